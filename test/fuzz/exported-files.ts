@@ -1,7 +1,7 @@
 import { readdirSync, readFileSync } from 'node:fs';
 import { fileURLToPath } from 'node:url';
 
-/** The texts of the repository's exported workflows: fixtures and examples. */
+/** Returns the texts of the repository's exported workflows: fixtures and examples. */
 export function exportedTexts(): string[] {
   const folders = ['../fixtures/exported/', '../../examples/', '../../examples/child-workflow/'];
   const texts = folders.flatMap((folder) => {
@@ -10,6 +10,6 @@ export function exportedTexts(): string[] {
       .filter((name) => name.endsWith('.json'))
       .map((name) => readFileSync(path + name, 'utf8'));
   });
-  // Beside workflows there are inputs and mocks.
+  // These folders also have inputs and mocks.
   return texts.filter((text) => text.includes('"blocks"') && text.includes('"edges"'));
 }

@@ -12,13 +12,13 @@ const texts = exportedTexts();
 const text = fc.constantFrom(...texts);
 
 describe('an exported workflow', () => {
-  it('is compiled as it is', () => {
+  it('compiles unchanged', () => {
     expect(texts.length).toBeGreaterThan(5);
     for (const each of texts) expect(fateOf(parseWorkflowText(each))).toBe('compiled');
   });
 
   const timeout = scale(120_000, 600_000);
-  it('changed at up to four places is read, checked and compiled without an exception', { timeout }, () => {
+  it('with up to four changes is parsed, checked and compiled without an exception', { timeout }, () => {
     const fates: Record<Fate, number> = { 'not read': 0, 'not compiled': 0, compiled: 0 };
     const changes = fc.array(mutation, { minLength: 1, maxLength: 4 });
     const numRuns = scale(2000, 100_000);
@@ -34,7 +34,7 @@ describe('an exported workflow', () => {
     for (const fate of Object.values(fates)) expect(fate).toBeGreaterThan(numRuns / 50);
   });
 
-  it('whose text was cut at up to three places is too', () => {
+  it('with up to three cuts in its text is, too', () => {
     fc.assert(
       fc.property(text, cuts, (original, made) => {
         fateOf(parseWorkflowText(cut(original, made)));

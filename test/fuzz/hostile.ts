@@ -2,7 +2,7 @@ import fc from 'fast-check';
 import type { Json } from '../../packages/core/src/json.ts';
 import type { Lookup } from '../../packages/core/src/refs/lookup.ts';
 import { buildNames } from '../../packages/core/src/refs/names.ts';
-import type { TemplateContext } from '../../packages/core/src/refs/reading.ts';
+import type { TemplateContext } from '../../packages/core/src/refs/read-tag.ts';
 
 const blocks = ['p', 'My Block', 'constructor', '__proto__'].map((name, at) => ({
   id: at === 0 ? 'p' : `b${at}`,
@@ -11,14 +11,14 @@ const blocks = ['p', 'My Block', 'constructor', '__proto__'].map((name, at) => (
   enabled: true,
 }));
 
-/** A workflow with four blocks, two of them with names that objects have by themselves, and a variable. */
+/** A workflow with four blocks, two of them named like built-in properties, and a variable. */
 export const context: TemplateContext = {
   names: buildNames(blocks, [{ id: 'v', name: 'v' }]),
   reader: 'p',
-  standing: 'inside',
+  fieldPosition: 'inside',
 };
 
-/** Everything that can be looked up is `value`; there is one environment value, `K`. */
+/** Resolves everything to `value`; there is one environment value, `K`. */
 export function lookup(value: Json): Lookup {
   return {
     block: () => ({ ran: true, output: value }),
@@ -30,12 +30,12 @@ export function lookup(value: Json): Lookup {
   };
 }
 
-/** `value` as text: itself, or JSON. */
+/** Returns `value` as text: itself, or JSON. */
 export function textOf(value: Json): string {
   return typeof value === 'string' ? value : JSON.stringify(value);
 }
 
-/** What ends a literal, a comment, a line or a script, what is read as code there, and what is read as a reference. */
+/** Texts that end a literal, a comment, a line or a script, that would run as code, or that look like references. */
 const SHARDS = [
   ...[
     '"',
@@ -98,7 +98,7 @@ const leaf: fc.Arbitrary<Json> = fc.oneof(
   },
 );
 
-/** Values made to break out of wherever they are put: texts, and texts as keys and items. */
+/** Values that try to break out of their position: texts, and texts as keys and items. */
 export const hostileValue: fc.Arbitrary<Json> = fc.oneof(
   { weight: 4, arbitrary: leaf },
   { weight: 1, arbitrary: fc.array(leaf, { maxLength: 3 }) },
@@ -110,7 +110,7 @@ export const hostileValue: fc.Arbitrary<Json> = fc.oneof(
   },
 );
 
-/** Authored texts of odd references and placeholders between all that. */
+/** Authored texts with unusual references and placeholders between such texts. */
 export const hostileText: fc.Arbitrary<string> = fc
   .array(
     fc.oneof(

@@ -11,7 +11,7 @@ import { context, hostileText, hostileValue, lookup, textOf } from './hostile.ts
 
 const runs = { numRuns: scale(1500, 50_000) };
 
-/** A realm of its own, in which `boom` counts how often a value was run as code. */
+/** A separate realm, in which `boom` counts how often a value ran as code. */
 const realm = createContext({ booms: 0 });
 evaluate('globalThis.boom = () => { booms++; return "boom"; }');
 const globals = namesIn();
@@ -26,7 +26,7 @@ function namesIn(): string {
   ) as string;
 }
 
-/** JSON text of what the code returns: evaluated as a script, with its values as arguments. */
+/** Returns the JSON text of the code's result: evaluated as a script, with its values as arguments. */
 async function run({ code, values }: BoundCode): Promise<string> {
   const names = Object.keys(values);
   const start = evaluate(`(async (${names.join(', ')}) => {${code}\n})`) as (
@@ -35,7 +35,7 @@ async function run({ code, values }: BoundCode): Promise<string> {
   return JSON.stringify(await start(...names.map((name) => JSON.parse(values[name] as string) as Json)));
 }
 
-/** Nothing but the authored code was evaluated, and it left nothing behind. */
+/** Checks that nothing but the authored code was evaluated, and that it left nothing behind. */
 function expectNothingElse(): void {
   expect(evaluate('booms')).toBe(0);
   expect(namesIn()).toBe(globals);
@@ -46,7 +46,7 @@ type Slot = readonly [authored: string, means: (value: Json) => Json];
 const json = (value: Json): Json => JSON.stringify(value);
 const same = (value: Json): Json => value;
 
-/** Places in function code, each with what the value means there. */
+/** Positions in function code, with the meaning of the value at each. */
 const SLOTS: readonly Slot[] = [
   ...['<p>', '<variable.v>', '(<p>)', '[<p>][0]', '(() => <p>)()', '{ k: <p> }.k'].map((authored): Slot => [
     authored.startsWith('{') ? `(${authored})` : authored,
@@ -74,7 +74,7 @@ const SLOTS: readonly Slot[] = [
 const JOINTS = [', ', ',\n', ', /* " */ ', ",// '\n", ', /["`]/.test(""), '];
 
 describe('a hostile value', () => {
-  it('comes back identical from wherever it stands in code, and nothing else is evaluated', async () => {
+  it('is unchanged wherever it is in code, and nothing else is evaluated', async () => {
     const slots = fc.array(fc.tuple(fc.constantFrom(...SLOTS), fc.constantFrom(...JOINTS)), {
       minLength: 1,
       maxLength: 6,
@@ -159,7 +159,7 @@ describe('a hostile value', () => {
     },
   );
 
-  it('is not evaluated in code of any form, sound or not', async () => {
+  it('is not evaluated in code of any form, valid or not', async () => {
     const authored = fc
       .array(
         fc.oneof(
@@ -170,7 +170,7 @@ describe('a hostile value', () => {
           maxLength: 4,
         },
       )
-      // What the author wrote is code; only values may not be.
+      // The authored text is code; only values must not be.
       .map((parts) => parts.join(' ').replaceAll('boom', 'calm'));
     let ran = 0;
     await fc.assert(
@@ -188,7 +188,7 @@ describe('a hostile value', () => {
 });
 
 describe('the check for injections', () => {
-  it('sees a value that is pasted into the code', async () => {
+  it('detects a value that is pasted into the code', async () => {
     await run({ code: `return "${'"+boom()+"'}"`, values: {} });
     expect(evaluate('booms')).toBe(1);
     evaluate('booms = 0');

@@ -12,7 +12,7 @@ afterAll(() => sandbox.close());
 const runs = { numRuns: scale(200, 5000) };
 const BOOM = 'globalThis.booms = 0; globalThis.boom = () => { booms++; return "boom"; };';
 
-it('a hostile value comes back identical from function code in an isolate, and nothing else is evaluated', async () => {
+it('a hostile value is unchanged by function code in an isolate, and nothing else is evaluated', async () => {
   const authored = 'return [<p>, "<p>", `a<p>`, {{K}}, "{{K}}", /* <p> " */ booms] // <p>\n';
   const { code } = compileCode(BOOM + authored, 'javascript', context);
   await fc.assert(
@@ -26,7 +26,7 @@ it('a hostile value comes back identical from function code in an isolate, and n
   );
 });
 
-it('a hostile value comes back identical from an expression in an isolate', async () => {
+it('a hostile value is unchanged by an expression in an isolate', async () => {
   const { expression } = compileExpression('[<p>, "{{K}}", `{{K}}`, typeof boom]', context, 'condition');
   await fc.assert(
     fc.asyncProperty(hostileValue, async (value) => {

@@ -1,9 +1,9 @@
 import fc from 'fast-check';
 import type { Json, JsonObject } from '../../packages/core/src/json.ts';
 
-/** A change of one place in a value. */
+/** A change at one position of a value. */
 export interface Mutation {
-  /** Which of the places in the value, counted in depth-first order. */
+  /** The position, counted in depth-first order. */
   at: number;
   how: 'replace' | 'remove' | 'repeat' | 'rename';
   value: unknown;
@@ -16,7 +16,7 @@ const hostileValues: unknown[] = [
   ...[true, -1, '', '7', '<start.input>', '{{KEY}}', '<loop.index>', [[]], { id: 'x' }, [null], 'loop'],
 ];
 
-/** Any change: what is there is replaced, removed, repeated or given another name. */
+/** Any change: replaces, removes, repeats or renames the value at the position. */
 export const mutation: fc.Arbitrary<Mutation> = fc.record({
   at: fc.nat(5000),
   how: fc.constantFrom('replace', 'replace', 'remove', 'repeat', 'rename'),
@@ -31,7 +31,7 @@ export const mutation: fc.Arbitrary<Mutation> = fc.record({
   ),
 });
 
-/** Changes the value at one place, in place. */
+/** Changes the value at one position, in place. */
 export function mutate(root: Json, { at, how, value, key }: Mutation): void {
   const places: [holder: JsonObject, key: string][] = [];
   const visit = (holder: Json): void => {
@@ -48,14 +48,14 @@ export function mutate(root: Json, { at, how, value, key }: Mutation): void {
   const define = (to: string, what: unknown): void => {
     Object.defineProperty(holder, to, { value: what, enumerable: true, configurable: true, writable: true });
   };
-  // A value is the same object in every draw: without a copy the next change would be made in it, too.
+  // fast-check reuses the object in every run: without a copy the next change would apply to it, too.
   if (how === 'replace') define(name, structuredClone(value));
   else if (how === 'remove') Reflect.deleteProperty(holder, name);
   else if (how === 'repeat' && Array.isArray(holder)) holder.push(holder[Number(name)] as Json);
   else if (!Array.isArray(holder)) define(key, holder[name]);
 }
 
-/** A cut in a text: where, how many characters go, and what stands there then. */
+/** A cut in a text: its position, the number of removed characters, and their replacement. */
 export type Cut = [at: number, length: number, insert: string];
 
 /** Up to three cuts. */
@@ -64,7 +64,7 @@ export const cuts: fc.Arbitrary<Cut[]> = fc.array(
   { maxLength: 3 },
 );
 
-/** `text` after `made`. */
+/** Returns `text` with the cuts `made`. */
 export function cut(text: string, made: readonly Cut[]): string {
   let after = text;
   for (const [at, length, insert] of made) {

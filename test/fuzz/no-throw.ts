@@ -3,10 +3,10 @@ import { hasErrors } from '../../packages/core/src/plan/diagnostics.ts';
 import { compile } from '../../packages/core/src/plan/compile.ts';
 import type { ParseResult } from '../../packages/core/src/schema/parse.ts';
 
-/** What became of a file: how far it got without an exception. */
+/** How far a file got without an exception. */
 export type Fate = 'not read' | 'not compiled' | 'compiled';
 
-/** Checks and compiles what was read; there is a result exactly when nothing is wrong, and never an exception. */
+/** Checks and compiles a parsed file. Expects a result exactly if there is no error, and never an exception. */
 export function fateOf({ workflow, diagnostics }: ParseResult): Fate {
   expect(workflow === undefined).toBe(hasErrors(diagnostics));
   if (!workflow) return 'not read';

@@ -11,7 +11,7 @@ import { context, hostileText, hostileValue, lookup, textOf } from './hostile.ts
 
 const runs = { numRuns: scale(1500, 50_000) };
 
-/** What `act` returns; undefined when it ends with a failure that a block may have. */
+/** Returns the result of `act`; undefined if it throws a failure that a block may have. */
 function orFailure<T>(act: () => T): T | undefined {
   try {
     return act();
@@ -37,7 +37,7 @@ describe('hostile references and placeholders', () => {
     },
   );
 
-  it('never reach what is no own property of a value', () => {
+  it('never reach an inherited property of a value', () => {
     const inherited = ['constructor', '__proto__', 'toString', 'valueOf', 'hasOwnProperty', 'prototype'];
     const step = fc.constantFrom(...inherited, 'length', '0');
     const values = fc.constantFrom<Json>({}, [], 'text', 7, true, null);
@@ -52,7 +52,7 @@ describe('hostile references and placeholders', () => {
     );
   });
 
-  it('in a value are data: what was brought in is not read again', () => {
+  it('in a value are data: values are not scanned for references', () => {
     fc.assert(
       fc.property(hostileValue, (value) => {
         const { template } = compileTemplate('a<p>b{{K}}c<variable.v>d{{no}}', context);
@@ -66,7 +66,7 @@ describe('hostile references and placeholders', () => {
     );
   });
 
-  it('in code and expressions are bound, or end in a failure of the block; the code does not depend on the values', () => {
+  it('in code and expressions are bound, or fail the block; the code does not depend on the values', () => {
     const pairs = fc.tuple(hostileText, hostileValue, hostileValue);
     fc.assert(
       fc.property(
@@ -92,7 +92,7 @@ describe('hostile references and placeholders', () => {
   });
 });
 
-describe('a placeholder of no known name', () => {
+describe('a placeholder with an unknown name', () => {
   it.each(['NO', '$&', '$$', "$'", '$`', '$1', '__proto__', 'constructor', '"', '`${'])(
     'stays in code as it was written: {{%s}}',
     (name) => {
@@ -105,7 +105,7 @@ describe('a placeholder of no known name', () => {
   );
 });
 
-/** True when `value` is JSON all through: no function, no inherited object, nothing undefined. */
+/** Returns true if `value` is pure JSON: no functions, inherited objects or undefined values. */
 function isJson(value: unknown): boolean {
   if (value === null || typeof value === 'string' || typeof value === 'boolean') return true;
   if (typeof value !== 'object') return Number.isFinite(value);

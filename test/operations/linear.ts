@@ -2,19 +2,19 @@ import { expect } from 'vitest';
 import { countOperations } from '../support/operations.ts';
 
 export interface Growth<T> {
-  /** The smallest input: large enough that bounded work is at its bound. */
+  /** The smallest input: large enough that bounded work has reached its bound. */
   size: number;
   make(n: number): T;
   pass(input: T): unknown;
 }
 
-/** Twice the step from `n` to `2n`, and a logarithm's part: a quadratic pass makes it 4 times. */
+/** Twice the step from `n` to `2n`, and room for a logarithm: a quadratic pass makes it 4 times. */
 const MOST = 2.6;
 
-/** What the first uses of a function cost, and other things that do not grow. */
+/** The cost of the first calls of a function, and other constant costs. */
 const FIXED = 5000;
 
-/** Expects that doubling the input twice doubles what the second doubling adds, within a logarithm. */
+/** Expects that doubling the input twice doubles the increase of the second doubling, within a logarithm. */
 export async function expectLinear<T>({ size, make, pass }: Growth<T>): Promise<void> {
   await pass(make(8));
   const counts: number[] = [];

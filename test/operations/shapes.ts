@@ -2,7 +2,7 @@ import type { Json, JsonObject } from '../../packages/core/src/json.ts';
 import { code, condition, start, workflowFile } from '../support/workflow-file.ts';
 import type { DrawnBlock, DrawnWorkflow } from '../support/workflow-file.ts';
 
-/** A workflow of `n` parts of one kind, and the `n` from which on bounded searches have done all that they may. */
+/** Returns a workflow of `n` parts of one kind, and the `n` from which bounded searches have reached their bound. */
 export interface Shape {
   title: string;
   size?: number;
@@ -26,7 +26,7 @@ const chain = (n: number): string[] => [
   ...list(n - 1, (index) => `${id(index)} > ${id(index + 1)}`),
 ];
 
-/** One block with these fields behind a start, and a block called "Fetch" between them. */
+/** Returns a block with these fields after a start, and a block named "Fetch" between them. */
 function reader(fields: JsonObject, more: DrawnBlock = {}): DrawnWorkflow {
   return {
     blocks: { s: start(), f: code('return 1', { name: 'Fetch' }), r: { type: 'response', fields, ...more } },
@@ -38,7 +38,7 @@ const repeated = (n: number, text: (index: number) => string): string => list(n,
 
 const REFERENCES: readonly Shape[] = [
   {
-    title: 'unknown names near to one of many blocks',
+    title: 'unknown names similar to one of many blocks',
     size: 1000,
     draw: (n) => ({
       blocks: {
@@ -130,7 +130,7 @@ const REFERENCES: readonly Shape[] = [
 
 const NAMES: readonly Shape[] = [
   {
-    title: 'many blocks with one name',
+    title: 'many blocks with the same name',
     draw: (n) => ({
       blocks: { s: start(), ...blocks(n, () => code('return 1', { name: 'Same' })) },
       edges: chain(n),
@@ -144,7 +144,7 @@ const NAMES: readonly Shape[] = [
     }),
   },
   {
-    title: 'a long id in the way of many findings',
+    title: 'a long id in the path of many diagnostics',
     draw: (n) => ({
       blocks: {
         s: start(),
@@ -154,22 +154,22 @@ const NAMES: readonly Shape[] = [
     }),
   },
   {
-    title: 'a long field in the way of many findings',
+    title: 'a long field in the path of many diagnostics',
     draw: (n) => reader({ ['x'.repeat(n)]: repeated(n, (index) => `<no${index}.x>`) }),
   },
   {
-    title: 'fields that no block knows',
+    title: 'unknown fields of blocks',
     draw: (n) => reader(Object.fromEntries(list(n, (index) => [`dataMod${index}`, 1]))),
   },
   {
-    title: 'types that nothing runs',
+    title: 'types without an executor',
     draw: (n) => ({
       blocks: { s: start(), ...blocks(n, (index) => ({ type: `functio${index}` })) },
       edges: chain(n),
     }),
   },
   {
-    title: 'variables with one name',
+    title: 'variables with the same name',
     draw: (n) => ({
       ...reader({ data: '' }),
       state: {
@@ -201,11 +201,11 @@ const EDGES: readonly Shape[] = [
     }),
   },
   {
-    title: 'the same edge again and again',
+    title: 'many copies of an edge',
     draw: (n) => ({ blocks: { s: start(), a: code('return 1') }, edges: list(n, () => 's > a') }),
   },
   {
-    title: 'edges to nowhere, to themselves and by unknown ports',
+    title: 'edges to unknown blocks, to themselves and by unknown ports',
     draw: (n) => ({
       blocks: { s: start(), a: code('return 1') },
       edges: list(n, (index) => [`s > gone${index}`, 'a > a', `s:port${index} > a`]).flat(),
@@ -233,14 +233,14 @@ const EDGES: readonly Shape[] = [
     }),
   },
   {
-    title: 'one long circle',
+    title: 'one long cycle',
     draw: (n) => ({
       blocks: { s: start(), ...blocks(n, () => code('')) },
       edges: [...chain(n), `${id(n - 1)} > ${id(0)}`],
     }),
   },
   {
-    title: 'many small circles along one path',
+    title: 'many small cycles along one path',
     draw: (n) => ({
       blocks: {
         s: start(),
@@ -254,7 +254,7 @@ const EDGES: readonly Shape[] = [
     }),
   },
   {
-    title: 'many small circles behind one block',
+    title: 'many small cycles after one block',
     draw: (n) => ({
       blocks: {
         s: start(),
@@ -274,7 +274,7 @@ const EDGES: readonly Shape[] = [
     }),
   },
   {
-    title: 'circles that all share a block',
+    title: 'cycles that all share a block',
     draw: (n) => ({
       blocks: { s: start(), z: code(''), ...blocks(n, () => code('')) },
       edges: ['s > z', ...list(n, (index) => [`z > ${id(index)}`, `${id(index)} > z`]).flat()],
@@ -307,21 +307,21 @@ const CONTAINERS: readonly Shape[] = [
     }),
   },
   {
-    title: 'containers inside each other, deeper than they may be',
+    title: 'containers nested more deeply than allowed',
     draw: (n) => ({
       blocks: { s: start(), ...blocks(n, (index) => loopOf(index > 0 ? { parentId: id(index - 1) } : {})) },
       edges: ['s > b000000', ...list(n - 1, (index) => `${id(index)}:loop-start-source > ${id(index + 1)}`)],
     }),
   },
   {
-    title: 'containers inside each other in a circle',
+    title: 'containers that form a cycle',
     draw: (n) => ({
       blocks: { s: start(), ...blocks(n, (index) => loopOf({ parentId: id((index + 1) % n) })) },
       edges: ['s > b000000'],
     }),
   },
   {
-    title: 'a stored map that lists deep children in the outermost container',
+    title: 'a stored map that lists nested children in the outermost container',
     draw: (n) => ({
       blocks: { s: start(), ...blocks(n, (index) => loopOf(index > 0 ? { parentId: id(index - 1) } : {})) },
       edges: ['s > b000000'],
@@ -329,7 +329,7 @@ const CONTAINERS: readonly Shape[] = [
     }),
   },
   {
-    title: 'a stored map for each container, all with the same nodes in turn',
+    title: 'a stored map for each container, each with the same nodes',
     draw: (n) => ({
       blocks: { s: start(), ...blocks(n, () => loopOf()), inner: code('') },
       edges: chain(n),
@@ -366,7 +366,7 @@ const VALUES: readonly Shape[] = [
     draw: (n) => reader({ data: list(n, (index) => ({ [`k${index}`]: `<fetch.result.${index}>` })) }),
   },
   {
-    title: 'values that are too deep',
+    title: 'values nested too deeply',
     draw: (n) => {
       let value: Json = list(n, () => [[]]);
       for (let depth = 0; depth < 90; depth++) value = [value];
@@ -378,7 +378,7 @@ const VALUES: readonly Shape[] = [
     draw: (n) => reader({ data: 'x '.repeat(n * 10), builderData: '{'.repeat(n * 10) }),
   },
   {
-    title: 'literals that are wrong',
+    title: 'wrong literals',
     draw: (n) => ({
       blocks: {
         s: start(),
@@ -406,10 +406,10 @@ const VALUES: readonly Shape[] = [
   },
 ];
 
-/** Workflows that grow in one way each. */
+/** Workflows, each of which grows in one way. */
 export const SHAPES: readonly Shape[] = [...REFERENCES, ...NAMES, ...EDGES, ...CONTAINERS, ...VALUES];
 
-/** The text of the drawn workflow. */
+/** Returns the text of the workflow. */
 export function textOf(drawn: DrawnWorkflow): string {
   return JSON.stringify(workflowFile(drawn));
 }

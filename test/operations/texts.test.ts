@@ -24,7 +24,7 @@ beforeAll(async () => {
   };
 });
 
-/** What texts are made of that compilers of references look at twice, or look for the end of. */
+/** Pieces of text that reference compilers read twice, or whose end they search. */
 const TOKENS = [
   '<', '>', '<a.b>', '<a.b', '<nosuch.x>', '<variable.v>', '<variable.vv>', '<loop.index>', '< a.b >', '<<', '<<-E', "<<'E",
   '{', '}', '{{', '{{NAME}}', '{{NA', '}}', '"', "'", '`', '"""', "'''", '${', '\\', '\\\n', '/', '//', '/*', '*/', '#',
@@ -32,7 +32,7 @@ const TOKENS = [
   '$(', '__heddle0_', '(?<', 'E\n', 'é', '\ud83d\ude00',
 ]; // prettier-ignore
 
-/** What a text can stand in that never ends. */
+/** Contexts of text that never end. */
 const OPENED = ['', '{"a": "', '[', 'https://example.com/?a=', '"', '`', '/', "'", '<<E\n', '/*', 'f"', '{{'];
 
 const fragment = fc
@@ -54,10 +54,10 @@ function reader(): Parameters<Compiler['compileTemplate']>[1] {
     [{ id: 'a', name: 'a', type: 'function', enabled: true }],
     [{ id: 'v', name: 'v' }],
   );
-  return { names: table, reader: 'a', standing: 'inside' };
+  return { names: table, reader: 'a', fieldPosition: 'inside' };
 }
 
-/** The pass may refuse what it is given. */
+/** Ignores the error of a pass that rejects its input. */
 function orRefused(pass: () => unknown): void {
   try {
     pass();
@@ -89,7 +89,7 @@ const PASSES: { [title: string]: (text: string) => void } = {
   },
 };
 
-describe('to find and fill in the references costs no more than in proportion to the length', () => {
+describe('finding and filling in the references takes at most time in proportion to the length', () => {
   it.each(Object.entries(PASSES))('of %s', async (_, pass) => {
     await fc.assert(
       fc.asyncProperty(long, async ({ before, again, behind }) => {

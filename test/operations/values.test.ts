@@ -57,7 +57,7 @@ beforeAll(async () => {
   };
 });
 
-/** What a request is received with: no bounds, and no time-out. */
+/** Request limits without bounds and timeouts. */
 const RECEIVING = { params: {}, limits: { bytes: Infinity, values: Infinity }, every: () => () => undefined };
 
 function list<T>(n: number, make: (index: number) => T): T[] {
@@ -88,23 +88,23 @@ const SPELLINGS = [
 ];
 const redactor = () => modules.createRedactor({ KEY: SECRET, OTHER: 'aaaaaaaa' });
 
-/** One of 8^5 keys that are all the same once redacted: each digit is a spelling of the secret. */
+/** Returns one of 8^5 keys that are all equal once redacted: each digit is a spelling of the secret. */
 const clashing = (number: number): string =>
   list(5, (digit) => SPELLINGS[(number >> (3 * digit)) & 7] as string).join('-');
 
-/** Values as callers send them, in shapes that are bad for comparing, counting up and copying. */
+/** Values of callers with shapes that are bad for comparing, counting and copying. */
 const VALUES: { [title: string]: (n: number) => Json } = {
-  'keys that clash once redacted': (n) => object(n, (index) => [clashing(index), index]),
+  'keys that are equal once redacted': (n) => object(n, (index) => [clashing(index), index]),
   'keys that look like numbered ones': (n) => object(n, (index) => [`${SECRET} (${index})`, index]),
   'a text full of secrets': (n) => SPELLINGS.join(' ').repeat(n),
   'a text full of a part of a secret': (n) => 'aaaaaaa '.repeat(n),
-  'a text of one letter': (n) => 'a'.repeat(n * 10),
+  'a text of a single letter': (n) => 'a'.repeat(n * 10),
   'many items': (n) => list(n, (index) => ({ id: index, files: [], text: '"' })),
   'deep items': (n) => nested(Math.min(n, 900)),
   'many keys': (n) => object(n, (index) => [`key${index}`, { type: 'file', name: 'x' }]),
 };
 
-/** A block's run, or another pass, over a value of the caller. */
+/** The execution of a block, or another pass, over a caller's value. */
 const PASSES: { [title: string]: (value: Json) => unknown } = {
   'redaction of values': (value) => redactor().json(value),
   'redaction of their text': (value) => redactor().text(JSON.stringify(value)),
@@ -114,7 +114,7 @@ const PASSES: { [title: string]: (value: Json) => unknown } = {
     return modules.withContents(value, ({ id }) => (known.has(id) ? '' : undefined));
   },
   'the number of values in a body': (value) => modules.expectFewValues(value, { values: Infinity }),
-  'the answer to somebody without a credential': (value) => modules.withoutStdout({ results: [value] }),
+  'the answer to a caller without a credential': (value) => modules.withoutStdout({ results: [value] }),
   'the output of a start': (value) =>
     modules.startOutput(modules.blockOf({ type: 'start_trigger', trigger: true }), value),
   'mocks of a run': (value) => {
@@ -138,25 +138,25 @@ function respond(params: JsonObject): unknown {
   return executor.execute(modules.contextOf({ type: 'response', params }));
 }
 
-describe.each(Object.entries(PASSES))('%s cost no more than in proportion to the value', (_, pass) => {
+describe.each(Object.entries(PASSES))('%s takes at most time in proportion to the value', (_, pass) => {
   it.each(Object.entries(VALUES))('with %s', async (_title, make) => {
     await expectLinear({ size: 200, make, pass });
   });
 });
 
-it('redaction of very many keys that clash costs no more than in proportion to them', async () => {
+it('redaction of very many equal keys takes at most time in proportion to them', async () => {
   const pass = (value: Json): unknown => redactor().json(value);
-  await expectLinear({ size: 1500, make: VALUES['keys that clash once redacted']!, pass });
+  await expectLinear({ size: 1500, make: VALUES['keys that are equal once redacted']!, pass });
 });
 
 const named = (n: number) => list(n, (index) => ({ id: `block_${index}`, name: `Block ${index}` }));
 
-/** Of no selector here is the workflow another one. */
+/** No selector here is about the workflow itself. */
 const STORE = { store: {} } as never;
 const WORKFLOW = { id: 'w' } as never;
 const OPERATION = { params: z.object({}), query: z.object({}) } as never;
 
-/** The same pass with many parts on both of its sides. */
+/** The same pass with many parts on both sides. */
 const PAIRS: { [title: string]: Growth<unknown> } = {
   'selectors of many blocks, by id, by name and by prefix': grow({
     make: (n) => list(n, (index) => [`block_${index}.a`, `Block ${index}.a`, `block_${index}_a`]).flat(),
@@ -200,7 +200,7 @@ const PAIRS: { [title: string]: Growth<unknown> } = {
       modules.idsOf(graph);
     },
   }),
-  'what is doubtful in a draft': grow({
+  'warnings about a draft': grow({
     make: (n) => {
       const edges = list(n, (index) => ({
         id: `e${index}`,
@@ -238,6 +238,6 @@ function assign(variables: Json, count: number): unknown {
   return executor.execute(modules.contextOf({ type: 'variables', params: { variables }, variables: known }));
 }
 
-describe('two lists that a caller makes long cost no more than in proportion to both', () => {
+describe('two long lists of a caller take at most time in proportion to both', () => {
   it.each(Object.entries(PAIRS))('%s', (_, growth) => expectLinear(growth));
 });

@@ -13,7 +13,7 @@ beforeAll(async () => {
   };
 });
 
-describe('to parse, check and compile a workflow costs no more than in proportion to its size', () => {
+describe('parsing, checking and compiling a workflow takes at most time in proportion to its size', () => {
   it.each(sample(SHAPES, 20, 'shapes of workflows'))('with $title', async ({ draw, size = 300 }) => {
     await expectLinear({ size, make: (n) => textOf(draw(n)), pass: check });
   });

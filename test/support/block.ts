@@ -9,7 +9,7 @@ import type {
 } from '../../packages/core/src/blocks.ts';
 import { compileCode, compileExpression } from '../../packages/core/src/refs/code.ts';
 import { buildNames } from '../../packages/core/src/refs/names.ts';
-import type { TemplateContext } from '../../packages/core/src/refs/reading.ts';
+import type { TemplateContext } from '../../packages/core/src/refs/read-tag.ts';
 import { compileTemplate } from '../../packages/core/src/refs/text.ts';
 import { createBlockContext } from '../../packages/engine/src/executors/context.ts';
 import type { EngineContext, ExecutorServices } from '../../packages/engine/src/executors/services.ts';
@@ -53,7 +53,11 @@ export function readerOf(scene: Scene): TemplateContext {
   const others = [...Object.keys(scene.outputs ?? {}), ...(scene.notRun ?? [])];
   const blocks = others.map((name) => ({ id: idOf(name), name, type: 'function', enabled: true }));
   const self = { id: 'self', name: scene.name ?? 'Self', type: scene.type ?? 'function', enabled: true };
-  return { names: buildNames([...blocks, self], scene.variables ?? []), reader: 'self', standing: 'inside' };
+  return {
+    names: buildNames([...blocks, self], scene.variables ?? []),
+    reader: 'self',
+    fieldPosition: 'inside',
+  };
 }
 
 /** The scene's block as the compiler would give it. */
@@ -91,7 +95,7 @@ export function blockOf(scene: Scene): BlockConfig {
 
 /** An expression of a container that stands in the scene. */
 export function loopExpression(text: string, scene: Scene = {}): ExpressionTemplate {
-  return compileExpression(text, { ...readerOf(scene), standing: 'container' }, 'loop').expression;
+  return compileExpression(text, { ...readerOf(scene), fieldPosition: 'container' }, 'loop').expression;
 }
 
 /** A field of a container that stands in the scene. */

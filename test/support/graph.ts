@@ -1,6 +1,6 @@
 import type { Node, Region, Subflow } from '../../packages/core/src/machine/index.ts';
 
-/** What a test says of a node beyond its edges. */
+/** Settings of a node in a test, besides its edges. */
 export type NodeSettings = Partial<Omit<Node, 'id' | 'ins' | 'outs' | 'handlesError'>>;
 
 interface Edge {
@@ -10,11 +10,11 @@ interface Edge {
 }
 
 /**
- * The region drawn by `parts`.
+ * Returns the region described by `parts`.
  *
  * A text is a node (`a`), an edge (`a -> b`), a chain (`a -> b -> c`) or a fan (`a -> b, c`); `a:error -> b` names a
- * port. An object says more of nodes, by id: `{ a: { timeoutMs: 5 }, L: loop(region('x'), { count: 2 }) }`. Out-edges
- * and entries keep the order in which they are written; indexes are topological, ties by id, as in a plan.
+ * port. An object has settings of nodes, by id: `{ a: { timeoutMs: 5 }, L: loop(region('x'), { count: 2 }) }`.
+ * Out-edges and entries are in the order of the text; indexes are topological, ties by id, as in a plan.
  */
 export function region(...parts: (string | Record<string, NodeSettings>)[]): Region {
   const settings: Record<string, NodeSettings> = {};
@@ -42,17 +42,20 @@ export function region(...parts: (string | Record<string, NodeSettings>)[]): Reg
   };
 }
 
-/** Settings of a loop over `body`. */
+/** Returns the settings of a loop over `body`. */
 export function loop(body: Region, more: Partial<Subflow> = {}): NodeSettings {
   return { kind: 'loop', subflow: { body, limit: 1_000_000, ...more } };
 }
 
-/** Settings of a parallel over `body`; without `window` all branches are open at once. */
+/** Returns the settings of a parallel over `body`. Without `window` all branches open at once. */
 export function parallel(body: Region, more: Partial<Subflow> = {}): NodeSettings {
   return { kind: 'parallel', subflow: { body, limit: 1_000_000, ...more } };
 }
 
-/** The address that `name` stands for: `L/0/x` is node x in turn 0 of L, `L/0` that turn, and the empty text the run. */
+/**
+ * Returns the address of `name`: `L/0/x` is node x in iteration 0 of L, `L/0` that iteration, and the empty text the
+ * run.
+ */
 export function addressOf(top: Region, name: string): number[] {
   const address: number[] = [];
   let region = top;
@@ -68,7 +71,7 @@ export function addressOf(top: Region, name: string): number[] {
   return address;
 }
 
-/** The name of `address`, as `addressOf` takes it. */
+/** Returns the name of `address`, in the form that `addressOf` takes. */
 export function nameOf(top: Region, address: readonly number[]): string {
   let region = top;
   const name = address.map((part, depth) => {
@@ -91,7 +94,7 @@ function draw(text: string, ids: Set<string>, edges: Edge[]): void {
   });
 }
 
-/** Kahn's order, ties by id. */
+/** Kahn's algorithm, ties by id. */
 function sorted(ids: string[], edges: readonly Edge[]): string[] {
   const open = new Map(ids.map((id) => [id, edges.filter(({ to }) => to === id).length]));
   const order: string[] = [];

@@ -2,7 +2,7 @@ import type { Json } from '../../packages/core/src/json.ts';
 import type { Lookup } from '../../packages/core/src/refs/lookup.ts';
 import { buildNames } from '../../packages/core/src/refs/names.ts';
 import type { NameTable } from '../../packages/core/src/refs/names.ts';
-import type { TemplateContext } from '../../packages/core/src/refs/reading.ts';
+import type { TemplateContext } from '../../packages/core/src/refs/read-tag.ts';
 
 /** A workflow with one block `p` and one variable `v`. */
 const names: NameTable = buildNames(
@@ -11,7 +11,7 @@ const names: NameTable = buildNames(
 );
 
 /** Where a field of that block is read. */
-export const context: TemplateContext = { names, reader: 'p', standing: 'inside' };
+export const context: TemplateContext = { names, reader: 'p', fieldPosition: 'inside' };
 
 /** The block has put out `value`; the variable and every environment value are it, too. */
 export function lookup(value: Json): Lookup {

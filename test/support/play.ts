@@ -11,12 +11,12 @@ import { addressOf, nameOf } from './graph.ts';
 
 type FailedEvent = Extract<Event, { type: 'failed' }>;
 
-/** A run played by hand: every method feeds one event and gives back the commands that came of it, as texts. */
+/** A run for tests: each method feeds one event and returns the resulting commands as texts. */
 export interface Play {
   readonly state: State;
-  /** The time of the events; set it to let time pass. */
+  /** The time of the events. Set it to let time pass. */
   nowMs: number;
-  /** Of the latest event. */
+  /** Whether the last event changed anything. */
   changed: boolean;
   notices: string[];
   feed(event: Event): string[];
@@ -29,11 +29,11 @@ export interface Play {
   block(name: string, on: 'human' | 'time' | null): string[];
   fire(name: string, timer: 'retry' | 'wait' | 'timeout' | 'grace' | 'deadline', attempt?: number): string[];
   cancel(): string[];
-  /** What a driver that starts from this state has to do. */
+  /** Returns the commands of a driver that starts from this state. */
   pending(): string[];
 }
 
-/** A run of `region` that has just started, at its first node unless `started` says otherwise; `first` is what came of it. */
+/** Starts a run of `region`, at its first node unless `started` names another. `first` has the first commands. */
 export function play(
   region: Region,
   started: Partial<Omit<StartedEvent, 'start' | 'until'>> & { start?: string; until?: string } = {},
@@ -85,7 +85,10 @@ export function play(
   return { run, first };
 }
 
-/** `command` as a text: `run a`, `run a #2`, `expand L 0`, `timer a retry 1100`, `open p`, `abort a failed`, `end completed`. */
+/**
+ * Returns `command` as text: `run a`, `run a #2`, `expand L 0`, `timer a retry 1100`, `open p`, `abort a failed`, `end
+ * completed`.
+ */
 export function show(region: Region, command: Command): string {
   const at = command.at === undefined ? '' : nameOf(region, command.at);
   const parts: unknown[] = [command.type, at];

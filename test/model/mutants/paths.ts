@@ -65,7 +65,7 @@ export const paths: readonly Mutant[] = [
     },
     { from: '  context.state.busy++;\n', to: '', why: 'a running block is not counted' },
   ]),
-  ...faultsIn('prepared.ts', [
+  ...faultsIn('prepare.ts', [
     {
       from: 'new Set(node.ins.map((edge) => edge.from)).size * 2',
       to: 'node.ins.length * 2',

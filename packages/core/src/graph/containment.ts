@@ -60,7 +60,7 @@ function namedParents(blocks: ReadonlyMap<string, Block>, found: DiagnosticSink)
   return parents;
 }
 
-interface Placing {
+interface PlacingContext {
   blocks: ReadonlyMap<string, Block>;
   parents: ReadonlyMap<string, string>;
   places: Map<string, PlacedBlock>;
@@ -68,9 +68,9 @@ interface Placing {
 }
 
 /** Places the block and the containers around it, outermost first. */
-function place(id: string, placing: Placing): void {
+function place(id: string, placing: PlacingContext): void {
   const { blocks, places, found } = placing;
-  const { chain, outer } = unplaced(id, placing);
+  const { chain, outer } = unplacedChain(id, placing);
   let around = outer;
   for (const next of chain.toReversed()) {
     const block = blocks.get(next) as Block;
@@ -84,9 +84,9 @@ function place(id: string, placing: Placing): void {
 }
 
 /** Returns the block and the containers around it, innermost first, up to one that is already placed. */
-function unplaced(
+function unplacedChain(
   id: string,
-  { blocks, parents, places, found }: Placing,
+  { blocks, parents, places, found }: PlacingContext,
 ): { chain: string[]; outer: PlacedBlock | undefined } {
   const chain = new Set<string>();
   let up: string | undefined = id;

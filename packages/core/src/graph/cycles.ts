@@ -5,7 +5,7 @@ import type { PlacedBlocks } from './containment.ts';
 
 /** Returns one diagnostic for each cycle of blocks. Cycles that share a block are reported as one. */
 export function findCycles(graph: DirectedGraph, places: PlacedBlocks): Diagnostic[] {
-  return findCircles(graph).map((circle) => {
+  return findDisjointCycles(graph).map((circle) => {
     const names = [...circle, circle[0] as string].map((id) => `"${places.get(id)?.block.name}"`);
     return diagnostic('CYCLE', {
       blockId: circle[0] as string,
@@ -25,7 +25,7 @@ interface RemainingGraph {
 }
 
 /** Returns disjoint cycles, each from its first block by id. Linear: nodes are removed until only cycles are left. */
-function findCircles(graph: DirectedGraph): string[][] {
+function findDisjointCycles(graph: DirectedGraph): string[][] {
   const nodes = new Set(graph.nodes().toSorted());
   const count = (ways: (id: string) => number): Map<string, number> =>
     new Map([...nodes].map((id) => [id, ways(id)]));
@@ -35,18 +35,18 @@ function findCircles(graph: DirectedGraph): string[][] {
     ins: count((id) => graph.inDegree(id)),
     outs: count((id) => graph.outDegree(id)),
   };
-  takeOut(
+  removeNodes(
     rest,
     [...nodes].filter((id) => rest.ins.get(id) === 0 || rest.outs.get(id) === 0),
   );
   const circles: string[][] = [];
-  const ways = new Map<string, Ways>();
+  const ways = new Map<string, SortedTargets>();
   for (const first of nodes) walk(rest, { first, ways, circles });
   return circles.toSorted(([a = ''], [b = '']) => (a < b ? -1 : 1));
 }
 
 /** Removes nodes, and then every node without remaining in- or out-edges: it is on no cycle. */
-function takeOut({ graph, nodes, ins, outs }: RemainingGraph, ids: readonly string[]): void {
+function removeNodes({ graph, nodes, ins, outs }: RemainingGraph, ids: readonly string[]): void {
   const queue = [...ids];
   const lose = (ways: Map<string, number>, id: string): void => {
     const left = (ways.get(id) ?? 0) - 1;
@@ -61,7 +61,7 @@ function takeOut({ graph, nodes, ins, outs }: RemainingGraph, ids: readonly stri
 }
 
 /** The sorted targets of a node's edges, and the first that may still be in the graph. */
-interface Ways {
+interface SortedTargets {
   targets: readonly string[];
   at: number;
 }
@@ -72,12 +72,12 @@ interface Ways {
  */
 function walk(
   rest: RemainingGraph,
-  { first, ways, circles }: { first: string; ways: Map<string, Ways>; circles: string[][] },
+  { first, ways, circles }: { first: string; ways: Map<string, SortedTargets>; circles: string[][] },
 ): void {
   const path = [first];
   const positions = new Map([[first, 0]]);
   for (let at = path.at(-1); at !== undefined; at = path.at(-1)) {
-    const next = rest.nodes.has(at) ? wayOn(rest, at, ways) : undefined;
+    const next = rest.nodes.has(at) ? firstTarget(rest, at, ways) : undefined;
     const from = next === undefined ? undefined : positions.get(next);
     if (next === undefined) {
       path.pop();
@@ -88,12 +88,16 @@ function walk(
     } else {
       const circle = path.slice(from);
       circles.push(fromFirst(circle));
-      takeOut(rest, circle);
+      removeNodes(rest, circle);
     }
   }
 }
 
-function wayOn({ graph, nodes }: RemainingGraph, id: string, known: Map<string, Ways>): string | undefined {
+function firstTarget(
+  { graph, nodes }: RemainingGraph,
+  id: string,
+  known: Map<string, SortedTargets>,
+): string | undefined {
   const ways = known.get(id) ?? { targets: graph.outNeighbors(id).toSorted(), at: 0 };
   known.set(id, ways);
   while (ways.at < ways.targets.length && !nodes.has(ways.targets[ways.at] as string)) ways.at++;

@@ -1,6 +1,6 @@
 import { isJsonObject, own } from '../json.ts';
 import type { Json } from '../json.ts';
-import { readJsonText } from '../schema/json-text.ts';
+import { readJsonText } from '../schema/read-json-text.ts';
 import type { Block } from '../schema/workflow.ts';
 
 /** A row of a condition, or a route of a router, in the order of tests. */

@@ -26,12 +26,12 @@ export function storedParents(
     const block = blocks.get(entry.id);
     const children = named.get(entry.id);
     if (block?.type !== entry.kind) {
-      if (entry.nodes.some((id) => blocks.has(id))) found.push(orphan(entry));
+      if (entry.nodes.some((id) => blocks.has(id))) found.push(mapWithoutBlock(entry));
     } else if (children) {
       nesting ??= new Nesting(blocks, named);
       const odd = disagreements(entry, children, { blocks, nesting });
-      if (odd.length > 0) found.push(differs(entry, block, odd));
-    } else if (adopt(entry, { blocks, parents, lists })) found.push(used(entry, block));
+      if (odd.length > 0) found.push(mapDiffers(entry, block, odd));
+    } else if (assignListedBlocks(entry, { blocks, parents, lists })) found.push(mapUsed(entry, block));
   }
   return parents;
 }
@@ -50,14 +50,14 @@ function disagreements(
   return [...extra, ...children.filter((id) => !listed.has(id))];
 }
 
-interface Adopting {
+interface AssignContext {
   blocks: Blocks;
   parents: Map<string, string>;
   lists: ReadonlyMap<string, ReadonlySet<string>>;
 }
 
 /** Puts the listed blocks that name no container into this one. Returns true if there are any. */
-function adopt(entry: StoredContainer, { blocks, parents, lists }: Adopting): boolean {
+function assignListedBlocks(entry: StoredContainer, { blocks, parents, lists }: AssignContext): boolean {
   let any = false;
   for (const id of entry.nodes) {
     const block = blocks.get(id);
@@ -104,7 +104,7 @@ class Nesting {
 
 const mapOf = (entry: StoredContainer): string[] => [entry.kind === 'loop' ? 'loops' : 'parallels', entry.id];
 
-function orphan(entry: StoredContainer): Diagnostic {
+function mapWithoutBlock(entry: StoredContainer): Diagnostic {
   return diagnostic('CONTAINER_MAP_DIFFERS', {
     path: mapOf(entry),
     message: `The stored map has a ${entry.kind} "${entry.id}", but no ${entry.kind} block has this id. The entry is ignored.`,
@@ -112,7 +112,7 @@ function orphan(entry: StoredContainer): Diagnostic {
   });
 }
 
-function differs(entry: StoredContainer, block: Block, ids: readonly string[]): Diagnostic {
+function mapDiffers(entry: StoredContainer, block: Block, ids: readonly string[]): Diagnostic {
   return diagnostic('CONTAINER_MAP_DIFFERS', {
     blockId: block.id,
     path: [...mapOf(entry), 'nodes'],
@@ -121,7 +121,7 @@ function differs(entry: StoredContainer, block: Block, ids: readonly string[]): 
   });
 }
 
-function used(entry: StoredContainer, block: Block): Diagnostic {
+function mapUsed(entry: StoredContainer, block: Block): Diagnostic {
   return diagnostic('CONTAINER_MAP_USED', {
     blockId: block.id,
     path: [...mapOf(entry), 'nodes'],

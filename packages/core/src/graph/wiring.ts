@@ -59,7 +59,7 @@ export function wireEdges(
     append(wiring.paths, edge.source, edge.target);
     if (parentOf(target) === edge.source) append(wiring.starts, edge.source, edge.target);
     else if (parentOf(source) === edge.target) return;
-    else if (parentOf(source) !== parentOf(target)) found.push(acrossScopes(index, source, target));
+    else if (parentOf(source) !== parentOf(target)) found.push(edgeAcrossContainers(index, source, target));
     else {
       const { port, unknown } = reader.read(edge.port, nth, edge.target);
       if (unknown) found.push(unknownPort(edge, index, source, port));
@@ -92,12 +92,17 @@ function findEnds(
   }
   for (const end of ['source', 'target'] as const) {
     if (!places.has(edge[end]) && !options.notes.has(edge[end]))
-      found.push(nowhere(edge, index, end, options.compat));
+      found.push(edgeToUnknownBlock(edge, index, end, options.compat));
   }
   return undefined;
 }
 
-function nowhere(edge: Edge, index: number, end: 'source' | 'target', compat: boolean): Diagnostic {
+function edgeToUnknownBlock(
+  edge: Edge,
+  index: number,
+  end: 'source' | 'target',
+  compat: boolean,
+): Diagnostic {
   return diagnostic('EDGE_TO_NOWHERE', {
     path: ['edges', index, end],
     message: `The edge from "${edge.source}" to "${edge.target}" has a ${end} that does not exist.`,
@@ -115,7 +120,7 @@ function selfEdge(index: number, { block }: PlacedBlock): Diagnostic {
   });
 }
 
-function acrossScopes(index: number, source: PlacedBlock, target: PlacedBlock): Diagnostic {
+function edgeAcrossContainers(index: number, source: PlacedBlock, target: PlacedBlock): Diagnostic {
   return diagnostic('EDGE_ACROSS_SCOPES', {
     blockId: source.block.id,
     path: ['edges', index],

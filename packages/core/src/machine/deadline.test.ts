@@ -13,21 +13,21 @@ describe('the deadline', () => {
     expect(run.state).toMatchObject({ busy: 0, humans: 0, timers: 0 });
   });
 
-  it('R26 is not taken before its time', () => {
+  it('R26 is ignored before its time', () => {
     const { run } = play(region('a'), { timeoutMs: 500 });
     run.nowMs = 1499;
     expect(run.fire('', 'deadline')).toEqual([]);
     expect(run.changed).toBe(false);
   });
 
-  it('R26 counts the time in which a person is waited for', () => {
+  it('R26 includes the time in which the run waits for a person', () => {
     const { run } = play(region('p'), { timeoutMs: 500 });
     expect(run.pause('p')).toEqual(['open p']);
     run.nowMs = 1500;
     expect(run.fire('', 'deadline')).toEqual(['abort p deadline', 'end failed deadline']);
   });
 
-  it('R26 `activeOnly` stands still while only a person can move the run', () => {
+  it('R26 `activeOnly` stops while only a person can move the run', () => {
     const { run } = play(region('p -> a'), { timeoutMs: 500, activeOnly: true });
     run.nowMs = 1100;
     run.pause('p');

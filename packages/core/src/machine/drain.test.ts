@@ -7,8 +7,8 @@ const retry = { maxTries: 3, waitMs: 5, backoff: 1, maxWaitMs: 5, jitter: 0 };
 /** A loop that fails as soon as it starts. */
 const late = { L: loop(region('x'), { count: 2, limit: 1 }) };
 
-describe('what is given up', () => {
-  // E opens an empty turn and would ask for another; L wants more turns than it may have.
+describe('a drain', () => {
+  // E opens an empty iteration and would ask for another; L wants more iterations than its limit.
   const body = region('s -> E, L, b', {
     E: loop(region(), { perTurn: true, firstFree: true }),
     L: loop(region('x'), { count: 2, limit: 1 }),
@@ -19,7 +19,7 @@ describe('what is given up', () => {
     L: loop(region('x')),
   });
 
-  it('R17 starts nothing new, stops what only waits at once and lets running work finish', () => {
+  it('R17 starts nothing new, stops waits at once and lets running work finish', () => {
     const { run } = play(graph);
     run.complete('s');
     run.wait('wait');
@@ -36,7 +36,7 @@ describe('what is given up', () => {
     expect(run.expand('L', 5)).toEqual(['end failed block f']);
   });
 
-  it('R17 counts a block that pauses, fails or whose time is up as done', () => {
+  it('R17 counts a block that pauses, fails or times out as done', () => {
     const other = region('s -> f, a, b, c', { a: { timeoutMs: 5, retry }, b: { retry } });
     const { run } = play(other);
     run.complete('s');
@@ -61,7 +61,7 @@ describe('what is given up', () => {
     expect(run.state.busy).toBe(1);
   });
 
-  it('R17 a container fails only when what runs in it is done', () => {
+  it('R17 a container fails only when the work in it is done', () => {
     const inner = region({ P: parallel(region('x -> y'), { count: 2 }) });
     const { run } = play(region('O:error -> h', { O: loop(inner, { count: 2 }) }));
     expect(run.fail('O/0/P/0/x')).toEqual(['timer O grace 1050']);
@@ -69,7 +69,7 @@ describe('what is given up', () => {
     expect(run.notices).toEqual(['failed O handled because of O/0/P/0/x']);
   });
 
-  it('R17 a branch closes only when what runs in it is done, and nothing follows from that', () => {
+  it('R17 a branch closes only when the work in it is done, and nothing follows from that work', () => {
     const branch = region('x', 'y -> z', 'y:error -> h');
     const { run } = play(region('P -> a', { P: parallel(branch, { count: 1, collectErrors: true }) }));
     expect(run.fail('P/0/x')).toEqual(['timer P/0 grace 1050']);
@@ -77,7 +77,7 @@ describe('what is given up', () => {
     expect(run.notices).toEqual(['closed P 0 after P/0/x', 'exited P 1']);
   });
 
-  it('R17 what is outside of it goes on', () => {
+  it('R17 does not affect what is outside of it', () => {
     const { run } = play(
       region('s -> P, b', 'b -> c', 'P:error -> h', { P: parallel(region('x'), { count: 2 }) }),
     );
@@ -100,14 +100,14 @@ describe('what is given up', () => {
     expect(run.complete('s')).toEqual(['end failed block L']);
   });
 
-  it('R18 is aborted when its grace is over', () => {
+  it('R18 is aborted at the end of its grace period', () => {
     const { run } = play(region('s -> f, a, L', { L: loop(region('x')) }));
     run.complete('s');
     run.fail('f');
     expect(run.fire('', 'grace')).toEqual(['abort L failed', 'abort a failed', 'end failed block f']);
   });
 
-  it('R18 is aborted at once when there is no grace', () => {
+  it('R18 is aborted at once without a grace period', () => {
     const { run } = play(region('s -> f, a, L', { L: loop(region('x')) }), { graceMs: 0 });
     run.complete('s');
     expect(run.fail('f')).toEqual(['abort L failed', 'abort a failed', 'end failed block f']);
@@ -116,18 +116,21 @@ describe('what is given up', () => {
   it.each([
     ['a container', { O: loop(region('a', 'L', 'z', late), { count: 1 }) }, ['run h']],
     ['a branch', { O: parallel(region('a', 'L', 'z', late), { count: 1, collectErrors: true }) }, ['run n']],
-  ] as const)('R18 without grace nothing of the same event starts in %s either', (_, nodes, next) => {
-    const { first } = play(region('O -> n', 'O:error -> h', nodes), { graceMs: 0 });
-    expect(first).toEqual(['run O/0/a', 'abort O/0/a failed', ...next]);
-  });
+  ] as const)(
+    'R18 without a grace period nothing of the same event starts in %s either',
+    (_, nodes, next) => {
+      const { first } = play(region('O -> n', 'O:error -> h', nodes), { graceMs: 0 });
+      expect(first).toEqual(['run O/0/a', 'abort O/0/a failed', ...next]);
+    },
+  );
 
-  it('R18 a container is cut by its own timer', () => {
+  it('R18 the timer of a container aborts only the container', () => {
     const { run } = play(region('P:error -> h', { P: parallel(region('x'), { count: 2 }) }));
     expect(run.fail('P/0/x')).toEqual(['timer P grace 1050']);
     expect(run.fire('P', 'grace')).toEqual(['abort P/1/x failed', 'run h']);
   });
 
-  it('R18 a collected branch is cut by its own timer', () => {
+  it('R18 the timer of a collected branch aborts only the branch', () => {
     const body = region('x', 'y');
     const { run } = play(region({ P: parallel(body, { count: 3, window: 2, collectErrors: true }) }));
     expect(run.fail('P/1/x')).toEqual(['timer P/1 grace 1050']);
@@ -138,7 +141,7 @@ describe('what is given up', () => {
   });
 });
 
-describe('giving up around what is given up', () => {
+describe('a drain around a drain', () => {
   const branches = parallel(region('x', 'y'), { count: 1, collectErrors: true });
 
   it('R19 the outer one takes over: its grace counts, and the inner timer is void', () => {
@@ -153,7 +156,7 @@ describe('giving up around what is given up', () => {
     expect(run.complete('c')).toEqual(['end failed block b']);
   });
 
-  it('R19 an outer container takes over an inner one', () => {
+  it('R19 of an outer container replaces that of an inner one', () => {
     const inner = region('I', 'z', 'I:error -> g', { I: parallel(region('x'), { count: 2 }) });
     const { run } = play(region('O:error -> h', { O: loop(inner, { count: 1 }) }));
     expect(run.fail('O/0/I/0/x')).toEqual(['timer O/0/I grace 1050']);
@@ -162,7 +165,7 @@ describe('giving up around what is given up', () => {
     expect(run.complete('O/0/I/1/x')).toEqual(['run h']);
   });
 
-  it('R19 nothing is given up inside of what is given up', () => {
+  it('R19 has no other drain inside', () => {
     const { run } = play(region('s -> P, b', { P: branches }));
     run.complete('s');
     expect(run.fail('b')).toEqual(['timer grace 1050']);

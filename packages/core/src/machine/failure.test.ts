@@ -5,14 +5,14 @@ import { retryWaitMs } from './failure.ts';
 
 const retry = { maxTries: 3, waitMs: 100, backoff: 2, maxWaitMs: 1000, jitter: 0 };
 
-describe('a failed try', () => {
+describe('a failed attempt', () => {
   it('R13 is followed by another, until one succeeds', () => {
     const { run } = play(region('a -> b', { a: { retry: { ...retry, waitMs: 0 } } }));
     expect(run.fail('a')).toEqual(['run a #2']);
     expect(run.complete('a', undefined, 2)).toEqual(['run b']);
   });
 
-  it('R13 is the last of as many as the policy allows', () => {
+  it('R13 is the last if the policy allows no more', () => {
     const { run } = play(region('a:error -> h', { a: { retry: { ...retry, waitMs: 0 } } }));
     run.fail('a');
     expect(run.fail('a', { attempt: 2 })).toEqual(['run a #3']);
@@ -23,12 +23,12 @@ describe('a failed try', () => {
     expect(play(region('a')).run.fail('a')).toEqual(['end failed block a']);
   });
 
-  it('R13 that says so is the last', () => {
+  it('R13 that is not retryable is the last', () => {
     const { run } = play(region('a:error -> h', { a: { retry } }));
     expect(run.fail('a', { retryable: false })).toEqual(['run h']);
   });
 
-  it('R14 is followed by another after its wait', () => {
+  it('R14 is followed by another after a wait', () => {
     const { run } = play(region('a', { a: { retry } }));
     expect(run.fail('a')).toEqual(['timer a retry 1100']);
     run.nowMs = 1100;
@@ -36,7 +36,7 @@ describe('a failed try', () => {
     expect(run.fail('a', { attempt: 2 })).toEqual(['timer a retry 1300']);
   });
 
-  it('R14 waits for a try to come are aborted with the run', () => {
+  it('R14 pending retries are aborted with the run', () => {
     const { run } = play(region('s -> a, b', { a: { retry } }));
     run.complete('s');
     run.fail('a');
@@ -44,7 +44,7 @@ describe('a failed try', () => {
   });
 });
 
-describe('the wait before the next try', () => {
+describe('the wait before a retry', () => {
   it.each([
     [retry, 1, {}, 100],
     [retry, 2, {}, 200],
@@ -60,7 +60,7 @@ describe('the wait before the next try', () => {
     [{ ...retry, waitMs: 0 }, 5000, {}, 0],
     [retry, 5000, {}, 1000],
   ])(
-    'R14 grows, has a ceiling, is shortened by jitter and never shorter than asked for (%#)',
+    'R14 grows, has a ceiling, is shortened by jitter and never shorter than Retry-After (%#)',
     (policy, attempt, failure, ms) => {
       expect(retryWaitMs(policy, attempt, failure)).toBe(ms);
     },
@@ -77,7 +77,7 @@ describe('a failed block', () => {
     expect(run.complete('h')).toEqual(['run j']);
   });
 
-  it('R15 completed by the port `error` it is routed as failed, and fails nothing', () => {
+  it('R15 completed by the port `error` takes that port, and fails nothing', () => {
     const { run } = play(region('a -> b'));
     expect(run.complete('a', 'error')).toEqual(['end completed']);
   });
@@ -107,7 +107,7 @@ describe('a failed block', () => {
     expect(run.complete('P/1/y')).toEqual(['run a']);
   });
 
-  it('R16 is not collected when the parallel itself fails', () => {
+  it('R16 is not collected if the parallel itself fails', () => {
     const { run } = play(region('P:error -> h', { P: parallel(region('x'), { collectErrors: true }) }));
     expect(run.fail('P', { attempt: 0 })).toEqual(['run h']);
   });

@@ -3,23 +3,23 @@ import { loop, parallel, region } from '../../../../test/support/graph.ts';
 import { play } from '../../../../test/support/play.ts';
 
 describe('an edge', () => {
-  it('R2 is live when its node took its port; of the other ports nothing runs', () => {
+  it('R2 is live if its node took its port; nothing runs at the other ports', () => {
     const { run } = play(region('if:yes -> a', 'if:no -> b'));
     expect(run.complete('if', 'yes')).toEqual(['run a']);
     expect(run.complete('a')).toEqual(['end completed']);
   });
 
-  it('R2 on `source` is live beside the port taken, whatever it is', () => {
+  it('R2 on `source` is live besides the port taken, whichever it is', () => {
     const { run } = play(region('if:yes -> a', 'if -> b'));
     expect(run.complete('if', 'yes')).toEqual(['run a', 'run b']);
   });
 
-  it('R2 on `source` is dead when its node has failed', () => {
+  it('R2 on `source` is dead if its node failed', () => {
     const { run } = play(region('a -> b', 'a:error -> c'));
     expect(run.fail('a')).toEqual(['run c']);
   });
 
-  it('R2 on `error` is dead when its node has not failed', () => {
+  it('R2 on `error` is dead if its node did not fail', () => {
     const { run } = play(region('a -> b', 'a:error -> c'));
     expect(run.complete('a')).toEqual(['run b']);
   });
@@ -38,7 +38,7 @@ describe('a join', () => {
     expect(run.complete('a')).toEqual(['run j']);
   });
 
-  it('R4 runs once, when one of its edges is live and the others are dead', () => {
+  it('R4 runs once if one of its edges is live and the others are dead', () => {
     const { run } = play(region('if:yes -> a -> j', 'if:no -> b -> c -> j'));
     expect(run.complete('if', 'yes')).toEqual(['run a']);
     expect(run.complete('a')).toEqual(['run j']);
@@ -60,8 +60,8 @@ describe('a join', () => {
   });
 
   it.each([
-    ['when one fails before the other completes', ['a', 'b'], ['run h']],
-    ['when one fails after the other has completed', ['b', 'a'], ['run h']],
+    ['if one fails before the other completes', ['a', 'b'], ['run h']],
+    ['if one fails after the other completed', ['b', 'a'], ['run h']],
   ])('R4 a shared error handler runs once, %s', (_, order, last) => {
     const { run } = play(region('s -> a, b', 'a:error -> h', 'b:error -> h'));
     run.complete('s');
@@ -69,20 +69,20 @@ describe('a join', () => {
     expect(commands).toEqual([[], last]);
   });
 
-  it('R4 a shared error handler is skipped when nothing fails', () => {
+  it('R4 a shared error handler is skipped if nothing fails', () => {
     const { run } = play(region('s -> a, b', 'a:error -> h', 'b:error -> h'));
     run.complete('s');
     run.complete('a');
     expect(run.complete('b')).toEqual(['end completed']);
   });
 
-  it('R4 runs when the node that both ports lead to fails or not', () => {
+  it('R4 runs whether or not the node fails, if both ports lead to it', () => {
     const graph = region('a -> b', 'a:error -> b');
     expect(play(graph).run.complete('a')).toEqual(['run b']);
     expect(play(graph).run.fail('a')).toEqual(['run b']);
   });
 
-  it('R5 is skipped when all its edges are dead, and skips what follows, containers too', () => {
+  it('R5 is skipped if all its edges are dead, and so are its successors, even containers', () => {
     const body = region('x');
     const graph = region(
       'if:yes -> a',
@@ -96,14 +96,14 @@ describe('a join', () => {
     expect(run.complete('a')).toEqual(['end completed']);
   });
 
-  it('R5 behind a long pruned path still runs', () => {
+  it('R5 after a long pruned path still runs', () => {
     const { run } = play(region('s -> if, w', 'if:no -> b1 -> b2 -> b3 -> j', 'w -> j'));
     run.complete('s');
     run.complete('if', 'yes');
     expect(run.complete('w')).toEqual(['run j']);
   });
 
-  it('R5 is decided by the last edge, be it the dead one', () => {
+  it('R5 is decided by the last edge, even a dead one', () => {
     const { run } = play(region('s -> if, w', 'if:no -> b1 -> b2 -> b3 -> j', 'w -> j'));
     run.complete('s');
     run.complete('w');
@@ -112,17 +112,17 @@ describe('a join', () => {
 });
 
 describe('starts', () => {
-  it('R6 come in the order of the edges, not of the indexes', () => {
+  it('R6 are in the order of the edges, not of the indexes', () => {
     const { run } = play(region('s -> c, a, b'));
     expect(run.complete('s')).toEqual(['run c', 'run a', 'run b']);
   });
 
-  it('R6 of a container come in the order of its entries', () => {
+  it('R6 of a container are in the order of its entries', () => {
     const { first } = play(region({ P: parallel(region('z', 'y'), { count: 2 }) }));
     expect(first).toEqual(['run P/0/z', 'run P/0/y', 'run P/1/z', 'run P/1/y']);
   });
 
-  it('R6 are first come, first served: direct successors before those behind an empty container', () => {
+  it('R6 are first come, first served: direct successors before those after an empty container', () => {
     const { run } = play(region('s -> L, b', 'L -> a', { L: loop(region('x'), { count: 0 }) }));
     expect(run.complete('s')).toEqual(['run b', 'run a']);
   });
@@ -134,7 +134,7 @@ describe('an answer', () => {
     expect(run.complete('r')).toEqual(['end completed r']);
   });
 
-  it('R27 gives what runs its grace, and aborts waits, pauses and children at once', () => {
+  it('R27 gives running work a grace period, and aborts waits, pauses and children at once', () => {
     const graph = region('s -> r, run, pause, wait, child', {
       r: { answers: true },
       child: { class: 'child' },
@@ -152,7 +152,7 @@ describe('an answer', () => {
     expect(run.complete('run')).toEqual(['end completed r']);
   });
 
-  it('R27 stands: a failure after it does not fail the run', () => {
+  it('R27 is final: a later failure does not fail the run', () => {
     const { run } = play(region('s -> r, b', { r: { answers: true } }));
     run.complete('s');
     run.complete('r');
@@ -160,14 +160,14 @@ describe('an answer', () => {
     expect(run.notices).toEqual(['failed b']);
   });
 
-  it('R27 comes from inside nested containers too', () => {
+  it('R27 works inside nested containers, too', () => {
     const inner = region({ P: parallel(region('r', { r: { answers: true } }), { count: 2 }) });
     const { run } = play(region('L -> after', { L: loop(inner, { count: 3 }) }));
     expect(run.complete('L/0/P/1/r')).toEqual(['timer grace 1050']);
     expect(run.complete('L/0/P/0/r')).toEqual(['end completed L/0/P/1/r']);
   });
 
-  it('R27 is none when the block took another port', () => {
+  it('R27 does not happen if the block took another port', () => {
     const { run } = play(region('r -> after', 'r:error -> h', { r: { answers: true } }));
     expect(run.fail('r')).toEqual(['run h']);
   });
@@ -180,7 +180,7 @@ describe('run-until', () => {
     expect(run.complete('b')).toEqual(['end completed']);
   });
 
-  it('R28 gives other running blocks their grace', () => {
+  it('R28 gives other running blocks a grace period', () => {
     const { run } = play(region('s -> a -> b', 's -> c -> d'), { until: 'a' });
     run.complete('s');
     expect(run.complete('a')).toEqual(['timer grace 1050']);
@@ -193,13 +193,13 @@ describe('run-until', () => {
     expect(run.complete('L/1/x')).toEqual(['end completed']);
   });
 
-  it('R28 ends with its block skipped, too', () => {
+  it('R28 ends even if its block is skipped', () => {
     const { run } = play(region('if:yes -> c -> d', 'if:no -> b'), { until: 'b' });
     expect(run.complete('if', 'yes')).toEqual(['run c', 'timer grace 1050']);
     expect(run.complete('c')).toEqual(['end completed']);
   });
 
-  it('R28 names a block of the run, not one of that index in a body', () => {
+  it('R28 names a block of the run, not one with that index in a body', () => {
     const { run } = play(region('L -> b', { L: loop(region('x -> y'), { count: 1 }) }), { until: 'L' });
     expect(run.complete('L/0/x')).toEqual(['run L/0/y']);
   });

@@ -1,5 +1,5 @@
 import { beginDrain } from './drain.ts';
-import { prepare } from './prepared.ts';
+import { prepare } from './prepare.ts';
 import { addressOf, nodeAt, SKIPPED } from './state.ts';
 import type { Cell, Level } from './state.ts';
 import type { StepContext } from './step-context.ts';
@@ -37,7 +37,7 @@ export function settleNode(context: StepContext, level: Level, index: number, ce
     return;
   }
   for (const { to, ports } of prepare(region).outs[index] ?? [])
-    arrive(
+    settleEdge(
       context,
       level,
       to,
@@ -48,7 +48,7 @@ export function settleNode(context: StepContext, level: Level, index: number, ce
     context.tasks.push(level.parent ? { do: 'close', level } : { do: 'end', status: 'completed' });
 }
 
-function arrive(context: StepContext, level: Level, to: number, live: boolean): void {
+function settleEdge(context: StepContext, level: Level, to: number, live: boolean): void {
   const cell = ((level.frame.cells[to] as number) - 2) | (live ? 1 : 0);
   level.frame.cells[to] = cell;
   if (cell === 1) context.tasks.push({ do: 'start', level, index: to });

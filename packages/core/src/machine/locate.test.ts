@@ -3,7 +3,7 @@ import { addressOf, loop, parallel, region } from '../../../../test/support/grap
 import { play } from '../../../../test/support/play.ts';
 import { countAt, workAt } from './locate.ts';
 
-it('R31 the work at an address is found, and only there', () => {
+it('R31 work is found at its address, and only there', () => {
   const graph = region('L -> a', { L: loop(region('x', { x: { timeoutMs: 5 } }), { count: 1 }) });
   const { run } = play(graph);
   expect(workAt(graph, run.state, addressOf(graph, 'L/0/x'))).toEqual({ w: 'run', try: 1, dueMs: 1005 });

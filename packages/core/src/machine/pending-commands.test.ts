@@ -6,8 +6,8 @@ import { initialState } from './step.ts';
 
 const retry = { maxTries: 3, waitMs: 5, backoff: 1, maxWaitMs: 5, jitter: 0 };
 
-describe('what a state still waits for', () => {
-  it('R31 is every command without an answer', () => {
+describe('the pending commands of a state', () => {
+  it('R31 are all commands without an answer', () => {
     const graph = region('s -> run, try, wait, pause, child, L, P', {
       run: { timeoutMs: 30 },
       try: { retry },
@@ -37,13 +37,13 @@ describe('what a state still waits for', () => {
     ]);
   });
 
-  it('R31 is a later try with its number', () => {
+  it('R31 have the number of the attempt', () => {
     const { run } = play(region('a', { a: { retry: { ...retry, waitMs: 0 } } }));
     run.fail('a');
     expect(run.pending()).toEqual(['run a #2']);
   });
 
-  it('R31 is the grace of what is given up: the run, a container, a branch', () => {
+  it('R31 include the grace timers of the run, a container and a branch', () => {
     const body = region('x', 'y');
     const graph = region('s -> P, Q', 'Q:error -> h', {
       P: parallel(body, { count: 1, collectErrors: true }),
@@ -60,7 +60,7 @@ describe('what a state still waits for', () => {
     expect(other.run.pending()).toEqual(['run b', 'timer grace 1050']);
   });
 
-  it('R31 is nothing before the start and after the end', () => {
+  it('R31 are none before the start and after the end', () => {
     expect(pendingCommands(region('a'), initialState())).toEqual([]);
     const { run } = play(region('a'), { timeoutMs: 5 });
     run.complete('a');

@@ -6,7 +6,7 @@ import { idleState } from './state.ts';
 const graph = region('s -> p, w, b');
 
 describe('a run', () => {
-  it('R25 runs while anything runs', () => {
+  it('R25 is running while any block runs', () => {
     const { run } = play(graph);
     run.complete('s');
     run.pause('p');
@@ -14,7 +14,7 @@ describe('a run', () => {
     expect(idleState(run.state)).toBe('running');
   });
 
-  it('R25 is paused for a person when a person is needed and nothing runs', () => {
+  it('R25 waits for a person if a person is needed and nothing runs', () => {
     const { run } = play(graph);
     run.complete('s');
     run.pause('p');
@@ -27,7 +27,7 @@ describe('a run', () => {
     expect(idleState(run.state)).toBe('ended');
   });
 
-  it('R25 runs while it waits for a try to come, though a person is needed too', () => {
+  it('R25 is running while a retry is pending, even if a person is needed', () => {
     const retry = { maxTries: 2, waitMs: 5, backoff: 1, maxWaitMs: 5, jitter: 0 };
     const { run } = play(region('s -> a, p', { a: { retry } }));
     run.complete('s');

@@ -8,7 +8,7 @@ describe('a run', () => {
     expect(play(region('a -> c', 'b -> c'), { start: 'b' }).first).toEqual(['run b']);
   });
 
-  it('R1 waits for nothing that its start does not reach', () => {
+  it('R1 does not wait for nodes that its start does not reach', () => {
     const { run } = play(region('a -> c', 'b -> c -> d', 'other'), { start: 'b' });
     expect(run.complete('b')).toEqual(['run c']);
     expect(run.complete('c')).toEqual(['run d']);
@@ -23,7 +23,7 @@ describe('a run', () => {
     expect(run.complete('L/0/x')).toEqual(['run d']);
   });
 
-  it('R1 does not start at a block that is not there', () => {
+  it('R1 does not start at an unknown block', () => {
     expect(
       advance(region('a'), initialState(), { type: 'started', atMs: 0, start: 9, graceMs: 0 }).changed,
     ).toBe(false);
@@ -51,7 +51,7 @@ describe('a cancel', () => {
     });
   });
 
-  it('R29 wins over a failure in its grace', () => {
+  it('R29 overrides a failure in its grace period', () => {
     const { run } = play(region('s -> a, b'));
     run.complete('s');
     run.fail('a');
@@ -86,28 +86,31 @@ describe('a late or duplicate event', () => {
     ['a second end of a block', { type: 'completed', at: [0], atMs: 0, attempt: 1 }],
     ['the end of a block that has not started', { type: 'completed', at: [9], atMs: 0, attempt: 1 }],
     ['the end of another try', { type: 'completed', at: [3], atMs: 0, attempt: 2 }],
-    ['a failure of another try', { type: 'failed', at: [3], atMs: 0, attempt: 2, retryable: true }],
-    ['the time-out of another try', { type: 'fired', at: [3], atMs: 0, timer: 'timeout', attempt: 2 }],
-    ['a time-out where there is none', { type: 'fired', at: [2], atMs: 0, timer: 'timeout', attempt: 1 }],
-    ['a retry of a running try', { type: 'fired', at: [3], atMs: 0, timer: 'retry', attempt: 1 }],
-    ['a resume of what is not paused', { type: 'resumed', at: [2], atMs: 0 }],
-    ['a wait that nobody waits for', { type: 'fired', at: [2], atMs: 0, timer: 'wait' }],
-    ['turns of what is no container', { type: 'expanded', at: [2], atMs: 0, iteration: 0, count: 1 }],
-    ['an end of a container', { type: 'completed', at: [1], atMs: 0, attempt: 1 }],
-    ['turns that were not asked for', { type: 'expanded', at: [1], atMs: 0, iteration: 1, count: 1 }],
+    ['a failure of another attempt', { type: 'failed', at: [3], atMs: 0, attempt: 2, retryable: true }],
+    ['the timeout of another attempt', { type: 'fired', at: [3], atMs: 0, timer: 'timeout', attempt: 2 }],
+    ['a timeout where there is none', { type: 'fired', at: [2], atMs: 0, timer: 'timeout', attempt: 1 }],
+    ['a retry of a running attempt', { type: 'fired', at: [3], atMs: 0, timer: 'retry', attempt: 1 }],
+    ['a resume of a block that is not paused', { type: 'resumed', at: [2], atMs: 0 }],
+    ['a wait timer that nothing waits for', { type: 'fired', at: [2], atMs: 0, timer: 'wait' }],
     [
-      'a failure to know another turn',
+      'iterations of a block that is no container',
+      { type: 'expanded', at: [2], atMs: 0, iteration: 0, count: 1 },
+    ],
+    ['an end of a container', { type: 'completed', at: [1], atMs: 0, attempt: 1 }],
+    ['iterations that were not requested', { type: 'expanded', at: [1], atMs: 0, iteration: 1, count: 1 }],
+    [
+      'a failed expansion of another iteration',
       { type: 'failed', at: [1], atMs: 0, attempt: 0, iteration: 1, retryable: true },
     ],
     ['an event in a closed frame', { type: 'completed', at: [1, 0, 0], atMs: 0, attempt: 1 }],
     ['an event inside a block', { type: 'completed', at: [2, 0, 0], atMs: 0, attempt: 1 }],
     ['an event about a frame', { type: 'completed', at: [1, 0], atMs: 0, attempt: 1 }],
     ['an event about the run', { type: 'completed', at: [], atMs: 0, attempt: 1 }],
-    ['grace of what is not given up', { type: 'fired', at: [], atMs: 0, timer: 'grace' }],
-    ['grace of a container that is not given up', { type: 'fired', at: [1], atMs: 0, timer: 'grace' }],
-    ['grace of a closed branch', { type: 'fired', at: [1, 0], atMs: 0, timer: 'grace' }],
+    ['a grace timer without a drain', { type: 'fired', at: [], atMs: 0, timer: 'grace' }],
+    ['a grace timer of a container without a drain', { type: 'fired', at: [1], atMs: 0, timer: 'grace' }],
+    ['a grace timer of a closed branch', { type: 'fired', at: [1, 0], atMs: 0, timer: 'grace' }],
     ['a deadline where there is none', { type: 'fired', at: [], atMs: 0, timer: 'deadline' }],
-    ['a block that is no child', { type: 'blocked', at: [2], atMs: 0, on: 'human' }],
+    ['a block that is not a child', { type: 'blocked', at: [2], atMs: 0, on: 'human' }],
   ] as const)('R30 changes nothing: %s', (_, event) => {
     const { run } = play(graph);
     run.complete('s');
@@ -128,7 +131,7 @@ describe('a late or duplicate event', () => {
 });
 
 describe('step', () => {
-  it('R30 leaves the state as it was, and gives it back when nothing has changed', () => {
+  it('R30 does not change its argument, and returns it if nothing changed', () => {
     const graph = region('a -> b');
     const before = initialState();
     const [next] = step(graph, before, { type: 'started', atMs: 0, start: 0, graceMs: 0 });

@@ -3,7 +3,7 @@ import { expire, setDeadline, updateDeadline } from './deadline.ts';
 import { endRun, updateDraining } from './drain.ts';
 import { settleNode, startAttempt } from './join.ts';
 import { locate, rootLevel } from './locate.ts';
-import { cellsFrom } from './prepared.ts';
+import { cellsFrom } from './prepare.ts';
 import type { Region } from './skeleton.ts';
 import { cloneState, isOpenContainer, isWork, nodeAt } from './state.ts';
 import type { Level, State } from './state.ts';

@@ -5,7 +5,7 @@ import { play } from '../../../../test/support/play.ts';
 const x = region('x');
 
 describe('a frame', () => {
-  it('R7 closes when every node in it is settled, by whatever way', () => {
+  it('R7 closes when every node in it is settled, in any way', () => {
     const body = region('if:yes -> a -> b', 'if:no -> c');
     const { run } = play(region({ L: loop(body, { count: 2 }) }));
     expect(run.complete('L/0/if', 'no')).toEqual(['run L/0/c']);
@@ -19,7 +19,7 @@ describe('a frame', () => {
     expect(run.complete('L/1/if', 'none')).toEqual(['run after']);
   });
 
-  it('R7 arms its joins anew: each turn takes its own path', () => {
+  it('R7 resets its joins: each iteration takes its own path', () => {
     const body = region('if:yes -> a -> j', 'if:no -> b -> j');
     const { run } = play(region({ L: loop(body, { count: 2 }) }));
     expect(run.complete('L/0/if', 'yes')).toEqual(['run L/0/a']);
@@ -35,7 +35,7 @@ describe('a frame', () => {
 });
 
 describe('a loop', () => {
-  it('R8 runs its turns one after another', () => {
+  it('R8 runs its iterations one after another', () => {
     const { run, first } = play(region('L -> a', { L: loop(x, { count: 2 }) }));
     expect(first).toEqual(['run L/0/x']);
     expect(run.complete('L/0/x')).toEqual(['run L/1/x']);
@@ -43,7 +43,7 @@ describe('a loop', () => {
     expect(run.notices).toEqual(['closed L 1', 'exited L 2']);
   });
 
-  it('R8 a container around it waits for it like for a block', () => {
+  it('R8 is awaited by the container around it, like a block', () => {
     const inner = region('L -> y', { L: loop(x, { count: 2 }) });
     const { run } = play(region({ P: parallel(inner, { count: 1 }) }));
     run.complete('P/0/L/0/x');
@@ -53,7 +53,7 @@ describe('a loop', () => {
 });
 
 describe('a parallel', () => {
-  it('R9 opens all its branches at once when nothing limits them', () => {
+  it('R9 opens all branches at once without a limit', () => {
     expect(play(region({ P: parallel(x, { count: 3 }) })).first).toEqual([
       'run P/0/x',
       'run P/1/x',
@@ -61,7 +61,7 @@ describe('a parallel', () => {
     ]);
   });
 
-  it('R9 opens the next branch as soon as one has closed', () => {
+  it('R9 opens the next branch as soon as one closes', () => {
     const { run, first } = play(region('P -> a', { P: parallel(x, { count: 4, window: 2 }) }));
     expect(first).toEqual(['run P/0/x', 'run P/1/x']);
     expect(run.complete('P/1/x')).toEqual(['run P/2/x']);
@@ -71,7 +71,7 @@ describe('a parallel', () => {
     expect(run.notices).toEqual(['closed P 0', 'exited P 4']);
   });
 
-  it('R9 fills its window after a failure that it collects', () => {
+  it('R9 refills its window after a failure that it collects', () => {
     const { run } = play(region('P -> a', { P: parallel(x, { count: 3, window: 1, collectErrors: true }) }));
     expect(run.fail('P/0/x')).toEqual(['run P/1/x']);
     expect(run.notices).toEqual(['failed P/0/x', 'closed P 0 after P/0/x', 'opened P 1']);
@@ -80,14 +80,14 @@ describe('a parallel', () => {
   });
 });
 
-describe('turns and branches', () => {
-  it('R10 that are known cost no command', () => {
+describe('iterations and branches', () => {
+  it('R10 with a known count cost no command', () => {
     const { run, first } = play(region('L -> a', { L: loop(x, { count: 1 }) }));
     expect(first).toEqual(['run L/0/x']);
     expect(run.notices).toEqual(['entered L', 'opened L 0']);
   });
 
-  it.each([loop, parallel])('R10 that are not known are asked for once', (container) => {
+  it.each([loop, parallel])('R10 with an unknown count are requested once', (container) => {
     const { run, first } = play(region('C -> a', { C: container(x, { window: 1 }) }));
     expect(first).toEqual(['expand C 0']);
     expect(run.expand('C', 2)).toEqual(['run C/0/x']);
@@ -95,14 +95,14 @@ describe('turns and branches', () => {
     expect(run.complete('C/1/x')).toEqual(['run a']);
   });
 
-  it('R10 none at all is an exit', () => {
+  it('R10 with a count of none are an exit', () => {
     expect(play(region('L -> a', { L: loop(x, { count: 0 }) })).first).toEqual(['run a']);
     const { run } = play(region('P -> a', { P: parallel(x) }));
     expect(run.expand('P', 0)).toEqual(['run a']);
     expect(run.notices).toEqual(['exited P 0']);
   });
 
-  it('R10 of a while are asked for one by one', () => {
+  it('R10 of a while loop are requested one by one', () => {
     const { run, first } = play(region('W -> a', { W: loop(x, { perTurn: true }) }));
     expect(first).toEqual(['expand W 0']);
     expect(run.expand('W', 1)).toEqual(['run W/0/x']);
@@ -111,7 +111,7 @@ describe('turns and branches', () => {
     expect(run.notices).toEqual(['exited W 1']);
   });
 
-  it('R10 of a doWhile begin without asking', () => {
+  it('R10 of a doWhile loop begin without a request', () => {
     const { run, first } = play(region('W -> a', { W: loop(x, { perTurn: true, firstFree: true }) }));
     expect(first).toEqual(['run W/0/x']);
     expect(run.complete('W/0/x')).toEqual(['expand W 1']);
@@ -120,18 +120,18 @@ describe('turns and branches', () => {
 });
 
 describe('a limit', () => {
-  it('R11 fails the container before the first turn when the count is beyond it', () => {
+  it('R11 fails the container before the first iteration if the count exceeds it', () => {
     const { run } = play(region('L -> a', { L: loop(x, { limit: 3 }) }));
     expect(run.expand('L', 4)).toEqual(['end failed block L']);
     expect(run.notices).toEqual(['failed L limit 3']);
   });
 
-  it('R11 allows as many as it says', () => {
+  it('R11 allows exactly its number', () => {
     const { run } = play(region({ L: loop(x, { limit: 3 }) }));
     expect(run.expand('L', 3)).toEqual(['run L/0/x']);
   });
 
-  it('R11 fails a while that wants one turn more', () => {
+  it('R11 fails a while loop that asks for one more iteration', () => {
     const { run } = play(region('W:error -> h', { W: loop(x, { perTurn: true, limit: 1 }) }));
     run.expand('W', 1);
     expect(run.complete('W/0/x')).toEqual(['expand W 1']);
@@ -139,7 +139,7 @@ describe('a limit', () => {
     expect(run.notices).toEqual(['failed W handled limit 1']);
   });
 
-  it('R11 is no cap: nothing else of the same event starts after it', () => {
+  it('R11 does not truncate: nothing else of the same event starts after it', () => {
     const { run } = play(region('s -> L, b', { L: loop(x, { count: 2, limit: 1 }) }));
     expect(run.complete('s')).toEqual(['end failed block L']);
   });
@@ -151,13 +151,13 @@ describe('a container', () => {
     expect(run.complete('L/0/x')).toEqual(['run a']);
   });
 
-  it('R12 leaves by `error` when something inside has failed', () => {
+  it('R12 leaves by `error` when something inside failed', () => {
     const { run } = play(region('L -> a', 'L:error -> h', { L: loop(x, { count: 3 }) }));
     expect(run.fail('L/0/x')).toEqual(['run h']);
     expect(run.notices).toEqual(['failed L/0/x', 'failed L handled because of L/0/x']);
   });
 
-  it('R12 leaves by `error` when its turns cannot be known', () => {
+  it('R12 leaves by `error` if its iterations cannot be determined', () => {
     const { run } = play(region('L -> a', 'L:error -> h', { L: loop(x) }));
     expect(run.fail('L', { attempt: 0, iteration: 0 })).toEqual(['run h']);
     expect(run.notices).toEqual(['failed L handled']);

@@ -1,5 +1,5 @@
 import { failNode } from './failure.ts';
-import { prepare } from './prepared.ts';
+import { prepare } from './prepare.ts';
 import { addressOf, isOpenContainer, nodeAt } from './state.ts';
 import type { Frame, Level, OpenContainer } from './state.ts';
 import type { Subflow } from './skeleton.ts';

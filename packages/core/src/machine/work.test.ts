@@ -3,17 +3,17 @@ import { region } from '../../../../test/support/graph.ts';
 import { play } from '../../../../test/support/play.ts';
 import { idleState } from './state.ts';
 
-describe('the time-out of a block', () => {
+describe('the timeout of a block', () => {
   const retry = { maxTries: 2, waitMs: 5, backoff: 1, maxWaitMs: 5, jitter: 0 };
 
-  it('R21 aborts the try and counts as its failure', () => {
+  it('R21 aborts the attempt and counts as its failure', () => {
     const { run, first } = play(region('a:error -> h', { a: { timeoutMs: 30 } }));
     expect(first).toEqual(['run a', 'timer a timeout 1030']);
     expect(run.fire('a', 'timeout', 1)).toEqual(['abort a timeout', 'run h']);
     expect(run.notices).toEqual(['failed a handled timed out']);
   });
 
-  it('R21 is one for each try', () => {
+  it('R21 applies to each attempt', () => {
     const { run } = play(region('a', { a: { timeoutMs: 30, retry } }));
     expect(run.fire('a', 'timeout', 1)).toEqual(['abort a timeout', 'timer a retry 1005']);
     run.nowMs = 1005;
@@ -21,12 +21,15 @@ describe('the time-out of a block', () => {
     expect(run.fire('a', 'timeout', 1)).toEqual([]);
   });
 
-  it.each(['pause', 'wait'] as const)('R21 does not reach a block that has suspended itself: %s', (how) => {
-    const { run } = play(region('a', { a: { timeoutMs: 30 } }));
-    run[how]('a');
-    expect(run.fire('a', 'timeout', 1)).toEqual([]);
-    expect(run.changed).toBe(false);
-  });
+  it.each(['pause', 'wait'] as const)(
+    'R21 does not apply to a block that has suspended itself: %s',
+    (how) => {
+      const { run } = play(region('a', { a: { timeoutMs: 30 } }));
+      run[how]('a');
+      expect(run.fire('a', 'timeout', 1)).toEqual([]);
+      expect(run.changed).toBe(false);
+    },
+  );
 });
 
 describe('a pause', () => {
@@ -44,7 +47,7 @@ describe('a pause', () => {
     expect(run.resume('p')).toEqual(['run a']);
   });
 
-  it('R22 of several resume in any order, each once; a join waits for all', () => {
+  it('R22 of several blocks is resumed in any order, each once; a join waits for all', () => {
     const { run } = play(region('s -> p, q -> j'));
     run.complete('s');
     run.pause('p');
@@ -55,7 +58,7 @@ describe('a pause', () => {
     expect(run.resume('p')).toEqual(['run j']);
   });
 
-  it('R22 is not ended by a timer, nor a wait by a resume', () => {
+  it('R22 does not end by a timer, nor does a wait end by a resume', () => {
     const { run } = play(region('s -> p, w'));
     run.complete('s');
     run.pause('p');
@@ -87,7 +90,7 @@ describe('a child run', () => {
   it.each([
     ['human', 'human'],
     ['time', 'time'],
-  ] as const)('R24 that is blocked (%s) rests its parent, until it moves or ends', (on, rest) => {
+  ] as const)('R24 that is blocked (%s) makes its parent idle, until it runs or ends', (on, rest) => {
     const { run } = play(child);
     expect(run.block('c', on)).toEqual([]);
     expect(idleState(run.state)).toBe(rest);
@@ -98,7 +101,7 @@ describe('a child run', () => {
     expect(run.state).toMatchObject({ busy: 1, humans: 0, timers: 0 });
   });
 
-  it('R24 changes from one to the other, and says the same twice without effect', () => {
+  it('R24 can be blocked on one, then on the other; repeating an event has no effect', () => {
     const { run } = play(child);
     run.block('c', 'time');
     run.block('c', 'human');
@@ -107,7 +110,7 @@ describe('a child run', () => {
     expect(run.changed).toBe(false);
   });
 
-  it('R24 times out also while it is blocked', () => {
+  it('R24 times out even while it is blocked', () => {
     const { run } = play(child);
     run.block('c', 'human');
     expect(run.fire('c', 'timeout', 1)).toEqual(['abort c timeout', 'end failed block c']);

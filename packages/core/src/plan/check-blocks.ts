@@ -8,11 +8,11 @@ import type { Compilation } from './compilation.ts';
 import { diagnostic } from './diagnostics.ts';
 import type { DiagnosticCode } from './diagnostics.ts';
 import type { BlockConfig } from './plan.ts';
-import { fieldLocation } from './site.ts';
+import { fieldLocation } from './field-location.ts';
 import { isTriggerType, typeNames } from './types.ts';
 import { isJsonText, templateFields, templateItems } from '../refs/json-text.ts';
-import { NearNames } from '../refs/nearest.ts';
-import type { Near } from '../refs/nearest.ts';
+import { SimilarNames } from '../refs/similar-names.ts';
+import type { SimilarName } from '../refs/similar-names.ts';
 import type { Template } from '../refs/template.ts';
 import { BLOCK_FIELDS } from '../schema/block-fields.ts';
 import { inputFields } from '../schema/input-format.ts';
@@ -29,7 +29,7 @@ const NEEDED: ReadonlyMap<string, string> = new Map([
 
 /** Reports types without an executor, empty required fields, and fields that blocks do not read. */
 export function checkBlocks(compilation: Compilation, configs: ReadonlyMap<string, BlockConfig>): void {
-  const types = new NearNames(typeNames(compilation.types));
+  const types = new SimilarNames(typeNames(compilation.types));
   const bodies = new Map<string, PlacedBlock[]>();
   for (const place of compilation.structure.places.values()) {
     const container = parentOf(place);
@@ -47,7 +47,7 @@ export function checkBlocks(compilation: Compilation, configs: ReadonlyMap<strin
   }
 }
 
-function checkType(compilation: Compilation, block: Block, types: NearNames): void {
+function checkType(compilation: Compilation, block: Block, types: SimilarNames): void {
   if (compilation.runnable.has(block.type)) return;
   const near = compilation.types.has(block.type) ? undefined : types.nearest(block.type);
   compilation.found.push(
@@ -115,7 +115,7 @@ function isEmpty(value: Json | undefined): boolean {
 function checkFields(compilation: Compilation, block: Block, config: BlockConfig | undefined): void {
   const schema = BLOCK_FIELDS.get(block.type);
   if (!schema) return;
-  const near = new NearNames(Object.keys(schema.shape));
+  const near = new SimilarNames(Object.keys(schema.shape));
   for (const [name, value] of Object.entries(block.fields)) {
     if (isBlank(value)) continue;
     const field = Object.hasOwn(schema.shape, name) ? (schema.shape[name] as z.ZodType) : undefined;
@@ -127,7 +127,7 @@ function checkFields(compilation: Compilation, block: Block, config: BlockConfig
 function checkName(
   { found }: Compilation,
   block: Block,
-  { name, near }: { name: string; near: Near | undefined },
+  { name, near }: { name: string; near: SimilarName | undefined },
 ): void {
   // If the similar field is set too, this one is not a misspelling.
   if (!near || !isBlank(own(block.fields, near.name))) return;
@@ -150,7 +150,7 @@ function checkValue(
   if (read.success) return;
   const expected = read.error.issues[0]?.message ?? 'another value';
   const listed = expected.startsWith('one of ') ? expected.slice('one of '.length).split(', ') : [];
-  const near = typeof value === 'string' ? new NearNames(listed).nearest(value) : undefined;
+  const near = typeof value === 'string' ? new SimilarNames(listed).nearest(value) : undefined;
   found.push(
     diagnostic('FIELD_VALUE', {
       blockId: block.id,
@@ -169,10 +169,10 @@ function shown(value: Json): string {
 type Path = (string | number)[];
 
 /** `json`: text in the field is JSON. `text`: text is JSON only if it begins like an object or a list. */
-type Meaning = 'json' | 'text';
+type JsonUse = 'json' | 'text';
 
 /** Fields that blocks read as JSON, by block type. */
-const FIELDS: { readonly [type: string]: { readonly [field: string]: Meaning } } = {
+const FIELDS: { readonly [type: string]: { readonly [field: string]: JsonUse } } = {
   api: { params: 'json', headers: 'json', body: 'text' },
   function: { mountedSecrets: 'json' },
   human_in_the_loop: { inputFormat: 'json', builderData: 'json' },
@@ -236,10 +236,10 @@ function literal(template: Template | undefined): Json | undefined {
 }
 
 /** Returns the paths of texts in a field that are not JSON. An empty path is the field itself. */
-function faultsIn(template: Template, meaning: Meaning): Path[] {
+function faultsIn(template: Template, meaning: JsonUse): Path[] {
   const first = template.kind === 'text' ? template.parts[0] : literal(template);
   if (template.kind === 'text' || typeof first === 'string')
-    return isMeant(first, meaning) && !isJsonText(template) ? [[]] : [];
+    return isMeantAsJson(first, meaning) && !isJsonText(template) ? [[]] : [];
   const rows = templateItems(template) ?? [];
   return rows.flatMap((row, index) => {
     const fields = templateFields(row);
@@ -250,7 +250,7 @@ function faultsIn(template: Template, meaning: Meaning): Path[] {
 }
 
 /** Returns whether a text is meant as JSON, by its first part. A reference counts as any text. */
-function isMeant(first: unknown, meaning: Meaning): boolean {
+function isMeantAsJson(first: unknown, meaning: JsonUse): boolean {
   if (typeof first !== 'string') return meaning === 'json';
   return meaning === 'json' ? first.trim() !== '' : /^\s*[[{]/.test(first);
 }

@@ -1,12 +1,12 @@
 import { append } from '../graph/lists.ts';
 import type { Lists } from '../graph/lists.ts';
 import type { Structure } from '../graph/structure.ts';
-import type { Compilation, SeenReference, Standing } from './compilation.ts';
+import type { Compilation, CompiledReference, FieldPosition } from './compilation.ts';
 import { diagnostic } from './diagnostics.ts';
 import type { DiagnosticCode, DiagnosticDetails } from './diagnostics.ts';
 import type { BlockConfig } from './plan.ts';
 import { isReserved, normalizeName } from '../refs/names.ts';
-import { NearNames } from '../refs/nearest.ts';
+import { SimilarNames } from '../refs/similar-names.ts';
 import type { Reference } from '../refs/template.ts';
 import type { Block } from '../schema/workflow.ts';
 
@@ -66,7 +66,7 @@ export function checkReferences(
   blocks: ReadonlyMap<string, BlockConfig>,
 ): void {
   if (compilation.seen.length === 0) return;
-  const looking = { order: new NeverRan(compilation, reached), blocks, outputs: new Map() };
+  const context = { order: new RunOrder(compilation, reached), blocks, outputs: new Map() };
   const reported = new Set<string>();
   for (const seen of compilation.seen) {
     const key = JSON.stringify([seen.site.path, seen.ref.text]);
@@ -75,19 +75,19 @@ export function checkReferences(
     if (seen.ref.kind === 'invalid')
       reportReference(compilation, 'REFERENCE_INVALID', seen, invalid(seen.ref));
     else if (seen.ref.kind === 'block' || seen.ref.kind === 'results')
-      checkTarget(compilation, seen, looking);
+      checkTarget(compilation, seen, context);
   }
 }
 
-interface Looking {
-  order: NeverRan;
+interface ReferenceContext {
+  order: RunOrder;
   blocks: ReadonlyMap<string, BlockConfig>;
   /** Declared outputs by block, for the blocks that references use. */
   outputs: Map<string, DeclaredNames>;
 }
 
 interface DeclaredNames {
-  near: NearNames;
+  near: SimilarNames;
   /** The names, truncated for a message. */
   listed: string;
 }
@@ -95,16 +95,16 @@ interface DeclaredNames {
 /** Number of outputs in a hint. */
 const MOST_LISTED = 12;
 
-function checkTarget(compilation: Compilation, seen: SeenReference, looking: Looking): void {
+function checkTarget(compilation: Compilation, seen: CompiledReference, context: ReferenceContext): void {
   const { ref, site } = seen;
   const target = ref.kind === 'block' || ref.kind === 'results' ? ref.block : '';
-  const why = looking.order.why(site.block.id, target, seen.standing);
+  const why = context.order.whyNeverRan(site.block.id, target, seen.fieldPosition);
   if (why !== undefined) {
     reportReference(compilation, 'REFERENCE_NEVER_RAN', seen, {
       message: `${ref.text} in "${site.block.name}" is always empty: ${why}.`,
       hint: 'Read an earlier block, or move this one after it.',
     });
-  } else if (ref.kind === 'block') checkOutput(compilation, seen, looking);
+  } else if (ref.kind === 'block') checkOutput(compilation, seen, context);
 }
 
 /**
@@ -114,7 +114,11 @@ function checkTarget(compilation: Compilation, seen: SeenReference, looking: Loo
 const OPEN = new Set(['condition', 'human_in_the_loop']);
 
 /** Checks the first step of the path against the block's declared outputs. Triggers output their input. */
-function checkOutput(compilation: Compilation, seen: SeenReference, { blocks, outputs }: Looking): void {
+function checkOutput(
+  compilation: Compilation,
+  seen: CompiledReference,
+  { blocks, outputs }: ReferenceContext,
+): void {
   if (seen.ref.kind !== 'block') return;
   const [first] = seen.ref.path;
   const target = blocks.get(seen.ref.block);
@@ -134,7 +138,7 @@ function checkOutput(compilation: Compilation, seen: SeenReference, { blocks, ou
 function declaredNames(names: readonly string[]): DeclaredNames {
   const more = names.length - MOST_LISTED;
   const listed = names.slice(0, MOST_LISTED).join(', ');
-  return { near: new NearNames(names), listed: more > 0 ? `${listed} and ${more} more` : listed };
+  return { near: new SimilarNames(names), listed: more > 0 ? `${listed} and ${more} more` : listed };
 }
 
 function invalid(ref: Extract<Reference, { kind: 'invalid' }>): Pick<DiagnosticDetails, 'message' | 'hint'> {
@@ -144,7 +148,7 @@ function invalid(ref: Extract<Reference, { kind: 'invalid' }>): Pick<DiagnosticD
 function reportReference(
   { found }: Compilation,
   code: 'REFERENCE_INVALID' | 'REFERENCE_NEVER_RAN' | 'REFERENCE_UNDECLARED_OUTPUT',
-  { site }: SeenReference,
+  { site }: CompiledReference,
   text: Pick<DiagnosticDetails, 'message' | 'hint'>,
 ): void {
   found.push(diagnostic(code, { blockId: site.block.id, path: site.path, ...text }));
@@ -154,7 +158,7 @@ function reportReference(
 const MOST_STEPS = 1_000_000;
 
 /** Decides whether a block can have run before another one reads it. */
-class NeverRan {
+class RunOrder {
   readonly #structure: Structure;
   readonly #reached: ReadonlySet<string>;
   readonly #positions = new Map<string, number>();
@@ -170,7 +174,7 @@ class NeverRan {
   }
 
   /** Returns why `target` can never have run when `reader` reads it; undefined if it can have. */
-  why(reader: string, target: string, standing: Standing): string | undefined {
+  whyNeverRan(reader: string, target: string, fieldPosition: FieldPosition): string | undefined {
     const { places, members } = this.#structure;
     const place = places.get(target);
     // The reference compiler reports disabled blocks.
@@ -181,7 +185,7 @@ class NeverRan {
     if (!members.has(target) || this.#isCutOff(from, to)) return `no path leads to "${name}"`;
     const shared = sharedDepth(from, to);
     if (this.#isInLoop(from.slice(0, Math.min(shared, from.length - 1, to.length - 1)))) return undefined;
-    if (shared === from.length && standing === 'condition') return undefined;
+    if (shared === from.length && fieldPosition === 'condition') return undefined;
     if (reader === target) return 'it reads itself';
     if (shared === from.length) return `"${name}" runs inside it`;
     if (shared === to.length) return `"${name}" has not ended while it runs`;

@@ -2,11 +2,11 @@ import { isJsonObject } from '../json.ts';
 import type { Json } from '../json.ts';
 import { envNamesIn, referencesIn } from '../refs/template.ts';
 import { compileTemplate, singleReference } from '../refs/text.ts';
-import { readJsonText } from '../schema/json-text.ts';
+import { readJsonText } from '../schema/read-json-text.ts';
 import { diagnostic } from './diagnostics.ts';
 import type { Compilation } from './compilation.ts';
 import type { CollectionSource } from './plan.ts';
-import type { FieldLocation } from './site.ts';
+import type { FieldLocation } from './field-location.ts';
 
 /**
  * Returns where a container's items come from. A value that can never be a list is `invalid`: it fails the container
@@ -42,7 +42,7 @@ function readSource(
     const single = singleReference(value, context);
     compilation.report(site, single.findings, 'expression');
     if (single.reference) {
-      compilation.see(site, [single.reference], 'container');
+      compilation.addReferences(site, [single.reference], 'container');
       return { reference: single.reference };
     }
     // The unknown name has its own diagnostic. With `compat` the text is not a list at run time either.
@@ -54,7 +54,7 @@ function readSource(
   // References inside a list are data, as in older engines, unless the list contains placeholders.
   if (envNamesIn(template).length === 0) return source;
   compilation.report(site, findings, 'text');
-  compilation.see(site, referencesIn(template), 'container');
+  compilation.addReferences(site, referencesIn(template), 'container');
   return { template };
 }
 

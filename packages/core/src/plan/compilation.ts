@@ -1,21 +1,21 @@
 import type { Structure } from '../graph/structure.ts';
-import type { ReferenceFinding } from '../refs/finding.ts';
+import type { ReferenceFinding } from '../refs/reference-finding.ts';
 import type { NameTable } from '../refs/names.ts';
-import type { TemplateContext } from '../refs/reading.ts';
+import type { TemplateContext } from '../refs/read-tag.ts';
 import type { Reference } from '../refs/template.ts';
 import type { Block, StoredContainer, Workflow } from '../schema/workflow.ts';
 import type { DiagnosticSink } from './diagnostics.ts';
-import { reportFindings } from './findings.ts';
+import { reportFindings } from './reference-diagnostics.ts';
 import type { PlanLimits } from './plan.ts';
-import type { FieldLocation, CompiledFieldKind } from './site.ts';
+import type { FieldLocation, CompiledFieldKind } from './field-location.ts';
 import type { TypeTable } from './types.ts';
 
-export type Standing = TemplateContext['standing'];
+export type FieldPosition = TemplateContext['fieldPosition'];
 
 /** A compiled reference, for the checks that look at all references. */
-export interface SeenReference {
+export interface CompiledReference {
   site: FieldLocation;
-  standing: Standing;
+  fieldPosition: FieldPosition;
   ref: Reference;
 }
 
@@ -41,7 +41,7 @@ export class Compilation {
   readonly limits: PlanLimits;
   readonly compat: boolean;
   readonly found: DiagnosticSink;
-  readonly seen: SeenReference[] = [];
+  readonly seen: CompiledReference[] = [];
   /** Number of characters of code parsed so far. */
   parsedChars = 0;
   readonly #stored: ReadonlyMap<string, StoredContainer>;
@@ -59,8 +59,8 @@ export class Compilation {
   }
 
   /** Returns the context of a field for the reference compiler. */
-  context(site: FieldLocation, standing: Standing = 'inside'): TemplateContext {
-    return { names: this.names, reader: site.block.id, standing };
+  context(site: FieldLocation, fieldPosition: FieldPosition = 'inside'): TemplateContext {
+    return { names: this.names, reader: site.block.id, fieldPosition };
   }
 
   /** Returns the stored map's entry for a container block. */
@@ -74,7 +74,11 @@ export class Compilation {
   }
 
   /** Collects the references of a field. */
-  see(site: FieldLocation, references: readonly Reference[], standing: Standing = 'inside'): void {
-    for (const ref of references) this.seen.push({ site, standing, ref });
+  addReferences(
+    site: FieldLocation,
+    references: readonly Reference[],
+    fieldPosition: FieldPosition = 'inside',
+  ): void {
+    for (const ref of references) this.seen.push({ site, fieldPosition, ref });
   }
 }

@@ -6,7 +6,7 @@ import type { Block } from '../schema/workflow.ts';
 import { diagnostic } from './diagnostics.ts';
 import type { Compilation } from './compilation.ts';
 import type { ConditionRow } from './plan.ts';
-import { fieldLocation } from './site.ts';
+import { fieldLocation } from './field-location.ts';
 import { checkExpression } from './syntax.ts';
 
 /**
@@ -35,7 +35,7 @@ export function readConditions(compilation: Compilation, block: Block): Conditio
     compilation.report(site, findings, 'expression');
     const row = { block, path: [...site.path, index] };
     checkExpression(compilation, row, { expression, findings, what: `The condition "${title}"` });
-    compilation.see(site, referencesIn(expression));
+    compilation.addReferences(site, referencesIn(expression));
     return { expression, id, otherwise: false, title };
   });
 }

@@ -7,7 +7,7 @@ import { readConditions } from './conditions.ts';
 import { diagnostic } from './diagnostics.ts';
 import { outputSchema } from './outputs.ts';
 import type { BlockConfig } from './plan.ts';
-import { fieldLocation } from './site.ts';
+import { fieldLocation } from './field-location.ts';
 import { checkCode } from './syntax.ts';
 import { isTriggerType } from './types.ts';
 import { compileCode } from '../refs/code.ts';
@@ -58,7 +58,7 @@ function readParams(
     const site = fieldLocation(block, name);
     const { template, findings } = compileTemplate(value, compilation.context(site));
     compilation.report(site, findings, 'text');
-    compilation.see(site, referencesIn(template));
+    compilation.addReferences(site, referencesIn(template));
     params[name] = template;
   }
   return params;
@@ -113,7 +113,7 @@ function readCode(compilation: Compilation, block: Block): CodeTemplate | undefi
   const { code, findings } = compileCode(text, language, compilation.context(site));
   compilation.report(site, findings, 'code');
   checkCode(compilation, site, { code, findings });
-  compilation.see(site, referencesIn(code));
+  compilation.addReferences(site, referencesIn(code));
   return code;
 }
 

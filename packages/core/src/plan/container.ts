@@ -7,8 +7,8 @@ import { canonicalJson } from './content-hash.ts';
 import { readCount } from './count.ts';
 import { diagnostic } from './diagnostics.ts';
 import type { CollectionSource, ContainerConfig, CountSource } from './plan.ts';
-import { fieldLocation } from './site.ts';
-import type { FieldLocation } from './site.ts';
+import { fieldLocation } from './field-location.ts';
+import type { FieldLocation } from './field-location.ts';
 import { checkExpression } from './syntax.ts';
 import { compileExpression } from '../refs/code.ts';
 import { referencesIn } from '../refs/template.ts';
@@ -104,7 +104,7 @@ function readCondition(
   const { expression, findings } = compileExpression(text, compilation.context(site, 'condition'), 'loop');
   compilation.report(site, findings, 'expression');
   checkExpression(compilation, site, { expression, findings, what: 'The condition' });
-  compilation.see(site, referencesIn(expression), 'condition');
+  compilation.addReferences(site, referencesIn(expression), 'condition');
   return expression;
 }
 
@@ -139,7 +139,7 @@ export function containerType(compilation: Compilation, block: Block): Container
 }
 
 function loopType(compilation: Compilation, block: Block): ContainerConfig['kind'] | undefined {
-  const said = say(compilation, block, 'loopType');
+  const said = containerValueOf(compilation, block, 'loopType');
   if (said === undefined) return 'for';
   const known = LOOP_TYPES.find((type) => type === said);
   if (known) return known;
@@ -155,7 +155,7 @@ function loopType(compilation: Compilation, block: Block): ContainerConfig['kind
 }
 
 function parallelType(compilation: Compilation, block: Block): ContainerConfig['kind'] {
-  const said = say(compilation, block, 'parallelType');
+  const said = containerValueOf(compilation, block, 'parallelType');
   if (said === undefined || said === 'count') return 'parallelCount';
   if (said !== 'collection') {
     compilation.found.push(
@@ -170,7 +170,7 @@ function parallelType(compilation: Compilation, block: Block): ContainerConfig['
   return 'parallelCollection';
 }
 
-function say(compilation: Compilation, block: Block, key: string): Json | undefined {
+function containerValueOf(compilation: Compilation, block: Block, key: string): Json | undefined {
   const { value } = containerValue(compilation, block, key);
   return value === '' || value === null ? undefined : value;
 }

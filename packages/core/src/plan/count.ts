@@ -4,7 +4,7 @@ import { referencesIn } from '../refs/template.ts';
 import { diagnostic } from './diagnostics.ts';
 import type { Compilation } from './compilation.ts';
 import type { CountSource } from './plan.ts';
-import type { FieldLocation } from './site.ts';
+import type { FieldLocation } from './field-location.ts';
 import { checkExpression } from './syntax.ts';
 
 /** The default of an absent count in imported graphs. */
@@ -19,28 +19,28 @@ export function readCount(
   site: FieldLocation,
   value: Json | undefined,
 ): CountSource | undefined {
-  if (isNothing(value)) return readNothing(compilation, site, value);
+  if (isUnset(value)) return readUnset(compilation, site, value);
   if (typeof value === 'number' && Number.isSafeInteger(value) && value >= 1) return { static: value };
-  if (typeof value !== 'string') return refuse(compilation, site, value);
+  if (typeof value !== 'string') return reportCount(compilation, site, value);
   const text = value.trim();
   if (/^\d{1,15}$/.test(text)) return { static: Number(text) };
   const { expression, findings } = compileExpression(value, compilation.context(site, 'container'), 'loop');
   compilation.report(site, findings, 'expression');
-  compilation.see(site, referencesIn(expression), 'container');
+  compilation.addReferences(site, referencesIn(expression), 'container');
   const arithmetic = /^[\d\s+*/%().-]+$/.test(text) && Number.isNaN(Number(text));
   // The diagnostic of the unknown name is more helpful than "not a number".
   if (expression.bindings.length > 0 || arithmetic || findings.length > 0) {
     checkExpression(compilation, site, { expression, findings, what: 'The count' });
     return { expression };
   }
-  return refuse(compilation, site, value);
+  return reportCount(compilation, site, value);
 }
 
-function isNothing(value: Json | undefined): boolean {
+function isUnset(value: Json | undefined): boolean {
   return value == null || value === 0 || (typeof value === 'string' && /^\s*0*\s*$/.test(value));
 }
 
-function readNothing(
+function readUnset(
   compilation: Compilation,
   { block, path }: FieldLocation,
   value: Json | undefined,
@@ -58,7 +58,7 @@ function readNothing(
   return { static: USUAL_COUNT };
 }
 
-function refuse(
+function reportCount(
   compilation: Compilation,
   { block, path }: FieldLocation,
   value: Json | undefined,

@@ -1,7 +1,7 @@
 import { isJsonObject, own } from '../json.ts';
 import type { Json, JsonObject } from '../json.ts';
 import { inputFields } from '../schema/input-format.ts';
-import { readJsonText } from '../schema/json-text.ts';
+import { readJsonText } from '../schema/read-json-text.ts';
 import type { Block } from '../schema/workflow.ts';
 import type { OutputSchema } from './plan.ts';
 import { isTriggerType } from './types.ts';

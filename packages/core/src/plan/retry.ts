@@ -14,7 +14,7 @@ interface Range {
 }
 
 /** Ranges of retry settings: for workflows written for Heddle, and for imported ones. */
-const WIDEST = {
+const LIMITS_BY_DIALECT = {
   heddle: { tries: 100, waitMs: 86_400_000 },
   import: { tries: 5, waitMs: 5000 },
 };
@@ -42,7 +42,7 @@ export function retryPolicy(
   if (!isJsonObject(stored)) return undefined;
   RETRY_KEYS.check(stored, { path: ['blocks', block.id, 'retry'], blockId: block.id }, found);
   if (own(stored, 'enabled') !== true) return undefined;
-  if (cannotRetry(block)) {
+  if (isNeverRetried(block)) {
     found.push(
       diagnostic('RETRY_IGNORED', {
         blockId: block.id,
@@ -53,7 +53,7 @@ export function retryPolicy(
     );
     return undefined;
   }
-  const widest = WIDEST[dialect];
+  const widest = LIMITS_BY_DIALECT[dialect];
   const read = (key: string, range: Range): number => readNumber(block, stored, { key, ...range }, found);
   const maxTries = Math.floor(read('maxTries', { least: 2, most: widest.tries, usual: 3 }));
   const waitMs = Math.floor(read('waitBetweenTriesMs', { least: 0, most: widest.waitMs, usual: 1000 }));
@@ -64,7 +64,7 @@ export function retryPolicy(
   return { backoff, jitter, maxTries, maxWaitMs, waitMs };
 }
 
-function cannotRetry(block: Block): boolean {
+function isNeverRetried(block: Block): boolean {
   const { type } = block;
   return (
     block.trigger ||

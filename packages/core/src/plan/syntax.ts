@@ -1,9 +1,9 @@
 import { getLineInfo, parse } from 'acorn';
-import type { ReferenceFinding } from '../refs/finding.ts';
+import type { ReferenceFinding } from '../refs/reference-finding.ts';
 import type { CodeTemplate, ExpressionTemplate } from '../refs/template.ts';
 import { diagnostic } from './diagnostics.ts';
 import type { Compilation } from './compilation.ts';
-import type { FieldLocation } from './site.ts';
+import type { FieldLocation } from './field-location.ts';
 
 /** Longer code is not parsed: the parser's time grows with the square of the number of names in one scope. */
 const MOST_CHARS = 50_000;

@@ -48,7 +48,7 @@ const PAUSE = {
   submittedAt: 'string',
 };
 
-const KNOWN: readonly BlockTypeInfo[] = [
+const KNOWN_TYPES: readonly BlockTypeInfo[] = [
   { type: 'function', class: 'compute', outputs: { result: 'json', stdout: 'string' } },
   {
     type: 'condition',
@@ -124,7 +124,7 @@ export function triggerRank(type: string): number {
 
 /** Returns the known types by name, overridden by registered executors. A registration inherits what it leaves out. */
 export function typeTable(registered: readonly BlockTypeInfo[] = []): TypeTable {
-  const table = new Map(KNOWN.map((info) => [info.type, info]));
+  const table = new Map(KNOWN_TYPES.map((info) => [info.type, info]));
   for (const info of registered) table.set(info.type, { ...table.get(info.type), ...info });
   return table;
 }
@@ -136,5 +136,5 @@ export function typeNames(table: TypeTable): string[] {
 
 /** Returns the types that can run: those of registered executors, or all known ones if none are registered. */
 export function runnableTypes(registered?: readonly BlockTypeInfo[]): ReadonlySet<string> {
-  return new Set((registered ?? KNOWN).map(({ type }) => type));
+  return new Set((registered ?? KNOWN_TYPES).map(({ type }) => type));
 }

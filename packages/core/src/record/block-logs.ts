@@ -8,7 +8,7 @@ import type { BlockLog, LogScope } from './block-log.ts';
 import type { Stored } from './stored.ts';
 
 /** The log of a block that has not ended. */
-interface Open {
+interface OpenLog {
   log: BlockLog;
   /** Number of earlier executions of the block. */
   nth: number;
@@ -22,7 +22,7 @@ const NO_SCOPES: LogScope[] = Object.freeze([]) as never[];
  * blocks are not kept.
  */
 export class BlockLogs {
-  private readonly open = new Map<string, Open>();
+  private readonly open = new Map<string, OpenLog>();
   private readonly entered = new Map<string, number>();
   private readonly starts = new Map<string, number>();
   private order = 0;
@@ -49,7 +49,7 @@ export class BlockLogs {
   record(entry: Entry): void {
     if (entry.type === 'completed') {
       const log = this.close(entry);
-      if (log) this.end(ran(log, entry), 'completed', entry.output, entry.atMs);
+      if (log) this.end(addAttempt(log, entry), 'completed', entry.output, entry.atMs);
     } else if (entry.type === 'failed' || entry.type === 'paused') this.note(entry);
     else if (entry.type === 'resumed') {
       const log = this.close(entry);
@@ -61,7 +61,7 @@ export class BlockLogs {
   private note(entry: Extract<Entry, { type: 'failed' | 'paused' }>): void {
     const log = this.open.get(placeKey(entry))?.log;
     if (!log) return;
-    ran(log, entry);
+    addAttempt(log, entry);
     if (entry.type === 'failed') {
       log.error = entry.error;
       return;
@@ -166,7 +166,7 @@ export class BlockLogs {
 }
 
 /** Adds an attempt to the log. The start of the first attempt is the block's start; later ones only raise the count. */
-function ran(log: BlockLog, entry: { try: number; startedMs: number; input?: Stored }): BlockLog {
+function addAttempt(log: BlockLog, entry: { try: number; startedMs: number; input?: Stored }): BlockLog {
   log.tries = entry.try;
   if (entry.try === 1) log.startedMs = entry.startedMs;
   if (entry.input) log.input = entry.input;

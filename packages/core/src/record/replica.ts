@@ -26,7 +26,7 @@ export interface Applied {
   logs: BlockLog[];
 }
 
-const NOTHING: Applied = { changed: false, commands: [], notices: [], logs: [] };
+const UNCHANGED: Applied = { changed: false, commands: [], notices: [], logs: [] };
 
 /**
  * A run's state, data and logs, folded from its journal entry by entry.
@@ -57,9 +57,9 @@ export class Replica {
   /** Applies the next entry. A late entry returns `changed: false` and must not be written to the journal. */
   apply(entry: Entry): Applied {
     const event = this.toEvent(entry);
-    if (!event) return NOTHING;
+    if (!event) return UNCHANGED;
     const outcome = advance(this.plan.skeleton, this.state, event);
-    if (!outcome.changed) return NOTHING;
+    if (!outcome.changed) return UNCHANGED;
     this.seq = entry.seq;
     this.ledger.record(entry);
     this.logs.record(entry);

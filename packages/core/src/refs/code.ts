@@ -1,7 +1,7 @@
-import type { ReferenceFinding } from './finding.ts';
+import type { ReferenceFinding } from './reference-finding.ts';
 import { JavaScriptScanner } from './javascript.ts';
 import { scanPython } from './python.ts';
-import type { TemplateContext } from './reading.ts';
+import type { TemplateContext } from './read-tag.ts';
 import { scanShell } from './shell.ts';
 import { SiteFinder } from './sites.ts';
 import type { CodeTemplate, ExpressionKind, ExpressionTemplate } from './template.ts';

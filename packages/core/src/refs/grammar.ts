@@ -42,7 +42,7 @@ const SPACE_DIGIT = /\s\d/;
 
 /** Returns the tag that begins with the `<` at `start` and ends before `limit`; undefined if there is none. */
 export function tagAt(text: string, start: number, limit: number): Tag | undefined {
-  const end = closing(text, start + 1, limit);
+  const end = closingBracket(text, start + 1, limit);
   if (end === undefined || end === start + 1) return undefined;
   const inner = text.slice(start + 1, end);
   if (inner.trim() !== inner) return undefined;
@@ -79,7 +79,7 @@ function shapeOf(inner: string, path: string | undefined): Tag['shape'] | undefi
 }
 
 /** Returns the offset of the `>`. A tag is on one line and contains no other `<`, so each character is read once. */
-function closing(text: string, from: number, limit: number): number | undefined {
+function closingBracket(text: string, from: number, limit: number): number | undefined {
   for (let at = from; at < limit; at++) {
     const code = text.charCodeAt(at);
     if (code === GREATER) return at;

@@ -38,7 +38,8 @@ function lookup(result: Json): Lookup {
   };
 }
 
-const compile = (code: string) => compileCode(code, 'javascript', { names, reader: 'f', standing: 'inside' });
+const compile = (code: string) =>
+  compileCode(code, 'javascript', { names, reader: 'f', fieldPosition: 'inside' });
 
 type Maker = new (...source: string[]) => (...values: unknown[]) => Promise<unknown>;
 const AsyncFunction = Object.getPrototypeOf(async () => undefined).constructor as Maker;
@@ -210,7 +211,7 @@ describe('findings in JavaScript (decision 11)', () => {
     const outside = compileCode('return <loop.index>', 'javascript', {
       names,
       reader: 'p',
-      standing: 'inside',
+      fieldPosition: 'inside',
     });
     expect(found('return <loop.index>')).toEqual([]);
     expect(outside.findings).toMatchObject([{ kind: 'unknown-block', head: 'loop', where: 'code' }]);

@@ -8,7 +8,7 @@ import {
   skipSpace,
   skipWord,
 } from './lexemes.ts';
-import type { Before, Site, SiteFinder } from './sites.ts';
+import type { PrecedingToken, Site, SiteFinder } from './sites.ts';
 import type { CodeRewriter } from './code-rewriter.ts';
 
 /**
@@ -163,7 +163,7 @@ export class JavaScriptScanner {
   #siteInCode(): boolean {
     // In `a<<b>c` the second `<` belongs to the shift, unless a reference to a known block begins there.
     const shifts = this.#last === '<' && this.#text.charAt(this.#at - 1) === '<';
-    const before: Before = shifts
+    const before: PrecedingToken = shifts
       ? 'operand'
       : this.#operand
         ? this.#line

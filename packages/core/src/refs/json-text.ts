@@ -167,13 +167,13 @@ function entriesOf(value: JsonObject, text: JsonText, lookup: Lookup): [string, 
       .map((part) => partText(part, lookup))
       .join('');
     // Keys that the author wrote twice are already merged, so a duplicate comes from a value.
-    if (keys.has(key)) throw clash();
+    if (keys.has(key)) throw duplicateKey();
     keys.add(key);
     return [key, structured(item, text, lookup)];
   });
 }
 
-function clash(): BlockError {
+function duplicateKey(): BlockError {
   return new BlockError(
     'BLOCK_CONFIG_INVALID',
     'A reference in a key of a JSON field gives a key that its object already has. Keep keys that come from data in an object of their own.',

@@ -1,4 +1,4 @@
-import { NearNames } from './nearest.ts';
+import { SimilarNames } from './similar-names.ts';
 
 /** What references need to know about a block. */
 export interface NamedBlock {
@@ -23,8 +23,8 @@ export interface NameTable {
   /** Containers around a block, outermost first, by block id. */
   readonly around: ReadonlyMap<string, readonly NamedBlock[]>;
   /** The names of blocks and variables, for suggestions. */
-  readonly nearBlocks: NearNames;
-  readonly nearVariables: NearNames;
+  readonly nearBlocks: SimilarNames;
+  readonly nearVariables: SimilarNames;
 }
 
 const RESERVED: ReadonlySet<string> = new Set(['loop', 'parallel', 'variable']);
@@ -52,8 +52,8 @@ export function buildNames(blocks: readonly NamedBlock[], variables: readonly Na
     blocks: byId,
     blockByName,
     variableByName,
-    nearBlocks: new NearNames(blockByName.keys()),
-    nearVariables: new NearNames(variableByName.keys()),
+    nearBlocks: new SimilarNames(blockByName.keys()),
+    nearVariables: new SimilarNames(variableByName.keys()),
     variables: new Map(variables.map((variable) => [variable.id, variable])),
     around: new Map(blocks.map((block) => [block.id, containersAround(block, byId)])),
   };

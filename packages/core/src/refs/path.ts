@@ -5,7 +5,7 @@ const DIGITS = /^\d+$/;
 const BRACKETS = /^([^[\]]*)((?:\[[^[\]]*\])+)$/;
 
 /** A step that never resolves: for an index that is negative, malformed or not a number. */
-const NOWHERE: PathStep = { index: null };
+const INVALID_STEP: PathStep = { index: null };
 
 /**
  * Returns the steps of a dotted path: `a.b[0][1].2` is a, b, index 0, index 1, index 2.
@@ -20,10 +20,10 @@ export function parsePath(path: string): PathStep[] {
 /** Returns the steps of one segment between dots: `name`, `name[0][1]`, `[0]` or bare digits. */
 export function parseSegment(segment: string): PathStep[] {
   if (DIGITS.test(segment)) return [indexStep(segment)];
-  if (/\s/.test(segment)) return [NOWHERE];
+  if (/\s/.test(segment)) return [INVALID_STEP];
   if (!segment.includes('[')) return [segment];
   const match = BRACKETS.exec(segment);
-  if (match === null) return [NOWHERE];
+  if (match === null) return [INVALID_STEP];
   const [, name = '', brackets = ''] = match;
   const indexes = brackets.slice(1, -1).split('][').map(indexStep);
   if (name === '') return indexes;
@@ -42,7 +42,7 @@ export function followPath(value: Json | undefined, path: readonly PathStep[]): 
 
 function indexStep(digits: string): PathStep {
   const index = DIGITS.test(digits) ? Number(digits) : Number.NaN;
-  return Number.isSafeInteger(index) ? { index } : NOWHERE;
+  return Number.isSafeInteger(index) ? { index } : INVALID_STEP;
 }
 
 function property(value: Json, key: string): Json | undefined {

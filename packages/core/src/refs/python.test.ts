@@ -6,7 +6,8 @@ import { buildNames, type NamedBlock } from './names.ts';
 
 const block = (id: string, name = id): NamedBlock => ({ id, name, type: 'function', enabled: true });
 const names = buildNames([block('p'), block('my', 'My Block')], [{ id: 'v', name: 'v' }]);
-const compile = (code: string) => compileCode(code, 'python', { names, reader: 'p', standing: 'inside' });
+const compile = (code: string) =>
+  compileCode(code, 'python', { names, reader: 'p', fieldPosition: 'inside' });
 
 const lookup: Lookup = {
   block: () => ({ ran: true, output: { x: "it's" } }),

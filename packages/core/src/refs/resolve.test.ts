@@ -3,7 +3,7 @@ import { isBlockError } from '../errors.ts';
 import type { Json } from '../json.ts';
 import type { ContainerValues, Lookup } from './lookup.ts';
 import { buildNames, type NamedBlock } from './names.ts';
-import type { TemplateContext } from './reading.ts';
+import type { TemplateContext } from './read-tag.ts';
 import { resolveReference, resolveTemplate } from './resolve.ts';
 import { compileTemplate, singleReference } from './text.ts';
 
@@ -73,7 +73,7 @@ function resolve(
   data: Data,
   { reader = 'q', mode = 'text' as 'text' | 'native' } = {},
 ): Json {
-  const context: TemplateContext = { names, reader, standing: 'inside' };
+  const context: TemplateContext = { names, reader, fieldPosition: 'inside' };
   return resolveTemplate(compileTemplate(authored, context).template, lookup(data), mode);
 }
 
@@ -251,7 +251,7 @@ describe('a container reference', () => {
 
 describe('one reference, natively', () => {
   const native = (authored: string, data: Data, reader = 'q') => {
-    const { reference } = singleReference(authored, { names, reader, standing: 'inside' });
+    const { reference } = singleReference(authored, { names, reader, fieldPosition: 'inside' });
     if (reference === undefined) throw new Error(`${authored} is no reference`);
     return resolveReference(reference, lookup(data));
   };

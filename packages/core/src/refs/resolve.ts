@@ -63,11 +63,11 @@ export function evaluate(ref: Reference, lookup: Lookup): ResolvedReference {
     case 'block':
       return evaluateBlock(ref, lookup);
     case 'container':
-      return outcomeOf(containerValue(ref, lookup), ref);
+      return fromValue(containerValue(ref, lookup), ref);
     case 'results':
-      return outcomeOf(resultsValue(ref, lookup), ref);
+      return fromValue(resultsValue(ref, lookup), ref);
     case 'variable':
-      return outcomeOf(followPath(lookup.variable(ref.variable), ref.path), {});
+      return fromValue(followPath(lookup.variable(ref.variable), ref.path), {});
     case 'invalid':
       throw unresolved(ref.message);
   }
@@ -106,7 +106,7 @@ function textOf(outcome: ResolvedReference, ref: Reference): string {
     : String(outcome.value);
 }
 
-function outcomeOf(value: Json | undefined, { generic }: { generic?: true }): ResolvedReference {
+function fromValue(value: Json | undefined, { generic }: { generic?: true }): ResolvedReference {
   if (value !== undefined) return { is: 'value', value };
   return generic === true ? { is: 'text' } : EMPTY;
 }

@@ -4,7 +4,7 @@ import type { Site, SiteFinder } from './sites.ts';
 import type { CodeRewriter } from './code-rewriter.ts';
 
 /** The syntactic context of a character. */
-type Surrounding = 'commands' | 'double';
+type ShellContext = 'commands' | 'double';
 
 /** A here-document whose text begins after the line, with the word that ends it. */
 interface Document {
@@ -32,9 +32,9 @@ class ShellScanner {
   readonly #finder: SiteFinder;
   readonly #weaver: CodeRewriter;
   /** Open brackets: `(` for commands in parentheses, with the context around them. */
-  readonly #open: Surrounding[] = [];
+  readonly #open: ShellContext[] = [];
   readonly #documents: Document[] = [];
-  #in: Surrounding = 'commands';
+  #in: ShellContext = 'commands';
   #at = 0;
 
   constructor(finder: SiteFinder, weaver: CodeRewriter) {
@@ -78,7 +78,7 @@ class ShellScanner {
     this.#at += character === '\\' ? 2 : 1;
   }
 
-  #enter(next: Surrounding): void {
+  #enter(next: ShellContext): void {
     this.#open.push(this.#in);
     this.#in = next;
   }

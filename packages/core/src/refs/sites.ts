@@ -1,10 +1,10 @@
-import type { ReferenceFinding, SyntaxPosition } from './finding.ts';
+import type { ReferenceFinding, SyntaxPosition } from './reference-finding.ts';
 import { LESS, OPEN_BRACE, isWordy, placeholderAt, tagAt } from './grammar.ts';
 import type { Tag } from './grammar.ts';
 import { isReserved, neverRuns, suggestBlock, suggestVariable } from './names.ts';
 import type { NamedBlock } from './names.ts';
-import { readTag } from './reading.ts';
-import type { Reading, TemplateContext } from './reading.ts';
+import { readTag } from './read-tag.ts';
+import type { TagMeaning, TemplateContext } from './read-tag.ts';
 import type { Reference } from './template.ts';
 
 /**
@@ -21,7 +21,7 @@ export type Site = { start: number; end: number; text: string } & (
 export type FieldKind = 'text' | 'function' | 'expression';
 
 /** What precedes a tag in code: a position for an operand, or an operand (perhaps on an earlier line). */
-export type Before = 'open' | 'operand' | 'operand-line';
+export type PrecedingToken = 'open' | 'operand' | 'operand-line';
 
 /** Finds the sites of one text, and collects findings on the way. Each tag is read once. */
 export class SiteFinder {
@@ -45,7 +45,7 @@ export class SiteFinder {
   }
 
   /** Returns the site at `at` in code. After an operand `<` is a comparison, unless it can only begin a reference. */
-  inCode(at: number, before: Before): Site | undefined {
+  inCode(at: number, before: PrecedingToken): Site | undefined {
     const code = this.text.charCodeAt(at);
     const limit = this.text.length;
     if (code === OPEN_BRACE) return this.#placeholder(at, limit, true);
@@ -87,7 +87,7 @@ export class SiteFinder {
     return { kind: 'reference', start: tag.start, end: tag.end, text: tag.text, ref: reading.ref };
   }
 
-  #shapeless(tag: Tag, reading: Reading): Site | undefined {
+  #shapeless(tag: Tag, reading: TagMeaning): Site | undefined {
     if (this.#kind !== 'function' || reading.kind !== 'reference' || reading.block === undefined)
       return undefined;
     return { kind: 'blank', start: tag.start, end: tag.end, text: tag.text };
@@ -98,7 +98,7 @@ export class SiteFinder {
     if (neverRuns(this.#context.names, block)) this.#find('never-ran-candidate', tag, where);
   }
 
-  #unknown(tag: Tag, reading: Reading, where: SyntaxPosition): void {
+  #unknown(tag: Tag, reading: TagMeaning, where: SyntaxPosition): void {
     if (reading.kind === 'unknown-variable' && where !== 'comment') {
       this.#find('unknown-variable', tag, where, {
         head: reading.name,
@@ -138,7 +138,7 @@ export class SiteFinder {
   }
 }
 
-function isSpacedVariable(tag: Tag, reading: Reading): boolean {
+function isSpacedVariable(tag: Tag, reading: TagMeaning): boolean {
   if (tag.shape !== 'spaced') return false;
   if (reading.kind === 'unknown-variable') return isWordy(tag.text.slice(1, -1));
   return reading.kind === 'reference' && reading.ref.kind === 'variable';

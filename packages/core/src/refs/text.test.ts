@@ -1,8 +1,8 @@
 import { describe, expect, it } from 'vitest';
-import type { ReferenceFinding } from './finding.ts';
+import type { ReferenceFinding } from './reference-finding.ts';
 import { envNamesIn, referencesIn } from './template.ts';
 import { buildNames, type NamedBlock } from './names.ts';
-import type { TemplateContext } from './reading.ts';
+import type { TemplateContext } from './read-tag.ts';
 import { compileTemplate, singleReference } from './text.ts';
 
 const block = (id: string, name: string, more: Partial<NamedBlock> = {}): NamedBlock => ({
@@ -22,7 +22,7 @@ const names = buildNames(
   ],
   [{ id: 'v', name: 'My Var' }],
 );
-const context: TemplateContext = { names, reader: 's', standing: 'inside' };
+const context: TemplateContext = { names, reader: 's', fieldPosition: 'inside' };
 const compile = (text: string) => compileTemplate(text, context);
 const kinds = (findings: readonly ReferenceFinding[]) => findings.map(({ kind, head }) => `${kind} ${head}`);
 

@@ -1,7 +1,7 @@
 import type { Json } from '../json.ts';
-import type { ReferenceFinding } from './finding.ts';
+import type { ReferenceFinding } from './reference-finding.ts';
 import { LESS, OPEN_BRACE } from './grammar.ts';
-import type { TemplateContext } from './reading.ts';
+import type { TemplateContext } from './read-tag.ts';
 import { SiteFinder } from './sites.ts';
 import type { Reference, Template, TextPart } from './template.ts';
 

@@ -1,5 +1,5 @@
 import * as z from 'zod';
-import { readJsonText } from './json-text.ts';
+import { readJsonText } from './read-json-text.ts';
 import { CONTAINER_KEYS } from './workflow.ts';
 
 // Allowed values of non-empty fields without references. The message of a schema says what it expects.

@@ -1,5 +1,5 @@
 import type { Json } from '../json.ts';
-import { readJsonText } from './json-text.ts';
+import { readJsonText } from './read-json-text.ts';
 import type { Variable } from './workflow.ts';
 
 type VariableType = Variable['type'];

@@ -1,6 +1,6 @@
 import { isJsonObject, own } from '../json.ts';
 import type { Json } from '../json.ts';
-import { readJsonText } from './json-text.ts';
+import { readJsonText } from './read-json-text.ts';
 import type { Block } from './workflow.ts';
 
 /** A declared field of a start or a pause. */

@@ -1,7 +1,7 @@
 import { diagnostic } from '../plan/diagnostics.ts';
 import type { DiagnosticSink } from '../plan/diagnostics.ts';
 import type { Json } from '../json.ts';
-import { readJsonText } from './json-text.ts';
+import { readJsonText } from './read-json-text.ts';
 import { shape, variableShape } from './shapes.ts';
 import { VARIABLE_TYPES } from './workflow.ts';
 import type { Variable } from './workflow.ts';

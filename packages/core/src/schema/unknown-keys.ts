@@ -2,7 +2,7 @@ import { own } from '../json.ts';
 import type { Json, JsonObject } from '../json.ts';
 import { diagnostic } from '../plan/diagnostics.ts';
 import type { DiagnosticSink } from '../plan/diagnostics.ts';
-import { NearNames } from '../refs/nearest.ts';
+import { SimilarNames } from '../refs/similar-names.ts';
 
 /** The known keys of an object, to find misspelt ones. */
 export class KnownKeys {
@@ -23,7 +23,7 @@ export class KnownKeys {
   ): void {
     const unknown = Object.entries(object).filter(([key, value]) => !this.#all.has(key) && !isBlank(value));
     // The work of an instance is limited, so each object has its own.
-    const names = new NearNames(unknown.length === 0 ? [] : this.#known);
+    const names = new SimilarNames(unknown.length === 0 ? [] : this.#known);
     for (const [key] of unknown) {
       const near = names.nearest(key);
       // If the similar key is present too, this one is not a misspelling.

@@ -1,8 +1,8 @@
 import fc from 'fast-check';
 import { describe, expect, it } from 'vitest';
-import { NearNames } from './nearest.ts';
+import { SimilarNames } from './similar-names.ts';
 
-const near = (wanted: string, names: readonly string[]) => new NearNames(names).nearest(wanted);
+const near = (wanted: string, names: readonly string[]) => new SimilarNames(names).nearest(wanted);
 
 /** Insertions, deletions, substitutions and transpositions that turn `a` into `b`, by the full table. */
 function editDistance(a: string, b: string): number {
@@ -57,7 +57,7 @@ describe('a table of names', () => {
   });
 
   it('finds one of thousands with a common prefix, even in many searches', () => {
-    const names = new NearNames(Array.from({ length: 5000 }, (_, index) => `enrichthecompany${index}`));
+    const names = new SimilarNames(Array.from({ length: 5000 }, (_, index) => `enrichthecompany${index}`));
     for (let index = 0; index < 50; index++) {
       expect(names.nearest(`enrichtheconpany${index * 100}`)).toEqual({
         name: `enrichthecompany${index * 100}`,

@@ -1,7 +1,7 @@
-import type { ReferenceFinding } from '../refs/finding.ts';
+import type { ReferenceFinding } from '../refs/reference-finding.ts';
 import { diagnostic } from './diagnostics.ts';
 import type { DiagnosticCode, Diagnostic, Severity } from './diagnostics.ts';
-import type { FieldLocation, CompiledFieldKind } from './site.ts';
+import type { FieldLocation, CompiledFieldKind } from './field-location.ts';
 
 interface Reporting {
   kind: CompiledFieldKind;

@@ -1,7 +1,7 @@
 import { describe, expect, it } from 'vitest';
 import { tagAt } from './grammar.ts';
 import { buildNames, type NamedBlock } from './names.ts';
-import { readTag, type TemplateContext } from './reading.ts';
+import { readTag, type TemplateContext } from './read-tag.ts';
 import type { Reference } from './template.ts';
 
 const block = (id: string, type: string, parentId?: string): NamedBlock => ({
@@ -30,14 +30,18 @@ const names = buildNames(
   [{ id: 'v1', name: 'My Var' }],
 );
 
-function read(text: string, reader: string, standing: TemplateContext['standing'] = 'inside') {
+function read(text: string, reader: string, fieldPosition: TemplateContext['fieldPosition'] = 'inside') {
   const tag = tagAt(text, 0, text.length);
   if (tag === undefined) throw new Error(`${text} is no tag`);
-  return readTag(tag, { names, reader, standing });
+  return readTag(tag, { names, reader, fieldPosition });
 }
 
-function reference(text: string, reader: string, standing?: TemplateContext['standing']): Reference {
-  const reading = read(text, reader, standing);
+function reference(
+  text: string,
+  reader: string,
+  fieldPosition?: TemplateContext['fieldPosition'],
+): Reference {
+  const reading = read(text, reader, fieldPosition);
   if (reading.kind !== 'reference') throw new Error(`${text} is no reference: ${reading.kind}`);
   return reading.ref;
 }
@@ -74,7 +78,7 @@ describe('a reference to a block', () => {
   it('is never found by id if the name differs', () => {
     const other = buildNames([{ id: 'blk-1', name: 'P', type: 'function', enabled: true }], []);
     const tag = tagAt('<blk-1.result>', 0, 14);
-    expect(tag && readTag(tag, { names: other, reader: 'blk-1', standing: 'inside' })).toEqual({
+    expect(tag && readTag(tag, { names: other, reader: 'blk-1', fieldPosition: 'inside' })).toEqual({
       kind: 'unknown-block',
     });
   });
@@ -251,7 +255,7 @@ describe('a variable', () => {
     );
     for (const head of ['loop', 'parallel', 'variable']) {
       const tag = tagAt(`<${head}.result>`, 0, head.length + 9);
-      expect(tag && readTag(tag, { names: odd, reader: 'loop', standing: 'inside' }).kind).toMatch(
+      expect(tag && readTag(tag, { names: odd, reader: 'loop', fieldPosition: 'inside' }).kind).toMatch(
         /^unknown/,
       );
     }

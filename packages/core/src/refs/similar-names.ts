@@ -15,7 +15,7 @@ const BAND = 2 * MAX_DISTANCE + 1;
 const FAR = MAX_DISTANCE + 1;
 
 /** A name with its edit distance, at most 2. */
-export interface Near {
+export interface SimilarName {
   name: string;
   distance: number;
 }
@@ -26,9 +26,9 @@ export interface Near {
  * A search compares a common prefix once, and skips all names whose prefix is already too different. Results are
  * cached, and the work of one instance is limited: use an instance for one check, not for the life of a process.
  */
-export class NearNames {
+export class SimilarNames {
   readonly #names: readonly string[];
-  readonly #found = new Map<string, Near | undefined>();
+  readonly #found = new Map<string, SimilarName | undefined>();
   #sorted: readonly { name: string; at: number }[] | undefined;
   #rows = 0;
 
@@ -40,45 +40,45 @@ export class NearNames {
    * Returns the name most similar to `wanted`, at most 2 edits away, the first of equals; undefined also if the work
    * limit is reached.
    */
-  nearest(wanted: string): Near | undefined {
+  nearest(wanted: string): SimilarName | undefined {
     if (wanted.length > COMPARED_CHARS) return undefined;
     if (!this.#found.has(wanted)) this.#found.set(wanted, this.#search(wanted));
     return this.#found.get(wanted);
   }
 
-  #search(wanted: string): Near | undefined {
+  #search(wanted: string): SimilarName | undefined {
     const sorted = (this.#sorted ??= sort(this.#names));
-    const table = new Table(wanted);
-    let best: Found | undefined;
+    const table = new DistanceTable(wanted);
+    let best: Candidate | undefined;
     for (let index = 0; index < sorted.length;) {
       const { name, at } = sorted[index] as { name: string; at: number };
       const limit = best?.distance ?? MAX_DISTANCE;
       this.#rows += table.fill(name, limit);
       if (this.#rows > MOST_ROWS) return undefined;
       if (table.isLost(limit)) {
-        index = behind(sorted, index, name.slice(0, table.depth));
+        index = indexAfterPrefix(sorted, index, name.slice(0, table.depth));
         continue;
       }
       index++;
-      best = better(best, { name, distance: table.distance(), at });
+      best = closer(best, { name, distance: table.distance(), at });
     }
     return best && { name: best.name, distance: best.distance };
   }
 }
 
-interface Found extends Near {
+interface Candidate extends SimilarName {
   /** Position in the given list of names. */
   at: number;
 }
 
-function better(best: Found | undefined, found: Found): Found | undefined {
-  if (found.distance > allowed(found.name)) return best;
+function closer(best: Candidate | undefined, found: Candidate): Candidate | undefined {
+  if (found.distance > maxDistance(found.name)) return best;
   if (!best || found.distance < best.distance) return found;
   return found.distance === best.distance && found.at < best.at ? found : best;
 }
 
 /** Any two names of two letters are two edits apart, so similar names must have something in common. */
-function allowed(name: string): number {
+function maxDistance(name: string): number {
   return Math.min(MAX_DISTANCE, name.length - 1);
 }
 
@@ -90,14 +90,14 @@ function sort(names: readonly string[]): { name: string; at: number }[] {
 }
 
 /** Returns the length of the common prefix. */
-function shared(one: string, other: string): number {
+function commonPrefixLength(one: string, other: string): number {
   let at = 0;
   while (at < one.length && one[at] === other[at]) at++;
   return at;
 }
 
 /** Returns the first index after `from` whose name does not begin with `start`. */
-function behind(sorted: readonly { name: string }[], from: number, start: string): number {
+function indexAfterPrefix(sorted: readonly { name: string }[], from: number, start: string): number {
   let least = from + 1;
   let most = sorted.length;
   while (least < most) {
@@ -113,7 +113,7 @@ function behind(sorted: readonly { name: string }[], from: number, start: string
  * transpositions of neighbours (optimal string alignment). Row i has the cells of the name's first i characters around
  * column i.
  */
-class Table {
+class DistanceTable {
   /** Number of characters of the name that have a row. */
   depth = 0;
   #name = '';
@@ -133,7 +133,7 @@ class Table {
    * Returns the number of rows.
    */
   fill(name: string, limit: number): number {
-    const from = Math.min(shared(this.#name, name), this.depth);
+    const from = Math.min(commonPrefixLength(this.#name, name), this.depth);
     this.depth = from;
     this.#name = name;
     while (this.depth < name.length && !this.isLost(limit)) this.#add(++this.depth);

@@ -13,11 +13,11 @@ export interface TemplateContext {
    * it but not its own index and items. `condition`: a container's while or doWhile condition, which also sees its own
    * index.
    */
-  standing: 'inside' | 'container' | 'condition';
+  fieldPosition: 'inside' | 'container' | 'condition';
 }
 
 /** The meaning of a tag for its reader. `block`: the block that it names, if any. */
-export type Reading =
+export type TagMeaning =
   | { kind: 'reference'; ref: Reference; block?: NamedBlock }
   | { kind: 'unknown-block' }
   | { kind: 'unknown-variable'; name: string }
@@ -41,7 +41,7 @@ const FIELDS: Record<ContainerKind, ReadonlyMap<string, ContainerField>> = {
 };
 
 /** Returns the meaning of a tag: reserved heads first, then blocks by normalised name. The caller checks its shape. */
-export function readTag(tag: Tag, context: TemplateContext): Reading {
+export function readTag(tag: Tag, context: TemplateContext): TagMeaning {
   const head = normalizeName(tag.head);
   if (head === 'variable') return readVariable(tag, context.names);
   if (head === 'loop' || head === 'parallel') return readGeneric(tag, head, context);
@@ -55,7 +55,7 @@ function isContainer(block: NamedBlock): block is NamedBlock & { type: Container
   return block.type === 'loop' || block.type === 'parallel';
 }
 
-function readVariable(tag: Tag, names: NameTable): Reading {
+function readVariable(tag: Tag, names: NameTable): TagMeaning {
   if (tag.path === undefined) return { kind: 'text' };
   const [first = '', ...rest] = tag.path.split('.');
   const bracket = first.indexOf('[');
@@ -70,7 +70,7 @@ function readVariable(tag: Tag, names: NameTable): Reading {
 }
 
 /** Reads `<loop…>` and `<parallel…>`: the innermost container of that kind around the reader, at any depth. */
-function readGeneric(tag: Tag, kind: ContainerKind, context: TemplateContext): Reading {
+function readGeneric(tag: Tag, kind: ContainerKind, context: TemplateContext): TagMeaning {
   const container = visibleContainers(context).findLast((around) => around.type === kind);
   if (container === undefined) return { kind: 'unknown-block' };
   const ref = insideReference(tag, { ...container, type: kind }, context);
@@ -155,7 +155,7 @@ function splitProperty(tag: Tag): { property?: string; rest: PathStep[] } {
 
 function visibleContainers(context: TemplateContext): readonly NamedBlock[] {
   const around = context.names.around.get(context.reader) ?? [];
-  const self = context.standing === 'condition' ? context.names.blocks.get(context.reader) : undefined;
+  const self = context.fieldPosition === 'condition' ? context.names.blocks.get(context.reader) : undefined;
   return self === undefined ? around : [...around, self];
 }
 
