@@ -111,7 +111,7 @@ describe('the examples', () => {
       },
     });
     expect(stderr).toContain('↻ Exchange Rates');
-    expect(stderr).toContain('failed; its error port goes on');
+    expect(stderr).toContain('failed; continues at its error port');
     expect(stderr).toContain('failed; collected');
   });
 

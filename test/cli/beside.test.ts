@@ -71,7 +71,7 @@ describe('while another process runs the data folder', () => {
     await Promise.all([here.until('✓ End'), other.until('✓ End')]);
     expect((await heddle(['runs', 'cancel', runId], { cwd })).exit).toBe(0);
     const { exit, stderr } = await here.ended;
-    expect(stderr).toContain('! Another process runs this folder with options of its own');
+    expect(stderr).toContain('another process owns this data folder and has its own options');
     expect(exit).toBe(4);
     expect((await other.ended).exit).toBe(4);
   });

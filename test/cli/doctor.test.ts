@@ -13,7 +13,7 @@ describe('heddle sandbox doctor', () => {
     const args = ['sandbox', 'doctor', '--minimum', 'strict', '--bubblewrap', path!];
     const { exit, stdout, stderr } = await heddle(args);
     expect({ exit, stderr }).toEqual({ exit: 0, stderr: '' });
-    expect(stdout).toMatch(/^✓ Code is confined at the level strict; the minimum is strict\.$/m);
+    expect(stdout).toMatch(/^✓ The isolation level is strict; the minimum is strict\.$/m);
     expect(stdout).toMatch(/^✓ A process that tried to escape was refused everything$/m);
     for (const { found } of checkControlGroup()) expect(stdout).toContain(found);
     expect(stdout).toMatch(/^ {2}isolatedVm +\d+\.\d+\.\d+$/m);
@@ -25,8 +25,8 @@ describe('heddle sandbox doctor', () => {
     const args = ['sandbox', 'doctor', '--minimum', 'strict', '--bubblewrap', '/nowhere/bwrap'];
     const { exit, stdout } = await heddle(args);
     expect(exit).toBe(1);
-    expect(stdout).toMatch(/^✗ Code is confined at the level standard; the minimum strict is not met\.$/m);
-    expect(stdout).toMatch(/^ {2}Native images need strict: /m);
+    expect(stdout).toMatch(/^✗ The isolation level is standard; the minimum strict is not met\.$/m);
+    expect(stdout).toMatch(/^ {2}Native images need the level strict: /m);
     expect(stdout).toMatch(/^✗ \/nowhere\/bwrap cannot be run\n {2}→ correct isolation\.bubblewrap$/m);
   });
 

@@ -31,7 +31,7 @@ describe('heddle deploy and heddle execute', { timeout: 120_000 }, () => {
     const { call, env } = await server();
     const first = await call(['deploy', 'greet.json']);
     expect({ exit: first.exit, stderr: first.stderr }).toEqual({ exit: 0, stderr: '' });
-    expect(first.stdout).toMatch(/^✓ greet is live, version 1\n/);
+    expect(first.stdout).toMatch(/^✓ greet is deployed, version 1\n/);
     const [address = ''] = /http\S+\/execute/.exec(first.stdout) ?? [];
     const answer = await fetch(address, {
       method: 'POST',
@@ -125,13 +125,13 @@ describe('heddle deploy and heddle execute', { timeout: 120_000 }, () => {
     expect(await said(['deploy', 'greet.json'], { HEDDLE_API_KEY: 'sk-heddle-x' })).toContain(
       'heddle keys create',
     );
-    expect(await said(['deploy', 'greet.json', '--url', 'ftp://x'])).toContain('ftp://x is no address');
+    expect(await said(['deploy', 'greet.json', '--url', 'ftp://x'])).toContain('ftp://x is not the URL');
     expect(await said(['deploy', 'greet.json', '--url', 'http://127.0.0.1:9'])).toContain('heddle serve');
     writeFileSync(join(cwd, 'broken.json'), '{');
     expect(await said(['deploy', 'broken.json'])).toContain('JSON_INVALID');
     const { stdout } = await heddle(['keys', 'create', '--workspace'], { cwd });
     expect(await said(['deploy', 'greet.json'], { HEDDLE_API_KEY: stdout.trim() })).toContain(
-      'the key of a person',
+      'a personal key',
     );
   });
 });

@@ -101,7 +101,7 @@ describe('a run that completes', () => {
       '{"n": 2}',
     );
     expect(steady(stderr)).toContain(
-      '✓ Big? TIME  → Each\n· Each 1/3\n· Each 2/3\n· Each 3/3\n✓ Each TIME  3 turns\n',
+      '✓ Big? TIME  → Each\n· Each 1/3\n· Each 2/3\n· Each 3/3\n✓ Each TIME  3 iterations\n',
     );
   });
 
@@ -145,7 +145,7 @@ describe('environment values', () => {
   it('that are missing are named before the run, with who needs them', async () => {
     const { stderr } = await run(folderWith(FLOW));
     expect(stderr).toContain(
-      '! {{KEY}} has no value, and "Use" will get it as this text. Give it: --env KEY=VALUE',
+      '! {{KEY}} has no value, so "Use" will get this text itself. Set it: --env KEY=VALUE',
     );
   });
 });
@@ -179,8 +179,8 @@ describe('a run that fails', () => {
         '  ▸ 3 │ return items.length;',
         '    4 │ ',
         '',
-        '  → heddle runs show RUN  what each block got and gave',
-        "  → heddle runs rerun RUN --from 'Parse Order' flow.json  goes on from here after a change",
+        '  → heddle runs show RUN  shows what each block did',
+        "  → heddle runs rerun RUN --from 'Parse Order' flow.json  starts again here after a change",
         '',
       ].join('\n'),
     );

@@ -54,9 +54,9 @@ describe('a run that needs a person', () => {
         'flow  run RUN',
         '✓ Start TIME',
         '‖ Approve              waits for a person',
-        '‖ Paused: a person is needed  run RUN',
+        '‖ Paused: waits for a person  run RUN',
         '',
-        '  Approve asks a person',
+        '  Approve waits for an answer',
         '    what  a chair',
         '    ? approved  boolean, required: May it?',
         '    ? note      string',
@@ -120,7 +120,7 @@ describe('a run that needs a person', () => {
     expect(points).toHaveLength(2);
     const unclear = await heddle(['runs', 'resume', runId, '--input', '{"approved": true}'], { cwd });
     expect(unclear.exit).toBe(2);
-    expect(unclear.stderr).toContain('waits at 2 pauses');
+    expect(unclear.stderr).toContain('waits at 2 pause points');
     const second = await heddle(
       ['runs', 'resume', runId, '--point', points[1]!, '--input', '{"approved": true, "note": "2"}'],
       { cwd },
@@ -184,7 +184,7 @@ describe('heddle runs list', () => {
     expect(rows.map((row) => row.slice(1, 3))).toEqual([
       ['WORKFLOW', 'STATUS'],
       ['flow', 'completed'],
-      ['flow', 'paused: a person is needed'],
+      ['flow', 'paused: waits for a person'],
     ]);
     const paused = await heddle(['runs', 'list', '--status', 'paused', '--json'], { cwd });
     const { data, nextCursor } = JSON.parse(paused.stdout) as {
@@ -233,7 +233,7 @@ describe('heddle runs show', () => {
     expect(none.stderr).toContain('There is no run zzz in ./.heddle.');
     const several = await heddle(['runs', 'show', ''], { cwd });
     expect(several.exit).toBe(2);
-    expect(several.stderr).toContain('names 2 runs');
+    expect(several.stderr).toContain('matches 2 runs');
   });
 
   it('finds a run by the id that its caller knows, unless callers of several runs know theirs by it', async () => {
@@ -248,7 +248,7 @@ describe('heddle runs show', () => {
     expect(found.exit).toBe(0);
     expect(found.stdout).toMatch(new RegExp(`run +${runId}\\nX-Run-Id +order-1\\n`));
     const several = await heddle(['runs', 'show', 'order-2'], { cwd });
-    expect([several.exit, several.stderr]).toEqual([2, expect.stringContaining('order-2 names 2 runs')]);
+    expect([several.exit, several.stderr]).toEqual([2, expect.stringContaining('order-2 matches 2 runs')]);
   });
 });
 

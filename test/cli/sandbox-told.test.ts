@@ -5,8 +5,8 @@ import { placeWith, SPEC } from './sandbox-place.ts';
 
 const isLinux = process.platform === 'linux';
 
-describe('heddle sandbox run, for a person,', () => {
-  it('shows the line at fault with its neighbours', async () => {
+describe('heddle sandbox run as text', () => {
+  it('shows the failing line with its neighbours', async () => {
     const { sandbox } = await placeWith({ 'a.js': 'const row = null;\nconst { id } = row;\nreturn id;' });
     const { exit, stdout, stderr } = await sandbox('run', 'a.js');
     expect([exit, stdout]).toEqual([1, '']);
@@ -17,24 +17,20 @@ describe('heddle sandbox run, for a person,', () => {
 
   it.each([
     [
-      'a module that it has not',
+      'a missing module',
       ['a.js'],
-      /MODULE_NOT_IN_IMAGE[^→]*→ .*--image SPEC\.json, such as \{"language": "javascript"/,
+      /MODULE_NOT_IN_IMAGE[^→]*→ .*--image SPEC\.json, with a spec like \{"language": "javascript"/,
     ],
+    ['an unknown image', ['b.js', '--image', 'none'], /IMAGE_NOT_FOUND[^→]*→ .*heddle sandbox list/],
     [
-      'an image that there is not',
-      ['b.js', '--image', 'none'],
-      /IMAGE_NOT_FOUND[^→]*→ .*heddle sandbox list/,
-    ],
-    [
-      'an image that only a file can be',
+      'a missing spec file',
       ['b.js', '--image', 'none.json'],
       /There is no file none\.json\.\n→ --image takes/,
     ],
     ['too little time', ['c.js', '--timeout', '50'], /TIMEOUT_CPU[^→]*→ .*--timeout MS/],
-    ['no time', ['b.js', '--timeout', '0'], /--timeout is "0"\.\n→ Give whole milliseconds/],
-    ['a time that is none', ['b.js', '--timeout', ''], /--timeout is ""\./],
-  ])('says what to do about %s', async (_, args, said) => {
+    ['no time', ['b.js', '--timeout', '0'], /"0" is not a valid --timeout\.\n→ Use whole milliseconds/],
+    ['an invalid time', ['b.js', '--timeout', ''], /"" is not a valid --timeout\./],
+  ])('gives a hint about %s', async (_, args, said) => {
     const { sandbox } = await placeWith({
       'a.js': 'import { greet } from "greeter";',
       'b.js': 'return 1',
@@ -45,12 +41,12 @@ describe('heddle sandbox run, for a person,', () => {
     expect(stderr).toMatch(said);
   });
 
-  it('leaves nothing behind, and needs no folder for images, where the code names none', async () => {
+  it('leaves nothing behind, and needs no folder of images for code without an image', async () => {
     const { cwd, sandbox } = await placeWith({ 'a.js': 'return 1' });
     expect(await sandbox('run', 'a.js', '--images', 'a.js/images')).toMatchObject({ exit: 0, stderr: '' });
     expect(await sandbox('list')).toMatchObject({
       exit: 0,
-      stdout: 'There are no images in ./.heddle/images.\n',
+      stdout: 'No images in ./.heddle/images.\n',
     });
     expect(existsSync(join(cwd, '.heddle'))).toBe(false);
   });
@@ -74,7 +70,7 @@ describe('heddle sandbox run, for a person,', () => {
     );
   });
 
-  it.runIf(isLinux)('runs nothing below the isolation that is asked for', async () => {
+  it.runIf(isLinux)('runs nothing below the required isolation', async () => {
     const { sandbox } = await placeWith({ 'a.js': 'return 1', 'spec.json': JSON.stringify(SPEC) });
     const strict = ['--isolation', 'strict', '--bubblewrap', '/nowhere/bwrap'];
     const ran = await sandbox('run', 'a.js', ...strict);
@@ -88,17 +84,13 @@ describe('heddle sandbox run, for a person,', () => {
 
 describe('heddle sandbox run --json', () => {
   it.each([
-    ['a file that is not there', ['none.js'], 'There is no file none.js.'],
-    ['a file of another kind', ['a.rb'], 'a.rb is neither JavaScript, Python nor a script.'],
-    ['a time that is none', ['a.js', '--timeout', 'soon'], '--timeout is "soon".'],
-    ['an input that is no JSON', ['a.js', '--input', 'soon'], 'The value of --input is not JSON'],
-    ['a spec that is none', ['a.js', '--image', 'spec.json'], 'The file spec.json is no spec of an image.'],
-    [
-      'a folder that cannot be one',
-      ['a.js', '--image', 'x', '--images', 'a.js/x'],
-      'Images cannot be kept in a.js/x',
-    ],
-  ])('says in one document what is wrong with %s, and exits with 1', async (_, args, said) => {
+    ['a missing file', ['none.js'], 'There is no file none.js.'],
+    ['a file of another kind', ['a.rb'], 'a.rb is not a JavaScript, Python or shell file.'],
+    ['an invalid time', ['a.js', '--timeout', 'soon'], '"soon" is not a valid --timeout.'],
+    ['an input that is not JSON', ['a.js', '--input', 'soon'], 'The value of --input is not JSON'],
+    ['an invalid spec', ['a.js', '--image', 'spec.json'], 'The file spec.json is not a valid image spec.'],
+    ['an unusable folder', ['a.js', '--image', 'x', '--images', 'a.js/x'], 'Cannot store images in a.js/x'],
+  ])('prints one JSON document about %s, and exits with 1', async (_, args, said) => {
     const { sandbox } = await placeWith({
       'a.js': 'return 1',
       'a.rb': '',
@@ -118,12 +110,12 @@ describe('heddle sandbox run --json', () => {
 describe('heddle sandbox build', () => {
   it.each([
     [
-      'a field that nobody reads',
+      'an unknown field',
       { ...SPEC, dependancies: [] },
-      'dependancies: there is no such field; those of a spec are name, language,',
+      'dependancies: unknown field; the fields are name, language,',
     ],
-    ['a name that is none', { ...SPEC, name: 5 }, 'name: it is no text'],
-    ['a list in place of a spec', [SPEC], 'it is no JSON object'],
+    ['an invalid name', { ...SPEC, name: 5 }, 'name: must be a string'],
+    ['a list in place of a spec', [SPEC], 'it is not a JSON object'],
     [
       'a tool by its name alone',
       { language: 'python', cliTools: ['kubectl'] },
@@ -132,7 +124,7 @@ describe('heddle sandbox build', () => {
     [
       'a requirement, with an example of the language',
       { language: 'python', dependencies: ['a=1'] },
-      'A spec is such as {"language": "python"',
+      'Example of a spec: {"language": "python"',
     ],
   ])('refuses %s', async (_, spec, said) => {
     const { sandbox } = await placeWith({ 'spec.json': JSON.stringify(spec) });
@@ -141,11 +133,11 @@ describe('heddle sandbox build', () => {
     expect(stderr).toContain(said);
   });
 
-  it('tells whether the image was there', async () => {
+  it('tells whether the image existed', async () => {
     const { sandbox } = await placeWith({ 'spec.json': JSON.stringify(SPEC) });
     expect((await sandbox('build', 'spec.json')).stdout).toMatch(/, built in \d/);
     expect(await sandbox('build', 'spec.json')).toMatchObject({
-      stdout: expect.stringMatching(/, was there\n/) as string,
+      stdout: expect.stringMatching(/, already built\n/) as string,
       stderr: '',
     });
   });
@@ -162,7 +154,7 @@ describe('heddle sandbox build', () => {
 });
 
 describe('Ctrl-C', () => {
-  it('breaks a build off: nothing of it is left, and it can be begun again at once', async () => {
+  it('cancels a build without leftovers, and it can start again at once', async () => {
     const { cwd, registry, sandbox, begin } = await placeWith({ 'spec.json': JSON.stringify(SPEC) });
     const { answer } = registry;
     const asked = new Promise<void>((resolve) => {
@@ -178,7 +170,7 @@ describe('Ctrl-C', () => {
     expect({ exit, stdout, stderr }).toEqual({
       exit: 1,
       stdout: '',
-      stderr: 'resolving …\n○ Cancelled: nothing was built.\n',
+      stderr: 'resolving …\n○ Cancelled. No image was built.\n',
     });
     expect((await sandbox('list')).stdout).toMatch(/greetings {2}pending/);
     expect(readdirSync(join(cwd, '.heddle/images/work'))).toEqual([]);

@@ -60,7 +60,7 @@ describeTemporal('heddle dev', ({ binary = '', address: taken }) => {
       cwd: dataFolder(),
       env,
     });
-    await command.until('Ctrl-C ends both.');
+    await command.until('Ctrl-C stops both.');
     command.child.kill('SIGINT');
     const { stdout } = await command.ended;
     expect(stdout).toContain(`server  127.0.0.1:${port}, namespace default`);
@@ -75,7 +75,7 @@ describeTemporal('heddle dev', ({ binary = '', address: taken }) => {
     const { server } = JSON.parse(await command.line()) as { server: number };
     process.kill(server, 'SIGKILL');
     const { exit, stderr } = await command.ended;
-    expect(stderr).toContain('The Temporal server has ended: SIGKILL.');
+    expect(stderr).toContain('The Temporal server has stopped: SIGKILL.');
     expect(exit).toBe(1);
   });
 
@@ -94,10 +94,10 @@ describeTemporal('heddle dev', ({ binary = '', address: taken }) => {
   });
 
   it.each([
-    ['no server can be found', [], { TEMPORAL_CLI: '/no/such/command' }, 'There is no Temporal server.'],
-    ['the port is taken', ['--port', taken.split(':')[1] ?? ''], env, 'Another port is given by --port.'],
-    ['the port is none', ['--port', '0'], env, 'It is a whole number from 1 to 65535.'],
-  ])('says so when %s, with 2', async (_, args, given, said) => {
+    ['no server can be found', [], { TEMPORAL_CLI: '/no/such/command' }, 'No Temporal server found.'],
+    ['the port is taken', ['--port', taken.split(':')[1] ?? ''], env, 'Use --port for another port.'],
+    ['the port is invalid', ['--port', '0'], env, 'Use a whole number from 1 to 65535.'],
+  ])('reports it with exit code 2 when %s', async (_, args, given, said) => {
     const { exit, stdout, stderr } = await heddle(['dev', ...args], { cwd: dataFolder(), env: given });
     expect({ exit, stdout }).toEqual({ exit: 2, stdout: '' });
     expect(stderr).toContain(said);

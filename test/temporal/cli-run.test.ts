@@ -112,33 +112,25 @@ describeTemporal('heddle run', (server) => {
   });
 });
 
-describeTemporal('what stands against a run', (server) => {
+describeTemporal('errors before a run', (server) => {
   const refused = async (args: readonly string[], env: { [name: string]: string } = {}) => {
     const { cwd } = placeOn(server, ADD);
     return heddle(['run', 'flow.json', ...args], { cwd, env });
   };
 
   it.each([
-    [
-      'a server that nobody has',
-      [...ON_TEMPORAL, '--address', '127.0.0.1:9'],
-      '127.0.0.1:9 cannot be reached',
-    ],
+    ['an unreachable server', [...ON_TEMPORAL, '--address', '127.0.0.1:9'], '127.0.0.1:9 cannot be reached'],
     [
       'a namespace that is missing',
       [...ON_TEMPORAL, '--address', server.address, '--namespace', 'nowhere'],
       'The namespace "nowhere"',
     ],
-    ['an address that is none', [...ON_TEMPORAL, '--address', 'here'], 'Give it as HOST:PORT.'],
+    ['an invalid address', [...ON_TEMPORAL, '--address', 'here'], 'Use HOST:PORT.'],
     ['an option of Temporal alone', ['--queue', 'q'], 'Add --runtime temporal.'],
-    ['workers that are asked for nowhere', ['--no-worker'], '--no-worker is for runs on Temporal.'],
-    [
-      'two places of records',
-      [...ON_TEMPORAL, '--postgres', 'postgresql://x', '--data', 'd'],
-      'cannot be used with',
-    ],
+    ['--no-worker without Temporal', ['--no-worker'], '--no-worker is for runs on Temporal.'],
+    ['two stores', [...ON_TEMPORAL, '--postgres', 'postgresql://x', '--data', 'd'], 'cannot be used with'],
     ['an unknown runtime', ['--runtime', 'cloud'], 'Allowed choices are local, temporal'],
-  ])('%s is said, with 2', async (_, args, said) => {
+  ])('%s exits with 2', async (_, args, said) => {
     const { exit, stdout, stderr } = await refused(args);
     expect({ exit, stdout }).toEqual({ exit: 2, stdout: '' });
     expect(stderr).toContain(said);
@@ -147,12 +139,12 @@ describeTemporal('what stands against a run', (server) => {
   it.each([
     [{ TEMPORAL_ADDRESS: '127.0.0.1:9' }, '127.0.0.1:9 cannot be reached'],
     [{ TEMPORAL_ADDRESS: server.address, TEMPORAL_NAMESPACE: 'nowhere' }, 'The namespace "nowhere"'],
-    [{ TEMPORAL_TLS: 'perhaps' }, 'TEMPORAL_TLS is neither true nor false.'],
-    [{ TEMPORAL_TLS_CLIENT_KEY_DATA: 'x' }, 'one half is missing'],
-    [{ TEMPORAL_TLS_SERVER_CA_CERT_PATH: 'no-such.pem' }, 'cannot be read'],
+    [{ TEMPORAL_TLS: 'perhaps' }, 'TEMPORAL_TLS must be true or false.'],
+    [{ TEMPORAL_TLS_CLIENT_KEY_DATA: 'x' }, 'The client certificate or its key is missing'],
+    [{ TEMPORAL_TLS_SERVER_CA_CERT_PATH: 'no-such.pem' }, 'Cannot read the file'],
     [
       { HEDDLE_ENCRYPTION_KEYS: `a=${'A'.repeat(43)}=,b=too-short` },
-      'Key 2 of HEDDLE_ENCRYPTION_KEYS is no ID=KEY',
+      'Key 2 of HEDDLE_ENCRYPTION_KEYS is not ID=KEY',
     ],
   ])('the environment says where the server is: %j', async (env, said) => {
     const { exit, stderr } = await refused(ON_TEMPORAL, env);
@@ -160,7 +152,7 @@ describeTemporal('what stands against a run', (server) => {
     expect(stderr).toContain(said);
   });
 
-  it('a key that cannot be used is not shown', async () => {
+  it('an invalid key is not shown', async () => {
     const { stderr } = await refused(ON_TEMPORAL, { HEDDLE_ENCRYPTION_KEYS: 'mine=almost-secret' });
     expect(stderr).not.toContain('almost-secret');
   });

@@ -51,7 +51,7 @@ describeTemporal('heddle worker', (server) => {
     expect(ready).toMatchObject({ queue: place.queue, roles: ['engine', 'effects', 'segments'] });
     expect(await (await fetch(`${ready.health}/healthz`)).text()).toBe('polling\n');
     const { exit, stdout, stderr } = await place.run('--no-worker', '--env', 'NAME=of the client');
-    expect(stderr).toContain('! Workers have options of their own: --env does not reach them.');
+    expect(stderr).toContain('! --env has no effect: workers have their own options.');
     expect(JSON.parse(stdout)).toMatchObject({ result: '«redacted:NAME»' });
     expect(exit).toBe(0);
   });
@@ -76,15 +76,15 @@ describeTemporal('heddle worker', (server) => {
     expect(await eventsOf(client, runId)).toMatchObject({ activityTaskScheduled: 2 });
   });
 
-  it('says in a line, for people, what it serves', async () => {
+  it('prints one line about what it serves', async () => {
     const place = placeOn(server, WAITING);
     const worker = place.start(['worker', '--roles', 'engine,effects']);
     expect(await worker.line()).toBe(
-      `Ready for engine, effects of queue ${place.queue} at ${server.address}, namespace ${server.namespace}; runs are recorded in ./.heddle`,
+      `Ready: engine, effects on queue ${place.queue} at ${server.address}, namespace ${server.namespace}; data in ./.heddle`,
     );
   });
 
-  it('told to stop by SIGTERM lets blocks finish, and ends with 0', async () => {
+  it('on SIGTERM lets blocks finish and exits with 0', async () => {
     const place = placeOn(server, busy(2500));
     const { worker, ready } = await workerAt(place);
     const run = place.start(['run', 'flow.json', ...REMOTE]);
@@ -92,7 +92,7 @@ describeTemporal('heddle worker', (server) => {
     worker.child.kill('SIGTERM');
     const { exit, stderr } = await worker.ended;
     expect(exit).toBe(0);
-    expect(stderr).toContain('Stopping: blocks that run have 30 s');
+    expect(stderr).toContain('Stopping: running blocks have 30 s');
     // What it did is handed in: whoever comes next has nothing to do again.
     const { worker: next } = await workerAt(place);
     const ended = await run.ended;
@@ -101,7 +101,7 @@ describeTemporal('heddle worker', (server) => {
     expect((await next.ended).exit).toBe(0);
   });
 
-  it('stops blocks that take longer than the grace; another worker runs them', async () => {
+  it('cancels blocks that exceed the grace period; another worker runs them', async () => {
     const place = placeOn(server, busy(4000));
     const { worker, ready } = await workerAt(place, '--grace', '0');
     const run = place.start(['run', 'flow.json', ...REMOTE]);
@@ -114,7 +114,7 @@ describeTemporal('heddle worker', (server) => {
     expect(exit).toBe(0);
   });
 
-  it('ends at once at a second signal, with 130', async () => {
+  it('exits with 130 on a second signal', async () => {
     const place = placeOn(server, busy(60_000));
     const { worker, ready } = await workerAt(place);
     place.start(['run', 'flow.json', ...REMOTE]);
@@ -128,12 +128,12 @@ describeTemporal('heddle worker', (server) => {
   });
 
   it.each([
-    ['roles that there are not', ['--roles', 'engine,cook'], '"cook" is none of engine, effects, segments'],
-    ['a place of health that is none', ['--health', 'here'], 'It is HOST:PORT, or PORT.'],
-    ['a grace that is no time', ['--grace', 'long'], 'It is a number of seconds'],
+    ['an unknown role', ['--roles', 'engine,cook'], '"cook" is not a role. Use engine, effects, segments'],
+    ['an invalid health address', ['--health', 'here'], 'Use HOST:PORT or PORT.'],
+    ['an invalid grace period', ['--grace', 'long'], 'Use a number of seconds'],
     ['a data folder that is a file', ['--data', 'flow.json'], 'flow.json'],
-    ['a server that nobody has', ['--address', '127.0.0.1:9'], '127.0.0.1:9 cannot be reached'],
-  ])('is refused for %s, with 2', async (_, args, said) => {
+    ['an unreachable server', ['--address', '127.0.0.1:9'], '127.0.0.1:9 cannot be reached'],
+  ])('exits with 2 for %s', async (_, args, said) => {
     const place = placeOn(server, WAITING);
     const { exit, stdout, stderr } = await heddle(['worker', ...place.server, ...args], { cwd: place.cwd });
     expect({ exit, stdout }).toEqual({ exit: 2, stdout: '' });
@@ -213,7 +213,7 @@ describeTemporal('runs of a shared folder', (server) => {
       cwd: place.cwd,
     });
     expect(asked.exit).toBe(2);
-    expect(asked.stderr).toContain('the next worker will cancel the run');
+    expect(asked.stderr).toContain('the next worker executes it');
     await workerAt(place);
     expect((await run.ended).exit).toBe(4);
   });

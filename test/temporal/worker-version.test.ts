@@ -8,7 +8,7 @@ describeTemporal('versions of workers', (server) => {
     const version = { deployment: 'looms', build: '7' };
     await expect(placeOn(server).worker({ tuning: { version } })).rejects.toMatchObject({
       code: 'OPTIONS_INVALID',
-      message: expect.stringContaining('no version 7 of a worker deployment "looms"') as string,
+      message: expect.stringContaining('version 7 of the worker deployment "looms"') as string,
     });
   });
 });

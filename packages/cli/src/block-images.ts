@@ -1,23 +1,23 @@
 import { existsSync } from 'node:fs';
 import { join } from 'node:path';
 import type { ImageSource, IsolationLevel } from '@heddle/sandbox';
-import { openedLater } from './opened-later.ts';
+import { lazy } from './lazy.ts';
 
-/** The images for blocks that name one (`sandboxId`). To be closed after what runs the blocks. */
+/** The images for blocks that name one (`sandboxId`). Close it after the engine or worker that runs the blocks. */
 export interface BlockImages extends ImageSource {
   close(): Promise<void>;
 }
 
-/** Where the images beside recorded runs are: what `heddle sandbox` keeps there by default. */
+/** The folder of images in a data folder: the default of `heddle sandbox`. */
 export const imagesFolder = (data: string): string => join(data, 'images');
 
-/** Whether a folder has images at all. */
+/** True if a folder contains images. */
 export const hasImages = (folder: string): boolean => existsSync(join(folder, 'images.db'));
 
-/** The images in the data folder. They are opened for the first block that names one: most runs have none, and no folder is made. */
+/** The images of a data folder. They are opened for the first block that names one, since most runs need none. */
 export function blockImages(data: string, isolation: IsolationLevel | undefined): BlockImages {
   const folder = imagesFolder(data);
-  const images = openedLater(async () => {
+  const images = lazy(async () => {
     const { openImages } = await import('./sandbox/open-images.ts');
     return openImages({ images: folder, ...(isolation !== undefined && { isolation }) });
   });
@@ -25,10 +25,10 @@ export function blockImages(data: string, isolation: IsolationLevel | undefined)
     async open(id) {
       if (!hasImages(folder)) {
         const { SandboxError } = await import('@heddle/sandbox');
-        const hint = `heddle sandbox build SPEC --images ${folder}`;
+        const command = `heddle sandbox build SPEC --images ${folder}`;
         throw new SandboxError(
           'IMAGE_NOT_FOUND',
-          `There is no image "${id}" in ${folder}; ${hint} makes one.`,
+          `There is no image "${id}" in ${folder}. Build it with ${command}`,
         );
       }
       return (await images.get()).open(id);

@@ -3,35 +3,35 @@ import { blockImages } from './block-images.ts';
 import { blockOptions } from './block-options.ts';
 import type { BlockOptions } from './block-options.ts';
 import type { Io } from './io.ts';
-import { isOnTemporal } from './place.ts';
-import type { PlaceOptions } from './place.ts';
+import { isOnTemporal } from './store-options.ts';
+import type { RuntimeOptions } from './store-options.ts';
 import type { Ownership } from './serve/api-store.ts';
 import { safe, styleFor } from './render/style.ts';
 
-/** What an engine of the command line is opened with. */
-export interface SessionOptions extends PlaceOptions, BlockOptions {
+/** Options of an engine for a command. */
+export interface SessionOptions extends RuntimeOptions, BlockOptions {
   env: { [name: string]: string };
-  /** Of the local runtime: go on with the open runs of the folder, or with those in the database that nobody has. */
+  /** Continue the open runs of the data folder, or those in the database without an owner. */
   takeUp: boolean;
-  /** Which workflows may run which, whose they are, and their environments; default: all, nobody's, and `env`. */
+  /** Ownership and environments of workflows; default: no owners, and `env` for all. */
   ownership?: Ownership;
 }
 
-/** An engine, with what it holds open. */
+/** An open engine with its images. */
 export interface Session {
   readonly engine: Engine;
   close(): Promise<void>;
 }
 
-/** An engine on the data folder, on a database, or on Temporal. Throws DATA_LOCKED, DATA_UNREACHABLE, RUNTIME_UNREACHABLE, ISOLATION_TOO_LOW. */
+/** Opens an engine on the data folder, on a database, or on Temporal. Throws DATA_LOCKED, DATA_UNREACHABLE, RUNTIME_UNREACHABLE, ISOLATION_TOO_LOW. */
 export async function openSession(io: Io, options: SessionOptions): Promise<Session> {
   const { env, ownership = {}, isolation } = options;
   const blocks = await blockOptions(options);
-  const where = isOnTemporal(options) ? { runtime: await temporalRuntime(options) } : hereOf(options);
+  const runtime = isOnTemporal(options) ? { runtime: await temporalRuntime(options) } : localRuntime(options);
   const { createEngine } = await import('@heddle/engine');
   const images = blockImages(options.data, isolation);
   const engine = await createEngine({
-    ...where,
+    ...runtime,
     ...blocks,
     env,
     images,
@@ -47,12 +47,12 @@ export async function openSession(io: Io, options: SessionOptions): Promise<Sess
   };
 }
 
-/** This process, over its folder or among those that share a database. */
-function hereOf({ data, postgres, takeUp }: SessionOptions): Partial<EngineOptions> {
+/** Executes runs in this process, on a data folder or a shared database. */
+function localRuntime({ data, postgres, takeUp }: SessionOptions): Partial<EngineOptions> {
   return postgres === undefined ? { data, takeUp } : { postgres: { url: postgres }, takeUp };
 }
 
-/** Opens an engine, hands it to `use`, and closes it whatever happens. Throws what `openSession` throws. */
+/** Calls `use` with an engine and closes it afterwards. Throws errors of `openSession`. */
 export async function withEngine<T>(
   io: Io,
   options: SessionOptions,
@@ -66,12 +66,12 @@ export async function withEngine<T>(
   }
 }
 
-async function temporalRuntime(options: PlaceOptions): Promise<NonNullable<EngineOptions['runtime']>> {
-  const { runtimeOf } = await import('./temporal/runtime-of.ts');
+async function temporalRuntime(options: RuntimeOptions): Promise<NonNullable<EngineOptions['runtime']>> {
+  const { runtimeOf } = await import('./temporal/runtime.ts');
   return runtimeOf(options);
 }
 
-/** Says what went wrong in the background, and reaches no caller. */
+/** Prints errors of background work, which no caller gets. */
 export function reporter(io: Io): NonNullable<EngineOptions['onError']> {
   const style = styleFor(io.stderr);
   return (error, runId) => {

@@ -1,17 +1,17 @@
-/** What the process's exit code says. A script can tell a failed run from a definition that never ran. */
+/** Exit codes. Scripts can tell a failed run from one that never started. */
 export const EXIT = {
   completed: 0,
   failed: 1,
-  /** The definition is invalid, or the command was used wrongly: nothing ran. */
+  /** Invalid workflow or wrong usage: nothing ran. */
   invalid: 2,
-  /** A person is needed before the run can go on. */
+  /** The run waits for a person. */
   paused: 3,
   cancelled: 4,
-  /** Killed by a second Ctrl-C, as a shell would say it (128 + SIGINT). */
+  /** Killed by a second Ctrl-C: 128 + SIGINT, as in a shell. */
   killed: 130,
 } as const;
 
-/** The exit code that tells how a run stands. */
+/** The exit code for the status of a run. */
 export function exitOf(status: string): number {
   switch (status) {
     case 'completed':

@@ -18,15 +18,15 @@ function pressed(...atMs: number[]): string[] {
 }
 
 describe('Ctrl-C', () => {
-  it('cancels at the first press and kills at a second one', () => {
+  it('cancels on the first press and kills on the second', () => {
     expect(pressed(1000, 1500)).toEqual(['cancel at 1000', 'kill at 1500']);
   });
 
-  it('that arrives twice within a moment is one press', () => {
+  it('counts two signals within a moment as one press', () => {
     expect(pressed(1000, 1001, 1200)).toEqual(['cancel at 1000']);
   });
 
-  it('is left to others afterwards', () => {
+  it('is no longer handled afterwards', () => {
     const before = process.listenerCount('SIGINT');
     onInterrupt(() => undefined)();
     expect(process.listenerCount('SIGINT')).toBe(before);

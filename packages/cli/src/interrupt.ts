@@ -1,9 +1,9 @@
 import { EXIT } from './exit-code.ts';
 
-/** One Ctrl-C may arrive twice: from the terminal, and again from a package runner in between. */
+/** A Ctrl-C within this time is the same press: the terminal and a package runner may both send it. */
 const SAME_PRESS_MS = 200;
 
-/** What a press of Ctrl-C is told by and does; tests bring their own. */
+/** Clock and exit of the process; tests pass their own. */
 export interface InterruptParts {
   now(): number;
   kill(): void;
@@ -15,8 +15,8 @@ export const PROCESS: InterruptParts = {
 };
 
 /**
- * Listens for Ctrl-C: the first press calls `cancel`, a second one kills the process (130). The returned function stops
- * listening. `signals`: what counts as a press.
+ * Handles Ctrl-C: the first press calls `cancel`, the second exits with 130. Returns a function that stops handling.
+ * `signals`: the signals that count as a press.
  */
 export function onInterrupt(
   cancel: () => void,

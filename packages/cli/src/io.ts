@@ -1,24 +1,24 @@
 import type { Readable, Writable } from 'node:stream';
 
-/** A stream of the terminal, or what it was redirected to. */
+/** An output stream, which may be a terminal. */
 export interface OutStream extends Writable {
   isTTY?: boolean;
   columns?: number;
 }
 
-/** The world as the command line sees it. Tests bring their own. */
+/** The standard streams. Tests pass their own. */
 export interface Io {
   stdin: Readable;
-  /** Only what a command was asked for: it can be piped. */
+  /** Results only, so that they can be piped. */
   stdout: OutStream;
-  /** Everything that is meant for people while they wait. */
+  /** Progress and messages for people. */
   stderr: OutStream;
 }
 
 /** The streams of this process. */
 export function processIo(): Io {
   return {
-    // Opened only by who reads it: few commands do.
+    // Opened on first use: few commands read it.
     get stdin() {
       return process.stdin;
     },
@@ -27,7 +27,7 @@ export function processIo(): Io {
   };
 }
 
-/** Writes JSON to stdout, as people and programs like it: indented, with a newline at the end. */
+/** Writes indented JSON and a newline to stdout. */
 export function writeJson(io: Io, value: unknown): void {
   io.stdout.write(`${JSON.stringify(value, null, 2)}\n`);
 }

@@ -80,7 +80,7 @@ describe('the command line', () => {
     expect((await heddle('runs', 'resume', '--help')).stdout).toContain('--point');
   });
 
-  it('without a command shows its help on stderr and exits with 2', async () => {
+  it('without a command prints its help to stderr and exits with 2', async () => {
     const { exit, stdout, stderr } = await heddle();
     expect({ exit, stdout }).toEqual({ exit: 2, stdout: '' });
     expect(stderr).toContain('Usage: heddle');
@@ -92,21 +92,28 @@ describe('the command line', () => {
     [['check'], "missing required argument 'file'", '', 'usage: heddle check '],
     [['plan', 'a', 'b'], 'too many arguments', '', 'usage: heddle plan '],
     [['run', 'f.json', '--timeout', '0'], 'number of seconds above 0', '', 'usage: heddle run '],
-    [['runs', 'list', '--status', 'done'], '"done" is none of', '', 'usage: heddle runs list '],
+    [['runs', 'list', '--status', 'done'], '"done" is not a status', '', 'usage: heddle runs list '],
     [['runs', 'rerun', 'x'], "required option '--from <block>'", '', 'usage: heddle runs rerun '],
-  ])('used wrongly says what is wrong and how it is used: %j', async (argv, ...said) => {
+  ])('reports wrong usage and the right one: %j', async (argv, ...said) => {
     const { exit, stdout, stderr } = await heddle(...argv);
     expect({ exit, stdout }).toEqual({ exit: 2, stdout: '' });
     for (const text of said) expect(stderr).toContain(text);
   });
 
-  it('given a file in place of a command says how to run it', async () => {
-    expect((await heddle('order.json')).stderr).toContain('To run it: heddle run order.json');
+  it.each(['0', '0.5', 'soon', ''])('rejects heddle serve --keep-public-runs %j', async (days) => {
+    const { exit, stdout, stderr } = await heddle('serve', '--keep-public-runs', days);
+    expect({ exit, stdout }).toEqual({ exit: 2, stdout: '' });
+    expect(stderr).toContain("option '--keep-public-runs <days>' argument");
+    expect(stderr).toContain('Use a number of days from 1 to 36500.');
+  });
+
+  it('suggests heddle run for a file in place of a command', async () => {
+    expect((await heddle('order.json')).stderr).toContain('To run the file: heddle run order.json');
   });
 });
 
 describe('heddle check', () => {
-  it('says little of a workflow that has no faults', async () => {
+  it('prints one line for a workflow without problems', async () => {
     const file = fileOf({ blocks: { s: start(), f: code('return 1') }, edges: ['s > f'] });
     expect(await heddle('check', file)).toEqual({
       exit: 0,
@@ -115,7 +122,7 @@ describe('heddle check', () => {
     });
   });
 
-  it('lists everything that is wrong, each with its block, its place and what to do', async () => {
+  it('lists all problems with their block, position and hint', async () => {
     const file = fileOf({
       blocks: {
         s: start(),
@@ -133,7 +140,7 @@ describe('heddle check', () => {
     expect(stdout).toContain(`✗ ${file}  3 errors`);
   });
 
-  it('warns of misspelt fields, wrong values and code that does not parse, each at its line', async () => {
+  it('warns of misspelt fields, wrong values and invalid code, with line numbers', async () => {
     const file = fileOf({
       blocks: {
         s: start(),
@@ -167,21 +174,21 @@ describe('heddle check', () => {
     ]);
   });
 
-  it('turns faults that older engines let pass into warnings with --compat', async () => {
+  it('reports problems that older engines accept as warnings with --compat', async () => {
     const file = fileOf({ blocks: { s: start(), f: code('return <strat.n>') }, edges: ['s > f'] });
     const { exit, stdout } = await heddle('check', '--compat', file);
     expect(exit).toBe(0);
     expect(stdout).toContain('1 warning');
   });
 
-  it('says at which line a file stops being JSON', async () => {
+  it('reports the line of invalid JSON', async () => {
     const file = fileOf('{\n  "blocks": {,}\n}');
     const { exit, stdout } = await heddle('check', file);
     expect(exit).toBe(2);
     expect(stdout).toContain(`${file}:2:14  JSON_INVALID`);
   });
 
-  it('checks several files, and fails when one of them does', async () => {
+  it('checks several files, and fails if one of them is invalid', async () => {
     const good = fileOf({ blocks: { s: start() } });
     const bad = fileOf('{}');
     const { exit, stdout } = await heddle('check', good, bad);
@@ -190,7 +197,7 @@ describe('heddle check', () => {
     expect(stdout).toContain(`✗ ${bad}  1 error`);
   });
 
-  it('says when there is no such file', async () => {
+  it('reports a missing file', async () => {
     const { exit, stdout, stderr } = await heddle('check', 'nowhere.json');
     expect({ exit, stdout }).toEqual({ exit: 2, stdout: '' });
     expect(stderr).toContain('There is no file nowhere.json.');
@@ -198,7 +205,7 @@ describe('heddle check', () => {
 });
 
 describe('heddle plan', () => {
-  it('shows start, blocks in order with containers as a tree, and what is needed', async () => {
+  it('shows the start, the blocks in order with containers as a tree, and the environment values', async () => {
     const { exit, stdout } = await heddle('plan', fileOf(BRANCHES));
     expect(exit).toBe(0);
     const lines = stdout.split('\n');
@@ -243,7 +250,7 @@ describe('heddle plan', () => {
     });
   });
 
-  it('of a workflow with errors is none: they go to stderr', async () => {
+  it('prints the errors of an invalid workflow to stderr, and no plan', async () => {
     const file = fileOf({ blocks: { f: code('return 1') } });
     const { exit, stdout, stderr } = await heddle('plan', file);
     expect({ exit, stdout }).toEqual({ exit: 2, stdout: '' });
@@ -255,13 +262,13 @@ describe('heddle plan', () => {
 });
 
 describe('output that cannot be written', () => {
-  it('is said, and is a failure', async () => {
+  it('is reported, and exits with a failure', async () => {
     const before = process.exitCode;
     const io = { ...keptIo(), stdout: new Full() };
     const exit = await main(['plan', fileOf(BRANCHES)], io);
     await expect
       .poll(() => io.stderr.text)
-      .toBe('heddle: the output cannot be written: ENOSPC: no space left on device, write\n');
+      .toBe('heddle: Cannot write the output: ENOSPC: no space left on device, write\n');
     expect([exit, process.exitCode]).toContain(1);
     process.exitCode = before;
   });

@@ -6,14 +6,14 @@ import { buildProgram } from './program.ts';
 import { guardedIo } from './render/terminal.ts';
 import { reportError } from './report-error.ts';
 
-/** The exit code of the command line `argv` (without node and script). Never throws. */
+/** Runs the command line `argv` (without node and script). Returns the exit code. Never throws. */
 export async function main(argv: readonly string[], given: Io = processIo()): Promise<number> {
   const io = guardedIo(given);
   let exit: number = EXIT.completed;
   let isWritten = true;
   watchPipes(io, () => {
     isWritten = false;
-    // The fault may come to light when all is done.
+    // The error may arrive after the command has ended.
     process.exitCode = EXIT.failed;
   });
   const program = buildProgram(io, (code) => {
@@ -23,19 +23,19 @@ export async function main(argv: readonly string[], given: Io = processIo()): Pr
     await program.parseAsync(argv, { from: 'user' });
     return isWritten ? exit : EXIT.failed;
   } catch (error) {
-    // Commander has written what it has to say; help and version are no errors.
+    // Commander has printed its message. Help and version also arrive here, with exit code 0.
     if (error instanceof CommanderError) return error.exitCode === 0 ? EXIT.completed : EXIT.invalid;
     return reportError(io, error, { json: argv.includes('--json') });
   }
 }
 
-/** Whoever reads our output may stop early (`heddle plan F | head`); that is no fault to report. A full disk is one. */
+/** Reports write errors on stdout, such as a full disk. A reader that stops early (`heddle plan F | head`) is no error. */
 function watchPipes({ stdout, stderr }: Io, failed: () => void): void {
   stdout.on('error', ({ code, message }: NodeJS.ErrnoException) => {
     if (code === 'EPIPE') return;
     failed();
-    stderr.write(`heddle: the output cannot be written: ${message}\n`);
+    stderr.write(`heddle: Cannot write the output: ${message}\n`);
   });
-  // Nobody is left to be told.
+  // There is no stream left to report errors on.
   stderr.on('error', () => undefined);
 }

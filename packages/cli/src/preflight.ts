@@ -9,17 +9,17 @@ import { safeLine, styleFor } from './render/style.ts';
 export interface PreflightParts {
   file: WorkflowFile;
   plan: Plan;
-  /** Undefined: the blocks run elsewhere, with values that are not known here. */
+  /** Undefined if the blocks run in other processes, whose values are unknown here. */
   env: { readonly [name: string]: string } | undefined;
   mocks: Json | undefined;
   workflows?: string;
-  /** Mocks that were given one by one, as `TYPE=JSON`. */
+  /** Values of --mock: `TYPE=JSON`. */
   mock: readonly string[];
 }
 
-const MOST_WARNINGS = 5;
+const MAX_WARNINGS = 5;
 
-/** Says on stderr, before a run starts, what is likely to go wrong in it. */
+/** Prints likely problems of a run to stderr before it starts. */
 export function preflight(io: Io, parts: PreflightParts): void {
   const style = styleFor(io.stderr);
   const lines = [...warnings(parts), ...missingEnv(parts), ...unusedMocks(parts)];
@@ -29,12 +29,12 @@ export function preflight(io: Io, parts: PreflightParts): void {
 
 function warnings({ file, mocks }: PreflightParts): string[] {
   const left = file.diagnostics.filter((diagnostic) => !isSettled(diagnostic, file, mocks));
-  const shown = left.slice(0, MOST_WARNINGS).map(({ message }) => safeLine(message));
+  const shown = left.slice(0, MAX_WARNINGS).map(({ message }) => safeLine(message));
   const rest = left.length - shown.length;
   return rest > 0 ? [...shown, `… ${plural(rest, 'more warning')}: heddle check ${file.file}`] : shown;
 }
 
-/** A type that nothing runs is no trouble where it is mocked. */
+/** An unknown block type is no problem if a mock replaces it. */
 function isSettled(
   { code, blockId }: PlacedDiagnostic,
   { plan }: WorkflowFile,
@@ -44,7 +44,7 @@ function isSettled(
   return code === 'BLOCK_TYPE_UNKNOWN' && block !== undefined && isMocked(block, mocks);
 }
 
-/** `{{NAME}}`s without a value, each with the blocks that will miss it. */
+/** Each `{{NAME}}` without a value, with the blocks that use it. */
 function missingEnv({ plan, env, mocks }: PreflightParts): string[] {
   if (!env) return [];
   return [...envUsers(plan)].flatMap(([name, users]) => {
@@ -52,24 +52,22 @@ function missingEnv({ plan, env, mocks }: PreflightParts): string[] {
     if (Object.hasOwn(env, name) || real.length === 0) return [];
     const names = real.map((block) => `"${safeLine(block.name)}"`).join(', ');
     return [
-      `{{${safeLine(name)}}} has no value, and ${names} will get it as this text. Give it: --env ${name}=VALUE`,
+      `{{${safeLine(name)}}} has no value, so ${names} will get this text itself. Set it: --env ${name}=VALUE`,
     ];
   });
 }
 
 function unusedMocks({ plan, mocks, workflows, mock }: PreflightParts): string[] {
-  // A child workflow may have what this one has not.
+  // The mocks may be for blocks of child workflows.
   if (workflows !== undefined) return [];
   const { blocks, types } = unused(plan, mocks);
-  // A file of mocks is written for several workflows, an option for this one.
+  // A file of mocks may serve several workflows; an option is for this one.
   const given = types.filter((type) => mock.some((pair) => pair.startsWith(`${type}=`)));
   const present = [...new Set(Object.values(plan.blocks).map(({ type }) => type))].join(', ');
   return [
-    ...blocks.map(
-      (name) => `The mocks name a block "${safeLine(name)}", and the workflow has none of that name.`,
-    ),
+    ...blocks.map((name) => `The mocks name a block "${safeLine(name)}", which the workflow does not have.`),
     ...given.map(
-      (type) => `The mocks name the type "${safeLine(type)}", and no block has it: there are ${present}.`,
+      (type) => `The mocks name the type "${safeLine(type)}", which no block has. The types are ${present}.`,
     ),
   ];
 }

@@ -7,12 +7,14 @@ type Done = (exit: number) => void;
 
 const LEVELS = ['basic', 'standard', 'strict'];
 
-/** `heddle sandbox …`: where code runs. */
+/** `heddle sandbox …`: runs code and builds images. */
 export function declareSandbox(program: Command, io: Io, done: Done): void {
   const sandbox = program
     .command('sandbox')
-    .summary('Run code in the sandbox, build what it needs, look at the sandbox itself.')
-    .description('The sandbox that runs the code of function blocks, and the images of packages for it.');
+    .summary('Run code in the sandbox, build images, check the isolation.')
+    .description(
+      'Works with the sandbox that runs the code of function blocks, and with its images of packages.',
+    );
   declareBuild(sandbox, io, done);
   declareList(sandbox, io, done);
   declareRun(sandbox, io, done);
@@ -25,20 +27,20 @@ function declareBuild(sandbox: Command, io: Io, done: Done): void {
     .summary('Build an image of packages.')
     .description(
       'Builds an image of packages from a spec, such as {"language": "javascript", "dependencies": ["zod@^4"]}. ' +
-        'Equal specs are one image. Exits with 0 where it is ready, with 1 where the build failed.',
+        'Equal specs share one image. Exits with 0 if the image is ready, with 1 if the build failed.',
     )
-    .argument('<file>', 'a spec (JSON)');
+    .argument('<file>', 'spec (JSON)');
   withOptions(command, [
-    new Option('--refresh', 'resolve ranges anew, though there is an image').default(false),
-    new Option('--timeout <seconds>', 'how long it may take: else 900').argParser(seconds),
+    new Option('--refresh', 'resolve version ranges again, even if the image exists').default(false),
+    new Option('--timeout <seconds>', 'time limit of the build (default 900)').argParser(seconds),
     repeatable(
       '--checksum <tool=sha256>',
-      'of the file of a command-line tool that you vouch for, as its publisher gives it (repeatable)',
+      'trusted checksum of a command-line tool, as published by its vendor (repeatable)',
     ),
     ...runOptions('images', 'isolation', 'bubblewrap'),
-    new Option('--json', 'print {"data": image} and no progress').default(false),
+    new Option('--json', 'print only JSON: {"data": image}').default(false),
   ]).action(async (file: string, options) => {
-    const { build } = await import('./sandbox/build.ts');
+    const { build } = await import('./sandbox/images.ts');
     done(await build(io, file, options));
   });
 }
@@ -47,12 +49,12 @@ function declareList(sandbox: Command, io: Io, done: Done): void {
   const command = sandbox
     .command('list')
     .summary('List the images.')
-    .description('Lists the images: what they have, and how their builds stand.');
+    .description('Lists the images with their packages and the state of their builds.');
   withOptions(command, [
     ...runOptions('images'),
-    new Option('--json', 'print {"data": [image, …]} and nothing else').default(false),
+    new Option('--json', 'print only JSON: {"data": [image, …]}').default(false),
   ]).action(async (options) => {
-    const { list } = await import('./sandbox/list.ts');
+    const { list } = await import('./sandbox/images.ts');
     done(await list(io, options));
   });
 }
@@ -62,18 +64,21 @@ function declareRun(sandbox: Command, io: Io, done: Done): void {
     .command('run')
     .summary('Run a file in the sandbox.')
     .description(
-      'Runs a file in the sandbox, as the body of a function block, and prints the value that it returns. ' +
-        'The input is the global `input`. Exits with 0 where there is a value, with 1 where the code failed.',
+      'Runs a file in the sandbox as the body of a function block and prints the value that it returns. ' +
+        'The input is the global `input`. Exits with 0, or with 1 if the code failed.',
     )
-    .argument('<file>', 'code that ends in .js, .py or .sh');
+    .argument('<file>', 'code: a .js, .py or .sh file');
   withOptions(command, [
-    new Option('--image <file|id>', 'the image to run with: a spec, which is built first, or a name or id'),
+    new Option(
+      '--image <file|id>',
+      'image to run with: its name or id, or a spec file, which is built first',
+    ),
     ...runOptions('input'),
-    new Option('--timeout <ms>', 'how long the code may take, in milliseconds'),
+    new Option('--timeout <ms>', 'time limit of the code, in milliseconds'),
     ...runOptions('egress', 'images', 'isolation', 'bubblewrap'),
     new Option(
       '--json',
-      'print {"ok": …, "value": … or "error": …, "logs": […], "durationMs": …}, whatever happens',
+      'print only JSON: {"ok": …, "value": … or "error": …, "logs": […], "durationMs": …}',
     ).default(false),
   ]).action(async (file: string, options) => {
     const { run } = await import('./sandbox/run.ts');
@@ -84,15 +89,15 @@ function declareRun(sandbox: Command, io: Io, done: Done): void {
 function declareDoctor(sandbox: Command, io: Io, done: Done): void {
   const command = sandbox
     .command('doctor')
-    .summary('Show how far this host confines code, and what is missing.')
+    .summary('Check how well this host isolates code.')
     .description(
-      'Shows how far this host confines code: each check with its result and what to do, versions, and limits. ' +
-        'Processes are really started that try to break out. Exits with 0 where the minimum is met, else with 1.',
+      'Checks how well this host isolates code: each check with its result and remedy, versions, and limits. The checks ' +
+        'start real processes that try to break out. Exits with 0 if the minimum is met, else with 1.',
     );
   withOptions(command, [
-    new Option('--minimum <level>', 'the level that has to be reached').choices(LEVELS).default('standard'),
+    new Option('--minimum <level>', 'required level').choices(LEVELS).default('standard'),
     ...runOptions('bubblewrap'),
-    new Option('--json', 'print {"data": report} and nothing else').default(false),
+    new Option('--json', 'print only JSON: {"data": report}').default(false),
   ]).action(async (options) => {
     const { doctor } = await import('./sandbox/doctor.ts');
     done(await doctor(io, options));

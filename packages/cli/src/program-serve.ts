@@ -2,44 +2,44 @@ import { InvalidArgumentError, Option } from 'commander';
 import type { Command } from 'commander';
 import type { Io } from './io.ts';
 import { graceOption } from './program-temporal.ts';
-import { runOptions, withOptions } from './run-options.ts';
+import { DEFAULT_URL, runOptions, withOptions } from './run-options.ts';
 
-/** A hundred years: as good as for ever. */
-const MOST_DAYS = 36_500;
+/** A hundred years. */
+const MAX_DAYS = 36_500;
 
 type Done = (exit: number) => void;
 
-/** `heddle serve`, `heddle keys` and `heddle workspaces`: the HTTP interface, and who may call it. */
+/** `heddle serve`, `heddle keys` and `heddle workspaces`: the HTTP API and its callers. */
 export function declareServe(program: Command, io: Io, done: Done): void {
   const serve = program
     .command('serve')
-    .summary('Serve the HTTP interface.')
+    .summary('Serve the HTTP API.')
     .description(
-      'Serves the HTTP interface, and runs what is started through it, until SIGTERM or Ctrl-C: then it takes no more ' +
-        'requests, and blocks that run may finish. Runs that have not ended go on at the next start, or with --postgres in the other ' +
-        'processes that serve the same database. The first start makes a workspace and a key, which is shown this once.',
+      'Serves the HTTP API and executes its runs until SIGTERM or Ctrl-C. Then it accepts no more requests and lets ' +
+        'running blocks finish. Open runs continue at the next start, or with --postgres in the other processes of the ' +
+        'same database. The first start creates a workspace and a key, which is shown only once.',
     );
   withOptions(serve, [
-    new Option('--port <number>', 'port to listen on; 0: any').default(7373).argParser(port),
+    new Option('--port <number>', 'port to listen on; 0 for any free port').default(7373).argParser(port),
     new Option('--host <address>', 'address to listen on').default('127.0.0.1'),
-    new Option(
-      '--origin <url>',
-      'how callers reach it, for addresses in answers (default: the address it listens on)',
-    ),
+    new Option('--origin <url>', 'base of URLs in responses (default: the address it listens on)'),
     ...runOptions('data', 'env', 'egress', 'compat', 'isolation', 'resultLimit'),
     ...runOptions('runtime', 'server', 'postgres'),
     graceOption(),
-    new Option('--keep-public-runs <days>', 'delete runs of callers without a key so long after their end')
+    new Option('--keep-public-runs <days>', 'delete runs of callers without a key this long after their end')
       .default(30)
       .argParser(days),
-    new Option('--json', 'say on stdout that it is ready as one line of JSON').default(false),
+    new Option('--json', 'print one line of JSON when it is ready').default(false),
   ]).action(async (options) => {
     const { serve: run } = await import('./commands/serve.ts');
     done(await run(io, options));
   });
   declareKeys(program, io, done);
-  const workspaces = program.command('workspaces').description('Workspaces of the HTTP interface.');
-  withPlace(workspaces.command('list').description('Lists workspaces, oldest first.')).action(
+  const workspaces = program
+    .command('workspaces')
+    .summary('List workspaces.')
+    .description('Lists the workspaces of the HTTP API.');
+  withStore(workspaces.command('list').description('Lists workspaces, oldest first.')).action(
     async (options) => {
       const { listWorkspaces } = await import('./commands/keys.ts');
       done(await listWorkspaces(io, options));
@@ -52,44 +52,95 @@ function declareKeys(program: Command, io: Io, done: Done): void {
     .command('keys')
     .summary('Create, list and revoke API keys.')
     .description(
-      'Keys of the HTTP interface, also while it is served. KEY is the id of a key, or the beginning of one.',
+      'Manages keys of the HTTP API, also while heddle serve runs. <key> is the id of a key or an unambiguous prefix of it.',
     );
-  const create = keys.command('create').description('Creates a key and prints it, this once.');
-  create.addOption(new Option('--name <text>', 'to tell it apart').default('key'));
+  const create = keys.command('create').description('Creates a key and prints it. It is shown only once.');
+  create.addOption(new Option('--name <text>', 'name of the key').default('key'));
   create.addOption(
     new Option(
       '--workspace [id]',
-      'a key of this workspace, or of the only one: else one of the first person',
+      'create a key of this workspace, or of the only one (default: a key of the first person)',
     ),
   );
-  withPlace(create).action(async (options) => {
+  withStore(create).action(async (options) => {
     const { createKey } = await import('./commands/keys.ts');
     done(await createKey(io, options));
   });
-  withPlace(keys.command('list').description('Lists keys, the revoked ones too.')).action(async (options) => {
-    const { listKeys } = await import('./commands/keys.ts');
-    done(await listKeys(io, options));
-  });
-  const revoke = keys.command('revoke').description('Revokes a key at once.').argument('<key>', 'a key');
-  withPlace(revoke).action(async (key: string, options) => {
+  withStore(keys.command('list').description('Lists keys, including revoked ones.')).action(
+    async (options) => {
+      const { listKeys } = await import('./commands/keys.ts');
+      done(await listKeys(io, options));
+    },
+  );
+  const revoke = keys
+    .command('revoke')
+    .description('Revokes a key at once.')
+    .argument('<key>', 'id of the key');
+  withStore(revoke).action(async (key: string, options) => {
     const { revokeKey } = await import('./commands/keys.ts');
     done(await revokeKey(io, key, options));
   });
 }
 
-function withPlace(command: Command): Command {
+function withStore(command: Command): Command {
   for (const option of runOptions('data', 'postgres')) command.addOption(option);
-  return command.addOption(new Option('--json', 'print JSON and nothing else').default(false));
+  return command.addOption(new Option('--json', 'print only JSON').default(false));
 }
 
 function days(text: string): number {
   const number = Number(text);
-  if (text.trim() !== '' && number >= 1 && number <= MOST_DAYS) return number;
-  throw new InvalidArgumentError(`It is a number from 1 to ${MOST_DAYS}.`);
+  if (text.trim() !== '' && number >= 1 && number <= MAX_DAYS) return number;
+  throw new InvalidArgumentError(`Use a number of days from 1 to ${MAX_DAYS}.`);
 }
 
 function port(text: string): number {
   const number = Number(text);
   if (text.trim() !== '' && Number.isInteger(number) && number >= 0 && number < 65_536) return number;
-  throw new InvalidArgumentError('It is a whole number from 0 to 65535.');
+  throw new InvalidArgumentError('Use a whole number from 0 to 65535.');
+}
+
+/** `heddle deploy` and `heddle execute`: clients of a server's HTTP API. */
+export function declareRemote(program: Command, io: Io, done: Done): void {
+  const deploy = program
+    .command('deploy')
+    .summary('Deploy a workflow to a server.')
+    .description(
+      'Deploys a workflow to a server (heddle serve) and prints the URL that executes it. If a workflow of this name ' +
+        'exists, it gets a new version. Set HEDDLE_API_KEY to a personal key.',
+    )
+    .argument('<file>', 'workflow file (JSON); - for standard input');
+  withOptions(deploy, [
+    new Option('--name <name>', 'name of the workflow on the server (default: the name in the file)'),
+    ...server(),
+    ...runOptions('compat'),
+    new Option('--json', 'print only JSON: {"data": deployment}').default(false),
+  ]).action(async (file: string, options) => {
+    const { deploy: run } = await import('./commands/deploy.ts');
+    done(await run(io, file, options));
+  });
+  const execute = program
+    .command('execute')
+    .summary('Execute a deployed workflow on a server.')
+    .description(
+      'Executes a deployed workflow on a server and prints its output. Exit codes are those of heddle run. Set ' +
+        'HEDDLE_API_KEY to a key of the server.',
+    )
+    .argument('<workflow>', 'name or id of the workflow');
+  withOptions(execute, [
+    ...runOptions('input'),
+    ...server(),
+    new Option('--async', 'print the id of the run and do not wait for its end').default(false),
+    ...runOptions('select'),
+    new Option('--json', 'print only JSON: {"data": run}').default(false),
+  ]).action(async (workflow: string, options) => {
+    const { execute: run } = await import('./commands/execute.ts');
+    done(await run(io, workflow, options));
+  });
+}
+
+function server(): Option[] {
+  return [
+    new Option('--url <url>', `URL of the server (default: HEDDLE_URL, or ${DEFAULT_URL})`),
+    new Option('--workspace <id>', 'id of the workspace (default: HEDDLE_WORKSPACE)'),
+  ];
 }

@@ -7,7 +7,7 @@ type Done = (exit: number) => void;
 
 const ROLES = ['engine', 'effects', 'segments'] as const;
 
-/** `heddle worker` and `heddle dev`: processes that run what others start on Temporal. */
+/** `heddle worker` and `heddle dev`: processes that execute runs on Temporal. */
 export function declareTemporal(program: Command, io: Io, done: Done): void {
   declareWorker(program, io, done);
   declareDev(program, io, done);
@@ -16,26 +16,26 @@ export function declareTemporal(program: Command, io: Io, done: Done): void {
 function declareWorker(program: Command, io: Io, done: Done): void {
   const command = program
     .command('worker')
-    .summary('Run what is started on Temporal, until it is told to stop.')
+    .summary('Execute runs on Temporal until stopped.')
     .description(
-      'Runs what is started on Temporal, until SIGTERM or Ctrl-C: then it begins nothing new, and blocks that run may ' +
-        'finish. A second signal ends it at once. All processes of a deployment name the same queue and the same records.',
+      'Executes runs on Temporal until SIGTERM or Ctrl-C. Then it starts nothing new and lets running blocks finish. A ' +
+        'second signal kills it. All processes of a deployment use the same queue and the same data folder or database.',
     );
   withOptions(command, [
     ...runOptions('server', 'data', 'postgres', 'env', 'egress', 'isolation', 'resultLimit'),
-    new Option('--roles <list>', `what it takes on, with commas: ${ROLES.join(', ')}; else all`).argParser(
+    new Option('--roles <list>', `roles, separated by commas: ${ROLES.join(', ')} (default: all)`).argParser(
       roles,
     ),
     new Option(
       '--build <deployment:build>',
-      'which version of which worker deployment it is: runs stay on the version that has begun them',
+      'version of a worker deployment: runs stay on the version that started them',
     ).argParser(build),
     new Option(
       '--health <host:port>',
-      'answer /healthz and /metrics there; a port alone is of this machine',
+      'serve /healthz and /metrics on this address; a port alone means 127.0.0.1',
     ).argParser(listenAt),
     graceOption(),
-    new Option('--json', 'say on stdout that it is ready as one line of JSON').default(false),
+    new Option('--json', 'print one line of JSON when it is ready').default(false),
   ]).action(async (options) => {
     const { worker } = await import('./commands/worker.ts');
     done(await worker(io, options));
@@ -47,56 +47,57 @@ function declareDev(program: Command, io: Io, done: Done): void {
     .command('dev')
     .summary('Start a Temporal server for development, and a worker.')
     .description(
-      'Starts a Temporal server for development, whose database is kept in the data folder, and a worker, until Ctrl-C. ' +
-        'Uses the server at TEMPORAL_ADDRESS instead when that is set. The command that starts a server is found ' +
-        'through TEMPORAL_CLI, on PATH or in a cache; else it is built with Go or downloaded.',
+      'Starts a Temporal server for development, with its database in the data folder, and a worker. Ctrl-C stops both. ' +
+        'If TEMPORAL_ADDRESS is set, it uses that server instead. It takes the temporal command from TEMPORAL_CLI, PATH ' +
+        'or a cache, or else builds it with Go or downloads it.',
     );
   const [, namespace, queue] = runOptions('server') as [Option, Option, Option];
   withOptions(command, [
-    new Option('--port <number>', 'of the server').argParser(port).default(7233),
+    new Option('--port <number>', 'port of the server').argParser(port).default(7233),
     namespace,
     queue,
     ...runOptions('data', 'env', 'egress', 'isolation', 'resultLimit'),
     graceOption(),
-    new Option('--json', 'say on stdout where things are as one line of JSON').default(false),
+    new Option('--json', 'print one line of JSON when it is ready').default(false),
   ]).action(async (options) => {
     const { dev } = await import('./commands/dev.ts');
     done(await dev(io, options));
   });
 }
 
-/** How long what runs may go on once the end is asked for. */
+/** Grace period of running blocks after a signal. */
 export function graceOption(): Option {
-  return new Option('--grace <seconds>', 'how long blocks that run may go on after the first signal')
+  return new Option('--grace <seconds>', 'how long running blocks may continue after the first signal')
     .default(30)
     .argParser((text: string) => {
       const seconds = Number(text);
       if (text.trim() !== '' && Number.isFinite(seconds) && seconds >= 0) return seconds;
-      throw new InvalidArgumentError('It is a number of seconds from 0 on.');
+      throw new InvalidArgumentError('Use a number of seconds of at least 0.');
     });
 }
 
 function roles(text: string): string[] {
   const given = text.split(',').map((role) => role.trim());
   const unknown = given.find((role) => !ROLES.some((each) => each === role));
-  if (unknown !== undefined) throw new InvalidArgumentError(`"${unknown}" is none of ${ROLES.join(', ')}.`);
+  if (unknown !== undefined)
+    throw new InvalidArgumentError(`"${unknown}" is not a role. Use ${ROLES.join(', ')}.`);
   return [...new Set(given)];
 }
 
 function build(text: string): { deployment: string; build: string } {
   const [, deployment = '', id = ''] = /^([^:]+):([^:]+)$/.exec(text) ?? [];
   if (id !== '') return { deployment, build: id };
-  throw new InvalidArgumentError('It is DEPLOYMENT:BUILD, two names of your own.');
+  throw new InvalidArgumentError('Use DEPLOYMENT:BUILD, two names of your choice.');
 }
 
 function listenAt(text: string): { host: string; port: number } {
   const [, host = '127.0.0.1', number = ''] = /^(?:(.+):)?(\d+)$/.exec(text) ?? [];
-  if (number === '') throw new InvalidArgumentError('It is HOST:PORT, or PORT.');
+  if (number === '') throw new InvalidArgumentError('Use HOST:PORT or PORT.');
   return { host: host.replaceAll(/^\[|\]$/g, ''), port: number === '0' ? 0 : port(number) };
 }
 
 function port(text: string): number {
   const number = Number(text);
   if (Number.isInteger(number) && number > 0 && number < 65_536) return number;
-  throw new InvalidArgumentError('It is a whole number from 1 to 65535.');
+  throw new InvalidArgumentError('Use a whole number from 1 to 65535.');
 }

@@ -2,9 +2,8 @@ import { Command, Option } from 'commander';
 import type { Argument, Help } from 'commander';
 import packageJson from '../package.json' with { type: 'json' };
 import type { Io } from './io.ts';
-import { declareRemote } from './program-remote.ts';
 import { declareRuns } from './program-runs.ts';
-import { declareServe } from './program-serve.ts';
+import { declareRemote, declareServe } from './program-serve.ts';
 import { declareTemporal } from './program-temporal.ts';
 import { declareSandbox } from './program-sandbox.ts';
 import { runOptions, withOptions } from './run-options.ts';
@@ -21,18 +20,18 @@ Examples:
   heddle sandbox run report.py --image spec.json --input '{"rows": []}'
 
 Exit codes of run, runs resume, runs rerun and runs tail:
-  0 completed   1 failed   2 invalid definition or usage   3 paused, a person is needed   4 cancelled`;
+  0 completed   1 failed   2 invalid workflow or usage   3 paused, waits for a person   4 cancelled`;
 
 /**
- * The commands and their options. Actions load what they need when they are called, so that none pays for another;
+ * Builds the commands and their options. An action imports its command when it is called, so that commands start fast.
  * `done` gets the exit code.
  */
 export function buildProgram(io: Io, done: (exit: number) => void): Command {
   const program = new Command('heddle')
-    .description('Checks, plans and runs workflows.')
+    .description('Checks, runs and deploys workflows.')
     .version(packageJson.version, '-v, --version', 'Print the version.')
     .helpOption('-h, --help', 'Show this help.')
-    .helpCommand('help [command]', 'Show the help of a command.')
+    .helpCommand('help [command]', 'Show help for a command.')
     .exitOverride()
     .configureHelp(helpStyle(io))
     .configureOutput({
@@ -59,10 +58,12 @@ export function buildProgram(io: Io, done: (exit: number) => void): Command {
 function declareCheck(program: Command, io: Io, done: (exit: number) => void): void {
   program
     .command('check')
-    .summary('Check workflows and list everything that is wrong.')
-    .description('Checks workflows without running them, and lists everything that is wrong, all at once.')
-    .argument('<file...>', 'exported workflows (JSON); - is standard input')
-    .option('--json', 'print {"diagnostics": […]} and nothing else', false)
+    .summary('Check workflows and list all problems.')
+    .description(
+      'Checks workflows without running them and lists all problems. Exits with 2 if a workflow cannot run.',
+    )
+    .argument('<file...>', 'workflow files (JSON); - for standard input')
+    .option('--json', 'print only JSON: {"diagnostics": […]}', false)
     .addOption(compatOption())
     .action(async (files: string[], options: { json: boolean; compat: boolean }) => {
       const { check } = await import('./commands/check.ts');
@@ -73,13 +74,13 @@ function declareCheck(program: Command, io: Io, done: (exit: number) => void): v
 function declarePlan(program: Command, io: Io, done: (exit: number) => void): void {
   program
     .command('plan')
-    .summary('Show what a workflow is compiled to.')
+    .summary('Show the execution plan of a workflow.')
     .description(
-      'Shows what a workflow is compiled to: its start, its blocks in order, what it reads and needs.',
+      'Shows the execution plan of a workflow: its start, its blocks in order, what they read, and what it needs.',
     )
-    .argument('<file>', 'an exported workflow (JSON); - is standard input')
+    .argument('<file>', 'workflow file (JSON); - for standard input')
     .addOption(new Option('--mermaid', 'print a Mermaid flowchart').default(false).conflicts('json'))
-    .option('--json', 'print {"data": plan}', false)
+    .option('--json', 'print only JSON: {"data": plan}', false)
     .addOption(compatOption())
     .action(async (file: string, options: { json: boolean; mermaid: boolean; compat: boolean }) => {
       const { plan } = await import('./commands/plan.ts');
@@ -92,10 +93,10 @@ function declareRun(program: Command, io: Io, done: (exit: number) => void): voi
     .command('run')
     .summary('Run a workflow and print its output.')
     .description(
-      'Runs a workflow. Its output is printed on stdout, what happens meanwhile on stderr. It is recorded in ' +
-        '--data, which processes share for runs on Temporal, or in --postgres.',
+      'Runs a workflow. Prints its output to stdout and its progress to stderr. The run is recorded in the data ' +
+        'folder (--data) or in a database (--postgres).',
     )
-    .argument('<file>', 'an exported workflow (JSON); - is standard input');
+    .argument('<file>', 'workflow file (JSON); - for standard input');
   withOptions(
     command,
     runOptions(
@@ -144,7 +145,7 @@ function helpStyle(io: Io): Partial<Help> & { helpWidth: number } {
     styleSubcommandText: (text) => style.cyan(text),
     styleOptionText: (text) => style.cyan(text),
     styleArgumentText: (text) => style.cyan(text),
-    // Defaults that say no more than "nothing" are noise.
+    // Empty lists and false are not worth a mention.
     optionDescription: ({ description, defaultValue }) =>
       typeof defaultValue === 'string' || typeof defaultValue === 'number'
         ? `${description} (default ${defaultValue})`
@@ -163,6 +164,6 @@ function errorText(io: Io, text: string): string {
   const message =
     file === undefined
       ? text.replace(/^error: /, '')
-      : `"${file}" is no command. To run it: heddle run ${file}\n`;
+      : `"${file}" is not a command. To run the file: heddle run ${file}\n`;
   return `${styleFor(io.stderr).red('heddle:')} ${message}`;
 }

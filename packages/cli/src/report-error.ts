@@ -4,16 +4,16 @@ import { safe, styleFor } from './render/style.ts';
 import { UsageError } from './usage-error.ts';
 
 /**
- * Says on stderr what went wrong, in the form that was asked for, and gives the exit code.
+ * Prints an error to stderr, as text or JSON, and returns the exit code.
  *
- * Errors that the caller can act on come as their message and exit with 2: nothing ran. Anything else is a fault of
- * ours; it is shown with its stack and exits with 1.
+ * An error that the caller can act on is printed as its message, with exit code 2: nothing ran. Anything else is a bug in
+ * Heddle; it is printed with its stack, with exit code 1.
  */
 export function reportError(io: Io, error: unknown, { json }: { json: boolean }): number {
   const known = knownError(error);
   if (!known) {
     const text = error instanceof Error ? (error.stack ?? error.message) : String(error);
-    io.stderr.write(`heddle: this is a fault in Heddle, please report it.\n${text}\n`);
+    io.stderr.write(`heddle: This is a bug in Heddle. Please report it.\n${text}\n`);
     return EXIT.failed;
   }
   if (json) io.stderr.write(`${JSON.stringify({ error: known })}\n`);
@@ -32,14 +32,14 @@ interface KnownError {
   details?: unknown;
 }
 
-/** What can be done about errors of the engine from the command line. */
+/** Hints for errors of the engine. */
 const HINTS: { [code: string]: string | undefined } = {
-  RUNTIME_UNREACHABLE: 'Start a server with heddle dev, or name another one: --address HOST:PORT',
+  RUNTIME_UNREACHABLE: 'Start a server with heddle dev, or set another one with --address HOST:PORT.',
 };
 
 const BRAND = Symbol.for('heddle.error');
 
-/** By its brand, so that a command which fails early loads nothing to say so. */
+/** Recognizes engine errors by their brand, so that reporting an error does not load the engine. */
 function knownError(error: unknown): KnownError | undefined {
   if (error instanceof UsageError) {
     return { code: 'USAGE', message: error.message, ...(error.hint !== undefined && { hint: error.hint }) };

@@ -1,18 +1,18 @@
 import type { RunReader } from '@heddle/engine/reader';
-import { storeName } from './place.ts';
-import type { StoreOptions } from './place.ts';
+import { storeName } from './store-options.ts';
+import type { StoreOptions } from './store-options.ts';
 import { UsageError } from './usage-error.ts';
 
 const SHORT = 8;
 const PAGE = 200;
 const UUID = /^[0-9a-f]{8}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{12}$/;
 
-/** A run's id as people write it: the beginning of a UUID, any other id as it is. */
+/** A run's id for people: the first characters of a UUID; any other id is unchanged. */
 export function shortId(runId: string): string {
   return UUID.test(runId) ? runId.slice(0, SHORT) : runId;
 }
 
-/** The id of the run that `given` names: the id itself, the beginning of exactly one, or the id of exactly one caller. */
+/** Finds a run by its id, an unambiguous prefix of it, or the caller's own id. Throws a usage error otherwise. */
 export async function findRunId(
   reader: Pick<RunReader, 'listRuns'>,
   given: string,
@@ -33,11 +33,11 @@ export async function findRunId(
   if (only === undefined) {
     throw new UsageError(
       `There is no run ${given} in ${storeName(store)}.`,
-      'heddle runs list shows those that there are; another folder is named by --data.',
+      'heddle runs list shows all runs. Use --data for another folder.',
     );
   }
   throw new UsageError(
-    `${given} names ${matches.length} runs: ${matches.slice(0, 5).join(', ')}.`,
-    'Give one of these ids, or more of it.',
+    `${given} matches ${matches.length} runs: ${matches.slice(0, 5).join(', ')}.`,
+    'Use one of these ids, or a longer prefix.',
   );
 }

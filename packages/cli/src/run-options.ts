@@ -1,11 +1,11 @@
 import { InvalidArgumentError, Option } from 'commander';
 import type { Command } from 'commander';
 import type { BlockOptions } from './block-options.ts';
-import { DEFAULT_DATA } from './place.ts';
-import type { PlaceOptions } from './place.ts';
+import { DEFAULT_DATA } from './store-options.ts';
+import type { RuntimeOptions } from './store-options.ts';
 
-/** Options of the commands that start or go on with runs, as the actions get them. */
-export interface RunOptions extends PlaceOptions, BlockOptions {
+/** Options of the commands that start or continue runs, as their actions get them. */
+export interface RunOptions extends RuntimeOptions, BlockOptions {
   input?: string;
   env: string[];
   envFile: string[];
@@ -19,63 +19,77 @@ export interface RunOptions extends PlaceOptions, BlockOptions {
   timeout?: number;
 }
 
-/** Milliseconds, of an option that is given in seconds. */
+/** Options of the commands that call a server. */
+export interface RemoteOptions {
+  /** Default: HEDDLE_URL, or the default address of `heddle serve`. */
+  url?: string;
+  /** Default: HEDDLE_WORKSPACE. */
+  workspace?: string;
+}
+
+export const DEFAULT_URL = 'http://127.0.0.1:7373';
+
+/** Parses an option in seconds. Returns milliseconds. */
 export function seconds(text: string): number {
   const count = Number(text);
   if (text.trim() !== '' && Number.isFinite(count) && count > 0) return count * 1000;
-  throw new InvalidArgumentError('It is a number of seconds above 0.');
+  throw new InvalidArgumentError('Use a number of seconds above 0.');
 }
 
-/** Half of what one text may have in V8. */
-const MOST_RESULT_MIB = 256;
+/** Half of the longest string in V8. */
+const MAX_RESULT_MIB = 256;
 
 function mebibytes(text: string): number {
   const count = Number(text);
-  if (text.trim() !== '' && count > 0 && count <= MOST_RESULT_MIB) return count;
-  throw new InvalidArgumentError(`It is a number of MiB above 0, ${MOST_RESULT_MIB} at most.`);
+  if (text.trim() !== '' && count > 0 && count <= MAX_RESULT_MIB) return count;
+  throw new InvalidArgumentError(`Use a number of MiB above 0, at most ${MAX_RESULT_MIB}.`);
 }
 
 const DEFINITIONS = {
   input: () => [new Option('-i, --input <json>', 'input of the run: JSON, @file, or - for standard input')],
   env: () => [
-    repeatable('-e, --env <name=value>', "value of {{NAME}}; NAME alone takes the shell's (repeatable)"),
+    repeatable(
+      '-e, --env <name=value>',
+      'value of {{NAME}}; NAME alone takes the value from the shell (repeatable)',
+    ),
     dotenvOption('--dotenv <file>'),
-    // Node reads a file behind this name before our code runs: it ends when there is none, and a pipe is empty afterwards.
+    // Node itself reads --env-file before our code runs: it exits if the file is missing, and empties a pipe.
     dotenvOption('--env-file <file>').hideHelp(),
   ],
   mocks: () => [
-    repeatable('--mock <type=json>', 'output in place of every block of a type (repeatable)'),
-    repeatable('--mocks <file>', '{"blocks": {NAME: …}, "types": {TYPE: …}}, each a value or a list in turn'),
+    repeatable('--mock <type=json>', 'mock every block of a type with this output (repeatable)'),
+    repeatable(
+      '--mocks <file>',
+      'file of mocks: {"blocks": {NAME: …}, "types": {TYPE: …}}, each one output or a list for successive calls',
+    ),
   ],
-  workflows: () => [
-    new Option('--workflows <dir>', 'folder with the workflows that this one runs as children'),
-  ],
-  data: () => [new Option('--data <dir>', 'folder in which runs are kept').default(DEFAULT_DATA)],
+  workflows: () => [new Option('--workflows <dir>', 'folder of child workflows')],
+  data: () => [new Option('--data <dir>', 'folder that stores runs').default(DEFAULT_DATA)],
   postgres: () => [
     new Option(
       '--postgres <url>',
-      'PostgreSQL database in which runs are kept, for processes that share them',
+      'PostgreSQL database that stores runs, shared by several processes',
     ).conflicts('data'),
   ],
   runtime: () => [
-    new Option('--runtime <name>', 'where runs run: in this process, or on a Temporal server')
+    new Option('--runtime <name>', 'where runs execute: in this process, or on a Temporal server')
       .choices(['local', 'temporal'])
       .default('local'),
   ],
   server: () => [
-    new Option('--address <host:port>', 'the Temporal server: else TEMPORAL_ADDRESS, else 127.0.0.1:7233'),
-    new Option('--namespace <name>', 'on the server: else TEMPORAL_NAMESPACE, else default'),
-    new Option('--queue <name>', 'task queues of runs on Temporal begin with it: else heddle'),
+    new Option('--address <host:port>', 'Temporal server (default: TEMPORAL_ADDRESS, or 127.0.0.1:7233)'),
+    new Option('--namespace <name>', 'Temporal namespace (default: TEMPORAL_NAMESPACE, or default)'),
+    new Option('--queue <name>', 'prefix of the Temporal task queues (default: heddle)'),
     new Option(
       '--checkpoint <step>',
-      'what a lost worker on Temporal leaves to be done again: at most a segment of code, or one block; the same for all processes',
+      'what runs again on Temporal after the loss of a worker: a segment of compute blocks, or one block; the same in all processes',
     ).choices(['segment', 'block']),
   ],
   worker: () => [
-    new Option('--no-worker', 'leave the work on Temporal to other processes: else this one helps'),
+    new Option('--no-worker', 'execute no blocks on Temporal in this process, only in other workers'),
   ],
   isolation: () => [
-    new Option('--isolation <level>', 'run no code here that the system confines less').choices([
+    new Option('--isolation <level>', 'minimum isolation of code: run none with less').choices([
       'basic',
       'standard',
       'strict',
@@ -84,50 +98,52 @@ const DEFINITIONS = {
   egress: () => [
     repeatable(
       '--allow-host <host[:port]>',
-      'let blocks reach this host of an internal network, or a range like 10.1.0.0/16; port *: any (repeatable; also HEDDLE_ALLOW_HOSTS)',
+      'allow blocks to reach an internal host or a range like 10.1.0.0/16; port * for any (repeatable; also HEDDLE_ALLOW_HOSTS)',
     ),
     repeatable(
       '--deny-host <host[:port]>',
-      'let blocks never reach this host or range (repeatable; also HEDDLE_DENY_HOSTS)',
+      'deny blocks this host or range (repeatable; also HEDDLE_DENY_HOSTS)',
     ),
   ],
   resultLimit: () => [
-    new Option('--result-limit <MiB>', 'largest result of code as JSON: else 4').argParser(mebibytes),
+    new Option('--result-limit <MiB>', 'maximum size of a result of code as JSON (default 4)').argParser(
+      mebibytes,
+    ),
   ],
-  bubblewrap: () => [
-    new Option('--bubblewrap <file>', 'bubblewrap, where it is not with the programs of the system'),
-  ],
-  images: () => [new Option('--images <dir>', 'folder in which images are kept').default('./.heddle/images')],
+  bubblewrap: () => [new Option('--bubblewrap <file>', 'path of bubblewrap, if it is not a system program')],
+  images: () => [new Option('--images <dir>', 'folder that stores images').default('./.heddle/images')],
   compat: () => [
-    new Option('--compat', 'read unknown references and edges as older engines do, with warnings').default(
+    new Option('--compat', 'accept unknown references and edges like older engines, with warnings').default(
       false,
     ),
   ],
-  json: () => [new Option('--json', 'print {"data": run} on stdout and no progress').default(false)],
+  json: () => [new Option('--json', 'print only JSON: {"data": run}').default(false)],
   select: () => [
-    repeatable('--select <block.path>', 'show this value in blockOutputs, with --json (repeatable)'),
+    repeatable('--select <block.path>', 'include this value in blockOutputs, with --json (repeatable)'),
   ],
-  timeout: () => [new Option('--timeout <seconds>', 'fail the run when it takes longer').argParser(seconds)],
+  timeout: () => [
+    new Option('--timeout <seconds>', 'time limit of the run: it fails after that').argParser(seconds),
+  ],
 } satisfies { [group: string]: () => Option[] };
 
-/** Fresh options of the named groups, in this order. */
+/** New options of the named groups, in this order. */
 export function runOptions(...groups: (keyof typeof DEFINITIONS)[]): Option[] {
   return groups.flatMap((group) => DEFINITIONS[group]());
 }
 
-/** The command, with the options. */
+/** Adds options to a command and returns it. */
 export function withOptions(command: Command, options: readonly Option[]): Command {
   for (const option of options) command.addOption(option);
   return command;
 }
 
-/** Both names collect into one list. */
+/** Both names add to the same list. */
 function dotenvOption(flags: string): Option {
   const option = repeatable(flags, 'values of {{NAME}} in dotenv syntax (repeatable)');
   return Object.assign(option, { attributeName: () => 'envFile' });
 }
 
-/** An option that may stand several times; what it was given is collected. */
+/** An option that may be repeated. Its value is the list of all given values. */
 export function repeatable(flags: string, description: string): Option {
   const option = new Option(flags, description).argParser((value: string, before: string[]) => [
     ...before,

@@ -1,4 +1,4 @@
-/** What is wrong with a command as it was given, and what to do about it. The process exits with 2. */
+/** An error that the user can fix, with a hint. The process exits with 2. */
 export class UsageError extends Error {
   readonly hint: string | undefined;
 

@@ -13,7 +13,7 @@ export interface CheckOptions {
   compat: boolean;
 }
 
-/** Checks files and says everything that is wrong with them at once; 2 when one of them cannot run. */
+/** Checks files and prints all problems. Returns 2 if one of the workflows cannot run. */
 export async function check(io: Io, files: readonly string[], options: CheckOptions): Promise<number> {
   const read: WorkflowFile[] = [];
   for (const file of files) read.push(await readWorkflow(io, file, options));

@@ -6,8 +6,8 @@ import { EXIT, exitOf } from '../exit-code.ts';
 import { jsonSource } from '../input/json-source.ts';
 import { writeJson } from '../io.ts';
 import type { Io } from '../io.ts';
-import { dataOf, Remote, textOf } from '../remote.ts';
-import type { RemoteOptions } from '../remote-options.ts';
+import { dataOf, ApiClient, textOf } from '../api-client.ts';
+import type { RemoteOptions } from '../run-options.ts';
 import { duration } from '../render/format.ts';
 import { safe, safeLine, styleFor } from '../render/style.ts';
 import { shortId } from '../run-id.ts';
@@ -17,21 +17,21 @@ export interface ExecuteOptions extends RemoteOptions {
   input?: string;
   json: boolean;
   select: readonly string[];
-  /** Do not wait for the end. */
+  /** Print the id of the run and do not wait for its end. */
   async: boolean;
 }
 
 const UUID = /^[0-9a-f]{8}(-[0-9a-f]{4}){3}-[0-9a-f]{12}$/i;
 
-/** Runs a workflow that is live on a server, by its name or id, and prints its output. */
+/** Executes a deployed workflow by its name or id and prints its output. */
 export async function execute(io: Io, workflow: string, options: ExecuteOptions): Promise<number> {
-  const remote = new Remote(options, readEnv());
+  const remote = new ApiClient(options, readEnv());
   const input = options.input === undefined ? {} : await jsonSource(io, '--input', options.input);
   const workflowId = UUID.test(workflow) ? workflow : await remote.find(workflow);
   if (workflowId === undefined) {
     throw new UsageError(
       `The workspace has no workflow "${workflow}".`,
-      'heddle deploy FILE makes one live. Names are exact, or an id is given.',
+      'Deploy it with heddle deploy FILE. A name must match exactly; an id works too.',
     );
   }
   const path = `/api/v2/workflows/${encodeURIComponent(workflowId)}/execute`;
@@ -53,11 +53,11 @@ async function resultOf(lines: AsyncIterable<JsonObject>): Promise<JsonObject> {
     const type = textOf(line, 'type');
     if (type === 'final') return dataOf(line);
     if (type === 'error')
-      throw new UsageError(`The server failed: ${textOf(line, 'error')}.`, 'Its log has more.');
+      throw new UsageError(`The server failed: ${textOf(line, 'error')}.`, 'See its log.');
   }
   throw new UsageError(
-    'The server ended the answer before the run had ended.',
-    'The run may go on: GET …/runs of the workflow lists it.',
+    'The server closed the response before the end of the run.',
+    'The run may still continue: GET …/runs of the workflow lists it.',
   );
 }
 

@@ -2,22 +2,22 @@ import type { ApiStore, ApiKeyInfo } from '@heddle/api';
 import { EXIT } from '../exit-code.ts';
 import { writeJson } from '../io.ts';
 import type { Io } from '../io.ts';
-import { expectData } from '../place.ts';
-import type { StoreOptions } from '../place.ts';
+import { expectData } from '../store-options.ts';
+import type { StoreOptions } from '../store-options.ts';
 import { localTime } from '../render/format.ts';
 import { safeLine, styleFor } from '../render/style.ts';
 import { table } from '../render/table.ts';
-import { withRecords } from '../serve/api-store.ts';
+import { withApiStore } from '../serve/api-store.ts';
 import { UsageError } from '../usage-error.ts';
 
 type KeysOptions = StoreOptions & { json: boolean };
 
-/** Creates a key and prints it: on stdout alone, so that it can be piped. */
+/** Creates a key and prints it: stdout has only the key, so that it can be piped. */
 export async function createKey(
   io: Io,
   options: KeysOptions & { name: string; workspace?: string | true },
 ): Promise<number> {
-  const created = await withRecords(options, async (store) => {
+  const created = await withApiStore(options, async (store) => {
     const { workspace, name } = options;
     const owner =
       workspace === undefined ? { userId: await firstPerson(store) } : await workspaceOf(store, workspace);
@@ -26,7 +26,7 @@ export async function createKey(
   if (options.json) writeJson(io, { data: created });
   else {
     io.stdout.write(`${created.key}\n`);
-    io.stderr.write(styleFor(io.stderr).dim('It is shown this once.\n'));
+    io.stderr.write(styleFor(io.stderr).dim('The key is shown only once.\n'));
   }
   return EXIT.completed;
 }
@@ -35,26 +35,29 @@ async function firstPerson(store: ApiStore): Promise<string> {
   const began = await store.workspaces.bootstrap();
   const userId = began?.userId ?? (await store.workspaces.firstUser())?.id;
   if (userId === undefined)
-    throw new UsageError('There is nobody yet whom a key could be for.', 'Run heddle serve once.');
+    throw new UsageError(
+      'There is no person yet to own a key.',
+      'Run heddle serve once: it creates the first one.',
+    );
   return userId;
 }
 
-/** The workspace that the beginning of an id names; `true`: the only one. */
+/** The workspace with this prefix of its id; `true`: the only workspace. */
 async function workspaceOf(store: ApiStore, given: string | true): Promise<{ workspaceId: string }> {
   const all = await store.workspaces.list();
   const [one, ...others] = given === true ? all : all.filter(({ id }) => id.startsWith(given));
   if (one && others.length === 0) return { workspaceId: one.id };
   const names = all.map(({ id, name }) => `${safeLine(name)} (${id})`).join(', ');
   throw new UsageError(
-    one ? `There are ${others.length + 1} workspaces that this could be.` : 'There is no such workspace.',
-    names === '' ? 'Run heddle serve once: it makes one.' : `Give the id of one: ${names}`,
+    one ? `${others.length + 1} workspaces match.` : 'There is no such workspace.',
+    names === '' ? 'Run heddle serve once: it creates one.' : `Use the id of one: ${names}`,
   );
 }
 
 /** Lists keys, oldest first. */
 export async function listKeys(io: Io, options: KeysOptions): Promise<number> {
   expectData(options);
-  const keys = await withRecords(options, (store) => store.keys.list());
+  const keys = await withApiStore(options, (store) => store.keys.list());
   if (options.json) {
     writeJson(io, { data: keys.map(resourceOf) });
     return EXIT.completed;
@@ -64,14 +67,14 @@ export async function listKeys(io: Io, options: KeysOptions): Promise<number> {
     return EXIT.completed;
   }
   const style = styleFor(io.stdout);
-  const head = ['KEY', 'NAME', 'OF', 'ENDS WITH', 'CREATED', 'LAST USED', 'STATE'].map((title) =>
+  const head = ['KEY', 'NAME', 'OWNER', 'ENDS WITH', 'CREATED', 'LAST USED', 'STATE'].map((title) =>
     style.dim(title),
   );
   io.stdout.write(`${table([head, ...keys.map(row)]).join('\n')}\n`);
   return EXIT.completed;
 }
 
-/** The key with the names of the interface. */
+/** The key as in the HTTP API. */
 function resourceOf(key: ApiKeyInfo): { [name: string]: string | null } {
   const { user_id: userId, workspace_id: workspaceId, created_at: createdAt, ...others } = key;
   const { expires_at: expiresAt, last_used_at: lastUsedAt, revoked_at: revokedAt, ...rest } = others;
@@ -83,7 +86,7 @@ function row(key: ApiKeyInfo): string[] {
   return [
     key.id.slice(0, 8),
     safeLine(key.name),
-    key.kind === 'personal' ? 'a person' : 'the workspace',
+    key.kind === 'personal' ? 'person' : 'workspace',
     key.hint,
     localTime(Date.parse(key.created_at)),
     used,
@@ -91,16 +94,17 @@ function row(key: ApiKeyInfo): string[] {
   ];
 }
 
-/** Revokes a key: every process refuses it from now on. */
+/** Revokes a key: every process rejects it from now on. */
 export async function revokeKey(io: Io, key: string, options: KeysOptions): Promise<number> {
   expectData(options);
-  const id = await withRecords(options, async (store) => {
+  const id = await withApiStore(options, async (store) => {
     const found = (await store.keys.list()).filter((each) => each.id.startsWith(key));
     const [one] = found;
     if (!one || key === '')
-      throw new UsageError(`There is no key ${key}.`, 'heddle keys list has all of them.');
-    if (found.length > 1) throw new UsageError(`Several keys begin with ${key}.`, 'Give more of the id.');
-    if (!(await store.keys.revoke(one.id))) throw new UsageError(`The key ${one.id} was revoked before.`);
+      throw new UsageError(`There is no key ${key}.`, 'heddle keys list shows all keys.');
+    if (found.length > 1)
+      throw new UsageError(`Several keys start with ${key}.`, 'Use a longer prefix of the id.');
+    if (!(await store.keys.revoke(one.id))) throw new UsageError(`The key ${one.id} is already revoked.`);
     return one.id;
   });
   if (options.json) writeJson(io, { data: { id, revoked: true } });
@@ -111,9 +115,9 @@ export async function revokeKey(io: Io, key: string, options: KeysOptions): Prom
 /** Lists workspaces, oldest first. */
 export async function listWorkspaces(io: Io, options: KeysOptions): Promise<number> {
   expectData(options);
-  const workspaces = await withRecords(options, (store) => store.workspaces.list());
+  const workspaces = await withApiStore(options, (store) => store.workspaces.list());
   if (options.json) writeJson(io, { data: workspaces });
-  else if (workspaces.length === 0) io.stderr.write('No workspaces: heddle serve makes the first one.\n');
+  else if (workspaces.length === 0) io.stderr.write('No workspaces. heddle serve creates the first one.\n');
   else {
     const head = ['WORKSPACE', 'NAME'].map((title) => styleFor(io.stdout).dim(title));
     const rows = workspaces.map(({ id, name }) => [id, safeLine(name)]);

@@ -7,7 +7,7 @@ import type { Io } from '../io.ts';
 import { mermaid } from '../plan/mermaid.ts';
 import { planLines } from '../plan/plan-lines.ts';
 import { countsOf } from '../render/diagnostics.ts';
-import { refuse } from '../refuse.ts';
+import { reportInvalid } from '../render/diagnostics.ts';
 import { styleFor } from '../render/style.ts';
 
 export interface PlanOptions {
@@ -16,10 +16,10 @@ export interface PlanOptions {
   compat: boolean;
 }
 
-/** Shows what a workflow is compiled to; 2 and its diagnostics when it has errors. */
+/** Prints the plan of a workflow. Prints its problems and returns 2 if it has errors. */
 export async function plan(io: Io, file: string, options: PlanOptions): Promise<number> {
   const read = await readWorkflow(io, file, options);
-  if (!read.plan) return refuse(io, read, options);
+  if (!read.plan) return reportInvalid(io, read, options);
   if (options.json) writeJson(io, { data: read.plan });
   else show(io, read.plan, read, options);
   return EXIT.completed;

@@ -3,8 +3,8 @@ import type { ShownRun } from '@heddle/engine/reader';
 import { EXIT } from '../exit-code.ts';
 import { writeJson } from '../io.ts';
 import type { Io } from '../io.ts';
-import { storeName, withReader } from '../place.ts';
-import type { StoreOptions } from '../place.ts';
+import { storeName, withReader } from '../store-options.ts';
+import type { StoreOptions } from '../store-options.ts';
 import { duration, localTime } from '../render/format.ts';
 import { statusText } from '../render/status.ts';
 import { safeLine, styleFor } from '../render/style.ts';
@@ -20,9 +20,9 @@ export interface ListOptions extends StoreOptions {
   json: boolean;
 }
 
-const WIDEST_NAME = 32;
+const NAME_WIDTH = 32;
 
-/** Lists the runs of a data folder, newest first. */
+/** Lists recorded runs, newest first. */
 export async function listRuns(io: Io, options: ListOptions): Promise<number> {
   const { status, workflow, limit, cursor } = options;
   const page = await withReader(options, (reader) =>
@@ -49,19 +49,19 @@ function report(io: Io, page: { runs: ShownRun[]; nextCursor: string | null }, o
   io.stdout.write(`${table([head, ...page.runs.map((run) => row(run, style))]).join('\n')}\n`);
   if (page.nextCursor !== null) {
     io.stderr.write(
-      style.dim(`There are more: --limit ${options.limit * 5}
+      style.dim(`More runs: --limit ${options.limit * 5}
 `),
     );
   }
 }
 
 function row(run: ShownRun, style: Style): string[] {
-  const began = run.startedAt ?? run.createdAt;
+  const started = run.startedAt ?? run.createdAt;
   return [
     shortId(run.runId),
-    `${run.parentRunId === null ? '' : style.dim('↳ ')}${clip(safeLine(run.workflowName), WIDEST_NAME)}`,
+    `${run.parentRunId === null ? '' : style.dim('↳ ')}${clip(safeLine(run.workflowName), NAME_WIDTH)}`,
     statusText(run, style),
-    localTime(Date.parse(began)),
+    localTime(Date.parse(started)),
     run.durationMs === null ? '' : duration(run.durationMs),
   ];
 }

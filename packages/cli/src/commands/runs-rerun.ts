@@ -1,37 +1,37 @@
 import type { Plan } from '@heddle/core';
-import { drive } from '../drive.ts';
+import { followRun } from '../follow-run.ts';
 import { withEngine } from '../engine-session.ts';
 import { deployChildren } from '../input/children.ts';
 import { jsonSource } from '../input/json-source.ts';
 import { readWorkflow } from '../input/workflow-file.ts';
 import type { Io } from '../io.ts';
-import { withReader } from '../place.ts';
+import { withReader } from '../store-options.ts';
 import { preflight } from '../preflight.ts';
-import { refuse } from '../refuse.ts';
+import { reportInvalid } from '../render/diagnostics.ts';
 import { findRunId } from '../run-id.ts';
 import type { RunOptions } from '../run-options.ts';
-import { blockWords, executeOptions, expectOneStdin, runsElsewhere, surroundings } from './run.ts';
+import { blockArgs, executeOptions, expectOneStdin, isRemoteOnly, envAndMocks } from './run.ts';
 
 export type RerunOptions = RunOptions & { from: string };
 
-/** Starts a new run at a block with the outputs of an earlier run, in its plan or in a changed file. */
+/** Starts a new run at a block, with the outputs of an earlier run, in its own workflow or a changed one. */
 export async function rerun(
   io: Io,
   given: { run: string; file: string | undefined },
   options: RerunOptions,
 ): Promise<number> {
-  const elsewhere = runsElsewhere(io, options);
+  const isRemote = isRemoteOnly(io, options);
   expectOneStdin(given.file, options);
   const earlier = await withReader(options, async (reader) => {
     const runId = await findRunId(reader, given.run, options);
     return { runId, plan: await reader.planOf(runId) };
   });
   const read = given.file === undefined ? undefined : await readWorkflow(io, given.file, options);
-  if (read && !read.plan) return refuse(io, read, options);
+  if (read && !read.plan) return reportInvalid(io, read, options);
   const plan: Plan = read?.plan ?? earlier.plan;
-  const { env, mocks } = await surroundings(options);
+  const { env, mocks } = await envAndMocks(options);
   if (read && !options.json)
-    preflight(io, { ...options, file: read, plan, env: elsewhere ? undefined : env, mocks });
+    preflight(io, { ...options, file: read, plan, env: isRemote ? undefined : env, mocks });
   const input = options.input === undefined ? undefined : await jsonSource(io, '--input', options.input);
   return withEngine(io, { ...options, env, takeUp: false }, async (engine) => {
     await deployChildren(io, engine, { ...options, file: given.file });
@@ -40,11 +40,11 @@ export async function rerun(
       ...(read && { workflow: { plan } }),
       ...(input !== undefined && { input }),
     });
-    return drive(io, engine, handle, {
+    return followRun(io, engine, handle, {
       ...options,
       plan,
       file: given.file,
-      blockWords: blockWords(options),
+      blockArgs: blockArgs(options),
       mocks,
     });
   });

@@ -2,27 +2,27 @@ import type { Json } from '@heddle/core';
 import type { Engine, RunHandle } from '@heddle/engine';
 import type { RunReader, FolderClient } from '@heddle/engine/reader';
 import type { BlockOptions } from '../block-options.ts';
-import { drive } from '../drive.ts';
+import { followRun } from '../follow-run.ts';
 import { withEngine } from '../engine-session.ts';
 import { readEnv } from '../env.ts';
 import { envValues } from '../input/env-values.ts';
 import { jsonSource } from '../input/json-source.ts';
 import type { Io } from '../io.ts';
-import { ELSEWHERE, orElsewhere } from '../owner.ts';
-import { isOnTemporal, withReader } from '../place.ts';
-import type { PlaceOptions } from '../place.ts';
+import { OTHER_PROCESS, unlessOwned } from '../unless-owned.ts';
+import { isOnTemporal, withReader } from '../store-options.ts';
+import type { RuntimeOptions } from '../store-options.ts';
 import { shellQuote } from '../render/format.ts';
 import { safeLine, styleFor } from '../render/style.ts';
 import type { RunOptions } from '../run-options.ts';
 import { findRunId, shortId } from '../run-id.ts';
 import { UsageError } from '../usage-error.ts';
-import { withFolderClient } from '../with-folder-client.ts';
-import { blockWords } from './run.ts';
-import { followRun } from './runs-tail.ts';
+import { withFolderClient } from '../store-options.ts';
+import { blockArgs } from './run.ts';
+import { followRecorded } from './runs-tail.ts';
 
 export type ResumeOptions = Pick<RunOptions, 'input' | 'env' | 'envFile' | 'json' | 'select'> &
   BlockOptions &
-  PlaceOptions & {
+  RuntimeOptions & {
     point?: string;
   };
 
@@ -30,12 +30,12 @@ const ANSWER_MS = 10_000;
 
 interface Request {
   runId: string;
-  /** The pause to answer; undefined when the run is only to go on. */
+  /** Token of the pause point to answer; undefined to continue the run without an answer. */
   token: string | undefined;
   input: Json;
 }
 
-/** Answers a pause, or goes on with a run whose process has died, and follows it to its next rest. */
+/** Answers a paused run, or continues a run whose process died, and follows it until it pauses or ends. */
 export async function resumeRun(io: Io, given: string, options: ResumeOptions): Promise<number> {
   const input = options.input === undefined ? {} : await jsonSource(io, '--input', options.input);
   const env = await envValues(options, readEnv());
@@ -46,23 +46,23 @@ export async function resumeRun(io: Io, given: string, options: ResumeOptions): 
     return { request: { runId, token, input }, plan: await reader.planOf(runId) };
   });
   const sinceMs = Date.now();
-  const go = (): Promise<number> =>
-    // The other open runs are for who stays.
+  const resume = (): Promise<number> =>
+    // This command ends with its run, so it leaves the other open runs alone.
     withEngine(io, { ...options, env, takeUp: false }, async (engine) => {
-      const handle = await goOn(engine, request, options.select);
-      return drive(io, engine, handle, {
+      const handle = await resumeIn(engine, request, options.select);
+      return followRun(io, engine, handle, {
         ...options,
         plan,
         file: undefined,
-        blockWords: blockWords(options),
+        blockArgs: blockArgs(options),
         sinceMs,
       });
     });
-  const exit = onTemporal ? await go() : await orElsewhere(go);
-  return exit === ELSEWHERE ? askOwner(io, request, options) : exit;
+  const exit = onTemporal ? await resume() : await unlessOwned(resume);
+  return exit === OTHER_PROCESS ? requestResume(io, request, options) : exit;
 }
 
-/** The token of the pause to answer. Throws a usage error that lists the open ones when it is not clear which. */
+/** The token of the pause point to answer. Throws a usage error that lists the open ones if several match. */
 async function pointOf(
   reader: RunReader,
   runId: string,
@@ -77,19 +77,19 @@ async function pointOf(
     if (input === undefined) return undefined;
     throw new UsageError(
       `Nothing in run ${shortId(runId)} waits for an answer.`,
-      'Without --input the run just goes on.',
+      'Leave out --input to continue the run.',
     );
   }
   if (!second) return only.token;
   const list = open.map(({ token, blockName }) => `--point ${shellQuote(token)}  ${safeLine(blockName)}`);
   throw new UsageError(
-    `Run ${shortId(runId)} waits at ${open.length} pauses.`,
-    ['Say which one to answer:', ...list].join('\n  '),
+    `Run ${shortId(runId)} waits at ${open.length} pause points.`,
+    ['Choose the one to answer:', ...list].join('\n  '),
   );
 }
 
-/** The run as it goes on; a refused answer rejects its result. A run that lacks a value is left as it is. */
-async function goOn(
+/** Continues the run. A rejected answer rejects `result`. Throws a usage error if the run lacks an environment value. */
+async function resumeIn(
   engine: Engine,
   { runId, token, input }: Request,
   select: readonly string[],
@@ -97,7 +97,7 @@ async function goOn(
   const handle = await engine.attach(runId);
   const { suspended } = await engine.getRun(runId);
   if (suspended !== null)
-    throw new UsageError(suspended, 'Nothing was done. Values are given by --env and --dotenv.');
+    throw new UsageError(suspended, 'The run is unchanged. Set values with --env or --dotenv.');
   if (token === undefined) return handle;
   const result = engine.resume(runId, { token, input, ...(select.length > 0 && { select }) });
   return {
@@ -108,19 +108,19 @@ async function goOn(
   };
 }
 
-/** The process that runs the folder has its own environment values: those given here would never reach it. */
-async function askOwner(io: Io, request: Request, options: ResumeOptions): Promise<number> {
+/** Asks the process that owns the data folder. It has its own environment values. */
+async function requestResume(io: Io, request: Request, options: ResumeOptions): Promise<number> {
   const { runId, token, input } = request;
   const style = styleFor(io.stderr);
-  const [given] = blockWords(options);
+  const [given] = blockArgs(options);
   if (!options.json && given !== undefined) {
     io.stderr.write(
-      `${style.yellow('!')} Another process runs this folder with options of its own: ${given} is not used.\n`,
+      `${style.yellow('!')} ${given} has no effect: another process owns this data folder and has its own options.\n`,
     );
   }
   return withFolderClient(options.data, async (client) => {
     if (token !== undefined) await answer(client, { runId, token, input });
-    return followRun(io, client, { ...options, runId, blockWords: blockWords(options) });
+    return followRecorded(io, client, { ...options, runId, blockArgs: blockArgs(options) });
   });
 }
 
@@ -132,7 +132,7 @@ async function answer(
   if (outcome.status === 'rejected') throw new UsageError(outcome.message);
   if (outcome.status === 'waiting') {
     throw new UsageError(
-      'The process that runs the folder has not answered yet. The request stays, and will be answered.',
+      'The process that owns the data folder has not responded yet. The request is stored and will be processed.',
     );
   }
 }

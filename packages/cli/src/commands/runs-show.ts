@@ -4,8 +4,8 @@ import { EXIT } from '../exit-code.ts';
 import { isMocked } from '../input/mocks.ts';
 import { writeJson } from '../io.ts';
 import type { Io } from '../io.ts';
-import { withReader } from '../place.ts';
-import type { StoreOptions } from '../place.ts';
+import { withReader } from '../store-options.ts';
+import type { StoreOptions } from '../store-options.ts';
 import { failureLines } from '../render/failure.ts';
 import { localTime, duration, plural } from '../render/format.ts';
 import { runsCommand } from '../render/commands.ts';
@@ -22,9 +22,9 @@ export interface ShowOptions extends StoreOptions {
   json: boolean;
 }
 
-const MOST_LOGS = 60;
+const MAX_LOGS = 60;
 
-/** Shows a run with its blocks, also while another process runs it. */
+/** Shows a run with its blocks, also while another process executes it. */
 export async function showRun(io: Io, given: string, options: ShowOptions): Promise<number> {
   const found = await withReader(options, async (reader) => {
     const runId = await findRunId(reader, given, options);
@@ -44,7 +44,7 @@ export async function showRun(io: Io, given: string, options: ShowOptions): Prom
 
 type Found = ShownRun & { cancelReason: string | null };
 
-/** The logs, each with whether a mock stood in for its block. */
+/** The logs, with a mark on mocked blocks. */
 function marked(logs: readonly LogDetail[], mocks: Json): MarkedLog[] {
   return logs.map((log) => {
     const { blockId: id, blockName: name, blockType: type } = log;
@@ -59,7 +59,7 @@ function report(
 ): void {
   const style = styleFor(io.stdout);
   const context = { ...options, runId: run.runId, plan, file: undefined, style };
-  const shown = logs.slice(0, MOST_LOGS);
+  const shown = logs.slice(0, MAX_LOGS);
   const rest = logs.length - shown.length;
   const lines = [
     `${style.bold(safeLine(run.workflowName))}${style.dim(`  ${safeLine(run.workflowId)}`)}`,
@@ -87,7 +87,7 @@ function facts(run: Found, style: Style): string[][] {
     ['started', localTime(Date.parse(started))],
     ['took', run.durationMs === null ? '' : duration(run.durationMs)],
     ['parent', run.parentRunId ?? ''],
-    ['stands', run.suspended === null ? '' : safeLine(run.suspended)],
+    ['waiting', run.suspended === null ? '' : safeLine(run.suspended)],
   ]
     .filter(([, value]) => value !== '')
     .map(([name = '', value = '']) => [style.dim(name), value]);

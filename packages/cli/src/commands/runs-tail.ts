@@ -1,33 +1,33 @@
 import type { RunResource } from '@heddle/engine';
 import type { RunReader } from '@heddle/engine/reader';
-import { show } from '../drive.ts';
+import { show } from '../follow-run.ts';
 import { exitOf } from '../exit-code.ts';
 import type { Io } from '../io.ts';
-import { withReader } from '../place.ts';
-import type { PlaceOptions } from '../place.ts';
+import { withReader } from '../store-options.ts';
+import type { RuntimeOptions } from '../store-options.ts';
 import { drawEvents, openView } from '../live/watch.ts';
 import { findRunId } from '../run-id.ts';
 
-export interface TailOptions extends PlaceOptions {
+export interface TailOptions extends RuntimeOptions {
   json: boolean;
 }
 
-/** Follows a run that another process runs; ends with it, or when a person is needed or nobody runs it any more. */
+/** Follows a run of another process until it ends, waits for a person, or no process executes it any more. */
 export async function tailRun(io: Io, given: string, options: TailOptions): Promise<number> {
   return withReader(options, async (reader) => {
     const runId = await findRunId(reader, given, options);
-    return followRun(io, reader, { runId, ...options, blockWords: [] });
+    return followRecorded(io, reader, { runId, ...options, blockArgs: [] });
   });
 }
 
 interface FollowOptions extends TailOptions {
   runId: string;
-  blockWords: readonly string[];
+  blockArgs: readonly string[];
   select?: readonly string[];
 }
 
-/** Shows a run of another process from its beginning to its rest, and gives the exit code. */
-export async function followRun(io: Io, reader: RunReader, options: FollowOptions): Promise<number> {
+/** Shows a run of another process from its start until it pauses or ends. Returns the exit code. */
+export async function followRecorded(io: Io, reader: RunReader, options: FollowOptions): Promise<number> {
   const { runId, json, select } = options;
   const plan = await reader.planOf(runId);
   const mocks = await reader.mocksOf(runId);

@@ -4,11 +4,11 @@ import { openSession, reporter, type Session } from '../engine-session.ts';
 import { readEnv } from '../env.ts';
 import { envValues } from '../input/env-values.ts';
 import type { Io } from '../io.ts';
-import { storeName } from '../place.ts';
+import { storeName } from '../store-options.ts';
 import { styleFor } from '../render/style.ts';
 import { table } from '../render/table.ts';
 import type { RunOptions } from '../run-options.ts';
-import { openRecords, ownershipOf } from '../serve/api-store.ts';
+import { openStore, ownershipOf } from '../serve/api-store.ts';
 import { listen } from '../serve/listen.ts';
 import type { Listening } from '../serve/listen.ts';
 import { untilStopped } from '../temporal/until-stopped.ts';
@@ -26,8 +26,8 @@ export type ServeOptions = Omit<
   keepPublicRuns: number;
 };
 
-/** What the first start made. */
-interface First {
+/** What the first start created. */
+interface FirstStart {
   workspaceId: string;
   key: string;
 }
@@ -40,17 +40,17 @@ interface Parts {
 
 const DAY_MS = 24 * 3_600_000;
 
-/** Serves the HTTP interface until a signal ends it. */
+/** Serves the HTTP API until a signal. */
 export async function serve(io: Io, options: ServeOptions): Promise<number> {
   const env = await envValues(options, readEnv());
   const { promise: ready, resolve: open, reject: fail } = Promise.withResolvers<Api>();
   ready.catch(() => undefined);
-  // Before anything is made: a first key that nobody was shown would be lost. Who calls meanwhile waits.
+  // Listening comes first: if it fails, no first key has been created and lost. Requests wait until the API is ready.
   const server = await listen(async (request) => (await ready).fetch(request), options);
   let store: ApiStore | undefined;
   let session: Session | undefined;
   try {
-    store = await openRecords(options);
+    store = await openStore(options);
     const { workflows, workspaces } = store;
     const ownership = ownershipOf(
       {
@@ -67,15 +67,15 @@ export async function serve(io: Io, options: ServeOptions): Promise<number> {
     const publicRunRetentionMs = keepPublicRuns * DAY_MS;
     const report = reporter(io);
     const onError = (error: unknown): void => report(error, undefined);
-    // Never the `Host` of a request: a caller would choose where addresses in answers lead.
+    // Never the `Host` header of a request: a caller could then choose where URLs in responses lead.
     const addressed = { origin: origin ?? server.origin };
     const api = await createApi({ engine, store, compat, onError, publicRunRetentionMs, ...addressed });
-    const first = await firstOf(store);
+    const first = await firstStart(store);
     open(api);
-    return await untilStopped(io, staffOf({ engine, api, server }), {
-      ready: () => say(io, { url: server.url, first }, options),
+    return await untilStopped(io, stoppable({ engine, api, server }), {
+      ready: () => printReady(io, { url: server.url, first }, options),
       drainMs: options.grace * 1000,
-      broken: server.failed.then(({ message }) => `The server cannot go on: ${message}`),
+      failed: server.failed.then(({ message }) => `The server has failed: ${message}`),
     });
   } catch (error) {
     fail(error);
@@ -87,8 +87,8 @@ export async function serve(io: Io, options: ServeOptions): Promise<number> {
   }
 }
 
-/** The first person's workspace and key, when this is the first start. */
-async function firstOf(store: ApiStore): Promise<First | undefined> {
+/** Creates the first workspace and key, if this is the first start. */
+async function firstStart(store: ApiStore): Promise<FirstStart | undefined> {
   const began = await store.workspaces.bootstrap();
   if (!began) return undefined;
   const { userId, workspaceId } = began;
@@ -96,10 +96,10 @@ async function firstOf(store: ApiStore): Promise<First | undefined> {
   return { workspaceId, key };
 }
 
-/** What is stopped in order: no more requests, no more starts, then the runs, and the connections that wait for them. */
-function staffOf({ engine, api, server }: Parts): Parameters<typeof untilStopped>[1] {
+/** Stops in order: requests, starts of runs, running blocks, and the connections that wait for them. */
+function stoppable({ engine, api, server }: Parts): Parameters<typeof untilStopped>[1] {
   return {
-    // It ends only when it is told to.
+    // It never stops by itself.
     finished: new Promise(() => undefined),
     async stop({ drainMs } = {}) {
       server.close();
@@ -110,29 +110,33 @@ function staffOf({ engine, api, server }: Parts): Parameters<typeof untilStopped
   };
 }
 
-function say(io: Io, { url, first }: { url: string; first: First | undefined }, options: ServeOptions): void {
+function printReady(
+  io: Io,
+  { url, first }: { url: string; first: FirstStart | undefined },
+  options: ServeOptions,
+): void {
   if (options.json) {
     io.stdout.write(`${JSON.stringify({ ready: true, url, ...first, pid: process.pid })}\n`);
     return;
   }
   const style = styleFor(io.stdout);
   const rows = [
-    ['address', url],
-    ['records', storeName(options)],
+    ['url', url],
+    ['data', storeName(options)],
     ...(first ? [['workspace', first.workspaceId]] : []),
-    ...(first ? [['key', `${first.key} ${style.dim('(shown this once)')}`]] : []),
+    ...(first ? [['key', `${first.key} ${style.dim('(shown only once)')}`]] : []),
   ];
   const lines = [
-    `${style.green('✓')} ${style.bold('The HTTP interface is ready')}`,
+    `${style.green('✓')} ${style.bold('The HTTP API is ready')}`,
     ...table(rows.map(([name = '', value = '']) => [`  ${style.dim(name)}`, value])),
     ...(first
       ? [
-          `  ${style.cyan('→')} In another shell, make a workflow live:`,
+          `  ${style.cyan('→')} In another shell, deploy a workflow:`,
           `    export HEDDLE_URL=${url} HEDDLE_WORKSPACE=${first.workspaceId} HEDDLE_API_KEY=${first.key}`,
           '    heddle deploy FILE',
         ]
       : []),
-    style.dim('Ctrl-C ends it.'),
+    style.dim('Ctrl-C stops it.'),
   ];
   io.stdout.write(`${lines.join('\n')}\n`);
 }

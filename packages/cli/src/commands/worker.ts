@@ -4,15 +4,15 @@ import { readEnv } from '../env.ts';
 import { envValues } from '../input/env-values.ts';
 import type { EnvOptions } from '../input/env-values.ts';
 import type { Io } from '../io.ts';
-import { storeName } from '../place.ts';
-import type { PlaceOptions } from '../place.ts';
+import { storeName } from '../store-options.ts';
+import type { RuntimeOptions } from '../store-options.ts';
 import { DEFAULTS, serverOf } from '../temporal/server-options.ts';
 import { lazyWorkflowOwnership, ownershipOf } from '../serve/api-store.ts';
-import { startStaff } from '../temporal/staff.ts';
+import { startWorker } from '../temporal/start-worker.ts';
 import { untilStopped } from '../temporal/until-stopped.ts';
 
 export type WorkerOptions = EnvOptions &
-  PlaceOptions &
+  RuntimeOptions &
   BlockOptions & {
     json: boolean;
     roles?: Role[];
@@ -22,20 +22,20 @@ export type WorkerOptions = EnvOptions &
     grace: number;
   };
 
-/** Runs what is started on Temporal until a signal ends it. */
+/** Executes runs on Temporal until a signal. */
 export async function worker(io: Io, options: WorkerOptions): Promise<number> {
   const { queue = DEFAULTS.queue, build, grace } = options;
   const environment = readEnv();
   const server = serverOf(options, environment);
   const env = await envValues(options, environment);
   const version = build && { version: build };
-  // Workflows of one workspace of the HTTP interface run none of another, nor in its processes: here is where their blocks run.
+  // Workflows of different workspaces must not call each other or share processes. This worker runs their blocks, so it checks.
   const workflowOwnership = lazyWorkflowOwnership(options);
   try {
     const ownership = ownershipOf(workflowOwnership, env);
-    const staff = await startStaff(io, { ...options, server, queue, env, ownership, ...version });
-    return await untilStopped(io, staff, {
-      ready: () => say(io, staff, { ...options, ...server, queue }),
+    const started = await startWorker(io, { ...options, server, queue, env, ownership, ...version });
+    return await untilStopped(io, started, {
+      ready: () => printReady(io, started, { ...options, ...server, queue }),
       drainMs: grace * 1000,
     });
   } finally {
@@ -43,21 +43,21 @@ export async function worker(io: Io, options: WorkerOptions): Promise<number> {
   }
 }
 
-type Served = WorkerOptions & { address: string; namespace: string; queue: string };
+type ReadyOptions = WorkerOptions & { address: string; namespace: string; queue: string };
 
-function say(io: Io, staff: HeddleWorker, options: Served): void {
+function printReady(io: Io, started: HeddleWorker, options: ReadyOptions): void {
   const { address, namespace, queue, postgres, data } = options;
-  const { roles } = staff.status();
-  const { url } = staff;
+  const { roles } = started.status();
+  const { url } = started;
   if (options.json) {
     const ready = { ready: true, address, namespace, queue, roles, pid: process.pid };
     const more = { ...(postgres === undefined && { data }), ...(url !== undefined && { health: url }) };
     io.stdout.write(`${JSON.stringify({ ...ready, ...more })}\n`);
     return;
   }
-  const health = url === undefined ? '' : `; ${url}/healthz tells how it is`;
+  const health = url === undefined ? '' : `; health: ${url}/healthz`;
   io.stdout.write(
-    `Ready for ${roles.join(', ')} of queue ${queue} at ${address}, namespace ${namespace}; ` +
-      `runs are recorded in ${storeName(options)}${health}\n`,
+    `Ready: ${roles.join(', ')} on queue ${queue} at ${address}, namespace ${namespace}; ` +
+      `data in ${storeName(options)}${health}\n`,
   );
 }

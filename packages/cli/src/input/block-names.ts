@@ -1,7 +1,7 @@
 import { isJsonObject, own } from '@heddle/core/blocks';
 import type { Json } from '@heddle/core';
 
-/** Names of a workflow's blocks by id, as far as they can be read: also in a file that is no valid workflow. */
+/** Names of a workflow's blocks by id, also for an invalid workflow. */
 export function blockNames(text: string): (blockId: string) => string | undefined {
   const blocks = findBlocks(text);
   return (blockId) => {
@@ -16,13 +16,13 @@ function findBlocks(text: string): { [id: string]: Json } {
   return isJsonObject(blocks) ? blocks : {};
 }
 
-/** The graph in a file, out of the envelopes that it may be in; null for a text that is no JSON. */
+/** The graph in a file, without its envelopes. Null if the text is not JSON. */
 export function stateOf(text: string): Json {
   let value: Json;
   try {
     value = JSON.parse(text.replace(/^\uFEFF/, '')) as Json;
   } catch {
-    // The diagnostics say so already, and name no block.
+    // The diagnostics report this.
     return null;
   }
   for (const key of ['data', 'state']) value = inside(value, key) ?? value;

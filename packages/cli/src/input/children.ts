@@ -11,13 +11,13 @@ export interface ChildrenOptions {
   workflows?: string;
   compat: boolean;
   json: boolean;
-  /** The workflow that runs itself: it stands in the folder more often than not. */
+  /** The file of the workflow that runs: often in the same folder. */
   file: string | undefined;
 }
 
 /**
- * Deploys the workflows of a folder, so that child blocks find them by id or name. What is no workflow is passed over;
- * one that cannot run is said, and fails the block that calls it.
+ * Deploys the workflows of a folder, so that workflow blocks find them by id or name. Ignores files that are not workflows.
+ * Warns about invalid workflows: the blocks that call them fail.
  */
 export async function deployChildren(io: Io, engine: Engine, options: ChildrenOptions): Promise<void> {
   const { workflows, file } = options;
@@ -26,9 +26,9 @@ export async function deployChildren(io: Io, engine: Engine, options: ChildrenOp
   for (const fileName of await jsonFiles(workflows)) {
     const path = join(workflows, fileName);
     if (file !== undefined && resolve(path) === resolve(file)) continue;
-    const fault = await deploy(engine, { path, fileName, compat: options.compat });
-    if (fault !== undefined && !options.json)
-      io.stderr.write(`${style.yellow('!')} ${path}: ${safeLine(fault)}\n`);
+    const problem = await deploy(engine, { path, fileName, compat: options.compat });
+    if (problem !== undefined && !options.json)
+      io.stderr.write(`${style.yellow('!')} ${path}: ${safeLine(problem)}\n`);
   }
 }
 
@@ -42,15 +42,12 @@ async function jsonFiles(folder: string): Promise<string[]> {
   } catch (error) {
     const { code, message } = error as NodeJS.ErrnoException;
     const what =
-      code === 'ENOENT' ? 'There is no folder' : code === 'ENOTDIR' ? 'This is no folder:' : `${message}:`;
-    throw new UsageError(
-      `${what} ${folder}.`,
-      '--workflows names the folder that holds the child workflows.',
-    );
+      code === 'ENOENT' ? 'There is no folder' : code === 'ENOTDIR' ? 'Not a folder:' : `${message}:`;
+    throw new UsageError(`${what} ${folder}.`, '--workflows needs the folder with the child workflows.');
   }
 }
 
-/** Why the file was not deployed; undefined when it was, or holds no workflow. */
+/** Why the file is an invalid workflow; undefined if it was deployed or is not a workflow. */
 async function deploy(
   engine: Engine,
   { path, fileName, compat }: { path: string; fileName: string; compat: boolean },
@@ -61,12 +58,12 @@ async function deploy(
     return undefined;
   } catch (error) {
     if (!isEngineError(error) || error.code !== 'WORKFLOW_INVALID') throw error;
-    return holdsNoWorkflow(error.details) ? undefined : error.message;
+    return isOtherJson(error.details) ? undefined : error.message;
   }
 }
 
-/** True for JSON that is something else, for example a file of mocks. */
-function holdsNoWorkflow(details: Json | undefined): boolean {
+/** True if the JSON is something else, for example a file of mocks. */
+function isOtherJson(details: Json | undefined): boolean {
   const { diagnostics = [] } = (details ?? {}) as { diagnostics?: Pick<Diagnostic, 'code' | 'path'>[] };
   return diagnostics.some(
     ({ code, path }) => code === 'INPUT_SHAPE' && (path.length === 0 || path[0] === 'edges'),

@@ -8,7 +8,7 @@ import { envValues } from './env-values.ts';
 const shell = readEnv({ TOKEN: 'from the shell', EMPTY: '' });
 
 describe('environment values', () => {
-  it('are NAME=VALUE, the value being anything after the first sign', async () => {
+  it('are NAME=VALUE, with everything after the first = as the value', async () => {
     expect(await envValues({ env: ['A=1', 'URL=https://x?a=b', 'NONE='], envFile: [] }, shell)).toEqual({
       A: '1',
       URL: 'https://x?a=b',
@@ -16,20 +16,20 @@ describe('environment values', () => {
     });
   });
 
-  it("come from the shell when only their name is given, so that they stand in nobody's history", async () => {
+  it('come from the shell if only the name is given, so that they stay out of the shell history', async () => {
     expect(await envValues({ env: ['TOKEN', 'EMPTY'], envFile: [] }, shell)).toEqual({
       TOKEN: 'from the shell',
       EMPTY: '',
     });
   });
 
-  it('of a shell that does not have them are refused, with what to do', async () => {
+  it('are rejected with a hint if the shell does not have them', async () => {
     await expect(envValues({ env: ['MISSING'], envFile: [] }, shell)).rejects.toThrow(/MISSING is not set/);
     await expect(envValues({ env: ['toString'], envFile: [] }, shell)).rejects.toThrow(/toString is not set/);
     await expect(envValues({ env: ['=x'], envFile: [] }, shell)).rejects.toThrow(/has no name/);
   });
 
-  it('come from files in dotenv syntax, later files and single values winning', async () => {
+  it('come from dotenv files; later files and single values win', async () => {
     const folder = dataFolder();
     const [first, second] = [join(folder, 'a.env'), join(folder, 'b.env')] as const;
     writeFileSync(first, '# comment\nA=1\nB="two words"\nexport C=\'3\'\n');
@@ -41,7 +41,7 @@ describe('environment values', () => {
     });
   });
 
-  it('of a file that is not there are refused', async () => {
+  it('of a missing file are rejected', async () => {
     await expect(envValues({ env: [], envFile: ['nowhere.env'] }, shell)).rejects.toThrow(
       'There is no file nowhere.env.',
     );

@@ -4,13 +4,13 @@ import { UsageError } from '../usage-error.ts';
 import { readInput } from './json-source.ts';
 
 export interface EnvOptions {
-  /** `NAME=VALUE`, or `NAME` for the value that the shell has. */
+  /** `NAME=VALUE`, or `NAME` for the value from the shell. */
   env: readonly string[];
   /** Files in dotenv syntax. */
   envFile: readonly string[];
 }
 
-/** Values of `{{NAME}}`: files first, in order, then single values, later ones winning. */
+/** Values of `{{NAME}}`: from files, then from single options. Later values win. */
 export async function envValues(options: EnvOptions, environment: Env): Promise<{ [name: string]: string }> {
   const values = new Map<string, string>();
   for (const file of options.envFile) {
@@ -26,14 +26,14 @@ function envPair(pair: string, environment: Env): [string, string] {
   const split = pair.indexOf('=');
   const name = split === -1 ? pair : pair.slice(0, split);
   if (name.trim() === '') {
-    throw new UsageError(`--env ${pair} has no name.`, 'Give it as --env NAME=VALUE.');
+    throw new UsageError(`--env ${pair} has no name.`, 'Use --env NAME=VALUE.');
   }
   if (split !== -1) return [name, pair.slice(split + 1)];
   const value = environment.value(name);
   if (value === undefined) {
     throw new UsageError(
-      `--env ${name} asks for a variable of the shell, and ${name} is not set there.`,
-      `Give its value, --env ${name}=VALUE, or export it first.`,
+      `--env ${name} takes its value from the shell, where ${name} is not set.`,
+      `Use --env ${name}=VALUE, or export the variable first.`,
     );
   }
   return [name, value];

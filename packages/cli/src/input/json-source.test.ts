@@ -16,7 +16,7 @@ async function refusal(value: string, stdin = ''): Promise<UsageError> {
 }
 
 describe('a value that is JSON', () => {
-  it('is taken as it is, from a file, or from standard input', async () => {
+  it('is read inline, from a file, or from standard input', async () => {
     const file = join(dataFolder(), 'input.json');
     writeFileSync(file, '\uFEFF{"from": "file"}');
     expect(await jsonSource(keptIo(), '--input', '[1, "two"]')).toEqual([1, 'two']);
@@ -25,14 +25,14 @@ describe('a value that is JSON', () => {
   });
 });
 
-describe('a value that is no JSON', () => {
-  it('is refused with a hint about the quotes of the shell', async () => {
+describe('a value that is not JSON', () => {
+  it('is rejected with a hint about shell quotes', async () => {
     expect((await refusal('{name: 1}')).hint).toContain('single quotes');
     expect((await refusal('hello')).hint).toContain(`--input '"hello"'`);
   });
 
-  it('is refused when it is empty, or not there', async () => {
-    expect((await refusal('-', '  ')).message).toBe('Standard input is empty, and no JSON.');
+  it('is rejected if it is empty or missing', async () => {
+    expect((await refusal('-', '  ')).message).toBe('Standard input is empty, not JSON.');
     expect((await refusal('@none.json')).message).toBe('There is no file none.json.');
     expect((await refusal('@.')).message).toBe('. is a folder, not a file.');
   });

@@ -4,32 +4,32 @@ import type { Json } from '@heddle/core';
 import type { Io } from '../io.ts';
 import { UsageError } from '../usage-error.ts';
 
-/** What an option may hold: JSON as it is, `@file`, or `-` for standard input. */
+/** Reads the JSON of an option: inline, `@file`, or `-` for standard input. */
 export async function jsonSource(io: Io, option: string, value: string): Promise<Json> {
   if (value === '-') return parse(await text(io.stdin), 'Standard input', `${option} - reads JSON from it.`);
   if (value.startsWith('@')) return jsonFile(option, value.slice(1));
   const hint = /^[\s[{"]/.test(value)
-    ? `Put single quotes around it, so that the shell leaves it alone: ${option} '{"name": "value"}'`
-    : `A text is JSON only with its quotes: ${option} '${JSON.stringify(value)}'. A file is given as ${option} @file.json.`;
+    ? `Put single quotes around it for the shell: ${option} '{"name": "value"}'`
+    : `A JSON string needs double quotes: ${option} '${JSON.stringify(value)}'. A file needs an @: ${option} @file.json`;
   return parse(value, `The value of ${option}`, hint);
 }
 
-/** The JSON that a file holds. */
+/** Reads a JSON file. */
 export async function jsonFile(option: string, file: string): Promise<Json> {
-  return parse(await readInput(file, option), `The file ${file}`, `${option} needs a file of JSON.`);
+  return parse(await readInput(file, option), `The file ${file}`, `${option} needs a JSON file.`);
 }
 
-/** The text of a file that an argument names; `-`: of standard input. */
+/** Reads a file, or standard input for `-`. */
 export async function readFileOrStdin(io: Io, file: string): Promise<string> {
   return file === '-' ? text(io.stdin) : readInput(file, 'FILE');
 }
 
-/** The text of a file that an argument names. */
+/** Reads a file. Throws a usage error with the reason. */
 export async function readInput(file: string, option: string): Promise<string> {
   try {
     return await readFile(file, 'utf8');
   } catch (error) {
-    throw new UsageError(`${unreadable(file, error)}`, `${option} is read relative to ${process.cwd()}.`);
+    throw new UsageError(`${unreadable(file, error)}`, `${option} is relative to ${process.cwd()}.`);
   }
 }
 
@@ -41,14 +41,14 @@ function unreadable(file: string, error: unknown): string {
     case 'EISDIR':
       return `${file} is a folder, not a file.`;
     case 'EACCES':
-      return `The file ${file} may not be read.`;
+      return `No permission to read the file ${file}.`;
     default:
       return `The file ${file} cannot be read: ${message}`;
   }
 }
 
 function parse(source: string, what: string, hint: string): Json {
-  if (source.trim() === '') throw new UsageError(`${what} is empty, and no JSON.`, hint);
+  if (source.trim() === '') throw new UsageError(`${what} is empty, not JSON.`, hint);
   try {
     return JSON.parse(source.replace(/^\uFEFF/, '')) as Json;
   } catch (error) {

@@ -3,27 +3,27 @@ import { locator } from './locate.ts';
 
 const STATE = '{"blocks": {"a": {\n  "name": "A",\n  "edges": [1, 2]}}, "edges": [\n {"source": "a"}]}';
 
-describe('a place in a file', () => {
+describe('a position in a file', () => {
   it.each([
     ['bare', STATE, 0],
     ['state', `{"state":\n${STATE}}`, 1],
     ['data', `{"data":\n${STATE}}`, 1],
     ['data.state', `{"data": {"state":\n${STATE}}}`, 1],
-  ])('is found from the state, wherever that stands: %s', (_, text, above) => {
+  ])('is found from the graph, wherever it is: %s', (_, text, above) => {
     const find = locator(text);
     expect(find(['blocks', 'a', 'name'])).toEqual({ line: 2 + above, column: 11 });
     expect(find(['edges', 0, 'source'])).toEqual({ line: 4 + above, column: 13 });
   });
 
-  it('of something that is missing is what is around it', () => {
+  it('of a missing value is that of the enclosing one', () => {
     expect(locator(STATE)(['blocks', 'a', 'subBlocks', 'code'])).toEqual({ line: 1, column: 18 });
   });
 
-  it('of a key that stands twice is the last one, which is the one that counts', () => {
+  it('of a duplicate key is that of the last one', () => {
     expect(locator('{"blocks": {},\n"blocks": {"x": 1}}')(['blocks', 'x'])).toEqual({ line: 2, column: 17 });
   });
 
-  it('is found behind a byte order mark', () => {
+  it('is found after a byte order mark', () => {
     expect(locator('\uFEFF{"blocks": 1}')(['blocks'])).toEqual({ line: 1, column: 12 });
   });
 });

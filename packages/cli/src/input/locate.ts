@@ -1,7 +1,7 @@
 import { parse } from '@humanwhocodes/momoa';
 import type { AnyNode } from '@humanwhocodes/momoa';
 
-/** A place in a file, counted from 1 as editors do. */
+/** A position in a file, counted from 1. */
 export interface Position {
   line: number;
   column: number;
@@ -9,12 +9,12 @@ export interface Position {
 
 type Path = readonly (string | number)[];
 
-/** Where the graph may stand in a file; paths of diagnostics start there. */
+/** Paths at which the graph may be in a file. Paths of diagnostics start there. */
 const ROOTS: readonly Path[] = [[], ['state'], ['data'], ['data', 'state']];
 
 /**
- * Finds places of a workflow's text by their path from the workflow state; the nearest thing around it that is there
- * stands for what is missing. The text must be JSON.
+ * Finds positions in a workflow's text by their path from the graph. For a missing value it returns the position of the
+ * nearest enclosing one. The text must be JSON.
  */
 export function locator(text: string): (path: Path) => Position | undefined {
   const { body } = parse(text.replace(/^\uFEFF/, ''));
@@ -27,7 +27,7 @@ export function locator(text: string): (path: Path) => Position | undefined {
   };
 }
 
-/** As far down as the path leads, and how many steps were left. */
+/** Follows a path as far as it exists. `left`: the steps that are missing. */
 function walk(from: AnyNode, path: Path): { node: AnyNode; left: number } {
   let node = from;
   for (const [index, key] of path.entries()) {
@@ -41,7 +41,7 @@ function walk(from: AnyNode, path: Path): { node: AnyNode; left: number } {
 function step(node: AnyNode, key: string | number): AnyNode | undefined {
   if (node.type === 'Array' && typeof key === 'number') return node.elements[key]?.value;
   if (node.type !== 'Object') return undefined;
-  // The last of equal keys is the one that counts.
+  // Of duplicate keys, the last one counts.
   return node.members.findLast(
     ({ name }) => (name.type === 'String' ? name.value : name.name) === String(key),
   )?.value;

@@ -11,11 +11,11 @@ function fileOf(value: unknown): string {
 }
 
 describe('mocks', () => {
-  it('are none when none are given', async () => {
+  it('are undefined without options', async () => {
     expect(await mocksOf({ mock: [], mocks: [] })).toBeUndefined();
   });
 
-  it('come from files, later ones winning name by name, and single ones over them', async () => {
+  it('come from files and single options; later files and options win', async () => {
     const first = fileOf({
       blocks: { A: { n: 1 } },
       types: { slack: { ok: false }, agent: { content: 'a' } },
@@ -27,21 +27,24 @@ describe('mocks', () => {
     });
   });
 
-  it('are split at the first sign, so that their JSON may hold others', async () => {
+  it('are split at the first =, so that the JSON may contain more', async () => {
     expect(await mocksOf({ mocks: [], mock: ['api={"url": "a=b"}'] })).toMatchObject({
       types: { api: { url: 'a=b' } },
     });
   });
 
   it.each([
-    ['agent', /names no block type/],
-    ['={"a": 1}', /names no block type/],
+    ['agent', /has no block type/],
+    ['={"a": 1}', /has no block type/],
     ['agent=hello', /The mock of "agent" is not JSON/],
-  ])('like %s are refused', async (pair, message) => {
+  ])('like %s are rejected', async (pair, message) => {
     await expect(mocksOf({ mocks: [], mock: [pair] })).rejects.toThrow(message);
   });
 
-  it.each([[[]], [{ agent: {} }], ['text']])('in a file of another shape are refused: %j', async (value) => {
-    await expect(mocksOf({ mocks: [fileOf(value)], mock: [] })).rejects.toThrow(/are not understood/);
-  });
+  it.each([[[]], [{ agent: {} }], ['text']])(
+    'in a file with another shape are rejected: %j',
+    async (value) => {
+      await expect(mocksOf({ mocks: [fileOf(value)], mock: [] })).rejects.toThrow(/Invalid mocks/);
+    },
+  );
 });

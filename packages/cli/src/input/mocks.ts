@@ -6,13 +6,13 @@ import { jsonFile } from './json-source.ts';
 export interface MockOptions {
   /** `TYPE=JSON`. */
   mock: readonly string[];
-  /** Files of `{"blocks": {…}, "types": {…}}`; tables of later files win, name by name. */
+  /** Files of `{"blocks": {…}, "types": {…}}`. Entries of later files win. */
   mocks: readonly string[];
 }
 
 type Tables = { blocks: { [name: string]: Json }; types: { [type: string]: Json } };
 
-/** The mocks of a run as the engine takes them; undefined when there are none. Single values win over files. */
+/** The mocks of a run for the engine; undefined without any. Single options win over files. */
 export async function mocksOf(options: MockOptions): Promise<Json | undefined> {
   if (options.mock.length === 0 && options.mocks.length === 0) return undefined;
   const tables: Tables = { blocks: {}, types: {} };
@@ -26,12 +26,12 @@ export async function mocksOf(options: MockOptions): Promise<Json | undefined> {
 
 function merge(tables: Tables, json: Json, file: string): void {
   const found = typeof json === 'object' && json !== null && !Array.isArray(json) ? json : undefined;
-  const strangers = Object.keys(found ?? {}).filter((key) => key !== 'blocks' && key !== 'types');
-  if (!found || strangers.length > 0) {
-    const stranger = strangers[0] === undefined ? 'no object' : `an entry "${strangers[0]}"`;
+  const unknown = Object.keys(found ?? {}).filter((key) => key !== 'blocks' && key !== 'types');
+  if (!found || unknown.length > 0) {
+    const reason = unknown[0] === undefined ? 'they are not an object' : `unknown key "${unknown[0]}"`;
     throw new UsageError(
-      `The mocks in ${file} are not understood: ${stranger}.`,
-      'Mocks look like {"blocks": {"My Agent": {"content": "…"}}, "types": {"slack": {"ok": true}}}.',
+      `Invalid mocks in ${file}: ${reason}.`,
+      'Example: {"blocks": {"My Agent": {"content": "…"}}, "types": {"slack": {"ok": true}}}',
     );
   }
   for (const key of ['blocks', 'types'] as const) Object.assign(tables[key], found[key] ?? {});
@@ -41,19 +41,18 @@ function mockPair(pair: string): [string, Json] {
   const split = pair.indexOf('=');
   const type = pair.slice(0, Math.max(0, split)).trim();
   const example = `--mock slack='{"ok": true}'`;
-  if (type === '')
-    throw new UsageError(`--mock ${pair} names no block type.`, `Give it as TYPE=JSON: ${example}`);
+  if (type === '') throw new UsageError(`--mock ${pair} has no block type.`, `Use TYPE=JSON: ${example}`);
   try {
     return [type, JSON.parse(pair.slice(split + 1)) as Json];
   } catch (error) {
     throw new UsageError(
       `The mock of "${type}" is not JSON: ${(error as SyntaxError).message}`,
-      `Give it as TYPE=JSON: ${example}`,
+      `Use TYPE=JSON: ${example}`,
     );
   }
 }
 
-/** True when a mock stands in for the block, by its name or its type. */
+/** True if a mock replaces the block, by its name or its type. */
 export function isMocked(
   block: { id: string; name: string; type: string },
   mocks: Json | undefined,
@@ -62,7 +61,7 @@ export function isMocked(
   return names.some((name) => isNamed(block, name)) || keysOf(mocks, 'types').includes(block.type);
 }
 
-/** Names and types of mocks that stand in for no block of the plan. A file of mocks may name types that others need. */
+/** Names and types of mocks that match no block of the plan. */
 export function unused(plan: Plan, mocks: Json | undefined): { blocks: string[]; types: string[] } {
   const blocks = Object.values(plan.blocks);
   const types = new Set(blocks.map(({ type }) => type));

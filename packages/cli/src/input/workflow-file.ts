@@ -5,23 +5,23 @@ import type { Io } from '../io.ts';
 import { readFileOrStdin } from './json-source.ts';
 import type { Position } from './locate.ts';
 
-/** A diagnostic with the place in the file that it is about. */
+/** A diagnostic with its position in the file. */
 export type PlacedDiagnostic = Diagnostic & { file: string } & Partial<Position>;
 
-/** A file as `check` sees it: its plan, absent when a diagnostic is an error. */
+/** A compiled file. Without a plan, a diagnostic is an error. */
 export interface WorkflowFile {
   file: string;
-  /** Without folders: what gives a workflow its id when the file itself does not. */
+  /** Name without folders: the workflow's id if the file has none. */
   fileName: string;
   text: string;
   plan: Plan | undefined;
   diagnostics: PlacedDiagnostic[];
 }
 
-/** What a workflow from standard input is called, and where its diagnostics are placed. */
+/** Name of a workflow from standard input. */
 const STDIN = 'stdin';
 
-/** Reads, parses and compiles a workflow; `-` is standard input. Throws only when the file cannot be read. */
+/** Reads, parses and compiles a workflow; `-` is standard input. Throws only if the file cannot be read. */
 export async function readWorkflow(
   io: Io,
   given: string,
@@ -38,11 +38,11 @@ export async function readWorkflow(
     fileName,
     text,
     plan: compiled?.ok ? compiled.plan : undefined,
-    diagnostics: await placed(file, text, diagnostics),
+    diagnostics: await withPositions(file, text, diagnostics),
   };
 }
 
-async function placed(
+async function withPositions(
   file: string,
   text: string,
   diagnostics: readonly Diagnostic[],
@@ -53,19 +53,19 @@ async function placed(
   return diagnostics.map((diagnostic) => ({ ...diagnostic, file, ...find(diagnostic.path) }));
 }
 
-/** Files over the limits are refused unread; nobody needs a line in them. */
+/** Finds positions in the text. Files over the limits are not parsed, so they have none. */
 async function finder(
   text: string,
   diagnostics: readonly Diagnostic[],
 ): Promise<(path: Diagnostic['path']) => Position | undefined> {
-  const refused = diagnostics.some(({ code }) => code === 'INPUT_TOO_LARGE' || code === 'INPUT_TOO_DEEP');
-  if (refused) return () => undefined;
-  // A workflow without faults does not load the parser that keeps places.
+  const isTooLarge = diagnostics.some(({ code }) => code === 'INPUT_TOO_LARGE' || code === 'INPUT_TOO_DEEP');
+  if (isTooLarge) return () => undefined;
+  // Loaded only for diagnostics: valid workflows do not need this parser.
   const { locator } = await import('./locate.ts');
   return locator(text);
 }
 
-/** The place that Node's own message about broken JSON names. */
+/** The position in Node's error message about invalid JSON. */
 function positionIn(message: string): Position | undefined {
   const found = /line (\d+) column (\d+)/.exec(message);
   return found ? { line: Number(found[1]), column: Number(found[2]) } : undefined;

@@ -1,70 +1,70 @@
 import type { BlockLog } from '@heddle/core';
 import { safeLine } from '../render/style.ts';
 
-/** A block that is at work, or waits for its time. */
-interface Working {
+/** A block that runs or waits for a time. */
+interface Active {
   name: string;
   /** Ids of the containers around it, outermost first. */
   containers: readonly string[];
   sinceMs: number;
-  /** It has been mentioned as slow, or need not be. */
-  mentioned: boolean;
+  /** The block has been reported as slow, or never will be. */
+  reported: boolean;
 }
 
-interface Turn {
+interface Iteration {
   name: string;
-  turn: number;
+  iteration: number;
   count: number | undefined;
 }
 
-/** What is under way in a run right now. */
+/** The blocks and iterations that are under way in a run. */
 export class Activity {
-  readonly #working = new Map<number, Working>();
-  readonly #turns = new Map<string, Turn>();
+  readonly #active = new Map<number, Active>();
+  readonly #iterations = new Map<string, Iteration>();
 
   start(log: BlockLog): void {
-    this.#working.set(log.executionOrder, {
+    this.#active.set(log.executionOrder, {
       name: safeLine(log.blockName),
       containers: containersOf(log),
       sinceMs: log.startedMs,
-      mentioned: false,
+      reported: false,
     });
   }
 
-  /** The block waits for a time, `until` as people read it. */
+  /** Records that a block waits. `until`: the time as text. */
   wait(log: BlockLog, until: string): void {
     this.start(log);
-    const working = this.#working.get(log.executionOrder);
-    if (working) Object.assign(working, { name: `${working.name} (until ${until})`, mentioned: true });
+    const active = this.#active.get(log.executionOrder);
+    if (active) Object.assign(active, { name: `${active.name} (until ${until})`, reported: true });
   }
 
   end(log: BlockLog): void {
-    this.#working.delete(log.executionOrder);
-    this.#turns.delete(log.blockId);
+    this.#active.delete(log.executionOrder);
+    this.#iterations.delete(log.blockId);
   }
 
-  turn(blockId: string, name: string, at: { turn: number; count: number | undefined }): void {
-    this.#turns.set(blockId, { name: safeLine(name), ...at });
+  iterate(blockId: string, name: string, at: { iteration: number; count: number | undefined }): void {
+    this.#iterations.set(blockId, { name: safeLine(name), ...at });
   }
 
-  /** Blocks at work for longer than `ms` that have not been named by this before. */
+  /** Blocks that have run for at least `ms` and that no earlier call has returned. */
   slow(nowMs: number, ms: number): { path: string; sinceMs: number }[] {
-    return [...this.#working.values()]
-      .filter((working) => !working.mentioned && nowMs - working.sinceMs >= ms)
-      .map((working) => {
-        working.mentioned = true;
-        return { path: this.#path(working.containers, working.name), sinceMs: working.sinceMs };
+    return [...this.#active.values()]
+      .filter((active) => !active.reported && nowMs - active.sinceMs >= ms)
+      .map((active) => {
+        active.reported = true;
+        return { path: this.#path(active.containers, active.name), sinceMs: active.sinceMs };
       });
   }
 
-  /** `Each Item 3/12 › Price`, `Fan 20/20 › Ask ×4`, `Sort, Draft`; empty when nothing is at work. */
+  /** `Each Item 3/12 › Price`, `Fan 20/20 › Ask ×4`, `Sort, Draft`; empty if no block runs. */
   line(): string {
-    const groups = new Map<string, Working[]>();
-    for (const working of this.#working.values()) {
-      const id = working.containers.join('/');
-      groups.set(id, [...(groups.get(id) ?? []), working]);
+    const groups = new Map<string, Active[]>();
+    for (const active of this.#active.values()) {
+      const id = active.containers.join('/');
+      groups.set(id, [...(groups.get(id) ?? []), active]);
     }
-    if (groups.size === 0) return [...this.#turns.values()].map(turnText).join(' › ');
+    if (groups.size === 0) return [...this.#iterations.values()].map(iterationText).join(' › ');
     const [first = [], ...others] = groups.values();
     const text = this.#path(first[0]?.containers ?? [], namesOf(first));
     const more = others.reduce((sum, group) => sum + group.length, 0);
@@ -73,8 +73,8 @@ export class Activity {
 
   #path(containers: readonly string[], last: string): string {
     const around = containers.flatMap((id) => {
-      const turn = this.#turns.get(id);
-      return turn ? turnText(turn) : [];
+      const iteration = this.#iterations.get(id);
+      return iteration ? iterationText(iteration) : [];
     });
     return [...around, last].join(' › ');
   }
@@ -85,11 +85,11 @@ export function containersOf(log: BlockLog): string[] {
   return [...log.parents, ...(log.container ? [log.container] : [])].map(({ blockId }) => blockId);
 }
 
-function turnText({ name, turn, count }: Turn): string {
-  return count === undefined ? `${name} ${turn + 1}` : `${name} ${turn + 1}/${count}`;
+function iterationText({ name, iteration, count }: Iteration): string {
+  return count === undefined ? `${name} ${iteration + 1}` : `${name} ${iteration + 1}/${count}`;
 }
 
-function namesOf(group: readonly Working[]): string {
+function namesOf(group: readonly Active[]): string {
   const counts = new Map<string, number>();
   for (const { name } of group) counts.set(name, (counts.get(name) ?? 0) + 1);
   return [...counts].map(([name, count]) => (count === 1 ? name : `${name} ×${count}`)).join(', ');

@@ -6,19 +6,19 @@ import type { Style } from '../render/style.ts';
 import { pad } from '../render/table.ts';
 import { containersOf } from './activity.ts';
 
-/** How the lines of blocks look. */
+/** How to format the lines of blocks. */
 export interface LineStyle {
   style: Style;
-  /** Columns for names. */
+  /** Width of the column of names. */
   width: number;
   plan: Plan;
-  /** Ids of the blocks that a mock stands in for. */
+  /** Ids of mocked blocks. */
   mocked: ReadonlySet<string>;
-  /** Ids of the parallels that collect the failures of their branches. */
+  /** Ids of parallels that collect the failures of their branches. */
   collecting: ReadonlySet<string>;
 }
 
-/** Ids of the parallels of a plan whose branches may fail. */
+/** Ids of the parallels that collect failures. */
 export function collectingIn(region: Plan['skeleton']): string[] {
   return region.nodes.flatMap((node) => [
     ...(node.subflow?.collectErrors ? [node.id] : []),
@@ -26,27 +26,27 @@ export function collectingIn(region: Plan['skeleton']): string[] {
   ]);
 }
 
-const MOST_STDOUT_LINES = 20;
+const MAX_STDOUT_LINES = 20;
 
-/** Lines for a block that has ended; blocks inside containers have one only when there is something to say. */
+/** Lines for an ended block. A block in a container has lines only if it failed or printed something. */
 export function endedLines(log: BlockLog, output: Json, look: LineStyle): string[] {
   const { style } = look;
-  // A condition passes on what the block before it put out, printed text included.
-  const said = log.blockType === 'function' ? stdoutLines(output, style) : [];
+  // A condition passes on the output of the block before it, including `stdout`.
+  const printed = log.blockType === 'function' ? stdoutLines(output, style) : [];
   if (log.status === 'cancelled') return log.container ? [] : [line(style.dim('○'), 'cancelled', log, look)];
-  if (log.status === 'failed') return [...failedLines(log, look), ...said];
-  if (log.container && said.length === 0) return [];
-  return [line(style.green('✓'), noteOf(log, output, look), log, look), ...said];
+  if (log.status === 'failed') return [...failedLines(log, look), ...printed];
+  if (log.container && printed.length === 0) return [];
+  return [line(style.green('✓'), noteOf(log, output, look), log, look), ...printed];
 }
 
 function failedLines(log: BlockLog, look: LineStyle): string[] {
   const { style } = look;
   const collected = containersOf(log).some((id) => look.collecting.has(id));
   const mark = log.errorHandled || collected ? style.yellow('!') : style.red('✗');
-  const goesOn = log.errorHandled ? 'failed; its error port goes on' : 'failed; collected';
-  const notes = [triesNote(log), log.errorHandled || collected ? goesOn : 'failed'];
+  const handled = log.errorHandled ? 'failed; continues at its error port' : 'failed; collected';
+  const notes = [attemptsNote(log), log.errorHandled || collected ? handled : 'failed'];
   const first = line(mark, notes.filter((note) => note !== '').join(', '), log, look);
-  // A failure that ends the run is told at length at its end.
+  // The end of the run shows the details of the failure that ended it.
   if (!log.errorHandled && !collected) return [first];
   return [
     first,
@@ -56,14 +56,14 @@ function failedLines(log: BlockLog, look: LineStyle): string[] {
   ];
 }
 
-/** The line for a block that pauses: a person is asked, or time has to pass. */
+/** The line for a block that waits for a person or a time. */
 export function pausedLine(log: BlockLog, until: string | undefined, look: LineStyle): string {
   const name = pad(pathOf(log, look.plan), look.width);
   const note = until === undefined ? 'waits for a person' : `waits until ${until}`;
   return `${look.style.yellow('‖')} ${name}  ${' '.repeat(DURATION_WIDTH)}  ${look.style.dim(note)}`;
 }
 
-/** When a paused block goes on by itself, in milliseconds since the epoch; undefined: a person is asked. */
+/** When a paused block continues by itself, in milliseconds since the epoch; undefined if it waits for a person. */
 export function resumesAtMs(output: Json): number | undefined {
   const resumesAt = isJsonObject(output) ? own(output, 'resumeAt') : undefined;
   const atMs = typeof resumesAt === 'string' ? Date.parse(resumesAt) : Number.NaN;
@@ -78,7 +78,7 @@ function line(mark: string, note: string, log: BlockLog, look: LineStyle): strin
   return note === '' ? text : `${text}  ${look.style.dim(note)}`;
 }
 
-/** `Each Item 3 › Price`: the block's name, after the turns around it. */
+/** `Each Item 3 › Price`: the block's name, after the iterations around it. */
 export function pathOf(log: BlockLog, plan: Plan): string {
   const around = [...log.parents, ...(log.container ? [log.container] : [])];
   return [
@@ -89,7 +89,7 @@ export function pathOf(log: BlockLog, plan: Plan): string {
 
 function noteOf(log: BlockLog, output: Json, { mocked }: LineStyle): string {
   const mock = mocked.has(log.blockId) ? 'mocked' : '';
-  return [mock, containerNote(log, output), branchNote(log, output), triesNote(log)]
+  return [mock, containerNote(log, output), branchNote(log, output), attemptsNote(log)]
     .filter((note) => note !== '')
     .join(', ');
 }
@@ -97,10 +97,12 @@ function noteOf(log: BlockLog, output: Json, { mocked }: LineStyle): string {
 function containerNote(log: BlockLog, output: Json): string {
   if (log.blockType !== 'loop' && log.blockType !== 'parallel') return '';
   const results = isJsonObject(output) ? own(output, 'results') : undefined;
-  return Array.isArray(results) ? plural(results.length, log.blockType === 'loop' ? 'turn' : 'branch') : '';
+  return Array.isArray(results)
+    ? plural(results.length, log.blockType === 'loop' ? 'iteration' : 'branch')
+    : '';
 }
 
-/** Where a condition led to. */
+/** The branch that a condition took. */
 function branchNote(log: BlockLog, output: Json): string {
   if (log.blockType !== 'condition' || !isJsonObject(output)) return '';
   const path = own(output, 'selectedPath');
@@ -109,16 +111,16 @@ function branchNote(log: BlockLog, output: Json): string {
   return own(output, 'selectedOption') === null ? 'no branch' : '';
 }
 
-function triesNote(log: BlockLog): string {
-  return log.tries > 1 ? `${log.tries} tries` : '';
+function attemptsNote(log: BlockLog): string {
+  return log.tries > 1 ? `${log.tries} attempts` : '';
 }
 
-/** What a function block has printed, indented below it. */
+/** What a function block printed, indented. */
 function stdoutLines(output: Json, style: Style): string[] {
   const stdout = isJsonObject(output) ? own(output, 'stdout') : undefined;
   if (typeof stdout !== 'string' || stdout === '') return [];
   const all = safe(stdout).split('\n');
-  const rest = all.length - MOST_STDOUT_LINES;
-  const shown = all.slice(0, MOST_STDOUT_LINES).map((text) => `    ${style.cyan('│')} ${text}`.trimEnd());
+  const rest = all.length - MAX_STDOUT_LINES;
+  const shown = all.slice(0, MAX_STDOUT_LINES).map((text) => `    ${style.cyan('│')} ${text}`.trimEnd());
   return rest > 0 ? [...shown, style.dim(`    │ … ${plural(rest, 'more line')}`)] : shown;
 }

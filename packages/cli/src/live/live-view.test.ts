@@ -128,21 +128,21 @@ function stage(updating = false): Stage {
 
 const failure = { code: 'BLOCK_FAILED', message: 'no\nmore', retryable: true };
 
-describe('the live view on anything but a terminal', () => {
-  it('has a line for each block outside containers, with its time and what is worth a word', () => {
+describe('the live view without a terminal', () => {
+  it('prints a line for each block outside containers, with its duration and notes', () => {
     const { view, lines } = stage();
     view.accept(event(logOf('s')));
     view.accept(event(logOf('each', { durationMs: 2300 }), { results: [[], [], []] }));
     view.accept(event(logOf('end', { tries: 2 })));
     expect(lines()).toEqual([
       '✓ Start         12 ms  mocked',
-      '✓ Each          2.3 s  3 turns',
-      '✓ The End       12 ms  2 tries',
+      '✓ Each          2.3 s  3 iterations',
+      '✓ The End       12 ms  2 attempts',
     ]);
     expect(view.blocks).toBe(3);
   });
 
-  it('counts the turns of a loop in ever larger steps, and says nothing of the blocks inside', () => {
+  it('counts the iterations of a loop in growing steps, without lines for the blocks inside', () => {
     const { view, lines } = stage();
     for (let number = 0; number < 30; number++) {
       view.accept(turn('each', number, 30));
@@ -155,27 +155,27 @@ describe('the live view on anything but a terminal', () => {
     ]);
   });
 
-  it('shows what a block inside has printed, and where', () => {
+  it('shows the output of a block in a container, with its path', () => {
     const { view, lines } = stage();
     view.accept(event(logOf('work'), { result: 1, stdout: 'one\ntwo' }));
     expect(lines()).toEqual(['✓ Each 2 › Work      12 ms', '    │ one', '    │ two']);
   });
 
-  it('cuts what a block has printed after twenty lines', () => {
+  it('cuts the printed output of a block after twenty lines', () => {
     const { view, lines } = stage();
     view.accept(event(logOf('end'), { result: 1, stdout: 'x\n'.repeat(23) }));
     expect(lines()).toHaveLength(22);
     expect(lines().at(-1)).toBe('    │ … 4 more lines');
   });
 
-  it('tells failures apart: one that ends the run, one that is handled, one that is collected', () => {
+  it('distinguishes failures that end the run, are handled, or are collected', () => {
     const { view, lines } = stage();
     view.accept(event(logOf('end', { status: 'failed', error: failure })));
     view.accept(event(logOf('end', { status: 'failed', error: failure, errorHandled: true })));
     view.accept(event(logOf('ask', { status: 'failed', error: failure })));
     expect(lines()).toEqual([
       '✗ The End       12 ms  failed',
-      '! The End       12 ms  failed; its error port goes on',
+      '! The End       12 ms  failed; continues at its error port',
       '    no',
       '    more',
       '! Fan 2 › Ask      12 ms  failed; collected',
@@ -184,7 +184,7 @@ describe('the live view on anything but a terminal', () => {
     ]);
   });
 
-  it('says that a person is asked, until when a block waits, and that another try follows', () => {
+  it('shows waits for a person, waits for a time, and retries', () => {
     const { view, lines } = stage();
     view.accept(event(logOf('end', { status: 'paused' }), {}));
     view.accept(
@@ -206,7 +206,7 @@ describe('the live view on anything but a terminal', () => {
     ]);
   });
 
-  it('takes an event that comes twice once', () => {
+  it('ignores a repeated event', () => {
     const { view, lines } = stage();
     const log = logOf('end');
     view.accept(event(log));
@@ -216,7 +216,7 @@ describe('the live view on anything but a terminal', () => {
     expect(view.blocks).toBe(1);
   });
 
-  it('names a block that takes long, once', () => {
+  it('reports a slow block once', () => {
     const { view, lines, tick } = stage();
     view.accept(event(logOf('end', { status: 'running', startedMs: 1000 })));
     tick(2900);
@@ -237,7 +237,7 @@ describe('the live view on a terminal', () => {
       .replaceAll(/\u001B\[\?7[lh]/g, '');
   }
 
-  it('says in one line what is under way, with counters', () => {
+  it('shows running blocks in one line, with counters', () => {
     const shown = stage(true);
     shown.view.accept(turn('each', 3, 30));
     shown.view.accept(event(logOf('work', { status: 'running' })));
@@ -247,13 +247,13 @@ describe('the live view on a terminal', () => {
     expect(lastLine(shown)).toBe('⠙ Each 4/30 › Work ×2  +1  1.5 s');
   });
 
-  it('counts turns there, and prints no line for them', () => {
+  it('counts iterations there, without lines for them', () => {
     const shown = stage(true);
     shown.view.accept(turn('each', 0, 30));
     expect(shown.stream.text).toBe('');
   });
 
-  it('names what waits for a time there', () => {
+  it('shows waits for a time there', () => {
     const shown = stage(true);
     const resumeAt = new Date(2001, 1, 3, 4, 5, 6).toISOString();
     shown.view.accept(event(logOf('end', { status: 'paused' }), { resumeAt }));
@@ -261,7 +261,7 @@ describe('the live view on a terminal', () => {
     expect(lastLine(shown)).toBe('⠙ The End (until 2001-02-03 04:05:06)  100 ms');
   });
 
-  it('leaves nothing behind when it is closed', () => {
+  it('removes the status line on close', () => {
     const shown = stage(true);
     shown.view.accept(event(logOf('end', { status: 'running' })));
     shown.tick(100);
@@ -272,7 +272,7 @@ describe('the live view on a terminal', () => {
 });
 
 describe('milestones', () => {
-  it('are all numbers to ten, then every tenth, then every hundredth, and the last', () => {
+  it('are all numbers up to ten, then every tenth, then every hundredth, and the last', () => {
     const numbers = Array.from({ length: 1234 }, (_, index) => index + 1).filter((number) =>
       isMilestone(number, 1234),
     );

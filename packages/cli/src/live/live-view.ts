@@ -10,16 +10,16 @@ import { collectingIn, endedLines, pausedLine, resumesAtMs } from './block-lines
 import type { LineStyle } from './block-lines.ts';
 import type { Painter } from './painter.ts';
 
-/** Calls back again and again until the returned function is called. */
+/** Calls `tick` at an interval. Returns a function that stops it. */
 export type Ticker = (everyMs: number, tick: () => void) => () => void;
 
 export interface LiveParts {
   plan: Plan;
-  /** Ids of the blocks that a mock stands in for. */
+  /** Ids of mocked blocks. */
   mocked: ReadonlySet<string>;
   painter: Painter;
   style: Style;
-  /** True: one line is rewritten, so lines that only say "still here" are not printed. */
+  /** True: the terminal shows a status line, so that "still running" lines are not needed. */
   updating: boolean;
   now: () => number;
   ticker: Ticker;
@@ -28,11 +28,11 @@ export interface LiveParts {
 const FRAMES = ['⠋', '⠙', '⠹', '⠸', '⠼', '⠴', '⠦', '⠧', '⠇', '⠏'];
 const FRAME_MS = 100;
 const SLOW_MS = 2000;
-const WIDEST_NAME = 32;
+const NAME_WIDTH = 32;
 
 type BlockEvent = Extract<RunEvent, { log: unknown }>;
 
-/** The progress of one run for a person who waits. Events may come twice: a run that is joined late is caught up from its logs. */
+/** Shows the progress of a run. Events may come twice, because a late viewer also reads the logs. */
 export class LiveView {
   /** Blocks that have ended. */
   blocks = 0;
@@ -41,14 +41,14 @@ export class LiveView {
   readonly #activity = new Activity();
   readonly #ended = new Set<number>();
   readonly #paused = new Set<number>();
-  readonly #beganMs: number;
+  readonly #startedMs: number;
   readonly #stop: () => void;
   #frame = 0;
   #moved = false;
 
   constructor(parts: LiveParts) {
     this.#parts = parts;
-    this.#beganMs = parts.now();
+    this.#startedMs = parts.now();
     const names = Object.values(parts.plan.blocks)
       .filter(({ containers }) => containers.length === 0)
       .map(({ name }) => stringWidth(safeLine(name)));
@@ -57,7 +57,7 @@ export class LiveView {
       plan: parts.plan,
       mocked: parts.mocked,
       width: Math.min(
-        WIDEST_NAME,
+        NAME_WIDTH,
         names.reduce((widest, each) => Math.max(widest, each), 8),
       ),
       collecting: new Set(collectingIn(parts.plan.skeleton)),
@@ -78,19 +78,19 @@ export class LiveView {
         this.#retry(event);
         break;
       case 'container:iteration':
-        this.#turn(event);
+        this.#iteration(event);
         break;
       default:
         break;
     }
   }
 
-  /** Prints a line of the command's own, above the changing one. */
+  /** Prints a line above the status line. */
   say(line: string): void {
     this.#parts.painter.print([line]);
   }
 
-  /** Takes the changing line away; nothing is drawn after it. */
+  /** Removes the status line and stops drawing. */
   close(): void {
     this.#stop();
     this.#parts.painter.status('');
@@ -120,9 +120,9 @@ export class LiveView {
     const until = untilMs === undefined ? undefined : clockTime(untilMs, now());
     if (until === undefined) this.#activity.end(log);
     else this.#activity.wait(log, until);
-    // Time passes by itself: a line that stays is for those who see no line that changes.
-    const passing = until !== undefined && (updating || log.container !== undefined);
-    if (!passing) painter.print([pausedLine(log, until, this.#look)]);
+    // The status line shows waits for a time. Without it, a permanent line does.
+    const isOnStatusLine = until !== undefined && (updating || log.container !== undefined);
+    if (!isOnStatusLine) painter.print([pausedLine(log, until, this.#look)]);
   }
 
   #retry(event: Extract<RunEvent, { type: 'block:retrying' }>): void {
@@ -134,10 +134,10 @@ export class LiveView {
     ]);
   }
 
-  #turn(event: Extract<RunEvent, { type: 'container:iteration' }>): void {
+  #iteration(event: Extract<RunEvent, { type: 'container:iteration' }>): void {
     const { updating, painter, style, plan } = this.#parts;
     const { blockId, blockName, iteration, count } = event;
-    this.#activity.turn(blockId, blockName, { turn: iteration, count });
+    this.#activity.iterate(blockId, blockName, { iteration, count });
     const inner = (plan.blocks[blockId]?.containers.length ?? 0) > 0;
     if (updating || inner || !isMilestone(iteration + 1, count)) return;
     const of = count === undefined ? '' : `/${count}`;
@@ -151,7 +151,7 @@ export class LiveView {
       if (line !== '' || this.#moved) {
         this.#moved = true;
         this.#frame = (this.#frame + 1) % FRAMES.length;
-        const elapsed = style.dim(duration(now() - this.#beganMs));
+        const elapsed = style.dim(duration(now() - this.#startedMs));
         painter.status(
           `${style.cyan(FRAMES[this.#frame] ?? '·')} ${clip(line === '' ? 'waiting' : line, 90)}  ${elapsed}`,
         );
@@ -163,7 +163,7 @@ export class LiveView {
   }
 }
 
-/** 1, 2, … 10, 20, … 100, 200, … and the last: enough to see that it moves, however many there are. */
+/** True for 1, 2, … 10, 20, … 100, 200, … and the last: few lines however many iterations there are. */
 export function isMilestone(number: number, count: number | undefined): boolean {
   return number === count || number % 10 ** Math.floor(Math.log10(number)) === 0;
 }

@@ -13,7 +13,7 @@ function screen(text: string): string[] {
 }
 
 describe('a painter for a terminal', () => {
-  it('keeps the changing line below the lines that stay', () => {
+  it('keeps the status line below the permanent lines', () => {
     const stream = new Kept(true);
     const painter = createPainter(stream, true);
     painter.status('one');
@@ -22,7 +22,7 @@ describe('a painter for a terminal', () => {
     expect(screen(stream.text)).toEqual(['first', 'second', 'two']);
   });
 
-  it('leaves nothing of the changing line when it is taken away', () => {
+  it('clears the status line when it is removed', () => {
     const stream = new Kept(true);
     const painter = createPainter(stream, true);
     painter.status('going');
@@ -30,7 +30,7 @@ describe('a painter for a terminal', () => {
     expect(screen(stream.text)).toEqual(['']);
   });
 
-  it('writes nothing when nothing has changed', () => {
+  it('writes nothing for an unchanged status line', () => {
     const stream = new Kept(true);
     const painter = createPainter(stream, true);
     painter.status('same');
@@ -40,14 +40,14 @@ describe('a painter for a terminal', () => {
     expect(stream.text).toBe(before);
   });
 
-  it('turns wrapping off for the changing line only, so that it stays one line', () => {
+  it('disables wrapping for the status line only, so that it stays one line', () => {
     const stream = new Kept(true);
     createPainter(stream, true).status('wide');
     expect(stream.text).toBe(`${CLEAR}\u001B[?7lwide\u001B[?7h`);
   });
 });
 
-describe('a painter for anything else', () => {
+describe('a painter without a terminal', () => {
   it('writes plain lines only', () => {
     const stream = new Kept();
     const painter = createPainter(stream, false);

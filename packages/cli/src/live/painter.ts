@@ -1,10 +1,10 @@
 import type { OutStream } from '../io.ts';
 
-/** Where progress goes: lines that stay and, on a terminal that can, one line below them that is rewritten. */
+/** Writes progress: permanent lines and, on a capable terminal, a status line below them. */
 export interface Painter {
-  /** Writes lines that stay. */
+  /** Writes permanent lines. */
   print(lines: readonly string[]): void;
-  /** Shows the line that changes; empty takes it away. */
+  /** Replaces the status line. An empty line removes it. */
   status(line: string): void;
 }
 
@@ -13,7 +13,7 @@ const CLEAR = '\r\u001B[2K';
 const NO_WRAP = '\u001B[?7l';
 const WRAP = '\u001B[?7h';
 
-/** A painter for a terminal (`updating`), or for anything else, which gets only the lines that stay. */
+/** Creates a painter. `updating`: the stream is a terminal that can show a status line. */
 export function createPainter(stream: OutStream, updating: boolean): Painter {
   if (!updating) {
     return {

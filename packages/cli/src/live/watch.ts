@@ -10,7 +10,7 @@ import { LiveView } from './live-view.ts';
 import type { Ticker } from './live-view.ts';
 import { createPainter } from './painter.ts';
 
-/** Draws a run's progress on stderr until its events end or `failed` rejects; gives the number of blocks that have ended. */
+/** Draws a run's progress on stderr until its events end or `failed` rejects. Returns the number of ended blocks. */
 export async function drawEvents(
   view: LiveView,
   events: AsyncIterable<RunEvent>,
@@ -27,7 +27,7 @@ export async function drawEvents(
   return view.blocks;
 }
 
-/** The view for this terminal, after a line that says which run it is. */
+/** Prints a line with the workflow and the run, and returns a view for this terminal. */
 export function openView(
   io: Io,
   { plan, runId, mocks }: { plan: Plan; runId: string; mocks?: Json | undefined },
@@ -47,41 +47,45 @@ export function openView(
   });
 }
 
-/** What tells a follower which part of a run's past it has to catch up with, and when there is nothing more to come. */
+/** How to follow a run. */
 export interface Following {
-  /** What was over before this time (milliseconds since the epoch) is left out. */
+  /** Omits blocks that ended before this time, in milliseconds since the epoch. */
   sinceMs: number;
-  /** Settles when the run rests or has ended. */
+  /** Settles when the run pauses or ends. */
   result: Promise<unknown>;
-  /** Other processes tell of the run, by what they store: the last of it may be there before it has been heard. */
-  isElsewhere?: boolean;
+  /** Other processes execute the run: its logs may be stored before their events arrive. */
+  isRemote?: boolean;
 }
 
-/** How long nothing has to be heard of a run that rests before it is taken to have said everything. */
+/** Time without events after which a paused or ended run is taken to have sent all of them. */
 const QUIET_MS = 50;
 const QUIET = Symbol('quiet');
 
 /**
- * Events of a run until its result is there, with what had happened before anybody listened. Some come twice: the run's
- * logs fill in what events cannot tell.
+ * Events of a run until its result, including earlier ones. Some come twice, because the run's logs fill in what the
+ * listener missed.
  */
 export async function* eventsUntil(
   engine: Engine,
   handle: RunHandle,
   following: Following,
 ): AsyncGenerator<RunEvent> {
-  yield* heardUntil(engine, handle, following);
-  if (following.isElsewhere) yield* logged(engine, handle, following.sinceMs);
+  yield* liveEvents(engine, handle, following);
+  if (following.isRemote) yield* eventsFromLogs(engine, handle, following.sinceMs);
 }
 
-async function* logged(engine: Engine, { runId }: RunHandle, sinceMs: number): AsyncGenerator<RunEvent> {
+async function* eventsFromLogs(
+  engine: Engine,
+  { runId }: RunHandle,
+  sinceMs: number,
+): AsyncGenerator<RunEvent> {
   for (const log of await engine.getLogs(runId)) {
     const old = log.status === 'paused' ? log.startedMs < sinceMs : (log.endedMs ?? sinceMs) < sinceMs;
     if (!old) yield eventOf(log);
   }
 }
 
-async function* heardUntil(
+async function* liveEvents(
   engine: Engine,
   handle: RunHandle,
   { sinceMs, result }: Following,
@@ -96,9 +100,9 @@ async function* heardUntil(
   };
   for (;;) {
     const events = handle.events()[Symbol.asyncIterator]();
-    // Listening begins with the first call, so nothing falls between the logs and it.
+    // The first call starts listening, before the logs are read, so that nothing is missed between the two.
     let next = events.next();
-    yield* logged(engine, handle, sinceMs);
+    yield* eventsFromLogs(engine, handle, sinceMs);
     for (;;) {
       const item = await Promise.race([next, quiet()]);
       if (item === QUIET) return;
@@ -106,9 +110,9 @@ async function* heardUntil(
       yield item.value;
       next = events.next();
     }
-    // An answer may be on its way to a run that rests: it goes on, and tells so to those who listen then.
-    const over = await Promise.race([settled.then(() => true), delay(QUIET_MS, false)]);
-    if (over) return;
+    // The events end at a pause. If an answer is on its way, the run continues with new events.
+    const isSettled = await Promise.race([settled.then(() => true), delay(QUIET_MS, false)]);
+    if (isSettled) return;
   }
 }
 

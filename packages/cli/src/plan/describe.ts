@@ -6,7 +6,7 @@ import { literalOf, referencesOf } from './templates.ts';
 
 type Node = Region['nodes'][number];
 
-/** `orderId string, items array`: what a start block declares; empty when it declares nothing. */
+/** The inputs that a start block declares: `orderId string, items array`. */
 export function inputsOf(plan: Plan): string {
   const format = literalOf(plan.blocks[plan.start]?.params['inputFormat']);
   const rows = Array.isArray(format) ? format.filter(isJsonObject) : [];
@@ -21,19 +21,21 @@ export function inputsOf(plan: Plan): string {
     .join(', ');
 }
 
-/** How a container gets its turns or branches, in a few words. */
+/** The iterations or branches of a container, in a few words. */
 export function containerWords(container: ContainerConfig, node: Node): string {
   const window = node.subflow?.window;
   const atOnce = window === undefined || window === Infinity ? '' : `, up to ${window} at once`;
   switch (container.kind) {
     case 'for':
-      return countWords(container.count, 'turn');
+      return countWords(container.count, 'iteration');
     case 'forEach':
       return `for each ${collectionWords(container)}`;
     case 'while':
-      return container.condition ? `while ${container.condition.authored}` : 'no turn: it has no condition';
+      return container.condition
+        ? `while ${container.condition.authored}`
+        : 'no iteration: it has no condition';
     case 'doWhile':
-      return `again while ${container.condition.authored}`;
+      return `repeats while ${container.condition.authored}`;
     case 'parallelCount':
       return `${countWords(container.count, 'branch')}${atOnce}`;
     case 'parallelCollection':
@@ -53,7 +55,7 @@ function collectionWords({ collection }: Extract<ContainerConfig, { collection: 
   return 'template' in collection ? 'item of a list with placeholders' : `nothing: ${collection.invalid}`;
 }
 
-/** Where a node leads to: `if → Ship, else → Review`; only ports that are worth a word. */
+/** Where the named ports of a node lead: `if → Ship, else → Review`. */
 export function portWords(plan: Plan, region: Region, node: Node): string {
   const position = region.nodes.indexOf(node);
   return node.outs
@@ -67,7 +69,7 @@ export function portWords(plan: Plan, region: Region, node: Node): string {
     .join(', ');
 }
 
-/** A port as its author sees it: the title of a condition's row, else the port itself. */
+/** A port's name for people: the title of a condition's branch, or the port itself. */
 export function portTitle(plan: Plan, from: Node | undefined, port: string): string {
   const rows = from ? plan.blocks[from.id]?.conditions : undefined;
   return rows?.find(({ id }) => port === `condition-${id}`)?.title ?? port;
@@ -77,7 +79,7 @@ function nameOf(plan: Plan, node: Node | undefined): string {
   return node ? (plan.blocks[node.id]?.name ?? node.id) : '';
 }
 
-/** Names of what a block reads: blocks, `variable.x`, and containers around it, each once. */
+/** Names of the blocks, variables and containers that a block reads. */
 export function readsOf(plan: Plan, block: BlockConfig): string[] {
   return [...new Set(referencesOf(block).map((reference) => readName(plan, reference)))];
 }

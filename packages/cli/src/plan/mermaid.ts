@@ -4,13 +4,13 @@ import { containerWords, portTitle } from './describe.ts';
 
 type Node = Region['nodes'][number];
 
-/** A Mermaid flowchart of a plan: containers are subgraphs, ports other than the normal exit are labels. */
+/** A Mermaid flowchart of a plan. Containers are subgraphs; ports other than the default are edge labels. */
 export function mermaid(plan: Plan): string {
   return [`flowchart TD`, ...regionLines(plan, plan.skeleton, { prefix: 'n', indent: '  ' }), ''].join('\n');
 }
 
 interface Level {
-  /** Beginning of the ids of this level's nodes. */
+  /** Prefix of the ids of this level's nodes. */
   prefix: string;
   indent: string;
 }
@@ -47,7 +47,7 @@ function shape(node: Node, block: BlockConfig): string {
   return node.class === 'pause' || node.class === 'wait' ? `[/${label}/]` : `[${label}]`;
 }
 
-/** Mermaid reads `#…;` in a quoted label as a character; nothing else can end it. */
+/** Escapes a label: Mermaid reads `#…;` in quotes as a character code. */
 function quoted(text: string): string {
   const escaped = text.replaceAll(/[#"<>&;\n\r`]/g, (character) => `#${character.codePointAt(0) ?? 32};`);
   return `"${escaped}"`;

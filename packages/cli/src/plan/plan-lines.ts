@@ -7,7 +7,7 @@ import { table } from '../render/table.ts';
 import { containerWords, inputsOf, portWords, readsOf } from './describe.ts';
 import { envUsers } from './templates.ts';
 
-/** A plan for people: its start, its blocks in order with containers as a tree, and what it needs. */
+/** A plan as text: its start, its environment values, and its blocks in order, with containers as a tree. */
 export function planLines(plan: Plan, style: Style): string[] {
   const start = plan.blocks[plan.start];
   const inputs = inputsOf(plan);
@@ -41,15 +41,15 @@ function needs(plan: Plan, style: Style): string {
     .join(', ');
 }
 
-interface Around {
+interface Level {
   style: Style;
   depth: number;
-  /** Number of the container around, with a dot at its end. */
+  /** Number of the enclosing container, with a dot at its end. */
   numbers: string;
 }
 
-function rows(plan: Plan, region: Region, around: Around): string[][] {
-  const { style, depth, numbers } = around;
+function rows(plan: Plan, region: Region, level: Level): string[][] {
+  const { style, depth, numbers } = level;
   return region.nodes.flatMap((node, index) => {
     const block = plan.blocks[node.id] as BlockConfig;
     const number = `${numbers}${index + 1}`;
@@ -74,7 +74,7 @@ function notes(plan: Plan, region: Region, node: Region['nodes'][number], block:
   return [
     block.container ? containerWords(block.container, node) : '',
     portWords(plan, region, node),
-    node.retry ? `${plural(node.retry.maxTries, 'try')}, ${node.retry.waitMs} ms apart` : '',
+    node.retry ? `${plural(node.retry.maxTries, 'attempt')}, ${node.retry.waitMs} ms apart` : '',
     node.timeoutMs === undefined ? '' : `at most ${node.timeoutMs} ms`,
     node.subflow?.collectErrors ? 'collects failures' : '',
     reads.length === 0 || block.container ? '' : `reads ${reads.join(', ')}`,

@@ -4,13 +4,13 @@ import type { Plan } from '@heddle/core';
 
 type Compiled = Parameters<typeof referencesIn>[0];
 
-/** Every reference of a block, in the order of its fields. */
+/** All references of a block, in the order of its fields. */
 export function referencesOf(block: BlockConfig): Reference[] {
   const inContainer = block.container ? containerReference(block.container) : [];
   return [...inContainer, ...compiledOf(block).flatMap((part) => referencesIn(part))];
 }
 
-/** Names of the environment values that a plan uses, sorted, each with the blocks that use it. */
+/** The environment values that a plan uses, sorted by name, with the blocks that use them. */
 export function envUsers(plan: Plan): Map<string, BlockConfig[]> {
   const users = new Map<string, BlockConfig[]>();
   for (const block of Object.values(plan.blocks)) {
@@ -49,7 +49,7 @@ function containerReference(container: ContainerConfig): Reference[] {
     : [];
 }
 
-/** The value of a field, when nothing in it has to be resolved. */
+/** The value of a field without references; undefined otherwise. */
 export function literalOf(template: Template | undefined): unknown {
   return template?.kind === 'literal' ? template.value : undefined;
 }

@@ -1,35 +1,35 @@
-import { DEFAULT_DATA } from '../place.ts';
-import type { PlaceOptions, StoreOptions } from '../place.ts';
+import { DEFAULT_DATA } from '../store-options.ts';
+import type { RuntimeOptions, StoreOptions } from '../store-options.ts';
 import { shortId } from '../run-id.ts';
 import { shellQuote } from './format.ts';
 
-/** What a command that is shown to be copied needs beside its own words. */
-export interface CommandContext extends PlaceOptions {
+/** Context for the arguments of a suggested command. */
+export interface CommandContext extends RuntimeOptions {
   runId: string;
-  /** Options that its blocks need again: `--dotenv .env`, `--env NAME`, `--allow-host HOST`. */
-  blockWords?: readonly string[];
+  /** Arguments about blocks: `--dotenv .env`, `--env NAME`, `--allow-host HOST`. */
+  blockArgs?: readonly string[];
 }
 
-/** A command line on a run, ready to be copied into a shell. */
+/** A command line for a run, ready to paste into a shell. */
 export function runsCommand(verb: string, context: CommandContext, ...more: readonly string[]): string {
-  const where = MOVING.has(verb) ? runtimeWords(context) : [];
-  const words = ['heddle', 'runs', verb, shortId(context.runId), ...more, ...where, ...storeWords(context)];
-  return words.map(shellQuote).join(' ');
+  const runtime = CONTINUING.has(verb) ? runtimeArgs(context) : [];
+  const args = ['heddle', 'runs', verb, shortId(context.runId), ...more, ...runtime, ...storeArgs(context)];
+  return args.map(shellQuote).join(' ');
 }
 
-/** Verbs that make a run move, and have to know where it runs. */
-const MOVING = new Set(['resume', 'rerun']);
+/** Verbs that continue a run, and need its runtime. */
+const CONTINUING = new Set(['resume', 'rerun']);
 
-/** Options that name where runs are recorded. A database's URL may hold a password, and is left to be filled in. */
-function storeWords({ data, postgres }: StoreOptions): string[] {
+/** Arguments for the store. The URL of a database may contain a password, so the user fills it in. */
+function storeArgs({ data, postgres }: StoreOptions): string[] {
   if (postgres !== undefined) return ['--postgres', 'URL'];
   return data === DEFAULT_DATA ? [] : ['--data', data];
 }
 
-/** Options that name where runs run; what comes from the environment is left to it. */
-export function runtimeWords(options: PlaceOptions): string[] {
+/** Arguments for the runtime, without values that come from the environment. */
+export function runtimeArgs(options: RuntimeOptions): string[] {
   const { runtime, address, namespace, queue, worker, postgres } = options;
-  // A command that only reads a database was told of no runtime, and is told here how to say which.
+  // Commands that only read a database do not know the runtime: suggest Temporal's options.
   if (runtime === 'local' || (runtime === undefined && postgres === undefined)) return [];
   return [
     '--runtime',

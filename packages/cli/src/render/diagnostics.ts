@@ -1,11 +1,14 @@
-import type { PlacedDiagnostic } from '../input/workflow-file.ts';
+import { EXIT } from '../exit-code.ts';
+import { blockNames } from '../input/block-names.ts';
+import type { PlacedDiagnostic, WorkflowFile } from '../input/workflow-file.ts';
+import type { Io } from '../io.ts';
 import { plural } from './format.ts';
-import { safe, safeLine } from './style.ts';
+import { safe, safeLine, styleFor } from './style.ts';
 import type { Style } from './style.ts';
 
 type NameOf = (blockId: string) => string | undefined;
 
-/** The diagnostics as lines, errors first, each with its block, what to do, and its place in the file. */
+/** The diagnostics as lines, errors first, each with its block, a hint, and its position in the file. */
 export function diagnosticLines(
   diagnostics: readonly PlacedDiagnostic[],
   nameOf: NameOf,
@@ -21,7 +24,7 @@ export function diagnosticLines(
 function oneDiagnostic(diagnostic: PlacedDiagnostic, nameOf: NameOf, style: Style): string[] {
   const { severity, code, message, hint } = diagnostic;
   const label = severity === 'error' ? style.red('error  ') : style.yellow('warning');
-  const where = placeName(diagnostic, nameOf);
+  const where = locationOf(diagnostic, nameOf);
   const [first = '', ...more] = safe(message).split('\n');
   return [
     `${label}  ${style.bold(first)}${where === '' ? '' : style.dim(`  in ${where}`)}`,
@@ -36,19 +39,19 @@ function position({ file, line, column }: PlacedDiagnostic): string {
   return line === undefined ? file : `${file}:${line}:${column ?? 1}`;
 }
 
-/** The block, and what in it: `Decide › code`. */
-function placeName({ blockId, path }: PlacedDiagnostic, nameOf: NameOf): string {
+/** The block and the field in it: `Decide › code`. */
+function locationOf({ blockId, path }: PlacedDiagnostic, nameOf: NameOf): string {
   if (blockId === undefined) return safeLine(path.join('.'));
-  const field = path[0] === 'blocks' ? path.slice(2).filter((key) => !FRAMES.has(key)) : [];
+  const field = path[0] === 'blocks' ? path.slice(2).filter((key) => !WRAPPER_KEYS.has(key)) : [];
   return [nameOf(blockId) ?? blockId, ...(field.length === 0 ? [] : [field.join('.')])]
     .map(safeLine)
     .join(' › ');
 }
 
-/** Keys between a block and what its author sees of it. */
-const FRAMES: ReadonlySet<string | number> = new Set(['subBlocks', 'data', 'value']);
+/** Keys of the format between a block and a field that its author sees. */
+const WRAPPER_KEYS: ReadonlySet<string | number> = new Set(['subBlocks', 'data', 'value']);
 
-/** `2 errors, 1 warning`; empty when there is nothing. */
+/** `2 errors, 1 warning`; empty if there are none. */
 export function countsOf(diagnostics: readonly PlacedDiagnostic[]): string {
   const errors = diagnostics.filter(({ severity }) => severity === 'error').length;
   const warnings = diagnostics.length - errors;
@@ -57,7 +60,26 @@ export function countsOf(diagnostics: readonly PlacedDiagnostic[]): string {
     .join(', ');
 }
 
-/** True when one of them keeps the workflow from running. */
+/** True if one of them is an error. */
 export function anyError(diagnostics: readonly PlacedDiagnostic[]): boolean {
   return diagnostics.some(({ severity }) => severity === 'error');
+}
+
+/** Prints to stderr why a workflow cannot run, and returns the exit code. */
+export function reportInvalid(
+  io: Io,
+  { file, text, diagnostics }: WorkflowFile,
+  { json }: { json: boolean },
+): number {
+  const style = styleFor(io.stderr);
+  const message = `${file} cannot run: ${countsOf(diagnostics)}.`;
+  if (json) {
+    io.stderr.write(
+      `${JSON.stringify({ error: { code: 'WORKFLOW_INVALID', message, details: { diagnostics } } })}\n`,
+    );
+    return EXIT.invalid;
+  }
+  const lines = diagnosticLines(diagnostics, blockNames(text), style);
+  io.stderr.write(`${[...lines, `${style.red('✗')} ${safeLine(message)}`].join('\n')}\n`);
+  return EXIT.invalid;
 }

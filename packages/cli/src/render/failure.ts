@@ -10,12 +10,12 @@ import type { Style } from './style.ts';
 
 export interface FailureContext extends CommandContext {
   plan: Plan;
-  /** The file the workflow came from, when there is one. */
+  /** The workflow's file, if there is one. */
   file: string | undefined;
   style: Style;
 }
 
-/** Why a run failed: block, code, message, the authored lines around the fault, and what to do now. */
+/** Why a run failed: block, code, message, the authored lines around the error, and hints. */
 export function failureLines(error: NonNullable<RunResource['error']>, context: FailureContext): string[] {
   const { style, plan } = context;
   const details = isJsonObject(error.details) ? error.details : {};
@@ -24,7 +24,9 @@ export function failureLines(error: NonNullable<RunResource['error']>, context: 
   const where = block ? `${safeLine(block.name)} (${block.type})` : '';
   return [
     '',
-    ...(where === '' ? [] : [`  ${style.dim('block')}  ${style.bold(where)}${turnText(details, context)}`]),
+    ...(where === ''
+      ? []
+      : [`  ${style.dim('block')}  ${style.bold(where)}${iterationText(details, context)}`]),
     `  ${style.dim('code')}   ${error.code}`,
     ...labelled('error', safe(error.message), style),
     ...codeFrame(block?.code?.authored, own(details, 'line'), style),
@@ -38,16 +40,16 @@ function labelled(label: string, text: string, style: Style): string[] {
   return [`  ${style.dim(label)}  ${style.red(first)}`, ...more.map((line) => `         ${style.red(line)}`)];
 }
 
-/** ` in turn 3 of Each Item`, for a block inside containers. */
-function turnText(details: { [key: string]: Json }, { plan, style }: FailureContext): string {
+/** `  in Each Item 3`, for a block in containers. */
+function iterationText(details: { [key: string]: Json }, { plan, style }: FailureContext): string {
   const scope = own(details, 'scope');
   const containers = plan.blocks[textAt(details, 'blockId') ?? '']?.containers ?? [];
   if (!Array.isArray(scope)) return '';
-  const turns = scope.map((turn, depth) => {
+  const iterations = scope.map((iteration, depth) => {
     const container = plan.blocks[containers[depth] ?? ''];
-    return `${safeLine(container?.name ?? '')} ${Number(turn) + 1}`;
+    return `${safeLine(container?.name ?? '')} ${Number(iteration) + 1}`;
   });
-  return style.dim(`  in ${turns.join(' › ')}`);
+  return style.dim(`  in ${iterations.join(' › ')}`);
 }
 
 function hints(
@@ -60,29 +62,29 @@ function hints(
   const known = SPECIAL[textAt(details, 'reason') ?? ''] ?? SPECIAL[error.code];
   return [
     ...(known ? [known(block?.type ?? 'TYPE')] : []),
-    `${runsCommand('show', context)}  ${style.dim('what each block got and gave')}`,
+    `${runsCommand('show', context)}  ${style.dim('shows what each block did')}`,
     ...(block ? rerunHint(block, context) : []),
   ];
 }
 
-/** The command that goes on at the block, or at the container around it; a run cannot go on at its trigger. */
+/** The command that restarts at the block, or at the container around it. A run cannot restart at its trigger. */
 function rerunHint({ id, containers }: BlockConfig, context: FailureContext): string[] {
-  const { plan, file, style, blockWords = [] } = context;
+  const { plan, file, style, blockArgs = [] } = context;
   const restart = plan.blocks[containers[0] ?? id];
   if (!restart || restart.trigger) return [];
   const changed = file === undefined || file === '-' ? [] : [file];
-  const command = runsCommand('rerun', context, '--from', restart.name, ...changed, ...blockWords);
-  return [`${command}  ${style.dim('goes on from here after a change')}`];
+  const command = runsCommand('rerun', context, '--from', restart.name, ...changed, ...blockArgs);
+  return [`${command}  ${style.dim('starts again here after a change')}`];
 }
 
 const SPECIAL: { [code: string]: ((type: string) => string) | undefined } = {
   BLOCK_TYPE_UNKNOWN: (type) =>
-    `Nothing runs "${type}" blocks yet. Script what they give: --mock ${shellQuote(type)}='{"ok": true}'`,
-  CHILD_NOT_FOUND: () => 'Name the folder that holds the child workflow: --workflows DIR',
+    `No executor runs "${type}" blocks. Mock their output: --mock ${shellQuote(type)}='{"ok": true}'`,
+  CHILD_NOT_FOUND: () => 'Name the folder with the child workflow: --workflows DIR',
   RESULT_TOO_LARGE: () => 'Allow larger results: --result-limit MIB',
-  INPUT_TOO_LARGE: () => 'Allow more values for code: --result-limit MIB',
-  RUN_TIMEOUT: () => 'Give it more time with --timeout SECONDS.',
-  LOOP_LIMIT: () => 'A loop went on for too many turns: does its condition ever become false?',
+  INPUT_TOO_LARGE: () => 'Allow larger inputs of code: --result-limit MIB',
+  RUN_TIMEOUT: () => 'Raise the time limit: --timeout SECONDS',
+  LOOP_LIMIT: () => 'A loop has too many iterations. Check that its condition becomes false.',
 };
 
 function textAt(details: { [key: string]: Json }, key: string): string | undefined {

@@ -23,8 +23,8 @@ describe('plural', () => {
     [1, 'block', '1 block'],
     [2, 'block', '2 blocks'],
     [3, 'branch', '3 branches'],
-    [0, 'turn', '0 turns'],
-    [2, 'try', '2 tries'],
+    [0, 'iteration', '0 iterations'],
+    [2, 'entry', '2 entries'],
   ])('says %d %s as "%s"', (count, noun, text) => {
     expect(plural(count, noun)).toBe(text);
   });
@@ -42,14 +42,14 @@ describe('shellQuote', () => {
   });
 });
 
-describe('a point in time', () => {
+describe('a time', () => {
   const noon = new Date(2026, 2, 9, 12, 5, 7).getTime();
 
-  it('has its day and its time', () => {
+  it('has date and time', () => {
     expect(localTime(noon)).toBe('2026-03-09 12:05:07');
   });
 
-  it('has no day when that is today', () => {
+  it('has no date if it is today', () => {
     expect(clockTime(noon, noon + 3_600_000)).toBe('12:05:07');
     expect(clockTime(noon, noon + 86_400_000)).toBe('2026-03-09 12:05:07');
   });

@@ -6,20 +6,20 @@ import { safeLine } from './style.ts';
 import type { Style } from './style.ts';
 import { clip } from './table.ts';
 
-const WIDEST_NAME = 44;
-const WIDEST_VALUE = 72;
+const NAME_WIDTH = 44;
+const VALUE_WIDTH = 72;
 
-/** A log, with whether a mock stood in for the block. */
+/** A block log with a mark for mocked blocks. */
 export type MarkedLog = LogDetail & { mocked: boolean };
 
-/** Rows of a table of block logs: order, mark, block with its turns, time, and the beginning of what it gave. */
+/** Table rows of block logs: order, status, block with its iterations, duration, and the start of the output. */
 export function logRows(logs: readonly MarkedLog[], plan: Plan, style: Style): string[][] {
   return logs.map((log) => [
     style.dim(String(log.executionOrder)),
     mark(log, style),
-    clip(pathOf({ ...log, input: undefined, output: undefined }, plan), WIDEST_NAME),
+    clip(pathOf({ ...log, input: undefined, output: undefined }, plan), NAME_WIDTH),
     style.dim(log.durationMs === undefined ? '' : duration(log.durationMs)),
-    log.mocked ? `${style.yellow('mocked')} ${mockedText(log, style)}` : said(log, style),
+    log.mocked ? `${style.yellow('mocked')} ${mockedText(log, style)}` : resultText(log, style),
   ]);
 }
 
@@ -38,16 +38,16 @@ function mark(log: LogDetail, style: Style): string {
   }
 }
 
-function said(log: LogDetail, style: Style): string {
-  if (log.error) return style.red(clip(safeLine(log.error.message), WIDEST_VALUE));
-  return log.status === 'completed' ? style.dim(clip(brief(log.output), WIDEST_VALUE)) : '';
+function resultText(log: LogDetail, style: Style): string {
+  if (log.error) return style.red(clip(safeLine(log.error.message), VALUE_WIDTH));
+  return log.status === 'completed' ? style.dim(clip(brief(log.output), VALUE_WIDTH)) : '';
 }
 
-/** What the block would have got, and what the mock gave in its place. */
+/** The input of the block, and the output of the mock. */
 function mockedText(log: LogDetail, style: Style): string {
-  return `${style.dim(`${clip(brief(log.input), WIDEST_VALUE)} →`)} ${said(log, style)}`.trimEnd();
+  return `${style.dim(`${clip(brief(log.input), VALUE_WIDTH)} →`)} ${resultText(log, style)}`.trimEnd();
 }
 
 function brief(value: Json): string {
-  return safeLine(JSON.stringify(value)).slice(0, WIDEST_VALUE * 4);
+  return safeLine(JSON.stringify(value)).slice(0, VALUE_WIDTH * 4);
 }

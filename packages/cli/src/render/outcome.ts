@@ -13,21 +13,21 @@ export interface OutcomeContext extends CommandContext {
   plan: Plan;
   file: string | undefined;
   style: Style;
-  /** Blocks that have ended, when they were counted. */
+  /** Number of ended blocks, if known. */
   blocks?: number;
   pauses: RunDetail['pauses'];
-  /** Why it was cancelled, where a reason is known. */
+  /** Reason of a cancel, if known. */
   cancelReason?: string | null;
-  /** Why the run stands still though it should move. */
+  /** Why the run cannot continue now. */
   suspended: string | null;
 }
 
-/** The last words on a run, for people: how it ended, and what they can do now. */
+/** The last lines about a run: how it ended, and what the user can do next. */
 export function outcomeLines(run: RunResource, context: OutcomeContext): string[] {
   const { style } = context;
   const id = style.dim(`  run ${shortId(run.runId)}`);
   const took = run.durationMs === null ? '' : duration(run.durationMs);
-  switch (standing(run, context)) {
+  switch (statusOf(run, context)) {
     case 'completed':
       return [`${style.green('✓')} ${style.bold('Completed')} in ${took}${blocks(context)}${id}`];
     case 'failed':
@@ -41,19 +41,19 @@ export function outcomeLines(run: RunResource, context: OutcomeContext): string[
       ];
     case 'paused':
       return [
-        `${style.yellow('‖')} ${style.bold('Paused')}: a person is needed${id}`,
+        `${style.yellow('‖')} ${style.bold('Paused')}: waits for a person${id}`,
         ...pauseLines(context.pauses, context),
       ];
     default:
       return [
-        `${style.yellow('‖')} ${style.bold('Not finished')}: ${context.suspended ?? 'nobody runs it now'}${id}`,
-        `  ${style.cyan('→')} ${runsCommand('resume', context, ...(context.blockWords ?? []))}`,
+        `${style.yellow('‖')} ${style.bold('Not finished')}: ${context.suspended ?? 'no process executes it now'}${id}`,
+        `  ${style.cyan('→')} ${runsCommand('resume', context, ...(context.blockArgs ?? []))}`,
       ];
   }
 }
 
-/** A run that waits for a time and is followed by nobody does not wait for a person. */
-function standing({ status }: RunResource, { pauses }: OutcomeContext): RunResource['status'] {
+/** A paused run that waits only for a time counts as running: it needs no answer. */
+function statusOf({ status }: RunResource, { pauses }: OutcomeContext): RunResource['status'] {
   const asks = pauses.some(({ kind }) => kind === 'human');
   return status === 'paused' && !asks ? 'running' : status;
 }

@@ -9,29 +9,29 @@ import { table } from './table.ts';
 
 type Pause = RunDetail['pauses'][number];
 
-/** What each open pause shows and asks for, and the exact command that answers it. */
+/** For each open pause point: its data, its fields, and the command that answers it. */
 export function pauseLines(pauses: readonly Pause[], context: CommandContext & { style: Style }): string[] {
   const open = pauses.filter(({ kind }) => kind === 'human');
   return open.flatMap((pause) => onePause(pause, open.length > 1, context));
 }
 
 function onePause(pause: Pause, several: boolean, context: CommandContext & { style: Style }): string[] {
-  const { style, blockWords = [] } = context;
+  const { style, blockArgs = [] } = context;
   const point = several ? ['--point', pause.token] : [];
   const example = JSON.stringify(exampleInput(pause));
   const input = example === '{}' ? [] : ['--input', example];
   return [
     '',
-    `  ${style.bold(safeLine(pause.blockName))} ${style.dim('asks a person')}`,
+    `  ${style.bold(safeLine(pause.blockName))} ${style.dim('waits for an answer')}`,
     ...table(shownRows(pause).map(([name, value]) => [`    ${style.dim(name)}`, value])),
     ...table(
       fieldsOf(pause).map((field) => [`    ${style.cyan('?')} ${field.name}`, style.dim(field.about)]),
     ),
-    `  ${style.cyan('→')} ${runsCommand('resume', context, ...point, ...input, ...blockWords)}`,
+    `  ${style.cyan('→')} ${runsCommand('resume', context, ...point, ...input, ...blockArgs)}`,
   ];
 }
 
-/** What the pause shows to whoever decides. */
+/** The data that the pause point shows. */
 function shownRows({ output }: Pause): [string, string][] {
   const response = isJsonObject(output) ? own(output, 'response') : undefined;
   const data = isJsonObject(response) ? own(response, 'data') : undefined;

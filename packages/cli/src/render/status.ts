@@ -3,16 +3,16 @@ import type { ShownRun } from '@heddle/engine/reader';
 import { localTime } from './format.ts';
 import type { Style } from './style.ts';
 
-/** A run's status in colour, with what it waits for, and whether nobody runs it. */
+/** A run's status in colour, with what it waits for, and a mark if its process died. */
 export function statusText(
   run: Pick<ShownRun, 'status' | 'pauseKind' | 'pauses' | 'interrupted'>,
   style: Style,
 ): string {
-  const text = standing(run, style);
+  const text = colouredStatus(run, style);
   return run.interrupted ? `${text} ${style.yellow('(interrupted)')}` : text;
 }
 
-function standing(run: Pick<RunDetail, 'status' | 'pauseKind' | 'pauses'>, style: Style): string {
+function colouredStatus(run: Pick<RunDetail, 'status' | 'pauseKind' | 'pauses'>, style: Style): string {
   switch (run.status) {
     case 'completed':
       return style.green('completed');
@@ -28,7 +28,7 @@ function standing(run: Pick<RunDetail, 'status' | 'pauseKind' | 'pauses'>, style
 }
 
 function pauseText({ pauseKind, pauses }: Pick<RunDetail, 'pauseKind' | 'pauses'>): string {
-  if (pauseKind === 'human') return 'a person is needed';
+  if (pauseKind === 'human') return 'waits for a person';
   const due = pauses.flatMap(({ resumesAt }) => (resumesAt === null ? [] : [Date.parse(resumesAt)]));
   return due.length === 0
     ? 'waits'

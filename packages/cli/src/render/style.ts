@@ -1,7 +1,7 @@
 import { stripVTControlCharacters, styleText } from 'node:util';
 import type { OutStream } from '../io.ts';
 
-/** Colours and weights of text; identity functions where the stream takes none. */
+/** Text styles; identity functions if the stream has no colours. */
 export interface Style {
   bold(text: string): string;
   dim(text: string): string;
@@ -13,7 +13,7 @@ export interface Style {
 
 type Format = Parameters<typeof styleText>[0];
 
-/** Styles for a stream: NO_COLOR, FORCE_COLOR, dumb terminals and redirection are respected as Node reads them. */
+/** Styles for a stream. Node decides whether it has colours: NO_COLOR, FORCE_COLOR, dumb terminals, redirection. */
 export function styleFor(stream: OutStream): Style {
   const coloured = styleText('red', '.', { stream }) !== '.';
   const paint =
@@ -31,18 +31,18 @@ export function styleFor(stream: OutStream): Style {
 }
 
 /**
- * The characters, for a class of a regular expression, by which data could move the cursor, rewrite what stands on the
- * screen or turn its order around: C0 without tab and line feed, C1, and what controls the direction of text.
+ * Control characters, for a character class of a regular expression: C0 without tab and line feed, C1, and controls of
+ * text direction. In untrusted data they could move the cursor, rewrite the screen or reorder text.
  */
 export const CONTROLS = String.raw`\u0000-\u0008\u000b-\u001f\u007f-\u009f\u061c\u200e\u200f\u202a-\u202e\u2066-\u2069`;
 const EACH_CONTROL = new RegExp(`[${CONTROLS}]`, 'g');
 
-/** The text without anything that a terminal would obey; line breaks and tabs stay. */
+/** Removes control characters and escape sequences, except line breaks and tabs. */
 export function safe(text: string): string {
   return stripVTControlCharacters(text).replaceAll('\r\n', '\n').replaceAll(EACH_CONTROL, '');
 }
 
-/** The text, safe and on one line. */
+/** Safe text on one line. */
 export function safeLine(text: string): string {
   return safe(text).replaceAll(/\s+/g, ' ').trim();
 }

@@ -2,7 +2,7 @@ import { describe, expect, it } from 'vitest';
 import { clip, pad, table } from './table.ts';
 
 describe('a table', () => {
-  it('aligns its columns by what a terminal shows, and leaves no space at the ends of lines', () => {
+  it('aligns columns by terminal width, without trailing spaces', () => {
     expect(
       table([
         ['name', 'x'],
@@ -23,7 +23,7 @@ describe('a table', () => {
 });
 
 describe('clip', () => {
-  it('cuts a text that is too wide, by columns', () => {
+  it('cuts wide text by terminal width', () => {
     expect(clip('abcdef', 6)).toBe('abcdef');
     expect(clip('abcdefg', 6)).toBe('abcde…');
     expect(clip('日本日本', 6)).toBe('日本…');
@@ -31,7 +31,7 @@ describe('clip', () => {
 });
 
 describe('pad', () => {
-  it('fills on either side', () => {
+  it('pads on either side', () => {
     expect(pad('ab', 4)).toBe('ab  ');
     expect(pad('ab', 4, 'left')).toBe('  ab');
     expect(pad('abcdef', 4)).toBe('abcdef');

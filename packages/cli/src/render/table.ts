@@ -1,12 +1,12 @@
 import stringWidth from 'fast-string-width';
 
-/** The text, filled with spaces to `width` columns of a terminal. */
+/** Pads text with spaces to `width` terminal columns. */
 export function pad(text: string, width: number, side: 'left' | 'right' = 'right'): string {
   const fill = ' '.repeat(Math.max(0, width - stringWidth(text)));
   return side === 'right' ? text + fill : fill + text;
 }
 
-/** The text, cut to `width` columns with an ellipsis. Only for text without styles. */
+/** Cuts text to `width` terminal columns with an ellipsis. Only for text without styles. */
 export function clip(text: string, width: number): string {
   if (stringWidth(text) <= width) return text;
   let clipped = '';
@@ -19,7 +19,7 @@ export function clip(text: string, width: number): string {
   return `${clipped}…`;
 }
 
-/** Rows as lines with aligned columns, two spaces between them; cells may be styled. */
+/** Aligns the columns of rows, with two spaces between them. Cells may have styles. */
 export function table(rows: readonly (readonly string[])[]): string[] {
   const widths: number[] = [];
   for (const row of rows) {

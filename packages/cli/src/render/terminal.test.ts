@@ -25,7 +25,7 @@ it.each(HOSTILE)('a terminal gets %j as text, and JSON keeps its value', (hostil
   expect(JSON.parse(terminalText(json))).toEqual({ hostile });
 });
 
-it('what the command line tells a terminal itself stays', () => {
+it('keeps the escape sequences of the command line itself', () => {
   const io = keptIo();
   const stdout = new Kept(true);
   const guarded = guardedIo({ ...io, stdout });
@@ -40,7 +40,7 @@ it('what the command line tells a terminal itself stays', () => {
   expect(guarded.stdout.isTTY).toBe(true);
 });
 
-it('whatever a command writes goes through it: arguments, names of files, errors, JSON', async () => {
+it('applies to everything that a command writes: arguments, file names, errors, JSON', async () => {
   for (const args of [
     ['run', 'x\u202e\u009b.json'],
     ['check', 'x\u202e\u009b.json', '--json'],

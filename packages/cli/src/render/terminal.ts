@@ -1,14 +1,13 @@
 import type { Io, OutStream } from '../io.ts';
 import { CONTROLS } from './style.ts';
 
-/** What the command line itself tells a terminal: colours and weights, and the line that is rewritten. */
+/** Escape sequences that the command line itself writes: styles and the status line. */
 const OWN_SEQUENCE = String.raw`\u001B\[[0-9;]*m|\r\u001B\[2K|\u001B\[\?7[hl]`;
 const FOREIGN = new RegExp(`${OWN_SEQUENCE}|[${CONTROLS}]`, 'g');
 const ANY = new RegExp(`[${CONTROLS}]`);
 
 /**
- * Returns the text with every character that a terminal would obey, and that the command line does not write itself, as
- * JSON escapes it: `\u202e`. So it is harmless in text and the same value in JSON.
+ * Escapes foreign control characters as in JSON: `\u202e`. The result is harmless on a terminal, and JSON keeps its value.
  */
 export function terminalText(text: string): string {
   if (!ANY.test(text)) return text;
@@ -19,7 +18,7 @@ function escaped(character: string): string {
   return `\\u${character.charCodeAt(0).toString(16).padStart(4, '0')}`;
 }
 
-/** Returns the same streams; whatever is written to them goes through `terminalText`, wherever it comes from. */
+/** The same streams, but with `terminalText` applied to everything that is written to them. */
 export function guardedIo(io: Io): Io {
   return {
     get stdin() {

@@ -5,12 +5,13 @@ import {
   probeIsolation,
   sandboxVersions,
 } from '@heddle/sandbox';
-import type { IsolationLevel } from '@heddle/sandbox';
+import type { IsolationCheck, IsolationLevel, IsolationReport, SandboxVersions } from '@heddle/sandbox';
 import { EXIT } from '../exit-code.ts';
 import { writeJson } from '../io.ts';
 import type { Io } from '../io.ts';
-import { styleFor } from '../render/style.ts';
-import { doctorLines, type Diagnosis } from './doctor-lines.ts';
+import { safeLine, styleFor } from '../render/style.ts';
+import type { Style } from '../render/style.ts';
+import { table } from '../render/table.ts';
 
 export interface DoctorOptions {
   minimum: IsolationLevel;
@@ -18,7 +19,7 @@ export interface DoctorOptions {
   json: boolean;
 }
 
-/** Shows how far this host confines code; 0 where the minimum is met, else 1. */
+/** Checks how well this host isolates code. Returns 0 if the minimum is met, else 1. */
 export async function doctor(io: Io, { minimum, bubblewrap, json }: DoctorOptions): Promise<number> {
   const report = await probeIsolation({ minimum, ...(bubblewrap !== undefined && { bubblewrap }) });
   const diagnosis: Diagnosis = {
@@ -32,4 +33,52 @@ export async function doctor(io: Io, { minimum, bubblewrap, json }: DoctorOption
   if (json) writeJson(io, { data: diagnosis });
   else io.stdout.write(`${doctorLines(diagnosis, styleFor(io.stdout)).join('\n')}\n`);
   return diagnosis.met ? EXIT.completed : EXIT.failed;
+}
+
+/** Result of the checks. */
+interface Diagnosis extends IsolationReport {
+  readonly minimum: IsolationLevel;
+  /** True if the minimum is reached. */
+  readonly met: boolean;
+  readonly versions: SandboxVersions;
+  /** Default limits of a job and of a process. */
+  readonly limits: {
+    readonly job: Readonly<Record<string, number>>;
+    readonly process: Readonly<Record<string, number>>;
+  };
+}
+
+function mark({ result }: IsolationCheck, style: Style): string {
+  if (result === 'ok') return style.green('✓');
+  return result === 'failed' ? style.red('✗') : style.dim('·');
+}
+
+/** A check and its remedy. */
+function checkLines(check: IsolationCheck, style: Style): string[] {
+  const line = `${mark(check, style)} ${safeLine(check.found)}`;
+  return check.remedy === undefined ? [line] : [line, `  ${style.yellow('→')} ${safeLine(check.remedy)}`];
+}
+
+function values(title: string, each: Readonly<Record<string, number | string>>, style: Style): string[] {
+  const rows = Object.entries(each).map(([name, value]) => [`  ${name}`, value.toLocaleString('en-US')]);
+  return ['', style.bold(title), ...table(rows)];
+}
+
+const NO_NATIVE =
+  '  Native images need the level strict: Debian packages, command-line tools, and packages without a build for the isolate.';
+
+/** The result as text. */
+function doctorLines(diagnosis: Diagnosis, style: Style): string[] {
+  const { level, minimum, met, checks, versions, limits } = diagnosis;
+  const verdict = met ? style.green('✓') : style.red('✗');
+  const requirement = met ? `the minimum is ${minimum}` : `the minimum ${minimum} is not met`;
+  return [
+    `${verdict} The isolation level is ${style.bold(level)}; ${requirement}.`,
+    ...(level === 'strict' ? [] : [NO_NATIVE]),
+    '',
+    ...checks.flatMap((check) => checkLines(check, style)),
+    ...values('Versions', { ...versions }, style),
+    ...values('Limits of a job', limits.job, style),
+    ...values('Limits of a process', limits.process, style),
+  ];
 }

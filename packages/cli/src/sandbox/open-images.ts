@@ -19,28 +19,28 @@ import { readEnv } from '../env.ts';
 import { onInterrupt } from '../interrupt.ts';
 import { UsageError } from '../usage-error.ts';
 
-/** Where images are, and how far what is done with them has to be confined. */
-export interface ImagesPlace {
+/** Folder of images and isolation of builds. */
+export interface ImagesOptions {
   images: string;
   isolation?: IsolationLevel;
   bubblewrap?: string;
-  /** Of files of publishers that the operator vouches for: id of a command-line tool → SHA-256. */
+  /** Trusted SHA-256 digests by id of a command-line tool. */
   checksums?: Readonly<Record<string, string>>;
-  /** How long a build may take. */
+  /** Time limit of a build. */
   buildTimeoutMs?: number;
 }
 
-/** The options of the sandbox that a place stands for. */
-export function isolationOf({ isolation, bubblewrap }: ImagesPlace): { isolation?: IsolationOptions } {
-  const asked = {
+/** The isolation options of the sandbox. */
+export function isolationOf({ isolation, bubblewrap }: ImagesOptions): { isolation?: IsolationOptions } {
+  const options = {
     ...(isolation !== undefined && { minimum: isolation }),
     ...(bubblewrap !== undefined && { bubblewrap }),
   };
-  return Object.keys(asked).length === 0 ? {} : { isolation: asked };
+  return Object.keys(options).length === 0 ? {} : { isolation: options };
 }
 
-/** The images of a folder, which is made where it is missing. Throws a usage error where they cannot be kept there. */
-export function openImages(place: ImagesPlace): Images {
+/** Opens the images of a folder and creates it if missing. Throws a usage error if it is not usable. */
+export function openImages(options: ImagesOptions): Images {
   const env = readEnv();
   const home = homedir();
   const npm = readNpmSettings({ env: env.all, cwd: process.cwd(), home });
@@ -48,8 +48,8 @@ export function openImages(place: ImagesPlace): Images {
   const go = readGoSettings({ env: env.all, home });
   const debian = readAptSettings();
   const program = findNpm(env.value('PATH'));
-  const isolation = isolationOf(place);
-  const { checksums = {}, buildTimeoutMs } = place;
+  const isolation = isolationOf(options);
+  const { checksums = {}, buildTimeoutMs } = options;
   const builders = {
     javascript: javascriptBuilder({ npm: program, ...isolation }),
     python: pythonBuilder(isolation),
@@ -58,30 +58,30 @@ export function openImages(place: ImagesPlace): Images {
   const registries = { npm, python, go, ...(debian !== undefined && { debian }) };
   try {
     const limits = buildTimeoutMs === undefined ? {} : { buildTimeoutMs };
-    const images = createImages({ folder: place.images, registries, builders, ...limits });
-    letPass(place.images);
+    const images = createImages({ folder: options.images, registries, builders, ...limits });
+    allowTraversal(options.images);
     return images;
   } catch (error) {
     throw new UsageError(
-      `Images cannot be kept in ${place.images}: ${(error as Error).message}.`,
-      'Name a folder that you may write to: --images DIR.',
+      `Cannot store images in ${options.images}: ${(error as Error).message}.`,
+      'Use --images DIR for a writable folder.',
     );
   }
 }
 
-/** Lets the users of sandbox processes pass the data folder that the images are in; recorded runs stay closed to them. */
-function letPass(images: string): void {
+/** Lets the users of sandbox processes traverse the data folder to the images. Recorded runs stay private. */
+function allowTraversal(images: string): void {
   const data = dirname(resolve(images));
   if (existsSync(join(data, 'lock.db')))
     makePrivateData(data, ({ message }) => process.emitWarning(message, 'HeddleWarning'));
 }
 
 /**
- * Hands the images of a folder to `use`, and closes them whatever happens; Ctrl-C breaks builds off. Registries are those
- * of the ordinary clients.
+ * Calls `use` with the images of a folder, and closes them afterwards. Ctrl-C cancels builds. Registries come from the
+ * settings of npm, pip, Go and apt.
  */
-export async function withImages<T>(place: ImagesPlace, use: (images: Images) => Promise<T>): Promise<T> {
-  const images = openImages(place);
+export async function withImages<T>(options: ImagesOptions, use: (images: Images) => Promise<T>): Promise<T> {
+  const images = openImages(options);
   const stop = onInterrupt(() => void images.close(), undefined, ['SIGINT', 'SIGTERM']);
   try {
     return await use(images);

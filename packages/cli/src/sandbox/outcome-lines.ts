@@ -3,7 +3,7 @@ import type { Io } from '../io.ts';
 import { codeFrame } from '../render/code-frame.ts';
 import { safe, styleFor } from '../render/style.ts';
 
-/** What was run. */
+/** The code that ran. */
 export interface RanCode {
   text: string;
   language: NonNullable<FunctionJob['language']>;
@@ -17,33 +17,33 @@ const logsOf = ({ stdout }: FunctionOutcome): string[] => (stdout === '' ? [] : 
 /** The outcome as one line of JSON. */
 export function outcomeJson(outcome: FunctionOutcome): string {
   const rest = { logs: logsOf(outcome), durationMs: Math.round(outcome.wallMs) };
-  const said = outcome.ok
+  const json = outcome.ok
     ? { ok: true, value: JSON.parse(outcome.json) as unknown, ...rest }
     : { ok: false, error: errorOf(outcome.error), ...rest };
-  return `${JSON.stringify(said)}\n`;
+  return `${JSON.stringify(json)}\n`;
 }
 
 function errorOf({ code, message, line }: Failure) {
   return { code, message, ...(line === undefined ? {} : { line }) };
 }
 
-const MORE_TIME = 'Give it more with --timeout MS.';
-const LIST = 'The images that there are: heddle sandbox list';
+const MORE_TIME = 'Raise the limit: --timeout MS';
+const LIST = 'heddle sandbox list shows the images';
 
-/** What can be done about a failure from here. */
+/** Hints for failures. */
 const HINTS: Readonly<Record<string, (ran: RanCode) => string | undefined>> = {
   MODULE_NOT_IN_IMAGE: ({ language, image }) =>
     image === undefined
-      ? `Run it with an image that has the package: --image SPEC.json, such as {"language": "${language}", "dependencies": ["…"]}`
+      ? `Use an image with the package: --image SPEC.json, with a spec like {"language": "${language}", "dependencies": ["…"]}`
       : undefined,
   IMAGE_NOT_FOUND: ({ image }) => (image === undefined ? undefined : LIST),
   IMAGE_NOT_READY: () => LIST,
-  SANDBOX_UNAVAILABLE: () => 'What this host has and lacks: heddle sandbox doctor',
+  SANDBOX_UNAVAILABLE: () => 'heddle sandbox doctor shows what this host lacks',
   TIMEOUT_CPU: () => MORE_TIME,
   TIMEOUT_WALL: () => MORE_TIME,
 };
 
-/** Writes the outcome for a person: the value on stdout, everything else on stderr. */
+/** Prints the outcome as text: the value on stdout, everything else on stderr. */
 export function outcomeLines(outcome: FunctionOutcome, ran: RanCode, io: Io): void {
   for (const line of logsOf(outcome)) io.stderr.write(`${safe(line)}\n`);
   if (outcome.ok) {

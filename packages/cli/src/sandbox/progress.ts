@@ -4,17 +4,17 @@ import { createPainter } from '../live/painter.ts';
 import { duration } from '../render/format.ts';
 import { styleFor } from '../render/style.ts';
 
-/** What a build tells while it goes on. */
+/** Progress of a build. */
 export interface Progress {
   tell(step: string): void;
-  /** How long it is that the first step was told; undefined where none was. */
+  /** Time since the first step; undefined before it. */
   tookMs(): number | undefined;
   end(): void;
 }
 
 const SECOND_MS = 1_000;
 
-/** `quiet`: nobody watches. On a terminal the step that is done is shown with its seconds, elsewhere the first of each kind. */
+/** Shows the current step with its duration on a terminal; elsewhere prints the first step of each kind. `quiet`: prints nothing. */
 export function createProgress({ stderr }: Io, quiet: boolean): Progress {
   const isTerminal = !quiet && stderr.isTTY === true && readEnv().canUpdateLines;
   const painter = createPainter(stderr, isTerminal);

@@ -2,13 +2,13 @@ import type { ImageRecord } from '@heddle/images';
 import { duration, plural } from '../render/format.ts';
 import { safe, safeLine, type Style } from '../render/style.ts';
 import { table } from '../render/table.ts';
-import type { Made } from './spec-file.ts';
+import type { BuildResult } from './spec-file.ts';
 
-/** Characters of an id that are shown: enough to name the image by. */
+/** Shown characters of an id. */
 const ID_CHARS = 12;
 
-/** So many packages that nobody asked for are listed; more are counted. */
-const MOST_MORE = 20;
+/** Indirect dependencies up to this number are listed, more are only counted. */
+const MAX_INDIRECT = 20;
 
 const MIB = 2 ** 20;
 
@@ -23,27 +23,27 @@ const entriesOf = ({ spec }: ImageRecord): string[] => [
   ...spec.systemPackages,
 ];
 
-/** The name in an entry of a spec, without what stands behind it: a range, extras, a version. */
+/** The name in an entry of a spec, without version, range and extras. */
 const nameIn = (entry: string): string => /^@?[^@\s[<>=!~:]+/.exec(entry)?.[0] ?? entry;
 
-/** What an image has: first what was asked for, then what that needs. */
+/** The packages of an image: those of the spec, then their dependencies. */
 function packageLines(record: ImageRecord, style: Style): string[] {
-  // A tool has its own id, whatever the packages are called that it is made of.
+  // A command-line tool is listed by its id, not by the packages in it.
   const { dependencies, systemPackages } = record.spec;
   const names = new Set([...dependencies, ...systemPackages].map(nameIn));
-  const isAsked = (text: string): boolean => names.has(text.slice(0, text.lastIndexOf(' ')));
-  const asked = record.packages.filter(isAsked);
-  const more = record.packages.filter((text) => !isAsked(text));
-  const counted = `  and ${plural(more.length, 'package')} that they need (all: --json)`;
+  const isDirect = (text: string): boolean => names.has(text.slice(0, text.lastIndexOf(' ')));
+  const direct = record.packages.filter(isDirect);
+  const indirect = record.packages.filter((text) => !isDirect(text));
+  const counted = `  and ${plural(indirect.length, 'dependency')} (--json lists them)`;
   return [
-    ...[...record.spec.cliTools, ...asked].map((text) => `  ${safeLine(text)}`),
-    ...(more.length > MOST_MORE
+    ...[...record.spec.cliTools, ...direct].map((text) => `  ${safeLine(text)}`),
+    ...(indirect.length > MAX_INDIRECT
       ? [style.dim(counted)]
-      : more.map((text) => style.dim(`  ${safeLine(text)}`))),
+      : indirect.map((text) => style.dim(`  ${safeLine(text)}`))),
   ];
 }
 
-function readyLines({ record, name, tookMs }: Made, style: Style): string[] {
+function readyLines({ record, name, tookMs }: BuildResult, style: Style): string[] {
   const { id, spec, runtime, packages, bytes, warnings } = record;
   const label = name ?? record.names[0] ?? id.slice(0, ID_CHARS);
   const facts = [
@@ -52,17 +52,17 @@ function readyLines({ record, name, tookMs }: Made, style: Style): string[] {
     plural(packages.length, 'package'),
     `${(bytes / MIB).toFixed(1)} MiB`,
   ];
-  const came = tookMs === undefined ? 'was there' : `built in ${duration(tookMs)}`;
+  const origin = tookMs === undefined ? 'already built' : `built in ${duration(tookMs)}`;
   return [
-    `${style.green('✓')} ${style.bold(safeLine(label))}  ${facts.join(', ')}, ${came}`,
+    `${style.green('✓')} ${style.bold(safeLine(label))}  ${facts.join(', ')}, ${origin}`,
     `  ${style.dim(id)}`,
     ...packageLines(record, style),
     ...warnings.map((warning) => `${style.yellow('!')} ${safeLine(warning)}`),
   ];
 }
 
-/** What came of a spec file, for a person: how the image stands, and why. */
-export function madeLines(made: Made, style: Style): string[] {
+/** The result of a build as text. */
+export function buildLines(made: BuildResult, style: Style): string[] {
   const { record, name } = made;
   if (record.state === 'ready') return readyLines(made, style);
   const { id, errorCode, errorMessage, errorDetail } = record;
@@ -74,7 +74,7 @@ export function madeLines(made: Made, style: Style): string[] {
   return errorDetail === null || errorDetail === '' ? lines : [...lines, '', style.dim(safe(errorDetail))];
 }
 
-/** All images for a person, one a line; under one that failed the reason. */
+/** All images as text, one a line, with the reason below a failed one. */
 export function listLines(records: readonly ImageRecord[], style: Style): string[] {
   const rows = records.map((record) => [
     style.dim(record.id.slice(0, ID_CHARS)),

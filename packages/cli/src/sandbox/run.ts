@@ -11,15 +11,15 @@ import { onInterrupt } from '../interrupt.ts';
 import type { Io } from '../io.ts';
 import { styleFor } from '../render/style.ts';
 import { UsageError } from '../usage-error.ts';
-import { isolationOf, withImages, type ImagesPlace } from './open-images.ts';
+import { isolationOf, withImages, type ImagesOptions } from './open-images.ts';
 import { outcomeJson, outcomeLines } from './outcome-lines.ts';
-import { madeLines } from './record-lines.ts';
+import { buildLines } from './record-lines.ts';
 import { buildFile } from './spec-file.ts';
 
-export interface RunOptions extends ImagesPlace, Pick<BlockOptions, 'allowHost' | 'denyHost'> {
+export interface RunOptions extends ImagesOptions, Pick<BlockOptions, 'allowHost' | 'denyHost'> {
   image?: string;
   input?: string;
-  /** In milliseconds. */
+  /** Milliseconds. */
   timeout?: string;
   json: boolean;
 }
@@ -33,7 +33,7 @@ const LANGUAGES: Readonly<Record<string, Language>> = {
   '.sh': 'shell',
 };
 
-const MOST_MS = 3_600_000;
+const MAX_MS = 3_600_000;
 
 const CANCELLED: FunctionOutcome = {
   ok: false,
@@ -47,8 +47,8 @@ function languageOf(file: string): Language {
   const language = LANGUAGES[extname(file).toLowerCase()];
   if (language === undefined)
     throw new UsageError(
-      `${file} is neither JavaScript, Python nor a script.`,
-      'Name a file that ends in .js, .py or .sh.',
+      `${file} is not a JavaScript, Python or shell file.`,
+      'Use a file that ends in .js, .py or .sh.',
     );
   return language;
 }
@@ -56,23 +56,26 @@ function languageOf(file: string): Language {
 function limitsOf(timeout: string | undefined): Pick<FunctionJob, 'limits'> {
   if (timeout === undefined) return {};
   const ms = Number(timeout);
-  if (timeout.trim() === '' || !Number.isInteger(ms) || ms < 1 || ms > MOST_MS)
-    throw new UsageError(`--timeout is "${timeout}".`, `Give whole milliseconds, from 1 to ${MOST_MS}.`);
+  if (timeout.trim() === '' || !Number.isInteger(ms) || ms < 1 || ms > MAX_MS)
+    throw new UsageError(
+      `"${timeout}" is not a valid --timeout.`,
+      `Use whole milliseconds from 1 to ${MAX_MS}.`,
+    );
   return { limits: { wallMs: ms, cpuMs: ms } };
 }
 
-/** Whether `--image` names a file; throws where it can be nothing else, and there is none. */
+/** True if `--image` is an existing file. Throws a usage error if it looks like a file that does not exist. */
 function isFile(image: string): boolean {
   if (statSync(image, { throwIfNoEntry: false })?.isFile() === true) return true;
   if (/[/\\]|\.json$/i.test(image))
     throw new UsageError(
       `There is no file ${image}.`,
-      '--image takes a file with a spec, or the name or id of an image: heddle sandbox list.',
+      '--image takes a spec file, or the name or id of an image (heddle sandbox list).',
     );
   return false;
 }
 
-/** The id of the image to run with, or how a spec file that was to be built first came to nothing. */
+/** The id of the image to run with, or the outcome if its build failed. */
 async function imageOf(
   io: Io,
   images: Images,
@@ -82,11 +85,11 @@ async function imageOf(
   const made = await buildFile(io, images, image, { refresh: false, quiet: json });
   if (made === null) return { ended: CANCELLED };
   if (made.record.state === 'ready' || json) return { id: made.record.id };
-  io.stderr.write(`${madeLines(made, styleFor(io.stderr)).join('\n')}\n`);
+  io.stderr.write(`${buildLines(made, styleFor(io.stderr)).join('\n')}\n`);
   return { ended: null };
 }
 
-/** Runs the job in a sandbox of its own; with its image, where it names one. Null: what there is to say has been said. */
+/** Runs the job in a new sandbox, with its image if it names one. Null: the failure has been printed. */
 async function outcomeOf(io: Io, job: FunctionJob, options: RunOptions): Promise<FunctionOutcome | null> {
   const egress = await egressOf(options, readEnv());
   const only = { maxProcesses: 1, egress, ...isolationOf(options) };
@@ -109,7 +112,7 @@ async function runIn(
   }
 }
 
-/** Runs a file in the sandbox and prints its value; 0 when it gave one, 1 when it failed. */
+/** Runs a file in the sandbox and prints its value. Returns 0, or 1 if the code failed. */
 async function runFile(io: Io, file: string, options: RunOptions): Promise<number> {
   const language = languageOf(file);
   const text = (await readInput(file, 'FILE')).replace(/^\uFEFF/, '');
@@ -130,7 +133,7 @@ async function runFile(io: Io, file: string, options: RunOptions): Promise<numbe
   }
 }
 
-/** As `runFile`; with `--json` there is one document on stdout whatever happens, and the exit code 0 or 1. */
+/** Like `runFile`. With `--json` it also prints usage errors as JSON to stdout, with exit code 1. */
 export async function run(io: Io, file: string, options: RunOptions): Promise<number> {
   try {
     return await runFile(io, file, options);

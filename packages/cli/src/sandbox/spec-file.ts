@@ -6,19 +6,19 @@ import { safeLine } from '../render/style.ts';
 import { UsageError } from '../usage-error.ts';
 import { createProgress } from './progress.ts';
 
-/** What is asked of a build, besides its spec. */
+/** Options of a build besides its spec. */
 export interface SpecOptions {
   refresh: boolean;
-  /** Whether nobody watches. */
+  /** True: print no progress. */
   quiet: boolean;
 }
 
-/** What came of a spec file. */
-export interface Made {
+/** Result of a build. */
+export interface BuildResult {
   record: ImageRecord;
-  /** The name that the file gives the image. */
+  /** Name of the image in the file. */
   name: string | undefined;
-  /** How long the build took; undefined: the image was there. */
+  /** Duration of the build; undefined if the image existed. */
   tookMs: number | undefined;
 }
 
@@ -29,9 +29,9 @@ const EXAMPLES = {
   python: '{"language": "python", "dependencies": ["pydantic>=2,<3"]}',
 };
 
-const MOST_NAME_CHARS = 100;
+const MAX_NAME_CHARS = 100;
 
-/** The issues of a spec as one text, a line for each. */
+/** The issues of a spec, one a line. */
 function issueText(error: SpecError): string {
   return error.issues
     .map(
@@ -41,43 +41,40 @@ function issueText(error: SpecError): string {
     .join('\n');
 }
 
-function noSpec(file: string, language: unknown, issues: string): UsageError {
+function invalidSpec(file: string, language: unknown, issues: string): UsageError {
   const example = EXAMPLES[language === 'python' ? 'python' : 'javascript'];
   return new UsageError(
-    `The file ${safeLine(file)} is no spec of an image.\n${issues}`,
-    `A spec is such as ${example}.`,
+    `The file ${safeLine(file)} is not a valid image spec.\n${issues}`,
+    `Example of a spec: ${example}`,
   );
 }
 
-/** A spec file, with its name. A field that nobody reads is refused: it is one that was misspelt. */
+/** Reads a spec file. Rejects unknown fields, which are probably misspelt. */
 async function readSpecFile(
   file: string,
 ): Promise<{ spec: Record<string, unknown>; name: string | undefined }> {
   const value = await jsonFile('FILE', file);
   if (typeof value !== 'object' || value === null || Array.isArray(value))
-    throw noSpec(file, null, 'it is no JSON object');
+    throw invalidSpec(file, null, 'it is not a JSON object');
   const spec = value as Record<string, unknown>;
   const { name, language } = spec;
   const issues = Object.keys(spec)
     .filter((field) => !FIELDS.includes(field))
-    .map((field) => `${field}: there is no such field; those of a spec are ${FIELDS.join(', ')}`);
+    .map((field) => `${field}: unknown field; the fields are ${FIELDS.join(', ')}`);
   const given = typeof name === 'string' ? name.trim() : '';
-  if (name !== undefined && (given === '' || given.length > MOST_NAME_CHARS))
-    issues.push(`name: it is no text of 1 to ${MOST_NAME_CHARS} characters`);
-  if (issues.length > 0) throw noSpec(file, language, issues.join('\n'));
+  if (name !== undefined && (given === '' || given.length > MAX_NAME_CHARS))
+    issues.push(`name: must be a string of 1 to ${MAX_NAME_CHARS} characters`);
+  if (issues.length > 0) throw invalidSpec(file, language, issues.join('\n'));
   return { spec, name: name === undefined ? undefined : given };
 }
 
-/**
- * Builds what a file asks for, telling what is done on stderr; null when Ctrl-C broke it off. Throws a usage error for a
- * spec that is none.
- */
+/** Builds the image of a spec file and prints progress to stderr. Null if Ctrl-C cancelled it. Throws a usage error for an invalid spec. */
 export async function buildFile(
   io: Io,
   images: Images,
   file: string,
   { refresh, quiet }: SpecOptions,
-): Promise<Made | null> {
+): Promise<BuildResult | null> {
   const { spec, name } = await readSpecFile(file);
   const progress = createProgress(io, quiet);
   try {
@@ -87,7 +84,7 @@ export async function buildFile(
   } catch (error) {
     if (isSandboxError(error) && error.code === 'IMAGES_CLOSED') return null;
     if (!isSandboxError(error) || !(error instanceof SpecError)) throw error;
-    throw noSpec(file, spec['language'], issueText(error));
+    throw invalidSpec(file, spec['language'], issueText(error));
   } finally {
     progress.end();
   }

@@ -7,7 +7,7 @@ const records = (oldest: () => string | undefined) => ({
   oldestWorkspace: async () => oldest(),
 });
 
-it('gives the values of the command line to the oldest workspace alone', async () => {
+it('gives the values of the command line only to the oldest workspace', async () => {
   const { environments } = ownershipOf(
     records(() => 'first'),
     { KEY: 'value' },
@@ -18,7 +18,7 @@ it('gives the values of the command line to the oldest workspace alone', async (
   expect(await environments.values('second', ['KEY'])).toEqual({});
 });
 
-it('keeps to the workspace that was the oldest when it was first asked for, and asks again while there is none', async () => {
+it('remembers the oldest workspace, and looks again while there is none', async () => {
   let oldest: string | undefined;
   const { environments } = ownershipOf(
     records(() => oldest),

@@ -1,32 +1,32 @@
 import type { ApiStore, WorkflowOwnership } from '@heddle/api';
 import type { EngineOptions } from '@heddle/engine';
 import { readEnv } from '../env.ts';
-import { openedLater } from '../opened-later.ts';
-import type { StoreOptions } from '../place.ts';
+import { lazy } from '../lazy.ts';
+import type { StoreOptions } from '../store-options.ts';
 import { UsageError } from '../usage-error.ts';
 
-/** What keys in PostgreSQL are hashed with. */
+/** Variable with the secret that hashes keys in PostgreSQL. */
 const SECRET = 'HEDDLE_API_SECRET';
-const SHORTEST_SECRET = 32;
+const MIN_SECRET_CHARS = 32;
 
-/** The records of the HTTP interface. Throws a usage error where the database's secret is missing. */
-export async function openRecords({ data, postgres }: StoreOptions): Promise<ApiStore> {
+/** Opens the store of the HTTP API. Throws a usage error if a database has no secret. */
+export async function openStore({ data, postgres }: StoreOptions): Promise<ApiStore> {
   const secret = readEnv().value(SECRET);
   const { openApiStore } = await import('@heddle/api');
   if (postgres === undefined) return openApiStore({ data });
-  if (secret === undefined || secret.length < SHORTEST_SECRET) {
+  if (secret === undefined || secret.length < MIN_SECRET_CHARS) {
     throw new UsageError(
-      `In PostgreSQL keys are hashed with a secret of at least ${SHORTEST_SECRET} characters.`,
-      `Set ${SECRET}, the same for all processes.`,
+      `${SECRET} must have at least ${MIN_SECRET_CHARS} characters: it hashes the keys in PostgreSQL.`,
+      'Set it to the same value in all processes.',
     );
   }
   return openApiStore({ postgres: { url: postgres }, secret });
 }
 
-/** What an engine has to know of the workspaces of the HTTP interface: which workflows may run which, whose they are, and their environments. */
+/** Options of an engine about the API's workspaces: which workflows may call which, their owners, and their environments. */
 export type Ownership = Required<Pick<EngineOptions, 'resolveChild' | 'tenant' | 'environments'>>;
 
-/** Returns the ownership that the records say. The values of the command line, `env`, are those of the oldest workspace. */
+/** Ownership from the API's store. `env`, the values of the command line, belongs to the oldest workspace. */
 export function ownershipOf(
   records: Pick<WorkflowOwnership, 'resolveChild' | 'tenant' | 'oldestWorkspace'>,
   env: { [name: string]: string },
@@ -43,9 +43,9 @@ export function ownershipOf(
   };
 }
 
-/** The records of the HTTP interface that workers need, opened when one is first asked for. */
+/** The part of the API's store that workers need, opened on first use. */
 export function lazyWorkflowOwnership({ data, postgres }: StoreOptions): WorkflowOwnership {
-  const records = openedLater(async () => {
+  const records = lazy(async () => {
     const { openWorkflowOwnership } = await import('@heddle/api');
     return openWorkflowOwnership(postgres === undefined ? { data } : { postgres: { url: postgres } });
   });
@@ -57,9 +57,12 @@ export function lazyWorkflowOwnership({ data, postgres }: StoreOptions): Workflo
   };
 }
 
-/** Hands the records to `use`, and closes them whatever happens. */
-export async function withRecords<T>(place: StoreOptions, use: (store: ApiStore) => Promise<T>): Promise<T> {
-  const store = await openRecords(place);
+/** Calls `use` with the store of the HTTP API, and closes it afterwards. */
+export async function withApiStore<T>(
+  options: StoreOptions,
+  use: (store: ApiStore) => Promise<T>,
+): Promise<T> {
+  const store = await openStore(options);
   try {
     return await use(store);
   } finally {

@@ -6,7 +6,7 @@ import { testApi } from '../../../../test/support/api.ts';
 import { GREETING } from '../../../../test/support/api-workflows.ts';
 import { listen } from './listen.ts';
 
-it('500 sockets that never send their bodies stop no execution', async () => {
+it('500 connections that never send their bodies do not block an execution', async () => {
   const api = await testApi({ capacity: 2 });
   const path = `/api/v2/workflows/${await api.deployed(GREETING)}/execute`;
   const server = await listen((request) => api.api.fetch(request), { host: '127.0.0.1', port: 0 });

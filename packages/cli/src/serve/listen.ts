@@ -3,32 +3,32 @@ import type { AddressInfo } from 'node:net';
 import { getRequestListener } from '@hono/node-server';
 import { UsageError } from '../usage-error.ts';
 
-/** How long answers may take to reach their callers once everything has ended. */
-const LAST_ANSWERS_MS = 1000;
+/** Time for the last responses to reach their callers. */
+const LAST_RESPONSES_MS = 1000;
 
-/** Addresses that stand for every address of the machine, and the one that reaches it from itself. */
-const EVERY_ADDRESS: { [address: string]: string | undefined } = { '0.0.0.0': '127.0.0.1', '::': '::1' };
+/** Wildcard addresses with their loopback addresses. */
+const LOOPBACK_OF: { [address: string]: string | undefined } = { '0.0.0.0': '127.0.0.1', '::': '::1' };
 /**
- * Deadlines for what clients send, in milliseconds: all headers, and the whole request. A connection that is over one is
- * answered with 408 and closed. How long an answer takes is another matter.
+ * Limits in milliseconds for receiving the headers and the whole request. A slower connection gets status 408 and is
+ * closed. They do not limit the response.
  */
 const TIMEOUTS = { headersTimeout: 15_000, requestTimeout: 60_000, connectionsCheckingInterval: 5000 };
 
-/** A server that listens. */
+/** A listening server. */
 export interface Listening {
   /** `http://host:port`. */
   url: string;
-  /** How this machine reaches it: like `url`, and the loopback address where it listens on every address. */
+  /** URL from this machine: `url`, with the loopback address in place of a wildcard. */
   origin: string;
-  /** Resolves when it can listen no more. */
+  /** Resolves with an error of the listening socket. */
   failed: Promise<Error>;
-  /** Takes no more connections. */
+  /** Accepts no more connections. */
   close(): void;
-  /** Resolves when the connections that there were have ended; those that are left after a second are cut. */
+  /** Resolves when all connections have ended. Closes those that remain after a second. */
   ended(): Promise<void>;
 }
 
-/** Answers requests with `fetch`. Throws a usage error for a port or address that it cannot have. */
+/** Serves requests with `fetch`. Throws a usage error if it cannot listen on the port or address. */
 export async function listen(
   fetch: (request: Request) => Promise<Response>,
   { host, port }: { host: string; port: number },
@@ -49,19 +49,19 @@ export async function listen(
   const { promise: failed, resolve: fail } = Promise.withResolvers<Error>();
   server.on('error', fail);
   const { promise: closed, resolve: gone } = Promise.withResolvers<void>();
-  const { address, family, port: taken } = server.address() as AddressInfo;
-  const urlOf = (at: string): string => `http://${family === 'IPv6' ? `[${at}]` : at}:${taken}`;
+  const { address, family, port: actualPort } = server.address() as AddressInfo;
+  const urlOf = (at: string): string => `http://${family === 'IPv6' ? `[${at}]` : at}:${actualPort}`;
   return {
     url: urlOf(address),
-    origin: urlOf(EVERY_ADDRESS[address] ?? address),
+    origin: urlOf(LOOPBACK_OF[address] ?? address),
     failed,
     close() {
       server.close(() => gone());
       server.closeIdleConnections();
     },
     async ended() {
-      // What waited has its answer by now, and is only to be sent.
-      const late = setTimeout(() => server.closeAllConnections(), LAST_ANSWERS_MS);
+      // All responses exist by now and only need to be sent.
+      const late = setTimeout(() => server.closeAllConnections(), LAST_RESPONSES_MS);
       await closed;
       clearTimeout(late);
     },

@@ -7,22 +7,22 @@ import type { Env } from '../env.ts';
 import type { Io } from '../io.ts';
 import { safeLine, styleFor } from '../render/style.ts';
 import { UsageError } from '../usage-error.ts';
-import { loadTemporalServer } from './load.ts';
+import { loadTemporalServer } from './runtime.ts';
 
-/** A server to work against. */
+/** A running server. */
 export interface OpenServer {
   address: string;
-  /** Temporal's own pages; undefined where there are none. */
+  /** URL of the Temporal UI; undefined if there is none. */
   ui: string | undefined;
-  /** Undefined: it was there before, and stays. */
+  /** Undefined if the server was already running; it then keeps running. */
   server: DevServer | undefined;
 }
 
-/** Temporal's own tool has its pages this far from the server's port. */
+/** Temporal's own command uses this offset from the server's port. */
 const UI_OFFSET = 1000;
 const UI_MS = 2000;
 
-/** The server that the environment names, or one that is started with its files in `folder`. Throws usage errors that say why there is none. */
+/** Uses the server at TEMPORAL_ADDRESS, or starts one with its files in `folder`. Throws a usage error with the reason. */
 export async function openServer(
   io: Io,
   { port, namespace, folder }: { port: number; namespace: string; folder: string },
@@ -46,17 +46,14 @@ export async function openServer(
     env: env.all,
   });
   if (started.kind === 'failed') {
-    throw new UsageError(
-      started.reason,
-      `Another port is given by --port. What the server said is in ${logFile}`,
-    );
+    throw new UsageError(started.reason, `Use --port for another port. The server's log is ${logFile}`);
   }
   const ui = `http://127.0.0.1:${uiPort}`;
   const { server } = started;
-  return { address: server.address, ui: (await answers(ui)) ? ui : undefined, server };
+  return { address: server.address, ui: (await isServed(ui)) ? ui : undefined, server };
 }
 
-/** The port itself where nobody has it, else another one. */
+/** The wanted port if it is free, else another one. */
 async function freePort(wanted: number): Promise<number> {
   for (const port of [wanted, 0]) {
     const server = createServer();
@@ -71,15 +68,15 @@ async function freePort(wanted: number): Promise<number> {
       if ((error as NodeJS.ErrnoException).code !== 'EADDRINUSE') throw error;
     }
   }
-  throw new Error('the system gives no free port');
+  throw new Error('there is no free port');
 }
 
-/** True where a page is served: not every command that starts a server has them. */
-async function answers(url: string): Promise<boolean> {
+/** True if the URL serves a page: some builds of the command have no UI. */
+async function isServed(url: string): Promise<boolean> {
   try {
-    const answer = await fetch(url, { signal: AbortSignal.timeout(UI_MS) });
-    await answer.body?.cancel();
-    return answer.ok;
+    const response = await fetch(url, { signal: AbortSignal.timeout(UI_MS) });
+    await response.body?.cancel();
+    return response.ok;
   } catch {
     return false;
   }

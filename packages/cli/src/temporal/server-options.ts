@@ -1,25 +1,25 @@
 import { readFileSync } from 'node:fs';
 import type { DeploymentOptions, ServerOptions } from '@heddle/temporal';
 import type { Env } from '../env.ts';
-import type { PlaceOptions } from '../place.ts';
+import type { RuntimeOptions } from '../store-options.ts';
 import { UsageError } from '../usage-error.ts';
 
-/** Where a server is when nobody says so. */
+/** Defaults without options and variables. */
 export const DEFAULTS = { address: '127.0.0.1:7233', namespace: 'default', queue: 'heddle' } as const;
 
-/** Of AES-256. */
+/** Size of an AES-256 key. */
 const KEY_BYTES = 32;
 
-/** The server that the options name, and what they leave open by the variables of Temporal's own tools. Throws usage errors. */
+/** The server from the options, or from the variables of Temporal's own tools. Throws usage errors. */
 export function serverOf(
-  { address, namespace }: Pick<PlaceOptions, 'address' | 'namespace'>,
+  { address, namespace }: Pick<RuntimeOptions, 'address' | 'namespace'>,
   env: Env,
 ): ServerOptions & Pick<DeploymentOptions, 'encryption'> & { address: string; namespace: string } {
   const value = (name: string): string | undefined => env.value(name) || undefined;
   const found = address ?? value('TEMPORAL_ADDRESS') ?? DEFAULTS.address;
   if (!/^[^\s/]+:\d+$/.test(found)) {
     const source = address === undefined ? 'TEMPORAL_ADDRESS' : '--address';
-    throw new UsageError(`${source} ${found} is no address.`, 'Give it as HOST:PORT.');
+    throw new UsageError(`${source} ${found} is not an address.`, 'Use HOST:PORT.');
   }
   const apiKey = value('TEMPORAL_API_KEY');
   const tls = tlsOf(value);
@@ -33,7 +33,7 @@ export function serverOf(
   };
 }
 
-/** Keys are secrets: they come by the environment, and no message shows them. */
+/** Keys are secrets: only the environment passes them, and no message shows them. */
 const KEYS = 'HEDDLE_ENCRYPTION_KEYS';
 
 function encryptionOf(text: string | undefined): DeploymentOptions['encryption'] {
@@ -46,8 +46,8 @@ function encryptionOf(text: string | undefined): DeploymentOptions['encryption']
     const bytes = Buffer.from(key, 'base64');
     if (bytes.length !== KEY_BYTES) {
       throw new UsageError(
-        `Key ${index + 1} of ${KEYS} is no ID=KEY with ${KEY_BYTES} bytes in base64.`,
-        'Give keys as ID=KEY,ID=KEY: the first one encrypts, all decrypt. A new one is made by: openssl rand -base64 32',
+        `Key ${index + 1} of ${KEYS} is not ID=KEY with ${KEY_BYTES} bytes in base64.`,
+        'Use ID=KEY,ID=KEY: the first key encrypts, all decrypt. Create one with: openssl rand -base64 32',
       );
     }
     keys[id] = bytes;
@@ -64,8 +64,8 @@ function tlsOf(value: Value): ServerOptions['tls'] {
   const serverName = value('TEMPORAL_TLS_SERVER_NAME');
   if ((certificate === undefined) !== (key === undefined)) {
     throw new UsageError(
-      'Of the certificate that this client shows to the server, one half is missing.',
-      'TEMPORAL_TLS_CLIENT_CERT_PATH and TEMPORAL_TLS_CLIENT_KEY_PATH belong together, or …_DATA of both.',
+      'The client certificate or its key is missing.',
+      'Set both TEMPORAL_TLS_CLIENT_CERT_PATH and TEMPORAL_TLS_CLIENT_KEY_PATH, or …_DATA of both.',
     );
   }
   const wanted = flag('TEMPORAL_TLS', value);
@@ -79,7 +79,7 @@ function tlsOf(value: Value): ServerOptions['tls'] {
   };
 }
 
-/** What stands in PEM in the variable `…_DATA`, or in the file that `…_PATH` names. */
+/** PEM text from the variable `…_DATA`, or from the file in `…_PATH`. */
 function pem(name: string, value: Value): Buffer | undefined {
   const data = value(`${name}_DATA`);
   if (data !== undefined) return Buffer.from(data);
@@ -88,7 +88,7 @@ function pem(name: string, value: Value): Buffer | undefined {
   try {
     return readFileSync(path);
   } catch (error) {
-    throw new UsageError(`${name}_PATH names a file that cannot be read: ${(error as Error).message}`);
+    throw new UsageError(`Cannot read the file in ${name}_PATH: ${(error as Error).message}`);
   }
 }
 
@@ -97,5 +97,5 @@ function flag(name: string, value: Value): boolean | undefined {
   if (text === undefined) return undefined;
   if (['1', 'true'].includes(text)) return true;
   if (['0', 'false'].includes(text)) return false;
-  throw new UsageError(`${name} is neither true nor false.`);
+  throw new UsageError(`${name} must be true or false.`);
 }

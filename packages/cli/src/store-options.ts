@@ -1,28 +1,28 @@
 import { existsSync } from 'node:fs';
-import type { RunReader } from '@heddle/engine/reader';
+import type { FolderClient, RunReader } from '@heddle/engine/reader';
 import { UsageError } from './usage-error.ts';
 
-/** Where runs are recorded: a data folder, or a PostgreSQL database in its place. */
+/** Where runs are recorded: a data folder or a PostgreSQL database. */
 export interface StoreOptions {
   data: string;
-  /** URL of the database. It may hold a password: never shown. */
+  /** URL of the database. It may contain a password: never print it. */
   postgres?: string;
 }
 
-/** Where runs run, and where they are recorded. */
-export interface PlaceOptions extends StoreOptions {
+/** Where runs execute and where they are recorded. */
+export interface RuntimeOptions extends StoreOptions {
   runtime?: 'local' | 'temporal';
   /** `host:port` of the Temporal server. */
   address?: string;
   namespace?: string;
   queue?: string;
   checkpoint?: 'segment' | 'block';
-  /** False: other processes run the runs. */
+  /** False: only workers in other processes execute runs. */
   worker?: boolean;
 }
 
-/** True when the options say that runs run on Temporal. Throws a usage error for options that mean nothing elsewhere. */
-export function isOnTemporal(options: PlaceOptions): boolean {
+/** True if runs execute on Temporal. Throws a usage error for Temporal's options without `--runtime temporal`. */
+export function isOnTemporal(options: RuntimeOptions): boolean {
   if (options.runtime === 'temporal') return true;
   const { address, namespace, queue, checkpoint, worker } = options;
   const given = {
@@ -32,29 +32,30 @@ export function isOnTemporal(options: PlaceOptions): boolean {
     checkpoint,
     'no-worker': worker === false ? '' : undefined,
   };
-  const [stranger] = Object.entries(given).filter(([, value]) => value !== undefined);
-  if (stranger) throw new UsageError(`--${stranger[0]} is for runs on Temporal.`, 'Add --runtime temporal.');
+  const [unexpected] = Object.entries(given).filter(([, value]) => value !== undefined);
+  if (unexpected)
+    throw new UsageError(`--${unexpected[0]} is for runs on Temporal.`, 'Add --runtime temporal.');
   return false;
 }
 
-/** The folder that commands use when none is named. */
+/** The default data folder. */
 export const DEFAULT_DATA = './.heddle';
 
-/** Throws a usage error where the data folder is missing: a misspelt name must not look like a folder without runs. */
+/** Throws a usage error if the data folder does not exist. A misspelt name must not look like a folder without runs. */
 export function expectData({ data, postgres }: StoreOptions): void {
   if (postgres !== undefined || existsSync(data)) return;
   throw new UsageError(
     `There is no data folder ${data}.`,
-    'heddle run and heddle serve make one; another one is named by --data.',
+    'heddle run and heddle serve create it. Use --data for another folder.',
   );
 }
 
-/** Hands a reader of recorded runs to `use`, and closes it whatever happens. */
+/** Calls `use` with a reader of recorded runs, and closes the reader afterwards. */
 export async function withReader<T>(
   { data, postgres }: StoreOptions,
   use: (reader: RunReader) => Promise<T>,
 ): Promise<T> {
-  // Where no folder was named, a place without one is a place without runs.
+  // Without --data, a missing folder means that there are no runs.
   if (data !== DEFAULT_DATA) expectData({ data, ...(postgres !== undefined && { postgres }) });
   const { openFolderClient, openPostgresReader } = await import('@heddle/engine/reader');
   const reader =
@@ -66,12 +67,26 @@ export async function withReader<T>(
   }
 }
 
-/** Where runs on Temporal are recorded, as the runtime takes it. */
+/** Calls `use` with a client of the data folder, and closes the client afterwards. */
+export async function withFolderClient<T>(
+  data: string,
+  use: (client: FolderClient) => Promise<T>,
+): Promise<T> {
+  const { openFolderClient } = await import('@heddle/engine/reader');
+  const client = openFolderClient(data);
+  try {
+    return await use(client);
+  } finally {
+    client.close();
+  }
+}
+
+/** The stores for the runtime on Temporal. */
 export function storesOf({ data, postgres }: StoreOptions): { data: string } | { postgres: string } {
   return postgres === undefined ? { data } : { postgres };
 }
 
-/** The place of the runs, in words for people. */
+/** Name of the store for people. */
 export function storeName({ data, postgres }: StoreOptions): string {
   return postgres === undefined ? data : 'the database';
 }

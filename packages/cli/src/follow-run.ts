@@ -6,33 +6,33 @@ import { writeJson } from './io.ts';
 import type { Io } from './io.ts';
 import type { LiveView } from './live/live-view.ts';
 import { drawEvents, eventsUntil, openView } from './live/watch.ts';
-import type { PlaceOptions } from './place.ts';
+import type { RuntimeOptions } from './store-options.ts';
 import { outcomeLines } from './render/outcome.ts';
 import { styleFor } from './render/style.ts';
-import { withFolderClient } from './with-folder-client.ts';
+import { withFolderClient } from './store-options.ts';
 
-/** How the progress and the end of a run are shown. */
-export interface DriveOptions extends PlaceOptions {
+/** How to show the progress and the end of a run. */
+export interface FollowOptions extends RuntimeOptions {
   plan: Plan;
-  /** The file the workflow came from, for commands that go on with it. */
+  /** The workflow's file, for hints at later commands. */
   file: string | undefined;
   json: boolean;
-  /** Options that a later command on this run needs as well, for its environment values. */
-  blockWords: readonly string[];
-  /** Mocks of the run, so that mocked blocks are told from real ones. */
+  /** Arguments about blocks that a later command on this run needs too. */
+  blockArgs: readonly string[];
+  /** Mocks of the run, to mark mocked blocks. */
   mocks?: Json | undefined;
-  /** What was over before this time (milliseconds since the epoch) is not shown again; default: everything is shown. */
+  /** Omits blocks that ended before this time, in milliseconds since the epoch. Default: shows all. */
   sinceMs?: number;
 }
 
-/** Follows a run of this process to its end or to a person, shows it, and gives the exit code. Ctrl-C cancels it. */
-export async function drive(
+/** Shows a run of this process until it ends or waits for a person. Returns the exit code. Ctrl-C cancels the run. */
+export async function followRun(
   io: Io,
   engine: Engine,
   handle: RunHandle,
-  options: DriveOptions,
+  options: FollowOptions,
 ): Promise<number> {
-  // Whoever sees the run on the screen can cancel it.
+  // Ctrl-C works as soon as the run is on the screen.
   let view: LiveView | undefined;
   const stop = onInterrupt(() => void cancel(io, view, handle, options));
   try {
@@ -42,11 +42,11 @@ export async function drive(
       await draw(view, engine, handle, {
         result,
         sinceMs: options.sinceMs ?? 0,
-        isElsewhere: options.runtime === 'temporal',
+        isRemote: options.runtime === 'temporal',
       });
     const run = await result;
     const { pauses, suspended } = await engine.getRun(handle.runId);
-    // Of a run that went on here, only a part of the blocks was seen.
+    // Of a run that continued here, the view has seen only a part of the blocks.
     const blocks = options.sinceMs === undefined ? (view?.blocks ?? 0) : 0;
     show(io, run, { ...options, blocks, pauses, suspended });
     return exitOf(run.status);
@@ -58,21 +58,21 @@ export async function drive(
 const REASON = 'Interrupted from the keyboard.';
 
 /**
- * Cancels the run, the wish being recorded before it is said: whatever becomes of this process, it will be fulfilled. A
- * Temporal server records it itself.
+ * Cancels the run. The request is recorded first, so that it takes effect even if this process dies. A Temporal server
+ * records it itself.
  */
 async function cancel(
   io: Io,
   view: LiveView | undefined,
   handle: RunHandle,
-  { data, postgres, runtime }: DriveOptions,
+  { data, postgres, runtime }: FollowOptions,
 ): Promise<void> {
   const style = styleFor(io.stderr);
   try {
-    const ask = { runId: handle.runId, kind: 'cancel', payload: { reason: REASON } } as const;
-    // In a database it is recorded at once, or asked of who has the run.
+    const request = { runId: handle.runId, kind: 'cancel', payload: { reason: REASON } } as const;
+    // In a database, `handle.cancel` records it at once, or asks the owner of the run.
     if (runtime !== 'temporal' && postgres === undefined)
-      await withFolderClient(data, (client) => client.addRequest(ask));
+      await withFolderClient(data, (client) => client.addRequest(request));
     view?.say(`${style.yellow('○')} Cancelling … ${style.dim('(Ctrl-C again to kill)')}`);
     await handle.cancel(REASON);
   } catch (error) {
@@ -86,17 +86,17 @@ function draw(
   handle: RunHandle,
   following: Parameters<typeof eventsUntil>[2],
 ): Promise<number> {
-  // Events of a run that breaks may never end.
+  // The events of a run that breaks may never end.
   const failed = following.result.then(() => new Promise<never>(() => undefined));
   return drawEvents(view, eventsUntil(engine, handle, following), failed);
 }
 
-type Shown = DriveOptions & { blocks: number; cancelReason?: string | null } & Pick<
+type Shown = FollowOptions & { blocks: number; cancelReason?: string | null } & Pick<
     RunDetail,
     'pauses' | 'suspended'
   >;
 
-/** The end of a run: as JSON, or for people on stderr with only its output on stdout. */
+/** Prints the end of a run: as JSON, or as text on stderr with only the output on stdout. */
 export function show(io: Io, run: RunResource, options: Shown): void {
   if (options.json) {
     writeJson(io, { data: run });

@@ -4,31 +4,34 @@ import { blockOptions } from '../block-options.ts';
 import type { BlockOptions } from '../block-options.ts';
 import { reporter } from '../engine-session.ts';
 import type { Io } from '../io.ts';
-import { storesOf } from '../place.ts';
-import { loadTemporal } from './load.ts';
-import type { StoreOptions } from '../place.ts';
+import { storesOf } from '../store-options.ts';
+import { loadTemporal } from './runtime.ts';
+import type { StoreOptions } from '../store-options.ts';
 import type { Ownership } from '../serve/api-store.ts';
 
-/** What a process of workers is made of. */
-export interface StaffOptions extends StoreOptions, BlockOptions {
+/** Options of a worker process. */
+export interface StartOptions extends StoreOptions, BlockOptions {
   server: ServerOptions & Pick<DeploymentOptions, 'encryption'>;
   checkpoint?: DeploymentOptions['checkpoint'];
   queue: string;
   env: { [name: string]: string };
   /** Default: all. */
   roles?: readonly Role[] | undefined;
-  /** Default: no versions. */
+  /** Default: unversioned. */
   version?: WorkerTuning['version'];
-  /** Where questions about its health are answered. */
+  /** Address of the health endpoint. */
   health?: { host: string; port: number } | undefined;
-  /** Which workflows may run which, whose they are, and their environments; default: all, nobody's, and `env`. */
+  /** Ownership and environments of workflows; default: no owners, and `env` for all. */
   ownership?: Ownership;
 }
 
-/** The worker of this process, once it asks for work. Throws RUNTIME_UNREACHABLE, DATA_LOCKED, OPTIONS_INVALID, ISOLATION_TOO_LOW and what the stores throw. */
-export async function startStaff(
+/**
+ * Starts the worker of this process. Throws RUNTIME_UNREACHABLE, DATA_LOCKED, OPTIONS_INVALID, ISOLATION_TOO_LOW and errors
+ * of the stores.
+ */
+export async function startWorker(
   io: Io,
-  { server, checkpoint, env, roles, version, health, ownership, ...rest }: StaffOptions,
+  { server, checkpoint, env, roles, version, health, ownership, ...rest }: StartOptions,
 ): Promise<HeddleWorker> {
   const blocks = await blockOptions(rest);
   const { createWorker } = await loadTemporal();

@@ -2,42 +2,42 @@ import type { Json } from '@heddle/core';
 import { isJsonObject, own } from '@heddle/core/blocks';
 import type { JsonObject } from '@heddle/core/blocks';
 import type { Env } from './env.ts';
-import { DEFAULT_URL } from './remote-options.ts';
-import type { RemoteOptions } from './remote-options.ts';
+import { DEFAULT_URL } from './run-options.ts';
+import type { RemoteOptions } from './run-options.ts';
 import { UsageError } from './usage-error.ts';
 
 const PAGE = 100;
-/** As long as the interface takes them. */
-const MOST_SEARCH_CHARS = 200;
+/** Longest search text that the API accepts. */
+const MAX_SEARCH_CHARS = 200;
 
-/** A refusal of the server. */
-export class Refused extends UsageError {
+/** An error response of the server. */
+export class RequestError extends UsageError {
   readonly status: number;
 
   constructor(status: number, message: string, hint: string | undefined) {
     super(message, hint);
-    this.name = 'Refused';
+    this.name = 'RequestError';
     this.status = status;
   }
 }
 
-/** The HTTP interface of a server, as the owner of a key. */
-export class Remote {
+/** A client of a server's HTTP API. */
+export class ApiClient {
   readonly url: string;
   readonly #key: string;
   readonly #workspace: string | undefined;
 
-  /** Throws a usage error for a missing key, and for an address that is none. */
+  /** Throws a usage error for a missing key or an invalid URL. */
   constructor({ url, workspace }: RemoteOptions, env: Env) {
     const value = (name: string): string | undefined => env.value(name)?.trim() || undefined;
     const given = url ?? value('HEDDLE_URL') ?? DEFAULT_URL;
     if (!/^https?:\/\//.test(given) || !URL.canParse(given))
-      throw new UsageError(`${given} is no address of a server.`, `Write it like ${DEFAULT_URL}.`);
+      throw new UsageError(`${given} is not the URL of a server.`, `Use a URL like ${DEFAULT_URL}.`);
     const key = value('HEDDLE_API_KEY');
     if (key === undefined) {
       throw new UsageError(
-        'HEDDLE_API_KEY is not set: the key to call the server with.',
-        'The first start of heddle serve prints one; heddle keys create makes another.',
+        'HEDDLE_API_KEY is not set. It must be a key of the server.',
+        'The first start of heddle serve prints a key; heddle keys create makes another.',
       );
     }
     this.url = given.replace(/\/+$/, '');
@@ -45,21 +45,21 @@ export class Remote {
     this.#workspace = workspace ?? value('HEDDLE_WORKSPACE');
   }
 
-  /** Throws a usage error where no workspace was named. */
+  /** Throws a usage error if no workspace is set. */
   get workspaceId(): string {
     if (this.#workspace !== undefined) return this.#workspace;
     throw new UsageError(
-      'HEDDLE_WORKSPACE is not set: the id of the workspace that has the workflow.',
-      'Where the server runs, heddle workspaces list shows them.',
+      'HEDDLE_WORKSPACE is not set. It must be the id of the workspace of the workflow.',
+      'heddle workspaces list shows the ids, on the machine of the server.',
     );
   }
 
-  /** The answer to a call. Throws a usage error where the server refuses it, or cannot be reached. */
+  /** Sends a request and returns the response. Throws a usage error for an error response or an unreachable server. */
   async call(method: string, path: string, body?: Json): Promise<JsonObject> {
     return read(await this.#send(method, path, body));
   }
 
-  /** The objects of an answer that comes line by line, also while nothing happens: no proxy gives up waiting. */
+  /** Sends a request and yields the JSON objects of the response, one a line. The server sends lines also while nothing happens, so that no proxy times out. */
   async *lines(path: string, body: Json): AsyncGenerator<JsonObject> {
     const response = await this.#send('POST', path, body, 'application/x-ndjson');
     if (!response.ok || !response.body) {
@@ -74,9 +74,9 @@ export class Remote {
     }
   }
 
-  /** The id of the workflow with this name, or this id; undefined where the workspace has none. */
+  /** The id of the workflow with this name; undefined if the workspace has none. */
   async find(name: string): Promise<string | undefined> {
-    const search = encodeURIComponent(name.slice(0, MOST_SEARCH_CHARS));
+    const search = encodeURIComponent(name.slice(0, MAX_SEARCH_CHARS));
     const list = `/api/v2/workflows?workspaceId=${encodeURIComponent(this.workspaceId)}&limit=${PAGE}&search=${search}`;
     for (let cursor: string | undefined = ''; cursor !== undefined;) {
       const more = cursor === '' ? '' : `&cursor=${encodeURIComponent(cursor)}`;
@@ -96,7 +96,7 @@ export class Remote {
     try {
       return await fetch(this.url + path, {
         method,
-        // The key is for this server alone.
+        // A redirect would send the key to another server.
         redirect: 'error',
         headers: {
           'X-API-Key': this.#key,
@@ -111,26 +111,30 @@ export class Remote {
         cause instanceof Error ? cause.message || (cause as NodeJS.ErrnoException).code : message;
       throw new UsageError(
         `The server ${this.url} cannot be reached: ${reason}.`,
-        'Start one with heddle serve, or name another one: --url URL or HEDDLE_URL.',
+        'Start one with heddle serve, or set another one with --url or HEDDLE_URL.',
       );
     }
   }
 }
 
 const HINTS: { [status: number]: string | undefined } = {
-  401: 'HEDDLE_API_KEY is no key of this server, or was revoked: heddle keys create makes one there.',
-  403: 'Use the key of a person with the role for it: heddle keys create.',
+  401: 'HEDDLE_API_KEY is not a valid key of this server. heddle keys create makes one there.',
+  403: 'Use a personal key with the required role: heddle keys create.',
 };
 
-/** The body of an answer. Throws a usage error for a refusal. */
+/** The body of a response. Throws a usage error for an error response. */
 async function read(response: Response): Promise<JsonObject> {
   const text = await response.text();
   const body = parse(text);
   if (response.ok) return body;
   const error = own(body, 'error');
   const message = isJsonObject(error) ? textOf(error, 'message') : '';
-  const said = message === '' ? `it answered with ${response.status}` : message;
-  throw new Refused(response.status, `The server refuses it: ${said}`, HINTS[response.status]);
+  const reason = message === '' ? `status ${response.status}` : message;
+  throw new RequestError(
+    response.status,
+    `The server rejected the request: ${reason}`,
+    HINTS[response.status],
+  );
 }
 
 function parse(text: string): JsonObject {
@@ -142,19 +146,19 @@ function parse(text: string): JsonObject {
   }
   if (isJsonObject(value)) return value;
   throw new UsageError(
-    'What answers at this address is no server of Heddle.',
-    'Name another one: --url URL or HEDDLE_URL.',
+    'The server at this URL is not a Heddle server.',
+    'Set another one with --url or HEDDLE_URL.',
   );
 }
 
-/** The text at `key`; empty where there is none. */
+/** The text at `key`; empty if there is none. */
 export function textOf(object: JsonObject, key: string): string {
   const value = own(object, key);
   return typeof value === 'string' ? value : '';
 }
 
-/** The object in the `data` of an answer. */
-export function dataOf(answer: JsonObject): JsonObject {
-  const data = own(answer, 'data');
+/** The object in the `data` of a response. */
+export function dataOf(response: JsonObject): JsonObject {
+  const data = own(response, 'data');
   return isJsonObject(data) ? data : {};
 }

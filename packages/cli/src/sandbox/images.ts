@@ -1,0 +1,67 @@
+import { hasImages } from '../block-images.ts';
+import { EXIT } from '../exit-code.ts';
+import { writeJson } from '../io.ts';
+import type { Io } from '../io.ts';
+import { safeLine, styleFor } from '../render/style.ts';
+import { UsageError } from '../usage-error.ts';
+import { listLines, buildLines } from './record-lines.ts';
+import { withImages, type ImagesOptions } from './open-images.ts';
+import { buildFile } from './spec-file.ts';
+
+const PAIR = /^([^=]+)=([0-9a-f]{64})$/i;
+
+export interface BuildOptions extends Omit<ImagesOptions, 'checksums' | 'buildTimeoutMs'> {
+  /** Milliseconds. */
+  timeout?: number;
+  /** `TOOL=SHA256`. */
+  checksum: readonly string[];
+  refresh: boolean;
+  json: boolean;
+}
+
+/** Builds the image of a spec file. Returns 0 if it is ready, 1 if the build failed or was cancelled. */
+export async function build(
+  io: Io,
+  file: string,
+  { refresh, json, checksum, timeout, ...rest }: BuildOptions,
+): Promise<number> {
+  const limits = timeout === undefined ? {} : { buildTimeoutMs: timeout };
+  const options = { ...rest, ...limits, checksums: readChecksums(checksum) };
+  const made = await withImages(options, (images) => buildFile(io, images, file, { refresh, quiet: json }));
+  if (made === null) {
+    const error = { code: 'CANCELLED', message: 'The build was cancelled.' };
+    if (json) io.stderr.write(`${JSON.stringify({ error })}\n`);
+    else io.stderr.write(`${styleFor(io.stderr).yellow('○')} Cancelled. No image was built.\n`);
+    return EXIT.failed;
+  }
+  if (json) writeJson(io, { data: made.record });
+  else io.stdout.write(`${buildLines(made, styleFor(io.stdout)).join('\n')}\n`);
+  return made.record.state === 'ready' ? EXIT.completed : EXIT.failed;
+}
+
+/** Lists the images of a folder. */
+export async function list(
+  io: Io,
+  { images: folder, json }: { images: string; json: boolean },
+): Promise<number> {
+  // Listing does not create the folder.
+  const records = hasImages(folder) ? await withImages({ images: folder }, (images) => images.list()) : [];
+  if (json) writeJson(io, { data: records });
+  else if (records.length === 0) io.stdout.write(`No images in ${safeLine(folder)}.\n`);
+  else io.stdout.write(`${listLines(records, styleFor(io.stdout)).join('\n')}\n`);
+  return EXIT.completed;
+}
+
+/** Parses `TOOL=SHA256` pairs: id of a command-line tool → trusted digest. Throws a usage error. */
+export function readChecksums(pairs: readonly string[]): Record<string, string> {
+  return Object.fromEntries(
+    pairs.map((pair) => {
+      const [, tool, digest] = PAIR.exec(pair) ?? [];
+      if (tool !== undefined && digest !== undefined) return [tool, digest.toLowerCase()];
+      throw new UsageError(
+        `--checksum needs the id of a command-line tool and the SHA-256 of its file, not "${pair}".`,
+        'Use TOOL=SHA256: --checksum flyctl@0.4.78-r1=… with 64 hexadecimal digits.',
+      );
+    }),
+  );
+}

@@ -1,0 +1,50 @@
+import type { RuntimeProvider } from '@heddle/engine';
+import type * as Temporal from '@heddle/temporal';
+import type * as TemporalServer from '@heddle/temporal/server';
+import packageJson from '../../package.json' with { type: 'json' };
+import { readEnv } from '../env.ts';
+import { storesOf } from '../store-options.ts';
+import type { RuntimeOptions } from '../store-options.ts';
+import { UsageError } from '../usage-error.ts';
+import { DEFAULTS, serverOf } from './server-options.ts';
+
+const NAME = '@heddle/temporal';
+
+/** Loads the optional package for Temporal. Throws a usage error if it is not installed. */
+export function loadTemporal(): Promise<typeof Temporal> {
+  return ifInstalled(import('@heddle/temporal'));
+}
+
+/** Loads its part for development servers. Throws a usage error if it is not installed. */
+export function loadTemporalServer(): Promise<typeof TemporalServer> {
+  return ifInstalled(import('@heddle/temporal/server'));
+}
+
+async function ifInstalled<T>(loading: Promise<T>): Promise<T> {
+  try {
+    return await loading;
+  } catch (error) {
+    const { code, message } = error as NodeJS.ErrnoException;
+    // If one of its own dependencies is missing, the installation is broken: report the error as it is.
+    if (code !== 'ERR_MODULE_NOT_FOUND' || !message.includes(`'${NAME}'`)) throw error;
+    const version = packageJson.peerDependencies[NAME];
+    throw new UsageError(
+      `Temporal needs the package ${NAME}, which is not installed.`,
+      `Install it next to heddle: npm install ${NAME}@${version} (with -g if heddle is installed globally)`,
+    );
+  }
+}
+
+/** The runtime for the server of the options. Loads the SDK only after the options are checked. */
+export async function runtimeOf(options: RuntimeOptions): Promise<RuntimeProvider> {
+  const { queue = DEFAULTS.queue, checkpoint, worker = true } = options;
+  const server = serverOf(options, readEnv());
+  const { temporal } = await loadTemporal();
+  return temporal({
+    ...server,
+    ...storesOf(options),
+    ...(checkpoint && { checkpoint }),
+    queue,
+    worker,
+  });
+}
