@@ -22,7 +22,7 @@ interface Environment {
   echo: EchoServer;
 }
 
-/** What one workspace, or anybody, tries to do to another one. */
+/** Attempts of one workspace, or of an anonymous caller, against another workspace. */
 export function describeAbuse(environment: () => Environment): void {
   const call: Service['call'] = (...sent) => environment().service.call(...sent);
   const deployed: Service['deployed'] = (...sent) => environment().service.deployed(...sent);
@@ -34,19 +34,19 @@ export function describeAbuse(environment: () => Environment): void {
   ): Promise<Run> => dataOf(await call(caller, 'POST', `${path}/execute`, { body: { input, ...more } }), 200);
 
   describe('between workspaces', () => {
-    it('an id of a run belongs to the workspace that claims it, and the other one learns nothing', async () => {
+    it('a run id belongs to the workspace that uses it, and the other one learns nothing', async () => {
       const mine = await deployed(GREETING);
       const theirs = await deployed(GREETING, 'stranger');
       const headers = { 'X-Run-Id': 'order-1' };
-      const claim = (caller: 'admin' | 'stranger', path: string, name: string) =>
+      const useId = (caller: 'admin' | 'stranger', path: string, name: string) =>
         call(caller, 'POST', `${path}/execute`, { headers, body: { input: { name } } });
-      dataOf(await claim('admin', mine, 'Ada'), 200);
-      dataOf(await claim('stranger', theirs, 'Eve'), 200);
+      dataOf(await useId('admin', mine, 'Ada'), 200);
+      dataOf(await useId('stranger', theirs, 'Eve'), 200);
       for (const [caller, path] of [
         ['admin', mine],
         ['stranger', theirs],
       ] as const)
-        expect(await claim(caller, path, 'again')).toMatchObject({ status: 409 });
+        expect(await useId(caller, path, 'again')).toMatchObject({ status: 409 });
       const read = async (caller: 'admin' | 'stranger', path: string): Promise<Run> =>
         dataOf(await call(caller, 'GET', `${path}/runs/order-1?includeOutput=true`), 200);
       expect(await read('admin', mine)).toMatchObject({
@@ -57,7 +57,7 @@ export function describeAbuse(environment: () => Environment): void {
       expect(await call('stranger', 'GET', `${mine}/runs/order-1`)).toMatchObject({ status: 404 });
     });
 
-    it('ids that no path can name, and those of child runs, are refused', async () => {
+    it('ids that no URL can name, and ids of child runs, are refused', async () => {
       const path = await deployed(GREETING);
       for (const id of ['.', '..', childId('any-run', 'Call')]) {
         const reply = await call('admin', 'POST', `${path}/execute`, {
@@ -68,7 +68,7 @@ export function describeAbuse(environment: () => Environment): void {
       }
     });
 
-    it('a record of a file opens nothing in another workspace, nor for a caller without a credential', async () => {
+    it('a file record opens nothing in another workspace, nor for an anonymous caller', async () => {
       const mine = await deployed(ECHO);
       const [theirs, open] = [
         await deployed(ECHO, 'stranger'),
@@ -97,7 +97,7 @@ export function describeAbuse(environment: () => Environment): void {
       expect(await call('stranger', 'GET', download)).toMatchObject({ status: 404 });
     });
 
-    it('the environment of the command is that of the oldest workspace alone', async () => {
+    it('only the oldest workspace has the environment of the command line', async () => {
       const { echo } = environment();
       const request_ = workflow(
         [
@@ -124,7 +124,7 @@ export function describeAbuse(environment: () => Environment): void {
       expect(sent()).toHaveLength(1);
     });
 
-    it('a child is the run that its parent started, whatever ids others have claimed', async () => {
+    it('a child is the run that its parent started, whatever ids others have used', async () => {
       const child = await deployed(workflow([fn('F', 'return "the child"')], ['Start -> F']));
       const parent = await deployed(
         workflow(
@@ -133,7 +133,7 @@ export function describeAbuse(environment: () => Environment): void {
         ),
       );
       const theirs = await deployed(workflow([fn('F', 'return "forged"')], ['Start -> F']), 'stranger');
-      // The id that a child had when it could be computed from what everybody knows.
+      // The id that a child would have if it were computed without a secret key.
       const guessed = childId('parent-1', 'Call');
       const claim = { headers: { 'X-Run-Id': guessed }, body: {} };
       expect(await call('stranger', 'POST', `${theirs}/execute`, claim)).toMatchObject({ status: 400 });
@@ -145,8 +145,8 @@ export function describeAbuse(environment: () => Environment): void {
     });
   });
 
-  describe('callers without a credential', () => {
-    it('get the answer of a public workflow, and nothing of its blocks', async () => {
+  describe('anonymous callers', () => {
+    it('get the output of a public workflow, and nothing about its blocks', async () => {
       const drawn = workflow(
         [fn('Secretary', 'console.log("private note"); return {told: "yes"}')],
         ['Start -> Secretary'],
@@ -172,7 +172,7 @@ export function describeAbuse(environment: () => Environment): void {
       expect(older.text).not.toContain('private note');
     });
 
-    it('see nothing of the inside in a failure', async () => {
+    it('get no internals of a failure', async () => {
       const drawn = workflow(
         [block('Vault', 'api', { url: 'http://10.1.2.3:8200/v1', method: 'GET' })],
         ['Start -> Vault'],
@@ -186,7 +186,7 @@ export function describeAbuse(environment: () => Environment): void {
       expect(older.text).not.toMatch(/10\.1\.2\.3|8200|Vault/);
     });
 
-    it('may not send inputs without measure', async () => {
+    it('have a limit on inputs', async () => {
       const path = await deployed(GREETING, 'admin', { isPublic: true });
       const raw = `{"input":{"name":[${'0,'.repeat(4_000_000)}0]}}`;
       const refused = await call('nobody', 'POST', `${path}/execute`, { raw });
@@ -195,7 +195,7 @@ export function describeAbuse(environment: () => Environment): void {
   });
 
   describe('requests that hold, break or overload', () => {
-    it('500 connections that send no body keep nobody from executing', async () => {
+    it('500 connections without a body do not block executions', async () => {
       const { service } = environment();
       const open = await deployed(GREETING, 'stranger', { isPublic: true });
       const sockets = await Promise.all(
@@ -210,7 +210,7 @@ export function describeAbuse(environment: () => Environment): void {
       }
     });
 
-    it('characters that a database cannot hold are refused in names, ids, paths and queries, and kept in values', async () => {
+    it('characters that a database cannot store are refused in names, ids, paths and queries, and kept in values', async () => {
       const { workspaces } = environment().service;
       const path = await deployed(GREETING);
       const workspaceId = workspaces.first;
@@ -258,7 +258,7 @@ export function describeAbuse(environment: () => Environment): void {
       await deployed(draft);
     });
 
-    it('a draft of very many unknown names is read while others are served', async () => {
+    it('a draft with very many unknown names does not block other requests', async () => {
       const names = Array.from({ length: 30_000 }, (_, n) => `<Ghost${n}abcdefgh.x>`).join(' ');
       const drawn = workflow(
         [
@@ -274,14 +274,14 @@ export function describeAbuse(environment: () => Environment): void {
       expect((await write).status).toBeLessThan(500);
     });
 
-    it('addresses in answers are those of the server, whatever Host a request names', async () => {
+    it('URLs in responses have the origin of the server, whatever the Host header is', async () => {
       const { service } = environment();
       const path = await deployed(GREETING);
       const statusUrl = await forgedHost(service, `${path}/execute`);
       expect(statusUrl.startsWith(`${service.url}/`)).toBe(true);
     });
 
-    it('Response blocks set no header that is the server’s, and blocks of other types none at all', async () => {
+    it('Response blocks cannot set headers of the server', async () => {
       const names = [
         ...['Content-Length', 'Transfer-Encoding', 'Trailer', 'Set-Cookie', 'Connection'],
         ...['Access-Control-Allow-Origin', 'Strict-Transport-Security', 'Content-Security-Policy'],
@@ -301,7 +301,7 @@ export function describeAbuse(environment: () => Environment): void {
   });
 
   describe('values', () => {
-    it('never change the path, the fields or the headers of a request that an author wrote', async () => {
+    it('never change the path, the fields or the headers of an authored request', async () => {
       const { echo } = environment();
       const path = await deployed(
         workflow(
@@ -335,7 +335,7 @@ export function describeAbuse(environment: () => Environment): void {
       expect(echo.requests().filter(({ method }) => method === 'POST')).toHaveLength(1);
     });
 
-    it('a run that is cancelled by its workspace cannot be cancelled, read or answered by another one', async () => {
+    it('a run cannot be cancelled, read or answered by another workspace', async () => {
       const path = await deployed(LONG);
       const accepted = await call('admin', 'POST', `${path}/execute`, { body: { async: true } });
       const { runId } = dataOf<{ runId: string }>(accepted, 202);
@@ -353,7 +353,7 @@ export function describeAbuse(environment: () => Environment): void {
   });
 }
 
-/** The id that child runs had before their derivation was keyed: of the parent's id, the block and the attempt. */
+/** Returns the id of a child as derived without a key: from the parent's id, the block and the attempt. */
 function childId(parent: string, blockId: string): string {
   const hex = createHash('sha256').update(`${parent}\n${blockId}\n1`).digest('hex');
   const variant = ((Number.parseInt(hex[16] ?? '0', 16) & 3) | 8).toString(16);
@@ -363,17 +363,17 @@ function childId(parent: string, blockId: string): string {
   ].join('-');
 }
 
-/** No answer tells where or in what the records are. */
+/** Expects that the response reveals nothing about the database. */
 function expectNoInternals({ text }: Reply): void {
   expect(text).not.toMatch(/postgres|sqlite|heddle\.db|api\.db|ECONN|127\.0\.0\.1:|invalid byte|syntax/i);
 }
 
-/** A connection whose request's head the server has read, and that sends no body. */
+/** Opens a connection that sends headers and no body. Resolves when the server has read the headers. */
 function idle(origin: string, path: string): Promise<Socket> {
   const { hostname, port } = new URL(origin);
   const head = [
     ...[`POST ${path} HTTP/1.1`, `Host: ${hostname}`, 'Content-Type: application/json'],
-    // The server answers with 100 once it has read the head: from then on the request is being handled.
+    // The server answers 100 when it has read the headers and handles the request.
     ...['Content-Length: 2', 'Expect: 100-continue', '', ''],
   ].join('\r\n');
   return new Promise((resolve, reject) => {
@@ -383,7 +383,7 @@ function idle(origin: string, path: string): Promise<Socket> {
   });
 }
 
-/** `statusUrl` of an accepted run, asked for with a Host that is not the server's. */
+/** Starts a run with a forged Host header. Returns its `statusUrl`. */
 function forgedHost(service: Service, path: string): Promise<string> {
   const { hostname, port } = new URL(service.url);
   return new Promise((resolve, reject) => {

@@ -5,10 +5,12 @@ import { dataOf } from './service.ts';
 import type { Caller, Reply, Sent, Service } from './service.ts';
 
 /**
- * Who may call each operation, written down by hand and not read from the operations: the least role of a member, and
- * whether a key of the workspace may. `any`: every credential may, since the answer is about the credential itself.
+ * Who may call each operation, written by hand and not derived from the operations: the minimum role, and whether
+ * workspace keys may. `any`: every credential may, because the response is about the credential itself.
  */
-const MAY: { readonly [id: string]: readonly [least: 'any' | 'read' | 'write' | 'admin', key: boolean] } = {
+const ALLOWED: {
+  readonly [id: string]: readonly [minimum: 'any' | 'read' | 'write' | 'admin', key: boolean];
+} = {
   getApiMeta: ['any', true],
   getUsageLimits: ['any', true],
   listWorkflows: ['read', true],
@@ -49,10 +51,10 @@ interface Request {
   sent: Sent;
 }
 
-/** What the operation is called with. A call that is let in and then finds nothing is as good as one that does. */
+/** Returns a request of the operation. It may find nothing after it has passed the access checks. */
 function requestOf(id: string, { workflow, runId, workspaceId }: Subject): Request {
   const operation = ALL_OPERATIONS.find((each) => each.id === id);
-  if (!operation) throw new Error(`There is no operation ${id}: take it out of the table.`);
+  if (!operation) throw new Error(`There is no operation ${id}: remove it from the table.`);
   const { method, path } = operation;
   const filled = path
     .replaceAll('{workflowId}', workflow)
@@ -76,42 +78,42 @@ function requestOf(id: string, { workflow, runId, workspaceId }: Subject): Reque
   return { method, path: filled + (query[id] ?? ''), sent: body === undefined ? {} : { body } };
 }
 
-/** A workflow and a run of it, which may be ended by the calls. */
+/** A workflow with a run. The requests may end the run. */
 interface Subject {
   workflow: string;
   runId: string;
   workspaceId: string;
 }
 
-/** What tells the caller that it may not: 401, 403, or 404 for the workflow, run or workspace as such. */
+/** Returns the refusal of an access check: 401, 403, or 404 for the workflow, run or workspace itself. */
 function refusalOf({ status, text }: Reply): 401 | 403 | 404 | undefined {
   if (status === 401 || status === 403) return status;
-  // Of a caller who is let in, only what it names inside of the workflow is not found.
+  // A caller with access gets 404 only for things inside the workflow.
   const isConcealed = status === 404 && /(Workflow|Workspace|Run|Execution|Job) not found/i.test(text);
   return isConcealed ? 404 : undefined;
 }
 
-function expectedOf(caller: Caller, [least, key]: readonly [keyof typeof RANK, boolean]) {
+function expectedOf(caller: Caller, [minimum, key]: readonly [keyof typeof RANK, boolean]) {
   if (caller === 'nobody') return 401;
-  if (least === 'any') return undefined;
+  if (minimum === 'any') return undefined;
   if (caller === 'stranger' || caller === 'foreign') return 404;
   if (caller === 'shared') return key ? undefined : 403;
-  return RANK[caller] >= RANK[least] ? undefined : 403;
+  return RANK[caller] >= RANK[minimum] ? undefined : 403;
 }
 
 const CALLERS = ['nobody', 'stranger', 'foreign', 'read', 'write', 'shared', 'admin'] as const;
-/** They end what the others need, and come last. */
+/** Called last, because they end what the others need. */
 const ENDS = ['cancelRunV2', 'cancelExecution', 'undeployWorkflow'];
 
-/** Every operation as every caller. */
+/** Calls every operation as every caller. */
 export function describeAuthorization(service: () => Service): void {
-  it('lets each caller do what its role says, and nothing else, for every operation', async () => {
+  it('every operation allows exactly the declared callers', async () => {
     const { call, deployed, workspaces } = service();
     const path = await deployed(APPROVAL);
     const run = dataOf<{ runId: string }>(await call('admin', 'POST', `${path}/execute`, { body: {} }), 200);
     const workflow = path.split('/').at(-1) ?? '';
     const subject: Subject = { workflow, runId: run.runId, workspaceId: workspaces.first };
-    const ids = Object.keys(MAY);
+    const ids = Object.keys(ALLOWED);
     expect(ids.toSorted()).toEqual(ALL_OPERATIONS.map(({ id }) => id).toSorted());
     const ordered = [...ids.filter((id) => !ENDS.includes(id)), ...ENDS];
     const found: object[] = [];
@@ -122,20 +124,20 @@ export function describeAuthorization(service: () => Service): void {
         const reply = await call(caller, method, at, sent);
         expect(reply.status, `${id} as ${caller}: ${reply.text}`).toBeLessThan(500);
         found.push({ id, caller, refusal: refusalOf(reply) });
-        expected.push({ id, caller, refusal: expectedOf(caller, MAY[id] ?? ['admin', false]) });
+        expected.push({ id, caller, refusal: expectedOf(caller, ALLOWED[id] ?? ['admin', false]) });
       }
     }
     expect(found).toEqual(expected);
   });
 
-  it('runs a public workflow for anybody, and shows nobody anything else of it', async () => {
+  it('an anonymous caller can execute a public workflow and nothing else', async () => {
     const { call, deployed, workspaces } = service();
     const path = await deployed(GREETING, 'admin', { isPublic: true });
     const ran = await call('nobody', 'POST', `${path}/execute`, { body: { input: { name: 'Ada' } } });
     const { runId } = dataOf<{ runId: string }>(ran, 200);
     const workflow = path.split('/').at(-1) ?? '';
     const subject: Subject = { workflow, runId, workspaceId: workspaces.first };
-    for (const id of Object.keys(MAY)) {
+    for (const id of Object.keys(ALLOWED)) {
       if (id === 'executeWorkflowV2' || id === 'executeWorkflow') continue;
       const { method, path: at, sent } = requestOf(id, subject);
       expect([id, (await call('nobody', method, at, sent)).status]).toEqual([id, 401]);

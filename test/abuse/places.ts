@@ -7,7 +7,7 @@ import { postgresDatabase } from '../support/postgres.ts';
 import { SECRET } from './service.ts';
 import type { Place } from './suite.ts';
 
-/** A new data folder as the place of a service; `more` are further options of `heddle serve`. */
+/** Returns a new data folder as the store of a service. `more` are further options of `heddle serve`. */
 export function folderPlace(more: readonly string[] = []): Place {
   const data = dataFolder(afterAll);
   return {
@@ -21,7 +21,7 @@ export function folderPlace(more: readonly string[] = []): Place {
   };
 }
 
-/** A new PostgreSQL database as the place of a service; `more` are further options of `heddle serve`. */
+/** Returns a new PostgreSQL database as the store of a service. `more` are further options of `heddle serve`. */
 export function postgresPlace(more: readonly string[] = []): Place {
   let url = '';
   return {
@@ -33,7 +33,7 @@ export function postgresPlace(more: readonly string[] = []): Place {
   };
 }
 
-/** Every row of every table of the database, as text. */
+/** Returns every row of every table as text. */
 async function dumped(connectionString: string): Promise<string> {
   const client = new Client({ connectionString });
   await client.connect();

@@ -6,51 +6,51 @@ import { draftOf } from '../support/api.ts';
 import { startHeddle } from '../support/heddle.ts';
 import type { Started } from '../support/heddle.ts';
 
-/** What the records of a service on PostgreSQL hash keys with. */
+/** The secret for key hashes of a service on PostgreSQL. */
 export const SECRET = 'a secret of at least thirty-two characters';
 
-/** The value of `{{TOKEN}}` in the environment that `heddle serve` gets; no answer, record or file may hold it. */
+/** The value of `{{TOKEN}}` in the environment of `heddle serve`. No response, record or file may contain it. */
 export const TOKEN = `tok-${createHash('sha256').update('abuse').digest('hex').slice(0, 24)}`;
 
-/** Who calls. `stranger` has no workspace of Ada's, `foreign` is a key of the other workspace. */
+/** The caller. `stranger` is not a member of Ada's workspace, `foreign` is a key of the other workspace. */
 export type Caller = 'nobody' | 'stranger' | 'foreign' | 'read' | 'write' | 'admin' | 'shared';
 
 export interface Reply {
   status: number;
   headers: Headers;
   text: string;
-  /** The body as JSON; undefined where it is none. */
+  /** The body as JSON; undefined when it is not JSON. */
   body: { data?: never; error?: never } & { [key: string]: never };
 }
 
 export interface Sent {
   body?: unknown;
-  /** The body as it is, in place of `body`. */
+  /** The text of the body, in place of `body`. */
   raw?: string;
   headers?: { [name: string]: string };
 }
 
-/** A real `heddle serve` with two workspaces that must know nothing of each other. */
+/** A real `heddle serve` with two workspaces that must be isolated from each other. */
 export interface Service {
   readonly url: string;
   readonly process: Started;
-  /** The oldest workspace, of which Ada is admin, and another one, of which the stranger is. */
+  /** The oldest workspace, whose admin is Ada, and another one, whose admin is the stranger. */
   readonly workspaces: { readonly first: string; readonly other: string };
-  /** The key of a caller who has one. */
+  /** Returns the key of a caller that has one. */
   keyOf(caller: Exclude<Caller, 'nobody'>): string;
-  /** Calls as `caller`; `path` begins below the origin. */
+  /** Sends a request as `caller`. `path` has no origin. */
   call(caller: Caller, method: string, path: string, sent?: Sent): Promise<Reply>;
   /** Deploys the workflow in the caller's workspace; returns its path, `/api/v2/workflows/{id}`. */
   deployed(exported: Json, by?: 'admin' | 'stranger', options?: { isPublic?: boolean }): Promise<string>;
 }
 
-/** Where a service keeps its records: options of `heddle serve`, and of the same store when it is opened from here. */
+/** The store of a service: as options of `heddle serve`, and as options to open it here. */
 export interface Records {
   args: readonly string[];
   store: ApiStoreOptions;
 }
 
-/** Starts `heddle serve` with these records and makes its callers. The caller ends the process. */
+/** Starts `heddle serve` with this store and creates the callers. Whoever calls this ends the process. */
 export async function serve({ args, store }: Records, more: readonly string[]): Promise<Service> {
   const started = startHeddle(
     ['serve', '--port', '0', '--json', '--grace', '1', '--env', `TOKEN=${TOKEN}`, ...args, ...more],
@@ -139,7 +139,7 @@ function serviceOf(
   };
 }
 
-/** `data` of an answer with this status; anything else is an error that shows the answer. */
+/** Returns `data` of a response with this status. Throws an error with the response for any other. */
 export function dataOf<Data>({ status, text, body }: Reply, expected: number): Data {
   if (status !== expected) throw new Error(`Answered with ${status} in place of ${expected}: ${text}`);
   return body.data as Data;

@@ -6,15 +6,15 @@ import { describeAuthorization } from './authorization.ts';
 import { serve, TOKEN } from './service.ts';
 import type { Records, Service } from './service.ts';
 
-/** Where a service of this suite keeps what it records. */
+/** The store of a service of this suite. */
 export interface Place {
-  /** Its records and what else `heddle serve` is started with; called once. */
+  /** Returns the store and the options of `heddle serve`; called once. */
   open(): Promise<Records>;
-  /** Everything that is stored, as one text: no secret may be in it. */
+  /** Returns everything that is stored as one text. It must not contain a secret. */
   dump(): Promise<string>;
 }
 
-/** The authorization and abuse cases against a real `heddle serve`, wherever its records and runs are. */
+/** Runs the authorization and abuse tests against a real `heddle serve` with this store. */
 export function describeService(name: string, { open, dump }: Place): void {
   describe(`heddle serve, ${name}`, { timeout: 180_000 }, () => {
     let service: Service;
@@ -34,8 +34,8 @@ export function describeService(name: string, { open, dump }: Place): void {
     });
     describeAbuse(() => ({ service, echo }));
 
-    // Last: all of the runs above have been recorded by then.
-    it('keeps no value of the environment in what it stores', async () => {
+    // Last, so that all runs above are recorded.
+    it('stores no value of the environment', async () => {
       expect(await dump()).not.toContain(TOKEN);
     });
   });

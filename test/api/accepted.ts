@@ -5,14 +5,14 @@ import { APPROVAL } from '../support/api-workflows.ts';
 import type { ShownRun } from '../support/api-workflows.ts';
 import { block, workflow } from '../support/workflow.ts';
 
-/** What an operation is called with to be accepted. */
+/** A request that the operation accepts. */
 export interface Right {
   path: { [name: string]: string };
   query?: { [name: string]: string };
   body?: object;
 }
 
-/** Ends at once, without a status of its own for the older interface. */
+/** A workflow that ends at once and sets no status for the older interface. */
 const PLAIN = workflow([block('Words', 'variables', {})], ['Start -> Words']);
 
 type Run = ShownRun & { files: { id: string }[] | null };
@@ -24,7 +24,7 @@ async function ran(api: TestApi, workflowId: string, input: object = {}): Promis
   return { ...shown.data, runId: data.runId };
 }
 
-/** Makes what every operation can be called about, and gives how, by method and path. */
+/** Creates the resources that operations need. Returns an accepted request for each operation, by method and path. */
 export async function acceptedCalls(api: TestApi): Promise<{ [call: string]: Right }> {
   const [plain, victim, asks, files] = await Promise.all(
     [PLAIN, PLAIN, APPROVAL, ECHO].map((each) => api.deployed(each)),
@@ -48,7 +48,7 @@ export async function acceptedCalls(api: TestApi): Promise<{ [call: string]: Rig
     downloadWorkflowRunFileV2: {
       path: { workflowId: files, runId: download.runId, fileId: download.files?.[0]?.id ?? '' },
     },
-    // The same answer again is taken again.
+    // A second identical answer is accepted.
     resumeWorkflowRunV2: {
       path: { workflowId: asks, runId: first.runId },
       body: { contextId: contextOf(first), input: { ok: true } },

@@ -7,14 +7,14 @@ import type { ShownRun } from '../support/api-workflows.ts';
 import { chainServer, egressTo, expectChainPassedOn, listening } from '../support/call-chain.ts';
 import { block, workflow } from '../support/workflow.ts';
 
-describe('the chain of workflows that call each other', () => {
-  it('goes from a request through the run and its children into what they send', async () => {
+describe('the call chain', () => {
+  it('continues from a request through the run and its children to their requests', async () => {
     const server = await chainServer();
     const api = await testApi({ engineOptions: { egress: egressTo(server.url) } });
     await expectChainPassedOn(api, server);
   });
 
-  it('ends a workflow that calls itself over HTTP', async () => {
+  it('stops a workflow that calls itself over HTTP', async () => {
     const { promise: opened, resolve } = Promise.withResolvers<TestApi>();
     const fetched = async (request: Request): Promise<Response> => (await opened).api.fetch(request);
     const answer = getRequestListener(fetched, { overrideGlobalObjects: false });
@@ -46,7 +46,7 @@ describe('the chain of workflows that call each other', () => {
     expect(runs.data.filter(({ status }) => status === 'failed')).toHaveLength(1);
   });
 
-  it('counts children with those before them', async () => {
+  it('includes child runs', async () => {
     const api = await testApi();
     const child = await api.deployed(workflow([block('Words', 'variables', {})], ['Start -> Words']));
     const parent = await api.deployed(
@@ -65,7 +65,7 @@ describe('the chain of workflows that call each other', () => {
     });
   });
 
-  it('takes no ids without end', async () => {
+  it('limits the length of ids', async () => {
     const api = await testApi();
     const headers = { 'X-Sim-Via': 'w'.repeat(1025) };
     expect(await api.call('POST', '/api/v2/workflows/w/execute', { body: {}, headers })).toMatchObject({

@@ -13,10 +13,10 @@ import type { Right } from './accepted.ts';
 
 /** NUL, and half of a surrogate pair as JSON writes it. */
 const TEXTS = ['a\0b', 'a\uD800b', '\uDC00'];
-/** Words that only a driver or a database would say. */
+/** Words that only a driver or a database uses. */
 const DRIVERS = /postgres|sqlite|sqlstate|invalid byte|out of range for|constraint|127\.0\.0\.1|utf8/i;
 
-/** Answers with its input, and with what its draft says. */
+/** A workflow that responds with its input and with a value of its draft. */
 const ECHO = workflow(
   [block('Reply', 'response', { dataMode: 'json', data: '<start.text>' })],
   ['Start -> Reply'],
@@ -76,7 +76,7 @@ function testsOn(open: () => Promise<TestApi>): void {
           expectRefused(await send({ ...right.path, [name]: hostile }, right.query ?? {}));
         for (const name of Object.keys(operation.query.shape)) {
           const answer = await send(right.path, { ...right.query, [name]: hostile });
-          // What is no UTF-8 is read as the replacement character, which is one as good as others.
+          // Invalid UTF-8 is read as the replacement character, which is valid.
           if (hostile === 'a%00b') expectRefused(answer);
           else expect(answer.status).toBeLessThan(500);
         }
@@ -126,7 +126,7 @@ function testsOn(open: () => Promise<TestApi>): void {
         variables: { v: { name: text, type: 'string', value: 1 } },
       }),
     ],
-  ])('a name or an id in the body of %s is refused, and named', async (at, bodyOf) => {
+  ])('a hostile name or id in the body of %s is refused by its field', async (at, bodyOf) => {
     const [method = '', path = ''] = at.split(' ');
     const right = calls[at];
     const filled = path.replaceAll(/\{(\w+)\}/g, (_, name: string) => right?.path[name] ?? '');
@@ -173,7 +173,7 @@ function testsOn(open: () => Promise<TestApi>): void {
     }
   });
 
-  it('values of drafts and inputs pass as they are', async () => {
+  it('values of drafts and inputs pass unchanged', async () => {
     const id = await api.deployed(ECHO);
     const path = `/api/v2/workflows/${id}`;
     for (const text of TEXTS) {
@@ -205,7 +205,7 @@ function testsOn(open: () => Promise<TestApi>): void {
     expect(api.faults).toEqual([]);
   });
 
-  it('numbers beyond range are refused: they would be stored as null', async () => {
+  it('numbers out of range are refused: they would be stored as null', async () => {
     const id = calls['POST /api/v2/workflows/{workflowId}/execute']?.path['workflowId'] ?? '';
     for (const number of ['1e999', '-1e999', `${'9'.repeat(300)}e99`]) {
       const raw = `{"input": {"n": [${number}]}}`;
@@ -218,7 +218,7 @@ function testsOn(open: () => Promise<TestApi>): void {
     expect(await api.call('POST', `/api/v2/workflows/${id}/execute`, { raw })).toMatchObject({ status: 200 });
   });
 
-  it('nesting without end is no fault of the server', async () => {
+  it('deep nesting is not an internal error', async () => {
     const id = calls['PUT /api/v2/workflows/{workflowId}/state']?.path['workflowId'] ?? '';
     const deep = '['.repeat(200_000) + ']'.repeat(200_000);
     const drafts = [

@@ -36,7 +36,7 @@ const serving = (fetch: (request: Request) => Response | Promise<Response>): Ser
   return createServer((request, response) => void listener(request, response));
 };
 
-/** Next.js gives a file's functions a Request and takes a Response, by the name of the method. */
+/** Next.js calls the function of a route file that is named like the method. */
 function nextServer(own: Api): Server {
   (globalThis as { heddleApi?: Promise<Api> }).heddleApi = Promise.resolve(own);
   return serving((request) => {
@@ -74,26 +74,26 @@ describe.each(HOSTS)('mounted in %s', (_, server) => {
     return fetch(url, { method: 'POST', body: JSON.stringify(body), headers, ...more });
   }
 
-  it('answers, beside the routes of the host', async () => {
+  it('serves the API next to the routes of the host', async () => {
     const answer = await execute(greeting, { input: { name: 'Ada' } });
     expect(answer.status).toBe(200);
     expect(await answer.json()).toMatchObject({ data: { output: { data: { hello: 'Ada' } } } });
     expect(await (await fetch(`${await started}/hello`)).text()).toBe('a route of the host');
   });
 
-  it('refuses by itself: a body that is too large, a path that there is not', async () => {
+  it('refuses a body that is too large, and an unknown path', async () => {
     const large = await execute(greeting, { input: { name: 'x'.repeat(11 * 1024 * 1024) } });
     expect([large.status, await large.json()]).toMatchObject([413, { error: { code: 'PAYLOAD_TOO_LARGE' } }]);
     const unknown = await fetch(`${await started}/api/v2/nothing`, { headers });
     expect([unknown.status, await unknown.json()]).toMatchObject([404, { error: { code: 'NOT_FOUND' } }]);
   });
 
-  it('describes itself, at the address of the host', async () => {
+  it('serves its OpenAPI document with the origin of the host', async () => {
     const document = (await (await fetch(`${await started}/openapi.json`)).json()) as object;
     expect(document).toMatchObject({ openapi: '3.1.0', servers: [{ url: await started }] });
   });
 
-  it('has a page that shows the description', async () => {
+  it('serves the reference page', async () => {
     const page = await fetch(`${await started}/docs`);
     expect([page.status, page.headers.get('content-type')]).toEqual([200, 'text/html; charset=utf-8']);
     const style = await fetch(`${await started}/docs/swagger-ui.css`);
@@ -101,7 +101,7 @@ describe.each(HOSTS)('mounted in %s', (_, server) => {
     expect((await fetch(`${await started}/docs/other.js`)).status).toBe(404);
   });
 
-  it('streams events, and lines while the run goes on', async () => {
+  it('streams events and JSON lines during the run', async () => {
     const events = await execute(greeting, { stream: true, input: { name: 'Ada' } });
     expect(events.headers.get('content-type')).toBe('text/event-stream');
     expect(await events.text()).toMatch(/"hello":"Ada"[\s\S]*data: "\[DONE\]"\n\n$/);
@@ -118,7 +118,7 @@ describe.each(HOSTS)('mounted in %s', (_, server) => {
     await untilStatus(api, `/api/v2/workflows/${long}/runs/${runId}`, 'cancelled');
   });
 
-  it('tells of clients that go away while they wait', async () => {
+  it('detects clients that disconnect', async () => {
     const gone = new AbortController();
     const runId = crypto.randomUUID();
     const waiting = execute(long, {}, { headers: { ...headers, 'X-Run-Id': runId }, signal: gone.signal });

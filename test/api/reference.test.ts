@@ -25,7 +25,7 @@ async function described(): Promise<string[]> {
   );
 }
 
-/** The page in a window of this size, and what went wrong in it. */
+/** Opens the page in a window of this size. Returns it with its errors. */
 async function opened(started: Browser, viewport: { width: number; height: number }) {
   const page = await started.newPage({ viewport });
   const asked: string[] = [];
@@ -50,7 +50,7 @@ describe.skipIf(!browser)('the page at /docs', { timeout: 120_000 }, () => {
 
   afterAll(() => started.close());
 
-  it('lists every operation, and asks nobody outside for anything', async () => {
+  it('lists every operation, and loads nothing from other servers', async () => {
     const { page, asked, faults } = await opened(started, { width: 1280, height: 900 });
     const shown = await page.locator('.opblock-summary').evaluateAll((all) =>
       all.map((one) => {
@@ -68,7 +68,7 @@ describe.skipIf(!browser)('the page at /docs', { timeout: 120_000 }, () => {
     expect(faults).toEqual([]);
   });
 
-  it('fits into the window of a phone, closed and with every kind of operation opened', async () => {
+  it('fits a phone, also with operations of every kind opened', async () => {
     const { page, faults } = await opened(started, { width: 390, height: 844 });
     const width = (): Promise<number> => page.locator('html').evaluate(({ scrollWidth }) => scrollWidth);
     expect(await width()).toBe(390);

@@ -29,12 +29,12 @@ function pathOf({ path }: AnyOperation, values: Right['path'], query: string): s
 
 interface Change {
   path?: Right['path'];
-  /** In place of the query; with its question mark. */
+  /** Replaces the query, with its question mark. */
   query?: string;
   options?: CallOptions;
 }
 
-/** The accepted call of the operation, but for what is changed. */
+/** Sends the accepted request of the operation with these changes. */
 function send(operation: AnyOperation, change: Change = {}): Promise<Answer<unknown>> {
   const right = rightCall(operation);
   const usual = new URLSearchParams(right.query).toString();
@@ -43,7 +43,7 @@ function send(operation: AnyOperation, change: Change = {}): Promise<Answer<unkn
   return api.call(operation.method, path, { body: right.body, ...change.options });
 }
 
-/** The envelope and the code of the status, and nothing recorded. */
+/** Expects the error envelope with the code of the status, and no new records. */
 async function expectRefused(
   operation: Pick<AnyOperation, 'legacy'>,
   status: ErrorStatus,
@@ -63,7 +63,7 @@ async function expectRefused(
   return error;
 }
 
-/** What runs that rest have still to write is written. */
+/** Waits until settled runs have written everything. */
 async function settledRows(): Promise<ReturnType<typeof api.rows>> {
   let last = '';
   const isSettled = (): boolean => last === (last = JSON.stringify(api.rows()));
@@ -74,7 +74,7 @@ async function settledRows(): Promise<ReturnType<typeof api.rows>> {
 const TABLE = ALL_OPERATIONS.map(
   (operation) => [`${operation.method} ${operation.path}`, operation] as const,
 );
-/** The body is the input of a run, whatever it is. */
+/** The body of these operations is any input. */
 const OPEN_BODIES = new Set(['executeWorkflow', 'resumeExecution']);
 
 describe.each(TABLE)('%s records nothing when it refuses', (_title, operation) => {
@@ -82,7 +82,7 @@ describe.each(TABLE)('%s records nothing when it refuses', (_title, operation) =
   const refused = (status: ErrorStatus, change: Change) =>
     expectRefused(operation, status, () => send(operation, change));
 
-  it('query keys that are undeclared, empty or doubled', async () => {
+  it('query keys that are unknown, empty or repeated', async () => {
     await refused(400, { query: '?colour=red' });
     for (const name of ['colour', ...Object.keys(query.shape)]) {
       expect(await refused(400, { query: `?${name}=` })).toMatchObject({
@@ -97,7 +97,7 @@ describe.each(TABLE)('%s records nothing when it refuses', (_title, operation) =
   });
 
   if (Object.keys(params.shape).length > 0)
-    it('ids of nothing', async () => {
+    it('unknown ids', async () => {
       for (const name of Object.keys(params.shape)) {
         const nothing = name === 'version' ? '999999' : 'nothing';
         expect((await refused(404, { path: { [name]: nothing } })).message).toMatch(/not found/);
@@ -109,7 +109,7 @@ describe.each(TABLE)('%s records nothing when it refuses', (_title, operation) =
       expect((await refused(404, { options: { key: stranger } })).message).toMatch(/not found/);
     });
 
-  it('callers without a credential, or with one that is none', async () => {
+  it('callers without a credential or with an invalid one', async () => {
     expect((await refused(401, { options: { key: null } })).message).toMatch(/required|Unauthorized/);
     const guessed = await refused(401, { options: { key: 'sk-heddle-guess' } });
     expect(guessed.message).toBe('Invalid API key');
@@ -129,7 +129,7 @@ describe.each(TABLE)('%s records nothing when it refuses', (_title, operation) =
     });
 
   if (body !== undefined && !OPEN_BODIES.has(id))
-    it('fields that are not declared', async () => {
+    it('unknown fields', async () => {
       const more = { ...rightCall(operation).body, colour: 'red' };
       expect(await refused(400, { options: { body: more } })).toMatchObject({
         details: [{ code: 'unrecognized_keys', keys: ['colour'], path: [] }],
@@ -137,14 +137,14 @@ describe.each(TABLE)('%s records nothing when it refuses', (_title, operation) =
     });
 
   if (body === undefined && operation.method !== 'GET')
-    it('bodies where it takes none', async () => {
+    it('bodies if it takes none', async () => {
       expect(await refused(400, { options: { body: { colour: 'red' } } })).toMatchObject({
         details: [{ code: 'unrecognized_keys', keys: ['colour'] }],
       });
     });
 });
 
-describe('an answer to a pause records nothing when it is refused', () => {
+describe('a refused answer to a pause records nothing', () => {
   async function paused() {
     const id = await api.deployed(APPROVAL);
     const { data } = await api.call<ShownRun>('POST', `/api/v2/workflows/${id}/execute`, { body: {} });
@@ -154,7 +154,7 @@ describe('an answer to a pause records nothing when it is refused', () => {
     return { at, answer, contextId: shown.data.paused?.contextId ?? '' };
   }
 
-  it('for a wrong token, an answer of another shape, and a run that has ended', async () => {
+  it('with an unknown token, with an invalid answer, and for a run that has ended', async () => {
     const { at, answer, contextId } = await paused();
     const wrong = await expectRefused({}, 404, answer({ contextId: 'wrong', input: { ok: true } }));
     expect(wrong.message).toBe('Pause point not found');
@@ -169,9 +169,9 @@ describe('an answer to a pause records nothing when it is refused', () => {
   });
 });
 
-// Last: they change what the others are about.
+// Last, because these calls change the resources of the others.
 describe.each(TABLE)('%s', (_title, operation) => {
-  it('is accepted as it is called above', async () => {
+  it('accepts its request above', async () => {
     const answer = await send(operation);
     expect([answer.status, answer.body]).toEqual([
       expect.toSatisfy((status: number) => status < 300),

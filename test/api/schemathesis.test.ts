@@ -31,7 +31,7 @@ const CHECKS = [
   'ignored_auth',
 ];
 
-/** Statuses that each operation has answered with. */
+/** The statuses of each operation's responses. */
 type Answered = Map<string, Set<number>>;
 
 const PATHS = ALL_OPERATIONS.map(({ id, method, path }) => ({
@@ -45,7 +45,7 @@ function operationOf(request: Request): string | undefined {
   return PATHS.find(({ method, path }) => method === request.method && path.test(pathname))?.id;
 }
 
-/** The address of the API, and what it has answered. */
+/** The URL of the API, and its responses. */
 async function listening({ api }: TestApi): Promise<{ url: string; answered: Answered }> {
   const answered: Answered = new Map(ALL_OPERATIONS.map(({ id }) => [id, new Set()]));
   const counted = async (request: Request): Promise<Response> => {
@@ -62,7 +62,7 @@ async function listening({ api }: TestApi): Promise<{ url: string; answered: Ans
   return { url: `http://127.0.0.1:${(server.address() as AddressInfo).port}`, answered };
 }
 
-/** What it says, and its exit code: 1 where a check fails. */
+/** Returns its output and its exit code, which is 1 when a check fails. */
 function schemathesis(args: string[], cwd: string, env: object): Promise<{ code: number; said: string }> {
   const { promise, resolve } = Promise.withResolvers<{ code: number; said: string }>();
   const options = { cwd, env: { ...tool?.env, ...env }, maxBuffer: 64 * 1024 * 1024 };
@@ -75,7 +75,7 @@ function schemathesis(args: string[], cwd: string, env: object): Promise<{ code:
 if (!isFull) leftOut('the phase "coverage" of schemathesis');
 
 describe.skipIf(!tool)('calls that are made up from /openapi.json', { timeout: 300_000 }, () => {
-  it('are answered as it says, and never with a fault', async () => {
+  it('get responses that match the document, and no internal errors', async () => {
     const api = await testApi();
     const { url, answered } = await listening(api);
     const calls = await acceptedCalls(api);
@@ -97,7 +97,7 @@ describe.skipIf(!tool)('calls that are made up from /openapi.json', { timeout: 3
       said: '',
     });
     expect(api.faults).toEqual([]);
-    // Each operation was called as it wants to be, and as it does not.
+    // Each operation got valid and invalid requests.
     const shut = [...answered].filter(([, found]) => ![...found].some((status) => status < 300));
     const open = [...answered].filter(([, found]) => ![...found].some((status) => status >= 400));
     expect({ shut, open }).toEqual({ shut: [], open: [] });

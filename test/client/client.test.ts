@@ -20,13 +20,13 @@ afterAll(() => server.close().closeAllConnections());
 const baseUrl = `http://127.0.0.1:${(server.address() as AddressInfo).port}`;
 const client = createClient<paths>({ baseUrl, headers: { 'X-API-Key': key } });
 
-/** An answer that is no stream. */
+/** A response that is not a stream. */
 function objectOf<T>(data: T | string | undefined): Exclude<T, string> {
   if (typeof data !== 'object') throw new Error(`The answer is ${typeof data}.`);
   return data as Exclude<T, string>;
 }
 
-/** The id of a workflow that is live. */
+/** Deploys a workflow. Returns its id. */
 async function deployed(exported: Json, name: string): Promise<string> {
   const made = await client.POST('/api/v2/workflows', { body: { workspaceId, name } });
   const workflowId = made.data!.data.id;
@@ -39,9 +39,9 @@ async function deployed(exported: Json, name: string): Promise<string> {
   return workflowId;
 }
 
-describe('a client made from /openapi.json', () => {
-  // `npx vitest run --config test/vitest.config.ts test/client -u` writes the types anew.
-  it('has the types of today’s document', async () => {
+describe('a client generated from /openapi.json', () => {
+  // `npx vitest run --config test/vitest.config.ts test/client -u` updates the types.
+  it('has the types of the current document', async () => {
     const document = await (await fetch(`${baseUrl}/openapi.json`)).json();
     const types = astToString(await openapiTS(JSON.stringify(document)));
     expect(types).toContain('"/api/v2/workflows/{workflowId}/execute"');
@@ -93,7 +93,7 @@ describe('a client made from /openapi.json', () => {
     expect(none.error).toEqual({ error: { code: 'NOT_FOUND', message: 'File not found' } });
   });
 
-  it('starts and resumes runs that are answered later', async () => {
+  it('starts and resumes asynchronous runs', async () => {
     const workflowId = await deployed(APPROVAL, 'Approval');
     const accepted = await client.POST('/api/v2/workflows/{workflowId}/execute', {
       params: { path: { workflowId } },
@@ -113,7 +113,7 @@ describe('a client made from /openapi.json', () => {
     await expect.poll(async () => (await shown()).data?.data.status).toBe('completed');
   });
 
-  it('is told of refusals in the shape of the document', async () => {
+  it('gets refusals in the shape of the document', async () => {
     const params = { path: { workflowId: 'nothing' } };
     const { error, response } = await client.GET('/api/v2/workflows/{workflowId}', { params });
     expect(response.status).toBe(404);

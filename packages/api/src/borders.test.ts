@@ -35,7 +35,7 @@ interface Doc {
 
 const { paths } = openApiDocument(ALL_OPERATIONS, 'https://heddle.test') as unknown as Doc;
 
-/** What a body cannot do without. */
+/** The required fields of a body. */
 const LEAST: { [id: string]: object } = {
   createWorkflowV2: { workspaceId: 'w', name: 'n' },
   replaceWorkflowState: { blocks: {}, edges: [] },
@@ -43,7 +43,7 @@ const LEAST: { [id: string]: object } = {
   resumeWorkflowRunV2: { contextId: 'c' },
 };
 
-/** Of each type something, and whatever stands at the borders that are declared. */
+/** Returns sample values: of each type, and at the declared bounds. */
 function valuesFor({ minLength, maxLength, minimum, maximum, maxItems, ...more }: Declared): unknown[] {
   const lengths = [0, 1, minLength, maxLength, maxLength === undefined ? undefined : maxLength + 1];
   const texts = lengths
@@ -64,7 +64,7 @@ function valuesFor({ minLength, maxLength, minimum, maximum, maxItems, ...more }
   ];
 }
 
-/** Values about which what is declared and what is read do not agree. */
+/** Returns values for which the document and the parser disagree. */
 function disagreements(declared: Declared, read: z.ZodType, least: object): string[] {
   const schema = z.fromJSONSchema(declared as never);
   const found: string[] = [];
@@ -86,7 +86,7 @@ function documented({ path, method }: AnyOperation) {
 
 const WITH_BODIES = ALL_OPERATIONS.filter(({ body }) => body !== undefined);
 
-describe('what the document declares is what is read, at every border', () => {
+describe('the document and the parser agree at every bound', () => {
   it.each(WITH_BODIES.map((operation) => [operation.id, operation] as const))(
     'of the body of %s',
     (id, operation) => {
@@ -110,7 +110,7 @@ describe('what the document declares is what is read, at every border', () => {
     },
   );
 
-  it('of times, which are in UTC', () => {
+  it('of timestamps, which are in UTC', () => {
     const { parameters } = paths['/api/v2/workflows/{workflowId}/runs']?.['get'] ?? { parameters: [] };
     const start = parameters.find(({ name }) => name === 'startDate');
     expect(start?.schema).toMatchObject({ type: 'string', format: 'date-time', pattern: 'Z$' });

@@ -14,7 +14,7 @@ interface Doc {
 const api = await testApi();
 
 describe('the OpenAPI document', () => {
-  it('is served to everybody, with the origin of the request', async () => {
+  it('is public, with the origin of the request', async () => {
     const response = await api.fetch('GET', '/openapi.json', { key: null });
     const doc = (await response.json()) as Doc;
     expect(response.status).toBe(200);
@@ -23,7 +23,7 @@ describe('the OpenAPI document', () => {
     expect(doc.security).toEqual([{ apiKey: [] }, { oauthBearer: [] }]);
   });
 
-  it('is valid by a validator that is not ours', async () => {
+  it('is valid according to an independent validator', async () => {
     const doc = openApiDocument(ALL_OPERATIONS, 'https://heddle.test');
     const result = await new Validator().validate(JSON.parse(JSON.stringify(doc)) as never);
     expect(result.errors ?? []).toEqual([]);
@@ -32,7 +32,7 @@ describe('the OpenAPI document', () => {
     expect((await new Validator().validate(broken as never)).valid).toBe(false);
   });
 
-  it('has every operation of the table, each with an id of its own and the errors it declares', () => {
+  it('has every operation of the table, with a unique id and its declared errors', () => {
     const { paths } = openApiDocument(ALL_OPERATIONS, 'https://heddle.test') as unknown as Doc;
     const shown = Object.values(paths).flatMap((methods) => Object.values(methods));
     expect(shown.map(({ operationId }) => operationId).toSorted()).toEqual(
@@ -41,7 +41,7 @@ describe('the OpenAPI document', () => {
     for (const { path, method, errors, success, body } of ALL_OPERATIONS) {
       const responses = Object.keys(paths[path]?.[method.toLowerCase()]?.responses ?? {});
       const streamed = success.length === 0 ? [200] : [];
-      // A body may not arrive in time.
+      // The body may not arrive in time.
       const late = body ? [408] : [];
       const declared = [...success.map(({ status }) => status), ...streamed, ...errors, ...late, 500];
       expect(new Set(responses.map(Number))).toEqual(new Set(declared));

@@ -8,7 +8,7 @@ import { memoryConcurrency } from './usage.ts';
 import type { RunRequest } from './usage.ts';
 
 describe('executions in flight', () => {
-  it('are as many as there are tickets; a stream holds its own until nobody reads it', async () => {
+  it('are limited by slots; a stream holds its slot until it ends', async () => {
     const api = await testApi({ capacity: 1 });
     const long = await api.deployed(LONG);
     const short = await api.deployed(GREETING);
@@ -23,7 +23,7 @@ describe('executions in flight', () => {
     expect([(await run()).status, (await run()).status]).toEqual([200, 200]);
   });
 
-  it('give their ticket back when they are refused', async () => {
+  it('release their slot when they are refused', async () => {
     const api = await testApi({ capacity: 1 });
     const path = '/api/v2/workflows/nowhere/execute';
     expect((await api.call('POST', path, { body: {} })).status).toBe(404);
@@ -33,7 +33,7 @@ describe('executions in flight', () => {
 });
 
 describe('shares of the capacity', () => {
-  it('leave room for others: one caller has half of it, one workspace three quarters', () => {
+  it('leave room for others: a caller has half, a workspace three quarters', () => {
     const capacity = createCapacity(capacityLimits(8));
     const enter = (caller: string, workspace: string) => {
       const ticket = capacity.acquire(caller);
@@ -58,7 +58,7 @@ describe('shares of the capacity', () => {
     enter('ada', 'mills');
   });
 
-  it('are as many as a host says, and never nothing', () => {
+  it('are set by the host, and never zero', () => {
     expect(capacityLimits({ total: 10, perCaller: 10 })).toEqual({
       total: 10,
       perCaller: 10,
@@ -68,7 +68,7 @@ describe('shares of the capacity', () => {
     expect(capacityLimits()).toEqual({ total: 500, perCaller: 250, perWorkspace: 375 });
   });
 
-  it('of strangers are apart from those of people', async () => {
+  it('of anonymous callers are separate from those of people', async () => {
     const api = await testApi({ capacity: { total: 3, perCaller: 1, perWorkspace: 3 } });
     const long = await api.deployed(LONG);
     const path = `/api/v2/workflows/${long}`;
@@ -81,8 +81,8 @@ describe('shares of the capacity', () => {
   });
 });
 
-describe('a body that does not come', () => {
-  it('holds no place, and is waited for a while', async () => {
+describe('a body that does not arrive', () => {
+  it('holds no slot, and times out', async () => {
     const beats: [ms: number, beat: () => void][] = [];
     const api = await testApi({
       capacity: 1,
@@ -109,8 +109,8 @@ describe('a body that does not come', () => {
   });
 });
 
-describe('buckets of executions', () => {
-  it('are told by a code of their own, and a refused run leaves its id free', async () => {
+describe('rate limits of executions', () => {
+  it('refuse with their own code, and the run id stays free', async () => {
     const limiter = memoryLimiter({ sync: { capacity: 1, perMinute: 1 } }, () => 0);
     const api = await testApi({ limiter, now: () => 0 });
     const id = await api.deployed(GREETING);
@@ -127,7 +127,7 @@ describe('buckets of executions', () => {
 });
 
 describe('runs of a workspace in flight', () => {
-  it('are as many as may be; each leaves its place when it has ended or waits for a person', async () => {
+  it('are limited; a run releases its slot when it ends or waits for a person', async () => {
     const api = await testApi({ concurrency: memoryConcurrency(1) });
     const [long, short, asks] = await Promise.all(
       [LONG, GREETING, APPROVAL].map((each) => api.deployed(each)),
@@ -150,7 +150,7 @@ describe('runs of a workspace in flight', () => {
     expect((await run(short)).status).toBe(200);
   });
 
-  it('of another workspace are not counted with them', () => {
+  it('of another workspace are counted separately', () => {
     const { acquire } = memoryConcurrency(1);
     const of = (workspaceId: string) => acquire({ workspaceId } as RunRequest);
     const release = of('a');
@@ -160,28 +160,28 @@ describe('runs of a workspace in flight', () => {
   });
 });
 
-describe('what runs cost', () => {
-  it('is reserved for each, and settled once when it rests', async () => {
-    const told: string[] = [];
+describe('usage', () => {
+  it('is reserved for each run, and released once when the run settles', async () => {
+    const calls: string[] = [];
     const usage = {
       reserve: ({ mode, runId }: RunRequest) => {
-        told.push(`${mode} ${runId}`);
-        return { release: () => told.push(`settled ${runId}`) };
+        calls.push(`${mode} ${runId}`);
+        return { release: () => calls.push(`settled ${runId}`) };
       },
     };
     const api = await testApi({ usage });
     const id = await api.deployed(APPROVAL);
     const { data } = await api.call<ShownRun>('POST', `/api/v2/workflows/${id}/execute`, { body: {} });
     const { runId } = data;
-    await expect.poll(() => told).toEqual([`sync ${runId}`, `settled ${runId}`]);
+    await expect.poll(() => calls).toEqual([`sync ${runId}`, `settled ${runId}`]);
     const at = `/api/v2/workflows/${id}/runs/${runId}`;
     const { paused } = await untilStatus(api, at, 'paused');
     const answer = { contextId: paused?.contextId, input: { ok: true } };
     expect((await api.call('POST', `${at}/resume`, { body: answer })).status).toBe(200);
-    expect(told.slice(2)).toEqual([`resume ${runId}`, `settled ${runId}`]);
+    expect(calls.slice(2)).toEqual([`resume ${runId}`, `settled ${runId}`]);
   });
 
-  it('refuses an answer to a pause, which stays open', async () => {
+  it('refuses an answer, and the pause point stays open', async () => {
     const refusals: object[] = [];
     const api = await testApi({ usage: { reserve: () => refusals.pop() ?? {} } });
     const id = await api.deployed(APPROVAL);
@@ -197,7 +197,7 @@ describe('what runs cost', () => {
     expect(await api.call('POST', `${at}/resume`, { body })).toMatchObject({ status: 200 });
   });
 
-  it('that nobody can tell lets nothing run, as a fault of ours', async () => {
+  it('that cannot be reserved is an internal error, and nothing runs', async () => {
     const api = await testApi({ usage: { reserve: () => Promise.reject(new Error('no books')) } });
     const id = await api.deployed(GREETING);
     const headers = { 'X-Run-Id': crypto.randomUUID() };

@@ -39,7 +39,7 @@ async function elsewhere(): Promise<string> {
   return store.workspaces.createWorkspace('Elsewhere', api.userId);
 }
 
-/** What an operation is called with when all that matters is who calls. */
+/** A request that is valid apart from its caller. */
 function requestOf(operation: AnyOperation): readonly [method: string, path: string, body: unknown] {
   const filled = operation.path
     .replaceAll('{workflowId}', workflowId)
@@ -49,7 +49,7 @@ function requestOf(operation: AnyOperation): readonly [method: string, path: str
     .replaceAll('{version}', '1');
   const bodies: { [id: string]: unknown } = {
     createWorkflowV2: { workspaceId, name: crypto.randomUUID() },
-    // A dry run: it would else leave the draft without blocks.
+    // Sent as a dry run, which leaves the draft unchanged.
     replaceWorkflowState: { blocks: {}, edges: [] },
     executeWorkflowV2: {},
     resumeWorkflowRunV2: { contextId: 'wrong' },
@@ -63,11 +63,11 @@ function requestOf(operation: AnyOperation): readonly [method: string, path: str
 }
 
 const TABLE = ALL_OPERATIONS.filter(
-  // What ends the run or the deployment that the others need is looked at by itself.
+  // Operations that end the shared run or deployment are tested separately.
   ({ resource, id }) =>
     resource !== 'none' && !['cancelRunV2', 'cancelExecution', 'undeployWorkflow'].includes(id),
 ).map((operation) => [operation.id, operation] as const);
-/** Why the caller may not; `none` when it may, whatever comes of it otherwise. */
+/** Returns why the caller was refused; `none` when it passed the access checks. */
 function refusalOf({ status, body }: { status: number; body: unknown }): string | undefined {
   if (status !== 401 && status !== 403) return 'none';
   return errorIn(body).details?.code;
@@ -82,7 +82,7 @@ describe.each(TABLE)('%s', (_id, operation) => {
   };
   const noun = operation.resource === 'workflow' ? 'Workflow' : 'Workspace';
 
-  it('is hidden from strangers, and from keys of other workspaces', async () => {
+  it('is 404 for people and keys of other workspaces', async () => {
     for (const key of [keys.stranger, keys.foreign]) {
       const answer = await as(key);
       expect(answer.status).toBe(404);
@@ -90,19 +90,19 @@ describe.each(TABLE)('%s', (_id, operation) => {
     }
   });
 
-  it.each(['read', 'write', 'admin'] as const)('tells members with the role %s apart', async (role) => {
+  it.each(['read', 'write', 'admin'] as const)('checks the role of a member with %s', async (role) => {
     const enough = RANK[role] >= RANK[operation.role];
     expect(refusalOf(await as(keys[role]))).toBe(enough ? 'none' : 'INSUFFICIENT_WORKSPACE_ROLE');
   });
 
-  it('takes a key of the workspace only where the table says so', async () => {
+  it('accepts a workspace key only if the operation table allows it', async () => {
     const refusal = operation.workspaceKeys ? 'none' : 'WORKSPACE_KEY_OPERATION_NOT_PERMITTED';
     expect(refusalOf(await as(keys.workspace))).toBe(refusal);
   });
 });
 
 describe('personal keys', () => {
-  it('are refused where the workspace does not want them, keys of the workspace are not', async () => {
+  it('are refused where the workspace has disabled them; workspace keys are not', async () => {
     const own = await testApi();
     const list = `/api/v2/workflows?workspaceId=${own.workspaceId}`;
     const { key } = await own.store.keys.create({ workspaceId: own.workspaceId }, 'shared');
@@ -116,7 +116,7 @@ describe('personal keys', () => {
     expect(await own.call('GET', list)).toMatchObject({ status: 200 });
   });
 
-  it('run drafts, keys of the workspace do not, nor do members who only read', async () => {
+  it('run drafts; workspace keys and members with the role read do not', async () => {
     const path = `/api/v2/workflows/${workflowId}/execute`;
     const body = { run: { source: 'manual' } };
     expect(await call('POST', path, { key: keys.write, body })).toMatchObject({ status: 200 });
@@ -130,7 +130,7 @@ describe('personal keys', () => {
     });
   });
 
-  it('of those who may not resume are not told with what', async () => {
+  it('get no resume token without the right to resume', async () => {
     const path = `/api/v2/workflows/${workflowId}/runs/${runId}`;
     expect(await call('GET', path, { key: keys.read })).toMatchObject({
       data: { paused: { contextId: null } },
@@ -151,7 +151,7 @@ describe('a key', () => {
     expect(listed).not.toHaveProperty('hash');
   });
 
-  it('is refused from the moment on at which it is revoked', async () => {
+  it('is refused as soon as it is revoked', async () => {
     const { id, key } = await store.keys.create({ userId: api.userId }, 'brief');
     expect(await call('GET', '/api/v2/meta', { key })).toMatchObject({ status: 200 });
     expect(await store.keys.revoke(id)).toBe(true);
@@ -170,7 +170,7 @@ describe('a key', () => {
     });
   });
 
-  it('counts when a token is sent beside it, and a token alone is refused', async () => {
+  it('takes precedence over a token; a token alone is refused', async () => {
     const headers = { Authorization: 'Bearer something' };
     expect(await call('GET', '/api/v2/meta', { headers })).toMatchObject({ status: 200 });
     const answer = await call('GET', '/api/v2/meta', { headers, key: null });
@@ -178,18 +178,18 @@ describe('a key', () => {
     expect(answer.headers.get('www-authenticate')).toMatch(/^Bearer /);
   });
 
-  it('of another secret is another key', async () => {
+  it('is invalid with another secret', async () => {
     const other = await testApi();
     expect(await other.call('GET', '/api/v2/meta', { key: api.key })).toMatchObject({ status: 401 });
   });
 });
 
 describe.each(ALL_OPERATIONS.map((operation) => [operation.id, operation] as const))(
-  '%s is called only by the kinds of principals that it declares',
+  '%s accepts only the kinds of principals that it declares',
   (_id, operation) => {
     const base = { credentialId: 'c', userId: api.userId, workspaceId, expiresAt: null } as const;
     const scopes = ['api:write'] as const;
-    /** Where each field has its own form the answer does not matter: only whether the caller was let in. */
+    /** Returns the refusal of an access check. What the operation does then does not matter. */
     const refusalFor = async (principal: object): Promise<string | undefined> => {
       const { engine } = api;
       const authenticator = { authenticate: () => Promise.resolve(principal as never) };
@@ -199,27 +199,27 @@ describe.each(ALL_OPERATIONS.map((operation) => [operation.id, operation] as con
       return answer.status === 401 ? 'UNAUTHORIZED' : refusalOf(answer);
     };
 
-    it('a kind that is not known calls none', async () => {
+    it('refuses an unknown kind of principal', async () => {
       expect(await refusalFor({ ...base, kind: 'robot', scopes })).toBe('PRINCIPAL_KIND_NOT_PERMITTED');
     });
 
-    it('nobody calls only what is public', async () => {
+    it('accepts an anonymous caller only if it is public', async () => {
       const anonymous = { ...base, kind: 'workspace', userId: null, anonymous: true, scopes };
       const refusal = await refusalFor(anonymous);
       expect(refusal === 'UNAUTHORIZED').toBe(!operation.public);
     });
 
-    it('a key of a workspace calls only what takes one', async () => {
+    it('accepts a workspace key only if it allows workspace keys', async () => {
       const refusal = await refusalFor({ ...base, kind: 'workspace', userId: null, scopes });
       expect(refusal).toBe(operation.workspaceKeys ? 'none' : 'WORKSPACE_KEY_OPERATION_NOT_PERMITTED');
     });
 
-    it('a reader without the scope calls none that writes', async () => {
+    it('refuses the scope api:read if it needs api:write', async () => {
       const refusal = await refusalFor({ ...base, kind: 'oauth', scopes: ['api:read'] });
       expect(refusal === 'INSUFFICIENT_SCOPE').toBe(operation.scope === 'api:write');
     });
 
-    it('what is about no resource asks for no role, which there is none to have', () => {
+    it('requires no role without a resource', () => {
       const asked = operation.resource === 'none' ? ['read'] : ['read', 'write', 'admin'];
       expect(asked).toContain(operation.role);
     });
@@ -230,7 +230,7 @@ describe('an operation without a resource', () => {
   it.each([
     [{ workspaceKeys: false }, 'WORKSPACE_KEY_OPERATION_NOT_PERMITTED'],
     [{ role: 'admin' }, 'WORKSPACE_KEY_OPERATION_NOT_PERMITTED'],
-  ] as const)('refuses a key of a workspace where it says so: %o', async (declared, code) => {
+  ] as const)('refuses a workspace key with %o', async (declared, code) => {
     const operation = { ...OPERATIONS.getApiMeta, ...declared } as AnyOperation;
     const sent = (kind: 'workspace' | 'personal') => ({
       principal: {
@@ -240,10 +240,12 @@ describe('an operation without a resource', () => {
       ...{ workflowId: undefined, headers: new Headers(), origin: '', signal: new AbortController().signal },
       read: () => Promise.resolve({ path: {}, query: {}, body: undefined }),
     });
-    // It looks at nothing of what there is to work with.
-    const nothing = {} as Services;
-    await expect(admit(nothing, operation, sent('workspace'))).rejects.toMatchObject({ details: { code } });
-    expect(await admit(nothing, operation, sent('personal'))).toMatchObject({
+    // The operation uses no service.
+    const noServices = {} as Services;
+    await expect(admit(noServices, operation, sent('workspace'))).rejects.toMatchObject({
+      details: { code },
+    });
+    expect(await admit(noServices, operation, sent('personal'))).toMatchObject({
       data: { keyType: 'personal' },
     });
   });

@@ -25,13 +25,13 @@ async function published(exported: Parameters<typeof api.deployed>[0] = GREETING
   return id;
 }
 
-/** Runs it without a credential. */
+/** Runs the workflow without a credential. */
 function anyone<Data = unknown>(id: string, options: CallOptions = {}) {
   return call<Data>('POST', `/api/v2/workflows/${id}/execute`, { key: null, body: {}, ...options });
 }
 
 describe('a public workflow', () => {
-  it('is run by anybody, for its workspace', async () => {
+  it('runs without a credential, for its workspace', async () => {
     const id = await published();
     const answer = await anyone<ShownRun>(id, { body: { input: { name: 'Eve' } } });
     expect(answer).toMatchObject({
@@ -45,14 +45,14 @@ describe('a public workflow', () => {
     expect(await call('GET', `/api/v2/workflows/${id}/runs/${runId}`)).toMatchObject({ status: 200 });
   });
 
-  it('is streamed to anybody', async () => {
+  it('streams without a credential', async () => {
     const id = await published();
     const options = { key: null, body: { stream: true } };
     const response = await api.fetch('POST', `/api/v2/workflows/${id}/execute`, options);
     expect(await response.text()).toMatch(/"event":"final"[^]*data: "\[DONE\]"/);
   });
 
-  it('takes an id of the run only in form: it is not used, and stays free', async () => {
+  it('validates the run id of an anonymous caller and does not use it', async () => {
     const id = await published();
     const runId = crypto.randomUUID();
     const headers = { 'X-Run-Id': runId };
@@ -66,7 +66,7 @@ describe('a public workflow', () => {
     expect(api.rows()).toEqual(before);
   });
 
-  it('is not for a credential that is no good', async () => {
+  it('refuses an invalid credential', async () => {
     const id = await published();
     expect(errorIn((await anyone(id, { key: 'sk-heddle-guess' })).body).message).toBe('Invalid API key');
     const headers = { Authorization: 'Bearer guess' };
@@ -87,7 +87,7 @@ describe('a public workflow', () => {
     [{ async: true }, 400, 'Async execution requires an OAuth access token or API key'],
     [{ async: true, stream: true }, 400, 'Async execution requires an OAuth access token or API key'],
     [{ executionTimeoutSeconds: 5 }, 400, 'executionTimeoutSeconds is supported only for async execution'],
-  ])('without a credential does not take %j', async (body, status, message) => {
+  ])('refuses %j without a credential', async (body, status, message) => {
     const id = await published();
     const before = api.rows();
     const answer = await anyone(id, { body });
@@ -95,7 +95,7 @@ describe('a public workflow', () => {
     expect(api.rows()).toEqual(before);
   });
 
-  it('counts against the bucket of its workspace', async () => {
+  it('counts against the rate limit of its workspace', async () => {
     const limiter = memoryLimiter({ sync: { capacity: 1, perMinute: 1 } }, () => 0);
     const own = await testApi({ engine: api.engine, store: api.store, limiter, now: () => 0 });
     const id = await published();
@@ -107,7 +107,7 @@ describe('a public workflow', () => {
     });
   });
 
-  it('is run by a function of the host without a caller; nothing else is', async () => {
+  it('can be executed by the host without a principal; other operations cannot', async () => {
     const path = { workflowId: await published() };
     const { operations } = api.api;
     const reply = await operations.executeWorkflow({
@@ -125,7 +125,7 @@ describe('a public workflow', () => {
 describe('a workflow that is not public', () => {
   const HIDDEN = { error: { code: 'UNAUTHORIZED', message: 'Unauthorized' } };
 
-  it('hides behind one answer, whatever it lacks and whatever is sent', async () => {
+  it('gets the same 401 for every reason and every request', async () => {
     const withdrawn = await published();
     const body = { isPublicApi: false };
     await call('PATCH', `/api/v2/workflows/${withdrawn}/deployment`, { body });
@@ -143,7 +143,7 @@ describe('a workflow that is not public', () => {
     expect(api.rows()).toEqual(before);
   });
 
-  it('is every one of a workspace that may have none', async () => {
+  it('is every workflow of a workspace that may not have public workflows', async () => {
     const id = await published();
     allowed = false;
     const at = `/api/v2/workflows/${id}/deployment`;
@@ -159,7 +159,7 @@ describe('a workflow that is not public', () => {
     expect((await anyone(id)).status).toBe(401);
   });
 
-  it('is told after the chain of calls, and before bodies, and these before tickets', async () => {
+  it('is refused after the call chain and before the body, and the body before the capacity', async () => {
     const own = await testApi({ engine: api.engine, store: api.store, capacity: 1 });
     const long = await published(LONG);
     const chain = { 'X-Sim-Via': Array<string>(25).fill('w').join(',') };
@@ -175,7 +175,7 @@ describe('a workflow that is not public', () => {
   });
 });
 
-it('whether a workflow is public is shown with its deployment, and written down', async () => {
+it('whether a workflow is public is part of its deployment and of the audit log', async () => {
   const id = await published();
   const at = `/api/v2/workflows/${id}/deployment`;
   expect(await call('GET', at)).toMatchObject({ data: { isPublicApi: true } });

@@ -8,7 +8,7 @@ import { AUTHENTICATED_LIMITS } from '../admission/input-limits.ts';
 const api = await testApi();
 const { call, fetch, workspaceId } = api;
 
-/** The path of an operation, about things that are not there. */
+/** Returns the path of an operation with unknown ids. */
 function pathOf(path: string): string {
   return path.replaceAll('{version}', '1').replaceAll(/\{\w+\}/g, 'nothing');
 }
@@ -21,7 +21,7 @@ describe.each(TABLE)('%s', (_title, operation) => {
   const { method, path } = operation;
   const body = operation.body && !operation.bodyOptional ? {} : undefined;
 
-  it('asks for a credential, and tells how to give one', async () => {
+  it('needs a credential, and challenges for one', async () => {
     const answer = await call(method, pathOf(path), { key: null, body });
     const code = operation.legacy ? undefined : 'UNAUTHORIZED';
     expect(errorIn(answer.body)).toEqual({
@@ -32,13 +32,13 @@ describe.each(TABLE)('%s', (_title, operation) => {
     expect(answer.headers.get('www-authenticate')).toContain('header="x-api-key"');
   });
 
-  it('refuses a key that is none', async () => {
+  it('refuses an invalid key', async () => {
     const answer = await call(method, pathOf(path), { key: 'sk-heddle-guess', body });
     expect(answer.status).toBe(401);
     expect(errorIn(answer.body)).toMatchObject({ message: 'Invalid API key' });
   });
 
-  it('refuses query keys that it does not have, empty ones and repeated ones', async () => {
+  it('refuses query keys that are unknown, empty or repeated', async () => {
     const at = pathOf(path);
     expect(await call(method, `${at}?colour=red`, { body })).toMatchObject({ status: 400 });
     const empty = await call(method, `${at}?colour=`, { body });
@@ -48,7 +48,7 @@ describe.each(TABLE)('%s', (_title, operation) => {
     expect(errorIn(twice.body)).toMatchObject({ message: 'colour must be sent once' });
   });
 
-  it('says what its scope is when a credential has another', async () => {
+  it('refuses a credential without its scope', async () => {
     const { engine, store } = api;
     const authenticator = {
       authenticate: () =>
@@ -68,26 +68,26 @@ describe.each(TABLE)('%s', (_title, operation) => {
     expect(errorIn(answer.body)).toMatchObject({ details: { code: 'INSUFFICIENT_SCOPE' } });
   });
 
-  it('has every error that it declares in one list, each once', () => {
+  it('declares each error once', () => {
     expect(new Set(operation.errors).size).toBe(operation.errors.length);
     expect(operation.errors).toEqual(expect.arrayContaining([400, 401, 403, 429]));
   });
 });
 
 describe('a request', () => {
-  it('to nowhere is answered before anybody asks who calls', async () => {
+  it('for an unknown path is 404 before authentication', async () => {
     const answer = await call('GET', '/api/v2/nowhere', { key: null });
     expect(answer.body).toEqual({ error: { code: 'NOT_FOUND', message: 'Not found' } });
     expect(answer.status).toBe(404);
   });
 
-  it('with a method that its path does not have is told which ones it has', async () => {
+  it('with a wrong method is 405, with the allowed methods', async () => {
     const answer = await call('PATCH', '/api/v2/workflows', { key: null });
     expect(answer).toMatchObject({ status: 405, body: { error: { code: 'METHOD_NOT_ALLOWED' } } });
     expect(answer.headers.get('allow')).toBe('GET, HEAD, POST');
   });
 
-  it('has an id, its own when it has brought one that fits', async () => {
+  it('keeps a well-formed request id, and else gets a new one', async () => {
     const own = await call('GET', '/api/v2/meta', { headers: { 'X-Request-Id': 'mine-1' } });
     expect(own.headers.get('x-request-id')).toBe('mine-1');
     const bad = await call('GET', '/api/v2/meta', { headers: { 'X-Request-Id': 'a b' } });
@@ -95,7 +95,7 @@ describe('a request', () => {
     expect((await call('GET', '/nowhere')).headers.get('x-request-id')).toMatch(/^[0-9a-f-]{36}$/);
   });
 
-  it('is answered with headers that keep it private', async () => {
+  it('gets a response that is not cached', async () => {
     for (const path of ['/api/v2/meta', '/api/v2/nowhere', '/api/v2/workflows']) {
       const { headers } = await call('GET', path);
       expect(headers.get('cache-control')).toBe('private, no-store');
@@ -103,14 +103,14 @@ describe('a request', () => {
     }
   });
 
-  it('by HEAD is answered as GET is, without a body', async () => {
+  it('with HEAD is answered like GET, without a body', async () => {
     const there = await fetch('HEAD', '/api/v2/meta');
     expect([there.status, await there.text()]).toEqual([200, '']);
     const gone = await fetch('HEAD', '/api/v2/workflows/nothing/state');
     expect([gone.status, await gone.text()]).toEqual([404, '']);
   });
 
-  it('says what the credential is', async () => {
+  it('for the meta data returns the kind of the credential', async () => {
     expect(await call('GET', '/api/v2/meta')).toMatchObject({
       status: 200,
       data: { keyType: 'personal', expiresAt: null, v2Enabled: true },
@@ -138,7 +138,7 @@ describe('a body', () => {
     expect(answer.body).toMatchObject({ error: { message } });
   });
 
-  it('with fields that are not declared is refused by their names', async () => {
+  it('with unknown fields is refused with their names', async () => {
     const body = { workspaceId, name: 'a', colour: 'red', size: 3 };
     const issue = {
       code: 'unrecognized_keys',
@@ -151,12 +151,12 @@ describe('a body', () => {
     });
   });
 
-  it('is no prototype, whatever its keys are', async () => {
+  it('cannot set a prototype', async () => {
     const raw = `{"workspaceId": "${workspaceId}", "name": "a", "__proto__": {"x": 1}}`;
     expect(await call('POST', path, { raw })).toMatchObject({ status: 400 });
   });
 
-  it('has at most so many bytes, whether it says so or not', async () => {
+  it('has a size limit, with and without Content-Length', async () => {
     const raw = JSON.stringify({ name: 'x'.repeat(AUTHENTICATED_LIMITS.bytes) });
     const refusal = { code: 'PAYLOAD_TOO_LARGE', message: 'Request body is too large' };
     expect(await call('POST', path, { raw })).toMatchObject({ status: 413, body: { error: refusal } });
@@ -165,8 +165,8 @@ describe('a body', () => {
   });
 });
 
-describe('limits', () => {
-  it('of requests are told with each answer, and when they are passed', async () => {
+describe('rate limits', () => {
+  it('are in the headers of each response, and refuse with 429', async () => {
     const limiter = memoryLimiter({ operation: { capacity: 2, perMinute: 60 } }, () => 0);
     const own = await testApi({ limiter, now: () => 0 });
     const first = await own.call('GET', '/api/v2/meta');
@@ -182,12 +182,12 @@ describe('limits', () => {
       body: { error: { code: 'RATE_LIMITED', details: { retryAfter: '1970-01-01T00:00:01.000Z' } } },
     });
     expect(third.headers.get('retry-after')).toBe('1');
-    // Another operation has a bucket of its own.
+    // Each operation has its own bucket.
     const list = `/api/v2/workflows?workspaceId=${own.workspaceId}`;
     expect(await own.call('GET', list)).toMatchObject({ status: 200 });
   });
 
-  it('of requests are told with each success, whoever calls and whatever comes', async () => {
+  it('are in the headers of each success, for every caller and kind of response', async () => {
     const limiter = memoryLimiter({ address: { capacity: 100, perMinute: 60 } }, () => 0);
     const own = await testApi({ limiter, clientAddress: () => '192.0.2.1', now: () => 0 });
     const id = await own.deployed(GREETING);
@@ -197,7 +197,7 @@ describe('limits', () => {
       ['limit', 'remaining', 'reset'].map((name) => response.headers.get(`x-ratelimit-${name}`) ?? 'none');
     const anonymous = await own.fetch('POST', execute, { body: {}, key: null });
     expect(limitOf(anonymous)).toEqual(['100', expect.stringMatching(/^\d+$/), expect.stringMatching(/Z$/)]);
-    // No limit counts these: it is said to be the largest that clients can read.
+    // Without a limit, the headers have the largest number that clients can parse.
     const unlimited = ['2147483647', '2147483647', '1970-01-01T00:00:00.000Z'];
     for (const body of [{}, { stream: true }, { async: true }])
       expect(limitOf(await own.fetch('POST', execute, { body }))).toEqual(unlimited);
@@ -208,14 +208,14 @@ describe('limits', () => {
     expect(limitOf(await own.fetch('GET', '/api/v2/workflows/none'))).toEqual(['none', 'none', 'none']);
   });
 
-  it('of addresses count before anybody is asked who calls', async () => {
+  it('per address count before authentication', async () => {
     const limiter = memoryLimiter({ address: { capacity: 1, perMinute: 1 } }, () => 0);
     const own = await testApi({ limiter, clientAddress: () => '192.0.2.1' });
     expect(await own.call('GET', '/api/v2/meta', { key: null })).toMatchObject({ status: 401 });
     expect(await own.call('GET', '/api/v2/meta', { key: null })).toMatchObject({ status: 429 });
   });
 
-  it('fill again with time', () => {
+  it('refill with time', () => {
     let nowMs = 0;
     const limiter = memoryLimiter({ sync: { capacity: 1, perMinute: 60 } }, () => nowMs);
     const take = () => (limiter.take('sync', 'a') as { allowed: boolean }).allowed;
@@ -228,8 +228,8 @@ describe('limits', () => {
   });
 });
 
-describe('faults', () => {
-  it('of ours say nothing of themselves, and are reported', async () => {
+describe('errors', () => {
+  it('that are internal reveal nothing, and are reported', async () => {
     const store = { ...api.store, workspaces: { access: () => Promise.reject(new Error('secret place')) } };
     const own = await testApi({
       engine: api.engine,
@@ -246,7 +246,7 @@ describe('faults', () => {
     expect(own.faults).toEqual([expect.objectContaining({ message: 'secret place' })]);
   });
 
-  it('of the authenticator let nobody in, and call no credential bad', async () => {
+  it('of the authenticator are 503, not 401', async () => {
     const authenticator = { authenticate: () => Promise.reject(new Error('down')) };
     const own = await testApi({ engine: api.engine, store: api.store, authenticator });
     const answer = await own.call('GET', '/api/v2/meta');

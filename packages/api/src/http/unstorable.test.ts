@@ -6,7 +6,7 @@ const name = z.string();
 const open = z.unknown();
 const HOSTILE = 'a\0';
 
-describe('texts that cannot be stored', () => {
+describe('strings that cannot be stored', () => {
   it.each<[string, z.ZodType, unknown, (string | number)[][]]>([
     ['NUL', name, 'a\0b', [[]]],
     ['half of a surrogate pair', name, '\uD83D', [[]]],

@@ -32,7 +32,7 @@ function opened(options: ApiStoreOptions): Promise<ApiStore> {
 
 async function onPostgres(): Promise<[ApiStore, ApiStore]> {
   const options = { postgres: { url: await postgresDatabase() }, secret: SECRET };
-  // At once: one of them makes the tables.
+  // Concurrently: one of them creates the tables.
   return Promise.all([opened(options), opened(options)]);
 }
 
@@ -49,7 +49,7 @@ function describeTwo(stores: () => Promise<[ApiStore, ApiStore]>): void {
     return { one, other };
   }
 
-  it('know the same keys, and both refuse one that either has revoked', async () => {
+  it('accept the same keys, and refuse a key that either has revoked', async () => {
     const { one, other } = await two();
     const { key } = one;
     expect(await other.call('GET', '/api/v2/meta', { key })).toMatchObject({ status: 200 });
@@ -58,7 +58,7 @@ function describeTwo(stores: () => Promise<[ApiStore, ApiStore]>): void {
     expect(await one.call('GET', '/api/v2/meta', { key })).toMatchObject({ status: 401 });
   });
 
-  it('give an id of a run to one of many who want it', async () => {
+  it('reserve a run id for one of many concurrent requests', async () => {
     const { one, other } = await two();
     const id = await one.deployed(GREETING);
     const { key } = one;
@@ -75,7 +75,7 @@ function describeTwo(stores: () => Promise<[ApiStore, ApiStore]>): void {
     expect([...one.faults, ...other.faults]).toEqual([]);
   });
 
-  it('number versions without a gap, though both deploy at once', async () => {
+  it('number versions without gaps when both deploy at once', async () => {
     const { one, other } = await two();
     const id = await one.drafted(GREETING);
     const { key } = one;
@@ -94,7 +94,7 @@ function describeTwo(stores: () => Promise<[ApiStore, ApiStore]>): void {
     expect(list.data.filter(({ isActive }) => isActive)).toHaveLength(1);
   });
 
-  it('let one of two workflows have an id that both are given at once', async () => {
+  it('give a block id to one of two workflows that use it at once', async () => {
     const { one, other } = await two();
     const { key } = one;
     const ids = [await one.drafted(GREETING), await one.drafted(GREETING)];
@@ -119,7 +119,7 @@ function describeTwo(stores: () => Promise<[ApiStore, ApiStore]>): void {
   });
 }
 
-/** Records as they were before ids of runs belonged to workspaces, with a claim. */
+/** Creates the tables of the version before run ids were unique per workspace, with one reservation. */
 async function olderClaims(place: DatabaseLocation): Promise<void> {
   const { '0001': first, '0002': second } = MIGRATIONS;
   if (!first || !second) throw new Error('A migration is missing.');
@@ -152,14 +152,14 @@ async function expectOlderClaims({ reservations }: ApiStore): Promise<void> {
   expect(await reservations.findIn('dyers', 'mine')).toMatchObject({ engine_id: 'e1' });
 }
 
-describe('claims of before ids of runs belonged to workspaces', () => {
-  it('in a data folder are the engine’s ids too', async () => {
+describe('reservations of the version before run ids were unique per workspace', () => {
+  it('keep their ids in a data folder', async () => {
     const data = folder();
     await olderClaims({ file: join(data, 'api.db') });
     await expectOlderClaims(await opened({ data }));
   });
 
-  it.skipIf(!hasPostgres)('in PostgreSQL are the engine’s ids too', async () => {
+  it.skipIf(!hasPostgres)('keep their ids in PostgreSQL', async () => {
     const url = await postgresDatabase();
     await olderClaims({ url });
     await expectOlderClaims(await opened({ postgres: { url }, secret: SECRET }));
@@ -170,12 +170,12 @@ describe('two APIs on the store of a data folder', () => {
   describeTwo(onFolder);
 });
 
-describe.skipIf(!hasPostgres)('two APIs on stores of their own in PostgreSQL', () => {
+describe.skipIf(!hasPostgres)('two APIs with separate stores on one PostgreSQL database', () => {
   describeTwo(onPostgres);
 });
 
 describe('a store', () => {
-  it('of a folder is there again when it is opened again, with its secret', async () => {
+  it('in a folder keeps its data and secret when it is reopened', async () => {
     const data = folder();
     const first = await openApiStore({ data });
     const userId = await first.workspaces.createUser({ email: 'a@heddle.test', name: 'Ada' });
@@ -186,7 +186,7 @@ describe('a store', () => {
     expect(statSync(join(data, 'api-secret')).mode & 0o777).toBe(0o600);
   });
 
-  it('in PostgreSQL, or with a secret of its own, wants one that is long enough', async () => {
+  it('in PostgreSQL needs a secret, and every secret must be long enough', async () => {
     await expect(openApiStore({ postgres: { url: 'postgresql://nowhere' } })).rejects.toThrow('secret');
     await expect(openApiStore({ secret: 'short' })).rejects.toThrow('at least 32');
   });

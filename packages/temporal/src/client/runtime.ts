@@ -151,7 +151,7 @@ export class TemporalRuntime implements RuntimePort {
     } catch (error) {
       if (error instanceof WorkflowUpdateFailedError && isPointClosed(error.cause)) throw pointClosed(runId);
       if (error instanceof WorkflowNotFoundError)
-        throw new EngineError('RUN_ENDED', `Run ${runId} has ended: nothing in it waits for a person.`);
+        throw new EngineError('RUN_ENDED', `Run ${runId} has ended: nothing in it can be resumed.`);
       throw error instanceof EngineError ? error : serverError(error);
     }
   }

@@ -15,7 +15,7 @@ async function run(id: string, body: object = {}, headers: { [name: string]: str
 }
 
 describe('the older interface', () => {
-  it('answers with the status, headers and data of a Response block', async () => {
+  it('returns the status, headers and data of a Response block', async () => {
     const id = await api.deployed(GREETING);
     const answer = await run(id, { name: 'Ada' });
     expect(answer).toMatchObject({ status: 418, body: { hello: 'Ada' } });
@@ -23,7 +23,7 @@ describe('the older interface', () => {
     expect(await run(id, { input: { name: 'Bob' } })).toMatchObject({ body: { hello: 'Bob' } });
   });
 
-  it('answers with the output where there is none', async () => {
+  it('returns the output without a Response block', async () => {
     const id = await api.deployed(PLAIN);
     expect(await run(id)).toMatchObject({
       status: 200,
@@ -36,7 +36,7 @@ describe('the older interface', () => {
     });
   });
 
-  it('answers a failed run with its message, and one whose time is up with 408', async () => {
+  it('returns the message of a failed run, and 408 after a timeout', async () => {
     expect(await run(await api.deployed(BROKEN))).toMatchObject({
       status: 200,
       body: { success: false, error: expect.stringContaining('127.0.0.1') },
@@ -46,7 +46,7 @@ describe('the older interface', () => {
     expect((await own.fetch('POST', `/api/workflows/${id}/execute`, { body: {} })).status).toBe(408);
   });
 
-  it('accepts a run with an address of a job', async () => {
+  it('accepts a run with the URL of a job', async () => {
     const id = await api.deployed(GREETING);
     const answer = await run(id, { name: 'Ada' }, { 'X-Execution-Mode': 'async' });
     const { jobId, statusUrl } = answer.body as { jobId: string; statusUrl: string };
@@ -68,7 +68,7 @@ describe('the older interface', () => {
     expect((await call('GET', path)).body).toMatchObject({ status: 'cancelled' });
   });
 
-  it('shows pause points, and takes answers', async () => {
+  it('shows pause points, and accepts answers', async () => {
     const id = await api.deployed(APPROVAL);
     const { body } = await run(id);
     const executionId = String(body['executionId']);
@@ -91,7 +91,7 @@ describe('the older interface', () => {
     expect((await call('GET', `/api/workflows/${id}/paused/${executionId}`)).status).toBe(404);
   });
 
-  it('tells errors as a text, with details where there are some', async () => {
+  it('returns errors as text, with details if there are any', async () => {
     expect((await call('GET', '/api/jobs/nothing')).body).toEqual({ error: 'Job not found' });
     const id = await api.drafted(GREETING);
     expect(await run(id)).toMatchObject({
@@ -102,7 +102,7 @@ describe('the older interface', () => {
     expect(await run(deployed, { selectedOutputs: 7 })).toMatchObject({ status: 400 });
   });
 
-  it('hides jobs of other workspaces', async () => {
+  it('is 404 for jobs of other workspaces', async () => {
     const id = await api.deployed(PLAIN);
     const { body } = await run(id);
     const { engine, store } = api;

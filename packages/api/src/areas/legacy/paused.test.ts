@@ -24,8 +24,8 @@ async function paused(id: string): Promise<string> {
   return data.runId;
 }
 
-describe('executions that wait', () => {
-  it('are listed, newest first, with their points', async () => {
+describe('paused executions', () => {
+  it('are listed, newest first, with their pause points', async () => {
     const id = await api.deployed(APPROVAL);
     const first = await paused(id);
     const second = await paused(id);
@@ -44,7 +44,7 @@ describe('executions that wait', () => {
     expect((await call('GET', `/api/workflows/${empty}/paused`)).body).toEqual({ pausedExecutions: [] });
   });
 
-  it('are read at the address of their answers, as a whole and point by point', async () => {
+  it('can be read at the resume path, as a whole and by point', async () => {
     const ask = block('Ask', 'human_in_the_loop', {});
     const both = parallel('Both', { parallelType: 'count', count: 2 }, ask);
     const id = await api.deployed(workflow([both], ['Start -> Both', 'Both -> Ask']));
@@ -70,7 +70,7 @@ describe('executions that wait', () => {
     expect((await call('GET', at)).body).toMatchObject({ status: 'partially_resumed', resumedCount: 1 });
   });
 
-  it('are hidden where there is none', async () => {
+  it('are 404 for unknown executions', async () => {
     const id = await api.deployed(APPROVAL);
     const runId = await paused(id);
     expect((await call('GET', `/api/resume/${id}/nothing`)).body).toEqual({ error: 'Run not found' });
@@ -87,7 +87,7 @@ describe('executions that wait', () => {
 describe('the limits of a caller', () => {
   const path = '/api/users/me/usage-limits';
 
-  it('are none where nothing is counted', async () => {
+  it('are null where nothing is counted', async () => {
     const free = {
       ...{ isLimited: false, requestsPerMinute: null, maxBurst: null },
       ...{ remaining: null, resetAt: null },
@@ -99,7 +99,7 @@ describe('the limits of a caller', () => {
     });
   });
 
-  it('say what is left, and take nothing of it', async () => {
+  it('show what remains, and use none of it', async () => {
     const standing = { currentPeriodCost: 3, limit: 10, plan: 'team' };
     const own = await testApi({
       limiter: memoryLimiter({ sync: { capacity: 2, perMinute: 60 } }, () => 0),

@@ -1,4 +1,4 @@
-import type { Engine, RunDetail } from '@heddle/engine';
+import type { Engine, RunDetail, LogDetail } from '@heddle/engine';
 import { notFound } from '../../errors.ts';
 import { defineOperation } from '../../operation.ts';
 import type { Services } from '../../services.ts';
@@ -111,8 +111,6 @@ async function pausedRuns(engine: Engine, workflowId: string): Promise<RunDetail
   return found;
 }
 
-type Logs = Awaited<ReturnType<Engine['getLogs']>>;
-
 async function pausedOf(engine: Engine, { run, runId }: Paused, origin: string) {
   const { workflowId, pauses } = run;
   const logs = await engine.getLogs(run.runId);
@@ -133,7 +131,7 @@ async function pausedOf(engine: Engine, { run, runId }: Paused, origin: string) 
 function pointOf(
   { runId, workflowId }: { runId: string; workflowId: string },
   { token, blockId, output, pausedAt, scope }: RunDetail['pauses'][number],
-  { logs, origin }: { logs: Logs; origin: string },
+  { logs, origin }: { logs: LogDetail[]; origin: string },
 ) {
   const ids = [workflowId, runId, token].map(encodeURIComponent);
   const links = { apiUrl: `${origin}/api/resume/${ids.join('/')}`, uiUrl: null };
@@ -147,7 +145,7 @@ function pointOf(
 }
 
 /** Returns the iteration and the branch in which the block waits; null outside containers. */
-function scopesOf(logs: Logs, blockId: string, scope: readonly number[]) {
+function scopesOf(logs: LogDetail[], blockId: string, scope: readonly number[]) {
   const around = logs
     .filter((log) => log.blockId === blockId)
     .map(({ parents, container }) => (container ? [...parents, container] : []))

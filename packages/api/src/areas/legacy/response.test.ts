@@ -9,7 +9,7 @@ const api = await testApi();
 const table = (headers: { [name: string]: string }) =>
   Object.entries(headers).map(([Key, Value], index) => ({ id: `${index}`, cells: { Key, Value } }));
 
-/** The answer of the older interface to a workflow that ends with these headers. */
+/** Returns the response of the older interface for a Response block with these headers. */
 async function answered(headers: { [name: string]: string }): Promise<Response> {
   const reply = block('Reply', 'response', {
     dataMode: 'json',
@@ -53,14 +53,14 @@ describe('headers of a Response block', () => {
     ...{ 'Service-Worker-Allowed': '/', 'WWW-Authenticate': 'Basic', 'X-RateLimit-Limit': '1' },
     ...{ 'X-Request-Id': 'forged', 'X-Execution-Id': 'forged', 'X-Run-Id': 'forged' },
   };
-  it.each(Object.entries(reserved))('that are the server’s are left out: %s', async (name, value) => {
+  it.each(Object.entries(reserved))('that only the server sets are left out: %s', async (name, value) => {
     const response = await answered({ [name]: value, 'X-Own': 'yes' });
     expect(response.headers.get('x-own')).toBe('yes');
     expect(response.headers.get(name)).not.toBe(value);
     expect(await response.json()).toEqual({ a: 1 });
   });
 
-  it('cannot let the data run as a page of this origin', async () => {
+  it('cannot make HTML run scripts in this origin', async () => {
     const response = await answered({
       'Content-Type': 'text/html',
       'Content-Security-Policy': "script-src 'unsafe-inline'",
@@ -71,7 +71,7 @@ describe('headers of a Response block', () => {
   });
 });
 
-describe('an output in the form of a Response', () => {
+describe('an output in the shape of a Response', () => {
   it('of an api block sets neither status nor headers', async () => {
     const server = createServer((_request, response) => {
       response.writeHead(201, {
@@ -92,7 +92,7 @@ describe('an output in the form of a Response', () => {
     expect(await response.json()).toMatchObject({ success: true, output: { data: { a: 1 }, status: 201 } });
   });
 
-  it('of code does not either', async () => {
+  it('of code sets neither status nor headers', async () => {
     const words = fn('Words', 'return { data: 1, status: 418, headers: { "x-own": "yes" } }');
     const id = await api.deployed(workflow([words], ['Start -> Words']));
     const response = await api.fetch('POST', `/api/workflows/${id}/execute`, { body: {} });

@@ -7,7 +7,7 @@ import { block, loop, workflow } from '../../../../../test/support/workflow.ts';
 const api = await testApi();
 const { call, fetch } = api;
 
-interface Told {
+interface LegacyEvent {
   type: string;
   eventId?: number;
   executionId: string;
@@ -15,13 +15,13 @@ interface Told {
   data: { blockName?: string; iterationType?: string; iterationCurrent?: number };
 }
 
-/** The events of a stream that has ended. */
-function eventsIn(text: string): Told[] {
+/** Returns the events of an ended stream. */
+function eventsIn(text: string): LegacyEvent[] {
   const frames = text.split('\n\n').filter((frame) => !frame.startsWith(':') && frame !== '');
   expect(frames.at(-1)).toBe('data: "[DONE]"');
   return frames.slice(0, -1).map((frame) => {
     const { id, data } = /^(?:id: (?<id>\d+)\n)?data: (?<data>.*)$/.exec(frame)?.groups ?? {};
-    const event = JSON.parse(data ?? '') as Told;
+    const event = JSON.parse(data ?? '') as LegacyEvent;
     expect(event.eventId).toBe(id === undefined ? undefined : Number(id));
     return event;
   });
@@ -35,15 +35,15 @@ async function ran(
   return { path: `/api/workflows/${id}/executions/${data.runId}/stream`, runId: data.runId, id };
 }
 
-async function followed(path: string, headers: { [name: string]: string } = {}): Promise<Told[]> {
+async function followed(path: string, headers: { [name: string]: string } = {}): Promise<LegacyEvent[]> {
   const response = await fetch('GET', path, { headers });
   expect(response.status).toBe(200);
   expect(response.headers.get('content-type')).toBe('text/event-stream');
   return eventsIn(await response.text());
 }
 
-describe('an execution that is followed', () => {
-  it('tells everything from its beginning, in order', async () => {
+describe('an execution stream', () => {
+  it('sends all events from the beginning, in order', async () => {
     const { path, runId, id } = await ran(GREETING);
     const events = await followed(path);
     expect(events.map(({ type, data }) => `${type} ${data.blockName ?? ''}`.trim())).toEqual([
@@ -61,7 +61,7 @@ describe('an execution that is followed', () => {
     expect(events[2]).toMatchObject({ data: { executionOrder: 1, output: { name: 'nobody' } } });
   });
 
-  it('goes on behind the event that was seen last', async () => {
+  it('continues after the last event that the client received', async () => {
     const { path } = await ran(GREETING);
     const all = await followed(path);
     const last = all.at(-3)?.eventId ?? 0;
@@ -72,7 +72,7 @@ describe('an execution that is followed', () => {
     expect((await call('GET', path, { headers: { 'Last-Event-ID': 'x' } })).status).toBe(400);
   });
 
-  it('ends with its error, with its cancel, and with a pause that needs a person', async () => {
+  it('ends with an error, a cancel, or a pause that needs a person', async () => {
     const broken = (await followed((await ran(BROKEN)).path)).slice(-2);
     expect(broken).toMatchObject([
       { type: 'block:error', data: { blockName: 'Fetch', error: expect.stringContaining('127.0.0.1') } },
@@ -83,7 +83,7 @@ describe('an execution that is followed', () => {
     expect(paused).not.toHaveProperty('eventId');
   });
 
-  it('is followed while it runs', async () => {
+  it('sends events while it runs', async () => {
     const id = await api.deployed(LONG);
     const at = `/api/v2/workflows/${id}`;
     const { data } = await call<ShownRun>('POST', `${at}/execute`, { body: { async: true } });
@@ -93,9 +93,11 @@ describe('an execution that is followed', () => {
     expect((await following).at(-1)).toMatchObject({ type: 'execution:cancelled' });
   });
 
-  it('says in which turn of which container a block was', async () => {
-    const turns = loop('Twice', { loopType: 'for', count: 2 }, block('Words', 'variables', {}));
-    const events = await followed((await ran(workflow([turns], ['Start -> Twice', 'Twice -> Words']))).path);
+  it('has the container and the iteration of a block', async () => {
+    const iterations = loop('Twice', { loopType: 'for', count: 2 }, block('Words', 'variables', {}));
+    const events = await followed(
+      (await ran(workflow([iterations], ['Start -> Twice', 'Twice -> Words']))).path,
+    );
     const began = events.filter(({ type, data }) => type === 'block:started' && data.blockName === 'Words');
     expect(began.map(({ data }) => [data.iterationType, data.iterationCurrent])).toEqual([
       ['loop', 0],
@@ -103,14 +105,14 @@ describe('an execution that is followed', () => {
     ]);
   });
 
-  it('is hidden where there is none', async () => {
+  it('is 404 when unknown', async () => {
     const { id } = await ran(GREETING);
     expect(await call('GET', `/api/workflows/${id}/executions/nothing/stream`)).toMatchObject({
       status: 404,
     });
   });
 
-  it('is left alone when nobody reads', async () => {
+  it('continues when the client disconnects', async () => {
     const id = await api.deployed(LONG);
     const at = `/api/v2/workflows/${id}`;
     const { data } = await call<ShownRun>('POST', `${at}/execute`, { body: { async: true } });
@@ -122,7 +124,7 @@ describe('an execution that is followed', () => {
   });
 });
 
-it('an execution is streamed where a header asks for it', async () => {
+it('an execution is streamed when a header requests it', async () => {
   const id = await api.deployed(GREETING);
   const path = `/api/workflows/${id}/execute`;
   const streamed = await fetch('POST', path, { body: {}, headers: { 'X-Stream-Response': 'true' } });

@@ -8,7 +8,7 @@ const api = await testApi();
 const { call } = api;
 
 describe('an asynchronous run', () => {
-  it('is accepted with an address at which it can be read at once', async () => {
+  it('is accepted with a URL at which it can be read at once', async () => {
     const path = await greetingOf(api);
     const answer = await call<ShownRun>('POST', `${path}/execute`, {
       body: { async: true, input: { name: 'Ada' } },
@@ -28,7 +28,7 @@ describe('an asynchronous run', () => {
     });
   });
 
-  it('is queued until it is started, and started by the next process when this one ends', async () => {
+  it('is queued until it starts, and started by the next process when this one ends', async () => {
     const id = await api.deployed(GREETING);
     const runId = crypto.randomUUID();
     const about = { workflow_id: id, workspace_id: api.workspaceId, created_at: new Date().toISOString() };
@@ -53,7 +53,7 @@ describe('an asynchronous run', () => {
     });
   });
 
-  it('that another process has accepted and does not come to is started by this one in time, and once', async () => {
+  it('that another process has queued and not started is started by this one, once', async () => {
     const id = await api.deployed(GREETING);
     const beats: (() => void)[] = [];
     const { engine, store } = api;
@@ -86,7 +86,7 @@ describe('an asynchronous run', () => {
     expect(api.faults).toEqual([]);
   });
 
-  it('is cancelled before it is started', async () => {
+  it('can be cancelled before it starts', async () => {
     const id = await api.deployed(GREETING);
     const runId = crypto.randomUUID();
     const about = { workflow_id: id, workspace_id: api.workspaceId, created_at: new Date().toISOString() };
@@ -108,7 +108,7 @@ describe('an asynchronous run', () => {
     });
   });
 
-  it('ends when its time is up', async () => {
+  it('ends after its timeout', async () => {
     const id = await api.deployed(LONG);
     const body = { async: true, executionTimeoutSeconds: 1 };
     const answer = await call<ShownRun>('POST', `/api/v2/workflows/${id}/execute`, { body });
@@ -120,7 +120,7 @@ describe('an asynchronous run', () => {
 });
 
 describe('a draft', () => {
-  it('is run by people who may write', async () => {
+  it('can be run with the role write', async () => {
     const id = await api.drafted(GREETING);
     const body = { run: { source: 'manual' }, input: { name: 'Ada' } };
     const answer = await call<ShownRun>('POST', `/api/v2/workflows/${id}/execute`, { body });
@@ -129,7 +129,7 @@ describe('a draft', () => {
     expect(read.data).toMatchObject({ trigger: 'manual' });
   });
 
-  it('is begun at a trigger that must be named when there are several', async () => {
+  it('begins at a trigger that must be named when there are several', async () => {
     const two = workflow([block('Other', 'start_trigger')], []);
     const id = await api.drafted(two);
     const run = (entry?: object) =>
@@ -158,7 +158,7 @@ describe('a draft', () => {
     });
   });
 
-  it('is run from a block with what an earlier run of the workflow gave', async () => {
+  it('runs from a block with the outputs of an earlier run', async () => {
     const id = await api.deployed(GREETING);
     const path = `/api/v2/workflows/${id}`;
     const first = await call<ShownRun>('POST', `${path}/execute`, { body: { input: { name: 'Ada' } } });

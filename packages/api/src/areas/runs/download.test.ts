@@ -14,7 +14,7 @@ interface Ran {
   output: { data: Json };
 }
 
-/** The runs of the workflow, and the files of the one that this input starts. */
+/** Returns the path of the workflow's runs, and the files of a run with this input. */
 async function ran(input: { [key: string]: Json }) {
   const { data } = await call<Ran>('POST', `${path}/execute`, { body: { input, includeFileBase64: false } });
   const [file] = filesIn(data.output.data);
@@ -23,7 +23,7 @@ async function ran(input: { [key: string]: Json }) {
 }
 
 describe('the download of a file', () => {
-  it('gives its bytes as an attachment, and is recorded', async () => {
+  it('returns its bytes as an attachment, and is recorded', async () => {
     const { at, file, runId } = await ran({ doc: { ...FILE, name: 'Übersicht "1".txt' } });
     const response = await api.fetch('GET', at);
     expect(response.status).toBe(200);
@@ -49,7 +49,7 @@ describe('the download of a file', () => {
     expect(JSON.parse(event?.details ?? '')).toMatchObject({ runId, name: file.name });
   });
 
-  it('is tried by HEAD: the headers, no bytes, no record', async () => {
+  it('with HEAD returns the headers, and is not recorded', async () => {
     const { at, file } = await ran({ doc: FILE });
     const response = await api.fetch('HEAD', at);
     expect(response.status).toBe(200);
@@ -65,7 +65,7 @@ describe('the download of a file', () => {
     expect([run.status, await run.text()]).toEqual([200, '']);
   });
 
-  it('is there for readers and keys of the workspace', async () => {
+  it('is allowed for readers and workspace keys', async () => {
     const { at } = await ran({ doc: FILE });
     const userId = await store.workspaces.createUser({ email: 'reader@heddle.test', name: 'Reader' });
     await store.workspaces.setMember(workspaceId, userId, 'read');
@@ -74,7 +74,7 @@ describe('the download of a file', () => {
     for (const { key } of [reader, shared]) expect((await api.fetch('GET', at, { key })).status).toBe(200);
   });
 
-  it('finds nothing of another run, workflow or workspace, and says the same of each', async () => {
+  it('is the same 404 for a file of another run, workflow or workspace', async () => {
     const mine = await ran({ doc: FILE });
     const other = await ran({ doc: FILE });
     const elsewhere = `/api/v2/workflows/${await api.deployed(ECHO)}`;
@@ -95,7 +95,7 @@ describe('the download of a file', () => {
     expect([hidden.status, errorIn(hidden.body).message]).toEqual([404, 'Workflow not found']);
   });
 
-  it('finds nothing in a run that has no files, waits or failed before it began', async () => {
+  it('is 404 for a run that has no files, is paused or failed to start', async () => {
     const broken = `/api/v2/workflows/${await api.deployed(BROKEN)}`;
     const failed = await call<Ran>('POST', `${broken}/execute`, { body: {} });
     const headers = { 'X-Run-Id': crypto.randomUUID() };
@@ -105,7 +105,7 @@ describe('the download of a file', () => {
     }
   });
 
-  it('does not take the word of a record that a workflow has made up', async () => {
+  it('does not trust a record that a workflow has made up', async () => {
     const made = { id: 'made-up', name: 'a', size: 3, type: 'text/plain', key: `sha256:${'0'.repeat(64)}` };
     const { at } = await ran({ any: made });
     expect(await call('GET', at)).toMatchObject({
@@ -119,7 +119,7 @@ describe('the download of a file', () => {
     expect(shown).toMatchObject({ status: 200, data: { output: { data: { any: made } } } });
   });
 
-  it('puts nothing into its headers that a workflow has put into a record', async () => {
+  it('sanitizes the record for its headers', async () => {
     const { file } = await ran({ doc: FILE });
     const name = '../x"; filename="evil.exe\r\nSet-Cookie: a=b \uD800';
     const { at } = await ran({ any: { ...file, size: 1, name, type: 'text/html\r\nSet-Cookie: a=b' } });

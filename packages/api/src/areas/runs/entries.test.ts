@@ -7,7 +7,7 @@ import { block, workflow } from '../../../../../test/support/workflow.ts';
 const api = await testApi();
 const { call } = api;
 
-/** A workflow with these triggers, each of which answers with its own name. */
+/** A workflow with these triggers, which responds with the name of the one that fired. */
 function withTriggers(types: { [name: string]: string }) {
   const names = Object.keys(types);
   const reply = (name: string) =>
@@ -30,7 +30,7 @@ async function idsOf(workflowId: string): Promise<{ [name: string]: string }> {
 }
 
 describe('a run of a workflow with several triggers', () => {
-  it('begins at the only one that calls set off', async () => {
+  it('begins at the only API trigger', async () => {
     const id = await api.deployed(
       withTriggers({ Hook: 'generic_webhook', Manual: 'manual_trigger', Old: 'starter' }),
     );
@@ -43,7 +43,7 @@ describe('a run of a workflow with several triggers', () => {
     });
   });
 
-  it('is refused where several could be meant, and begins at the one that is named', async () => {
+  it('is refused when several are possible, and begins at the one that is named', async () => {
     const id = await api.deployed(withTriggers({ One: 'api_trigger', Two: 'start_trigger' }));
     const path = `/api/v2/workflows/${id}`;
     const ids = await idsOf(id);
@@ -67,7 +67,7 @@ describe('a run of a workflow with several triggers', () => {
     });
   });
 
-  it('is refused for a block that is no trigger, also asynchronously', async () => {
+  it('is refused for a block that is not a trigger, also asynchronously', async () => {
     const id = await api.deployed(GREETING);
     const { Reply } = await idsOf(id);
     const run = { source: 'deployment', entry: { type: 'trigger', blockId: Reply } };
@@ -86,7 +86,7 @@ describe('selectors of workflows that a run has called', () => {
       ['Start -> Call', ...more],
     );
 
-  it('give the values of their blocks, at any depth, in answers, streams and polls', async () => {
+  it('return the values of their blocks, at any depth, in responses, streams and polls', async () => {
     const inner = await api.deployed(GREETING);
     const middle = await api.deployed(calling(inner));
     const outer = await api.deployed(calling(middle));
@@ -103,14 +103,14 @@ describe('selectors of workflows that a run has called', () => {
     });
     const streamed = await api.fetch('POST', `${path}/execute`, { body: { ...body, stream: true } });
     expect(await streamed.text()).toContain(`"childWorkflowId":"${inner}"`);
-    // The innermost is called by the middle one alone, and is live in the same workspace.
+    // Only the middle workflow calls the innermost one, which is live in the same workspace.
     const deep = await call('POST', `${path}/execute`, {
       body: { selectedOutputs: [`${inner}.Reply.data.hello`] },
     });
     expect(deep).toMatchObject({ data: { blockOutputs: { [`${inner}.Reply.data.hello`]: 'Ada' } } });
   });
 
-  it('are refused for a block that the workflow does not have, and for workflows of others', async () => {
+  it('are refused for unknown blocks and for workflows of other workspaces', async () => {
     const inner = await api.deployed(GREETING);
     const outer = await api.deployed(calling(inner));
     const path = `/api/v2/workflows/${outer}/execute`;
@@ -131,7 +131,7 @@ describe('selectors of workflows that a run has called', () => {
 });
 
 describe('the error of a failed run', () => {
-  it('names the failed block when the run is polled, as the answer did', async () => {
+  it('names the failed block in polls as in the response', async () => {
     const id = await api.deployed(BROKEN);
     const path = `/api/v2/workflows/${id}`;
     const { data } = await call<ShownRun & { error: object }>('POST', `${path}/execute`, { body: {} });
@@ -141,7 +141,7 @@ describe('the error of a failed run', () => {
 });
 
 describe('the error of a run that could not be started', () => {
-  it('says nothing of what went wrong inside', async () => {
+  it('reveals no internal error', async () => {
     const own = await testApi();
     const id = await own.deployed(GREETING);
     const path = `/api/v2/workflows/${id}`;

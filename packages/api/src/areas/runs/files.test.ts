@@ -38,7 +38,7 @@ function run(body: { [key: string]: Json }, headers: { [name: string]: string } 
   return call<Ran>('POST', `${path}/execute`, { body, headers });
 }
 
-/** A run that has ended, with the one file of its output. */
+/** An ended run, with the one file of its output. */
 async function withFile(doc: Json = FILE, name = 'doc') {
   const { data } = await run({ input: { [name]: doc } });
   const at = `${path}/runs/${data.runId}`;
@@ -55,7 +55,7 @@ const far = (name: string, size: number): Json => ({
 });
 
 describe('a file of an input', () => {
-  it('is a record to blocks, which read its content too', async () => {
+  it('is a record for blocks, through which they read its content', async () => {
     const { data } = await run({ input: { doc: FILE }, includeFileBase64: false });
     expect(data).toMatchObject({ status: 'completed' });
     expect(data.output.data).toEqual({
@@ -67,14 +67,14 @@ describe('a file of an input', () => {
     });
   });
 
-  it('is fetched from its address', async () => {
+  it('is fetched from its URL', async () => {
     const { data } = await run({ input: { doc: far('x.zip', 5) } });
     expect(data.output.data).toMatchObject({
       doc: [{ name: 'x.zip', size: 5, type: 'application/zip', base64: 'eHh4eHg=' }],
     });
   });
 
-  it('is taken by drafts, with the trigger that is chosen or without', async () => {
+  it('is stored for drafts, with and without a chosen trigger', async () => {
     const manual = { run: { source: 'manual' }, input: { doc: FILE } };
     expect((await run(manual)).data.output.data).toMatchObject({ text: CONTENT_FILE });
     const state = await call<{ blocks: { [block: string]: { type: string } } }>('GET', `${path}/state`);
@@ -87,7 +87,7 @@ describe('a file of an input', () => {
     expect(live.data.output.data).toMatchObject({ text: CONTENT_FILE });
   });
 
-  it('is taken before a run is accepted: what waits has the record only', async () => {
+  it('is stored before a run is queued: the queue has only the record', async () => {
     const { status, data } = await run({ async: true, input: { doc: FILE } });
     expect(status).toBe(202);
     const claim = await store.reservations.find(data.runId);
@@ -97,7 +97,7 @@ describe('a file of an input', () => {
     expect(read.data.output.data).toMatchObject({ text: CONTENT_FILE });
   });
 
-  it('is taken by the older interface, whose answers have its content', async () => {
+  it('is accepted by the older interface, whose responses have its content', async () => {
     const older = await call<unknown>('POST', `/api/workflows/${id}/execute`, { body: { doc: FILE } });
     expect(older.status).toBe(200);
     expect(older.body).toMatchObject({
@@ -113,12 +113,12 @@ describe('a file of an input', () => {
     await untilStatus(api, `${path}/runs/${jobId}`, 'completed');
   });
 
-  it('is named as one that is no path', async () => {
+  it('gets a name that is not a path', async () => {
     const { data } = await run({ input: { doc: { ...FILE, name: '../../a"b\r\nX-Evil: 1' } } });
     expect(data.output.data).toMatchObject({ doc: [{ name: 'a"b__X-Evil: 1' }] });
   });
 
-  it('that has another form is left out, and a field with nothing else stays as it was sent', async () => {
+  it('of another form is left out, and a field without any file stays unchanged', async () => {
     const mixed = await run({ input: { doc: [{ type: 'folder' }, FILE] } });
     expect(mixed.data.output.data).toMatchObject({ doc: [{ name: 'abc.txt' }] });
     const none = await run({ input: { doc: [{ type: 'folder' }] } });
@@ -126,7 +126,7 @@ describe('a file of an input', () => {
   });
 });
 
-describe('a file that cannot be taken', () => {
+describe('a file that cannot be stored', () => {
   it.each<[string, Json, string]>([
     ['no data URL', { ...FILE, data: 'YWJj' }, 'abc.txt (its data are no data URL'],
     ['wrong Base64', { ...FILE, data: 'data:text/plain;base64,a*b' }, 'abc.txt (its content is no Base64'],
@@ -134,7 +134,7 @@ describe('a file that cannot be taken', () => {
     ['from metadata of a cloud', { ...FILE, type: 'url', data: 'http://169.254.169.254/' }, 'abc.txt ('],
     ['from another port of this machine', { ...FILE, type: 'url', data: 'http://127.0.0.1:1/' }, 'abc.txt ('],
     ['with a name of two lines', { ...FILE, name: 'x\ny', data: '' }, 'x_y (its data are no data URL'],
-  ])('fails the run before it begins: %s', async (_what, doc, why) => {
+  ])('fails the run before it starts: %s', async (_what, doc, why) => {
     const headers = { 'X-Run-Id': crypto.randomUUID() };
     const { status, body, headers: answered } = await run({ input: { doc } }, headers);
     expect(status).toBe(400);
@@ -159,13 +159,13 @@ describe('a file that cannot be taken', () => {
     ['streamed', { stream: true }, {}],
     ['read line by line', {}, { Accept: 'application/x-ndjson' }],
     ['of a draft', { run: { source: 'manual' } }, {}],
-  ])('is refused with 400 also for a run that is to be %s', async (_what, more, headers) => {
+  ])('is refused with 400 also for a run that is %s', async (_what, more, headers) => {
     const answer = await run({ ...more, input: { doc: { ...FILE, data: '' } } }, headers);
     expect(answer.status).toBe(400);
     expect(errorIn(answer.body).message).toMatch(/^File processing failed: /);
   });
 
-  it('is refused by the older interface in its words', async () => {
+  it('is refused by the older interface in its own format', async () => {
     const body = { doc: { ...FILE, data: '' } };
     const answer = await call('POST', `/api/workflows/${id}/execute`, { body });
     expect(answer).toMatchObject({
@@ -174,7 +174,7 @@ describe('a file that cannot be taken', () => {
     });
   });
 
-  it('is not the reason that is told when the run could not begin in any case', async () => {
+  it('is not reported when the run could not start anyway', async () => {
     const entry = { type: 'trigger', blockId: 'ghost' };
     const answer = await run({ run: { source: 'manual', entry }, input: { doc: { ...FILE, data: '' } } });
     expect(answer.status).toBe(400);
@@ -183,7 +183,7 @@ describe('a file that cannot be taken', () => {
 });
 
 describe('files of an output', () => {
-  it('are shown with their contents to those who wait, as far as they want them', async () => {
+  it('are shown with their contents in synchronous responses, as requested', async () => {
     const shown = await run({ input: { doc: FILE }, selectedOutputs: ['Start.doc'] });
     expect(shown.data.output.data).toMatchObject({ doc: [{ base64: CONTENT_FILE }] });
     expect(shown.data.blockOutputs).toMatchObject({ 'Start.doc': [{ base64: CONTENT_FILE }] });
@@ -211,7 +211,7 @@ describe('files of an output', () => {
     );
   });
 
-  it('are at most 16 MiB in a stream, over its chunks and what is left of them', async () => {
+  it('are at most 16 MiB in a stream, over its chunks and its last frame', async () => {
     const selectedOutputs = ['Start.doc.0', 'Start.doc.1'];
     const input = { doc: [far('a', 9 * MiB), far('b', 9 * MiB)] };
     const streamed = await api.fetch('POST', `${path}/execute`, {
@@ -222,7 +222,7 @@ describe('files of an output', () => {
     expect(text.split('base64')).toHaveLength(2);
   });
 
-  it('are at most 16 MiB in an answer; a run that is read says where the others are', async () => {
+  it('are at most 16 MiB in a response; the run has the paths of the others', async () => {
     const { data } = await run({ input: { doc: [far('a', 9 * MiB), far('b', 9 * MiB), FILE] } });
     const shown = (data.output.data as { doc: { base64?: string }[] }).doc;
     expect(shown.map(({ base64 }) => base64 !== undefined)).toEqual([true, false, true]);
@@ -233,7 +233,7 @@ describe('files of an output', () => {
     expect(errorIn(read.body).message).toContain(`GET ${path}/runs/${data.runId}/files/${second?.id}`);
   });
 
-  it('are refused for async runs, which show none, and beyond what may be shown', async () => {
+  it('cannot be requested for asynchronous runs, or over the limit', async () => {
     for (const more of [{ includeFileBase64: true }, { includeFileBase64: false }, { base64MaxBytes: 5 }]) {
       expect(await run({ async: true, ...more })).toMatchObject({
         status: 400,
@@ -247,7 +247,7 @@ describe('files of an output', () => {
     }
   });
 
-  it('are listed by a run that is read with its output, and shown on demand', async () => {
+  it('are listed with the output of a run, and shown on request', async () => {
     const { at, file } = await withFile();
     expect(file).toEqual({
       ...{ id: expect.any(String), name: 'abc.txt', size: 3, type: 'text/plain' },

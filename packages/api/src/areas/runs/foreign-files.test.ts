@@ -12,7 +12,7 @@ const MiB = 1024 * 1024;
 const api: TestApi = await testApi({
   engineOptions: { tenant: (workflowId) => api.store.workflows.tenant(workflowId) },
 });
-/** Another workspace of the same service, with people of its own. */
+/** Another workspace of the same service, with its own members. */
 const other = await testApi({ engine: api.engine, store: api.store });
 
 interface Ran {
@@ -33,7 +33,7 @@ async function run(of: TestApi, path: string, input: { [name: string]: Json }, m
   return data;
 }
 
-/** A record of a file of the first workspace, as an answer has shown it. */
+/** A file record of the first workspace, as a response has shown it. */
 async function stored(file: Json = FILE): Promise<{ id: string; [field: string]: Json }> {
   const { output } = await run(api, mine, { doc: file });
   const [record] = filesIn(output.data.doc);
@@ -42,13 +42,13 @@ async function stored(file: Json = FILE): Promise<{ id: string; [field: string]:
   return { id, name, size, type, key };
 }
 
-describe('the record of a file', () => {
-  it('opens it in the workspace that it belongs to', async () => {
+describe('a file record', () => {
+  it('opens the file in its own workspace', async () => {
     const { output } = await run(api, mine, { doc: [await stored()] });
     expect(output.data).toMatchObject({ doc: [{ base64: CONTENT_FILE }], text: CONTENT_FILE });
   });
 
-  it('is data in another workspace: to blocks, in answers, as a download', async () => {
+  it('is plain data in another workspace: for blocks, in responses, as a download', async () => {
     const record = await stored();
     const { output, runId } = await run(other, theirs, { doc: [record], any: { deep: record } });
     expect(output.data).toEqual({ doc: [record], any: { deep: record }, text: '' });
@@ -64,7 +64,7 @@ describe('the record of a file', () => {
     }
   });
 
-  it('is data to a public workflow of another workspace', async () => {
+  it('is plain data for a public workflow of another workspace', async () => {
     const body = { isPublicApi: true };
     expect(await other.call('PATCH', `${theirs}/deployment`, { body })).toMatchObject({ status: 200 });
     const record = await stored();
@@ -72,7 +72,7 @@ describe('the record of a file', () => {
     expect(output.data).toMatchObject({ doc: [record], text: '' });
   });
 
-  it('is data to a draft that gives itself the id of a workflow of another workspace', async () => {
+  it('is plain data for a draft that claims the id of a workflow of another workspace', async () => {
     const record = await stored();
     const draft = await other.drafted({ ...(ECHO as object), id: mine.split('/').at(-1) ?? '' } as Json);
     const { data } = await other.call<Ran>('POST', `/api/v2/workflows/${draft}/execute`, {
@@ -82,20 +82,20 @@ describe('the record of a file', () => {
   });
 });
 
-describe('an answer', () => {
+describe('a response', () => {
   const large = (size: number): Json => ({
     ...FILE,
     data: `data:;base64,${Buffer.alloc(size).toString('base64')}`,
   });
 
-  it('has no content for 200 forged records of one key', async () => {
+  it('has no contents for 200 forged records of one key', async () => {
     const record = await stored(large(3 * MiB));
     const forged = Array.from({ length: 200 }, (_, n) => ({ ...record, id: `forged ${n}` }));
     const { output } = await run(api, mine, { any: { list: forged } });
     expect(output.data.any).toEqual({ list: forged });
   });
 
-  it('has the content of one record that stands there 200 times as often as 16 MiB hold it', async () => {
+  it('repeats the content of a record that occurs 200 times up to 16 MiB', async () => {
     const record = await stored(large(3 * MiB));
     const list = Array.from({ length: 200 }, () => record);
     const response = await api.fetch('POST', `${mine}/execute`, { body: { input: { any: { list } } } });
@@ -103,8 +103,8 @@ describe('an answer', () => {
   });
 });
 
-describe('a file that a version without owners has stored', () => {
-  /** Its record: what such a version has stored is the JSON text of this input. */
+describe('a file stored by a version without owners', () => {
+  /** Its record. Such a version stored the JSON text of this input. */
   async function older(): Promise<{ [field: string]: Json }> {
     const id = crypto.randomUUID();
     const input = { file: id, data: Buffer.alloc(9000, 'x').toString('base64') };
@@ -113,7 +113,7 @@ describe('a file that a version without owners has stored', () => {
     return { id, name: 'old.txt', size: 9000, type: 'text/plain', key };
   }
 
-  it('is found by the accepted run that took it, and is data to later runs', async () => {
+  it('is open to the queued run that stored it, and plain data for later runs', async () => {
     const record = await older();
     const workflowId = mine.split('/').at(-1) ?? '';
     const runId = crypto.randomUUID();

@@ -8,7 +8,7 @@ import { GREETING, greetingOf, LONG, untilStatus } from '../../../../../test/sup
 import type { ShownRun } from '../../../../../test/support/api-workflows.ts';
 import { block, workflow } from '../../../../../test/support/workflow.ts';
 
-/** Waits for a person, and answers with its file; its start tells what the run knows of itself. */
+/** Waits for a person, and responds with its file. Its start block outputs the ids that the run knows. */
 const TELLING = withMetadata(
   workflow(
     [
@@ -34,8 +34,8 @@ function withMetadata(drawn: JsonObject): JsonObject {
 const api = await testApi();
 const { call, fetch } = api;
 
-describe('the id of a run', () => {
-  it('is claimed once, and its run is not answered with again', async () => {
+describe('a run id', () => {
+  it('can be used once, and a second use does not return the first run', async () => {
     const path = await greetingOf(api);
     const runId = `mine.${crypto.randomUUID()}`;
     const headers = { 'X-Run-Id': runId };
@@ -51,7 +51,7 @@ describe('the id of a run', () => {
     }
   });
 
-  it('is claimed by one of many who want it at once', async () => {
+  it('goes to one of many concurrent requests', async () => {
     const path = await greetingOf(api);
     const headers = { 'X-Run-Id': crypto.randomUUID() };
     const answers = await Promise.all(
@@ -65,17 +65,17 @@ describe('the id of a run', () => {
 
   it.each([
     ...['', 'a b', 'a/b', 'x'.repeat(129)],
-    // No address could name such a run.
+    // No URL could name such a run.
     ...['.', '..'],
     // Ids of child runs.
     ...['0b7f0b1e-7c1c-8f5e-9d3a-000000000001', '0B7F0B1E-7C1C-8F5E-9D3A-000000000001'],
-  ])('has a form: %j is refused', async (runId) => {
+  ])('is refused when ill-formed: %j', async (runId) => {
     const path = await greetingOf(api);
     const answer = await call('POST', `${path}/execute`, { headers: { 'X-Run-Id': runId }, body: {} });
     expect(answer).toMatchObject({ status: 400 });
   });
 
-  it('is free again when its run was refused before it began', async () => {
+  it('is free again when its run was refused before it started', async () => {
     const id = await api.drafted(GREETING);
     const headers = { 'X-Run-Id': crypto.randomUUID() };
     const path = `/api/v2/workflows/${id}`;
@@ -85,14 +85,14 @@ describe('the id of a run', () => {
   });
 });
 
-/** A character of an id, those that addresses treat in a way of their own more often. */
+/** Draws characters that are special in URLs more often. */
 const character = fc.oneof(
   fc.constantFrom('.', ':', '_', '-'),
   fc.constantFrom('a', 'z', 'A', 'Z', '0', '9'),
 );
 
-describe('an id that is accepted', () => {
-  it('names its run in every address', async () => {
+describe('a well-formed id', () => {
+  it('names its run in every URL', async () => {
     const path = await greetingOf(api);
     const ids = fc.string({ unit: character, minLength: 1, maxLength: 6 });
     const mark = crypto.randomUUID();
@@ -121,8 +121,8 @@ describe('an id that is accepted', () => {
   });
 });
 
-describe('the ids of a workspace', () => {
-  it('are its own: another workspace may use them too, and is told nothing of them', async () => {
+describe('the run ids of a workspace', () => {
+  it('can be used by another workspace, which learns nothing about them', async () => {
     const { engine, store } = api;
     const theirs = await testApi({ engine, store });
     const headers = { 'X-Run-Id': `order.${crypto.randomUUID()}` };
@@ -146,7 +146,7 @@ describe('the ids of a workspace', () => {
     expect([...api.faults, ...theirs.faults]).toEqual([]);
   });
 
-  it('name a job where no workspace is named, unless the caller has two of that name', async () => {
+  it('identify a job without a workspace, unless two workspaces of the caller use the id', async () => {
     const { engine, store } = api;
     const theirs = await testApi({ engine, store });
     const headers = { 'X-Run-Id': `job.${crypto.randomUUID()}` };
@@ -157,7 +157,7 @@ describe('the ids of a workspace', () => {
         body: { input: { name: own.userId } },
       });
     await execute(api);
-    // Whatever strangers call theirs.
+    // Ids of other people's workspaces do not matter.
     await execute(theirs);
     expect(await call('GET', job)).toMatchObject({
       status: 200,
@@ -169,7 +169,7 @@ describe('the ids of a workspace', () => {
     expect(await call('GET', job, { key })).toMatchObject({ status: 200 });
   });
 
-  it('are not those of runs that the host started in it', async () => {
+  it('cannot be those of runs that the host has started', async () => {
     const id = await api.deployed(GREETING);
     const runId = `nightly.${crypto.randomUUID()}`;
     await api.engine.execute(id, {}, { runId });
@@ -184,10 +184,10 @@ describe('the ids of a workspace', () => {
   });
 });
 
-describe('a run with an id of its caller', () => {
+describe('a run with an id that the caller chose', () => {
   const answer = { ok: true };
 
-  /** What every way to look at the run says, and what was sent to it. */
+  /** Returns every response about the run, and what its requests sent. */
   async function everything(id: string, runId: string): Promise<string[]> {
     const v2 = `/api/v2/workflows/${id}`;
     const older = `/api/workflows/${id}`;
@@ -221,7 +221,7 @@ describe('a run with an id of its caller', () => {
     return seen;
   }
 
-  it('is known by it in every answer, and by no other', async () => {
+  it('has this id and no other in every response', async () => {
     const id = await api.deployed(TELLING);
     const runId = `told.${crypto.randomUUID()}`;
     const seen = await everything(id, runId);
@@ -230,11 +230,11 @@ describe('a run with an id of its caller', () => {
     for (const text of seen) expect(text).not.toContain(claim?.engine_id);
     for (const text of seen.filter((each) => !each.includes('/files/')))
       expect(text.split('\n').slice(1).join('\n')).toContain(runId);
-    // What the run's own blocks know of it.
+    // The id that the run's own blocks see.
     expect(seen[1]).toContain(`"executionId":"${runId}"`);
   });
 
-  it('is named by it in what is refused', async () => {
+  it('has this id in refusals', async () => {
     const id = await api.deployed(GREETING);
     const runId = `ended.${crypto.randomUUID()}`;
     const path = `/api/v2/workflows/${id}`;
@@ -242,11 +242,11 @@ describe('a run with an id of its caller', () => {
     const body = { contextId: 'none' };
     expect(await call('POST', `${path}/runs/${runId}/resume`, { body })).toMatchObject({
       status: 409,
-      body: { error: { message: `Run ${runId} has ended: nothing in it waits for a person.` } },
+      body: { error: { message: `Run ${runId} has ended: nothing in it can be resumed.` } },
     });
   });
 
-  it('is the source of a run from one of its blocks', async () => {
+  it('can be the source of a run from a block', async () => {
     const id = await api.deployed(GREETING);
     const runId = `source.${crypto.randomUUID()}`;
     const path = `/api/v2/workflows/${id}`;
@@ -264,7 +264,7 @@ describe('a run with an id of its caller', () => {
     expect(await call('POST', `${path}/execute`, from('of-nobody'))).toMatchObject({ status: 404 });
   });
 
-  it('that was accepted is started, listed and cancelled by it', async () => {
+  it('is started, listed and cancelled by it when queued', async () => {
     const id = await api.deployed(LONG);
     const runId = `accepted.${crypto.randomUUID()}`;
     const path = `/api/v2/workflows/${id}`;
@@ -279,7 +279,7 @@ describe('a run with an id of its caller', () => {
     });
   });
 
-  it('is found by the engine’s id too, which operators see, and answers with the caller’s', async () => {
+  it('is also found by the engine’s id, and shows the caller’s', async () => {
     const path = await greetingOf(api);
     const runId = `both.${crypto.randomUUID()}`;
     await call('POST', `${path}/execute`, { headers: { 'X-Run-Id': runId }, body: {} });
@@ -320,7 +320,7 @@ describe('options that cannot be combined', () => {
     expect(await call('GET', `${path}/runs/${headers['X-Run-Id']}`)).toMatchObject({ status: 404 });
   });
 
-  it('are fine without one of them', async () => {
+  it('are accepted one by one', async () => {
     const path = await greetingOf(api);
     const headers = { 'X-Sim-Stream-Protocol': 'x, Agent-Events-V1' };
     const body = { stream: true, includeToolCalls: true };
@@ -333,7 +333,7 @@ describe('options that cannot be combined', () => {
       expect(await call('POST', `${path}/execute`, { body: each })).toMatchObject({ status: 400 });
   });
 
-  it('are told after the length of the chain, and before the workflow is looked up', async () => {
+  it('are refused after the call chain and before the workflow is looked up', async () => {
     const chain = (length: number) => ({ 'X-Sim-Via': Array<string>(length).fill('w').join(',') });
     const path = '/api/v2/workflows/nowhere/execute';
     const body = { async: true, stream: true };

@@ -7,7 +7,7 @@ const api = await testApi();
 const { call } = api;
 
 describe('runs of a workflow', () => {
-  it('are listed by time, status and trigger, page by page', async () => {
+  it('are listed by time, status and trigger, in pages', async () => {
     const path = await greetingOf(api);
     const ids: string[] = [];
     for (const run of [{}, { run: { source: 'manual' } }, {}, { run: { source: 'manual' } }, {}]) {
@@ -50,7 +50,7 @@ describe('runs of a workflow', () => {
     expect(await call('GET', `${path}/runs?${query}`)).toMatchObject({ status: 400 });
   });
 
-  it('show outputs of blocks that are asked for by name or id, repeated or with commas', async () => {
+  it('show outputs selected by name or id, repeated or separated by commas', async () => {
     const path = await greetingOf(api);
     const { data } = await call<ShownRun>('POST', `${path}/execute`, { body: { input: { name: 'Ada' } } });
     const at = `${path}/runs/${data.runId}`;
@@ -63,7 +63,7 @@ describe('runs of a workflow', () => {
     expect(await call('GET', at)).toMatchObject({ data: { blockOutputs: null, output: null } });
   });
 
-  it('are not those of another workflow', async () => {
+  it('do not include those of another workflow', async () => {
     const path = await greetingOf(api);
     const other = await greetingOf(api);
     const { data } = await call<ShownRun>('POST', `${path}/execute`, { body: {} });

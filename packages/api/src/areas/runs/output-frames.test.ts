@@ -7,7 +7,7 @@ import { block, workflow } from '../../../../../test/support/workflow.ts';
 
 type Act = (context: BlockContext) => { [field: string]: string | number } | Promise<never>;
 
-/** What the block does next time, as soon as somebody reads. */
+/** What the block does when the response is read. */
 let act: Act = () => ({});
 let read = Promise.withResolvers<void>();
 
@@ -29,7 +29,7 @@ const id = await api.deployed(
 
 const KNOWS = { 'X-Sim-Stream-Protocol': 'agent-events-v1' };
 
-/** The frames of a run in which the block does this, without the id of the block. */
+/** Runs the block. Returns the frames, with a prefix of the block's id. */
 async function frames(
   doing: Act,
   body: object,
@@ -58,8 +58,8 @@ function answering(...texts: string[]): Act {
   };
 }
 
-describe('a client that knows the events of agents', () => {
-  it('gets the text of a selected block as it comes, and once', async () => {
+describe('a client that knows agent events', () => {
+  it('gets the text of a selected block as it arrives, once', async () => {
     const { protocol, told } = await frames(answering('Good ', 'morning'), SELECTED);
     expect(protocol).toBe('agent-events-v1');
     expect(told).toEqual([
@@ -70,7 +70,7 @@ describe('a client that knows the events of agents', () => {
     ]);
   });
 
-  it('is told when text was no answer', async () => {
+  it('is told to discard text that was not the output', async () => {
     const { told } = await frames(({ emit }) => {
       emit({ type: 'text', text: 'Let me see' });
       emit({ type: 'reset' });
@@ -104,11 +104,11 @@ describe('a client that knows the events of agents', () => {
     [{ includeThinking: true }, [thinking, silent]],
     [{ includeToolCalls: true }, [began, ended, silent]],
     [{}, [silent]],
-  ])('gets with %j what it wants to see of an agent', async (body, expected) => {
+  ])('gets with %j the requested events', async (body, expected) => {
     expect((await frames(busy, body)).told.slice(0, -1)).toEqual(expected);
   });
 
-  it('is told that text of a block that fails counts no more', async () => {
+  it('is told to discard the text of a failed block', async () => {
     const { told } = await frames(({ emit }) => {
       emit({ type: 'text', text: 'Half an ans' });
       return Promise.reject(new Error('The line is dead.'));
@@ -120,13 +120,13 @@ describe('a client that knows the events of agents', () => {
     ]);
   });
 
-  it('sees no secrets', async () => {
+  it('gets no secrets', async () => {
     const { told } = await frames(answering('It is swordfish-1234.'), SELECTED);
     expect(JSON.stringify(told)).not.toContain('swordfish');
   });
 });
 
-it('every other client gets what blocks have come to, when they end', async () => {
+it('every other client gets the outputs of blocks when they end', async () => {
   const { protocol, told } = await frames(
     (context) => {
       context.emit({ type: 'thinking', text: 'Hm.' });

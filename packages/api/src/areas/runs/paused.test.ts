@@ -15,7 +15,7 @@ describe('a paused run', () => {
     return { id, path, runId: answer.data.runId, contextId: run.paused?.contextId ?? '' };
   }
 
-  it('says what it waits for, and goes on with its own id', async () => {
+  it('shows what it waits for, and keeps its id when it continues', async () => {
     const { path, runId, contextId } = await paused();
     const read = await call<ShownRun>('GET', path);
     expect(read.data.paused).toMatchObject({
@@ -35,7 +35,7 @@ describe('a paused run', () => {
     expect(again).toMatchObject({ status: 200, data: { output: { data: { ok: true } } } });
   });
 
-  it('refuses a wrong point, a bad answer and stray fields, and nothing is recorded', async () => {
+  it('refuses an unknown point, an invalid answer and unknown fields, and records nothing', async () => {
     const { path, contextId } = await paused();
     const resume = (body: object) => call('POST', `${path}/resume`, { body });
     expect(await resume({ contextId: 'wrong', input: {} })).toMatchObject({ status: 404 });
@@ -45,7 +45,7 @@ describe('a paused run', () => {
     expect(await call('GET', path)).toMatchObject({ data: { status: 'paused', paused: { contextId } } });
   });
 
-  it('that has ended is resumed no more', async () => {
+  it('cannot be resumed after its end', async () => {
     const { path, contextId } = await paused();
     const pausedCancelled = true;
     expect(await call('POST', `${path}/cancel`)).toMatchObject({ data: { success: true, pausedCancelled } });
@@ -55,7 +55,7 @@ describe('a paused run', () => {
     });
   });
 
-  it('that was started asynchronously is answered with a receipt, and refusals are told all the same', async () => {
+  it('that was started asynchronously gets 202 for an answer, and errors for an invalid one', async () => {
     const { path, runId, contextId } = await paused({ async: true });
     expect(
       await call('POST', `${path}/resume`, { body: { contextId, input: { ok: 'perhaps' } } }),
@@ -67,7 +67,7 @@ describe('a paused run', () => {
     await untilStatus(api, path, 'completed');
   });
 
-  it('for a time is not resumed by hand', async () => {
+  it('that waits for a timer cannot be resumed by a person', async () => {
     const id = await api.deployed(LONG);
     const answer = await call<ShownRun>('POST', `/api/v2/workflows/${id}/execute`, { body: { async: true } });
     const path = new URL(answer.data.statusUrl).pathname;

@@ -18,7 +18,7 @@ async function published(exported: Json): Promise<string> {
   return path;
 }
 
-/** What each way of asking answers to somebody without a credential, as text. */
+/** Returns the responses of every mode to an anonymous caller, as text. */
 async function answersOf(path: string, input: { [name: string]: Json } = {}): Promise<string[]> {
   const ways = [
     { body: { input } },
@@ -35,7 +35,7 @@ async function answersOf(path: string, input: { [name: string]: Json } = {}): Pr
 }
 
 describe('without a credential', () => {
-  it('the output of code comes without what it has written to the console', async () => {
+  it('the output of code has no console output', async () => {
     const inLoop = loop('Each', { loopType: 'for', iterations: 2 }, SAYING);
     for (const exported of [
       workflow([SAYING], ['Start -> Say']),
@@ -48,19 +48,19 @@ describe('without a credential', () => {
     }
   });
 
-  it('so does that of a child', () => {
+  it('the output of a child has no console output', () => {
     const child = { result: 1, stdout: 'b' };
     const output = { success: true, childWorkflowId: 'w', childWorkflowName: 'W', result: child };
     expect(publicResult(resultWith({ output })).output).toEqual({ ...output, result: { result: 1 } });
   });
 
-  it('a Response is the answer as it is', async () => {
+  it('the output of a Response block is unchanged', async () => {
     const reply = block('Reply', 'response', { dataMode: 'json', data: '{"stdout": "said on purpose"}' });
     for (const text of await answersOf(await published(workflow([reply], ['Start -> Reply']))))
       expect(text).toContain('said on purpose');
   });
 
-  it('a failure is one sentence, and names no block, value or address', async () => {
+  it('a failure is a fixed message, without blocks, values and addresses', async () => {
     const secret = 'postgres.internal:5432';
     const failing = [BROKEN, workflow([fn('Query', `throw new Error("${secret}")`)], ['Start -> Query'])];
     for (const exported of failing) {
@@ -71,7 +71,7 @@ describe('without a credential', () => {
     }
   });
 
-  it('a failure has its code and the id of the run', async () => {
+  it('a failure has its code and the run id', async () => {
     const { data } = await call<RunResult>('POST', `${await published(BROKEN)}/execute`, {
       key: null,
       body: {},
@@ -83,7 +83,7 @@ describe('without a credential', () => {
     });
   });
 
-  it('a pause shows neither what waits nor how it is answered', async () => {
+  it('a paused run shows neither its blocks nor its tokens', async () => {
     for (const text of await answersOf(await published(APPROVAL))) {
       expect(text).toContain('paused');
       expect(text).not.toMatch(/resume|context|_pause|"ok"/i);
@@ -97,7 +97,7 @@ describe('without a credential', () => {
     { stopAfterBlockId: 'Words' },
     { stopAfterBlockId: 'Ghost' },
     { stream: true, selectedOutputs: ['Ghost'] },
-  ])('%j is refused, and names nothing', async (body) => {
+  ])('%j is refused without naming a block', async (body) => {
     const answer = await call('POST', `${await published(GREETING)}/execute`, { key: null, body });
     expect([answer.status, errorIn(answer.body)]).toEqual([
       400,
@@ -108,7 +108,7 @@ describe('without a credential', () => {
     ]);
   });
 
-  it('a block to start at that there is none, or that is no trigger, names nothing', async () => {
+  it('an unknown start block, or one that is not a trigger, is refused without naming blocks', async () => {
     const path = await published(GREETING);
     for (const blockId of ['Ghost', 'Words']) {
       const run = { source: 'deployment', entry: { type: 'trigger', blockId } };
@@ -120,7 +120,7 @@ describe('without a credential', () => {
     }
   });
 
-  it('a file that cannot be taken says nothing of what was found at its address', async () => {
+  it('a file that cannot be stored reveals nothing about its URL', async () => {
     const doc = { type: 'url', name: 'x', data: 'http://169.254.169.254/latest' };
     const answer = await call('POST', `${await published(ECHO)}/execute`, {
       key: null,
@@ -132,7 +132,7 @@ describe('without a credential', () => {
     ]);
   });
 
-  it('inputs have bounds of their own: bytes, values, files', async () => {
+  it('inputs have their own limits: bytes, values, files', async () => {
     const path = await published(ECHO);
     const send = (input: object, key?: null) =>
       call('POST', `${path}/execute`, { body: { input }, ...(key === null && { key }) });
@@ -147,7 +147,7 @@ describe('without a credential', () => {
   });
 });
 
-it('no caller sends half a million values', async () => {
+it('every caller has a limit on values', async () => {
   const path = `/api/v2/workflows/${await api.deployed(GREETING)}/execute`;
   const list = Array.from({ length: 500_000 }, () => 0);
   expect(await call('POST', path, { body: { input: { list } } })).toMatchObject({
@@ -156,7 +156,7 @@ it('no caller sends half a million values', async () => {
   });
 });
 
-it('a host’s own call without a caller has the same bounds', async () => {
+it('a call of the host without a principal has the same limits', async () => {
   const path = { workflowId: (await published(GREETING)).split('/').at(-1) ?? '' };
   const { executeWorkflow } = api.api.operations;
   const run = (input: { [name: string]: Json }) =>
@@ -165,7 +165,7 @@ it('a host’s own call without a caller has the same bounds', async () => {
   await expect(run({ list: Array.from({ length: 100 }, () => 0) })).rejects.toMatchObject({ status: 413 });
 });
 
-it('what is no refusal stays what it is', () => {
+it('an internal error stays unchanged', () => {
   const fault = new Error('a fault');
   expect(publicRefusal(fault)).toBe(fault);
 });

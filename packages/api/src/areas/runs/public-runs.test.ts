@@ -10,12 +10,12 @@ import { dataFolder } from '../../../../../test/support/data-folder.ts';
 import { TestClock } from '../../../../../test/support/test-clock.ts';
 
 const DAY_MS = 24 * 3_600_000;
-/** Too large to stand inline. */
+/** Too large to be stored inline. */
 const LARGE = { text: 'x'.repeat(20_000) };
 
 interface World extends TestApi {
   clock: TestClock;
-  /** Lets time go by and begins a sweep. */
+  /** Advances the clock and starts a sweep. */
   pass(days: number): void;
   published(exported: Json): Promise<string>;
   run(path: string, input?: { [name: string]: Json }, key?: null): Promise<{ status: number; runId: string }>;
@@ -58,8 +58,8 @@ async function world(options: TestApiOptions = {}): Promise<World> {
   };
 }
 
-describe('runs of callers without a credential', () => {
-  it('are deleted 30 days after their end with their inputs and files, and those of others stay', async () => {
+describe('runs of anonymous callers', () => {
+  it('are deleted 30 days after their end with their inputs and files; other runs are kept', async () => {
     const { pass, published, run, statusOf, engine, store, call } = await world();
     const path = await published(ECHO);
     const mine = await run(path, { any: LARGE });
@@ -82,7 +82,7 @@ describe('runs of callers without a credential', () => {
     expect(await call('GET', `${path}/runs`)).toMatchObject({ data: [{ runId: mine.runId }] });
   });
 
-  it('stay while they wait for a person, however long, and go when their time has passed after the end', async () => {
+  it('are kept while they wait for a person, and deleted some time after their end', async () => {
     const { pass, published, run, statusOf, store, engine } = await world();
     const path = await published(APPROVAL);
     const { runId } = await run(path, {}, null);
@@ -98,7 +98,7 @@ describe('runs of callers without a credential', () => {
     expect(await statusOf(path, runId)).toBe(404);
   });
 
-  it('leave nothing when they did not come about: neither the claim nor files that were stored', async () => {
+  it('leave neither reservation nor files when they did not start', async () => {
     const { pass, published, run, store } = await world();
     const path = await published(ECHO);
     const { status, runId } = await run(path, { doc: [FILE, { ...FILE, data: 'broken' }] }, null);
@@ -111,7 +111,7 @@ describe('runs of callers without a credential', () => {
     expect(await store.publicRuns.page('2027-01-01', undefined, 10)).toEqual([]);
   });
 
-  it('are kept as long as the host says, and at least an hour', async () => {
+  it('are kept for the retention of the host, at least an hour', async () => {
     const forever = await world({ publicRunRetentionMs: Infinity });
     const path = await forever.published(ECHO);
     const { runId } = await forever.run(path, {}, null);
@@ -121,7 +121,7 @@ describe('runs of callers without a credential', () => {
       await expect(testApi({ publicRunRetentionMs })).rejects.toThrow('publicRunRetentionMs');
   });
 
-  it('are found by the next process, and of those that cannot be deleted the others are', async () => {
+  it('are deleted by the next process, also when one of them cannot be deleted', async () => {
     const data = dataFolder(afterAll);
     const first = await world({ storeOptions: { data } });
     const path = await first.published(ECHO);

@@ -13,7 +13,7 @@ const FILES = workflow([fn('F', 'return {{KEY}}.length')], ['Start -> F'], {
   inputFormat: [{ id: 'd', name: 'doc', type: 'file[]' }],
 });
 
-/** An API in which accepted runs do not start before `start` says how that ends. */
+/** An API whose queued runs do not start before `start` settles. */
 async function open() {
   const tenants = {
     names: () => ['KEY'],
@@ -35,8 +35,8 @@ async function open() {
   return { ...api, accept, refuse: reject };
 }
 
-describe('what the service keeps of runs that have not begun', () => {
-  it('has no secrets that their blocks can read: inputs that wait, and why they failed', async () => {
+describe('records of queued runs', () => {
+  it('have no secrets that their blocks can read, in inputs and failures', async () => {
     const { accept, refuse, store, deployed, call } = await open();
     const id = await deployed(READING);
     const runId = await accept(id);
@@ -51,7 +51,7 @@ describe('what the service keeps of runs that have not begun', () => {
     expect(JSON.stringify(await store.reservations.find(runId))).not.toContain(SECRET);
   });
 
-  it('is kept as it is for workflows that can read none', async () => {
+  it('are unchanged for workflows that read no secrets', async () => {
     const { accept, refuse, store, deployed } = await open();
     const runId = await accept(await deployed(PLAIN));
     expect((await store.reservations.find(runId))?.waiting).toContain(SECRET);
@@ -59,7 +59,7 @@ describe('what the service keeps of runs that have not begun', () => {
     await expect.poll(async () => (await store.reservations.find(runId))?.waiting).toBeNull();
   });
 
-  it('has no secrets of files that could not be taken', async () => {
+  it('have no secrets in the failures of files', async () => {
     const { store, deployed, call, refuse, workspaceId } = await open();
     const id = await deployed(FILES);
     const runId = crypto.randomUUID();

@@ -46,7 +46,7 @@ export const resumeRun = defineOperation({
     const row = expectWorkflow(workflow);
     const found = await findRun(services, row, path.runId);
     const { run, reservation, engineId, runId } = found;
-    if (!run) throw conflict(`Run ${runId} has not begun: nothing in it waits for a person.`);
+    if (!run) throw conflict(`Run ${runId} has not started: nothing in it can be resumed.`);
     const resource = { workspaceId: row.workspace_id, resourceType: 'run', resourceId: runId };
     const input = (body.input ?? {}) as Json;
     const ids = { runId: engineId, workflowId: row.id, workspaceId: row.workspace_id };

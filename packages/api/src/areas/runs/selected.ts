@@ -1,6 +1,6 @@
 import type { Json } from '@heddle/core';
 import { isJsonObject, normalizeName } from '@heddle/core/blocks';
-import type { Engine } from '@heddle/engine';
+import type { Engine, LogDetail } from '@heddle/engine';
 import { badRequest } from '../../errors.ts';
 import type { ApiError } from '../../errors.ts';
 import type { Services } from '../../services.ts';
@@ -155,10 +155,8 @@ export async function selectedValues(
   return Object.fromEntries(found);
 }
 
-type Logs = Awaited<ReturnType<Engine['getLogs']>>;
-
 /** Returns the last completed log of each block. */
-function lastByBlock(logs: Logs): Map<string, Logs[number]> {
+function lastByBlock(logs: LogDetail[]): Map<string, LogDetail> {
   return new Map(logs.filter(({ status }) => status === 'completed').map((log) => [log.blockId, log]));
 }
 
@@ -170,8 +168,8 @@ async function logsOfChildren(
   engine: Engine,
   runId: string,
   workflowIds: ReadonlySet<string>,
-): Promise<Map<string, Logs>> {
-  const logs = new Map([...workflowIds].map((id): [string, Logs] => [id, []]));
+): Promise<Map<string, LogDetail[]>> {
+  const logs = new Map([...workflowIds].map((id): [string, LogDetail[]] => [id, []]));
   const callers = workflowIds.size === 0 ? [] : [runId];
   for (const caller of callers) {
     for (const child of await engine.childRuns(caller)) {

@@ -6,8 +6,8 @@ import type { ShownRun } from '../../../../../test/support/api-workflows.ts';
 const api = await testApi();
 const { call, fetch } = api;
 
-describe('a stream of lines', () => {
-  it('begins with a heartbeat and ends with the result', async () => {
+describe('JSON lines', () => {
+  it('begin with a heartbeat and end with the result', async () => {
     const path = await greetingOf(api);
     const headers = { Accept: 'application/x-ndjson' };
     const response = await fetch('POST', `${path}/execute`, { headers, body: { input: { name: 'Ada' } } });
@@ -29,7 +29,7 @@ describe('a stream of lines', () => {
     });
   });
 
-  it('has heartbeats while the run goes on, and cancels it when nobody reads', async () => {
+  it('have heartbeats during the run, and cancel it when the client disconnects', async () => {
     const beats: (() => void)[] = [];
     const own = await testApi({ every: (_ms, beat) => (beats.push(beat), () => undefined) });
     const id = await own.deployed(LONG);
@@ -53,14 +53,14 @@ describe('a stream of lines', () => {
     ['application/x-ndjson;q=0', false],
     ['application/x-ndjson-other', false],
     ['*/*', false],
-  ])('is given for Accept: %s: %s', async (accept, isGiven) => {
+  ])('for Accept %s: %s', async (accept, isGiven) => {
     const path = await greetingOf(api);
     const response = await fetch('POST', `${path}/execute`, { headers: { Accept: accept }, body: {} });
     expect(response.headers.get('content-type')?.includes('ndjson')).toBe(isGiven);
     await response.body?.cancel();
   });
 
-  it('is answered as JSON when the run is refused', async () => {
+  it('are plain JSON when the run is refused', async () => {
     const id = await api.drafted(GREETING);
     const headers = { Accept: 'application/x-ndjson' };
     const answer = await call('POST', `/api/v2/workflows/${id}/execute`, { headers, body: {} });
@@ -68,7 +68,7 @@ describe('a stream of lines', () => {
   });
 });
 
-describe('a stream of events', () => {
+describe('server-sent events', () => {
   async function frames(id: string, body: object): Promise<unknown[]> {
     const response = await fetch('POST', `/api/v2/workflows/${id}/execute`, {
       body: { stream: true, ...body },
@@ -82,7 +82,7 @@ describe('a stream of events', () => {
       .map((frame) => JSON.parse(frame.replace(/^data: /, '')) as unknown);
   }
 
-  it('ends with the output and "[DONE]"', async () => {
+  it('end with the output and "[DONE]"', async () => {
     const id = await api.deployed(GREETING);
     expect(await frames(id, { input: { name: 'Ada' } })).toEqual([
       {
@@ -93,7 +93,7 @@ describe('a stream of events', () => {
     ]);
   });
 
-  it('has what was selected once: as a chunk or in the end', async () => {
+  it('have each selected value once: as a chunk or in the last frame', async () => {
     const id = await api.deployed(GREETING);
     const all = await frames(id, { input: { name: 'Ada' }, selectedOutputs: ['Reply.data', 'Start.name'] });
     const text = JSON.stringify(all);
@@ -102,7 +102,7 @@ describe('a stream of events', () => {
     expect(all.at(-2)).toMatchObject({ event: 'final', data: { success: true } });
   });
 
-  it('tells of a failed run, a paused one and one whose time is up', async () => {
+  it('report a failed run, a paused run and a timeout', async () => {
     const failed = await frames(await api.deployed(BROKEN), {});
     expect(failed).toMatchObject([
       { event: 'final', data: { success: false, error: expect.any(String) } },

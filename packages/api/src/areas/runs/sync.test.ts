@@ -14,7 +14,7 @@ const api = await testApi();
 const { call } = api;
 
 describe('a synchronous run', () => {
-  it('answers with what has come of it; a Response block is part of the output', async () => {
+  it('returns its result; a Response block is part of the output', async () => {
     const path = await greetingOf(api);
     const answer = await call<ShownRun>('POST', `${path}/execute`, { body: { input: { name: 'Ada' } } });
     expect(answer.status).toBe(200);
@@ -33,7 +33,7 @@ describe('a synchronous run', () => {
     });
   });
 
-  it('that fails is a result, with the block at fault in the details of the error', async () => {
+  it('that fails is a result, with the failed block in the error details', async () => {
     const id = await api.deployed(BROKEN);
     const answer = await call<ShownRun>('POST', `/api/v2/workflows/${id}/execute`, { body: {} });
     expect(answer).toMatchObject({
@@ -50,7 +50,7 @@ describe('a synchronous run', () => {
     expect(read.data).toMatchObject({ status: 'failed', error: { code: 'BLOCK_EXECUTION_FAILED' } });
   });
 
-  it('shows the selected outputs by the selectors as they were sent', async () => {
+  it('shows the selected outputs by the selectors of the request', async () => {
     const path = await greetingOf(api);
     const selectedOutputs = ['Reply.data.hello', 'reply.nothing', 'Start.name', 'start'];
     const answer = await call('POST', `${path}/execute`, {
@@ -64,7 +64,7 @@ describe('a synchronous run', () => {
     );
   });
 
-  it('is not begun for a selector that names no block, and its id is free', async () => {
+  it('does not start with an unknown selector, and its id stays free', async () => {
     const path = await greetingOf(api);
     const headers = { 'X-Run-Id': crypto.randomUUID() };
     const answer = await call('POST', `${path}/execute`, { headers, body: { selectedOutputs: ['Ghost.x'] } });
@@ -76,7 +76,7 @@ describe('a synchronous run', () => {
     expect(await call('POST', `${path}/execute`, { headers, body: {} })).toMatchObject({ status: 200 });
   });
 
-  it('that takes longer than it may is a failed run', async () => {
+  it('fails after its timeout', async () => {
     const own = await testApi({ policy: { syncSeconds: 0.05 } });
     const id = await own.deployed(LONG);
     const answer = await own.call('POST', `/api/v2/workflows/${id}/execute`, { body: {} });
@@ -101,7 +101,7 @@ describe('a synchronous run', () => {
     expect(unknown).toMatchObject({ status: 400 });
   });
 
-  it('is cancelled when its client goes away, and paused runs are not when theirs does later', async () => {
+  it('is cancelled when its client disconnects, but not when it is paused and has been answered', async () => {
     const id = await api.deployed(LONG);
     const gone = new AbortController();
     const runId = crypto.randomUUID();
@@ -123,11 +123,11 @@ describe('a synchronous run', () => {
     expect(read.data).toMatchObject({ status: 'paused' });
   });
 
-  it('is not begun for a client that has gone already', async () => {
+  it('does not start for a client that has disconnected', async () => {
     const path = await greetingOf(api);
     const runId = crypto.randomUUID();
     const options = { body: {}, headers: { 'X-Run-Id': runId }, signal: AbortSignal.abort() };
-    // A request whose signal is aborted cannot be read either.
+    // The body of an aborted request cannot be read.
     const own = await api.api.operations
       .executeWorkflow({
         principal: principal(),

@@ -18,7 +18,7 @@ const engine = await createEngine({
 const mine = await testApi({ store, engine });
 const theirs = await testApi({ store, engine });
 
-/** What comes of a workflow of `api` that runs another one as its child. */
+/** Runs a workflow of `api` that calls `reference`. Returns its result. */
 async function calling(api: TestApi, reference: string): Promise<unknown> {
   const caller = await api.deployed(
     workflow([block('Call', 'workflow', { workflowId: reference })], ['Start -> Call']),
@@ -39,7 +39,7 @@ const NOT_THERE = {
   error: { code: 'CHILD_WORKFLOW_FAILED', details: { reason: 'CHILD_NOT_FOUND' } },
 };
 
-/** Answers with these words. */
+/** A workflow that responds with these words. */
 const saying = (words: string, drawing: Drawing = {}): Json =>
   workflow(
     [block('Reply', 'response', { dataMode: 'json', data: JSON.stringify({ words }) })],
@@ -47,7 +47,7 @@ const saying = (words: string, drawing: Drawing = {}): Json =>
     drawing,
   );
 
-/** A caller of `child`, and the words that the child answers it with. */
+/** Deploys a caller of `child`. Returns a function that runs it and returns the child's words. */
 async function callerOf(api: TestApi, child: string): Promise<() => Promise<string>> {
   const call = workflow([block('Call', 'workflow', { workflowId: child })], ['Start -> Call']);
   const path = `/api/v2/workflows/${await api.deployed(call)}/execute`;
@@ -64,14 +64,14 @@ async function redraft(api: TestApi, id: string, drawn: Json): Promise<string> {
 }
 
 describe('a workflow that runs another one', () => {
-  it('finds those of its workspace', async () => {
+  it('finds workflows of its workspace', async () => {
     const child = await mine.deployed(GREETING);
     expect(await store.workflows.tenant(child)).toBe(mine.workspaceId);
     expect(await store.workflows.tenant('of another place')).toBeUndefined();
     expect(await calling(mine, child)).toMatchObject({ status: 'completed', output: { success: true } });
   });
 
-  it('means by a name the one of its own workspace, whatever others call theirs', async () => {
+  it('resolves a name in its own workspace', async () => {
     const name = 'Greeting of both';
     await deployedAs(mine, name, GREETING);
     await deployedAs(theirs, name, APPROVAL);
@@ -79,14 +79,14 @@ describe('a workflow that runs another one', () => {
     expect(await calling(theirs, name)).toMatchObject({ status: 'paused' });
   });
 
-  it('does not find those of another workspace, by id or name', async () => {
+  it('does not find workflows of another workspace, by id or name', async () => {
     const child = await theirs.deployed(GREETING);
     const { data } = await theirs.call<{ name: string }>('GET', `/api/v2/workflows/${child}`);
     expect(await calling(mine, child)).toMatchObject(NOT_THERE);
     expect(await calling(mine, data.name)).toMatchObject(NOT_THERE);
   });
 
-  it('does not find one whose deployment was taken back, and the live version of one that was rolled back', async () => {
+  it('does not find an undeployed workflow, and runs the live version after a rollback', async () => {
     const child = await mine.deployed(GREETING);
     await mine.call('DELETE', `/api/v2/workflows/${child}/deploy`);
     expect(await calling(mine, child)).toMatchObject(NOT_THERE);
@@ -97,7 +97,7 @@ describe('a workflow that runs another one', () => {
     expect(JSON.stringify(result)).toContain('hello');
   });
 
-  it('runs the live version, whatever the engine has beside it: a deployment may stop between its two writes', async () => {
+  it('runs the live version when a deployment has stopped between its two writes', async () => {
     const child = await mine.deployed(saying('live'));
     const said = await callerOf(mine, child);
     const path = await redraft(mine, child, saying('lost'));
@@ -114,7 +114,7 @@ describe('a workflow that runs another one', () => {
     expect(await said()).toBe('lost');
   });
 
-  it('runs the version that is shown as live, though several are activated at once', async () => {
+  it('runs the version that is shown as live when several are activated at once', async () => {
     const child = await mine.deployed(saying('first'));
     const said = await callerOf(mine, child);
     const path = await redraft(mine, child, saying('second'));
@@ -123,7 +123,7 @@ describe('a workflow that runs another one', () => {
     const activate = workflows.activate.bind(workflows);
     const last = Promise.withResolvers<void>();
     let begun = 0;
-    // The engine's newest version comes from the second call, the record from the first.
+    // The second call creates the engine's newest version, the first call writes the record last.
     workflows.activate = async (...given) => {
       begun += 1;
       const isFirst = begun === 1;
@@ -140,7 +140,7 @@ describe('a workflow that runs another one', () => {
     expect(await said()).toBe(data.activeDeployment.version === 1 ? 'first' : 'second');
   });
 
-  it('that nobody has made here may run whatever the engine has', async () => {
+  it('without a workspace can run every workflow of the engine', async () => {
     await engine.deploy(workflow([], [], { id: 'alone', name: 'Alone' }));
     const caller = workflow([block('Call', 'workflow', { workflowId: 'alone' })], ['Start -> Call'], {
       id: 'x',
@@ -161,8 +161,8 @@ describe('a workflow that runs another one', () => {
   });
 });
 
-describe.skipIf(!hasPostgres)('on PostgreSQL, a deployment that the records refuse', () => {
-  it('leaves children the version that is live', async () => {
+describe.skipIf(!hasPostgres)('on PostgreSQL, a deployment that the store rejects', () => {
+  it('does not change the version that children run', async () => {
     const url = await postgresDatabase();
     const records = await openApiStore({
       postgres: { url },
@@ -179,14 +179,14 @@ describe.skipIf(!hasPostgres)('on PostgreSQL, a deployment that the records refu
     const child = await api.deployed(saying('live'));
     const said = await callerOf(api, child);
     const path = await redraft(api, child, saying('lost'));
-    // PostgreSQL has no texts with this character.
+    // PostgreSQL cannot store this character.
     const refused = await api.call('POST', `${path}/deploy`, { body: { name: 'x\u0000' } });
     expect(refused.status).toBeGreaterThanOrEqual(400);
     expect(await said()).toBe('live');
   });
 });
 
-/** The draft with nothing but its start. */
+/** The draft with only its start block. */
 async function draftWithout(id: string): Promise<object> {
   const { data } = await mine.call<{ blocks: { [id: string]: { type: string } } }>(
     'GET',

@@ -5,7 +5,7 @@ import { withoutCredentials } from './redact.ts';
 
 const SECRET = 'sk-live-1234';
 
-/** The value of the sub-block as a version shows it. */
+/** Returns the value of the sub-block as a version shows it. */
 function shown(id: string, value: unknown, type = 'short-input'): unknown {
   const graph = { blocks: { b: { subBlocks: { [id]: { id, type, value } } } } };
   const { blocks } = withoutCredentials({
@@ -27,7 +27,7 @@ describe('a graph without credentials', () => {
     expect(shown(id, 'value')).toBe('value');
   });
 
-  it('has null where the type of the sub-block is one of credentials', () => {
+  it('has null for sub-blocks of credential types', () => {
     expect(shown('account', 'cred_1', 'oauth-input')).toBeNull();
   });
 
@@ -62,14 +62,14 @@ describe('a graph without credentials', () => {
     expect(shown('headers', value)).toEqual(expected);
   });
 
-  it('ends in values without end', () => {
+  it('stops at the maximum depth', () => {
     let deep: unknown = SECRET;
     for (let depth = 0; depth < 1000; depth += 1) deep = [deep];
     expect(JSON.stringify(shown('params', deep))).not.toContain(SECRET);
   });
 });
 
-it('a version is shown without its credentials, and made live with them', async () => {
+it('a version is shown without credentials and runs with them', async () => {
   const api = await testApi();
   const reply = block('Reply', 'response', {
     dataMode: 'json',

@@ -20,7 +20,7 @@ async function made(name: string = crypto.randomUUID()): Promise<Made> {
 }
 
 describe('workflows', () => {
-  it('are created with the block that they begin with', async () => {
+  it('are created with a start block', async () => {
     const answer = await call<Made>('POST', '/api/v2/workflows', {
       body: { workspaceId, name: ' Weave ', description: 'Threads' },
     });
@@ -48,19 +48,19 @@ describe('workflows', () => {
     [{ name: 'a', workspaceId: 'x'.repeat(129) }, 400, 'workspaceId must have at most 128 characters'],
     [{ name: 'a', folderPath: '/nowhere' }, 404, 'Folder not found'],
     [{ name: 'a', colour: 'red' }, 400, 'Unrecognized key: "colour"'],
-  ])('are refused with the body %o', async (body, status, message) => {
+  ])('are not created with the body %o', async (body, status, message) => {
     const answer = await call('POST', '/api/v2/workflows', { body: { workspaceId, ...body } });
     expect(answer.status).toBe(status);
     expect(answer.body).toMatchObject({ error: { message } });
   });
 
-  it('have names of their own in a folder', async () => {
+  it('have unique names in a folder', async () => {
     await made('Twice');
     const answer = await call('POST', '/api/v2/workflows', { body: { workspaceId, name: 'Twice' } });
     expect(answer).toMatchObject({ status: 409, body: { error: { code: 'CONFLICT' } } });
   });
 
-  it('are listed page by page, each once, in every order', async () => {
+  it('are listed once each over all pages, in every order', async () => {
     const own = await testApi();
     for (const name of ['b', 'a', 'C', 'd']) {
       await own.call('POST', '/api/v2/workflows', { body: { workspaceId: own.workspaceId, name } });
@@ -91,7 +91,7 @@ describe('workflows', () => {
     expect(await list('&folderPath=%2Felsewhere')).toEqual([[]]);
   });
 
-  it('refuse a cursor that is none, or of another query', async () => {
+  it('refuse a forged cursor, and the cursor of another query', async () => {
     await made();
     await made();
     const path = `/api/v2/workflows?workspaceId=${workspaceId}&limit=1`;
@@ -101,7 +101,7 @@ describe('workflows', () => {
     expect(await call('GET', `${path}&cursor=nonsense`)).toMatchObject({ status: 400 });
   });
 
-  it('show the inputs of what is live', async () => {
+  it('show the inputs of the live version', async () => {
     const inputFormat = [{ name: 'name', type: 'string', description: 'Whom to greet' }];
     const id = await api.deployed(workflow([], [], { inputFormat }));
     const answer = await call('GET', `/api/v2/workflows/${id}`);
@@ -110,7 +110,7 @@ describe('workflows', () => {
 });
 
 describe('a draft', () => {
-  it('is replaced as a whole; its containers are what its blocks say, its variables stay', async () => {
+  it('is replaced as a whole; its blocks define the containers, and its variables stay', async () => {
     const { id } = await made();
     const path = `/api/v2/workflows/${id}/state`;
     const variables = { v1: { id: 'v1', name: 'thread', type: 'string', value: 'red' } };
@@ -132,7 +132,7 @@ describe('a draft', () => {
     });
   });
 
-  it('tells what of it was dropped or replaced', async () => {
+  it('warns of what was dropped or replaced', async () => {
     const { id } = await made();
     const path = `/api/v2/workflows/${id}/state`;
     const mark = crypto.randomUUID();
@@ -161,7 +161,7 @@ describe('a draft', () => {
     expect(read.data.variables).toEqual({ v: { id: 'v', name: 'v', type: 'string', value: '' } });
   });
 
-  it('may be the state of an exported file', async () => {
+  it('can be the state of an exported file', async () => {
     const { id } = await made();
     const exported = workflow([fn('A', 'return 1')], ['Start -> A']) as { state: object };
     const own = draftOf(exported as never);
@@ -185,7 +185,7 @@ describe('a draft', () => {
     expect(strange).toMatchObject({ status: 400 });
   });
 
-  it('is looked through, which blocks no write', async () => {
+  it('is linted, and saved with problems', async () => {
     const { id } = await made();
     const body = draftOf(workflow([fn('A', 'return <b.c>'), fn('Lost', 'return 1')], ['Start -> A']));
     const answer = await call<{ lint: { [list: string]: unknown } }>('PUT', `/api/v2/workflows/${id}/state`, {
@@ -198,7 +198,7 @@ describe('a draft', () => {
     expect(lint['diagnostics']).toContainEqual(expect.objectContaining({ code: 'REFERENCE_UNKNOWN_BLOCK' }));
   });
 
-  it('is the same after a dry run, which answers as the write does', async () => {
+  it('does not change in a dry run, whose response is the same', async () => {
     const { id } = await made();
     const path = `/api/v2/workflows/${id}/state`;
     const before = await call('GET', path);
@@ -211,7 +211,7 @@ describe('a draft', () => {
     expect({ ...dry.data, dryRun: false }).toEqual(wet.data);
   });
 
-  it('takes no ids of another workflow, in a dry run neither', async () => {
+  it('refuses ids of another workflow, also in a dry run', async () => {
     const body = draftOf(GREETING);
     const { id } = await made();
     const { id: other } = await made();
@@ -223,7 +223,7 @@ describe('a draft', () => {
     expect(await call('PUT', `/api/v2/workflows/${id}/state`, { body })).toMatchObject({ status: 200 });
   });
 
-  it('takes back an id that its workflow has given up', async () => {
+  it('can use an id that another workflow no longer uses', async () => {
     const body = draftOf(GREETING);
     const { id } = await made();
     const { id: other } = await made();
@@ -234,7 +234,7 @@ describe('a draft', () => {
 });
 
 describe('deployments', () => {
-  it('warn of misspelt fields, wrong values and code that does not parse, as drafts do', async () => {
+  it('warn of misspelt fields, wrong values and syntax errors, as drafts do', async () => {
     const { id } = await made();
     const [s, f, w] = [`${id}-s`, `${id}-f`, `${id}-w`];
     const blocks = {
@@ -266,7 +266,7 @@ describe('deployments', () => {
     expect(deployed.data.warnings.toSorted()).toEqual(diagnostics.map(({ message }) => message).toSorted());
   });
 
-  it('make versions, one for each deploy, and the newest is live', async () => {
+  it('create a version each, and the newest is live', async () => {
     const id = await api.deployed(GREETING);
     const again = await call('POST', `/api/v2/workflows/${id}/deploy`, { body: { name: 'second' } });
     expect(again).toMatchObject({
@@ -297,7 +297,7 @@ describe('deployments', () => {
     expect(await call('GET', `/api/v2/workflows/${id}/versions/x`)).toMatchObject({ status: 400 });
   });
 
-  it('say whether the draft would run differently from what is live', async () => {
+  it('show whether the draft runs differently from the live version', async () => {
     const id = await api.deployed(GREETING);
     const path = `/api/v2/workflows/${id}`;
     const detail = { id, isDeployed: true, isPublicApi: false };
@@ -329,7 +329,7 @@ describe('deployments', () => {
     expect(await call('GET', `/api/v2/workflows/${id}/versions`)).toMatchObject({ body: { data: [] } });
   });
 
-  it('can be taken back, and a version made live again', async () => {
+  it('can be undone, and a version activated again', async () => {
     const id = await api.deployed(GREETING);
     const gone = await call('DELETE', `/api/v2/workflows/${id}/deploy`);
     expect(gone).toMatchObject({ status: 200, data: { isDeployed: false, activeDeployment: null } });
@@ -354,7 +354,7 @@ describe('deployments', () => {
     ]);
   });
 
-  it('stand the same in the answer and when they are read', async () => {
+  it('are the same in the response and when they are read', async () => {
     const id = await api.deployed(GREETING);
     const path = `/api/v2/workflows/${id}`;
     for (const change of ['deploy', 'deploy', 'versions/1/activate']) {
@@ -383,7 +383,7 @@ describe('deployments', () => {
     expect(await run()).toMatchObject({ data: { output: { data: { v: 'one' } } } });
   });
 
-  it('take no stray fields', async () => {
+  it('refuse unknown fields', async () => {
     const id = await api.deployed(GREETING);
     const answer = await call('POST', `/api/v2/workflows/${id}/versions/1/activate`, {
       body: { version: 1 },
