@@ -13,6 +13,7 @@ export type {
   Engine,
   ExecuteOptions,
   ListQuery,
+  LogDetail,
   RunDetail,
   RunEvent,
   RunHandle,
