@@ -4,6 +4,7 @@ import { describeApi } from './runtime/api.ts';
 import { describeBodies } from './runtime/bodies.ts';
 import { describeChildren } from './runtime/children.ts';
 import { describeData } from './runtime/data.ts';
+import { describeDeletion } from './runtime/deletion.ts';
 import { describeEnds } from './runtime/ends.ts';
 import { describeEnvironments } from './runtime/environments.ts';
 import { describeFailures } from './runtime/failures.ts';
@@ -52,6 +53,7 @@ export function describeRuntime(
     describeChildren(make);
     describeEnvironments(make);
     describeFiles(make);
+    describeDeletion(make);
     if (durable) describeRestart(make, shared);
   });
 }

@@ -3,6 +3,7 @@ import { createEngine } from '@heddle/engine';
 import type { Engine } from '@heddle/engine';
 import { beforeAll, describe, onTestFinished } from 'vitest';
 import { describeChildren } from '../conformance/runtime/children.ts';
+import { describeDeletion } from '../conformance/runtime/deletion.ts';
 import { describeEnvironments } from '../conformance/runtime/environments.ts';
 import { describeFiles } from '../conformance/runtime/files.ts';
 import { describePauses } from '../conformance/runtime/pauses.ts';
@@ -49,6 +50,7 @@ describe.skipIf(!hasPostgres)('the local runtime on PostgreSQL', () => {
     describeChildren(onPostgres);
     describeEnvironments(onPostgres);
     describeFiles(onPostgres);
+    describeDeletion(onPostgres);
     describeStarts(onPostgres);
     describeRestart(onPostgres, false);
   }

@@ -1,5 +1,5 @@
 import { compile, EngineError, parseWorkflow, parseWorkflowText, readPlan } from '@heddle/core';
-import type { CompileOptions, Diagnostic, Json, Plan, PlanLimits } from '@heddle/core';
+import type { CompileOptions, DefinitionStore, Diagnostic, Json, Plan, PlanLimits } from '@heddle/core';
 import { blockTypeInfos } from './executors/registry.ts';
 import type { Registry } from './executors/registry.ts';
 import type { SharedStores } from './store/stores.ts';
@@ -93,13 +93,17 @@ export class Definitions {
   async plan(hash: string): Promise<Plan> {
     const known = this.plans.get(hash);
     if (known) return known;
-    const stored = await this.stores.definitions.plan(hash);
-    if (stored === undefined)
-      throw new EngineError('JOURNAL_CORRUPT', `The plan ${hash} is not in the store.`);
-    const plan = readPlan(stored);
+    const plan = await storedPlan(this.stores.definitions, hash);
     this.plans.set(hash, plan);
     return plan;
   }
+}
+
+/** Returns the stored plan with this hash. Throws JOURNAL_CORRUPT, PLAN_FORMAT_UNSUPPORTED. */
+export async function storedPlan(definitions: Pick<DefinitionStore, 'plan'>, hash: string): Promise<Plan> {
+  const stored = await definitions.plan(hash);
+  if (stored === undefined) throw new EngineError('JOURNAL_CORRUPT', `The plan ${hash} is not in the store.`);
+  return readPlan(stored);
 }
 
 function invalid(diagnostics: readonly Diagnostic[]): EngineError {

@@ -16,7 +16,7 @@ import { runNotFound } from './records/run-errors.ts';
 import { storedRecord } from './records/stored-record.ts';
 import type { Reused } from './rerun.ts';
 import { reuse } from './rerun.ts';
-import { detailOf, logDetails, resourceOf } from './resource.ts';
+import { detailOf, listDetails, logDetails, resourceOf } from './resource.ts';
 import { isEnded } from './store/journal.ts';
 import type { SharedStores } from './store/stores.ts';
 import { follow } from './records/follow.ts';
@@ -241,10 +241,7 @@ export class HeddleEngine implements Engine {
 
   async listRuns(query: ListQuery = {}): Promise<{ runs: RunDetail[]; nextCursor: string | null }> {
     this.expectOpen();
-    const { status, ...rest } = query;
-    const page = await this.parts.stores.runs.list({ ...rest, ...(status && { status: [...status] }) });
-    const runs = await Promise.all(page.runs.map((record) => detailOf(record, this.parts.values)));
-    return { runs, nextCursor: page.cursor ?? null };
+    return listDetails(this.parts.stores.runs, this.parts.values, query);
   }
 
   async resume(

@@ -1,9 +1,9 @@
-import type { BlockLog, Json, PausePoint, RunRecord } from '@heddle/core';
+import type { BlockLog, Json, PausePoint, RunRecord, RunStore } from '@heddle/core';
 import { isJsonObject, normalizeName } from '@heddle/core/blocks';
 import type { Stored } from '@heddle/core/run';
 import { chain } from './maybe-async.ts';
 import type { Values } from './records/values.ts';
-import type { LogDetail, RunDetail, RunResource } from './types.ts';
+import type { ListQuery, LogDetail, RunDetail, RunResource } from './types.ts';
 
 /** Returns the run as the API shows it. `select` lists the values for `blockOutputs`, each as `block` or `block.path`. */
 export async function resourceOf(
@@ -112,6 +112,20 @@ export function logDetails(logs: readonly BlockLog[], values: Values): Promise<L
   return Promise.all(
     logs.map(async (log) => ({ ...log, input: await load(log.input), output: await load(log.output) })),
   );
+}
+
+/** Returns a page of runs. `current` returns the current state of a stored record. */
+export async function listDetails(
+  runs: Pick<RunStore, 'list'>,
+  values: Values,
+  { status, ...query }: ListQuery,
+  current = async (record: RunRecord): Promise<RunRecord> => record,
+): Promise<{ runs: RunDetail[]; nextCursor: string | null }> {
+  const page = await runs.list({ ...query, ...(status && { status: [...status] }) });
+  const records = await Promise.all(page.runs.map(current));
+  const wanted = records.filter((record) => !status || status.includes(record.status));
+  const details = await Promise.all(wanted.map((record) => detailOf(record, values)));
+  return { runs: details, nextCursor: page.cursor ?? null };
 }
 
 async function pauseDetail(pause: PausePoint, values: Values): Promise<RunDetail['pauses'][number]> {

@@ -34,7 +34,7 @@ export async function showRun(io: Io, given: string, options: ShowOptions): Prom
       reader.planOf(runId),
       reader.mocksOf(runId),
     ]);
-    const cancelReason = run.status === 'cancelled' ? await reader.cancelReason(runId) : null;
+    const cancelReason = run.status === 'cancelled' ? ((await reader.cancelReason(runId)) ?? null) : null;
     return { run: { ...run, cancelReason }, logs: marked(logs, mocks), plan };
   });
   if (options.json) writeJson(io, { data: { ...found.run, logs: found.logs } });

@@ -38,7 +38,7 @@ export async function followRecorded(io: Io, reader: RunReader, options: FollowO
   const { pauses, suspended, ...run } = await reader.getRun(runId, {
     ...(select && select.length > 0 && { select }),
   });
-  const cancelReason = run.status === 'cancelled' ? await reader.cancelReason(runId) : null;
+  const cancelReason = run.status === 'cancelled' ? ((await reader.cancelReason(runId)) ?? null) : null;
   show(io, resourceOf(run), {
     ...options,
     ...{ plan, file: undefined, blocks, pauses, suspended, cancelReason },

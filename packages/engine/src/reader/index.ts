@@ -1,4 +1,4 @@
-/** A data folder seen from beside the process that runs it. */
-export { openFolderClient, openPostgresReader } from './external-reader.ts';
-export type { ControlReply, RunReader, ShownRun, FolderClient } from './external-reader.ts';
+/** Reads runs from processes that do not execute them. */
+export { openFolderClient, openPostgresReader } from './run-reader.ts';
+export type { ControlReply, RunReader, ShownRun, FolderClient } from './run-reader.ts';
 export type { LogDetail } from '../types.ts';

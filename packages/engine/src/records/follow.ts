@@ -8,39 +8,40 @@ import type { RunEvent } from '../types.ts';
 import { applyEntry } from './fold.ts';
 
 const POLL_MS = 100;
-/** How many looks without news before it is asked whether anybody runs what is stored there at all. */
-const PATIENCE = 10;
+/** Number of polls without new entries before `isServed` is called again. */
+const POLLS_PER_CHECK = 10;
 
 interface Parts {
   store: TailableRunStore;
   values: Values;
   clock: Clock;
+  /** True while a process may execute the run. */
   isServed(): boolean;
-  /** Aborted when nobody listens any more. */
+  /** Aborted when the consumer stops. */
   signal?: AbortSignal;
 }
 
-/** The events of a run out of its growing journal: the same that its own process gives. `replica`: what is told already. */
+/** The events of a run, from its growing journal: the same events as in the process that executes it. Starts after the entries in `replica`. */
 export async function* follow(
   parts: Parts,
   runId: string,
   plan: Plan,
   replica = new Replica(runId, plan),
 ): AsyncGenerator<RunEvent> {
-  let told: IdleState = 'running';
-  for (let quiet = 0; !parts.signal?.aborted; quiet++) {
+  let reported: IdleState = 'running';
+  for (let idlePolls = 0; !parts.signal?.aborted; idlePolls++) {
     const entries = await parts.store.tail(runId, replica.seq);
     for (const entry of entries) yield* eventsAt(replica, entry, parts.values);
-    const rest = replica.idleState();
-    if (rest === 'ended') return;
+    const state = replica.idleState();
+    if (state === 'ended') return;
     if (entries.length > 0) {
-      quiet = -1;
+      idlePolls = -1;
       continue;
     }
-    if (rest !== told) yield restChange(replica, rest, parts.clock.now());
-    told = rest;
-    if (rest === 'human' || (quiet % PATIENCE === 0 && !parts.isServed())) return;
-    await pause(parts.clock);
+    if (state !== reported) yield idleEvent(replica, state, parts.clock.now());
+    reported = state;
+    if (state === 'human' || (idlePolls % POLLS_PER_CHECK === 0 && !parts.isServed())) return;
+    await delay(parts.clock);
   }
 }
 
@@ -50,14 +51,14 @@ async function* eventsAt(replica: Replica, entry: Entry, values: Values): AsyncG
   }
 }
 
-function restChange(replica: Replica, rest: Exclude<IdleState, 'ended'>, atMs: number): RunEvent {
+function idleEvent(replica: Replica, state: Exclude<IdleState, 'ended'>, atMs: number): RunEvent {
   const { runId, pauses } = replica;
-  return rest === 'running'
+  return state === 'running'
     ? { type: 'run:resumed', runId, atMs }
-    : pausedEvent(runId, atMs, rest, [...pauses.values()]);
+    : pausedEvent(runId, atMs, state, [...pauses.values()]);
 }
 
-function pause(clock: Clock): Promise<void> {
+function delay(clock: Clock): Promise<void> {
   return new Promise((resolve) => {
     clock.at(clock.now() + POLL_MS, resolve);
   });

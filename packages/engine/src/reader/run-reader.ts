@@ -1,0 +1,213 @@
+import type { BlockLog, Clock, Json, NewRun, Plan, RunRecord } from '@heddle/core';
+import { systemClock } from '../clock.ts';
+import { storedPlan } from '../definitions.ts';
+import { foldRun } from '../records/fold.ts';
+import { follow } from '../records/follow.ts';
+import { runNotFound } from '../records/run-errors.ts';
+import { Values } from '../records/values.ts';
+import { detailOf, listDetails, logDetails } from '../resource.ts';
+import { sendControlRequest } from '../store/control.ts';
+import type { ControlOutcome, ControlStore, NewControlRequest } from '../store/control.ts';
+import { isOwned, isShared, ownedRuns } from '../store/lock.ts';
+import { openLeased } from '../store/open-postgres.ts';
+import { openStores } from '../store/open.ts';
+import type { PostgresOptions } from '../store/postgres/open.ts';
+import type { SharedStores, Stores } from '../store/stores.ts';
+import type { ListQuery, LogDetail, RunDetail, RunEvent } from '../types.ts';
+
+/** A run as a process reads it that does not execute it. */
+export interface ShownRun extends RunDetail {
+  /** The run should continue by itself, but no process executes it. */
+  interrupted: boolean;
+}
+
+/** The outcome of a request; `waiting`: there is none yet, and the request stays open. */
+export type ControlReply = ControlOutcome | { status: 'waiting' };
+
+/** Reads runs that other processes execute, or that no process executes. */
+export interface RunReader {
+  listRuns(query?: ListQuery): Promise<{ runs: ShownRun[]; nextCursor: string | null }>;
+  /** Throws RUN_NOT_FOUND. */
+  getRun(runId: string, options?: { select?: readonly string[] }): Promise<ShownRun>;
+  /** Throws RUN_NOT_FOUND. */
+  getLogs(runId: string): Promise<LogDetail[]>;
+  /** The reason that was given for the cancel of the run; undefined: none, or the run was not cancelled. */
+  cancelReason(runId: string): Promise<string | undefined>;
+  /** The mocks of the run; null: none. Throws RUN_NOT_FOUND. */
+  mocksOf(runId: string): Promise<Json>;
+  /** The plan of the run. Throws RUN_NOT_FOUND. */
+  planOf(runId: string): Promise<Plan>;
+  /** All past and future events of the run, until it ends, waits for a person, or no process can execute it. Throws RUN_NOT_FOUND. */
+  follow(runId: string): AsyncIterable<RunEvent>;
+  close(): Promise<void> | void;
+}
+
+/** Reads a data folder, whether or not a process owns it, and sends requests to the owner. */
+export interface FolderClient extends RunReader {
+  /** True while a process owns the folder. */
+  isOwned(): boolean;
+  /** Stores a request for the owner or, without one, for the next owner. */
+  addRequest(request: NewControlRequest): Promise<void>;
+  /** Adds a request and waits for its outcome. */
+  request(request: NewControlRequest, timeoutMs: number): Promise<ControlReply>;
+  close(): void;
+}
+
+/** A client of the data folder. A missing folder reads as empty. Throws DATA_FORMAT_UNSUPPORTED. */
+export function openFolderClient(data: string, clock: Clock = systemClock): FolderClient {
+  return new StoreFolderClient(data, openStores({ data, readOnly: true, clock }), clock);
+}
+
+/** A reader of the runs in a PostgreSQL database. Throws as `openPostgres` does. */
+export async function openPostgresReader(
+  options: PostgresOptions,
+  clock: Clock = systemClock,
+): Promise<RunReader> {
+  const stores = await openLeased(options);
+  return new StoreRunReader(stores, {
+    clock,
+    // The processes may be on any machine.
+    isServed: () => true,
+    findUnowned: (runIds) => stores.leases.findUnowned(runIds),
+  });
+}
+
+/** What a reader knows about the processes that execute the runs. */
+interface Owners {
+  clock: Clock;
+  /** True while a process may execute a run. */
+  isServed: () => boolean;
+  /** Those of the runs that no process executes. */
+  findUnowned: (runIds: readonly string[]) => Promise<string[]>;
+}
+
+class StoreRunReader implements RunReader {
+  readonly #stores: SharedStores;
+  readonly #values: Values;
+  readonly #owners: Owners;
+
+  constructor(stores: SharedStores, owners: Owners) {
+    this.#stores = stores;
+    this.#values = new Values(stores.values);
+    this.#owners = owners;
+  }
+
+  async listRuns(query: ListQuery = {}): Promise<{ runs: ShownRun[]; nextCursor: string | null }> {
+    const current = async (record: RunRecord): Promise<RunRecord> => (await this.#current(record)).record;
+    const { runs, nextCursor } = await listDetails(this.#stores.runs, this.#values, query, current);
+    return { runs: await this.#shown(runs), nextCursor };
+  }
+
+  async getRun(runId: string, { select }: { select?: readonly string[] } = {}): Promise<ShownRun> {
+    const { record, logs } = await this.#run(runId, select !== undefined);
+    const [run] = await this.#shown([await detailOf(record, this.#values, { select, logs })]);
+    if (!run) throw runNotFound(runId);
+    return run;
+  }
+
+  async #shown(runs: readonly RunDetail[]): Promise<ShownRun[]> {
+    const active = runs.filter(({ endedAt, pauseKind }) => endedAt === null && pauseKind !== 'human');
+    const unowned =
+      active.length === 0 ? [] : await this.#owners.findUnowned(active.map(({ runId }) => runId));
+    return runs.map((run) => ({ ...run, interrupted: unowned.includes(run.runId) }));
+  }
+
+  async cancelReason(runId: string): Promise<string | undefined> {
+    const entries = await this.#stores.runs.journal(runId);
+    const entry = entries.findLast(({ type }) => type === 'cancelled');
+    return entry?.type === 'cancelled' ? entry.reason : undefined;
+  }
+
+  async mocksOf(runId: string): Promise<Json> {
+    return (await this.#header(runId)).mocks;
+  }
+
+  async getLogs(runId: string): Promise<LogDetail[]> {
+    const { logs } = await this.#run(runId, true);
+    return logDetails(logs, this.#values);
+  }
+
+  async planOf(runId: string): Promise<Plan> {
+    return storedPlan(this.#stores.definitions, (await this.#header(runId)).planHash);
+  }
+
+  async *follow(runId: string): AsyncGenerator<RunEvent> {
+    const plan = await this.planOf(runId);
+    const { clock, isServed } = this.#owners;
+    yield* follow({ store: this.#stores.runs, values: this.#values, clock, isServed }, runId, plan);
+  }
+
+  close(): Promise<void> | void {
+    return this.#stores.close();
+  }
+
+  async #header(runId: string): Promise<NewRun> {
+    const header = await this.#stores.runs.header(runId);
+    if (!header) throw runNotFound(runId);
+    return header;
+  }
+
+  async #run(runId: string, withLogs: boolean): Promise<{ record: RunRecord; logs: BlockLog[] }> {
+    const stored = await this.#stores.runs.record(runId);
+    if (!stored) throw runNotFound(runId);
+    const { record, logs } = await this.#current(stored);
+    return { record, logs: logs ?? (withLogs ? await this.#stores.runs.logs(runId) : []) };
+  }
+
+  /** The stored record of an ended run. For an open run, record and logs come from the journal: they are stored later than its entries. */
+  async #current(record: RunRecord): Promise<{ record: RunRecord; logs?: BlockLog[] }> {
+    const { runs, definitions } = this.#stores;
+    const header = record.endedMs === undefined ? await runs.header(record.runId) : undefined;
+    if (!header) return { record };
+    const plan = await storedPlan(definitions, header.planHash);
+    return foldRun({ header, plan, suspended: record.suspended }, await runs.journal(record.runId));
+  }
+}
+
+class StoreFolderClient extends StoreRunReader implements FolderClient {
+  readonly #data: string;
+  readonly #control: ControlStore;
+  readonly #clock: Clock;
+  readonly #close: () => void;
+
+  constructor(data: string, stores: Stores, clock: Clock) {
+    super(stores, {
+      clock,
+      isServed: () => isOwned(data) || isShared(data),
+      findUnowned: (runIds) => unownedRuns(stores, runIds, ownedRuns(data)),
+    });
+    this.#data = data;
+    this.#control = stores.control;
+    this.#clock = clock;
+    this.#close = () => stores.close();
+  }
+
+  override close(): void {
+    this.#close();
+  }
+
+  isOwned(): boolean {
+    return isOwned(this.#data);
+  }
+
+  async addRequest(request: NewControlRequest): Promise<void> {
+    await this.#control.add(request);
+  }
+
+  async request(request: NewControlRequest, timeoutMs: number): Promise<ControlReply> {
+    const { outcome } = await sendControlRequest(this.#control, request, { clock: this.#clock, timeoutMs });
+    return outcome ?? { status: 'waiting' };
+  }
+}
+
+/** Those of the runs that the owner of the folder does not execute, without runs of other runtimes, whose workers may be anywhere. */
+async function unownedRuns(
+  { runs }: Stores,
+  runIds: readonly string[],
+  isOwnersRun: ReturnType<typeof ownedRuns> = () => false,
+): Promise<string[]> {
+  const headers = await Promise.all(runIds.map(async (runId) => runs.header(runId)));
+  return headers.flatMap((header) =>
+    header && !header.elsewhere && !isOwnersRun(header.runId, header.createdMs) ? [header.runId] : [],
+  );
+}

@@ -1,0 +1,113 @@
+import type { Engine } from '@heddle/engine';
+import { filesIn } from '@heddle/core/files';
+import { describe, expect, it } from 'vitest';
+import { block, fn, workflow } from '../../support/workflow.ts';
+import type { MakeRuntime } from './suite.ts';
+
+const NOT_FOUND = { code: 'RUN_NOT_FOUND' };
+/** Above the inline limit, so the output is in the value store; equal outputs share one value. */
+const LARGE = 50_000;
+
+const ASK = workflow(
+  [block('Ask', 'human_in_the_loop', {}), fn('F', 'return <ask.answer>')],
+  ['Start -> Ask -> F'],
+  { id: 'ask' },
+);
+const REPEAT = workflow([fn('F', 'return "x".repeat(<start.input>)')], ['Start -> F'], { id: 'repeat' });
+const CALL = workflow(
+  [block('W', 'workflow_input', { workflowId: 'repeat', inputMapping: '{"input": 3}' })],
+  ['Start -> W'],
+  { id: 'call' },
+);
+
+const listed = async (engine: Engine): Promise<string[]> =>
+  (await engine.listRuns()).runs.map(({ runId }) => runId);
+
+/** `deleteRun`: what it deletes, what it keeps, and when it is refused. */
+export function describeDeletion(make: MakeRuntime): void {
+  describe('deleting a run', () => {
+    it('deletes an ended run with its record, logs and trace; a second call fails', async () => {
+      const engine = await make().open();
+      const { runId } = await engine.execute({ workflow: REPEAT }, 3);
+      await engine.deleteRun(runId);
+      expect(await listed(engine)).toEqual([]);
+      await expect(engine.getRun(runId)).rejects.toMatchObject(NOT_FOUND);
+      await expect(engine.getLogs(runId)).rejects.toMatchObject(NOT_FOUND);
+      await expect(engine.getTrace(runId)).rejects.toMatchObject(NOT_FOUND);
+      await expect(engine.fileReader(runId)).rejects.toMatchObject(NOT_FOUND);
+      await expect(engine.attach(runId)).rejects.toMatchObject(NOT_FOUND);
+      await expect(engine.deleteRun(runId)).rejects.toMatchObject(NOT_FOUND);
+    });
+
+    it('deletes child runs with their parent, and no other run of the same workflow', async () => {
+      const engine = await make().open();
+      await engine.deploy(REPEAT);
+      const { runId } = await engine.execute({ workflow: CALL });
+      const other = await engine.execute('repeat', 3);
+      expect(await listed(engine)).toHaveLength(3);
+      await engine.deleteRun(runId);
+      expect(await listed(engine)).toEqual([other.runId]);
+    });
+
+    it('deletes a failed run', async () => {
+      const engine = await make().open();
+      const failing = workflow([fn('F', 'throw new Error("no")')], ['Start -> F']);
+      const { runId, status } = await engine.execute({ workflow: failing });
+      expect(status).toBe('failed');
+      await engine.deleteRun(runId);
+      expect(await listed(engine)).toEqual([]);
+    });
+
+    it('refuses a run that has not ended; the run continues', async () => {
+      const engine = await make().open();
+      const run = await engine.start({ workflow: ASK });
+      expect(await run.result()).toMatchObject({ status: 'paused' });
+      await expect(engine.deleteRun(run.runId)).rejects.toMatchObject({ code: 'RUN_NOT_SETTLED' });
+      expect(await engine.resume(run.runId, { input: { answer: 7 } })).toMatchObject({
+        status: 'completed',
+        output: { result: 7 },
+      });
+      await engine.deleteRun(run.runId);
+      expect(await listed(engine)).toEqual([]);
+    });
+
+    it('deletes a run after its cancel', async () => {
+      const engine = await make().open();
+      const run = await engine.start({ workflow: ASK });
+      expect(await run.result()).toMatchObject({ status: 'paused' });
+      expect(await engine.cancel(run.runId)).toBe(true);
+      await expect.poll(async () => (await engine.getRun(run.runId)).status).toBe('cancelled');
+      await engine.deleteRun(run.runId);
+      await expect(engine.getRun(run.runId)).rejects.toMatchObject(NOT_FOUND);
+    });
+
+    it('keeps the record, the logs and the large values of another run, also of equal content', async () => {
+      const engine = await make().open();
+      await engine.deploy(REPEAT);
+      const [deleted, kept] = [await engine.execute('repeat', LARGE), await engine.execute('repeat', LARGE)];
+      const [record, logs] = [await engine.getRun(kept.runId), await engine.getLogs(kept.runId)];
+      await engine.deleteRun(deleted.runId);
+      expect(await engine.getRun(kept.runId)).toEqual(record);
+      expect(await engine.getLogs(kept.runId)).toEqual(logs);
+      expect(record.output).toMatchObject({ result: 'x'.repeat(LARGE) });
+    });
+
+    it('keeps the files that another run uses', async () => {
+      const engine = await make().open();
+      const reply = block('Read', 'response', {
+        dataMode: 'json',
+        data: '{"text": "<start.doc[0].base64>"}',
+      });
+      const format = { inputFormat: [{ name: 'doc', type: 'file[]' }] };
+      await engine.deploy(workflow([reply], ['Start -> Read'], { id: 'read', ...format }));
+      const sent = { type: 'file', name: 'abc.txt', data: 'data:text/plain;base64,YWJj' };
+      const input = await engine.takeFiles('read', { doc: sent });
+      const [file] = filesIn(input);
+      if (!file) throw new Error('The input has no file.');
+      const [deleted, kept] = [await engine.execute('read', input), await engine.execute('read', input)];
+      await engine.deleteRun(deleted.runId);
+      expect(await (await engine.fileReader(kept.runId))(file)).toBe('YWJj');
+      expect(await engine.execute('read', input)).toMatchObject({ output: { data: { text: 'YWJj' } } });
+    });
+  });
+}
