@@ -12,8 +12,8 @@ const FULL_ONLY = {
   [PRODUCTION]: 'on the production server of Temporal, which takes minutes to build',
   'test/temporal/chaos/**/*.test.ts': 'workers and servers of Temporal killed while runs are in flight',
 };
-/** They measure how long something takes, or how far processes get: nothing else may run meanwhile. */
-const ALONE: string[] = [];
+/** Tests of modules, without processes of their own. */
+const UNITS = 'packages/{api,cli,core,engine,temporal}/src/**/*.test.ts';
 
 export default defineConfig(({ mode }) => {
   const isFull = mode === 'full' || process.env['HEDDLE_SCALE'] === 'full';
@@ -48,22 +48,17 @@ export default defineConfig(({ mode }) => {
       maxWorkers: availableParallelism() + 1,
       projects: [
         {
+          // Files share the modules that they load: a process for each would cost more than its tests.
           extends: true,
-          test: {
-            name: 'heddle',
-            include: ['packages/*/src/**/*.test.ts', 'test/**/*.test.ts', 'examples/**/*.test.ts'],
-            exclude: [...excluded, TEMPORAL, ...ALONE],
-            sequence: { groupOrder: 1 },
-          },
+          test: { name: 'units', include: [UNITS], isolate: false, sequence: { groupOrder: 1 } },
         },
         {
           extends: true,
           test: {
-            name: 'alone',
-            include: ALONE,
-            exclude: excluded,
-            maxWorkers: 1,
-            sequence: { groupOrder: 2 },
+            name: 'heddle',
+            include: ['packages/*/src/**/*.test.ts', 'test/**/*.test.ts'],
+            exclude: [...excluded, UNITS, TEMPORAL],
+            sequence: { groupOrder: 1 },
           },
         },
         {
@@ -74,8 +69,10 @@ export default defineConfig(({ mode }) => {
             exclude: [...excluded, PRODUCTION],
             globalSetup: 'test/temporal/setup.ts',
             testTimeout: isFull ? 600_000 : 90_000,
+            // Each file has workers and a server to wait for, whose time limits are seconds.
+            maxWorkers: Math.min(2, availableParallelism()),
             // Last: where the server has to be built first, that happens while the others run.
-            sequence: { groupOrder: 3 },
+            sequence: { groupOrder: 2 },
           },
         },
         {
@@ -86,7 +83,7 @@ export default defineConfig(({ mode }) => {
             exclude: excluded,
             globalSetup: 'test/temporal/production/setup.ts',
             maxWorkers: 1,
-            sequence: { groupOrder: 4 },
+            sequence: { groupOrder: 3 },
           },
         },
       ],

@@ -3,6 +3,7 @@ import { expect, it } from 'vitest';
 import { heddle, startHeddle } from '../support/heddle.ts';
 import type { Started } from '../support/heddle.ts';
 import { hasPostgres, postgresDatabase } from '../support/postgres.ts';
+import { sample } from '../support/scale.ts';
 import { describeTemporal } from '../support/temporal.ts';
 import { code, start } from '../support/workflow-file.ts';
 import type { DrawnWorkflow } from '../support/workflow-file.ts';
@@ -127,18 +128,23 @@ describeTemporal('heddle worker', (server) => {
     expect(exit).toBe(130);
   });
 
-  it.each([
+  const REFUSED: [what: string, args: string[], said: string][] = [
     ['an unknown role', ['--roles', 'engine,cook'], '"cook" is not a role. Use engine, effects, segments'],
     ['an invalid health address', ['--health', 'here'], 'Use HOST:PORT or PORT.'],
     ['an invalid grace period', ['--grace', 'long'], 'Use a number of seconds'],
     ['a data folder that is a file', ['--data', 'flow.json'], 'flow.json'],
     ['an unreachable server', ['--address', '127.0.0.1:9'], '127.0.0.1:9 cannot be reached'],
-  ])('exits with 2 for %s', async (_, args, said) => {
-    const place = placeOn(server, WAITING);
-    const { exit, stdout, stderr } = await heddle(['worker', ...place.server, ...args], { cwd: place.cwd });
-    expect({ exit, stdout }).toEqual({ exit: 2, stdout: '' });
-    expect(stderr).toContain(said);
-  });
+  ];
+
+  it.each(sample(REFUSED, 2, 'invalid arguments of a worker'))(
+    'exits with 2 for %s',
+    async (_, args, said) => {
+      const place = placeOn(server, WAITING);
+      const { exit, stdout, stderr } = await heddle(['worker', ...place.server, ...args], { cwd: place.cwd });
+      expect({ exit, stdout }).toEqual({ exit: 2, stdout: '' });
+      expect(stderr).toContain(said);
+    },
+  );
 });
 
 describeTemporal('runs of a shared folder', (server) => {

@@ -9,7 +9,7 @@ import { Histories, replayFaults } from './histories-of.ts';
 import type { RunHistory } from './histories-of.ts';
 import { openOn } from './open.ts';
 
-const TURNS = scale(80, 200);
+const TURNS = scale(40, 200);
 const BUDGET = 20;
 /** What one turn of the loop may add to a history that is over its budget, and what each history begins and ends with. */
 const EVENTS = BUDGET * 6 + 60;
