@@ -90,7 +90,7 @@ export class Drive {
     this.account(event, outcome);
     for (const word of wordsOf(event, outcome)) this.seen.add(word);
     recount(this.region, this.state);
-    this.compareOwed();
+    this.comparePending();
     return outcome;
   }
 
@@ -154,7 +154,7 @@ export class Drive {
   }
 
   /** Checks that the pending commands are the open work. Grace timers and deadlines that are not pending are void. */
-  private compareOwed(): void {
+  private comparePending(): void {
     const owed = new Map(
       pendingCommands(this.region, this.state).map((command) => [keyOf(command as Asked), command as Asked]),
     );

@@ -16,7 +16,7 @@ export interface FileRecord {
 /** The path step that reads a file's content, which is not part of the data. */
 const CONTENT = 'base64';
 
-const MOST_ID_CHARACTERS = 256;
+const MAX_ID_CHARACTERS = 256;
 const KEY = /^sha256:[0-9a-f]{64}$/;
 
 /** Returns true if the value has the shape of a file record. Its content may still be missing. */
@@ -24,7 +24,7 @@ export function isFileRecord(value: Json | undefined): value is FileRecord & Jso
   if (!isJsonObject(value)) return false;
   const [id, name, type, key] = ['id', 'name', 'type', 'key'].map((field) => own(value, field));
   const size = own(value, 'size');
-  if (typeof id !== 'string' || id === '' || id.length > MOST_ID_CHARACTERS) return false;
+  if (typeof id !== 'string' || id === '' || id.length > MAX_ID_CHARACTERS) return false;
   if (typeof name !== 'string' || typeof type !== 'string') return false;
   return typeof key === 'string' && KEY.test(key) && Number.isSafeInteger(size) && Number(size) >= 0;
 }
@@ -70,8 +70,8 @@ export function fileToRead(value: Json | undefined, path: readonly PathStep[]): 
   return isFileRecord(file) && !Object.hasOwn(file, CONTENT) ? file : undefined;
 }
 
-const MOST_NAME_CHARACTERS = 255;
-const MOST_TYPE_CHARACTERS = 127;
+const MAX_NAME_CHARACTERS = 255;
+const MAX_TYPE_CHARACTERS = 127;
 const UNKNOWN_TYPE = 'application/octet-stream';
 
 /** Control characters, lone surrogates, and characters that change the direction of text. */
@@ -86,12 +86,12 @@ const MEDIA_TYPE = /^[a-z0-9][\w.+-]*\/[a-z0-9][\w.+*-]*(?:; ?[\w-]+=[\w.+-]+)*$
 export function fileName(text: string): string {
   const base = text.split(/[/\\]/).findLast((part) => part.trim() !== '') ?? '';
   const shown = base.replaceAll(UNPRINTABLE, '_').trim();
-  const name = shown.slice(0, MOST_NAME_CHARACTERS).replace(HALF_AT_END, '');
+  const name = shown.slice(0, MAX_NAME_CHARACTERS).replace(HALF_AT_END, '');
   return /^\.*$/.test(name) ? 'file' : name;
 }
 
 /** Returns `text` if it is a media type, else the type of unknown bytes. */
 export function mediaType(text: string | undefined): string {
   const type = (text ?? '').trim();
-  return type.length <= MOST_TYPE_CHARACTERS && MEDIA_TYPE.test(type) ? type : UNKNOWN_TYPE;
+  return type.length <= MAX_TYPE_CHARACTERS && MEDIA_TYPE.test(type) ? type : UNKNOWN_TYPE;
 }

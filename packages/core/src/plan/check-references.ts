@@ -93,7 +93,7 @@ interface DeclaredNames {
 }
 
 /** Number of outputs in a hint. */
-const MOST_LISTED = 12;
+const MAX_LISTED = 12;
 
 function checkTarget(compilation: Compilation, seen: CompiledReference, context: ReferenceContext): void {
   const { ref, site } = seen;
@@ -136,8 +136,8 @@ function checkOutput(
 }
 
 function declaredNames(names: readonly string[]): DeclaredNames {
-  const more = names.length - MOST_LISTED;
-  const listed = names.slice(0, MOST_LISTED).join(', ');
+  const more = names.length - MAX_LISTED;
+  const listed = names.slice(0, MAX_LISTED).join(', ');
   return { near: new SimilarNames(names), listed: more > 0 ? `${listed} and ${more} more` : listed };
 }
 
@@ -155,7 +155,7 @@ function reportReference(
 }
 
 /** Maximum number of steps of all searches in one check, so that a hostile graph cannot make it quadratic. */
-const MOST_STEPS = 1_000_000;
+const MAX_STEPS = 1_000_000;
 
 /** Decides whether a block can have run before another one reads it. */
 class RunOrder {
@@ -222,7 +222,7 @@ class RunOrder {
     const after = new Set<string>([from]);
     for (const id of after) {
       for (const { target } of this.#structure.outOf.get(id) ?? []) {
-        if (++this.#steps > MOST_STEPS) return new Set();
+        if (++this.#steps > MAX_STEPS) return new Set();
         after.add(target);
       }
     }

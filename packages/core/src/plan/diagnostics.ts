@@ -118,7 +118,7 @@ export function hasErrors(diagnostics: readonly Diagnostic[]): boolean {
 }
 
 /** Diagnostics per severity that are kept in full. Further ones are only counted. */
-const MOST_DIAGNOSTICS = 500;
+const MAX_DIAGNOSTICS = 500;
 
 /** Longer messages and hints are truncated: they quote values of the input. */
 const TEXT_CHARS = 1000;
@@ -129,7 +129,7 @@ export interface DiagnosticSink {
 }
 
 /**
- * Collects diagnostics without duplicates, at most MOST_DIAGNOSTICS of each severity. A final one counts the others by
+ * Collects diagnostics without duplicates, at most MAX_DIAGNOSTICS of each severity. A final one counts the others by
  * code.
  */
 export class DiagnosticList implements DiagnosticSink {
@@ -142,7 +142,7 @@ export class DiagnosticList implements DiagnosticSink {
     const each = { ...found, message: cut(found.message), hint: cut(found.hint) };
     const key = JSON.stringify([each.severity, each.path, each.code, each.message]);
     if (this.#kept.has(key)) return;
-    if (this.#counts[each.severity] < MOST_DIAGNOSTICS) {
+    if (this.#counts[each.severity] < MAX_DIAGNOSTICS) {
       this.#counts[each.severity]++;
       this.#kept.set(key, each);
       return;

@@ -59,9 +59,9 @@ function makeIndex(skeleton: Region): PlanIndex {
   return {
     byId: (blockId) => nodes.get(blockId),
     addressOf: (blockId, scope) => {
-      const spot = nodes.get(blockId);
-      if (!spot) throw new InvariantError(`the plan has no block ${blockId}`);
-      return addressIn(spot, scope);
+      const indexed = nodes.get(blockId);
+      if (!indexed) throw new InvariantError(`the plan has no block ${blockId}`);
+      return addressIn(indexed, scope);
     },
     byAddress,
     placeOf: (address) => placeAt(byAddress(address), address),
@@ -84,10 +84,10 @@ function indexRegion(
     const place = container
       ? undefined
       : Object.freeze({ block: node.id, scope: Object.freeze([]) as never[] });
-    const spot: IndexedNode = { node, path, containers, containerIds, parallelIds, body: [], place };
-    nodes.set(node.id, spot);
-    if (node.subflow) spot.body = indexRegion(node.subflow.body, spot, nodes);
-    return spot;
+    const indexed: IndexedNode = { node, path, containers, containerIds, parallelIds, body: [], place };
+    nodes.set(node.id, indexed);
+    if (node.subflow) indexed.body = indexRegion(node.subflow.body, indexed, nodes);
+    return indexed;
   });
 }
 
@@ -116,10 +116,10 @@ export function placeAt({ node, place }: IndexedNode, address: readonly number[]
 }
 
 function find(top: readonly IndexedNode[], address: readonly number[]): IndexedNode {
-  let spot: IndexedNode | undefined;
+  let indexed: IndexedNode | undefined;
   for (let position = 0; position < address.length; position += 2)
-    spot = (position === 0 ? top : spot?.body)?.[address[position] as number];
-  if (!spot || address.length % 2 === 0)
+    indexed = (position === 0 ? top : indexed?.body)?.[address[position] as number];
+  if (!indexed || address.length % 2 === 0)
     throw new InvariantError(`the plan has no node at address ${address.join('.')}`);
-  return spot;
+  return indexed;
 }

@@ -26,8 +26,8 @@ const RETRY_KEYS = new KnownKeys([
   'maxWaitMs',
   'jitter',
 ]);
-const MOST_BACKOFF = 100;
-const MOST_WAIT_MS = 86_400_000;
+const MAX_BACKOFF = 100;
+const MAX_WAIT_MS = 86_400_000;
 
 /**
  * Returns the retry policy of a block, clamped to the allowed range; undefined if the block has one attempt only.
@@ -57,9 +57,9 @@ export function retryPolicy(
   const read = (key: string, range: Range): number => readNumber(block, stored, { key, ...range }, found);
   const maxTries = Math.floor(read('maxTries', { least: 2, most: widest.tries, usual: 3 }));
   const waitMs = Math.floor(read('waitBetweenTriesMs', { least: 0, most: widest.waitMs, usual: 1000 }));
-  const backoff = read('backoffCoefficient', { least: 1, most: MOST_BACKOFF, usual: 1 });
+  const backoff = read('backoffCoefficient', { least: 1, most: MAX_BACKOFF, usual: 1 });
   const usualMost = backoff === 1 ? waitMs : Math.max(waitMs, 60_000);
-  const maxWaitMs = Math.floor(read('maxWaitMs', { least: waitMs, most: MOST_WAIT_MS, usual: usualMost }));
+  const maxWaitMs = Math.floor(read('maxWaitMs', { least: waitMs, most: MAX_WAIT_MS, usual: usualMost }));
   const jitter = read('jitter', { least: 0, most: 1, usual: 0 });
   return { backoff, jitter, maxTries, maxWaitMs, waitMs };
 }

@@ -6,16 +6,16 @@ import type { Compilation } from './compilation.ts';
 import type { FieldLocation } from './field-location.ts';
 
 /** Longer code is not parsed: the parser's time grows with the square of the number of names in one scope. */
-const MOST_CHARS = 50_000;
+const MAX_CHARS = 50_000;
 
 /** Maximum number of parsed characters per workflow. */
-const MOST_CHARS_IN_ALL = 500_000;
+const MAX_CHARS_IN_ALL = 500_000;
 
 /** The parser's message for a stack overflow. */
 const TOO_DEEP = 'Not enough stack space';
 
 /** Maximum number of characters of a faulty line in a message. */
-const MOST_SHOWN = 120;
+const MAX_SHOWN = 120;
 
 /** Reports code of a function block that is not JavaScript. Unknown references in it have their own diagnostics. */
 export function checkCode(
@@ -59,7 +59,7 @@ function faultIn(
   code: string,
   [before, behind]: readonly [string, string],
 ): Fault | undefined {
-  if (code.length > MOST_CHARS || compilation.parsedChars + code.length > MOST_CHARS_IN_ALL) return undefined;
+  if (code.length > MAX_CHARS || compilation.parsedChars + code.length > MAX_CHARS_IN_ALL) return undefined;
   compilation.parsedChars += code.length;
   const source = `async function body() {${before}\n${code}\n${behind}}`;
   try {
@@ -90,7 +90,7 @@ function report(
   const lines = authored.split(/\r\n|[\n\r\u2028\u2029]/);
   const line = Math.min(fault.line, lines.length);
   const text = (lines[line - 1] ?? '').trim();
-  const shown = text.length > MOST_SHOWN ? `${text.slice(0, MOST_SHOWN)}…` : text;
+  const shown = text.length > MAX_SHOWN ? `${text.slice(0, MAX_SHOWN)}…` : text;
   const where = [
     ...(lines.length > 1 ? [`at line ${line}`] : []),
     ...(shown === '' ? [] : [`in "${shown}"`]),

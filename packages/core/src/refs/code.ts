@@ -17,12 +17,12 @@ export function compileCode(
   context: TemplateContext,
 ): { code: CodeTemplate; findings: ReferenceFinding[] } {
   const finder = new SiteFinder(code, context, language === 'shell' ? 'text' : 'function');
-  const weaver = new CodeRewriter(code, undefined);
-  if (language === 'javascript') new JavaScriptScanner(finder, weaver, false).scan();
-  else if (language === 'python') scanPython(finder, weaver);
-  else scanShell(finder, weaver);
+  const rewriter = new CodeRewriter(code, undefined);
+  if (language === 'javascript') new JavaScriptScanner(finder, rewriter, false).scan();
+  else if (language === 'python') scanPython(finder, rewriter);
+  else scanShell(finder, rewriter);
   return {
-    code: { authored: code, bindings: weaver.bindings, code: weaver.finish(), language },
+    code: { authored: code, bindings: rewriter.bindings, code: rewriter.finish(), language },
     findings: finder.findings,
   };
 }
@@ -34,9 +34,9 @@ export function compileExpression(
   kind: ExpressionKind,
 ): { expression: ExpressionTemplate; findings: ReferenceFinding[] } {
   const finder = new SiteFinder(text, context, 'expression');
-  const weaver = new CodeRewriter(text, kind);
-  new JavaScriptScanner(finder, weaver, true).scan();
-  const expression = { authored: text, bindings: weaver.bindings, code: withoutEnd(weaver.finish()) };
+  const rewriter = new CodeRewriter(text, kind);
+  new JavaScriptScanner(finder, rewriter, true).scan();
+  const expression = { authored: text, bindings: rewriter.bindings, code: withoutEnd(rewriter.finish()) };
   return { expression, findings: finder.findings };
 }
 

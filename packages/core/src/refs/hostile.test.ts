@@ -149,12 +149,12 @@ class Counted extends String {
   }
 }
 
-type Scan = (finder: SiteFinder, weaver: CodeRewriter) => void;
+type Scan = (finder: SiteFinder, rewriter: CodeRewriter) => void;
 
 const scans: [string, FieldKind, Scan][] = [
   ['text', 'text', (finder) => void compileText(finder.text, finder)],
-  ['JavaScript', 'function', (finder, weaver) => new JavaScriptScanner(finder, weaver, false).scan()],
-  ['expressions', 'expression', (finder, weaver) => new JavaScriptScanner(finder, weaver, true).scan()],
+  ['JavaScript', 'function', (finder, rewriter) => new JavaScriptScanner(finder, rewriter, false).scan()],
+  ['expressions', 'expression', (finder, rewriter) => new JavaScriptScanner(finder, rewriter, true).scan()],
   ['Python', 'function', scanPython],
 ];
 

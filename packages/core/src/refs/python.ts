@@ -20,14 +20,14 @@ const OPERATOR_WORDS = new Set(
  * In code a site becomes an identifier. In quotes the literal is split and joined with `+`; in an f-string the site
  * becomes `{identifier}`. Comments stay. The number of lines stays the same.
  */
-export function scanPython(finder: SiteFinder, weaver: CodeRewriter): void {
-  new PythonScanner(finder, weaver).scan();
+export function scanPython(finder: SiteFinder, rewriter: CodeRewriter): void {
+  new PythonScanner(finder, rewriter).scan();
 }
 
 class PythonScanner {
   readonly #text: string;
   readonly #finder: SiteFinder;
-  readonly #weaver: CodeRewriter;
+  readonly #rewriter: CodeRewriter;
   readonly #brackets: Bracket[] = [];
   #at = 0;
   #operand = false;
@@ -35,10 +35,10 @@ class PythonScanner {
   /** True if the last token is a string: Python joins the next string to it without an operator. */
   #string = false;
 
-  constructor(finder: SiteFinder, weaver: CodeRewriter) {
+  constructor(finder: SiteFinder, rewriter: CodeRewriter) {
     this.#text = finder.text;
     this.#finder = finder;
-    this.#weaver = weaver;
+    this.#rewriter = rewriter;
   }
 
   scan(): void {
@@ -89,8 +89,8 @@ class PythonScanner {
     const site = this.#finder.inCode(this.#at, before);
     if (site === undefined || site.kind === 'blank') return false;
     const apart = (offset: number): string => (skipWord(this.#text, offset) > offset ? ' ' : '');
-    const name = this.#weaver.bind(site, 'code');
-    this.#weaver.replace(site.start, site.end, `${apart(site.start - 1)}${name}${apart(site.end)}`);
+    const name = this.#rewriter.bind(site, 'code');
+    this.#rewriter.replace(site.start, site.end, `${apart(site.start - 1)}${name}${apart(site.end)}`);
     this.#moveTo(site.end, true);
     return true;
   }
@@ -98,7 +98,7 @@ class PythonScanner {
   #literal(literal: PythonString): void {
     if (literal.formatted) return this.#formatted(literal.from, literal.quote);
     const sites = literal.closed ? this.#sitesIn(literal.from, literal.content) : [];
-    if (sites.length > 0) this.#weaver.replace(this.#at, literal.end, this.#joined(literal, sites));
+    if (sites.length > 0) this.#rewriter.replace(this.#at, literal.end, this.#joined(literal, sites));
     this.#moveTo(literal.end, true);
     this.#string = true;
   }
@@ -109,7 +109,7 @@ class PythonScanner {
     let from = literal.from;
     for (const site of sites) {
       parts.push(chunk(literal, this.#text.slice(from, site.start)));
-      parts.push(this.#weaver.bind(site, '"') + (literal.bytes ? '.encode()' : ''));
+      parts.push(this.#rewriter.bind(site, '"') + (literal.bytes ? '.encode()' : ''));
       from = site.end;
     }
     parts.push(chunk(literal, this.#text.slice(from, literal.content)));
@@ -148,9 +148,9 @@ class PythonScanner {
     // An unknown name is put back between the braces that are added here, and reads as authored.
     const name =
       site.kind === 'env'
-        ? this.#weaver.bind({ ...site, text: site.text.slice(1, -1) }, 'code')
-        : this.#weaver.bind(site, '"');
-    this.#weaver.replace(site.start, site.end, `{${name}}`);
+        ? this.#rewriter.bind({ ...site, text: site.text.slice(1, -1) }, 'code')
+        : this.#rewriter.bind(site, '"');
+    this.#rewriter.replace(site.start, site.end, `{${name}}`);
     return site;
   }
 

@@ -23,24 +23,24 @@ const DOCUMENT = /<<(-?)[ \t]*(?:'([^'\n]+)'|"([^"\n]+)"|\\?([A-Za-z_][\w.-]*))/
  * is arithmetic, where bash itself evaluates the content of a variable and quotes do not help. Single quotes are closed
  * around a site. Comments and here-documents with a quoted word stay as they are. The number of lines stays the same.
  */
-export function scanShell(finder: SiteFinder, weaver: CodeRewriter): void {
-  new ShellScanner(finder, weaver).scan();
+export function scanShell(finder: SiteFinder, rewriter: CodeRewriter): void {
+  new ShellScanner(finder, rewriter).scan();
 }
 
 class ShellScanner {
   readonly #text: string;
   readonly #finder: SiteFinder;
-  readonly #weaver: CodeRewriter;
+  readonly #rewriter: CodeRewriter;
   /** Open brackets: `(` for commands in parentheses, with the context around them. */
   readonly #open: ShellContext[] = [];
   readonly #documents: Document[] = [];
   #in: ShellContext = 'commands';
   #at = 0;
 
-  constructor(finder: SiteFinder, weaver: CodeRewriter) {
+  constructor(finder: SiteFinder, rewriter: CodeRewriter) {
     this.#text = finder.text;
     this.#finder = finder;
-    this.#weaver = weaver;
+    this.#rewriter = rewriter;
   }
 
   scan(): void {
@@ -153,8 +153,8 @@ class ShellScanner {
       code === LESS || code === OPEN_BRACE ? this.#finder.inText(this.#at, limit) : undefined;
     if (site === undefined || site.kind === 'blank') return false;
     // A placeholder with an unknown name keeps its text, as the value of its variable.
-    const name = this.#weaver.bind(site, site.kind === 'env' ? '"' : 'code');
-    this.#weaver.replace(site.start, site.end, expansion(name));
+    const name = this.#rewriter.bind(site, site.kind === 'env' ? '"' : 'code');
+    this.#rewriter.replace(site.start, site.end, expansion(name));
     this.#at = site.end;
     return true;
   }

@@ -7,7 +7,7 @@ const COMPARED_CHARS = 100;
 /**
  * Maximum number of rows that all searches of one `NearNames` compute, so that hostile names cannot make it quadratic.
  */
-const MOST_ROWS = 100_000;
+const MAX_ROWS = 100_000;
 
 /** Cells of a row: only those within MAX_DISTANCE of the diagonal can matter. */
 const BAND = 2 * MAX_DISTANCE + 1;
@@ -54,7 +54,7 @@ export class SimilarNames {
       const { name, at } = sorted[index] as { name: string; at: number };
       const limit = best?.distance ?? MAX_DISTANCE;
       this.#rows += table.fill(name, limit);
-      if (this.#rows > MOST_ROWS) return undefined;
+      if (this.#rows > MAX_ROWS) return undefined;
       if (table.isLost(limit)) {
         index = indexAfterPrefix(sorted, index, name.slice(0, table.depth));
         continue;

@@ -1,0 +1,105 @@
+import { globSync } from 'node:fs';
+import { parseSync } from 'oxc-parser';
+import { describe, expect, it } from 'vitest';
+import { readText, repository, walk } from './sources.ts';
+
+const SOURCES = ['packages/*/src/**/*.ts', 'test/**/*.ts'];
+
+/** Former names, as words of an identifier, with the standard term for each. */
+const OLD_NAMES: ReadonlyMap<string, string> = new Map([
+  ['belongings', 'ownership'],
+  ['block try', 'blocked'],
+  ['coded', 'eventCodec'],
+  ['course', 'RunHistory'],
+  ['crew', 'WorkerGroup'],
+  ['doorbell', 'ChangeNotifier'],
+  ['dose', 'scale'],
+  ['end try', 'endAttempt'],
+  ['fail try', 'failAttempt'],
+  ['footing', 'DurabilityTracker'],
+  ['gathered', 'ByteBuffer'],
+  ['happening', 'SegmentResult'],
+  ['outlet', 'HttpClient'],
+  ['owed', 'pending'],
+  ['owes', 'pending'],
+  ['own memory', 'HostSnapshot'],
+  ['parked', 'DetachedSegments'],
+  ['post office', 'messageHandlers'],
+  ['put away', 'evict'],
+  ['resident', 'rss'],
+  ['rests', 'RunWaiter'],
+  ['run try', 'startAttempt'],
+  ['seldom', 'onDemand'],
+  ['shelf', 'ImageLoader'],
+  ['spoiled', 'tainted'],
+  ['spot', 'IndexedNode'],
+  ['storm', 'faults'],
+  ['stragglers', 'UnstartedRunSweeper'],
+  ['stumble', 'recordFailure'],
+  ['tenure', 'RunOwnership'],
+  ['try at', 'attemptAt'],
+  ['turn event', 'iteration'],
+  ['turn in', 'iteration'],
+  ['unheard', 'awaitingChildStatus'],
+  ['wear', 'recycleReason'],
+  ['weather', 'environment'],
+  ['weaver', 'CodeRewriter'],
+]);
+
+/** Identifiers that keep a former name, because it is stored or sent. */
+const SERIALIZED: ReadonlyMap<string, string> = new Map([
+  ['owed', 'a key of the input of a Temporal activity'],
+]);
+
+function wordsOf(identifier: string): string[] {
+  return identifier.split(/(?<=[a-z0-9])(?=[A-Z])|_/).map((word) => word.toLowerCase());
+}
+
+function identifiersIn(program: unknown): Set<string> {
+  const found = new Set<string>();
+  walk(program, (node) => {
+    const isName = node['type'] === 'Identifier' || node['type'] === 'PrivateIdentifier';
+    if (isName && typeof node['name'] === 'string') found.add(node['name']);
+  });
+  return found;
+}
+
+/** Returns the identifiers that contain a former name. */
+function outdated(identifiers: Iterable<string>): string[] {
+  const names = [...OLD_NAMES.keys()].map((name) => ` ${name} `);
+  return [...identifiers].filter((identifier) => {
+    const words = ` ${wordsOf(identifier).join(' ')} `;
+    return !SERIALIZED.has(identifier) && names.some((name) => words.includes(name));
+  });
+}
+
+const files = SOURCES.flatMap((pattern) => globSync(pattern, { cwd: repository })).filter(
+  (file) => !file.endsWith('.d.ts'),
+);
+
+describe('former names', () => {
+  it('are in no identifier, unless they are serialized', () => {
+    expect(files.length).toBeGreaterThan(900);
+    const all = new Set<string>();
+    const found = files.flatMap((file) => {
+      const identifiers = identifiersIn(parseSync(file, readText(file)).program);
+      for (const identifier of identifiers) all.add(identifier);
+      return outdated(identifiers).map((identifier) => `${file}: ${identifier}`);
+    });
+    expect(found).toEqual([]);
+    expect([...SERIALIZED.keys()].filter((identifier) => !all.has(identifier))).toEqual([]);
+  });
+
+  it('are detected in every part of an identifier', () => {
+    const { program } = parseSync(
+      'x.ts',
+      'const runTenure = owed; let a: { isOwed_2: Weaver }; putAwayRun();',
+    );
+    expect(outdated(identifiersIn(program)).sort()).toEqual([
+      'Weaver',
+      'isOwed_2',
+      'putAwayRun',
+      'runTenure',
+    ]);
+  });
+});
