@@ -13,12 +13,12 @@ async function open(options: EngineOptions = {}): Promise<Engine> {
   return engine;
 }
 
-/** An engine whose blocks of the type `work` do `execute`. */
-function doing(execute: () => unknown): Promise<Engine> {
+/** An engine whose blocks of type `work` execute `execute`. */
+function openWith(execute: () => unknown): Promise<Engine> {
   return open({ blocks: [{ types: ['work'], class: 'effect', execute: execute as never }] });
 }
 
-describe('runs that are not there', () => {
+describe('calls for an unknown run', () => {
   it.each([
     ['getRun', (engine: Engine) => engine.getRun('ghost')],
     ['getLogs', (engine: Engine) => engine.getLogs('ghost')],
@@ -26,7 +26,7 @@ describe('runs that are not there', () => {
     ['cancel', (engine: Engine) => engine.cancel('ghost')],
     ['attach', (engine: Engine) => engine.attach('ghost')],
     ['runFromBlock', (engine: Engine) => engine.runFromBlock('ghost', 'A')],
-  ])('%s says RUN_NOT_FOUND, with the id', async (_name, ask) => {
+  ])('%s rejects with RUN_NOT_FOUND and the id', async (_name, ask) => {
     await expect(ask(await open())).rejects.toMatchObject({
       code: 'RUN_NOT_FOUND',
       message: expect.stringContaining('ghost') as string,
@@ -34,7 +34,7 @@ describe('runs that are not there', () => {
   });
 });
 
-describe('an engine that is closed', () => {
+describe('a closed engine', () => {
   it.each([
     ['execute', (engine: Engine) => engine.execute(chain)],
     ['deploy', (engine: Engine) => engine.deploy(chain.workflow)],
@@ -45,13 +45,13 @@ describe('an engine that is closed', () => {
     ['cancel', (engine: Engine) => engine.cancel('r')],
     ['attach', (engine: Engine) => engine.attach('r')],
     ['runFromBlock', (engine: Engine) => engine.runFromBlock('r', 'A')],
-  ])('%s says ENGINE_CLOSED', async (_name, ask) => {
+  ])('rejects %s with ENGINE_CLOSED', async (_name, ask) => {
     const engine = await open();
     await engine.close();
     await expect(ask(engine)).rejects.toMatchObject({ code: 'ENGINE_CLOSED' });
   });
 
-  it('tells those who wait for a run', async () => {
+  it('rejects for callers who wait for a run', async () => {
     const script = new Script();
     const engine = await open({ blocks: [script.executor] });
     const run = await engine.start(chain);
@@ -72,15 +72,15 @@ describe('an engine that is closed', () => {
     const call = block('W', 'workflow_input', { workflowId: 'child', inputMapping: '{}' });
     const run = await engine.start({ workflow: workflow([call], ['Start -> W']) });
     await run.result();
-    // The grace never passes on this clock.
+    // The grace period never ends on this clock.
     expect(await engine.close({ graceMs: 1 })).toBeUndefined();
   });
 });
 
-describe('executors that do not behave', () => {
+describe('a faulty executor', () => {
   it.each([
     ['nothing', () => undefined, /returned no result/],
-    ['a text', () => 'done', /returned no result/],
+    ['a string', () => 'done', /returned no result/],
     ['no output', () => ({ result: 1 }), /returned no result/],
     [
       'a wait without an end',
@@ -89,9 +89,9 @@ describe('executors that do not behave', () => {
     ],
     ['a bigint', () => ({ output: { deep: [{ n: 1n }] } }), /"deep\.0\.n" is a bigint/],
     ['a function', () => ({ output: { call: () => 1 } }), /"call" is a function/],
-    ['a value that contains itself', () => ({ output: circular() }), /contains itself/],
-  ])('one that gives %s fails its block with a clear message', async (_what, execute, message) => {
-    const engine = await doing(execute);
+    ['a circular value', () => ({ output: circular() }), /contains itself/],
+  ])('that returns %s fails its block with a clear message', async (_what, execute, message) => {
+    const engine = await openWith(execute);
     const result = await engine.execute(chain);
     expect(result).toMatchObject({
       status: 'failed',
@@ -101,14 +101,14 @@ describe('executors that do not behave', () => {
   });
 
   it.each([
-    ['a text', 'plainly', 'plainly'],
+    ['a string', 'plainly', 'plainly'],
     ['nothing', undefined, 'The block threw undefined, which is no error.'],
     ['an object', { code: 7 }, 'The block threw {"code":7}, which is no error.'],
-    ['an object without anything', Object.create(null), 'The block threw {}, which is no error.'],
-    ['a value that contains itself', circular(), 'The block threw a object, which is no error.'],
+    ['an object without a prototype', Object.create(null), 'The block threw {}, which is no error.'],
+    ['a circular value', circular(), 'The block threw a object, which is no error.'],
     ['an error without a message', new TypeError(), 'TypeError'],
-  ])('one that throws %s fails its block', async (_what, thrown, message) => {
-    const engine = await doing(() => {
+  ])('that throws %s fails its block', async (_what, thrown, message) => {
+    const engine = await openWith(() => {
       throw thrown;
     });
     expect(await engine.execute(chain)).toMatchObject({
@@ -117,15 +117,15 @@ describe('executors that do not behave', () => {
     });
   });
 
-  it('one that does not heed its signal holds up neither cancel nor close', async () => {
+  it('that ignores its signal delays neither cancel nor close', async () => {
     const clock = new TestClock();
     const script = new Script();
-    const deaf = {
+    const ignoring = {
       types: ['work'],
       class: 'effect' as const,
       execute: () => new Promise<never>(() => undefined),
     };
-    const engine = await open({ clock, blocks: [deaf], concurrency: { engine: 1, run: 1 } });
+    const engine = await open({ clock, blocks: [ignoring], concurrency: { engine: 1, run: 1 } });
     const first = await engine.start(chain);
     expect(await engine.cancel(first.runId)).toBe(true);
     expect(await first.result()).toMatchObject({ status: 'cancelled' });
@@ -134,7 +134,7 @@ describe('executors that do not behave', () => {
     expect(script.calls).toEqual([]);
   });
 
-  it('one that was stopped while it waited for a place is never called, and its place is free', async () => {
+  it('is never called if its block is stopped while it waits for a slot, and the slot is free', async () => {
     const script = new Script();
     const engine = await open({ blocks: [script.executor], concurrency: { engine: 1, run: 1 } });
     const first = await engine.start(chain);
@@ -149,7 +149,7 @@ describe('executors that do not behave', () => {
     expect(script.calls).toHaveLength(2);
   });
 
-  it('one that changes what it has read changes nothing of the run', async () => {
+  it('that changes what it has read changes nothing in the run', async () => {
     const engine = await open({
       blocks: [
         {
@@ -175,8 +175,8 @@ describe('executors that do not behave', () => {
   });
 });
 
-describe('what callers give', () => {
-  it('is refused when it is not JSON', async () => {
+describe('values from callers', () => {
+  it('input that is not JSON is rejected', async () => {
     const engine = await open();
     await expect(engine.execute(chain, { n: 1n } as never)).rejects.toMatchObject({
       code: 'INPUT_INVALID',
@@ -185,7 +185,7 @@ describe('what callers give', () => {
     expect((await engine.listRuns()).runs).toEqual([]);
   });
 
-  it('mocks that are not valid are refused with the path of every fault', async () => {
+  it('invalid mocks are rejected with the path of every error', async () => {
     const engine = await open();
     const mocks = { blocks: { A: [] }, types: { agent: [[1]] } };
     await expect(engine.execute(chain, {}, { mocks })).rejects.toMatchObject({
@@ -194,18 +194,18 @@ describe('what callers give', () => {
     });
   });
 
-  it('mocks of blocks that are not there are told, and the run goes on', async () => {
-    const told: string[] = [];
+  it('mocks of unknown blocks are reported, and the run continues', async () => {
+    const reported: string[] = [];
     const engine = await open({
       blocks: [new Script({ A: () => ({ output: {} }) }).executor],
-      onError: (error) => told.push((error as Error).message),
+      onError: (error) => reported.push((error as Error).message),
     });
     const result = await engine.execute(chain, {}, { mocks: { blocks: { Nope: 1 } } });
     expect(result.status).toBe('completed');
-    expect(told).toEqual([expect.stringContaining('"Nope"')]);
+    expect(reported).toEqual([expect.stringContaining('"Nope"')]);
   });
 
-  it('code that fails is told with its authored line', async () => {
+  it('an error of code is reported with the authored line', async () => {
     const engine = await open();
     const drawn = workflow([fn('A', 'const a = 1;\nthrow new Error("here " + a);')], ['Start -> A']);
     const { error } = await engine.execute({ workflow: drawn });
@@ -213,7 +213,7 @@ describe('what callers give', () => {
     expect(error?.message).toContain('throw new Error("here " + a);');
   });
 
-  it('a signal that outlives its runs holds none of them', async () => {
+  it('a signal that outlives its runs keeps no listener of them', async () => {
     const engine = await open({ blocks: [new Script({ A: () => ({ output: {} }) }).executor] });
     const { signal } = new AbortController();
     let listening = 0;

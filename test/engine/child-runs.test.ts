@@ -16,7 +16,7 @@ const FORGED = { result: { result: 'forged' } };
 
 const open = (data: string) => createEngineOn(openStores({ data }), createRegistry(builtInExecutors, []), {});
 
-/** A run of the parent as an engine without keys recorded it: its start has ended, and its call is to begin. */
+/** A parent run as an engine without keys recorded it: its start block has ended, and its call is pending. */
 async function oldParent(data: string, more: Partial<NewRun> = {}) {
   const stores = openStores({ data });
   const host = createHost(stores, {});
@@ -40,8 +40,8 @@ async function oldParent(data: string, more: Partial<NewRun> = {}) {
 const ended = (runId: string, more: Partial<RunRecord> = {}): RunRecord =>
   record(runId, { status: 'completed', output: { v: FORGED }, endedMs: 2000, ...more });
 
-describe('a run that has the id of a child run', () => {
-  it('does not answer for the child unless its header names parent, block and scope', async () => {
+describe('a run with the id of a child run', () => {
+  it('does not count as the child unless its header names parent, block and scope', async () => {
     const data = dataFolder();
     const { stores, childId, plan } = await oldParent(data);
     await stores.runs.create(newRun(childId, { planHash: plan.hash }), started(), ended(childId));
@@ -57,7 +57,7 @@ describe('a run that has the id of a child run', () => {
     expect(JSON.stringify(run)).not.toContain('forged');
   });
 
-  it('is adopted where the header names them: runs that began before ids had keys keep their children', async () => {
+  it('counts as the child if its header names them: runs that started before ids had keys keep their children', async () => {
     const data = dataFolder();
     const { stores, childId, plan, block: W, parent } = await oldParent(data);
     const header = newRun(childId, {
@@ -65,12 +65,12 @@ describe('a run that has the id of a child run', () => {
       workflowId: 'child',
       parent: { runId: parent.runId, block: W, scope: [], depth: 1 },
     });
-    await stores.runs.create(header, started(), ended(childId, { output: { v: { result: 'of before' } } }));
+    await stores.runs.create(header, started(), ended(childId, { output: { v: { result: 'earlier' } } }));
     stores.close();
     const engine = await open(data);
     onTestFinished(() => engine.close({ graceMs: 0 }));
     await expect.poll(async () => (await engine.getRun('old-parent')).status).toBe('completed');
-    expect((await engine.getRun('old-parent')).output).toMatchObject({ result: { result: 'of before' } });
+    expect((await engine.getRun('old-parent')).output).toMatchObject({ result: { result: 'earlier' } });
   });
 
   it('is not cancelled with the parent unless it is the child', async () => {
@@ -86,7 +86,7 @@ describe('a run that has the id of a child run', () => {
     expect((await engine.getRun(childId)).status).toBe('running');
   });
 
-  it('does not answer for the child of a run that workers run either', async () => {
+  it('does not count as the child of a run on another runtime either', async () => {
     const { stores, host, childId, plan, block: W } = await oldParent(dataFolder(), { elsewhere: true });
     await stores.runs.create(
       newRun(childId, { planHash: plan.hash, elsewhere: true }),
@@ -109,7 +109,7 @@ describe('a run that has the id of a child run', () => {
 });
 
 describe('the key of a run', () => {
-  it('makes the ids of its children, and is in no answer of the engine', async () => {
+  it('determines the ids of its children and is in no result of the engine', async () => {
     const stores = openStores();
     const engine = await createEngineOn(stores, createRegistry(builtInExecutors, []), {});
     onTestFinished(() => engine.close({ graceMs: 0 }));
@@ -126,7 +126,7 @@ describe('the key of a run', () => {
     expect(ids.toSorted()).toEqual([runId, childId].toSorted());
     expect(await stores.runs.header(childId)).toMatchObject({ version: 1 });
     const shown = await Promise.all([engine.getRun(runId), engine.getLogs(runId), engine.getTrace(runId)]);
-    const kept = [await stores.runs.journal(runId), await stores.runs.record(runId)];
-    expect(JSON.stringify([runs, events, shown, kept])).not.toContain(header?.childKey);
+    const stored = [await stores.runs.journal(runId), await stores.runs.record(runId)];
+    expect(JSON.stringify([runs, events, shown, stored])).not.toContain(header?.childKey);
   });
 });

@@ -18,17 +18,17 @@ const FULL = new EngineError('DATA_UNWRITABLE', 'The disk is full.');
 const chain = { workflow: workflow([work('A'), work('B')], ['Start -> A -> B']) };
 const human = block('H', 'human_in_the_loop', {});
 
-describe('a store that refuses to write', () => {
-  it('stops the run, tells everybody who waits, and loses nothing: the next engine goes on', async () => {
+describe('a store that rejects writes', () => {
+  it('stops the run, rejects for every waiting caller, and loses nothing: the next engine continues the run', async () => {
     const stores = lastingStores();
     let full: Error | undefined;
     const script = new Script();
-    const told: unknown[] = [];
+    const reported: unknown[] = [];
     const engine = await engineOn(
       refusing(stores, () => full),
       {
         blocks: [script.executor],
-        onError: (error) => told.push(error),
+        onError: (error) => reported.push(error),
       },
     );
     const run = await engine.start(chain);
@@ -42,7 +42,7 @@ describe('a store that refuses to write', () => {
     await expect(waiting[1]).rejects.toBe(FULL);
     await expect(run.result()).rejects.toBe(FULL);
     await expect((async () => run.events()[Symbol.asyncIterator]().next())()).rejects.toBe(FULL);
-    expect(told).toEqual([FULL]);
+    expect(reported).toEqual([FULL]);
     expect(script.calls).toEqual(['A']);
     full = undefined;
     await engine.close();
@@ -52,7 +52,7 @@ describe('a store that refuses to write', () => {
     expect(next.calls).toEqual(['A', 'B']);
   });
 
-  it('refuses an answer to a pause with nothing recorded; it can be given again', async () => {
+  it('rejects the resume of a pause point without recording it; it can be repeated', async () => {
     let full: Error | undefined;
     const engine = await engineOn(
       refusing(lastingStores(), () => full),
@@ -75,9 +75,9 @@ describe('a store that refuses to write', () => {
       });
   });
 
-  it('says in the run why it does not move, when that much can be written', async () => {
+  it('records why the run does not continue, if the record can be written', async () => {
     const stores = lastingStores();
-    const refusesValues = new EngineError('DATA_UNWRITABLE', 'No place for values.');
+    const refusesValues = new EngineError('DATA_UNWRITABLE', 'No space for values.');
     const script = new Script({ A: () => ({ output: { text: 'x'.repeat(20_000) } }) });
     const values = {
       get: (key: string) => stores.values.get(key),
@@ -94,7 +94,7 @@ describe('a store that refuses to write', () => {
       .poll(() => engine.getRun(run.runId))
       .toMatchObject({
         status: 'running',
-        suspended: 'No place for values.',
+        suspended: 'No space for values.',
       });
     const logs = await engine.getLogs(run.runId);
     expect(logs.map(({ blockName, status }) => [blockName, status])).toEqual([
@@ -103,7 +103,7 @@ describe('a store that refuses to write', () => {
     ]);
   });
 
-  it('leaves no record that says more than the journal', async () => {
+  it('leaves no record that includes more than the journal', async () => {
     const stores = lastingStores();
     const { promise: writing, reject } = Promise.withResolvers<never>();
     let full = false;
@@ -122,9 +122,9 @@ describe('a store that refuses to write', () => {
     full = true;
     call.done({ last: true });
     await new Promise(setImmediate);
-    const asked = [engine.getLogs(run.runId), engine.getRun(run.runId), run.result()];
+    const calls = [engine.getLogs(run.runId), engine.getRun(run.runId), run.result()];
     reject(FULL);
-    for (const one of asked) await expect(one).rejects.toBe(FULL);
+    for (const one of calls) await expect(one).rejects.toBe(FULL);
     expect(await engine.getRun(run.runId)).toMatchObject({ status: 'running' });
     await engine.close();
     const next = new Script({ A: () => ({ output: { last: true } }) });
@@ -132,7 +132,7 @@ describe('a store that refuses to write', () => {
     await expect.poll(() => after.getRun(run.runId)).toMatchObject({ status: 'completed' });
   });
 
-  it('stops the parent of a child that it stops, and fails neither', async () => {
+  it('stops parent and child, and fails neither', async () => {
     const stores = lastingStores();
     let full: Error | undefined;
     const script = new Script();
@@ -157,7 +157,7 @@ describe('a store that refuses to write', () => {
     expect((await after.listRuns()).runs.map(({ status }) => status)).toEqual(['completed', 'completed']);
   });
 
-  it('may be SQLite on a full disk: DATA_UNWRITABLE, and the run goes on when there is room', async () => {
+  it('SQLite on a full disk rejects with DATA_UNWRITABLE, and the run continues when there is space', async () => {
     const file = join(dataFolder(), 'heddle.db');
     const { db, stores } = onFile(file);
     const script = new Script();
@@ -178,7 +178,7 @@ describe('a store that refuses to write', () => {
   });
 });
 
-/** Runs in a database file whose size the test may limit; everything else in memory. */
+/** Runs in a database file whose size the test can limit; everything else is in memory. */
 function onFile(file: string): { db: DatabaseSync; stores: Stores } {
   const db = openDatabase(file, { readOnly: false, durability: 'process' });
   onTestFinished(() => db.close());
@@ -190,7 +190,7 @@ function onFile(file: string): { db: DatabaseSync; stores: Stores } {
 }
 
 describe('a run that stopped before its record was written', () => {
-  it('is shown from its journal', async () => {
+  it('is read from its journal', async () => {
     const stores = lastingStores();
     const script = new Script();
     const { runs } = refusing(stores, () => undefined);
@@ -204,8 +204,8 @@ describe('a run that stopped before its record was written', () => {
   });
 });
 
-describe('a data folder that another engine runs', () => {
-  it('is refused, and its owner is named', async () => {
+describe('a data folder that another engine owns', () => {
+  it('is rejected with the name of its owner', async () => {
     const data = dataFolder();
     const engine = await createEngine({ data });
     onTestFinished(() => engine.close());
@@ -217,8 +217,8 @@ describe('a data folder that another engine runs', () => {
   });
 });
 
-describe('a journal that is damaged', () => {
-  it('is told with its run, and the other runs go on', async () => {
+describe('a damaged journal', () => {
+  it('is reported with its run, and the other runs continue', async () => {
     const data = dataFolder();
     const script = new Script();
     const before = await createEngine({ data, blocks: [script.executor] });
@@ -230,16 +230,16 @@ describe('a journal that is damaged', () => {
     const run = db.prepare('SELECT number FROM runs WHERE run_id = ?').get(bad.runId);
     db.prepare('UPDATE journal SET entry = ? WHERE run = ? AND seq = 1').run('{"seq":', run?.['number'] ?? 0);
     db.close();
-    const told: [string, string | undefined][] = [];
+    const reported: [string, string | undefined][] = [];
     const next = new Script({ A: () => ({ output: {} }), B: () => ({ output: {} }) });
     const after = await createEngine({
       data,
       blocks: [next.executor],
-      onError: (error, runId) => told.push([(error as EngineError).code, runId]),
+      onError: (error, runId) => reported.push([(error as EngineError).code, runId]),
     });
     onTestFinished(() => after.close());
     await expect.poll(() => after.getRun(good.runId)).toMatchObject({ status: 'completed' });
-    expect(told).toEqual([['JOURNAL_CORRUPT', bad.runId]]);
+    expect(reported).toEqual([['JOURNAL_CORRUPT', bad.runId]]);
     expect((await after.getRun(bad.runId)).suspended).toContain(bad.runId);
     await expect(after.attach(bad.runId)).rejects.toMatchObject({ code: 'JOURNAL_CORRUPT' });
   });

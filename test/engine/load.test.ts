@@ -7,20 +7,20 @@ import { Script, work } from '../support/scripted.ts';
 import { block, loop, workflow } from '../support/workflow.ts';
 import { engineOn, lastingStores } from './open.ts';
 
-/** Gives nothing, at once. */
+/** Returns an empty output at once. */
 const noop = { types: ['noop'], class: 'compute' as const, execute: () => ({ output: {} }) };
 const looping = (count: number) =>
   workflow([loop('L', { loopType: 'for', count }, block('N', 'noop'))], ['Start -> L -> N']);
 
-describe('many runs, and large ones', () => {
-  it('a thousand runs at once all end, with at most so many effects under way', async () => {
-    let most = 0;
+describe('load', () => {
+  it('a thousand concurrent runs end, within the limit of concurrent effects', async () => {
+    let peak = 0;
     let running = 0;
     const slow = {
       types: ['work'],
       class: 'effect' as const,
       async execute() {
-        most = Math.max(most, ++running);
+        peak = Math.max(peak, ++running);
         await new Promise(setImmediate);
         running -= 1;
         return { output: {} };
@@ -33,10 +33,10 @@ describe('many runs, and large ones', () => {
     const runs = Array.from({ length: 1000 }, () => engine.execute('test-workflow'));
     const ended = await Promise.all(runs);
     expect(ended.filter(({ status }) => status === 'completed')).toHaveLength(1000);
-    expect(most).toBe(20);
+    expect(peak).toBe(20);
   });
 
-  it('a long loop leaves room for other work of the process', async () => {
+  it('a long loop lets other work of the process run', async () => {
     const engine = await createEngine({ blocks: [noop] });
     onTestFinished(() => engine.close());
     let turns = 0;
@@ -49,7 +49,7 @@ describe('many runs, and large ones', () => {
     expect(await long).toMatchObject({ status: 'completed' });
   });
 
-  it('a loop writes its journal and its logs once: as many entries per turn, however many turns', async () => {
+  it('a loop writes the same number of entries and logs per iteration, however many iterations it has', async () => {
     const stores = lastingStores();
     const engine = await engineOn(stores, { blocks: [noop], limits: { maxLoopTurns: 1_000_000 } });
     const count = scale(2000, 100_000);
@@ -59,7 +59,7 @@ describe('many runs, and large ones', () => {
     expect(await stores.runs.logs(runId)).toHaveLength(count + 2);
   });
 
-  it('whoever reads events slowly gets them all, and holds nothing up', async () => {
+  it('a slow reader of events receives all of them and delays nothing', async () => {
     const script = new Script();
     const engine = await createEngine({ blocks: [script.executor, noop] });
     onTestFinished(() => engine.close());
@@ -78,7 +78,7 @@ describe('many runs, and large ones', () => {
     expect(seen.at(-1)).toBe('run:ended');
   });
 
-  it('a run that has ended leaves nothing behind: no timer keeps the process or the engine busy', async () => {
+  it('an ended run leaves no timer', async () => {
     const timers = new Set<object>();
     const clock = {
       now: () => Date.now(),

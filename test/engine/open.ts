@@ -6,7 +6,7 @@ import { createRegistry } from '../../packages/engine/src/executors/registry.ts'
 import { openStores } from '../../packages/engine/src/store/open.ts';
 import type { Stores } from '../../packages/engine/src/store/stores.ts';
 
-/** An engine on stores of the test's own, closed when the test has finished. */
+/** Returns an engine on the given stores, closed when the test has finished. */
 export async function engineOn(stores: Stores, options: EngineOptions = {}): Promise<Engine> {
   const registry = createRegistry(builtInExecutors, options.blocks);
   const engine = await createEngineOn(stores, registry, options);
@@ -14,16 +14,16 @@ export async function engineOn(stores: Stores, options: EngineOptions = {}): Pro
   return engine;
 }
 
-/** Stores in memory that outlive the engines on them. */
+/** Returns stores in memory that outlive the engines on them. */
 export function lastingStores(): Stores {
   return { ...openStores(), close: () => undefined };
 }
 
-/** `stores` whose journal refuses to grow while `refuses` gives an error. */
-export function refusing(stores: Stores, refuses: (runId: string) => Error | undefined): Stores {
+/** Returns `stores` that reject writes of a run while `errorFor` returns an error. */
+export function refusing(stores: Stores, errorFor: (runId: string) => Error | undefined): Stores {
   const { runs } = stores;
   const check = (runId: string): void => {
-    const error = refuses(runId);
+    const error = errorFor(runId);
     if (error) throw error;
   };
   return {

@@ -10,7 +10,7 @@ import { dataFolder } from '../support/data-folder.ts';
 import { valueIn } from '../support/outcome.ts';
 import { UNCONFINED } from '../support/unconfined.ts';
 
-/** What Python's hash of a text is in an engine of these options: it tells the seed. */
+/** Returns Python's hash of a string in an engine with these options, which identifies the hash seed. */
 async function hashIn(options: EngineOptions): Promise<unknown> {
   const { code } = partsOf(openStores(), createRegistry([], []), options);
   onTestFinished(() => code.close());
@@ -19,7 +19,7 @@ async function hashIn(options: EngineOptions): Promise<unknown> {
 }
 
 it(
-  'interpreters of an engine begin with the memory of its data folder, whichever runtime that is of',
+  'the interpreters of an engine start from the snapshot in its data folder, on every runtime',
   { timeout: 60_000 },
   async () => {
     const data = dataFolder(onTestFinished);

@@ -11,15 +11,15 @@ import { workflow } from '../support/workflow.ts';
 
 const START: Position = { seq: 1, tip: 'start', unwritten: [] };
 
-/** A worker of a runtime that keeps runs elsewhere, over stores that it shares with others. */
-function worker(script: Script, stores: SharedStores = openStores(), pulse?: StallDetector) {
+/** A worker of a runtime whose runs another process keeps, over shared stores. */
+function worker(script: Script, stores: SharedStores = openStores(), stalls?: StallDetector) {
   const host = createHost(stores, { blocks: [{ ...script.executor, class: 'compute' }] });
   onTestFinished(() => host.close());
-  const segments = new Segments(host.parts, pulse);
+  const segments = new Segments(host.parts, stalls);
   const remote = new RemoteRuns(host.parts);
   return {
     stores,
-    /** A recorded run of blocks in a drawing, and where its first block stands. */
+    /** Records a run of a workflow with these blocks and edges, and returns the command of its first block. */
     async record(names: string[], edges: string[]) {
       const drawn = workflow(
         names.map((name) => work(name)),
@@ -42,21 +42,21 @@ function worker(script: Script, stores: SharedStores = openStores(), pulse?: Sta
   };
 }
 
-const told = (entries: readonly TimedEntry[]): string[] =>
+const namesOf = (entries: readonly TimedEntry[]): string[] =>
   entries.map((entry) => `${entry.type} ${'block' in entry ? entry.block : ''}`.trim());
 
 function itemOf(id: string, entries: readonly TimedEntry[], seq: number) {
   return { id, seq, chunk: { v: entries as never } };
 }
 
-describe('segments', () => {
-  it('run everything that they reach, and write nothing before somebody has given it its place', async () => {
+describe('Segments', () => {
+  it('run every reachable block, and write nothing before its place in the journal is known', async () => {
     const script = new Script({}, () => ({ output: { n: 1 } }));
     const { stores, record, run } = worker(script);
     const { runId, owed } = await record(['A', 'B'], ['Start -> A -> B']);
     const { id, entries } = await run({ runId, owed });
     expect(script.calls).toEqual(['A', 'B']);
-    expect(told(entries)).toHaveLength(3);
+    expect(namesOf(entries)).toHaveLength(3);
     expect(await stores.runs.journal(runId)).toHaveLength(1);
     const position = { seq: 4, tip: id, unwritten: [itemOf(id, entries, 2)] };
     await run({ runId, owed: [], position });
@@ -69,21 +69,21 @@ describe('segments', () => {
     expect(await stores.runs.record(runId)).toMatchObject({ status: 'completed', seq: 4 });
   });
 
-  it('a worker that takes over goes on after what the lost one has told, and runs none of it again', async () => {
+  it('a worker that takes over continues after the reported entries of the lost one and runs none of its blocks again', async () => {
     const script = new Script({ A: () => ({ output: { n: 1 } }) });
     const lost = worker(script);
     const { runId, owed } = await lost.record(['A', 'B', 'C'], ['Start -> A -> B -> C']);
-    const heard: TimedEntry[] = [];
+    const reported: TimedEntry[] = [];
     const leaving = new AbortController();
     const running = lost.run({
       runId,
       owed,
       signal: leaving.signal,
-      progress: (entries) => heard.splice(0, heard.length, ...entries),
+      progress: (entries) => reported.splice(0, reported.length, ...entries),
     });
     await script.called('B');
     const next = new Script({}, () => ({ output: { n: 2 } }));
-    const { entries } = await worker(next, lost.stores).run({ runId, owed, done: heard });
+    const { entries } = await worker(next, lost.stores).run({ runId, owed, done: reported });
     expect([script.calls, next.calls]).toEqual([
       ['A', 'B'],
       ['B', 'C'],
@@ -93,7 +93,7 @@ describe('segments', () => {
     await running;
   });
 
-  it('a worker that has stood still writes nothing more: others have gone on meanwhile', async () => {
+  it('a worker that was stalled writes nothing more: other workers have continued the run', async () => {
     let nowMs = 0;
     const script = new Script();
     const frozen = worker(script, openStores(), new StallDetector(() => nowMs));
@@ -115,7 +115,7 @@ describe('segments', () => {
     });
   });
 
-  it('a pause that is reached again, because its answer was lost on its way, has the token that people know', async () => {
+  it('a pause point that opens again because its result was lost has the same token', async () => {
     const script = new Script({}, () => ({ pause: { please: 'answer' } }));
     const lost = worker(script);
     const { runId, owed } = await lost.record(['A'], ['Start -> A']);
@@ -130,14 +130,14 @@ describe('segments', () => {
     expect(tokens[2]).not.toBe(tokens[0]);
   });
 
-  it('a wide run is not read again and again: what is begun a little out of turn finds a replica that trails', async () => {
+  it('a wide run is not read repeatedly: a request slightly out of order finds a follower close behind', async () => {
     const names = Array.from({ length: 40 }, (_, index) => `B${index}`);
     const script = new Script({}, () => ({ output: { n: 1 } }));
     const stores = openStores();
     const tail = stores.runs.tail.bind(stores.runs);
-    let whole = 0;
+    let fullReads = 0;
     stores.runs.tail = (runId, seq) => {
-      if (seq < 0) whole++;
+      if (seq < 0) fullReads++;
       return tail(runId, seq);
     };
     const { record, run } = worker(script, stores);
@@ -149,29 +149,29 @@ describe('segments', () => {
       tip: `one-${index}`,
       unwritten: [itemOf(`one-${index}`, [entry], index + 2)],
     }));
-    const look = (position: Position): Promise<unknown> => run({ runId, owed: [], beyond: false, position });
-    for (const position of positions) await look(position);
-    whole = 0;
-    // As the slots of a worker take what a run has begun: each at most two places away from its own.
+    const read = (position: Position): Promise<unknown> => run({ runId, owed: [], beyond: false, position });
+    for (const position of positions) await read(position);
+    fullReads = 0;
+    // In the order in which the slots of a worker take them: each at most two places away from its own.
     for (let index = 0; index < positions.length; index += 3)
-      for (const turn of [index + 2, index, index + 1]) {
-        const position = positions[turn];
-        if (position) await look({ ...position, unwritten: [] });
+      for (const nth of [index + 2, index, index + 1]) {
+        const position = positions[nth];
+        if (position) await read({ ...position, unwritten: [] });
       }
-    expect(whole).toBeLessThanOrEqual(3);
+    expect(fullReads).toBeLessThanOrEqual(3);
     expect(await stores.runs.record(runId)).toMatchObject({ status: 'completed' });
   });
 
-  it('a guess that turned out otherwise is forgotten: the journal decides', async () => {
+  it('discards speculative entries that did not become part of the journal', async () => {
     const script = new Script({}, () => ({ output: { n: 1 } }));
     const { stores, record, run } = worker(script);
     const { runId, owed } = await record(['A', 'B'], ['Start -> A', 'Start -> B']);
     const first = await run({ runId, owed });
-    // The place went to another worker's result, of the start block alone.
+    // Another worker's result took the place in the journal: the start block alone.
     const [start] = first.entries as [TimedEntry];
     const position = { seq: 2, tip: 'other', unwritten: [itemOf('other', [start], 2)] };
     const second = await run({ runId, owed: owed.map((command) => ({ ...command, at: [1] })), position });
     expect(await stores.runs.record(runId)).toMatchObject({ status: 'running', seq: 2 });
-    expect(told(second.entries)).toHaveLength(1);
+    expect(namesOf(second.entries)).toHaveLength(1);
   });
 });

@@ -13,7 +13,7 @@ async function open(options: EngineOptions): Promise<Engine> {
   return engine;
 }
 
-/** The processes of sandboxes of this one, by the program that they run. */
+/** Returns the sandbox processes of this process that run the given program. */
 function sandboxes(program: 'child.cjs' | 'python-child.cjs'): number[] {
   return livingOf(processesOf(process.pid)).filter((pid) => {
     try {
@@ -28,7 +28,7 @@ function sandboxes(program: 'child.cjs' | 'python-child.cjs'): number[] {
 const python = (name: string, more: { [name: string]: Json } = {}): Drawn =>
   block(name, 'function', { code: 'return 1', language: 'python', ...more });
 
-/** A block that ends once the condition holds; the test's own time is its limit. */
+/** A block that ends once the condition holds. */
 const until = (holds: () => boolean): BlockExecutor => ({
   types: ['until'],
   class: 'effect',
@@ -49,12 +49,12 @@ describe.runIf(process.platform === 'linux')('code of several tenants in one eng
       { id },
     );
 
-  it('runs in processes of their own, functions, conditions and guards alike', async () => {
-    const asked: string[] = [];
+  it('runs in separate processes: functions, conditions and loop conditions', async () => {
+    const requested: string[] = [];
     const engine = await open({
       sandbox: { maxProcesses: 4 },
       tenant: async (workflowId) => {
-        asked.push(workflowId);
+        requested.push(workflowId);
         return `tenant of ${workflowId}`;
       },
     });
@@ -64,18 +64,18 @@ describe.runIf(process.platform === 'linux')('code of several tenants in one eng
     };
     const [first, second, again] = [await ran('a'), await ran('b'), await ran('a')];
     expect([first.length, second.length, again.length]).toEqual([1, 2, 2]);
-    // Once for each run, whatever code it has.
-    expect(asked).toEqual(['a', 'b', 'a']);
+    // Once for each run, however many code blocks it has.
+    expect(requested).toEqual(['a', 'b', 'a']);
   });
 
-  it('is all of one where nothing is said', async () => {
+  it('shares processes if no tenants are configured', async () => {
     const engine = await open({ sandbox: { maxProcesses: 4 } });
     for (const id of ['a', 'b'])
       expect(await engine.execute({ workflow: everywhere(id) }, {})).toMatchObject({ status: 'completed' });
     expect(sandboxes('child.cjs')).toHaveLength(1);
   });
 
-  it('does not run where it cannot be told whose it is', async () => {
+  it('does not run if its tenant cannot be determined', async () => {
     let isThere = false;
     const engine = await open({
       tenant: () => {
@@ -90,7 +90,7 @@ describe.runIf(process.platform === 'linux')('code of several tenants in one eng
 });
 
 describe.runIf(process.platform === 'linux')('a run whose plan has code in Python', () => {
-  it('has its process started while other blocks run', async () => {
+  it('starts its process while other blocks run', async () => {
     const engine = await open({ blocks: [until(() => sandboxes('python-child.cjs').length === 1)] });
     const drawn = workflow([block('U', 'until'), python('P')], ['Start -> U -> P']);
     expect(await engine.execute({ workflow: drawn }, {})).toMatchObject({
@@ -100,13 +100,13 @@ describe.runIf(process.platform === 'linux')('a run whose plan has code in Pytho
     expect(sandboxes('python-child.cjs')).toHaveLength(1);
   });
 
-  it('has those of its images, and its tenant’s, and none for blocks that are mocked', async () => {
-    const asked: string[] = [];
+  it('starts processes for its images and its tenant, and none for mocked blocks', async () => {
+    const requested: string[] = [];
     const engine = await open({
-      blocks: [until(() => asked.length === 2 && sandboxes('python-child.cjs').length === 1)],
+      blocks: [until(() => requested.length === 2 && sandboxes('python-child.cjs').length === 1)],
       images: {
         open: (id) => {
-          asked.push(id);
+          requested.push(id);
           return Promise.reject(new SandboxError('IMAGE_NOT_READY', 'It is being built.'));
         },
       },
@@ -119,14 +119,14 @@ describe.runIf(process.platform === 'linux')('a run whose plan has code in Pytho
       python('Two', { sandboxId: 'two' }),
       python('Twice', { sandboxId: 'two' }),
       python('Mocked', { sandboxId: 'three' }),
-      python('Told later', { sandboxId: '<start.image>' }),
+      python('Named later', { sandboxId: '<start.image>' }),
       python('Plain'),
     ];
-    const others = ['One', 'Two', 'Twice', 'Mocked', 'Told later'].map((name) => `C:no -> ${name}`);
+    const others = ['One', 'Two', 'Twice', 'Mocked', 'Named later'].map((name) => `C:no -> ${name}`);
     const drawn = workflow(blocks, ['Start -> U -> Plain -> C', ...others]);
     const mocks = { blocks: { Mocked: 1 } };
     expect(await engine.execute({ workflow: drawn }, {}, { mocks })).toMatchObject({ status: 'completed' });
-    expect(asked.toSorted()).toEqual(['one', 'two']);
+    expect(requested.toSorted()).toEqual(['one', 'two']);
     expect(sandboxes('python-child.cjs')).toHaveLength(1);
   });
 });

@@ -9,7 +9,7 @@ const status: WorkerStatus = {
   sandbox: null,
 };
 
-/** The samples, by name and labels. */
+/** Returns the samples by name and labels. */
 function samplesOf(text: string): ReadonlyMap<string, number> {
   const lines = text.split('\n').filter((line) => line !== '' && !line.startsWith('#'));
   return new Map(
@@ -17,8 +17,8 @@ function samplesOf(text: string): ReadonlyMap<string, number> {
   );
 }
 
-describe('the figures of a worker', () => {
-  it('say what each is, with labels that end nowhere but at their end', () => {
+describe('the metrics of a worker', () => {
+  it('have a type each and escaped labels', () => {
     const text = prometheusText(status);
     expect(text).toContain('heddle_worker_state{state="polling"} 1\n');
     expect(text).toContain(
@@ -29,7 +29,7 @@ describe('the figures of a worker', () => {
     for (const name of names) expect(text).toContain(`# TYPE ${name} `);
   });
 
-  it('tell of the sandbox, once there is one', async () => {
+  it('include the sandbox once it has started', async () => {
     const sandbox = createSandbox({ maxProcesses: 1, recycle: { jobs: 2 } });
     onTestFinished(() => sandbox.close());
     for (const code of ['return 1', 'throw 1']) await sandbox.run({ runId: 'r', code });

@@ -17,7 +17,7 @@ import { hasPostgres, postgresDatabase } from '../support/postgres.ts';
 
 let url = '';
 
-/** Engines on one schema; each is a process as far as the others can tell. */
+/** Engines on one schema, each of which acts as a separate process. */
 function onPostgres(whenDone: WhenDone = onTestFinished): RuntimeUnderTest {
   const schema = randomUUID();
   const engines: Engine[] = [];
@@ -43,7 +43,7 @@ describe.skipIf(!hasPostgres)('the local runtime on PostgreSQL', () => {
     url = await postgresDatabase();
   });
 
-  // What a runtime does with its stores is in these; the rest is the machine's, which other tests hold to the same.
+  // These suites cover what depends on the stores. The rest depends on the machine, and other tests cover it.
   if (scale(0, 1) === 1) describeRuntime('local, on PostgreSQL', onPostgres, { durable: true });
   else {
     describePauses(onPostgres);

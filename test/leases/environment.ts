@@ -12,14 +12,14 @@ export interface Environment {
   schema: string;
   stores: SharedStores;
   effects: EffectServer;
-  /** Another process. */
+  /** Starts another process. */
   join(): Promise<Node>;
 }
 
-/** So short that a test sees one end, and so long that a process on a busy machine keeps its own. */
+/** Short enough for a test to see one expire, and long enough for a process on a busy machine to renew it. */
 export const LEASE_MS = 5000;
 
-/** An environment whose processes end with the test. */
+/** Returns an environment whose processes end with the test. */
 export async function openEnvironment(url: string, leaseMs = LEASE_MS): Promise<Environment> {
   const schema = randomUUID();
   const effects = await startEffectServer();

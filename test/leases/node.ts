@@ -1,5 +1,5 @@
-// A process among others on one database: `node node.ts OPTIONS`, JSON of NodeOptions. It prints one JSON value per line:
-// `{"ready": true}`, what goes wrong in the background as `{"error": …}`, and an answer to each line it is given.
+// A process with an engine on a shared database: `node node.ts OPTIONS`, where OPTIONS is NodeOptions as JSON. It prints one
+// JSON value per line: `{"ready": true}`, background errors as `{"error": …}`, and a response to each line of its input.
 import { createInterface } from 'node:readline';
 import { createEngine, isEngineError } from '@heddle/engine';
 import type { Engine } from '@heddle/engine';
@@ -13,7 +13,7 @@ function print(value: object): void {
   process.stdout.write(`${JSON.stringify(value)}\n`);
 }
 
-function told(error: unknown): Json {
+function errorJson(error: unknown): Json {
   const { message } = error as Error;
   return isEngineError(error) ? { code: error.code, message } : { message };
 }
@@ -44,20 +44,20 @@ const engine = await createEngine({
   postgres,
   blocks: blocksOf(effects),
   sandbox: { maxProcesses: 1 },
-  onError: (error, runId) => print({ error: told(error), runId: runId ?? null }),
+  onError: (error, runId) => print({ error: errorJson(error), runId: runId ?? null }),
 });
 
-async function answer(command: Command): Promise<void> {
+async function respond(command: Command): Promise<void> {
   const { id, call } = command;
   try {
     print({ id, value: (await calls[call]?.(engine, command)) ?? null });
   } catch (error) {
-    print({ id, refused: told(error) });
+    print({ id, refused: errorJson(error) });
   }
 }
 
 createInterface({ input: process.stdin })
-  .on('line', (line) => void answer(JSON.parse(line) as Command))
-  // Never outlives who has started it.
+  .on('line', (line) => void respond(JSON.parse(line) as Command))
+  // Ends with the process that started it.
   .once('close', () => process.exit());
 print({ ready: true });

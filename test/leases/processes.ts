@@ -6,17 +6,17 @@ import type { Json } from '@heddle/core';
 import type { RunDetail, RunResource } from '@heddle/engine';
 import { onTestFinished } from 'vitest';
 
-/** What a process is given. */
+/** Options of a process. */
 export interface NodeOptions {
   url: string;
   schema: string;
   leaseMs: number;
   maxConnections?: number;
-  /** Address of the effect server. */
+  /** URL of the effect server. */
   effects: string;
 }
 
-/** What a process is asked to do with its engine. */
+/** A call of the process's engine. */
 export interface Command {
   id: number;
   call: string;
@@ -27,7 +27,7 @@ export interface Command {
   token?: string;
 }
 
-interface Said {
+interface Message {
   id?: number;
   value?: unknown;
   refused?: { code?: string; message: string };
@@ -35,23 +35,23 @@ interface Said {
   ready?: true;
 }
 
-/** A process with an engine of its own. */
+/** A process with its own engine. */
 export interface Node {
   pid: number;
-  /** What went wrong in the background. */
+  /** Background errors of the engine. */
   errors: { code?: string; message: string }[];
   call(call: 'getRun', command: Partial<Command>): Promise<RunDetail>;
   call(call: 'execute' | 'result' | 'resume', command: Partial<Command>): Promise<RunResource>;
   call(call: string, command?: Partial<Command>): Promise<unknown>;
-  /** Sends a signal; resolves once it is sent. */
+  /** Sends a signal. */
   signal(name: 'SIGSTOP' | 'SIGCONT'): void;
-  /** Ends it with SIGKILL; resolves once it is gone. */
+  /** Ends the process with SIGKILL. Resolves when it has exited. */
   kill(): Promise<void>;
 }
 
 const NODE = fileURLToPath(new URL('node.ts', import.meta.url));
 
-/** A process that is ready; killed when the test has finished. */
+/** Starts a process and resolves when it is ready. It is killed when the test has finished. */
 export async function startNode(options: NodeOptions): Promise<Node> {
   const child = spawn(process.execPath, ['--conditions=@heddle/source', NODE, JSON.stringify(options)], {
     stdio: ['pipe', 'pipe', 'pipe'],
@@ -66,21 +66,21 @@ export async function startNode(options: NodeOptions): Promise<Node> {
   const errors: Node['errors'] = [];
   let noise = '';
   child.stderr.setEncoding('utf8').on('data', (text: string) => (noise += text));
-  const waiting = new Map<number, (said: Said) => void>();
+  const waiting = new Map<number, (message: Message) => void>();
   const ready = Promise.withResolvers<void>();
   child.once('exit', () => ready.reject(new Error(`The process has ended: ${noise}`)));
   createInterface({ input: child.stdout }).on('line', (line) => {
-    const said = JSON.parse(line) as Said;
-    if (said.ready) ready.resolve();
-    else if (said.error) errors.push(said.error);
-    else waiting.get(said.id ?? 0)?.(said);
+    const message = JSON.parse(line) as Message;
+    if (message.ready) ready.resolve();
+    else if (message.error) errors.push(message.error);
+    else waiting.get(message.id ?? 0)?.(message);
   });
   let last = 0;
   const call = async (name: string, command: Partial<Command> = {}): Promise<unknown> => {
     const id = ++last;
-    const said = new Promise<Said>((resolve) => waiting.set(id, resolve));
+    const message = new Promise<Message>((resolve) => waiting.set(id, resolve));
     child.stdin.write(`${JSON.stringify({ ...command, id, call: name })}\n`);
-    const { value, refused } = await said;
+    const { value, refused } = await message;
     if (refused) throw Object.assign(new Error(refused.message), { code: refused.code });
     return value;
   };

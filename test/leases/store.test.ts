@@ -19,7 +19,7 @@ async function open(schema: string = randomUUID()): Promise<Opened> {
   return { ...stores, schema };
 }
 
-/** Ids of processes that have joined. */
+/** Joins processes and returns their ids. */
 async function joined({ leases }: LeasedStores, count: number, leaseMs = LONG_MS): Promise<string[]> {
   const owners = Array.from({ length: count }, () => randomUUID());
   for (const owner of owners) await leases.join(owner, leaseMs);
@@ -32,14 +32,14 @@ async function created({ leases }: LeasedStores, owner: string, runId: string, m
   return lease;
 }
 
-const elsewhere = (runId: string) => ({ code: 'RUN_ELSEWHERE', details: { runId, held: true } });
+const heldByOther = (runId: string) => ({ code: 'RUN_ELSEWHERE', details: { runId, held: true } });
 
 describe.skipIf(!hasPostgres)('leases in PostgreSQL', () => {
   beforeAll(async () => {
     url = await postgresDatabase();
   });
 
-  it('a run that was taken is written by who took it, and by nobody else any more', async () => {
+  it('only the process that has acquired a run can write it', async () => {
     const stores = await open();
     const [one = '', two = ''] = await joined(stores, 2);
     const { leases, runs } = stores;
@@ -52,39 +52,43 @@ describe.skipIf(!hasPostgres)('leases in PostgreSQL', () => {
     expect(after).toEqual({ runId: 'r', owner: two, epoch: 2 });
     const known = [await runs.journal('r'), await runs.record('r'), await runs.logs('r')];
 
-    await expect(writer.append('r', [entry(3)])).rejects.toMatchObject(elsewhere('r'));
+    await expect(writer.append('r', [entry(3)])).rejects.toMatchObject(heldByOther('r'));
     const late = { record: record('r', { seq: 9, status: 'failed' }), logs: [log('r', 2)] } as const;
-    await expect(writer.append('r', [entry(3)], late)).rejects.toMatchObject(elsewhere('r'));
-    await expect(writer.saveRecord(late.record, late.logs)).rejects.toMatchObject(elsewhere('r'));
+    await expect(writer.append('r', [entry(3)], late)).rejects.toMatchObject(heldByOther('r'));
+    await expect(writer.saveRecord(late.record, late.logs)).rejects.toMatchObject(heldByOther('r'));
     await leases.release(before);
     expect([await runs.journal('r'), await runs.record('r'), await runs.logs('r')]).toEqual(known);
     await leases.runStore(after as Lease).append('r', [entry(3)]);
     expect(await runs.journal('r')).toHaveLength(3);
   });
 
-  it('a process that was removed writes nothing, before anybody has taken its runs', async () => {
+  it('a removed process cannot write its runs, even before another process has acquired them', async () => {
     const stores = await open();
     const [one = ''] = await joined(stores, 1);
     const lease = await created(stores, one, 'r');
     await stores.leases.leave(one);
-    await expect(stores.leases.runStore(lease).append('r', [entry(2)])).rejects.toMatchObject(elsewhere('r'));
+    await expect(stores.leases.runStore(lease).append('r', [entry(2)])).rejects.toMatchObject(
+      heldByOther('r'),
+    );
     await expect(created(stores, one, 'other')).rejects.toThrow('did not renew its leases in time');
     expect(await stores.runs.header('other')).toBeUndefined();
     await expect(stores.leases.acquire(one, 'r')).rejects.toThrow('did not renew its leases in time');
     expect(await stores.leases.renew(one, LONG_MS)).toBe(false);
   });
 
-  it('the same process that takes a run again writes it by the new lease alone', async () => {
+  it('a process that acquires a run again can write it only with the new lease', async () => {
     const stores = await open();
     const [one = ''] = await joined(stores, 1);
     const first = await created(stores, one, 'r');
     const again = (await stores.leases.acquire(one, 'r')) as Lease;
     expect(again.epoch).toBe(2);
-    await expect(stores.leases.runStore(first).append('r', [entry(2)])).rejects.toMatchObject(elsewhere('r'));
+    await expect(stores.leases.runStore(first).append('r', [entry(2)])).rejects.toMatchObject(
+      heldByOther('r'),
+    );
     await stores.leases.runStore(again).append('r', [entry(2)]);
   });
 
-  it('a record that is older than the stored one changes nothing, and its entries are written all the same', async () => {
+  it('a record older than the stored one is ignored, and its entries are written', async () => {
     const stores = await open();
     const [one = ''] = await joined(stores, 1);
     const writer = stores.leases.runStore(await created(stores, one, 'r'));
@@ -97,7 +101,7 @@ describe.skipIf(!hasPostgres)('leases in PostgreSQL', () => {
     await expect(writer.append('r', [entry(2)])).rejects.toThrow(/written twice/);
   });
 
-  it('writes of one run are done in the order of the calls: no record overtakes the one before it, with its logs', async () => {
+  it('writes of one run are done in the order of the calls', async () => {
     const stores = await open();
     const [one = ''] = await joined(stores, 1);
     const writer = stores.leases.runStore(await created(stores, one, 'r'));
@@ -113,7 +117,7 @@ describe.skipIf(!hasPostgres)('leases in PostgreSQL', () => {
     expect(orders).toEqual(Array.from({ length: 98 }, (_, n) => n + 2));
   });
 
-  it('a run that has ended is held by nobody, and its last holder may still save it', async () => {
+  it('an ended run has no owner, and its last owner may still save its record', async () => {
     const stores = await open();
     const [one = '', two = ''] = await joined(stores, 2);
     const writer = stores.leases.runStore(await created(stores, one, 'r'));
@@ -125,20 +129,22 @@ describe.skipIf(!hasPostgres)('leases in PostgreSQL', () => {
     expect(await stores.leases.claim(two, 10)).toEqual([]);
   });
 
-  it('processes whose time has passed by the clock of the database are removed, and only these', async () => {
+  it('processes with an expired lease, by the clock of the database, are removed', async () => {
     const stores = await open();
     const [dead = '', living = ''] = [...(await joined(stores, 1, 1)), ...(await joined(stores, 1))];
-    // The clock of the database has moved on from one statement to the next.
+    // Makes sure that the database's clock has advanced.
     await rowsAt(url, 'SELECT pg_sleep(0.01)');
     const [ours, theirs] = [await created(stores, dead, 'a'), await created(stores, living, 'b')];
     await stores.leases.expireOwners();
     expect(await stores.leases.renew(living, LONG_MS)).toBe(true);
     await stores.leases.runStore(theirs).append('b', [entry(2)]);
-    await expect(stores.leases.runStore(ours).append('a', [entry(2)])).rejects.toMatchObject(elsewhere('a'));
+    await expect(stores.leases.runStore(ours).append('a', [entry(2)])).rejects.toMatchObject(
+      heldByOther('a'),
+    );
     expect(await stores.leases.claim(living, 10)).toEqual([{ runId: 'a', owner: living, epoch: 2 }]);
   });
 
-  it('free runs come to the processes in equal shares, oldest first, each to one', async () => {
+  it('runs without an owner are claimed in equal shares, oldest first, each by one process', async () => {
     const stores = await open();
     const [gone = '', ...owners] = await joined(stores, 4);
     for (let n = 0; n < 30; n++) await created(stores, gone, `r${n}`, { createdMs: 1000 + n });
@@ -156,7 +162,7 @@ describe.skipIf(!hasPostgres)('leases in PostgreSQL', () => {
     expect(await rowsAt(url, `SELECT 1 FROM "${stores.schema}".runs WHERE owner IS NULL`)).toEqual([]);
   });
 
-  it('who rests, has ended, is elsewhere or belongs to a parent that has not ended is not free', async () => {
+  it('runs that are idle, have ended, belong to another runtime or have an unfinished parent cannot be claimed', async () => {
     const stores = await open();
     const [one = '', two = ''] = await joined(stores, 2);
     const { leases } = stores;
@@ -174,7 +180,7 @@ describe.skipIf(!hasPostgres)('leases in PostgreSQL', () => {
     expect(await leases.acquire(two, 'child')).toMatchObject({ epoch: 2 });
   });
 
-  it('a run that should move and that no living process has is known, before anybody takes it', async () => {
+  it('findUnowned returns runs that should continue and that no living process owns', async () => {
     const stores = await open();
     const [dead = '', living = ''] = [...(await joined(stores, 1, 1)), ...(await joined(stores, 1))];
     const { leases } = stores;
@@ -189,7 +195,7 @@ describe.skipIf(!hasPostgres)('leases in PostgreSQL', () => {
     expect(await leases.findUnowned(['held'])).toEqual([]);
   });
 
-  it('of many that take a run at once one has it', async () => {
+  it('one of many concurrent processes acquires a run', async () => {
     const stores = await open();
     const owners = await joined(stores, 8);
     await stores.leases.release(await created(stores, owners[0] ?? '', 'r'));
@@ -201,7 +207,7 @@ describe.skipIf(!hasPostgres)('leases in PostgreSQL', () => {
     expect(ids.filter((lease) => lease !== undefined)).toHaveLength(1);
   });
 
-  it('a schema of format 1 is brought up to date with its runs', async () => {
+  it('a schema of format 1 is migrated with its runs', async () => {
     const { schema, runs, close } = await open();
     const parent = { runId: 'p', block: 'b', scope: [], depth: 1 };
     await runs.create(newRun('remote', { elsewhere: true, mocks: { text: '\0' } }), started());

@@ -11,10 +11,10 @@ import type { Environment } from './environment.ts';
 let url = '';
 const TIMEOUT = { timeout: 60_000, interval: 50 };
 
-/** Answers every pause of the runs through `nodes` in turn until all have ended; gives them as they are then. */
-async function played(runIds: readonly string[], node: Node): Promise<Map<string, Json>> {
+/** Resumes every pause point of the runs until all have ended. Returns their outputs. */
+async function playToEnd(runIds: readonly string[], node: Node): Promise<Map<string, Json>> {
   const ended = new Map<string, Json>();
-  const move = async (runId: string): Promise<void> => {
+  const advance = async (runId: string): Promise<void> => {
     const run = await node.call('getRun', { runId });
     if (run.status === 'completed') ended.set(runId, run.output);
     if (run.status === 'failed') throw new Error(JSON.stringify(run.error));
@@ -23,26 +23,26 @@ async function played(runIds: readonly string[], node: Node): Promise<Map<string
   };
   await expect
     .poll(async () => {
-      for (const runId of runIds) if (!ended.has(runId)) await move(runId);
+      for (const runId of runIds) if (!ended.has(runId)) await advance(runId);
       return ended.size;
     }, TIMEOUT)
     .toBe(runIds.length);
   return ended;
 }
 
-/** Ids of the child runs that wait for an answer. */
+/** Returns the ids of paused child runs. */
 async function pausedChildren({ stores }: Environment): Promise<string[]> {
   const { runs } = await stores.runs.list({ status: ['paused'] });
   return runs.filter((run) => run.parentRunId !== undefined).map(({ runId }) => runId);
 }
 
-/** Every effect ran, and none twice but those that were in flight when their process went. */
-function expectEffects({ effects }: Environment, gone: readonly number[], keys: Iterable<string>): void {
+/** Expects that every effect ran, and that only effects in flight when their process died ran twice. */
+function expectEffects({ effects }: Environment, dead: readonly number[], keys: Iterable<string>): void {
   expect(new Set(effects.calls.map(({ key }) => key))).toEqual(new Set(keys));
   const tries = Map.groupBy(effects.calls, ({ key, try: nth }) => `${key}#${nth}`);
   for (const [name, calls] of tries) {
     const again = calls.slice(0, -1);
-    for (const { pid } of again) expect(gone, `${name} ran again`).toContain(pid);
+    for (const { pid } of again) expect(dead, `${name} ran again`).toContain(pid);
   }
 }
 
@@ -51,7 +51,7 @@ describe.skipIf(!hasPostgres)('processes on one database', { timeout: 120_000 },
     url = await postgresDatabase();
   });
 
-  it('go on with the runs of one that was killed with SIGKILL: nothing is lost, nothing doubled that had been recorded', async () => {
+  it('continue the runs of one that was killed with SIGKILL: nothing is lost, and nothing recorded runs twice', async () => {
     const environment = await openEnvironment(url);
     const [first, second] = await Promise.all([environment.join(), environment.join()]);
     await first.call('deploy', { deployed: CHILD });
@@ -63,7 +63,7 @@ describe.skipIf(!hasPostgres)('processes on one database', { timeout: 120_000 },
 
     const runIds = ids.map((id) => `run-${id}`);
     await expect.poll(() => pausedChildren(environment), TIMEOUT).toHaveLength(1);
-    const ended = await played([...runIds, ...(await pausedChildren(environment))], second);
+    const ended = await playToEnd([...runIds, ...(await pausedChildren(environment))], second);
     for (const [index, { output }] of SUBJECTS.entries())
       expect(ended.get(runIds[index] ?? '')).toEqual(output);
 
@@ -78,7 +78,7 @@ describe.skipIf(!hasPostgres)('processes on one database', { timeout: 120_000 },
     expect(second.errors).toEqual([]);
   });
 
-  it('take over from one that is frozen, which writes nothing when it thaws, and takes part again', async () => {
+  it('take over from a frozen process, which writes nothing when it resumes and then joins again', async () => {
     const environment = await openEnvironment(url);
     const [frozen, other] = await Promise.all([environment.join(), environment.join()]);
     const drawn = workflow(
@@ -99,7 +99,7 @@ describe.skipIf(!hasPostgres)('processes on one database', { timeout: 120_000 },
     await expect.poll(() => hanging().length, TIMEOUT).toBe(2);
     expect(hanging().map(({ pid }) => pid)).toEqual([frozen.pid, other.pid]);
 
-    // What the frozen one asked for is answered while it cannot hear.
+    // The effect of the frozen process responds while the process is stopped.
     const before = await environment.stores.runs.journal('r');
     environment.effects.hurry();
     const ended = await other.call('result', { runId: 'r' });
@@ -107,7 +107,7 @@ describe.skipIf(!hasPostgres)('processes on one database', { timeout: 120_000 },
     const journal = await environment.stores.runs.journal('r');
     expect(journal.length).toBeGreaterThan(before.length);
     frozen.signal('SIGCONT');
-    // Its caller hears what came of the run elsewhere.
+    // Its caller receives the result of the run from the other process.
     expect(await waited).toMatchObject({ status: 'completed', output: { result: 3 } });
     expect(frozen.errors.map(({ message }) => message)).toEqual([
       expect.stringContaining('This process has lost its runs'),
@@ -123,8 +123,8 @@ describe.skipIf(!hasPostgres)('processes on one database', { timeout: 120_000 },
     );
   });
 
-  it('have the runs of one that closes at once, also those that wait for a time', async () => {
-    // So long that nothing can be taken over by its end.
+  it('take over the runs of a closed process at once, including those that wait for a time', async () => {
+    // Too long to expire within the test.
     const environment = await openEnvironment(url, 600_000);
     const [first, second] = await Promise.all([environment.join(), environment.join()]);
     const drawn = workflow(
