@@ -4,18 +4,18 @@ import { tmpdir } from 'node:os';
 import { dirname, join } from 'node:path';
 import { repository } from './sources.ts';
 
-/** A scratch copy of the house with `files` planted in it; disposing removes it. */
+/** A temporary repository with planted files; disposing it removes the folder. */
 export interface Planted extends Disposable {
   readonly folder: string;
 }
 
-const HOUSE = ['.oxlintrc.json', '.knip.json', 'tsconfig.json', 'test/repo/exceptions.jsonc'];
+const CONFIGURATIONS = ['.oxlintrc.json', '.knip.json', 'tsconfig.json', 'test/repo/exceptions.jsonc'];
 
-/** A repository with the house's configurations and these `files` (path → text), to try a checker on. */
+/** Creates a repository with our configurations and these `files` (path → text), to run a checker on. */
 export function plant(files: Readonly<Record<string, string>>): Planted {
   const folder = mkdtempSync(join(tmpdir(), 'heddle-planted-'));
   mkdirSync(join(folder, 'test/repo'), { recursive: true });
-  for (const file of HOUSE) cpSync(join(repository, file), join(folder, file));
+  for (const file of CONFIGURATIONS) cpSync(join(repository, file), join(folder, file));
   symlinkSync(join(repository, 'node_modules'), join(folder, 'node_modules'));
   for (const [file, text] of Object.entries(files)) {
     mkdirSync(dirname(join(folder, file)), { recursive: true });

@@ -19,7 +19,7 @@ export interface Module {
   readonly program: Program;
 }
 
-/** The fields of a package.json that the house looks at. */
+/** The fields of a package.json that the tests read. */
 export interface Manifest {
   readonly name: string;
   readonly dependencies?: Readonly<Record<string, string>>;

@@ -154,13 +154,15 @@ function installed(route: Route, root: string, env: Env): string | undefined {
   return 'go' in route ? goInstall(route.go, root, env) : pipInstall(route.pip, root, env);
 }
 
-/** Fills `home` by `route`, or says why not. It is moved into place whole, so two processes may try at once. */
-function install(route: Route, home: string, env: Env): string | undefined {
+/** Installs into `home` by `route`, or returns why not. Several processes may do it at once: the first one's stays. */
+function install(tool: Tool, route: Route, home: string, env: Env): string | undefined {
   mkdirSync(join(home, '..'), { recursive: true });
   const scratch = mkdtempSync(`${home}.`);
   try {
     const problem = installed(route, scratch, env);
     if (problem !== undefined) return problem;
+    const other = unpacked(tool, home, env);
+    if (other && checked(tool, other).found) return undefined;
     rmSync(home, { recursive: true, force: true });
     renameSync(scratch, home);
     return undefined;
@@ -191,7 +193,7 @@ export function fetchTool(name: string, tool: Tool, env: Env = process.env): Sea
   if (ready) return { found: ready };
   for (const route of tool.routes) {
     const how = 'apt' in route ? 'apt-get download' : 'go' in route ? 'go install' : 'pip install';
-    const problem = install(route, home, env);
+    const problem = install(tool, route, home, env);
     if (problem !== undefined) reasons.push(`${how}: ${problem}`);
     const found = problem === undefined ? attempt(how, unpacked(tool, home, env)) : undefined;
     if (found) return { found };
