@@ -6,23 +6,23 @@ import type { FunctionOutcome, Limits } from '@heddle/sandbox';
  */
 export type Expected = string | RegExp | readonly (string | RegExp)[];
 
-/** A hostile job, and all that may come of it. */
+/** A hostile job, and its allowed outcomes. */
 export interface Attack {
   /** Unique over all groups. */
   readonly id: string;
   readonly title: string;
   readonly code: string;
-  /** Code of a job before it, in the same run and process. */
+  /** Code of an earlier job in the same run and process. */
   readonly before?: string;
   readonly expected: Expected;
-  /** Nothing in the list that it gives may be in the list that the job before it gave. */
+  /** Its result list must not share an element with the earlier job's result list. */
   readonly isFresh?: true;
   readonly limits?: Partial<Limits>;
   /** Identifier → value, besides `internalPort`, `outerPort` and `rawPort`. */
   readonly values?: Readonly<Record<string, unknown>>;
   /** The image of packages that the job runs with. */
   readonly image?: string;
-  /** Console output that has to be there. */
+  /** Required console output. */
   readonly stdout?: string | RegExp;
 }
 
@@ -33,14 +33,14 @@ export interface AttackGroup {
   readonly attacks: readonly Attack[];
 }
 
-/** An outcome as `Expected` sees it. */
+/** Formats an outcome for comparison with `Expected`. */
 export function ending(outcome: FunctionOutcome): { exact: string; text: string } {
   if (outcome.ok) return { exact: outcome.json, text: outcome.json };
   const { code, name, message } = outcome.error;
   return { exact: code, text: `${code} ${name}: ${message}` };
 }
 
-/** Whether an outcome is one of those expected. */
+/** Returns whether an outcome is expected. */
 export function isExpected(outcome: FunctionOutcome, expected: Expected): boolean {
   const { exact, text } = ending(outcome);
   const options = Array.isArray(expected) ? (expected as readonly (string | RegExp)[]) : [expected];

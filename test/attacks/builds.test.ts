@@ -23,7 +23,7 @@ describe('a build of hostile packages', () => {
     ['leave a rejected promise', ['rejects'], /nobody handles it/],
     ['go on in microtasks without end', ['turns'], /take more than 2000 ms|more than 64 MiB/],
     ['take memory outside of the heap', ['swells'], /allocation failed|more than 64 MiB/],
-  ])('fails where they %s', { timeout: WAIT_MS }, async (_what, dependencies, message) => {
+  ])('fails if they %s', { timeout: WAIT_MS }, async (_what, dependencies, message) => {
     const { arena } = holder;
     await arena.reset();
     const { errorCode, errorMessage } = await hostile.build(dependencies);

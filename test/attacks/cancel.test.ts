@@ -19,14 +19,14 @@ const PYTHON_LOOP = 'while True: pass';
 const LOOP = 'for (;;);';
 const WAIT = 'await new Promise(() => {})';
 
-/** A state of a job: how it gets there. Of those that hold their process’ thread, the process has to go. */
+/** A state of a job, and how to reach it. If the job holds its process's thread, the process must end. */
 interface State {
   readonly name: string;
   readonly language?: 'javascript' | 'python';
   readonly code: string;
-  /** Jobs before it, that keep it in the queue. */
+  /** Earlier jobs that keep it in the queue. */
   readonly behind?: string;
-  /** A job before it that starts its process. */
+  /** An earlier job that starts its process. */
   readonly warm?: boolean;
   readonly reached: (sandbox: Sandbox, calls: number) => boolean;
   readonly dies: boolean;
@@ -118,7 +118,7 @@ const STATES: readonly State[] = [
 watchHost();
 
 describe.each(levelsAtScale())('a job that is cancelled, isolation $name', ({ options }) => {
-  it.each(STATES)('$name ends, and its process where it held it', async (state) => {
+  it.each(STATES)('$name ends, with its process if it held the thread', async (state) => {
     const { language = 'javascript', code, behind, warm, reached, dies } = state;
     let calls = 0;
     const limits = { cpuMs: 25_000, wallMs: 25_000 };
@@ -154,12 +154,12 @@ describe.each(levelsAtScale())('a job that is cancelled, isolation $name', ({ op
     expect(sandbox.stats()).toMatchObject({ queued: 0, running: 0 });
     await until(() => !dies || livingOf(before).length === 0);
     await sandbox.close();
-    // In every state nothing is left of the sandbox when it is closed, also not by another parent.
+    // In every state no process of the sandbox remains after it is closed, not even with another parent.
     await until(() => livingOf(before).length === 0);
     expect(livingOf(before)).toEqual([]);
   });
 
-  it('while its image is opened ends at once, whatever becomes of the image', async () => {
+  it('ends immediately while its image is opened', async () => {
     const opened = Promise.withResolvers<LoadedImage>();
     const asked = Promise.withResolvers<void>();
     const images: ImageSource = {
@@ -182,7 +182,7 @@ describe.each(levelsAtScale())('a job that is cancelled, isolation $name', ({ op
   it.each([
     ['JavaScript', 'javascript' as const],
     ['Python', 'python' as const],
-  ])('while a large result of %s is on its way is finished or cancelled', async (_name, language) => {
+  ])('while a large result of %s is sent is finished or cancelled', async (_name, language) => {
     const sandbox = createSandbox({ ...options, maxProcesses: 1, python: { maxProcesses: 1 } });
     onTestFinished(() => sandbox.close());
     const code = language === 'python' ? 'return "x" * 3_000_000' : 'return "x".repeat(3_000_000)';

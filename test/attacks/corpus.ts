@@ -66,7 +66,7 @@ function textsOf(file: string): Texts {
   return texts;
 }
 
-/** Why a case is not tried by what it names; empty where it is. */
+/** Returns why a case is not covered by its references; empty if it is. */
 export function faultsOf({ id, tries, by }: Case): string[] {
   if (by.length === 0) return [`${id} (${tries}) is tried by nothing`];
   return by.flatMap((one) => {

@@ -5,7 +5,7 @@ import { servers } from './javascript/servers.ts';
 import { OUTER } from './network.ts';
 import { testAttacks } from './suite.ts';
 
-/** What programs take for their proxy; nothing listens there that anyone may use. */
+/** Proxy variables that programs use; no usable proxy listens there. */
 const PROXY = ['http_proxy', 'HTTP_PROXY', 'https_proxy', 'ALL_PROXY', 'all_proxy', 'NODE_USE_ENV_PROXY'];
 
 beforeAll(() => {

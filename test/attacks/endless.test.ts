@@ -11,7 +11,7 @@ import { watchHost } from './watch.ts';
 const OK = 'HTTP/1.1 200 OK\r\n';
 const CHUNKED = `${OK}Transfer-Encoding: chunked\r\n\r\n`;
 
-/** What a server begins with, and what it sends after that for as long as anybody listens. */
+/** A server's first bytes, and what it then sends repeatedly until the client disconnects. */
 const ENDLESS: Readonly<Record<string, readonly [what: string, first: string, again: string]>> = {
   '/status': ['a reason without end', 'HTTP/1.1 200 ', 'x'.repeat(65_536)],
   '/newlines': ['empty lines before a response', '', '\r\n'.repeat(30_000)],
@@ -28,7 +28,7 @@ const ENDLESS: Readonly<Record<string, readonly [what: string, first: string, ag
   ],
 };
 
-/** Each of these takes its own turn of the threads that unpack, who set the pace then. */
+/** Each of these needs its own turn of the decompression threads, which then set the pace. */
 const NOTHING = '/nothing';
 const PACKED_NOTHING = [
   '',
@@ -38,7 +38,7 @@ const PACKED_NOTHING = [
 
 const TIME = { timeout: 120_000 };
 
-/** The server is in a thread of its own: what it costs is not what its client costs. */
+/** The server runs in its own thread, so that its cost is not measured as the client's. */
 const SERVER = `
   const { createServer } = require('node:net');
   const { parentPort, workerData } = require('node:worker_threads');
@@ -56,7 +56,7 @@ const SERVER = `
   });
   server.listen(0, host, () => parentPort.postMessage(server.address().port));`;
 
-describe('a server that never ends its answer', () => {
+describe('a server that never ends its response', () => {
   watchHost();
   let server: Worker;
   let port = 0;
@@ -75,7 +75,7 @@ describe('a server that never ends its answer', () => {
     await server.terminate();
   });
 
-  /** Returns how each of several requests at once ends. */
+  /** Returns the results of several concurrent requests. */
   const codesOf = async (path: string, timeoutMs: number): Promise<readonly string[]> => {
     const url = `http://${OUTER.address}:${port}${path}`;
     const requests = Array.from({ length: scale(6, 20) }, () => egress.fetch({ url, timeoutMs }));
@@ -84,14 +84,14 @@ describe('a server that never ends its answer', () => {
   };
 
   it.each(Object.entries(ENDLESS).map(([path, [what]]) => ({ what, path })))(
-    'is left by many requests at once, long before their time is over: $what',
+    'is aborted by many concurrent requests long before their timeout: $what',
     TIME,
     async ({ path }) => {
       for (const code of await codesOf(path, 100_000)) expect(code).toMatch(/^EGRESS_(?:TOO_LARGE|FAILED)$/);
     },
   );
 
-  it('is left when the time is over where unpacking takes that long: packed bodies of nothing, one behind the other', async () => {
+  it('is aborted at the timeout if decompression takes that long: concatenated empty compressed bodies', async () => {
     for (const code of await codesOf(NOTHING, 2_000)) expect(code).toMatch(/^EGRESS_(?:TOO_LARGE|TIMEOUT)$/);
   });
 });
@@ -99,7 +99,7 @@ describe('a server that never ends its answer', () => {
 describe('a server that offers HTTP/2', () => {
   watchHost();
 
-  it('is spoken to in HTTP/1.1, whose frames are all counted', async () => {
+  it('is used with HTTP/1.1, all of whose bytes are counted', async () => {
     const { cert, key } = selfSigned();
     const server = createSecureServer({ cert, key, allowHTTP1: true }, (request, response) => {
       response.end(request.httpVersion);

@@ -23,7 +23,7 @@ const PROGRAM = `
   });
   process.on('disconnect', () => process.exit());`;
 
-/** Statement of the program → code of the job's outcome, or what its JSON is. */
+/** Statement of the program → code of the job's outcome, or its JSON. */
 const ATTACKS: readonly (readonly [title: string, statement: string, ends: string | RegExp])[] = [
   ['an honest answer, so that this test can see one', 'send(done(job))', '1'],
   ['bytes that are no message', 'framed(Buffer.alloc(99, 0x41))', 'SANDBOX_PROTOCOL'],
@@ -227,7 +227,7 @@ const QUESTIONS: typeof ATTACKS = [
   ],
 ];
 
-/** What the program has besides, to ask with. */
+/** Further functions of the program, for synchronous calls. */
 const ASKING = `
   const { Socket } = require('node:net');
   const pipe = new Socket({ fd: 5 }); pipe.on('error', () => undefined);
@@ -237,7 +237,7 @@ const ASKING = `
   const frame = (fields) => { const json = Buffer.from(JSON.stringify(fields)); return Buffer.concat([length(json.length + 4), length(json.length * 2), json]) };
   const question = (job) => ({ id: job.id, op: 'fetch', head: '{}' });`;
 
-describe.runIf(process.platform === 'linux')('a process that its guest took over', () => {
+describe.runIf(process.platform === 'linux')('a compromised process', () => {
   let folder = '';
   beforeAll(() => {
     folder = mkdtempSync(join(tmpdir(), 'heddle-escaped-'));
@@ -245,7 +245,7 @@ describe.runIf(process.platform === 'linux')('a process that its guest took over
   afterAll(() => rmSync(folder, { recursive: true }));
   watchHost();
 
-  /** A stand-in for Node that runs the program and not the sandbox's. */
+  /** A replacement for Node.js that runs this program instead of the sandbox's. */
   function impostor(statement: string, index: number | string, prelude = ''): string {
     const program = join(folder, `${index}.cjs`);
     const path = join(folder, `node-${index}`);
@@ -256,7 +256,7 @@ describe.runIf(process.platform === 'linux')('a process that its guest took over
   }
 
   it.each(ATTACKS.map(([title, statement, ends], index) => ({ title, statement, ends, index })))(
-    'does no harm by sending $title',
+    'causes no harm by sending $title',
     async ({ statement, ends, index }) => {
       const sandbox = createSandbox({
         maxProcesses: 1,
@@ -274,7 +274,7 @@ describe.runIf(process.platform === 'linux')('a process that its guest took over
   );
 
   it.each(QUESTIONS.map(([title, statement, ends], index) => ({ title, statement, ends, index })))(
-    'does no harm by asking $title',
+    'causes no harm by the synchronous call $title',
     async ({ statement, ends, index }) => {
       const sandbox = createSandbox({
         python: { maxProcesses: 1 },

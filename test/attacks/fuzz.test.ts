@@ -4,7 +4,7 @@ import { scale } from '../support/scale.ts';
 import { levelsAtScale } from './levels.ts';
 import { watchHost } from './watch.ts';
 
-/** Collects every function that can be reached from the globals; `functions` is the list. */
+/** Collects every function reachable from the globals in `functions`. */
 const COLLECT = `const seen = new Set(); const functions = [];
   const collect = (holder, depth) => {
     if (holder === null || (typeof holder !== 'object' && typeof holder !== 'function') || seen.has(holder)) return;
@@ -21,7 +21,7 @@ const COLLECT = `const seen = new Set(); const functions = [];
   for (const value of [function* () {}, async function* () {}, async () => {}, [][Symbol.iterator](), new Map().entries(), 'x'.matchAll(/x/g), new Intl.Segmenter().segment('x')]) collect(value, 3);
   const { apply, construct } = Reflect;`;
 
-/** Calls each of them with hardly any stack left. */
+/** Calls each of them with almost no stack left. */
 const EXHAUSTED = `${COLLECT}
   let called = 0;
   for (const target of functions.filter((_, at) => at % PARTS === PART)) {
@@ -41,7 +41,7 @@ const EXHAUSTED = `${COLLECT}
   }
   return called > 50`;
 
-/** Calls each of them with arguments that are not what arguments are. */
+/** Calls each of them with unexpected arguments. */
 const HOSTILE = `${COLLECT}
   let seed = SEED; const random = (n) => { seed = (Math.imul(seed, 1664525) + 1013904223) >>> 0; return seed % n };
   const trap = new Proxy(function () {}, { get: (t, k) => k === Symbol.toPrimitive ? () => random(9) - 4 : k === 'length' ? random(99) : trap, has: () => true, ownKeys: () => [], apply: () => random(9), construct: () => ({}) });
@@ -61,7 +61,7 @@ const HOSTILE = `${COLLECT}
   }
   return called > 50`;
 
-/** Python whose depth is in the interpreter itself, where nothing counts it. */
+/** Python code that recurses in the interpreter itself, where depth is not counted. */
 const DEEP_PYTHON: Readonly<Record<string, string>> = {
   repr: 'repr(deep())',
   'repr of objects': 'class A:\n  def __repr__(self): return repr(self)\nrepr(A())',
@@ -109,7 +109,7 @@ def tupled():
 const filled = (code: string, values: Readonly<Record<string, number>>): string =>
   Object.entries(values).reduce((text, [name, value]) => text.replaceAll(name, String(value)), code);
 
-/** Enough for the slowest machine; what takes longer is a fault of the test. */
+/** Enough for the slowest machine. */
 const LIMITS = {
   cpuMs: 100_000,
   wallMs: 110_000,
@@ -146,7 +146,7 @@ describe.each(levelsAtScale())('every built-in, isolation $name', ({ options }) 
   });
 });
 
-// An interpreter for each takes its time: by default those that count their depth, in the full run also without the count.
+// Each needs a new interpreter, which takes long: by default only with depth counting, in the full run also without.
 const LIMITED = [false, true].slice(0, scale(1, 2));
 const PYTHON_LIMITS = { cpuMs: scale(1_500, 8_000), wallMs: 20_000 };
 const PRELUDE = filled(PYTHON_PRELUDE, { DEPTH: scale(20_000, 200_000) });

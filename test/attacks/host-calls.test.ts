@@ -41,7 +41,7 @@ describe.each(levelsAtScale())('an answer of the host to its guest, isolation $n
     ['a symbol', Symbol('of the host')],
     ['an object', { code: 'EGRESS_DENIED', message: 'of the host' }],
     ['a function', () => 'of the host'],
-  ])('is an error of the code where the host throws %s', async (_what, thrown) => {
+  ])('is an error of the code if the host throws %s', async (_what, thrown) => {
     const sandbox = sandboxOf(() => {
       const { promise, reject } = Promise.withResolvers<never>();
       reject(thrown);
@@ -57,7 +57,7 @@ describe.each(levelsAtScale())('an answer of the host to its guest, isolation $n
     ['nothing', undefined],
     ['a number that JSON has not', answer({ status: 1n as never })],
     ['headers that are in themselves', answer({ headers: CYCLIC as never })],
-  ])('is an error of the code where the host answers with %s', async (_what, response) => {
+  ])('is an error of the code if the host answers with %s', async (_what, response) => {
     const sandbox = sandboxOf(() => Promise.resolve(response as EgressResponse));
     const js = await sandbox.run({ runId: 'r', code: GET.javascript });
     expect(ending(js).text).toMatch(/^\[true,"FETCH_FAILED"/);
@@ -65,7 +65,7 @@ describe.each(levelsAtScale())('an answer of the host to its guest, isolation $n
   });
 
   it.each(['javascript', 'python'] as const)(
-    'ends its own job where it is larger than all that may cross, in %s',
+    'ends its own job if it exceeds the bridge limit, in %s',
     async (language) => {
       const sandbox = sandboxOf(async () => answer({ body: new Uint8Array(3_000_000) }));
       const limits = { bridgeChars: 2_000_000 };
@@ -75,7 +75,7 @@ describe.each(levelsAtScale())('an answer of the host to its guest, isolation $n
     },
   );
 
-  it('is not heard where it comes after the end of its job', async () => {
+  it('is ignored after the end of its job', async () => {
     const answers: (() => void)[] = [];
     const sandbox = sandboxOf(
       () => new Promise((resolve) => answers.push(() => resolve(answer({ statusText: 'late' })))),

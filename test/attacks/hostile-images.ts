@@ -16,7 +16,7 @@ import { HOSTILE_NPM } from './hostile-npm.ts';
 import { HOSTILE_WHEELS } from './hostile-wheels.ts';
 import { levels } from './levels.ts';
 
-/** Images of hostile packages that can be built, by name: each with its packages. */
+/** Hostile packages that can be built, by image name. */
 const IMAGES = {
   replaces: { language: 'javascript', dependencies: ['replaces'] },
   pollutes: { language: 'javascript', dependencies: ['pollutes'] },
@@ -34,20 +34,20 @@ const IMAGES = {
 
 export type HostileImage = keyof typeof IMAGES;
 
-/** A folder with images of hostile packages, each built once, at its first use. */
+/** A folder with images of hostile packages, each built at its first use. */
 export interface HostileImages {
   readonly folder: string;
   readonly images: Images;
-  /** The image as sandboxes get it. */
+  /** Opens the image as sandboxes do. */
   open(id: string): Promise<LoadedImage>;
-  /** What comes of building packages of npm, by the builder that all have in common. */
+  /** Builds npm packages with the shared builder. Returns the record. */
   build(dependencies: readonly string[]): Promise<ImageRecord>;
-  /** The images of the folder as another process of the host finds them. */
+  /** Opens the images of the folder as another process of the host does. */
   reopen(): Images;
   close(): Promise<void>;
 }
 
-/** Has a registry and an index of hostile packages, and what comes of them. */
+/** Sets up a registry and an index of hostile packages, and their images. */
 export async function openHostileImages(): Promise<HostileImages> {
   const registry = await openNpmRegistry(HOSTILE_NPM);
   const index = await openPythonIndex(HOSTILE_WHEELS);

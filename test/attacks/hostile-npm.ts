@@ -5,7 +5,7 @@ const pkg = (name: string, source: string, files: Record<string, string> = {}): 
   files: { 'index.js': source, ...files },
 });
 
-/** Built-ins that the guest's plumbing is made of, as paths from the global object. */
+/** Built-ins that the guest runtime uses, as paths from the global object. */
 const BUILT_INS = `[
   [JSON, ['stringify', 'parse']], [Promise.prototype, ['then', 'catch', 'finally']], [Promise, ['resolve', 'reject']],
   [Function.prototype, ['call', 'apply', 'bind', 'toString', Symbol.hasInstance]],
@@ -18,11 +18,11 @@ const BUILT_INS = `[
   [Reflect, ['apply', 'construct', 'ownKeys', 'get']], [Date, ['now']], [Error, ['captureStackTrace']],
 ]`;
 
-/** Has the tool for the rest: replaces a built-in by a function that gives nonsense. */
+/** Replaces a built-in with a function that returns garbage; used by the other packages. */
 const BREAK = `const broken = function () { return 'forged'; };
 const put = (target, key) => { try { target[key] = broken; } catch {} };`;
 
-/** What each hostile package of npm does; by image, those that are in it. */
+/** The hostile npm packages of each image. */
 export const HOSTILE_NPM: readonly FixturePackage[] = [
   pkg(
     'replaces',

@@ -1,4 +1,4 @@
-/** Values that would be code, or end the text around them, if they were put into it. */
+/** Values that would become code, or end the surrounding text, if inserted into it. */
 export const HOSTILE_TEXTS: readonly string[] = [
   'it\'s "quoted"',
   '`${globalThis.pwned = 1}`',

@@ -1,13 +1,13 @@
 import type { IndexedWheel } from '../support/python/python-index.ts';
 
-/** Marks in the interpreter that code of a wheel ran, and which. */
+/** Records in the interpreter that code of a wheel ran. */
 const mark = (name: string): string =>
   `import builtins\nbuiltins.marks = [*getattr(builtins, "marks", []), "${name}"]\n`;
 
-/** An extension module that is none. */
+/** An invalid extension module. */
 const NO_WASM = '\x7fELF: no WebAssembly';
 
-/** What each hostile wheel does; the names say it. */
+/** The hostile wheels, by name. */
 export const HOSTILE_WHEELS: readonly IndexedWheel[] = [
   {
     name: 'broken-part',

@@ -1,20 +1,20 @@
 import { readFileSync } from 'node:fs';
 import { Worker } from 'node:worker_threads';
 
-/** The most an attack may hold up the host's event loop. */
+/** Maximum time for which an attack may block the host's event loop. */
 export const MOST_LAG_MS = 250;
 const TICK_MS = 10;
 
-/** A time in which a thread's loop did not turn, in milliseconds of the system's clock. */
+/** A period in which a thread's event loop did not turn, in milliseconds. */
 interface Stall {
   readonly from: number;
   readonly to: number;
-  /** Of it, how long the thread could have run and was given no processor. */
+  /** The part of it in which the thread was runnable but got no processor. */
   readonly queuedMs: number;
 }
 
 interface Stalls {
-  /** Those since the last call, and what there is of one that ends with this call. */
+  /** Returns the periods since the last call, including a current one. */
   take(): Stall[];
   stop(): void;
 }
@@ -24,7 +24,7 @@ interface Stalls {
  * another thread as well.
  */
 function watchStalls(tickMs: number, leastMs: number, queuedMs: () => number): Stalls {
-  // Both threads have this clock; those of `performance` begin with each.
+  // Both threads share this clock; `performance` starts per thread.
   const now = (): number => Number(process.hrtime.bigint()) / 1e6;
   let stalls: Stall[] = [];
   let last = now();
@@ -50,7 +50,7 @@ function watchStalls(tickMs: number, leastMs: number, queuedMs: () => number): S
   };
 }
 
-/** How long this thread was ready to run without a processor, in milliseconds; 0 where the system does not tell. */
+/** Time for which this thread was runnable without a processor, in milliseconds; 0 if unknown. */
 function queuedMs(): number {
   try {
     return Number(readFileSync('/proc/thread-self/schedstat', 'latin1').split(' ')[1]) / 1e6;
@@ -59,7 +59,7 @@ function queuedMs(): number {
   }
 }
 
-/** A thread that does nothing but measure how late it is called: what keeps it waiting too is the machine. */
+/** A thread that only measures its own lag, which is caused by the machine. */
 const BASELINE = `
   const { parentPort } = require('node:worker_threads');
   const stalls = (${watchStalls.toString()})(${TICK_MS}, ${TICK_MS}, () => 0);
@@ -68,11 +68,11 @@ const BASELINE = `
 const overlap = (one: Stall, other: Stall): number =>
   Math.max(0, Math.min(one.to, other.to) - Math.max(one.from, other.from));
 
-/** How late this thread's event loop was, as far as that is this thread's own doing: its work, or its waiting for something. */
+/** Measures the lag of this thread's event loop, without the part that the machine causes. */
 export interface LagMonitor {
-  /** Begins a new window. */
+  /** Starts a new window. */
   reset(): Promise<void>;
-  /** The greatest lag in the window in milliseconds, less what the machine explains. */
+  /** Returns the maximum lag in the window, without the machine's part, in milliseconds. */
   lagMs(): Promise<number>;
   stop(): Promise<void>;
 }

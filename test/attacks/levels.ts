@@ -4,7 +4,7 @@ import { isFull, leftOut } from '../support/scale.ts';
 
 type IsolationOptions = NonNullable<SandboxOptions['isolation']>;
 
-/** A level of isolation, with the options that ask for it. */
+/** An isolation level, with the options that request it. */
 export interface Level {
   readonly name: string;
   readonly options: SandboxOptions;
@@ -18,11 +18,11 @@ const level = (name: 'strict' | 'standard'): Level => ({
   options: { isolation: { ...tools, level: name } },
 });
 
-/** The levels that attacks are run on: the one that every Linux has, and the strict one where it can be had. */
+/** The levels for attacks: the one available on every Linux, and strict if available. */
 export const levels: readonly Level[] =
   highest === 'strict' ? [level('standard'), level('strict')] : [level('standard')];
 
-/** The levels for tests that do the same on each: in a quick run the highest one. */
+/** The levels for tests that are equal on each: in a quick run only the highest. */
 export function levelsAtScale(): readonly Level[] {
   if (isFull || levels.length === 1) return levels;
   leftOut(`isolation ${levels[0]?.name}`);

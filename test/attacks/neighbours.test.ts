@@ -17,19 +17,19 @@ describe.each(levelsAtScale())('jobs beside an attack, isolation $name', ({ opti
 
   const run = (runId: string, code: string): Promise<FunctionOutcome> => sandbox.run({ runId, code });
 
-  it('of other runs live on when an isolate runs out of memory', async () => {
+  it('of other runs survive if an isolate runs out of memory', async () => {
     const waiting = run('other', sleep('alive'));
     expect(await run('memory', FILL)).toMatchObject({ ok: false, error: { code: 'OUT_OF_MEMORY' } });
     expect(await waiting).toMatchObject({ ok: true, json: '"alive"' });
   });
 
-  it('of the same run are run again when it does', async () => {
+  it('of the same run are retried', async () => {
     const waiting = run('memory', sleep('again'));
     expect(await run('memory', FILL)).toMatchObject({ ok: false, error: { code: 'OUT_OF_MEMORY' } });
     expect(await waiting).toMatchObject({ ok: true, json: '"again"' });
   });
 
-  it('are served while sixteen runs each fill what they may', async () => {
+  it('are served while sixteen runs each use their maximum memory', async () => {
     const fill =
       'const a = []; for (let i = 0; i < 2500; i++) a.push(new Array(1000).fill(i)); globalThis.kept = a; return 1';
     for (let i = 0; i < 16; i++) expect(await run(`full${i}`, fill)).toMatchObject({ ok: true, json: '1' });

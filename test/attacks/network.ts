@@ -4,19 +4,19 @@ import { brotliCompressSync, gzipSync } from 'node:zlib';
 import type { Address } from '../../packages/sandbox/src/egress/types.ts';
 
 const LOOPBACK: Address = { address: '127.0.0.1', family: 4 };
-/** Stands for the internet. Every address of 127.0.0.0/8 is this machine's own. */
+/** Represents the internet. All addresses of 127.0.0.0/8 belong to this machine. */
 export const OUTER: Address = { address: '127.0.0.2', family: 4 };
 const PUBLIC: Address = { address: '93.184.216.34', family: 4 };
 
-/** The network of the attacks: a server that nobody may reach, one that stands for the internet, and names. */
+/** The attack network: a forbidden internal server, one that represents the internet, and names. */
 export interface Network {
   readonly internalPort: number;
   readonly outerPort: number;
-  /** At the same address, a server that says what no server says. */
+  /** At the same address, a server with invalid responses. */
   readonly rawPort: number;
-  /** Connections to the internal server since the last call. */
+  /** Returns the number of connections to the internal server since the last call. */
   takeIntrusions(): number;
-  /** A resolver to which the whole world is internal, but for a few names. */
+  /** A resolver that returns internal addresses for all but a few names. */
   resolve(host: string): Promise<readonly Address[]>;
   close(): void;
 }
@@ -53,12 +53,12 @@ const REPLIES: Readonly<Record<string, Reply>> = {
   '/smuggled-count': (response) => void response.end(String(smuggled)),
 };
 
-/** Requests that only what is hidden in another request can make. */
+/** Paths that only a smuggled request can request. */
 let smuggled = 0;
 
 const HEAD = 'HTTP/1.1 200 OK\r\n';
 
-/** Bytes of a server that is none, by path. */
+/** Raw responses by path, some of them invalid. */
 const RAW: Readonly<Record<string, string>> = {
   '/garbage': '\0\xff garbage\r\n\r\n',
   '/old': 'HTTP/0.9 200 OK\r\n\r\nok',
@@ -89,7 +89,7 @@ const openRaw = () =>
     });
   });
 
-/** Answers as REPLIES say; `/to?at=URL` redirects there. */
+/** Answers with REPLIES; `/to?at=URL` redirects to the URL. */
 function serve(request: IncomingMessage, response: ServerResponse): void {
   const { pathname, searchParams } = new URL(request.url ?? '/', 'http://outer.test');
   const reply = REPLIES[pathname];
@@ -112,7 +112,7 @@ const CHANGING: Readonly<Record<string, readonly (readonly Address[])[]>> = {
 
 const six = (address: string): readonly Address[] => [{ address, family: 6 }];
 
-/** Names that the resolver of an attacker answers. */
+/** Names that the attacker's resolver answers. */
 const NAMES: Readonly<Record<string, readonly Address[]>> = {
   'ok.test': [OUTER],
   'no.test': [OUTER],
@@ -143,7 +143,7 @@ export async function openNetwork(): Promise<Network> {
   const outer = createServer(serve);
   const raw = openRaw();
   const internalPort = await listen(internal, '127.0.0.1', 0);
-  // A machine may be without IPv6; then there is nothing to reach either.
+  // Machines without IPv6 have nothing to attack there.
   await listen(internal6, '::1', internalPort).catch(() => undefined);
   const outerPort = await listen(outer, OUTER.address, 0);
   const rawPort = await listen(raw, OUTER.address, 0);

@@ -12,7 +12,7 @@ function statusOf(pid: number): Status | undefined {
   return stat === null ? undefined : { parent: Number(stat(4)), state: stat(3) };
 }
 
-/** All processes below one, as far as this machine tells; none where it is no Linux. */
+/** Returns the descendants of a process; none on other systems than Linux. */
 export function processesOf(ancestor: number): number[] {
   let entries: string[];
   try {
@@ -35,7 +35,7 @@ export function processesOf(ancestor: number): number[] {
   return found;
 }
 
-/** Those of the processes that live: what has ended and is only remembered for its parent does not. */
+/** Returns the live ones among the processes, without zombies. */
 export function livingOf(pids: readonly number[]): number[] {
   return pids.filter((pid) => !['Z', 'X', undefined].includes(statusOf(pid)?.state));
 }

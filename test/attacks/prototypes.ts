@@ -1,6 +1,6 @@
 import { EventEmitter } from 'node:events';
 
-/** Objects of this process that every program shares; what changes one of them changes the host. */
+/** Shared objects of this process; changing one of them affects the host. */
 const HOLDERS: readonly object[] = [
   Object,
   Function,
@@ -70,7 +70,7 @@ function take(): Snapshot {
 const sameProperty = (a: PropertyDescriptor | undefined, b: PropertyDescriptor): boolean =>
   a !== undefined && Object.is(a.value, b.value) && a.get === b.get && a.set === b.set;
 
-/** What is on the holders as of now; `changes()` names what has come, gone or been replaced since. */
+/** Records the holders' properties; `changes()` returns those added, removed or replaced since. */
 export function watchPrototypes(): { changes(): string[] } {
   const before = take();
   return {
@@ -78,7 +78,7 @@ export function watchPrototypes(): { changes(): string[] } {
       [...take()].flatMap(([holder, properties]) => {
         const known = before.get(holder)!;
         const name = `${Object.prototype.toString.call(holder)} ${(holder as { name?: string }).name ?? ''}`;
-        // Names on the global object come and go with what the test runner loads.
+        // The test runner adds and removes globals.
         const compared = holder === globalThis ? new Map<PropertyKey, PropertyDescriptor>() : properties;
         const odd = [...compared].filter(([key, property]) => !sameProperty(known.get(key), property));
         const gone = [...known.keys()].filter((key) => !properties.has(key));

@@ -16,7 +16,7 @@ const connectTo = (target: string): string => `CONNECT ${target} HTTP/1.1${CRLF}
 const get = (target: string, headers = HOST): string =>
   `GET ${target} HTTP/1.1${CRLF}${headers}Connection: close${CRLF}${CRLF}`;
 
-/** Bytes that a process of an image sends to its proxy → what it is told. I and O: the internal and the outer port. */
+/** Bytes that a process sends to its proxy → the response. I and O are the internal and the outer port. */
 const BYTES: readonly (readonly [what: string, bytes: string, told: RegExp])[] = [
   ...['127.0.0.1:I', '2130706433:I', '0177.0.0.1:I', '0x7f.1:I', '127.1:I', '0:I', '[::1]:I', '[::]:I'],
   ...['[::ffff:127.0.0.1]:I', 'localhost:I', 'LOCALHOST.:I', 'x.nip.test:I', 'mapped.test:I', 'many.test:I'],
@@ -65,13 +65,13 @@ const MORE: typeof BYTES = [
   ],
 ];
 
-/** All that comes back for the bytes. */
+/** Returns the whole response to the bytes. */
 async function told(path: string, bytes: string): Promise<string> {
   const socket = connect(path);
   let text = '';
   socket.setEncoding('latin1').on('data', (data: string) => (text += data));
   const closed = new Promise((resolve) => socket.once('close', resolve));
-  // Who is refused in the middle of his words finds nobody who takes the rest.
+  // If a request is refused early, the rest cannot be sent.
   socket.on('error', () => undefined);
   socket.write(bytes, 'latin1');
   await closed;
@@ -101,7 +101,7 @@ describe('the proxy of a native image', () => {
     return proxy;
   };
 
-  it.each([...BYTES, ...MORE])('lets nobody in by %s', async (_what, bytes, answer) => {
+  it.each([...BYTES, ...MORE])('refuses %s', async (_what, bytes, answer) => {
     const proxy = await open((url) => egress.check(url));
     const ports = bytes
       .replaceAll(/(?<=:)I/g, String(network.internalPort))
@@ -109,7 +109,7 @@ describe('the proxy of a native image', () => {
     expect(await told(proxy.path, ports)).toMatch(answer);
   });
 
-  /** A server that counts who comes, and its place. */
+  /** A server that counts connections, with its address. */
   async function counting(): Promise<{ server: Server; target: Target; connections: () => number }> {
     let connections = 0;
     const server = createServer((socket) => {
@@ -124,7 +124,7 @@ describe('the proxy of a native image', () => {
     return { server, target: { url, addresses: [OUTER] }, connections: () => connections };
   }
 
-  it('connects to nobody for a job that has ended', async () => {
+  it('connects to no server for an ended job', async () => {
     const { server, target, connections } = await counting();
     const asked = Promise.withResolvers<void>();
     const answer = Promise.withResolvers<Target>();
@@ -139,7 +139,7 @@ describe('the proxy of a native image', () => {
     await proxy.close();
     answer.resolve(target);
     for (let turns = 0; turns < 50; turns++) await turn();
-    // Whoever had connected before us would be counted before us.
+    // An earlier connection would be counted first.
     const accepted = once(server, 'connection');
     const own = connect(Number(target.url.port), OUTER.address);
     await accepted;
@@ -147,7 +147,7 @@ describe('the proxy of a native image', () => {
     expect(connections()).toBe(1);
   });
 
-  it('leaves no connection behind for a client that hung up before it was there', async () => {
+  it('leaves no connection open for a client that disconnected before it was established', async () => {
     const { server, target } = await counting();
     const accepted = once(server, 'connection');
     const answer = Promise.withResolvers<Target>();

@@ -22,7 +22,7 @@ describe.each(levelsAtScale())('secrets with hostile values, isolation $name', (
   });
   afterAll(() => sandbox.close());
 
-  /** The block's result, and the code that the sandbox got. */
+  /** Returns the block's result, and the code that the sandbox received. */
   async function result(secret: string, language: 'javascript' | 'python', code: string): Promise<unknown[]> {
     const scene: Scene = {
       language,
@@ -45,7 +45,7 @@ describe.each(levelsAtScale())('secrets with hostile values, isolation $name', (
     return output.result;
   }
 
-  it.each(HOSTILE_TEXTS)('%j is a value of JavaScript, and never its text', async (secret) => {
+  it.each(HOSTILE_TEXTS)('%j is a JavaScript value, and never part of the code', async (secret) => {
     expect(await result(secret, 'javascript', JAVASCRIPT)).toEqual([
       secret,
       secret,
@@ -58,7 +58,7 @@ describe.each(levelsAtScale())('secrets with hostile values, isolation $name', (
     if (secret.length > 4) expect(jobs.at(-1)?.code).not.toContain(secret);
   });
 
-  it('are values of Python, and never its text', { timeout: 120_000 }, async () => {
+  it('are Python values, and never part of the code', { timeout: 120_000 }, async () => {
     for (const secret of HOSTILE_TEXTS) {
       expect(await result(secret, 'python', PYTHON)).toEqual([secret, secret, secret, secret, secret, false]);
       if (secret.length > 4) expect(jobs.at(-1)?.code).not.toContain(secret);

@@ -10,7 +10,7 @@ watchHost();
 const bench = await nativeBench();
 afterAll(() => bench.close());
 
-/** What a shell would run, expand or take for the end of a document. */
+/** Texts that a shell would run, expand or treat as the end of a here-document. */
 const HOSTILE_TO_SHELLS = [
   '$(touch /tmp/owned)',
   '`touch /tmp/owned`',
@@ -22,7 +22,7 @@ const HOSTILE_TO_SHELLS = [
   'END\ntouch /tmp/owned',
 ];
 
-/** The value in every place of a script; `f` tells what arguments it got. */
+/** Uses the value in every position of a script; `f` prints its arguments. */
 const EVERYWHERE = `f() { jq -n -c '$ARGS.positional' --args -- "$@"; }
 x=<start.text>
 y="in <start.text> double"
@@ -42,7 +42,7 @@ describe.skipIf(bench.python === undefined)('scripts through the engine', { time
       sandbox: { isolation: bench.isolation },
       env: { K: { value: 'of the environment', secret: false } },
     });
-    // Opens the image and starts the sandbox: attacks are watched for what they hold up, not for this.
+    // Opens the image and starts the sandbox first, so that this is not measured as an attack.
     await run([fn('A', 'return 1'), sh('S', 'true')], ['Start -> A -> S']);
   }, 120_000);
   afterAll(() => engine.close());
@@ -70,7 +70,7 @@ echo "__HEDDLE_RESULT__=$(cat out.json)"`;
     });
   });
 
-  it('fail their block by an exit code, and take its error edge; a time of their own ends them', async () => {
+  it('fail their block by an exit code, and take its error edge; their own timeout ends them', async () => {
     const failed = await run(
       [sh('S', 'echo why >&2; exit 7'), fn('H', 'return <s.error>')],
       ['Start -> S', 'S:error -> H'],
@@ -85,7 +85,7 @@ echo "__HEDDLE_RESULT__=$(cat out.json)"`;
     });
   });
 
-  it('keep nothing for the next one', async () => {
+  it('leave nothing for the next one', async () => {
     const leave = 'ls -A /tmp /work | grep -c left; touch /tmp/left left';
     const result = await run(
       [sh('A', leave), sh('B', leave), fn('Z', 'return [<a.stdout>, <b.stdout>]')],
@@ -94,9 +94,9 @@ echo "__HEDDLE_RESULT__=$(cat out.json)"`;
     expect(result).toMatchObject({ output: { result: ['0', '0'] } });
   });
 
-  // No variable can hold a zero character, which is refused.
+  // Variables cannot hold a null character, which is refused.
   it.each([...HOSTILE_TEXTS.filter((text) => !text.includes('\0')), ...HOSTILE_TO_SHELLS])(
-    'have %j as it is, bare, in quotes of every kind and in documents, and never as code',
+    'get %j unchanged, bare, in all quotes and in here-documents, and never as code',
     async (text) => {
       const result = await run(
         [sh('S', EVERYWHERE), fn('Z', 'return [<s.result>, <s.stdout>]')],
@@ -131,7 +131,7 @@ echo "__HEDDLE_RESULT__=$(cat out.json)"`;
     ],
     ['lines without end', 'yes | head -n 3000000', 'OK'],
     ['bytes that are no text', 'printf "__HEDDLE_RESULT__=\\xff\\xfe\\x00\\xed\\xa0\\x80"', 'OK'],
-  ])('do not hold up their host by %s', async (_what, code, ends) => {
+  ])('do not block their host by %s', async (_what, code, ends) => {
     const outcome = await bench.run({ code });
     expect(outcome.ok ? 'OK' : outcome.error.code).toBe(ends);
   });
@@ -145,7 +145,7 @@ echo "__HEDDLE_RESULT__=$(cat out.json)"`;
     ['an answer that is all structure', "b'D[' + b'[],' * 1_300_000 + b'1]'", /^RESULT_TOO_LARGE$/],
     ['an answer beyond its limit', "b'D[' + b'[],' * 5_000_000 + b'1]'", /^RESULT_TOO_LARGE$/],
     ['bytes without end', "b'x' * 60_000_000", /^RESULT_TOO_LARGE$/],
-  ])('in Python harm nobody by writing %s in the place of their own', async (_what, bytes, ends) => {
+  ])('in Python cause no harm by writing %s to the result descriptor', async (_what, bytes, ends) => {
     const code = `import os\ndata = memoryview(${bytes})\nwhile data: data = data[os.write(3, data[:65536]):]\nos._exit(0)`;
     const outcome = await bench.run({ language: 'python', code });
     expect(outcome.ok ? outcome.json : outcome.error.code).toMatch(ends);

@@ -38,18 +38,18 @@ export function useHostileImages(...names: readonly HostileImage[]): {
   return Object.assign(holder, { images });
 }
 
-/** Secrets of one tenant are not told to another one that has the same image. */
+/** Secrets of one tenant are not revealed to another with the same image. */
 export function testTenants(
   { images }: { readonly images: ImageSource },
   language: Language,
   image: HostileImage,
   [keep, tell]: readonly [keep: string, tell: string],
 ): void {
-  describe.runIf(process.platform === 'linux')('tenants with an image in common', () => {
+  describe.runIf(process.platform === 'linux')('tenants that share an image', () => {
     watchHost();
 
     it(
-      'have no process in common, and modules keep nothing of one for the other',
+      'share no process, and modules keep no state between them',
       async () => {
         const sandbox = createSandbox({
           ...highest.options,
@@ -73,7 +73,7 @@ export function testTenants(
   });
 }
 
-/** Puts something else in the place of a stored file for the time of a test. */
+/** Replaces a stored file during a test. */
 function tamper(folder: string, path: string, put: Put): void {
   const sound = join(folder, 'sound');
   renameSync(path, sound);
@@ -112,7 +112,7 @@ const TAMPERED: readonly [what: string, put: Put][] = [
   ['that is a pipe', (path) => void execFileSync('mkfifo', [path])],
 ];
 
-/** Files that were changed in the store are not run, by a host that has not seen them before and by one that has. */
+/** Changed files in the store are not run, neither by a host that verified them before nor by a new one. */
 export function testStoredFiles(
   holder: { readonly hostile: HostileImages },
   language: Language,
@@ -142,7 +142,7 @@ export function testStoredFiles(
     });
 
     it(
-      'that was put right again serves',
+      'that was restored is used again',
       async () => {
         for (const image of new Set(files.map(([, name]) => name))) {
           const { id } = await holder.hostile.open(image);

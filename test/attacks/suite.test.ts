@@ -7,7 +7,7 @@ import { MOST_LAG_MS } from './lag.ts';
 import { levels } from './levels.ts';
 import { useArena } from './suite.ts';
 
-/** Work of this thread, on whatever machine: counted in its processor time, not in time. */
+/** Keeps this thread busy for an amount of processor time. */
 function spend(ms: number): void {
   const before = process.threadCpuUsage();
   for (let spent = 0; spent < ms * 1e3;) {
@@ -19,7 +19,7 @@ function spend(ms: number): void {
 describe('the invariants of the attack suite', () => {
   const holder = useArena(levels[0]!);
 
-  it('see a connection to the internal server, also one that comes between two attacks', async () => {
+  it('detect a connection to the internal server, also between two attacks', async () => {
     const socket = connect(holder.arena.network.internalPort, '127.0.0.1');
     await new Promise((resolve) => socket.once('connect', resolve));
     socket.destroy();
@@ -33,21 +33,21 @@ describe('the invariants of the attack suite', () => {
     ['work', () => spend(2 * MOST_LAG_MS)],
     ['waiting', () => void Atomics.wait(new Int32Array(new SharedArrayBuffer(4)), 0, 0, 2 * MOST_LAG_MS)],
     ['a program that it waits for', () => void execFileSync('sleep', [String((2 * MOST_LAG_MS) / 1e3)])],
-  ])('see the event loop held up by %s', async (_what, hold) => {
+  ])('detect the event loop blocked by %s', async (_what, hold) => {
     await holder.arena.reset();
     hold();
     expect((await holder.arena.harm('')).filter((harm) => harm.includes('event loop'))).toHaveLength(1);
     expect(await holder.arena.harm('')).toEqual([]);
   });
 
-  it('see nothing where the machine holds up all of the process', async () => {
+  it('ignore a pause of the whole process by the machine', async () => {
     await holder.arena.reset();
     const stop = `kill -STOP ${process.pid}; sleep ${(2 * MOST_LAG_MS) / 1e3}; kill -CONT ${process.pid}`;
     await promisify(execFile)('sh', ['-c', stop]);
     expect(await holder.arena.harm('')).toEqual([]);
   });
 
-  it('see a changed prototype, and one that is put right again', async () => {
+  it('detect a changed prototype, and accept it when restored', async () => {
     await holder.arena.reset();
     (Object.prototype as { polluted?: number }).polluted = 1;
     const harm = await holder.arena.harm('');
@@ -60,12 +60,12 @@ describe('the invariants of the attack suite', () => {
     expect(await holder.arena.harm('')).toEqual([]);
   });
 
-  it('see a secret of the host', async () => {
+  it('detect a secret of the host', async () => {
     const secret = process.env['HEDDLE_ATTACK_TARGET'];
     expect(await holder.arena.harm({ json: `"${secret}"` })).toEqual(['a secret of the host in the outcome']);
   });
 
-  it('hold outcomes to what is expected, and to nothing near it', () => {
+  it('compare outcomes exactly with the expected ones', () => {
     const outcome = { ok: true, json: '10', stdout: '', cpuMs: 0, wallMs: 0 } as const;
     expect(isExpected(outcome, '1')).toBe(false);
     expect(isExpected(outcome, ['1', '10'])).toBe(true);

@@ -13,18 +13,18 @@ import { levels, type Level } from './levels.ts';
 import { OUTER, type Network } from './network.ts';
 import { openWatch, type Watch } from './watch.ts';
 
-/** Enough for every attack that is meant to end by itself, also on a machine that is busy. */
+/** Enough for every attack that ends by itself, even on a busy machine. */
 const PATIENT: Partial<Limits> = { cpuMs: 20_000, wallMs: 25_000 };
 
 export interface SuiteOptions {
-  /** Where the sandbox may connect to; by default to the server that stands for the internet. */
+  /** Egress policy of the sandbox; by default only the server that represents the internet. */
   readonly policy?: EgressPolicy;
   readonly sandbox?: SandboxOptions;
-  /** Names the suite where a group is run several ways. */
+  /** Suffix of the suite's name if a group runs in several variants. */
   readonly variant?: string;
 }
 
-/** A sandbox at one level with all that watches over it. */
+/** A sandbox at one level, with the checks of the invariants. */
 export class Arena {
   readonly sandbox: Sandbox;
   readonly network: Network;
@@ -48,7 +48,7 @@ export class Arena {
     });
   }
 
-  /** The outcome of an attack, and that of the job before it. */
+  /** Runs an attack. Returns its outcome, and that of the earlier job. */
   async run(
     attack: Attack,
     language: AttackGroup['language'],
@@ -70,12 +70,12 @@ export class Arena {
     return { outcome, first };
   }
 
-  /** Begins to watch. */
+  /** Starts the checks. */
   async reset(): Promise<void> {
     await this.#watch.reset();
   }
 
-  /** What an attack did that none may do, whatever it ended with. */
+  /** Returns the violations of the invariants, whatever the outcome. */
   async harm(outcome: unknown): Promise<string[]> {
     return this.#watch.harm(outcome);
   }
@@ -94,7 +94,7 @@ export function useArena(level: Level, options: SuiteOptions = {}): { readonly a
     holder.arena = new Arena(level, await openWatch(), options);
   });
   afterAll(async () => {
-    // What a job left behind may come after the last of them.
+    // Late effects may occur after the last job.
     expect(await holder.arena.harm('')).toEqual([]);
     await holder.arena.close();
   });
@@ -106,12 +106,12 @@ const highest = levels.at(-1);
 const listOf = (outcome: FunctionOutcome | undefined): unknown[] =>
   outcome?.ok ? (JSON.parse(outcome.json) as unknown[]) : [];
 
-/** A test for each attack of a group, on every level of isolation that this machine has. */
+/** Defines a test for each attack of a group, on every isolation level of this machine. */
 export function testAttacks(group: AttackGroup, options: SuiteOptions = {}): void {
   const { language, attacks } = group;
   describe.each(levels)(`${group.name}${options.variant ?? ''}, isolation $name`, (level) => {
     const holder = useArena(level, options);
-    // The levels differ in what they confine, not in what a guest may do.
+    // The levels differ in confinement, not in what a guest may do.
     const chosen =
       level === highest
         ? attacks
@@ -127,7 +127,7 @@ export function testAttacks(group: AttackGroup, options: SuiteOptions = {}): voi
         if (attack.isFresh) expect(listOf(outcome).filter((one) => listOf(first).includes(one))).toEqual([]);
         if (attack.stdout !== undefined) expect(outcome.stdout).toMatch(attack.stdout);
         expect(await arena.harm(outcome)).toEqual([]);
-        // Python's next interpreter takes a while; the next attack shows as well whether there is one.
+        // Not for Python, whose next interpreter takes long; the next attack covers it.
         if (language === 'python') return;
         const next = await arena.sandbox.run({ runId: 'next', code: 'return 1' });
         expect(ending(next).text, 'the next job').toBe('1');

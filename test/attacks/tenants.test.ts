@@ -11,7 +11,7 @@ describe.runIf(process.platform === 'linux').each(levelsAtScale())(
   'tenants, isolation $name',
   ({ options }) => {
     it.each([['javascript' as const], ['python' as const]])(
-      'never have a process in common, and %s leaves nothing from one to the next',
+      'never share a process, and %s leaves nothing from one to the next',
       async (language) => {
         const sandbox = createSandbox({ ...options, maxProcesses: 1, python: { maxProcesses: 1 } });
         onTestFinished(() => sandbox.close());
@@ -25,7 +25,7 @@ describe.runIf(process.platform === 'linux').each(levelsAtScale())(
             : 'return [typeof leak !== "undefined", ({}).leak !== undefined, false]';
         const seen = new Map<number, string>();
         for (const tenant of ['a', 'b', 'a', 'c']) {
-          // The same run id, so that nothing else keeps them apart.
+          // The same run id, so that only the tenant separates them.
           const planted = await sandbox.run({ runId: 'r', tenant, language, code: plant });
           expect(planted).toMatchObject({ ok: true });
           for (const pid of livingOf(processesOf(process.pid))) {
@@ -40,7 +40,7 @@ describe.runIf(process.platform === 'linux').each(levelsAtScale())(
       },
     );
 
-    it('have processes without an environment, with the permission model, and one process each', async () => {
+    it('have processes without an environment, with the permission model, one each', async () => {
       const sandbox = createSandbox({ ...options, maxProcesses: 2 });
       onTestFinished(() => sandbox.close());
       const jobs = ['a', 'b'].map((tenant) => sandbox.run({ runId: 'r', tenant, code: 'return 1' }));
@@ -56,7 +56,7 @@ describe.runIf(process.platform === 'linux').each(levelsAtScale())(
       }
     });
 
-    it('have fresh chance in every block and every process', async () => {
+    it('have new random numbers in every block and every process', async () => {
       const sandbox = createSandbox({ ...options, maxProcesses: 1 });
       onTestFinished(() => sandbox.close());
       const seen = new Set<string>();

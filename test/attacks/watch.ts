@@ -4,18 +4,18 @@ import { MOST_LAG_MS, watchLag } from './lag.ts';
 import { openNetwork, type Network } from './network.ts';
 import { watchPrototypes } from './prototypes.ts';
 
-/** What attacks are after: a value in the environment of this process and one in its memory. */
+/** Secrets that attacks look for: in the environment of this process and in its memory. */
 const SECRETS = [`env-${randomUUID()}`, `heap-${randomUUID()}`];
 const VARIABLE = 'HEDDLE_ATTACK_TARGET';
 
 const keep: { secret?: string | undefined } = {};
 
-/** Sees what no attack may do to its host, whatever it ends with. */
+/** Checks the invariants of the host after an attack. */
 export interface Watch {
   readonly network: Network;
-  /** Begins with the next attack. What came to the internal server after the last one is not forgotten. */
+  /** Starts the next attack. Connections to the internal server after the last one still count. */
   reset(): Promise<void>;
-  /** All that was done since, besides what is told of a secret in `told`. */
+  /** Returns all violations since, including secrets in `told`. */
   harm(told: unknown): Promise<string[]>;
   close(): Promise<void>;
 }
@@ -47,7 +47,7 @@ export async function openWatch(): Promise<Watch> {
   };
 }
 
-/** Holds every test of the describe block in which this is called to what holds after every attack. */
+/** Checks the invariants after every test of the describe block in which this is called. */
 export function watchHost(): { readonly watch: Watch } {
   const holder = {} as { watch: Watch };
   beforeAll(async () => {

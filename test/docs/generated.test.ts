@@ -26,7 +26,7 @@ const INNER = new Set([
   'engine#MOST_ENTRIES',
   'engine#MOST_ORIGINS',
   'engine#MOST_RUNS',
-  'images#MAX_ANSWER_BYTES',
+  'images#MAX_RESPONSE_BYTES',
   'images#MAX_BLOCKED',
   'images#MAX_BYTES',
   'images#MAX_COMPILERS',

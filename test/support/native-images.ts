@@ -27,7 +27,7 @@ const FOLDER = join(tmpdir(), `heddle-native-images-${userInfo().uid}`);
 /** The folder of images that tests share, made. */
 export function sharedFolder(): string {
   mkdirSync(FOLDER, { recursive: true });
-  // Processes have users of their own, who have to get in.
+  // Processes have user ids of their own, which need access.
   chmodSync(FOLDER, 0o755);
   return FOLDER;
 }

@@ -21,11 +21,11 @@ const DAY_MS = 24 * 3_600_000;
 const SCRIPT = fileURLToPath(new URL('../../../test/support/build-image-once.ts', import.meta.url));
 const ALPHA = { language: 'javascript', dependencies: ['alpha'] };
 
-/** The system's clock, some time ahead. */
+/** The system's clock, shifted ahead. */
 const ahead = (ms: number) => ({ now: () => Date.now() + ms, sleep: () => Promise.resolve() });
 
 describe('a build whose process is killed', () => {
-  it('is taken over, and what it left is removed after a day', async () => {
+  it('is taken over, and its remains are removed after a day', async () => {
     const folder = imageFolder();
     const log = join(folder, 'log');
     const child = spawn(process.execPath, ['--conditions=@heddle/source', SCRIPT, folder, log]);
@@ -49,7 +49,7 @@ describe('a build whose process is killed', () => {
     expect(readdirSync(join(folder, 'work'))).toEqual([]);
   });
 
-  it('that comes back after another took it over changes nothing', async () => {
+  it('that resumes after another process took it over changes nothing', async () => {
     const folder = imageFolder();
     const time = stillClock();
     let wake: () => void = () => undefined;
@@ -73,7 +73,7 @@ describe('a build whose process is killed', () => {
 });
 
 describe('a store', () => {
-  it('takes the sound file in the place of one that was half written', async () => {
+  it('replaces a partially written file with the intact one', async () => {
     const other = openImages({ javascript: fakeBuilder() });
     const { path } = (await other.open((await other.build(SPEC)).id)).blobs['bundle.js']!;
     const folder = imageFolder();
@@ -87,7 +87,7 @@ describe('a store', () => {
     expect(readFileSync(place)).toEqual(readFileSync(path));
   });
 
-  it('loses files that no row names, a day after they came', async () => {
+  it('removes files without a row a day after they were added', async () => {
     const folder = imageFolder();
     const stray = join(folder, 'blobs', 'ab', 'ab'.repeat(32));
     mkdirSync(dirname(stray), { recursive: true });
@@ -100,7 +100,7 @@ describe('a store', () => {
     expect(existsSync(stray)).toBe(false);
   });
 
-  it('of a later version of Heddle is not touched', async () => {
+  it('refuses an index that a later version of Heddle wrote', async () => {
     const folder = imageFolder();
     await createImages({ folder, builders: {} }).close();
     const db = new DatabaseSync(join(folder, 'images.db'));
@@ -126,7 +126,7 @@ describe('a store', () => {
 });
 
 describe('an image', () => {
-  it('that could not be made anew is still there to run with', async () => {
+  it('is still used if its rebuild failed', async () => {
     const time = stillClock();
     let fails = false;
     const sound = fakeBuilder();
@@ -178,7 +178,7 @@ function tinyDisk(): string | null {
 const mayMount = process.geteuid?.() === 0 && spawnSync('unshare', ['--mount', 'true']).status === 0;
 
 describe.skipIf(!mayMount)('a full disk', () => {
-  it('fails the build and says so, and is no obstacle once there is room', async (context) => {
+  it('fails the build with a message, and the next build succeeds once there is space', async (context) => {
     const folder = tinyDisk();
     if (folder === null) return context.skip('tmpfs cannot be mounted here');
     const filler = join(folder, 'filler');
@@ -199,7 +199,7 @@ describe.skipIf(!mayMount)('a full disk', () => {
     expect(await store.build(SPEC)).toMatchObject({
       state: 'failed',
       errorCode: 'provider_error',
-      errorMessage: 'The disk that images are kept on is full; make room on it and build again.',
+      errorMessage: 'The disk with the images is full; free some space and build again.',
     });
     expect(readdirSync(join(folder, 'work'))).toEqual([]);
     rmSync(filler);

@@ -18,7 +18,7 @@ async function server(answer: Answer): Promise<string> {
   return `http://127.0.0.1:${(made.address() as AddressInfo).port}`;
 }
 
-/** What a builder gets that does `act`, and the record of its build. */
+/** Runs `act` inside a build. Returns its result and the record of the build. */
 async function building<T>(
   registries: Registries,
   act: (context: BuildContext) => Promise<T>,
@@ -74,7 +74,7 @@ it.each<[string, Answer, object]>([
   expect(record).toMatchObject(expected);
 });
 
-it('a registry that the operator named may be private; where it sends us to may not', async () => {
+it('a registry that the operator named may be private; the target of its redirect may not', async () => {
   const index = await server((_request, response) =>
     response.writeHead(302, { location: 'http://169.254.169.254/latest/meta-data' }).end(),
   );

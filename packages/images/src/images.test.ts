@@ -26,7 +26,7 @@ describe('a build', () => {
     expect(await store.open(image.id)).toEqual(image);
   });
 
-  it('is one for specs that say the same, at the same time and later', async () => {
+  it('is shared by equal specifications, concurrently and later', async () => {
     const javascript = fakeBuilder();
     const store = openImages({ javascript });
     const other = { language: 'javascript', dependencies: ['# both', ' beta@^2', 'alpha', 'alpha'] };
@@ -37,7 +37,7 @@ describe('a build', () => {
     expect(await store.list()).toHaveLength(1);
   });
 
-  it('resolves anew only when it is asked to', async () => {
+  it('resolves again only on request', async () => {
     const javascript = fakeBuilder();
     const store = openImages({ javascript });
     await store.build(SPEC);
@@ -52,7 +52,7 @@ describe('a build', () => {
     expect(readdirSync(join(path, 'work'))).toEqual([]);
   });
 
-  it('refuses a spec with faults, each addressed to its entry', async () => {
+  it('refuses an invalid specification and locates each issue', async () => {
     const store = openImages({ javascript: fakeBuilder() });
     const wrong = { language: 'javascript', dependencies: ['ok', '--evil', 'a b'], systemPackages: ['jq-'] };
     await expect(store.build(wrong)).rejects.toMatchObject({
@@ -88,7 +88,7 @@ describe('a build', () => {
     expect(record.errorDetail).toMatch(/^…x+\nnpm error in …\/a with \*\*\* and https:\/\/\*\*\*@host\/x$/);
   });
 
-  it('that breaks through no fault of packages is a provider_error', async () => {
+  it('that fails for another reason than its packages is a provider_error', async () => {
     const javascript = fakeBuilder({ resolve: () => Promise.reject(new Error('disk is full')) });
     const record = await openImages({ javascript }).build(SPEC);
     expect(record).toMatchObject({
@@ -138,7 +138,7 @@ describe('a build', () => {
     expect(record).toMatchObject({ state: 'failed', errorCode: 'build_timeout' });
   });
 
-  it('goes to the native runtime where the isolate has no answer', async () => {
+  it('falls back to the native runtime if the isolate cannot build it', async () => {
     const python = fakeBuilder({
       resolve: () => Promise.reject(new ImageError('no_compatible_wheel', 'No wheel of numpy.')),
     });
@@ -155,13 +155,13 @@ describe('a build', () => {
     });
     expect(await openImages({ python, native: refused }).build(spec)).toMatchObject({
       errorCode: 'no_compatible_wheel',
-      errorMessage: 'No wheel of numpy. The native runtime cannot take it either: It needs strict isolation.',
+      errorMessage: 'No wheel of numpy. The native runtime cannot build it either: It needs strict isolation.',
     });
   });
 });
 
 describe('an image', () => {
-  it('that is not there, not ready or failed is refused, and why is said', async () => {
+  it('that does not exist, is not ready or failed is refused with the reason', async () => {
     const javascript = fakeBuilder({
       assemble: () => Promise.reject(new ImageError('bundle_failed', 'It does not parse.')),
     });
@@ -193,7 +193,7 @@ describe('an image', () => {
     expect(await store.open('tools')).toBeDefined();
   });
 
-  it('with a flipped bit is refused and named, and mended by another build', async () => {
+  it('with a flipped bit is refused by name, and repaired by another build', async () => {
     const path = imageFolder();
     const javascript = fakeBuilder();
     const store = openImages({ javascript }, { folder: path });
@@ -218,7 +218,7 @@ describe('an image', () => {
     expect(await openImages({ javascript }, { folder: path }).open('tools')).toBeDefined();
   });
 
-  it('is made again from its lock when the runtime changes', async () => {
+  it('is rebuilt from its lock when the runtime changes', async () => {
     const path = imageFolder();
     const old = fakeBuilder();
     await openImages({ javascript: old }, { folder: path }).build(SPEC, { name: 'tools' });
@@ -230,7 +230,7 @@ describe('an image', () => {
     expect(image.id).not.toBe((await openImages({ javascript: old }, { folder: path }).open('tools')).id);
   });
 
-  it('that the native runtime took is made again by it, from its lock, when that runtime changes', async () => {
+  it('built by the native fallback is rebuilt by it, from its lock, when that runtime changes', async () => {
     const path = imageFolder();
     const refuses = (): ReturnType<typeof fakeBuilder> =>
       fakeBuilder({ resolve: () => Promise.reject(new ImageError('no_compatible_wheel', 'No wheel.')) });
@@ -245,7 +245,7 @@ describe('an image', () => {
     expect(await store.get('figures')).toMatchObject({ state: 'ready', packages: ['numpy 1.0.0'] });
   });
 
-  it('that failed is tried again by a run after ten minutes, by a person at once', async () => {
+  it('that failed is retried by a run after ten minutes, and by build immediately', async () => {
     const time = stillClock();
     let fails = true;
     const sound = fakeBuilder();

@@ -5,7 +5,7 @@ import { describe, expect, it, onTestFinished } from 'vitest';
 import { fakeBuilder, imageFolder, openImages, SPEC, stillClock } from '../../../test/support/images.ts';
 import type { ImageBuilder } from './builder.ts';
 
-/** A builder that resolves once it is let go on. */
+/** A builder that resolves when it is released. */
 function waitingBuilder(): ReturnType<typeof fakeBuilder> & { goOn: () => void } {
   let goOn: () => void = () => undefined;
   const gate = new Promise<void>((resolve) => (goOn = resolve));
@@ -17,8 +17,8 @@ function waitingBuilder(): ReturnType<typeof fakeBuilder> & { goOn: () => void }
   return { ...sound, resolve, goOn: () => goOn() };
 }
 
-describe('an image that is removed while it is built', () => {
-  it('is gone, and who built it is told', async () => {
+describe('an image removed during its build', () => {
+  it('is gone, and the builder is notified', async () => {
     const javascript = waitingBuilder();
     const store = openImages({ javascript });
     const building = store.build(SPEC, { name: 'tools' });
@@ -39,7 +39,7 @@ describe('an image that is removed while it is built', () => {
     expect(javascript.calls).toEqual(['resolve', 'assemble', 'resolve', 'assemble']);
   });
 
-  it('and asked for again meanwhile is built once', async () => {
+  it('and requested again meanwhile is built once', async () => {
     const javascript = waitingBuilder();
     const store = openImages({ javascript });
     const first = store.build(SPEC, { name: 'tools' });
@@ -54,8 +54,8 @@ describe('an image that is removed while it is built', () => {
   });
 });
 
-describe('an image that was removed and is asked for again', () => {
-  it('is resolved anew, and can be made again for another runtime', async () => {
+describe('an image that is removed and requested again', () => {
+  it('is resolved again, and can be rebuilt for another runtime', async () => {
     const folder = imageFolder();
     const javascript = fakeBuilder();
     const store = openImages({ javascript }, { folder });
@@ -70,7 +70,7 @@ describe('an image that was removed and is asked for again', () => {
 });
 
 describe('an image in use', () => {
-  it('that is removed and collected an hour later still has its files, and nobody else finds it', async () => {
+  it('keeps its files when it is removed and collected an hour later, but cannot be opened again', async () => {
     const time = stillClock();
     const store = openImages({ javascript: fakeBuilder() }, { clock: time });
     const { id } = await store.build(SPEC);
@@ -82,13 +82,13 @@ describe('an image in use', () => {
     await expect(store.open(id)).rejects.toMatchObject({ code: 'IMAGE_NOT_FOUND' });
   });
 
-  it('that is collected between its lookup and its use is made again from its lock', async () => {
+  it('that is collected between lookup and use is rebuilt from its lock', async () => {
     const folder = imageFolder();
     const javascript = fakeBuilder();
     const { id } = await openImages({ javascript }, { folder }).build(SPEC);
     const db = new DatabaseSync(join(folder, 'images.db'));
     onTestFinished(() => db.close());
-    // Another process, at the moment in which the image is about to be leased.
+    // Another process, just before the image is leased.
     let isCollected = false;
     const now = (): number => {
       if (!isCollected) {
@@ -105,7 +105,7 @@ describe('an image in use', () => {
     expect(javascript.calls).toEqual(['resolve', 'assemble', 'assemble']);
   });
 
-  it('whose file was deleted is refused by name, and made again from its lock', async () => {
+  it('whose file was deleted is refused by name, and rebuilt from its lock', async () => {
     const javascript = fakeBuilder();
     const store = openImages({ javascript });
     const { id } = await store.build(SPEC);
@@ -120,8 +120,8 @@ describe('an image in use', () => {
   });
 });
 
-describe('what builds have in common', () => {
-  it('is made again where it is collected at the moment in which a build finds it', async () => {
+describe('a cached folder', () => {
+  it('is recreated if it is collected while a build looks it up', async () => {
     const folder = imageFolder();
     const db = new DatabaseSync(join(folder, 'images.db'));
     onTestFinished(() => db.close());
@@ -153,7 +153,7 @@ describe('what builds have in common', () => {
 });
 
 describe('runs that name an image', () => {
-  it('build it where whoever built it first has died', async () => {
+  it('build it if its first builder died', async () => {
     const folder = imageFolder();
     const time = stillClock();
     const asleep = waitingBuilder();
@@ -170,7 +170,7 @@ describe('runs that name an image', () => {
     await building;
   });
 
-  it('at the same time after the runtime changed wait for one build', async () => {
+  it('concurrently after a runtime change wait for one build', async () => {
     const folder = imageFolder();
     await openImages({ javascript: fakeBuilder() }, { folder }).build(SPEC, { name: 'tools' });
     let goOn: () => void = () => undefined;

@@ -24,10 +24,10 @@ describe('several processes', () => {
     expect(readFileSync(log, 'utf8')).toBe('resolve\n');
   });
 
-  it('take a build over once its process is dead, and not before', async () => {
+  it('take over a build when its process is dead, and not before', async () => {
     const path = imageFolder();
     const time = stillClock();
-    // A process that is killed in the middle never says so.
+    // A killed process cannot report anything.
     const dead = createImages({
       folder: path,
       clock: time,
@@ -51,7 +51,7 @@ describe('several processes', () => {
 });
 
 describe('a collection', () => {
-  it('removes what no spec names for a day, and nothing else', async () => {
+  it('removes what no specification has used for a day, and nothing else', async () => {
     const path = imageFolder();
     const time = stillClock();
     const store = openImages({ javascript: fakeBuilder() }, { folder: path, clock: time });
@@ -63,7 +63,7 @@ describe('a collection', () => {
     expect(store.remove(gone.id)).toBe(true);
     expect(store.remove(gone.id)).toBe(false);
     time.pass(2 * DAY_MS);
-    // The day begins when it is first seen that nobody needs it.
+    // The day starts when a collection first finds it unused.
     expect(await store.collect()).toEqual({ images: 0, blobs: 0 });
     time.pass(DAY_MS - 1);
     expect(await store.collect()).toEqual({ images: 0, blobs: 0 });
@@ -74,7 +74,7 @@ describe('a collection', () => {
     await expect(store.open(gone.imageId!)).rejects.toMatchObject({ code: 'IMAGE_NOT_FOUND' });
   });
 
-  it('spares what a run has opened', async () => {
+  it('keeps what a run has opened', async () => {
     const time = stillClock();
     const store = openImages({ javascript: fakeBuilder() }, { clock: time });
     const { id, imageId } = await store.build(SPEC);

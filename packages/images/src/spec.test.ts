@@ -42,13 +42,13 @@ describe('a spec', () => {
     ['git+ssh://x', /URL/],
     ['git+https://x/y', /URL/],
     ['lodash; rm -rf /', /white space/],
-    ['lоdash', /no npm package/],
-    ['lodash​', /character|no npm package/],
-    ['ｌodash', /no npm package/],
+    ['lоdash', /not an npm package/],
+    ['lodash​', /character|not an npm package/],
+    ['ｌodash', /not an npm package/],
     ['https://x/y.tgz', /URL/],
-    ['file:../x', /another name/],
-    ['npm:left@1', /another name/],
-    ['workspace:*', /another name/],
+    ['file:../x', /a file or an alias/],
+    ['npm:left@1', /a file or an alias/],
+    ['workspace:*', /a file or an alias/],
     ['a b', /white space/],
     ['a;id', /character/],
     ['$(id)', /character/],
@@ -57,11 +57,11 @@ describe('a spec', () => {
     ['./x', /path/],
     ['/x', /path/],
     ['~/x', /path/],
-    ['a/b', /no npm package/],
-    ['@Scope/x', /no npm package/],
+    ['a/b', /not an npm package/],
+    ['@Scope/x', /not an npm package/],
     ['a@^1||2', /character/],
-    ['a@^^^1', /no npm package/],
-    ['é', /no npm package/],
+    ['a@^^^1', /not an npm package/],
+    ['é', /not an npm package/],
   ])('refuses the npm package %s', (entry, reason) =>
     expect(js(entry)).toEqual({
       ok: false,
@@ -96,7 +96,7 @@ describe('a spec', () => {
       expect(apt(entry)).toMatchObject({ ok: false, issues: [{ field: 'systemPackages', line: 1 }] }),
   );
 
-  it('takes each tool of the catalogue once, and no other', () => {
+  it('accepts each tool of the catalogue once, and no others', () => {
     const tools = (...cliTools: string[]) => readSpec({ language: 'python', cliTools });
     expect(CLI_TOOLS).toHaveLength(24);
     expect(tools(CLI_TOOLS[3], CLI_TOOLS[1])).toMatchObject({
@@ -104,7 +104,7 @@ describe('a spec', () => {
       spec: { cliTools: [CLI_TOOLS[1], CLI_TOOLS[3]] },
     });
     expect(tools(CLI_TOOLS[0], CLI_TOOLS[0])).toMatchObject({
-      issues: [{ line: 2, reason: 'it is named twice' }],
+      issues: [{ line: 2, reason: 'it is listed twice' }],
     });
     expect(tools('jq@1')).toMatchObject({ issues: [{ line: 1 }] });
     expect(tools('Kubectl', 'kubectl@1')).toMatchObject({
@@ -116,7 +116,7 @@ describe('a spec', () => {
     expect(tools(...CLI_TOOLS.slice(0, 11))).toMatchObject({ issues: [{ line: 11 }] });
   });
 
-  it('counts lines as they were given, and entries without comments', () => {
+  it('counts all given lines, and entries without comments', () => {
     expect(js('# one', '', 'ok', '-bad')).toMatchObject({ issues: [{ line: 4, value: '-bad' }] });
     const many = Array.from({ length: 50 }, (_, at) => `p${at}`);
     expect(js('# note', ...many)).toMatchObject({ ok: true });
@@ -128,13 +128,13 @@ describe('a spec', () => {
     expect(js(...Array.from({ length: 1_001 }, () => '#'))).toMatchObject({ issues: [{ line: 0 }] });
   });
 
-  it('is no spec without a language or anything to install', () => {
+  it('is invalid without a language or anything to install', () => {
     for (const value of [null, 'x', [], { dependencies: ['a'] }, { language: 'ruby' }])
       expect(readSpec(value)).toMatchObject({ ok: false, issues: [{ field: 'language' }] });
     expect(js('# nothing')).toMatchObject({ ok: false, issues: [{ line: 0 }] });
   });
 
-  it('has one hash however it is spelled', () => {
+  it('has the same hash in every spelling', () => {
     const hash = (...dependencies: string[]): string => {
       const read = py(...dependencies);
       return read.ok ? specHash(read.spec) : '';

@@ -82,7 +82,7 @@ const CHANGES: readonly [what: string, change: (root: string) => void][] = [
 ];
 
 describe('the root of a native image in the store', () => {
-  it.each(CHANGES)('with %s is refused by name, and made again', async (_what, change) => {
+  it.each(CHANGES)('with %s is refused by name, and rebuilt', async (_what, change) => {
     const folder = imageFolder();
     const native = rootBuilder();
     const { id } = await openImages({ native }, { folder }).build(SPEC);
@@ -100,7 +100,7 @@ describe('the root of a native image in the store', () => {
     expect(native.calls).toEqual(['resolve']);
   });
 
-  it('that was put in the place of another is looked at again by who has seen that one', async () => {
+  it('that replaced another is verified again by a process that verified the other', async () => {
     const store = openImages({ native: rootBuilder() });
     const { id } = await store.build(SPEC);
     const { path } = (await store.open(id)).blobs['rootfs']!;

@@ -40,8 +40,8 @@ function answer(
 
 const expressions = (text: string) => readExpressions(text, 2);
 
-describe('what a process answers', () => {
-  it('is taken when it is the JSON of a result', () => {
+describe("a process's answer", () => {
+  it('is accepted if it is the JSON of a result', () => {
     expect(answer('OK', '{"a":1}')).toBe(JSON.stringify('{"a":1}'));
     expect(answer('OK', '{"index":1,"json":[]}', '', (text) => readExpressions(text, 2))).toBe(
       '{"index":1,"json":[]}',
@@ -75,11 +75,11 @@ describe('what a process answers', () => {
     ['{"index":0,"json":[1]}'],
     ['{"index":0,"json":["no json"]}'],
     ['{"__proto__":{"index":0,"json":[]}}'],
-  ])('is no result of expressions as %s', (text) => {
+  ])('is not a result of expressions: %s', (text) => {
     expect(expressions(text)).toBeNull();
   });
 
-  it('with an error of odd fields keeps to texts and whole numbers', () => {
+  it('with malformed error fields keeps only strings and integers', () => {
     const json = '{"phase":"run","name":7,"message":{"a":1},"stack":null,"line":-1,"column":1.5,"index":"0"}';
     const done = {
       t: 'done' as const,

@@ -8,7 +8,7 @@ const stdout = async (code: string, limits = {}): Promise<string> =>
   (await sandbox.run({ runId: 'console', code, limits })).stdout;
 
 describe('console output', () => {
-  it('joins arguments by spaces, objects as JSON, levels by prefix', async () => {
+  it('joins arguments with spaces, formats objects as JSON, marks levels by prefix', async () => {
     const code =
       'console.log("a", 1, {b: [2]}, null, undefined); console.info("i"); console.warn("w"); console.error("e"); return 1';
     expect(await stdout(code)).toBe('a 1 {"b":[2]} null undefined\ni\nWARN: w\nERROR: e');
@@ -19,13 +19,13 @@ describe('console output', () => {
     expect(await stdout('console.log("only")')).toBe('only');
   });
 
-  it('shows errors by name and message, and what has no JSON by its text', async () => {
+  it('formats errors as name and message, and values without JSON as text', async () => {
     expect(await stdout('const a = {}; a.a = a; console.log(new TypeError("x"), a, () => 1, 10n)')).toBe(
       'TypeError: x [object Object] () => 1 10',
     );
   });
 
-  it('keeps the line of an empty text, and of text that ends with newlines', async () => {
+  it('keeps the line of an empty string, and trailing newlines', async () => {
     expect(await stdout('console.log("a"); console.log("")')).toBe('a\n');
     expect(await stdout('console.log("a\\n\\n")')).toBe('a\n\n');
   });
@@ -34,7 +34,7 @@ describe('console output', () => {
     expect(await stdout('console.log(); console.log("b")')).toBe('\nb');
   });
 
-  it('is cut at its limit, with a mark, and the code goes on', async () => {
+  it('is cut at its limit with a mark, and the code continues', async () => {
     const outcome = await sandbox.run({
       runId: 'console',
       code: 'for (let i = 0; i < 100; i++) console.log("0123456789"); return "end"',

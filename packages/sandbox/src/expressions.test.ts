@@ -21,7 +21,7 @@ async function only(code: string): Promise<unknown> {
 }
 
 describe('expressions', () => {
-  it('first-true gives the index of the first truthy one', async () => {
+  it('first-true returns the index of the first truthy one', async () => {
     expect(await evaluate('first-true', '0', '""', '"yes"', 'true')).toMatchObject({
       ok: true,
       index: 2,
@@ -29,15 +29,15 @@ describe('expressions', () => {
     });
   });
 
-  it('first-true gives -1 when none is', async () => {
+  it('first-true returns -1 if none is truthy', async () => {
     expect(await evaluate('first-true', 'false', 'null')).toMatchObject({ ok: true, index: -1 });
   });
 
-  it('first-true neither runs nor compiles what comes after', async () => {
+  it('first-true neither runs nor compiles later ones', async () => {
     expect(await evaluate('first-true', 'true', '(((')).toMatchObject({ ok: true, index: 0 });
   });
 
-  it('values gives the JSON of each', async () => {
+  it('values returns the JSON of each', async () => {
     expect(await evaluate('values', '[1]', { code: 'x * 2', values: { x: '21' } })).toMatchObject({
       ok: true,
       index: -1,
@@ -45,7 +45,7 @@ describe('expressions', () => {
     });
   });
 
-  it('comments of long rows of slashes and stars take no time', async () => {
+  it('long rows of slashes and stars in comments take little time', async () => {
     const row = '/'.repeat(4_000);
     expect(await evaluate('values', `${row}\n1`, `/${'*'.repeat(4_000)}/ 2 ; ${row}`, row)).toMatchObject({
       ok: true,
@@ -53,7 +53,7 @@ describe('expressions', () => {
     });
   });
 
-  it('each sees its own values only', async () => {
+  it('each sees only its own values', async () => {
     const outcome = await evaluate('values', { code: 'x', values: { x: '1' } }, 'typeof x');
     expect(outcome).toMatchObject({ ok: true, json: ['1', '"undefined"'] });
   });
@@ -90,7 +90,7 @@ describe('expressions', () => {
     },
   );
 
-  it('say which one failed, and where', async () => {
+  it('report which one failed, and where', async () => {
     expect(await evaluate('values', '1', 'nope.x')).toMatchObject({
       ok: false,
       index: 1,

@@ -15,7 +15,7 @@ const value = async (code: string): Promise<unknown> =>
   valueIn(await sandbox.run({ runId: 'fetch', code, globals: { url: JSON.stringify(url) } }));
 
 describe('fetch in user code', () => {
-  it('gives status, headers and JSON', async () => {
+  it('returns status, headers and JSON', async () => {
     expect(
       await value(
         'const r = await fetch(url + "/a"); return [r.ok, r.status, r.statusText, r.url === url + "/a", r.headers.get("X-Own"), r.headers.has("nope"), (await r.json()).method]',
@@ -45,7 +45,7 @@ describe('fetch in user code', () => {
     ).toMatchObject({ type: 'x/y', body: 'AP8H' });
   });
 
-  it('gives bytes, and its body once', async () => {
+  it('returns bytes, and its body only once', async () => {
     expect(
       await value(
         'const r = await fetch(url + "/bytes"); const b = new Uint8Array(await r.arrayBuffer()); let again; try { await r.text() } catch (e) { again = e.name } return [[...b], r.bodyUsed, again]',
@@ -53,7 +53,7 @@ describe('fetch in user code', () => {
     ).toEqual([[0, 255, 128, 10], true, 'TypeError']);
   });
 
-  it('rejects with EGRESS_DENIED and words that name the host', async () => {
+  it('rejects with EGRESS_DENIED and a message that names the host', async () => {
     expect(
       await value(
         'try { await fetch("http://10.9.8.7/") } catch (e) { return [e instanceof Error, e.code, e.message] }',
@@ -74,7 +74,7 @@ describe('fetch in user code', () => {
     ).toBe('TimeoutError');
   });
 
-  it('many at once keep apart', async () => {
+  it('concurrent requests are independent', async () => {
     expect(
       await value(
         'const all = await Promise.all([1, 2, 3, 4, 5].map((n) => fetch(url, { method: "POST", body: String(n) }).then((r) => r.json()))); return all.map((r) => atob(r.body))',

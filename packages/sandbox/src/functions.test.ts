@@ -16,7 +16,7 @@ describe('a function', () => {
     expect(await value('return { a: [1, "two", null], b: undefined }')).toEqual({ a: [1, 'two', null] });
   });
 
-  it('gives null for undefined, functions and symbols', async () => {
+  it('returns null for undefined, functions and symbols', async () => {
     expect(await value('')).toBeNull();
     expect(await value('return () => 1')).toBeNull();
     expect(await value('return Symbol("x")')).toBeNull();
@@ -30,7 +30,7 @@ describe('a function', () => {
     });
   });
 
-  it('may await at its top', async () => {
+  it('may await at the top level', async () => {
     expect(await value('const x = await Promise.resolve(4); await null; return x + 1')).toBe(5);
   });
 
@@ -41,7 +41,7 @@ describe('a function', () => {
     ).toEqual([2, 3, 5, 5, 'undefined']);
   });
 
-  it('gets copies of its own, also of equal texts', async () => {
+  it('gets its own copies, also of equal texts', async () => {
     expect(
       await value('a.list.push(2); return [a.list, b.list]', {
         values: { a: '{"list":[1]}', b: '{"list":[1]}' },
@@ -49,7 +49,7 @@ describe('a function', () => {
     ).toEqual([[1, 2], [1]]);
   });
 
-  it('takes __proto__ in a value as an ordinary key', async () => {
+  it('treats __proto__ in a value as an ordinary key', async () => {
     expect(
       await value('return [Object.keys(v), ({}).polluted ?? null]', {
         values: { v: '{"__proto__":{"polluted":1}}' },
@@ -57,12 +57,12 @@ describe('a function', () => {
     ).toEqual([['__proto__'], null]);
   });
 
-  it('takes values with quotes, backticks, templates and comment ends as data', async () => {
+  it('treats values with quotes, backticks, templates and comment ends as data', async () => {
     const text = '\' " ` ${1} */ // \\ \u2028 </script>';
     expect(await value('return v', { values: { v: JSON.stringify(text) } })).toBe(text);
   });
 
-  it('tells the time it used', async () => {
+  it('reports the time it used', async () => {
     const outcome = await run('const end = Date.now() + 30; while (Date.now() < end); return 1');
     expect(outcome.ok).toBe(true);
     expect(outcome.cpuMs).toBeGreaterThanOrEqual(28);
@@ -89,7 +89,7 @@ describe('errors of user code', () => {
     return outcome.error;
   };
 
-  it('carry name, message, line and column of the code that was given', async () => {
+  it('have name, message, line and column of the given code', async () => {
     expect(await failing('const a = 1;\n\n  throw new TypeError("boo")')).toMatchObject({
       code: 'USER_ERROR',
       name: 'TypeError',
@@ -108,7 +108,7 @@ describe('errors of user code', () => {
     });
   });
 
-  it('have a stack of user frames only', async () => {
+  it('have only user frames in their stack', async () => {
     const { stack } = await failing('function inner() {\n  null.x\n}\nfunction outer() { inner() }\nouter()');
     expect(stack?.split('\n').slice(1)).toEqual([
       '    at inner (line 2:8)',
@@ -117,7 +117,7 @@ describe('errors of user code', () => {
     ]);
   });
 
-  it('find the user line below built-in frames', async () => {
+  it("report the user's line below built-in frames", async () => {
     expect(await failing('\nJSON.parse("{")')).toMatchObject({
       name: 'SyntaxError',
       code: 'USER_ERROR',
@@ -134,7 +134,7 @@ describe('errors of user code', () => {
     ).toMatchObject({ name: 'RangeError', line: 2 });
   });
 
-  it('are those of promises that a timer leaves behind', async () => {
+  it('include those of promises abandoned by a timer', async () => {
     const code =
       'class Own extends Error { name = "Own" }\nsetTimeout(async () => { throw new Own("left") }, 1);';
     expect(await failing(`${code}\nawait new Promise(() => {})`)).toMatchObject({
@@ -152,7 +152,7 @@ describe('errors of user code', () => {
     ['{ message: "not an error" }', '[object Object]'],
     ['Object.create(null)', '[value without text]'],
     ['Symbol("s")', 'Symbol(s)'],
-  ])('may be thrown values that are no errors: %s', async (thrown, message) => {
+  ])('may be thrown values that are not errors: %s', async (thrown, message) => {
     expect(await failing(`throw ${thrown}`)).toMatchObject({ code: 'USER_ERROR', name: 'Error', message });
   });
 
@@ -181,7 +181,7 @@ describe('errors of user code', () => {
     expect(await failing(code)).toMatchObject({ code: 'RESULT_NOT_SERIALIZABLE', retryable: false });
   });
 
-  it('come with the output so far', async () => {
+  it('include the output so far', async () => {
     const outcome = await run('console.log("before"); throw new Error("x")');
     expect(outcome).toMatchObject({ ok: false, stdout: 'before' });
   });

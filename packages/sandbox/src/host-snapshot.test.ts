@@ -34,7 +34,7 @@ const LOOK = `
 import random, secrets, uuid
 return [hash("a text"), random.random(), secrets.token_hex(8), str(uuid.uuid4()), sum([1, 2])]`;
 
-/** What two runs of a host see, the second in an interpreter of its own. */
+/** Runs two jobs, the second in a new interpreter. Returns their results. */
 async function look(folder?: string): Promise<unknown[][]> {
   const sandbox = createSandbox({
     share: 'isolate',
@@ -46,8 +46,8 @@ async function look(folder?: string): Promise<unknown[][]> {
   return [await one('first'), await one('second')];
 }
 
-describe('the memory that a host makes for itself', { timeout: 120_000 }, () => {
-  it('has a seed of its own; what must not repeat is another in every run', async () => {
+describe('the memory snapshot of a host', { timeout: 120_000 }, () => {
+  it('has its own hash seed; random values differ in every run', async () => {
     const folders = [folderOf(), folderOf()] as const;
     for (const folder of folders) {
       const memory = memoryIn(folder);
@@ -63,7 +63,7 @@ describe('the memory that a host makes for itself', { timeout: 120_000 }, () => 
     }
   });
 
-  it('is made a while after it was asked for, unless the host is done by then', async () => {
+  it('is made after a delay, unless the sandbox is closed by then', async () => {
     const folder = folderOf();
     const memory = memoryIn(folder, 0);
     expect(memory.path).toBeUndefined();

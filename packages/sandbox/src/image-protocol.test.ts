@@ -4,7 +4,7 @@ import { flatten, readReport } from './image-protocol.ts';
 it.each([
   { t: 'made', data: new Uint8Array([1, 2, 3]), why: '' },
   { t: 'failed', modules: [{ module: 'a', stack: 'b\nc' }] },
-])('a report comes out as it went in, and is flat between: %j', (report) => {
+])('a report is flattened and restored unchanged: %j', (report) => {
   const flat = flatten(report);
   expect(Object.values(flat).every((value) => typeof value === 'string' || value instanceof Uint8Array)).toBe(
     true,
@@ -18,6 +18,6 @@ it.each<[string, unknown]>([
   ['no JSON', { json: '{', field: '', bytes: new Uint8Array() }],
   ['JSON that is no object', { json: '1', field: '', bytes: new Uint8Array() }],
   ['no bytes', { json: '{}', field: 'data', bytes: 'x' }],
-])('%s is no report', (_what, message) => {
+])('%s is not a report', (_what, message) => {
   expect(readReport(message)).toBe(null);
 });

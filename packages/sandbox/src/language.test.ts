@@ -9,7 +9,7 @@ afterAll(() => sandbox.close());
 const value = async (code: string): Promise<unknown> =>
   valueIn(await sandbox.run({ runId: 'language', code }));
 
-/** The names of all built-ins: of globals, of what they hold, and of what instances of them get. */
+/** The names of all built-ins: globals, their properties, and properties of their instances. */
 const NAMES = `
   const names = [];
   const keysOf = (value) => Reflect.ownKeys(value).map(String);
@@ -23,12 +23,12 @@ const NAMES = `
   }
   return names;`;
 
-/** What is taken away; docs/sandbox.md has the reasons. */
+/** Removed built-ins; docs/sandbox.md has the reasons. */
 const isRemoved = (name: string): boolean =>
   /^(?:WebAssembly|SharedArrayBuffer|Atomics)\b/.test(name) || name === 'ArrayBuffer#resize';
 
 describe('the language in user code', () => {
-  it('has every built-in that Node.js has, but for those that are taken away', async () => {
+  it('has every built-in of Node.js except the removed ones', async () => {
     const all = runInNewContext(`(() => {${NAMES}})()`) as string[];
     const ours = new Set((await value(NAMES)) as string[]);
     expect(all.length).toBeGreaterThan(800);
@@ -37,7 +37,7 @@ describe('the language in user code', () => {
     );
   });
 
-  it('has `using`, for what is disposed of at the end', async () => {
+  it('has `using` declarations', async () => {
     const code = `
       const said = [];
       {

@@ -63,7 +63,7 @@ describe('limits of Python', () => {
     expect(outcome.wallMs).toBeGreaterThanOrEqual(300);
   });
 
-  it('hold for files, which are in memory', async () => {
+  it('cover files, which are in memory', async () => {
     const code = 'with open("/tmp/f", "wb") as f:\n  while True: f.write(bytes(10_000_000))';
     const outcome = await run(code);
     if (outcome.ok) throw new Error('It found room for ever.');
@@ -74,7 +74,7 @@ describe('limits of Python', () => {
     expect(await value('return 1')).toBe(1);
   });
 
-  it('stand for results, inputs and calls', async () => {
+  it('cover results, inputs and calls', async () => {
     expect(await run('return "x" * 100', { limits: { resultChars: 50 } })).toMatchObject({
       error: { code: 'RESULT_TOO_LARGE' },
     });
@@ -95,7 +95,7 @@ describe('limits of Python', () => {
     ['abort', 'import ctypes\nctypes.pythonapi.abort()'],
     ['wild memory', 'import ctypes\nctypes.string_at(0x7fffffff, 10)'],
     ['exit', 'import os\nos._exit(0)'],
-  ])('a crash of the interpreter (%s) fails its job, and the next has another', async (_what, code) => {
+  ])('a crash of the interpreter (%s) fails its job; the next job gets a new one', async (_what, code) => {
     expect(await run(code)).toMatchObject({ ok: false });
     expect(await value('return 1')).toBe(1);
   });
@@ -106,7 +106,7 @@ describe('a job that is cancelled', () => {
     ['in a loop', 'while True: pass'],
     ['asleep', 'import time\ntime.sleep(60)'],
     ['awaiting', 'import asyncio\nawait asyncio.sleep(60)'],
-  ])('ends at once %s', async (_what, code) => {
+  ])('ends immediately %s', async (_what, code) => {
     const sandbox = sandboxOf();
     await value('return 1', {}, sandbox);
     const controller = new AbortController();
@@ -122,18 +122,18 @@ import random, secrets, uuid, tempfile
 return [random.random(), secrets.token_hex(8), str(uuid.uuid4()), os.urandom(4).hex(), random.SystemRandom().random()]`;
 
 describe('interpreters', () => {
-  it('begin from one memory with chance of their own', async () => {
+  it('start from one snapshot with their own random state', async () => {
     const sandbox = sandboxOf({ share: 'isolate' });
     const drawn = [await value(CHANCE, {}, sandbox), await value(CHANCE, {}, sandbox)] as string[][];
     for (const [at, first] of drawn[0]!.entries()) expect(drawn[1]![at]).not.toBe(first);
   });
 
-  it('give as many random values as are asked for, all of them different', async () => {
+  it('provide any number of random values, all different', async () => {
     const code = 'import uuid\nreturn len({uuid.uuid4().hex for _ in range(20000)})';
     expect(await value(code)).toBe(20_000);
   });
 
-  it('belong to one run: what a block leaves is not there for another run', async () => {
+  it('belong to one run: the state of a block is not visible to another run', async () => {
     const leave =
       'import sys, json\njson.left = 1\nsys.left = 1\nopen("/tmp/left", "w").write("x")\nreturn 1';
     const look =
@@ -142,7 +142,7 @@ describe('interpreters', () => {
     expect(await value(look, { runId: 'two' })).toEqual([false, false, false]);
   });
 
-  it('of a run serve its blocks with fresh names, files, streams, environment and built-ins', async () => {
+  it('give blocks of a run fresh names, files, streams, environment and built-ins', async () => {
     await value(
       `import sys, builtins, logging
 left = 1
@@ -178,7 +178,7 @@ return ["left" in globals(), len([]), os.environ.get("LEFT"), os.getcwd(), os.li
     ]);
   });
 
-  it('in which a block left work are not used again', async () => {
+  it('are not reused if a block left tasks running', async () => {
     const left = `
 import asyncio
 async def later():
@@ -191,7 +191,7 @@ return 1`;
     expect(after).toMatchObject({ ok: true, json: '2', stdout: '' });
   });
 
-  it('are kept from the host: no Node, no files, no environment, no processes', async () => {
+  it('have no access to the host: no Node.js, files, environment or processes', async () => {
     const code = `
 import js, subprocess
 def fails(action):
@@ -211,8 +211,8 @@ return [hasattr(js, "process"), hasattr(js, "require"), hasattr(js, "read"), os.
   });
 });
 
-describe('the pool of Python', () => {
-  it('has a process ready once it is told to warm up', async () => {
+describe('the Python pool', () => {
+  it('has a process ready after warm()', async () => {
     const sandbox = sandboxOf();
     await sandbox.warm({ language: 'python' });
     await expect.poll(() => sandbox.stats().languages.python.processes).toBe(1);
@@ -221,7 +221,7 @@ describe('the pool of Python', () => {
     expect(sandbox.stats().languages.python.processes).toBe(1);
   });
 
-  it('serves tenants in processes of their own, in turn', async () => {
+  it('serves tenants in their own processes, in turn', async () => {
     const sandbox = sandboxOf();
     const order: string[] = [];
     const send = (tenant: string, runId: string): Promise<void> =>
@@ -233,7 +233,7 @@ describe('the pool of Python', () => {
     expect(sandbox.stats().languages.python.processes).toBe(1);
   });
 
-  it('refuses a tenant that has too many jobs waiting, and no other', async () => {
+  it('refuses only a tenant with too many waiting jobs', async () => {
     const sandbox = sandboxOf({ maxQueuedPerTenant: 1 });
     const sleeping = 'import time\ntime.sleep(0.2)\nreturn 1';
     await value('return 1', {}, sandbox);

@@ -10,7 +10,7 @@ const run = (code: string, more: Partial<FunctionJob> = {}): Promise<FunctionOut
 
 const within = (memoryMiB: number): Partial<FunctionJob> => ({ limits: { memoryMiB } });
 
-/** How much there is to be had, in MiB, until it is used up. */
+/** Allocates until memory runs out. Returns the amount in MiB. */
 const FILL = `
 held = []
 try:
@@ -20,7 +20,7 @@ except MemoryError:
 return len(held)`;
 
 describe('memoryMiB of Python', () => {
-  it('is what the interpreter may grow to, for each job', async () => {
+  it("limits the interpreter's growth, for each job", async () => {
     const found: number[] = [];
     for (const memoryMiB of [64, 128, 256, 64])
       found.push(valueIn(await run(FILL, within(memoryMiB))) as number);
@@ -38,11 +38,11 @@ describe('memoryMiB of Python', () => {
     });
   });
 
-  it('leaves an interpreter enough to begin with', async () => {
+  it('leaves an interpreter enough memory to start', async () => {
     expect(await run('return sum(range(10))', within(8))).toMatchObject({ ok: true, json: '45' });
   });
 
-  it('ends the job with OUT_OF_MEMORY at the line that asked for more', async () => {
+  it('ends the job with OUT_OF_MEMORY at the allocating line', async () => {
     const code = 'held = []\ndef hold():\n  while True:\n    held.append(bytes(1024 * 1024))\n\nhold()';
     expect(await run(code, within(96))).toMatchObject({
       ok: false,

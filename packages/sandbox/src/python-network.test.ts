@@ -20,7 +20,7 @@ const run = (code: string, more: Partial<FunctionJob> = {}): Promise<FunctionOut
 const value = async (code: string): Promise<unknown> => valueIn(await run(code));
 
 describe('requests in Python', () => {
-  it('gives status, headers, JSON, text and bytes', async () => {
+  it('returns status, headers, JSON, text and bytes', async () => {
     const code = `
 import requests
 r = requests.get(url + "/a", params={"q": ["b c", "é"], "none": None}, headers={"X-Own": "1"})
@@ -52,7 +52,7 @@ return [sent(json={"a": 1})["type"], body(json={"a": 1}), body(data={"a": "b c"}
     ]);
   });
 
-  it('follows redirects, unless it is told not to', async () => {
+  it('follows redirects, unless disabled', async () => {
     const code = `
 import requests
 a, b = requests.get(url + "/moved"), requests.get(url + "/moved", allow_redirects=False)
@@ -77,7 +77,7 @@ return out`;
     ]);
   });
 
-  it('fails the job at its line where nothing catches it', async () => {
+  it('fails the job at its line if uncaught', async () => {
     expect(await run('import requests\nrequests.get("http://169.254.169.254/")')).toMatchObject({
       ok: false,
       error: { code: 'USER_ERROR', name: 'ConnectionError', line: 2 },
@@ -115,7 +115,7 @@ return [first, [second["method"], second["own"], second["body"]], moved.url[-6:]
 });
 
 describe('awaited requests in Python', () => {
-  it('go on side by side, by pyfetch and by fetch of JavaScript', async () => {
+  it("run concurrently, by pyfetch and by JavaScript's fetch", async () => {
     const code = `
 import asyncio
 from pyodide.http import pyfetch
@@ -138,7 +138,7 @@ return [await asyncio.gather(*(body(n) for n in range(3))), plain.status, (await
 });
 
 describe('sockets in Python', () => {
-  it('lead nowhere', async () => {
+  it('are not available', async () => {
     const port = Number(new URL(url).port);
     const code = `
 import socket

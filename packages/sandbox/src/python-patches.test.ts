@@ -17,12 +17,12 @@ const cases = Object.entries(PATCHES).flatMap(([file, patches]) =>
   patches.map((change): [string, string, Patch] => [file, change.reason, change]),
 );
 
-describe('the changes in Pyodide', () => {
+describe('the patches of Pyodide', () => {
   it.each(cases)('each match %s exactly once: %s', (file, _reason, { from, to }) => {
     const text = readFileSync(require.resolve(`pyodide/${file}`), 'utf8');
     expect(text.split(from)).toHaveLength(2);
     const changed = patch(file, text);
-    // The texts are of a megabyte: a failure does not show them.
+    // Not toContain: a failure would print megabytes.
     expect([changed.includes(to), changed === text]).toEqual([true, false]);
   });
 

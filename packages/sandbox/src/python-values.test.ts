@@ -64,7 +64,7 @@ return ${expression}`;
     ['{(1, 2): 3}', 'tuple'],
     ['(n for n in [1])', 'generator'],
     ['dict', 'type'],
-  ])('%s has none', async (expression, words) => {
+  ])('%s has no JSON', async (expression, words) => {
     expect(await failing(`return ${expression}`)).toMatchObject({
       code: 'RESULT_NOT_SERIALIZABLE',
       message: expect.stringContaining(words) as string,

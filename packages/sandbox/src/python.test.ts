@@ -14,21 +14,21 @@ const value = async (code: string, more: Partial<FunctionJob> = {}): Promise<unk
 const failing = async (code: string, more: Partial<FunctionJob> = {}) => failureIn(await run(code, more));
 
 describe('a function in Python', () => {
-  it('gives what it returns', async () => {
+  it('returns its value', async () => {
     expect(await value('return {"a": [1, 2.5, None, True, "é"]}')).toEqual({ a: [1, 2.5, null, true, 'é'] });
   });
 
-  it('gives null without a return', async () => {
+  it('returns null without a return', async () => {
     expect(await value('x = 1\nx + 1')).toBeNull();
     expect(await value('')).toBeNull();
     expect(await value('if False:\n  return 1')).toBeNull();
   });
 
-  it('gives the value of a name that says that it is the result', async () => {
+  it('returns the value of a result name', async () => {
     expect(await value('__block_result__ = {"n": 3}')).toEqual({ n: 3 });
   });
 
-  it('runs as a module: what it defines sees itself, with a return and without', async () => {
+  it('runs as a module: definitions see each other, with a return and without', async () => {
     const code = (end: string): string => `
 import math
 from dataclasses import dataclass
@@ -52,7 +52,7 @@ ${end}`;
     expect(await value(code(`__block_result__ = ${result}`))).toEqual([1, 120, 2, 1, 1, '__main__', true]);
   });
 
-  it('may await at its top, with a return and without', async () => {
+  it('may await at the top level, with a return and without', async () => {
     expect(await value('import asyncio\nawait asyncio.sleep(0.001)\nreturn await asyncio.sleep(0, 7)')).toBe(
       7,
     );
@@ -62,7 +62,7 @@ ${end}`;
     ).toEqual([0, 1, 2]);
   });
 
-  it('may run one inside of its own await, and tells what cannot end there', async () => {
+  it('may run a nested loop inside an await, and reports what cannot end there', async () => {
     const code = `
 import asyncio
 async def main():
@@ -76,7 +76,7 @@ return [first, second, await main()]`;
     expect(await value(code)).toEqual([1, true, 1]);
   });
 
-  it('may begin with a byte order mark', async () => {
+  it('may start with a byte order mark', async () => {
     expect(await value('\ufeffreturn 1')).toBe(1);
   });
 
@@ -96,7 +96,7 @@ return [asyncio.run(main()), asyncio.get_event_loop().run_until_complete(main())
     ]);
   });
 
-  it('sees values as names of the module and globals beside them, json and os imported', async () => {
+  it('sees values and globals as names of the module, with json and os imported', async () => {
     const more = {
       values: { __block_0_: '{"n":2}', item: '"it\'s"' },
       globals: { params: '{"q":5}', environmentVariables: '{"K":"v"}' },
@@ -109,12 +109,12 @@ return [asyncio.run(main()), asyncio.get_event_loop().run_until_complete(main())
     ).toEqual([2, "it's", { q: 5 }, 'v', "it's", [1], '/']);
   });
 
-  it('takes values with quotes, ends of text and code as data', async () => {
+  it('treats values with quotes, string ends and code as data', async () => {
     const text = `''' """ \\ {x} \u2028 \ud83d\ude00 \u0000 ''' + __import__("os").name`;
     expect(await value('return v', { values: { v: JSON.stringify(text) } })).toBe(text);
   });
 
-  it('gives text with characters that are half a pair unchanged', async () => {
+  it('returns text with lone surrogates unchanged', async () => {
     expect(await value('return [v, "\\ud800"]', { values: { v: '"\\ud83d"' } })).toEqual([
       '\ud83d',
       '\ud800',
@@ -123,7 +123,7 @@ return [asyncio.run(main()), asyncio.get_event_loop().run_until_complete(main())
 });
 
 describe('output of Python', () => {
-  it('has the lines of both streams in their order', async () => {
+  it('has the lines of both streams in order', async () => {
     const code = `
 import sys, logging
 print("a", 1, end="")
@@ -135,12 +135,12 @@ print("\\n")`;
     expect((await run(code)).stdout).toBe('a 1b\nc\ndéWARNING:root:e\n\n');
   });
 
-  it('is cut at its limit, and costs no more from there', async () => {
+  it('is cut at its limit, and costs nothing beyond', async () => {
     const outcome = await run('for i in range(100000): print(i)\nreturn 1', { limits: { logLines: 3 } });
     expect(outcome).toMatchObject({ ok: true, stdout: '0\n1\n2\n[stdout truncated]' });
   });
 
-  it('comes with a failure', async () => {
+  it('is included in a failure', async () => {
     expect(await run('print("before")\nraise ValueError("x")')).toMatchObject({
       ok: false,
       stdout: 'before',
@@ -149,7 +149,7 @@ print("\\n")`;
 });
 
 describe('errors of Python', () => {
-  it('carry name, message, line, column and the frames of the block', async () => {
+  it('have name, message, line, column and the frames of the block', async () => {
     const error = await failing('def inner(x):\n    return 1 / x\n\ndef outer():\n  inner(0)\nouter()');
     expect(error).toMatchObject({
       code: 'USER_ERROR',
@@ -204,7 +204,7 @@ describe('errors of Python', () => {
     expect((await failing(code)).column).toBeGreaterThanOrEqual(column);
   });
 
-  it('that the block runs into while compiling something else are its own', async () => {
+  it('of code that the block compiles are runtime errors', async () => {
     expect(await failing('\neval("1 +")')).toMatchObject({
       code: 'USER_ERROR',
       name: 'SyntaxError',
@@ -212,7 +212,7 @@ describe('errors of Python', () => {
     });
   });
 
-  it('say which module is missing', async () => {
+  it('name a missing module', async () => {
     expect(await failing('import os.path\nimport numpy')).toMatchObject({
       code: 'MODULE_NOT_IN_IMAGE',
       name: 'ModuleNotFoundError',
@@ -222,7 +222,7 @@ describe('errors of Python', () => {
     expect(await value('try: import numpy\nexcept ImportError: return "without"')).toBe('without');
   });
 
-  it('of an end by exit name the code', async () => {
+  it('of sys.exit name the exit code', async () => {
     expect(await failing('import sys\nsys.exit(3)')).toMatchObject({
       code: 'USER_ERROR',
       name: 'SystemExit',
@@ -231,7 +231,7 @@ describe('errors of Python', () => {
     });
   });
 
-  it('of memory say so, and the next job is served', async () => {
+  it('of memory are reported as such, and the next job is served', async () => {
     expect(await failing('x = bytearray(10 ** 9)')).toMatchObject({
       code: 'OUT_OF_MEMORY',
       name: 'MemoryError',
@@ -248,7 +248,7 @@ describe('errors of Python', () => {
     ['recursion', 'def f(): return f()\nf()', 'RecursionError'],
     ['an error without text', 'class E(Exception):\n  def __str__(self): raise ValueError\nraise E()', 'E'],
     ['an interrupt', 'raise KeyboardInterrupt()', 'KeyboardInterrupt'],
-  ])('are told of %s', async (_what, code, name) => {
+  ])('are reported for %s', async (_what, code, name) => {
     expect(await failing(code)).toMatchObject({ code: 'USER_ERROR', name });
     expect(await value('return 1')).toBe(1);
   });

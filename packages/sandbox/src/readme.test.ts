@@ -14,7 +14,7 @@ describe('the examples of the README', () => {
     expect(blocks.length).toBeGreaterThan(3);
   });
 
-  it.each(blocks)('print what they say: %#', async (code) => {
+  it.each(blocks)('print their comments: %#', async (code) => {
     const said = /console\.log\(.*\); \/\/ (.*)$/m.exec(code)?.[1];
     const args = ['--conditions=@heddle/source', '--input-type=module', '--eval', code];
     const { stdout } = await promisify(execFile)(process.execPath, args, { cwd: home });
@@ -25,13 +25,13 @@ describe('the examples of the README', () => {
 describe('the table of what code can use', () => {
   const [, table = ''] = text.split('\n## What the code can use\n');
   const rows = [...(table.split('\n## ')[0] ?? '').matchAll(/^\| (.+) \| (.+) \|$/gm)].slice(1);
-  /** The names in a column that can be looked up; not syntax, and not methods of what was named before. */
+  /** Names in a column that can be looked up; not syntax or methods. */
   const namesIn = (column: 1 | 2): string[] =>
     rows
       .flatMap((row) => [...(row[column] ?? '').matchAll(/`([\w.]+)`/g)].map(([, name = '']) => name))
       .filter((name) => !['import', 'text', 'json', 'bytes', 'arrayBuffer'].includes(name));
 
-  it('is true of the sandbox', async () => {
+  it('matches the sandbox', async () => {
     const [works, lacks] = [namesIn(1), namesIn(2)];
     expect([works.length > 25, lacks.length > 20]).toEqual([true, true]);
     const sandbox = createSandbox();

@@ -1,9 +1,9 @@
 import type { AttackGroup } from '../attack.ts';
 
-/** Nested arrays that are few objects in the guest and millions in whoever reads their JSON. */
+/** Nested arrays that are few objects in the guest but millions after parsing their JSON. */
 const DENSE = 'const row = Array(1000).fill([]); const dense = Array(4000).fill(row);';
 
-/** Messages that mean something else, or cost more, on the other side. */
+/** Messages that mean something else, or cost more, on the host side. */
 export const bridge: AttackGroup = {
   name: 'Confusion of the bridge',
   language: 'javascript',

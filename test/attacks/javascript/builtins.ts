@@ -1,7 +1,7 @@
 import type { AttackGroup, Expected } from '../attack.ts';
 
 const MEMORY = ['OUT_OF_MEMORY', /^USER_ERROR RangeError/] as const;
-/** What nothing interrupts ends with its process, soon after its time is over. */
+/** Code that cannot be interrupted ends with its process, soon after its time limit. */
 const limits = { cpuMs: 300, wallMs: 60_000, killGraceMs: 200 };
 
 const works = (id: string, title: string, code: string, ...more: readonly (string | RegExp)[]) => ({
@@ -12,16 +12,16 @@ const works = (id: string, title: string, code: string, ...more: readonly (strin
   expected: ['TIMEOUT_CPU', ...MEMORY, ...more] as Expected,
 });
 
-/** Calls everything of the plumbing that leaves the isolate, with as little stack as there is. */
+/** Calls every function of the guest runtime that leaves the isolate, with minimal stack. */
 const AT_THE_END = `
-  // Made at their first use, for which there has to be room.
+  // Created at first use, which needs stack.
   await fetch('http://10.0.0.1/').catch(() => 0); crypto.subtle; structuredClone([1]);
   const { apply } = Reflect; let left = 300; const calls = [
     () => fetch('http://10.0.0.1/').catch(() => 0), () => setTimeout(() => 0, 1), () => console.log('deep'), () => queueMicrotask(() => 0),
     () => crypto.getRandomValues(new Uint8Array(8)), () => crypto.subtle.digest('SHA-256', new Uint8Array(8)).catch(() => 0), () => clearTimeout(1), () => structuredClone([1]) ];
   const descend = () => { try { descend() } catch {} if (left-- > 0) try { calls[left % calls.length]() } catch {} };`;
 
-/** Built-ins and functions of the plumbing where they are large, deep, slow or without end. */
+/** Built-ins and guest runtime functions with large, deep, slow or endless inputs. */
 export const builtins: AttackGroup = {
   name: 'Built-ins at their limits',
   language: 'javascript',

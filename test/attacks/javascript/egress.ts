@@ -1,12 +1,12 @@
 import type { Attack, AttackGroup } from '../attack.ts';
 
-/** What user code sees of a request to `url`, a template with the ports of the attack's network. */
+/** Returns what user code sees of a request to `url`, a template with the ports of the attack network. */
 export const to = (url: string): string =>
   `try { const r = await fetch(\`${url}\`); return 'REACHED ' + r.status + await r.text() } catch (e) { return e.code ?? e.message }`;
 
 export const DENIED = '"EGRESS_DENIED"';
 
-/** URLs of things that are nobody's business, in all the ways to write them. */
+/** URLs of forbidden targets, in all spellings. */
 const URLS: Readonly<Record<string, string>> = {
   N01: 'http://169.254.169.254/latest/meta-data/iam/',
   N02: 'http://127.0.0.1:${internalPort}/',
@@ -82,7 +82,7 @@ const urls: readonly Attack[] = Object.entries(URLS).map(([id, url]) => ({
   id,
   title: `a request to ${url}`,
   code: to(url),
-  // A name whose URL is read as another one may lead to the server that may be reached.
+  // A name parsed as another one may resolve to the allowed server.
   expected: url.includes('ok.test#@') ? [DENIED, /^"REACHED 200outer"$/, '"EGRESS_FAILED"'] : DENIED,
 }));
 
@@ -175,12 +175,12 @@ const requests: readonly Attack[] = [
   },
 ];
 
-/** Requests to what only the host can reach, with a policy that lets them leave for one server. */
+/** Requests to targets that only the host can access, with a policy that allows one server. */
 export const egress: AttackGroup = {
   name: 'Network and SSRF',
   language: 'javascript',
   attacks: [...urls, ...requests],
 };
 
-/** The URLs alone, for policies that allow nothing private. */
+/** Only the URLs, for policies without private addresses. */
 export const urlsOnly: AttackGroup = { ...egress, attacks: urls };

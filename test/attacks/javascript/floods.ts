@@ -1,6 +1,6 @@
 import type { AttackGroup } from '../attack.ts';
 
-/** More of what crosses the bridge than there may be. */
+/** Bridge traffic beyond the limits. */
 export const floods: AttackGroup = {
   name: 'Floods',
   language: 'javascript',

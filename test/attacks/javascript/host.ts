@@ -3,7 +3,7 @@ import type { AttackGroup } from '../attack.ts';
 const NODE_NAMES = `['process', 'require', 'module', 'exports', '__dirname', '__filename', 'global', 'Deno', 'Bun', 'gc',
   'd8', 'print', 'read', 'load', 'quit', 'ShadowRealm', 'importScripts', 'Worker', 'WebAssembly', 'SharedArrayBuffer', 'Atomics']`;
 
-/** Gives what of Node's realm a function made by `constructor` sees; nothing, in the guest. */
+/** Returns what a function made by `constructor` sees of Node.js; nothing, in the guest. */
 const through = (constructor: string): string => `
   const F = ${constructor};
   if (F !== Function && F !== (async () => {}).constructor) return 'foreign';
@@ -18,7 +18,7 @@ const chain = (id: string, of: string, constructor: string) => ({
   expected: NOTHING,
 });
 
-/** Ways from the guest to the process around it. */
+/** Attempts to access the process from the guest. */
 export const host: AttackGroup = {
   name: 'Access to the host',
   language: 'javascript',

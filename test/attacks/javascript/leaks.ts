@@ -4,7 +4,7 @@ const PLANT = `fetch.leak = 1; globalThis.leak = 'secret'; Object.prototype.leak
   globalThis[Symbol.for('leak')] = 1; Array.prototype.map = null; console.leak = 1; Error.prepareStackTrace = () => 'leak';
   Symbol.for('leak').constructor.leak = 1; return 1`;
 
-/** What one job leaves for the next of its run, its tenant or its process. */
+/** State that one job may leave for the next of its run, tenant or process. */
 export const leaks: AttackGroup = {
   name: 'Leaks between jobs',
   language: 'javascript',

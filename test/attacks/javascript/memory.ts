@@ -4,7 +4,7 @@ const ENDED = ['OUT_OF_MEMORY', /^USER_ERROR RangeError/] as const;
 
 const fills = (id: string, title: string, code: string) => ({ id, title, code, expected: ENDED });
 
-/** Code that wants more memory than it may have. */
+/** Code that exceeds its memory limit. */
 export const memory: AttackGroup = {
   name: 'Exhaustion of memory',
   language: 'javascript',

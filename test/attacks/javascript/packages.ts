@@ -3,7 +3,7 @@ import type { Attack, AttackGroup } from '../attack.ts';
 const PLAIN = 'return { list: [1, "two", null], nested: { at: [[3]] } }';
 const PLAIN_JSON = '{"list":[1,"two",null],"nested":{"at":[[3]]}}';
 
-/** Time enough to load packages, and not to wait for. */
+/** Enough time to load packages, but not to wait. */
 const limits = { cpuMs: 300, wallMs: 8_000 };
 
 const firstUse = (id: string, title: string, module: string, expected: Attack['expected']): Attack => ({
@@ -15,7 +15,7 @@ const firstUse = (id: string, title: string, module: string, expected: Attack['e
   limits,
 });
 
-/** What hostile packages of an image do to the plumbing of the guest, while they load and when they are used. */
+/** Attacks of an image's packages on the guest runtime, while loading and when used. */
 export const packages: AttackGroup = {
   name: 'Packages of an image',
   language: 'javascript',

@@ -7,7 +7,7 @@ const replaced = (id: string, what: string, code: string) => ({
   expected: '{"a":1}',
 });
 
-/** Prototypes and built-ins changed under the plumbing, and values meant to change the host's. */
+/** Changed prototypes and built-ins, and values that try to change the host's. */
 export const pollution: AttackGroup = {
   name: 'Pollution across the bridge',
   language: 'javascript',

@@ -1,13 +1,13 @@
 import type { AttackGroup } from '../attack.ts';
 import { DENIED, to } from './egress.ts';
 
-/** Gives what each of several requests came to. */
+/** Returns the results of several requests. */
 const each = (list: string, url: string): string =>
   `return await Promise.all(${list}.map((name) => fetch(\`${url}\`).then((r) => r.text(), (e) => e.code)))`;
 
 const RAW = `['garbage', 'old', 'two-lengths', 'both-lengths', 'huge-chunk', 'switch', 'informs', 'fold', 'status', 'names', 'poison', 'location']`;
 
-/** Servers and resolvers of an attacker, and requests that are meant to be read as several. */
+/** Servers and resolvers of an attacker, and request smuggling. */
 export const servers: AttackGroup = {
   name: 'Hostile servers and resolvers',
   language: 'javascript',

@@ -1,6 +1,6 @@
 import type { AttackGroup } from '../attack.ts';
 
-/** Little processor time, and more than enough of the other, so that a busy machine changes no outcome. */
+/** Little processor time but a long wall time, so that a busy machine does not change the outcome. */
 const CPU = { cpuMs: 150, wallMs: 20_000 };
 const WALL = { cpuMs: 20_000, wallMs: 250 };
 
@@ -19,7 +19,7 @@ const waits = (id: string, title: string, code: string) => ({
   expected: 'TIMEOUT_WALL',
 });
 
-/** Code that does not end, or ends late. */
+/** Code that never ends, or ends late. */
 export const time: AttackGroup = {
   name: 'Exhaustion of time',
   language: 'javascript',

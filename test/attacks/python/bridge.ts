@@ -1,6 +1,6 @@
 import type { AttackGroup } from '../attack.ts';
 
-/** Values, errors and requests of Python that mean something else on the other side. */
+/** Values, errors and requests of Python that mean something else on the host side. */
 export const pythonBridge: AttackGroup = {
   name: 'Python: confusion of the bridge',
   language: 'python',

@@ -5,7 +5,7 @@ const FAILS = ['USER_ERROR', 'OUT_OF_MEMORY', 'SANDBOX_CRASHED'] as const;
 const PROBE = 'return typeof require + typeof process + typeof globalThis.process';
 const NOTHING = 'undefinedundefinedundefined';
 
-/** Tries each of several functions; gives what came of those that did not fail. */
+/** Calls several functions; returns the results of those that did not fail. */
 const each = (setup: string, ways: readonly string[]): string => `${setup}
 ways = [${ways.map((way) => `lambda: ${way}`).join(', ')}]
 came = []
@@ -16,7 +16,7 @@ for way in ways:
     pass
 return came`;
 
-/** Ways out of the interpreter that are neither JavaScript’s nor the operating system’s: its own file system, parts and tools. */
+/** Escapes through the interpreter's own file system, modules and tools. */
 export const pythonDoors: AttackGroup = {
   name: 'Python: doors of the interpreter',
   language: 'python',
@@ -102,7 +102,7 @@ for proxy in ({"http": f"http://127.0.0.1:{internalPort}"}, {"https": f"http://1
     except BaseException as e:
       pass
 return sorted(set(came))`,
-      // The last is what the URL itself holds; proxies are passed over.
+      // The last is the URL's own content; proxies are skipped.
       expected: '["INTERNAL","outer"]',
     },
     {

@@ -3,7 +3,7 @@ import type { AttackGroup } from '../attack.ts';
 const CPU = { cpuMs: 300, wallMs: 20_000 };
 const FAILS = ['USER_ERROR', 'OUT_OF_MEMORY', 'SANDBOX_CRASHED'] as const;
 
-/** Python that does not end, or wants more than there is. */
+/** Python code that never ends, or exceeds its resources. */
 export const pythonExhaustion: AttackGroup = {
   name: 'Python: exhaustion',
   language: 'python',

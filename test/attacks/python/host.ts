@@ -1,6 +1,6 @@
 import type { AttackGroup } from '../attack.ts';
 
-/** Lines of a module that ends in `refused` where `attempt` throws, and in what it gives where it does not. */
+/** Lines of a module that returns `refused` if `attempt` throws, otherwise its result. */
 const attempt = (lines: string, setup = ''): string =>
   `${setup}\ntry:\n${lines
     .split('\n')
@@ -10,7 +10,7 @@ const attempt = (lines: string, setup = ''): string =>
 const NOTHING = '"undefinedundefinedundefined"';
 const PROBE = 'return typeof require + typeof process + typeof module';
 
-/** Ways from Python to the isolate’s JavaScript, and from there to the process. */
+/** Attempts to access the isolate's JavaScript from Python, and the process from there. */
 export const pythonHost: AttackGroup = {
   name: 'Python: access to the host',
   language: 'python',

@@ -1,6 +1,6 @@
 import type { AttackGroup } from '../attack.ts';
 
-/** What one job in Python leaves for the next of its run, which may have the same interpreter. */
+/** State that a Python job may leave for the next one of its run, which may share its interpreter. */
 export const pythonLeaks: AttackGroup = {
   name: 'Python: leaks between jobs',
   language: 'python',

@@ -2,7 +2,7 @@ import type { AttackGroup } from '../attack.ts';
 
 const image = 'wheels';
 
-/** What hostile wheels of an image do to the interpreter, and from one job to the next. */
+/** Attacks of an image's wheels on the interpreter, and on later jobs. */
 export const pythonPackages: AttackGroup = {
   name: 'Python: packages of an image',
   language: 'python',

@@ -10,7 +10,7 @@ import { javascriptBuilder, type JavaScriptBuilderOptions } from './builder.ts';
 import { findNpm } from './npm-settings.ts';
 
 const npm = findNpm(process.env['PATH']);
-/** The highest that this machine has. */
+/** The highest isolation level of this machine. */
 const isolation = levels.at(-1)?.options.isolation ?? {};
 
 interface Setting {
@@ -32,7 +32,7 @@ function imagesOf(registry: NpmRegistry, { builder = {}, npm: more = {}, ...rest
   );
 }
 
-/** The record of an image of the packages, where the registry has nothing else. */
+/** Builds an image of the packages from a registry with only these. Returns its record. */
 async function build(
   packages: readonly FixturePackage[],
   dependencies: string[],
@@ -62,7 +62,7 @@ const pkg = (name: string, source: string, more: Partial<FixturePackage> = {}): 
 });
 
 describe('an image of npm packages', () => {
-  it('is a snapshot where its packages load without the time, random numbers and the host', async () => {
+  it('is a snapshot if its packages load without the time, random numbers and the host', async () => {
     const packages = [
       pkg('left', "exports.value = require('right').value + 1;", {
         manifest: { dependencies: { right: '^1.0.0' } },
@@ -84,15 +84,15 @@ describe('an image of npm packages', () => {
     ['chance', 'exports.seed = Math.random();'],
     ['cryptographic chance', 'exports.id = crypto.randomUUID();'],
     ['a timer', 'setTimeout(() => {}, 10);'],
-  ])('keeps compiled code only where a package asks for %s while it loads', async (_what, source) => {
+  ])('has only a code cache if a package uses %s while it loads', async (_what, source) => {
     const images = imagesOf(await npmRegistry([pkg('impure', source)]));
     const record = await images.build({ language: 'javascript', dependencies: ['impure'] });
     expect(record).toMatchObject({ state: 'ready', errorMessage: null });
-    expect(record.warnings).toEqual([expect.stringContaining('loaded anew for each run')]);
+    expect(record.warnings).toEqual([expect.stringContaining('loaded for each run')]);
     expect(Object.keys((await images.open(record.id)).blobs)).toEqual(['bundle.js', 'code-cache.bin']);
   });
 
-  it('runs no script of a package, and says which it did not run', async () => {
+  it('runs no install scripts, and warns about them', async () => {
     const folder = imageFolder();
     const mark = join(folder, 'ran');
     const scripts = {
@@ -105,7 +105,7 @@ describe('an image of npm packages', () => {
     expect(existsSync(mark)).toBe(false);
   });
 
-  it('is built with the credentials of its registry, which nobody gets to see', async () => {
+  it("is built with its registry's credentials without revealing them", async () => {
     const registry = await npmRegistry([pkg('private', '')]);
     const host = registry.url.replace('http:', '');
     const images = imagesOf(registry, { npm: { [`${host}/:_authToken`]: 'a-very-secret-token' } });
@@ -118,7 +118,7 @@ describe('an image of npm packages', () => {
     expect(JSON.stringify(failed)).not.toContain('a-very-secret-token');
   });
 
-  it('takes nothing out of an archive that leads out of its package', async () => {
+  it('unpacks no archive entry outside of its package', async () => {
     const folder = imageFolder();
     const entries = [
       { path: 'package/../../../../../../escaped.js', content: 'bad' },
@@ -166,7 +166,7 @@ describe('a build of npm packages fails with', () => {
     await expectFailure(
       build(packages, ['host@1', 'host@2']),
       'resolution_conflict',
-      /host is asked for in two/,
+      /host is requested in two/,
     );
   });
 
@@ -188,14 +188,14 @@ describe('a build of npm packages fails with', () => {
     await expectFailure(build([native], ['native']), 'unsupported_package', /thing\.node/);
   });
 
-  it('unsupported_package where a script would have made what is missing', async () => {
+  it('unsupported_package if an install script would have created a missing file', async () => {
     const makes = pkg('makes', "module.exports = require('./made.js');", {
       manifest: { scripts: { install: 'echo > made.js' } },
     });
     await expectFailure(
       build([makes], ['makes']),
       'unsupported_package',
-      /The package makes has an install script, which runs in native images only.*made\.js/s,
+      /The package makes needs its install script, which runs only in native images.*made\.js/s,
     );
   });
 
@@ -237,9 +237,9 @@ describe('a build of npm packages fails with', () => {
     await expectFailure(record, 'rate_limited', /too many/);
   });
 
-  it('integrity_error where a package is not the one that was announced', async () => {
+  it('integrity_error if a package does not match its digest', async () => {
     const forged = pkg('forged', '', { forged: true });
-    await expectFailure(build([forged], ['forged']), 'integrity_error', /announced/);
+    await expectFailure(build([forged], ['forged']), 'integrity_error', /does not match/);
   });
 
   it('image_too_large for an archive that unpacks to more than is allowed', async () => {
@@ -270,7 +270,7 @@ describe('a build of npm packages fails with', () => {
     await expectFailure(record, 'build_timeout', /minute/);
   });
 
-  it('install_failed for what npm says and nobody foresaw', async () => {
+  it('install_failed for unknown errors of npm', async () => {
     const registry = await npmRegistry([]);
     registry.answer = (_request, response) => (response.writeHead(418).end('{}'), true);
     const record = imagesOf(registry).build({ language: 'javascript', dependencies: ['one'] });

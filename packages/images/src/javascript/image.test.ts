@@ -76,7 +76,7 @@ const PACKAGES: readonly FixturePackage[] = [
 ];
 const ALL = ['common', 'callable', '@scope/modern', 'of-node'];
 
-/** Runs code with an image of packages from a registry of the test's own. */
+/** Runs code with an image of packages from the test's own registry. */
 async function runner(dependencies: readonly string[]) {
   const registry = await npmRegistry(PACKAGES);
   const images = openImages(
@@ -105,7 +105,7 @@ async function failure(outcome: Promise<FunctionOutcome>): Promise<object> {
 }
 
 describe('code with an image', () => {
-  it('imports and requires its packages, whole and in parts', async () => {
+  it('imports and requires its packages, as a whole and by name', async () => {
     const { run } = await runner(ALL);
     const code = `
       import common, { next as step } from 'common';
@@ -147,7 +147,7 @@ describe('code with an image', () => {
     });
   });
 
-  it('has of a package whose other modules do not go into an image the main one, and is told so', async () => {
+  it('gets only the main module of a package whose other modules cannot be bundled, with a warning', async () => {
     const { run, record } = await runner(['common', 'sloppy']);
     expect(record.warnings).toEqual([expect.stringMatching(/^Only the main module .*: sloppy\.$/)]);
     const code = "return [require('sloppy').main, require('common/extra').extra()]";
@@ -157,7 +157,7 @@ describe('code with an image', () => {
     });
   });
 
-  it('finds packages as they were loaded, whatever code before it did', async () => {
+  it('finds packages unchanged, whatever earlier code did', async () => {
     const { run } = await runner(ALL);
     await value(
       run("const c = require('common'); c.next(); c.next = null; Object.prototype.x = 1; return 1"),
@@ -167,7 +167,7 @@ describe('code with an image', () => {
     expect(chances[0]).not.toBe(chances[1]);
   });
 
-  it('has of Node what packages need, and none of it itself', async () => {
+  it('provides Node.js builtins to packages, and none to user code', async () => {
     const { run } = await runner(ALL);
     const code = `const n = require('of-node');
       return [n.emit(), n.hash('abc'), n.join(), n.env(), typeof process, typeof __heddleImage];`;
@@ -207,7 +207,7 @@ describe('code with an image', () => {
     expect(await failure(run('return 1', 'ghost'))).toMatchObject({ code: 'IMAGE_NOT_FOUND' });
   });
 
-  it('keeps its lines, in errors of packages and of its own', async () => {
+  it('reports correct lines in errors of packages and its own', async () => {
     const { run } = await runner(ALL);
     const import3 = 'import {\n  next,\n} from "common";\n';
     expect(await failure(run(`${import3}missing();`))).toMatchObject({
@@ -223,7 +223,7 @@ describe('code with an image', () => {
     });
   });
 
-  it('may name imports in texts, comments and patterns', async () => {
+  it('may contain the word import in strings, comments and patterns', async () => {
     const { run } = await runner(ALL);
     const code =
       'const a = "import x from \'y\'"; /* import(z) */ // import q from "q"\n' +
@@ -231,7 +231,7 @@ describe('code with an image', () => {
     expect(await value(run(code))).toEqual(["import x from 'y'", 'import (b)', 'import("x")', 1]);
   });
 
-  it('runs on while its image is removed and its files are deleted, and is not found by the next', async () => {
+  it('keeps running when its image is removed and deleted; the next job does not find the image', async () => {
     const { images } = await runner(['common']);
     const { blobs } = await images.open('tools');
     const fetch = async (): Promise<EgressResponse> => {
@@ -249,7 +249,7 @@ describe('code with an image', () => {
     expect(await failure(next)).toMatchObject({ code: 'IMAGE_NOT_FOUND' });
   });
 
-  it('gets the time and chance of its own run from packages that ask for them while they load', async () => {
+  it('gets its own time and random numbers from packages that read them while loading', async () => {
     const { run } = await runner(['impure']);
     const before = Date.now();
     const [first, second] = (await Promise.all([

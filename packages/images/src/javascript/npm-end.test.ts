@@ -20,7 +20,7 @@ const DAY_MS = 24 * 3_600_000;
 
 const commandOf = (pid: number): string => readFileSync(`/proc/${pid}/cmdline`, 'latin1');
 
-/** A program in the place of npm that asks the registry for something and then goes on for ever, whatever becomes of others. */
+/** Stands in for npm: sends one request to the registry, then runs until it is killed. */
 function endless(): string {
   const folder = imageFolder();
   chmodSync(folder, 0o755);
@@ -36,7 +36,7 @@ function endless(): string {
   return program;
 }
 
-/** A process that builds an image of the registry's packages, as a host of its own. */
+/** A host process that builds an image of the registry's packages. */
 function buildElsewhere(
   registry: string,
   npm: string | null,
@@ -61,7 +61,7 @@ function buildElsewhere(
   return { host: child.pid as number, folder };
 }
 
-/** The work folder of the build in a folder of images, and where npm's files are: elsewhere for users who do not get into it. */
+/** Returns the build's work folder, and the folder of npm's files, which is elsewhere if npm's user cannot access the former. */
 function placesOf(folder: string): string[] {
   const [name = ''] = readdirSync(join(folder, 'work'));
   const work = join(folder, 'work', name);
@@ -71,7 +71,7 @@ function placesOf(folder: string): string[] {
 
 type Case = [what: string, level: string, program: string | null | (() => string), isolation: object];
 
-describe.runIf(process.platform === 'linux')('what runs in a build whose host is killed', () => {
+describe.runIf(process.platform === 'linux')('processes of a build whose host is killed', () => {
   const real = findNpm(process.env['PATH']);
   it.each<Case>([
     ['npm', 'basic', real, { level: 'basic' }],
@@ -87,7 +87,7 @@ describe.runIf(process.platform === 'linux')('what runs in a build whose host is
     async (_what, _level, program, isolation) => {
       const registry = await npmRegistry([]);
       const asked = new Promise<void>((resolve) => {
-        // The answer never comes: npm waits.
+        // The registry never responds, so npm keeps waiting.
         registry.answer = () => (resolve(), true);
       });
       const { host, folder } = buildElsewhere(

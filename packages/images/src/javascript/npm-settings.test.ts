@@ -4,7 +4,7 @@ import { expect, it } from 'vitest';
 import { imageFolder } from '../../../../test/support/images.ts';
 import { findNpm, readNpmSettings } from './npm-settings.ts';
 
-it('settings about registries come from the user, the project and the environment, later ones winning', () => {
+it('registry settings come from the user, the project and the environment, in rising precedence', () => {
   const folder = imageFolder();
   const home = join(folder, 'home');
   const cwd = join(folder, 'project');
@@ -35,7 +35,7 @@ it('settings about registries come from the user, the project and the environmen
   expect(readNpmSettings({ env: other, cwd: folder, home })).toMatchObject({ registry: 'https://env.test/' });
 });
 
-it('npm is found where the PATH has it, and nowhere else', () => {
+it('npm is found in PATH, and nowhere else', () => {
   const folder = imageFolder();
   expect(findNpm(folder, join(folder, 'bin', 'node'))).toBeNull();
   mkdirSync(join(folder, 'lib', 'node_modules', 'npm', 'bin'), { recursive: true });

@@ -14,7 +14,7 @@ const SECRET = 'a-very-secret-token';
 const MAX_SIZE = { files: 1_000, bytes: 20 * 2 ** 20 };
 const strict = levels.find(({ name }) => name === 'strict');
 
-/** A folder that every user may enter. */
+/** A folder that every user can enter. */
 function openFolder(): string {
   const folder = imageFolder();
   chmodSync(folder, 0o755);
@@ -39,7 +39,7 @@ function contextOf(npm: NpmSettings, workFolder: string, signal = new AbortContr
   return { context, lines };
 }
 
-/** A program in the place of npm, which does what a hostile one would. */
+/** Stands in for npm and behaves as a compromised npm would. */
 function hostile(source: string): string {
   const folder = openFolder();
   mkdirSync(join(folder, 'bin'));
@@ -57,7 +57,7 @@ function hostile(source: string): string {
   return program;
 }
 
-/** What a hostile npm finds where builds run it. */
+/** Runs a hostile npm in a build. */
 async function found(source: string, level: (typeof levels)[number], npm: NpmSettings) {
   const { context, lines } = contextOf(npm, openFolder());
   const project = join(context.workFolder, 'project');
@@ -68,7 +68,7 @@ async function found(source: string, level: (typeof levels)[number], npm: NpmSet
   return { report: JSON.parse(report) as Record<string, unknown>, lines, project };
 }
 
-/** A server that notes what comes. */
+/** A server that records requests. */
 async function listening(): Promise<{ port: number; seen: string[] }> {
   const seen: string[] = [];
   const server = createServer((request, response) => {
@@ -102,7 +102,7 @@ describe.each(levels)('npm in a build at the level $name', (level) => {
     expect(seen).toEqual([`GET /one Bearer ${SECRET}`]);
   });
 
-  it('reaches no host through the gate that its settings do not name, and changes nothing at those', async () => {
+  it('reaches only hosts in its settings through the gate, and can only read from them', async () => {
     const named = await listening();
     const other = await listening();
     const source = `${ASK}
@@ -114,7 +114,7 @@ describe.each(levels)('npm in a build at the level $name', (level) => {
     expect([...named.seen, ...other.seen]).toEqual([]);
   });
 
-  it('gives back files only, as the host’s own', async () => {
+  it('leaves only regular files, which the host owns', async () => {
     const source = `
       const fs = require('fs');
       fs.mkdirSync('node_modules/a', { recursive: true });
@@ -133,7 +133,7 @@ describe.each(levels)('npm in a build at the level $name', (level) => {
       'a link in the place of its packages',
       "fs.writeFileSync('package-lock.json', '{}'); fs.symlinkSync('/etc', 'node_modules')",
     ],
-  ])('is not believed when it leaves %s', async (_what, act) => {
+  ])('is refused if it leaves %s', async (_what, act) => {
     const program = hostile('');
     writeFileSync(program, `const fs = require('fs'); ${act};`);
     const { context } = contextOf({}, openFolder());
@@ -141,7 +141,7 @@ describe.each(levels)('npm in a build at the level $name', (level) => {
     await expect(run).rejects.toMatchObject({ code: 'install_failed' });
   });
 
-  it('ends with all that it started when the build is broken off', async () => {
+  it('is killed with all its processes when the build is aborted', async () => {
     const ending = new AbortController();
     const program = hostile('');
     writeFileSync(program, `console.error('begun'); setInterval(() => {}, 1000);`);
@@ -151,7 +151,7 @@ describe.each(levels)('npm in a build at the level $name', (level) => {
     await expect(run).rejects.toThrow('enough');
   });
 
-  it('is told by npm itself what the gate refuses', async () => {
+  it("reports in npm's own words what the gate refuses", async () => {
     const { context } = contextOf({ registry: 'http://127.0.0.1:9/', 'fetch-retries': '0' }, openFolder());
     const project = join(context.workFolder, 'project');
     mkdirSync(project);
@@ -163,7 +163,7 @@ describe.each(levels)('npm in a build at the level $name', (level) => {
     });
   });
 
-  it('takes tarballs from where the registry sends it to, and says there who we are to nobody', async () => {
+  it('follows registry redirects for tarballs without credentials', async () => {
     const registry = await npmRegistry([{ name: 'one', files: { 'index.js': '' } }]);
     const host = registry.url.replace('http:', '');
     const far = await listening();
@@ -184,7 +184,7 @@ describe.each(levels)('npm in a build at the level $name', (level) => {
     mkdirSync(project);
     writeFileSync(join(project, 'package.json'), '{"dependencies":{"one":"1"}}');
     const npm = new Npm(findNpm(process.env['PATH']), MAX_SIZE, level.options.isolation);
-    // What stands there is another file.
+    // The file there has another content.
     await expect(npm.run(['install'], project, context)).rejects.toMatchObject({ code: 'integrity_error' });
     expect(new Set(far.seen)).toEqual(new Set(['GET /one.tgz nobody']));
     expect([...registry.tokens]).toEqual([`Bearer ${SECRET}`]);
@@ -192,7 +192,7 @@ describe.each(levels)('npm in a build at the level $name', (level) => {
 });
 
 describe.skipIf(strict === undefined)('the sandbox of npm', () => {
-  it('has nothing of the host: no files, users, processes, network and no further process', async () => {
+  it('exposes nothing of the host: no files, users, processes or network, and starts no processes', async () => {
     const { port, seen } = await listening();
     const source = `
       const fs = require('fs');
@@ -228,7 +228,7 @@ describe.skipIf(strict === undefined)('the sandbox of npm', () => {
     expect(seen).toEqual([]);
   });
 
-  it('has limits of what it writes', async () => {
+  it('limits what npm writes', async () => {
     const source = `
       const fs = require('fs');
       const file = fs.openSync('large', 'w');

@@ -8,7 +8,7 @@ import { findNpm, readNpmSettings } from './npm-settings.ts';
 const npm = readNpmSettings({ env: process.env, cwd: process.cwd(), home: homedir() });
 const registry = npm['registry'] ?? 'https://registry.npmjs.org/';
 
-/** Why nothing can be built of the registry that npm is set to, or null. */
+/** Why npm's configured registry cannot be used, or null. */
 async function unreachable(): Promise<string | null> {
   try {
     const { status } = await fetch(new URL('zod', registry), {
@@ -26,7 +26,7 @@ const why = await unreachable();
 describe.skipIf(why !== null)(
   `images of the packages of ${registry}${why === null ? '' : ` (skipped: ${why})`}`,
   () => {
-    it('have lodash, dayjs and zod, loaded in a snapshot', async () => {
+    it('contain lodash, dayjs and zod in a snapshot', async () => {
       const images = openImages(
         { javascript: javascriptBuilder({ npm: findNpm(process.env['PATH']) }) },
         { registries: { npm } },

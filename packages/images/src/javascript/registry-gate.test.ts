@@ -15,7 +15,7 @@ async function portOf(server: Server): Promise<number> {
   return (server.address() as AddressInfo).port;
 }
 
-/** The answer to a request through the gate. */
+/** Sends a request through the gate. */
 async function ask(settings: NpmSettings, url: string): Promise<{ status: number; text: string }> {
   const gate = await RegistryGate.open(settings);
   onTestFinished(() => gate.close());
@@ -34,12 +34,12 @@ const says =
   (_request, response) =>
     void response.end(text);
 
-describe('the gate to registries', () => {
+describe('the registry gate', () => {
   const { cert, key } = selfSigned();
   const secure = (listener: RequestListener): Promise<number> =>
     portOf(createSecure({ cert, key }, listener) as unknown as Server);
 
-  it('believes a server by the authorities that npm is set to, and no other', async () => {
+  it("trusts only the certificate authorities in npm's settings", async () => {
     const port = await secure(says('hello'));
     const registry = `https://127.0.0.1:${port}/`;
     const cafile = join(imageFolder(), 'ca.pem');
@@ -56,7 +56,7 @@ describe('the gate to registries', () => {
     });
   });
 
-  it('shows a registry the certificate that npm has for it', async () => {
+  it("sends npm's client certificate to its registry", async () => {
     const server = createSecure(
       { cert, key, ca: cert, requestCert: true, rejectUnauthorized: true },
       says('known'),
@@ -77,7 +77,7 @@ describe('the gate to registries', () => {
     expect(await ask({ registry, cafile: certfile }, registry)).toMatchObject({ status: 502 });
   });
 
-  it.each(['http', 'https'])('goes through the proxy that npm is set to, for %s', async (scheme) => {
+  it.each(['http', 'https'])("uses npm's proxy for %s", async (scheme) => {
     const port = await secure(says('far'));
     const asked: string[] = [];
     const proxy = createPlain((request, response) => {
@@ -92,14 +92,14 @@ describe('the gate to registries', () => {
       });
       for (const each of [outside, socket]) each.on('error', () => (outside.destroy(), socket.destroy()));
     });
-    // Only the proxy knows the name.
+    // Only the proxy resolves the name.
     const registry = `${scheme}://registry.example.invalid/`;
     const settings = { registry, proxy: `http://127.0.0.1:${await portOf(proxy)}/`, 'strict-ssl': 'false' };
     expect(await ask(settings, `${registry}one`)).toEqual({ status: 200, text: 'far' });
     expect(asked).toEqual([scheme === 'http' ? `${registry}one` : 'registry.example.invalid:443']);
   });
 
-  it('follows a registry to public addresses only', async () => {
+  it('follows redirects only to public addresses', async () => {
     const elsewhere = await portOf(createPlain(says('internal')));
     const port = await portOf(
       createPlain((_request, response) =>

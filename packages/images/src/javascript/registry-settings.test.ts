@@ -3,8 +3,8 @@ import { RegistrySettings } from './registry-settings.ts';
 
 const base64 = (text: string): string => Buffer.from(text).toString('base64');
 
-describe('the settings of registries', () => {
-  it('tell npm where registries are, and nothing of credentials, certificates and proxies', () => {
+describe('registry settings', () => {
+  it('give npm the registries, but no credentials, certificates or proxies', () => {
     const { inner } = new RegistrySettings({
       registry: 'https://me:secret@npm.example.com/own/',
       '@team:registry': 'https://team.example.com/',
@@ -62,7 +62,7 @@ describe('the settings of registries', () => {
       'https://evil-a.example/x',
       null,
     ],
-  ])('give the credentials of %s', (_what, settings, url, expected) => {
+  ])('return the credentials of %s', (_what, settings, url, expected) => {
     expect(new RegistrySettings(settings).credentialsFor(new URL(url)).authorization).toBe(expected);
   });
 
@@ -80,7 +80,7 @@ describe('the settings of registries', () => {
     expect(settings.isNamed(new URL(url))).toBe(expected);
   });
 
-  it('lead through a proxy, but for hosts that are exempt', () => {
+  it('select a proxy, except for exempt hosts', () => {
     const settings = new RegistrySettings({
       proxy: 'http://plain.example:1/',
       'https-proxy': 'http://secure.example:2/',
@@ -98,7 +98,7 @@ describe('the settings of registries', () => {
     ).toEqual(['http://plain.example:1/', 'http://secure.example:2/', undefined, undefined]);
   });
 
-  it('say which file of them cannot be read', () => {
+  it('name a settings file that cannot be read', () => {
     const settings = new RegistrySettings({ cafile: '/nowhere.pem' });
     expect(() =>
       settings.connectionFor(new URL('https://a.example/'), { authorization: null, client: null }),

@@ -8,7 +8,7 @@ import { checkInstalled } from './size.ts';
 
 const MAX_SIZE = { files: 10, bytes: 1_000 };
 
-it('packages within their limits, with links among each other, are taken', async () => {
+it('packages within the limits, with links among each other, are accepted', async () => {
   const folder = imageFolder();
   mkdirSync(join(folder, 'a'));
   mkdirSync(join(folder, '.bin'));
@@ -34,13 +34,13 @@ it('too many files and too many bytes are refused', async () => {
   await expect(checkInstalled(large, MAX_SIZE)).rejects.toMatchObject({ code: 'image_too_large' });
 });
 
-it('a watch that is stopped while it looks does not keep its process alive', async () => {
+it('a size watch stopped during a check does not keep its process alive', async () => {
   const folder = imageFolder();
   for (let at = 0; at < 500; at++) writeFileSync(join(folder, `${at}`), '');
   const script = `
     import { watchSize } from ${JSON.stringify(new URL('./size.ts', import.meta.url).href)};
     const watch = watchSize(${JSON.stringify(folder)}, { files: 1e6, bytes: 1e9 }, new AbortController().signal);
-    // The first look begins after a second; it is under way at every one of these.
+    // The first check starts after a second, so it is in progress at each of these times.
     setTimeout(() => setImmediate(watch.stop), 1000);`;
   const args = ['--conditions=@heddle/source', '--input-type=module', '--eval', script];
   await expect(promisify(execFile)(process.execPath, args, { timeout: 20_000 })).resolves.toMatchObject({

@@ -16,7 +16,7 @@ import { RECIPES } from './tools/recipes.ts';
 const path = process.platform === 'linux' ? bubblewrap() : undefined;
 const isolation = path === undefined ? {} : { bubblewrap: path };
 
-/** The names of the base, which every image asks for; those of a test come in their place. */
+/** The packages of every image; a test may replace them. */
 const BASE = [
   ...['mawk', 'base-files', 'bash', 'ca-certificates', 'coreutils', 'dash', 'debianutils'],
   ...['findutils', 'grep', 'gzip', 'libc-bin', 'libstdc++6', 'sed', 'tar', 'python3'],
@@ -31,16 +31,16 @@ interface Setting {
   readonly more?: Readonly<Record<string, Buffer | number>>;
   readonly keyring?: string;
   readonly mirror?: string;
-  /** Of Python packages. */
+  /** The index of Python packages. */
   readonly index?: string;
-  /** Of npm packages. */
+  /** The registry of npm packages. */
   readonly registry?: string;
-  /** In the place of one with the system packages alone. */
+  /** Replaces the specification with only the system packages. */
   readonly spec?: object;
   readonly buildTimeoutMs?: number;
 }
 
-/** The record of a native image of system packages, where the mirror has the base and nothing else. */
+/** Builds a native image from a mirror with only these packages. Returns its record. */
 async function build(
   debs: readonly FixtureDeb[],
   systemPackages: readonly string[],
@@ -49,7 +49,7 @@ async function build(
   const { url } = await debianMirror(withBase(debs), more);
   const debian = { mirror: mirror ?? url, suite: 'stable', ...(keyring !== undefined && { keyring }) };
   const folder = imageFolder();
-  // Processes have users of their own, who have to get in.
+  // Processes have user ids of their own, which need access.
   chmodSync(folder, 0o755);
   const registries = {
     debian,
@@ -70,7 +70,7 @@ const failure = (errorCode: string, message: RegExp) => ({
 describe.skipIf(path === undefined)('a build of a native image that fails', () => {
   it.each<[string, readonly FixtureDeb[], readonly string[], RegExp]>([
     ['package_not_found', [], ['nope'], /no system package nope/],
-    ['version_not_found', [{ name: 'jq', version: '1.6' }], ['jq=1.7'], /no version 1\.7 .* there is 1\.6/],
+    ['version_not_found', [{ name: 'jq', version: '1.6' }], ['jq=1.7'], /no version 1\.7 .* available: 1\.6/],
     [
       'resolution_conflict',
       [{ name: 'aa', fields: { Depends: 'gone (>= 2)' } }],
@@ -82,33 +82,33 @@ describe.skipIf(path === undefined)('a build of a native image that fails', () =
       'integrity_error',
       [{ name: 'aa', served: Buffer.from('another') }],
       ['aa'],
-      /is not the one that was announced/,
+      /does not match its announced digest/,
     ],
     [
       'unsupported_package',
       [{ name: 'aa', files: [{ path: '../../etc/evil', content: 'x' }] }],
       ['aa'],
-      /The package aa 1\.0 has the name .* leads out of it/,
+      /The package aa 1\.0 has an entry named .* leads out of the archive/,
     ],
     [
       'unsupported_package',
       [{ name: 'aa', files: [{ path: './etc', type: '2', link: '/etc' }] }],
       ['aa'],
-      /The image has etc, which is a folder elsewhere/,
+      /The image has etc, which another package has as a folder/,
     ],
     ['provider_error', [], ['sed'], /No process could be started in the image/],
   ])('says %s', async (code, debs, systemPackages, message) => {
     expect(failureOf(await build(debs, systemPackages))).toEqual(failure(code, message));
   });
 
-  it('says registry_unavailable of a mirror that is none', async () => {
+  it('says registry_unavailable for a server that is not a mirror', async () => {
     const more = { '/dists/stable/Release': 404 };
     expect(failureOf(await build([], ['sed'], { more }))).toEqual(
       failure('registry_unavailable', /no Release/),
     );
   });
 
-  it('says registry_unavailable of a mirror that nobody is', async () => {
+  it('says registry_unavailable for a mirror that does not exist', async () => {
     expect(failureOf(await build([], ['sed'], { mirror: 'http://127.0.0.1:9' }))).toEqual(
       failure('registry_unavailable', /127\.0\.0\.1:9/),
     );
@@ -137,23 +137,23 @@ describe.skipIf(path === undefined)('a build of a native image that fails', () =
       'wheels for other systems',
       { name: 'alpha', tags: 'cp311-cp311-win_amd64' },
       'alpha',
-      /alpha 1\.0 has no wheel for Python 3\.11 on linux .*; its wheels are for win_amd64\. Ask for another release/,
+      /alpha 1\.0 has no wheel for Python 3\.11 on linux .*; its wheels are for win_amd64\. Request another release/,
     ],
     ['package_not_found', 'a package that nobody has', { name: 'alpha' }, 'ghost', /no Python package ghost/],
-    ['version_not_found', 'a version that nobody has', { name: 'alpha' }, 'alpha>2', /newest one is 1\.0/],
+    ['version_not_found', 'a version that nobody has', { name: 'alpha' }, 'alpha>2', /the newest is 1\.0/],
     [
       'incompatible_platform',
       'another Python',
       { name: 'alpha', python: '<3.8' },
       'alpha',
-      /runs on Python 3\.11\.2; it asks for Python <3\.8/,
+      /supports Python 3\.11\.2: Python <3\.8 is required/,
     ],
     [
       'integrity_error',
-      'another file than announced',
+      'a file that does not match its digest',
       { name: 'alpha', metadataBeside: true, forged: true },
       'alpha',
-      /not the one that was announced/,
+      /does not match its announced digest/,
     ],
     [
       'unsupported_package',
@@ -180,14 +180,14 @@ describe.skipIf(path === undefined)('a build of a native image that fails', () =
       /registry/,
     ],
     ['incompatible_platform', 'another system', { name: 'one', manifest: { os: ['aix'] } }, 'one', /one/],
-    ['integrity_error', 'another file than announced', { name: 'one', forged: true }, 'one', /announced/],
+    ['integrity_error', 'a file that does not match its digest', { name: 'one', forged: true }, 'one', /does not match/],
   ])('says %s of npm packages: %s', async (code, _what, entry, ...[dependency, message]) => {
     const { url: registry } = await npmRegistry([entry]);
     const spec = { language: 'javascript', dependencies: [dependency], systemPackages: ['sed'] };
     expect(failureOf(await build([], [], { registry, spec }))).toEqual(failure(code, message));
   });
 
-  it('says integrity_error of an index that is not the announced one', async () => {
+  it('says integrity_error for an index that does not match its digest', async () => {
     const architecture = process.arch === 'arm64' ? 'arm64' : 'amd64';
     const more = {
       [`/dists/stable/main/binary-${architecture}/Packages.gz`]: Buffer.from('Package: evil\n'),
@@ -195,13 +195,13 @@ describe.skipIf(path === undefined)('a build of a native image that fails', () =
     expect(failureOf(await build([], ['sed'], { more }))).toEqual(failure('integrity_error', /Packages\.gz/));
   });
 
-  it('says integrity_error where keys are configured and nothing is signed', async () => {
+  it('says integrity_error if keys are configured and the archive is not signed', async () => {
     expect(failureOf(await build([], ['sed'], { keyring: '/nowhere.gpg' }))).toEqual(
       failure('integrity_error', /no signed release file/),
     );
   });
 
-  it('says unsupported_package of a tool whose file nobody vouches for', async () => {
+  it('says unsupported_package for a tool without a checksum', async () => {
     const { url } = await debianMirror(withBase([]));
     const registries = { debian: { mirror: url, suite: 'stable' } };
     const images = openImages({ native: nativeBuilder({ isolation }) }, { registries });
@@ -213,7 +213,7 @@ describe.skipIf(path === undefined)('a build of a native image that fails', () =
 });
 
 describe('a build of a native image', () => {
-  it('says provider_error, and why, where the host does not confine far enough', async () => {
+  it('says provider_error with the reason if the isolation level is too low', async () => {
     const native = nativeBuilder({ isolation: { level: 'basic' } });
     const images = openImages({ native }, { registries: { debian: { mirror: 'http://127.0.0.1:9' } } });
     const record = await images.build({ language: 'javascript', systemPackages: ['jq'] });
@@ -222,11 +222,11 @@ describe('a build of a native image', () => {
 });
 
 describe('the recipes of command-line tools', () => {
-  it('are one for each id of the catalogue', () => {
+  it('exist for each id of the catalogue', () => {
     expect(RECIPES.map(({ id }) => id).sort()).toEqual([...CLI_TOOLS].sort());
   });
 
-  it('say the version and the revision of their id', () => {
+  it('have the version and revision of their id', () => {
     expect(RECIPES.map(({ id, version, revision }) => [id, `${version}-r${revision}`])).toEqual(
       CLI_TOOLS.map((id) => [id, id.slice(id.indexOf('@') + 1)]),
     );

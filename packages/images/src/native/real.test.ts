@@ -1,7 +1,7 @@
 import { afterAll, describe, expect, it } from 'vitest';
 import { nativeImagesOf } from '../../../../test/support/native-images.ts';
 
-/** What the mirrors of this machine have, with room for ever so little of it. */
+/** Images of this machine's mirrors with a minimal size limit. */
 const images = await nativeImagesOf({ maxImageMiB: 20 });
 
 afterAll(() => images?.close());
@@ -10,7 +10,7 @@ describe.skipIf(images === undefined)('a native image of the real mirrors', { ti
   const build = (systemPackages: readonly string[]) =>
     images!.build({ language: 'javascript', systemPackages }, { refresh: true });
 
-  it('of more than the images of the folder may have fails, and says by how much', async () => {
+  it('that exceeds the maximum size fails, and states its size', async () => {
     const failed = await build(['jq', 'sed']);
     expect(failed).toMatchObject({
       state: 'failed',

@@ -10,7 +10,7 @@ import type { ImageRecord } from '../record.ts';
 
 const TIME = { timeout: 300_000 };
 
-/** A package whose script is a program of Node.js. */
+/** A package whose install script is a Node.js program. */
 const scripted = (name: string, source: string, more: Record<string, unknown> = {}): FixturePackage => ({
   name,
   files: { 'index.js': "module.exports = require('./made.json');", 'script.js': source },
@@ -19,7 +19,7 @@ const scripted = (name: string, source: string, more: Record<string, unknown> = 
 
 const MADE = "require('node:fs').writeFileSync('made.json', JSON.stringify(report));";
 
-/** Declares what it takes of Node-API: headers are another matter. */
+/** Declares the required part of Node-API, because headers may be missing. */
 const ADDON = `
   typedef void *env; typedef void *value;
   int napi_create_uint32(env, unsigned, value *);
@@ -86,16 +86,16 @@ afterAll(async () => {
 });
 
 describe.skipIf(images === undefined)('install scripts of packages in a native image', TIME, () => {
-  /** The image of packages, made anew. */
+  /** Builds an image of packages without a cache. */
   const build = (dependencies: readonly string[], systemPackages: readonly string[] = ['jq']) =>
     images!.build({ language: 'javascript', dependencies, systemPackages }, { refresh: true });
 
   let building: Promise<ImageRecord> | undefined;
-  /** One image for all whose scripts end well: it takes its time. */
+  /** One image for all packages with successful scripts, because it takes long. */
   const all = (): Promise<ImageRecord> =>
     (building ??= build(['makes', 'fetches', 'attacks', 'has-optional']));
 
-  /** What the script of a package left. */
+  /** Returns what a package's script wrote. */
   async function made(name: string): Promise<{ report: unknown; folder: string }> {
     const record = await all();
     expect(record.errorMessage).toBe(null);
@@ -104,7 +104,7 @@ describe.skipIf(images === undefined)('install scripts of packages in a native i
     return { folder, report: JSON.parse(readFileSync(join(folder, 'made.json'), 'utf8')) };
   }
 
-  it('run, as nobody, and what they make is in the image', async () => {
+  it('run as nobody, and their files are in the image', async () => {
     const { report } = await made('makes');
     expect(report).toEqual({
       uid: 65_534,
@@ -114,7 +114,7 @@ describe.skipIf(images === undefined)('install scripts of packages in a native i
     });
   });
 
-  it('reach the registry and nothing else', async () => {
+  it('can access only the registry', async () => {
     expect((await made('fetches')).report).toEqual({
       registry: [200, true],
       outside: 403,
@@ -122,7 +122,7 @@ describe.skipIf(images === undefined)('install scripts of packages in a native i
     });
   });
 
-  it('change their packages alone, and leave no file that runs as another user', async () => {
+  it('change only their packages, and leave no setuid files', async () => {
     const { report, folder } = await made('attacks');
     expect(report).toEqual({
       system: 'EROFS',
@@ -136,7 +136,7 @@ describe.skipIf(images === undefined)('install scripts of packages in a native i
     expect((mode & 0o7777).toString(8)).toBe('755');
   });
 
-  it('that fail end the build with the package and the reason', async () => {
+  it('that fail end the build, naming the package and the reason', async () => {
     expect(await build(['fails'])).toMatchObject({
       state: 'failed',
       errorCode: 'unsupported_package',
@@ -148,18 +148,18 @@ describe.skipIf(images === undefined)('install scripts of packages in a native i
 
   it('of optional packages may fail', async () => {
     expect((await all()).warnings).toContainEqual(
-      expect.stringMatching(/^The package fails .* It is optional, and left out\.$/),
+      expect.stringMatching(/^The package fails .* It is optional and was not installed\.$/),
     );
   });
 
-  it('leave nothing that leads out of their packages', async () => {
+  it('leave no links out of their packages', async () => {
     expect(await build(['leads-out'])).toMatchObject({
       errorCode: 'unsupported_package',
       errorMessage: expect.stringMatching(/link that leads out/) as string,
     });
   });
 
-  it('compile addons where the image has a compiler, and say what is missing where it has none', async () => {
+  it('compile addons if the image has a compiler, and otherwise name what is missing', async () => {
     expect(await build(['compiles'])).toMatchObject({
       errorCode: 'unsupported_package',
       errorMessage: expect.stringMatching(

@@ -23,7 +23,7 @@ async function build(
   return images.build({ language: 'python', dependencies });
 }
 
-/** The record of an image of packages, where the index has these. */
+/** Builds an image from an index with these packages. Returns its record. */
 async function buildFrom(
   wheels: readonly IndexedWheel[],
   dependencies: readonly string[],
@@ -63,7 +63,7 @@ describe('builds that fail', { timeout: 120_000 }, () => {
       'a version that is not there',
       [{ name: 'alpha' }],
       ['alpha>=2'],
-      /newest one is 1\.0/,
+      /the newest is 1\.0/,
     ],
     [
       'resolution_conflict',
@@ -89,21 +89,21 @@ describe('builds that fail', { timeout: 120_000 }, () => {
       'another Python',
       [{ name: 'alpha', python: '<3.14' }],
       ['alpha'],
-      /asks for Python <3\.14/,
+      /Python <3\.14 is required/,
     ],
     [
       'integrity_error',
-      'another file than announced',
+      'a file that does not match its digest',
       [{ name: 'alpha', metadataBeside: true, forged: true }],
       ['alpha'],
-      /not the one that was announced/,
+      /does not match its announced digest/,
     ],
     [
       'integrity_error',
-      'other requirements than announced',
+      'requirements that differ from the index',
       [{ name: 'alpha', metadataBeside: true, requires: ['beta'], announced: [] }],
       ['alpha'],
-      /asks for other packages/,
+      /requirements differ from those in the index/,
     ],
     [
       'unsupported_package',
@@ -169,7 +169,7 @@ describe('builds that fail', { timeout: 120_000 }, () => {
     ['registry_unavailable', 503],
     ['registry_unavailable', 403],
     ['rate_limited', 429],
-  ])('%s: the index answers %i', async (code, status) => {
+  ])('%s: the index responds with %i', async (code, status) => {
     const index = await pythonIndex([]);
     index.answer = (_request, response) => {
       response.writeHead(status).end();
@@ -178,7 +178,7 @@ describe('builds that fail', { timeout: 120_000 }, () => {
     expectFailure(await build(['alpha'], { index: index.url }), code, /127\.0\.0\.1/);
   });
 
-  it('registry_unavailable: nobody answers, or no index', async () => {
+  it('registry_unavailable: no server, or not an index', async () => {
     expectFailure(
       await build(['alpha'], { index: 'http://127.0.0.1:9/simple' }),
       'registry_unavailable',
@@ -192,7 +192,7 @@ describe('builds that fail', { timeout: 120_000 }, () => {
     expectFailure(
       await build(['alpha'], { index: index.url }),
       'registry_unavailable',
-      /something else than a page/,
+      /something that is not an index page/,
     );
     expectFailure(
       await build(['alpha'], { wheelhouse: join(imageFolder(), 'none') }),
@@ -216,7 +216,7 @@ describe('builds that fail', { timeout: 120_000 }, () => {
     expectFailure(await build(['alpha'], { index: index.url }, { buildTimeoutMs: 50 }), 'build_timeout', /./);
   });
 
-  it('invalid_specifier: what is no requirement is refused before a build', async () => {
+  it('invalid_specifier: an invalid requirement is refused before a build', async () => {
     await expect(build(['alpha @ https://x.test/a.whl'], {})).rejects.toThrow(/it is a URL/);
     await expect(build(['--index-url=https://x.test'], {})).rejects.toThrow(/dash/);
   });

@@ -26,14 +26,14 @@ const WHEELS: readonly IndexedWheel[] = [
 ];
 
 describe('an image of Python packages', { timeout: 120_000 }, () => {
-  it('has what was asked for in every run, and nothing of the runs before', async () => {
+  it('has the requested packages in every run, and nothing of earlier runs', async () => {
     const { url } = await pythonIndex(WHEELS);
     const { record, images, run } = await pythonImage(['alpha.pkg[more]==1.*'], { index: url });
     expect(record).toMatchObject({
       state: 'ready',
       runtime: 'isolate',
       packages: ['alpha-pkg 1.2', 'beta 1.0'],
-      warnings: ['alpha-pkg: evil.pth, sitecustomize.py would run when Python starts, and is left out.'],
+      warnings: ['alpha-pkg: evil.pth, sitecustomize.py would run when Python starts; not installed.'],
     });
     const { blobs, features } = await images.open(record.imageId ?? '');
     expect(Object.keys(blobs).sort()).toEqual(['memory.snap', 'site.zip']);
@@ -58,7 +58,7 @@ return [alpha_pkg.TEXT, alpha_pkg.VERSION, beta.STATE, os.environ.get("EVIL"), a
     }
   });
 
-  it('tells errors of packages by the line of the code that called them', async () => {
+  it('reports errors of packages at the line of the calling code', async () => {
     const { url } = await pythonIndex(WHEELS);
     const { run } = await pythonImage(['alpha-pkg'], { index: url });
     const failed = await run('import alpha_pkg\n\nalpha_pkg.fail()');

@@ -13,7 +13,7 @@ import { withCredentials } from './sources/credentials.ts';
 
 const sha256 = (bytes: Uint8Array): string => createHash('sha256').update(bytes).digest('hex');
 
-/** A context whose pages and files are in memory; `asked` gets each request with its authorization. */
+/** A context with pages and files in memory; `asked` records each request with its authorization. */
 function contextOf(
   python: NonNullable<Registries['python']>,
   files: Readonly<Record<string, Uint8Array>>,
@@ -42,7 +42,7 @@ function contextOf(
       return Promise.resolve({ path, sha256: sha256(body), size: body.length });
     },
   };
-  // All that a lock needs of a context.
+  // The parts of a context that locking needs.
   return context as BuildContext;
 }
 
@@ -55,7 +55,7 @@ describe('wheels of a Pyodide distribution', () => {
   const mirror = 'https://mirror.test/full';
   const files = { [`${mirror}/${filename}`]: bytes };
 
-  it('are taken from the mirror, by the digest of the lock that came with the interpreter', async () => {
+  it("are fetched from the mirror by the digest in the distribution's lock file", async () => {
     const wheels = { [filename]: sha256(bytes), 'libthing-1.0.zip': '00' };
     const lock = await lockPython(spec('alpha'), contextOf({ pyodide: mirror }, files), { target, wheels });
     expect(lock.entries).toEqual([{ name: 'alpha', version: '1.0', digest: `sha256:${sha256(bytes)}` }]);
@@ -65,7 +65,7 @@ describe('wheels of a Pyodide distribution', () => {
     });
   });
 
-  it('are refused when the mirror has another file', async () => {
+  it('are refused if the mirror has a different file', async () => {
     const context = contextOf({ pyodide: mirror }, files);
     await expect(
       lockPython(spec('alpha'), context, { target, wheels: { [filename]: '0'.repeat(64) } }),
@@ -74,7 +74,7 @@ describe('wheels of a Pyodide distribution', () => {
     });
   });
 
-  it('are not known without a mirror', async () => {
+  it('are not available without a mirror', async () => {
     await expect(
       lockPython(spec('alpha'), contextOf({}, files), { target, wheels: { [filename]: sha256(bytes) } }),
     ).rejects.toMatchObject({
@@ -84,7 +84,7 @@ describe('wheels of a Pyodide distribution', () => {
 });
 
 describe('locks', () => {
-  it('are read from a record, or refused', () => {
+  it('are parsed from a record, or refused', () => {
     const wheel = {
       name: 'a',
       version: '1',
@@ -100,11 +100,11 @@ describe('locks', () => {
       warnings: ['w'],
     });
     for (const data of [null, {}, { wheels: [{ ...wheel, digest: 1 }], warnings: [] }]) {
-      expect(() => readLockData(lock(data))).toThrow(/Build the image anew/);
+      expect(() => readLockData(lock(data))).toThrow(/Build the image again/);
     }
   });
 
-  it('are the same for the same index', async () => {
+  it('are equal for the same index', async () => {
     const { url } = await pythonIndex([
       { name: 'alpha', requires: ['beta'] },
       { name: 'beta' },
@@ -132,7 +132,7 @@ describe('locks', () => {
   });
 });
 
-it('sends credentials to the origin that they are for, pages and files, and nowhere else', async () => {
+it('sends credentials only to their own origin, for pages and files', async () => {
   const asked: string[] = [];
   const inner = contextOf({ index: 'https://me:s%20cret@private.test/simple/' }, {}, asked);
   const context = withCredentials(inner);

@@ -6,7 +6,7 @@ import { readPipSettings } from './pip-settings.ts';
 
 const pypi = { index: 'https://pypi.org/simple/', files: 'https://files.pythonhosted.org/' };
 
-/** No file of the machine that the test runs on counts where one is named last with all settings. */
+/** A last file with all settings overrides the files of the test machine. */
 function homeWith(conf: string): string {
   const home = imageFolder();
   mkdirSync(join(home, '.config', 'pip'), { recursive: true });
@@ -14,7 +14,7 @@ function homeWith(conf: string): string {
   return home;
 }
 
-it('reads the settings of the user, sections in their order, values over several lines', () => {
+it("reads the user's settings, sections in order, and multi-line values", () => {
   const home = homeWith('');
   const conf = `; a comment
 [global]
@@ -37,7 +37,7 @@ index-url = https://five.test/simple
   });
 });
 
-it('takes the environment over files, and only what is a URL of an index', () => {
+it('prefers the environment to files, and accepts only index URLs', () => {
   const home = homeWith(
     '[global]\nindex-url = https://one.test/simple\nextra-index-url = file:///wheels\nfind-links = https://links.test\n',
   );

@@ -25,10 +25,10 @@ const WAY_OUT = /^no_compatible_wheel: numpy \d.* has no wheel for Python in the
 describe.skipIf(reason !== undefined)(
   `packages of the real index${reason === undefined ? '' : ` (unreachable: ${reason})`}`,
   () => {
-    it('pydantic, msgpack and jiter work, with their compiled parts', { timeout: 300_000 }, async () => {
+    it('pydantic, msgpack and jiter work, with their extension modules', { timeout: 300_000 }, async () => {
       const { record, images, run } = await pythonImage(['jiter', 'msgpack', 'pydantic>=2'], python);
       expect(record.warnings).toEqual([]);
-      // From a memory without what is compiled, which is loaded after it is restored: in every run.
+      // Extension modules are not in the snapshot; every run loads them after the restore.
       const { features } = await images.open(record.id);
       expect(features).toEqual({ snapshot: true, modules: ['jiter', 'msgpack', 'pydantic'] });
       const kept = `
@@ -88,7 +88,7 @@ return [page, items, yaml.safe_load("a: [1, 2]\\nb: {c: null}"), yaml.safe_dump(
       },
     );
 
-    it('numpy has no wheel, which is said with the way out', { timeout: 60_000 }, async () => {
+    it('numpy has no wheel, which the message explains with a remedy', { timeout: 60_000 }, async () => {
       await expect(pythonImage(['numpy'], python)).rejects.toThrow(WAY_OUT);
     });
   },

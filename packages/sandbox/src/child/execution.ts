@@ -1,10 +1,23 @@
-import type { EndCode, ChildRequest, RunRequest } from '../protocol.ts';
+import type { EndCode, ChildRequest, RunRequest, ChildMessage } from '../protocol.ts';
 import { hash, random, readMessage, type GuestMessage } from './bridge.ts';
-import type { ProcessContext } from './process-context.ts';
 import { LIMIT_MESSAGES } from './limit-text.ts';
-import type { Realm, RealmUser } from './realms.ts';
+import type { Realm, RealmUser, Realms } from './realms.ts';
 import { Stdout } from './stdout.ts';
 import { callHostSync, pause } from './wait.ts';
+
+/** Services of the process for its jobs. */
+export interface ProcessContext {
+  readonly realms: Realms;
+  /** Milliseconds spent in guests since the process started. */
+  busyMs: number;
+  send(report: ChildMessage): void;
+  /** Tells the supervisor which job's code runs next, unless it already knows. */
+  announce(id: number): void;
+  finished(
+    id: number,
+    report: Omit<Extract<ChildMessage, { t: 'done' }>, 't' | 'late' | 'next' | 'rssMiB'>,
+  ): void;
+}
 
 /** The pending timers of one job. */
 class JobTimers {

@@ -1,8 +1,34 @@
-import type { Context, ExternalCopy, Isolate, Reference } from 'isolated-vm';
+import type { Context, ExternalCopy, Isolate, Reference, CachedDataResult, Script } from 'isolated-vm';
 import type { RunRequest } from '../protocol.ts';
-import type { ImageBundle } from './bundle.ts';
 import { addErrorPosition } from './locate.ts';
 import type { IsolatedVm, Post, Realm, Realms, RealmUser } from './realms.ts';
+
+/** The packages of an image without a snapshot. Each realm loads them at the beginning of its job. */
+export class ImageBundle {
+  readonly #code: string;
+  /** V8's code cache. Replaced when V8 rejects it, for example because of other flags. */
+  #cache: ExternalCopy<ArrayBuffer>;
+
+  constructor(vm: IsolatedVm, code: string, cache: Uint8Array) {
+    this.#code = code;
+    this.#cache = new vm.ExternalCopy(cache.slice().buffer as ArrayBuffer);
+  }
+
+  /** Loads the packages within `budgetMs`. */
+  load(isolate: Isolate, context: Context, budgetMs: number): void {
+    let script = isolate.compileScriptSync(this.#code, { cachedData: this.#cache }) as Script & Rejectable;
+    if (script.cachedDataRejected === true) {
+      script = isolate.compileScriptSync(this.#code, { produceCachedData: true });
+      this.#cache = script.cachedData ?? this.#cache;
+    }
+    script.runSync(context, { timeout: budgetMs });
+    script.release();
+  }
+}
+
+interface Rejectable extends CachedDataResult {
+  readonly cachedDataRejected?: boolean;
+}
 
 /** Time limit for connecting the guest runtime, in milliseconds. Packages of an image may have tampered with it. */
 const BOOT_MS = 1_000;

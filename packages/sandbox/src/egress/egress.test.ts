@@ -62,7 +62,7 @@ afterAll(() => {
 const clients: Egress[] = [];
 afterAll(() => Promise.all(clients.map((client) => client.close())));
 
-/** A client for which every host but those of `resolve` is the test server. */
+/** A client for which every host except those of `resolve` is the test server. */
 function client(policy: EgressPolicy = {}, resolve: Record<string, Address[]> = {}): Egress {
   const egress = createEgress(
     { allowPrivate: ['127.0.0.1/32'], ports: 'any', ...policy },
@@ -90,7 +90,7 @@ async function send(
 }
 
 describe('the egress client', () => {
-  it('sends method, headers and body, and gives status, headers and body', async () => {
+  it('sends method, headers and body, and returns status, headers and body', async () => {
     const response = await send({ url: at('/x?y=1'), method: 'post', headers: { 'X-A': '1' }, body: 'hé' });
     expect(response).toMatchObject({ status: 200, statusText: 'OK', url: at('/x?y=1'), redirected: false });
     expect(text(response.body)).toBe('POST hé');
@@ -103,11 +103,11 @@ describe('the egress client', () => {
     });
   });
 
-  it('gives error statuses as responses', async () => {
+  it('returns error statuses as responses', async () => {
     expect(await send({ url: at('/missing') })).toMatchObject({ status: 404, statusText: 'Not Found' });
   });
 
-  it('sends bytes as they are and repeated headers apart', async () => {
+  it('sends bytes unchanged and repeated headers separately', async () => {
     await send({
       url: at('/'),
       method: 'PUT',
@@ -124,13 +124,13 @@ describe('the egress client', () => {
     ]);
   });
 
-  it('unpacks responses', async () => {
+  it('decompresses responses', async () => {
     const response = await send({ url: at('/gzip') });
     expect(text(response.body)).toBe('packed');
     expect(response.headers.map(([name]) => name)).not.toContain('content-encoding');
   });
 
-  it('keeps Host and the headers of the connection to itself', async () => {
+  it('does not forward Host and connection headers', async () => {
     await send({
       url: at('/'),
       headers: {
@@ -178,13 +178,13 @@ describe('the egress client', () => {
     ).toBe('EGRESS_DENIED');
   });
 
-  it('caps the size of responses, also unpacked', async () => {
+  it('limits the size of responses, also decompressed', async () => {
     expect(await codeOf(send({ url: at('/big') }, { maxResponseBytes: 50_000 }))).toBe('EGRESS_TOO_LARGE');
     expect(await codeOf(send({ url: at('/bomb') }, { maxResponseBytes: 50_000 }))).toBe('EGRESS_TOO_LARGE');
     expect(await codeOf(send({ url: at('/big'), maxResponseBytes: 10 }))).toBe('EGRESS_TOO_LARGE');
   });
 
-  it('gives up after its time, and when it is aborted', async () => {
+  it('fails at its timeout, and when it is aborted', async () => {
     expect(await codeOf(send({ url: at('/silent'), timeoutMs: 50 }))).toBe('EGRESS_TIMEOUT');
     expect(await codeOf(send({ url: at('/silent'), signal: AbortSignal.timeout(20) }))).toBe(
       'EGRESS_ABORTED',
@@ -192,13 +192,13 @@ describe('the egress client', () => {
     expect(await codeOf(send({ url: at('/'), signal: AbortSignal.abort() }))).toBe('EGRESS_ABORTED');
   });
 
-  it('gives up on a resolver that does not answer as well', async () => {
+  it('fails at its timeout if the resolver does not answer', async () => {
     const egress = createEgress({}, () => new Promise(() => undefined));
     clients.push(egress);
     expect(await codeOf(egress.fetch({ url: 'http://a.test/', timeoutMs: 20 }))).toBe('EGRESS_TIMEOUT');
   });
 
-  it('lets the responses of several requests have so many bytes together, those that failed aside', async () => {
+  it('limits the response bytes of several requests together, not counting failed ones', async () => {
     const allowance = { leftBytes: 250_000 };
     const big = (): Promise<string> => codeOf(send({ url: at('/big'), allowance }));
     expect(await codeOf(send({ url: at('/big'), allowance, maxResponseBytes: 10 }))).toBe('EGRESS_TOO_LARGE');
@@ -206,7 +206,7 @@ describe('the egress client', () => {
     expect(allowance.leftBytes).toBe(50_000);
   });
 
-  it('says EGRESS_FAILED when nobody listens', async () => {
+  it('says EGRESS_FAILED if nothing listens', async () => {
     expect(await codeOf(send({ url: 'http://ok.test:1/' }))).toBe('EGRESS_FAILED');
   });
 });
@@ -215,7 +215,7 @@ describe('redirects', () => {
   const via = (location: string, status = 302): string =>
     at(`/to?status=${status}&at=${encodeURIComponent(location)}`);
 
-  it('are followed, and the last URL is told', async () => {
+  it('are followed, and the last URL is returned', async () => {
     expect(await send({ url: via('/end') })).toMatchObject({
       status: 200,
       url: at('/end'),
@@ -245,7 +245,7 @@ describe('redirects', () => {
   });
 
   it.each(['Authorization', 'Cookie', 'X-Api-Key', 'x-functions-key', 'Ocp-Apim-Subscription-Key', 'X-Own'])(
-    'take %s along within an origin only',
+    'keep %s within an origin only',
     async (name) => {
       const lower = name.toLowerCase();
       const headers = {
@@ -266,7 +266,7 @@ describe('redirects', () => {
       });
       expect(last().headers).toMatchObject({ host: `other.test:${port}` });
       expect(last().headers[lower]).toBeUndefined();
-      // What was dropped does not come back with a redirect to where it came from.
+      // Dropped headers are not restored by a redirect back to their origin.
       await send({
         url: via(at(`/to?status=302&at=${encodeURIComponent(at('/end'))}`, 'other.test')),
         headers,
@@ -290,7 +290,7 @@ describe('redirects', () => {
     expect(last().headers['content-type']).toBe(body === '' ? undefined : 'text/x');
   });
 
-  it('are handed out or refused when asked for', async () => {
+  it('are returned or refused on request', async () => {
     expect(await send({ url: via('/end'), redirect: 'manual' })).toMatchObject({ status: 302 });
     expect(await codeOf(send({ url: via('/end'), redirect: 'error' }))).toBe('EGRESS_DENIED');
   });

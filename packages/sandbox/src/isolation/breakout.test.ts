@@ -14,7 +14,7 @@ import type { Program } from './program.ts';
 import { DEFAULT_UIDS } from './slot-uid.ts';
 import { spawnConfined } from './spawn.ts';
 
-// What stands behind Node's permission model, so the attackers run without it: they have broken out of everything before.
+// These tests cover the layers behind Node.js's permission model, so the attackers run without it.
 
 const isRoot = process.geteuid?.() === 0 && othersPass;
 const isLinux = process.platform === 'linux';
@@ -47,14 +47,14 @@ afterAll(() => {
 });
 
 interface Ending {
-  /** What the attacker told, `done` or an error code; undefined where it died before. */
+  /** Returns the attacker's report, `done` or an error code; undefined if it died. */
   readonly told: unknown;
   readonly code: number | null;
   readonly signal: NodeJS.Signals | null;
   readonly stderr: string;
 }
 
-/** Runs `deed`, the body of an async function with `require`, in a process of its own. */
+/** Runs `deed`, the body of an async function with `require`, in a confined process. */
 function attack(confinement: Confinement, deed: string, more: Partial<Program> = {}): Promise<Ending> {
   const source = `(async () => { ${deed} })()
     .then((value) => value ?? 'done', (error) => error.code ?? error.name)
@@ -89,11 +89,11 @@ describe.runIf(path !== undefined)('a process in strict isolation', () => {
     ['devices', '/dev/null', 'ENOENT'],
     ['a file beside its own that all may read', secret, 'ENOENT'],
     ['its host', `/proc/${process.pid}/cmdline`, 'ENOENT'],
-  ])('cannot read of %s', async (_what, target, code) => {
+  ])('cannot read %s', async (_what, target, code) => {
     expect(await told(strict, `require('node:fs').readFileSync(${JSON.stringify(target)});`)).toBe(code);
   });
 
-  it('sees the folders above its own files, and nothing beside them', async () => {
+  it('sees the folders above its own files, and nothing else', async () => {
     const seen = await told(
       strict,
       `const { readdirSync } = require('node:fs');
@@ -115,7 +115,7 @@ describe.runIf(path !== undefined)('a process in strict isolation', () => {
     expect(existsSync(join(folder, 'written'))).toBe(false);
   });
 
-  it('reaches no network and no socket of the machine', async () => {
+  it('has no access to networks and sockets of the machine', async () => {
     const before = connections;
     expect(await told(strict, CONNECT(`{ host: '127.0.0.1', port: ${port} }`))).toEqual(refused);
     expect(await told(strict, CONNECT(`{ path: '/run/dbus/system_bus_socket' }`))).toEqual(refused);
@@ -131,7 +131,7 @@ describe.runIf(path !== undefined)('a process in strict isolation', () => {
     expect(connections).toBe(before);
   });
 
-  it('starts no process and reaches none', async () => {
+  it('can neither start nor signal processes', async () => {
     const SPAWN = `const { error } = require('node:child_process').spawnSync(process.execPath, ['--version']); if (error) throw error;`;
     expect(await told(strict, SPAWN)).toBe('EPERM');
     expect(await told(strict, `process.kill(${process.pid}, 0);`)).toBe('ESRCH');
@@ -144,7 +144,7 @@ describe.runIf(path !== undefined)('a process in strict isolation', () => {
     expect(await told(strict, THREAD)).toBe('hi');
   });
 
-  it('has an empty environment, no name of the machine, and is nobody', async () => {
+  it('has an empty environment, no host name, and runs as nobody', async () => {
     const ME = `return [Object.keys(process.env).filter((name) => name !== 'PWD'), require('node:os').hostname(), process.getuid(), process.getgroups().filter((group) => group !== 65534), process.cwd()];`;
     expect(await told(strict, ME)).toEqual([[], 'sandbox', 65534, [], '/']);
   });
@@ -161,7 +161,7 @@ describe.runIf(isLinux && tools.prlimit !== null)('a process in standard isolati
     }
   });
 
-  it.runIf(isRoot)('is another user than its host and than its neighbours', async () => {
+  it.runIf(isRoot)('runs as another user than its host and its neighbours', async () => {
     const [one, other] = await Promise.all([
       told(standard, 'await new Promise((r) => setTimeout(r, 100)); return process.getuid();'),
       told(standard, 'await new Promise((r) => setTimeout(r, 100)); return process.getuid();'),
@@ -175,7 +175,7 @@ describe.runIf(isLinux && tools.prlimit !== null)('a process in standard isolati
     );
   });
 
-  it.runIf(isRoot)('cannot start processes without end', async () => {
+  it.runIf(isRoot)('cannot start unlimited processes', async () => {
     const BOMB = `const { spawn } = require('node:child_process');
       const started = [];
       try {
@@ -201,25 +201,25 @@ describe.runIf(isLinux && tools.prlimit !== null)('limits on processes', () => {
     ...(path === undefined ? [] : ([['strict', strict]] as [string, Confinement][])),
   ];
 
-  it.each(levels)('end memory beyond what the program may have, in %s', async (_name, level) => {
+  it.each(levels)('limit memory, in %s', async (_name, level) => {
     const TAKE = `const held = []; for (let i = 0; i < 16; i++) held.push(Buffer.allocUnsafeSlow(80 * 2 ** 20).fill(1));`;
     expect(await told(level, TAKE)).toBe('ERR_MEMORY_ALLOCATION_FAILED');
     expect(await told(level, `new WebAssembly.Memory({ initial: 16384 });`)).not.toBe('done');
   });
 
-  it.each(levels)('end a process that uses more processor time, in %s', async (_name, level) => {
+  it.each(levels)('limit processor time, in %s', async (_name, level) => {
     const ending = await attack(level, 'for (;;);', { maxCpuSeconds: 1 });
     expect(ending.told).toBeUndefined();
-    // Bubblewrap tells the signal of what it runs by its exit code.
+    // Bubblewrap reports the signal of its process as an exit code.
     expect(ending.signal ?? ending.code).toBe(ending.signal === null ? 128 + 9 : 'SIGKILL');
   });
 
-  it.each(levels)('end open files, in %s', async (_name, level) => {
+  it.each(levels)('limit open files, in %s', async (_name, level) => {
     const OPEN = `for (let i = 0; i < 300; i++) require('node:fs').openSync(${JSON.stringify(file)});`;
     expect(await told(level, OPEN)).toBe('EMFILE');
   });
 
-  it.each(levels)('leave no core behind, in %s', async (_name, level) => {
+  it.each(levels)('leave no core dump, in %s', async (_name, level) => {
     const ending = await attack(level, 'return process.report.getReport().userLimits;');
     expect(ending.told).toMatchObject({
       core_file_size_blocks: { soft: 0, hard: 0 },
@@ -236,7 +236,7 @@ describe.runIf(isLinux && tools.prlimit !== null)('limits on processes', () => {
       isolation: { level, ...(path !== undefined && { bubblewrap: path }) },
     });
     const index = new URL('../index.ts', import.meta.url).href;
-    // Tells the processes below it, then dies in the middle of a job.
+    // Reports its child processes, then dies during a job.
     writeFileSync(
       host,
       `import { createSandbox } from ${JSON.stringify(index)};
@@ -261,7 +261,7 @@ describe.runIf(isLinux && tools.prlimit !== null)('limits on processes', () => {
       .toEqual([]);
   });
 
-  it.each(levels)('get no descriptor that the host was started with, in %s', async (_name, level) => {
+  it.each(levels)('inherit no descriptor with which the host was started, in %s', async (_name, level) => {
     const host = join(folder, 'inheriting.mjs');
     writeFileSync(file, `try { require('node:fs').writeSync(40, 'leaked'); } finally { process.exit(0); }`);
     const program = { file, args: [], readable: [], flags: ['--jitless'], dataMiB: 256 };

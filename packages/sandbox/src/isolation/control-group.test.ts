@@ -33,7 +33,7 @@ function v1(mountRoot: string): string {
 const read = (files: Readonly<Record<string, string>>) => readControlGroup(rootWith(files), MACHINE);
 
 describe('the control group of the host', () => {
-  it('is found in a container, whose group is the root of what it sees', () => {
+  it('is found in a container whose group is the root of its view', () => {
     const group = read({
       'proc/self/mountinfo': V2,
       'proc/self/cgroup': '0::/',
@@ -44,7 +44,7 @@ describe('the control group of the host', () => {
     expect(group).toEqual({ memoryBytes: 2 * GIB, processes: 2048, killsGroup: false });
   });
 
-  it('is bound by the least of the groups around it', () => {
+  it('has the lowest limit of the surrounding groups', () => {
     const group = read({
       'proc/self/mountinfo': V2,
       'proc/self/cgroup': '0::/system.slice/heddle.service/engine',
@@ -58,7 +58,7 @@ describe('the control group of the host', () => {
     expect(group).toEqual({ memoryBytes: 4 * GIB, processes: 512, killsGroup: true });
   });
 
-  it('has no limits where none are set, or one is above what the machine has', () => {
+  it('has no limits if none are set, or they exceed the machine', () => {
     const none = read({
       'proc/self/mountinfo': V2,
       'proc/self/cgroup': '0::/user.slice',
@@ -96,7 +96,7 @@ describe('the control group of the host', () => {
     expect(group).toEqual({ memoryBytes: GIB, processes: 77, killsGroup: false });
   });
 
-  it('is unknown where there are none, or nothing can be read', () => {
+  it('is unknown if there are none, or they cannot be read', () => {
     expect(read({ 'proc/self/mountinfo': '', 'proc/self/cgroup': '' })).toBeNull();
     expect(read({})).toBeNull();
     expect(read({ 'proc/self/mountinfo': V2 })).toBeNull();
@@ -105,7 +105,7 @@ describe('the control group of the host', () => {
 });
 
 describe('the checks of the control group', () => {
-  it('say what it allows', () => {
+  it('report what it allows', () => {
     expect(checkControlGroup({ memoryBytes: 8 * GIB, processes: 2048, killsGroup: false })).toEqual([
       { name: 'cgroup memory', result: 'ok', found: 'All processes together may have 8.0 GiB of memory' },
       { name: 'cgroup pids', result: 'ok', found: 'There may be 2,048 processes and threads together' },
@@ -133,7 +133,7 @@ describe('the checks of the control group', () => {
       { memoryBytes: GIB / 4, processes: 64 },
       [/256 MiB of memory, which is little$/, /64 .*, which is little$/],
     ],
-  ])('say what to do about %s, and fail nothing', (_, group, found) => {
+  ])('give advice about %s, and never fail', (_, group, found) => {
     const checks = checkControlGroup({ ...group, killsGroup: false });
     expect(checks).toEqual(
       found.map((text) => ({
@@ -146,7 +146,7 @@ describe('the checks of the control group', () => {
   });
 
   it.each([4 * GIB, null])(
-    'say that a process which takes too much would take the host along',
+    'warn that running out of memory would kill the host',
     (memoryBytes) => {
       const [memory] = checkControlGroup({ memoryBytes, processes: null, killsGroup: true });
       expect(memory).toMatchObject({

@@ -31,7 +31,7 @@ const u32 = (...values: number[]): Buffer => {
 /** MAP_SHARED | MAP_ANONYMOUS, as the fourth argument of every call; the others are 0. */
 const FOURTH = 0x21;
 
-/** Machine code that makes each call, keeps the results on its stack (the last on top, 16 bytes each), writes them to stderr and ends. */
+/** Machine code that makes each call, pushes the results (16 bytes each) onto its stack, writes them to stderr and exits. */
 const MACHINE_CODE: Record<Architecture, (numbers: readonly number[]) => Buffer> = {
   x64(numbers) {
     // xor edi,edi; xor esi,esi; xor edx,edx; mov r10d,FOURTH; xor r8d,r8d; xor r9d,r9d
@@ -63,7 +63,7 @@ const MACHINE_CODE: Record<Architecture, (numbers: readonly number[]) => Buffer>
   },
 };
 
-/** A program for Linux that consists of `code` alone. */
+/** A Linux program that consists only of `code`. */
 function executable(code: Buffer): Buffer {
   const ENTRY = 0x400078;
   const head = Buffer.alloc(0x78);
@@ -87,7 +87,7 @@ function executable(code: Buffer): Buffer {
   return Buffer.concat([head, code]);
 }
 
-/** What the kernel answers in strict isolation to each call: a result, or an error's number below 0. */
+/** Returns the kernel's result of each call in strict isolation; errors are negative. */
 async function answers(numbers: readonly number[]): Promise<number[]> {
   const file = join(folder, `calls-${numbers.length}`);
   writeFileSync(file, executable(MACHINE_CODE[architecture](numbers)));
@@ -119,7 +119,7 @@ describe.runIf(path !== undefined)('the kernel, in strict isolation', () => {
     expect(named.map(([name], index) => [name, given[index]])).toEqual(expected);
   });
 
-  it('knows no calls newer than the filter, and answers the others', async () => {
+  it('refuses calls newer than the filter, and allows the others', async () => {
     const GETPID = { x64: 39, arm64: 172 }[architecture];
     const [newer, far, own] = await answers([NEWEST_CALL + 1, 5_000, GETPID]);
     expect([newer, far]).toEqual([ENOSYS, ENOSYS]);

@@ -10,20 +10,20 @@ chmodSync(folder, 0o755);
 afterAll(() => rmSync(folder, { recursive: true, force: true }));
 
 describe.runIf(process.platform === 'linux')('the libraries of a program', () => {
-  it('are its loader and all that the loader loads', () => {
+  it('are its loader and everything that the loader loads', () => {
     const libraries = librariesOf(process.execPath, []);
     expect(libraries[0]).toMatch(/\/ld-(linux|musl)[^/]*\.so/);
     expect(libraries.slice(1)).toContainEqual(expect.stringMatching(/\/(libc\.so|libc\.musl)/));
     expect(new Set(libraries).size).toBe(libraries.length);
   });
 
-  it('are none for a text', () => {
+  it('are none for a text file', () => {
     const file = join(folder, 'script');
     writeFileSync(file, '#!/bin/sh\n');
     expect(librariesOf(file, [])).toEqual([]);
   });
 
-  it('stand in folders of which the loader has to be told, unless they are the usual ones', () => {
+  it('are in folders that the loader must be given, unless they are default ones', () => {
     const libraries = [
       '/lib64/ld-linux-x86-64.so.2',
       '/lib/x86_64-linux-gnu/libc.so.6',
@@ -34,8 +34,8 @@ describe.runIf(process.platform === 'linux')('the libraries of a program', () =>
   });
 });
 
-describe.runIf(process.platform !== 'win32')('what keeps other users from a file', () => {
-  it('is the file, a folder above it, or nothing', () => {
+describe.runIf(process.platform !== 'win32')('the part of a path that other users cannot read', () => {
+  it('is the file, a parent folder, or null', () => {
     const closed = join(folder, 'closed');
     const file = join(closed, 'deep', 'file');
     mkdirSync(join(closed, 'deep'), { recursive: true });

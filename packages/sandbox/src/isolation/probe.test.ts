@@ -22,7 +22,7 @@ const folder = realpathSync(mkdtempSync(join(tmpdir(), 'heddle-probe-')));
 chmodSync(folder, 0o755);
 afterAll(() => rmSync(folder, { recursive: true, force: true }));
 
-/** A program in place of bubblewrap. */
+/** A program that replaces bubblewrap. */
 function impostor(name: string, body: string): string {
   const file = join(folder, name);
   writeFileSync(file, `#!/bin/sh\n${body}\n`);
@@ -36,7 +36,7 @@ const JUST_RUN = 'while [ "$1" != -- ]; do shift; done; shift; exec "$@"';
 const missing = { bubblewrap: join(folder, 'nowhere') };
 
 describe('a Node.js that is too old', () => {
-  it('is named, with what to do', () => {
+  it('is reported with a remedy', () => {
     expect(checkNode('24.0.0')).toBeNull();
     expect(checkNode('20.20.2')).toEqual({
       name: 'node',
@@ -60,7 +60,7 @@ describe.runIf(isLinux && othersPass)('the probe', () => {
     ]);
   });
 
-  it('names what is missing, and what to do, and what a level leaves open', async () => {
+  it('reports what is missing, a remedy, and what a level does not protect', async () => {
     const report = await probeIsolation(missing);
     expect(report.level).toBe('standard');
     expect(report.checks.at(-1)).toMatchObject({
@@ -75,7 +75,7 @@ describe.runIf(isLinux && othersPass)('the probe', () => {
     });
   });
 
-  it('says what bubblewrap said, and what to do about namespaces', async () => {
+  it("reports bubblewrap's message, and a remedy for namespaces", async () => {
     const words = 'bwrap: No permissions to create new namespace, likely because the kernel forbids it.';
     const report = await probeIsolation({ bubblewrap: impostor('refusing', `echo "${words}" >&2; exit 1`) });
     expect(report.level).toBe('standard');
@@ -83,7 +83,7 @@ describe.runIf(isLinux && othersPass)('the probe', () => {
     expect(report.reasons.strict![0]).toMatch(/: (user namespaces|the container runtime|allow user)/);
   });
 
-  it('believes no bubblewrap that confines nothing', async () => {
+  it('rejects a bubblewrap that confines nothing', async () => {
     const report = await probeIsolation({ bubblewrap: impostor('idle', JUST_RUN) });
     expect(report.level).toBe('standard');
     expect(report.reasons.strict).toEqual([
@@ -91,34 +91,34 @@ describe.runIf(isLinux && othersPass)('the probe', () => {
     ]);
   });
 
-  it('is made once for the same question', async () => {
+  it('runs once for the same options', async () => {
     expect(await probeIsolation(missing)).toBe(await probeIsolation({ ...missing }));
   });
 
-  it('is made again where the host was not as it looked: what failed may be passing', async () => {
+  it('runs again after an unexpected result, which may be temporary', async () => {
     const failing = { bubblewrap: impostor('failing', 'exit 1') };
     expect((await probeIsolation(failing)).level).toBe('standard');
     expect(await probeIsolation(failing)).not.toBe(await probeIsolation(failing));
   });
 
-  it('says what kept a process from being started at all', async () => {
+  it('reports why a process could not be started', async () => {
     const tools = { ...findHostTools(undefined), prlimit: '/nowhere/prlimit', setpriv: null };
     const problem = await selfTest({ level: 'standard', tools, uids: null }, process.execPath);
     expect(problem).toMatch(/^a process did not start: spawn \/nowhere\/prlimit ENOENT$/);
   });
 
-  it('goes no higher than it is asked to', async () => {
+  it('does not exceed the requested level', async () => {
     expect(await probeIsolation({ level: 'basic' })).toMatchObject({ level: 'basic', reasons: {} });
   });
 
-  it('finds that nothing confines a process without limits', async () => {
+  it('detects a process without limits', async () => {
     const tools = { ...findHostTools(undefined), prlimit: impostor('no-limits', JUST_RUN) };
     const problem = await selfTest({ level: 'standard', tools, uids: null }, process.execPath);
     expect(problem).toBe('a process could take 512 MiB of memory although it may have 256');
   });
 
   it.runIf(isRoot)(
-    'does not become a user who cannot read Node.js, and says which folder is in the way',
+    'does not use a user id that cannot read Node.js, and names the unreadable folder',
     async () => {
       const closed = join(folder, 'closed');
       mkdirSync(closed, { mode: 0o700 });
@@ -137,7 +137,7 @@ describe.runIf(isLinux && othersPass)('the probe', () => {
 });
 
 describe.runIf(path !== undefined)('in a container whose profile forbids namespaces', () => {
-  it('standard is reached, with the reason why not strict', async () => {
+  it('standard is reached, with the reason for not reaching strict', async () => {
     const script = join(folder, 'host.mjs');
     const index = JSON.stringify(new URL('../index.ts', import.meta.url).href);
     const asked = JSON.stringify({ bubblewrap: path });
@@ -149,13 +149,13 @@ describe.runIf(path !== undefined)('in a container whose profile forbids namespa
        const { ok } = await sandbox.run({ runId: 'a', code: 'return 1' });
        process.stdout.write(JSON.stringify({ report, ok }), () => process.exit(0));`,
     );
-    // Our own filter stands for the profile: it allows processes and sockets, and refuses namespaces and mounts.
+    // Our own filter simulates the profile: it allows processes and sockets, and refuses namespaces and mounts.
     const filter = join(folder, 'profile');
     const options = { architecture: process.arch as Architecture, processes: true, sockets: true };
     writeFileSync(filter, seccompFilter(options));
     const container =
       '--unshare-user --uid 1000 --gid 1000 --ro-bind / / --proc /proc --dev /dev --tmpfs /tmp';
-    // Sources and tests may lie below the folder that is empty there.
+    // Sources and tests may be below the folder that is empty there.
     const seen = `--ro-bind ${ROOT} ${ROOT} --ro-bind ${folder} ${folder} --ro-bind ${dirname(path!)} ${dirname(path!)}`;
     const line = `exec 9<${filter}; exec ${path} ${container} ${seen} --seccomp 9 ${process.execPath} --conditions=@heddle/source ${script}`;
     const user = isRoot ? { uid: 60_577, gid: 60_577 } : {};
@@ -167,7 +167,7 @@ describe.runIf(path !== undefined)('in a container whose profile forbids namespa
 });
 
 describe.runIf(othersPass)('a sandbox', () => {
-  it.runIf(isLinux)('runs no job below the minimum, and says why', async () => {
+  it.runIf(isLinux)('runs no job below the minimum, and reports why', async () => {
     const sandbox = createSandbox({ isolation: { ...missing, minimum: 'strict' } });
     const outcome = await sandbox.run({ runId: 'a', code: 'return 1' });
     const expression = await sandbox.evaluate({ runId: 'a', mode: 'values', expressions: [{ code: '1' }] });
@@ -178,8 +178,8 @@ describe.runIf(othersPass)('a sandbox', () => {
     await sandbox.close();
   });
 
-  it.runIf(isLinux)('gives no job to a process that was started at a level which does not hold', async () => {
-    // The self-test fails at once; other processes would hang for ever.
+  it.runIf(isLinux)('assigns no job to a process started at a level that failed', async () => {
+    // The self-test fails immediately; other processes would hang forever.
     const body = 'case "$*" in *self-test*) exit 1;; esac; exec sleep 60';
     const sandbox = createSandbox({ isolation: { bubblewrap: impostor('hanging', body) }, maxProcesses: 1 });
     expect(await sandbox.run({ runId: 'a', code: 'return 1' })).toMatchObject({ ok: true });
@@ -187,7 +187,7 @@ describe.runIf(othersPass)('a sandbox', () => {
     await sandbox.close();
   });
 
-  it.runIf(isLinux)('leaves no process behind that was started in vain', async () => {
+  it.runIf(isLinux)('leaves no unneeded process behind', async () => {
     const body = 'case "$*" in *self-test*) exit 1;; esac; exec sleep 60';
     const isolation = { bubblewrap: impostor('vain', body), minimum: 'strict' } as const;
     const sandbox = createSandbox({ isolation });
@@ -204,7 +204,7 @@ describe.runIf(othersPass)('a sandbox', () => {
     ...(isLinux ? (['standard'] as const) : []),
     ...(path === undefined ? [] : (['strict'] as const)),
     'basic' as const,
-  ])('runs jobs and tells its level, in %s', async (level) => {
+  ])('runs jobs and reports its level, in %s', async (level) => {
     const isolation = { level, minimum: level, ...(path !== undefined && { bubblewrap: path }) };
     const sandbox = createSandbox({ isolation, maxProcesses: 1 });
     // More than the number of jobs after which the process looks at its memory.

@@ -17,7 +17,7 @@ interface Call {
   readonly args?: readonly number[];
 }
 
-/** What the kernel would answer to a call: the filter run as the kernel runs it. */
+/** Interprets the filter as the kernel does. Returns its verdict on a call. */
 function judge(filter: Buffer, { number, architecture, args = [] }: Call): string {
   const data = Buffer.alloc(64);
   data.writeUInt32LE(number >>> 0, 0);
@@ -99,7 +99,7 @@ describe.each<Architecture>(['x64', 'arm64'])('the filter for %s', (architecture
     expect(verdict({ sockets: true }, number, [AF_UNIX])).toBe('allow');
   });
 
-  it('makes sockets only of families that namespaces know', () => {
+  it('allows sockets only of families that namespaces confine', () => {
     const socket = numberOf(SOCKET_CALLS['socket']!, architecture) as number;
     const [AF_INET, AF_INET6, AF_NETLINK, AF_PACKET, AF_ALG, AF_VSOCK] = [2, 10, 16, 17, 38, 40];
     for (const family of [AF_UNIX, AF_INET, AF_INET6, AF_NETLINK])
@@ -119,7 +119,7 @@ describe.each<Architecture>(['x64', 'arm64'])('the filter for %s', (architecture
     expect(verdict({ processes: true }, clone, [SIGCHLD])).toBe('allow');
   });
 
-  it('allows threads, and no namespaces with them', () => {
+  it('allows threads, but not with new namespaces', () => {
     const clone = numberOf(DECIDED.clone, architecture) as number;
     const THREAD = 0x3d0f00;
     expect(verdict({}, clone, [THREAD])).toBe('allow');
@@ -129,13 +129,13 @@ describe.each<Architecture>(['x64', 'arm64'])('the filter for %s', (architecture
     }
   });
 
-  it('sends clone3 and calls it does not know to older ones', () => {
+  it('refuses clone3 and unknown calls so that the C library falls back', () => {
     expect(verdict({ processes: true, sockets: true }, 435)).toBe('ENOSYS');
     expect(verdict({}, NEWEST_CALL + 1)).toBe('ENOSYS');
     expect(verdict({}, 0x3fffffff)).toBe('ENOSYS');
   });
 
-  it('refuses memory that is shared and of no file, which no limit counts', () => {
+  it('refuses shared anonymous memory, which no limit counts', () => {
     const mmap = numberOf(DECIDED.mmap, architecture) as number;
     const flags = (value: number): number[] => [0, 4096, 3, value];
     expect(verdict({}, mmap, flags(0x21))).toBe('EPERM');
@@ -145,7 +145,7 @@ describe.each<Architecture>(['x64', 'arm64'])('the filter for %s', (architecture
     expect(verdict({ processes: true }, mmap, flags(0x21))).toBe('allow');
   });
 
-  it('kills what calls by another interface', () => {
+  it('kills calls of another interface', () => {
     const other = AUDIT_ARCH[architecture === 'x64' ? 'arm64' : 'x64'];
     const I386 = 0x40000003;
     expect(judge(filter, { number: 1, architecture: other })).toBe('kill');
@@ -160,7 +160,7 @@ describe.each<Architecture>(['x64', 'arm64'])('the filter for %s', (architecture
     );
   });
 
-  it('names no call twice and none newer than it knows', () => {
+  it('lists no call twice, and none newer than its newest', () => {
     const all = [FORBIDDEN_CALLS, SOCKET_CALLS, PROCESS_CALLS, DECIDED].flatMap(numbersOf);
     const numbers = all.map(([, number]) => number);
     expect(new Set(numbers).size).toBe(numbers.length);

@@ -4,7 +4,7 @@ import { confine, type Confinement } from './confine.ts';
 import type { Program } from './program.ts';
 import { spawnConfined } from './spawn.ts';
 
-/** `src` and `dist` are siblings, so the path holds from both. */
+/** `src` and `dist` are siblings, so the path is valid from both. */
 export const SELF_TEST = fileURLToPath(new URL('../../dist/self-test.cjs', import.meta.url));
 
 const DATA_MIB = 256;
@@ -22,13 +22,13 @@ const DEEDS: Readonly<Record<Deed, string>> = {
   memory: `could take ${TOO_MANY_MIB} MiB of memory although it may have ${DATA_MIB}`,
 };
 
-/** What a process must be refused. In `standard` nothing keeps it from the network. */
+/** What a process must be refused. `standard` does not block the network. */
 function forbidden({ level, uids }: Confinement): Deed[] {
   if (level === 'strict') return Object.keys(DEEDS) as Deed[];
   return ['spawn', 'read', 'write', 'memory', ...(uids === null ? [] : (['signal'] as const))];
 }
 
-/** The self-test's answer, or why there is none. */
+/** The self-test's report, or why there is none. */
 interface Told {
   readonly findings?: Readonly<Record<string, string | null>>;
   readonly said: string;
@@ -42,7 +42,7 @@ function listen(confinement: Confinement, execPath: string): Promise<Told> {
     flags: ['--jitless'],
     dataMiB: DATA_MIB,
   };
-  // In `strict` Node's permission model would refuse before the system is asked.
+  // Without Node.js's permission model, which would refuse before the operating system does.
   const invocation = confine(confinement, execPath, program, confinement.level !== 'strict');
   const child = spawnConfined(invocation);
   return new Promise((resolve) => {
@@ -63,7 +63,7 @@ function listen(confinement: Confinement, execPath: string): Promise<Told> {
   });
 }
 
-/** `listen`, and what kept the process from being started at all. */
+/** Like `listen`, but returns errors of starting the process. */
 async function attempt(confinement: Confinement, execPath: string): Promise<Told> {
   try {
     return await listen(confinement, execPath);

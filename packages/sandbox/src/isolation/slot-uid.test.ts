@@ -8,7 +8,7 @@ import { isMapped } from './users.ts';
 const isRootOnLinux = process.platform === 'linux' && process.geteuid?.() === 0;
 
 describe.runIf(process.platform === 'linux')('the users of processes', () => {
-  it('are in the range, and each is one process’ until it is given back', () => {
+  it('are in the range, and belong to one process until freed', () => {
     const range = { from: 61_000, to: 61_002 };
     const uids = [takeSlotUid(range), takeSlotUid(range), takeSlotUid(range)];
     expect(new Set(uids)).toEqual(new Set([61_000, 61_001, 61_002]));
@@ -18,7 +18,7 @@ describe.runIf(process.platform === 'linux')('the users of processes', () => {
     for (const uid of uids) freeSlotUid(uid);
   });
 
-  it('are used in turn, the one given back last', () => {
+  it('are used in turn, a freed one last', () => {
     const range = { from: 61_010, to: 61_013 };
     const seen = [];
     for (let i = 0; i < 4; i++) {
@@ -29,7 +29,7 @@ describe.runIf(process.platform === 'linux')('the users of processes', () => {
     expect(new Set(seen).size).toBe(4);
   });
 
-  it('are free again where a process cannot be given its files', () => {
+  it("are freed if a process's files cannot be opened", () => {
     const range = { from: 61_040, to: 61_040 };
     const uid = takeSlotUid(range);
     const command = {
@@ -44,7 +44,7 @@ describe.runIf(process.platform === 'linux')('the users of processes', () => {
     freeSlotUid(uid);
   });
 
-  it('are given to one of several hosts of a machine, before any process runs as them, and again once it has died', async () => {
+  it('belong to one host process per machine, even before use, and are free again after it died', async () => {
     const script = `
       import { takeSlotUid } from ${JSON.stringify(new URL('./slot-uid.ts', import.meta.url).href)};
       const taken = [];
@@ -69,7 +69,7 @@ describe.runIf(process.platform === 'linux')('the users of processes', () => {
     mine.forEach(freeSlotUid);
   });
 
-  it.runIf(isRootOnLinux)('are not given while anything else runs as them', async () => {
+  it.runIf(isRootOnLinux)('are not used while anything else runs with them', async () => {
     const range = { from: 61_020, to: 61_021 };
     const stranger = spawn('/bin/sleep', ['60'], { uid: 61_020, gid: 61_020, stdio: 'ignore' });
     await once(stranger, 'spawn');
@@ -80,7 +80,7 @@ describe.runIf(process.platform === 'linux')('the users of processes', () => {
     freeSlotUid(uid);
   });
 
-  it.runIf(isRootOnLinux)('end what their process left behind', async () => {
+  it.runIf(isRootOnLinux)('end remaining processes of their process', async () => {
     const range = { from: 61_030, to: 61_030 };
     const uid = takeSlotUid(range);
     const left = spawn('/bin/sleep', ['60'], { uid, gid: uid, stdio: 'ignore' });

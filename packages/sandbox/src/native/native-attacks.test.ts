@@ -9,7 +9,7 @@ import { isRunning, nativeBench } from '../../../../test/support/native-images.t
 const bench = await nativeBench();
 const { python, run, valueOf, failureOf } = bench;
 
-/** What no process may find by itself. */
+/** A secret that no process may find. */
 const SECRET = 'a-value-of-the-host-7319';
 
 afterAll(() => bench.close());
@@ -84,7 +84,7 @@ describe.skipIf(python === undefined)('an attack on the host by native code', TI
   });
 
   it.each([
-    ['has no file that runs as another user', 'find / -xdev -perm /6000 2>/dev/null | wc -l', 0],
+    ['has no setuid files', 'find / -xdev -perm /6000 2>/dev/null | wc -l', 0],
     ['sees its own processes only', "ls -d /proc/[0-9]* | wc -l | awk '{ print ($1 < 12) }'", 1],
     ['sees nothing of the kernel', 'cat /proc/kallsyms /proc/keys /proc/cmdline 2>/dev/null | wc -c', 0],
     ['sees no devices of the machine', 'ls /sys 2>/dev/null | wc -l', 0],
@@ -101,7 +101,7 @@ describe.skipIf(python === undefined)('an attack on the host by native code', TI
     ).toBe(expected);
   });
 
-  it('ends nobody but itself by ending the first process that it sees, and all of them', async () => {
+  it('ends only itself by killing the first visible process, or all', async () => {
     expect(await valueOf({ code: 'kill -9 1; echo "__HEDDLE_RESULT__=alive"' })).toBe('alive');
     const neighbour = valueOf({ code: 'sleep 1; echo "__HEDDLE_RESULT__=neighbour"' });
     expect(await failureOf({ code: 'kill -9 -1' })).toMatchObject({ code: 'USER_ERROR' });
@@ -119,7 +119,7 @@ return [errno("unshare", 0x10000000), errno("mount", b"none", b"/tmp", b"tmpfs",
   });
 
   it.each(['AF_PACKET', 'AF_ALG', 'AF_VSOCK', 'AF_BLUETOOTH'])(
-    'gets no socket of the family %s',
+    'cannot open a socket of the family %s',
     async (family) => {
       const code = `import socket\nsocket.socket(getattr(socket, "${family}", 40), socket.SOCK_RAW)`;
       expect(await failureOf({ language: 'python', code })).toMatchObject({ name: 'PermissionError' });
@@ -149,13 +149,13 @@ return [errno("unshare", 0x10000000), errno("mount", b"none", b"/tmp", b"tmpfs",
     await vi.waitFor(() => expect(isRunning('3123')).toBe(false));
   });
 
-  it('ends what takes memory without end', async () => {
+  it('ends unlimited memory use', async () => {
     const code = 'blocks = []\nwhile True:\n    blocks.append(bytearray(64 << 20))';
     const { code: reason } = await failureOf({ language: 'python', code });
     expect(reason).toBe('OUT_OF_MEMORY');
   });
 
-  it('is gone with its processes when it is cancelled', async () => {
+  it('ends with all its processes when it is cancelled', async () => {
     const cancel = new AbortController();
     const outcome = run({ code: 'sleep 31237', signal: cancel.signal });
     await vi.waitFor(() => expect(isRunning('31237')).toBe(true), { timeout: 30_000 });
@@ -164,7 +164,7 @@ return [errno("unshare", 0x10000000), errno("mount", b"none", b"/tmp", b"tmpfs",
     await vi.waitFor(() => expect(isRunning('31237')).toBe(false));
   });
 
-  it('gives no result that is larger than allowed', async () => {
+  it('returns no result that is larger than allowed', async () => {
     const limits = { resultChars: 1_000 };
     const code = 'printf __HEDDLE_RESULT__=; head -c 5000 /dev/zero | tr "\\0" x';
     expect(await failureOf({ code, limits })).toMatchObject({ code: 'RESULT_TOO_LARGE' });

@@ -10,7 +10,7 @@ afterAll(() => bench.close());
 
 const TIME = { timeout: 120_000 };
 
-describe.skipIf(python === undefined)('the way out of a native image', TIME, () => {
+describe.skipIf(python === undefined)('the network access of a native image', TIME, () => {
   let server: Server;
   let port = 0;
   const open = sandboxOf({ egress: { allowPrivate: true, ports: 'any' } });
@@ -33,22 +33,22 @@ describe.skipIf(python === undefined)('the way out of a native image', TIME, () 
     ['requests', 'curl -sS -m 20 --fail http://127.0.0.1:PORT/a?b=1', 'got GET /a?b=1'],
     ['requests with a body', 'curl -sS -m 20 --fail -d x=1 http://127.0.0.1:PORT/', 'got POST /'],
     ['tunnels', 'curl -sS -m 20 --fail -p http://127.0.0.1:PORT/t', 'got GET /t'],
-  ])('carries %s where the policy allows it', async (_what, code, expected) => {
+  ])('allows %s under the policy', async (_what, code, expected) => {
     const script = `echo "__HEDDLE_RESULT__=$(${code.replace('PORT', String(port))})"`;
     expect(await valueOf({ code: script }, open)).toBe(expected);
   });
 
-  it('is that of fetch in JavaScript as well', async () => {
+  it('also serves fetch in JavaScript', async () => {
     const code = `return await (await fetch('http://127.0.0.1:${port}/js')).text()`;
     expect(await valueOf({ language: 'javascript', code }, open)).toBe('got GET /js');
   });
 
-  it('has a limit of requests', async () => {
+  it('has a limit on requests', async () => {
     const code = `for i in 1 2 3; do curl -s -m 20 -o /dev/null -w '%{http_code} ' http://127.0.0.1:${port}/; done | sed s/^/__HEDDLE_RESULT__=/`;
     expect(await valueOf({ code, limits: { hostCalls: 2 } }, open)).toBe('200 200 429 ');
   });
 
-  it('has no tunnels where the host answers requests itself', async () => {
+  it('has no tunnels if the host answers requests itself', async () => {
     const own = sandboxOf({
       fetch: async ({ url }) => ({
         status: 200,

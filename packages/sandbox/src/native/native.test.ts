@@ -16,11 +16,11 @@ describe.skipIf(python === undefined)('a script', TIME, () => {
     ['text where it is none', 'echo __HEDDLE_RESULT__=two words', 'two words'],
     ['the last of several', 'echo __HEDDLE_RESULT__=1; echo __HEDDLE_RESULT__=2', 2],
     ['null where there is none', 'echo nothing', null],
-  ])('gives %s after the mark', async (_what, code, expected) => {
+  ])('returns %s after the result prefix', async (_what, code, expected) => {
     expect(await valueOf({ code })).toEqual(expected);
   });
 
-  it('has programs of its image, and an output without the mark', async () => {
+  it('has the programs of its image, and output without the result line', async () => {
     const code = `echo first; echo second >&2; echo "__HEDDLE_RESULT__=$(echo '[1,2]' | jq add)"`;
     expect(await run({ code })).toMatchObject({
       ok: true,
@@ -30,7 +30,7 @@ describe.skipIf(python === undefined)('a script', TIME, () => {
     expect((await run({ code })).stdout.split('\n').sort()).toEqual(['first', 'second']);
   });
 
-  it('has values as variables: texts as they are, all else as JSON, nothing as an empty text', async () => {
+  it('has values as variables: strings unchanged, null as an empty string, everything else as JSON', async () => {
     const values = { a: '"it\'s $(id)"', b: '{"x":[1]}', c: 'null', d: '2.50' };
     const globals = {
       environmentVariables: '{"KEY":"k","LD_PRELOAD":"evil","not a name":"x"}',
@@ -56,17 +56,17 @@ describe.skipIf(python === undefined)('a script', TIME, () => {
     });
   });
 
-  it('is refused with values that no variable can hold', async () => {
+  it('is refused with values that variables cannot hold', async () => {
     const values = { large: JSON.stringify('x'.repeat(200_000)) };
     expect(await failureOf({ code: 'true', values })).toMatchObject({ code: 'INPUT_TOO_LARGE' });
   });
 
-  it('ends what it leaves behind with itself', async () => {
+  it('ends its remaining processes', async () => {
     expect(await valueOf({ code: 'sleep 31234 & echo __HEDDLE_RESULT__=1' })).toBe(1);
     await vi.waitFor(() => expect(isRunning('31234')).toBe(false));
   });
 
-  it('needs an image, its own or that of all scripts', async () => {
+  it('needs an image, its own or the default', async () => {
     const own = sandboxOf();
     const none = await own.run({ runId: 'r', language: 'shell', code: 'true' });
     expect(none).toMatchObject({ ok: false, error: { code: 'IMAGE_NOT_FOUND' } });
@@ -75,7 +75,7 @@ describe.skipIf(python === undefined)('a script', TIME, () => {
     await Promise.all([own.close(), all.close()]);
   });
 
-  it('of a tenant that has none running begins while another tenant has all places, and is measured', async () => {
+  it('of a tenant without a running one starts although another tenant uses all slots, and is measured', async () => {
     const own = sandboxOf({ native: { maxProcesses: 1 } });
     const stop = new AbortController();
     const sleep = { code: 'sleep 300', tenant: 'a', signal: stop.signal };
@@ -97,7 +97,7 @@ describe.skipIf(python === undefined)('a script', TIME, () => {
     expect(peakRssMiB).toBeGreaterThan(0);
   });
 
-  it('is SANDBOX_UNAVAILABLE, with the reason, where the host confines less', async () => {
+  it('is SANDBOX_UNAVAILABLE with the reason at a lower isolation level', async () => {
     const less = sandboxOf({ isolation: { level: 'basic' } });
     expect(await failureOf({ code: 'true' }, less)).toMatchObject({
       code: 'SANDBOX_UNAVAILABLE',
@@ -160,7 +160,7 @@ return [jq, given, datetime.date(2026, 1, 2), {3, 1}, b"x"]`;
     ['import asyncio\nawait asyncio.sleep(0)\nreturn 5', 5],
     ['__block_result__ = [1]', [1]],
     ['x = 1', null],
-  ])('gives the value of %j', async (code, expected) => {
+  ])('returns the value of %j', async (code, expected) => {
     expect(await valueOf(job(code))).toEqual(expected);
   });
 

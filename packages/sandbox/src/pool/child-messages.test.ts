@@ -15,7 +15,7 @@ const done = {
 };
 
 describe('messages of a sandbox process', () => {
-  it('are taken in their shape', () => {
+  it('are accepted in their shape', () => {
     expect(readChildMessage(done)).toEqual(done);
     expect(readChildMessage({ t: 'ready', snapshot: null })).toEqual({ t: 'ready', snapshot: null });
   });

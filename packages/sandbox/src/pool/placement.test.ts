@@ -8,8 +8,8 @@ function process(fields: Partial<Parameters<typeof assignHelper>[1]> = {}) {
 
 const late = () => process({ runs: new Set(['run']), late: LATE_JOBS });
 
-describe('a process whose jobs come faster than it makes contexts', () => {
-  it('takes turns with another of its tenant', () => {
+describe('a process whose jobs arrive faster than it creates contexts', () => {
+  it('takes turns with another process of its tenant', () => {
     const [slot, stranger, leaving, helper] = [
       late(),
       process({ poolKey: 'u' }),
@@ -21,7 +21,7 @@ describe('a process whose jobs come faster than it makes contexts', () => {
     expect(slot.late).toBe(0);
   });
 
-  it('whose jobs have isolates of their own gets a new one, unless there is one to take turns with', () => {
+  it('gets a new helper for jobs with their own isolates, unless there is one already', () => {
     const [slot, helper] = [process({ late: LATE_JOBS }), process()];
     expect(assignHelper([slot, process({ poolKey: 'u' })], slot, '')).toBe(true);
     expect(slot.late).toBe(0);
@@ -30,20 +30,20 @@ describe('a process whose jobs come faster than it makes contexts', () => {
     expect(helper.runs.size).toBe(0);
   });
 
-  it('gets a new one where all of its tenant help already', () => {
+  it('gets a new helper if all others of its tenant help already', () => {
     const slot = late();
     expect(
       assignHelper([slot, process({ poolKey: 'u' }), process({ runs: new Set(['run']) })], slot, 'run'),
     ).toBe(true);
   });
 
-  it('waits for one that is starting', () => {
+  it('waits for a helper that is starting', () => {
     const [slot, starting] = [late(), process({ ready: false })];
     expect(assignHelper([slot, starting], slot, 'run')).toBe(false);
     expect(starting.runs.size).toBe(0);
   });
 
-  it('gets no help before it is late often enough, for a run that was released, or when it ends', () => {
+  it('gets no helper before enough late jobs, for a released run, or when it is ending', () => {
     const helper = process();
     const rare = process({ runs: new Set(['run']), late: LATE_JOBS - 1 });
     expect(assignHelper([rare, helper], rare, 'run')).toBe(false);
@@ -56,7 +56,7 @@ describe('a process whose jobs come faster than it makes contexts', () => {
   });
 });
 
-/** A process that has served its tenant long enough. */
+/** A process that has served its tenant for the minimum time. */
 const serving = (tenant: string, image: string, fields: Partial<Slot> = {}): Slot =>
   ({
     ...{ tenant, poolKey: `${tenant}/${image}`, ready: true, retiring: false, idleSinceMs: 0 },
@@ -64,10 +64,10 @@ const serving = (tenant: string, image: string, fields: Partial<Slot> = {}): Slo
     ...fields,
   }) as unknown as Slot;
 
-describe('one more process for a poolKey', () => {
+describe('one more process for a pool key', () => {
   const wanted = { tenant: 'a', poolKey: 'a/2' };
 
-  it('is started while there is room, and once', () => {
+  it('is started once, if there is room', () => {
     expect(planGrowth([serving('a', '1')], wanted, 2)).toEqual({ start: true, isStarting: false });
     expect(planGrowth([serving('a', '2', { ready: false })], wanted, 2)).toEqual({
       start: false,
@@ -75,7 +75,7 @@ describe('one more process for a poolKey', () => {
     });
   });
 
-  it('takes the place of one that is idle, of its own tenant too', () => {
+  it('replaces an idle one, also of its own tenant', () => {
     const idle = serving('a', '1', { jobs: new Map() });
     expect(planGrowth([serving('b', '1'), idle], wanted, 2)).toEqual({
       start: true,
@@ -84,14 +84,14 @@ describe('one more process for a poolKey', () => {
     });
   });
 
-  it('has a busy one of its own tenant drained rather than the only one of another', () => {
+  it('drains a busy one of its own tenant rather than the only one of another', () => {
     const own = serving('a', '1');
     expect(planGrowth([serving('b', '1'), own], wanted, 2).drain).toBe(own);
     const other = serving('b', '1');
     expect(planGrowth([other, serving('c', '1', { startedAtMs: Infinity })], wanted, 2).drain).toBe(other);
   });
 
-  it('waits where the poolKey has one that is busy', () => {
+  it('waits if the pool key has a busy one', () => {
     expect(planGrowth([serving('b', '1'), serving('a', '2')], wanted, 2)).toEqual({
       start: false,
       isStarting: false,

@@ -78,21 +78,21 @@ describe('the pool', () => {
     expect(await long).toBe('CANCELLED');
   });
 
-  it('gives tenants processes of their own and takes idle ones from others', async () => {
+  it('gives tenants their own processes and replaces idle ones of others', async () => {
     const sandbox = sandboxOf({ maxProcesses: 1 });
     expect(await run(sandbox, 'return 1', { tenant: 'a' })).toBe('1');
     expect(await run(sandbox, 'return 2', { tenant: 'b' })).toBe('2');
     expect(await run(sandbox, 'return 3', { tenant: 'a' })).toBe('3');
   });
 
-  it('serves a tenant while another one has work without end', async () => {
+  it('serves a tenant while another one has endless work', async () => {
     const sandbox = sandboxOf({ maxProcesses: 1 });
     const busy = 'const end = Date.now() + 20; while (Date.now() < end);';
     let isServed = false;
     const flood = async (): Promise<void> => {
       while (!isServed) expect(await run(sandbox, busy, { tenant: 'a' })).toBe('null');
     };
-    // More than a process takes ahead: it is never without jobs.
+    // More than a process gets in advance, so it is never idle.
     const floods = Array.from({ length: 8 }, flood);
     await until(() => sandbox.stats().running > 0);
     const other = run(sandbox, 'return 1', { tenant: 'b' }).then((end) => ((isServed = true), end));
@@ -101,7 +101,7 @@ describe('the pool', () => {
     expect(sandbox.stats().metrics.javascript.ended).toMatchObject({ drained: 1 });
   });
 
-  it('refuses jobs past its queue with SANDBOX_BUSY', async () => {
+  it('refuses jobs beyond its queue limit with SANDBOX_BUSY', async () => {
     const sandbox = sandboxOf({ maxQueued: 3 });
     const outcomes = await Promise.all(Array.from({ length: 6 }, () => run(sandbox, 'return 1')));
     expect(outcomes.filter((code) => code === 'SANDBOX_BUSY').length).toBe(3);
@@ -152,7 +152,7 @@ describe('the pool', () => {
     expect(await run(sandbox, 'return 2')).toBe('2');
   });
 
-  it('says SANDBOX_UNAVAILABLE when processes do not start', async () => {
+  it('reports SANDBOX_UNAVAILABLE if processes do not start', async () => {
     const sandbox = sandboxOf({ execPath: '/nonexistent/node', isolation: { level: 'basic' } });
     expect(await sandbox.run({ runId: 'r', code: 'return 1' })).toMatchObject({
       ok: false,
@@ -160,7 +160,7 @@ describe('the pool', () => {
     });
   });
 
-  it('says SANDBOX_UNAVAILABLE when processes hang at their start', async () => {
+  it('reports SANDBOX_UNAVAILABLE if processes hang at their start', async () => {
     const folder = mkdtempSync(join(tmpdir(), 'heddle-hang-'));
     const execPath = join(folder, 'node');
     writeFileSync(execPath, '#!/bin/sh\nexec sleep 600\n', { mode: 0o755 });
@@ -175,7 +175,7 @@ describe('the pool', () => {
     rmSync(folder, { recursive: true });
   });
 
-  it('fails what is inside when it is closed, and refuses later jobs', async () => {
+  it('fails its jobs when it is closed, and refuses later ones', async () => {
     const sandbox = sandboxOf();
     const job = run(sandbox, WAIT);
     await until(() => sandbox.stats().running === 1);
@@ -184,13 +184,13 @@ describe('the pool', () => {
     expect(await run(sandbox, 'return 1')).toBe('SANDBOX_UNAVAILABLE');
   });
 
-  it('starts nothing more for jobs that waited behind one that takes long when it is closed', async () => {
+  it('starts no process after it is closed for jobs that waited behind a long one', async () => {
     const sandbox = sandboxOf();
     await run(sandbox, 'return 1');
     const jobs = [run(sandbox, LOOP), run(sandbox, 'return 1'), run(sandbox, 'return 1')];
     await until(() => sandbox.stats().running === 3);
     const closing = sandbox.close();
-    // The host is busy: timers are due before it hears that the process has ended.
+    // The host is busy, so timers are due before it learns of the process's exit.
     for (const beganMs = performance.now(); performance.now() - beganMs < 50;);
     await closing;
     expect(await Promise.all(jobs)).toEqual(jobs.map(() => 'SANDBOX_UNAVAILABLE'));
@@ -223,7 +223,7 @@ describe('cancelling', () => {
     expect(await run(sandbox, 'return 1')).toBe('1');
   });
 
-  it('ends a waiting job and leaves its neighbours alone', async () => {
+  it('ends a waiting job without affecting others', async () => {
     let answer = (): void => undefined;
     const asked = new Promise<EgressResponse>((resolve) => {
       const [url, body] = ['http://a.test/', Buffer.from('"heard"')];
@@ -242,10 +242,10 @@ describe('cancelling', () => {
     await until(() => sandbox.stats().running === 0);
   });
 
-  it('a neighbour of a killed job runs again when the outside has not seen it', async () => {
+  it('a job beside a killed one is retried if it had no visible effects', async () => {
     const sandbox = sandboxOf();
     const stop = new AbortController();
-    // The time at which it ends is the same for both of its runs.
+    // Both attempts end at the same time.
     const end = Date.now() + 2_000;
     const neighbour = run(
       sandbox,
@@ -261,7 +261,7 @@ describe('cancelling', () => {
     expect(await neighbour).toBe('100');
   });
 
-  it('a neighbour that has called the host is SANDBOX_CRASHED', async () => {
+  it('a job beside a killed one that has called the host is SANDBOX_CRASHED', async () => {
     const calls: string[] = [];
     const sandbox = sandboxOf({
       fetch: ({ url }) => {

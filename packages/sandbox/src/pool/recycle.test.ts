@@ -8,14 +8,14 @@ const blob = { path: '/x', sha256: '', size: 30 * 2 ** 20 };
 const image = { id: 'i', blobs: { 'site.zip': blob, 'memory.snap': blob } } as unknown as LoadedImage;
 
 describe('a process', () => {
-  it('is replaced after so many jobs, at an age, and at a size', () => {
+  it('is replaced at limits of jobs, age and memory', () => {
     expect(recycleReason(fresh, most, 999)).toBeNull();
     expect(recycleReason({ ...fresh, served: 10 }, most, 999)).toBe('jobs');
     expect(recycleReason({ ...fresh, rssMiB: 420 }, most, 999)).toBe('memory');
     expect(recycleReason(fresh, most, 1_000)).toBe('age');
   });
 
-  it('may be larger by what its image takes', () => {
+  it('may be larger by the size of its image', () => {
     expect(recycleReason({ ...fresh, rssMiB: 420, image }, most, 0)).toBeNull();
     expect(recycleReason({ ...fresh, rssMiB: 540, image }, most, 0)).toBe('memory');
   });

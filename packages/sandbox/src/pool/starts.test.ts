@@ -8,7 +8,7 @@ import { Job, type Ending } from './job.ts';
 import { Pool } from './pool.ts';
 import { UNCONFINED } from '../../../../test/support/unconfined.ts';
 
-/** A process that answers each job with its own number and what it was given to begin with; it offers a snapshot of its image's name. */
+/** A process that answers each job with its own number and its initial snapshot; it sends a snapshot named after its image. */
 const SERVES = `
 const usage = { stdout: '', cpuMs: 0, wallMs: 0, late: false, next: 0, rssMiB: 1 };
 const made = new Uint8Array(Buffer.from(process.argv[2]));
@@ -21,7 +21,7 @@ process.on('message', ({ t, id, snapshot }) => {
   if (t === 'run') process.send({ t: 'done', id, code: 'OK', text: id + ' ' + given, ...usage });
 });
 process.on('disconnect', () => process.exit(0));`;
-/** One that ends before it is ready, with words that only the host may know. */
+/** A process that exits before it is ready, with output that only the host may see. */
 const FAILS = 'process.stderr.write("no /srv/secret/place", () => process.exit(3));';
 
 const cleanups: (() => unknown)[] = [];
@@ -29,7 +29,7 @@ afterEach(async () => {
   for (const cleanup of cleanups.splice(0).reverse()) await cleanup();
 });
 
-/** What the host is told. */
+/** Warnings on the host. */
 function warnings(): string[] {
   const told: string[] = [];
   const hear = ({ message }: Error): void => void told.push(message);
@@ -38,7 +38,7 @@ function warnings(): string[] {
   return told;
 }
 
-/** A pool with room for one process; those of the image `broken` do not start, and `gone` has a file that is not there. */
+/** A pool with one process; those of the image `broken` do not start, and the image `gone` lacks a file. */
 function poolWithBrokenImage(): { pool: Pool; starts: string[] } {
   const folder = mkdtempSync(join(tmpdir(), 'heddle-starts-'));
   cleanups.push(() => rmSync(folder, { recursive: true }));
@@ -74,7 +74,7 @@ function poolWithBrokenImage(): { pool: Pool; starts: string[] } {
   return { pool, starts };
 }
 
-/** What comes of a job: a failure's code and message, or its text. */
+/** Returns a job's result: a failure's code and message, or its text. */
 function send(pool: Pool, image: string | null): Promise<string> {
   const spec = { runId: 'r', tenant: 't', mode: 'function', kind: 'function', args: [] } as const;
   const blobs = image === 'gone' ? { 'site.zip': { path: '/srv/secret/gone', sha256: '', size: 1 } } : {};
@@ -86,7 +86,7 @@ function send(pool: Pool, image: string | null): Promise<string> {
   });
 }
 
-it('jobs of an image whose processes do not start fail after three tries, and no others of their tenant', async () => {
+it('jobs of an image whose processes do not start fail after three attempts, without affecting others of their tenant', async () => {
   const { pool, starts } = poolWithBrokenImage();
   const jobs = ['broken', null, 'broken', 'sound'].map((image) => send(pool, image));
   const failed = 'SANDBOX_UNAVAILABLE: Sandbox processes do not start (exit code 3).';
@@ -94,7 +94,7 @@ it('jobs of an image whose processes do not start fail after three tries, and no
   expect(starts.filter((image) => image === 'broken')).toHaveLength(3);
 });
 
-it('what the system says of a process that does not start is told to the host, and not to the job', async () => {
+it('system errors of a process that does not start are reported to the host, and not to the job', async () => {
   const { pool } = poolWithBrokenImage();
   const told = warnings();
   expect(await send(pool, 'gone')).toBe(
@@ -112,7 +112,7 @@ it('what the system says of a process that does not start is told to the host, a
     ]);
 });
 
-it('processes begin with what one without an image has made, never with what one with packages sends', async () => {
+it('processes start from the snapshot of one without an image, never of one with packages', async () => {
   const { pool } = poolWithBrokenImage();
   expect(await send(pool, 'one')).toBe('1 nothing');
   expect(await send(pool, 'two')).toBe('1 nothing');

@@ -14,15 +14,15 @@ function writer(limits = { files: 3, bytes: 100 }): TreeWriter {
 const put = (tree: TreeWriter, path: string, text: string, size = text.length): Promise<void> =>
   tree.file(path, Readable.from([Buffer.from(text)]), { mode: 0o644, size });
 
-describe('a tree that is written', () => {
-  it('ends with image_too_large at its limit of files and of bytes', async () => {
+describe('a tree writer', () => {
+  it('fails with image_too_large at its limits of files and bytes', async () => {
     const many = writer();
     for (const name of ['a', 'b', 'c']) await put(many, name, '');
     await expect(put(many, 'd', '')).rejects.toMatchObject({ code: 'image_too_large' });
     await expect(put(writer(), 'a', '', 101)).rejects.toMatchObject({ code: 'image_too_large' });
   });
 
-  it('refuses a file that is larger than it says', async () => {
+  it('refuses a file that is larger than its header says', async () => {
     await expect(put(writer(), 'a', 'four', 3)).rejects.toMatchObject({ code: 'unsupported_package' });
   });
 
@@ -31,6 +31,6 @@ describe('a tree that is written', () => {
   });
 
   it.each(['..', 'a/../../b', 'a/../b', '/../a', 'a\nb'])('refuses the name %j', (entry) => {
-    expect(() => writer().path(entry)).toThrow(/leads out of it/);
+    expect(() => writer().path(entry)).toThrow(/leads out of the archive/);
   });
 });

@@ -14,7 +14,7 @@ function apt(files: Readonly<Record<string, string>>): string {
 }
 
 describe('the archives of a host', () => {
-  it('are those of Debian in its sources, without others', () => {
+  it('are the Debian entries of its sources', () => {
     const folder = apt({
       'sources.list.d/a.sources':
         'Types: deb\nURIs: https://deb.vendor.test/node\nSuites: stable\nComponents: main\n',
@@ -28,7 +28,7 @@ describe('the archives of a host', () => {
     });
   });
 
-  it('are read from lines as well', () => {
+  it('are also read from one-line sources', () => {
     const folder = apt({
       'sources.list':
         '# deb http://old.test/debian sid main\ndeb [arch=amd64] https://mirror.test/debian/ bookworm main # x\n',
@@ -45,27 +45,27 @@ describe('the archives of a host', () => {
       'sources.list.d/a.sources',
       'Types: deb\nURIs: https://snapshot.test/debian\nSuites: bookworm\nComponents: main\nCheck-Valid-Until: no\n',
     ],
-  ])('are a snapshot where apt is told that they may have expired: %s', (name, text) => {
+  ])('are a snapshot if apt accepts expired release files: %s', (name, text) => {
     const settings = readAptSettings(apt({ [name]: text }));
     expect(settings).toMatchObject({ snapshot: true });
     expect(archivesOf(settings).map(({ isSnapshot }) => isSnapshot)).toEqual([true]);
     expect(archivesOf().map(({ isSnapshot }) => isSnapshot)).toEqual([false, false]);
   });
 
-  it('are none on a host that is not of Debian', () => {
+  it('are undefined on other systems', () => {
     expect(
       readAptSettings(apt({ 'sources.list': 'deb https://archive.test/ubuntu noble main\n' })),
     ).toBeUndefined();
   });
 
-  it('are Debian’s own where nothing is said, with its security archive', () => {
+  it("default to Debian's own, with its security archive", () => {
     expect(archivesOf().map(({ root, suite }) => `${root} ${suite}`)).toEqual([
       'https://deb.debian.org/debian/ bookworm',
       'https://deb.debian.org/debian-security/ bookworm-security',
     ]);
   });
 
-  it('have to be signed where keys are configured', () => {
+  it('must be signed if keys are configured', () => {
     const [main] = archivesOf({ mirror: 'https://mirror.test/debian', keyring: '/keys.gpg' });
     const [free] = archivesOf({ mirror: 'https://mirror.test/debian' });
     expect([main?.mustBeSigned, main?.keyring, free?.mustBeSigned]).toEqual([true, '/keys.gpg', false]);

@@ -5,7 +5,7 @@ import { readRelations } from './control.ts';
 
 type Fields = Readonly<Record<string, string>>;
 
-/** An archive of packages, each `name version` with further fields. */
+/** A catalogue of packages, each `name version` with further fields. */
 function archive(packages: readonly (readonly [string, Fields?])[]): PackageCatalogue {
   const catalogue = new PackageCatalogue();
   const texts = packages.map(([title, fields = {}]) => {
@@ -39,7 +39,7 @@ const solve = (
   ).map(({ name, version }) => `${name} ${version}`);
 
 describe('system packages', () => {
-  it('come with what they need, and with what that needs', () => {
+  it('include their direct and indirect dependencies', () => {
     const all = archive([
       ['a', { Depends: 'b (>= 2), c', 'Pre-Depends': 'd' }],
       ['b 2', { Depends: 'c' }],
@@ -50,22 +50,22 @@ describe('system packages', () => {
     expect(solve(all, ['a'])).toEqual(['a 1', 'b 2', 'c 1', 'd 1']);
   });
 
-  it('are the newest of their name, or the one that is asked for', () => {
+  it('are the newest version, or the requested one', () => {
     const all = archive([['a 1.2'], ['a 1.10'], ['a 1.9']]);
     expect([solve(all, ['a']), solve(all, ['a=1.9'])]).toEqual([['a 1.10'], ['a 1.9']]);
   });
 
-  it('take the first alternative that can be had', () => {
+  it('use the first available alternative', () => {
     const all = archive([['a', { Depends: 'none | b | c' }], ['b'], ['c']]);
     expect(solve(all, ['a'])).toEqual(['a 1', 'b 1']);
   });
 
-  it('keep what is chosen where it is an alternative', () => {
+  it('prefer an alternative that is already chosen', () => {
     const all = archive([['a', { Depends: 'b | c' }], ['b'], ['c']]);
     expect(solve(all, ['c', 'a'])).toEqual(['a 1', 'c 1']);
   });
 
-  it('may be provided by others, with the version that these say', () => {
+  it('may be provided by other packages, with the stated version', () => {
     const all = archive([
       ['a', { Depends: 'mail-agent, lib (>= 3)' }],
       ['x', { Provides: 'mail-agent' }],
@@ -75,7 +75,7 @@ describe('system packages', () => {
     expect(solve(all, ['a'])).toEqual(['a 1', 'x 1', 'y 1']);
   });
 
-  it('go back where what they need excludes what is chosen', () => {
+  it('backtrack if a dependency conflicts with a chosen package', () => {
     const all = archive([
       ['a', { Depends: 'b | c' }],
       ['b', { Depends: 'd' }],
@@ -86,7 +86,7 @@ describe('system packages', () => {
     expect(solve(all, ['e', 'a'])).toEqual(['a 1', 'c 1', 'e 1']);
   });
 
-  it('may need each other', () => {
+  it('may depend on each other', () => {
     expect(
       solve(
         archive([
@@ -98,7 +98,7 @@ describe('system packages', () => {
     ).toEqual(['a 1', 'b 1']);
   });
 
-  it('are not taken for others where they are assumed, and are where they are named', () => {
+  it('are left out if assumed as dependencies, and included if requested', () => {
     const all = archive([['a', { Depends: 'debconf (>= 1) | debconf-2.0' }], ['debconf']]);
     const assumed = new Set(['debconf']);
     expect([solve(all, ['a'], assumed), solve(all, ['a', 'debconf'], assumed)]).toEqual([
@@ -109,10 +109,10 @@ describe('system packages', () => {
 
   it.each([
     [['nope'], 'package_not_found', /no system package nope/],
-    [['a=9'], 'version_not_found', /no version 9 of the system package a; there is 1/],
-    [['v=9'], 'version_not_found', /a name that other packages provide/],
+    [['a=9'], 'version_not_found', /no version 9 of the system package a; available: 1/],
+    [['v=9'], 'version_not_found', /it is a virtual package/],
     [['b'], 'resolution_conflict', /b 1 needs none \(>= 2\), which is in none of the archives/],
-    [['a', 'c'], 'resolution_conflict', /c 1 does not go with a 1/],
+    [['a', 'c'], 'resolution_conflict', /c 1 conflicts with a 1/],
     [['a:s390x'], 'incompatible_platform', /a:s390x is for s390x/],
   ] as const)('%s fails with %s', (entries, code, message) => {
     const all = archive([
@@ -128,7 +128,7 @@ describe('system packages', () => {
 });
 
 describe('relations', () => {
-  it('are read with versions, architectures and profiles; what is none is left out', () => {
+  it('are parsed with versions, architectures and profiles; invalid ones are skipped', () => {
     expect(readRelations('a:any (>= 1:2-3~), b [amd64] <!nocheck> | c (<2), ${misc:Depends}')).toEqual([
       [{ name: 'a', version: { operator: '>=', than: '1:2-3~' } }],
       [{ name: 'b' }, { name: 'c', version: { operator: '<=', than: '2' } }],

@@ -16,7 +16,7 @@ import type { TarEntry } from '../../../../../test/support/tarball.ts';
 import { decompressedText } from '../archive/decompress.ts';
 import { unpackDeb } from './unpack.ts';
 
-/** The folder that a package was unpacked to. */
+/** Returns the folder to which a package was unpacked. */
 async function unpack(files: readonly TarEntry[], more: Partial<FixtureDeb> = {}): Promise<string> {
   const home = mkdtempSync(join(tmpdir(), 'heddle-unpack-'));
   onTestFinished(() => rmSync(home, { recursive: true, force: true }));
@@ -31,12 +31,12 @@ async function unpack(files: readonly TarEntry[], more: Partial<FixtureDeb> = {}
 const modeOf = (path: string): string => (lstatSync(path).mode & 0o7777).toString(8);
 
 describe('a package that is unpacked', () => {
-  it.each(['gz', 'zst', ''] as const)('has its files, packed with "%s"', async (packing) => {
+  it.each(['gz', 'zst', ''] as const)('has its files, compressed with "%s"', async (packing) => {
     const folder = await unpack([{ path: './usr/bin/tool', mode: 0o755, content: 'x' }], { packing });
     expect(readFileSync(join(folder, 'usr/bin/tool'), 'utf8')).toBe('x');
   });
 
-  it('has files of the merged folders in /usr, links as they are, and no manuals', async () => {
+  it('has merged folders in /usr, unchanged links, and no manuals', async () => {
     const folder = await unpack([
       { path: './bin/', type: '5' },
       { path: './bin/sh', type: '2', link: 'dash' },
@@ -54,7 +54,7 @@ describe('a package that is unpacked', () => {
     expect(readFileSync(join(folder, 'usr/share/doc/a/copyright'), 'utf8')).toBe('c');
   });
 
-  it('has no file that runs as another user', async () => {
+  it('has no setuid files', async () => {
     const folder = await unpack([
       { path: './usr/bin/su', mode: 0o6755, content: '' },
       { path: './etc/secret', mode: 0o600, content: '' },
@@ -63,8 +63,8 @@ describe('a package that is unpacked', () => {
   });
 
   it.each<[string, TarEntry[], RegExp]>([
-    ['leads out by its name', [{ path: '../evil', content: '' }], /leads out of it/],
-    ['leads out within its name', [{ path: './usr/../../evil', content: '' }], /leads out of it/],
+    ['leads out by its name', [{ path: '../evil', content: '' }], /leads out of the archive/],
+    ['leads out within its name', [{ path: './usr/../../evil', content: '' }], /leads out of the archive/],
     [
       'has a link that climbs out',
       [{ path: './usr/x', type: '2', link: '../../../etc/passwd' }],
@@ -76,15 +76,15 @@ describe('a package that is unpacked', () => {
         { path: './opt/x', type: '2', link: '/tmp' },
         { path: './opt/x/evil', content: '' },
       ],
-      /files below opt\/x, which is no folder/,
+      /files below opt\/x, which is not a folder/,
     ],
     [
       'has a second name of what is not in it',
       [{ path: './usr/x', type: '1', link: '/etc/passwd' }],
-      /link usr\/x to what is not in it/,
+      /link usr\/x to a file that it does not contain/,
     ],
-    ['has a device', [{ path: './dev/mem', type: '3' }], /neither file, folder nor link/],
-  ])('is refused where it %s', async (_what, files, message) => {
+    ['has a device', [{ path: './dev/mem', type: '3' }], /not a file, folder or link/],
+  ])('is refused if it %s', async (_what, files, message) => {
     await expect(unpack(files)).rejects.toMatchObject({
       code: 'unsupported_package',
       message: expect.stringMatching(message) as string,
@@ -95,7 +95,7 @@ describe('a package that is unpacked', () => {
     ['files', [{ path: './usr/a', content: 'x'.repeat(2_000) }]],
     ['files that are left out', [{ path: './usr/share/man/a', content: 'x'.repeat(2_000) }]],
     ['names', Array.from({ length: 20 }, (_, at) => ({ path: `./usr/${at}`, content: '' }))],
-  ])('is refused where it unpacks to more %s than an image may have', async (_what, files) => {
+  ])('is refused if it unpacks to more %s than allowed', async (_what, files) => {
     const home = mkdtempSync(join(tmpdir(), 'heddle-unpack-'));
     onTestFinished(() => rmSync(home, { recursive: true, force: true }));
     const path = join(home, 'a.deb');
@@ -109,11 +109,11 @@ describe('a package that is unpacked', () => {
   it.each([
     ['no archive', Buffer.from('hello')],
     ['cut short', Buffer.from('!<arch>\ndata.tar.gz     0           0     0     100644  999999    `\nxx')],
-  ])('is refused where it is %s', async (_what, served) => {
+  ])('is refused if it is %s', async (_what, served) => {
     await expect(unpack([], { served })).rejects.toMatchObject({ code: 'integrity_error' });
   });
 
-  it('is refused where its content is broken', async () => {
+  it('is refused if its content is invalid', async () => {
     const deb = debOf({ files: [{ path: './a', content: 'a'.repeat(10_000) }] });
     deb.fill(0, deb.length - 40);
     await expect(unpack([], { served: deb })).rejects.toMatchObject({ code: 'integrity_error' });
@@ -132,7 +132,7 @@ describe('xz', () => {
   it.each([
     ['broken', Buffer.from('nothing at all'), 100, 'integrity_error'],
     ['too large', Buffer.from(HELLO, 'base64'), 3, 'image_too_large'],
-  ])('is refused where it is %s', async (_what, bytes, maxBytes, code) => {
+  ])('is refused if it is %s', async (_what, bytes, maxBytes, code) => {
     await expect(decompressedText(bytes, { ...options, maxBytes })).rejects.toMatchObject({ code });
   });
 });

@@ -7,7 +7,7 @@ import { checkRecipe, lockTool, recipeOf } from './lock-tools.ts';
 
 const SHA = 'ab'.repeat(32);
 
-/** What the tool is made of; nothing is asked of a registry. */
+/** Locks the tool without any registry. */
 const locked = (id: string, checksums: Readonly<Record<string, string>> = {}) =>
   lockTool(id, { npm: new Npm(null, MAX_SIZE, undefined), packages: [], checksums }, {} as BuildContext);
 
@@ -21,7 +21,7 @@ function refusal(id: string, checksums: Readonly<Record<string, string>> = {}): 
 }
 
 describe('a tool that is compiled', () => {
-  it('is locked with its modules and the toolchain, by their sums', async () => {
+  it('is locked with its modules and the toolchain by their checksums', async () => {
     const { tool, entries } = await locked('pulumi@3.255.0-r1');
     expect(entries.map(({ name, version }) => `${name} ${version}`)).toEqual([
       'github.com/pulumi/pulumi/pkg/v3 v3.255.0',
@@ -44,7 +44,7 @@ describe('a tool that is compiled', () => {
     },
   );
 
-  it('needs nobody to vouch for it', () => {
+  it('needs no checksum of the operator', () => {
     expect(refusal('age@1.3.1-r1')).toBe('');
     expect(refusal('terraform@1.15.8-r1')).toMatch(/^unsupported_package: .*no checksum/);
   });

@@ -6,7 +6,7 @@ afterAll(() => bench.close());
 
 const AGE = 'age@1.3.1-r1';
 
-/** The image of the tool; undefined, and said why, where its sources cannot be reached. */
+/** The image of the tool; undefined, with the reason printed, if its sources are not available. */
 async function imageOfAge(): Promise<string | undefined> {
   if (bench.images === undefined || bench.javascript === undefined) return undefined;
   const { id, state, errorCode, errorMessage } = await bench.images.build({
@@ -20,7 +20,7 @@ async function imageOfAge(): Promise<string | undefined> {
 
 const image = await imageOfAge();
 
-it.skipIf(image === undefined)('a tool that was compiled for an image works in its scripts', async () => {
+it.skipIf(image === undefined)('a compiled tool works in scripts of its image', async () => {
   const code = `
 age-keygen -o key 2>/dev/null
 recipient=$(age-keygen -y key)

@@ -14,7 +14,7 @@ const allows = (specifier: string, version: string): boolean | undefined => {
 };
 
 describe('versions', () => {
-  // The answers of the reference implementation, the Python package `packaging`.
+  // Results of the reference implementation, the Python package `packaging`.
   it.each([
     ['==1.0', '1', true],
     ['==1.0', '1.0+abc', true],
@@ -51,7 +51,7 @@ describe('versions', () => {
     expect(allows(specifier, version)).toBe(expected);
   });
 
-  it('sorts the newest first, whatever is no version last', () => {
+  it('sorts the newest first, invalid versions last', () => {
     const versions = ['1.0', 'odd', '1.0.post1', '1.0rc1', '1!0.1', '1.0.dev3', '1.0b2'];
     expect(versions.sort(newestFirst)).toEqual([
       '1!0.1',
@@ -64,7 +64,7 @@ describe('versions', () => {
     ]);
   });
 
-  it('says who asks for pre-releases and who pins', () => {
+  it('tells which specifiers request pre-releases, and which pin', () => {
     const of = (text: string) => parseSpecifier(text) ?? { text, clauses: [] };
     expect([
       wantsPreReleases(of('>=2.0b1')),
@@ -116,7 +116,7 @@ describe('requirements', () => {
     expect(requirement?.url).toBeUndefined();
   });
 
-  it('knows a URL, and refuses what is none', () => {
+  it('parses a URL, and refuses invalid text', () => {
     expect(parseRequirement("pip @ https://example.org/pip.whl ; python_version > '3'")).toMatchObject({
       name: 'pip',
       url: 'https://example.org/pip.whl',
@@ -128,7 +128,7 @@ describe('requirements', () => {
 });
 
 describe('wheels', () => {
-  it('reads compressed tags and builds', () => {
+  it('parses compressed tags and builds', () => {
     expect(parseWheelName('Foo_Bar-1.0-2b-py2.py3-none-any.whl')).toEqual({
       name: 'foo-bar',
       version: '1.0',
@@ -146,7 +146,7 @@ describe('wheels', () => {
     }
   });
 
-  it('prefers the own ABI to the stable one, and that to pure wheels; others do not run', () => {
+  it('prefers the own ABI to the stable one, and that to pure wheels; others are incompatible', () => {
     const rank = (tags: string): number | undefined => {
       const wheel = parseWheelName(`a-1-${tags}.whl`);
       return wheel && tagRank(wheel, target);
@@ -171,7 +171,7 @@ describe('wheels', () => {
     }
   });
 
-  it('reads metadata up to the description', () => {
+  it('parses metadata up to the description', () => {
     const text =
       'Metadata-Version: 2.1\r\nName: Foo\r\nVersion: 1.0\r\nRequires-Dist: a (>=1)\r\nRequires-Dist: b\r\n ; extra == "x"\r\nRequires-Python: >=3.9\r\n\r\nRequires-Dist: evil\r\n';
     expect(parseMetadata(text)).toEqual({

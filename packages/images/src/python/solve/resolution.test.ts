@@ -9,7 +9,7 @@ import {
 import type { Source } from '../sources/source.ts';
 import { resolveRequirements } from './resolution.ts';
 
-describe('what is chosen', () => {
+describe('chosen releases', () => {
   it.each<[title: string, wanted: string[], world: World, chosen: string[]]>([
     ['nothing for nothing', [], {}, []],
     ['the newest release', ['A'], { a: { '1.0': [], '1.10': [], '1.9': [] } }, ['a 1.10']],
@@ -119,7 +119,7 @@ describe('what is chosen', () => {
     expect(await resolve(wanted, world)).toEqual(chosen);
   });
 
-  it('takes the wheel that is made for the platform', async () => {
+  it('uses the wheel for the platform', async () => {
     const world: World = {
       a: {
         '1': {
@@ -135,15 +135,15 @@ describe('what is chosen', () => {
     expect(chosen[0]?.offer.filename).toBe('a-1-cp311-abi3-pyemscripten_2026_0_wasm32.whl');
   });
 
-  it('tells when it took less than the newest, and why', async () => {
+  it('warns with the reason if the newest release was not chosen', async () => {
     const world: World = {
       a: { '1': [], '2': { tags: ['cp314-cp314-win_amd64'] } },
       b: { '1': [], '2': ['ghost'] },
     };
     const { warnings } = await resolution(['a', 'b'], world);
     expect(warnings).toEqual([
-      'a: 1 was taken, since 2 has no wheel for this platform.',
-      'b: 1 was taken, since 2 does not go together with the rest.',
+      'a: 1 was chosen, because 2 has no wheel for this platform.',
+      'b: 1 was chosen, because 2 conflicts with other packages.',
     ]);
   });
 });

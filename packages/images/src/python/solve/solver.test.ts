@@ -62,7 +62,7 @@ const run = (given: World) =>
     10_000,
   );
 
-/** Whether the choice meets every rule of what it chose and of the list. */
+/** Returns whether the choice satisfies every rule. */
 function isSound(given: World, chosen: ReadonlyMap<string, number>): boolean {
   const meets = ({ target, allowed }: Rule<string>): boolean => {
     const place = chosen.get(target);
@@ -72,7 +72,7 @@ function isSound(given: World, chosen: ReadonlyMap<string, number>): boolean {
   return [...needs, ...given.wanted].every((rule) => meets(ruleOf(given, rule, '')));
 }
 
-/** Whether any choice at all is sound, by trying all. */
+/** Returns whether any choice is valid, by trying all. */
 function isSolvable(given: World): boolean {
   const options = given.sizes.map((size) => [...Array(size).keys(), undefined]);
   const tries = options.reduce<(number | undefined)[][]>(
@@ -87,7 +87,7 @@ function isSolvable(given: World): boolean {
   });
 }
 
-it('finds a sound choice exactly where there is one, and proofs of facts where there is none', async () => {
+it('finds a valid choice exactly if there is one, and otherwise a proof from facts', async () => {
   await fc.assert(
     fc.asyncProperty(world, async (given) => {
       const solution = await run(given);
@@ -101,7 +101,7 @@ it('finds a sound choice exactly where there is one, and proofs of facts where t
   );
 });
 
-it('has proofs that do not hold without one of their facts', async () => {
+it('has minimal proofs', async () => {
   await fc.assert(
     fc.asyncProperty(world, async (given) => {
       const solution = await run(given);
@@ -115,6 +115,6 @@ it('has proofs that do not hold without one of their facts', async () => {
   );
 });
 
-it('takes the best candidate that is left', () => {
+it('chooses the best remaining candidate', () => {
   expect([best(0b100n), best(0b110n), best(0n)]).toEqual([2, 1, -1]);
 });

@@ -17,7 +17,7 @@ function fileOf(bytes: Uint8Array): string {
   return path;
 }
 
-/** Path → text of everything in the archive, or `code: message`. */
+/** Returns path → text of all files in the archive, or `code: message`. */
 async function unpack(bytes: Uint8Array): Promise<Record<string, string> | string> {
   try {
     return await withArchive(fileOf(bytes), async (files) => {
@@ -32,7 +32,7 @@ async function unpack(bytes: Uint8Array): Promise<Record<string, string> | strin
 }
 
 describe('archives', () => {
-  it('gives files by path, packed or not', async () => {
+  it('returns files by path, compressed or not', async () => {
     const archive = zip([
       { path: 'a/', deflate: false },
       { path: 'a/b.py', content: 'x = 1\n'.repeat(500) },
@@ -65,7 +65,7 @@ describe('archives', () => {
     [
       'a bomb that says it is small',
       [{ path: 'bomb', content: nulls, claimedSize: 100 }],
-      /^unsupported_package: .*broken/,
+      /^unsupported_package: .*invalid/,
     ],
     ['a file that says it is huge', [{ path: 'huge', claimedSize: 0xfffffff0 }], /^image_too_large/],
     [
@@ -82,14 +82,14 @@ describe('archives', () => {
     expect(await unpack(zip(entries))).toMatch(expected);
   });
 
-  it('refuses what is no archive, or only the half of one', async () => {
+  it('refuses a file that is not an archive, or a truncated one', async () => {
     const archive = zip([{ path: 'a.py', content: 'x = 1\n'.repeat(1_000), deflate: false }]);
     const broken = [Buffer.from('<html>'), archive.subarray(0, 3_000), archive.subarray(3_000)];
     const outcomes = await Promise.all(broken.map(unpack));
-    for (const outcome of outcomes) expect(outcome).toMatch(/^unsupported_package: The archive is broken/);
+    for (const outcome of outcomes) expect(outcome).toMatch(/^unsupported_package: The archive is invalid/);
   });
 
-  it('stores files so that they are found again, and in the same way each time', async () => {
+  it('stores files readably and reproducibly', async () => {
     async function* files(): AsyncGenerator<StoredFile> {
       yield { path: 'ä/a.pyc', bytes: Buffer.from('one') };
       yield { path: 'b.txt', bytes: Buffer.alloc(0) };
@@ -115,7 +115,7 @@ describe('wheels', () => {
   const archiveOf = (paths: readonly string[]) =>
     paths.map((path) => ({ path, size: 0, read: () => Promise.resolve(Buffer.alloc(0)) }));
 
-  it('gives what belongs into a site folder, and nothing that runs by itself', () => {
+  it('returns the files of a site folder, and none that run at startup', () => {
     const { files, startup, modules } = contentsOf(
       archiveOf([
         'pkg/__init__.py',
@@ -175,7 +175,7 @@ describe('wheels', () => {
       ['jsx'],
     ],
     ['no data', ['pkg/__init__.py', 'share/readme.txt', 'not-a-name/x.py', 'pkg/templates/t.py'], ['pkg']],
-  ])('knows what can be imported: %s', (_what, paths, modules) => {
+  ])('lists what can be imported: %s', (_what, paths, modules) => {
     expect(modulesOf(paths)).toEqual(modules);
   });
 });

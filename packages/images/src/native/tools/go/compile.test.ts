@@ -28,7 +28,7 @@ const path = process.platform === 'linux' ? bubblewrap() : undefined;
 const host = new NativeHost(path === undefined ? {} : { bubblewrap: path }, process.execPath);
 const settings = readGoSettings({ env: process.env, home: homedir() });
 
-/** The toolchain, kept between runs of the tests, or why it cannot be had. */
+/** The toolchain, cached between test runs, or why it is not available. */
 async function toolchainOf(): Promise<ImageBlob | string> {
   if (path === undefined) return 'there is no bubblewrap';
   const found: { blob?: ImageBlob } = {};
@@ -52,15 +52,15 @@ const toolchain = await toolchainOf();
 
 interface Setting {
   readonly main: FixtureModule;
-  /** What the proxy has besides. */
+  /** Further modules on the proxy. */
   readonly others?: readonly FixtureModule[];
-  /** What stands in folders beside. */
+  /** Modules in sibling folders. */
   readonly beside?: readonly (FixtureModule & { readonly folder: string })[];
   readonly variables?: Readonly<Record<string, string>>;
   readonly answer?: GoProxy['answer'];
 }
 
-/** A build of the program `tool` of a module, by a proxy that has nothing but fixtures. */
+/** Builds the program `tool` of a module, with a proxy that has only fixtures. */
 async function bench({ main, others = [], beside = [], variables = {}, answer }: Setting) {
   const proxy = await goProxy([main, ...others, ...beside]);
   if (answer !== undefined) proxy.answer = answer;
@@ -101,7 +101,7 @@ async function bench({ main, others = [], beside = [], variables = {}, answer }:
   );
   return {
     proxy,
-    /** What the program prints, or how the build failed. */
+    /** Returns what the program prints, or how the build failed. */
     async build(): Promise<string> {
       const { errorCode, errorMessage, errorDetail } = await images.build(SPEC, { refresh: true });
       if (errorCode !== null) return `${errorCode}: ${errorMessage}\n${errorDetail}`;
@@ -131,8 +131,8 @@ describe.skipIf(typeof toolchain === 'string')(
   () => {
     const TIME = { timeout: 300_000 };
 
-    it('is made of its module and what go.sum names, with what the linker sets, once', TIME, async () => {
-      // Another one each time: what is there already is not compiled.
+    it('is compiled once from its module and those in go.sum, with linker variables', TIME, async () => {
+      // Different each time, because an existing program is not compiled again.
       const version = randomUUID();
       const { build, proxy } = await bench({
         main: tool({}),
@@ -145,7 +145,7 @@ describe.skipIf(typeof toolchain === 'string')(
       expect(proxy.asked).toHaveLength(length);
     });
 
-    it('runs nothing of its module, and takes no settings from it', TIME, async () => {
+    it('runs no code and uses no settings of its module', TIME, async () => {
       const evil = `/usr/bin/env touch ${INSIDE.work}/home/evil`;
       const script = `${INSIDE.work}/src/main/evil.sh`;
       const { build } = await bench({
@@ -173,7 +173,7 @@ describe.skipIf(typeof toolchain === 'string')(
       expect(await build()).toBe('v1.2.3 beside');
     });
 
-    it('embeds nothing from outside of its module', TIME, async () => {
+    it('embeds no files from outside its module', TIME, async () => {
       const main = `package main\n\nimport _ "embed"\n\n//go:embed passwd\nvar text string\n\nfunc main() { println(text) }\n`;
       const { build } = await bench({
         main: tool({

@@ -10,7 +10,7 @@ interface Asked {
   readonly headers?: Record<string, string>;
 }
 
-/** Sends through a gate, as Go would, while a build goes on; the answers and the gate's fault. */
+/** Sends requests through a gate as Go does, during a build. Returns the responses and the gate's fault. */
 async function through(proxies: readonly string[], asked: readonly Asked[]) {
   const answers: string[] = [];
   let fault = null as string | null;
@@ -44,11 +44,11 @@ function send(socketPath: string, { path, method = 'GET', headers = {} }: Asked)
 }
 
 const DEEP = { path: 'example.test/Deep', files: { 'go.mod': 'module example.test/Deep\n' } };
-/** As Go writes it. */
+/** In Go's notation. */
 const MOD = '/example.test/%21deep/@v/v1.0.0.mod';
 
-describe('the gate of Go', () => {
-  it('gives files of modules, asks without what Go says of itself, and names us to the proxy', async () => {
+describe('the Go gate', () => {
+  it("serves module files, drops Go's headers, and sends the proxy's credentials", async () => {
     const proxy = await goProxy([DEEP]);
     const headers = { authorization: 'Basic Z286Z28=', cookie: 'a=b' };
     const { answers, fault } = await through(
@@ -69,14 +69,14 @@ describe('the gate of Go', () => {
     ['a query', () => ({ path: `${GoGate.url}${MOD}?steal=1` })],
     ['anything but reading', () => ({ path: `${GoGate.url}${MOD}`, method: 'POST' })],
     ['a path alone', () => ({ path: MOD })],
-  ])('refuses %s, and asks nobody', async (_what, asked) => {
+  ])('refuses %s without any request', async (_what, asked) => {
     const proxy = await goProxy([DEEP]);
     const { answers } = await through([proxy.url], [asked(proxy.url)]);
-    expect(answers).toEqual(['403 A build only reads files of modules.']);
+    expect(answers).toEqual(['403 A build may only request module files.']);
     expect(proxy.asked).toEqual([]);
   });
 
-  it('keeps why a request was not answered', async () => {
+  it('keeps the reason for a refused request', async () => {
     const proxy = await goProxy([]);
     const asked = [{ path: `${GoGate.url}${MOD}` }];
     expect((await through([proxy.url], asked)).fault).toMatch(/^package_not_found: .*!deep/);

@@ -9,7 +9,7 @@ import { unpackModule } from './modules.ts';
 
 const SOUND: FixtureModule = { path: 'example.test/Tools/one', files: { 'a/main.go': 'package main\n' } };
 
-/** `a/main.go` of a module as a build unpacks it, or how the build failed. */
+/** Returns `a/main.go` of a module unpacked in a build, or how the build failed. */
 async function unpacked(module: GoModule, go: NonNullable<Registries['go']>): Promise<string> {
   let text = '';
   const builder = fakeBuilder({
@@ -25,14 +25,14 @@ async function unpacked(module: GoModule, go: NonNullable<Registries['go']>): Pr
   return state === 'ready' ? text : `${errorCode}: ${errorMessage}`;
 }
 
-describe('a module of Go', () => {
-  it('is found under a name without capitals, by its sum', async () => {
+describe('a Go module', () => {
+  it('is fetched by its escaped name and verified by its checksum', async () => {
     const { url, asked } = await goProxy([SOUND]);
     expect(await unpacked(pinned(SOUND), { proxies: [`${url}/`] })).toBe('package main\n');
     expect(asked).toEqual(['/example.test/!tools/one/@v/v1.0.0.zip']);
   });
 
-  it('is asked for with the credentials of its proxy, which nobody sees', async () => {
+  it("is fetched with its proxy's credentials without revealing them", async () => {
     const proxy = await goProxy([SOUND]);
     const named = proxy.url.replace('//', '//us:pass%20word@');
     expect(await unpacked(pinned(SOUND), { proxies: [named] })).toBe('package main\n');
@@ -65,10 +65,10 @@ describe('a module of Go', () => {
     expect(await unpacked(pinned(module), { proxies: [url] })).toMatch(message);
   });
 
-  it('that is not the announced one is refused, with both sums', async () => {
+  it('that does not match its checksum is refused, naming both', async () => {
     const { url } = await goProxy([{ ...SOUND, files: { 'a/main.go': 'package evil\n' } }]);
     const said = await unpacked(pinned(SOUND), { proxies: [url] });
-    expect(said).toMatch(/^integrity_error: The Go module .* its sum is h1:/);
+    expect(said).toMatch(/^integrity_error: The Go module .* does not match its checksum: it is h1:/);
     expect(said).toContain(pinned(SOUND).sum);
   });
 
@@ -78,13 +78,13 @@ describe('a module of Go', () => {
     [403, /^registry_unavailable: .*answered 403/],
     [429, /^rate_limited: /],
     [503, /^registry_unavailable: .*answered 503/],
-  ])('for which the proxy answers %i fails', async (status, message) => {
+  ])('for which the proxy responds with %i fails', async (status, message) => {
     const proxy = await goProxy([SOUND]);
     proxy.answer = (_request, response) => (response.writeHead(status).end(), true);
     expect(await unpacked(pinned(SOUND), { proxies: [proxy.url] })).toMatch(message);
   });
 
-  it('comes from the next proxy where one has not got it, and after a failure only where that is said', async () => {
+  it('comes from the next proxy if one lacks it, and after a failure only if configured', async () => {
     const [empty, broken, full] = [await goProxy([]), await goProxy([]), await goProxy([SOUND])];
     broken.answer = (_request, response) => (response.writeHead(503).end(), true);
     const ask = (proxies: readonly string[], nextAfter: 'absence' | 'failure') =>
@@ -96,9 +96,9 @@ describe('a module of Go', () => {
     expect(await ask([broken.url, empty.url], 'failure')).toMatch(/^package_not_found: /);
   });
 
-  it('cannot be had where Go names no proxy', async () => {
+  it('cannot be fetched if Go has no proxy', async () => {
     expect(await unpacked(pinned(SOUND), { proxies: [] })).toMatch(
-      /^registry_unavailable: .*GOPROXY names no module proxy/,
+      /^registry_unavailable: .*GOPROXY contains no HTTP module proxy/,
     );
   });
 });

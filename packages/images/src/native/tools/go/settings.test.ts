@@ -26,7 +26,7 @@ it.each<[string, Record<string, string>, unknown]>([
   expect(readGoSettings({ env, home })).toEqual(settings);
 });
 
-it("Go's settings come from the environment, else from the file of go env, wherever that is", () => {
+it("Go's settings come from the environment, otherwise from the file of go env", () => {
   const folder = imageFolder();
   const write = (path: string, text: string): string => {
     mkdirSync(dirname(join(folder, path)), { recursive: true });
