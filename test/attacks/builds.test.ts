@@ -18,7 +18,11 @@ describe('a build of hostile packages', () => {
   it.each<[what: string, dependencies: string[], message: RegExp]>([
     ['hide that others cannot be loaded', ['covers', 'buries'], /buries cannot be loaded: under the carpet/],
     ['close the global object', ['seals'], /cannot be loaded: .*not extensible/],
-    ['take the names that the plumbing defines', ['occupies'], /occupies cannot be loaded: .*__heddleImage/],
+    [
+      'take the names that the guest runtime defines',
+      ['occupies'],
+      /occupies cannot be loaded: .*__heddleImage/,
+    ],
     ['forge what the builder is told', ['reports'], /reports cannot be loaded: .*report/],
     ['leave a rejected promise', ['rejects'], /nobody handles it/],
     ['go on in microtasks without end', ['turns'], /take more than 2000 ms|more than 64 MiB/],

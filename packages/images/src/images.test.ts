@@ -155,7 +155,8 @@ describe('a build', () => {
     });
     expect(await openImages({ python, native: refused }).build(spec)).toMatchObject({
       errorCode: 'no_compatible_wheel',
-      errorMessage: 'No wheel of numpy. The native runtime cannot build it either: It needs strict isolation.',
+      errorMessage:
+        'No wheel of numpy. The native runtime cannot build it either: It needs strict isolation.',
     });
   });
 });

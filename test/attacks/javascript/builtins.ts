@@ -117,7 +117,7 @@ export const builtins: AttackGroup = {
     ),
     {
       id: 'V18',
-      title: 'functions of the plumbing as handlers of timers and promises',
+      title: 'functions of the guest runtime as handlers of timers and promises',
       code: `setTimeout(fetch, 0, 'http://10.0.0.1/'); setTimeout(console.log, 0, { toJSON() { return 'said' } }); queueMicrotask(console.log);
         await Promise.all([Promise.resolve(1).then(setTimeout).catch((e) => e), Promise.resolve(8).then(structuredClone)]); await new Promise((r) => setTimeout(r, 30)); return 'done'`,
       expected: ['"done"', /^USER_ERROR/],

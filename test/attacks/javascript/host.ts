@@ -60,7 +60,7 @@ export const host: AttackGroup = {
     },
     {
       id: 'H10',
-      title: 'call sites that give receivers and functions of the plumbing',
+      title: 'call sites that give receivers and functions of the guest runtime',
       code: `Error.prepareStackTrace = (e, sites) => sites; const seen = [];
         const look = () => { for (const site of new Error().stack) { const f = site.getFunction(); const t = site.getThis(); if (t !== undefined && t !== globalThis) seen.push('this'); if (f !== undefined && !String(f).includes('look')) seen.push(String(f).slice(0, 40)) } };
         look(); await new Promise((done) => setTimeout(() => { look(); done() }, 1)); return seen.filter((s) => !s.includes('anonymous'))`,
@@ -68,7 +68,7 @@ export const host: AttackGroup = {
     },
     {
       id: 'H11',
-      title: 'callers and arguments of callbacks that the plumbing calls',
+      title: 'callers and arguments of callbacks that the guest runtime calls',
       code: `const seen = []; function spy() { let caller = null; try { caller = spy.caller } catch {} if (caller !== null) seen.push(String(caller).slice(0, 60)); return 'x' }
         setTimeout(spy, 0); await new Promise((done) => setTimeout(done, 5));
         console.log({ toJSON: spy }, { toString: spy }); String({ toString: spy });
@@ -126,7 +126,7 @@ export const host: AttackGroup = {
     },
     {
       id: 'H19',
-      title: 'the plumbing by its names on the global object: they lead nowhere',
+      title: 'the guest runtime by its names on the global object: they lead nowhere',
       code: 'return Object.getOwnPropertyNames(globalThis).filter((name) => /ivm|isolate|^reference$|externalcopy|heddle|post|bridge|host/i.test(name) && globalThis[name] !== undefined)',
       expected: '[]',
     },
@@ -154,7 +154,7 @@ export const host: AttackGroup = {
     },
     {
       id: 'H28',
-      title: 'species and subclasses that the plumbing might construct',
+      title: 'species and subclasses that the guest runtime might construct',
       code: `const seen = [];
         class Spy extends Promise { constructor(run) { super(run); try { seen.push(run.constructor('return typeof process')()) } catch (e) { seen.push('x') } } }
         Object.defineProperty(Promise, Symbol.species, { get: () => Spy }); Object.defineProperty(Array, Symbol.species, { get() { seen.push('array'); return Array } });

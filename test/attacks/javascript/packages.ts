@@ -22,21 +22,22 @@ export const packages: AttackGroup = {
   attacks: [
     {
       id: 'W01',
-      title: 'built-ins of the plumbing, replaced while a package loads: a result',
+      title: 'built-ins of the guest runtime, replaced while a package loads: a result',
       image: 'replaces',
       code: PLAIN,
       expected: PLAIN_JSON,
     },
     {
       id: 'W02',
-      title: 'built-ins of the plumbing, replaced while a package loads: an error',
+      title: 'built-ins of the guest runtime, replaced while a package loads: an error',
       image: 'replaces',
       code: 'throw new TypeError("mine")',
       expected: 'USER_ERROR',
     },
     {
       id: 'W03',
-      title: 'built-ins of the plumbing, replaced while a package loads: waiting, the console and values',
+      title:
+        'built-ins of the guest runtime, replaced while a package loads: waiting, the console and values',
       image: 'replaces',
       values: { given: { a: [1] } },
       code: 'console.log("said"); await null; await (async () => 1)(); return [given.a[0], typeof require("replaces")]',
@@ -52,7 +53,7 @@ export const packages: AttackGroup = {
     },
     {
       id: 'W05',
-      title: 'setters on Object.prototype see nothing of the plumbing',
+      title: 'setters on Object.prototype see nothing of the guest runtime',
       image: 'pollutes',
       values: { index: 1, code: 2 },
       code: 'const { seen } = require("pollutes"); await null; return [seen.length, index, code, ({}).polluted, [][3]]',
@@ -141,7 +142,7 @@ export const packages: AttackGroup = {
     firstUse('W22', 'a pattern without end', 'regexp', 'TIMEOUT_CPU'),
     {
       id: 'W23',
-      title: 'at its first use: an error that poses as one of the plumbing',
+      title: 'at its first use: an error that poses as one of the guest runtime',
       image: 'kept',
       code: 'require("first-use/poses.js")',
       expected: 'USER_ERROR',

@@ -2,7 +2,7 @@ import type { AttackGroup } from '../attack.ts';
 
 const replaced = (id: string, what: string, code: string) => ({
   id,
-  title: `replaced built-ins do not disturb the plumbing: ${what}`,
+  title: `replaced built-ins do not disturb the guest runtime: ${what}`,
   code: `${code}; return { a: 1 }`,
   expected: '{"a":1}',
 });
@@ -91,7 +91,7 @@ export const pollution: AttackGroup = {
     },
     {
       id: 'P17',
-      title: 'a setter for numbers on Array.prototype that collects what the plumbing stores',
+      title: 'a setter for numbers on Array.prototype that collects what the guest runtime stores',
       code: `const seen = []; for (let i = 0; i < 9; i++) Object.defineProperty(Array.prototype, i, { configurable: true, set(v) { seen.push(typeof v) } });
         await fetch('http://10.0.0.1/', { headers: { a: 'b' } }).catch(() => 0); setTimeout(() => 0, 0, 1, 2); return seen.filter((type) => type === 'function')`,
       expected: ['[]', 'USER_ERROR'],

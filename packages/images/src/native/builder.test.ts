@@ -180,7 +180,13 @@ describe.skipIf(path === undefined)('a build of a native image that fails', () =
       /registry/,
     ],
     ['incompatible_platform', 'another system', { name: 'one', manifest: { os: ['aix'] } }, 'one', /one/],
-    ['integrity_error', 'a file that does not match its digest', { name: 'one', forged: true }, 'one', /does not match/],
+    [
+      'integrity_error',
+      'a file that does not match its digest',
+      { name: 'one', forged: true },
+      'one',
+      /does not match/,
+    ],
   ])('says %s of npm packages: %s', async (code, _what, entry, ...[dependency, message]) => {
     const { url: registry } = await npmRegistry([entry]);
     const spec = { language: 'javascript', dependencies: [dependency], systemPackages: ['sed'] };

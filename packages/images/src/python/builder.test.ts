@@ -110,7 +110,7 @@ describe('builds that fail', { timeout: 120_000 }, () => {
       'a URL as a requirement',
       [{ name: 'alpha', requires: ['beta @ https://x.test/b.whl'] }],
       ['alpha'],
-      /a URL; only packages of the index/,
+      /a URL; only packages from an index/,
     ],
     [
       'unsupported_package',

@@ -174,7 +174,9 @@ describe('a release file', () => {
       );
     set(0);
     const { warnings } = await bench.release({});
-    expect(warnings).toEqual([expect.stringMatching(/used without a verified signature, because it has no signature/)]);
+    expect(warnings).toEqual([
+      expect.stringMatching(/used without a verified signature, because it has no signature/),
+    ]);
     set(9);
     expect((await bench.release({})).files.size).toBe(1);
   });

@@ -194,12 +194,12 @@ describe.skipIf(typeof toolchain === 'string')(
       [
         'integrity_error of a dependency that is not the one of go.sum',
         { main: tool({}), others: [{ ...WORD, files: { 'word.go': word('forged') } }] },
-        /^integrity_error: The command-line tool tool could not be compiled: .* not the one of its go\.sum.*example\.test\/Word/,
+        /^integrity_error: The command-line tool tool could not be compiled: .* does not match its go\.sum.*example\.test\/Word/,
       ],
       [
         'integrity_error of a dependency that go.sum does not name',
         { main: tool({ 'go.sum': '' }), others: [WORD] },
-        /^integrity_error: .*go\.sum does not say.*missing go\.sum entry/,
+        /^integrity_error: .*go\.sum has no checksum for a module.*missing go\.sum entry/,
       ],
       [
         'package_not_found of a dependency that no proxy has',
