@@ -1,8 +1,8 @@
 import { describe } from 'vitest';
 import { hasPostgres } from '../support/postgres.ts';
-import { postgresPlace } from './places.ts';
+import { postgresStore } from './stores.ts';
 import { describeService } from './suite.ts';
 
 describe.skipIf(!hasPostgres)('on PostgreSQL', () => {
-  describeService('records in PostgreSQL', postgresPlace());
+  describeService('records in PostgreSQL', postgresStore());
 });

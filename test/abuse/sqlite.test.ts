@@ -1,4 +1,4 @@
-import { folderPlace } from './places.ts';
+import { folderStore } from './stores.ts';
 import { describeService } from './suite.ts';
 
-describeService('records in a folder', folderPlace());
+describeService('records in a folder', folderStore());

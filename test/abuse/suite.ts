@@ -7,7 +7,7 @@ import { serve, TOKEN } from './service.ts';
 import type { Records, Service } from './service.ts';
 
 /** The store of a service of this suite. */
-export interface Place {
+export interface StoreSetup {
   /** Returns the store and the options of `heddle serve`; called once. */
   open(): Promise<Records>;
   /** Returns everything that is stored as one text. It must not contain a secret. */
@@ -15,7 +15,7 @@ export interface Place {
 }
 
 /** Runs the authorization and abuse tests against a real `heddle serve` with this store. */
-export function describeService(name: string, { open, dump }: Place): void {
+export function describeService(name: string, { open, dump }: StoreSetup): void {
   describe(`heddle serve, ${name}`, { timeout: 180_000 }, () => {
     let service: Service;
     let echo: EchoServer;

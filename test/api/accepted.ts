@@ -6,7 +6,7 @@ import type { ShownRun } from '../support/api-workflows.ts';
 import { block, workflow } from '../support/workflow.ts';
 
 /** A request that the operation accepts. */
-export interface Right {
+export interface AcceptedCall {
   path: { [name: string]: string };
   query?: { [name: string]: string };
   body?: object;
@@ -25,7 +25,7 @@ async function ran(api: TestApi, workflowId: string, input: object = {}): Promis
 }
 
 /** Creates the resources that operations need. Returns an accepted request for each operation, by method and path. */
-export async function acceptedCalls(api: TestApi): Promise<{ [call: string]: Right }> {
+export async function acceptedCalls(api: TestApi): Promise<{ [call: string]: AcceptedCall }> {
   const [plain, victim, asks, files] = await Promise.all(
     [PLAIN, PLAIN, APPROVAL, ECHO].map((each) => api.deployed(each)),
   );
@@ -36,7 +36,7 @@ export async function acceptedCalls(api: TestApi): Promise<{ [call: string]: Rig
   const contextOf = (run: Run): string => run.paused?.contextId ?? '';
   const waits = { workflowId: asks, executionId: third.runId };
   const victims = { path: { workflowId: victim } };
-  const own: { [id: string]: Partial<Right> } = {
+  const own: { [id: string]: Partial<AcceptedCall> } = {
     listWorkflows: { query: { workspaceId: api.workspaceId } },
     createWorkflowV2: { body: { workspaceId: api.workspaceId, name: 'Made {n}' } },
     replaceWorkflowState: { ...victims, body: { blocks: {}, edges: [] } },
@@ -67,7 +67,7 @@ export async function acceptedCalls(api: TestApi): Promise<{ [call: string]: Rig
     ...{ workflowId: plain, runId, executionId: runId, jobId: runId, version: '1' },
   };
   return Object.fromEntries(
-    ALL_OPERATIONS.map(({ id, method, path, params }): [string, Right] => {
+    ALL_OPERATIONS.map(({ id, method, path, params }): [string, AcceptedCall] => {
       const named = Object.keys(params.shape).map((name): [string, string] => [name, usual[name] ?? '']);
       return [`${method} ${path}`, { path: Object.fromEntries(named), ...own[id] }];
     }),

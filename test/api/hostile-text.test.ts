@@ -9,7 +9,7 @@ import { untilStatus } from '../support/api-workflows.ts';
 import { hasPostgres, postgresDatabase } from '../support/postgres.ts';
 import { block, workflow } from '../support/workflow.ts';
 import { acceptedCalls } from './accepted.ts';
-import type { Right } from './accepted.ts';
+import type { AcceptedCall } from './accepted.ts';
 
 /** NUL, and half of a surrogate pair as JSON writes it. */
 const TEXTS = ['a\0b', 'a\uD800b', '\uDC00'];
@@ -43,7 +43,7 @@ describe.skipIf(!hasPostgres)('on PostgreSQL', () => {
 
 function testsOn(open: () => Promise<TestApi>): void {
   let api: TestApi;
-  let calls: { [call: string]: Right };
+  let calls: { [call: string]: AcceptedCall };
 
   beforeAll(async () => {
     api = await open();
@@ -56,26 +56,29 @@ function testsOn(open: () => Promise<TestApi>): void {
     expect(api.faults).toEqual([]);
   }
 
-  function rightOf({ method, path }: AnyOperation): Right {
-    const right = calls[`${method} ${path}`];
-    if (!right) throw new Error(`Nothing is known of how ${method} ${path} is called.`);
-    return right;
+  function acceptedCallOf({ method, path }: AnyOperation): AcceptedCall {
+    const accepted = calls[`${method} ${path}`];
+    if (!accepted) throw new Error(`There is no accepted request for ${method} ${path}.`);
+    return accepted;
   }
 
   it.each(ALL_OPERATIONS.map((operation) => [operation.id, operation] as const))(
     'path and query of %s take no text that cannot be stored',
     async (_id, operation) => {
-      const { body, ...right } = rightOf(operation);
-      const send = (path: Right['path'], query: { [name: string]: string }): Promise<Answer<unknown>> => {
+      const { body, ...accepted } = acceptedCallOf(operation);
+      const send = (
+        path: AcceptedCall['path'],
+        query: { [name: string]: string },
+      ): Promise<Answer<unknown>> => {
         const filled = operation.path.replaceAll(/\{(\w+)\}/g, (_, name: string) => path[name] ?? '');
         const search = Object.entries(query).map(([name, value]) => `${name}=${value}`);
         return api.call(operation.method, `${filled}?${search.join('&')}`, { body });
       };
       for (const hostile of ['a%00b', '%ED%A0%80', '%FF']) {
         for (const name of Object.keys(operation.params.shape))
-          expectRefused(await send({ ...right.path, [name]: hostile }, right.query ?? {}));
+          expectRefused(await send({ ...accepted.path, [name]: hostile }, accepted.query ?? {}));
         for (const name of Object.keys(operation.query.shape)) {
-          const answer = await send(right.path, { ...right.query, [name]: hostile });
+          const answer = await send(accepted.path, { ...accepted.query, [name]: hostile });
           // Invalid UTF-8 is read as the replacement character, which is valid.
           if (hostile === 'a%00b') expectRefused(answer);
           else expect(answer.status).toBeLessThan(500);
@@ -128,8 +131,8 @@ function testsOn(open: () => Promise<TestApi>): void {
     ],
   ])('a hostile name or id in the body of %s is refused by its field', async (at, bodyOf) => {
     const [method = '', path = ''] = at.split(' ');
-    const right = calls[at];
-    const filled = path.replaceAll(/\{(\w+)\}/g, (_, name: string) => right?.path[name] ?? '');
+    const accepted = calls[at];
+    const filled = path.replaceAll(/\{(\w+)\}/g, (_, name: string) => accepted?.path[name] ?? '');
     for (const text of TEXTS) {
       const answer = await api.call(method, filled, { body: bodyOf(text) });
       expectRefused(answer);

@@ -10,25 +10,25 @@ import { APPROVAL } from '../support/api-workflows.ts';
 import type { ShownRun } from '../support/api-workflows.ts';
 import { recordingApi } from '../support/recorded.ts';
 import { acceptedCalls } from './accepted.ts';
-import type { Right } from './accepted.ts';
+import type { AcceptedCall } from './accepted.ts';
 
 const api = await recordingApi();
 const calls = await acceptedCalls(api);
 const elsewhere = await recordingApi({ engine: api.engine, store: api.store });
 const stranger = elsewhere.key;
 
-function rightCall({ method, path }: AnyOperation): Right {
+function acceptedCallOf({ method, path }: AnyOperation): AcceptedCall {
   const call = calls[`${method} ${path}`];
   if (!call) throw new Error(`Nothing is said of how ${method} ${path} is called.`);
   return call;
 }
 
-function pathOf({ path }: AnyOperation, values: Right['path'], query: string): string {
+function pathOf({ path }: AnyOperation, values: AcceptedCall['path'], query: string): string {
   return path.replaceAll(/\{(\w+)\}/g, (_, name: string) => encodeURIComponent(values[name] ?? '')) + query;
 }
 
 interface Change {
-  path?: Right['path'];
+  path?: AcceptedCall['path'];
   /** Replaces the query, with its question mark. */
   query?: string;
   options?: CallOptions;
@@ -36,11 +36,11 @@ interface Change {
 
 /** Sends the accepted request of the operation with these changes. */
 function send(operation: AnyOperation, change: Change = {}): Promise<Answer<unknown>> {
-  const right = rightCall(operation);
-  const usual = new URLSearchParams(right.query).toString();
+  const accepted = acceptedCallOf(operation);
+  const usual = new URLSearchParams(accepted.query).toString();
   const query = change.query ?? (usual === '' ? '' : `?${usual}`);
-  const path = pathOf(operation, { ...right.path, ...change.path }, query);
-  return api.call(operation.method, path, { body: right.body, ...change.options });
+  const path = pathOf(operation, { ...accepted.path, ...change.path }, query);
+  return api.call(operation.method, path, { body: accepted.body, ...change.options });
 }
 
 /** Expects the error envelope with the code of the status, and no new records. */
@@ -130,7 +130,7 @@ describe.each(TABLE)('%s records nothing when it refuses', (_title, operation) =
 
   if (body !== undefined && !OPEN_BODIES.has(id))
     it('unknown fields', async () => {
-      const more = { ...rightCall(operation).body, colour: 'red' };
+      const more = { ...acceptedCallOf(operation).body, colour: 'red' };
       expect(await refused(400, { options: { body: more } })).toMatchObject({
         details: [{ code: 'unrecognized_keys', keys: ['colour'], path: [] }],
       });

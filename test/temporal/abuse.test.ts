@@ -1,5 +1,5 @@
 import { randomUUID } from 'node:crypto';
-import { folderPlace } from '../abuse/places.ts';
+import { folderStore } from '../abuse/stores.ts';
 import { describeService } from '../abuse/suite.ts';
 import { describeTemporal } from '../support/temporal.ts';
 import { ON_TEMPORAL } from './cli.ts';
@@ -7,5 +7,5 @@ import { ON_TEMPORAL } from './cli.ts';
 describeTemporal('abuse', ({ address, namespace }) => {
   const queue = `abuse-${randomUUID()}`;
   const server = ['--address', address, '--namespace', namespace, '--queue', queue];
-  describeService('runs on Temporal', folderPlace([...ON_TEMPORAL, ...server]));
+  describeService('runs on Temporal', folderStore([...ON_TEMPORAL, ...server]));
 });

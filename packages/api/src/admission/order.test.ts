@@ -79,7 +79,7 @@ if ((await send()).status !== 200) throw new Error('A valid request is refused.'
 async function foreignWorkflow(): Promise<string> {
   const stranger = await workspaces.createUser({ email: 'stranger@heddle.test', name: 'Eve' });
   const row = await api.store.workflows.find(drafted);
-  if (!row) throw new Error('The draft is gone.');
+  if (!row) throw new Error('The draft is missing.');
   const id = crypto.randomUUID();
   const workspace_id = await workspaces.createWorkspace('Elsewhere', stranger);
   await api.store.workflows.create({ ...row, id, workspace_id }, []);
@@ -251,14 +251,14 @@ async function refusedFor(...all: Fault[]) {
 
 /** Opens a stream, which holds the only slot until it is cancelled. */
 async function holdSlot(): Promise<Response> {
-  const meanwhile = [...faults];
+  const postponed = [...faults];
   faults.clear();
   const response = await api.fetch('POST', `/api/v2/workflows/${long}/execute`, { body: { stream: true } });
   const runId = response.headers.get('x-run-id') ?? '';
   await untilStatus(api, `/api/v2/workflows/${long}/runs/${runId}`, 'paused');
   // Waits until the run has recorded everything before its timer.
   await api.engine.getLogs(runId);
-  for (const fault of meanwhile) faults.add(fault);
+  for (const fault of postponed) faults.add(fault);
   return response;
 }
 

@@ -32,10 +32,10 @@ const keys = {
   admin: await member('admin'),
   stranger: await member(null),
   workspace: (await store.keys.create({ workspaceId }, 'shared')).key,
-  foreign: (await store.keys.create({ workspaceId: await elsewhere() }, 'other')).key,
+  foreign: (await store.keys.create({ workspaceId: await otherWorkspace() }, 'other')).key,
 };
 
-async function elsewhere(): Promise<string> {
+async function otherWorkspace(): Promise<string> {
   return store.workspaces.createWorkspace('Elsewhere', api.userId);
 }
 

@@ -8,10 +8,10 @@ import { memoryLimiter } from '../admission/limiter.ts';
 import type { RunRequest } from '../admission/usage.ts';
 
 let allowed = true;
-const demands: RunRequest[] = [];
+const requests: RunRequest[] = [];
 const api = await recordingApi({
   publicRuns: () => allowed,
-  usage: { reserve: (demand) => (demands.push(demand), {}) },
+  usage: { reserve: (request) => (requests.push(request), {}) },
 });
 const { call } = api;
 
@@ -39,7 +39,7 @@ describe('a public workflow', () => {
       data: { status: 'completed', output: { data: { hello: 'Eve' } } },
     });
     const { runId } = answer.data;
-    expect(demands.at(-1)).toEqual({
+    expect(requests.at(-1)).toEqual({
       ...{ runId, workflowId: id, workspaceId: api.workspaceId, userId: null, mode: 'sync' },
     });
     expect(await call('GET', `/api/v2/workflows/${id}/runs/${runId}`)).toMatchObject({ status: 200 });

@@ -106,8 +106,8 @@ describe('a request', () => {
   it('with HEAD is answered like GET, without a body', async () => {
     const there = await fetch('HEAD', '/api/v2/meta');
     expect([there.status, await there.text()]).toEqual([200, '']);
-    const gone = await fetch('HEAD', '/api/v2/workflows/nothing/state');
-    expect([gone.status, await gone.text()]).toEqual([404, '']);
+    const missing = await fetch('HEAD', '/api/v2/workflows/nothing/state');
+    expect([missing.status, await missing.text()]).toEqual([404, '']);
   });
 
   it('for the meta data returns the kind of the credential', async () => {

@@ -120,10 +120,10 @@ function describeTwo(stores: () => Promise<[ApiStore, ApiStore]>): void {
 }
 
 /** Creates the tables of the version before run ids were unique per workspace, with one reservation. */
-async function olderClaims(place: DatabaseLocation): Promise<void> {
+async function createOlderReservations(location: DatabaseLocation): Promise<void> {
   const { '0001': first, '0002': second } = MIGRATIONS;
   if (!first || !second) throw new Error('A migration is missing.');
-  const db = await openDatabase(place, { '0001': first, '0002': second });
+  const db = await openDatabase(location, { '0001': first, '0002': second });
   await sql`insert into claims (run_id, workflow_id, workspace_id, trigger, mode, created_at, waiting)
     values ('mine', 'w', 'looms', 'api', 'async', '2026-01-01T00:00:00.000Z', '{"input":{},"version":3}')`.execute(
     db,
@@ -131,7 +131,7 @@ async function olderClaims(place: DatabaseLocation): Promise<void> {
   await db.destroy();
 }
 
-async function expectOlderClaims({ reservations }: ApiStore): Promise<void> {
+async function expectOlderReservations({ reservations }: ApiStore): Promise<void> {
   const row = { engine_id: 'mine', run_id: 'mine', workflow_id: 'w', workspace_id: 'looms' };
   expect(await reservations.findIn('looms', 'mine')).toMatchObject(row);
   expect(await reservations.find('mine')).toMatchObject(row);
@@ -155,14 +155,14 @@ async function expectOlderClaims({ reservations }: ApiStore): Promise<void> {
 describe('reservations of the version before run ids were unique per workspace', () => {
   it('keep their ids in a data folder', async () => {
     const data = folder();
-    await olderClaims({ file: join(data, 'api.db') });
-    await expectOlderClaims(await opened({ data }));
+    await createOlderReservations({ file: join(data, 'api.db') });
+    await expectOlderReservations(await opened({ data }));
   });
 
   it.skipIf(!hasPostgres)('keep their ids in PostgreSQL', async () => {
     const url = await postgresDatabase();
-    await olderClaims({ url });
-    await expectOlderClaims(await opened({ postgres: { url }, secret: SECRET }));
+    await createOlderReservations({ url });
+    await expectOlderReservations(await opened({ postgres: { url }, secret: SECRET }));
   });
 });
 

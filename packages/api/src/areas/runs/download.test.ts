@@ -77,13 +77,13 @@ describe('the download of a file', () => {
   it('is the same 404 for a file of another run, workflow or workspace', async () => {
     const mine = await ran({ doc: FILE });
     const other = await ran({ doc: FILE });
-    const elsewhere = `/api/v2/workflows/${await api.deployed(ECHO)}`;
+    const otherWorkflow = `/api/v2/workflows/${await api.deployed(ECHO)}`;
     const places = [
       `${path}/runs/${other.runId}/files/${mine.file.id}`,
       `${path}/runs/${mine.runId}/files/ghost`,
       `${path}/runs/${mine.runId}/files/${encodeURIComponent(mine.file.key)}`,
       `${path}/runs/ghost/files/${mine.file.id}`,
-      `${elsewhere}/runs/${mine.runId}/files/${mine.file.id}`,
+      `${otherWorkflow}/runs/${mine.runId}/files/${mine.file.id}`,
     ];
     for (const place of places) {
       const answer = await call('GET', place);
@@ -106,8 +106,8 @@ describe('the download of a file', () => {
   });
 
   it('does not trust a record that a workflow has made up', async () => {
-    const made = { id: 'made-up', name: 'a', size: 3, type: 'text/plain', key: `sha256:${'0'.repeat(64)}` };
-    const { at } = await ran({ any: made });
+    const forged = { id: 'made-up', name: 'a', size: 3, type: 'text/plain', key: `sha256:${'0'.repeat(64)}` };
+    const { at } = await ran({ any: forged });
     expect(await call('GET', at)).toMatchObject({
       status: 404,
       body: { error: { message: 'File not found' } },
@@ -115,8 +115,8 @@ describe('the download of a file', () => {
     const run = at.replace(/\/files\/.*$/, '?includeOutput=true');
     expect(await call('GET', run)).toMatchObject({ data: { files: [{ id: 'made-up', size: 3 }] } });
     expect(await call('GET', `${run}&includeFileBase64=true`)).toMatchObject({ status: 404 });
-    const shown = await call('POST', `${path}/execute`, { body: { input: { any: made } } });
-    expect(shown).toMatchObject({ status: 200, data: { output: { data: { any: made } } } });
+    const shown = await call('POST', `${path}/execute`, { body: { input: { any: forged } } });
+    expect(shown).toMatchObject({ status: 200, data: { output: { data: { any: forged } } } });
   });
 
   it('sanitizes the record for its headers', async () => {

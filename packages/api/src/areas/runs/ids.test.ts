@@ -9,7 +9,7 @@ import type { ShownRun } from '../../../../../test/support/api-workflows.ts';
 import { block, workflow } from '../../../../../test/support/workflow.ts';
 
 /** Waits for a person, and responds with its file. Its start block outputs the ids that the run knows. */
-const TELLING = withMetadata(
+const REPORTS_IDS = withMetadata(
   workflow(
     [
       block('Ask', 'human_in_the_loop', {
@@ -222,8 +222,8 @@ describe('a run with an id that the caller chose', () => {
   }
 
   it('has this id and no other in every response', async () => {
-    const id = await api.deployed(TELLING);
-    const runId = `told.${crypto.randomUUID()}`;
+    const id = await api.deployed(REPORTS_IDS);
+    const runId = `reported.${crypto.randomUUID()}`;
     const seen = await everything(id, runId);
     const claim = await api.store.reservations.findIn(api.workspaceId, runId);
     expect(claim?.engine_id).toMatch(/^[\da-f-]{36}$/);

@@ -11,8 +11,8 @@ type Act = (context: BlockContext) => { [field: string]: string | number } | Pro
 let act: Act = () => ({});
 let read = Promise.withResolvers<void>();
 
-const teller = defineBlock({
-  type: 'teller',
+const emitter = defineBlock({
+  type: 'emitter',
   input: z.object({ key: z.string() }),
   async run(_fields, context) {
     await read.promise;
@@ -21,35 +21,35 @@ const teller = defineBlock({
 });
 
 const api = await testApi({
-  engineOptions: { blocks: [teller], env: { TOKEN: 'swordfish-1234' } },
+  engineOptions: { blocks: [emitter], env: { TOKEN: 'swordfish-1234' } },
 });
 const id = await api.deployed(
-  workflow([block('Teller', 'teller', { key: '{{TOKEN}}' })], ['Start -> Teller']),
+  workflow([block('Emitter', 'emitter', { key: '{{TOKEN}}' })], ['Start -> Emitter']),
 );
 
-const KNOWS = { 'X-Sim-Stream-Protocol': 'agent-events-v1' };
+const AGENT_EVENTS = { 'X-Sim-Stream-Protocol': 'agent-events-v1' };
 
 /** Runs the block. Returns the frames, with a prefix of the block's id. */
 async function frames(
   doing: Act,
   body: object,
-  headers: { [name: string]: string } = KNOWS,
-): Promise<{ protocol: string | null; told: unknown[] }> {
+  headers: { [name: string]: string } = AGENT_EVENTS,
+): Promise<{ protocol: string | null; sent: unknown[] }> {
   act = doing;
   read = Promise.withResolvers<void>();
   const options = { headers, body: { stream: true, ...body } };
   const response = await api.fetch('POST', `/api/v2/workflows/${id}/execute`, options);
   read.resolve();
-  const told = (await response.text())
+  const sent = (await response.text())
     .trim()
     .split('\n\n')
     .map((frame) => JSON.parse(frame.replace(/^data: /, '')) as { blockId?: string })
-    .map(({ blockId, ...frame }) => (blockId === undefined ? frame : { ...frame, of: blockId.slice(0, 6) }));
-  return { protocol: response.headers.get('x-sim-stream-protocol'), told: told.slice(0, -1) };
+    .map(({ blockId, ...frame }) => (blockId === undefined ? frame : { ...frame, of: blockId.slice(0, 7) }));
+  return { protocol: response.headers.get('x-sim-stream-protocol'), sent: sent.slice(0, -1) };
 }
 
-const of = 'Teller';
-const SELECTED = { selectedOutputs: ['Teller.content', 'Teller.count'] };
+const of = 'Emitter';
+const SELECTED = { selectedOutputs: ['Emitter.content', 'Emitter.count'] };
 
 function answering(...texts: string[]): Act {
   return ({ emit }) => {
@@ -60,9 +60,9 @@ function answering(...texts: string[]): Act {
 
 describe('a client that knows agent events', () => {
   it('gets the text of a selected block as it arrives, once', async () => {
-    const { protocol, told } = await frames(answering('Good ', 'morning'), SELECTED);
+    const { protocol, sent } = await frames(answering('Good ', 'morning'), SELECTED);
     expect(protocol).toBe('agent-events-v1');
-    expect(told).toEqual([
+    expect(sent).toEqual([
       { of, chunk: 'Good ' },
       { of, chunk: 'morning' },
       { of, chunk: '2' },
@@ -71,13 +71,13 @@ describe('a client that knows agent events', () => {
   });
 
   it('is told to discard text that was not the output', async () => {
-    const { told } = await frames(({ emit }) => {
+    const { sent } = await frames(({ emit }) => {
       emit({ type: 'text', text: 'Let me see' });
       emit({ type: 'reset' });
       emit({ type: 'text', text: 'Nine' });
       return { content: 'Ten', count: 1 };
     }, SELECTED);
-    expect(told.slice(0, -1)).toEqual([
+    expect(sent.slice(0, -1)).toEqual([
       { of, chunk: 'Let me see' },
       { of, event: 'chunk_reset' },
       { of, chunk: 'Nine' },
@@ -105,15 +105,15 @@ describe('a client that knows agent events', () => {
     [{ includeToolCalls: true }, [began, ended, silent]],
     [{}, [silent]],
   ])('gets with %j the requested events', async (body, expected) => {
-    expect((await frames(busy, body)).told.slice(0, -1)).toEqual(expected);
+    expect((await frames(busy, body)).sent.slice(0, -1)).toEqual(expected);
   });
 
   it('is told to discard the text of a failed block', async () => {
-    const { told } = await frames(({ emit }) => {
+    const { sent } = await frames(({ emit }) => {
       emit({ type: 'text', text: 'Half an ans' });
       return Promise.reject(new Error('The line is dead.'));
     }, SELECTED);
-    expect(told).toMatchObject([
+    expect(sent).toMatchObject([
       { chunk: 'Half an ans' },
       { event: 'chunk_reset' },
       { event: 'final', data: { success: false } },
@@ -121,13 +121,13 @@ describe('a client that knows agent events', () => {
   });
 
   it('gets no secrets', async () => {
-    const { told } = await frames(answering('It is swordfish-1234.'), SELECTED);
-    expect(JSON.stringify(told)).not.toContain('swordfish');
+    const { sent } = await frames(answering('It is swordfish-1234.'), SELECTED);
+    expect(JSON.stringify(sent)).not.toContain('swordfish');
   });
 });
 
 it('every other client gets the outputs of blocks when they end', async () => {
-  const { protocol, told } = await frames(
+  const { protocol, sent } = await frames(
     (context) => {
       context.emit({ type: 'thinking', text: 'Hm.' });
       context.emit({ type: 'error', message: 'silent' });
@@ -137,7 +137,7 @@ it('every other client gets the outputs of blocks when they end', async () => {
     {},
   );
   expect(protocol).toBeNull();
-  expect(told.slice(0, -1)).toEqual([
+  expect(sent.slice(0, -1)).toEqual([
     { of, chunk: 'Good morning' },
     { of, chunk: '2' },
   ]);

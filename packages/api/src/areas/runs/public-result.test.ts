@@ -10,7 +10,7 @@ import type { RunResult } from './schemas.ts';
 const api = await testApi({ publicInputs: { values: 100 } });
 const { call, fetch } = api;
 
-const SAYING = fn('Say', 'console.log("from the console"); return {answer: 42}');
+const LOGS_AND_RETURNS = fn('Say', 'console.log("from the console"); return {answer: 42}');
 
 async function published(exported: Json): Promise<string> {
   const path = `/api/v2/workflows/${await api.deployed(exported)}`;
@@ -20,14 +20,14 @@ async function published(exported: Json): Promise<string> {
 
 /** Returns the responses of every mode to an anonymous caller, as text. */
 async function answersOf(path: string, input: { [name: string]: Json } = {}): Promise<string[]> {
-  const ways = [
+  const modes = [
     { body: { input } },
     { body: { input, stream: true } },
     { body: { input }, headers: { Accept: 'application/x-ndjson' } },
   ];
   const texts: string[] = [];
-  for (const way of ways) {
-    const response = await fetch('POST', `${path}/execute`, { key: null, ...way });
+  for (const mode of modes) {
+    const response = await fetch('POST', `${path}/execute`, { key: null, ...mode });
     expect(response.status).toBe(200);
     texts.push(await response.text());
   }
@@ -36,9 +36,9 @@ async function answersOf(path: string, input: { [name: string]: Json } = {}): Pr
 
 describe('without a credential', () => {
   it('the output of code has no console output', async () => {
-    const inLoop = loop('Each', { loopType: 'for', iterations: 2 }, SAYING);
+    const inLoop = loop('Each', { loopType: 'for', iterations: 2 }, LOGS_AND_RETURNS);
     for (const exported of [
-      workflow([SAYING], ['Start -> Say']),
+      workflow([LOGS_AND_RETURNS], ['Start -> Say']),
       workflow([inLoop], ['Start -> Each', 'Each -> Say']),
     ]) {
       for (const text of await answersOf(await published(exported))) {

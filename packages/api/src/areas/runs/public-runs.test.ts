@@ -13,7 +13,7 @@ const DAY_MS = 24 * 3_600_000;
 /** Too large to be stored inline. */
 const LARGE = { text: 'x'.repeat(20_000) };
 
-interface World extends TestApi {
+interface Setup extends TestApi {
   clock: TestClock;
   /** Advances the clock and starts a sweep. */
   pass(days: number): void;
@@ -22,7 +22,7 @@ interface World extends TestApi {
   statusOf(path: string, runId: string): Promise<number>;
 }
 
-async function world(options: TestApiOptions = {}): Promise<World> {
+async function setup(options: TestApiOptions = {}): Promise<Setup> {
   const clock = new TestClock(Date.parse('2026-01-01T00:00:00Z'));
   const beats: (() => void)[] = [];
   const api = await testApi({
@@ -60,7 +60,7 @@ async function world(options: TestApiOptions = {}): Promise<World> {
 
 describe('runs of anonymous callers', () => {
   it('are deleted 30 days after their end with their inputs and files; other runs are kept', async () => {
-    const { pass, published, run, statusOf, engine, store, call } = await world();
+    const { pass, published, run, statusOf, engine, store, call } = await setup();
     const path = await published(ECHO);
     const mine = await run(path, { any: LARGE });
     const theirs = await run(path, { any: LARGE }, null);
@@ -83,7 +83,7 @@ describe('runs of anonymous callers', () => {
   });
 
   it('are kept while they wait for a person, and deleted some time after their end', async () => {
-    const { pass, published, run, statusOf, store, engine } = await world();
+    const { pass, published, run, statusOf, store, engine } = await setup();
     const path = await published(APPROVAL);
     const { runId } = await run(path, {}, null);
     const ended = await run(await published(ECHO), {}, null);
@@ -99,7 +99,7 @@ describe('runs of anonymous callers', () => {
   });
 
   it('leave neither reservation nor files when they did not start', async () => {
-    const { pass, published, run, store } = await world();
+    const { pass, published, run, store } = await setup();
     const path = await published(ECHO);
     const { status, runId } = await run(path, { doc: [FILE, { ...FILE, data: 'broken' }] }, null);
     expect(status).toBe(400);
@@ -112,7 +112,7 @@ describe('runs of anonymous callers', () => {
   });
 
   it('are kept for the retention of the host, at least an hour', async () => {
-    const forever = await world({ publicRunRetentionMs: Infinity });
+    const forever = await setup({ publicRunRetentionMs: Infinity });
     const path = await forever.published(ECHO);
     const { runId } = await forever.run(path, {}, null);
     forever.pass(10_000);
@@ -123,7 +123,7 @@ describe('runs of anonymous callers', () => {
 
   it('are deleted by the next process, also when one of them cannot be deleted', async () => {
     const data = dataFolder(afterAll);
-    const first = await world({ storeOptions: { data } });
+    const first = await setup({ storeOptions: { data } });
     const path = await first.published(ECHO);
     const runs = [await first.run(path, {}, null), await first.run(path, {}, null)];
     first.clock.advance(31 * DAY_MS);
@@ -133,7 +133,7 @@ describe('runs of anonymous callers', () => {
         await first.engine.deleteRun(runId);
       },
     });
-    const next = await world({ engine: failing, store: first.store, now: () => first.clock.now() });
+    const next = await setup({ engine: failing, store: first.store, now: () => first.clock.now() });
     await expect.poll(() => first.store.reservations.find(runs[1]?.runId ?? '')).toBeUndefined();
     expect(await next.store.reservations.find(runs[0]?.runId ?? '')).toBeDefined();
     expect(next.faults).toEqual([expect.objectContaining({ message: 'The disk is full.' })]);

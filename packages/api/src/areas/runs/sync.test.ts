@@ -103,12 +103,12 @@ describe('a synchronous run', () => {
 
   it('is cancelled when its client disconnects, but not when it is paused and has been answered', async () => {
     const id = await api.deployed(LONG);
-    const gone = new AbortController();
+    const connection = new AbortController();
     const runId = crypto.randomUUID();
-    const options = { body: {}, headers: { 'X-Run-Id': runId }, signal: gone.signal };
+    const options = { body: {}, headers: { 'X-Run-Id': runId }, signal: connection.signal };
     const answered = call('POST', `/api/v2/workflows/${id}/execute`, options);
     await untilStatus(api, `/api/v2/workflows/${id}/runs/${runId}`, 'paused');
-    gone.abort();
+    connection.abort();
     expect(await answered).toMatchObject({ status: 499, body: { error: { details: { runId } } } });
     await untilStatus(api, `/api/v2/workflows/${id}/runs/${runId}`, 'cancelled');
     const asks = await api.deployed(APPROVAL);

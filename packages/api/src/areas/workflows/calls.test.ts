@@ -102,7 +102,7 @@ describe('a workflow that runs another one', () => {
     const said = await callerOf(mine, child);
     const path = await redraft(mine, child, saying('lost'));
     const { addVersion } = mine.store.workflows;
-    mine.store.workflows.addVersion = () => Promise.reject(new Error('The records are gone.'));
+    mine.store.workflows.addVersion = () => Promise.reject(new Error('The store is unavailable.'));
     const stopped = await mine.call('POST', `${path}/deploy`);
     mine.store.workflows.addVersion = addVersion;
     expect(stopped.status).toBe(500);

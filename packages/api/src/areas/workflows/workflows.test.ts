@@ -10,18 +10,18 @@ const GREETING = workflow(
   ['Start -> Reply'],
 );
 
-interface Made {
+interface CreatedWorkflow {
   id: string;
   blocks: { id: string; type: string; name: string }[];
 }
 
-async function made(name: string = crypto.randomUUID()): Promise<Made> {
-  return (await call<Made>('POST', '/api/v2/workflows', { body: { workspaceId, name } })).data;
+async function created(name: string = crypto.randomUUID()): Promise<CreatedWorkflow> {
+  return (await call<CreatedWorkflow>('POST', '/api/v2/workflows', { body: { workspaceId, name } })).data;
 }
 
 describe('workflows', () => {
   it('are created with a start block', async () => {
-    const answer = await call<Made>('POST', '/api/v2/workflows', {
+    const answer = await call<CreatedWorkflow>('POST', '/api/v2/workflows', {
       body: { workspaceId, name: ' Weave ', description: 'Threads' },
     });
     expect(answer.status).toBe(201);
@@ -55,7 +55,7 @@ describe('workflows', () => {
   });
 
   it('have unique names in a folder', async () => {
-    await made('Twice');
+    await created('Twice');
     const answer = await call('POST', '/api/v2/workflows', { body: { workspaceId, name: 'Twice' } });
     expect(answer).toMatchObject({ status: 409, body: { error: { code: 'CONFLICT' } } });
   });
@@ -92,8 +92,8 @@ describe('workflows', () => {
   });
 
   it('refuse a forged cursor, and the cursor of another query', async () => {
-    await made();
-    await made();
+    await created();
+    await created();
     const path = `/api/v2/workflows?workspaceId=${workspaceId}&limit=1`;
     const { nextCursor } = (await call('GET', path)).body as { nextCursor: string };
     expect(await call('GET', `${path}&cursor=${nextCursor}`)).toMatchObject({ status: 200 });
@@ -111,7 +111,7 @@ describe('workflows', () => {
 
 describe('a draft', () => {
   it('is replaced as a whole; its blocks define the containers, and its variables stay', async () => {
-    const { id } = await made();
+    const { id } = await created();
     const path = `/api/v2/workflows/${id}/state`;
     const variables = { v1: { id: 'v1', name: 'thread', type: 'string', value: 'red' } };
     const loop = { type: 'loop', name: 'L', data: { loopType: 'for', count: 3 } };
@@ -133,7 +133,7 @@ describe('a draft', () => {
   });
 
   it('warns of what was dropped or replaced', async () => {
-    const { id } = await made();
+    const { id } = await created();
     const path = `/api/v2/workflows/${id}/state`;
     const mark = crypto.randomUUID();
     const blocks = {
@@ -162,7 +162,7 @@ describe('a draft', () => {
   });
 
   it('can be the state of an exported file', async () => {
-    const { id } = await made();
+    const { id } = await created();
     const exported = workflow([fn('A', 'return 1')], ['Start -> A']) as { state: object };
     const own = draftOf(exported as never);
     const body = {
@@ -186,7 +186,7 @@ describe('a draft', () => {
   });
 
   it('is linted, and saved with problems', async () => {
-    const { id } = await made();
+    const { id } = await created();
     const body = draftOf(workflow([fn('A', 'return <b.c>'), fn('Lost', 'return 1')], ['Start -> A']));
     const answer = await call<{ lint: { [list: string]: unknown } }>('PUT', `/api/v2/workflows/${id}/state`, {
       body,
@@ -199,7 +199,7 @@ describe('a draft', () => {
   });
 
   it('does not change in a dry run, whose response is the same', async () => {
-    const { id } = await made();
+    const { id } = await created();
     const path = `/api/v2/workflows/${id}/state`;
     const before = await call('GET', path);
     const body = draftOf(GREETING);
@@ -207,14 +207,14 @@ describe('a draft', () => {
     expect(await call('GET', path)).toMatchObject({ data: before.data });
     const audited = await api.store.audit.ofResource(id);
     expect(audited.map(({ action }) => action)).toEqual(['WORKFLOW_CREATED']);
-    const wet = await call('PUT', path, { body });
-    expect({ ...dry.data, dryRun: false }).toEqual(wet.data);
+    const saved = await call('PUT', path, { body });
+    expect({ ...dry.data, dryRun: false }).toEqual(saved.data);
   });
 
   it('refuses ids of another workflow, also in a dry run', async () => {
     const body = draftOf(GREETING);
-    const { id } = await made();
-    const { id: other } = await made();
+    const { id } = await created();
+    const { id: other } = await created();
     await call('PUT', `/api/v2/workflows/${id}/state`, { body });
     for (const query of ['', '?dryRun=true']) {
       const answer = await call('PUT', `/api/v2/workflows/${other}/state${query}`, { body });
@@ -225,8 +225,8 @@ describe('a draft', () => {
 
   it('can use an id that another workflow no longer uses', async () => {
     const body = draftOf(GREETING);
-    const { id } = await made();
-    const { id: other } = await made();
+    const { id } = await created();
+    const { id: other } = await created();
     await call('PUT', `/api/v2/workflows/${id}/state`, { body });
     await call('PUT', `/api/v2/workflows/${id}/state`, { body: { blocks: {}, edges: [] } });
     expect(await call('PUT', `/api/v2/workflows/${other}/state`, { body })).toMatchObject({ status: 200 });
@@ -235,7 +235,7 @@ describe('a draft', () => {
 
 describe('deployments', () => {
   it('warn of misspelt fields, wrong values and syntax errors, as drafts do', async () => {
-    const { id } = await made();
+    const { id } = await created();
     const [s, f, w] = [`${id}-s`, `${id}-f`, `${id}-w`];
     const blocks = {
       [s]: { type: 'start_trigger', name: 'Start' },
@@ -331,8 +331,8 @@ describe('deployments', () => {
 
   it('can be undone, and a version activated again', async () => {
     const id = await api.deployed(GREETING);
-    const gone = await call('DELETE', `/api/v2/workflows/${id}/deploy`);
-    expect(gone).toMatchObject({ status: 200, data: { isDeployed: false, activeDeployment: null } });
+    const undeployed = await call('DELETE', `/api/v2/workflows/${id}/deploy`);
+    expect(undeployed).toMatchObject({ status: 200, data: { isDeployed: false, activeDeployment: null } });
     expect(await call('POST', `/api/v2/workflows/${id}/execute`, { body: {} })).toMatchObject({
       status: 403,
       body: { error: { details: { code: 'WORKFLOW_NOT_DEPLOYED' } } },

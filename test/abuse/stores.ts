@@ -5,10 +5,10 @@ import { afterAll } from 'vitest';
 import { dataFolder } from '../support/data-folder.ts';
 import { postgresDatabase } from '../support/postgres.ts';
 import { SECRET } from './service.ts';
-import type { Place } from './suite.ts';
+import type { StoreSetup } from './suite.ts';
 
 /** Returns a new data folder as the store of a service. `more` are further options of `heddle serve`. */
-export function folderPlace(more: readonly string[] = []): Place {
+export function folderStore(more: readonly string[] = []): StoreSetup {
   const data = dataFolder(afterAll);
   return {
     open: () => Promise.resolve({ args: ['--data', data, ...more], store: { data } }),
@@ -22,7 +22,7 @@ export function folderPlace(more: readonly string[] = []): Place {
 }
 
 /** Returns a new PostgreSQL database as the store of a service. `more` are further options of `heddle serve`. */
-export function postgresPlace(more: readonly string[] = []): Place {
+export function postgresStore(more: readonly string[] = []): StoreSetup {
   let url = '';
   return {
     open: async () => {
