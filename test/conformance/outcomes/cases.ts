@@ -1,7 +1,7 @@
 import { readFileSync } from 'node:fs';
 import type { Json } from '@heddle/core';
 
-/** A block that ran, in a recorded outcome: one entry for each run of it, a container's when it ends. */
+/** An execution of a block in a recorded outcome. A container is recorded when it ends. */
 export interface RanBlock {
   name: string;
   type: string;
@@ -10,7 +10,7 @@ export interface RanBlock {
   output?: Json;
   error?: Json;
   tries?: number;
-  /** Containers around it, outermost first, with its turn or branch. */
+  /** Containers around it, outermost first, each with its iteration or branch. */
   in?: { kind: 'loop' | 'parallel'; id: string; i?: number }[];
 }
 
@@ -22,7 +22,7 @@ export interface OutcomeCase {
   input: Json;
   env?: { [name: string]: string };
   decision?: number;
-  /** What Heddle gives where a decision differs. */
+  /** Heddle's result where a decision differs from the record. */
   heddle?: { success?: boolean; output?: Json; invalid?: boolean };
   outcome: {
     success: boolean;
@@ -34,7 +34,7 @@ export interface OutcomeCase {
   };
 }
 
-/** Small workflows with what running them must give; `about` in the file says how to read it. */
+/** Small workflows with their expected results. `about` in the file explains the format. */
 export function outcomeCases(): OutcomeCase[] {
   const file = new URL('cases.json', import.meta.url);
   return (JSON.parse(readFileSync(file, 'utf8')) as { cases: OutcomeCase[] }).cases;

@@ -4,7 +4,10 @@ import { outcomeCases } from './cases.ts';
 
 const CODES = new Set(['FIELD_UNKNOWN', 'FIELD_VALUE', 'SYNTAX_INVALID']);
 
-/** The recorded workflows that the check warns of, by the code and the block; in each of them this block does not do what is written there. */
+/**
+ * The recorded workflows with warnings, by code and block. In each of them this block does not do what its author
+ * wrote.
+ */
 const WARNED: { [id: string]: [code: string, block: string] } = {
   r114: ['SYNTAX_INVALID', 'c'],
   r124: ['SYNTAX_INVALID', 'c'],
@@ -19,7 +22,7 @@ const WARNED: { [id: string]: [code: string, block: string] } = {
   r626: ['FIELD_VALUE', 'w'],
 };
 
-it('fields, values and code of recorded workflows are warned of only where the block cannot do what they say', () => {
+it('the check warns about fields, values and code of recorded workflows only if the block cannot do what they say', () => {
   const found: typeof WARNED = {};
   for (const { id, workflow } of outcomeCases()) {
     const parsed = parseWorkflow(workflow);

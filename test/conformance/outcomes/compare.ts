@@ -1,7 +1,7 @@
 import { isJsonObject } from '@heddle/core/blocks';
 import type { Json } from '@heddle/core';
 
-/** Where two values differ, in words; undefined when the actual one is what was expected. */
+/** Returns where two values differ, as text; undefined if they do not. */
 export function difference(
   expected: Json | undefined,
   actual: Json | undefined,

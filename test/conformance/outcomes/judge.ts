@@ -4,17 +4,17 @@ import type { OutcomeCase } from './cases.ts';
 import { difference, faultDifference } from './compare.ts';
 import { ranDifference } from './ran.ts';
 
-/** Options of the engines that the cases are run with, by what they must have in common. */
+/** Engine options by environment: all cases of an environment share an engine. */
 export function optionsFor({ env = {} }: OutcomeCase) {
   const open = Object.entries(env).map(([name, value]) => [name, { value, secret: false as const }]);
   return {
     env: Object.fromEntries(open) as { [name: string]: { value: string; secret: false } },
-    // With one process, code that is asked for first is done first: the records are of such an order.
+    // With one process, code runs in the order of requests, as in the records.
     sandbox: { maxProcesses: 1 },
   };
 }
 
-/** How running the case differs from its record; `as recorded` when it does not. */
+/** Returns how running the case differs from its record, or `as recorded`. */
 export async function runCase(engine: Engine, outcome: OutcomeCase, runId?: string): Promise<string> {
   const options = runId === undefined ? {} : { runId };
   try {
@@ -26,20 +26,23 @@ export async function runCase(engine: Engine, outcome: OutcomeCase, runId?: stri
   }
 }
 
-/** Refusing is right where a decision says so, where nothing ran before the failure, and for containers that nothing runs in. */
+/**
+ * Refusing a workflow is correct if a decision says so, if nothing ran before the failure, and for containers without a
+ * block that can run.
+ */
 function mayBeRefused({ heddle, outcome, id }: OutcomeCase): boolean {
   return heddle?.invalid === true || outcome.beforeRun === true || EMPTY_CONTAINERS.has(id);
 }
 
-/** Cases whose record a decision overrides though the file does not say so: what Heddle gives. */
+/** Cases whose record a decision overrides without a note in the file: Heddle's result. */
 const DECIDED: { [id: string]: NonNullable<OutcomeCase['heddle']> } = {
-  // Decision 48: `<variable.My Var>` works as its normalised forms do.
+  // Decision 48: `<variable.My Var>` works like its normalised forms.
   r267: { success: true, output: { result: ['v', 'v', 'v'], stdout: '' } },
-  // Decision 42: a trailing `;` in a loop's condition is fine, so `false;` is a loop without turns.
+  // Decision 42: a trailing `;` in a loop's condition is allowed, so `false;` is a loop without iterations.
   r507: { success: true, output: { result: [], stdout: '' } },
 };
 
-/** Fail at run time elsewhere; decision 54 refuses them. */
+/** These fail at run time in the records; decision 54 refuses them. */
 const EMPTY_CONTAINERS = new Set(['r069', 'r529', 'r615']);
 
 async function judge(engine: Engine, recorded: OutcomeCase, run: RunResource): Promise<string | undefined> {
@@ -57,7 +60,7 @@ function decidedDifference(
   decided: NonNullable<OutcomeCase['heddle']>,
   run: RunResource,
 ): string | undefined {
-  if (decided.invalid) return 'was to be refused';
+  if (decided.invalid) return 'should be refused';
   return 'output' in decided ? difference(decided.output, run.output) : undefined;
 }
 

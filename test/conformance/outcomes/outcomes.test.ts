@@ -24,7 +24,7 @@ describe.each([
     for (const engine of engines.values()) await (await engine).close();
   });
 
-  /** One engine for each environment: its values are options of an engine. */
+  /** Returns the engine of an environment, whose values are engine options. */
   function engineFor(outcome: OutcomeCase): Promise<Engine> {
     const options = optionsFor(outcome);
     const id = JSON.stringify(options);
@@ -43,6 +43,6 @@ describe.each([
   );
 });
 
-it('reads all of the recorded cases', () => {
+it('uses all of the recorded cases', () => {
   expect(cases).toHaveLength(507);
 });

@@ -4,7 +4,7 @@ import { difference, faultDifference } from './compare.ts';
 
 type Log = Awaited<ReturnType<Engine['getLogs']>>[number];
 
-/** A run of a block, expected or actual, in one form. */
+/** An execution of a block, expected or actual, in one form. */
 interface Ran {
   name: string;
   /** Kinds and numbers of the containers around it. */
@@ -13,7 +13,7 @@ interface Ran {
   container: boolean;
 }
 
-/** How the blocks that ran differ from the expected ones: which, in what order, with what outcome. */
+/** Returns how the executed blocks differ from the expected ones: which, in what order, with what outcome. */
 export function ranDifference(
   expected: readonly RanBlock[],
   logs: readonly Log[],
@@ -62,7 +62,10 @@ function sorted(runs: readonly Ran[]): string {
     .join(' ');
 }
 
-/** Order is fixed outside of parallels, and within one branch; a container's own entry has no order inside a parallel. */
+/**
+ * The order is fixed outside of parallels, and within one branch. A container's own entry has no order inside a
+ * parallel.
+ */
 function groupOf(run: Ran): string {
   if (run.container) return 'container';
   return run.inParallel ? run.scope : '';

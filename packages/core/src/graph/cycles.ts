@@ -5,11 +5,11 @@ import type { PlacedBlocks } from './containment.ts';
 
 /** Returns one diagnostic for each cycle of blocks. Cycles that share a block are reported as one. */
 export function findCycles(graph: DirectedGraph, places: PlacedBlocks): Diagnostic[] {
-  return findDisjointCycles(graph).map((circle) => {
-    const names = [...circle, circle[0] as string].map((id) => `"${places.get(id)?.block.name}"`);
+  return findDisjointCycles(graph).map((cycle) => {
+    const names = [...cycle, cycle[0] as string].map((id) => `"${places.get(id)?.block.name}"`);
     return diagnostic('CYCLE', {
-      blockId: circle[0] as string,
-      path: ['blocks', circle[0] as string],
+      blockId: cycle[0] as string,
+      path: ['blocks', cycle[0] as string],
       message: `The blocks ${shorten(names).join(' → ')} form a cycle.`,
       hint: 'Remove one of these edges. To repeat blocks, put them into a loop.',
     });
@@ -27,36 +27,36 @@ interface RemainingGraph {
 /** Returns disjoint cycles, each from its first block by id. Linear: nodes are removed until only cycles are left. */
 function findDisjointCycles(graph: DirectedGraph): string[][] {
   const nodes = new Set(graph.nodes().toSorted());
-  const count = (ways: (id: string) => number): Map<string, number> =>
-    new Map([...nodes].map((id) => [id, ways(id)]));
-  const rest = {
+  const count = (degree: (id: string) => number): Map<string, number> =>
+    new Map([...nodes].map((id) => [id, degree(id)]));
+  const remaining = {
     graph,
     nodes,
     ins: count((id) => graph.inDegree(id)),
     outs: count((id) => graph.outDegree(id)),
   };
   removeNodes(
-    rest,
-    [...nodes].filter((id) => rest.ins.get(id) === 0 || rest.outs.get(id) === 0),
+    remaining,
+    [...nodes].filter((id) => remaining.ins.get(id) === 0 || remaining.outs.get(id) === 0),
   );
-  const circles: string[][] = [];
+  const cycles: string[][] = [];
   const ways = new Map<string, SortedTargets>();
-  for (const first of nodes) walk(rest, { first, ways, circles });
-  return circles.toSorted(([a = ''], [b = '']) => (a < b ? -1 : 1));
+  for (const first of nodes) walk(remaining, { first, ways, cycles });
+  return cycles.toSorted(([a = ''], [b = '']) => (a < b ? -1 : 1));
 }
 
 /** Removes nodes, and then every node without remaining in- or out-edges: it is on no cycle. */
 function removeNodes({ graph, nodes, ins, outs }: RemainingGraph, ids: readonly string[]): void {
   const queue = [...ids];
-  const lose = (ways: Map<string, number>, id: string): void => {
+  const decrement = (ways: Map<string, number>, id: string): void => {
     const left = (ways.get(id) ?? 0) - 1;
     ways.set(id, left);
     if (left === 0 && nodes.has(id)) queue.push(id);
   };
   for (const id of queue) {
     if (!nodes.delete(id)) continue;
-    for (const next of graph.outNeighbors(id)) lose(ins, next);
-    for (const before of graph.inNeighbors(id)) lose(outs, before);
+    for (const next of graph.outNeighbors(id)) decrement(ins, next);
+    for (const before of graph.inNeighbors(id)) decrement(outs, before);
   }
 }
 
@@ -71,13 +71,13 @@ interface SortedTargets {
  * entered.
  */
 function walk(
-  rest: RemainingGraph,
-  { first, ways, circles }: { first: string; ways: Map<string, SortedTargets>; circles: string[][] },
+  remaining: RemainingGraph,
+  { first, ways, cycles }: { first: string; ways: Map<string, SortedTargets>; cycles: string[][] },
 ): void {
   const path = [first];
   const positions = new Map([[first, 0]]);
   for (let at = path.at(-1); at !== undefined; at = path.at(-1)) {
-    const next = rest.nodes.has(at) ? firstTarget(rest, at, ways) : undefined;
+    const next = remaining.nodes.has(at) ? firstTarget(remaining, at, ways) : undefined;
     const from = next === undefined ? undefined : positions.get(next);
     if (next === undefined) {
       path.pop();
@@ -86,9 +86,9 @@ function walk(
       positions.set(next, path.length);
       path.push(next);
     } else {
-      const circle = path.slice(from);
-      circles.push(fromFirst(circle));
-      removeNodes(rest, circle);
+      const cycle = path.slice(from);
+      cycles.push(rotateToFirst(cycle));
+      removeNodes(remaining, cycle);
     }
   }
 }
@@ -104,10 +104,10 @@ function firstTarget(
   return ways.targets[ways.at];
 }
 
-function fromFirst(circle: readonly string[]): string[] {
-  const first = circle.reduce((least, id) => (id < least ? id : least));
-  const at = circle.indexOf(first);
-  return [...circle.slice(at), ...circle.slice(0, at)];
+function rotateToFirst(cycle: readonly string[]): string[] {
+  const first = cycle.reduce((least, id) => (id < least ? id : least));
+  const at = cycle.indexOf(first);
+  return [...cycle.slice(at), ...cycle.slice(0, at)];
 }
 
 /** Long cycles are shown by their ends. */

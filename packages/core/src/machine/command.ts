@@ -4,7 +4,7 @@ import type { Address, TimerName } from './event.ts';
  * An intent for a driver to carry out. Commands reach activities of other processes, so their keys (`try`, `turn`)
  * stay.
  *
- * An event answers each command, or something makes it void: `abort` or `end`; for a time-out's timer the end of its
+ * An event answers each command, or something makes it void: `abort` or `end`; for a timeout's timer the end of its
  * attempt; for a grace timer the end of its drain; for a deadline a later one. The event of a void command changes
  * nothing, so drivers need not cancel it.
  */

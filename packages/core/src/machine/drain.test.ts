@@ -95,7 +95,7 @@ describe('a drain', () => {
     expect(run.complete('O/0/s')).toEqual(next);
   });
 
-  it('R17 drops what the same event was about to start in the run, and the turns of open loops', () => {
+  it('R17 drops what the same event was about to start in the run, and the iterations of open loops', () => {
     const { run } = play(body);
     expect(run.complete('s')).toEqual(['end failed block L']);
   });

@@ -12,7 +12,7 @@ it('R31 work is found at its address, and only there', () => {
   expect(workAt(graph, run.state, [0, 0, 0])).toBeUndefined();
 });
 
-it('R10 the number of turns or branches of an open container is found once it is known', () => {
+it('R10 the number of iterations or branches of an open container is returned once it is known', () => {
   const graph = region('P -> W', { P: parallel(region('x')), W: loop(region('y'), { perTurn: true }) });
   const { run } = play(graph);
   const at = (name: string): number | undefined => countAt(graph, run.state, addressOf(graph, name));

@@ -13,7 +13,7 @@ describe('a frame', () => {
     expect(run.notices).toEqual(['closed L 0', 'opened L 1']);
   });
 
-  it('R7 with a dead end ends only its own turn', () => {
+  it('R7 with a dead end ends only its own iteration', () => {
     const { run } = play(region('L -> after', { L: loop(region('if:yes -> a'), { count: 2 }) }));
     expect(run.complete('L/0/if', 'none')).toEqual(['run L/1/if']);
     expect(run.complete('L/1/if', 'none')).toEqual(['run after']);

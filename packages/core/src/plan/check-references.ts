@@ -65,17 +65,17 @@ export function checkReferences(
   reached: ReadonlySet<string>,
   blocks: ReadonlyMap<string, BlockConfig>,
 ): void {
-  if (compilation.seen.length === 0) return;
+  if (compilation.references.length === 0) return;
   const context = { order: new RunOrder(compilation, reached), blocks, outputs: new Map() };
   const reported = new Set<string>();
-  for (const seen of compilation.seen) {
-    const key = JSON.stringify([seen.site.path, seen.ref.text]);
+  for (const compiled of compilation.references) {
+    const key = JSON.stringify([compiled.location.path, compiled.ref.text]);
     if (reported.has(key)) continue;
     reported.add(key);
-    if (seen.ref.kind === 'invalid')
-      reportReference(compilation, 'REFERENCE_INVALID', seen, invalid(seen.ref));
-    else if (seen.ref.kind === 'block' || seen.ref.kind === 'results')
-      checkTarget(compilation, seen, context);
+    if (compiled.ref.kind === 'invalid')
+      reportReference(compilation, 'REFERENCE_INVALID', compiled, invalid(compiled.ref));
+    else if (compiled.ref.kind === 'block' || compiled.ref.kind === 'results')
+      checkTarget(compilation, compiled, context);
   }
 }
 
@@ -95,16 +95,16 @@ interface DeclaredNames {
 /** Number of outputs in a hint. */
 const MAX_LISTED = 12;
 
-function checkTarget(compilation: Compilation, seen: CompiledReference, context: ReferenceContext): void {
-  const { ref, site } = seen;
+function checkTarget(compilation: Compilation, compiled: CompiledReference, context: ReferenceContext): void {
+  const { ref, location } = compiled;
   const target = ref.kind === 'block' || ref.kind === 'results' ? ref.block : '';
-  const why = context.order.whyNeverRan(site.block.id, target, seen.fieldPosition);
+  const why = context.order.whyNeverRan(location.block.id, target, compiled.fieldPosition);
   if (why !== undefined) {
-    reportReference(compilation, 'REFERENCE_NEVER_RAN', seen, {
-      message: `${ref.text} in "${site.block.name}" is always empty: ${why}.`,
+    reportReference(compilation, 'REFERENCE_NEVER_RAN', compiled, {
+      message: `${ref.text} in "${location.block.name}" is always empty: ${why}.`,
       hint: 'Read an earlier block, or move this one after it.',
     });
-  } else if (ref.kind === 'block') checkOutput(compilation, seen, context);
+  } else if (ref.kind === 'block') checkOutput(compilation, compiled, context);
 }
 
 /**
@@ -116,12 +116,12 @@ const OPEN = new Set(['condition', 'human_in_the_loop']);
 /** Checks the first step of the path against the block's declared outputs. Triggers output their input. */
 function checkOutput(
   compilation: Compilation,
-  seen: CompiledReference,
+  compiled: CompiledReference,
   { blocks, outputs }: ReferenceContext,
 ): void {
-  if (seen.ref.kind !== 'block') return;
-  const [first] = seen.ref.path;
-  const target = blocks.get(seen.ref.block);
+  if (compiled.ref.kind !== 'block') return;
+  const [first] = compiled.ref.path;
+  const target = blocks.get(compiled.ref.block);
   if (!target?.outputs || target.trigger || OPEN.has(target.type)) return;
   if (typeof first !== 'string' || first === 'error') return;
   const { fields } = target.outputs;
@@ -129,8 +129,8 @@ function checkOutput(
   const declared = outputs.get(target.id) ?? declaredNames(Object.keys(fields));
   outputs.set(target.id, declared);
   const near = declared.near.nearest(first);
-  reportReference(compilation, 'REFERENCE_UNDECLARED_OUTPUT', seen, {
-    message: `${seen.ref.text} in "${seen.site.block.name}" names "${first}", which "${target.name}" does not declare; without it the block fails.`,
+  reportReference(compilation, 'REFERENCE_UNDECLARED_OUTPUT', compiled, {
+    message: `${compiled.ref.text} in "${compiled.location.block.name}" names "${first}", which "${target.name}" does not declare; without it the block fails.`,
     hint: near ? `Did you mean "${near.name}"?` : `Its outputs are ${declared.listed}.`,
   });
 }
@@ -148,10 +148,10 @@ function invalid(ref: Extract<Reference, { kind: 'invalid' }>): Pick<DiagnosticD
 function reportReference(
   { found }: Compilation,
   code: 'REFERENCE_INVALID' | 'REFERENCE_NEVER_RAN' | 'REFERENCE_UNDECLARED_OUTPUT',
-  { site }: CompiledReference,
+  { location }: CompiledReference,
   text: Pick<DiagnosticDetails, 'message' | 'hint'>,
 ): void {
-  found.push(diagnostic(code, { blockId: site.block.id, path: site.path, ...text }));
+  found.push(diagnostic(code, { blockId: location.block.id, path: location.path, ...text }));
 }
 
 /** Maximum number of steps of all searches in one check, so that a hostile graph cannot make it quadratic. */

@@ -14,16 +14,16 @@ import type { FieldLocation } from './field-location.ts';
  */
 export function readCollection(
   compilation: Compilation,
-  site: FieldLocation,
+  location: FieldLocation,
   value: Json | undefined,
 ): CollectionSource {
-  const source = readSource(compilation, site, value);
+  const source = readSource(compilation, location, value);
   if ('invalid' in source) {
     compilation.found.push(
       diagnostic('COLLECTION_INVALID', {
-        blockId: site.block.id,
-        path: site.path,
-        message: `The collection of "${site.block.name}" cannot be used: ${source.invalid}`,
+        blockId: location.block.id,
+        path: location.path,
+        message: `The collection of "${location.block.name}" cannot be used: ${source.invalid}`,
         hint: 'Give a JSON array, or exactly one reference to a list or an object, without spaces around it.',
       }),
     );
@@ -33,16 +33,16 @@ export function readCollection(
 
 function readSource(
   compilation: Compilation,
-  site: FieldLocation,
+  location: FieldLocation,
   value: Json | undefined,
 ): CollectionSource {
   if (value == null || value === '') return { invalid: 'it is empty.' };
-  const context = compilation.context(site, 'container');
+  const context = compilation.context(location, 'container');
   if (typeof value === 'string') {
     const single = singleReference(value, context);
-    compilation.report(site, single.findings, 'expression');
+    compilation.report(location, single.findings, 'expression');
     if (single.reference) {
-      compilation.addReferences(site, [single.reference], 'container');
+      compilation.addReferences(location, [single.reference], 'container');
       return { reference: single.reference };
     }
     // The unknown name has its own diagnostic. With `compat` the text is not a list at run time either.
@@ -53,8 +53,8 @@ function readSource(
   const { template, findings } = compileTemplate(source.static, context);
   // References inside a list are data, as in older engines, unless the list contains placeholders.
   if (envNamesIn(template).length === 0) return source;
-  compilation.report(site, findings, 'text');
-  compilation.addReferences(site, referencesIn(template), 'container');
+  compilation.report(location, findings, 'text');
+  compilation.addReferences(location, referencesIn(template), 'container');
   return { template };
 }
 

@@ -14,7 +14,7 @@ export type FieldPosition = TemplateContext['fieldPosition'];
 
 /** A compiled reference, for the checks that look at all references. */
 export interface CompiledReference {
-  site: FieldLocation;
+  location: FieldLocation;
   fieldPosition: FieldPosition;
   ref: Reference;
 }
@@ -41,7 +41,7 @@ export class Compilation {
   readonly limits: PlanLimits;
   readonly compat: boolean;
   readonly found: DiagnosticSink;
-  readonly seen: CompiledReference[] = [];
+  readonly references: CompiledReference[] = [];
   /** Number of characters of code parsed so far. */
   parsedChars = 0;
   readonly #stored: ReadonlyMap<string, StoredContainer>;
@@ -59,8 +59,8 @@ export class Compilation {
   }
 
   /** Returns the context of a field for the reference compiler. */
-  context(site: FieldLocation, fieldPosition: FieldPosition = 'inside'): TemplateContext {
-    return { names: this.names, reader: site.block.id, fieldPosition };
+  context(location: FieldLocation, fieldPosition: FieldPosition = 'inside'): TemplateContext {
+    return { names: this.names, reader: location.block.id, fieldPosition };
   }
 
   /** Returns the stored map's entry for a container block. */
@@ -69,16 +69,17 @@ export class Compilation {
   }
 
   /** Adds the reference compiler's findings for a field as diagnostics. */
-  report(site: FieldLocation, findings: readonly ReferenceFinding[], kind: CompiledFieldKind): void {
-    for (const each of reportFindings(site, findings, { kind, compat: this.compat })) this.found.push(each);
+  report(location: FieldLocation, findings: readonly ReferenceFinding[], kind: CompiledFieldKind): void {
+    for (const each of reportFindings(location, findings, { kind, compat: this.compat }))
+      this.found.push(each);
   }
 
   /** Collects the references of a field. */
   addReferences(
-    site: FieldLocation,
+    location: FieldLocation,
     references: readonly Reference[],
     fieldPosition: FieldPosition = 'inside',
   ): void {
-    for (const ref of references) this.seen.push({ site, fieldPosition, ref });
+    for (const ref of references) this.references.push({ location, fieldPosition, ref });
   }
 }

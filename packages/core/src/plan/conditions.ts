@@ -14,13 +14,13 @@ import { checkExpression } from './syntax.ts';
  * reached.
  */
 export function readConditions(compilation: Compilation, block: Block): ConditionRow[] | undefined {
-  const site = fieldLocation(block, 'conditions');
+  const location = fieldLocation(block, 'conditions');
   const { rows, fault } = conditionRows(block);
   if (fault !== undefined) {
     compilation.found.push(
       diagnostic('CONDITIONS_UNREADABLE', {
         blockId: block.id,
-        path: site.path,
+        path: location.path,
         message: `The rows of "${block.name}" cannot be read: ${fault}`,
         hint: 'Give a JSON array of {id, title, value}.',
       }),
@@ -31,11 +31,11 @@ export function readConditions(compilation: Compilation, block: Block): Conditio
   return rows.map(({ id, title, value }, index): ConditionRow => {
     if (isElse(title)) return { id, otherwise: true, title };
     if (value.trim() === '') return { id, otherwise: false, title };
-    const { expression, findings } = compileExpression(value, compilation.context(site), 'condition');
-    compilation.report(site, findings, 'expression');
-    const row = { block, path: [...site.path, index] };
+    const { expression, findings } = compileExpression(value, compilation.context(location), 'condition');
+    compilation.report(location, findings, 'expression');
+    const row = { block, path: [...location.path, index] };
     checkExpression(compilation, row, { expression, findings, what: `The condition "${title}"` });
-    compilation.addReferences(site, referencesIn(expression));
+    compilation.addReferences(location, referencesIn(expression));
     return { expression, id, otherwise: false, title };
   });
 }

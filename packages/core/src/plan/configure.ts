@@ -55,10 +55,10 @@ function readParams(
       params[name] = { kind: 'literal', value };
       continue;
     }
-    const site = fieldLocation(block, name);
-    const { template, findings } = compileTemplate(value, compilation.context(site));
-    compilation.report(site, findings, 'text');
-    compilation.addReferences(site, referencesIn(template));
+    const location = fieldLocation(block, name);
+    const { template, findings } = compileTemplate(value, compilation.context(location));
+    compilation.report(location, findings, 'text');
+    compilation.addReferences(location, referencesIn(template));
     params[name] = template;
   }
   return params;
@@ -85,15 +85,15 @@ const LANGUAGES = ['javascript', 'python', 'shell'] as const;
 
 /** Returns the compiled code of a function block; undefined if its language does not exist. */
 function readCode(compilation: Compilation, block: Block): CodeTemplate | undefined {
-  const site = fieldLocation(block, 'code');
-  const said = own(block.fields, 'language') ?? 'javascript';
-  const language = said === '' ? 'javascript' : LANGUAGES.find((known) => known === said);
+  const location = fieldLocation(block, 'code');
+  const value = own(block.fields, 'language') ?? 'javascript';
+  const language = value === '' ? 'javascript' : LANGUAGES.find((known) => known === value);
   if (language === undefined) {
     compilation.found.push(
       diagnostic('LANGUAGE_UNKNOWN', {
         blockId: block.id,
         path: fieldLocation(block, 'language').path,
-        message: `"${block.name}" has the language ${JSON.stringify(said)}, which function blocks do not support.`,
+        message: `"${block.name}" has the language ${JSON.stringify(value)}, which function blocks do not support.`,
         hint: `Use one of ${LANGUAGES.join(', ')}.`,
       }),
     );
@@ -104,16 +104,16 @@ function readCode(compilation: Compilation, block: Block): CodeTemplate | undefi
     compilation.found.push(
       diagnostic('FIELD_EMPTY', {
         blockId: block.id,
-        path: site.path,
+        path: location.path,
         message: `"${block.name}" has no code and fails when it is reached.`,
         hint: 'Write its code, or remove the block.',
       }),
     );
   }
-  const { code, findings } = compileCode(text, language, compilation.context(site));
-  compilation.report(site, findings, 'code');
-  checkCode(compilation, site, { code, findings });
-  compilation.addReferences(site, referencesIn(code));
+  const { code, findings } = compileCode(text, language, compilation.context(location));
+  compilation.report(location, findings, 'code');
+  checkCode(compilation, location, { code, findings });
+  compilation.addReferences(location, referencesIn(code));
   return code;
 }
 

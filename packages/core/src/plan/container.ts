@@ -41,14 +41,14 @@ export function readContainer(compilation: Compilation, block: Block): ReadConta
   const limit = block.type === 'loop' ? maxLoopTurns : maxParallelBranches;
   const count = staticCount(config);
   if (count !== undefined && count > limit) overLimit(compilation, block, { count, limit });
-  const subflow = { ...(count !== undefined && { count }), ...asksPerTurn(config), limit };
+  const subflow = { ...(count !== undefined && { count }), ...expansionOf(config), limit };
   if (block.type === 'loop') return { config, subflow };
   const collectErrors = own(block.container, 'onBranchError') === 'collect';
   const window = readBatchSize(compilation, block);
   return { config, subflow: { ...subflow, window, ...(collectErrors && { collectErrors }) } };
 }
 
-function asksPerTurn(config: ContainerConfig): Pick<Subflow, 'perTurn' | 'firstFree'> {
+function expansionOf(config: ContainerConfig): Pick<Subflow, 'perTurn' | 'firstFree'> {
   if (config.kind === 'doWhile') return { perTurn: true, firstFree: true };
   return config.kind === 'while' && config.condition ? { perTurn: true } : {};
 }
@@ -62,22 +62,22 @@ function readConfig(
   switch (kind) {
     case 'for':
     case 'parallelCount': {
-      const { value, site } = containerValue(compilation, block, 'count');
-      const count = readCount(compilation, site, value);
+      const { value, location } = containerValue(compilation, block, 'count');
+      const count = readCount(compilation, location, value);
       return count && { kind, count };
     }
     case 'forEach':
     case 'parallelCollection': {
-      const { value, site } = containerValue(compilation, block, 'collection');
-      return { kind, collection: readCollection(compilation, site, value) };
+      const { value, location } = containerValue(compilation, block, 'collection');
+      return { kind, collection: readCollection(compilation, location, value) };
     }
     case 'while':
       return { kind, condition: readCondition(compilation, block, 'whileCondition') };
     case 'doWhile': {
       const condition = readCondition(compilation, block, 'doWhileCondition');
       if (condition) return { kind, condition };
-      const { value, site } = containerValue(compilation, block, 'count');
-      const count = readCount(compilation, site, value);
+      const { value, location } = containerValue(compilation, block, 'count');
+      const count = readCount(compilation, location, value);
       return count && { kind: 'for', count };
     }
   }
@@ -88,23 +88,27 @@ function readCondition(
   block: Block,
   key: 'whileCondition' | 'doWhileCondition',
 ): ExpressionTemplate | null {
-  const { value, site } = containerValue(compilation, block, key);
+  const { value, location } = containerValue(compilation, block, key);
   const text = value == null ? '' : typeof value === 'string' ? value : JSON.stringify(value);
   if (text.trim() === '') {
     compilation.found.push(
       diagnostic('LOOP_CONDITION_MISSING', {
         blockId: block.id,
-        path: site.path,
+        path: location.path,
         message: `"${block.name}" has no condition; ${key === 'whileCondition' ? 'it has no iterations' : 'its count decides how many iterations it has'}.`,
         hint: 'Add a condition.',
       }),
     );
     return null;
   }
-  const { expression, findings } = compileExpression(text, compilation.context(site, 'condition'), 'loop');
-  compilation.report(site, findings, 'expression');
-  checkExpression(compilation, site, { expression, findings, what: 'The condition' });
-  compilation.addReferences(site, referencesIn(expression), 'condition');
+  const { expression, findings } = compileExpression(
+    text,
+    compilation.context(location, 'condition'),
+    'loop',
+  );
+  compilation.report(location, findings, 'expression');
+  checkExpression(compilation, location, { expression, findings, what: 'The condition' });
+  compilation.addReferences(location, referencesIn(expression), 'condition');
   return expression;
 }
 
@@ -139,15 +143,15 @@ export function containerType(compilation: Compilation, block: Block): Container
 }
 
 function loopType(compilation: Compilation, block: Block): ContainerConfig['kind'] | undefined {
-  const said = containerValueOf(compilation, block, 'loopType');
-  if (said === undefined) return 'for';
-  const known = LOOP_TYPES.find((type) => type === said);
+  const value = containerValueOf(compilation, block, 'loopType');
+  if (value === undefined) return 'for';
+  const known = LOOP_TYPES.find((type) => type === value);
   if (known) return known;
   compilation.found.push(
     diagnostic('LOOP_TYPE_UNKNOWN', {
       blockId: block.id,
       path: ['blocks', block.id, 'data', 'loopType'],
-      message: `The loop "${block.name}" has the type ${JSON.stringify(said)}, which does not exist.`,
+      message: `The loop "${block.name}" has the type ${JSON.stringify(value)}, which does not exist.`,
       hint: `Use one of ${LOOP_TYPES.join(', ')}.`,
     }),
   );
@@ -155,14 +159,14 @@ function loopType(compilation: Compilation, block: Block): ContainerConfig['kind
 }
 
 function parallelType(compilation: Compilation, block: Block): ContainerConfig['kind'] {
-  const said = containerValueOf(compilation, block, 'parallelType');
-  if (said === undefined || said === 'count') return 'parallelCount';
-  if (said !== 'collection') {
+  const value = containerValueOf(compilation, block, 'parallelType');
+  if (value === undefined || value === 'count') return 'parallelCount';
+  if (value !== 'collection') {
     compilation.found.push(
       diagnostic('PARALLEL_TYPE_UNKNOWN', {
         blockId: block.id,
         path: ['blocks', block.id, 'data', 'parallelType'],
-        message: `The parallel "${block.name}" has the type ${JSON.stringify(said)}, which does not exist; it runs over its collection.`,
+        message: `The parallel "${block.name}" has the type ${JSON.stringify(value)}, which does not exist; it runs over its collection.`,
         hint: 'Use count or collection.',
       }),
     );
@@ -182,17 +186,17 @@ export function containerValue(
   compilation: Compilation,
   block: Block,
   key: string,
-): { value: Json | undefined; site: FieldLocation } {
+): { value: Json | undefined; location: FieldLocation } {
   const data = own(block.container, key);
   const inData = { block, path: ['blocks', block.id, 'data', key] };
-  if (!isBlank(data)) return { value: data, site: inData };
+  if (!isBlank(data)) return { value: data, location: inData };
   const field = own(block.fields, key);
-  if (!isBlank(field)) return { value: field, site: fieldLocation(block, key) };
+  if (!isBlank(field)) return { value: field, location: fieldLocation(block, key) };
   const stored = compilation.storedOf(block);
   const value = stored && own(stored.container, key);
   if (data === undefined && !isBlank(value))
-    return { value, site: { block, path: [mapOf(block), block.id] } };
-  return { value: data, site: inData };
+    return { value, location: { block, path: [mapOf(block), block.id] } };
+  return { value: data, location: inData };
 }
 
 /** Reports a difference between a container and its stored map. */
@@ -221,7 +225,7 @@ const USUAL = 20;
 
 /** Maximum number of open branches of a parallel: 1 to 20, or up to 1,000 in workflows written for Heddle. */
 function readBatchSize(compilation: Compilation, block: Block): number {
-  const { value, site } = containerValue(compilation, block, 'batchSize');
+  const { value, location } = containerValue(compilation, block, 'batchSize');
   if (value == null) return USUAL;
   const most = compilation.workflow.dialect === 'heddle' ? 1000 : USUAL;
   const number = typeof value === 'number' || typeof value === 'string' ? Number(value) : Number.NaN;
@@ -230,7 +234,7 @@ function readBatchSize(compilation: Compilation, block: Block): number {
     compilation.found.push(
       diagnostic('BATCH_SIZE_CLAMPED', {
         blockId: block.id,
-        path: site.path,
+        path: location.path,
         message: `The batch size of "${block.name}" is ${JSON.stringify(value)}; ${used} is used.`,
         hint: `Use a whole number from 1 to ${most}.`,
       }),

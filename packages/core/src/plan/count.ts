@@ -16,24 +16,28 @@ const USUAL_COUNT = 5;
  */
 export function readCount(
   compilation: Compilation,
-  site: FieldLocation,
+  location: FieldLocation,
   value: Json | undefined,
 ): CountSource | undefined {
-  if (isUnset(value)) return readUnset(compilation, site, value);
+  if (isUnset(value)) return readUnset(compilation, location, value);
   if (typeof value === 'number' && Number.isSafeInteger(value) && value >= 1) return { static: value };
-  if (typeof value !== 'string') return reportCount(compilation, site, value);
+  if (typeof value !== 'string') return reportCount(compilation, location, value);
   const text = value.trim();
   if (/^\d{1,15}$/.test(text)) return { static: Number(text) };
-  const { expression, findings } = compileExpression(value, compilation.context(site, 'container'), 'loop');
-  compilation.report(site, findings, 'expression');
-  compilation.addReferences(site, referencesIn(expression), 'container');
+  const { expression, findings } = compileExpression(
+    value,
+    compilation.context(location, 'container'),
+    'loop',
+  );
+  compilation.report(location, findings, 'expression');
+  compilation.addReferences(location, referencesIn(expression), 'container');
   const arithmetic = /^[\d\s+*/%().-]+$/.test(text) && Number.isNaN(Number(text));
   // The diagnostic of the unknown name is more helpful than "not a number".
   if (expression.bindings.length > 0 || arithmetic || findings.length > 0) {
-    checkExpression(compilation, site, { expression, findings, what: 'The count' });
+    checkExpression(compilation, location, { expression, findings, what: 'The count' });
     return { expression };
   }
-  return reportCount(compilation, site, value);
+  return reportCount(compilation, location, value);
 }
 
 function isUnset(value: Json | undefined): boolean {

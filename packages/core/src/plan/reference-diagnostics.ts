@@ -11,11 +11,11 @@ interface Reporting {
 
 /** Returns the diagnostics for what the reference compiler found in one field. */
 export function reportFindings(
-  site: FieldLocation,
+  location: FieldLocation,
   findings: readonly ReferenceFinding[],
   reporting: Reporting,
 ): Diagnostic[] {
-  return findings.flatMap((finding) => reportFinding(site, finding, reporting) ?? []);
+  return findings.flatMap((finding) => reportFinding(location, finding, reporting) ?? []);
 }
 
 type Text = Pick<Diagnostic, 'message' | 'hint'> & { severity?: Severity };
@@ -29,12 +29,14 @@ const CODES = {
 } as const satisfies { [kind in ReferenceFinding['kind']]: DiagnosticCode };
 
 function reportFinding(
-  site: FieldLocation,
+  location: FieldLocation,
   finding: ReferenceFinding,
   reporting: Reporting,
 ): Diagnostic | undefined {
-  const text = textOf(site.block.name, finding, reporting);
-  return text && diagnostic(CODES[finding.kind], { blockId: site.block.id, path: site.path, ...text });
+  const text = textOf(location.block.name, finding, reporting);
+  return (
+    text && diagnostic(CODES[finding.kind], { blockId: location.block.id, path: location.path, ...text })
+  );
 }
 
 function textOf(reader: string, finding: ReferenceFinding, reporting: Reporting): Text | undefined {

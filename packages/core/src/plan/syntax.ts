@@ -20,24 +20,24 @@ const MAX_SHOWN = 120;
 /** Reports code of a function block that is not JavaScript. Unknown references in it have their own diagnostics. */
 export function checkCode(
   compilation: Compilation,
-  site: FieldLocation,
+  location: FieldLocation,
   { code, findings }: { code: CodeTemplate; findings: readonly ReferenceFinding[] },
 ): void {
   if (code.language !== 'javascript' || isBroken(findings)) return;
   const fault = faultIn(compilation, code.code, ['', '']);
-  if (fault) report(compilation, site, { what: 'The code', authored: code.authored, fault });
+  if (fault) report(compilation, location, { what: 'The code', authored: code.authored, fault });
 }
 
 /** Reports a condition, a loop's condition or a count that is not a JavaScript expression. */
 export function checkExpression(
   compilation: Compilation,
-  site: FieldLocation,
+  location: FieldLocation,
   compiled: { expression: ExpressionTemplate; findings: readonly ReferenceFinding[]; what: string },
 ): void {
   const { expression, findings, what } = compiled;
   if (expression.code === '' || isBroken(findings)) return;
   const fault = faultIn(compilation, expression.code, ['return (', ')']);
-  if (fault) report(compilation, site, { what, authored: expression.authored, fault });
+  if (fault) report(compilation, location, { what, authored: expression.authored, fault });
 }
 
 function isBroken(findings: readonly ReferenceFinding[]): boolean {

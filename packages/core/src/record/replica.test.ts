@@ -19,7 +19,7 @@ function planOf(drawn: Json): Plan {
   return compiled.plan;
 }
 
-/** Drives a run: `answer` returns the result of each attempt of a block, `turns` the answer to `expand` commands. */
+/** Drives a run: `answer` returns the result of each attempt of a block, `expansions` the answer to `expand` commands. */
 class Play {
   readonly replica: Replica;
   readonly entries: Entry[] = [];
@@ -211,11 +211,11 @@ describe('a run as a fold over its journal', () => {
     );
     const seen: unknown[] = [];
     play.go((name) => {
-      const [id, turn, branch] = name.split('.');
+      const [id, iteration, branch] = name.split('.');
       if (id === 'C') {
-        const scope = play.replica.ledger.scopeAt({ block: 'C', scope: [Number(turn), Number(branch)] });
+        const scope = play.replica.ledger.scopeAt({ block: 'C', scope: [Number(iteration), Number(branch)] });
         seen.push([name, scope?.outputs.has('A')]);
-        return turn === '0' ? { port: 'condition-yes' } : at(name);
+        return iteration === '0' ? { port: 'condition-yes' } : at(name);
       }
       return at(name);
     });

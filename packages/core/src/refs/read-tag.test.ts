@@ -42,7 +42,7 @@ function reference(
   fieldPosition?: TemplateContext['fieldPosition'],
 ): Reference {
   const reading = read(text, reader, fieldPosition);
-  if (reading.kind !== 'reference') throw new Error(`${text} is no reference: ${reading.kind}`);
+  if (reading.kind !== 'reference') throw new Error(`${text} is not a reference: ${reading.kind}`);
   return reading.ref;
 }
 
