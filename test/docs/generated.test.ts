@@ -58,8 +58,11 @@ const INNER = new Set([
   'sandbox#MAX_RANDOM_BYTES',
   'sandbox#MAX_REALMS',
   'temporal#LONGEST',
-  'temporal#MOST_MS',
-  'temporal#MOST_TOLD',
+  'temporal#MAX_CARRIED_CHARACTERS',
+  'temporal#MAX_DELAY_MS',
+  'temporal#MAX_HISTORY_BYTES',
+  'temporal#MAX_OUTPUT',
+  'temporal#MAX_STARTS',
 ]);
 
 const sources = globSync('packages/{api,core,engine,images,sandbox,temporal}/src/**/*.ts', {
