@@ -202,7 +202,7 @@ describeTemporal('runs of a shared folder', (server) => {
     expect(took.stderr).toContain('--runtime temporal --address HOST:PORT');
     const asked = await heddle(['runs', 'cancel', here!.runId, ...ON_TEMPORAL, ...place.server], { cwd });
     expect(asked.exit).toBe(2);
-    expect(asked.stderr).toContain('is no run of this runtime');
+    expect(asked.stderr).toContain('does not belong to this runtime');
     const going = startHeddle(['runs', 'resume', here!.runId], { cwd });
     await going.until(here!.runId.slice(0, 8));
     going.child.kill('SIGINT');
