@@ -19,7 +19,7 @@ import { recordOf } from '../../records/run-record.ts';
 import { journalCorrupt } from '../../store/errors.ts';
 import type { TailableRunStore } from '../../store/stores.ts';
 import { Driver } from './driver.ts';
-import { RunListeners } from './listeners.ts';
+import { RunListeners } from './event-stream.ts';
 import { Pauses } from './pauses.ts';
 
 export interface ActiveRunParts {

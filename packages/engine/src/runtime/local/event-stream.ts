@@ -1,14 +1,61 @@
+import type { RunRecord } from '@heddle/core';
 import { loadEvent, pausedEvent } from '../../records/run-events.ts';
-import type { RawEvent } from '../../records/run-events.ts';
+import type { IdleStateEvent, RawEvent } from '../../records/run-events.ts';
 import type { Values } from '../../records/values.ts';
 import type { RunEvent } from '../../types.ts';
-import type { ActiveRun } from './active-run.ts';
+
+/** The listeners of a run, some for all events and some only for changes of its idle state. */
+export class RunListeners {
+  private readonly all = new Set<(event: RawEvent) => void>();
+  private readonly idleState = new Set<(event: IdleStateEvent) => void>();
+
+  /** Returns a function that removes the listener. */
+  addForAll(listener: (event: RawEvent) => void): () => void {
+    this.all.add(listener);
+    return () => this.all.delete(listener);
+  }
+
+  /** Resolves at the next change of the idle state. */
+  nextIdleState(): Promise<void> {
+    return new Promise((resolve) => {
+      const listener = (): void => {
+        this.idleState.delete(listener);
+        resolve();
+      };
+      this.idleState.add(listener);
+    });
+  }
+
+  get empty(): boolean {
+    return this.all.size === 0 && this.idleState.size === 0;
+  }
+
+  /** True if somebody listens to all events. */
+  get wantEvents(): boolean {
+    return this.all.size > 0;
+  }
+
+  notify(event: RawEvent): void {
+    for (const listener of this.all) listener(event);
+    if (event.type === 'idle-state') for (const listener of this.idleState) listener(event);
+  }
+}
+
+/** A run whose events can be streamed. */
+interface EventSource {
+  readonly runId: string;
+  /** Why the run was stopped in this process; undefined: it was not. */
+  readonly stopError: Error | undefined;
+  ended(): boolean;
+  record(): Promise<RunRecord>;
+  listen(listener: (event: RawEvent) => void): () => void;
+}
 
 /**
  * Returns the events of a run from the call on. The stream ends when the run has ended or only a person can continue it.
  * The run never waits for readers: unread events are buffered.
  */
-export function runEvents(run: ActiveRun, values: Values, now: () => number): AsyncGenerator<RunEvent> {
+export function runEvents(run: EventSource, values: Values, now: () => number): AsyncGenerator<RunEvent> {
   const buffer: RawEvent[] = [];
   let wake = (): void => undefined;
   const stop = run.listen((event) => {
@@ -28,7 +75,7 @@ interface Subscription {
   values: Values;
 }
 
-async function* read(run: ActiveRun, subscription: Subscription): AsyncGenerator<RunEvent> {
+async function* read(run: EventSource, subscription: Subscription): AsyncGenerator<RunEvent> {
   const { buffer, values } = subscription;
   try {
     let waitsForTime = false;
