@@ -21,10 +21,10 @@ export interface ResolvedChild {
 
 /** Compiles, deploys and finds workflows. */
 export class Definitions {
-  private readonly stores: Pick<SharedStores, 'definitions'>;
-  private readonly options: CompileOptions;
-  private readonly plans = new Map<string, Plan>();
-  private readonly now: () => number;
+  readonly #stores: Pick<SharedStores, 'definitions'>;
+  readonly #options: CompileOptions;
+  readonly #plans = new Map<string, Plan>();
+  readonly #now: () => number;
 
   constructor(parts: {
     stores: Pick<SharedStores, 'definitions'>;
@@ -32,9 +32,9 @@ export class Definitions {
     limits: Partial<PlanLimits> | undefined;
     now: () => number;
   }) {
-    this.stores = parts.stores;
-    this.now = parts.now;
-    this.options = { blocks: blockTypeInfos(parts.registry), ...(parts.limits && { limits: parts.limits }) };
+    this.#stores = parts.stores;
+    this.#now = parts.now;
+    this.#options = { blocks: blockTypeInfos(parts.registry), ...(parts.limits && { limits: parts.limits }) };
   }
 
   /** Returns the plan of an exported workflow, given as a JSON value or its text. Throws WORKFLOW_INVALID with every diagnostic in `details`. */
@@ -46,7 +46,7 @@ export class Definitions {
     const parsed =
       typeof workflow === 'string' ? parseWorkflowText(workflow, named) : parseWorkflow(workflow, named);
     if (!parsed.workflow) throw invalid(parsed.diagnostics);
-    const compiled = compile(parsed.workflow, { ...this.options, ...(options.compat && { compat: true }) });
+    const compiled = compile(parsed.workflow, { ...this.#options, ...(options.compat && { compat: true }) });
     const diagnostics = [...parsed.diagnostics, ...compiled.diagnostics];
     if (!compiled.ok || parsed.diagnostics.some(({ severity }) => severity === 'error'))
       throw invalid(diagnostics);
@@ -55,10 +55,10 @@ export class Definitions {
 
   async deploy(workflow: unknown, options: { fileName?: string; compat?: boolean }): Promise<Deployed> {
     const { plan, diagnostics } = this.compile(workflow, options);
-    const { definitions } = this.stores;
+    const { definitions } = this.#stores;
     await definitions.putPlan(plan.hash, plan as unknown as Json);
     const { id: workflowId, name } = plan.workflow;
-    const version = await definitions.deploy({ workflowId, name, planHash: plan.hash, atMs: this.now() });
+    const version = await definitions.deploy({ workflowId, name, planHash: plan.hash, atMs: this.#now() });
     return { workflowId, name, version, planHash: plan.hash, diagnostics };
   }
 
@@ -84,17 +84,17 @@ export class Definitions {
 
   /** Returns the deployed workflow with this id or name. Default version: the newest. */
   async find(reference: string, version?: number): Promise<Found | undefined> {
-    const deployment = await this.stores.definitions.find(reference, version);
+    const deployment = await this.#stores.definitions.find(reference, version);
     if (!deployment) return undefined;
     return { plan: await this.plan(deployment.planHash), version: deployment.version };
   }
 
   /** Returns the stored plan with this hash. Throws JOURNAL_CORRUPT, PLAN_FORMAT_UNSUPPORTED. */
   async plan(hash: string): Promise<Plan> {
-    const known = this.plans.get(hash);
+    const known = this.#plans.get(hash);
     if (known) return known;
-    const plan = await storedPlan(this.stores.definitions, hash);
-    this.plans.set(hash, plan);
+    const plan = await storedPlan(this.#stores.definitions, hash);
+    this.#plans.set(hash, plan);
     return plan;
   }
 }

@@ -52,16 +52,16 @@ interface EngineParts extends Pick<
 
 /** An engine over a runtime and its stores. */
 export class HeddleEngine implements Engine {
-  private readonly parts: EngineParts;
-  private closed: Promise<void> | undefined;
+  readonly #parts: EngineParts;
+  #closed: Promise<void> | undefined;
 
   constructor(parts: EngineParts) {
-    this.parts = parts;
+    this.#parts = parts;
   }
 
   async deploy(workflow: unknown, options: { fileName?: string; compat?: boolean } = {}): Promise<Deployed> {
-    this.expectOpen();
-    return this.parts.definitions.deploy(workflow, options);
+    this.#expectOpen();
+    return this.#parts.definitions.deploy(workflow, options);
   }
 
   async execute(
@@ -69,25 +69,25 @@ export class HeddleEngine implements Engine {
     input: Json = {},
     options: ExecuteOptions = {},
   ): Promise<RunResource> {
-    const run = await this.startRun(workflow, input, options);
-    return this.resultOf(run, options);
+    const run = await this.#startRun(workflow, input, options);
+    return this.#resultOf(run, options);
   }
 
   async start(workflow: WorkflowSource, input: Json = {}, options: ExecuteOptions = {}): Promise<RunHandle> {
-    return this.handle(await this.startRun(workflow, input, options), options);
+    return this.#handle(await this.#startRun(workflow, input, options), options);
   }
 
-  private async startRun(workflow: WorkflowSource, input: Json, options: ExecuteOptions): Promise<LiveRun> {
-    const { found, start } = await this.resolveStart(workflow, options);
-    return this.launch(found, { start, input, options });
+  async #startRun(workflow: WorkflowSource, input: Json, options: ExecuteOptions): Promise<LiveRun> {
+    const { found, start } = await this.#resolveStart(workflow, options);
+    return this.#launch(found, { start, input, options });
   }
 
-  private async resolveStart(
+  async #resolveStart(
     workflow: WorkflowSource,
     { version, start }: ExecuteOptions,
   ): Promise<{ found: Found; start: string }> {
-    this.expectOpen();
-    const found = await this.parts.definitions.resolve(workflow, version);
+    this.#expectOpen();
+    const found = await this.#parts.definitions.resolve(workflow, version);
     return { found, start: start === undefined ? found.plan.start : startBlock(found.plan, start) };
   }
 
@@ -96,12 +96,12 @@ export class HeddleEngine implements Engine {
     input: Json,
     options: Pick<ExecuteOptions, 'version' | 'start' | 'signal'> & TakeFilesOptions = {},
   ): Promise<Json> {
-    this.expectOpen();
+    this.#expectOpen();
     if (!mayHoldFiles(input)) return input;
-    const { found, start } = await this.resolveStart(workflow, options);
+    const { found, start } = await this.#resolveStart(workflow, options);
     const block = found.plan.blocks[start];
     if (!block?.trigger) return input;
-    const { stores, httpClient, tenant } = this.parts;
+    const { stores, httpClient, tenant } = this.#parts;
     const owner = await tenant(found.plan.workflow.id);
     const { signal, limits, onStored } = options;
     return ingestFiles(block, input, { values: stores.values, httpClient, owner, signal, limits, onStored });
@@ -111,8 +111,8 @@ export class HeddleEngine implements Engine {
     workflow: WorkflowSource,
     { version }: Pick<ExecuteOptions, 'version'> = {},
   ): Promise<Trigger[]> {
-    this.expectOpen();
-    const { plan } = await this.parts.definitions.resolve(workflow, version);
+    this.#expectOpen();
+    const { plan } = await this.#parts.definitions.resolve(workflow, version);
     return startCandidates(plan).flatMap((id) => {
       const block = plan.blocks[id];
       return block ? [{ blockId: id, name: block.name, type: block.type }] : [];
@@ -124,24 +124,24 @@ export class HeddleEngine implements Engine {
     value: Json,
     { version }: Pick<ExecuteOptions, 'version'> = {},
   ): Promise<Json> {
-    this.expectOpen();
-    const { plan } = await this.parts.definitions.resolve(workflow, version);
-    return (await this.parts.environments.open(plan)).json(value);
+    this.#expectOpen();
+    const { plan } = await this.#parts.definitions.resolve(workflow, version);
+    return (await this.#parts.environments.open(plan)).json(value);
   }
 
   async fileReader(runId: string, limits: ReadLimits = {}): Promise<FileReader> {
-    this.expectOpen();
-    const header = await this.parts.stores.runs.header(runId);
+    this.#expectOpen();
+    const header = await this.#parts.stores.runs.header(runId);
     if (!header) throw runNotFound(runId);
-    return fileReader(this.parts, header, limits);
+    return fileReader(this.#parts, header, limits);
   }
 
-  private launch(
+  #launch(
     { plan, version }: Found,
     request: { start: string; input: Json; options: ExecuteOptions; reused?: Reused },
   ): Promise<LiveRun> {
     const { start, input, options, reused } = request;
-    return this.parts.runtime.start({
+    return this.#parts.runtime.start({
       runId: chosenRunId(options.runId) ?? newRunId(),
       ...(options.callerId !== undefined && { callerId: options.callerId }),
       plan,
@@ -158,11 +158,11 @@ export class HeddleEngine implements Engine {
     });
   }
 
-  private handle(run: LiveRun, selection: Selection): RunHandle {
+  #handle(run: LiveRun, selection: Selection): RunHandle {
     const { runId } = run;
     return {
       runId,
-      result: () => this.resultOf(run, selection),
+      result: () => this.#resultOf(run, selection),
       events: () => run.events(),
       cancel: async (reason) => {
         await this.cancel(runId, reason);
@@ -170,38 +170,38 @@ export class HeddleEngine implements Engine {
     };
   }
 
-  private async resultOf(run: LiveRun, selection: Selection): Promise<RunResource> {
-    this.expectOpen();
+  async #resultOf(run: LiveRun, selection: Selection): Promise<RunResource> {
+    this.#expectOpen();
     await run.whenIdle();
-    return this.resource(run.runId, selection);
+    return this.#resource(run.runId, selection);
   }
 
-  private async resource(runId: string, { select }: Selection): Promise<RunResource> {
-    const { runs } = this.parts.stores;
-    const record = await storedRecord(this.parts, runId);
+  async #resource(runId: string, { select }: Selection): Promise<RunResource> {
+    const { runs } = this.#parts.stores;
+    const record = await storedRecord(this.#parts, runId);
     if (!record) throw runNotFound(runId);
-    return resourceOf(record, this.parts.values, { select, logs: select ? await runs.logs(runId) : [] });
+    return resourceOf(record, this.#parts.values, { select, logs: select ? await runs.logs(runId) : [] });
   }
 
   async getRun(runId: string, { select }: Selection = {}): Promise<RunDetail> {
-    this.expectOpen();
-    const { runs } = this.parts.stores;
-    const record = await this.parts.runtime.record(runId);
+    this.#expectOpen();
+    const { runs } = this.#parts.stores;
+    const record = await this.#parts.runtime.record(runId);
     if (!record) throw runNotFound(runId);
-    return detailOf(record, this.parts.values, { select, logs: select ? await runs.logs(runId) : [] });
+    return detailOf(record, this.#parts.values, { select, logs: select ? await runs.logs(runId) : [] });
   }
 
   async getLogs(runId: string): Promise<LogDetail[]> {
-    this.expectOpen();
-    const { stores, values, runtime } = this.parts;
+    this.#expectOpen();
+    const { stores, values, runtime } = this.#parts;
     await runtime.saved(runId);
     if (!(await stores.runs.header(runId))) throw runNotFound(runId);
     return logDetails(await stores.runs.logs(runId), values);
   }
 
   async getTrace(runId: string): Promise<Span> {
-    this.expectOpen();
-    const { stores, runtime } = this.parts;
+    this.#expectOpen();
+    const { stores, runtime } = this.#parts;
     await runtime.saved(runId);
     const record = await stores.runs.record(runId);
     if (!record) throw runNotFound(runId);
@@ -209,20 +209,20 @@ export class HeddleEngine implements Engine {
   }
 
   async *follow(runId: string, { signal }: { signal?: AbortSignal } = {}): AsyncGenerator<RunEvent> {
-    this.expectOpen();
-    const { stores, values, clock, definitions } = this.parts;
+    this.#expectOpen();
+    const { stores, values, clock, definitions } = this.#parts;
     const header = await stores.runs.header(runId);
     if (!header) throw runNotFound(runId);
     const plan = await definitions.plan(header.planHash);
-    const isServed = (): boolean => this.closed === undefined;
+    const isServed = (): boolean => this.#closed === undefined;
     const parts = { store: stores.runs, values, clock, isServed, ...(signal && { signal }) };
     yield* follow(parts, runId, plan);
   }
 
   async childRuns(runId: string): Promise<{ runId: string; workflowId: string; blockId: string }[]> {
-    this.expectOpen();
-    const { runs } = this.parts.stores;
-    await this.parts.runtime.saved(runId);
+    this.#expectOpen();
+    const { runs } = this.#parts.stores;
+    await this.#parts.runtime.saved(runId);
     const header = await runs.header(runId);
     if (!header) throw runNotFound(runId);
     const found: { runId: string; workflowId: string; blockId: string }[] = [];
@@ -240,22 +240,22 @@ export class HeddleEngine implements Engine {
   }
 
   async listRuns(query: ListQuery = {}): Promise<{ runs: RunDetail[]; nextCursor: string | null }> {
-    this.expectOpen();
-    return listDetails(this.parts.stores.runs, this.parts.values, query);
+    this.#expectOpen();
+    return listDetails(this.#parts.stores.runs, this.#parts.values, query);
   }
 
   async resume(
     runId: string,
     options: { token?: string; input?: Json } & Selection = {},
   ): Promise<RunResource> {
-    this.expectOpen();
-    await this.parts.runtime.resume(runId, options);
-    return this.resource(runId, options);
+    this.#expectOpen();
+    await this.#parts.runtime.resume(runId, options);
+    return this.#resource(runId, options);
   }
 
   async cancel(runId: string, reason?: string): Promise<boolean> {
-    this.expectOpen();
-    return this.parts.runtime.cancel(runId, reason);
+    this.#expectOpen();
+    return this.#parts.runtime.cancel(runId, reason);
   }
 
   async runFromBlock(
@@ -263,8 +263,8 @@ export class HeddleEngine implements Engine {
     block: string,
     options: { workflow?: WorkflowSource; input?: Json } & ExecuteOptions = {},
   ): Promise<RunHandle> {
-    this.expectOpen();
-    const { stores, definitions, values } = this.parts;
+    this.#expectOpen();
+    const { stores, definitions, values } = this.#parts;
     const header = await stores.runs.header(runId);
     if (!header) throw runNotFound(runId);
     const plan = await definitions.plan(header.planHash);
@@ -276,18 +276,18 @@ export class HeddleEngine implements Engine {
     const { start, reused } = reuse(found.plan, block, { runId, plan, entries });
     const [first] = entries;
     const before = first?.type === 'started' ? await values.load(first.input) : {};
-    const restarted = await this.launch(found, {
+    const restarted = await this.#launch(found, {
       start,
       input: options.input ?? before,
       options: { mocks: header.mocks, ...options },
       reused,
     });
-    return this.handle(restarted, options);
+    return this.#handle(restarted, options);
   }
 
   async deleteRun(runId: string): Promise<void> {
-    this.expectOpen();
-    const { stores, runtime } = this.parts;
+    this.#expectOpen();
+    const { stores, runtime } = this.#parts;
     await runtime.saved(runId);
     const all = await endedTree(stores.runs, runId);
     // Children first: if a deletion fails, the rest is found again from the parent.
@@ -296,26 +296,26 @@ export class HeddleEngine implements Engine {
   }
 
   async deleteFiles(keys: readonly string[]): Promise<void> {
-    this.expectOpen();
-    await this.parts.stores.values.prune(keys, PRUNE_MIN_AGE_MS);
+    this.#expectOpen();
+    await this.#parts.stores.values.prune(keys, PRUNE_MIN_AGE_MS);
   }
 
   async attach(runId: string): Promise<RunHandle> {
-    this.expectOpen();
-    const run = await this.parts.runtime.open(runId);
-    if (run) return this.handle(run, {});
-    if (await this.parts.stores.runs.header(runId))
+    this.#expectOpen();
+    const run = await this.#parts.runtime.open(runId);
+    if (run) return this.#handle(run, {});
+    if (await this.#parts.stores.runs.header(runId))
       throw new EngineError('RUN_ENDED', `Run ${runId} has ended.`);
     throw runNotFound(runId);
   }
 
-  private expectOpen(): void {
-    if (this.closed) throw new EngineError('ENGINE_CLOSED', 'The engine is closed: open another one.');
+  #expectOpen(): void {
+    if (this.#closed) throw new EngineError('ENGINE_CLOSED', 'The engine is closed: open another one.');
   }
 
   close(options: { graceMs?: number } = {}): Promise<void> {
-    this.closed ??= this.parts.close(options.graceMs ?? 5000);
-    return this.closed;
+    this.#closed ??= this.#parts.close(options.graceMs ?? 5000);
+    return this.#closed;
   }
 }
 

@@ -13,29 +13,29 @@ export class BlockTask {
   readonly attempt: number;
   /** Why its result is no longer wanted. */
   stopped: Error | undefined;
-  private controller: AbortController | undefined;
-  private readonly onWaitForChild: () => void;
+  #controller: AbortController | undefined;
+  readonly #onWaitForChild: () => void;
 
   constructor(attempt: number, onWaitForChild: () => void) {
     this.attempt = attempt;
-    this.onWaitForChild = onWaitForChild;
+    this.#onWaitForChild = onWaitForChild;
   }
 
   waitForChild(): void {
     this.waitsForChild = true;
-    this.onWaitForChild();
+    this.#onWaitForChild();
   }
 
   /** Created at its first use, because most blocks never use it. */
   get signal(): AbortSignal {
-    this.controller ??= new AbortController();
-    if (this.stopped && !this.controller.signal.aborted) this.controller.abort(this.stopped);
-    return this.controller.signal;
+    this.#controller ??= new AbortController();
+    if (this.stopped && !this.#controller.signal.aborted) this.#controller.abort(this.stopped);
+    return this.#controller.signal;
   }
 
   stop(reason: Error): void {
     this.stopped ??= reason;
-    this.controller?.abort(this.stopped);
+    this.#controller?.abort(this.stopped);
   }
 }
 
@@ -60,9 +60,9 @@ export class Attempt implements ContextParts {
   /** The fields that the block has read so far: its input in the log. */
   input: JsonObject | undefined;
   startedMs: number;
-  private readonly parts: AttemptParts;
-  private readonly at: readonly number[];
-  private createdServices: ExecutorServices | undefined;
+  readonly #parts: AttemptParts;
+  readonly #at: readonly number[];
+  #createdServices: ExecutorServices | undefined;
 
   constructor(
     parts: AttemptParts,
@@ -77,16 +77,16 @@ export class Attempt implements ContextParts {
     this.try = command.try;
     this.input = this.block.code && { code: this.block.code.authored };
     this.startedMs = parts.clock.now();
-    this.parts = parts;
-    this.at = command.at;
+    this.#parts = parts;
+    this.#at = command.at;
   }
 
   get runId(): string {
-    return this.parts.replica.runId;
+    return this.#parts.replica.runId;
   }
 
   get workflowId(): string {
-    return this.parts.workflowId;
+    return this.#parts.workflowId;
   }
 
   get scope(): readonly number[] {
@@ -94,7 +94,7 @@ export class Attempt implements ContextParts {
   }
 
   get clock(): Clock {
-    return this.parts.clock;
+    return this.#parts.clock;
   }
 
   get signal(): AbortSignal {
@@ -102,11 +102,11 @@ export class Attempt implements ContextParts {
   }
 
   get services(): ExecutorServices {
-    return (this.createdServices ??= this.parts.services(this.place, this.lookup, this.task));
+    return (this.#createdServices ??= this.#parts.services(this.place, this.lookup, this.task));
   }
 
   get deadlineMs(): number | undefined {
-    return this.parts.replica.deadlineAt(this.at);
+    return this.#parts.replica.deadlineAt(this.#at);
   }
 
   get liveSources(): readonly string[] {
@@ -115,7 +115,7 @@ export class Attempt implements ContextParts {
   }
 
   emit(emission: BlockEmission): void {
-    if (!this.task.stopped) this.parts.emit?.(this.place, emission);
+    if (!this.task.stopped) this.#parts.emit?.(this.place, emission);
   }
 
   onRead(name: string, value: Json): void {

@@ -6,19 +6,19 @@ export type WarmUp = Pick<FunctionJob, 'language' | 'image'>;
 
 /** The engine's sandbox, loaded and started for the first code. */
 export class CodeService {
-  private readonly options: SandboxOptions;
-  private starting: Promise<Sandbox> | undefined;
-  private sandbox: Sandbox | undefined;
+  readonly #options: SandboxOptions;
+  #starting: Promise<Sandbox> | undefined;
+  #sandbox: Sandbox | undefined;
 
   constructor(options: SandboxOptions) {
-    this.options = options;
+    this.#options = options;
   }
 
-  private start(): Promise<Sandbox> {
-    this.starting ??= import('@heddle/sandbox').then(
-      ({ createSandbox }) => (this.sandbox = createSandbox(this.options)),
+  #start(): Promise<Sandbox> {
+    this.#starting ??= import('@heddle/sandbox').then(
+      ({ createSandbox }) => (this.#sandbox = createSandbox(this.#options)),
     );
-    return this.starting;
+    return this.#starting;
   }
 
   /** Returns the sandbox for one tenant's code, whose jobs pass through `gate`. */
@@ -26,7 +26,7 @@ export class CodeService {
     gate: <T>(work: () => Promise<T>) => Promise<T>,
     tenant: string | undefined,
   ): Promise<CodeSandbox> {
-    const sandbox = this.sandbox ?? (await this.start());
+    const sandbox = this.#sandbox ?? (await this.#start());
     const owner = tenant === undefined ? {} : { tenant };
     return {
       run: (job) => gate(() => sandbox.run({ ...job, ...owner })),
@@ -37,7 +37,7 @@ export class CodeService {
   /** Starts processes that a run will need and that are slow to start. Never rejects: if one cannot start, the job that needs it fails. */
   async warm(jobs: readonly WarmUp[], tenant: () => Promise<string | undefined>): Promise<void> {
     try {
-      const sandbox = await this.start();
+      const sandbox = await this.#start();
       const owner = await tenant();
       for (const job of jobs) await sandbox.warm({ ...job, ...(owner !== undefined && { tenant: owner }) });
     } catch {
@@ -47,16 +47,16 @@ export class CodeService {
 
   /** Returns the sandbox's statistics; null before the first code. */
   stats(): SandboxStats | null {
-    return this.sandbox?.stats() ?? null;
+    return this.#sandbox?.stats() ?? null;
   }
 
   /** Frees the isolate of a run that has ended. */
   release(runId: string): void {
-    this.sandbox?.release(runId);
+    this.#sandbox?.release(runId);
   }
 
   async close(): Promise<void> {
-    if (!this.starting) return;
-    await (await this.starting).close();
+    if (!this.#starting) return;
+    await (await this.#starting).close();
   }
 }

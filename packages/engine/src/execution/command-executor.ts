@@ -43,89 +43,89 @@ export interface CommandExecutorParts extends AttemptParts {
 
 /** Executes the commands of one run: attempts of blocks, expansions of containers, timers and aborts. */
 export class CommandExecutor {
-  private readonly parts: CommandExecutorParts;
-  private readonly timers: Timers;
-  private readonly tasks = new Map<string, BlockTask>();
-  private readonly drainListeners: (() => void)[] = [];
-  private accepting = true;
+  readonly #parts: CommandExecutorParts;
+  readonly #timers: Timers;
+  readonly #tasks = new Map<string, BlockTask>();
+  readonly #drainListeners: (() => void)[] = [];
+  #accepting = true;
 
   constructor(parts: CommandExecutorParts) {
-    this.parts = parts;
-    this.timers = new Timers(parts.clock);
+    this.#parts = parts;
+    this.#timers = new Timers(parts.clock);
   }
 
   execute(command: Command): void {
-    if (command.type === 'abort') this.abort(command.at, command.why);
-    else if (command.type === 'end') this.timers.clear();
-    else if (!this.accepting) return;
-    else if (command.type === 'run') this.run(command);
-    else if (command.type === 'expand') void this.expand(command);
-    else if (command.type === 'timer') this.setTimer(command);
+    if (command.type === 'abort') this.#abort(command.at, command.why);
+    else if (command.type === 'end') this.#timers.clear();
+    else if (!this.#accepting) return;
+    else if (command.type === 'run') this.#run(command);
+    else if (command.type === 'expand') void this.#expand(command);
+    else if (command.type === 'timer') this.#setTimer(command);
   }
 
   /** To be called when an attempt has ended: cancels its timeout. */
   attemptEnded(place: Place): void {
-    if (this.timers.size > 0) this.timers.cancel(`timeout:${placeKey(place)}`);
+    if (this.#timers.size > 0) this.#timers.cancel(`timeout:${placeKey(place)}`);
   }
 
   /** True if no task is under way and no timer is set. */
   get idle(): boolean {
-    return this.tasks.size === 0 && this.timers.size === 0;
+    return this.#tasks.size === 0 && this.#timers.size === 0;
   }
 
   /** Ignores further commands, which stay pending for the next start. Tasks under way continue. */
   stopAccepting(): void {
-    this.accepting = false;
-    this.timers.clear();
+    this.#accepting = false;
+    this.#timers.clear();
   }
 
   /** Resolves when all tasks have ended, except those that only wait for a child run. */
   drained(): Promise<void> {
-    return this.isBusy() ? new Promise((resolve) => this.drainListeners.push(resolve)) : Promise.resolve();
+    return this.#isBusy() ? new Promise((resolve) => this.#drainListeners.push(resolve)) : Promise.resolve();
   }
 
   /** Stops all tasks for `reason` and discards their results. */
   halt(reason: Error): void {
     this.stopAccepting();
-    for (const task of this.tasks.values()) task.stop(reason);
-    this.tasks.clear();
-    this.notifyDrained();
+    for (const task of this.#tasks.values()) task.stop(reason);
+    this.#tasks.clear();
+    this.#notifyDrained();
   }
 
-  private isBusy(): boolean {
-    return [...this.tasks.values()].some((task) => !task.waitsForChild);
+  #isBusy(): boolean {
+    return [...this.#tasks.values()].some((task) => !task.waitsForChild);
   }
 
-  private notifyDrained(): void {
-    if (this.drainListeners.length > 0 && !this.isBusy())
-      for (const resolve of this.drainListeners.splice(0)) resolve();
+  #notifyDrained(): void {
+    if (this.#drainListeners.length > 0 && !this.#isBusy())
+      for (const resolve of this.#drainListeners.splice(0)) resolve();
   }
 
-  private addTask(id: string, task: BlockTask): BlockTask {
-    this.tasks.set(id, task);
+  #addTask(id: string, task: BlockTask): BlockTask {
+    this.#tasks.set(id, task);
     return task;
   }
 
-  private removeTask(id: string, task: BlockTask): void {
-    if (this.tasks.get(id) === task) this.tasks.delete(id);
-    this.notifyDrained();
+  #removeTask(id: string, task: BlockTask): void {
+    if (this.#tasks.get(id) === task) this.#tasks.delete(id);
+    this.#notifyDrained();
   }
 
-  private abort(at: readonly number[], why: string): void {
-    const id = placeKey(this.parts.replica.index.placeOf(at));
-    if (this.timers.size > 0)
-      for (const timer of ['timeout', 'retry', 'wait']) this.timers.cancel(`${timer}:${id}`);
-    this.tasks.get(id)?.stop(new Error(`The block was stopped: ${why}.`));
-    this.tasks.delete(id);
+  #abort(at: readonly number[], why: string): void {
+    const id = placeKey(this.#parts.replica.index.placeOf(at));
+    if (this.#timers.size > 0)
+      for (const timer of ['timeout', 'retry', 'wait']) this.#timers.cancel(`${timer}:${id}`);
+    this.#tasks.get(id)?.stop(new Error(`The block was stopped: ${why}.`));
+    this.#tasks.delete(id);
   }
 
-  private setTimer({ at, timer, dueMs, try: attempt }: TimerCommand): void {
+  #setTimer({ at, timer, dueMs, try: attempt }: TimerCommand): void {
     const branch = at.length > 0 && at.length % 2 === 0 ? at[at.length - 1] : undefined;
     const node = branch === undefined ? at : at.slice(0, -1);
-    const place = node.length > 0 ? this.parts.replica.index.placeOf(node) : undefined;
+    const place = node.length > 0 ? this.#parts.replica.index.placeOf(node) : undefined;
     const name = `${timer}:${place ? placeKey(place) : ''}${branch === undefined ? '' : `#${branch}`}`;
-    this.timers.set(name, dueMs, () => {
-      this.parts.post({
+    this.#timers.set(name, dueMs, () => {
+      this.#parts.post({
         type: 'fired',
         timer,
         ...place,
@@ -136,119 +136,119 @@ export class CommandExecutor {
   }
 
   /** Runs an attempt. Never throws. Most blocks return at once, and only the others cost a promise. */
-  private run(command: RunCommand): void {
-    const { replica } = this.parts;
+  #run(command: RunCommand): void {
+    const { replica } = this.#parts;
     const place = replica.index.placeOf(command.at);
-    const task = new BlockTask(command.try, () => this.notifyDrained());
-    const attempt = new Attempt(this.parts, command, place, task);
+    const task = new BlockTask(command.try, () => this.#notifyDrained());
+    const attempt = new Attempt(this.#parts, command, place, task);
     try {
-      const preparing = this.prepare(attempt.lookup, place);
-      const entry = preparing ? preparing.then(() => this.entryOf(attempt)) : this.entryOf(attempt);
-      if (entry instanceof Promise) void this.postLater(attempt, entry);
-      else if (entry) this.parts.post(entry);
+      const preparing = this.#prepare(attempt.lookup, place);
+      const entry = preparing ? preparing.then(() => this.#entryOf(attempt)) : this.#entryOf(attempt);
+      if (entry instanceof Promise) void this.#postLater(attempt, entry);
+      else if (entry) this.#parts.post(entry);
     } catch (error) {
-      void this.postFailure(attempt, error);
+      void this.#postFailure(attempt, error);
     }
   }
 
   /** Fetches what the block reads; undefined if nothing has to be fetched. */
-  private prepare(resolver: ReferenceResolver, place: Place): Promise<unknown> | undefined {
-    const fetching = resolver.prepare(this.parts);
-    const refreshing = this.parts.environment.refresh(place.block);
+  #prepare(resolver: ReferenceResolver, place: Place): Promise<unknown> | undefined {
+    const fetching = resolver.prepare(this.#parts);
+    const refreshing = this.#parts.environment.refresh(place.block);
     if (!fetching && !refreshing) return undefined;
     return Promise.all([fetching && asInfrastructure(() => fetching), refreshing]);
   }
 
   /** Keeps the task under way until its entry is there. Never rejects. */
-  private async postLater(attempt: Attempt, entry: Promise<EntryBody | undefined>): Promise<void> {
+  async #postLater(attempt: Attempt, entry: Promise<EntryBody | undefined>): Promise<void> {
     const id = placeKey(attempt.place);
-    this.addTask(id, attempt.task);
+    this.#addTask(id, attempt.task);
     try {
       const body = await entry;
-      if (body) this.parts.post(body);
+      if (body) this.#parts.post(body);
     } catch (error) {
-      await this.postFailure(attempt, error);
+      await this.#postFailure(attempt, error);
     } finally {
-      this.removeTask(id, attempt.task);
+      this.#removeTask(id, attempt.task);
     }
   }
 
-  private async postFailure(attempt: Attempt, error: unknown): Promise<void> {
+  async #postFailure(attempt: Attempt, error: unknown): Promise<void> {
     const { place, task, startedMs, try: number, input = {} } = attempt;
     const id = placeKey(place);
-    this.addTask(id, task);
-    if (!task.stopped) await this.fail(error, { ...place, try: number, startedMs }, input);
-    this.removeTask(id, task);
+    this.#addTask(id, task);
+    if (!task.stopped) await this.#fail(error, { ...place, try: number, startedMs }, input);
+    this.#removeTask(id, task);
   }
 
   /** Runs the block's executor; undefined if its result is no longer wanted. */
-  private entryOf(attempt: Attempt): EntryBody | undefined | Promise<EntryBody | undefined> {
+  #entryOf(attempt: Attempt): EntryBody | undefined | Promise<EntryBody | undefined> {
     const { block, place } = attempt;
-    const executor = this.parts.executorOf(block, () => this.parts.replica.logs.nth(place));
+    const executor = this.#parts.executorOf(block, () => this.#parts.replica.logs.nth(place));
     const context = createBlockContext(attempt);
     const running =
       executor.class === 'effect'
-        ? this.gated(attempt, async () => executor.execute(context))
+        ? this.#gated(attempt, async () => executor.execute(context))
         : executor.execute(context);
     return running instanceof Promise
-      ? running.then((result) => this.entryFor(attempt, result))
-      : this.entryFor(attempt, running);
+      ? running.then((result) => this.#entryFor(attempt, result))
+      : this.#entryFor(attempt, running);
   }
 
-  private entryFor(attempt: Attempt, result: BlockResult): EntryBody | undefined | Promise<EntryBody> {
+  #entryFor(attempt: Attempt, result: BlockResult): EntryBody | undefined | Promise<EntryBody> {
     if (attempt.task.stopped) return undefined;
-    const input = this.storedInput(attempt.input);
+    const input = this.#storedInput(attempt.input);
     return input instanceof Promise
-      ? input.then((stored) => this.entryWith(attempt, result, stored))
-      : this.entryWith(attempt, result, input);
+      ? input.then((stored) => this.#entryWith(attempt, result, stored))
+      : this.#entryWith(attempt, result, input);
   }
 
-  private entryWith(attempt: Attempt, result: BlockResult, input: Stored): EntryBody | Promise<EntryBody> {
+  #entryWith(attempt: Attempt, result: BlockResult, input: Stored): EntryBody | Promise<EntryBody> {
     const { block, startedMs, try: number } = attempt;
     const header = { block: block.id, scope: attempt.place.scope, try: number, startedMs, input };
-    const { environment, token } = this.parts;
+    const { environment, token } = this.#parts;
     return resultEntry(result, header, { name: block.name, token }, environment.sanitizer);
   }
 
-  private gated(attempt: Attempt, execute: () => Promise<BlockResult>): Promise<BlockResult> {
-    return this.parts.gate(() => {
+  #gated(attempt: Attempt, execute: () => Promise<BlockResult>): Promise<BlockResult> {
+    return this.#parts.gate(() => {
       // The time in the queue does not count as running time.
-      attempt.startedMs = this.parts.clock.now();
+      attempt.startedMs = this.#parts.clock.now();
       return execute();
     }, attempt.signal);
   }
 
-  private storedInput(input: JsonObject | undefined): Stored | Promise<Stored> {
-    return input ? this.parts.environment.sanitizer.store(input, "The block's input") : EMPTY_INPUT;
+  #storedInput(input: JsonObject | undefined): Stored | Promise<Stored> {
+    return input ? this.#parts.environment.sanitizer.store(input, "The block's input") : EMPTY_INPUT;
   }
 
-  private async fail(
+  async #fail(
     error: unknown,
     header: Place & { try: number; startedMs: number },
     input?: JsonObject,
   ): Promise<void> {
     try {
       if (error instanceof InfrastructureError) throw error;
-      const stored = input && { input: await this.storedInput(input) };
-      const failure = failureOf(error, this.parts.environment.sanitizer);
-      this.parts.post({ type: 'failed', ...header, ...stored, ...failure, jitter: Math.random() });
+      const stored = input && { input: await this.#storedInput(input) };
+      const failure = failureOf(error, this.#parts.environment.sanitizer);
+      this.#parts.post({ type: 'failed', ...header, ...stored, ...failure, jitter: Math.random() });
     } catch (fatal) {
-      this.parts.onError(unwrapInfrastructure(fatal));
+      this.#parts.onError(unwrapInfrastructure(fatal));
     }
   }
 
   /** Computes how many iterations or branches a container has. Never rejects. */
-  private async expand(command: ExpandCommand): Promise<void> {
-    const { replica, clock, environment } = this.parts;
+  async #expand(command: ExpandCommand): Promise<void> {
+    const { replica, clock, environment } = this.#parts;
     const place = replica.index.placeOf(command.at);
     const id = placeKey(place);
     const config = replica.plan.blocks[place.block] as BlockConfig;
-    const task = this.addTask(id, new BlockTask(1, () => this.notifyDrained()));
+    const task = this.#addTask(id, new BlockTask(1, () => this.#notifyDrained()));
     const resolver = new ReferenceResolver(replica, place, environment, command.turn);
     const startedMs = clock.now();
     try {
-      await this.prepare(resolver, place);
-      const services = this.parts.services(place, resolver, task);
+      await this.#prepare(resolver, place);
+      const services = this.#parts.services(place, resolver, task);
       const { count, items } = await expandContainer(
         config.container as NonNullable<BlockConfig['container']>,
         {
@@ -261,44 +261,44 @@ export class CommandExecutor {
       const what = `The items of "${config.name}"`;
       const stored = items && { items: await environment.sanitizer.store(items, what) };
       if (!task.stopped)
-        this.parts.post({ type: 'expanded', ...place, turn: command.turn, count, ...stored });
+        this.#parts.post({ type: 'expanded', ...place, turn: command.turn, count, ...stored });
     } catch (error) {
-      if (!task.stopped) await this.fail(error, { ...place, try: 0, startedMs });
+      if (!task.stopped) await this.#fail(error, { ...place, try: 0, startedMs });
     } finally {
-      this.removeTask(id, task);
+      this.#removeTask(id, task);
     }
   }
 }
 
 /** The timers of one run, by name: setting a timer again replaces it. */
 export class Timers {
-  private readonly clock: Clock;
-  private readonly running = new Map<string, () => void>();
+  readonly #clock: Clock;
+  readonly #running = new Map<string, () => void>();
 
   constructor(clock: Clock) {
-    this.clock = clock;
+    this.#clock = clock;
   }
 
   get size(): number {
-    return this.running.size;
+    return this.#running.size;
   }
 
   set(name: string, atMs: number, fire: () => void): void {
-    this.running.get(name)?.();
-    const cancel = this.clock.at(atMs, () => {
-      this.running.delete(name);
+    this.#running.get(name)?.();
+    const cancel = this.#clock.at(atMs, () => {
+      this.#running.delete(name);
       fire();
     });
-    this.running.set(name, cancel);
+    this.#running.set(name, cancel);
   }
 
   cancel(name: string): void {
-    this.running.get(name)?.();
-    this.running.delete(name);
+    this.#running.get(name)?.();
+    this.#running.delete(name);
   }
 
   clear(): void {
-    for (const cancel of this.running.values()) cancel();
-    this.running.clear();
+    for (const cancel of this.#running.values()) cancel();
+    this.#running.clear();
   }
 }

@@ -45,60 +45,60 @@ const readsOf = new WeakMap<BlockConfig, Reads>();
 
 /** Resolves the references of one block, with the outputs that were visible when the block was about to run. */
 export class ReferenceResolver implements Lookup {
-  private readonly replica: Replica;
-  private readonly place: Place;
-  private readonly environment: EnvironmentValues;
+  readonly #replica: Replica;
+  readonly #place: Place;
+  readonly #environment: EnvironmentValues;
   /** The iteration for which a loop's own condition is evaluated. */
-  private readonly iteration: number | undefined;
-  private readonly scope: BranchScope | undefined;
+  readonly #iteration: number | undefined;
+  readonly #scope: BranchScope | undefined;
   /** Outputs as they were at `prepare`: they may change while the block waits for a slot or a result. */
-  private outputs: Map<Reference, Output | undefined> | undefined;
+  #outputs: Map<Reference, Output | undefined> | undefined;
   /** The source block that ended last, and its output at `prepare`. */
-  private lastSourceId: string | undefined;
-  private lastOutput: Output | undefined;
-  private loaded: Loaded | undefined;
+  #lastSourceId: string | undefined;
+  #lastOutput: Output | undefined;
+  #loaded: Loaded | undefined;
   /** File contents, by the reference that selects them. */
-  private contents: Map<object, { file: FileRecord; content: string }> | undefined;
+  #contents: Map<object, { file: FileRecord; content: string }> | undefined;
 
   constructor(replica: Replica, place: Place, environment: EnvironmentValues, iteration?: number) {
-    this.replica = replica;
-    this.place = place;
-    this.environment = environment;
-    this.iteration = iteration;
-    this.scope = replica.ledger.scopeAt(place);
+    this.#replica = replica;
+    this.#place = place;
+    this.#environment = environment;
+    this.#iteration = iteration;
+    this.#scope = replica.ledger.scopeAt(place);
   }
 
   /** Fetches the large values that the block's fields refer to; undefined if there are none. */
   prepare({ values, files }: ResolverSources): Promise<void> | undefined {
-    const config = this.replica.plan.blocks[this.place.block];
+    const config = this.#replica.plan.blocks[this.#place.block];
     if (!config) return undefined;
     let reads = readsOf.get(config);
     if (!reads) readsOf.set(config, (reads = allReads(config)));
     const large: Stored[] = [];
-    for (const reference of reads.references) this.capture(reference, large);
-    this.captureLastOutput(reads.sources);
-    if (this.lastOutput && !('v' in this.lastOutput.value)) large.push(this.lastOutput.value);
-    const fetching = large.length === 0 ? undefined : values.fetch(large, (this.loaded = new Map()));
-    return reads.files ? this.readFiles(reads.references, files(), fetching) : fetching;
+    for (const reference of reads.references) this.#capture(reference, large);
+    this.#captureLastOutput(reads.sources);
+    if (this.#lastOutput && !('v' in this.#lastOutput.value)) large.push(this.#lastOutput.value);
+    const fetching = large.length === 0 ? undefined : values.fetch(large, (this.#loaded = new Map()));
+    return reads.files ? this.#readFiles(reads.references, files(), fetching) : fetching;
   }
 
-  private async readFiles(
+  async #readFiles(
     references: readonly Reference[],
     readFile: FileReader,
     fetching: Promise<void> | undefined,
   ): Promise<void> {
     await fetching;
-    const contents: ReferenceResolver['contents'] = new Map();
+    const contents = new Map<object, { file: FileRecord; content: string }>();
     for (const reference of references) {
-      const file = this.fileAt(reference);
+      const file = this.#fileAt(reference);
       if (!file) continue;
       const content = await readFile(file);
       if (content !== undefined) contents.set(reference, { file, content });
     }
-    this.contents = contents;
+    this.#contents = contents;
   }
 
-  private fileAt(reference: Reference): FileRecord | undefined {
+  #fileAt(reference: Reference): FileRecord | undefined {
     if (reference.kind === 'block') {
       const found = this.block(reference);
       return found.ran ? fileToRead(found.output, reference.path) : undefined;
@@ -108,98 +108,102 @@ export class ReferenceResolver implements Lookup {
     return fileToRead(reference.field === 'items' ? items : currentItem, reference.path);
   }
 
-  private capture(reference: Reference, large: Stored[]): void {
+  #capture(reference: Reference, large: Stored[]): void {
     let stored: Stored | undefined;
-    if (reference.kind === 'container') stored = this.containerItems(reference.block);
+    if (reference.kind === 'container') stored = this.#containerItems(reference.block);
     else if (reference.kind === 'block' || reference.kind === 'results') {
-      const output = this.current(reference);
-      (this.outputs ??= new Map()).set(reference, output);
+      const output = this.#current(reference);
+      (this.#outputs ??= new Map()).set(reference, output);
       stored = output?.value;
     }
     if (stored && !('v' in stored)) large.push(stored);
   }
 
-  private captureLastOutput(sources: readonly string[]): void {
+  #captureLastOutput(sources: readonly string[]): void {
     for (const id of sources) {
-      const output = this.scope?.outputs.get(id);
-      if (!output || (this.lastOutput && output.order < this.lastOutput.order)) continue;
-      this.lastOutput = output;
-      this.lastSourceId = id;
+      const output = this.#scope?.outputs.get(id);
+      if (!output || (this.#lastOutput && output.order < this.#lastOutput.order)) continue;
+      this.#lastOutput = output;
+      this.#lastSourceId = id;
     }
   }
 
-  private current(reference: OutputAddress): Output | undefined {
-    return this.scope && scopeFrom(this.scope, reference.up, reference.into)?.outputs.get(reference.block);
+  #current(reference: OutputAddress): Output | undefined {
+    return this.#scope && scopeFrom(this.#scope, reference.up, reference.into)?.outputs.get(reference.block);
   }
 
-  private outputAt(reference: OutputAddress): Output | undefined {
-    if (this.outputs?.has(reference as Reference)) return this.outputs.get(reference as Reference);
-    const isLast = this.lastSourceId === reference.block && reference.up === 0 && reference.into.length === 0;
-    return isLast ? this.lastOutput : this.current(reference);
+  #outputAt(reference: OutputAddress): Output | undefined {
+    if (this.#outputs?.has(reference as Reference)) return this.#outputs.get(reference as Reference);
+    const isLast =
+      this.#lastSourceId === reference.block && reference.up === 0 && reference.into.length === 0;
+    return isLast ? this.#lastOutput : this.#current(reference);
   }
 
-  private read(stored: Stored): Json {
-    return 'v' in stored ? stored.v : read(stored, this.loaded ?? NO_VALUES);
+  #read(stored: Stored): Json {
+    return 'v' in stored ? stored.v : read(stored, this.#loaded ?? NO_VALUES);
   }
 
   /** Returns the value with the content of the file that the reference selects. */
-  private readFor(reference: object, stored: Stored): Json {
-    const selected = this.contents?.get(reference);
-    if (!selected) return this.read(stored);
+  #readFor(reference: object, stored: Stored): Json {
+    const selected = this.#contents?.get(reference);
+    if (!selected) return this.#read(stored);
     const { id, key } = selected.file;
-    return withContents(this.read(stored), (file) =>
+    return withContents(this.#read(stored), (file) =>
       file.id === id && file.key === key ? selected.content : undefined,
     );
   }
 
   block(reference: OutputAddress): { ran: true; output: Json } | { ran: false } {
-    const output = this.outputAt(reference);
-    return output ? { ran: true, output: this.readFor(reference, output.value) } : { ran: false };
+    const output = this.#outputAt(reference);
+    return output ? { ran: true, output: this.#readFor(reference, output.value) } : { ran: false };
   }
 
   results(reference: OutputAddress): Json | undefined {
-    const output = this.outputAt(reference);
-    const value = output && this.read(output.value);
+    const output = this.#outputAt(reference);
+    const value = output && this.#read(output.value);
     return isJsonObject(value) ? value['results'] : undefined;
   }
 
   container(reference: { block: string }): { index: number; currentItem?: Json; items?: Json[] } | undefined {
-    const index = this.indexIn(reference.block);
+    const index = this.#indexIn(reference.block);
     if (index === undefined) return undefined;
-    const stored = this.containerItems(reference.block);
-    const items = stored && this.readFor(reference, stored);
+    const stored = this.#containerItems(reference.block);
+    const items = stored && this.#readFor(reference, stored);
     if (!Array.isArray(items)) return { index };
     const currentItem = items[index];
     return currentItem === undefined ? { index, items } : { index, items, currentItem };
   }
 
   /** Returns the iteration or branch in which the block runs, for an enclosing container. */
-  private indexIn(container: string): number | undefined {
-    if (container === this.place.block) return this.iteration;
-    return this.place.scope[this.containersAround(this.place.block).indexOf(container)];
+  #indexIn(container: string): number | undefined {
+    if (container === this.#place.block) return this.#iteration;
+    return this.#place.scope[this.#containersAround(this.#place.block).indexOf(container)];
   }
 
-  private containersAround(block: string): readonly string[] {
-    return this.replica.index.byId(block)?.containerIds ?? [];
+  #containersAround(block: string): readonly string[] {
+    return this.#replica.index.byId(block)?.containerIds ?? [];
   }
 
-  private containerItems(container: string): Stored | undefined {
-    const depth = this.containersAround(container).length;
-    const scope = this.replica.ledger.scopeAt({ block: container, scope: this.place.scope.slice(0, depth) });
+  #containerItems(container: string): Stored | undefined {
+    const depth = this.#containersAround(container).length;
+    const scope = this.#replica.ledger.scopeAt({
+      block: container,
+      scope: this.#place.scope.slice(0, depth),
+    });
     return (scope?.loops.get(container) ?? scope?.parallels.get(container))?.items;
   }
 
   variable(id: string): Json | undefined {
-    return this.replica.ledger.variables.get(id);
+    return this.#replica.ledger.variables.get(id);
   }
 
   env(name: string): string | undefined {
-    const { values } = this.environment;
+    const { values } = this.#environment;
     return Object.hasOwn(values, name) ? values[name] : undefined;
   }
 
   describe(blockId: string): { name: string; type: string; outputs?: NonNullable<BlockConfig['outputs']> } {
-    const config = this.replica.plan.blocks[blockId];
+    const config = this.#replica.plan.blocks[blockId];
     const name = config?.name ?? blockId;
     const type = config?.type ?? 'unknown';
     return config?.outputs ? { name, type, outputs: config.outputs } : { name, type };
@@ -207,7 +211,7 @@ export class ReferenceResolver implements Lookup {
 
   /** Returns the id of the source block that ended last. */
   liveSource(): string | undefined {
-    return this.lastSourceId;
+    return this.#lastSourceId;
   }
 }
 

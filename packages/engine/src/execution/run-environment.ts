@@ -58,17 +58,17 @@ interface EnvironmentsParts {
 
 /** Creates the environments of a process's runs. */
 export class Environments {
-  private readonly parts: EnvironmentsParts;
-  private readonly empty: RunEnvironment;
-  private readonly untenanted = new WeakMap<Plan, RunEnvironment>();
+  readonly #parts: EnvironmentsParts;
+  readonly #empty: RunEnvironment;
+  readonly #untenanted = new WeakMap<Plan, RunEnvironment>();
   /** The last redactor of a plan, with the secrets that it redacts. */
-  private readonly redactors = new WeakMap<Plan, { secrets: string; redactor: Redactor }>();
-  private readonly warned = new Set<string>();
+  readonly #redactors = new WeakMap<Plan, { secrets: string; redactor: Redactor }>();
+  readonly #warned = new Set<string>();
 
   constructor(parts: EnvironmentsParts) {
-    this.parts = parts;
-    this.empty = constantEnvironment({}, NO_SECRETS, parts.values);
-    this.warn(parts.env);
+    this.#parts = parts;
+    this.#empty = constantEnvironment({}, NO_SECRETS, parts.values);
+    this.#warn(parts.env);
   }
 
   /**
@@ -79,37 +79,37 @@ export class Environments {
    */
   open(plan: Plan): RunEnvironment | Promise<RunEnvironment> {
     const reads = environmentReads(plan);
-    if (reads.blocks.size === 0) return this.empty;
-    return chain(this.parts.tenant(plan.workflow.id), (tenant) =>
-      tenant === undefined ? this.withoutTenant(plan, reads) : this.ofTenant(plan, reads, tenant),
+    if (reads.blocks.size === 0) return this.#empty;
+    return chain(this.#parts.tenant(plan.workflow.id), (tenant) =>
+      tenant === undefined ? this.#withoutTenant(plan, reads) : this.#ofTenant(plan, reads, tenant),
     );
   }
 
-  private withoutTenant(plan: Plan, reads: EnvironmentReads): RunEnvironment {
-    const known = this.untenanted.get(plan);
+  #withoutTenant(plan: Plan, reads: EnvironmentReads): RunEnvironment {
+    const known = this.#untenanted.get(plan);
     if (known) return known;
-    const { env, values } = this.parts;
+    const { env, values } = this.#parts;
     const readable = pick(env, reads.all ? Object.keys(env) : reads.names);
     const environment = constantEnvironment(textsOf(readable), createRedactor(secretsOf(readable)), values);
-    this.untenanted.set(plan, environment);
+    this.#untenanted.set(plan, environment);
     return environment;
   }
 
-  private async ofTenant(plan: Plan, reads: EnvironmentReads, tenant: string): Promise<RunEnvironment> {
-    const { tenants, values, clock } = this.parts;
-    if (!tenants) return this.empty;
+  async #ofTenant(plan: Plan, reads: EnvironmentReads, tenant: string): Promise<RunEnvironment> {
+    const { tenants, values, clock } = this.#parts;
+    if (!tenants) return this.#empty;
     const environment = new TenantEnvironment({
       reads,
       values,
       clock,
-      read: () => this.read(tenants, tenant, reads),
-      redactor: (secrets) => this.redactorOf(plan, secrets),
+      read: () => this.#read(tenants, tenant, reads),
+      redactor: (secrets) => this.#redactorOf(plan, secrets),
     });
     await environment.load();
     return environment;
   }
 
-  private async read(
+  async #read(
     tenants: TenantEnvironments,
     tenant: string,
     { names, all }: EnvironmentReads,
@@ -117,10 +117,10 @@ export class Environments {
     try {
       const wanted = all ? await tenants.names(tenant) : names;
       const read = wanted.length === 0 ? {} : pick(await tenants.values(tenant, wanted), wanted);
-      this.warn(read);
+      this.#warn(read);
       return read;
     } catch (error) {
-      this.parts.report(error, undefined);
+      this.#parts.report(error, undefined);
       throw new EngineError(
         'ENVIRONMENT_UNAVAILABLE',
         'The environment values of the workflow cannot be read now. Try again later.',
@@ -128,27 +128,27 @@ export class Environments {
     }
   }
 
-  private redactorOf(plan: Plan, secrets: { readonly [name: string]: readonly string[] }): Redactor {
+  #redactorOf(plan: Plan, secrets: { readonly [name: string]: readonly string[] }): Redactor {
     const serialized = JSON.stringify(secrets);
-    const known = this.redactors.get(plan);
+    const known = this.#redactors.get(plan);
     if (known?.secrets === serialized) return known.redactor;
     const redactor = createRedactor(secrets);
-    this.redactors.set(plan, { secrets: serialized, redactor });
+    this.#redactors.set(plan, { secrets: serialized, redactor });
     return redactor;
   }
 
   /** Warns once about each secret that is too short. */
-  private warn(read: EnvironmentValues): void {
+  #warn(read: EnvironmentValues): void {
     for (const [name, value] of Object.entries(secretsOf(read))) {
       const { length } = value.trim();
       const id = JSON.stringify([name, value]);
-      if (length === 0 || length >= SHORT_SECRET_CHARS || this.warned.has(id)) continue;
-      this.warned.add(id);
+      if (length === 0 || length >= SHORT_SECRET_CHARS || this.#warned.has(id)) continue;
+      this.#warned.add(id);
       const why =
         length < MIN_SECRET_CHARS
           ? `It has fewer than ${MIN_SECRET_CHARS} characters and is not redacted.`
           : `It has fewer than ${SHORT_SECRET_CHARS} characters: it can be guessed, and ordinary data that contains it is redacted.`;
-      this.parts.report(new Error(`The secret {{${name}}} is too short to be protected. ${why}`), undefined);
+      this.#parts.report(new Error(`The secret {{${name}}} is too short to be protected. ${why}`), undefined);
     }
   }
 }
@@ -169,28 +169,28 @@ interface TenantParts {
 class TenantEnvironment implements RunEnvironment {
   values: Texts = {};
   readonly sanitizer: Sanitizer;
-  private readonly parts: TenantParts;
-  private redactor = NO_SECRETS;
+  readonly #parts: TenantParts;
+  #redactor = NO_SECRETS;
   /** Every secret read so far: the run's data may contain one that was replaced since. */
-  private readonly seen = new Map<string, Set<string>>();
-  private readMs = Number.NEGATIVE_INFINITY;
+  readonly #seen = new Map<string, Set<string>>();
+  #readMs = Number.NEGATIVE_INFINITY;
 
   constructor(parts: TenantParts) {
-    this.parts = parts;
+    this.#parts = parts;
     this.sanitizer = new Sanitizer(parts.values, this);
   }
 
   text(text: string): string {
-    return this.redactor.text(text);
+    return this.#redactor.text(text);
   }
 
   json(value: Json): Json {
-    return this.redactor.json(value);
+    return this.#redactor.json(value);
   }
 
   refresh(block: string): Promise<void> | undefined {
-    const { reads, clock } = this.parts;
-    if (!reads.blocks.has(block) || clock.now() - this.readMs < FRESH_MS) return undefined;
+    const { reads, clock } = this.#parts;
+    if (!reads.blocks.has(block) || clock.now() - this.#readMs < FRESH_MS) return undefined;
     return this.load().catch((error: unknown) => {
       const { message, code } = error as EngineError;
       throw new BlockError(code, message, { retryable: true });
@@ -199,13 +199,13 @@ class TenantEnvironment implements RunEnvironment {
 
   /** Reads the values. Throws ENVIRONMENT_UNAVAILABLE. */
   async load(): Promise<void> {
-    const read = await this.parts.read();
+    const read = await this.#parts.read();
     for (const [name, value] of Object.entries(secretsOf(read)))
-      this.seen.set(name, (this.seen.get(name) ?? new Set()).add(value));
-    const secrets = [...this.seen].map(([name, all]): [string, string[]] => [name, [...all]]);
-    this.redactor = this.parts.redactor(Object.fromEntries(secrets));
+      this.#seen.set(name, (this.#seen.get(name) ?? new Set()).add(value));
+    const secrets = [...this.#seen].map(([name, all]): [string, string[]] => [name, [...all]]);
+    this.#redactor = this.#parts.redactor(Object.fromEntries(secrets));
     this.values = textsOf(read);
-    this.readMs = this.parts.clock.now();
+    this.#readMs = this.#parts.clock.now();
   }
 }
 

@@ -18,46 +18,46 @@ interface RecordSaverParts {
 
 /** Writes the record and the logs of a run after its journal, between two entries: they never include an entry that the journal lacks. */
 export class RecordSaver {
-  private readonly parts: RecordSaverParts;
+  readonly #parts: RecordSaverParts;
   /** Changed logs with an execution order of `base` or more, indexed from `base`. Changed logs with a lower order are in `older`. */
-  private logs: BlockLog[] = [];
-  private base = 1;
-  private readonly older = new Map<number, BlockLog>();
-  private readonly waiting: { begin: () => void; reject: (error: Error) => void }[] = [];
-  private stoppedBy: Error | undefined;
-  private cancelDelay: (() => void) | undefined;
-  private dirty = true;
-  private last: Promise<void> = Promise.resolve();
-  private writes = 0;
+  #logs: BlockLog[] = [];
+  #base = 1;
+  readonly #older = new Map<number, BlockLog>();
+  readonly #waiting: { begin: () => void; reject: (error: Error) => void }[] = [];
+  #stoppedBy: Error | undefined;
+  #cancelDelay: (() => void) | undefined;
+  #dirty = true;
+  #last: Promise<void> = Promise.resolve();
+  #writes = 0;
 
   constructor(parts: RecordSaverParts) {
-    this.parts = parts;
+    this.#parts = parts;
   }
 
   changed(logs: readonly BlockLog[]): void {
-    this.dirty = true;
-    for (const log of logs) this.addLog(log);
+    this.#dirty = true;
+    for (const log of logs) this.#addLog(log);
   }
 
   /** Uses a list because orders are consecutive: a map of all logs would double the cost of saving. */
-  private addLog(log: BlockLog): void {
+  #addLog(log: BlockLog): void {
     const order = log.executionOrder;
-    if (this.logs.length === 0) this.base = Math.max(this.base, order);
-    const at = order - this.base;
-    if (at < 0 || at > this.logs.length || this.older.has(order)) this.older.set(order, log);
-    else this.logs[at] = log;
+    if (this.#logs.length === 0) this.#base = Math.max(this.#base, order);
+    const at = order - this.#base;
+    if (at < 0 || at > this.#logs.length || this.#older.has(order)) this.#older.set(order, log);
+    else this.#logs[at] = log;
   }
 
   /** True if the stored record and logs are up to date. */
   get saved(): boolean {
-    return !this.dirty && this.writes === 0 && !this.stoppedBy && !this.parts.writing();
+    return !this.#dirty && this.#writes === 0 && !this.#stoppedBy && !this.#parts.writing();
   }
 
   /** Saves within SAVE_DELAY_MS. */
   saveSoon(): void {
-    if (!this.dirty) return;
-    const { clock, report } = this.parts;
-    this.cancelDelay ??= clock.at(clock.now() + SAVE_DELAY_MS, () => {
+    if (!this.#dirty) return;
+    const { clock, report } = this.#parts;
+    this.#cancelDelay ??= clock.at(clock.now() + SAVE_DELAY_MS, () => {
       this.save().catch(report);
     });
   }
@@ -65,35 +65,35 @@ export class RecordSaver {
   /** Resolves when the current state of the run is saved. */
   save(): Promise<void> {
     return this.betweenEntries(() => {
-      if (this.dirty) this.last = this.write();
-      return this.last;
+      if (this.#dirty) this.#last = this.#write();
+      return this.#last;
     });
   }
 
   /** Returns the record and logs to write in the same commit as the entries of `batch`; undefined unless they make the run idle. */
   commitWith(batch: readonly AppliedEntry[]): RunProjection | undefined {
     for (const { applied } of batch) this.changed(applied.logs);
-    return this.parts.isIdle() ? this.take() : undefined;
+    return this.#parts.isIdle() ? this.#take() : undefined;
   }
 
-  private take(): RunProjection {
-    this.cancelSaveSoon();
-    const logs = this.older.size === 0 ? this.logs : [...this.older.values(), ...this.logs];
-    this.base += this.logs.length;
-    this.logs = [];
-    this.older.clear();
-    this.dirty = false;
-    return { record: this.parts.record(), logs };
+  #take(): RunProjection {
+    this.#cancelSaveSoon();
+    const logs = this.#older.size === 0 ? this.#logs : [...this.#older.values(), ...this.#logs];
+    this.#base += this.#logs.length;
+    this.#logs = [];
+    this.#older.clear();
+    this.#dirty = false;
+    return { record: this.#parts.record(), logs };
   }
 
   /** Declares that the stored record and logs are up to date. */
   markSaved(): void {
-    this.dirty = false;
+    this.#dirty = false;
   }
 
   /** Does `work` while the run's state equals its journal: now, or once the entry being written is stored. */
   betweenEntries<T>(work: () => T | Promise<T>): Promise<T> {
-    if (this.stoppedBy) return Promise.reject(this.stoppedBy);
+    if (this.#stoppedBy) return Promise.reject(this.#stoppedBy);
     return new Promise<T>((resolve, reject) => {
       const begin = (): void => {
         try {
@@ -102,39 +102,39 @@ export class RecordSaver {
           reject(error as Error);
         }
       };
-      if (this.parts.writing()) this.waiting.push({ begin, reject });
+      if (this.#parts.writing()) this.#waiting.push({ begin, reject });
       else begin();
     });
   }
 
   /** To be called when the entry is written. */
   entryWritten(): void {
-    if (this.waiting.length > 0) for (const { begin } of this.waiting.splice(0)) begin();
+    if (this.#waiting.length > 0) for (const { begin } of this.#waiting.splice(0)) begin();
   }
 
   /** Stops for good: the run's state may include entries that will never be written, so nothing may be saved any more. */
   abort(error: Error): void {
-    this.stoppedBy = error;
-    this.cancelSaveSoon();
-    for (const { reject } of this.waiting.splice(0)) reject(error);
+    this.#stoppedBy = error;
+    this.#cancelSaveSoon();
+    for (const { reject } of this.#waiting.splice(0)) reject(error);
   }
 
-  private cancelSaveSoon(): void {
-    this.cancelDelay?.();
-    this.cancelDelay = undefined;
+  #cancelSaveSoon(): void {
+    this.#cancelDelay?.();
+    this.#cancelDelay = undefined;
   }
 
-  private async write(): Promise<void> {
-    const { record, logs } = this.take();
-    this.writes++;
+  async #write(): Promise<void> {
+    const { record, logs } = this.#take();
+    this.#writes++;
     try {
-      await this.parts.save(record, logs);
+      await this.#parts.save(record, logs);
     } catch (error) {
-      this.dirty = true;
-      for (const log of logs) this.addLog(log);
+      this.#dirty = true;
+      for (const log of logs) this.#addLog(log);
       throw error;
     } finally {
-      this.writes--;
+      this.#writes--;
     }
   }
 }

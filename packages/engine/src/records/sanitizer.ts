@@ -8,12 +8,12 @@ import type { Values } from './values.ts';
 
 /** Turns values from blocks and callers into what a run's record may hold: JSON without secrets, inline or in the value store. */
 export class Sanitizer {
-  private readonly values: Values;
-  private readonly redactor: Redactor;
+  readonly #values: Values;
+  readonly #redactor: Redactor;
 
   constructor(values: Values, redactor: Redactor) {
-    this.values = values;
-    this.redactor = redactor;
+    this.#values = values;
+    this.#redactor = redactor;
   }
 
   /**
@@ -23,9 +23,9 @@ export class Sanitizer {
    */
   store(value: unknown, what: string): Stored | Promise<Stored> {
     const { json, maxBytes } = jsonCopy(value, what);
-    const redacted = this.redactor.json(json);
+    const redacted = this.#redactor.json(json);
     if (redacted === json && maxBytes <= INLINE_LIMIT_BYTES) return { v: json };
-    return asInfrastructure(() => this.values.store(redacted));
+    return asInfrastructure(() => this.#values.store(redacted));
   }
 
   /** Does what `store` does, and throws the store's own error instead of an InfrastructureError. */
@@ -51,12 +51,12 @@ export class Sanitizer {
 
   /** Returns the value as JSON without secrets, whatever its size. Throws BLOCK_FAILED like `store`. */
   json(value: unknown, what: string): Json {
-    return this.redactor.json(jsonCopy(value, what).json);
+    return this.#redactor.json(jsonCopy(value, what).json);
   }
 
   /** Returns the text without secrets. */
   text(text: string): string {
-    return this.redactor.text(text);
+    return this.#redactor.text(text);
   }
 }
 

@@ -8,10 +8,10 @@ export type Loaded = Map<string, Json>;
 
 /** Writes values inline or to the value store, depending on their size, and reads them back. */
 export class Values {
-  private readonly valueStore: ValueStore;
+  readonly #valueStore: ValueStore;
 
   constructor(valueStore: ValueStore) {
-    this.valueStore = valueStore;
+    this.#valueStore = valueStore;
   }
 
   /** Returns the value as the journal holds it: inline if it is small, else a reference to the value store. */
@@ -19,17 +19,17 @@ export class Values {
     const text = JSON.stringify(value);
     const bytes = Buffer.byteLength(text);
     if (bytes <= INLINE_LIMIT_BYTES) return { v: value };
-    return this.put(text, bytes);
+    return this.#put(text, bytes);
   }
 
   /** Writes the value to the value store, whatever its size. */
   storeByReference(value: Json): Stored | Promise<Stored> {
     const text = JSON.stringify(value);
-    return this.put(text, Buffer.byteLength(text));
+    return this.#put(text, Buffer.byteLength(text));
   }
 
-  private put(text: string, bytes: number): Stored | Promise<Stored> {
-    const key = this.valueStore.put(text);
+  #put(text: string, bytes: number): Stored | Promise<Stored> {
+    const key = this.#valueStore.put(text);
     if (typeof key === 'string') return { ref: { key, bytes } };
     return key.then((stored) => ({ ref: { key: stored, bytes } }));
   }
@@ -38,7 +38,7 @@ export class Values {
   async fetch(stored: readonly Stored[], loaded: Loaded): Promise<void> {
     for (const key of stored.flatMap(keysIn)) {
       if (loaded.has(key)) continue;
-      const text = await this.valueStore.get(key);
+      const text = await this.#valueStore.get(key);
       if (text === undefined) throw missing(key);
       loaded.set(key, JSON.parse(text) as Json);
     }

@@ -26,85 +26,85 @@ interface Retry {
 /** Ownership of runs through leases: the leases that this process holds. */
 export class LeasedRunOwnership implements RunOwnership {
   readonly shared = true;
-  private readonly parts: OwnershipParts;
-  private readonly held = new Map<string, Lease>();
+  readonly #parts: OwnershipParts;
+  readonly #held = new Map<string, Lease>();
   /** Claimed runs that are not recovered yet. */
-  private readonly claimed = new Set<string>();
-  private readonly retries = new Map<string, Retry>();
+  readonly #claimed = new Set<string>();
+  readonly #retries = new Map<string, Retry>();
 
   constructor(parts: OwnershipParts) {
-    this.parts = parts;
+    this.#parts = parts;
   }
 
   async create(run: NewRun, first: Entry, record: RunRecord): Promise<TailableRunStore | undefined> {
-    const lease = await this.asMember((owner) => this.parts.leases.create(owner, run, first, record));
-    return lease && this.hold(lease);
+    const lease = await this.#asMember((owner) => this.#parts.leases.create(owner, run, first, record));
+    return lease && this.#hold(lease);
   }
 
   async acquire(runId: string): Promise<TailableRunStore> {
-    if (this.claimed.delete(runId)) return this.writer(runId);
-    const lease = await this.asMember((owner) => this.parts.leases.acquire(owner, runId));
+    if (this.#claimed.delete(runId)) return this.writer(runId);
+    const lease = await this.#asMember((owner) => this.#parts.leases.acquire(owner, runId));
     if (!lease) throw heldByOther(runId);
-    return this.hold(lease);
+    return this.#hold(lease);
   }
 
   writer(runId: string): TailableRunStore {
-    const lease = this.held.get(runId);
+    const lease = this.#held.get(runId);
     if (!lease) throw heldByOther(runId);
-    return this.parts.leases.runStore(lease);
+    return this.#parts.leases.runStore(lease);
   }
 
   /** Takes this process's share of the runs without an owner, at most `limit`, and returns their ids. */
   async claim(limit: number): Promise<string[]> {
-    const leases = await this.asMember((owner) => this.parts.leases.claim(owner, limit));
+    const leases = await this.#asMember((owner) => this.#parts.leases.claim(owner, limit));
     for (const lease of leases) {
-      this.hold(lease);
-      this.claimed.add(lease.runId);
+      this.#hold(lease);
+      this.#claimed.add(lease.runId);
     }
     return leases.map(({ runId }) => runId);
   }
 
   onEvicted(runId: string): void {
-    const lease = this.held.get(runId);
+    const lease = this.#held.get(runId);
     this.forget(runId);
     // If this fails, the process keeps the lease and acquires the run when it is needed.
-    if (lease) this.parts.leases.release(lease).catch((error: unknown) => this.parts.report(error, runId));
+    if (lease) this.#parts.leases.release(lease).catch((error: unknown) => this.#parts.report(error, runId));
   }
 
   forget(runId: string): void {
-    this.held.delete(runId);
-    this.claimed.delete(runId);
-    this.retries.get(runId)?.cancel();
-    this.retries.delete(runId);
+    this.#held.delete(runId);
+    this.#claimed.delete(runId);
+    this.#retries.get(runId)?.cancel();
+    this.#retries.delete(runId);
   }
 
   /** Schedules the next recovery of a run that this process still owns. */
   onFailure(runId: string): void {
-    if (!this.held.has(runId)) return;
-    const { clock, retry } = this.parts;
-    const count = this.retries.get(runId)?.count ?? 0;
+    if (!this.#held.has(runId)) return;
+    const { clock, retry } = this.#parts;
+    const count = this.#retries.get(runId)?.count ?? 0;
     const delayMs = Math.min(MAX_RETRY_MS, FIRST_RETRY_MS * 2 ** count);
     const cancel = clock.at(clock.now() + delayMs, () => retry(runId));
-    this.retries.get(runId)?.cancel();
-    this.retries.set(runId, { count: count + 1, cancel });
+    this.#retries.get(runId)?.cancel();
+    this.#retries.set(runId, { count: count + 1, cancel });
   }
 
   checkOwnership(): void {
-    this.parts.membership.checkExpiry();
+    this.#parts.membership.checkExpiry();
   }
 
   forgetAll(): void {
-    for (const runId of [...this.held.keys()]) this.forget(runId);
+    for (const runId of [...this.#held.keys()]) this.forget(runId);
   }
 
-  private hold(lease: Lease): TailableRunStore {
-    this.held.set(lease.runId, lease);
-    return this.parts.leases.runStore(lease);
+  #hold(lease: Lease): TailableRunStore {
+    this.#held.set(lease.runId, lease);
+    return this.#parts.leases.runStore(lease);
   }
 
   /** Does work as a member. If the database has removed this process, it joins again and repeats the work once. */
-  private async asMember<T>(work: (owner: string) => Promise<T>): Promise<T> {
-    const { membership } = this.parts;
+  async #asMember<T>(work: (owner: string) => Promise<T>): Promise<T> {
+    const { membership } = this.#parts;
     const owner = await membership.member();
     try {
       return await work(owner);

@@ -11,11 +11,11 @@ import type { PeerRuns } from './peer-runs.ts';
 
 /** The runtime of several processes on one database: executes the runs that this process owns, and reaches those of the others. */
 export class LeasedRuntime extends LocalRuntime {
-  private readonly peers: PeerRuns;
+  readonly #peers: PeerRuns;
 
   constructor(parts: LocalParts, peers: PeerRuns) {
     super(parts);
-    this.peers = peers;
+    this.#peers = peers;
   }
 
   /** Another process may take over a run that starts here. */
@@ -29,22 +29,19 @@ export class LeasedRuntime extends LocalRuntime {
           await local.whenIdle();
         } catch (error) {
           if (!isHeldByOther(error, runId)) throw error;
-          await this.peers.whenIdle(runId, started.lastNotifiedSeq);
+          await this.#peers.whenIdle(runId, started.lastNotifiedSeq);
         }
       },
-      events: () => this.eventsAcrossOwners(local.events(), started),
+      events: () => this.#eventsAcrossOwners(local.events(), started),
     };
   }
 
-  private async *eventsAcrossOwners(
-    local: AsyncIterable<RunEvent>,
-    run: ActiveRun,
-  ): AsyncGenerator<RunEvent> {
+  async *#eventsAcrossOwners(local: AsyncIterable<RunEvent>, run: ActiveRun): AsyncGenerator<RunEvent> {
     try {
       yield* local;
     } catch (error) {
       if (!isHeldByOther(error, run.runId)) throw error;
-      yield* this.peers.events(run.runId, run.lastNotifiedSeq);
+      yield* this.#peers.events(run.runId, run.lastNotifiedSeq);
     }
   }
 
@@ -53,33 +50,33 @@ export class LeasedRuntime extends LocalRuntime {
       return await super.open(runId);
     } catch (error) {
       if (!isHeldByOther(error)) throw error;
-      return this.peers.open(runId);
+      return this.#peers.open(runId);
     }
   }
 
   override record(runId: string): Promise<RunRecord | undefined> {
-    return this.running(runId) ? super.record(runId) : this.peers.record(runId);
+    return this.running(runId) ? super.record(runId) : this.#peers.record(runId);
   }
 
   override async resume(runId: string, { token, input }: { token?: string; input?: Json }): Promise<void> {
-    const point = token ?? (await this.onlyOpenPoint(runId));
+    const point = token ?? (await this.#onlyOpenPoint(runId));
     const answer = { ...(point !== undefined && { token: point }), ...(input !== undefined && { input }) };
-    await this.peers.request(
+    await this.#peers.request(
       { runId, kind: 'resume', payload: answer },
       () => super.resume(runId, answer),
-      (outcome) => this.peers.whenIdle(runId, seqIn(outcome)),
+      (outcome) => this.#peers.whenIdle(runId, seqIn(outcome)),
     );
   }
 
   /** Returns the token of the only open point. With the token, a request that is executed twice cannot resume the next point. */
-  private async onlyOpenPoint(runId: string): Promise<string | undefined> {
+  async #onlyOpenPoint(runId: string): Promise<string | undefined> {
     const { pauses = [] } = (await this.record(runId)) ?? {};
     const open = pauses.filter(({ kind }) => kind === 'human');
     return open.length === 1 ? open[0]?.token : undefined;
   }
 
   override cancel(runId: string, reason: string | undefined): Promise<boolean> {
-    return this.peers.request(
+    return this.#peers.request(
       { runId, kind: 'cancel', payload: reason === undefined ? {} : { reason } },
       () => super.cancel(runId, reason),
       (outcome) => isJsonObject(outcome) && outcome['cancelled'] === true,

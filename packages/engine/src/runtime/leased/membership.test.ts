@@ -10,21 +10,21 @@ class FakeLeases implements Pick<LeaseStore, 'join' | 'renew' | 'leave'> {
   readonly expires = new Map<string, number>();
   /** The next calls wait for this promise. */
   responses: Promise<void> = Promise.resolve();
-  private readonly clock: TestClock;
+  readonly #clock: TestClock;
 
   constructor(clock: TestClock) {
-    this.clock = clock;
+    this.#clock = clock;
   }
 
   async join(owner: string, leaseMs: number): Promise<void> {
     await this.responses;
-    this.expires.set(owner, this.clock.now() + leaseMs);
+    this.expires.set(owner, this.#clock.now() + leaseMs);
   }
 
   async renew(owner: string, leaseMs: number): Promise<boolean> {
     await this.responses;
     if (!this.expires.has(owner)) return false;
-    this.expires.set(owner, this.clock.now() + leaseMs);
+    this.expires.set(owner, this.#clock.now() + leaseMs);
     return true;
   }
 

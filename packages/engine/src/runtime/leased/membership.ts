@@ -27,35 +27,35 @@ const BEATS_PER_LEASE = 3;
  * renewal: so it gives up its runs before the others take them, however long the response took.
  */
 export class Membership {
-  private readonly parts: MembershipParts;
+  readonly #parts: MembershipParts;
   /** Id of the process. It changes after each loss, so that leases of an earlier membership are never valid again. */
-  private id = randomUUID() as string;
-  private joined = false;
-  private ended = false;
-  private joining: Promise<string> | undefined;
-  private expiresMs = 0;
+  #id = randomUUID() as string;
+  #joined = false;
+  #ended = false;
+  #joining: Promise<string> | undefined;
+  #expiresMs = 0;
   /** Ids of earlier memberships that are still in the database. */
-  private readonly formerIds = new Set<string>();
-  private cancelExpiry = (): void => undefined;
-  private stopHeartbeats: () => Promise<void> = () => Promise.resolve();
+  readonly #formerIds = new Set<string>();
+  #cancelExpiry = (): void => undefined;
+  #stopHeartbeats: () => Promise<void> = () => Promise.resolve();
 
   constructor(parts: MembershipParts) {
-    this.parts = parts;
+    this.#parts = parts;
   }
 
   /** The id under which the process may own runs now; undefined: it owns none. */
   get owner(): string | undefined {
-    return this.joined ? this.id : undefined;
+    return this.#joined ? this.#id : undefined;
   }
 
   /** Joins and starts heartbeats. Throws the errors of the database. */
   async begin(): Promise<void> {
-    const { clock, leaseMs } = this.parts;
+    const { clock, leaseMs } = this.#parts;
     await this.member();
-    this.stopHeartbeats = repeat(
+    this.#stopHeartbeats = repeat(
       clock,
       leaseMs / BEATS_PER_LEASE,
-      () => this.beat(),
+      () => this.#beat(),
       // A failed heartbeat has no effect before the lease expires, and the expiry is reported.
       () => undefined,
     );
@@ -63,79 +63,79 @@ export class Membership {
 
   /** Leaves: all runs of this process are free for the others. */
   async end(): Promise<void> {
-    this.ended = true;
-    this.cancelExpiry();
-    await this.stopHeartbeats();
-    await this.joining?.catch(() => undefined);
-    this.retire();
-    await this.removeFormer();
+    this.#ended = true;
+    this.#cancelExpiry();
+    await this.#stopHeartbeats();
+    await this.#joining?.catch(() => undefined);
+    this.#retire();
+    await this.#removeFormer();
   }
 
   /** Detects an expired lease without waiting for the timer, which may be late after the process was frozen. */
   checkExpiry(): void {
-    if (this.joined && this.parts.clock.now() >= this.expiresMs) this.lose(UNREACHABLE);
+    if (this.#joined && this.#parts.clock.now() >= this.#expiresMs) this.#lose(UNREACHABLE);
   }
 
   /** Resolves with the owner id once the process may own runs. `removed`: an id that the database no longer accepts. Throws the errors of the database. */
   member(removed?: string): Promise<string> {
-    if (this.ended)
+    if (this.#ended)
       return Promise.reject(
         new EngineError('ENGINE_CLOSED', 'The engine is closed and accepts no more work.'),
       );
-    if (removed !== undefined && removed === this.owner) this.lose(REMOVED);
-    if (this.joined) return Promise.resolve(this.id);
-    this.joining ??= this.join().finally(() => (this.joining = undefined));
-    return this.joining;
+    if (removed !== undefined && removed === this.owner) this.#lose(REMOVED);
+    if (this.#joined) return Promise.resolve(this.#id);
+    this.#joining ??= this.#join().finally(() => (this.#joining = undefined));
+    return this.#joining;
   }
 
-  private async beat(): Promise<void> {
-    const { leases, clock, leaseMs } = this.parts;
+  async #beat(): Promise<void> {
+    const { leases, clock, leaseMs } = this.#parts;
     const { owner } = this;
     if (owner !== undefined) {
       const requestedMs = clock.now();
       const renewed = await leases.renew(owner, leaseMs);
-      if (owner === this.owner && renewed) return this.extend(requestedMs);
+      if (owner === this.owner && renewed) return this.#extend(requestedMs);
     }
     await this.member(owner);
   }
 
-  private async join(): Promise<string> {
-    const { leases, clock, leaseMs } = this.parts;
-    await this.removeFormer();
+  async #join(): Promise<string> {
+    const { leases, clock, leaseMs } = this.#parts;
+    await this.#removeFormer();
     const requestedMs = clock.now();
-    await leases.join(this.id, leaseMs);
-    this.joined = true;
-    this.extend(requestedMs);
-    return this.id;
+    await leases.join(this.#id, leaseMs);
+    this.#joined = true;
+    this.#extend(requestedMs);
+    return this.#id;
   }
 
-  private extend(requestedMs: number): void {
-    const { clock, leaseMs } = this.parts;
-    this.cancelExpiry();
-    this.expiresMs = requestedMs + leaseMs;
-    this.cancelExpiry = clock.at(this.expiresMs, () => this.lose(UNREACHABLE));
+  #extend(requestedMs: number): void {
+    const { clock, leaseMs } = this.#parts;
+    this.#cancelExpiry();
+    this.#expiresMs = requestedMs + leaseMs;
+    this.#cancelExpiry = clock.at(this.#expiresMs, () => this.#lose(UNREACHABLE));
   }
 
-  private lose(because: string): void {
-    if (!this.joined) return;
-    this.cancelExpiry();
-    this.retire();
-    this.parts.onLost(
+  #lose(because: string): void {
+    if (!this.#joined) return;
+    this.#cancelExpiry();
+    this.#retire();
+    this.#parts.onLost(
       `This process has lost its runs: ${because}. Other processes continue them, and this process joins again once it reaches the database.`,
     );
   }
 
-  private retire(): void {
-    this.formerIds.add(this.id);
-    this.id = randomUUID();
-    this.joined = false;
+  #retire(): void {
+    this.#formerIds.add(this.#id);
+    this.#id = randomUUID();
+    this.#joined = false;
   }
 
   /** Removes earlier memberships, so that other processes need not wait until these expire. */
-  private async removeFormer(): Promise<void> {
-    for (const id of this.formerIds) {
-      await this.parts.leases.leave(id);
-      this.formerIds.delete(id);
+  async #removeFormer(): Promise<void> {
+    for (const id of this.#formerIds) {
+      await this.#parts.leases.leave(id);
+      this.#formerIds.delete(id);
     }
   }
 }

@@ -28,15 +28,15 @@ interface PeerRunsParts {
 
 /** The runs that other processes own: reads them from the stores and sends requests to their owners. */
 export class PeerRuns {
-  private readonly parts: PeerRunsParts;
+  readonly #parts: PeerRunsParts;
 
   constructor(parts: PeerRunsParts) {
-    this.parts = parts;
+    this.#parts = parts;
   }
 
   /** Returns the record of the run including its last journal entry; undefined if there is no such run. */
   record(runId: string): Promise<RunRecord | undefined> {
-    return latestRecord(this.parts.runtime, runId);
+    return latestRecord(this.#parts.runtime, runId);
   }
 
   /** Returns the run as seen from this process; undefined if it has ended. */
@@ -52,8 +52,8 @@ export class PeerRuns {
 
   /** Resolves when the run's record includes entry `seq` and says that the run has ended, is suspended or waits for a person. */
   async whenIdle(runId: string, seq: number): Promise<void> {
-    const { runs } = this.parts.runtime.stores;
-    for await (const _ of this.polls()) {
+    const { runs } = this.#parts.runtime.stores;
+    for await (const _ of this.#polls()) {
       const record = await runs.record(runId);
       if (record && record.seq >= seq && isAtRest(record)) return;
     }
@@ -61,7 +61,7 @@ export class PeerRuns {
 
   /** Returns the events after entry `afterSeq`; default: those after the journal's last entry at the call. */
   async *events(runId: string, afterSeq?: number): AsyncGenerator<RunEvent> {
-    const { stores, values, definitions } = this.parts.runtime;
+    const { stores, values, definitions } = this.#parts.runtime;
     const header = await stores.runs.header(runId);
     if (!header) return;
     const plan = await definitions.plan(header.planHash);
@@ -71,8 +71,8 @@ export class PeerRuns {
     const parts = {
       store: stores.runs,
       values,
-      clock: this.parts.clock,
-      isServed: () => !this.parts.closed(),
+      clock: this.#parts.clock,
+      isServed: () => !this.#parts.closed(),
     };
     yield* follow(parts, runId, plan, replica);
   }
@@ -87,7 +87,7 @@ export class PeerRuns {
     local: () => Promise<T>,
     fromOutcome: (value: Json) => Promise<T> | T,
   ): Promise<T> {
-    const { requests } = this.parts;
+    const { requests } = this.#parts;
     let id: string | undefined;
     try {
       for (;;) {
@@ -96,8 +96,8 @@ export class PeerRuns {
         } catch (error) {
           if (!isHeldByOther(error)) throw error;
         }
-        id ??= await requests.add(await this.redacted(ask));
-        const outcome = await this.outcome(id);
+        id ??= await requests.add(await this.#redacted(ask));
+        const outcome = await this.#outcome(id);
         if (outcome?.status === 'done') return await fromOutcome(outcome.value);
         if (outcome) throw new EngineError(outcome.code as EngineErrorCode, outcome.message);
       }
@@ -107,26 +107,26 @@ export class PeerRuns {
   }
 
   /** Returns the request without the secrets that the run's blocks can read: it will be stored. */
-  private async redacted(ask: NewControlRequest): Promise<NewControlRequest> {
-    const { stores, definitions, environments } = this.parts.runtime;
+  async #redacted(ask: NewControlRequest): Promise<NewControlRequest> {
+    const { stores, definitions, environments } = this.#parts.runtime;
     const header = await stores.runs.header(ask.runId);
     if (!header) return ask;
     const environment = await environments.open(await definitions.plan(header.planHash));
     return { ...ask, payload: environment.json(ask.payload) };
   }
 
-  private async outcome(id: string): Promise<ControlOutcome | undefined> {
+  async #outcome(id: string): Promise<ControlOutcome | undefined> {
     let left = POLLS_PER_REQUEST;
-    for await (const _ of this.polls()) {
-      const outcome = await this.parts.requests.outcome(id);
+    for await (const _ of this.#polls()) {
+      const outcome = await this.#parts.requests.outcome(id);
       if (outcome || --left === 0) return outcome;
     }
     return undefined;
   }
 
   /** Yields at growing intervals. Throws ENGINE_CLOSED once this engine is closed. */
-  private async *polls(): AsyncGenerator<void> {
-    const { clock, closed } = this.parts;
+  async *#polls(): AsyncGenerator<void> {
+    const { clock, closed } = this.#parts;
     for (let waitMs = FIRST_POLL_MS; ; waitMs = Math.min(MAX_POLL_MS, waitMs * 2)) {
       if (closed())
         throw new EngineError('ENGINE_CLOSED', 'The engine is closed: other processes continue the run.');

@@ -31,63 +31,63 @@ interface PeerServiceParts {
 
 /** What a process does for the others: serves their requests, and takes over the runs of processes that have died. */
 export class PeerService {
-  private readonly parts: PeerServiceParts;
-  private readonly stops: (() => Promise<void>)[] = [];
-  private readonly service: ControlServer;
+  readonly #parts: PeerServiceParts;
+  readonly #stops: (() => Promise<void>)[] = [];
+  readonly #service: ControlServer;
 
   constructor(parts: PeerServiceParts) {
-    this.parts = parts;
+    this.#parts = parts;
     const { requests, report } = parts;
-    this.service = new ControlServer({
+    this.#service = new ControlServer({
       settle: (id, outcome) => requests.settle(id, outcome),
       onError: report,
-      handle: (request) => this.serve(request),
+      handle: (request) => this.#serve(request),
     });
   }
 
   /** Resolves once this process has recovered its share of the runs without an owner. Throws the errors of the database. */
   async start(): Promise<void> {
-    const { clock, recover, requests, report } = this.parts;
+    const { clock, recover, requests, report } = this.#parts;
     await requests.prune();
     if (recover) {
-      await this.sweep();
-      this.stops.push(repeat(clock, SWEEP_MS, () => this.sweep(), report));
+      await this.#sweep();
+      this.#stops.push(repeat(clock, SWEEP_MS, () => this.#sweep(), report));
     }
-    this.stops.push(repeat(clock, REQUEST_POLL_MS, () => this.poll(), report));
+    this.#stops.push(repeat(clock, REQUEST_POLL_MS, () => this.#poll(), report));
   }
 
   /** Starts nothing more. Resolves when the work under way has ended. */
   async stop(): Promise<void> {
-    await Promise.all(this.stops.splice(0).map((stop) => stop()));
-    await this.service.stop();
+    await Promise.all(this.#stops.splice(0).map((stop) => stop()));
+    await this.#service.stop();
   }
 
   /** Returns undefined if another process owns the run by now: that process finds the request. */
-  private async serve(request: ControlRequest): Promise<Json | undefined> {
+  async #serve(request: ControlRequest): Promise<Json | undefined> {
     try {
-      return await executeControl(this.parts.local, request);
+      return await executeControl(this.#parts.local, request);
     } catch (error) {
       if (isHeldByOther(error)) return undefined;
       throw error;
     }
   }
 
-  private async poll(): Promise<void> {
-    const { requests, membership, local } = this.parts;
+  async #poll(): Promise<void> {
+    const { requests, membership, local } = this.#parts;
     local.runs.evictIdle();
     const { owner } = membership;
     if (owner === undefined) return;
-    this.service.check(await requests.pending(owner));
+    this.#service.check(await requests.pending(owner));
   }
 
-  private async sweep(): Promise<void> {
-    const { leases, ownership, local } = this.parts;
+  async #sweep(): Promise<void> {
+    const { leases, ownership, local } = this.#parts;
     await leases.expireOwners();
     for (;;) {
       const claimed = await ownership.claim(CLAIM_LIMIT);
       if (claimed.length === 0) return;
       // Requests first: a run that is to be cancelled must not execute anything before.
-      await this.poll();
+      await this.#poll();
       for (const runId of claimed) await recoverRun(local, runId);
     }
   }

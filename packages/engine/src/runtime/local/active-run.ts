@@ -56,58 +56,58 @@ export class ActiveRun {
   readonly pauses: Pauses;
   /** Number of the last entry that is written and that listeners were notified of. */
   lastNotifiedSeq = 0;
-  private readonly parts: ActiveRunParts;
-  private readonly driver: Driver;
-  private readonly executor: CommandExecutor;
-  private readonly saver: RecordSaver;
-  private readonly listeners = new RunListeners();
+  readonly #parts: ActiveRunParts;
+  readonly #driver: Driver;
+  readonly #executor: CommandExecutor;
+  readonly #saver: RecordSaver;
+  readonly #listeners = new RunListeners();
   /** After a restart: blocks whose child runs have not reported their status yet. */
-  private readonly awaitingChildStatus = new Set<string>();
-  private life: RunLife;
-  private lastIdleState: IdleState = 'running';
-  private lastIdleSeq = -1;
+  readonly #awaitingChildStatus = new Set<string>();
+  #life: RunLife;
+  #lastIdleState: IdleState = 'running';
+  #lastIdleSeq = -1;
   /** The write of the record at the last idle state. Whoever waits for that state may read the record afterwards. */
-  private saving: Promise<void> | undefined;
+  #saving: Promise<void> | undefined;
 
   constructor(parts: ActiveRunParts) {
-    this.parts = parts;
+    this.#parts = parts;
     this.header = parts.header;
-    this.life = { state: 'open', suspended: parts.suspended };
+    this.#life = { state: 'open', suspended: parts.suspended };
     this.replica = new Replica(parts.header.runId, parts.plan);
-    this.executor = this.createExecutor();
+    this.#executor = this.#createExecutor();
     const { runtime, store, environment } = parts;
-    this.driver = new Driver({
+    this.#driver = new Driver({
       replica: this.replica,
       clock: runtime.clock,
-      append: (batch) => store.append(this.runId, batch.map(entryOf), this.saver.commitWith(batch)),
+      append: (batch) => store.append(this.runId, batch.map(entryOf), this.#saver.commitWith(batch)),
       execute: (command) => {
-        if (command.type === 'abort' && this.awaitingChildStatus.size > 0)
+        if (command.type === 'abort' && this.#awaitingChildStatus.size > 0)
           this.childReported(this.replica.index.placeOf(command.at));
-        this.executor.execute(command);
+        this.#executor.execute(command);
       },
-      onWritten: (batch) => this.onWritten(batch),
-      onYield: () => this.saver.saveSoon(),
-      onError: (error) => this.fail(error),
-      onIdle: () => this.onDriverIdle(),
+      onWritten: (batch) => this.#onWritten(batch),
+      onYield: () => this.#saver.saveSoon(),
+      onError: (error) => this.#fail(error),
+      onIdle: () => this.#onDriverIdle(),
     });
     this.pauses = new Pauses({
       replica: this.replica,
       sanitizer: environment.sanitizer,
-      post: (body, listener) => this.driver.post(body, listener),
+      post: (body, listener) => this.#driver.post(body, listener),
       stopReason: () => this.stopError ?? runStoppedByClose(this.runId),
     });
-    this.saver = new RecordSaver({
+    this.#saver = new RecordSaver({
       clock: runtime.clock,
-      record: () => this.currentRecord(),
+      record: () => this.#currentRecord(),
       save: (record, logs) => store.saveRecord(record, logs),
-      writing: () => this.driver.writing,
+      writing: () => this.#driver.writing,
       isIdle: () => this.replica.idleState() !== 'running',
       report: (error) => parts.report(error, this.runId),
     });
   }
 
-  private createExecutor(): CommandExecutor {
-    const { runtime, header, environment, gate } = this.parts;
+  #createExecutor(): CommandExecutor {
+    const { runtime, header, environment, gate } = this.#parts;
     const { clock, values } = runtime;
     const { replica } = this;
     return new CommandExecutor({
@@ -123,16 +123,16 @@ export class ActiveRun {
         environment,
         replica,
         gate,
-        runChild: (request, place, task) => this.parts.runChild(this, request, place, task),
+        runChild: (request, place, task) => this.#parts.runChild(this, request, place, task),
       }),
       post: (body) => {
-        this.driver.post(body);
-        if (this.awaitingChildStatus.size > 0 && 'block' in body) this.childReported(body as Place);
+        this.#driver.post(body);
+        if (this.#awaitingChildStatus.size > 0 && 'block' in body) this.childReported(body as Place);
       },
       emit: (...emission) =>
-        this.listeners.wantEvents &&
-        this.emit(emissionEvent(replica, clock, environment.sanitizer, emission)),
-      onError: (error) => this.fail(error),
+        this.#listeners.wantEvents &&
+        this.#emit(emissionEvent(replica, clock, environment.sanitizer, emission)),
+      onError: (error) => this.#fail(error),
     });
   }
 
@@ -142,17 +142,17 @@ export class ActiveRun {
 
   /** Why the run does not continue though it should. */
   get suspended(): string | undefined {
-    const { life } = this;
+    const life = this.#life;
     return life.state === 'open' || life.state === 'closing' ? life.suspended : undefined;
   }
 
   /** Why the run was stopped in this process; undefined: it was not. */
   get stopError(): Error | undefined {
-    return this.life.state === 'stopped' ? this.life.error : undefined;
+    return this.#life.state === 'stopped' ? this.#life.error : undefined;
   }
 
   get evicted(): boolean {
-    return this.life.state === 'evicted';
+    return this.#life.state === 'evicted';
   }
 
   /**
@@ -164,212 +164,212 @@ export class ActiveRun {
     for (const entry of entries) {
       const applied = applyEntry(this.replica, entry);
       // The stored logs include all entries up to the stored record's.
-      if (entry.seq > (saved?.seq ?? 0)) this.saver.changed(applied.logs);
+      if (entry.seq > (saved?.seq ?? 0)) this.#saver.changed(applied.logs);
     }
     if (entries.length === 0) throw journalCorrupt(this.runId, 'it is empty');
     this.lastNotifiedSeq = this.replica.seq;
-    if (saved?.seq === this.replica.seq && saved.suspended === this.suspended) this.saver.markSaved();
+    if (saved?.seq === this.replica.seq && saved.suspended === this.suspended) this.#saver.markSaved();
   }
 
   /** Executes the pending commands of a restored run, unless it is suspended. */
   proceed(): void {
-    this.checkIdleState();
-    if (this.suspended !== undefined) this.executor.stopAccepting();
+    this.#checkIdleState();
+    if (this.suspended !== undefined) this.#executor.stopAccepting();
     for (const command of this.replica.pendingCommands()) {
       if (command.type === 'run' && this.replica.index.node(command.at).class === 'child')
-        this.awaitingChildStatus.add(placeKey(this.replica.index.placeOf(command.at)));
-      this.executor.execute(command);
+        this.#awaitingChildStatus.add(placeKey(this.replica.index.placeOf(command.at)));
+      this.#executor.execute(command);
     }
-    this.saver.save().catch((error: unknown) => {
-      if (error !== this.stopError) this.parts.report(error, this.runId);
+    this.#saver.save().catch((error: unknown) => {
+      if (error !== this.stopError) this.#parts.report(error, this.runId);
     });
   }
 
   /** Executes no commands from now on, and still accepts entries. */
   stopExecuting(): void {
-    this.executor.stopAccepting();
+    this.#executor.stopAccepting();
   }
 
   /** Starts with the journal's first entry, which is already written. */
   start(first: Entry): void {
     const applied = this.replica.apply(first);
-    this.saver.changed(applied.logs);
-    this.onWritten([{ entry: first, applied }]);
-    for (const command of applied.commands) this.executor.execute(command);
-    if (this.lastIdleState === 'running') this.saver.saveSoon();
+    this.#saver.changed(applied.logs);
+    this.#onWritten([{ entry: first, applied }]);
+    for (const command of applied.commands) this.#executor.execute(command);
+    if (this.#lastIdleState === 'running') this.#saver.saveSoon();
   }
 
   post(body: EntryBody): void {
-    this.driver.post(body);
+    this.#driver.post(body);
   }
 
   /** Cancels the run and aborts its blocks. Resolves when that is recorded. */
   async cancel(reason: string | undefined): Promise<void> {
-    const redacted = reason === undefined ? {} : { reason: this.parts.environment.text(reason) };
-    this.driver.post({ type: 'cancelled', ...redacted });
-    await this.waitUntil(() => this.ended());
+    const redacted = reason === undefined ? {} : { reason: this.#parts.environment.text(reason) };
+    this.#driver.post({ type: 'cancelled', ...redacted });
+    await this.#waitUntil(() => this.ended());
   }
 
   /** Returns a function that removes the listener. */
   listen(listener: (event: RawEvent) => void): () => void {
-    return this.listeners.addForAll(listener);
+    return this.#listeners.addForAll(listener);
   }
 
   /** Resolves when the run has ended, only a person can continue it, or it is suspended. Rejects when it stops here. */
   whenIdle(): Promise<void> {
-    return this.waitUntil(() => this.suspended !== undefined || this.isIdle());
+    return this.#waitUntil(() => this.suspended !== undefined || this.#isIdle());
   }
 
-  private isIdle(): boolean {
-    if (this.driver.busy || this.awaitingChildStatus.size > 0) return false;
-    return this.lastIdleState === 'ended' || this.lastIdleState === 'human';
+  #isIdle(): boolean {
+    if (this.#driver.busy || this.#awaitingChildStatus.size > 0) return false;
+    return this.#lastIdleState === 'ended' || this.#lastIdleState === 'human';
   }
 
   /** Resolves when the condition holds and the record is written. */
-  private async waitUntil(condition: () => boolean): Promise<void> {
+  async #waitUntil(condition: () => boolean): Promise<void> {
     for (;;) {
       if (this.stopError) throw this.stopError;
-      const { saving } = this;
-      if (!condition()) await this.listeners.nextIdleState();
+      const saving = this.#saving;
+      if (!condition()) await this.#listeners.nextIdleState();
       else {
         if (saving) await saving;
-        if (saving === this.saving && condition() && !this.stopError) return;
+        if (saving === this.#saving && condition() && !this.stopError) return;
       }
     }
   }
 
   ended(): boolean {
-    return this.lastIdleState === 'ended';
+    return this.#lastIdleState === 'ended';
   }
 
   /** True if the run can leave memory until somebody asks for it. */
   evictable(): boolean {
-    const quiet = this.executor.idle && !this.driver.busy && !this.pauses.busy && this.listeners.empty;
-    return quiet && this.lastIdleState === 'human' && this.suspended === undefined;
+    const quiet = this.#executor.idle && !this.#driver.busy && !this.pauses.busy && this.#listeners.empty;
+    return quiet && this.#lastIdleState === 'human' && this.suspended === undefined;
   }
 
   /** Returns the current record, which never includes an entry that the journal lacks. */
   record(): Promise<RunRecord> {
-    return this.saver.betweenEntries(() => this.currentRecord());
+    return this.#saver.betweenEntries(() => this.#currentRecord());
   }
 
-  private currentRecord(): RunRecord {
+  #currentRecord(): RunRecord {
     return recordOf(this.replica, this.header, this.suspended);
   }
 
   /** Writes the record and the changed logs. */
   save(): Promise<void> {
-    return this.saver.save();
+    return this.#saver.save();
   }
 
   /** Records why the run cannot continue. */
   suspend(reason: string): void {
-    const { state } = this.life;
+    const { state } = this.#life;
     if (state !== 'open' && state !== 'closing') return;
-    this.life = { state, suspended: reason };
-    this.saver.changed([]);
-    this.saveThenNotify(this.lastIdleState);
+    this.#life = { state, suspended: reason };
+    this.#saver.changed([]);
+    this.#saveThenNotify(this.#lastIdleState);
   }
 
   /** To be called when the child run of the block at `place` has reported its status. */
   childReported(place: Place): void {
-    const waiting = this.awaitingChildStatus;
+    const waiting = this.#awaitingChildStatus;
     if (waiting.size === 0 || !waiting.delete(placeKey(place)) || waiting.size > 0) return;
-    this.lastIdleSeq = -1;
-    this.checkIdleState();
+    this.#lastIdleSeq = -1;
+    this.#checkIdleState();
   }
 
   /** Starts nothing new. Resolves when all blocks under way have ended and their results are recorded. */
   async drain(): Promise<void> {
-    this.executor.stopAccepting();
-    await this.executor.drained();
-    await this.driver.flushed();
+    this.#executor.stopAccepting();
+    await this.#executor.drained();
+    await this.#driver.flushed();
   }
 
   /** Accepts no more entries: what happens from now on is found again at the next start. */
   beginClose(): void {
-    if (this.life.state === 'open') this.life = { ...this.life, state: 'closing' };
-    this.detach();
+    if (this.#life.state === 'open') this.#life = { ...this.#life, state: 'closing' };
+    this.#detach();
   }
 
   /** Releases everything. Resolves when the record is written. */
   async close(): Promise<void> {
-    await this.driver.flushed();
+    await this.#driver.flushed();
     if (this.stopError) return;
-    const saving = this.saver.save();
+    const saving = this.#saver.save();
     this.stop(runStoppedByClose(this.runId));
     await saving;
   }
 
   /** Removes the run from memory: whoever holds this object has to open the run again. */
   evict(): void {
-    this.life = { state: 'evicted' };
-    this.detach();
+    this.#life = { state: 'evicted' };
+    this.#detach();
   }
 
-  private detach(): void {
-    this.executor.stopAccepting();
-    this.driver.stop();
+  #detach(): void {
+    this.#executor.stopAccepting();
+    this.#driver.stop();
   }
 
-  private onWritten(batch: readonly AppliedEntry[]): void {
+  #onWritten(batch: readonly AppliedEntry[]): void {
     for (const { entry, applied } of batch) {
-      if ('block' in entry && entry.block !== undefined) this.executor.attemptEnded(entry as Place);
-      if (this.listeners.wantEvents)
-        for (const event of eventsOf(this.replica, entry, applied)) this.emit(event);
+      if ('block' in entry && entry.block !== undefined) this.#executor.attemptEnded(entry as Place);
+      if (this.#listeners.wantEvents)
+        for (const event of eventsOf(this.replica, entry, applied)) this.#emit(event);
       this.lastNotifiedSeq = entry.seq;
     }
-    this.saver.entryWritten();
+    this.#saver.entryWritten();
   }
 
-  private onDriverIdle(): void {
-    if (!this.stopError && this.replica.idleState() !== 'ended') this.saver.saveSoon();
-    this.checkIdleState();
+  #onDriverIdle(): void {
+    if (!this.stopError && this.replica.idleState() !== 'ended') this.#saver.saveSoon();
+    this.#checkIdleState();
   }
 
   /** Notifies listeners of a new idle state, also if the run left it and returned to it. */
-  private checkIdleState(): void {
+  #checkIdleState(): void {
     const [idleState, seq] = [this.replica.idleState(), this.replica.seq];
-    const same = idleState === this.lastIdleState && (idleState === 'running' || seq === this.lastIdleSeq);
+    const same = idleState === this.#lastIdleState && (idleState === 'running' || seq === this.#lastIdleSeq);
     if (this.stopError || same) return;
-    this.lastIdleState = idleState;
-    this.lastIdleSeq = seq;
-    if (idleState === 'running') this.emit({ type: 'idle-state', idleState });
-    else this.saveThenNotify(idleState);
+    this.#lastIdleState = idleState;
+    this.#lastIdleSeq = seq;
+    if (idleState === 'running') this.#emit({ type: 'idle-state', idleState });
+    else this.#saveThenNotify(idleState);
   }
 
-  private saveThenNotify(idleState: IdleState): void {
-    const seq = this.lastIdleSeq;
-    this.saving = undefined;
-    if (idleState === 'ended' && this.saver.saved) return this.emit({ type: 'idle-state', idleState });
-    this.saving = this.saver.save().then(
+  #saveThenNotify(idleState: IdleState): void {
+    const seq = this.#lastIdleSeq;
+    this.#saving = undefined;
+    if (idleState === 'ended' && this.#saver.saved) return this.#emit({ type: 'idle-state', idleState });
+    this.#saving = this.#saver.save().then(
       () => {
         // If the run has continued meanwhile, listeners already know.
-        if (seq === this.lastIdleSeq && !this.stopError) this.emit({ type: 'idle-state', idleState });
+        if (seq === this.#lastIdleSeq && !this.stopError) this.#emit({ type: 'idle-state', idleState });
       },
-      (error: unknown) => this.fail(error),
+      (error: unknown) => this.#fail(error),
     );
   }
 
-  private fail(error: unknown): void {
+  #fail(error: unknown): void {
     if (this.stopError) return;
-    if (this.life.state === 'open') this.parts.report(error, this.runId);
+    if (this.#life.state === 'open') this.#parts.report(error, this.runId);
     this.stop(error instanceof Error ? error : new Error(String(error)));
   }
 
   /** Stops at once for `error`; nothing more is written. */
   stop(error: Error): void {
     if (this.stopError) return;
-    this.life = { state: 'stopped', error };
-    this.detach();
-    this.executor.halt(error);
-    this.saver.abort(error);
-    this.emit({ type: 'idle-state', idleState: 'ended', error });
+    this.#life = { state: 'stopped', error };
+    this.#detach();
+    this.#executor.halt(error);
+    this.#saver.abort(error);
+    this.#emit({ type: 'idle-state', idleState: 'ended', error });
   }
 
-  private emit(event: RawEvent): void {
-    if (event.type === 'idle-state') this.parts.onIdleState(this, event);
-    this.listeners.notify(event);
+  #emit(event: RawEvent): void {
+    if (event.type === 'idle-state') this.#parts.onIdleState(this, event);
+    this.#listeners.notify(event);
   }
 }
 

@@ -34,64 +34,64 @@ export type PostListener = (result: PostResult) => void;
  * 2. The driver contains no rules: the machine decides what happens next.
  */
 export class Driver {
-  private readonly parts: DriverParts;
-  private readonly inbox = new Inbox();
-  private readonly idleListeners: (() => void)[] = [];
+  readonly #parts: DriverParts;
+  readonly #inbox = new Inbox();
+  readonly #idleListeners: (() => void)[] = [];
   /** True while entries are processed. */
   busy = false;
   /** True while the replica includes entries that the journal does not hold yet. */
   writing = false;
 
   constructor(parts: DriverParts) {
-    this.parts = parts;
+    this.#parts = parts;
   }
 
   post(body: EntryBody, listener?: PostListener): void {
-    this.inbox.post(body, listener);
-    if (!this.busy && !this.inbox.empty) void this.pump();
+    this.#inbox.post(body, listener);
+    if (!this.busy && !this.#inbox.empty) void this.#pump();
   }
 
   /** Resolves when the inbox is empty. */
   flushed(): Promise<void> {
-    return this.busy ? new Promise((resolve) => this.idleListeners.push(resolve)) : Promise.resolve();
+    return this.busy ? new Promise((resolve) => this.#idleListeners.push(resolve)) : Promise.resolve();
   }
 
   /** Drops all further entries. */
   stop(): void {
-    this.inbox.close();
+    this.#inbox.close();
   }
 
-  private async pump(): Promise<void> {
+  async #pump(): Promise<void> {
     this.busy = true;
     try {
-      for (let batches = 1; !this.inbox.empty; batches++) {
-        const batch = this.apply();
+      for (let batches = 1; !this.#inbox.empty; batches++) {
+        const batch = this.#apply();
         if (batch.length === 0) continue;
-        const written = this.parts.append(batch);
+        const written = this.#parts.append(batch);
         this.writing = written !== undefined;
         if (written ?? batches % BATCHES_PER_TURN === 0) {
-          this.parts.onYield();
+          this.#parts.onYield();
           await (written ?? new Promise(setImmediate));
         }
         this.writing = false;
-        this.parts.onWritten(batch);
-        this.inbox.batchWritten();
-        for (const { applied } of batch) for (const command of applied.commands) this.parts.execute(command);
+        this.#parts.onWritten(batch);
+        this.#inbox.batchWritten();
+        for (const { applied } of batch) for (const command of applied.commands) this.#parts.execute(command);
       }
     } catch (error) {
-      this.inbox.batchLost();
-      this.parts.onError(error);
+      this.#inbox.batchLost();
+      this.#parts.onError(error);
     }
     this.writing = this.busy = false;
-    for (const resolve of this.idleListeners.splice(0)) resolve();
-    this.parts.onIdle();
+    for (const resolve of this.#idleListeners.splice(0)) resolve();
+    this.#parts.onIdle();
   }
 
-  private apply(): AppliedEntry[] {
+  #apply(): AppliedEntry[] {
     const batch: AppliedEntry[] = [];
-    this.inbox.takeAll((body) => {
-      const entry = toEntry(body, this.parts.replica.seq + 1, this.parts.clock.now());
-      const applied = this.parts.replica.apply(entry);
+    this.#inbox.takeAll((body) => {
+      const entry = toEntry(body, this.#parts.replica.seq + 1, this.#parts.clock.now());
+      const applied = this.#parts.replica.apply(entry);
       if (applied.changed) batch.push({ entry, applied });
       return applied.changed;
     });
@@ -122,54 +122,54 @@ interface Posted {
 
 /** Entries posted to a run and not yet written, with the listeners that wait for the result. */
 class Inbox {
-  private first: Posted | undefined;
-  private last: Posted | undefined;
+  #first: Posted | undefined;
+  #last: Posted | undefined;
   /** Listeners of the batch that is being written. */
-  private readonly batchListeners: PostListener[] = [];
-  private closed = false;
+  readonly #batchListeners: PostListener[] = [];
+  #closed = false;
 
   get empty(): boolean {
-    return this.first === undefined;
+    return this.#first === undefined;
   }
 
   post(body: EntryBody, listener: PostListener | undefined): void {
-    if (this.closed) {
+    if (this.#closed) {
       listener?.('stopped');
       return;
     }
     const posted: Posted = { body, listener, next: undefined };
-    if (this.last) this.last.next = posted;
-    else this.first = posted;
-    this.last = posted;
+    if (this.#last) this.#last.next = posted;
+    else this.#first = posted;
+    this.#last = posted;
   }
 
   /** Passes every entry to `accept`, which returns true for those that will be written. */
   takeAll(accept: (body: EntryBody) => boolean): void {
-    for (let posted = this.removeAll(); posted; posted = posted.next) {
+    for (let posted = this.#removeAll(); posted; posted = posted.next) {
       const { body, listener } = posted;
       const accepted = accept(body);
-      if (listener && accepted) this.batchListeners.push(listener);
+      if (listener && accepted) this.#batchListeners.push(listener);
       else if (listener) listener('ignored');
     }
   }
 
   batchWritten(): void {
-    if (this.batchListeners.length > 0)
-      for (const listener of this.batchListeners.splice(0)) listener('written');
+    if (this.#batchListeners.length > 0)
+      for (const listener of this.#batchListeners.splice(0)) listener('written');
   }
 
   batchLost(): void {
-    for (const listener of this.batchListeners.splice(0)) listener('stopped');
+    for (const listener of this.#batchListeners.splice(0)) listener('stopped');
   }
 
   close(): void {
-    this.closed = true;
-    for (let posted = this.removeAll(); posted; posted = posted.next) posted.listener?.('stopped');
+    this.#closed = true;
+    for (let posted = this.#removeAll(); posted; posted = posted.next) posted.listener?.('stopped');
   }
 
-  private removeAll(): Posted | undefined {
-    const { first } = this;
-    this.first = this.last = undefined;
+  #removeAll(): Posted | undefined {
+    const first = this.#first;
+    this.#first = this.#last = undefined;
     return first;
   }
 }

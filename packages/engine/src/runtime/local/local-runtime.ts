@@ -24,12 +24,12 @@ export class LocalRuntime implements RuntimePort {
 
   async start(request: RunRequest): Promise<LiveRun> {
     const run = await this.parts.runs.start(request);
-    if (request.signal) this.cancelOnAbort(request.signal, run);
+    if (request.signal) this.#cancelOnAbort(request.signal, run);
     return this.live(run);
   }
 
   /** The signal may outlive the run, so its listener refers only to the run's id and is removed at the run's end. */
-  private cancelOnAbort(signal: AbortSignal, run: ActiveRun): void {
+  #cancelOnAbort(signal: AbortSignal, run: ActiveRun): void {
     if (run.ended()) return;
     const { runId } = run;
     const cancel = (): void => {

@@ -14,22 +14,22 @@ interface PausesParts {
 
 /** The pause points of a run that wait for a person, and the resumes that are being recorded. */
 export class Pauses {
-  private readonly parts: PausesParts;
+  readonly #parts: PausesParts;
   /** By token. */
-  private readonly resuming = new Map<string, Promise<void>>();
+  readonly #resuming = new Map<string, Promise<void>>();
 
   constructor(parts: PausesParts) {
-    this.parts = parts;
+    this.#parts = parts;
   }
 
   /** True while a resume is being recorded. */
   get busy(): boolean {
-    return this.resuming.size > 0;
+    return this.#resuming.size > 0;
   }
 
   /** Returns the open points, in the order in which they opened. */
   open(): PausePoint[] {
-    return [...this.parts.replica.pauses.values()].filter((pause) => pause.kind === 'human');
+    return [...this.#parts.replica.pauses.values()].filter((pause) => pause.kind === 'human');
   }
 
   /** Returns the open point with `token`; without a token, the only open point. */
@@ -41,20 +41,20 @@ export class Pauses {
 
   /** Returns the resume with this token that is being recorded. */
   resumeInProgress(token: string): Promise<void> | undefined {
-    return this.resuming.get(token);
+    return this.#resuming.get(token);
   }
 
   /** Records the resume of a point. A second resume of the same point is ignored. Throws RESUME_POINT_CLOSED if the run has continued without it. */
   resume(point: PausePoint, input: Json, output: Json): Promise<void> {
-    const inProgress = this.resuming.get(point.token);
+    const inProgress = this.#resuming.get(point.token);
     if (inProgress) return inProgress;
-    const recording = this.record(point, input, output).finally(() => this.resuming.delete(point.token));
-    this.resuming.set(point.token, recording);
+    const recording = this.#record(point, input, output).finally(() => this.#resuming.delete(point.token));
+    this.#resuming.set(point.token, recording);
     return recording;
   }
 
-  private async record(point: PausePoint, input: Json, output: Json): Promise<void> {
-    const { replica, sanitizer, post, stopReason } = this.parts;
+  async #record(point: PausePoint, input: Json, output: Json): Promise<void> {
+    const { replica, sanitizer, post, stopReason } = this.#parts;
     const what = `The answer to "${point.blockName}"`;
     const stored = await sanitizer.storeAllForCaller({ input, output }, what);
     const place = { block: point.blockId, scope: point.scope };

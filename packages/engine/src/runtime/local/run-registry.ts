@@ -37,121 +37,121 @@ interface RunResources {
 
 /** The runs of this process: starts them, opens recorded ones, and removes those that have ended or are idle. */
 export class RunRegistry {
-  private readonly parts: RuntimeParts;
-  private readonly ownership: RunOwnership;
-  private readonly runs = new Map<string, Registration>();
+  readonly #parts: RuntimeParts;
+  readonly #ownership: RunOwnership;
+  readonly #runs = new Map<string, Registration>();
   /** Active runs that only a person can continue, those idle for longest first. */
-  private readonly idleRuns = new Set<ActiveRun>();
-  private readonly storedPlans = new Set<string>();
-  private readonly queue: PQueue;
-  private closing = false;
+  readonly #idleRuns = new Set<ActiveRun>();
+  readonly #storedPlans = new Set<string>();
+  readonly #queue: PQueue;
+  #closing = false;
 
   constructor(parts: RuntimeParts, ownership: RunOwnership) {
-    this.parts = parts;
-    this.ownership = ownership;
-    this.queue = new PQueue({ concurrency: parts.concurrency.engine });
+    this.#parts = parts;
+    this.#ownership = ownership;
+    this.#queue = new PQueue({ concurrency: parts.concurrency.engine });
   }
 
   /** Records the run and starts it. Throws RUN_ID_TAKEN, INPUT_INVALID, OPTIONS_INVALID, ENGINE_CLOSED, DATA_UNWRITABLE. */
   async start(request: RunRequest): Promise<ActiveRun> {
-    this.expectOpen();
+    this.#expectOpen();
     const { runId } = request;
-    const before = this.runs.get(runId);
+    const before = this.#runs.get(runId);
     if (before && before.state !== 'evicted') throw runIdTaken(runId);
-    const starting = this.create(request);
+    const starting = this.#create(request);
     if (!(starting instanceof Promise)) return starting;
     const registration: Registration = { state: 'opening', opened: starting.catch(() => undefined) };
-    this.runs.set(runId, registration);
+    this.#runs.set(runId, registration);
     try {
       return await starting;
     } finally {
-      this.unregister(runId, registration, before);
+      this.#unregister(runId, registration, before);
     }
   }
 
   /** Returns no promise if the stores return none. */
-  private create(request: RunRequest): ActiveRun | Promise<ActiveRun> {
-    return chain(this.parts.environments.open(request.plan), (environment) =>
-      chain(this.storePlan(request.plan), () =>
-        chain(prepareStart({ ...this.parts, environment }, request), ({ header, first, record }) =>
-          chain(this.ownership.create(header, first, record), (store) => {
+  #create(request: RunRequest): ActiveRun | Promise<ActiveRun> {
+    return chain(this.#parts.environments.open(request.plan), (environment) =>
+      chain(this.#storePlan(request.plan), () =>
+        chain(prepareStart({ ...this.#parts, environment }, request), ({ header, first, record }) =>
+          chain(this.#ownership.create(header, first, record), (store) => {
             if (!store) throw runIdTaken(request.runId);
-            return this.begin(request, first, { header, store, environment });
+            return this.#begin(request, first, { header, store, environment });
           }),
         ),
       ),
     );
   }
 
-  private begin(request: RunRequest, first: Entry, resources: RunResources): ActiveRun {
+  #begin(request: RunRequest, first: Entry, resources: RunResources): ActiveRun {
     const { runId, plan } = request;
-    this.expectOpen();
-    const run = this.createRun(plan, resources);
-    this.runs.set(runId, { state: 'active', run });
+    this.#expectOpen();
+    const run = this.#createRun(plan, resources);
+    this.#runs.set(runId, { state: 'active', run });
     // R29: if the caller cancels before the start, no block runs.
     if (request.signal?.aborted) run.stopExecuting();
     run.start(first);
     return run;
   }
 
-  private storePlan(plan: Plan): Promise<void> | void {
-    if (this.storedPlans.has(plan.hash)) return undefined;
-    return chain(this.parts.stores.definitions.putPlan(plan.hash, plan as unknown as Json), () => {
-      this.storedPlans.add(plan.hash);
+  #storePlan(plan: Plan): Promise<void> | void {
+    if (this.#storedPlans.has(plan.hash)) return undefined;
+    return chain(this.#parts.stores.definitions.putPlan(plan.hash, plan as unknown as Json), () => {
+      this.#storedPlans.add(plan.hash);
     });
   }
 
-  private unregister(runId: string, registration: Registration, before?: Registration): void {
-    if (this.runs.get(runId) !== registration) return;
-    if (before) this.runs.set(runId, before);
-    else this.runs.delete(runId);
+  #unregister(runId: string, registration: Registration, before?: Registration): void {
+    if (this.#runs.get(runId) !== registration) return;
+    if (before) this.#runs.set(runId, before);
+    else this.#runs.delete(runId);
   }
 
   /** Returns the run if it is in memory. */
   active(runId: string): ActiveRun | undefined {
-    const registration = this.runs.get(runId);
+    const registration = this.#runs.get(runId);
     return registration?.state === 'active' ? registration.run : undefined;
   }
 
   /** True if this process has started or opened the run and the run has not ended. */
   has(runId: string): boolean {
-    const registration = this.runs.get(runId);
+    const registration = this.#runs.get(runId);
     return registration?.state === 'active' || registration?.state === 'evicted';
   }
 
   /** Returns the run, recovered from its journal if it is not in memory; undefined if it has ended. */
   open(runId: string): Promise<ActiveRun | undefined> {
-    return this.openWith(runId, (run) => run.proceed());
+    return this.#openWith(runId, (run) => run.proceed());
   }
 
-  private async openWith(runId: string, proceed: (run: ActiveRun) => void): Promise<ActiveRun | undefined> {
-    this.expectOpen();
-    const known = this.runs.get(runId);
+  async #openWith(runId: string, proceed: (run: ActiveRun) => void): Promise<ActiveRun | undefined> {
+    this.#expectOpen();
+    const known = this.#runs.get(runId);
     if (known?.state === 'active') return known.run;
     if (known?.state === 'opening') return known.opened;
-    const opened = this.load(runId, proceed).finally(() => this.unregister(runId, registration, known));
+    const opened = this.#load(runId, proceed).finally(() => this.#unregister(runId, registration, known));
     const registration: Registration = { state: 'opening', opened };
-    this.runs.set(runId, registration);
+    this.#runs.set(runId, registration);
     return opened;
   }
 
-  private async load(runId: string, proceed: (run: ActiveRun) => void): Promise<ActiveRun | undefined> {
-    const { runs } = this.parts.stores;
+  async #load(runId: string, proceed: (run: ActiveRun) => void): Promise<ActiveRun | undefined> {
+    const { runs } = this.#parts.stores;
     const header = await runs.header(runId);
     const known = await runs.record(runId);
     if (!header || (known && isEnded(known.status))) return undefined;
     if (header.elsewhere) throw runElsewhere(header);
-    const store = await this.acquire(header);
+    const store = await this.#acquire(header);
     // The previous owner may have written the record after it was read above.
     const saved = store === runs ? known : await store.record(runId);
-    const plan = await this.parts.definitions.plan(header.planHash);
-    const environment = await this.parts.environments.open(plan);
+    const plan = await this.#parts.definitions.plan(header.planHash);
+    const environment = await this.#parts.environments.open(plan);
     const suspended = missingEnvironment(header, environment.values);
-    const run = this.createRun(plan, { header, store, environment }, suspended);
+    const run = this.#createRun(plan, { header, store, environment }, suspended);
     run.restore(await store.journal(runId), saved);
-    this.expectOpen();
-    this.ownership.writer(runId);
-    this.runs.set(runId, { state: 'active', run });
+    this.#expectOpen();
+    this.#ownership.writer(runId);
+    this.#runs.set(runId, { state: 'active', run });
     proceed(run);
     if (run.replica.idleState() !== 'ended') return run;
     await run.whenIdle();
@@ -159,31 +159,32 @@ export class RunRegistry {
   }
 
   /** A child run belongs to the process that owns its parent, which recovers it. */
-  private async acquire({ runId, parent }: NewRun): Promise<TailableRunStore> {
+  async #acquire({ runId, parent }: NewRun): Promise<TailableRunStore> {
     try {
-      if (parent && this.ownership.shared) await this.open(parent.runId);
+      if (parent && this.#ownership.shared) await this.open(parent.runId);
     } catch (error) {
       // Other errors are reported when the parent itself is recovered.
       if (isHeldByOther(error, parent?.runId)) throw heldByOther(runId);
     }
-    return this.ownership.acquire(runId);
+    return this.#ownership.acquire(runId);
   }
 
-  private createRun(plan: Plan, resources: RunResources, suspended?: string): ActiveRun {
-    const { ownership, parts } = this;
+  #createRun(plan: Plan, resources: RunResources, suspended?: string): ActiveRun {
+    const ownership = this.#ownership;
+    const parts = this.#parts;
     const beforeEffect = ownership.shared ? (): void => ownership.checkOwnership() : undefined;
     return new ActiveRun({
       ...resources,
       plan,
       suspended,
       runtime: parts,
-      gate: createGate(this.queue, parts.concurrency.run, beforeEffect),
+      gate: createGate(this.#queue, parts.concurrency.run, beforeEffect),
       runChild: (parent, request, place, task) => {
         task.waitForChild();
         const { signal, attempt } = task;
         return callChild(this, parts, { parent, place, attempt, request, signal });
       },
-      onIdleState: (run, event) => this.onIdleState(run, event),
+      onIdleState: (run, event) => this.#onIdleState(run, event),
       report: (error, runId) => {
         // A process that loses its runs reports that once, not for each run.
         if (!isHeldByOther(error, runId)) parts.report(error, runId);
@@ -194,97 +195,97 @@ export class RunRegistry {
   /** Cancels the run and its children; false if it had already ended. Throws RUN_NOT_FOUND. */
   async cancel(runId: string, reason: string | undefined): Promise<boolean> {
     // A run that is loaded only to be cancelled must not execute anything first.
-    const run = await this.openWith(runId, (loaded) => loaded.stopExecuting());
+    const run = await this.#openWith(runId, (loaded) => loaded.stopExecuting());
     if (!run) {
-      if (await this.parts.stores.runs.header(runId)) return false;
+      if (await this.#parts.stores.runs.header(runId)) return false;
       throw runNotFound(runId);
     }
     const awaited = awaitedChildren(run);
     await run.cancel(reason);
-    for (const child of await recordedChildren(this.parts.stores.runs, run.header, awaited))
+    for (const child of await recordedChildren(this.#parts.stores.runs, run.header, awaited))
       await this.cancel(child.runId, 'The parent run was stopped.');
     return run.replica.state.end?.status === 'cancelled';
   }
 
   /** Closes all runs. Running blocks may finish until `graceOver` resolves; unfinished runs continue at the next start. */
   async close(graceOver: Promise<void>): Promise<void> {
-    this.closing = true;
+    this.#closing = true;
     await Promise.allSettled(
-      [...this.runs.values()].flatMap((each) => (each.state === 'opening' ? [each.opened] : [])),
+      [...this.#runs.values()].flatMap((each) => (each.state === 'opening' ? [each.opened] : [])),
     );
-    const runs = this.activeRuns();
+    const runs = this.#activeRuns();
     await Promise.race([Promise.all(runs.map((run) => run.drain())), graceOver]);
     // All runs stop accepting entries before any is stopped, so that a stopping parent does not reach a child that still accepts them.
     for (const run of runs) run.beginClose();
     for (const result of await Promise.allSettled(runs.map((run) => run.close())))
-      if (result.status === 'rejected') this.parts.report(result.reason, undefined);
+      if (result.status === 'rejected') this.#parts.report(result.reason, undefined);
   }
 
   /** Stops all runs because another process owns them now; nothing more is written. */
   stopAll(reason: (runId: string) => Error): void {
-    for (const run of this.activeRuns()) run.stop(reason(run.runId));
+    for (const run of this.#activeRuns()) run.stop(reason(run.runId));
   }
 
   /** Evicts idle runs from memory, those idle for longest first. */
   evictIdle(): void {
-    const kept = this.ownership.shared ? 0 : IDLE_RUNS_IN_MEMORY;
-    for (const run of this.idleRuns) {
-      if (this.idleRuns.size <= kept) return;
+    const kept = this.#ownership.shared ? 0 : IDLE_RUNS_IN_MEMORY;
+    for (const run of this.#idleRuns) {
+      if (this.#idleRuns.size <= kept) return;
       if (!run.evictable()) continue;
       run.evict();
-      this.idleRuns.delete(run);
-      this.remove(run);
-      this.runs.set(run.runId, { state: 'evicted' });
-      this.ownership.onEvicted(run.runId);
+      this.#idleRuns.delete(run);
+      this.#remove(run);
+      this.#runs.set(run.runId, { state: 'evicted' });
+      this.#ownership.onEvicted(run.runId);
     }
   }
 
   /** Writes to the run's record why the run does not continue. */
   async recordFailure(runId: string, reason: unknown): Promise<void> {
     try {
-      const stores = { ...this.parts.stores, runs: this.ownership.writer(runId) };
+      const stores = { ...this.#parts.stores, runs: this.#ownership.writer(runId) };
       const why = reason instanceof Error ? reason.message : String(reason);
-      await recordSuspension({ ...this.parts, stores }, runId, why);
+      await recordSuspension({ ...this.#parts, stores }, runId, why);
     } catch {
       // The same error that stops the run prevents the write; it has been reported.
     }
-    this.ownership.onFailure(runId);
+    this.#ownership.onFailure(runId);
   }
 
-  private onIdleState(run: ActiveRun, { idleState, error }: IdleStateEvent): void {
-    this.idleRuns.delete(run);
-    if (error !== undefined) void this.removeStopped(run, error);
-    else if (idleState === 'ended') this.forget(run);
+  #onIdleState(run: ActiveRun, { idleState, error }: IdleStateEvent): void {
+    this.#idleRuns.delete(run);
+    if (error !== undefined) void this.#removeStopped(run, error);
+    else if (idleState === 'ended') this.#forget(run);
     else if (idleState === 'human') {
-      this.idleRuns.add(run);
+      this.#idleRuns.add(run);
       // Shared runs are evicted by a timer: a caller who has just opened one must find it in memory.
-      if (!this.ownership.shared) this.evictIdle();
+      if (!this.#ownership.shared) this.evictIdle();
     }
   }
 
-  private async removeStopped(run: ActiveRun, error: Error): Promise<void> {
-    if (this.closing) return;
-    if (isHeldByOther(error, run.runId)) return this.forget(run);
+  async #removeStopped(run: ActiveRun, error: Error): Promise<void> {
+    if (this.#closing) return;
+    if (isHeldByOther(error, run.runId)) return this.#forget(run);
     await this.recordFailure(run.runId, error);
-    this.remove(run);
+    this.#remove(run);
   }
 
-  private forget(run: ActiveRun): void {
-    this.remove(run);
-    this.ownership.forget(run.runId);
+  #forget(run: ActiveRun): void {
+    this.#remove(run);
+    this.#ownership.forget(run.runId);
   }
 
-  private remove(run: ActiveRun): void {
-    if (this.active(run.runId) === run) this.runs.delete(run.runId);
-    this.parts.code.release(run.runId);
+  #remove(run: ActiveRun): void {
+    if (this.active(run.runId) === run) this.#runs.delete(run.runId);
+    this.#parts.code.release(run.runId);
   }
 
-  private activeRuns(): ActiveRun[] {
-    return [...this.runs.values()].flatMap((each) => (each.state === 'active' ? [each.run] : []));
+  #activeRuns(): ActiveRun[] {
+    return [...this.#runs.values()].flatMap((each) => (each.state === 'active' ? [each.run] : []));
   }
 
-  private expectOpen(): void {
-    if (this.closing)
+  #expectOpen(): void {
+    if (this.#closing)
       throw new EngineError('ENGINE_CLOSED', 'The engine is closed and accepts no more work.');
   }
 }

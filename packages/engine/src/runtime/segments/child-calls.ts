@@ -21,20 +21,20 @@ export interface CalledChild extends RecordedRun {
 
 /** Records child runs that other processes will execute, and reads their outcomes. */
 export class ChildCalls {
-  private readonly parts: RuntimeParts;
+  readonly #parts: RuntimeParts;
 
   constructor(parts: RuntimeParts) {
-    this.parts = parts;
+    this.#parts = parts;
   }
 
   /** Returns how the child of this attempt has ended; undefined if it has not. */
   async outcome(parent: NewRun, child: ChildAttempt): Promise<ChildOutcome | undefined> {
-    const { runs } = this.parts.stores;
+    const { runs } = this.#parts.stores;
     try {
       const record = await runs.record(childRunId(parent, child));
       if (!record || !isEnded(record.status)) return undefined;
       const header = await findChildRun(runs, parent, child);
-      return header && (await childOutcome(header.runId, record, this.parts.values));
+      return header && (await childOutcome(header.runId, record, this.#parts.values));
     } catch (error) {
       throw childError(error);
     }
@@ -43,23 +43,23 @@ export class ChildCalls {
   /** Records the child, or returns the one already recorded. Throws errors of the caller, or an InfrastructureError. */
   async record(parent: NewRun, child: ChildAttempt & { request: ChildRequest }): Promise<RecordedRun> {
     try {
-      return (await this.recorded(parent, child)) ?? (await this.create(parent, child));
+      return (await this.#recorded(parent, child)) ?? (await this.#create(parent, child));
     } catch (error) {
       throw childError(error);
     }
   }
 
-  private async recorded(parent: NewRun, child: ChildAttempt): Promise<RecordedRun | undefined> {
-    const header = await findChildRun(this.parts.stores.runs, parent, child);
-    return header && readRecordedRun(this.parts, header);
+  async #recorded(parent: NewRun, child: ChildAttempt): Promise<RecordedRun | undefined> {
+    const header = await findChildRun(this.#parts.stores.runs, parent, child);
+    return header && readRecordedRun(this.#parts, header);
   }
 
-  private async create(
-    parent: NewRun,
-    child: ChildAttempt & { request: ChildRequest },
-  ): Promise<RecordedRun> {
-    const created = await recordStart(this.parts, await childRequest(this.parts.definitions, parent, child));
+  async #create(parent: NewRun, child: ChildAttempt & { request: ChildRequest }): Promise<RecordedRun> {
+    const created = await recordStart(
+      this.#parts,
+      await childRequest(this.#parts.definitions, parent, child),
+    );
     // If the id is taken, another worker has recorded the same child.
-    return created ?? ((await this.recorded(parent, child)) as RecordedRun);
+    return created ?? ((await this.#recorded(parent, child)) as RecordedRun);
   }
 }

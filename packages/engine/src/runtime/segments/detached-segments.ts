@@ -14,35 +14,35 @@ interface Detached {
 
 /** Segments that exceeded their time limit and continue until a request with more time claims them. */
 export class DetachedSegments {
-  private readonly byRun = new Map<string, Detached>();
+  readonly #byRun = new Map<string, Detached>();
 
   /** Keeps `segment` running. `lastItemId`: the item that its entries so far will become. */
   add(segment: Segment, follower: Follower, lastItemId: string): void {
     const { runId } = follower.header;
-    this.stop(runId);
-    const timer = setTimeout(() => this.stop(runId), CLAIM_TIMEOUT_MS);
+    this.#stop(runId);
+    const timer = setTimeout(() => this.#stop(runId), CLAIM_TIMEOUT_MS);
     timer.unref();
-    this.byRun.set(runId, { segment, follower, lastItemId, timer });
+    this.#byRun.set(runId, { segment, follower, lastItemId, timer });
   }
 
   /** Returns the run's segment if it continues exactly at `position`. A segment at another position is stopped. */
   claim(runId: string, { tip }: Position): { segment: Segment; follower: Follower } | undefined {
-    const found = this.byRun.get(runId);
+    const found = this.#byRun.get(runId);
     if (!found) return undefined;
     if (found.lastItemId !== tip) {
-      this.stop(runId);
+      this.#stop(runId);
       return undefined;
     }
     clearTimeout(found.timer);
-    this.byRun.delete(runId);
+    this.#byRun.delete(runId);
     return found;
   }
 
-  private stop(runId: string): void {
-    const found = this.byRun.get(runId);
+  #stop(runId: string): void {
+    const found = this.#byRun.get(runId);
     if (!found) return;
     clearTimeout(found.timer);
-    this.byRun.delete(runId);
+    this.#byRun.delete(runId);
     found.segment.halt();
   }
 }

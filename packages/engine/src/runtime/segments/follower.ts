@@ -22,16 +22,16 @@ export class Follower {
   readonly plan: Plan;
   replica: Replica;
   /** Id of the last item that the replica includes. */
-  private lastItemId = 'start';
+  #lastItemId = 'start';
   /** True if the replica includes entries whose place in the journal is not confirmed. */
-  private speculative = false;
-  private readonly parts: FollowerParts;
+  #speculative = false;
+  readonly #parts: FollowerParts;
   /** Changed logs that are not saved yet, by their execution order. */
-  private logs = new Map<number, BlockLog>();
-  private dirty = true;
+  #logs = new Map<number, BlockLog>();
+  #dirty = true;
 
   private constructor(parts: FollowerParts, header: NewRun, plan: Plan) {
-    this.parts = parts;
+    this.#parts = parts;
     this.header = header;
     this.plan = plan;
     this.replica = new Replica(header.runId, plan);
@@ -46,106 +46,106 @@ export class Follower {
 
   /** Writes the unwritten entries and brings the replica to `position`. Throws JOURNAL_CORRUPT, VALUE_MISSING, RUN_ELSEWHERE, and errors of the stores. */
   async catchUp({ seq, tip, unwritten }: Position): Promise<void> {
-    const { runs } = this.parts.stores;
+    const { runs } = this.#parts.stores;
     const { runId } = this.header;
     const written = await this.write({ unwritten });
-    if (!this.isAt(seq, tip)) {
+    if (!this.#isAt(seq, tip)) {
       // Speculative entries may not be part of the journal.
-      if (!this.canReach({ seq, tip, unwritten })) this.restart();
+      if (!this.canReach({ seq, tip, unwritten })) this.#restart();
       const from = this.replica.seq;
       const at = written.findIndex((entry) => entry.seq === from + 1);
       const entries = at >= 0 ? written.slice(at) : await runs.tail(runId, from === 0 ? -1 : from);
       for (const entry of entries)
-        if (entry.seq <= seq) this.logsChanged(applyEntry(this.replica, entry).logs);
+        if (entry.seq <= seq) this.#logsChanged(applyEntry(this.replica, entry).logs);
       if (this.replica.seq !== seq)
         throw journalCorrupt(runId, `it ends at entry ${this.replica.seq}, and ${seq} were written`);
     }
-    this.lastItemId = tip;
-    this.speculative = false;
+    this.#lastItemId = tip;
+    this.#speculative = false;
   }
 
   /** Writes the unwritten entries and leaves the replica as it is. */
   async write({ unwritten }: Pick<Position, 'unwritten'>): Promise<Entry[]> {
-    const entries = await this.entriesOf(unwritten);
-    if (entries.length > 0) await this.upsert(entries);
+    const entries = await this.#entriesOf(unwritten);
+    if (entries.length > 0) await this.#upsert(entries);
     return entries;
   }
 
   /** True if the replica is at `position` or can reach it by applying further entries. */
   canReach({ seq, tip, unwritten }: Position): boolean {
-    if (this.isAt(seq, tip)) return true;
-    return this.replica.seq < seq && (!this.speculative || this.confirmedBy(unwritten));
+    if (this.#isAt(seq, tip)) return true;
+    return this.replica.seq < seq && (!this.#speculative || this.#confirmedBy(unwritten));
   }
 
   /** True if this follower has confirmed more entries than `other` includes. */
   isAheadOf(other: Follower): boolean {
-    return !this.speculative && this.replica.seq > other.replica.seq;
+    return !this.#speculative && this.replica.seq > other.replica.seq;
   }
 
-  private isAt(seq: number, itemId: string): boolean {
-    return this.replica.seq === seq && this.lastItemId === itemId;
+  #isAt(seq: number, itemId: string): boolean {
+    return this.replica.seq === seq && this.#lastItemId === itemId;
   }
 
   /** True if `items` contain the speculative entries at the place where the replica has them. */
-  private confirmedBy(items: readonly OrderItem[]): boolean {
-    const at = items.findIndex(({ id }) => id === this.lastItemId);
+  #confirmedBy(items: readonly OrderItem[]): boolean {
+    const at = items.findIndex(({ id }) => id === this.#lastItemId);
     return at >= 0 && items[at + 1]?.seq === this.replica.seq + 1;
   }
 
-  private restart(): void {
+  #restart(): void {
     this.replica = new Replica(this.header.runId, this.plan);
-    this.logs.clear();
-    this.speculative = false;
+    this.#logs.clear();
+    this.#speculative = false;
   }
 
-  private logsChanged(logs: readonly BlockLog[]): void {
-    this.dirty = true;
-    for (const log of logs) this.logs.set(log.executionOrder, log);
+  #logsChanged(logs: readonly BlockLog[]): void {
+    this.#dirty = true;
+    for (const log of logs) this.#logs.set(log.executionOrder, log);
   }
 
   /** To be called when the replica was advanced by entries that will become item `id`. They are speculative until a position confirms them. */
   advancedBy(id: string, logs: readonly BlockLog[]): void {
-    this.lastItemId = id;
-    this.speculative = true;
-    this.logsChanged(logs);
+    this.#lastItemId = id;
+    this.#speculative = true;
+    this.#logsChanged(logs);
   }
 
   /** Writes the entries that have ended the run, which the replica includes, with the record and the logs. */
   async close(entries: readonly TimedEntry[]): Promise<void> {
     const first = this.replica.seq - entries.length + 1;
-    await this.upsert(entries.map((body, index): Entry => ({ ...body, seq: first + index })));
+    await this.#upsert(entries.map((body, index): Entry => ({ ...body, seq: first + index })));
     await this.save();
   }
 
   /** Writes the record and the changed logs. `suspended`: why the run does not continue. */
   async save(suspended?: string): Promise<void> {
-    if (!this.dirty && suspended === undefined) return;
-    const logs = [...this.logs];
+    if (!this.#dirty && suspended === undefined) return;
+    const logs = [...this.#logs];
     const record = recordOf(this.replica, this.header, suspended);
-    this.dirty = suspended !== undefined;
+    this.#dirty = suspended !== undefined;
     const changed = logs.map(([, log]) => log);
-    this.parts.stalls.expectNoStall(record.runId);
+    this.#parts.stalls.expectNoStall(record.runId);
     // The store refuses the record if a lost process has saved a later one, whose logs may be wrong: the logs stay unsaved.
-    if (!(await this.parts.stores.runs.saveRecord(record, changed))) return;
-    for (const [order, log] of logs) if (this.logs.get(order) === log) this.logs.delete(order);
+    if (!(await this.#parts.stores.runs.saveRecord(record, changed))) return;
+    for (const [order, log] of logs) if (this.#logs.get(order) === log) this.#logs.delete(order);
   }
 
   /** To be called when another follower has saved the logs up to here. */
   forgetLogs(): void {
-    this.logs.clear();
-    this.dirty = false;
+    this.#logs.clear();
+    this.#dirty = false;
   }
 
-  private async upsert(entries: readonly Entry[]): Promise<void> {
+  async #upsert(entries: readonly Entry[]): Promise<void> {
     const { runId } = this.header;
-    this.parts.stalls.expectNoStall(runId);
-    await this.parts.stores.runs.upsert(runId, entries);
+    this.#parts.stalls.expectNoStall(runId);
+    await this.#parts.stores.runs.upsert(runId, entries);
   }
 
-  private async entriesOf(items: readonly OrderItem[]): Promise<Entry[]> {
+  async #entriesOf(items: readonly OrderItem[]): Promise<Entry[]> {
     const entries: Entry[] = [];
     for (const { seq, chunk, skip = [] } of items) {
-      const bodies = (await this.parts.values.load(chunk)) as unknown as TimedEntry[];
+      const bodies = (await this.#parts.values.load(chunk)) as unknown as TimedEntry[];
       const counted = bodies.filter((_, index) => !skip.includes(index));
       counted.forEach((body, index) => entries.push({ ...body, seq: seq + index }));
     }

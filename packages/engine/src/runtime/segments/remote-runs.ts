@@ -25,40 +25,40 @@ export interface ResumeAnswer {
 
 /** The engine's part in runs that another process keeps: records them, reads them, and prepares the entries of callers. */
 export class RemoteRuns {
-  private readonly parts: RuntimeParts;
-  private readonly storedPlans = new Set<string>();
+  readonly #parts: RuntimeParts;
+  readonly #storedPlans = new Set<string>();
 
   constructor(parts: RuntimeParts) {
-    this.parts = parts;
+    this.#parts = parts;
   }
 
   /** Records the start of a run. Throws RUN_ID_TAKEN, INPUT_INVALID, OPTIONS_INVALID, and errors of the stores. */
   async record(request: RunRequest): Promise<RecordedRun> {
     const { plan, runId } = request;
-    if (!this.storedPlans.has(plan.hash)) {
-      await this.parts.stores.definitions.putPlan(plan.hash, plan as unknown as Json);
-      this.storedPlans.add(plan.hash);
+    if (!this.#storedPlans.has(plan.hash)) {
+      await this.#parts.stores.definitions.putPlan(plan.hash, plan as unknown as Json);
+      this.#storedPlans.add(plan.hash);
     }
-    const recorded = await recordStart(this.parts, request);
+    const recorded = await recordStart(this.#parts, request);
     if (!recorded) throw runIdTaken(runId);
     return recorded;
   }
 
   /** Throws RUN_ELSEWHERE for a run that was started by an engine of one process. */
   async expectRemote(runId: string): Promise<void> {
-    const header = await this.parts.stores.runs.header(runId);
+    const header = await this.#parts.stores.runs.header(runId);
     if (header && !header.elsewhere) throw runElsewhere(header);
   }
 
   /** Returns how the run was started; undefined if there is no such run. Throws PLAN_FORMAT_UNSUPPORTED, JOURNAL_CORRUPT. */
   async recorded(runId: string): Promise<RecordedRun | undefined> {
-    const header = await this.parts.stores.runs.header(runId);
-    return header && readRecordedRun(this.parts, header);
+    const header = await this.#parts.stores.runs.header(runId);
+    return header && readRecordedRun(this.#parts, header);
   }
 
   /** Writes to the run's record why the run does not continue. */
   suspend(runId: string, why: string): Promise<void> {
-    return recordSuspension(this.parts, runId, why);
+    return recordSuspension(this.#parts, runId, why);
   }
 
   /**
@@ -66,12 +66,12 @@ export class RemoteRuns {
    * it is. Throws PLAN_FORMAT_UNSUPPORTED, JOURNAL_CORRUPT, ENVIRONMENT_UNAVAILABLE, and errors of the stores.
    */
   async cancelAbandoned(runId: string, reason: string | undefined): Promise<void> {
-    const { runs } = this.parts.stores;
+    const { runs } = this.#parts.stores;
     const header = await runs.header(runId);
     const stored = await runs.record(runId);
     if (!header || (stored && isEnded(stored.status))) return;
     const redacted = reason === undefined ? {} : { reason: await this.redact(runId, reason) };
-    const plan = await this.parts.definitions.plan(header.planHash);
+    const plan = await this.#parts.definitions.plan(header.planHash);
     const journal = await runs.journal(runId);
     const { replica } = foldJournal(runId, plan, journal);
     const added: Entry[] = [];
@@ -80,7 +80,7 @@ export class RemoteRuns {
       applyEntry(replica, entry);
       added.push(entry);
     };
-    add({ atMs: this.parts.clock.now(), type: 'cancelled', ...redacted });
+    add({ atMs: this.#parts.clock.now(), type: 'cancelled', ...redacted });
     // No block is under way that could use the grace period.
     const grace = replica
       .pendingCommands()
@@ -95,25 +95,25 @@ export class RemoteRuns {
   async redact(runId: string, text: string): Promise<string> {
     const plan = await this.planOf(runId);
     if (!plan) throw runNotFound(runId);
-    return (await this.parts.environments.open(plan)).text(text);
+    return (await this.#parts.environments.open(plan)).text(text);
   }
 
   /** Returns the stored record of the run; undefined if there is no such run. */
   find(runId: string): Promise<RunRecord | undefined> {
-    return storedRecord(this.parts, runId);
+    return storedRecord(this.#parts, runId);
   }
 
   /** Returns the plan of the run; undefined if there is no such run. */
   async planOf(runId: string): Promise<Plan | undefined> {
-    const header = await this.parts.stores.runs.header(runId);
-    return header && this.parts.definitions.plan(header.planHash);
+    const header = await this.#parts.stores.runs.header(runId);
+    return header && this.#parts.definitions.plan(header.planHash);
   }
 
   /** Returns the events of the run from the call on, as they arrive in the stores. */
   async *events(runId: string): AsyncGenerator<RunEvent> {
     const plan = await this.planOf(runId);
     if (!plan) return;
-    const { stores, values, clock } = this.parts;
+    const { stores, values, clock } = this.#parts;
     const { replica } = foldJournal(runId, plan, await stores.runs.journal(runId));
     yield* follow({ store: stores.runs, values, clock, isServed: () => true }, runId, plan, replica);
   }
@@ -124,17 +124,18 @@ export class RemoteRuns {
     { token, input = {} }: { token?: string; input?: Json },
   ): Promise<ResumeAnswer | undefined> {
     // Callers know a token as soon as the journal holds it, which may be before the record does.
-    const record = await latestRecord(this.parts, runId);
+    const record = await latestRecord(this.#parts, runId);
     const open =
       record && !isEnded(record.status) ? record.pauses.filter(({ kind }) => kind === 'human') : undefined;
     const point = token === undefined ? onlyOne(open) : open?.find((pause) => pause.token === token);
     if (!record || !point) {
-      if (token !== undefined && (await hasTokenEntry(this.parts, runId, token, 'resumed'))) return undefined;
-      return rejectResume(this.parts, runId, { open, token });
+      if (token !== undefined && (await hasTokenEntry(this.#parts, runId, token, 'resumed')))
+        return undefined;
+      return rejectResume(this.#parts, runId, { open, token });
     }
     const plan = (await this.planOf(runId)) as Plan;
-    const output = await resumedOutput(this.parts, plan, point, input);
-    const { sanitizer } = await this.parts.environments.open(plan);
+    const output = await resumedOutput(this.#parts, plan, point, input);
+    const { sanitizer } = await this.#parts.environments.open(plan);
     const what = `The answer to "${point.blockName}"`;
     const stored = await sanitizer.storeAllForCaller({ input, output }, what);
     const { blockId: block, scope } = point;
@@ -142,7 +143,7 @@ export class RemoteRuns {
       token: point.token,
       seq: record.seq,
       at: indexPlan(plan).addressOf(block, scope),
-      entry: { atMs: this.parts.clock.now(), type: 'resumed', block, scope, token: point.token, ...stored },
+      entry: { atMs: this.#parts.clock.now(), type: 'resumed', block, scope, token: point.token, ...stored },
     };
   }
 }

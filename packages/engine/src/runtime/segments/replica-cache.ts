@@ -12,82 +12,82 @@ const MAX_FOLLOWERS_PER_RUN = 3;
 
 /** Caches followers of runs, so that the next segment of a run need not fold its journal again. */
 export class ReplicaCache {
-  private readonly parts: FollowerParts;
+  readonly #parts: FollowerParts;
   /** Followers that nobody changes, least recently used first. */
-  private readonly cached = new Set<Follower>();
-  private readonly byRun = new Map<string, Set<Follower>>();
-  private readonly catchingUp = new Map<string, Promise<void>>();
+  readonly #cached = new Set<Follower>();
+  readonly #byRun = new Map<string, Set<Follower>>();
+  readonly #catchingUp = new Map<string, Promise<void>>();
 
   constructor(parts: FollowerParts) {
-    this.parts = parts;
+    this.#parts = parts;
   }
 
   /** Returns a follower at `position`, with the stores written up to there. It belongs to the caller until `release`. */
   async take(runId: string, position: Position): Promise<Follower> {
-    return this.caughtUp(runId, position, false);
+    return this.#caughtUp(runId, position, false);
   }
 
   /** Returns a follower at `position` for reading only, with the stores written up to there. */
   async read(runId: string, position: Position): Promise<Follower> {
-    return this.caughtUp(runId, position, true);
+    return this.#caughtUp(runId, position, true);
   }
 
   release(follower: Follower): void {
     const { runId } = follower.header;
-    const siblings = this.byRun.get(runId) ?? new Set();
-    this.byRun.set(runId, siblings);
-    for (const set of [siblings, this.cached]) {
+    const siblings = this.#byRun.get(runId) ?? new Set();
+    this.#byRun.set(runId, siblings);
+    for (const set of [siblings, this.#cached]) {
       set.delete(follower);
       set.add(follower);
     }
     const [oldestOfRun] = siblings;
-    if (siblings.size > MAX_FOLLOWERS_PER_RUN && oldestOfRun) this.remove(oldestOfRun);
-    const [oldest] = this.cached;
-    if (this.cached.size > MAX_FOLLOWERS && oldest) this.remove(oldest);
+    if (siblings.size > MAX_FOLLOWERS_PER_RUN && oldestOfRun) this.#remove(oldestOfRun);
+    const [oldest] = this.#cached;
+    if (this.#cached.size > MAX_FOLLOWERS && oldest) this.#remove(oldest);
   }
 
   drop(runId: string): void {
-    for (const follower of this.byRun.get(runId) ?? []) this.remove(follower);
+    for (const follower of this.#byRun.get(runId) ?? []) this.#remove(follower);
   }
 
-  private remove(follower: Follower): void {
+  #remove(follower: Follower): void {
     const { runId } = follower.header;
-    const siblings = this.byRun.get(runId);
-    this.cached.delete(follower);
+    const siblings = this.#byRun.get(runId);
+    this.#cached.delete(follower);
     siblings?.delete(follower);
-    if (siblings?.size === 0) this.byRun.delete(runId);
+    if (siblings?.size === 0) this.#byRun.delete(runId);
   }
 
   /** Serves one request at a time for each run: the second finds what the first has read. */
-  private async caughtUp(runId: string, position: Position, shared: boolean): Promise<Follower> {
-    for (let other; (other = this.catchingUp.get(runId));) await other;
+  async #caughtUp(runId: string, position: Position, shared: boolean): Promise<Follower> {
+    for (let other; (other = this.#catchingUp.get(runId));) await other;
     const { promise, resolve } = Promise.withResolvers<void>();
-    this.catchingUp.set(runId, promise);
+    this.#catchingUp.set(runId, promise);
     try {
-      const follower = this.nearest(runId, position) ?? (await Follower.create(this.parts, runId));
-      this.remove(follower);
+      const follower = this.#nearest(runId, position) ?? (await Follower.create(this.#parts, runId));
+      this.#remove(follower);
       await follower.catchUp(position);
-      if (this.isSavedByOther(follower)) follower.forgetLogs();
+      if (this.#isSavedByOther(follower)) follower.forgetLogs();
       else await follower.save();
       if (shared) this.release(follower);
       return follower;
     } finally {
-      this.catchingUp.delete(runId);
+      this.#catchingUp.delete(runId);
       resolve();
     }
   }
 
   /** Returns the follower closest before `position`. If there is none, and no room for another, returns one that has to start again. */
-  private nearest(runId: string, position: Position): Follower | undefined {
-    const siblings = [...(this.byRun.get(runId) ?? [])];
+  #nearest(runId: string, position: Position): Follower | undefined {
+    const siblings = [...(this.#byRun.get(runId) ?? [])];
     const before = siblings.filter((follower) => follower.canReach(position));
     const [last] = before.toSorted((a, b) => b.replica.seq - a.replica.seq);
     return last ?? (siblings.length < MAX_FOLLOWERS_PER_RUN ? undefined : siblings[0]);
   }
 
   /** True if another follower has already saved a later state of the run. */
-  private isSavedByOther(follower: Follower): boolean {
+  #isSavedByOther(follower: Follower): boolean {
     const { runId } = follower.header;
-    return [...(this.byRun.get(runId) ?? [])].some((other) => other.isAheadOf(follower));
+    return [...(this.#byRun.get(runId) ?? [])].some((other) => other.isAheadOf(follower));
   }
 }

@@ -47,33 +47,33 @@ interface SegmentParts {
 
 /** A part of a run that executes here in one piece, while another process keeps the run. */
 export class Segment {
-  private entries: TimedEntry[] = [];
-  private events: Event[] = [];
-  private logs: BlockLog[] = [];
-  private calls: CalledChild[] = [];
-  private readonly parts: SegmentParts;
-  private readonly replica: Replica;
-  private readonly executor: CommandExecutor;
-  private readonly inbox: EntryBody[] = [];
+  #entries: TimedEntry[] = [];
+  #events: Event[] = [];
+  #logs: BlockLog[] = [];
+  #calls: CalledChild[] = [];
+  readonly #parts: SegmentParts;
+  readonly #replica: Replica;
+  readonly #executor: CommandExecutor;
+  readonly #inbox: EntryBody[] = [];
   /** Keys of the places whose blocks run here. */
-  private readonly ownPlaces = new Set<string>();
-  private processing = false;
+  readonly #ownPlaces = new Set<string>();
+  #processing = false;
   /** While entries of an earlier attempt are replayed: the commands that resulted from them. */
-  private replayedCommands: Command[] | undefined;
+  #replayedCommands: Command[] | undefined;
   /** On the machine's clock, because working time is independent of the clock that runs use. */
-  private startedMs = performance.now();
-  private failure: { error: unknown } | undefined;
+  #startedMs = performance.now();
+  #failure: { error: unknown } | undefined;
   /** True if the segment will produce no more entries. */
-  private ended = false;
-  private interrupt: () => void = () => undefined;
+  #ended = false;
+  #interrupt: () => void = () => undefined;
 
   constructor(parts: SegmentParts) {
-    this.parts = parts;
+    this.#parts = parts;
     const { follower, runtime, gate, environment } = parts;
     const { header, replica } = follower;
     const { clock, values } = runtime;
-    this.replica = replica;
-    this.executor = new CommandExecutor({
+    this.#replica = replica;
+    this.#executor = new CommandExecutor({
       replica,
       workflowId: header.workflowId,
       clock,
@@ -88,10 +88,10 @@ export class Segment {
         environment,
         replica,
         gate,
-        runChild: (request, place, task) => this.callChild(request, place, task),
+        runChild: (request, place, task) => this.#callChild(request, place, task),
       }),
-      post: (body) => this.post(body),
-      onError: (error) => this.fail(error),
+      post: (body) => this.#post(body),
+      onError: (error) => this.#fail(error),
     });
   }
 
@@ -101,141 +101,145 @@ export class Segment {
    * that prevent the run from continuing.
    */
   async run(commands: readonly PendingCommand[], stop: AbortSignal): Promise<SegmentOutcome> {
-    this.startedMs = performance.now();
+    this.#startedMs = performance.now();
     const interrupted = new Promise<void>((resolve) => {
-      this.interrupt = resolve;
-      if (stop.aborted || this.ended) resolve();
+      this.#interrupt = resolve;
+      if (stop.aborted || this.#ended) resolve();
       else stop.addEventListener('abort', () => resolve(), { once: true });
     });
-    if (!stop.aborted) this.beginAll(this.withReplayed(commands));
-    await Promise.race([interrupted, this.executor.drained()]);
-    if (this.failure) throw this.failure.error;
-    const { entries, events, calls, logs } = this;
-    [this.entries, this.events, this.calls, this.logs] = [[], [], [], []];
+    if (!stop.aborted) this.#beginAll(this.#withReplayed(commands));
+    await Promise.race([interrupted, this.#executor.drained()]);
+    if (this.#failure) throw this.#failure.error;
+    const entries = this.#entries;
+    const events = this.#events;
+    const calls = this.#calls;
+    const logs = this.#logs;
+    [this.#entries, this.#events, this.#calls, this.#logs] = [[], [], [], []];
     return { entries, events, calls, logs };
   }
 
   /** Applies the entries of an earlier attempt of this segment without executing their blocks again. */
   replay(entries: readonly TimedEntry[]): void {
-    this.replayedCommands = [];
+    this.#replayedCommands = [];
     for (const { atMs, ...body } of entries) {
       if (!('block' in body) || body.block === undefined) continue;
-      this.ownPlaces.add(placeKey(body as Place));
-      this.process(body, atMs);
+      this.#ownPlaces.add(placeKey(body as Place));
+      this.#process(body, atMs);
     }
   }
 
   /** Returns those commands that are still pending after the replay, both given ones and ones that resulted from it. */
-  private withReplayed(commands: readonly PendingCommand[]): readonly PendingCommand[] {
-    const { replayedCommands } = this;
+  #withReplayed(commands: readonly PendingCommand[]): readonly PendingCommand[] {
+    const replayedCommands = this.#replayedCommands;
     if (!replayedCommands) return commands;
-    this.replayedCommands = undefined;
-    const local = replayedCommands.filter((command) => this.canRunHere(command)) as PendingCommand[];
-    const { plan, state } = this.replica;
+    this.#replayedCommands = undefined;
+    const local = replayedCommands.filter((command) => this.#canRunHere(command)) as PendingCommand[];
+    const { plan, state } = this.#replica;
     return [...commands, ...local].filter((command) => isPending(plan.skeleton, state, command));
   }
 
   /** Stops all blocks and discards their results. */
   halt(): void {
-    this.executor.halt(new Error('The segment has ended.'));
+    this.#executor.halt(new Error('The segment has ended.'));
   }
 
-  private isUnderWay({ at }: PendingCommand): boolean {
-    return this.ownPlaces.has(placeKey(this.replica.index.placeOf(at)));
+  #isUnderWay({ at }: PendingCommand): boolean {
+    return this.#ownPlaces.has(placeKey(this.#replica.index.placeOf(at)));
   }
 
   /** Starts all commands before it processes the first result, as a runtime in one process does. */
-  private beginAll(commands: readonly PendingCommand[]): void {
-    this.processing = true;
-    for (const command of commands) if (!this.isUnderWay(command)) this.begin(command);
-    this.processAll();
+  #beginAll(commands: readonly PendingCommand[]): void {
+    this.#processing = true;
+    for (const command of commands) if (!this.#isUnderWay(command)) this.#begin(command);
+    this.#processAll();
   }
 
-  private begin(command: PendingCommand): void {
-    this.ownPlaces.add(placeKey(this.replica.index.placeOf(command.at)));
+  #begin(command: PendingCommand): void {
+    this.#ownPlaces.add(placeKey(this.#replica.index.placeOf(command.at)));
     if (command.type === 'run' && command.dueMs !== undefined) {
       const { at, dueMs } = command;
-      this.executor.execute({ type: 'timer', at, timer: 'timeout', dueMs, try: command.try });
+      this.#executor.execute({ type: 'timer', at, timer: 'timeout', dueMs, try: command.try });
     }
-    this.executor.execute(command);
+    this.#executor.execute(command);
   }
 
-  private post(body: EntryBody): void {
-    this.inbox.push(body);
-    if (!this.processing) this.processAll();
+  #post(body: EntryBody): void {
+    this.#inbox.push(body);
+    if (!this.#processing) this.#processAll();
   }
 
-  private processAll(): void {
-    this.processing = true;
+  #processAll(): void {
+    this.#processing = true;
     try {
-      for (let next; (next = this.inbox.shift());) this.process(next);
+      for (let next; (next = this.#inbox.shift());) this.#process(next);
     } catch (error) {
-      this.fail(error);
+      this.#fail(error);
     }
-    this.processing = false;
+    this.#processing = false;
   }
 
-  private process(body: EntryBody, atMs = this.parts.runtime.clock.now()): void {
+  #process(body: EntryBody, atMs = this.#parts.runtime.clock.now()): void {
     const place = 'block' in body && body.block !== undefined ? (body as Place) : undefined;
-    if (!place || !this.ownPlaces.delete(placeKey(place))) return;
-    const commands = this.parts.beyond ? this.advance(body, atMs) : this.withoutMachine(body, place);
+    if (!place || !this.#ownPlaces.delete(placeKey(place))) return;
+    const commands = this.#parts.beyond ? this.#advance(body, atMs) : this.#withoutMachine(body, place);
     if (!commands) return;
-    this.entries.push({ ...body, atMs });
-    this.parts.progress?.(this.entries);
+    this.#entries.push({ ...body, atMs });
+    this.#parts.progress?.(this.#entries);
     const { block, scope } = place;
     const entry = { seq: 0, atMs, ...body } as Parameters<typeof eventAt>[0];
-    this.events.push(eventAt(entry, this.replica.index.addressOf(block, scope)));
-    this.executor.attemptEnded(place);
-    for (const command of commands) this.handle(command);
+    this.#events.push(eventAt(entry, this.#replica.index.addressOf(block, scope)));
+    this.#executor.attemptEnded(place);
+    for (const command of commands) this.#handle(command);
   }
 
   /** Returns the commands with which the machine responds to `body`; undefined if it came too late. */
-  private advance(body: EntryBody, atMs: number): Command[] | undefined {
-    const entry: Entry = { seq: this.replica.seq + 1, atMs, ...body };
-    const applied = this.replica.apply(entry);
-    for (const log of applied.logs) this.logs.push(log);
+  #advance(body: EntryBody, atMs: number): Command[] | undefined {
+    const entry: Entry = { seq: this.#replica.seq + 1, atMs, ...body };
+    const applied = this.#replica.apply(entry);
+    for (const log of applied.logs) this.#logs.push(log);
     return applied.changed ? applied.commands : undefined;
   }
 
   /** Without the machine, the only command is the abort of a block that has timed out. */
-  private withoutMachine(body: EntryBody, { block, scope }: Place): Command[] {
+  #withoutMachine(body: EntryBody, { block, scope }: Place): Command[] {
     if (body.type !== 'fired') return [];
-    return [{ type: 'abort', at: this.replica.index.addressOf(block, scope), why: 'timeout' }];
+    return [{ type: 'abort', at: this.#replica.index.addressOf(block, scope), why: 'timeout' }];
   }
 
-  private handle(command: Command): void {
-    if (command.type === 'end') this.finish();
+  #handle(command: Command): void {
+    if (command.type === 'end') this.#finish();
     else if (command.type === 'abort') {
-      this.ownPlaces.delete(placeKey(this.replica.index.placeOf(command.at)));
-      this.executor.execute(command);
-    } else if (command.type === 'timer') this.setTimer(command);
-    else if (this.replayedCommands) this.replayedCommands.push(command);
-    else if (this.canRunHere(command) && this.hasCapacity()) this.begin(command as PendingCommand);
+      this.#ownPlaces.delete(placeKey(this.#replica.index.placeOf(command.at)));
+      this.#executor.execute(command);
+    } else if (command.type === 'timer') this.#setTimer(command);
+    else if (this.#replayedCommands) this.#replayedCommands.push(command);
+    else if (this.#canRunHere(command) && this.#hasCapacity()) this.#begin(command as PendingCommand);
   }
 
   /** Sets the timeouts of blocks that run here; the keeper of the run sets all other timers. */
-  private setTimer(command: TimerCommand): void {
+  #setTimer(command: TimerCommand): void {
     if (command.timer !== 'timeout') return;
-    if (this.ownPlaces.has(placeKey(this.replica.index.placeOf(command.at)))) this.executor.execute(command);
+    if (this.#ownPlaces.has(placeKey(this.#replica.index.placeOf(command.at))))
+      this.#executor.execute(command);
   }
 
-  private canRunHere(command: Command): boolean {
-    if (command.type === 'run') return this.replica.index.node(command.at).class !== 'effect';
+  #canRunHere(command: Command): boolean {
+    if (command.type === 'run') return this.#replica.index.node(command.at).class !== 'effect';
     return command.type === 'expand';
   }
 
-  private hasCapacity(): boolean {
-    return this.entries.length < MAX_ENTRIES && performance.now() - this.startedMs < this.parts.softMs;
+  #hasCapacity(): boolean {
+    return this.#entries.length < MAX_ENTRIES && performance.now() - this.#startedMs < this.#parts.softMs;
   }
 
   /** Returns the outcome of a child that has ended. Any other child is recorded, and the keeper of the run starts it and waits for it. */
-  private async callChild(request: ChildRequest, place: Place, task: BlockTask): Promise<ChildOutcome> {
-    const { calls, follower } = this.parts;
+  async #callChild(request: ChildRequest, place: Place, task: BlockTask): Promise<ChildOutcome> {
+    const { calls, follower } = this.#parts;
     const child = { place, attempt: task.attempt };
     const outcome = await calls.outcome(follower.header, child);
     if (outcome) return outcome;
-    const at = this.replica.index.addressOf(place.block, place.scope);
-    this.calls.push({
+    const at = this.#replica.index.addressOf(place.block, place.scope);
+    this.#calls.push({
       at,
       try: task.attempt,
       ...(await calls.record(follower.header, { ...child, request })),
@@ -248,13 +252,13 @@ export class Segment {
     });
   }
 
-  private finish(): void {
-    this.ended = true;
-    this.interrupt();
+  #finish(): void {
+    this.#ended = true;
+    this.#interrupt();
   }
 
-  private fail(error: unknown): void {
-    this.failure ??= { error };
-    this.finish();
+  #fail(error: unknown): void {
+    this.#failure ??= { error };
+    this.#finish();
   }
 }

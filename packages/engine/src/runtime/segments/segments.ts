@@ -48,19 +48,19 @@ type SegmentResponse = SegmentOutcome & {
 
 /** Executes segments of runs that another process keeps: the worker's part of a runtime. */
 export class Segments {
-  private readonly parts: RuntimeParts;
-  private readonly cache: ReplicaCache;
-  private readonly calls: ChildCalls;
-  private readonly detached = new DetachedSegments();
-  private readonly queue: PQueue;
-  private readonly stalls: StallDetector;
+  readonly #parts: RuntimeParts;
+  readonly #cache: ReplicaCache;
+  readonly #calls: ChildCalls;
+  readonly #detached = new DetachedSegments();
+  readonly #queue: PQueue;
+  readonly #stalls: StallDetector;
 
   constructor(parts: RuntimeParts, stalls = new StallDetector()) {
-    this.parts = parts;
-    this.stalls = stalls;
-    this.cache = new ReplicaCache({ ...parts, stalls });
-    this.calls = new ChildCalls(parts);
-    this.queue = new PQueue({ concurrency: parts.concurrency.engine });
+    this.#parts = parts;
+    this.#stalls = stalls;
+    this.#cache = new ReplicaCache({ ...parts, stalls });
+    this.#calls = new ChildCalls(parts);
+    this.#queue = new PQueue({ concurrency: parts.concurrency.engine });
   }
 
   /**
@@ -71,33 +71,34 @@ export class Segments {
    * then it writes nothing more.
    */
   async run(request: SegmentRequest): Promise<SegmentResponse> {
-    return this.stalls.watch(async () => {
+    return this.#stalls.watch(async () => {
       try {
-        return await this.execute(request);
+        return await this.#execute(request);
       } catch (error) {
         const cause = unwrapInfrastructure(error);
-        this.cache.drop(request.runId);
-        await this.recordFailure(request.runId, cause);
+        this.#cache.drop(request.runId);
+        await this.#recordFailure(request.runId, cause);
         throw cause;
       }
     });
   }
 
-  private async execute(request: SegmentRequest): Promise<SegmentResponse> {
+  async #execute(request: SegmentRequest): Promise<SegmentResponse> {
     const { position, beyond, hardMs, signal, alone = false } = request;
-    const { follower, segment } = (await this.claimDetached(request)) ?? (await this.createSegment(request));
+    const { follower, segment } =
+      (await this.#claimDetached(request)) ?? (await this.#createSegment(request));
     const limit = timeLimitSignal(hardMs, signal);
     try {
       const outcome = await segment.run(request.owed, limit.signal);
       const id = randomUUID();
       if (beyond && outcome.entries.length > 0) follower.advancedBy(id, outcome.logs);
       if (limit.exceeded)
-        this.detached.add(segment, follower, outcome.entries.length > 0 ? id : position.tip);
+        this.#detached.add(segment, follower, outcome.entries.length > 0 ? id : position.tip);
       else {
         segment.halt();
-        if (beyond) this.cache.release(follower);
+        if (beyond) this.#cache.release(follower);
       }
-      const written = alone && !limit.exceeded && (await this.closeIfEnded(follower, outcome));
+      const written = alone && !limit.exceeded && (await this.#closeIfEnded(follower, outcome));
       return { ...outcome, id, over: limit.exceeded, written };
     } catch (error) {
       segment.halt();
@@ -108,29 +109,29 @@ export class Segments {
   }
 
   /** Writes everything if the run has ended with this outcome; else returns false. */
-  private async closeIfEnded(follower: Follower, { entries }: SegmentOutcome): Promise<boolean> {
+  async #closeIfEnded(follower: Follower, { entries }: SegmentOutcome): Promise<boolean> {
     if (follower.replica.idleState() !== 'ended') return false;
     await follower.close(entries);
-    this.release(follower.header.runId);
+    this.#release(follower.header.runId);
     return true;
   }
 
-  private async claimDetached({ runId, position, beyond }: SegmentRequest) {
-    const detached = beyond ? this.detached.claim(runId, position) : undefined;
+  async #claimDetached({ runId, position, beyond }: SegmentRequest) {
+    const detached = beyond ? this.#detached.claim(runId, position) : undefined;
     await detached?.follower.write(position);
     return detached;
   }
 
-  private async createSegment({ runId, position, beyond, softMs, done, progress }: SegmentRequest) {
-    const follower = await (beyond ? this.cache.take(runId, position) : this.cache.read(runId, position));
-    const environment = await this.parts.environments.open(follower.plan);
+  async #createSegment({ runId, position, beyond, softMs, done, progress }: SegmentRequest) {
+    const follower = await (beyond ? this.#cache.take(runId, position) : this.#cache.read(runId, position));
+    const environment = await this.#parts.environments.open(follower.plan);
     const missing = missingEnvironment(follower.header, environment.values);
     if (missing !== undefined) throw new EngineError('ENV_MISSING', missing, { details: { runId } });
-    const { concurrency } = this.parts;
+    const { concurrency } = this.#parts;
     const segment = new Segment({
-      runtime: this.parts,
-      gate: createGate(this.queue, concurrency.run),
-      calls: this.calls,
+      runtime: this.#parts,
+      gate: createGate(this.#queue, concurrency.run),
+      calls: this.#calls,
       follower,
       environment,
       beyond,
@@ -143,23 +144,23 @@ export class Segments {
 
   /** Writes the journal, the record and the logs up to `position`. `suspended`: why the run cannot continue. */
   async save(runId: string, position: Position, suspended?: string): Promise<void> {
-    return this.stalls.watch(async () => {
-      const follower = await this.cache.read(runId, position);
+    return this.#stalls.watch(async () => {
+      const follower = await this.#cache.read(runId, position);
       if (suspended !== undefined) await follower.save(suspended);
-      if (follower.replica.idleState() === 'ended') this.release(runId);
+      if (follower.replica.idleState() === 'ended') this.#release(runId);
     });
   }
 
-  private release(runId: string): void {
-    this.cache.drop(runId);
-    this.parts.code.release(runId);
+  #release(runId: string): void {
+    this.#cache.drop(runId);
+    this.#parts.code.release(runId);
   }
 
-  private async recordFailure(runId: string, error: unknown): Promise<void> {
-    this.parts.report(error, runId);
-    if (this.stalls.stalled) return;
+  async #recordFailure(runId: string, error: unknown): Promise<void> {
+    this.#parts.report(error, runId);
+    if (this.#stalls.stalled) return;
     try {
-      await recordSuspension(this.parts, runId, error instanceof Error ? error.message : String(error));
+      await recordSuspension(this.#parts, runId, error instanceof Error ? error.message : String(error));
     } catch {
       // The same error that stops the run prevents the write; it has been reported.
     }

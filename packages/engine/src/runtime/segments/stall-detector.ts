@@ -11,35 +11,35 @@ const CHECK_INTERVAL_MS = 500;
  */
 export class StallDetector {
   /** The number of stalls when the current work began. */
-  private readonly stallsAtBegin = new AsyncLocalStorage<number>();
-  private readonly now: () => number;
-  private lastCheckMs = 0;
-  private stalls = 0;
-  private working = 0;
-  private timer: NodeJS.Timeout | undefined;
+  readonly #stallsAtBegin = new AsyncLocalStorage<number>();
+  readonly #now: () => number;
+  #lastCheckMs = 0;
+  #stalls = 0;
+  #working = 0;
+  #timer: NodeJS.Timeout | undefined;
 
   /** `now`: a clock that advances while the process is stalled. */
   constructor(now: () => number = () => performance.now()) {
-    this.now = now;
+    this.#now = now;
   }
 
   /** Does `work`, which may write as long as the process is not stalled. */
   async watch<T>(work: () => Promise<T>): Promise<T> {
-    if (this.working++ === 0) {
-      this.lastCheckMs = this.now();
-      this.timer = setInterval(() => this.check(), CHECK_INTERVAL_MS);
+    if (this.#working++ === 0) {
+      this.#lastCheckMs = this.#now();
+      this.#timer = setInterval(() => this.#check(), CHECK_INTERVAL_MS);
     }
     try {
-      return await this.stallsAtBegin.run(this.check(), work);
+      return await this.#stallsAtBegin.run(this.#check(), work);
     } finally {
-      if (--this.working === 0) clearInterval(this.timer);
+      if (--this.#working === 0) clearInterval(this.#timer);
     }
   }
 
   /** True if the process was stalled since the current work began. */
   get stalled(): boolean {
-    const atBegin = this.stallsAtBegin.getStore();
-    return atBegin !== undefined && atBegin !== this.check();
+    const atBegin = this.#stallsAtBegin.getStore();
+    return atBegin !== undefined && atBegin !== this.#check();
   }
 
   /** To be called before each write. Throws RUN_ELSEWHERE if the process was stalled since the current work began. */
@@ -52,10 +52,10 @@ export class StallDetector {
     );
   }
 
-  private check(): number {
-    const nowMs = this.now();
-    if (nowMs - this.lastCheckMs > STALL_MS) this.stalls++;
-    this.lastCheckMs = nowMs;
-    return this.stalls;
+  #check(): number {
+    const nowMs = this.#now();
+    if (nowMs - this.#lastCheckMs > STALL_MS) this.#stalls++;
+    this.#lastCheckMs = nowMs;
+    return this.#stalls;
   }
 }
