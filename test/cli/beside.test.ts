@@ -32,8 +32,8 @@ async function running(
   return { cwd, runId: data[0]!.runId, other };
 }
 
-describe('while another process runs the data folder', () => {
-  it('a second run is refused with who runs it, and the first one goes on', async () => {
+describe('while another process owns the data folder', () => {
+  it('a second run is rejected with the owning process id, and the first continues', async () => {
     const { cwd, other } = await running(SLEEP, '‖ Nap');
     const { exit, stdout, stderr } = await heddle(['run', 'flow.json'], { cwd });
     expect({ exit, stdout }).toEqual({ exit: 2, stdout: '' });
@@ -44,7 +44,7 @@ describe('while another process runs the data folder', () => {
     expect(other.child.exitCode).toBeNull();
   });
 
-  it('its runs can be listed, shown and tailed, and cancelled', async () => {
+  it('its runs can be listed, shown, tailed and cancelled', async () => {
     const { cwd, runId, other } = await running(SLEEP, '‖ Nap');
     expect((await heddle(['runs', 'list'], { cwd })).stdout).toContain('paused: until ');
     const shown = await heddle(['runs', 'show', runId], { cwd });
@@ -60,7 +60,7 @@ describe('while another process runs the data folder', () => {
     }
   });
 
-  it('an answer reaches a run there, and what comes of it is shown here', async () => {
+  it('an answer reaches the run in the other process, and its progress is shown here', async () => {
     const drawn: DrawnWorkflow = {
       // Code that never ends keeps the other process at work.
       blocks: { s: start(), ask: QUESTION, spin: code('for (;;);'), end: { type: 'variables', name: 'End' } },
@@ -76,7 +76,7 @@ describe('while another process runs the data folder', () => {
     expect((await other.ended).exit).toBe(4);
   });
 
-  it('a wrong answer is refused here', async () => {
+  it('an invalid answer is rejected', async () => {
     const drawn: DrawnWorkflow = {
       blocks: { s: start(), ask: QUESTION, spin: code('for (;;);') },
       edges: ['s > ask', 's > spin'],
@@ -89,7 +89,7 @@ describe('while another process runs the data folder', () => {
 });
 
 describe('after another process has died', () => {
-  it('its run stands still until it is taken up, and nothing that was done is done again', async () => {
+  it('its run waits until it is resumed, and no finished block runs again', async () => {
     const drawn: DrawnWorkflow = {
       blocks: {
         s: start(),
@@ -117,7 +117,7 @@ describe('after another process has died', () => {
     expect(exit).toBe(0);
   });
 
-  it('tailing it says that nobody runs it, and how to go on', async () => {
+  it('tailing its run reports that no process executes it, and how to continue', async () => {
     const { cwd, runId, other } = await running(SLEEP, '‖ Nap');
     other.child.kill('SIGKILL');
     await other.ended;

@@ -9,7 +9,7 @@ const isLinux = process.platform === 'linux';
 const path = isLinux ? bubblewrap() : undefined;
 
 describe('heddle sandbox doctor', () => {
-  it.runIf(path !== undefined)('says that this host confines code strictly, and exits with 0', async () => {
+  it.runIf(path !== undefined)('reports strict isolation, and exits with 0', async () => {
     const args = ['sandbox', 'doctor', '--minimum', 'strict', '--bubblewrap', path!];
     const { exit, stdout, stderr } = await heddle(args);
     expect({ exit, stderr }).toEqual({ exit: 0, stderr: '' });
@@ -21,7 +21,7 @@ describe('heddle sandbox doctor', () => {
     expect(stdout).toMatch(/^ {2}files +256$/m);
   });
 
-  it.runIf(isLinux)('says what is missing for the minimum, and exits with 1', async () => {
+  it.runIf(isLinux)('reports what the minimum lacks, and exits with 1', async () => {
     const args = ['sandbox', 'doctor', '--minimum', 'strict', '--bubblewrap', '/nowhere/bwrap'];
     const { exit, stdout } = await heddle(args);
     expect(exit).toBe(1);
@@ -30,7 +30,7 @@ describe('heddle sandbox doctor', () => {
     expect(stdout).toMatch(/^✗ \/nowhere\/bwrap cannot be run\n {2}→ correct isolation\.bubblewrap$/m);
   });
 
-  it.runIf(isLinux && othersPass)('has standard as its minimum, and prints JSON for programs', async () => {
+  it.runIf(isLinux && othersPass)('requires standard by default, and prints JSON', async () => {
     const { exit, stdout } = await heddle(['sandbox', 'doctor', '--json', '--bubblewrap', '/nowhere/bwrap']);
     expect(exit).toBe(0);
     expect(JSON.parse(stdout)).toMatchObject({
@@ -56,7 +56,7 @@ describe('heddle sandbox doctor', () => {
 const INPUT = ['--input', '{"a": 1, "b": 2}'];
 
 describe('heddle run --isolation', () => {
-  it('runs a workflow where code is confined so far, and nothing elsewhere', async () => {
+  it('runs a workflow only with sufficient isolation', async () => {
     const { stdout } = await heddle(['sandbox', 'doctor', '--json']);
     const { level } = (JSON.parse(stdout) as { data: { level: string } }).data;
     expect((await run(folderWith(ADD), ...INPUT, '--isolation', level)).exit).toBe(0);

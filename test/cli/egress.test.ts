@@ -36,7 +36,7 @@ describe('requests of blocks to an internal network', { timeout: 60_000 }, () =>
   it.each([
     ['api blocks', calling],
     ['code', fetching],
-  ])('are refused to %s with the option that allows them, and allowed by it', async (_, flow) => {
+  ])('are denied to %s with a hint at the option that allows them, and allowed by it', async (_, flow) => {
     const port = await internal();
     const cwd = flow(port);
     const denied = await run(cwd, []);
@@ -59,7 +59,7 @@ describe('requests of blocks to an internal network', { timeout: 60_000 }, () =>
     expect((await run(cwd, ['--allow-host', 'localhost'])).exit).toBe(1);
   });
 
-  it('are refused by --deny-host, whatever allows them', async () => {
+  it('are denied by --deny-host, whatever allows them', async () => {
     const port = await internal();
     const cwd = calling(port);
     const allow = ['--allow-host', 'localhost:*'];
@@ -73,7 +73,7 @@ describe('requests of blocks to an internal network', { timeout: 60_000 }, () =>
     }
   });
 
-  it('are allowed to files that heddle sandbox run runs', async () => {
+  it('are allowed to files of heddle sandbox run', async () => {
     const port = await internal();
     const cwd = folderWith('{}');
     writeFileSync(join(cwd, 'get.js'), `return (await fetch('http://localhost:${port}/')).text()`);

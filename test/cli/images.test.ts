@@ -19,7 +19,7 @@ const GREET = workflowFile({
 });
 
 describe('heddle run of a workflow whose block names an image', () => {
-  it('finds what heddle sandbox build has made, and says how to make it where it is missing', async () => {
+  it('finds the image of heddle sandbox build, and suggests the command if it is missing', async () => {
     const { cwd, sandbox } = await placeWith({
       'spec.json': JSON.stringify(SPEC),
       'flow.json': JSON.stringify(GREET),

@@ -40,7 +40,7 @@ describe('Ctrl-C', () => {
     expect((await statusIn(cwd)).status).toBe('cancelled');
   });
 
-  it('that arrives twice at once, from the terminal and through a package runner, is one press', async () => {
+  it('that arrives twice, from the terminal and a package runner, counts once', async () => {
     const { command } = begin(NAP);
     await command.until('‖ Work');
     command.child.kill('SIGINT');
@@ -48,7 +48,7 @@ describe('Ctrl-C', () => {
     expect((await command.ended).exit).toBe(4);
   });
 
-  it('with --json still gives the run, cancelled', async () => {
+  it('with --json still prints the cancelled run', async () => {
     const { cwd, command } = begin(NAP, '--json');
     // Nothing is said in this mode: the run is known to be under way when others can see it.
     await expect.poll(async () => (await statusIn(cwd))?.status, { timeout: 20_000 }).toBe('paused');
@@ -58,7 +58,7 @@ describe('Ctrl-C', () => {
     expect(JSON.parse(stdout)).toMatchObject({ data: { status: 'cancelled' } });
   });
 
-  it('that was followed by the death of the process is completed by the next one that takes the run up', async () => {
+  it('takes effect in the next process if this one dies', async () => {
     const { cwd, command } = begin(SPIN);
     await command.until('… Work is still running');
     command.child.kill('SIGINT');

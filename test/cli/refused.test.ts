@@ -7,7 +7,7 @@ import { heddle } from '../support/heddle.ts';
 import { code, start, workflowFile } from '../support/workflow-file.ts';
 import { ADD, folderWith, run } from './flow.ts';
 
-describe('a run that cannot begin', () => {
+describe('a run that cannot start', () => {
   it.each([
     ['broken JSON', '{"blocks": {,}}', 'flow.json:1:13  JSON_INVALID'],
     ['no workflow', '{"a": 1}', 'INPUT_SHAPE'],
@@ -24,7 +24,7 @@ describe('a run that cannot begin', () => {
     expect(stderr).toContain('✗ flow.json cannot run: 1 error');
   });
 
-  it('with --json says so as JSON on stderr, and nothing on stdout', async () => {
+  it('with --json prints JSON to stderr, and nothing to stdout', async () => {
     const { exit, stdout, stderr } = await run(folderWith('{'), '--json');
     expect({ exit, stdout }).toEqual({ exit: 2, stdout: '' });
     expect(JSON.parse(stderr)).toMatchObject({
@@ -41,7 +41,7 @@ describe('a run that cannot begin', () => {
     [['--workflows', 'none'], 'There is no folder none.'],
     [['--data', 'flow.json/data'], 'flow.json/data'],
     [['--jsno'], 'Did you mean --json?'],
-  ])('with %j exits with 2 and says what to do', async (args, said) => {
+  ])('with %j exits with 2 and a hint', async (args, said) => {
     const { exit, stdout, stderr } = await run(folderWith(ADD), ...args);
     expect({ exit, stdout }).toEqual({ exit: 2, stdout: '' });
     expect(stderr).toContain(said);
@@ -51,7 +51,7 @@ describe('a run that cannot begin', () => {
 describe('child workflows', () => {
   const examples = fileURLToPath(new URL('../../examples/child-workflow', import.meta.url));
 
-  it('are found in the folder of --workflows, by id, past files that are none', async () => {
+  it('are found in the folder of --workflows by id, among other files', async () => {
     const cwd = dataFolder();
     mkdirSync(join(cwd, 'children'));
     for (const name of ['quote.json', 'price-list.json'])
@@ -67,7 +67,7 @@ describe('child workflows', () => {
     expect(stderr).not.toContain('mocks.json');
   });
 
-  it('that are not there fail the run with a hint', async () => {
+  it('that are missing fail the run with a hint', async () => {
     const { exit, stderr } = await heddle(['run', join(examples, 'quote.json')], { cwd: dataFolder() });
     expect(exit).toBe(1);
     expect(stderr).toContain('--workflows DIR');

@@ -27,7 +27,7 @@ async function server() {
 }
 
 describe('heddle deploy and heddle execute', { timeout: 120_000 }, () => {
-  it('make a file live on a server, and run it at the address that is printed', async () => {
+  it('deploy a file, and execute it at the printed URL', async () => {
     const { call, env } = await server();
     const first = await call(['deploy', 'greet.json']);
     expect({ exit: first.exit, stderr: first.stderr }).toEqual({ exit: 0, stderr: '' });
@@ -45,7 +45,7 @@ describe('heddle deploy and heddle execute', { timeout: 120_000 }, () => {
     expect(ran.stderr).toMatch(/^✓ completed in /);
   });
 
-  it('make the next version of the workflow with the same name, also from standard input', async () => {
+  it('deploy a new version of the workflow of the same name, also from standard input', async () => {
     const { call } = await server();
     const one = await call(['deploy', 'greet.json', '--json']);
     const changed = JSON.stringify(GREET).replace('Hello, ', 'Hi, ');
@@ -68,7 +68,7 @@ describe('heddle deploy and heddle execute', { timeout: 120_000 }, () => {
     expect(accepted).toMatchObject({ exit: 0, stdout: expect.stringMatching(/^[0-9a-f-]{36}\n$/) });
   });
 
-  it('give blocks ids of their own where another workflow of the server has them', async () => {
+  it('add a suffix to block ids that another workflow of the server has', async () => {
     const { cwd, call } = await server();
     for (const name of ['nested-batches.json', 'order-triage.json']) {
       cpSync(join(repository, 'examples', name), join(cwd, name));
@@ -87,7 +87,7 @@ describe('heddle deploy and heddle execute', { timeout: 120_000 }, () => {
     });
   });
 
-  it('exit as a run does when it fails or waits for a person', async () => {
+  it('exit like heddle run if the run fails or waits for a person', async () => {
     const { cwd, call } = await server();
     const bad = workflowFile({
       blocks: { s: start(), bad: code('throw new Error("no")') },
@@ -108,7 +108,7 @@ describe('heddle deploy and heddle execute', { timeout: 120_000 }, () => {
     }
   });
 
-  it('say what is missing and what is wrong', async () => {
+  it('report missing and invalid settings', async () => {
     const { call, cwd } = await server();
     const said = async (args: string[], env: { [name: string]: string } = {}) => {
       const { exit, stdout, stderr } = await call(args, env);

@@ -8,7 +8,7 @@ import type { DrawnWorkflow } from '../support/workflow-file.ts';
 import { ADD, folderWith, run } from './flow.ts';
 
 describe('a run that completes', () => {
-  it('exits with 0, its output alone on stdout and its progress on stderr', async () => {
+  it('exits with 0, with only its output on stdout and its progress on stderr', async () => {
     const { exit, stdout, stderr } = await run(folderWith(ADD), '--input', '{"a": 1, "b": 2}');
     expect(stdout).toBe('{\n  "result": 3,\n  "stdout": "adding"\n}\n');
     expect(steady(stderr)).toBe(
@@ -24,7 +24,7 @@ describe('a run that completes', () => {
     expect(exit).toBe(0);
   });
 
-  it('with --json prints the run on stdout, and nothing anywhere else', async () => {
+  it('with --json prints the run to stdout, and nothing else', async () => {
     const { exit, stdout, stderr } = await run(
       folderWith(ADD),
       '--json',
@@ -51,7 +51,7 @@ describe('a run that completes', () => {
     });
   });
 
-  it('takes its input from a file and from standard input', async () => {
+  it('reads its input from a file and from standard input', async () => {
     const folder = folderWith(ADD);
     writeFileSync(join(folder, 'in.json'), '{"a": "x", "b": "y"}');
     expect((await run(folder, '--input', '@in.json')).stdout).toContain('"result": "xy"');
@@ -62,7 +62,7 @@ describe('a run that completes', () => {
     expect(piped.stdout).toContain('"result": 42');
   });
 
-  it('keeps its data in ./.heddle, or where it is told', async () => {
+  it('stores its data in ./.heddle or --data', async () => {
     const folder = folderWith(ADD);
     await run(folder, '--input', '{"a": 1, "b": 2}');
     await run(folder, '--input', '{"a": 1, "b": 2}', '--data', 'elsewhere');
@@ -70,7 +70,7 @@ describe('a run that completes', () => {
       expect(readFileSync(join(folder, data, 'heddle.db')).length).toBeGreaterThan(0);
   });
 
-  it('shows which blocks were mocked, and warns of mocks that fit nothing', async () => {
+  it('marks mocked blocks, and warns of unused mocks', async () => {
     const folder = folderWith({
       blocks: { s: start(), tell: { type: 'slack', name: 'Tell', fields: { text: '{{TOKEN}}' } } },
       edges: ['s > tell'],
@@ -86,7 +86,7 @@ describe('a run that completes', () => {
     expect(stderr).not.toContain('No executor is registered');
   });
 
-  it('says where a condition led to, and how many turns there were', async () => {
+  it('shows the branch of a condition and the number of iterations', async () => {
     const { stderr } = await run(
       folderWith({
         blocks: {
@@ -105,7 +105,7 @@ describe('a run that completes', () => {
     );
   });
 
-  it('has no colours unless they are asked for', async () => {
+  it('has no colours unless forced', async () => {
     const folder = folderWith(ADD);
     const input = ['--input', '{"a": 1, "b": 2}'];
     expect((await run(folder, ...input)).stderr).not.toContain('\u001B');
@@ -124,7 +124,7 @@ describe('environment values', () => {
     edges: ['s > use'],
   };
 
-  it('come from options, files and the shell, and are redacted wherever a run is shown', async () => {
+  it('come from options, files and the shell, and are redacted in all output', async () => {
     const folder = folderWith(FLOW);
     writeFileSync(join(folder, '.env'), 'KEY="from-the-file"\n');
     const runs = await Promise.all([
@@ -142,7 +142,7 @@ describe('environment values', () => {
     }
   });
 
-  it('that are missing are named before the run, with who needs them', async () => {
+  it('that are missing are reported before the run, with the blocks that use them', async () => {
     const { stderr } = await run(folderWith(FLOW));
     expect(stderr).toContain(
       '! {{KEY}} has no value, so "Use" will get this text itself. Set it: --env KEY=VALUE',
@@ -151,7 +151,7 @@ describe('environment values', () => {
 });
 
 describe('a run that fails', () => {
-  it('exits with 1 and shows block, code, error and the authored lines around the fault', async () => {
+  it('exits with 1 and shows block, code, error and the authored lines around it', async () => {
     const folder = folderWith({
       blocks: {
         s: start(),
@@ -186,7 +186,7 @@ describe('a run that fails', () => {
     );
   });
 
-  it('tells in which turn of which container it failed', async () => {
+  it('shows the iteration and container of the failure', async () => {
     const folder = folderWith({
       blocks: {
         s: start(),
@@ -201,7 +201,7 @@ describe('a run that fails', () => {
     expect(stderr).toContain('--from Each flow.json');
   });
 
-  it('at a block that nothing runs says how to mock it', async () => {
+  it('at a block without an executor suggests a mock', async () => {
     const folder = folderWith({
       blocks: { s: start(), tell: { type: 'slack', name: 'Tell' } },
       edges: ['s > tell'],
@@ -212,7 +212,7 @@ describe('a run that fails', () => {
     expect(stderr).toContain(`--mock slack='{"ok": true}'`);
   });
 
-  it('because its time is up exits with 1 and says so', async () => {
+  it('after its time limit exits with 1 and says so', async () => {
     const folder = folderWith({
       blocks: {
         s: start(),
@@ -226,7 +226,7 @@ describe('a run that fails', () => {
     expect(stderr).toContain('--timeout SECONDS');
   });
 
-  it('with --json is told by the run itself', async () => {
+  it('with --json has its error in the run', async () => {
     const folder = folderWith({
       blocks: { s: start(), f: code('throw new Error("no")', { name: 'F' }) },
       edges: ['s > f'],
@@ -242,7 +242,7 @@ describe('a run that fails', () => {
 describe('a workflow from standard input', () => {
   const text = JSON.stringify(workflowFile(ADD));
 
-  it('is run, checked and shown', async () => {
+  it('is run, checked and planned', async () => {
     const cwd = dataFolder();
     const ran = await heddle(['run', '-', '--input', '{"a": 1, "b": 2}'], { cwd, input: text });
     expect({ exit: ran.exit, output: JSON.parse(ran.stdout) as unknown }).toMatchObject({
@@ -254,7 +254,7 @@ describe('a workflow from standard input', () => {
     expect((await heddle(['check', '-'], { cwd, input: '{' })).stdout).toContain('stdin:1:2  JSON_INVALID');
   });
 
-  it('leaves no room for an input from there', async () => {
+  it('excludes an input from standard input', async () => {
     const { exit, stderr } = await heddle(['run', '-', '--input', '-'], { cwd: dataFolder(), input: text });
     expect(exit).toBe(2);
     expect(stderr).toContain('Standard input cannot be both');
@@ -271,7 +271,7 @@ describe('a large result of code', () => {
     edges: ['s > big', 'big > next'],
   };
 
-  it('fails with the option that allows it', async () => {
+  it('fails with a hint at the option that allows it', async () => {
     const cwd = folderWith(LARGE);
     const { exit, stderr } = await run(cwd);
     expect(exit).toBe(1);
@@ -300,7 +300,7 @@ describe('values of {{NAME}}', () => {
 });
 
 describe('Temporal', () => {
-  it('without a server says how to start one', async () => {
+  it('without a server suggests how to start one', async () => {
     const cwd = folderWith(ADD);
     const { exit, stderr } = await run(cwd, '--runtime', 'temporal', '--address', '127.0.0.1:9');
     expect(exit).toBe(2);

@@ -45,8 +45,8 @@ async function folderWithRun(
   return { cwd, runId: data[0]!.runId, ran };
 }
 
-describe('a run that needs a person', () => {
-  it('exits with 3 and shows what is asked and the exact command that answers', async () => {
+describe('a run that waits for a person', () => {
+  it('exits with 3 and shows the pause point and the command that answers it', async () => {
     const { ran, runId } = await folderWithRun(ASK, '--input', '{"what": "a chair"}');
     expect({ exit: ran.exit, stdout: ran.stdout }).toEqual({ exit: 3, stdout: '' });
     expect(steady(ran.stderr)).toBe(
@@ -67,7 +67,7 @@ describe('a run that needs a person', () => {
     expect(ran.stderr).toContain(`heddle runs resume ${runId.slice(0, 8)} `);
   });
 
-  it('goes on in another process, with what it had before', async () => {
+  it('continues in another process, with its earlier outputs', async () => {
     const { cwd, runId } = await folderWithRun(ASK, '--input', '{"what": "a chair"}');
     const { exit, stdout, stderr } = await heddle(
       ['runs', 'resume', runId.slice(0, 8), '--input', '{"approved": true}'],
@@ -95,7 +95,7 @@ describe('a run that needs a person', () => {
     });
   });
 
-  it('refuses an answer that does not fit, and stays open', async () => {
+  it('rejects an invalid answer, and stays open', async () => {
     const { cwd, runId } = await folderWithRun(ASK);
     const wrong = await heddle(['runs', 'resume', runId, '--input', '{"approved": "perhaps"}'], { cwd });
     expect(wrong.exit).toBe(2);
@@ -106,7 +106,7 @@ describe('a run that needs a person', () => {
     expect(again.stderr).toContain('has ended: it is completed');
   });
 
-  it('at several points asks which one is meant, and takes them in any order', async () => {
+  it('at several pause points asks for the one to answer, in any order', async () => {
     const { cwd, runId, ran } = await folderWithRun({
       blocks: {
         s: STARTS,
@@ -167,12 +167,12 @@ describe('a run that needs a person', () => {
 });
 
 describe('heddle runs list', () => {
-  it('says when there is nothing to list', async () => {
+  it('reports an empty list', async () => {
     const { exit, stdout, stderr } = await heddle(['runs', 'list'], { cwd: dataFolder() });
     expect({ exit, stdout, stderr }).toEqual({ exit: 0, stdout: '', stderr: 'No runs in ./.heddle.\n' });
   });
 
-  it('lists runs with how they stand, newest first, and only those that are asked for', async () => {
+  it('lists runs with their status, newest first, and filters them', async () => {
     const { cwd } = await folderWithRun(ASK);
     writeFileSync(join(cwd, 'flow.json'), JSON.stringify(workflowFile({ blocks: { s: start() } })));
     await heddle(['run', 'flow.json'], { cwd });
@@ -225,7 +225,7 @@ describe('heddle runs show', () => {
     expect(data.logs.map(({ blockName }) => blockName)).toEqual(['Start', 'Work', 'Work', 'Each', 'End']);
   });
 
-  it('says when there is no such run, or when the beginning of an id fits several', async () => {
+  it('reports an unknown run and an ambiguous prefix', async () => {
     const { cwd } = await folderWithRun(ASK);
     await heddle(['run', 'flow.json'], { cwd });
     const none = await heddle(['runs', 'show', 'zzz'], { cwd });
@@ -236,7 +236,7 @@ describe('heddle runs show', () => {
     expect(several.stderr).toContain('matches 2 runs');
   });
 
-  it('finds a run by the id that its caller knows, unless callers of several runs know theirs by it', async () => {
+  it('finds a run by its id from the caller, unless several runs have it', async () => {
     const cwd = dataFolder();
     const engine = await createEngine({ data: join(cwd, '.heddle') });
     const flow = { workflow: workflowFile({ blocks: { s: start() }, edges: [] }) };
@@ -253,7 +253,7 @@ describe('heddle runs show', () => {
 });
 
 describe('heddle runs tail', () => {
-  it('of a run that has ended shows all of it, and exits as the run did', async () => {
+  it('of an ended run shows all of it, and exits like the run', async () => {
     const { cwd, runId } = await folderWithRun({
       blocks: { s: start(), bad: code('throw new Error("no")', { name: 'Bad' }) },
       edges: ['s > bad'],
@@ -263,7 +263,7 @@ describe('heddle runs tail', () => {
     expect(steady(stderr)).toContain('flow  run RUN\n✓ Start TIME\n✗ Bad TIME  failed\n✗ Failed after TIME');
   });
 
-  it('of a run that waits for a person ends with what is asked', async () => {
+  it('of a paused run ends with its pause point', async () => {
     const { cwd, runId } = await folderWithRun(ASK);
     const { exit, stderr } = await heddle(['runs', 'tail', runId], { cwd });
     expect(exit).toBe(3);
@@ -281,7 +281,7 @@ describe('heddle runs rerun', () => {
     edges: ['s > first', 'first > second'],
   };
 
-  it('goes on in a changed workflow with what the earlier blocks gave', async () => {
+  it('continues in a changed workflow with the outputs of the earlier blocks', async () => {
     const { cwd, runId, ran } = await folderWithRun(BROKEN);
     expect(ran.exit).toBe(1);
     const fixed = {
@@ -302,12 +302,12 @@ describe('heddle runs rerun', () => {
     expect(exit).toBe(0);
   });
 
-  it('fails again in the old one', async () => {
+  it('fails again in the unchanged workflow', async () => {
     const { cwd, runId } = await folderWithRun(BROKEN);
     expect((await heddle(['runs', 'rerun', runId, '--from', 'Second'], { cwd })).exit).toBe(1);
   });
 
-  it('from a block that is not there exits with 2', async () => {
+  it('from an unknown block exits with 2', async () => {
     const { cwd, runId } = await folderWithRun(BROKEN);
     const { exit, stderr } = await heddle(['runs', 'rerun', runId, '--from', 'Third'], { cwd });
     expect(exit).toBe(2);
@@ -315,7 +315,7 @@ describe('heddle runs rerun', () => {
   });
 });
 
-describe('a run whose process has died', () => {
+describe('a run whose process died', () => {
   const NAP: DrawnWorkflow = {
     blocks: {
       s: start(),
@@ -345,7 +345,7 @@ describe('a run whose process has died', () => {
       .data[0];
   }
 
-  it('shows as interrupted, with the command that goes on, until it does', async () => {
+  it('shows as interrupted, with the command that resumes it, until it continues', async () => {
     const cwd = dataFolder();
     const runId = await killed(cwd, SPIN, '… Spin is still running');
     expect(await shown(cwd)).toMatchObject({ status: 'running', interrupted: true });
@@ -355,7 +355,7 @@ describe('a run whose process has died', () => {
     expect(stdout).toContain(`→ heddle runs resume ${runId.slice(0, 8)}\n`);
   });
 
-  it('shows as interrupted also while other runs of its folder run, or another one goes on', async () => {
+  it('shows as interrupted also while other runs of its folder run or continue', async () => {
     const cwd = dataFolder();
     const [other, runId] = [await killed(cwd, SPIN, '… Spin'), await killed(cwd, SPIN, '… Spin')];
     const states = async () => {
@@ -374,7 +374,7 @@ describe('a run whose process has died', () => {
     expect([one, two, ...Object.values(rest)]).toEqual([true, true, false]);
   });
 
-  it('is the only one that runs resume goes on with', async () => {
+  it('is the only one that runs resume continues', async () => {
     const cwd = dataFolder();
     const other = await killed(cwd, NAP, '‖ Nap');
     const runId = await killed(cwd, NAP, '‖ Nap');
@@ -388,8 +388,8 @@ describe('a run whose process has died', () => {
   });
 });
 
-describe('what is shown of a run', () => {
-  it('has the reason of its cancel', async () => {
+describe('heddle runs show of past runs', () => {
+  it('shows the reason of a cancel', async () => {
     const { cwd, runId } = await folderWithRun(ASK);
     await heddle(['runs', 'cancel', runId, '--reason', 'changed our minds'], { cwd });
     const { stdout } = await heddle(['runs', 'show', runId], { cwd });
@@ -399,7 +399,7 @@ describe('what is shown of a run', () => {
     expect((await heddle(['runs', 'tail', runId], { cwd })).stderr).toContain(': changed our minds');
   });
 
-  it('has what mocked blocks would have got, and that they were mocked', async () => {
+  it('marks mocked blocks and shows their inputs', async () => {
     const call: DrawnBlock = {
       type: 'api',
       name: 'Call',
@@ -421,7 +421,7 @@ describe('what is shown of a run', () => {
     expect((await heddle(['runs', 'tail', runId], { cwd })).stderr).toMatch(/✓ Call .* mocked/);
   });
 
-  it('does not begin with a folder that is missing', async () => {
+  it('rejects a missing folder', async () => {
     const cwd = dataFolder();
     for (const command of [['list'], ['show', 'x'], ['tail', 'x']]) {
       const { exit, stdout, stderr } = await heddle(['runs', ...command, '--data', 'nope'], { cwd });

@@ -51,7 +51,7 @@ describe('heddle sandbox run as text', () => {
     expect(existsSync(join(cwd, '.heddle'))).toBe(false);
   });
 
-  it('does not take a folder for an image of its name, and says whose packages an image has', async () => {
+  it('does not mistake a folder for an image, and reports the language of an image', async () => {
     const { cwd, sandbox } = await placeWith({
       'spec.json': JSON.stringify(SPEC),
       'a.js': 'import { greet } from "greeter";\nreturn greet(input);',
@@ -126,7 +126,7 @@ describe('heddle sandbox build', () => {
       { language: 'python', dependencies: ['a=1'] },
       'Example of a spec: {"language": "python"',
     ],
-  ])('refuses %s', async (_, spec, said) => {
+  ])('rejects %s', async (_, spec, said) => {
     const { sandbox } = await placeWith({ 'spec.json': JSON.stringify(spec) });
     const { exit, stdout, stderr } = await sandbox('build', 'spec.json');
     expect([exit, stdout]).toEqual([2, '']);
@@ -142,7 +142,7 @@ describe('heddle sandbox build', () => {
     });
   });
 
-  it('that fails is listed with what it asked for, and under it the reason', async () => {
+  it('that fails is listed with its contents and the reason', async () => {
     const { sandbox } = await placeWith({
       'spec.json': JSON.stringify({ ...SPEC, dependencies: ['ghost'] }),
     });
@@ -178,7 +178,7 @@ describe('Ctrl-C', () => {
     expect((await sandbox('build', 'spec.json')).exit).toBe(0);
   });
 
-  it('ends a run while its image is built, and with --json still gives the outcome', async () => {
+  it('cancels a run during the build of its image, and with --json still prints the outcome', async () => {
     const { registry, begin } = await placeWith({
       'spec.json': JSON.stringify(SPEC),
       'b.js': 'return 1',

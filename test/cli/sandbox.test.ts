@@ -11,7 +11,7 @@ describe('heddle sandbox run', () => {
     });
   });
 
-  it('prints JSON for programs, of values and of failures', async () => {
+  it('prints values and failures as JSON', async () => {
     const { sandbox } = await placeWith({
       'a.js': 'console.log("one"); console.log("two"); return [input];',
       'b.js': 'console.log("before");\nthrow new TypeError("no luck");',
@@ -36,7 +36,7 @@ describe('heddle sandbox run', () => {
     expect(JSON.parse(late.stdout)).toMatchObject({ ok: false, error: { code: 'TIMEOUT_CPU' }, logs: [] });
   });
 
-  it('refuses files and options that mean nothing', async () => {
+  it('rejects invalid files and options', async () => {
     const { sandbox } = await placeWith({ 'a.rb': '', 'a.js': '' });
     expect(await sandbox('run', 'a.rb')).toMatchObject({
       exit: 2,
@@ -69,7 +69,7 @@ describe('heddle sandbox build', () => {
     expect((await sandbox('list')).stdout).toMatch(/^id .*\n[0-9a-f]{12} {2}greetings {2}ready/);
   });
 
-  it('says why a build failed, and exits with 1', async () => {
+  it('reports why a build failed, and exits with 1', async () => {
     const spec = { ...SPEC, dependencies: ['ghost'] };
     const { sandbox } = await placeWith({ 'spec.json': JSON.stringify(spec), 'a.js': 'return 1' });
     const built = await sandbox('build', 'spec.json', '--json');
@@ -81,7 +81,7 @@ describe('heddle sandbox build', () => {
     expect(JSON.parse(ran.stdout)).toMatchObject({ ok: false, error: { code: 'IMAGE_FAILED' } });
   });
 
-  it('lists everything that is wrong with a spec, and exits with 2', async () => {
+  it('lists all problems of a spec, and exits with 2', async () => {
     const spec = { language: 'javascript', dependencies: ['fine', '--flag', 'https://example.com/x'] };
     const { sandbox } = await placeWith({ 'spec.json': JSON.stringify(spec) });
     const { exit, stderr } = await sandbox('build', 'spec.json');

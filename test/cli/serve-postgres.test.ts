@@ -66,7 +66,7 @@ describe.skipIf(!hasPostgres)('heddle serve, several processes on PostgreSQL', {
     url = await postgresDatabase();
   });
 
-  it('agree on ids of runs, versions and answers, and go on with each other’s runs', async () => {
+  it('agree on run ids, versions and answers, and continue each other’s runs', async () => {
     const one = await served();
     expect(one.key).toMatch(/^sk-heddle-/);
     const two = await served(one);

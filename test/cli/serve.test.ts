@@ -49,7 +49,7 @@ async function deployed(
 }
 
 describe('heddle serve', { timeout: 120_000 }, () => {
-  it('shows the first key once, goes on with its runs after a kill, and ends in order', async () => {
+  it('shows the first key once, continues its runs after a kill, and stops in order', async () => {
     const data = dataFolder();
     const first = await served(data);
     expect(first.key).toMatch(/^sk-heddle-/);
@@ -74,7 +74,7 @@ describe('heddle serve', { timeout: 120_000 }, () => {
     await expect(fetch(second.url)).rejects.toThrow('fetch failed');
   });
 
-  it('answers a request that runs while it ends, and loses no run', async () => {
+  it('responds to a running request while it stops, and loses no run', async () => {
     const data = dataFolder();
     const first = await served(data);
     const call = caller(first);
@@ -97,7 +97,7 @@ describe('heddle serve', { timeout: 120_000 }, () => {
       .toBe('paused');
   });
 
-  it('has the files of a run after a kill', async () => {
+  it('keeps the files of a run after a kill', async () => {
     const data = dataFolder();
     const first = await served(data);
     const path = await deployed(caller(first), first.workspaceId, ECHO);
@@ -114,7 +114,7 @@ describe('heddle serve', { timeout: 120_000 }, () => {
     expect(await file.text()).toBe('abc');
   });
 
-  it('has its keys made, listed and revoked while it runs', async () => {
+  it('accepts key commands while it runs', async () => {
     const data = dataFolder();
     const { url, workspaceId = '' } = await served(data);
     const meta = async (key: string) =>
@@ -163,7 +163,7 @@ describe('heddle serve', { timeout: 120_000 }, () => {
     expect(table.stdout).toMatch(/shared .* revoked/);
   });
 
-  it('has its values for the oldest workspace alone, deployed and as drafts', async () => {
+  it('gives its environment values only to the oldest workspace, deployed and as drafts', async () => {
     const data = dataFolder();
     const first = await served(data, '--env', 'KEY=sk-very-secret');
     const store = await openApiStore({ data });
@@ -190,7 +190,7 @@ describe('heddle serve', { timeout: 120_000 }, () => {
     await first.process.ended;
   });
 
-  it('refuses a port that is taken, and keys in PostgreSQL without a secret', async () => {
+  it('rejects a port in use, and PostgreSQL without a secret', async () => {
     const { url } = await served(dataFolder());
     const data = dataFolder();
     const taken = await heddle(['serve', '--data', data, '--port', new URL(url).port]);
@@ -212,7 +212,7 @@ describe('heddle serve', { timeout: 120_000 }, () => {
     });
   });
 
-  it('begins addresses in answers with its own, whatever `Host` a request names', async () => {
+  it('starts URLs in responses with its own address, whatever the Host header says', async () => {
     for (const [more, origin] of [
       [[], undefined],
       [['--host', '0.0.0.0'], undefined],

@@ -49,13 +49,13 @@ describe('what a command loads', () => {
     },
   );
 
-  it('is not even the compiler for --version', async () => {
+  it('excludes the compiler for --version', async () => {
     expect((await loadedBy('--version')).filter((module) => /core\/src|zod|graphology/.test(module))).toEqual(
       [],
     );
   });
 
-  it('is nothing of Temporal for what runs in this process or reads runs', async () => {
+  it('excludes Temporal for local runs and reading runs', async () => {
     for (const args of [
       ['run', 'flow.json'],
       ['runs', 'list'],
@@ -64,13 +64,13 @@ describe('what a command loads', () => {
     }
   });
 
-  it('is the database but no sandbox for reading runs', async () => {
+  it('includes the database but no sandbox for reading runs', async () => {
     const loaded = await loadedBy('runs', 'list');
     expect(loaded.some((module) => module.includes('engine/src/reader'))).toBe(true);
     expect(loaded.filter((module) => /\/sandbox\/|undici|isolated-vm/.test(module))).toEqual([]);
   });
 
-  it('is the sandbox only for a run with code in it', async () => {
+  it('includes the sandbox only for runs with code', async () => {
     const loaded = await loadedBy('run', 'flow.json');
     expect(loaded.some((module) => module.includes('engine/src'))).toBe(true);
     expect(loaded.filter((module) => /isolated-vm|undici/.test(module))).toEqual([]);

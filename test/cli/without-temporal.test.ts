@@ -31,7 +31,7 @@ describe(
       return { exit: status, stdout, stderr };
     };
 
-    it('does not ask for it', () => {
+    it('does not require it', () => {
       const manifest: unknown = JSON.parse(
         readFileSync(join(folder, 'node_modules/heddle/package.json'), 'utf8'),
       );
