@@ -34,7 +34,7 @@ describe('a run that cannot start', () => {
 
   it.each([
     [['--input', '{a: 1}'], 'The value of --input is not JSON'],
-    [['--input', '{"error": 1}'], 'The start block "Start" cannot take "error"'],
+    [['--input', '{"error": 1}'], 'The start block "Start" cannot accept "error"'],
     [['--mock', 'agent'], '--mock agent has no block type.'],
     [['--mocks', 'none.json'], 'There is no file none.json.'],
     [['--env', 'NOT_SET'], 'NOT_SET is not set'],

@@ -2,6 +2,8 @@ import './node-version.ts';
 
 // API for fields with structure: JSON text, and templates of lists and objects
 export { parsedText, parseJson } from './json.ts';
+export { inputFields } from './schema/input-format.ts';
+export type { InputField } from './schema/input-format.ts';
 export {
   fillJsonText,
   isJsonText,

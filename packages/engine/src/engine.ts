@@ -6,7 +6,7 @@ import type { Span } from '@heddle/core/run';
 import { childExecutor } from './executors/child.ts';
 import { fileReader } from './files/storage.ts';
 import type { FileReader, ReadLimits } from './files/storage.ts';
-import { mayHoldFiles, ingestFiles } from './files/ingest.ts';
+import { mayContainFiles, ingestFiles } from './files/ingest.ts';
 import type { TakeFilesOptions } from './files/ingest.ts';
 import { isChildRunId, recordedChildren } from './execution/child-runs.ts';
 import { findBlock } from './execution/plan-queries.ts';
@@ -97,7 +97,7 @@ export class HeddleEngine implements Engine {
     options: Pick<ExecuteOptions, 'version' | 'start' | 'signal'> & TakeFilesOptions = {},
   ): Promise<Json> {
     this.#expectOpen();
-    if (!mayHoldFiles(input)) return input;
+    if (!mayContainFiles(input)) return input;
     const { found, start } = await this.#resolveStart(workflow, options);
     const block = found.plan.blocks[start];
     if (!block?.trigger) return input;

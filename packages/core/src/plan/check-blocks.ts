@@ -264,7 +264,7 @@ export function checkStarts({ structure, found }: Compilation, starts: readonly 
     const { block } = structure.places.get(id) as PlacedBlock;
     if (block.type === 'chat_trigger') continue;
     const metadata = own(block.fields, 'runMetadata') === true;
-    for (const { name, index } of inputFields(block)) {
+    for (const { name, index } of inputFields(own(block.fields, 'inputFormat'))) {
       if (!STEERING.has(name) && !(metadata && name === 'metadata')) continue;
       found.push(
         diagnostic('START_FIELD_RESERVED', {

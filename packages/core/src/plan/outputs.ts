@@ -61,7 +61,9 @@ function triggerOutputs(block: Block): Types | undefined {
 }
 
 function formatOutputs(block: Block): Types {
-  return Object.fromEntries(inputFields(block).map(({ name, type }) => [name, type]));
+  return Object.fromEntries(
+    inputFields(own(block.fields, 'inputFormat')).map(({ name, type }) => [name, type]),
+  );
 }
 
 /** Reads outputs in the exported form: a type name, `{type}`, or nested objects, which are opaque. */

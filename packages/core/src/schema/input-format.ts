@@ -1,25 +1,33 @@
-import { isJsonObject, own } from '../json.ts';
+import { isJsonObject, own, parsedText } from '../json.ts';
 import type { Json } from '../json.ts';
-import { readJsonText } from './read-json-text.ts';
-import type { Block } from './workflow.ts';
 
-/** A declared field of a start or a pause. */
+/** A declared input of a start block or a pause. */
 export interface InputField {
   name: string;
   type: string;
+  /** Default; undefined if there is none. */
+  value: Json | undefined;
+  required: boolean;
   /** Position in the stored list. */
   index: number;
 }
 
-/** Returns the named fields of a block's `inputFormat`, which may be stored as JSON text. */
-export function inputFields(block: Block): InputField[] {
-  const stored = own(block.fields, 'inputFormat');
-  const list: Json | undefined = typeof stored === 'string' ? readJsonText(stored).value : stored;
-  if (!Array.isArray(list)) return [];
-  return list.flatMap((field, index): InputField[] => {
-    const name = isJsonObject(field) ? own(field, 'name') : undefined;
-    if (!isJsonObject(field) || typeof name !== 'string' || name.trim() === '') return [];
-    const type = own(field, 'type');
-    return [{ name, type: typeof type === 'string' ? type : 'string', index }];
+/** The inputs that an `inputFormat` value, or its JSON text, declares. Rows without a name are omitted. */
+export function inputFields(format: Json | undefined): InputField[] {
+  const rows = parsedText(format ?? null);
+  if (!Array.isArray(rows)) return [];
+  return rows.flatMap((row, index): InputField[] => {
+    const name = isJsonObject(row) ? own(row, 'name') : undefined;
+    if (!isJsonObject(row) || typeof name !== 'string' || name.trim() === '') return [];
+    const type = own(row, 'type');
+    return [
+      {
+        name: name.trim(),
+        type: typeof type === 'string' ? type : 'string',
+        value: own(row, 'value') ?? undefined,
+        required: own(row, 'required') === true,
+        index,
+      },
+    ];
   });
 }

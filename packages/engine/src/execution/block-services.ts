@@ -14,7 +14,7 @@ import type {
   ExecutorServices,
   RunInfo,
 } from '../executors/services.ts';
-import { unknownType } from '../executors/unknown.ts';
+import { unknownType } from '../executors/registry.ts';
 import { fileReader } from '../files/storage.ts';
 import { mockResult } from '../mocks/mock-result.ts';
 import { NO_MOCKS, parseMocks, type Mocks } from '../mocks/mocks.ts';

@@ -4,7 +4,7 @@ import { envNamesIn, normalizeName } from '@heddle/core/blocks';
 import type { BlockConfig, Region } from '@heddle/core/blocks';
 import { authored } from '../executors/authored.ts';
 import { mountedNames } from '../executors/function.ts';
-import { inputFields } from '../executors/input-format.ts';
+import { inputFields } from '@heddle/core/fields';
 import { templatesOf } from './reference-resolver.ts';
 
 const callersOf = new WeakMap<Plan, boolean>();

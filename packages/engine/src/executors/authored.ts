@@ -1,6 +1,6 @@
 import type { Json, Template } from '@heddle/core/blocks';
 
-/** The field as it was authored: references and placeholders as text, nothing resolved. */
+/** The authored value of a field, with references and placeholders as unresolved text. */
 export function authored(template: Template | undefined): Json | undefined {
   if (template === undefined) return undefined;
   switch (template.kind) {

@@ -8,7 +8,7 @@ import type { EngineExecutor } from './services.ts';
 import { variablesExecutor } from './variables.ts';
 import { waitExecutor } from './wait.ts';
 
-/** The executors that every engine has. Start blocks need none (`startOutput`), containers neither (`expandContainer`). */
+/** The executors of every engine. Start blocks and containers need none: see `startOutput` and `expandContainer`. */
 export const builtInExecutors: readonly EngineExecutor[] = [
   functionExecutor,
   conditionExecutor,

@@ -3,10 +3,10 @@ import type { BlockResult, Json, JsonObject } from '@heddle/core/blocks';
 import type { ChildOutcome, ChildWorkflow, EngineContext, EngineExecutor } from './services.ts';
 import { asText } from './values.ts';
 
-/** How many workflows may call each other in a chain. */
+/** Maximum depth of workflows that call each other. */
 export const MAX_DEPTH = 25;
 
-/** Runs another workflow as a run of its own and gives its output as `result`. */
+/** Runs another workflow as a child run. Its output becomes `result`. */
 export const childExecutor: EngineExecutor = {
   types: ['workflow', 'workflow_input'],
   class: 'child',
@@ -17,7 +17,7 @@ async function runChild(context: EngineContext): Promise<BlockResult> {
   const { services } = context;
   const reference = asText(context.field('workflowId')).trim();
   if (reference === '')
-    throw new BlockError('BLOCK_CONFIG_INVALID', 'No workflow is chosen for the child block.', {
+    throw new BlockError('BLOCK_CONFIG_INVALID', 'The child block has no workflow.', {
       retryable: false,
     });
   if (services.run.depth >= MAX_DEPTH) {
@@ -53,10 +53,10 @@ function inputFor(context: EngineContext, workflow: ChildWorkflow): Json {
   return context.field('input') ?? {};
 }
 
-/** The mapped inputs; keys that the child does not declare are left out, if it declares any. */
+/** The mapped inputs. Omits keys that the child does not declare, if it declares any. */
 function mapped(mapping: Json, { inputs, name }: ChildWorkflow): JsonObject {
   if (!isJsonObject(mapping)) {
-    throw new BlockError('BLOCK_CONFIG_INVALID', `The inputs for the workflow "${name}" are no object.`, {
+    throw new BlockError('BLOCK_CONFIG_INVALID', `The inputs for the workflow "${name}" are not an object.`, {
       retryable: false,
     });
   }
@@ -64,7 +64,7 @@ function mapped(mapping: Json, { inputs, name }: ChildWorkflow): JsonObject {
   return Object.fromEntries(Object.entries(mapping).filter(([key]) => inputs.includes(key)));
 }
 
-/** The failure with the chain of workflows from the one that was called to the one at fault. */
+/** The failure, with the chain of workflows from the called one to the failed one. */
 function childFailure(
   { name }: ChildWorkflow,
   outcome: Exclude<ChildOutcome, { status: 'completed' }>,

@@ -8,10 +8,10 @@ const CODES: Partial<Record<SandboxErrorCode, string>> = {
   CANCELLED: 'CANCELLED',
 };
 
-/** The sandbox's own words, that is, no error of the user's code. */
+/** The name of errors of the sandbox itself, not of the user's code. */
 const HOST_NAME = 'SandboxError';
 
-/** The code asks for a module that is not there. */
+/** The code imports a missing module. */
 const MODULES: ReadonlySet<SandboxErrorCode> = new Set(['MODULE_NOT_IN_IMAGE', 'BUILTIN_NOT_AVAILABLE']);
 
 const IMPORTS: readonly RegExp[] = [
@@ -22,7 +22,7 @@ const IMPORTS: readonly RegExp[] = [
   /^Not supported$/,
 ];
 
-/** The failure of a block whose code gave no value: type, line as it was authored, message. */
+/** The failure of a block whose code failed: error type, authored line and message. */
 export function codeFailure(error: SandboxFailure, authored: string, stdout = ''): BlockError {
   if (isImport(error)) return importFailure(error, authored);
   return new BlockError(CODES[error.code] ?? 'BLOCK_FAILED', describeFailure(error, authored), {
@@ -31,7 +31,7 @@ export function codeFailure(error: SandboxFailure, authored: string, stdout = ''
   });
 }
 
-/** `TypeError: Line 2: \`return a.b\` - message`; the type only where it says more than "Error", the line where it is known. */
+/** `TypeError: Line 2: \`return a.b\` - message`; without the type if it is `Error`, without the line if it is unknown. */
 export function describeFailure(error: SandboxFailure, authored: string): string {
   if (error.name === HOST_NAME) return error.message;
   const type = error.name === 'Error' ? '' : `${error.name}: `;
@@ -39,7 +39,7 @@ export function describeFailure(error: SandboxFailure, authored: string): string
   return `${type}${line === undefined ? '' : `Line ${line.number}: \`${line.text}\` - `}${error.message}`;
 }
 
-/** The line at fault; of code that has one line it is that one. */
+/** The failing line; for code of one line, that line. */
 function authoredLine(
   authored: string,
   line: number | undefined,

@@ -129,7 +129,7 @@ describe('a condition', () => {
 
   it.each([
     ['{bad', 'JSON'],
-    ['{"a": 1}', 'no list'],
+    ['{"a": 1}', 'not a list'],
   ])('fails on conditions that are no list: %s (r134, C4)', async (conditions, message) => {
     expect(await failureOf(() => decide({ params: { conditions } }))).toMatchObject({
       code: 'CONDITION_INVALID',

@@ -5,7 +5,7 @@ import { describeFailure } from './code-failure.ts';
 import type { EngineContext, EngineExecutor } from './services.ts';
 import { asText } from './values.ts';
 
-/** Fields of the source's output that belong to that block alone. */
+/** Fields of the source's output that are not passed on. */
 const NOT_PASSED_ON: ReadonlySet<string> = new Set([
   'error',
   'model',
@@ -16,7 +16,7 @@ const NOT_PASSED_ON: ReadonlySet<string> = new Set([
   '_pauseMetadata',
 ]);
 
-/** Takes the port of the first row that is true, in one crossing into the sandbox. */
+/** Takes the port of the first true row. Evaluates all rows in one call of the sandbox. */
 export const conditionExecutor: EngineExecutor = {
   types: ['condition'],
   class: 'compute',
@@ -46,12 +46,12 @@ function rowsOf({ block }: EngineContext): readonly ConditionRow[] {
   if (block.conditions !== undefined) return block.conditions;
   const given = authored(block.params['conditions']) ?? '';
   if (asText(given).trim() === '') return [];
-  throw new BlockError('CONDITION_INVALID', `The conditions are no list of rows${jsonFault(given)}.`, {
+  throw new BlockError('CONDITION_INVALID', `The conditions are not a list of rows${jsonIssue(given)}.`, {
     retryable: false,
   });
 }
 
-function jsonFault(given: Json): string {
+function jsonIssue(given: Json): string {
   if (typeof given !== 'string') return '';
   try {
     JSON.parse(given);
@@ -67,7 +67,7 @@ interface Bound {
   values: Record<string, string>;
 }
 
-/** The row that is taken: the first true one, else the `otherwise` row, which ends the list where it stands. */
+/** The first true row, else the `otherwise` row. Rows after the `otherwise` row are ignored. */
 async function firstTrue(
   context: EngineContext,
   rows: readonly ConditionRow[],
@@ -82,7 +82,7 @@ async function firstTrue(
   return end === -1 ? undefined : rows[end];
 }
 
-/** Rows up to the first whose references do not resolve: it fails the block only if no row before it is true. */
+/** Binds the rows up to the first one with an unresolvable reference, which fails the block only if no earlier row is true. */
 function bindRows(
   context: EngineContext,
   rows: readonly ConditionRow[],

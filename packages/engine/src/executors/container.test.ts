@@ -84,7 +84,7 @@ describe('a collection', () => {
   );
 
   it('JSON text brought by a reference is not parsed, and the failure says what to do (r461)', async () => {
-    expect((await failureOf(() => over(reference('p.result.j')))).message).toContain('parsed first');
+    expect((await failureOf(() => over(reference('p.result.j')))).message).toContain('Parse JSON text first');
   });
 
   it('that is known beforehand counts its items', async () => {

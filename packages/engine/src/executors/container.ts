@@ -17,23 +17,23 @@ import { parseJson } from '@heddle/core/fields';
 import { describeFailure } from './code-failure.ts';
 import type { CodeSandbox } from './services.ts';
 
-/** What a container's expansion needs; the sandbox is asked for only when an expression has to be evaluated. */
+/** What the expansion of a container needs. */
 export interface ExpandContext {
   runId: string;
-  /** From where the container stands; for conditions with its own index. */
+  /** The data that the container can read; for conditions, including its own index. */
   lookup: Lookup;
   sandbox(): Promise<CodeSandbox>;
   signal: AbortSignal;
 }
 
-/** The turns or branches of a container: all of them, or, for conditions, whether there is another (1 or 0). */
+/** The number of iterations or branches of a container; for conditions, 1 if there is another iteration, else 0. */
 export interface Expansion {
   count: number;
-  /** Collections: the item of each turn or branch. */
+  /** For collections: the item of each iteration or branch. */
   items?: Json[];
 }
 
-/** The answer to a container's question: how many turns or branches, and over which items. */
+/** Evaluates the count, collection or condition of a container. */
 export async function expandContainer(config: ContainerConfig, context: ExpandContext): Promise<Expansion> {
   switch (config.kind) {
     case 'for':
@@ -50,7 +50,7 @@ export async function expandContainer(config: ContainerConfig, context: ExpandCo
   }
 }
 
-/** A whole number of at least 1, also as text. Throws COUNT_INVALID, EXPRESSION_FAILED. */
+/** The count of a container: a whole number of at least 1, possibly as text. Throws COUNT_INVALID, EXPRESSION_FAILED. */
 export async function expandCount(source: CountSource, context: ExpandContext): Promise<number> {
   if ('static' in source) return source.static;
   const value = await evaluateValue(source.expression, context);
@@ -62,7 +62,7 @@ export async function expandCount(source: CountSource, context: ExpandContext): 
   );
 }
 
-/** The items: a list, the pairs of an object, nothing for null and empty. Throws COLLECTION_INVALID. */
+/** The items of a collection: of a list, or the pairs of an object; none for null. Throws COLLECTION_INVALID. */
 export function expandCollection(source: CollectionSource, lookup: Lookup): Json[] {
   if ('static' in source) return source.static;
   if ('invalid' in source) throw new BlockError('COLLECTION_INVALID', source.invalid, { retryable: false });
@@ -77,15 +77,15 @@ function itemsOf(value: Json, what: string): Json[] {
   if (isJsonObject(value)) return Object.entries(value);
   const hint =
     typeof value === 'string' && Array.isArray(parseJson(value))
-      ? ' JSON text has to be parsed first, for example in a function block.'
+      ? ' Parse JSON text first, for example in a function block.'
       : '';
   throw new BlockError(
     'COLLECTION_INVALID',
-    `A container cannot go over ${what}: it is ${shown(value)}, and a list or an object is needed.${hint}`,
+    `A container cannot iterate over ${what}: it is ${shown(value)}, not a list or an object.${hint}`,
   );
 }
 
-/** Whether a while or doWhile loop has another turn; no condition means no. Throws EXPRESSION_FAILED. */
+/** True if a while or doWhile loop has another iteration; false without a condition. Throws EXPRESSION_FAILED. */
 export async function evaluateCondition(
   expression: ExpressionTemplate | null,
   context: ExpandContext,
@@ -94,7 +94,7 @@ export async function evaluateCondition(
   return (await evaluate(expression, context, 'first-true')).index === 0;
 }
 
-/** An expression that is one reference needs no sandbox. */
+/** Evaluates an expression; one that is a single reference without the sandbox. */
 async function evaluateValue(expression: ExpressionTemplate, context: ExpandContext): Promise<Json> {
   const bound = bindExpression(expression, context.lookup);
   const only = Object.hasOwn(bound.values, bound.code.trim()) ? bound.values[bound.code.trim()] : undefined;

@@ -12,10 +12,9 @@ import type {
 import { resolveJson } from '@heddle/core/fields';
 import { jsonCopy } from '../json-copy.ts';
 import { fieldReader } from './fields.ts';
-import { withOwnLinks } from './pause-links.ts';
 import type { EngineContext, ExecutorServices, FieldContext } from './services.ts';
 
-/** What a driver knows when a block is to run. */
+/** What the driver knows about an attempt of a block. */
 export interface ContextParts {
   runId: string;
   workflowId: string;
@@ -23,17 +22,17 @@ export interface ContextParts {
   scope: readonly number[];
   try: number;
   signal: AbortSignal;
-  /** When the block's or the run's time is up, in milliseconds since the epoch; absent: never. */
+  /** Deadline of the block or the run, in milliseconds since the epoch; absent: none. */
   deadlineMs?: number | undefined;
   clock: Clock;
   services: ExecutorServices;
-  /** Default: that of `services`. */
+  /** Default: the lookup of `services`. */
   lookup?: Lookup;
-  /** Told of each field that is read, with its value. */
+  /** Called for each field that is read, with its value. */
   onRead?(name: string, value: Json): void;
-  /** Told of what the block tells while it runs; absent: nobody hears it. */
+  /** Receives what the block emits while it runs; absent: emissions are dropped. */
   emit?(emission: BlockEmission): void;
-  /** Ids of the blocks whose edges into this one are live, in edge order; absent: any source that has run. */
+  /** Ids of the blocks whose edges into this block are live, in edge order; absent: all sources that have run. */
   liveSources?: readonly string[];
 }
 
@@ -44,7 +43,7 @@ export function createBlockContext(parts: ContextParts): EngineContext {
 
 type FieldMode = NonNullable<Parameters<EngineContext['field']>[1]>;
 
-/** Most blocks ask for little, so what costs something is made when it is asked for. */
+/** Most blocks use few members, so expensive ones are created on access. */
 class BlockAttempt implements EngineContext {
   readonly runId: string;
   readonly workflowId: string;
@@ -52,7 +51,7 @@ class BlockAttempt implements EngineContext {
   readonly scope: readonly number[];
   readonly attempt: number;
   readonly clock: Clock;
-  private readonly parts: ContextParts;
+  readonly #parts: ContextParts;
 
   constructor(parts: ContextParts) {
     this.runId = parts.runId;
@@ -61,7 +60,7 @@ class BlockAttempt implements EngineContext {
     this.scope = parts.scope;
     this.attempt = parts.try;
     this.clock = parts.clock;
-    this.parts = parts;
+    this.#parts = parts;
   }
 
   get idempotencyKey(): string {
@@ -69,59 +68,60 @@ class BlockAttempt implements EngineContext {
   }
 
   get signal(): AbortSignal {
-    return this.parts.signal;
+    return this.#parts.signal;
   }
 
   get services(): ExecutorServices {
-    return this.parts.services;
+    return this.#parts.services;
   }
 
   get remainingMs(): number | undefined {
-    const { deadlineMs } = this.parts;
+    const { deadlineMs } = this.#parts;
     return deadlineMs === undefined ? undefined : Math.max(0, deadlineMs - this.clock.now());
   }
 
-  // Made when they are asked for, and bound: they may be taken off the object.
+  // Bound, since blocks may destructure the context.
   get field(): EngineContext['field'] {
-    return (name, mode = 'text') => this.read(name, mode);
+    return (name, mode = 'text') => this.#read(name, mode);
   }
 
   get fields(): EngineContext['fields'] {
     return () =>
       Object.fromEntries(
-        Object.keys(this.block.params).map((name) => [name, this.read(name, 'native') ?? null]),
+        Object.keys(this.block.params).map((name) => [name, this.#read(name, 'native') ?? null]),
       );
   }
 
   get emit(): EngineContext['emit'] {
-    return (emission) => this.parts.emit?.(emission);
+    return (emission) => this.#parts.emit?.(emission);
   }
 
   get sourceOutput(): EngineContext['sourceOutput'] {
     return () => {
-      const { parts, block } = this;
+      const { block } = this;
+      const parts = this.#parts;
       return ownCopy(sourceOutput(parts.liveSources ?? block.sources, block, lookupOf(parts)));
     };
   }
 
-  private read(name: string, mode: FieldMode): Json | undefined {
+  #read(name: string, mode: FieldMode): Json | undefined {
     const template = Object.hasOwn(this.block.params, name) ? this.block.params[name] : undefined;
     if (template === undefined) return undefined;
-    const lookup = lookupOf(this.parts);
+    const lookup = lookupOf(this.#parts);
     const reader = fieldReader(this.block.type, name);
-    const value = reader ? reader(template, this.scene(lookup)) : resolved(template, lookup, mode);
-    this.parts.onRead?.(name, value);
+    const value = reader ? reader(template, this.#fieldContext(lookup)) : resolved(template, lookup, mode);
+    this.#parts.onRead?.(name, value);
     return ownCopy(value);
   }
 
-  private scene(lookup: Lookup): FieldContext {
-    const { parts } = this;
+  #fieldContext(lookup: Lookup): FieldContext {
+    const parts = this.#parts;
     return {
       lookup,
       get compat() {
         return parts.services.run.compat;
       },
-      field: (name) => this.read(name, 'text'),
+      field: (name) => this.#read(name, 'text'),
     };
   }
 }
@@ -134,12 +134,12 @@ function lookupOf({ block, services, lookup }: ContextParts): Lookup {
   return block.type === 'human_in_the_loop' ? withOwnLinks(block.id, services) : (lookup ?? services.lookup);
 }
 
-/** What the run holds is shared by all who read it. */
+/** A copy: the run shares its values with all readers. */
 function ownCopy<T extends Json | undefined>(value: T): T {
   return typeof value === 'object' && value !== null ? (jsonCopy(value, 'A field').json as T) : value;
 }
 
-/** A container around the block leads to it too, but its output is that of an earlier time it ran. */
+/** The output of the first source that has run. Skips containers around the block, whose output is from an earlier activation. */
 function sourceOutput(sources: readonly string[], { containers }: BlockConfig, lookup: Lookup): JsonObject {
   for (const block of sources) {
     if (containers.includes(block)) continue;
@@ -149,10 +149,24 @@ function sourceOutput(sources: readonly string[], { containers }: BlockConfig, l
   return {};
 }
 
-/** Id of the first block that an edge of `node` leads to by `port`, or undefined: an executor's `services.target`. */
+/** Id of the first block behind `port` of `node`; undefined if there is none. Implements `services.target` of executors. */
 export function targetOf(region: Region, node: number, port: string): string | undefined {
   const target = region.nodes[node]?.outs.find((out) =>
     region.nodes[out]?.ins.some((edge) => edge.from === node && edge.port === port),
   );
   return target === undefined ? undefined : region.nodes[target]?.id;
+}
+
+/** The lookup for the fields of a pause: a reference to the pause itself finds its links, not its output of an earlier iteration. */
+function withOwnLinks(blockId: string, services: ExecutorServices): Lookup {
+  const { lookup } = services;
+  return {
+    block: (ref) =>
+      ref.block === blockId ? { ran: true, output: { ...services.pauseLinks?.() } } : lookup.block(ref),
+    container: (ref) => lookup.container(ref),
+    results: (ref) => lookup.results(ref),
+    variable: (id) => lookup.variable(id),
+    env: (name) => lookup.env(name),
+    describe: (id) => lookup.describe(id),
+  };
 }

@@ -2,26 +2,26 @@ import { BlockError, isJsonObject } from '@heddle/core/blocks';
 import type { BlockContext, BlockExecutor, BlockResult, Json, JsonObject } from '@heddle/core/blocks';
 import * as z from 'zod';
 
-/** A block of your own, as `defineBlock` takes it. */
+/** The definition of a custom block, for `defineBlock`. */
 export interface BlockDefinition<
   Input extends z.ZodType,
   Output extends z.ZodType<JsonObject> = z.ZodType<JsonObject>,
 > {
   type: string;
-  /** The fields, references in them resolved; a field that is exactly one reference keeps the type of its value. */
+  /** The fields, with resolved references. A field that is exactly one reference keeps the type of the value. */
   input: Input;
-  /** The output; where it is given, its fields are the only ones that references may name. */
+  /** The output; if present, references can name only its fields. */
   output?: Output;
-  /** `compute`: pure and quick; `effect` (default): reaches outside, may run twice after a crash (see `idempotencyKey`). */
+  /** `compute`: pure and fast; `effect` (default): has side effects, and may run twice after a crash (see `idempotencyKey`). */
   class?: 'compute' | 'effect';
   run(input: z.output<Input>, context: BlockContext): Promise<z.input<Output>> | z.input<Output>;
 }
 
 /**
- * An executor for blocks of one type, with typed fields and output. Register it in the engine's options.
+ * An executor for blocks of one type, with typed fields and output. Register it in the options of the engine.
  *
- * Fields that do not fit fail the block with BLOCK_CONFIG_INVALID, an output that does not fit with BLOCK_FAILED, each
- * listing every path at fault. What `run` throws fails the block; throw a BlockError to say whether trying again helps.
+ * Invalid fields fail the block with BLOCK_CONFIG_INVALID, and an invalid output with BLOCK_FAILED, each with all issues and
+ * their paths. An error of `run` fails the block; a BlockError says whether the block is retryable.
  */
 export function defineBlock<
   Input extends z.ZodType,
@@ -38,7 +38,7 @@ export function defineBlock<
     async execute(context): Promise<BlockResult> {
       const fields = input.safeParse(withoutEmpty(context.fields()));
       if (!fields.success)
-        throw misfit(
+        throw schemaError(
           'BLOCK_CONFIG_INVALID',
           `The fields of the block do not fit its type "${type}"`,
           fields.error,
@@ -46,7 +46,7 @@ export function defineBlock<
       const result = await definition.run(fields.data, context);
       const checked = (output ?? ANY_OBJECT).safeParse(result);
       if (!checked.success)
-        throw misfit(
+        throw schemaError(
           'BLOCK_FAILED',
           `The output of the type "${type}" does not fit its schema`,
           checked.error,
@@ -58,12 +58,12 @@ export function defineBlock<
 
 const ANY_OBJECT: z.ZodType<JsonObject> = z.record(z.string(), z.json());
 
-/** Empty fields of a graph (null) are absent for a schema. */
+/** Removes null values: an empty field counts as absent. */
 function withoutEmpty(fields: JsonObject): JsonObject {
   return Object.fromEntries(Object.entries(fields).filter(([, value]) => value !== null));
 }
 
-function misfit(code: string, text: string, error: z.ZodError): BlockError {
+function schemaError(code: string, text: string, error: z.ZodError): BlockError {
   const issues = error.issues.map((issue) => ({
     path: issue.path.map(String).join('.') || '(all)',
     message: issue.message,
@@ -75,7 +75,7 @@ function misfit(code: string, text: string, error: z.ZodError): BlockError {
   });
 }
 
-/** Names and types of an object schema's outputs; undefined when it is no plain object. */
+/** Names and types of the properties of an object schema; undefined for other schemas. */
 function declaredOutputs(schema: z.ZodType): { [name: string]: string } | undefined {
   const { properties, additionalProperties } = jsonSchema(schema, 'output');
   if (!isJsonObject(properties) || isJsonObject(additionalProperties) || additionalProperties === true)
@@ -98,7 +98,7 @@ function requiredFields(schema: z.ZodType): string[] {
   return Array.isArray(required) ? required.filter((name) => typeof name === 'string') : [];
 }
 
-/** The schema as JSON Schema; what cannot be said in it (transforms, custom checks) is left open. */
+/** The schema as JSON Schema, without what that cannot express (transforms, custom checks). */
 function jsonSchema(schema: z.ZodType, io: 'input' | 'output'): JsonObject {
   const text: unknown = JSON.parse(JSON.stringify(z.toJSONSchema(schema, { io, unrepresentable: 'any' })));
   return isJsonObject(text) ? text : {};

@@ -21,13 +21,13 @@ const READERS: { readonly [type: string]: { readonly [field: string]: FieldReade
   workflow_input: { input: readChildInput, inputMapping: readJson },
 };
 
-/** The reader of a field; undefined: the field has no structure of its own. */
+/** The reader of a field; undefined if the field has no structure. */
 export function fieldReader(type: string, name: string): FieldReader | undefined {
   const readers = Object.hasOwn(READERS, type) ? READERS[type] : undefined;
   return readers && Object.hasOwn(readers, name) ? readers[name] : undefined;
 }
 
-/** The input of a child: an object may be written as JSON text, any other text is the input itself. */
+/** Reads the input of a child: an object, possibly as JSON text; other text is the input itself. */
 function readChildInput(template: Template, { lookup }: FieldContext): Json {
   const value = resolveJson(template, lookup);
   return isJsonObject(value) ? value : resolveTemplate(wholeHole(template) ?? template, lookup, 'native');
@@ -35,7 +35,7 @@ function readChildInput(template: Template, { lookup }: FieldContext): Json {
 
 const JSON_TYPES: ReadonlySet<Json> = new Set(['object', 'array', 'file[]']);
 
-/** Reads rows `{type, value, …}`: the value of an object or a list may be written as JSON text. */
+/** Reads rows `{type, value, …}`. The value of an object or a list may be JSON text. */
 function typedRows(mode: 'text' | 'native'): FieldReader {
   return (template, { lookup }) => {
     const structure = jsonStructure(template, lookup);

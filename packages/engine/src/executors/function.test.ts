@@ -158,7 +158,7 @@ describe('a function block', () => {
   it('says of a script without an image what it needs', async () => {
     expect(await failureOf(() => really({ code: 'echo 1', language: 'shell' }))).toMatchObject({
       code: 'BLOCK_FAILED',
-      message: expect.stringContaining('A shell script runs in an image') as string,
+      message: expect.stringContaining('A shell script needs an image') as string,
     });
   });
 

@@ -8,8 +8,8 @@ import type { EngineContext, EngineExecutor } from './services.ts';
 import { asRows, asText } from './values.ts';
 
 const DEFAULT_TIMEOUT_MS = 300_000;
-/** The longest a sandbox takes. */
-const MOST_MS = 3_600_000;
+/** The maximum of the sandbox's time limits. */
+const MAX_MS = 3_600_000;
 
 /** Runs a function block's JavaScript, Python or script for bash: output `{result, stdout}`. */
 export const functionExecutor: EngineExecutor = {
@@ -36,7 +36,7 @@ async function runFunction(context: EngineContext): Promise<BlockResult> {
   return { output: { result: parseJson(outcome.json) ?? null, stdout: outcome.stdout } };
 }
 
-/** The image of packages that the block names. What is wrong with it is found out by whoever opens it. */
+/** The package image of the block. The sandbox checks it when it opens it. */
 function imageOf(context: EngineContext): { image?: string } {
   const id = asText(context.field('sandboxId') ?? '').trim();
   return id === '' ? {} : { image: id };
@@ -50,23 +50,23 @@ function codeOf({ block }: EngineContext): CodeTemplate {
 }
 
 /**
- * The globals that the code mentions: copying the others in would cost time, and put secrets where nothing asks for them. The
- * programs that a script calls ask for theirs without being told to.
+ * The globals that the code mentions: the others would cost time, and expose secrets for no purpose. Scripts always get the
+ * environment values, since the programs that they call read them.
  */
 function globalsOf(context: EngineContext, code: CodeTemplate): Record<string, string> {
   const globals: Record<string, string> = { params: '{}' };
-  if (isGivenEnvironment(code)) globals['environmentVariables'] = JSON.stringify(mountedEnv(context));
+  if (readsEnvironment(code)) globals['environmentVariables'] = JSON.stringify(mountedEnv(context));
   if (/\binput\b/.test(code.authored)) globals['input'] = JSON.stringify(context.sourceOutput());
   return globals;
 }
 
-function isGivenEnvironment(code: CodeTemplate): boolean {
+function readsEnvironment(code: CodeTemplate): boolean {
   return code.language === 'shell' || /\benvironmentVariables\b/.test(code.authored);
 }
 
-/** Returns the names of the environment values that the block's code is given; `all` also where that is known only when it runs. */
+/** The names of the environment values that the code of the block gets; `all` also if they are known only at run time. */
 export function mountedNames({ code, params }: BlockConfig): ReadonlySet<string> | 'all' {
-  if (!code || !isGivenEnvironment(code)) return new Set();
+  if (!code || !readsEnvironment(code)) return new Set();
   const { secretScope, mountedSecrets } = params;
   const isFixed = [secretScope, mountedSecrets].every(
     (template) => !template || (referencesIn(template).length === 0 && envNamesIn(template).length === 0),
@@ -75,7 +75,7 @@ export function mountedNames({ code, params }: BlockConfig): ReadonlySet<string>
   return namesOf(parsedText(authored(mountedSecrets) ?? null)) ?? 'all';
 }
 
-/** All environment values, or those that the block mounts; a malformed scope mounts none and fails. */
+/** All environment values, or those that the block selects. Throws BLOCK_CONFIG_INVALID for an invalid scope. */
 function mountedEnv(context: EngineContext): { readonly [name: string]: string } {
   const { env } = context.services.run;
   const scope = fieldSchemas.secretScope.safeParse(asText(context.field('secretScope')) || 'all').data;
@@ -84,7 +84,7 @@ function mountedEnv(context: EngineContext): { readonly [name: string]: string }
   if (mounted === undefined) {
     throw new BlockError(
       'BLOCK_CONFIG_INVALID',
-      'The function block limits its environment values in a way that is not understood: secretScope must be "all" or "selected", mountedSecrets a list of names.',
+      'The environment values of the function block are invalid: secretScope must be "all" or "selected", and mountedSecrets a list of names.',
       { retryable: false },
     );
   }
@@ -101,17 +101,17 @@ function namesOf(value: Json | undefined): ReadonlySet<string> | undefined {
   ]);
 }
 
-/** The block's own timeout raises the processor time as well, within the engine's limits; else the sandbox's stands. */
+/** The timeout of the block also raises the processor time limit, up to the engine's limits. Without it, the sandbox's default applies. */
 function limitsOf(context: EngineContext): Partial<Limits> {
-  const most = context.services.run.codeLimits ?? {};
+  const max = context.services.run.codeLimits ?? {};
   const own = Number(context.field('timeout') ?? Number.NaN);
   const asked = Number.isFinite(own) && own > 0 ? own : undefined;
   const wallMs = atLeastOne(
-    Math.min(asked ?? DEFAULT_TIMEOUT_MS, context.remainingMs ?? MOST_MS, most.wallMs ?? MOST_MS, MOST_MS),
+    Math.min(asked ?? DEFAULT_TIMEOUT_MS, context.remainingMs ?? MAX_MS, max.wallMs ?? MAX_MS, MAX_MS),
   );
   return asked === undefined
     ? { wallMs }
-    : { wallMs, cpuMs: atLeastOne(Math.min(wallMs, most.cpuMs ?? MOST_MS)) };
+    : { wallMs, cpuMs: atLeastOne(Math.min(wallMs, max.cpuMs ?? MAX_MS)) };
 }
 
 function atLeastOne(ms: number): number {

@@ -1,10 +1,10 @@
 import { BlockError } from '@heddle/core/blocks';
 
 const NAME = /^[!#$%&'*+.^_`|~0-9A-Za-z-]+$/;
-/** A byte that no header value has (RFC 9110 §5.5): a line break in one would begin another header. */
+/** Characters that a header value cannot contain (RFC 9110 §5.5): a line break would begin another header. */
 const FORBIDDEN = /[^\t\x20-\x7e\x80-\xff]/;
 
-/** Throws BLOCK_CONFIG_INVALID for a header whose name or value cannot be sent; the value is not shown. */
+/** Throws BLOCK_CONFIG_INVALID for an invalid header name or value. The message does not contain the value. */
 export function checkHeaders(
   headers: readonly (readonly [name: string, value: string])[],
   of: 'request' | 'response',
@@ -12,12 +12,12 @@ export function checkHeaders(
   for (const [name, value] of headers) {
     if (!NAME.test(name))
       throw invalid(
-        `The ${of} has a header with the name ${JSON.stringify(name)}: names consist of letters, digits and -, without blanks.`,
+        `The ${of} has a header with the name ${JSON.stringify(name)}: names consist of letters, digits and -, without spaces.`,
       );
     const found = FORBIDDEN.exec(value)?.[0];
     if (found !== undefined)
       throw invalid(
-        `The value of the header "${name}" of the ${of} has ${named(found)}, which headers cannot carry. Remove or encode it in a function block.`,
+        `The value of the header "${name}" of the ${of} contains ${named(found)}, which a header cannot contain. Remove or encode it in a function block.`,
       );
   }
 }

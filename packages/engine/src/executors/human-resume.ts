@@ -1,10 +1,11 @@
 import { EngineError, isJsonObject, own } from '@heddle/core/blocks';
 import type { Json, JsonObject, ResumeContext } from '@heddle/core/blocks';
 import { parseJson } from '@heddle/core/fields';
-import { coerceField, inputFields } from './input-format.ts';
-import type { InputField } from './input-format.ts';
+import { inputFields } from '@heddle/core/fields';
+import { coerceField } from './input-format.ts';
+import type { InputField } from '@heddle/core/fields';
 
-/** The output of a pause after `input` was submitted. Throws RESUME_INPUT_INVALID that lists all that does not fit. */
+/** The output of a pause after the submission of `input`. Throws RESUME_INPUT_INVALID with all issues. */
 export function resumeOutput(context: ResumeContext): JsonObject {
   const { paused, nowMs } = context;
   const resumeInput = unwrapped(context.input);
@@ -20,7 +21,7 @@ export function resumeOutput(context: ResumeContext): JsonObject {
   return Object.fromEntries(output);
 }
 
-/** The fields of a submission: text is parsed, `submission` unwrapped, anything but an object becomes `{value}`. */
+/** The fields of a submission: parses text, unwraps `submission`, and converts other values to `{value}`. */
 function unwrapped(input: Json): JsonObject {
   const value = typeof input === 'string' ? (parseJson(input) ?? input) : input;
   if (value === null || value === '') return {};
@@ -29,7 +30,7 @@ function unwrapped(input: Json): JsonObject {
   return isJsonObject(inner) ? inner : value;
 }
 
-/** The declared inputs of an open pause, as its output shows them; null when it shows none. */
+/** The declared inputs in the output of an open pause; null if there are none. */
 export function formatOf(paused: JsonObject): Json {
   const response = own(paused, 'response');
   const data = isJsonObject(response) ? own(response, 'data') : undefined;
@@ -52,7 +53,7 @@ function checked(block: string, fields: readonly InputField[], given: JsonObject
       continue;
     }
     const coerced = fits(value, field.type) ? value : coerceField(value, field.type);
-    if (fits(coerced, field.type) && !loses(value, field.type)) submission.set(field.name, coerced);
+    if (fits(coerced, field.type) && !losesData(value, field.type)) submission.set(field.name, coerced);
     else problems.push({ field: field.name, problem: `must be ${EXPECTED[field.type] ?? 'a value'}` });
   }
   if (problems.length === 0) return Object.fromEntries(submission);
@@ -63,8 +64,8 @@ function checked(block: string, fields: readonly InputField[], given: JsonObject
   );
 }
 
-/** A list or an object would not survive as text. */
-function loses(value: Json, type: string): boolean {
+/** True if the conversion would lose data: a list or an object as text. */
+function losesData(value: Json, type: string): boolean {
   return type === 'string' && typeof value === 'object';
 }
 

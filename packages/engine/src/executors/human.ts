@@ -3,11 +3,12 @@ import type { BlockResult, Json, JsonObject } from '@heddle/core/blocks';
 import { parsedText } from '@heddle/core/fields';
 import { authored } from './authored.ts';
 import { resumeOutput } from './human-resume.ts';
-import { coerceField, inputFields } from './input-format.ts';
+import { inputFields } from '@heddle/core/fields';
+import { coerceField } from './input-format.ts';
 import type { EngineContext, EngineExecutor } from './services.ts';
 import { asRows, asText } from './values.ts';
 
-/** Pauses the run until a person answers: the pause point is open at once. */
+/** Pauses the run until a person resumes it. */
 export const humanExecutor: EngineExecutor = {
   types: ['human_in_the_loop'],
   class: 'pause',
@@ -45,7 +46,7 @@ function structureOf(entries: Json | undefined): Json {
   }));
 }
 
-/** Notifications are recorded as not sent and never stop the pause: the engine has no services to send them by. */
+/** Records notifications as not sent: the engine cannot send them, which does not prevent the pause. */
 function unsentNotifications(tools: Json | undefined): JsonObject {
   const rows = asRows(parsedText(tools ?? null)) ?? [];
   if (rows.length === 0) return {};

@@ -1,35 +1,9 @@
 import { isJsonObject, own } from '@heddle/core/blocks';
 import type { Json, JsonObject } from '@heddle/core/blocks';
 import { parsedText } from '@heddle/core/fields';
-import { asRows } from './values.ts';
+import type { InputField } from '@heddle/core/fields';
 
-/** One declared input of a start block or a pause. */
-export interface InputField {
-  name: string;
-  type: string;
-  /** Default; undefined when there is none. */
-  value: Json | undefined;
-  required: boolean;
-}
-
-/** The declared inputs of an `inputFormat` value; rows whose name is no text are left out. */
-export function inputFields(format: Json | undefined): InputField[] {
-  const fields: InputField[] = [];
-  for (const row of asRows(parsedText(format ?? null)) ?? []) {
-    const name = own(row, 'name');
-    if (typeof name !== 'string' || name.trim() === '') continue;
-    const type = own(row, 'type');
-    fields.push({
-      name: name.trim(),
-      type: typeof type === 'string' ? type : 'string',
-      value: own(row, 'value') ?? undefined,
-      required: own(row, 'required') === true,
-    });
-  }
-  return fields;
-}
-
-/** The value as the field's type, or unchanged where it does not fit. */
+/** The value converted to a field type; unchanged if it cannot be converted. */
 export function coerceField(value: Json, type: string): Json {
   switch (type) {
     case 'string':
@@ -47,7 +21,7 @@ export function coerceField(value: Json, type: string): Json {
   }
 }
 
-/** JavaScript's own conversion to text, which exported workflows rely on: a list joins its items, an object says nothing. */
+/** JavaScript's conversion to text, which exported workflows rely on: a list joins its items, an object becomes `[object Object]`. */
 function plainText(value: Json): string {
   if (Array.isArray(value)) return value.map((item) => (item === null ? '' : plainText(item))).join(',');
   return typeof value === 'object' && value !== null ? '[object Object]' : String(value);
@@ -75,8 +49,8 @@ function toBoolean(value: Json): Json {
 }
 
 /**
- * The declared fields with their values: given ones win over defaults, null counts as not given, and a field
- * with neither is absent. `nested` (the `input` of the input) wins over the top level.
+ * The values of the declared fields: from `nested` (the `input` of the input), else from the top level, else the default.
+ * Null counts as missing; a field without a value is absent.
  */
 export function fillFields(
   fields: readonly InputField[],

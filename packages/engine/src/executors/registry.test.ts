@@ -2,7 +2,7 @@ import { describe, expect, it } from 'vitest';
 import type { BlockExecutor } from '@heddle/core/blocks';
 import { builtInExecutors } from './built-ins.ts';
 import { blockTypeInfos, createRegistry } from './registry.ts';
-import { unknownType } from './unknown.ts';
+import { unknownType } from './registry.ts';
 
 const custom = (type: string): BlockExecutor => ({
   types: [type],

@@ -1,11 +1,11 @@
-import { EngineError } from '@heddle/core/blocks';
-import type { BlockExecutor, BlockTypeInfo } from '@heddle/core/blocks';
+import { BlockError, EngineError } from '@heddle/core/blocks';
+import type { BlockConfig, BlockExecutor, BlockTypeInfo } from '@heddle/core/blocks';
 import type { EngineExecutor } from './services.ts';
 
-/** Which executor runs which type of block. */
+/** The executors by block type. */
 export type Registry = ReadonlyMap<string, EngineExecutor>;
 
-/** The registry of an engine's own executors and the embedder's. Throws EXECUTOR_DUPLICATE: nothing is replaced silently. */
+/** The registry of the built-in and custom executors. Throws EXECUTOR_DUPLICATE if a type is registered twice. */
 export function createRegistry(
   builtIns: readonly EngineExecutor[],
   custom: readonly BlockExecutor[] = [],
@@ -16,7 +16,7 @@ export function createRegistry(
       if (registry.has(type)) {
         throw new EngineError(
           'EXECUTOR_DUPLICATE',
-          `Two executors run blocks of the type "${type}": register each type once, under a name that no other has.`,
+          `Two executors are registered for the block type "${type}": register each type once.`,
           { details: { type } },
         );
       }
@@ -26,7 +26,7 @@ export function createRegistry(
   return registry;
 }
 
-/** What the compiler has to know of the registered types. */
+/** What the compiler needs to know about the registered types. */
 export function blockTypeInfos(registry: Registry): BlockTypeInfo[] {
   return [...registry].map(([type, executor]) => ({
     type,
@@ -34,4 +34,14 @@ export function blockTypeInfos(registry: Registry): BlockTypeInfo[] {
     ...(executor.outputs === undefined ? {} : { outputs: executor.outputs }),
     ...(executor.required === undefined ? {} : { required: executor.required }),
   }));
+}
+
+/** BLOCK_TYPE_UNKNOWN for a block whose type has no executor. */
+export function unknownType({ name, type }: Pick<BlockConfig, 'name' | 'type'>): BlockError {
+  return new BlockError(
+    'BLOCK_TYPE_UNKNOWN',
+    `No executor is registered for the block type "${type}". Mock the block ({"blocks": {${JSON.stringify(name)}: {…}}}) or its type ` +
+      `({"types": {${JSON.stringify(type)}: {…}}}), or register an executor for it.`,
+    { retryable: false, details: { type } },
+  );
 }

@@ -12,14 +12,14 @@ import {
 import type { FieldContext } from './services.ts';
 import { asText } from './values.ts';
 
-/** The entries `{name, type, value}` of a builder with the values that their types make of what is authored. */
+/** Reads the entries `{name, type, value}` of a builder. Converts their values to their types. */
 export function readBuilder(template: Template, { lookup }: FieldContext): Json {
   const structure = jsonStructure(template, lookup);
   const entries = templateItems(structure);
   return entries ? readEntries(entries, lookup) : resolveTemplate(structure, lookup, 'json');
 }
 
-/** The object that read entries describe; those without a name are left out. */
+/** The object of the read entries. Omits entries without a name. */
 export function buildObject(entries: readonly Json[]): JsonObject {
   const built = new Map<string, Json>();
   for (const entry of entries) {
@@ -29,7 +29,7 @@ export function buildObject(entries: readonly Json[]): JsonObject {
   return Object.fromEntries(built);
 }
 
-/** Throws BLOCK_CONFIG_INVALID when a reference gives the name of another entry. */
+/** Throws BLOCK_CONFIG_INVALID if a name from a reference equals another name. */
 function readEntries(entries: readonly Template[], lookup: Lookup): JsonObject[] {
   const isAuthored = new Map<string, boolean>();
   return entries.flatMap((entry) => {
@@ -37,16 +37,17 @@ function readEntries(entries: readonly Template[], lookup: Lookup): JsonObject[]
     if (read === undefined) return [];
     const name = asText(own(read, 'name')).trim();
     const authored = templateFields(entry)?.get('name')?.kind !== 'text';
-    if (name !== '' && isAuthored.has(name) && !(authored && isAuthored.get(name) === true)) throw clash();
+    if (name !== '' && isAuthored.has(name) && !(authored && isAuthored.get(name) === true))
+      throw duplicateName();
     isAuthored.set(name, authored);
     return [read];
   });
 }
 
-function clash(): BlockError {
+function duplicateName(): BlockError {
   return new BlockError(
     'BLOCK_CONFIG_INVALID',
-    'A reference in the name of a field gives the name of another field. Keep names that come from data in an object of their own.',
+    'A reference in the name of a field gives the name of another field. Put fields whose names come from data into a separate object.',
     { retryable: false },
   );
 }
@@ -80,7 +81,7 @@ function entryValue(type: string, value: Template, lookup: Lookup): Json {
   }
 }
 
-/** An item of a list: an entry, or a value of its own. */
+/** Reads an item of a list: an entry, or a plain value. */
 function itemValue(item: Template, lookup: Lookup): Json {
   const fields = templateFields(item);
   const entry = fields?.has('type') && fields.has('value') ? readEntry(item, lookup) : undefined;
@@ -97,14 +98,14 @@ function toBoolean(value: Json): Json {
   return value === 'false' ? false : value;
 }
 
-/** The value of a field that is said to be an object or a list: text is JSON text of it. */
+/** Reads the value of a field that is declared as object or list: text is parsed as JSON. */
 function declared(value: Template, lookup: Lookup): Json {
   return value.kind === 'literal' ? parsedStrings(value.value) : resolveJson(value, lookup);
 }
 
 /**
- * The value of a field of any other type: authored text that is a JSON object or list becomes one, and so does a
- * reference to one. A text that a reference brings in stays text.
+ * Reads the value of a field of another type. Authored text that is a JSON object or list, and a reference to an object or
+ * list, become one. Text from a reference stays text.
  */
 function ofText(value: Template, lookup: Lookup): Json {
   switch (value.kind) {
@@ -128,7 +129,7 @@ function authoredText(value: Template & { kind: 'text' }, lookup: Lookup): Json 
   return resolveTemplate(value, lookup, 'text');
 }
 
-/** Authored texts that are a JSON object or list become one, at any depth. */
+/** Parses authored texts that are JSON objects or lists, at any depth. */
 function parsedStrings(value: Json): Json {
   if (typeof value === 'string') {
     const parsed = looksLikeJson(value) ? parseJson(value) : undefined;

@@ -124,7 +124,7 @@ describe('headers of a response', () => {
   const header = (name: string, value: string): JsonObject => ({ [name]: value });
 
   it.each<[JsonObject, string]>([
-    [header('X-A', '<q.v>'), 'The value of the header "X-A" of the response has a line break'],
+    [header('X-A', '<q.v>'), 'The value of the header "X-A" of the response contains a line break'],
     [header('X-A', 'snow \u2603'), 'the character U+2603'],
     [header('X <q.v>', 'a'), 'The response has a header with the name "X <q.v>"'],
   ])('%j fail the block (decision 57)', async (headers, message) => {
@@ -227,7 +227,7 @@ describe('a response that is built', () => {
 
   it('answers 500 itself when it cannot be made (§3.7)', () => {
     expect(respond({ builderData: '{bad' })).toMatchObject({
-      data: { error: expect.any(String) as string, message: expect.stringContaining('no list') as string },
+      data: { error: expect.any(String) as string, message: expect.stringContaining('not a list') as string },
       status: 500,
     });
     expect(respond({ headers: 'bad' })).toMatchObject({ status: 500 });

@@ -5,7 +5,7 @@ import { asPairs, asText } from './values.ts';
 
 const DEFAULT_HEADERS: JsonObject = { 'Content-Type': 'application/json' };
 
-/** Makes the run's answer: output `{data, status, headers}`. */
+/** Creates the response of the run: output `{data, status, headers}`. */
 export const responseExecutor: BlockExecutor = {
   types: ['response'],
   class: 'compute',
@@ -14,10 +14,10 @@ export const responseExecutor: BlockExecutor = {
 
 function respond(context: BlockContext): JsonObject {
   const headers = asPairs(context.field('headers'));
-  if (headers === undefined) return refused('The headers of the response are no table.');
+  if (headers === undefined) return errorResponse('The headers of the response are not a table.');
   checkHeaders(headers, 'response');
   const data = dataOf(context);
-  if (data === undefined) return refused('The fields of the response are no list.');
+  if (data === undefined) return errorResponse('The fields of the response are not a list.');
   return {
     data,
     status: statusOf(context.field('status')),
@@ -25,16 +25,16 @@ function respond(context: BlockContext): JsonObject {
   };
 }
 
-/** What a response that cannot be made answers: the caller sees the fault, the run goes on to its end. */
-function refused(message: string): JsonObject {
+/** The response for invalid fields: the caller sees the error, and the run continues. */
+function errorResponse(message: string): JsonObject {
   return {
-    data: { error: 'The response could not be made', message },
+    data: { error: 'The response could not be created', message },
     status: 500,
     headers: { ...DEFAULT_HEADERS },
   };
 }
 
-/** The data; undefined when the builder's entries are no list. */
+/** The data; undefined if the builder's entries are not a list. */
 function dataOf(context: BlockContext): Json | undefined {
   if (asText(context.field('dataMode')) === 'json') return jsonData(context);
   const entries = context.field('builderData');
@@ -42,7 +42,7 @@ function dataOf(context: BlockContext): Json | undefined {
   return Array.isArray(entries) ? buildObject(entries) : undefined;
 }
 
-/** A reference to null answers null, a field without a value an empty object. */
+/** Null for a reference to null; an empty object for a field without a value. */
 function jsonData(context: BlockContext): Json {
   const data = context.field('data');
   const authored = context.block.params['data'];

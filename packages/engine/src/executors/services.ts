@@ -10,57 +10,57 @@ import type {
 import type { EgressRequest, EgressResponse } from '@heddle/sandbox/egress';
 import type { Sandbox } from '@heddle/sandbox';
 
-/** What the engine's own executors get beside a block's fields. One object per block that runs. */
+/** What the engine's own executors get in addition to the fields of a block. One object per attempt. */
 export interface ExecutorServices {
-  /** Where code runs; started at the first call. */
+  /** The sandbox for code; started at the first call. */
   sandbox(): Promise<CodeSandbox>;
-  /** The guarded way out; loaded at the first call. */
+  /** The guarded HTTP client; loaded at the first call. */
   egress(): Promise<HttpClient>;
-  /** The data that the block can see, from where it stands. */
+  /** The data that the block can read. */
   lookup: Lookup;
   run: RunInfo;
-  /** Id of the first block that an edge of this one leads to by `port`. */
+  /** Id of the first block behind `port` of this block. */
   target(port: string): string | undefined;
-  /** The workflow that a child block names by id or name, or undefined. Once its child has started: the workflow of that. */
+  /** The workflow with this id or name; undefined if there is none. After the child has started, the workflow of the child. */
   findChild(workflow: string): Promise<ChildWorkflow | undefined>;
-  /** Runs a child to its end; the same block of the same run gets the same child again after a restart. */
+  /** Runs a child to its end. After a restart, the same block of the same run continues the same child. */
   child(request: ChildRequest): Promise<ChildOutcome>;
-  /** Where a person answers a pause, when the engine has such a place. */
+  /** URLs at which a person can resume the pause; absent if the engine has none. */
   pauseLinks?(): PauseLinks;
 }
 
-/** Where a person answers a pause. */
+/** URLs at which a person can resume a pause. */
 export interface PauseLinks {
   url?: string;
   resumeEndpoint?: string;
 }
 
-/** What executors know of the run. */
+/** What executors know about the run. */
 export interface RunInfo {
   variables: readonly VariableConfig[];
-  /** The environment values that the run's blocks can read, by name. */
+  /** The environment values that the blocks of the run can read, by name. */
   env: { readonly [name: string]: string };
-  /** Most that the engine's options let code use, in milliseconds; a block's own timeout cannot go beyond it. */
+  /** Maximum time for code from the engine's options, in milliseconds; it also limits the timeout of a block. */
   codeLimits?: { wallMs?: number; cpuMs?: number };
-  /** True: the deployment asked for the lenient reading of older engines. */
+  /** True: the workflow was deployed with the lenient rules of older engines. */
   compat: boolean;
-  /** How many workflows called this one in a chain; 0 for a run of its own. */
+  /** Number of ancestor workflows in the call chain; 0 for a run that no workflow started. */
   depth: number;
-  /** The workflows of that chain and then the run's own, as `X-Sim-Via` lists them. */
+  /** The workflows of the call chain, ending with that of this run, as in `X-Sim-Via`. */
   callChain: readonly string[];
 }
 
-/** What a field that its block takes apart is read with. */
+/** What a field reader needs. */
 export interface FieldContext {
   lookup: Lookup;
-  /** True: the deployment asked for the lenient reading of older engines. */
+  /** True: the workflow was deployed with the lenient rules of older engines. */
   compat: boolean;
   /** The value of another field of the block. */
   field: (name: string) => Json | undefined;
 }
 
-/** Fills in a field whose text has a structure, so that values cannot change the structure. */
-export type FieldReader = (template: Template, scene: FieldContext) => Json;
+/** Resolves a field whose text has a structure, so that values cannot change the structure. */
+export type FieldReader = (template: Template, context: FieldContext) => Json;
 
 export type CodeSandbox = Pick<Sandbox, 'run' | 'evaluate'>;
 
@@ -71,10 +71,10 @@ export interface HttpClient {
 
 export interface ChildWorkflow {
   workflowId: string;
-  /** The version that is live when the child starts, or the one that it was started with. */
+  /** The version that the child runs; before it has started, the deployed version. */
   version: number | undefined;
   name: string;
-  /** Names of the declared inputs; undefined: none are declared. */
+  /** Names of the declared inputs; undefined if none are declared. */
   inputs: readonly string[] | undefined;
 }
 

@@ -1,12 +1,12 @@
 import { EngineError, isJsonObject, own } from '@heddle/core/blocks';
 import type { BlockConfig, Json, JsonObject } from '@heddle/core/blocks';
 import { authored } from './authored.ts';
-import { fillFields, inputFields } from './input-format.ts';
-import type { InputField } from './input-format.ts';
-import { normalizeFiles } from './start-files.ts';
+import { inputFields } from '@heddle/core/fields';
+import { fillFields } from './input-format.ts';
+import type { InputField } from '@heddle/core/fields';
 import { isOn } from './values.ts';
 
-/** Names that steer a run; an input or a field of that name could not be told from an engine's own. */
+/** Names that control runs: inputs and fields with these names would be ambiguous. */
 const RESERVED: readonly string[] = ['error', 'selectedOption', 'selectedRoute', '_pauseMetadata'];
 
 type Kind = 'unified' | 'api' | 'chat' | 'manual' | 'external';
@@ -14,7 +14,7 @@ type Kind = 'unified' | 'api' | 'chat' | 'manual' | 'external';
 interface Start {
   block: BlockConfig;
   fields: readonly InputField[];
-  /** The input as an object: anything else came as `input`. */
+  /** The input as an object; another value becomes its `input`. */
   top: JsonObject;
   input: Json;
 }
@@ -28,10 +28,10 @@ const SHAPES: { [K in Kind]: (start: Start) => Map<string, Json> } = {
 };
 
 /**
- * The output of the block that a run starts at, made from the run's input.
+ * The output of a start block for the input of a run.
  *
- * `metadata` gives what the run knows of itself; it becomes `metadata` of the output when the block's `runMetadata` is on.
- * Throws INPUT_INVALID when the input, or the block's format, uses a reserved name.
+ * `metadata` returns data about the run, which becomes `metadata` of the output if `runMetadata` of the block is on. Throws
+ * INPUT_INVALID if the input, or the input format of the block, uses a reserved name.
  */
 export function startOutput(block: BlockConfig, input: Json, metadata = (): JsonObject => ({})): JsonObject {
   const kind = kindOf(block);
@@ -52,7 +52,7 @@ export function startOutput(block: BlockConfig, input: Json, metadata = (): Json
   return Object.fromEntries(output);
 }
 
-/** Names of the start's fields whose values are files: those of the type `file[]`, and `files`. */
+/** Names of the fields of the start block that contain files: those of the type `file[]`, and `files`. */
 export function fileFields(block: BlockConfig): string[] {
   const declared = inputFields(authored(block.params['inputFormat']));
   const names = declared.filter(({ type }) => type === 'file[]').map(({ name }) => name);
@@ -86,7 +86,7 @@ function kindOf(block: BlockConfig): Kind {
   }
 }
 
-/** Fields, then every other key of the input; an empty `input` is none. */
+/** The declared fields, then all other keys of the input. Drops an empty `input`. */
 function unifiedOutput({ fields, top }: Start): Map<string, Json> {
   const nested = own(top, 'input');
   const output = fillFields(fields, top, nested);
@@ -98,7 +98,7 @@ function unifiedOutput({ fields, top }: Start): Map<string, Json> {
   return output;
 }
 
-/** Fields at the top and again under `input`; without fields only `input`. */
+/** The declared fields, at the top level and in `input`; without declared fields, only `input`. */
 function apiOutput({ fields, top, input }: Start): Map<string, Json> {
   const nested = own(top, 'input');
   if (fields.length === 0) return new Map([['input', nested ?? input]]);
@@ -125,7 +125,7 @@ function refuseReserved(block: BlockConfig, names: readonly string[], reserved: 
   if (used.length === 0) return;
   throw new EngineError(
     'INPUT_INVALID',
-    `The start block "${block.name}" cannot take ${used.map((name) => `"${name}"`).join(', ')}: the engine uses ` +
+    `The start block "${block.name}" cannot accept ${used.map((name) => `"${name}"`).join(', ')}: the engine uses ` +
       `${used.length === 1 ? 'this name' : 'these names'} itself. Rename the field.`,
     { details: { blockId: block.id, names: used } },
   );
@@ -135,4 +135,42 @@ function takeFiles(output: Map<string, Json>, top: JsonObject): void {
   const files = normalizeFiles(own(top, 'files'));
   if (files !== undefined) output.set('files', files);
   else if (Object.hasOwn(top, 'files')) output.delete('files');
+}
+
+/**
+ * The files of an input as a list of objects with a name: a single object becomes a list, a URL becomes `{name, url}`.
+ * Undefined if there are none. Throws INPUT_INVALID for other values.
+ */
+function normalizeFiles(files: Json | undefined): JsonObject[] | undefined {
+  if (files === undefined || files === null || files === '') return undefined;
+  const list = Array.isArray(files) ? files : [files];
+  return list.map((file, index) => normalizeFile(file, index));
+}
+
+function normalizeFile(file: Json, index: number): JsonObject {
+  if (typeof file === 'string' && URL.canParse(file)) return { name: nameOf(file), url: file };
+  if (!isJsonObject(file)) {
+    throw new EngineError(
+      'INPUT_INVALID',
+      `files[${index}] of the input is not a file: pass an object with a name, or a URL.`,
+    );
+  }
+  const name = own(file, 'name');
+  if (typeof name === 'string' && name !== '') return file;
+  const url = own(file, 'url');
+  if (typeof url === 'string' && url !== '') return { ...file, name: nameOf(url) };
+  throw new EngineError('INPUT_INVALID', `files[${index}] of the input has neither a name nor a url.`);
+}
+
+function nameOf(url: string): string {
+  const path = (url.split(/[?#]/, 1)[0] ?? '').split('/');
+  return decoded(path.at(-1) ?? '') || 'file';
+}
+
+function decoded(text: string): string {
+  try {
+    return decodeURIComponent(text);
+  } catch {
+    return text;
+  }
 }

@@ -1,10 +1,10 @@
-import { BlockError, own } from '@heddle/core/blocks';
+import { BlockError, isJsonObject, own } from '@heddle/core/blocks';
 import type { BlockResult, Json, VariableConfig } from '@heddle/core/blocks';
+import { parseJson } from '@heddle/core/fields';
 import type { EngineContext, EngineExecutor } from './services.ts';
 import { asRows, asText } from './values.ts';
-import { assignedValue, coerceVariable } from './variable-values.ts';
 
-/** Sets workflow variables; a name that is no variable stands in the output only. */
+/** Sets workflow variables. An unknown name appears only in the output. */
 export const variablesExecutor: EngineExecutor = {
   types: ['variables'],
   class: 'compute',
@@ -14,10 +14,10 @@ export const variablesExecutor: EngineExecutor = {
 function assign(context: EngineContext): BlockResult {
   const rows = asRows(context.field('variables'));
   if (rows === undefined)
-    throw new BlockError('BLOCK_CONFIG_INVALID', 'The assignments of the variables block are no list.', {
+    throw new BlockError('BLOCK_CONFIG_INVALID', 'The assignments of the variables block are not a list.', {
       retryable: false,
     });
-  // From the last to the first, so that the first of two equal names counts.
+  // Reversed, so that the first of two equal names wins.
   const variables = context.services.run.variables.toReversed();
   const byId = new Map<Json | undefined, VariableConfig>(variables.map((each) => [each.id, each]));
   const byName = new Map(variables.map((each) => [each.name, each]));
@@ -32,4 +32,95 @@ function assign(context: EngineContext): BlockResult {
     if (variable !== undefined) set.set(variable.id, coerceVariable(variable.type, value));
   }
   return { output: Object.fromEntries(output), set: Object.fromEntries(set) };
+}
+
+/** The value that a row assigns, by the type of the row. JSON text has been parsed already. Throws VARIABLE_INVALID. */
+function assignedValue(name: string, type: string, value: Json | undefined): Json {
+  const empty = value === undefined || value === null || value === '';
+  switch (type) {
+    case 'number':
+      return empty ? 0 : toNumber(name, value);
+    case 'boolean':
+      return empty ? false : toBoolean(name, value);
+    case 'object':
+      return empty ? {} : toStructure(name, value, 'an object');
+    case 'array':
+      return empty ? [] : toStructure(name, value, 'a list');
+    default:
+      return asText(value);
+  }
+}
+
+function toNumber(name: string, value: Json): number {
+  const number = typeof value === 'string' || typeof value === 'number' ? Number(value) : Number.NaN;
+  if (Number.isNaN(number)) throw invalid(name, value, 'a number');
+  return number;
+}
+
+function toBoolean(name: string, value: Json): boolean {
+  if (typeof value === 'boolean') return value;
+  const text = typeof value === 'string' ? value.trim().toLowerCase() : '';
+  if (text !== 'true' && text !== 'false') throw invalid(name, value, 'true or false');
+  return text === 'true';
+}
+
+/** Accepts any value except text: `coerceVariable` converts it. */
+function toStructure(name: string, value: Json, expected: string): Json {
+  if (typeof value === 'string') throw invalid(name, value, `${expected} as JSON`);
+  return value;
+}
+
+function invalid(name: string, value: Json, expected: string): BlockError {
+  const text = JSON.stringify(value);
+  return new BlockError(
+    'VARIABLE_INVALID',
+    `The variable "${name}" cannot be set to ${text.length > 80 ? `${text.slice(0, 80)}…` : text}: ${expected} is needed.`,
+    {
+      retryable: false,
+      details: { variable: name },
+    },
+  );
+}
+
+/** The value converted to the type of the variable. Every value can be converted. */
+function coerceVariable(type: string, value: Json): Json {
+  if (value === '' || value === null || type === 'string' || type === 'plain') return value;
+  const bare = typeof value === 'string' ? unquoted(value) : value;
+  switch (type) {
+    case 'number':
+      return Number(bare) || 0;
+    case 'boolean':
+      return isTrue(bare);
+    case 'object':
+      return toObject(bare);
+    case 'array':
+      return toArray(bare);
+    default:
+      return value;
+  }
+}
+
+function isTrue(value: Json): boolean {
+  return value === true || (typeof value === 'string' && value.trim().toLowerCase() === 'true');
+}
+
+function toObject(value: Json): Json {
+  if (typeof value === 'object') return value;
+  if (typeof value !== 'string' || !value.trim().startsWith('{')) return { value };
+  const parsed = parseJson(value);
+  return isJsonObject(parsed) ? parsed : {};
+}
+
+function toArray(value: Json): Json {
+  if (Array.isArray(value)) return value;
+  if (typeof value !== 'string' || !value.trim().startsWith('[')) return [value];
+  const parsed = parseJson(value);
+  return Array.isArray(parsed) ? parsed : [];
+}
+
+function unquoted(text: string): string {
+  const quote = text[0];
+  return text.length > 1 && (quote === '"' || quote === "'") && text.endsWith(quote)
+    ? text.slice(1, -1)
+    : text;
 }

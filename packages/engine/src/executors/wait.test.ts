@@ -40,7 +40,7 @@ describe('a wait', () => {
     [{ timeValue: 'abc' }, '"abc"'],
     [{ timeValue: '1', timeUnit: 'years' }, '"years"'],
     [{ async: 'true', timeUnitLong: 'seconds' }, 'seconds'],
-    [{ timeValue: '1e15', timeUnit: 'days' }, 'longer'],
+    [{ timeValue: '1e15', timeUnit: 'days' }, 'beyond the last date'],
   ])('%j is refused (r623–r626)', async (params, message) => {
     expect(await failureOf(() => wait(params))).toMatchObject({
       code: 'WAIT_INVALID',

@@ -6,10 +6,10 @@ const { longWaitUnit, waitAmount, waitUnit } = fieldSchemas;
 
 const UNIT_MS = { seconds: 1000, minutes: 60_000, hours: 3_600_000, days: 86_400_000 };
 
-/** The largest time a date can name. */
+/** The last time that a Date can represent. */
 const LAST_MS = 8.64e15;
 
-/** Waits for a time, any length: the run sleeps and nothing is held open. */
+/** Waits for a duration of any length. The run sleeps meanwhile and uses no resources. */
 export const waitExecutor: BlockExecutor = {
   types: ['wait'],
   class: 'wait',
@@ -22,7 +22,8 @@ function waitFor(context: BlockContext): BlockResult {
   const unit = unitOf(fields, suspends);
   const waitDuration = Math.round(amountOf(own(fields, 'timeValue')) * unit);
   const waitUntilMs = context.clock.now() + waitDuration;
-  if (waitUntilMs > LAST_MS) throw invalid('The wait is longer than a date can express.');
+  if (waitUntilMs > LAST_MS)
+    throw invalid('The end of the wait is beyond the last date that can be represented.');
   const resumeAt = new Date(waitUntilMs).toISOString();
   return {
     waitUntilMs,

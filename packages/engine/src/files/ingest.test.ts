@@ -130,15 +130,15 @@ describe('files of an input', () => {
 
 describe('a file that is broken', () => {
   it.each<[string, { [key: string]: Json }, string]>([
-    ['no data URL', { data: 'YWJj' }, 'its data are no data URL'],
-    ['a data URL without Base64', { data: 'data:text/plain,abc' }, 'its data are no data URL'],
-    ['wrong Base64', { data: 'data:text/plain;base64,a*b' }, 'its content is no Base64'],
+    ['no data URL', { data: 'YWJj' }, 'its data is not a data URL'],
+    ['a data URL without Base64', { data: 'data:text/plain,abc' }, 'its data is not a data URL'],
+    ['wrong Base64', { data: 'data:text/plain;base64,a*b' }, 'its content is not Base64'],
     [
       'padding in the middle',
       { data: `data:text/plain;base64,${'='.repeat(100_000)}YWJj` },
-      'its content is no Base64',
+      'its content is not Base64',
     ],
-    ['cut off Base64', { data: 'data:text/plain;base64,YWJjY' }, 'its content is no Base64'],
+    ['cut off Base64', { data: 'data:text/plain;base64,YWJjY' }, 'its content is not Base64'],
     ['too much', { data: `data:;base64,${'A'.repeat(28_000_000)}` }, 'it is larger than 20 MB'],
   ])('is refused by its name: %s', async (_what, more, why) => {
     const refused = guarded.takeFiles(SOURCE, { doc: [{ ...ABC, ...more }] });
@@ -164,7 +164,7 @@ describe('a file that is broken', () => {
   it('is one of too many', async () => {
     const doc = Array.from({ length: 51 }, () => ABC);
     await expect(guarded.takeFiles(SOURCE, { doc })).rejects.toMatchObject({
-      message: 'The input has 51 files, more than the 50 that a run takes: send fewer',
+      message: 'The input has 51 files, more than the maximum of 50: send fewer',
     });
   });
 });

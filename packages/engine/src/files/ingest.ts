@@ -6,122 +6,146 @@ import type { ValueStore } from '@heddle/core';
 import { coerceField } from '../executors/input-format.ts';
 import type { HttpClient } from '../executors/services.ts';
 import { fileFields } from '../executors/start.ts';
-import { downloadFile } from './fetched.ts';
 import { storeFile } from './storage.ts';
-import { FileRejected, parseDataUrl, parseFileInput } from './parse.ts';
+import type { NewFile } from './storage.ts';
+import { FileRejected, fileTooLarge, MAX_FILE_BYTES, parseDataUrl, parseFileInput } from './parse.ts';
 import type { FileInput } from './parse.ts';
 
-/** Bounds of the files of one input. */
+/** Limits for the files of one input. */
 export interface FileLimits {
   /** Default 50. */
   files?: number;
-  /** Bytes of all files together; default: as many as single files may have. */
+  /** Total bytes. Default: no limit beyond those for one file and for the number of files. */
   bytes?: number;
 }
 
-/** How files are taken. */
+/** How the files of an input are stored. */
 export interface TakeFilesOptions {
   limits?: FileLimits;
-  /** Told of each file as it is stored, also when another one is refused later. */
+  /** Called after each file is stored, even if a later file is rejected. */
   onStored?: (file: FileRecord) => void;
 }
 
-/** Most files of one input. */
-const MOST_FILES = 50;
+/** Default maximum number of files in one input. */
+const MAX_FILES = 50;
 
-/** Where the content of files goes, and how it is fetched. */
+/** Where files are stored, and how they are downloaded. */
 export interface IngestContext {
   values: ValueStore;
   httpClient: () => Promise<HttpClient>;
-  /** The tenant that the files are stored for. */
+  /** The tenant that will own the files. */
   owner: string | undefined;
   signal?: AbortSignal | undefined;
   limits?: FileLimits | undefined;
   onStored?: TakeFilesOptions['onStored'] | undefined;
 }
 
-/** False for an input in which no field can hold a file. */
-export function mayHoldFiles(input: Json): boolean {
+/** False if no field of the input can contain a file. */
+export function mayContainFiles(input: Json): boolean {
   if (!isJsonObject(input)) return false;
   return Object.values(input).some((value) => asList(value) !== undefined);
 }
 
 /**
- * The input with the files of the start's file fields kept, and their records in place of them. Entries of another form
- * than a file's are left out; a field without any file stays as it is.
+ * Stores the files in the file fields of the start block, and returns the input with their records instead. Omits entries
+ * of a field that are not files; a field without files stays unchanged.
  *
- * Throws INPUT_INVALID for a file that cannot be taken.
+ * Throws INPUT_INVALID for a file that cannot be stored.
  */
-export async function ingestFiles(block: BlockConfig, input: Json, taking: IngestContext): Promise<Json> {
+export async function ingestFiles(block: BlockConfig, input: Json, context: IngestContext): Promise<Json> {
   if (!isJsonObject(input)) return input;
   const nested = own(input, 'input');
   const inner = isJsonObject(nested) ? nested : {};
-  const top = new Map<string, FileRecord[]>();
-  const below = new Map<string, FileRecord[]>();
+  const topRecords = new Map<string, FileRecord[]>();
+  const innerRecords = new Map<string, FileRecord[]>();
   const fields = fileFields(block).map((field) => {
-    const place =
-      (own(inner, field) ?? null) === null ? { from: input, to: top } : { from: inner, to: below };
-    return { field, to: place.to, sent: sentFiles(own(place.from, field)) };
+    const isTop = (own(inner, field) ?? null) === null;
+    return {
+      field,
+      records: isTop ? topRecords : innerRecords,
+      files: fileInputs(own(isTop ? input : inner, field)),
+    };
   });
-  expectFew(
-    fields.reduce((count, { sent }) => count + sent.length, 0),
-    taking.limits,
+  checkCount(
+    fields.reduce((count, { files }) => count + files.length, 0),
+    context.limits,
   );
-  const left = { bytes: taking.limits?.bytes ?? Infinity };
-  for (const { field, to, sent } of fields)
-    if (sent.length > 0) to.set(field, await keepAll(sent, taking, left));
-  if (top.size + below.size === 0) return input;
-  return { ...input, ...(below.size > 0 && { input: replaced(inner, below) }), ...fromEntries(top) };
+  const remaining = { bytes: context.limits?.bytes ?? Infinity };
+  for (const { field, records, files } of fields)
+    if (files.length > 0) records.set(field, await storeAll(files, context, remaining));
+  if (topRecords.size + innerRecords.size === 0) return input;
+  return {
+    ...input,
+    ...(innerRecords.size > 0 && { input: { ...inner, ...toObject(innerRecords) } }),
+    ...toObject(topRecords),
+  };
 }
 
-function expectFew(count: number, { files = MOST_FILES }: FileLimits = {}): void {
+function checkCount(count: number, { files = MAX_FILES }: FileLimits = {}): void {
   if (count <= files) return;
-  throw refused(`The input has ${count} files, more than the ${files} that a run takes: send fewer`);
+  throw invalidInput(`The input has ${count} files, more than the maximum of ${files}: send fewer`);
 }
 
-/** One after the other: the content of one file at a time is in memory. */
-async function keepAll(
-  sent: readonly FileInput[],
+/** Stores the files one after the other, so that only one is in memory at a time. */
+async function storeAll(
+  inputs: readonly FileInput[],
   { values, httpClient, owner, signal, onStored }: IngestContext,
-  left: { bytes: number },
+  remaining: { bytes: number },
 ): Promise<FileRecord[]> {
   const records: FileRecord[] = [];
-  for (const each of sent) {
+  for (const each of inputs) {
     try {
       const file =
         each.kind === 'file' ? parseDataUrl(each) : await downloadFile(await httpClient(), each, signal);
-      left.bytes -= Buffer.byteLength(file.base64, 'base64');
-      if (left.bytes < 0) throw new FileRejected('the files of the input are too large together');
+      remaining.bytes -= Buffer.byteLength(file.base64, 'base64');
+      if (remaining.bytes < 0) throw new FileRejected('the files of the input exceed the total size limit');
       const record = await storeFile(values, file, owner);
       onStored?.(record);
       records.push(record);
     } catch (error) {
       if (!(error instanceof FileRejected)) throw error;
-      throw refused(`Failed to upload file: ${fileName(each.name)} (${error.message})`);
+      throw invalidInput(`Failed to upload file: ${fileName(each.name)} (${error.message})`);
     }
   }
   return records;
 }
 
-function sentFiles(value: Json | undefined): FileInput[] {
+function fileInputs(value: Json | undefined): FileInput[] {
   return (asList(value) ?? []).flatMap((entry) => parseFileInput(entry) ?? []);
 }
 
-/** The files of a field: a list, one alone, or the JSON text of either. */
+/** The entries of a file field: a list, a single file, or the JSON text of either. */
 function asList(value: Json | undefined): Json[] | undefined {
   const given = value === undefined ? null : coerceField(value, 'file[]');
   if (typeof given !== 'object' || given === null) return undefined;
   return Array.isArray(given) ? given : [given];
 }
 
-function replaced(object: JsonObject, files: ReadonlyMap<string, FileRecord[]>): JsonObject {
-  return { ...object, ...fromEntries(files) };
-}
-
-function fromEntries(files: ReadonlyMap<string, FileRecord[]>): JsonObject {
+function toObject(files: ReadonlyMap<string, FileRecord[]>): JsonObject {
   return Object.fromEntries(files) as unknown as JsonObject;
 }
 
-function refused(message: string): EngineError {
+function invalidInput(message: string): EngineError {
   return new EngineError('INPUT_INVALID', message);
+}
+
+/** Maximum time for the download of one file, redirects included. */
+const DOWNLOAD_TIMEOUT_MS = 30_000;
+
+/** Downloads a file through the guarded HTTP client. Throws FileRejected. */
+async function downloadFile(httpClient: HttpClient, file: FileInput, signal?: AbortSignal): Promise<NewFile> {
+  const { name, data: url, mime } = file;
+  try {
+    const limits = { timeoutMs: DOWNLOAD_TIMEOUT_MS, maxResponseBytes: MAX_FILE_BYTES };
+    const { status, headers, body } = await httpClient.fetch({ url, ...limits, ...(signal && { signal }) });
+    if (status < 200 || status > 299) throw new FileRejected(`its address answered with status ${status}`);
+    const type = mime ?? headers.find(([header]) => header === 'content-type')?.[1];
+    const bytes = Buffer.from(body.buffer, body.byteOffset, body.byteLength);
+    return { name, type, base64: bytes.toString('base64') };
+  } catch (error) {
+    // The HTTP client has loaded this module already.
+    const { isEgressError } = await import('@heddle/sandbox/egress');
+    if (!isEgressError(error)) throw error;
+    throw error.code === 'EGRESS_TOO_LARGE' ? fileTooLarge() : new FileRejected(error.message);
+  }
 }

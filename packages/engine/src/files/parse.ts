@@ -2,20 +2,20 @@ import { isJsonObject, own } from '@heddle/core/blocks';
 import type { Json } from '@heddle/core/blocks';
 import type { NewFile } from './storage.ts';
 
-/** Most bytes of a file. */
+/** Maximum size of a file. */
 export const MAX_FILE_BYTES = 20 * 1024 * 1024;
 
-/** A file as a caller sends it: with its content, or with the address to fetch it from. */
+/** A file in the input of a run: its content, or the URL to download it from. */
 export interface FileInput {
   kind: 'file' | 'url';
   name: string;
-  /** A data URL, or the address. */
+  /** A data URL with the content, or the URL of the file. */
   data: string;
-  /** Media type of what stands at the address, as the caller has it. */
+  /** Media type that the caller declares for a URL. */
   mime: string | undefined;
 }
 
-/** `{type: "file" | "url", name, data, mime?}`; undefined for what has another form. */
+/** Parses `{type: "file" | "url", name, data, mime?}`; undefined for other values. */
 export function parseFileInput(value: Json): FileInput | undefined {
   if (!isJsonObject(value)) return undefined;
   const [kind, name, data, mime] = ['type', 'name', 'data', 'mime'].map((field) => own(value, field));
@@ -27,17 +27,17 @@ export function parseFileInput(value: Json): FileInput | undefined {
 const BASE64 = /^[A-Za-z0-9+/]*$/;
 const DATA_URL = /^data:([^,]{0,200});base64,/i;
 
-/** Why a file cannot be taken; the message has no subject, which is the file. */
+/** Thrown for a file that cannot be stored. The message is a clause about the file. */
 export class FileRejected extends Error {}
 
-/** The file that a data URL holds. Throws FileRefusal. */
+/** The file in a data URL. Throws FileRejected. */
 export function parseDataUrl({ name, data }: FileInput): NewFile {
   const [head, type] = DATA_URL.exec(data) ?? [];
   if (head === undefined) {
-    throw new FileRejected('its data are no data URL: send data:<media type>;base64,<content>');
+    throw new FileRejected('its data is not a data URL: send data:<media type>;base64,<content>');
   }
   const digits = withoutPadding(data.slice(head.length));
-  if (!BASE64.test(digits) || digits.length % 4 === 1) throw new FileRejected('its content is no Base64');
+  if (!BASE64.test(digits) || digits.length % 4 === 1) throw new FileRejected('its content is not Base64');
   const file = { name, type, base64: digits.padEnd(Math.ceil(digits.length / 4) * 4, '=') };
   if (Buffer.byteLength(file.base64, 'base64') > MAX_FILE_BYTES) throw fileTooLarge();
   return file;
@@ -50,7 +50,5 @@ function withoutPadding(text: string): string {
 }
 
 export function fileTooLarge(): FileRejected {
-  return new FileRejected(
-    `it is larger than ${MAX_FILE_BYTES / 1024 / 1024} MB, the most that a file may have`,
-  );
+  return new FileRejected(`it is larger than ${MAX_FILE_BYTES / 1024 / 1024} MB, the maximum size of a file`);
 }

@@ -7,57 +7,57 @@ import { fileName, filesIn, mediaType } from '@heddle/core/files';
 import type { FileRecord } from '@heddle/core/files';
 import type { Values } from '../records/values.ts';
 
-/** A file as it came. */
+/** A file that is not stored yet. */
 export interface NewFile {
   name: string;
   /** Media type. */
   type: string | undefined;
-  /** Its content. */
+  /** The content. */
   base64: string;
 }
 
 /** The tenant of a workflow, by its id; undefined: the engine has no tenants. */
 export type TenantOf = (this: void, workflowId: string) => Promise<string | undefined> | string | undefined;
 
-/** Stores a file for the tenant that owns it and returns its record. */
+/** Stores a file for its owner, a tenant, and returns the record. */
 export async function storeFile(
   values: ValueStore,
   { name, type, base64 }: NewFile,
   owner: string | undefined,
 ): Promise<FileRecord> {
   const id = randomUUID();
-  // Id and owner are part of what is hashed: nobody can guess the key, nor make one that says another owner of this content.
+  // Id and owner are part of the hashed value: the key cannot be guessed, and the owner cannot be forged.
   const key = await values.put(JSON.stringify({ file: id, owner: owner ?? null, data: base64 }));
   return { id, name: fileName(name), size: Buffer.byteLength(base64, 'base64'), type: mediaType(type), key };
 }
 
-/** What is needed to read files. */
+/** What a file reader needs. */
 export interface FileParts {
   stores: { runs: Pick<RunStore, 'header' | 'record' | 'journal'>; values: ValueStore };
   values: Pick<Values, 'load'>;
   tenant: TenantOf;
 }
 
-/** Reads a file by its record: resolves to its content as Base64, or to undefined where the record is only data. */
+/** Reads a file by its record. Resolves to the content as Base64; undefined if the record belongs to no file of the tenant. */
 export type FileReader = (file: Pick<FileRecord, 'id' | 'key'>) => Promise<string | undefined>;
 
-/** Bounds of what one reader reads; absent: none. */
+/** Limits for one reader. Default: none. */
 export interface ReadLimits {
-  /** Keys that are read. */
+  /** Maximum number of keys that are read. */
   files?: number;
-  /** Bytes after which no other key is read, whether or not they belonged to a file of the run. */
+  /** After this many bytes, no further key is read; values that are not files of the tenant count too. */
   bytes?: number;
-  /** Once aborted, nothing more is read. */
+  /** After the abort, no further key is read. */
   signal?: AbortSignal;
 }
 
-interface Kept {
+interface StoredFile {
   id: string;
   base64: string;
 }
 
 /**
- * Returns a function that reads files for one run, each key once: a record opens a file only for runs of the tenant that
+ * A function that reads files for one run, each key once. A record gives access to a file only for runs of the tenant that
  * owns the file.
  */
 export function fileReader(
@@ -70,11 +70,11 @@ export function fileReader(
     tenant,
   }: ReadLimits & { tenant?: () => Promise<string | undefined> } = {},
 ): FileReader {
-  const found = new Map<string, Promise<Kept | undefined>>();
-  let left = bytes;
-  const read = async (key: string): Promise<Kept | undefined> => {
+  const found = new Map<string, Promise<StoredFile | undefined>>();
+  let remaining = bytes;
+  const read = async (key: string): Promise<StoredFile | undefined> => {
     const text = (await storedText(parts.stores.values, key)) ?? '';
-    left -= Buffer.byteLength(text);
+    remaining -= Buffer.byteLength(text);
     return ownFile(parts, run, {
       key,
       text,
@@ -82,22 +82,22 @@ export function fileReader(
     });
   };
   return async ({ id, key }) => {
-    let kept = found.get(key);
-    if (!kept) {
-      if (signal?.aborted || left <= 0 || found.size >= files) return undefined;
-      found.set(key, (kept = read(key)));
+    let reading = found.get(key);
+    if (!reading) {
+      if (signal?.aborted || remaining <= 0 || found.size >= files) return undefined;
+      found.set(key, (reading = read(key)));
     }
-    const file = await kept;
+    const file = await reading;
     return file?.id === id ? file.base64 : undefined;
   };
 }
 
-/** The file that is stored under a key, where it belongs to the run. */
+/** The file with this key; undefined unless it belongs to the tenant of the run. */
 async function ownFile(
   parts: FileParts,
   run: NewRun,
   { key, text, reader }: { key: string; text: string; reader: string | undefined },
-): Promise<Kept | undefined> {
+): Promise<StoredFile | undefined> {
   const stored = parseJson(text);
   if (!isJsonObject(stored)) return undefined;
   const [id, owner, base64] = ['file', 'owner', 'data'].map((name) => own(stored, name));
@@ -107,12 +107,12 @@ async function ownFile(
   return isOwn ? { id, base64 } : undefined;
 }
 
-/** A rerun of a rerun, or a child of a child, is followed back this far. */
-const MOST_ORIGINS = 100;
+/** Maximum length of a chain of reruns and parent runs that is followed. */
+const MAX_ORIGINS = 100;
 
 /**
- * True for a file that was stored before files had owners, where this run got it with its input. A run that began since
- * then proves nothing by its input, which a caller can write; the run that it continues or was called by may.
+ * True for a file that was stored before files had owners, if it was part of the input of this run. The input of a newer
+ * run is no proof, since a caller can write any record into it; then the run that it continues, or its parent, is checked.
  */
 async function isOlderFile(
   parts: FileParts,
@@ -122,12 +122,12 @@ async function isOlderFile(
 ): Promise<boolean> {
   if (reader === undefined) return true;
   let at: NewRun | undefined = run;
-  for (let step = 0; at && step < MOST_ORIGINS; step += 1) {
+  for (let step = 0; at && step < MAX_ORIGINS; step += 1) {
     if ((await parts.tenant(at.workflowId)) !== reader) return false;
     if (!at.ownsFiles)
       return filesIn(await inputOf(parts, at)).some(({ id, key }) => id === file.id && key === file.key);
-    const before: string | undefined = at.parent?.runId ?? (await reusedBy(parts, at.runId));
-    at = before === undefined ? undefined : await parts.stores.runs.header(before);
+    const origin: string | undefined = at.parent?.runId ?? (await reusedBy(parts, at.runId));
+    at = origin === undefined ? undefined : await parts.stores.runs.header(origin);
   }
   return false;
 }
@@ -137,7 +137,7 @@ async function inputOf({ stores, values }: FileParts, { runId }: NewRun): Promis
   return record ? values.load(record.input) : null;
 }
 
-/** The run whose outputs the run took over. */
+/** The run whose outputs the run reuses. */
 async function reusedBy({ stores }: FileParts, runId: string): Promise<string | undefined> {
   const [first] = await stores.runs.journal(runId);
   return first?.type === 'started' ? first.reused?.runId : undefined;
@@ -147,7 +147,7 @@ async function storedText(values: ValueStore, key: string): Promise<string | und
   try {
     return await values.get(key);
   } catch (error) {
-    // It was there, and was removed since.
+    // The value was stored, and has been removed since.
     if (isEngineError(error) && error.code === 'VALUE_MISSING') return undefined;
     throw error;
   }

@@ -3,16 +3,16 @@ import type { BlockConfig, BlockResult, Json, JsonObject } from '@heddle/core/bl
 import type { MockValue } from './mocks.ts';
 
 /**
- * What a mocked block gives the `turn`-th time it runs (from 0): its values in turn, the last one again when there are
- * no more. `turn` must come from the record of the run, so that a run that was taken up again goes on where it was.
- * Throws the BlockError of a value with `$error`.
+ * The result of a mocked block for its execution number `index` (from 0): its values in order, then the last value again.
+ * `index` must come from the journal of the run, so that a recovered run continues the order. Throws the BlockError of a
+ * value with `$error`.
  */
 export function mockResult(
   block: Pick<BlockConfig, 'type'>,
   values: readonly MockValue[],
-  turn: number,
+  index: number,
 ): BlockResult {
-  const value = values[Math.min(turn, values.length - 1)] ?? null;
+  const value = values[Math.min(index, values.length - 1)] ?? null;
   const failure = isJsonObject(value) ? own(value, '$error') : undefined;
   if (isJsonObject(failure)) throw mockFailure(failure);
   const output = isJsonObject(value) ? value : fromScalar(block.type, value);
@@ -26,14 +26,14 @@ function mockFailure(failure: JsonObject): BlockError {
   const retryable = own(failure, 'retryable');
   return new BlockError(
     typeof code === 'string' ? code : 'BLOCK_FAILED',
-    typeof message === 'string' ? message : 'The mock fails.',
+    typeof message === 'string' ? message : 'The mock failed.',
     {
       ...(typeof retryable === 'boolean' ? { retryable } : {}),
     },
   );
 }
 
-/** An output is an object; a scalar stands for the main field of the type's output. */
+/** Outputs are objects: a scalar becomes the main field of an output of this type. */
 function fromScalar(type: string, value: Json): JsonObject {
   switch (type) {
     case 'function':
@@ -45,7 +45,7 @@ function fromScalar(type: string, value: Json): JsonObject {
   }
 }
 
-/** The port that a mocked choice takes: the option or route that its output names. */
+/** The port of a mocked condition or router: of the option or route in the output. */
 function portOf(type: string, output: JsonObject): string | undefined {
   const chosen = type === 'condition' ? own(output, 'selectedOption') : own(output, 'selectedRoute');
   if (typeof chosen !== 'string') return undefined;

@@ -2,7 +2,7 @@ import { EngineError, normalizeName } from '@heddle/core/blocks';
 import type { BlockConfig, Json } from '@heddle/core/blocks';
 import * as z from 'zod';
 
-/** A failure in place of an output. */
+/** A failure instead of an output. */
 const MockFailure = z.strictObject({
   $error: z.strictObject({
     code: z
@@ -18,37 +18,37 @@ const MockTable = z.record(z.string(), z.json().superRefine(checkValue));
 
 const MocksSchema = z.strictObject({ blocks: MockTable.optional(), types: MockTable.optional() });
 
-/** One scripted value: an output, a scalar that stands for one, or a failure. */
+/** One mock value: an output, a scalar for the main field of an output, or a failure. */
 export type MockValue = Json;
 
-/** Scripted values in place of blocks. */
+/** Values that replace the execution of blocks. */
 export interface Mocks {
-  /** The values for the block in turn, or undefined when it is not mocked. A mock of the block wins over one of its type. */
+  /** The values for the block in order; undefined if it is not mocked. A mock of the block takes precedence over one of its type. */
   valuesFor(block: Pick<BlockConfig, 'id' | 'name' | 'type'>): readonly MockValue[] | undefined;
-  /** As parsed, for the record of the run. */
+  /** The mocks as JSON, for the header of the run. */
   readonly json: Json;
-  /** Names in `blocks` that none of the blocks has. */
+  /** Names in `blocks` that match none of the blocks. */
   unusedNames(blocks: readonly Pick<BlockConfig, 'id' | 'name'>[]): string[];
 }
 
-/** Nothing is mocked. */
+/** No mocks. */
 export const NO_MOCKS: Mocks = { valuesFor: () => undefined, json: null, unusedNames: () => [] };
 
 /**
- * The mocks of a run: `{"blocks": {NAME: value | [values in turn]}, "types": {TYPE: value | [values in turn]}}`.
+ * The mocks of a run: `{"blocks": {NAME: value | [values]}, "types": {TYPE: value | [values]}}`.
  *
- * NAME is a block's name, written as in references, or its id. A value may be `{"$error": {code?, message, retryable?}}`.
- * Throws OPTIONS_INVALID that lists every fault with its path.
+ * NAME is the name of a block, in any form that references accept, or its id. A value may be `{"$error": {code?, message, retryable?}}`.
+ * Throws OPTIONS_INVALID, with a list of all issues and their paths.
  */
 export function parseMocks(json: Json): Mocks {
   if (json === null) return NO_MOCKS;
   const parsed = MocksSchema.safeParse(json);
   if (!parsed.success) throw invalid(parsed.error);
   const blocks = Object.entries(parsed.data.blocks ?? {});
-  const byKey = new Map(blocks.map(([name, value]) => [name, turnsOf(value)]));
-  const byName = new Map(blocks.map(([name, value]) => [normalizeName(name), turnsOf(value)]));
+  const byKey = new Map(blocks.map(([name, value]) => [name, valueList(value)]));
+  const byName = new Map(blocks.map(([name, value]) => [normalizeName(name), valueList(value)]));
   const byType = new Map(
-    Object.entries(parsed.data.types ?? {}).map(([type, value]) => [type, turnsOf(value)]),
+    Object.entries(parsed.data.types ?? {}).map(([type, value]) => [type, valueList(value)]),
   );
   return {
     json,
@@ -60,8 +60,8 @@ export function parseMocks(json: Json): Mocks {
   };
 }
 
-/** A list is values in turn, so an output is never a list itself. */
-function turnsOf(value: Json): readonly Json[] {
+/** A list contains values in order, so a single value is never a list. */
+function valueList(value: Json): readonly Json[] {
   return Array.isArray(value) ? value : [value];
 }
 
@@ -69,16 +69,16 @@ function checkValue(value: Json, context: z.RefinementCtx<Json>): void {
   if (Array.isArray(value) && value.length === 0) {
     context.addIssue({ code: 'custom', message: 'is an empty list: give at least one value' });
   }
-  turnsOf(value).forEach((turn, index) => {
+  valueList(value).forEach((item, index) => {
     const at = Array.isArray(value) ? [index] : [];
-    for (const issue of faultsOf(turn))
+    for (const issue of issuesOf(item))
       context.addIssue({ code: 'custom', message: issue.message, path: [...at, ...issue.path] });
   });
 }
 
-function faultsOf(value: Json): { message: string; path: (string | number)[] }[] {
+function issuesOf(value: Json): { message: string; path: (string | number)[] }[] {
   if (Array.isArray(value))
-    return [{ message: 'is a list inside the list of turns: an output is an object', path: [] }];
+    return [{ message: 'is a list inside the list of values: an output is an object', path: [] }];
   if (typeof value !== 'object' || value === null || !Object.hasOwn(value, '$error')) return [];
   const parsed = MockFailure.safeParse(value);
   return parsed.success
@@ -96,8 +96,8 @@ function invalid(error: z.ZodError): EngineError {
   }));
   return new EngineError(
     'OPTIONS_INVALID',
-    `The mocks are not valid: ${issues.map(({ path, message }) => `${path}: ${message}`).join('; ')}. ` +
-      'They look like {"blocks": {NAME: value}, "types": {TYPE: [values in turn]}}.',
+    `The mocks are invalid: ${issues.map(({ path, message }) => `${path}: ${message}`).join('; ')}. ` +
+      'Their form is {"blocks": {NAME: value}, "types": {TYPE: [values]}}.',
     { details: { issues } },
   );
 }

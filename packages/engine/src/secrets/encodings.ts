@@ -1,15 +1,15 @@
 /** Shorter parts of a value occur in ordinary data by chance. */
-const LEAST_PART_CHARS = 8;
+const MIN_PART_CHARS = 8;
 
-/** Fewer characters of base64 than this could be anything. */
-const LEAST_BASE64 = 6;
+/** Shorter base64 text occurs in ordinary data by chance. */
+const MIN_BASE64 = 6;
 
-/** Lines that every key in PEM has. */
+/** The first and last line of every PEM key. */
 const PEM_ARMOUR = /^-----(?:BEGIN|END) [A-Z0-9 ]+-----$/;
 
 /**
- * Returns the texts that count as secret in a value: the value without the blanks around it, each line of a value of
- * several lines, and each text in a value that is JSON. Lines and texts have at least 8 characters.
+ * Returns the parts of a value that are secret: the trimmed value, each line of a multi-line value, and each string in a
+ * JSON value. Lines and strings have at least 8 characters.
  */
 export function secretPartsOf(value: string): Set<string> {
   const parts = new Set<string>();
@@ -19,18 +19,18 @@ export function secretPartsOf(value: string): Set<string> {
     if (lines.length > 1) parts.add(lines.join('\n')).add(lines.join('\r\n'));
     else parts.add(whole);
     for (const line of lines.length > 1 ? lines.map((each) => each.trim()) : [])
-      if (line.length >= LEAST_PART_CHARS && !PEM_ARMOUR.test(line)) parts.add(line);
+      if (line.length >= MIN_PART_CHARS && !PEM_ARMOUR.test(line)) parts.add(line);
   }
   return parts;
 }
 
-/** The texts in a value that is a JSON object or list. */
+/** The strings in a value that is a JSON object or list. */
 function textsInJson(value: string): string[] {
   if (!/^\s*[[{]/.test(value)) return [];
   const texts: string[] = [];
   try {
     JSON.parse(value, (_key, item: unknown) => {
-      if (typeof item === 'string' && item.trim().length >= LEAST_PART_CHARS) texts.push(item);
+      if (typeof item === 'string' && item.trim().length >= MIN_PART_CHARS) texts.push(item);
       return item;
     });
   } catch {
@@ -39,19 +39,19 @@ function textsInJson(value: string): string[] {
   return texts;
 }
 
-/** Returns every spelling in which a text may turn up in data: as it is, in JSON, in URLs, and in base64. */
+/** Returns every form in which a text can occur in data: unchanged, in JSON, in URLs, and in base64. */
 export function encodingsOf(text: string): Set<string> {
   const forms = new Set([text, inJson(text), inJson(inJson(text))]);
   for (const form of urlForms(text.toWellFormed()))
     forms.add(form).add(form.replace(/%[0-9A-F]{2}/g, (hex) => hex.toLowerCase()));
   for (const form of hostForms(text)) forms.add(form);
   for (const form of base64Forms(Buffer.from(text, 'utf8'))) {
-    if (form.length >= LEAST_BASE64) forms.add(form).add(form.replaceAll('+', '-').replaceAll('/', '_'));
+    if (form.length >= MIN_BASE64) forms.add(form).add(form.replaceAll('+', '-').replaceAll('/', '_'));
   }
   return forms;
 }
 
-/** Returns the number that the text is read as, where a value in JSON can be recognised by it. */
+/** Returns the number that the text represents, as JSON may contain it; undefined if it is not a number. */
 export function numberOf(text: string): number | undefined {
   const number = Number(text);
   return text.trim() !== '' && Number.isFinite(number) ? number : undefined;
@@ -61,7 +61,7 @@ function inJson(text: string): string {
   return JSON.stringify(text).slice(1, -1);
 }
 
-/** As encoders of JavaScript write it, and as the parts of a URL do. */
+/** The text as JavaScript's encoders, and the parts of a URL, encode it. */
 function urlForms(text: string): string[] {
   if (/^[\w.~-]*$/.test(text)) return [];
   const url = new URL('http://host/');
@@ -72,13 +72,13 @@ function urlForms(text: string): string[] {
     encodeURIComponent(text),
     encodeURI(text),
     new URLSearchParams([['', text]]).toString().slice(1),
-    // A path loses its dot segments: what is left of the text would be too little to recognise it by.
+    // A path loses its dot segments; a shorter result is too unspecific.
     ...[url.pathname, url.search].map((part) => part.slice(1)).filter((part) => part.length >= text.length),
     url.username,
   ];
 }
 
-/** Hosts are in lower case, alone and in an address. */
+/** The text in lower case, as hosts are written, and as part of a URL. */
 function hostForms(text: string): string[] {
   const alone = URL.parse(`http://${text}/`);
   const isHost = alone?.href === `http://${alone?.host}/`;
@@ -87,8 +87,8 @@ function hostForms(text: string): string[] {
 }
 
 /**
- * The base64 of the bytes standing alone, and the part of it that stays the same wherever in other bytes they stand:
- * there are three alignments, and the characters at both ends also depend on the neighbours.
+ * The base64 of the bytes, and for each of the three alignments inside longer data the characters that depend on these
+ * bytes alone; the characters at both ends also depend on the neighbouring bytes.
  */
 function base64Forms(bytes: Buffer): string[] {
   const cores = [0, 1, 2].map((offset) => {

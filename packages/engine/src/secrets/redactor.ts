@@ -7,20 +7,20 @@ import { encodingsOf, numberOf, secretPartsOf } from './encodings.ts';
  */
 export const MIN_SECRET_CHARS = 4;
 
-/** Values that every JSON text is full of. */
+/** Values that occur in most JSON texts. */
 const LITERALS: ReadonlySet<string> = new Set(['true', 'false', 'null']);
 
-/** Puts `«redacted:NAME»` where a secret value stands. */
+/** Replaces secret values with `«redacted:NAME»`. */
 export interface Redactor {
   text(text: string): string;
-  /** Every text and number in the value, keys too; the value itself when nothing is secret in it. */
+  /** Replaces secrets in all strings, numbers and keys. Returns the same object if it contains no secret. */
   json(value: Json): Json;
 }
 
-/** The redactor of no values. */
+/** A redactor without secrets. */
 export const NO_SECRETS: Redactor = { text: (text) => text, json: (value) => value };
 
-/** Secret values by name; of several the name has had, all count. */
+/** Secret values by name. All values of a name are secret. */
 export type SecretValues = { readonly [name: string]: string | readonly string[] };
 
 interface TextRange {
@@ -29,14 +29,14 @@ interface TextRange {
   name: string;
 }
 
-/** Returns a redactor of these values. Where values overlap the longest counts, and no part of another is left over. */
+/** Returns a redactor for these values. Of overlapping values, the longest one gives the name, and all of them are removed. */
 export function createRedactor(values: SecretValues): Redactor {
-  const { names, numbers } = spellingsOf(values);
+  const { names, numbers } = formsOf(values);
   if (names.size === 0) return NO_SECRETS;
   const finder = new Finder([...names.keys()]);
   const text = (given: string): string => {
-    const spans = finder.spansIn(given, names);
-    return spans.length === 0 ? given : replaced(given, spans);
+    const ranges = finder.rangesIn(given, names);
+    return ranges.length === 0 ? given : replaced(given, ranges);
   };
   const number = (given: number): Json => {
     const name = numbers.size === 0 ? undefined : numbers.get(given);
@@ -45,8 +45,8 @@ export function createRedactor(values: SecretValues): Redactor {
   return { text, json: (value) => redacted(value, { text, number }) };
 }
 
-/** Names by the spellings of their values, and by the numbers that these are; the first name keeps what two share. */
-function spellingsOf(values: SecretValues): { names: Map<string, string>; numbers: Map<number, string> } {
+/** The names by the forms of their values, and by their values as numbers. A form of several values belongs to the first name. */
+function formsOf(values: SecretValues): { names: Map<string, string>; numbers: Map<number, string> } {
   const names = new Map<string, string>();
   const numbers = new Map<number, string>();
   const add = (form: string, name: string): void => {
@@ -69,59 +69,59 @@ function spellingsOf(values: SecretValues): { names: Map<string, string>; number
 const PAIRS = 2 ** 16;
 
 /**
- * Finds forms in texts by the algorithm of Wu and Manber: pairs of characters that stand in no form are jumped over. The time
- * grows with the text, and little with the number of forms; one regular expression of thousands of forms is too large.
+ * Finds forms in texts with the algorithm of Wu and Manber, which skips pairs of characters that occur in no form. The time
+ * grows with the text, and little with the number of forms. A regular expression of thousands of forms would be too large.
  */
 class Finder {
   /** The length of the shortest form. */
-  private readonly least: number;
-  /** How far the search may jump when a pair stands at the end of its window. */
-  private readonly jumps: Uint8Array;
-  /** Forms by their first characters, the longest first. */
-  private readonly byHead = new Map<string, string[]>();
+  readonly #minLength: number;
+  /** The distance that the search may skip, by the pair at the end of its window. */
+  readonly #skips: Uint8Array;
+  /** Forms by their first `minLength` characters, the longest first. */
+  readonly #byPrefix = new Map<string, string[]>();
 
   constructor(forms: readonly string[]) {
-    this.least = forms.reduce((least, { length }) => Math.min(least, length), 255);
-    this.jumps = new Uint8Array(PAIRS).fill(this.least - 1);
-    for (const form of forms.toSorted((a, b) => b.length - a.length)) this.add(form);
+    this.#minLength = forms.reduce((min, { length }) => Math.min(min, length), 255);
+    this.#skips = new Uint8Array(PAIRS).fill(this.#minLength - 1);
+    for (const form of forms.toSorted((a, b) => b.length - a.length)) this.#add(form);
   }
 
-  private add(form: string): void {
-    const head = form.slice(0, this.least);
-    const same = this.byHead.get(head);
+  #add(form: string): void {
+    const prefix = form.slice(0, this.#minLength);
+    const same = this.#byPrefix.get(prefix);
     if (same) same.push(form);
-    else this.byHead.set(head, [form]);
-    for (let at = 1; at < this.least; at++) {
-      const pair = pairAt(head, at);
-      this.jumps[pair] = Math.min(this.jumps[pair] ?? 0, this.least - 1 - at);
+    else this.#byPrefix.set(prefix, [form]);
+    for (let at = 1; at < this.#minLength; at++) {
+      const pair = pairAt(prefix, at);
+      this.#skips[pair] = Math.min(this.#skips[pair] ?? 0, this.#minLength - 1 - at);
     }
   }
 
-  /** The parts to take out, in order and apart: a match that begins inside another one belongs to it. */
-  spansIn(text: string, names: ReadonlyMap<string, string>): TextRange[] {
-    const spans: TextRange[] = [];
-    for (let at = this.least - 1; at < text.length;) {
-      const jump = this.jumps[pairAt(text, at)] ?? 0;
-      at += jump || 1;
-      if (jump > 0) continue;
-      const start = at - this.least;
-      const form = this.formAt(text, start);
+  /** The ranges to replace, in order. A match that begins inside another one extends it. */
+  rangesIn(text: string, names: ReadonlyMap<string, string>): TextRange[] {
+    const ranges: TextRange[] = [];
+    for (let at = this.#minLength - 1; at < text.length;) {
+      const skip = this.#skips[pairAt(text, at)] ?? 0;
+      at += skip || 1;
+      if (skip > 0) continue;
+      const start = at - this.#minLength;
+      const form = this.#formAt(text, start);
       if (form === undefined) continue;
-      const last = spans.at(-1);
+      const last = ranges.at(-1);
       const end = start + form.length;
       if (last !== undefined && start < last.end) last.end = Math.max(last.end, end);
-      else spans.push({ start, end, name: names.get(form) ?? '' });
+      else ranges.push({ start, end, name: names.get(form) ?? '' });
     }
-    return spans;
+    return ranges;
   }
 
-  private formAt(text: string, start: number): string | undefined {
-    const same = this.byHead.get(text.slice(start, start + this.least));
+  #formAt(text: string, start: number): string | undefined {
+    const same = this.#byPrefix.get(text.slice(start, start + this.#minLength));
     return same?.find((form) => text.startsWith(form, start));
   }
 }
 
-/** A number for the character at `at` and the one before it. Different pairs may share one. */
+/** A hash of the character at `at` and the one before it. */
 function pairAt(text: string, at: number): number {
   return ((text.charCodeAt(at - 1) << 8) ^ text.charCodeAt(at)) & (PAIRS - 1);
 }
@@ -130,10 +130,10 @@ function placeholder(name: string): string {
   return `«redacted:${name}»`;
 }
 
-function replaced(text: string, spans: readonly TextRange[]): string {
+function replaced(text: string, ranges: readonly TextRange[]): string {
   let result = '';
   let at = 0;
-  for (const { start, end, name } of spans) {
+  for (const { start, end, name } of ranges) {
     result += text.slice(at, start) + placeholder(name);
     at = end;
   }
@@ -157,7 +157,7 @@ function redacted(value: Json, scalars: Scalars): Json {
   const changed = new Map<string, Json>();
   const counts = new Map<string, number>();
   for (const [key, item] of entries)
-    changed.set(freeKey(scalars.text(key), changed, counts), redacted(item, scalars));
+    changed.set(uniqueKey(scalars.text(key), changed, counts), redacted(item, scalars));
   const same = [...changed].every(
     ([key, item], index) => key === entries[index]?.[0] && item === entries[index][1],
   );
@@ -165,11 +165,11 @@ function redacted(value: Json, scalars: Scalars): Json {
 }
 
 /**
- * Two keys may differ in nothing but the secret: neither loses its value.
+ * The key, with a number if it exists: keys that differ only in a secret must not overwrite each other.
  *
- * `counts` has the next number to try for each key, so that equal keys do not count up from 2 again.
+ * `counts` has the next number for each key, so that many equal keys take linear time.
  */
-function freeKey(key: string, taken: ReadonlyMap<string, Json>, counts: Map<string, number>): string {
+function uniqueKey(key: string, taken: ReadonlyMap<string, Json>, counts: Map<string, number>): string {
   if (!taken.has(key)) return key;
   let count = counts.get(key) ?? 2;
   while (taken.has(`${key} (${count})`)) count++;

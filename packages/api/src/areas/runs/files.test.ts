@@ -128,12 +128,12 @@ describe('a file of an input', () => {
 
 describe('a file that cannot be stored', () => {
   it.each<[string, Json, string]>([
-    ['no data URL', { ...FILE, data: 'YWJj' }, 'abc.txt (its data are no data URL'],
-    ['wrong Base64', { ...FILE, data: 'data:text/plain;base64,a*b' }, 'abc.txt (its content is no Base64'],
+    ['no data URL', { ...FILE, data: 'YWJj' }, 'abc.txt (its data is not a data URL'],
+    ['wrong Base64', { ...FILE, data: 'data:text/plain;base64,a*b' }, 'abc.txt (its content is not Base64'],
     ['too large', far('big.bin', 20 * MiB + 1), 'big.bin (it is larger than 20 MB'],
     ['from metadata of a cloud', { ...FILE, type: 'url', data: 'http://169.254.169.254/' }, 'abc.txt ('],
     ['from another port of this machine', { ...FILE, type: 'url', data: 'http://127.0.0.1:1/' }, 'abc.txt ('],
-    ['with a name of two lines', { ...FILE, name: 'x\ny', data: '' }, 'x_y (its data are no data URL'],
+    ['with a name of two lines', { ...FILE, name: 'x\ny', data: '' }, 'x_y (its data is not a data URL'],
   ])('fails the run before it starts: %s', async (_what, doc, why) => {
     const headers = { 'X-Run-Id': crypto.randomUUID() };
     const { status, body, headers: answered } = await run({ input: { doc } }, headers);

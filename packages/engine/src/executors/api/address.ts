@@ -5,13 +5,13 @@ import type { TextPart } from '@heddle/core/fields';
 import type { FieldContext } from '../services.ts';
 import { asText } from '../values.ts';
 
-/** The text that a reference brings into an address, and the reference as it is written. */
+/** The value of a reference in a URL, and the authored reference. */
 interface Value {
   text: string;
   name: string;
 }
 
-/** Stands for a value in an address. Authored text has none: URLs are read without line breaks and tabs. */
+/** Marks the position of a value in a URL. Authored text cannot contain it, since line breaks and tabs are removed. */
 const SLOT = '\n';
 
 const LABELS = String.raw`[\p{L}\p{N}\p{M}_-]+(?:\.[\p{L}\p{N}\p{M}_-]+)*`;
@@ -22,13 +22,13 @@ const HOST_WITH_PORT = new RegExp(String.raw`^(?:${LABELS}|\[[0-9a-f:.]+\])(?::\
 const ORIGIN = /^[a-z][a-z0-9+.-]*:\/\/[^/\\?#@]*$/i;
 
 /**
- * The address of a request with its references filled in, without quotes and blanks around it.
+ * The URL of a request with resolved references, without surrounding quotes and spaces.
  *
- * In path, query and fragment a reference is percent-encoded, so that it stays in its segment, name or value. In the
- * place of a host or a port it must be one. An address that is exactly one reference, or begins with one, takes that one
- * as it is. Placeholders are the author's and taken as they are, and with `compat` everything is.
+ * In path, query and fragment, values are percent-encoded, so that they stay in their segment, name or value. A value in the
+ * position of a host or a port must be one. A URL that is or begins with a reference gets that value unchanged. Placeholders
+ * belong to the author and are inserted unchanged; with `compat`, all values are.
  *
- * Throws BLOCK_CONFIG_INVALID for a value that would lead to another host or path.
+ * Throws BLOCK_CONFIG_INVALID for a value that would change the host or the path.
  */
 export function readAddress(template: Template, { lookup, compat }: FieldContext): Json {
   const pieces =
@@ -49,7 +49,7 @@ function piecesOf(parts: readonly TextPart[], lookup: Lookup): (string | Value)[
   });
 }
 
-/** The text without blanks and one pair of quotes around it. Slots stay: they are no blanks. */
+/** The text without surrounding spaces and one pair of quotes. Keeps slots, which are not spaces. */
 function unquoted(text: string): string {
   const trimmed = text.replace(/^ +| +$/g, '');
   const quote = trimmed[0];
@@ -69,73 +69,70 @@ function filledAddress(address: string, values: readonly Value[]): string {
   return new Filler(values.slice(1)).fill(`${base}${behind}`);
 }
 
-/** Puts values into the slots of an address, from its beginning to its end. */
+/** Inserts values into the slots of a URL, from left to right. */
 class Filler {
-  /** The next one last. */
-  private readonly values: Value[];
+  /** In reverse order. */
+  readonly #values: Value[];
 
   constructor(values: readonly Value[]) {
-    this.values = values.toReversed();
+    this.#values = values.toReversed();
   }
 
   fill(address: string): string {
     const parts = /^([a-z\n][a-z0-9+.\n-]*:)?([/\\]*)([^/\\?#]*)([^?#]*)(.*)$/is.exec(address) ?? [];
     const [, scheme = '', slashes = '', authority = '', path = '', rest = ''] = parts;
     return [
-      this.put(scheme, (value) => matching(value, /^[a-z]*$/i, 'the scheme', 'a scheme such as https')),
+      this.#put(scheme, (value) => matching(value, /^[a-z]*$/i, 'the scheme', 'a scheme such as https')),
       slashes,
-      this.authority(authority),
-      path.replace(/[^/\\]+/g, (segment) => this.segment(segment)),
-      this.put(rest, encoded),
+      this.#authority(authority),
+      path.replace(/[^/\\]+/g, (segment) => this.#segment(segment)),
+      this.#put(rest, encoded),
     ].join('');
   }
 
-  private put(text: string, fill: (value: Value) => string): string {
+  #put(text: string, fill: (value: Value) => string): string {
     return text.replaceAll(SLOT, () => {
-      const value = this.values.pop();
+      const value = this.#values.pop();
       return value === undefined ? '' : fill(value);
     });
   }
 
-  private authority(authority: string): string {
+  #authority(authority: string): string {
     const user = authority.slice(0, authority.lastIndexOf('@') + 1);
     const [, host = '', port = ''] = /^(\[[^\]]*\]|[^:]*)(.*)$/s.exec(authority.slice(user.length)) ?? [];
     return [
-      this.put(user, encoded),
-      this.host(host, port !== ''),
-      this.put(port, (value) => matching(value, /^\d{1,5}$/, 'the port', 'a port number')),
+      this.#put(user, encoded),
+      this.#host(host, port !== ''),
+      this.#put(port, (value) => matching(value, /^\d{1,5}$/, 'the port', 'a port number')),
     ].join('');
   }
 
-  private host(host: string, hasPort: boolean): string {
+  #host(host: string, hasPort: boolean): string {
     if (host === SLOT) {
       const whole = hasPort ? WHOLE_HOST : HOST_WITH_PORT;
-      return this.put(host, (value) => matching(value, whole, 'the host', 'a host name'));
+      return this.#put(host, (value) => matching(value, whole, 'the host', 'a host name'));
     }
     const inBrackets = host.startsWith('[');
-    const filled = this.put(host.slice(0, host.length - SLOT.length), (value) =>
+    const filled = this.#put(host.slice(0, host.length - SLOT.length), (value) =>
       matching(value, inBrackets ? IN_BRACKETS : HOST, 'the host', 'part of a host name'),
     );
-    return `${filled}${this.endOfHost(filled, host.slice(host.length - SLOT.length))}`;
+    return `${filled}${this.#endOfHost(filled, host.slice(host.length - SLOT.length))}`;
   }
 
-  /** A value glued to the end of a host would make another host of it: `example.com` and `.org`. */
-  private endOfHost(before: string, end: string): string {
+  /** A value directly after a host would change it: `example.com` and `.org`. */
+  #endOfHost(before: string, end: string): string {
     if (before.endsWith('.'))
-      return this.put(end, (value) => matching(value, HOST, 'the host', 'a host name'));
-    return this.put(end, (value) => {
+      return this.#put(end, (value) => matching(value, HOST, 'the host', 'a host name'));
+    return this.#put(end, (value) => {
       if (before.includes('.'))
-        throw refused(
-          value,
-          'stands directly behind the host: write a / before it, or give it as a parameter',
-        );
+        throw refused(value, 'directly follows the host: write a / before it, or pass it as a parameter');
       return matching(value, /^[\p{L}\p{N}\p{M}_-]+$/u, 'the host', 'part of a host name without dots');
     });
   }
 
-  private segment(segment: string): string {
-    const inside = this.values.at(-1);
-    const filled = this.put(segment, encoded);
+  #segment(segment: string): string {
+    const inside = this.#values.at(-1);
+    const filled = this.#put(segment, encoded);
     if (inside !== undefined && segment.includes(SLOT) && /^\.\.?$/.test(filled.replace(/%2e/gi, '.')))
       throw refused(inside, 'makes "." or ".." of a segment of the path, which would lead to another path');
     return filled;
@@ -148,12 +145,12 @@ function encoded({ text }: Value): string {
 
 function matching(value: Value, pattern: RegExp, place: string, expected: string): string {
   if (!pattern.test(value.text))
-    throw refused(value, `stands in the place of ${place}, and its value is not ${expected}`);
+    throw refused(value, `is in the position of ${place}, but its value is not ${expected}`);
   return value.text;
 }
 
 function refused({ name }: Value, why: string): BlockError {
-  return new BlockError('BLOCK_CONFIG_INVALID', `In the address of the request ${name} ${why}.`, {
+  return new BlockError('BLOCK_CONFIG_INVALID', `In the URL of the request, ${name} ${why}.`, {
     retryable: false,
   });
 }

@@ -141,7 +141,7 @@ describe('a failing api block', () => {
       code: 'HTTP_FAILED',
       retryable: true,
       message:
-        "POST https://x.test/a?token=… answered 503 Unavailable. The fault is the server's: retries may help.",
+        'POST https://x.test/a?token=… answered 503 Unavailable. The server failed: a retry may succeed.',
       details: { method: 'POST', url: 'https://x.test/a?token=…', status: 503, body: '{"why":"busy"}' },
     });
   });

@@ -11,31 +11,31 @@ import { readRetry, retryAfterMs, sleep, retryDelay, isRetryableStatus } from '.
 
 const DEFAULT_TIMEOUT_MS = 300_000;
 
-/** Sends an HTTP request through the guarded egress: output `{data, status, headers}`. */
+/** Sends an HTTP request through the guarded HTTP client: output `{data, status, headers}`. */
 export const apiExecutor: EngineExecutor = {
   types: ['api'],
   class: 'effect',
   execute: (context) => callApi(context),
 };
 
-type Try =
+type Attempt =
   | { response: EgressResponse }
-  | { failure: BlockError; retry: boolean; askedMs?: number | undefined };
+  | { failure: BlockError; retry: boolean; retryAfter?: number | undefined };
 
 async function callApi(context: EngineContext): Promise<BlockResult> {
   const request = readRequest(context);
   if (request === undefined) return { output: { data: null, status: 200, headers: {} } };
   const retry = readRetry(context, request);
   for (let index = 0; ; index++) {
-    const result = await tryOnce(context, request);
+    const result = await sendOnce(context, request);
     if ('response' in result) return { output: apiOutput(result.response) };
-    const waitMs = retryDelay(index, retry, result.askedMs);
+    const waitMs = retryDelay(index, retry, result.retryAfter);
     if (!result.retry || index >= retry.retries || waitMs === undefined) throw result.failure;
     await sleep(waitMs, context.clock, context.signal);
   }
 }
 
-async function tryOnce(context: EngineContext, request: ApiRequest): Promise<Try> {
+async function sendOnce(context: EngineContext, request: ApiRequest): Promise<Attempt> {
   const { signal, clock } = context;
   const egress = await context.services.egress();
   let response: EgressResponse;
@@ -55,11 +55,11 @@ async function tryOnce(context: EngineContext, request: ApiRequest): Promise<Try
     return { failure, retry: failure.retryable };
   }
   if (response.status >= 200 && response.status < 400) return { response };
-  const askedMs = retryAfterMs(response, clock.now());
+  const retryAfter = retryAfterMs(response, clock.now());
   return {
-    failure: statusFailure(request, response, askedMs),
+    failure: statusFailure(request, response, retryAfter),
     retry: isRetryableStatus(response.status),
-    askedMs,
+    retryAfter,
   };
 }
 

@@ -117,7 +117,7 @@ describe('a multipart body', () => {
 
 describe('headers of a request', () => {
   it.each<[JsonObject, string]>([
-    [{ 'X-A': '<a.v>' }, 'The value of the header "X-A" of the request has a line break'],
+    [{ 'X-A': '<a.v>' }, 'The value of the header "X-A" of the request contains a line break'],
     [{ 'X-A': '\u0000' }, 'the character U+0000'],
     [{ 'X A': 'a' }, 'with the name "X A"'],
   ])('%j fail the block (decision 57)', async (headers, message) => {

@@ -8,13 +8,13 @@ import { asPairs, asText } from '../values.ts';
 const FORM = 'application/x-www-form-urlencoded';
 
 /**
- * The body of a request: its text, or a value that is sent as JSON.
+ * The body of a request: text, or a value that is sent as JSON.
  *
- * Values cannot change what is authored: JSON text is filled in as `fillJsonText` does, and by the Content-Type header a
- * form keeps its fields and a multipart body its parts. An object or a table that is sent as a form becomes one. Any
- * other text takes values as they are.
+ * Values cannot change the authored structure: JSON text is filled in by `fillJsonText`. Depending on the Content-Type
+ * header, a form keeps its fields and a multipart body its parts. An object or a table becomes a form. Other text gets the
+ * values unchanged.
  *
- * Throws BLOCK_CONFIG_INVALID for a value that holds the boundary of a multipart body.
+ * Throws BLOCK_CONFIG_INVALID for a value that contains the boundary of a multipart body.
  */
 export function readBody(template: Template, { lookup, field }: FieldContext): Json {
   const type = contentType(field('headers'));
@@ -43,15 +43,15 @@ function formBody(template: Template, lookup: Lookup): Json {
     .join('');
 }
 
-/** Values in the headers of a part are escaped as browsers do it; none may hold the boundary that ends a part. */
+/** Escapes values in the headers of a part like browsers. No value may contain the boundary. */
 function multipartBody(parts: readonly TextPart[], boundary: string, lookup: Lookup): string {
   const delimiter = `--${boundary}`;
   let inHeaders = false;
   let delimiters = 0;
   const texts = parts.map((part) => {
     if (typeof part !== 'string') return filled(part, lookup, inHeaders ? headerEncoded : String);
-    const begun = part.lastIndexOf(delimiter);
-    inHeaders = (inHeaders || begun >= 0) && !/\r?\n\r?\n/.test(part.slice(Math.max(begun, 0)));
+    const partStart = part.lastIndexOf(delimiter);
+    inHeaders = (inHeaders || partStart >= 0) && !/\r?\n\r?\n/.test(part.slice(Math.max(partStart, 0)));
     delimiters += countOf(part, delimiter);
     return part;
   });
@@ -59,7 +59,7 @@ function multipartBody(parts: readonly TextPart[], boundary: string, lookup: Loo
   if (countOf(body, delimiter) === delimiters) return body;
   throw new BlockError(
     'BLOCK_CONFIG_INVALID',
-    'A value in the multipart body of the request holds the boundary between its parts: choose another boundary, in the Content-Type header and in the body.',
+    'A value in the multipart body of the request contains the boundary between its parts: choose another boundary, in the Content-Type header and in the body.',
     { retryable: false },
   );
 }

@@ -9,16 +9,16 @@ const EXCERPT_CHARS = 1000;
 
 const HINTS: readonly [test: (status: number) => boolean, hint: string][] = [
   [(status) => status === 401, 'Check the credentials that are sent.'],
-  [(status) => status === 403, 'The credentials are known but not allowed to do this.'],
+  [(status) => status === 403, 'The credentials are valid but lack the permission.'],
   [(status) => status === 404, 'Check the path of the URL.'],
   [(status) => status === 405, 'Check the method.'],
   [(status) => status === 413, 'The body is too large for the server.'],
   [(status) => status === 415, 'Check the Content-Type header.'],
-  [(status) => status === 429, 'The server asks for fewer requests: raise the waits between retries.'],
-  [(status) => status >= 500, "The fault is the server's: retries may help."],
+  [(status) => status === 429, 'The server limits the request rate: increase the delay between retries.'],
+  [(status) => status >= 500, 'The server failed: a retry may succeed.'],
 ];
 
-/** The failure of a request whose answer was no success: method, URL without query values, status and a hint. */
+/** The failure for an HTTP error status: method, URL without query values, status and a hint. */
 export function statusFailure(
   request: ApiRequest,
   response: EgressResponse,
@@ -38,7 +38,7 @@ export function statusFailure(
   });
 }
 
-/** The failure of a request that got no answer. */
+/** The failure of a request without a response. */
 export function connectionFailure(request: ApiRequest, error: unknown): BlockError {
   const code = codeOf(error);
   const reason = error instanceof Error ? error.message : String(error);
@@ -54,7 +54,7 @@ export function connectionFailure(request: ApiRequest, error: unknown): BlockErr
   );
 }
 
-/** Read off the error itself: importing the egress for its guard would load an HTTP client into every engine. */
+/** Reads the code from the error itself: importing the type guard would load an HTTP client into every engine. */
 function codeOf(error: unknown): string {
   const code = error instanceof Error && 'code' in error ? error.code : undefined;
   return typeof code === 'string' && code.startsWith('EGRESS_') ? code : 'EGRESS_FAILED';

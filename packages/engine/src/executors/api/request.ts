@@ -5,21 +5,21 @@ import { checkHeaders } from '../header-rules.ts';
 import type { EngineContext } from '../services.ts';
 import { asPairs, asText, isOn } from '../values.ts';
 
-/** One HTTP request as an api block describes it. */
+/** The HTTP request of an api block. */
 export interface ApiRequest {
   url: string;
   method: string;
   headers: [string, string][];
   body: string | undefined;
-  /** A header lets the server recognise a repeated request. */
+  /** True if the request has an idempotency key. */
   hasKey: boolean;
 }
 
 const KEY_HEADER = 'Idempotency-Key';
-/** By it a server that runs workflows finds those that call each other without end. */
+/** Lets a server that runs workflows detect infinite recursion. */
 const CALL_CHAIN_HEADER = 'X-Sim-Via';
 
-/** The request, or undefined when the block has no URL. Throws BLOCK_CONFIG_INVALID. */
+/** The request; undefined if the block has no URL. Throws BLOCK_CONFIG_INVALID. */
 export function readRequest(context: EngineContext): ApiRequest | undefined {
   const address = asText(context.field('url'));
   if (address === '') return undefined;
@@ -42,11 +42,11 @@ function methodOf(text: string): string {
 
 function pairsOf(context: BlockContext, name: string): [string, string][] {
   const pairs = asPairs(context.field(name));
-  if (pairs === undefined) throw invalid(`The ${name} of the request are no table.`);
+  if (pairs === undefined) throw invalid(`The ${name} of the request are not a table.`);
   return pairs;
 }
 
-/** Query parameters are added to those that the URL already has. */
+/** Adds the query parameters to those of the URL. */
 function urlOf(address: string, params: readonly [string, string][]): string {
   if (!URL.canParse(address))
     throw invalid(
@@ -54,12 +54,12 @@ function urlOf(address: string, params: readonly [string, string][]): string {
     );
   const url = new URL(address);
   if (url.protocol !== 'http:' && url.protocol !== 'https:')
-    throw invalid(`The URL "${redactedUrl(address)}" is not valid: only http and https are possible.`);
+    throw invalid(`The URL "${redactedUrl(address)}" is not valid: only http and https are supported.`);
   for (const [key, value] of params) url.searchParams.append(key, value);
   return url.href;
 }
 
-/** Text stays text; what is JSON, or looks like it, is sent as JSON. Text that only its values make JSON is none. */
+/** The text of the body, and whether it is sent as JSON: values other than text, and authored text that is JSON. */
 function bodyOf(context: BlockContext): { text: string; isJson: boolean } | undefined {
   const value = context.field('body');
   if (value === undefined || value === null || value === '') return undefined;
@@ -69,7 +69,7 @@ function bodyOf(context: BlockContext): { text: string; isJson: boolean } | unde
   return { text: value, isJson: isJson && isJsonText(template) };
 }
 
-/** `idempotencyHeader`: true sends `Idempotency-Key`, a text names another header; equal over tries and restarts. */
+/** `idempotencyHeader`: true adds `Idempotency-Key`, text names another header. The key is the same for all attempts and after restarts. */
 function addIdempotencyKey(context: BlockContext, headers: [string, string][]): boolean {
   const asked = context.field('idempotencyHeader', 'native');
   const name = typeof asked === 'string' && asked !== 'true' && asked !== 'false' ? asked.trim() : '';
@@ -78,7 +78,7 @@ function addIdempotencyKey(context: BlockContext, headers: [string, string][]): 
   return key !== '' || has(headers, KEY_HEADER);
 }
 
-/** The chain is the engine's: an authored header cannot cut it short. */
+/** Replaces an authored header, so that it cannot shorten the call chain. */
 function withCallChain(
   headers: readonly [string, string][],
   callChain: readonly string[],
@@ -92,7 +92,7 @@ function has(headers: readonly (readonly [string, string])[], name: string): boo
   return headers.some(([key]) => key.toLowerCase() === name.toLowerCase());
 }
 
-/** The URL for messages: without credentials, without the values of its query. */
+/** The URL for messages: without credentials and values of query parameters. */
 export function redactedUrl(address: string): string {
   if (!URL.canParse(address))
     return (address.split('?', 1)[0] ?? '').replace(/\/\/[^/@]*@/, '//').slice(0, 200);

@@ -3,24 +3,24 @@ import type { EgressResponse } from '@heddle/sandbox/egress';
 import { asText, isOn } from '../values.ts';
 import type { ApiRequest } from './request.ts';
 
-/** How an api block tries again, beside the retry policy that every block may have. */
+/** The retries of an api block, in addition to the retry policy of blocks. */
 export interface ApiRetry {
-  /** Tries after the first. */
+  /** Attempts after the first one. */
   retries: number;
   delayMs: number;
   maxDelayMs: number;
 }
 
 const IDEMPOTENT: ReadonlySet<string> = new Set(['GET', 'HEAD', 'OPTIONS', 'PUT', 'DELETE']);
-const MOST_RETRIES = 10;
+const MAX_RETRIES = 10;
 
-/** The block's retries; none for a request that may act twice, unless the block allows it or the request has a key. */
+/** The retries of the block. None for a request that is not idempotent, unless the block allows it or the request has a key. */
 export function readRetry(context: BlockContext, request: ApiRequest): ApiRetry {
   const safe =
     IDEMPOTENT.has(request.method) || request.hasKey || isOn(context.field('retryNonIdempotent', 'native'));
   const delayMs = count(context.field('retryDelayMs'), 500);
   return {
-    retries: safe ? Math.min(Math.floor(count(context.field('retries'), 0)), MOST_RETRIES) : 0,
+    retries: safe ? Math.min(Math.floor(count(context.field('retries'), 0)), MAX_RETRIES) : 0,
     delayMs,
     maxDelayMs: Math.max(count(context.field('retryMaxDelayMs'), 30_000), delayMs),
   };
@@ -32,12 +32,12 @@ function count(value: Json | undefined, otherwise: number): number {
   return Number.isFinite(number) && number >= 0 ? number : otherwise;
 }
 
-/** Whether another try can bring another answer. */
+/** True if a retry can succeed. */
 export function isRetryableStatus(status: number): boolean {
   return status === 408 || status === 425 || status === 429 || status >= 500;
 }
 
-/** Milliseconds the server asks to wait (RFC 9110 §10.2.3), or undefined. */
+/** The delay in the Retry-After header (RFC 9110 §10.2.3), in milliseconds; undefined if there is none. */
 export function retryAfterMs(response: EgressResponse, nowMs: number): number | undefined {
   const value = response.headers.find(([name]) => name === 'retry-after')?.[1].trim();
   if (value === undefined || value === '') return undefined;
@@ -46,18 +46,18 @@ export function retryAfterMs(response: EgressResponse, nowMs: number): number | 
   return Number.isNaN(at) ? undefined : Math.max(0, at - nowMs);
 }
 
-/** The wait before retry `index` (0 is the first): doubling, never below what the server asked for; undefined: too long, give up. */
+/** The delay before retry `index` (from 0): doubles, and is at least that of Retry-After; undefined if that exceeds the maximum. */
 export function retryDelay(
   index: number,
   { delayMs, maxDelayMs }: ApiRetry,
-  askedMs: number | undefined,
+  retryAfter: number | undefined,
 ): number | undefined {
   const backoff = Math.min(delayMs * 2 ** index, maxDelayMs);
-  if (askedMs === undefined) return backoff;
-  return askedMs > maxDelayMs ? undefined : Math.max(backoff, askedMs);
+  if (retryAfter === undefined) return backoff;
+  return retryAfter > maxDelayMs ? undefined : Math.max(backoff, retryAfter);
 }
 
-/** Resolves after `ms` by the clock; rejects with the signal's reason when it is aborted before. */
+/** Resolves after `ms`. Rejects with the reason of the signal when it is aborted. */
 export function sleep(ms: number, clock: Clock, signal: AbortSignal): Promise<void> {
   return new Promise((resolve, reject) => {
     if (signal.aborted) return reject(reasonOf(signal));
