@@ -1,4 +1,7 @@
 import { fork } from 'node:child_process';
+import { mkdtempSync, rmSync } from 'node:fs';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
 import { fileURLToPath } from 'node:url';
 import type { TestProject } from 'vitest/node';
 import { findServer, type FoundServer, startDevServer } from '../../packages/temporal/src/server/index.ts';
@@ -26,10 +29,22 @@ async function open(signal: AbortSignal): Promise<Opened> {
   if (found.kind === 'none') return noServer(found.reason);
   if (found.kind === 'address') return existing(found.address);
   const binary = found.binary.path;
-  const started = await startDevServer({ binary, namespace: NAMESPACE });
-  if (started.kind === 'failed') return noServer(started.reason);
+  // In a file: a database in memory is lost with its last connection, which the server closes when a request is cut off.
+  const folder = mkdtempSync(join(tmpdir(), 'heddle-temporal-'));
+  const clean = (): void => rmSync(folder, { recursive: true, force: true });
+  const started = await startDevServer({ binary, namespace: NAMESPACE, dbFile: join(folder, 'temporal.db') });
+  if (started.kind === 'failed') {
+    clean();
+    return noServer(started.reason);
+  }
   const { address, namespace, stop } = started.server;
-  return { server: { kind: 'serving', address, namespace, binary }, stop };
+  return {
+    server: { kind: 'serving', address, namespace, binary },
+    stop: async () => {
+      await stop();
+      clean();
+    },
+  };
 }
 
 async function find(signal: AbortSignal): Promise<FoundServer> {
