@@ -14,7 +14,7 @@ describe('the corpus of attacks', () => {
 
   it('is seen where a case has no test, or one that is not there', () => {
     const file = 'test/attacks/proxy.test.ts';
-    const title = 'lets nobody in by %s';
+    const title = 'refuses %s';
     const faults = (...by: (typeof CORPUS)[number]['by']): string[] =>
       faultsOf({ id: 'Z', tries: 'all', by });
     expect(faults()).toEqual(['Z (all) is tried by nothing']);

@@ -29,7 +29,7 @@ const INNER = new Set([
   'engine#MAX_FOLLOWERS_PER_RUN',
   'engine#MAX_SCALAR_BYTES',
   'engine#MAX_UNIT_BYTES',
-  'engine#MOST_ORIGINS',
+  'engine#MAX_ORIGINS',
   'images#MAX_BLOCKED',
   'images#MAX_BYTES',
   'images#MAX_COMPILERS',

@@ -108,7 +108,7 @@ describe('docs/adr', () => {
     expect(files.length).toBeGreaterThan(15);
     expect(listed.map(([, , file]) => `docs/adr/${file}`)).toEqual(files);
     files.forEach((file, index) => {
-      const [title, ...headings] = [...readPage(file).matchAll(/^#+ (.+)$/gm)].map(([, heading]) => heading);
+      const [title, ...headings] = [...readPage(file).matchAll(/^##? (.+)$/gm)].map(([, heading]) => heading);
       expect(title).toBe(`${index + 1}. ${listed[index]?.[1]}`);
       expect(headings).toEqual(['Context', 'Decision', 'Consequences']);
     });

@@ -40,7 +40,7 @@ it('the server commands end at an address that answers', { timeout: 120_000 }, a
   const cwd = folder();
   expect(fences[indexOf('npx heddle serve')]?.text.trim()).toBe('npx heddle serve');
   const server = startHeddle(['serve', '--port', '0', '--grace', '1'], { cwd });
-  await server.until('Ctrl-C ends it.');
+  await server.until('Ctrl-C stops it.');
   const exported = await server.lineWith('export ');
   const ran = await shell(`${exported}\n${fences[indexOf('npx heddle deploy')]?.text ?? ''}`, cwd);
   expect({ exit: ran.exit, stderr: ran.stderr }).toMatchObject({ exit: 0 });

@@ -43,9 +43,12 @@ function stopEnd(stopped: TreeStop, limits: Limits, memoryMiB = 0): End {
   }
 }
 
+/** How the processes of a job say that its code threw; callers get the error itself. */
+const GUEST_ERROR = 'GUEST_ERROR' satisfies EndCode;
+
 function errorEnd(name: string, message: string): End {
   const error: GuestError = { phase: 'run', index: 0, name, message, stack: '' };
-  return { code: 'GUEST_ERROR', text: JSON.stringify(error) };
+  return { code: GUEST_ERROR, text: JSON.stringify(error) };
 }
 
 /** Returns the end of a job whose process exited without a result. */
@@ -80,7 +83,7 @@ function programEnd(end: TreeEnd, limits: Limits): End | null {
   if (end.result === '') return exitEnd(end, limits, 'process of the code');
   const text = end.result.slice(1);
   // Error details are parsed later, together with those of isolates and under their limits.
-  if (end.result.startsWith('E')) return { code: 'GUEST_ERROR', text };
+  if (end.result.startsWith('E')) return { code: GUEST_ERROR, text };
   if (!end.result.startsWith('D')) return null;
   return text.length > limits.resultChars ? stopEnd('result', limits) : { code: 'OK', text };
 }

@@ -61,9 +61,7 @@ describe('RunHistory', () => {
   it('reports as due only commands that no later event of the same batch has answered', () => {
     const history = begun();
     const { commands } = history.feed(batchOf('one', [done([0]), done([2])]));
-    expect(commands.filter((command) => history.isDue(command))).toEqual([
-      { type: 'run', at: [1], attempt: 1 },
-    ]);
+    expect(commands.filter((command) => history.isDue(command))).toEqual([{ type: 'run', at: [1], try: 1 }]);
   });
 
   it('drops written batches and measures unwritten ones', () => {

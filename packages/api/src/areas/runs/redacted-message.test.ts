@@ -1,9 +1,10 @@
 import { EngineError } from '@heddle/core';
 import { createEngine } from '@heddle/engine';
-import type { Engine, EngineOptions } from '@heddle/engine';
+import type { EngineOptions } from '@heddle/engine';
 import { describe, expect, it } from 'vitest';
 import { testApi } from '../../../../../test/support/api.ts';
 import type { ShownRun } from '../../../../../test/support/api-workflows.ts';
+import { overriding } from '../../../../../test/support/overriding.ts';
 import { fn, workflow } from '../../../../../test/support/workflow.ts';
 
 const SECRET = 'sk-very-secret';
@@ -23,8 +24,7 @@ async function open() {
   const engine = await createEngine(options);
   const { promise: started, reject } = Promise.withResolvers<never>();
   started.catch(() => undefined);
-  const holding = Object.create(engine, { start: { value: () => started } }) as Engine;
-  const api = await testApi({ engine: holding });
+  const api = await testApi({ engine: overriding(engine, { start: () => started }) });
   const accept = async (id: string) => {
     const answer = await api.call<ShownRun>('POST', `/api/v2/workflows/${id}/execute`, {
       body: { async: true, input: { text: `with ${SECRET}` } },

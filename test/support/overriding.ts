@@ -1,0 +1,10 @@
+/** Returns `target` with the given methods in place of its own. Its other methods run on `target`, which has private members. */
+export function overriding<T extends object>(target: T, methods: Partial<T>): T {
+  return new Proxy(target, {
+    get(_, name) {
+      const owner: object = name in methods ? methods : target;
+      const value: unknown = Reflect.get(owner, name);
+      return typeof value === 'function' ? (value.bind(owner) as unknown) : value;
+    },
+  });
+}
