@@ -79,7 +79,7 @@ describe('a run with the id of a child run', () => {
     await stores.runs.create(newRun(childId, { planHash: plan.hash }), started(), record(childId));
     stores.close();
     const engine = await createEngineOn(openStores({ data }), createRegistry(builtInExecutors, []), {
-      takeUp: false,
+      recover: false,
     });
     onTestFinished(() => engine.close({ graceMs: 0 }));
     expect(await engine.cancel('old-parent')).toBe(true);

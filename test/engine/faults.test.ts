@@ -199,7 +199,7 @@ describe('a run that stopped before its record was written', () => {
     const { runId } = await before.start(chain);
     await script.called('A');
     await before.close({ graceMs: 0 });
-    const after = await engineOn(stores, { blocks: [script.executor], takeUp: false });
+    const after = await engineOn(stores, { blocks: [script.executor], recover: false });
     expect(await after.getRun(runId)).toMatchObject({ status: 'running', workflowName: 'Test' });
   });
 });

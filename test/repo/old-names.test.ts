@@ -40,6 +40,7 @@ const OLD_NAMES: ReadonlyMap<string, string> = new Map([
   ['storm', 'faults'],
   ['stragglers', 'UnstartedRunSweeper'],
   ['stumble', 'recordFailure'],
+  ['take up', 'recover'],
   ['tenure', 'RunOwnership'],
   ['try at', 'attemptAt'],
   ['turn event', 'iteration'],

@@ -12,7 +12,7 @@ import { safe, styleFor } from './render/style.ts';
 export interface SessionOptions extends RuntimeOptions, BlockOptions {
   env: { [name: string]: string };
   /** Continue the open runs of the data folder, or those in the database without an owner. */
-  takeUp: boolean;
+  recover: boolean;
   /** Ownership and environments of workflows; default: no owners, and `env` for all. */
   ownership?: Ownership;
 }
@@ -48,8 +48,8 @@ export async function openSession(io: Io, options: SessionOptions): Promise<Sess
 }
 
 /** Executes runs in this process, on a data folder or a shared database. */
-function localRuntime({ data, postgres, takeUp }: SessionOptions): Partial<EngineOptions> {
-  return postgres === undefined ? { data, takeUp } : { postgres: { url: postgres }, takeUp };
+function localRuntime({ data, postgres, recover }: SessionOptions): Partial<EngineOptions> {
+  return postgres === undefined ? { data, recover } : { postgres: { url: postgres }, recover };
 }
 
 /** Calls `use` with an engine and closes it afterwards. Throws errors of `openSession`. */

@@ -63,7 +63,7 @@ export async function createEngineOn(
   registry: Registry,
   options: EngineOptions,
 ): Promise<Engine> {
-  const { takeUp: recover = true } = options;
+  const { recover = true } = options;
   const parts = partsOf(stores, registry, options);
   const onAcquire = recover ? undefined : openedRunsReporter(stores);
   const runs = new RunRegistry(parts, exclusiveOwnership(stores.runs, onAcquire));

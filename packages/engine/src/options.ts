@@ -47,7 +47,7 @@ export interface EngineOptions {
   tenant?: (workflowId: string) => Promise<string | undefined> | string | undefined;
   clock?: Clock;
   /** True (default): recovers the unfinished runs of the data folder at the start, and at any time the runs in a database that no process owns. */
-  takeUp?: boolean;
+  recover?: boolean;
   /** Receives errors that reach no caller. Default: a Node warning. */
   onError?: (error: unknown, runId: string | undefined) => void;
 }

@@ -58,7 +58,7 @@ export interface WorkerTuning {
 }
 
 /** Options of an engine for running blocks, without those about runtime and storage. */
-export type BlockOptions = Omit<EngineOptions, 'runtime' | 'data' | 'postgres' | 'durability' | 'takeUp'>;
+export type BlockOptions = Omit<EngineOptions, 'runtime' | 'data' | 'postgres' | 'durability' | 'recover'>;
 
 const DEFAULTS = { queue: 'heddle', checkpoint: 'segment', local: true, window: 200, budget: 1500 } as const;
 

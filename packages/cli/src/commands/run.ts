@@ -29,7 +29,7 @@ export async function run(io: Io, file: string, options: RunOptions): Promise<nu
   const input = options.input === undefined ? {} : await jsonSource(io, '--input', options.input);
   const { env, mocks } = await envAndMocks(options);
   if (!options.json) preflight(io, { ...options, file: read, plan, env: isRemote ? undefined : env, mocks });
-  return withEngine(io, { ...options, env, takeUp: false }, async (engine) => {
+  return withEngine(io, { ...options, env, recover: false }, async (engine) => {
     await deployChildren(io, engine, { ...options, file });
     const handle = await engine.start({ plan }, input, executeOptions(options, mocks));
     return followRun(io, engine, handle, { ...options, plan, file, blockArgs: blockArgs(options), mocks });

@@ -24,10 +24,14 @@ export async function cancelRun(io: Io, given: string, options: CancelOptions): 
   const runId = await withReader(options, (reader) => findRunId(reader, given, options));
   const cancel = (): Promise<boolean> =>
     // A worker in this process would execute runs without the environment of the other workers.
-    withEngine(io, { ...options, ...(onTemporal && { worker: false }), env: {}, takeUp: false }, (engine) => {
-      const cancelled = engine.cancel(runId, options.reason);
-      return onTemporal ? withTimeout(cancelled) : cancelled;
-    });
+    withEngine(
+      io,
+      { ...options, ...(onTemporal && { worker: false }), env: {}, recover: false },
+      (engine) => {
+        const cancelled = engine.cancel(runId, options.reason);
+        return onTemporal ? withTimeout(cancelled) : cancelled;
+      },
+    );
   const result = onTemporal ? await cancel() : await unlessOwned(cancel);
   const cancelled = result === OTHER_PROCESS ? await requestCancel(runId, options) : result;
   const run = await withReader(options, (reader) => reader.getRun(runId));

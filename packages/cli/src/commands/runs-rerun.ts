@@ -33,7 +33,7 @@ export async function rerun(
   if (read && !options.json)
     preflight(io, { ...options, file: read, plan, env: isRemote ? undefined : env, mocks });
   const input = options.input === undefined ? undefined : await jsonSource(io, '--input', options.input);
-  return withEngine(io, { ...options, env, takeUp: false }, async (engine) => {
+  return withEngine(io, { ...options, env, recover: false }, async (engine) => {
     await deployChildren(io, engine, { ...options, file: given.file });
     const handle = await engine.runFromBlock(earlier.runId, options.from, {
       ...executeOptions(options, mocks),

@@ -60,7 +60,7 @@ export async function serve(io: Io, options: ServeOptions): Promise<number> {
       },
       env,
     );
-    session = await openSession(io, { ...options, env, takeUp: true, ownership });
+    session = await openSession(io, { ...options, env, recover: true, ownership });
     const { engine } = session;
     const { createApi } = await import('@heddle/api');
     const { compat, origin, keepPublicRuns } = options;

@@ -22,44 +22,44 @@ const NO_SCOPES: LogScope[] = Object.freeze([]) as never[];
  * blocks are not kept.
  */
 export class BlockLogs {
-  private readonly open = new Map<string, OpenLog>();
-  private readonly entered = new Map<string, number>();
-  private readonly starts = new Map<string, number>();
-  private order = 0;
-  private changed: BlockLog[] = [];
-  private readonly runId: string;
-  private readonly plan: Plan;
-  private readonly index: PlanIndex;
-  private readonly ledger: Ledger;
+  readonly #open = new Map<string, OpenLog>();
+  readonly #entered = new Map<string, number>();
+  readonly #starts = new Map<string, number>();
+  #order = 0;
+  #changed: BlockLog[] = [];
+  readonly #runId: string;
+  readonly #plan: Plan;
+  readonly #index: PlanIndex;
+  readonly #ledger: Ledger;
 
   constructor(runId: string, plan: Plan, index: PlanIndex, ledger: Ledger) {
-    this.runId = runId;
-    this.plan = plan;
-    this.index = index;
-    this.ledger = ledger;
+    this.#runId = runId;
+    this.#plan = plan;
+    this.#index = index;
+    this.#ledger = ledger;
   }
 
   /** Returns the logs that changed since the last call, oldest first. */
   take(): BlockLog[] {
-    const { changed } = this;
-    if (changed.length > 0) this.changed = [];
+    const changed = this.#changed;
+    if (changed.length > 0) this.#changed = [];
     return changed;
   }
 
   record(entry: Entry): void {
     if (entry.type === 'completed') {
-      const log = this.close(entry);
-      if (log) this.end(addAttempt(log, entry), 'completed', entry.output, entry.atMs);
-    } else if (entry.type === 'failed' || entry.type === 'paused') this.note(entry);
+      const log = this.#close(entry);
+      if (log) this.#end(addAttempt(log, entry), 'completed', entry.output, entry.atMs);
+    } else if (entry.type === 'failed' || entry.type === 'paused') this.#note(entry);
     else if (entry.type === 'resumed') {
-      const log = this.close(entry);
-      if (log) this.end(log, 'completed', entry.output, entry.atMs);
-    } else if (entry.type === 'fired' && entry.timer === 'wait') this.complete(entry as Place, entry.atMs);
+      const log = this.#close(entry);
+      if (log) this.#end(log, 'completed', entry.output, entry.atMs);
+    } else if (entry.type === 'fired' && entry.timer === 'wait') this.#complete(entry as Place, entry.atMs);
   }
 
   /** Records an attempt that did not end the block. */
-  private note(entry: Extract<Entry, { type: 'failed' | 'paused' }>): void {
-    const log = this.open.get(placeKey(entry))?.log;
+  #note(entry: Extract<Entry, { type: 'failed' | 'paused' }>): void {
+    const log = this.#open.get(placeKey(entry))?.log;
     if (!log) return;
     addAttempt(log, entry);
     if (entry.type === 'failed') {
@@ -68,53 +68,53 @@ export class BlockLogs {
     }
     log.status = 'paused';
     log.output = entry.output;
-    this.changed.push(log);
+    this.#changed.push(log);
   }
 
   /** Applies a structural change at the node of `place`. */
   notice(notice: Notice, place: Place, atMs: number): void {
-    if (notice.type === 'entered') this.entered.set(placeKey(place), atMs);
+    if (notice.type === 'entered') this.#entered.set(placeKey(place), atMs);
     if (notice.type !== 'exited' && notice.type !== 'failed') return;
-    if (this.plan.blocks[place.block]?.container) {
+    if (this.#plan.blocks[place.block]?.container) {
       const id = placeKey(place);
-      this.start(place, this.entered.get(id) ?? atMs);
-      this.entered.delete(id);
+      this.#start(place, this.#entered.get(id) ?? atMs);
+      this.#entered.delete(id);
     }
-    if (notice.type === 'exited') this.complete(place, atMs);
-    else this.fail(place, notice, atMs);
+    if (notice.type === 'exited') this.#complete(place, atMs);
+    else this.#fail(place, notice, atMs);
   }
 
-  private fail(place: Place, notice: Extract<Notice, { type: 'failed' }>, atMs: number): void {
-    const log = this.close(place);
+  #fail(place: Place, notice: Extract<Notice, { type: 'failed' }>, atMs: number): void {
+    const log = this.#close(place);
     if (!log) return;
-    log.error = this.ledger.latest;
+    log.error = this.#ledger.latest;
     log.errorHandled = notice.handled;
-    this.end(log, 'failed', { v: { error: log.error.message } }, atMs);
+    this.#end(log, 'failed', { v: { error: log.error.message } }, atMs);
   }
 
-  private complete(place: Place, atMs: number): void {
-    const log = this.close(place);
-    if (log) this.end(log, 'completed', this.ledger.scopeAt(place)?.outputs.get(place.block)?.value, atMs);
+  #complete(place: Place, atMs: number): void {
+    const log = this.#close(place);
+    if (log) this.#end(log, 'completed', this.#ledger.scopeAt(place)?.outputs.get(place.block)?.value, atMs);
   }
 
   command(command: Command, atMs: number): void {
     if (command.type === 'run' && command.try === 1)
-      this.changed.push(this.start(this.index.placeOf(command.at), atMs));
+      this.#changed.push(this.#start(this.#index.placeOf(command.at), atMs));
     else if (command.type === 'abort' && command.why !== 'timeout' && command.at.length % 2 === 1) {
-      const log = this.close(this.index.placeOf(command.at));
-      if (log) this.end(log, 'cancelled', undefined, atMs);
+      const log = this.#close(this.#index.placeOf(command.at));
+      if (log) this.#end(log, 'cancelled', undefined, atMs);
     }
   }
 
-  private start(place: Place, atMs: number): BlockLog {
-    const config = this.plan.blocks[place.block];
-    const scopes = this.scopesOf(place);
+  #start(place: Place, atMs: number): BlockLog {
+    const config = this.#plan.blocks[place.block];
+    const scopes = this.#scopesOf(place);
     const log: BlockLog = {
-      runId: this.runId,
+      runId: this.#runId,
       blockId: place.block,
       blockName: config?.name ?? place.block,
       blockType: config?.type ?? 'unknown',
-      executionOrder: ++this.order,
+      executionOrder: ++this.#order,
       status: 'running',
       startedMs: atMs,
       endedMs: undefined,
@@ -127,15 +127,15 @@ export class BlockLogs {
       container: scopes.at(-1),
       parents: scopes.length > 1 ? scopes.slice(0, -1) : NO_SCOPES,
     };
-    const nth = this.starts.get(place.block) ?? 0;
-    this.starts.set(place.block, nth + 1);
-    this.open.set(placeKey(place), { log, nth });
+    const nth = this.#starts.get(place.block) ?? 0;
+    this.#starts.set(place.block, nth + 1);
+    this.#open.set(placeKey(place), { log, nth });
     return log;
   }
 
-  private scopesOf({ block, scope }: Place): LogScope[] {
+  #scopesOf({ block, scope }: Place): LogScope[] {
     if (scope.length === 0) return NO_SCOPES;
-    const around = this.index.byId(block)?.containers ?? [];
+    const around = this.#index.byId(block)?.containers ?? [];
     return around.map(({ id, kind }, depth) => ({
       kind: kind === 'parallel' ? kind : 'loop',
       blockId: id,
@@ -145,23 +145,23 @@ export class BlockLogs {
 
   /** Returns how often the block was executed before the open execution at `place`. */
   nth(place: Place): number {
-    return this.open.get(placeKey(place))?.nth ?? 0;
+    return this.#open.get(placeKey(place))?.nth ?? 0;
   }
 
-  private close(place: Place): BlockLog | undefined {
+  #close(place: Place): BlockLog | undefined {
     const id = placeKey(place);
-    const open = this.open.get(id);
-    if (open) this.open.delete(id);
+    const open = this.#open.get(id);
+    if (open) this.#open.delete(id);
     return open?.log;
   }
 
-  private end(log: BlockLog, status: BlockLog['status'], output: Stored | undefined, atMs: number): void {
+  #end(log: BlockLog, status: BlockLog['status'], output: Stored | undefined, atMs: number): void {
     log.status = status;
     if (output) log.output = output;
     log.endedMs = atMs;
     log.durationMs = Math.max(0, atMs - log.startedMs);
     if (status === 'completed') log.error = undefined;
-    this.changed.push(log);
+    this.#changed.push(log);
   }
 }
 

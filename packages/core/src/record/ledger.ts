@@ -23,84 +23,84 @@ export class Ledger {
   input: Stored = { v: null };
   /** R37: the output of the first Response, else of the last finished terminal block. */
   output: Stored | undefined;
-  private answered = false;
-  private until: string | undefined;
-  private order = 0;
-  private readonly plan: Plan;
-  private readonly index: PlanIndex;
-  private readonly lastError = new Map<string, BlockFailure>();
+  #answered = false;
+  #until: string | undefined;
+  #order = 0;
+  readonly #plan: Plan;
+  readonly #index: PlanIndex;
+  readonly #lastError = new Map<string, BlockFailure>();
   /** Outputs that wait blocks will have once their timers fire. */
-  private readonly waiting = new Map<string, Stored>();
+  readonly #waiting = new Map<string, Stored>();
 
   constructor(plan: Plan, index: PlanIndex) {
-    this.plan = plan;
-    this.index = index;
+    this.#plan = plan;
+    this.#index = index;
     for (const variable of plan.variables) this.variables.set(variable.id, variable.value);
   }
 
   /** Returns the scope in which the block at `place` reads and writes. */
   scopeAt(place: Place): BranchScope | undefined {
-    const indexed = this.index.byId(place.block);
+    const indexed = this.#index.byId(place.block);
     return indexed && scopeOf(this.root, indexed, place.scope);
   }
 
   /** Records the data of an entry that the machine accepted. Its notices follow through `note`. */
   record(entry: Entry): void {
-    if (entry.type === 'completed' || entry.type === 'resumed') this.complete(entry);
-    else if (entry.type === 'started') this.begin(entry);
-    else if (entry.type === 'failed') this.lastError.set(placeKey(entry), entry.error);
-    else if (entry.type === 'expanded') this.takeItems(entry, entry.items);
+    if (entry.type === 'completed' || entry.type === 'resumed') this.#complete(entry);
+    else if (entry.type === 'started') this.#begin(entry);
+    else if (entry.type === 'failed') this.#lastError.set(placeKey(entry), entry.error);
+    else if (entry.type === 'expanded') this.#takeItems(entry, entry.items);
     else if (entry.type === 'paused') {
-      this.writeAt(entry, entry.output);
-      if (entry.done) this.waiting.set(placeKey(entry), entry.done);
-    } else if (entry.type === 'fired' && entry.timer === 'wait') this.fired(entry as Entry & Place);
+      this.#writeAt(entry, entry.output);
+      if (entry.done) this.#waiting.set(placeKey(entry), entry.done);
+    } else if (entry.type === 'fired' && entry.timer === 'wait') this.#fired(entry as Entry & Place);
   }
 
-  private begin(entry: Extract<Entry, { type: 'started' }>): void {
+  #begin(entry: Extract<Entry, { type: 'started' }>): void {
     this.input = entry.input;
-    this.until = entry.until;
+    this.#until = entry.until;
     for (const [id, value] of Object.entries(entry.variables)) this.variables.set(id, value);
     for (const [block, value] of Object.entries(entry.reused?.outputs ?? {}))
-      this.write(this.root, block, value);
+      this.#write(this.root, block, value);
   }
 
-  private complete(entry: Extract<Entry, { type: 'completed' | 'resumed' }>): void {
-    this.settle(entry, entry.output);
+  #complete(entry: Extract<Entry, { type: 'completed' | 'resumed' }>): void {
+    this.#settle(entry, entry.output);
     if (entry.type !== 'completed' || !entry.set) return;
     for (const [id, value] of Object.entries(entry.set)) this.variables.set(id, value);
   }
 
-  private fired(place: Place): void {
-    const output = this.waiting.get(placeKey(place));
-    this.waiting.delete(placeKey(place));
-    if (output) this.settle(place, output);
+  #fired(place: Place): void {
+    const output = this.#waiting.get(placeKey(place));
+    this.#waiting.delete(placeKey(place));
+    if (output) this.#settle(place, output);
   }
 
   /** Applies a structural change at the node of `place`. */
   note(notice: Notice, place: Place): void {
-    if (notice.type === 'opened') this.open(place, notice.iteration);
-    else if (notice.type === 'closed') this.close(place, notice.iteration, notice.failed);
-    else if (notice.type === 'entered') this.enter(place);
-    else if (notice.type === 'exited') this.exit(place, notice.count);
-    else this.fail(place, notice);
+    if (notice.type === 'opened') this.#open(place, notice.iteration);
+    else if (notice.type === 'closed') this.#close(place, notice.iteration, notice.failed);
+    else if (notice.type === 'entered') this.#enter(place);
+    else if (notice.type === 'exited') this.#exit(place, notice.count);
+    else this.#fail(place, notice);
   }
 
   /** Returns why the node at `place` failed: a failure inside it, a limit, its timeout, or its own last error. */
-  private failureAt(place: Place, notice: Extract<Notice, { type: 'failed' }>): BlockFailure {
-    const name = this.plan.blocks[place.block]?.name ?? place.block;
+  #failureAt(place: Place, notice: Extract<Notice, { type: 'failed' }>): BlockFailure {
+    const name = this.#plan.blocks[place.block]?.name ?? place.block;
     if (notice.cause) return this.failureOf(notice.cause);
-    if (notice.limit !== undefined) return limitFailure(name, this.isParallel(place), notice.limit);
+    if (notice.limit !== undefined) return limitFailure(name, this.#isParallel(place), notice.limit);
     if (notice.timedOut) {
-      const timeoutMs = this.index.node(notice.at).timeoutMs;
+      const timeoutMs = this.#index.node(notice.at).timeoutMs;
       const message = `Block "${name}" took longer than its timeout of ${timeoutMs} ms.`;
       return { code: 'BLOCK_TIMEOUT', message, retryable: true };
     }
-    const error = this.lastError.get(placeKey(place));
+    const error = this.#lastError.get(placeKey(place));
     return error ?? { code: 'BLOCK_FAILED', message: `Block "${name}" failed.`, retryable: false };
   }
 
   failureOf(at: Address): BlockFailure {
-    const place = this.index.placeOf(at);
+    const place = this.#index.placeOf(at);
     return (
       this.failures.get(placeKey(place)) ?? {
         code: 'BLOCK_FAILED',
@@ -110,40 +110,40 @@ export class Ledger {
     );
   }
 
-  private fail(place: Place, notice: Extract<Notice, { type: 'failed' }>): void {
-    const failure = this.failureAt(place, notice);
+  #fail(place: Place, notice: Extract<Notice, { type: 'failed' }>): void {
+    const failure = this.#failureAt(place, notice);
     this.latest = failure;
     // A failure is kept until something handles it. Afterwards only its message is left, as an output.
     if (!notice.handled) this.failures.set(placeKey(place), failure);
-    else if (notice.cause) this.failures.delete(placeKey(this.index.placeOf(notice.cause)));
-    this.lastError.delete(placeKey(place));
+    else if (notice.cause) this.failures.delete(placeKey(this.#index.placeOf(notice.cause)));
+    this.#lastError.delete(placeKey(place));
     const output: Stored = { v: { error: failure.message } };
     const scope = this.scopeAt(place);
-    if (scope) this.write(scope, place.block, output, true);
-    this.append(this.nodeOf(place), scope, output);
+    if (scope) this.#write(scope, place.block, output, true);
+    this.#append(this.#nodeOf(place), scope, output);
   }
 
-  private enter(place: Place): void {
+  #enter(place: Place): void {
     const scope = this.scopeAt(place);
-    const config = this.plan.blocks[place.block]?.container;
+    const config = this.#plan.blocks[place.block]?.container;
     const fixed =
       config && 'collection' in config && 'static' in config.collection
         ? config.collection.static
         : undefined;
     const items: Stored | undefined = fixed && { v: fixed };
-    if (this.isParallel(place)) {
+    if (this.#isParallel(place)) {
       scope?.parallels.set(place.block, { items, branches: new Map(), results: [] });
     } else scope?.loops.set(place.block, { index: 0, items, current: [], results: [] });
   }
 
-  private takeItems(place: Place, items: Stored | undefined): void {
+  #takeItems(place: Place, items: Stored | undefined): void {
     if (!items) return;
     const scope = this.scopeAt(place);
     const container = scope?.loops.get(place.block) ?? scope?.parallels.get(place.block);
     if (container) container.items = items;
   }
 
-  private open(place: Place, iteration: number): void {
+  #open(place: Place, iteration: number): void {
     const scope = this.scopeAt(place);
     const loop = scope?.loops.get(place.block);
     if (loop) loop.index = iteration;
@@ -151,7 +151,7 @@ export class Ledger {
   }
 
   /** R36: an iteration without outputs adds nothing to the results. A branch always has its entry. */
-  private close(place: Place, iteration: number, failed: Address | undefined): void {
+  #close(place: Place, iteration: number, failed: Address | undefined): void {
     const scope = this.scopeAt(place);
     const loop = scope?.loops.get(place.block);
     if (loop) {
@@ -162,64 +162,64 @@ export class Ledger {
     const parallel = scope?.parallels.get(place.block);
     const branch = parallel?.branches.get(iteration);
     if (!parallel || !branch) return;
-    parallel.results[iteration] = failed ? [this.collected(failed)] : branch.current;
+    parallel.results[iteration] = failed ? [this.#collected(failed)] : branch.current;
     branch.current = [];
     // Only branch 0 can be read from outside. The others survive in the results alone.
     if (iteration > 0) parallel.branches.delete(iteration);
   }
 
   /** Returns the result of a branch whose failure the parallel collects. */
-  private collected(cause: Address): Stored {
+  #collected(cause: Address): Stored {
     const { message } = this.failureOf(cause);
-    this.failures.delete(placeKey(this.index.placeOf(cause)));
+    this.failures.delete(placeKey(this.#index.placeOf(cause)));
     return { v: { error: message } };
   }
 
-  private exit(place: Place, count: number): void {
+  #exit(place: Place, count: number): void {
     const scope = this.scopeAt(place);
     const container = scope?.loops.get(place.block) ?? scope?.parallels.get(place.block);
     const results = container?.results ?? [];
-    const control: { [name: string]: Json } = this.isParallel(place)
+    const control: { [name: string]: Json } = this.#isParallel(place)
       ? { sentinelEnd: true, selectedRoute: 'parallel_exit', totalBranches: count }
       : { shouldContinue: false, shouldExit: true, selectedRoute: 'loop_exit', totalIterations: count };
-    this.settle(place, { results, control });
+    this.#settle(place, { results, control });
   }
 
   /** Records a block's success: its output, its part of the container's results, and possibly the run's output. */
-  private settle(place: Place, output: Stored): void {
-    const indexed = this.nodeOf(place);
+  #settle(place: Place, output: Stored): void {
+    const indexed = this.#nodeOf(place);
     const scope = scopeOf(this.root, indexed, place.scope);
-    if (scope) this.write(scope, place.block, output);
-    this.append(indexed, scope, output);
-    if (this.lastError.size > 0) this.lastError.delete(placeKey(place));
-    if (this.answered) return;
+    if (scope) this.#write(scope, place.block, output);
+    this.#append(indexed, scope, output);
+    if (this.#lastError.size > 0) this.#lastError.delete(placeKey(place));
+    if (this.#answered) return;
     const { answers, terminal } = indexed.node;
-    if (answers) this.answered = true;
-    if (answers || terminal || place.block === this.until) this.output = output;
+    if (answers) this.#answered = true;
+    if (answers || terminal || place.block === this.#until) this.output = output;
   }
 
-  private append({ containers }: IndexedNode, scope: BranchScope | undefined, output: Stored): void {
+  #append({ containers }: IndexedNode, scope: BranchScope | undefined, output: Stored): void {
     const container = containers.at(-1);
     if (!container) return;
     if (container.kind === 'parallel') scope?.current.push(output);
     else scope?.loops.get(container.id)?.current.push(output);
   }
 
-  private writeAt(place: Place, output: Stored): void {
+  #writeAt(place: Place, output: Stored): void {
     const scope = this.scopeAt(place);
-    if (scope) this.write(scope, place.block, output);
+    if (scope) this.#write(scope, place.block, output);
   }
 
-  private write(scope: BranchScope, block: string, value: Stored, failed = false): void {
-    scope.outputs.set(block, { value, failed, order: ++this.order });
+  #write(scope: BranchScope, block: string, value: Stored, failed = false): void {
+    scope.outputs.set(block, { value, failed, order: ++this.#order });
   }
 
-  private nodeOf(place: Place): IndexedNode {
-    return this.index.byId(place.block) as IndexedNode;
+  #nodeOf(place: Place): IndexedNode {
+    return this.#index.byId(place.block) as IndexedNode;
   }
 
-  private isParallel(place: Place): boolean {
-    return this.nodeOf(place).node.kind === 'parallel';
+  #isParallel(place: Place): boolean {
+    return this.#nodeOf(place).node.kind === 'parallel';
   }
 }
 

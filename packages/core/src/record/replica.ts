@@ -56,14 +56,14 @@ export class Replica {
 
   /** Applies the next entry. A late entry returns `changed: false` and must not be written to the journal. */
   apply(entry: Entry): Applied {
-    const event = this.toEvent(entry);
+    const event = this.#toEvent(entry);
     if (!event) return UNCHANGED;
     const outcome = advance(this.plan.skeleton, this.state, event);
     if (!outcome.changed) return UNCHANGED;
     this.seq = entry.seq;
     this.ledger.record(entry);
     this.logs.record(entry);
-    this.updatePauses(entry);
+    this.#updatePauses(entry);
     for (const notice of outcome.notices) {
       const place = this.index.placeOf(notice.at);
       this.ledger.note(notice, place);
@@ -71,8 +71,8 @@ export class Replica {
     }
     for (const command of outcome.commands) {
       this.logs.command(command, entry.atMs);
-      if (command.type === 'abort') this.closePause(this.index.placeOf(command.at));
-      else if (command.type === 'end') this.end(command, entry.atMs);
+      if (command.type === 'abort') this.#closePause(this.index.placeOf(command.at));
+      else if (command.type === 'end') this.#end(command, entry.atMs);
     }
     return { changed: true, commands: outcome.commands, notices: outcome.notices, logs: this.logs.take() };
   }
@@ -108,15 +108,15 @@ export class Replica {
     return idleState(this.state);
   }
 
-  private toEvent(entry: Entry): Event | undefined {
-    if (entry.type === 'started') return this.toStartedEvent(entry);
+  #toEvent(entry: Entry): Event | undefined {
+    if (entry.type === 'started') return this.#toStartedEvent(entry);
     if (entry.type === 'cancelled') return { type: 'cancelled', atMs: entry.atMs };
     if (entry.block === undefined) return eventAt(entry, []);
     const node = this.index.byId(entry.block);
     return node && eventAt(entry, addressIn(node, (entry as Place).scope));
   }
 
-  private toStartedEvent(entry: Extract<Entry, { type: 'started' }>): Event | undefined {
+  #toStartedEvent(entry: Extract<Entry, { type: 'started' }>): Event | undefined {
     if (entry.format > JOURNAL_FORMAT)
       throw new EngineError(
         'DATA_FORMAT_UNSUPPORTED',
@@ -137,7 +137,7 @@ export class Replica {
     };
   }
 
-  private updatePauses(entry: Entry): void {
+  #updatePauses(entry: Entry): void {
     if (entry.type === 'paused') {
       const config = this.plan.blocks[entry.block];
       const format = config?.params['inputFormat'];
@@ -153,14 +153,14 @@ export class Replica {
         inputFormat: format?.kind === 'literal' ? format.value : [],
       });
     } else if (entry.type === 'resumed' || (entry.type === 'fired' && entry.timer === 'wait'))
-      this.closePause(entry as Place);
+      this.#closePause(entry as Place);
   }
 
-  private closePause(place: Place): void {
+  #closePause(place: Place): void {
     this.pauses.delete(placeKey(place));
   }
 
-  private end(command: Extract<Command, { type: 'end' }>, atMs: number): void {
+  #end(command: Extract<Command, { type: 'end' }>, atMs: number): void {
     this.endedMs = atMs;
     this.pauses.clear();
     if (command.status === 'completed') this.ledger.output ??= { v: {} };

@@ -58,7 +58,7 @@ export function describeFamilies(engines: () => Succession): void {
     await run.result();
     const { runs } = await before.listRuns({ status: ['paused'] });
     const child = runs.find(({ parentRunId }) => parentRunId === run.runId)?.runId ?? '';
-    const between = await place.next({ takeUp: false });
+    const between = await place.next({ recover: false });
     expect(await between.resume(child, { input: { n: 7 } })).toMatchObject({ status: 'completed' });
     const after = await place.next();
     // Its journal says that it is paused: it is not at rest before its child has told.

@@ -66,5 +66,5 @@ async function leftAtA(place: Succession): Promise<{ before: Engine; runId: stri
 /** The next engine, which takes up nothing. */
 async function idle(place: Succession): Promise<{ second: Script; after: Engine }> {
   const second = new Script();
-  return { second, after: await place.next({ blocks: [second.executor], takeUp: false }) };
+  return { second, after: await place.next({ blocks: [second.executor], recover: false }) };
 }

@@ -42,7 +42,7 @@ export async function createLeasedEngine(
   options: EngineOptions,
   timing: LeaseTiming = {},
 ): Promise<Engine> {
-  const { takeUp: recover = true, onError = reportAsWarning } = options;
+  const { recover = true, onError = reportAsWarning } = options;
   const { clock = systemClock } = timing;
   const leaseMs = validLease(timing.leaseMs);
   const { leases, requests } = stores;
