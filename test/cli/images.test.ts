@@ -27,7 +27,7 @@ describe('heddle run of a workflow whose block names an image', () => {
     const run = () => heddle(['run', 'flow.json', '--input', '{"name": "you"}', '--json'], { cwd });
     const missing = JSON.parse((await run()).stdout) as { data: { error: { message: string } } };
     expect(missing.data.error.message).toMatch(
-      /There is no image "greetings" in .*images; heddle sandbox build SPEC/,
+      /There is no image "greetings" in .*images. Build it with heddle sandbox build SPEC/,
     );
     await sandbox('build', 'spec.json');
     const found = await run();
