@@ -127,27 +127,32 @@ describeTemporal('faults', (server) => {
     });
   });
 
-  it('a worker without a value of the environment leaves the run to one that has it, and the run says so', async () => {
-    const place = placeOn(server);
-    const engine = await place.engine({ env: { WOOL: 'sheep' } });
-    const poor = await place.worker(quiet);
-    const drawn = workflow([fn('A', 'return "{{WOOL}}".length')], ['Start -> A']);
-    const { runId } = await engine.start({ workflow: drawn });
-    await expect
-      .poll(() => engine.getRun(runId), PATIENCE)
-      .toMatchObject(suspended(/needs a value for \{\{WOOL\}\}/));
-    // Both are there now: the one that cannot does not hold the run.
-    await place.worker({ env: { WOOL: 'sheep' } });
-    await expect
-      .poll(() => engine.getRun(runId), PATIENCE)
-      .toMatchObject({
-        status: 'completed',
-        suspended: null,
-        output: { result: 5 },
-      });
-    expect(poor.status().state).toBe('polling');
-    expect(await eventsOf(await clientOf(server), runId)).not.toHaveProperty('workflowTaskFailed');
-  });
+  it(
+    'a worker without a value of the environment leaves the run to one that has it, and the run says so',
+    { timeout: 240_000 },
+    async () => {
+      const place = placeOn(server);
+      const engine = await place.engine({ env: { WOOL: 'sheep' } });
+      const poor = await place.worker(quiet);
+      const drawn = workflow([fn('A', 'return "{{WOOL}}".length')], ['Start -> A']);
+      const { runId } = await engine.start({ workflow: drawn });
+      await expect
+        .poll(() => engine.getRun(runId), PATIENCE)
+        .toMatchObject(suspended(/needs a value for \{\{WOOL\}\}/));
+      // The worker without the value does not hold the run. Either worker gets the next attempt, and the pause between
+      // attempts doubles up to 30 s.
+      await place.worker({ env: { WOOL: 'sheep' } });
+      await expect
+        .poll(() => engine.getRun(runId), { timeout: 150_000 })
+        .toMatchObject({
+          status: 'completed',
+          suspended: null,
+          output: { result: 5 },
+        });
+      expect(poor.status().state).toBe('polling');
+      expect(await eventsOf(await clientOf(server), runId)).not.toHaveProperty('workflowTaskFailed');
+    },
+  );
 
   it('a worker without an executor for a block type fails the block, and says which', async () => {
     const place = placeOn(server);
