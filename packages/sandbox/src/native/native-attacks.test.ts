@@ -9,6 +9,9 @@ import { isRunning, nativeBench } from '../../../../test/support/native-images.t
 const bench = await nativeBench();
 const { python, run, valueOf, failureOf } = bench;
 
+/** A time to sleep by which processes of this file are found, and no others: tests run side by side. */
+const SECONDS = String(700_000_000 + process.pid);
+
 /** A secret that no process may find. */
 const SECRET = 'a-value-of-the-host-7319';
 
@@ -134,10 +137,10 @@ return [errno("unshare", 0x10000000), errno("mount", b"none", b"/tmp", b"tmpfs",
       { cpuMs: 400 },
       'TIMEOUT_CPU',
     ],
-    ['waiting', 'sleep 31235', { wallMs: 1_500 }, 'TIMEOUT_WALL'],
+    ['waiting', `sleep ${SECONDS}`, { wallMs: 1_500 }, 'TIMEOUT_WALL'],
     [
       'a bomb of processes',
-      'f() { f | f & }; f; sleep 31236',
+      `f() { f | f & }; f; sleep ${SECONDS}`,
       { wallMs: 3_000 },
       /TIMEOUT|USER_ERROR|OUT_OF_MEMORY/,
     ],
@@ -146,7 +149,7 @@ return [errno("unshare", 0x10000000), errno("mount", b"none", b"/tmp", b"tmpfs",
     const outcome = await run({ code, limits });
     expect(outcome).toMatchObject({ ok: false, error: { code: expect.stringMatching(expected) as string } });
     expect(outcome.stdout.length).toBeLessThan(300_000);
-    await vi.waitFor(() => expect(isRunning('3123')).toBe(false));
+    await vi.waitFor(() => expect(isRunning(SECONDS)).toBe(false), { timeout: 30_000 });
   });
 
   it('ends unlimited memory use', async () => {
@@ -157,11 +160,11 @@ return [errno("unshare", 0x10000000), errno("mount", b"none", b"/tmp", b"tmpfs",
 
   it('ends with all its processes when it is cancelled', async () => {
     const cancel = new AbortController();
-    const outcome = run({ code: 'sleep 31237', signal: cancel.signal });
-    await vi.waitFor(() => expect(isRunning('31237')).toBe(true), { timeout: 30_000 });
+    const outcome = run({ code: `sleep ${SECONDS}`, signal: cancel.signal });
+    await vi.waitFor(() => expect(isRunning(SECONDS)).toBe(true), { timeout: 30_000 });
     cancel.abort();
     expect(await outcome).toMatchObject({ ok: false, error: { code: 'CANCELLED' } });
-    await vi.waitFor(() => expect(isRunning('31237')).toBe(false));
+    await vi.waitFor(() => expect(isRunning(SECONDS)).toBe(false), { timeout: 30_000 });
   });
 
   it('returns no result that is larger than allowed', async () => {

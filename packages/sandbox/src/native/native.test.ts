@@ -62,8 +62,9 @@ describe.skipIf(python === undefined)('a script', TIME, () => {
   });
 
   it('ends its remaining processes', async () => {
-    expect(await valueOf({ code: 'sleep 31234 & echo __HEDDLE_RESULT__=1' })).toBe(1);
-    await vi.waitFor(() => expect(isRunning('31234')).toBe(false));
+    const seconds = String(600_000_000 + process.pid);
+    expect(await valueOf({ code: `sleep ${seconds} & echo __HEDDLE_RESULT__=1` })).toBe(1);
+    await vi.waitFor(() => expect(isRunning(seconds)).toBe(false), { timeout: 30_000 });
   });
 
   it('needs an image, its own or the default', async () => {
