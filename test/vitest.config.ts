@@ -3,6 +3,7 @@ import { join } from 'node:path';
 import { fileURLToPath } from 'node:url';
 import { configDefaults, defineConfig } from 'vitest/config';
 import { FolderReporter } from './reporter.ts';
+import { LongestFirst } from './sequencer.ts';
 
 const conditions = ['@heddle/source'];
 const TEMPORAL = 'test/temporal/**/*.test.ts';
@@ -40,6 +41,7 @@ export default defineConfig(({ mode }) => {
         ['json', { outputFile: 'node_modules/.cache/heddle-test/report.json' }],
         new FolderReporter(seed, left),
       ],
+      sequence: { sequencer: LongestFirst },
       restoreMocks: true,
       unstubEnvs: true,
       testTimeout,
@@ -69,8 +71,6 @@ export default defineConfig(({ mode }) => {
             exclude: [...excluded, PRODUCTION],
             globalSetup: 'test/temporal/setup.ts',
             testTimeout: isFull ? 600_000 : 90_000,
-            // Each file has workers and a server to wait for, whose time limits are seconds.
-            maxWorkers: Math.min(2, availableParallelism()),
             // Last: where the server has to be built first, that happens while the others run.
             sequence: { groupOrder: 2 },
           },

@@ -23,15 +23,21 @@ import type { MakeRuntime } from './runtime/suite.ts';
 import { describeTime } from './runtime/time.ts';
 import { describeVariables } from './runtime/variables.ts';
 
-/**
- * What every runtime must do, whatever it runs on: an implementation's test is one call. `durable`: its runs outlive an engine;
- * `shared`: and move without it, on whatever worker there is.
- */
-export function describeRuntime(
-  name: string,
-  make: MakeRuntime,
-  { durable, shared = false }: { durable: boolean; shared?: boolean },
-): void {
+interface Durability {
+  /** Its runs outlive an engine. */
+  durable: boolean;
+  /** Its runs go on without the engine that started them, on any worker. */
+  shared?: boolean;
+}
+
+/** What every runtime must do: an implementation's test is one call, or one for each half where a runtime is slow. */
+export function describeRuntime(name: string, make: MakeRuntime, durability: Durability): void {
+  describeGraphs(name, make);
+  describeServices(name, make, durability);
+}
+
+/** Data and control flow. */
+export function describeGraphs(name: string, make: MakeRuntime): void {
   describe(`runtime: ${name}`, () => {
     describeData(make);
     describePaths(make);
@@ -46,6 +52,16 @@ export function describeRuntime(
     describeStarts(make);
     describeEnds(make);
     describeVariables(make);
+  });
+}
+
+/** Code, requests, child runs, environments, files, deletion and restarts. */
+export function describeServices(
+  name: string,
+  make: MakeRuntime,
+  { durable, shared = false }: Durability,
+): void {
+  describe(`runtime: ${name}`, () => {
     describePython(make);
     describePythonReach(make);
     describeShell(make);

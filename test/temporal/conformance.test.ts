@@ -1,7 +1,7 @@
-import { describeRuntime } from '../conformance/runtime.ts';
+import { describeGraphs } from '../conformance/runtime.ts';
 import { describeTemporal } from '../support/temporal.ts';
 import { onServer } from './runtime.ts';
 
 describeTemporal('conformance', (server) => {
-  describeRuntime('Temporal', (whenDone) => onServer(server, whenDone), { durable: true, shared: true });
+  describeGraphs('Temporal', (whenDone) => onServer(server, whenDone));
 });
