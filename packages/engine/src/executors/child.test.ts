@@ -31,13 +31,13 @@ const inputFor = async (params: JsonObject, more: Parameters<typeof call>[1] = {
 };
 
 describe('a child workflow', () => {
-  it('gives its output as result (H14)', async () => {
+  it('returns its output as `result` (H14)', async () => {
     expect(await call({})).toEqual({
       output: { success: true, childWorkflowName: 'Child', childWorkflowId: 'wf-2', result: { data: 1 } },
     });
   });
 
-  it('gets the mapped inputs, from text or object, without keys it does not declare', async () => {
+  it('receives the mapped inputs, from text or an object, without undeclared keys', async () => {
     const outputs = { A: { t: 'x "y"', n: 3 } };
     expect(await inputFor({ inputMapping: { topic: '<a.t>', other: 1 } }, { outputs })).toEqual({
       topic: 'x "y"',
@@ -50,7 +50,7 @@ describe('a child workflow', () => {
     ).toEqual({ any: 1 });
   });
 
-  it('gets exactly the authored inputs, whatever values hold (decision 57)', async () => {
+  it('receives exactly the authored input keys, whatever the values contain (decision 57)', async () => {
     const more = {
       outputs: { A: { t: 'x","admin":"yes', open: '{', close: '}' } },
       workflow: { ...CHILD, inputs: undefined },
@@ -65,7 +65,7 @@ describe('a child workflow', () => {
     expect(await inputFor({ input: '<a.open><a.close>' }, older)).toBe('{}');
   });
 
-  it('of the older kind gets `input` as it is', async () => {
+  it('receives `input` unchanged if the block is of the older type', async () => {
     const more = { type: 'workflow', outputs: { A: { o: { p: 1 } } } };
     expect(await inputFor({ input: '<a.o>' }, more)).toEqual({ p: 1 });
     expect(await inputFor({ input: '{"q": 2}' }, more)).toEqual({ q: 2 });
@@ -73,7 +73,7 @@ describe('a child workflow', () => {
     expect(await inputFor({}, more)).toEqual({});
   });
 
-  it('that fails, fails the block and is not tried again; its error names workflow and block (H15)', async () => {
+  it('fails the block without a retry when it fails; the error names workflow and block (H15)', async () => {
     const outcome: ChildOutcome = {
       status: 'failed',
       runId: 'run-2',
@@ -87,7 +87,7 @@ describe('a child workflow', () => {
     });
   });
 
-  it('that failed by a child of its own shows the whole chain', async () => {
+  it('reports the whole chain when its own child failed', async () => {
     const error = {
       code: 'CHILD_FAILED',
       message: 'long',
@@ -102,14 +102,14 @@ describe('a child workflow', () => {
     });
   });
 
-  it('that was cancelled fails the block', async () => {
+  it('fails the block when it is cancelled', async () => {
     expect(await failureOf(() => call({}, { outcome: { status: 'cancelled', runId: 'r' } }))).toMatchObject({
       code: 'CHILD_FAILED',
       message: expect.stringContaining('cancelled') as string,
     });
   });
 
-  it('must be named (H2) and be there (H4)', async () => {
+  it('needs a workflow id (H2) of an existing workflow (H4)', async () => {
     expect(await failureOf(() => call({ workflowId: '' }))).toMatchObject({ code: 'BLOCK_CONFIG_INVALID' });
     expect(await failureOf(() => call({}, { workflow: null }))).toMatchObject({
       code: 'CHILD_NOT_FOUND',
@@ -117,12 +117,12 @@ describe('a child workflow', () => {
     });
   });
 
-  it('25 levels deep is the end (H3)', async () => {
+  it('refuses more than 25 levels of nesting (H3)', async () => {
     expect(await call({}, { depth: 24 })).toMatchObject({ output: { success: true } });
     expect(await failureOf(() => call({}, { depth: 25 }))).toMatchObject({ code: 'CHILD_DEPTH' });
   });
 
-  it.each(['[1]', '{bad'])('inputs that are no object are refused: %s', async (inputMapping) => {
+  it.each(['[1]', '{bad'])('refuses inputs that are not an object: %s', async (inputMapping) => {
     expect(await failureOf(() => call({ inputMapping }))).toMatchObject({ code: 'BLOCK_CONFIG_INVALID' });
   });
 });

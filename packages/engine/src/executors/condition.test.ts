@@ -68,7 +68,7 @@ describe('a condition', () => {
     });
   });
 
-  it('an else row is taken where it stands, without asking the sandbox (r137)', async () => {
+  it('takes an else row at its position, without a call of the sandbox (r137)', async () => {
     expect(
       await decide({
         rows: [
@@ -79,7 +79,7 @@ describe('a condition', () => {
     ).toEqual({ output: taken('e'), port: 'condition-e' });
   });
 
-  it('selectedPath is null for a branch without an edge (r079, C31)', async () => {
+  it('returns null as selectedPath for a branch without an edge (r079, C31)', async () => {
     const result = await decide({ rows: [['e', 'else', '']], services: { target: () => undefined } });
     expect(result).toEqual({
       output: { conditionResult: true, selectedPath: null, selectedOption: 'e' },
@@ -107,7 +107,7 @@ describe('a condition', () => {
     expect(result).toMatchObject({ output: { conditionResult: expected } });
   });
 
-  it('does not hand on what belongs to the source alone (C36–C38)', async () => {
+  it('does not copy fields that concern only the source (C36–C38)', async () => {
     const own = {
       error: 'x',
       model: 'm',
@@ -130,7 +130,7 @@ describe('a condition', () => {
   it.each([
     ['{bad', 'JSON'],
     ['{"a": 1}', 'not a list'],
-  ])('fails on conditions that are no list: %s (r134, C4)', async (conditions, message) => {
+  ])('fails if the conditions are not a list: %s (r134, C4)', async (conditions, message) => {
     expect(await failureOf(() => decide({ params: { conditions } }))).toMatchObject({
       code: 'CONDITION_INVALID',
       message: expect.stringContaining(message) as string,
@@ -141,7 +141,7 @@ describe('a condition', () => {
     ['nope > 1', 'Condition "if" failed: ReferenceError: Line 1: `nope > 1` - nope is not defined'],
     ['1 +', 'Condition "if" failed: SyntaxError: '],
     ['return true', 'Condition "if" failed: SyntaxError: '],
-  ])('a failing row fails the block and is named: %s (r114, r123, r124, C5)', async (expression, message) => {
+  ])('fails with the name of the row that fails: %s (r114, r123, r124, C5)', async (expression, message) => {
     const failure = await failureOf(() =>
       really({
         rows: [
@@ -166,12 +166,12 @@ describe('a condition', () => {
     const bad: [string, string, string] = ['b', 'else if', '<p.nope> > 1'];
     const services = { lookup: strict, sandbox: async () => sandbox };
 
-    it('is not reached behind the true one, nor is code that would fail (r130, C15)', async () => {
+    it('does not evaluate rows after the true one (r130, C15)', async () => {
       const rows: [string, string, string][] = [['a', 'if', 'true'], bad, ['c', 'else if', 'nope.x']];
       expect(await decide({ rows, outputs, services })).toMatchObject({ port: 'condition-a' });
     });
 
-    it('fails the block when it is reached, named by its title, and no else hides it (r122)', async () => {
+    it('fails the block with the title of the row when it is evaluated, despite an else row (r122)', async () => {
       const rows: [string, string, string][] = [['a', 'if', 'false'], bad, ['e', 'else', '']];
       const failure = await failureOf(() => decide({ rows, outputs, services }));
       expect(failure).toMatchObject({ code: 'REFERENCE_UNRESOLVED', retryable: false });
@@ -179,7 +179,7 @@ describe('a condition', () => {
     });
   });
 
-  it('evaluates all rows in one crossing, with the time limit of expressions (C2, C12)', async () => {
+  it('evaluates all rows in one call, with the time limit of expressions (C2, C12)', async () => {
     const jobs: ExpressionJob[] = [];
     await decide({
       rows: ladder,
@@ -191,7 +191,7 @@ describe('a condition', () => {
     expect(jobs[0]?.expressions).toHaveLength(2);
   });
 
-  it('a fault of the sandbox is never read as false (C11, C21)', async () => {
+  it('never treats a fault of the sandbox as false (C11, C21)', async () => {
     const error = {
       code: 'TIMEOUT_WALL',
       name: 'SandboxError',

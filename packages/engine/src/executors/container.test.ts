@@ -67,14 +67,14 @@ describe('a collection', () => {
     ['p.result.zz', []],
     ['x.result', []],
   ])(
-    '<%s> gives its items, pairs of an object, nothing for null and empty (r455–r491)',
+    'of <%s> has its items, the pairs of an object, or nothing for null and empty values (r455–r491)',
     async (path, items) => {
       expect(await over(reference(path))).toEqual(items);
     },
   );
 
   it.each(['p.result.s', 'p.result.n', 'p.result.b', 'p.result.j'])(
-    '<%s> is none (r460–r468)',
+    'cannot be <%s> (r460–r468)',
     async (path) => {
       expect(await failureOf(() => over(reference(path)))).toMatchObject({
         code: 'COLLECTION_INVALID',
@@ -83,21 +83,21 @@ describe('a collection', () => {
     },
   );
 
-  it('JSON text brought by a reference is not parsed, and the failure says what to do (r461)', async () => {
+  it('does not parse JSON text from a reference, and the failure names the remedy (r461)', async () => {
     expect((await failureOf(() => over(reference('p.result.j')))).message).toContain('Parse JSON text first');
   });
 
-  it('that is known beforehand counts its items', async () => {
+  it('has the number of its items in the plan if it is constant', async () => {
     expect(
       await expandContainer({ kind: 'parallelCollection', collection: { static: [1, 2] } }, context(P)),
     ).toEqual({ count: 2, items: [1, 2] });
   });
 
-  it('with placeholders is filled in after parsing, so a value cannot break it (r409)', async () => {
+  it('resolves placeholders after parsing, so a value cannot break it (r409)', async () => {
     expect(await over({ template: fieldTemplate(['{{A}}', 'b'], P) })).toEqual(['x"y', 'b']);
   });
 
-  it('that the compiler found invalid fails the container with its message (r438, r447)', async () => {
+  it('fails the container with the message of the compiler if it is invalid (r438, r447)', async () => {
     expect(await failureOf(() => over({ invalid: 'The collection is no JSON.' }))).toMatchObject({
       code: 'COLLECTION_INVALID',
       message: 'The collection is no JSON.',
@@ -112,16 +112,16 @@ describe('a count', () => {
   it.each([
     ['<p.result.n>', 3],
     ['<p.result.t>', 4],
-  ])('given by %s needs no sandbox (r419)', async (text, expected) => {
+  ])('of %s needs no sandbox (r419)', async (text, expected) => {
     expect(await count(text)).toEqual({ count: expected });
   });
 
-  it('given by an expression is evaluated', async () => {
+  it('evaluates an expression', async () => {
     expect(await count('<p.result.n> * 2', withSandbox(P))).toEqual({ count: 6 });
   });
 
   it.each(['<p.result.s>', '<p.result.u>', '<p.result.b>', '<p.result.l>'])(
-    '%s is none: a whole number of at least 1 is needed (decision 51)',
+    'cannot be %s: it must be a whole number of at least 1 (decision 51)',
     async (text) => {
       expect(await failureOf(() => count(text))).toMatchObject({
         code: 'COUNT_INVALID',
@@ -136,7 +136,7 @@ describe('a count', () => {
     });
   });
 
-  it('known beforehand is taken', async () => {
+  it('comes from the plan if it is constant', async () => {
     expect(await expandContainer({ kind: 'parallelCount', count: { static: 7 } }, context(P))).toEqual({
       count: 7,
     });
@@ -152,11 +152,11 @@ describe('a loop condition', () => {
     ['<p.result.n> > 4', 0],
     ['true; // yes', 1],
     ['<p.result.s> === "text"', 1],
-  ])('%s gives %i more turn (r496–r523)', async (text, expected) => {
+  ])('%s runs %i more iterations (r496–r523)', async (text, expected) => {
     expect(await holds(text)).toEqual({ count: expected });
   });
 
-  it('that is not there ends a while loop (r497)', async () => {
+  it('ends a while loop if it is absent (r497)', async () => {
     expect(await expandContainer({ kind: 'while', condition: null }, context(P))).toEqual({ count: 0 });
     expect(
       await expandContainer({ kind: 'while', condition: loopExpression(' // nothing') }, context(P)),

@@ -6,7 +6,7 @@ import { TestClock } from '../../../../test/support/test-clock.ts';
 import { createBlockContext, targetOf } from './context.ts';
 
 describe('the context of a block', () => {
-  it('resolves a field as text, or natively, when it is asked for', () => {
+  it('resolves a field as text or as a native value on request', () => {
     const context = contextOf({
       params: { a: '<p.o>', b: 'x <p.n>', c: [1, '{{K}}'] },
       outputs: { P: { o: { q: 1 }, n: 2 } },
@@ -18,7 +18,7 @@ describe('the context of a block', () => {
     expect(context.fields()).toEqual({ a: { q: 1 }, b: 'x 2', c: [1, 'v'] });
   });
 
-  it('reads a field as JSON that values cannot change, when it is asked to (decision 57)', () => {
+  it('parses a field as JSON whose structure values cannot change (decision 57)', () => {
     const outputs = { P: { v: '","role":"admin' } };
     const context = contextOf({ type: 'mine', params: { a: '{"v": "<p.v>"}', b: '[<p.v>]' }, outputs });
     expect(context.field('a', 'json')).toEqual({ v: outputs.P.v });
@@ -26,7 +26,7 @@ describe('the context of a block', () => {
     expect(context.field('a')).toBe('{"v": "","role":"admin"}');
   });
 
-  it('tells of a field that its block takes apart what is sent, however it is asked for', () => {
+  it('reports the sent value of a field that its block parses, by every accessor', () => {
     const { services, block, clock, signal } = contextOf({
       type: 'api',
       params: { url: 'https://h.test/<a.v>', body: '{"v": "<a.v>"}', headers: { 'X-A': '<a.v>' } },
@@ -43,20 +43,20 @@ describe('the context of a block', () => {
     expect(context.field('url', 'native')).toBe(sent.url);
   });
 
-  it('has no field that the block has not, whatever its name', () => {
+  it('has only the fields of the block, whatever the name', () => {
     expect(contextOf({}).field('constructor')).toBeUndefined();
   });
 
-  it('has one idempotency key per place, equal over tries (decision 30)', () => {
+  it('has one idempotency key per block execution, equal in every attempt (decision 30)', () => {
     expect(contextOf({}).idempotencyKey).toBe('run-1/self/2/0');
   });
 
-  it('gives the first source that has run, or {}', () => {
+  it('returns the output of the first source that has run, or {}', () => {
     expect(contextOf({ outputs: { A: { a: 1 }, B: { b: 1 } } }).sourceOutput()).toEqual({ a: 1 });
     expect(contextOf({ notRun: ['A'] }).sourceOutput()).toEqual({});
   });
 
-  it('gives nothing of a container around the block', () => {
+  it('does not return the output of a surrounding container', () => {
     const { services, block, clock, signal } = contextOf({ outputs: { L: { results: [['earlier']] } } });
     const parts = { runId: 'r', workflowId: 'w', scope: [], try: 1, signal, clock, services };
     expect(createBlockContext({ ...parts, block: { ...block, containers: ['l'] } }).sourceOutput()).toEqual(
@@ -65,7 +65,7 @@ describe('the context of a block', () => {
     expect(createBlockContext({ ...parts, block }).sourceOutput()).toEqual({ results: [['earlier']] });
   });
 
-  it('gives the source whose edge is live, not one that ran in an earlier turn', () => {
+  it('returns the source with the live edge, not one that ran in an earlier iteration', () => {
     const { services, block, clock, signal } = contextOf({ outputs: { A: { a: 1 }, B: { b: 1 } } });
     const context = createBlockContext({
       runId: 'r',
@@ -81,7 +81,7 @@ describe('the context of a block', () => {
     expect(context.sourceOutput()).toEqual({ b: 1 });
   });
 
-  it('counts the time that is left', () => {
+  it('computes the remaining time', () => {
     expect(contextOf({ clock: new TestClock(100), deadlineMs: 350 }).remainingMs).toBe(250);
     expect(contextOf({ clock: new TestClock(400), deadlineMs: 350 }).remainingMs).toBe(0);
     expect(contextOf({}).remainingMs).toBeUndefined();
@@ -89,7 +89,7 @@ describe('the context of a block', () => {
 });
 
 describe('the target of a port', () => {
-  it('is the first block that an edge leads to by it', () => {
+  it('is the first block that is connected to the port', () => {
     const graph = region('c:condition-1 -> b', 'c:condition-1 -> a', 'c:condition-2 -> a');
     const from = graph.nodes.findIndex((node) => node.id === 'c');
     expect(targetOf(graph, from, 'condition-1')).toBe('b');

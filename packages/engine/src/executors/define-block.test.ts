@@ -27,7 +27,7 @@ const run = (block: typeof greet, scene: Scene): unknown =>
   block.execute(contextOf({ type: 'greet', ...scene }));
 
 describe('defineBlock', () => {
-  it('gives typed fields with references resolved, and checks the output', async () => {
+  it('passes typed fields with resolved references, and validates the output', async () => {
     expect(
       await run(greet, {
         params: { name: '<p.who>', times: '2', note: null },
@@ -43,7 +43,7 @@ describe('defineBlock', () => {
     });
   });
 
-  it('declares outputs and required fields for checks of graphs', () => {
+  it('declares outputs and required fields for validation of graphs', () => {
     expect(greet).toMatchObject({
       types: ['greet'],
       class: 'effect',
@@ -52,7 +52,7 @@ describe('defineBlock', () => {
     });
   });
 
-  it('declares nothing that the schemas do not say', () => {
+  it('declares only what the schemas contain', () => {
     const open = defineBlock({
       type: 'open',
       class: 'compute',
@@ -65,7 +65,7 @@ describe('defineBlock', () => {
     expect(open.required).toBeUndefined();
   });
 
-  it('lists every field that does not fit', async () => {
+  it('lists every invalid field', async () => {
     const failure = await failureOf(() => run(greet, { params: { name: 5, times: 'many' } }));
     expect(failure).toMatchObject({
       code: 'BLOCK_CONFIG_INVALID',
@@ -75,7 +75,7 @@ describe('defineBlock', () => {
     expect(failure.message).toMatch(/"greet".*name: .*; times: /);
   });
 
-  it('fails when the output does not fit, or is no JSON object', async () => {
+  it('fails if the output is invalid or is not a JSON object', async () => {
     const wrong = defineBlock({
       type: 'greet',
       input: z.object({}),
@@ -94,7 +94,7 @@ describe('defineBlock', () => {
     expect(await failureOf(() => run(bare, {}))).toMatchObject({ code: 'BLOCK_FAILED' });
   });
 
-  it('passes on what run throws', async () => {
+  it('rethrows the error of `run`', async () => {
     const failing = defineBlock({
       type: 'greet',
       input: z.object({}),

@@ -32,13 +32,13 @@ const jobOf = async (scene: Scene): Promise<FunctionJob> => {
 };
 
 describe('packages of a function block', () => {
-  it('are those of the image that its sandboxId names', async () => {
+  it('come from the image that sandboxId names', async () => {
     expect(await jobOf({ params: { sandboxId: ' tools ' } })).toMatchObject({ image: 'tools' });
     expect(await jobOf({ params: { sandboxId: '' } })).not.toHaveProperty('image');
     expect(await jobOf({})).not.toHaveProperty('image');
   });
 
-  it('fail the block where the image cannot be had, with the reason', async () => {
+  it('fail the block with the reason if the image is unavailable', async () => {
     const images: ImageSource = {
       open: (id) =>
         Promise.reject(
@@ -63,7 +63,7 @@ describe('packages of a function block', () => {
 });
 
 describe('a function block', () => {
-  it('gives what the code returns, with its console output, references bound to values (r276, r373)', async () => {
+  it('returns the result and console output of the code, with references bound to values (r276, r373)', async () => {
     const code =
       'console.log("a", {b: [2]}); console.warn("w"); return [<p.result.o>, <p.result.s>, "{{K}}"]';
     const outputs = { P: { result: { o: { q: 1 }, s: 'it\'s "q"\n' }, stdout: '' } };
@@ -72,11 +72,11 @@ describe('a function block', () => {
     });
   });
 
-  it('gives null for no result (r363)', async () => {
+  it('returns null if the code returns nothing (r363)', async () => {
     expect(await really({ code: 'const a = 1' })).toEqual({ output: { result: null, stdout: '' } });
   });
 
-  it('has the globals params, environmentVariables and input: the output of the block that led here (r377, r400)', async () => {
+  it('has the globals params, environmentVariables and input, the output of the source block (r377, r400)', async () => {
     const code =
       'return [params, environmentVariables["K"], Object.keys(environmentVariables), input.attendees]';
     const result = await really({ code, env: { K: 'v' }, outputs: { Start: { attendees: 'a,b' } } });
@@ -121,11 +121,11 @@ describe('a function block', () => {
     expect(failure.message).toMatch(/^SyntaxError: Line \d+: `/);
   });
 
-  it('says that a value cannot become JSON (r367)', async () => {
+  it('reports a result that cannot be JSON (r367)', async () => {
     expect((await failureOf(() => really({ code: 'return 10n' }))).message).toContain('BigInt');
   });
 
-  it('keeps the console output of failing code in the details', async () => {
+  it('includes the console output of failed code in the details', async () => {
     expect(
       await failureOf(() => really({ code: 'console.log("seen"); throw new Error("x")' })),
     ).toMatchObject({
@@ -134,7 +134,7 @@ describe('a function block', () => {
   });
 
   it.each(['import x from "y"', 'const x = require("y")', 'return await import("y")'])(
-    'says where packages come from: %s',
+    'explains where packages come from: %s',
     async (code) => {
       const failure = await failureOf(() => really({ code }));
       expect(failure).toMatchObject({ code: 'LANGUAGE_UNSUPPORTED', retryable: false });
@@ -142,7 +142,7 @@ describe('a function block', () => {
     },
   );
 
-  it('stops when its time is up (F6)', async () => {
+  it('stops at its timeout (F6)', async () => {
     expect(
       await failureOf(() => really({ code: 'await new Promise(() => {})', params: { timeout: 50 } })),
     ).toMatchObject({ code: 'BLOCK_TIMEOUT' });
@@ -155,14 +155,14 @@ describe('a function block', () => {
     });
   });
 
-  it('says of a script without an image what it needs', async () => {
+  it('explains that a script needs an image', async () => {
     expect(await failureOf(() => really({ code: 'echo 1', language: 'shell' }))).toMatchObject({
       code: 'BLOCK_FAILED',
       message: expect.stringContaining('A shell script needs an image') as string,
     });
   });
 
-  it('gets its own timeout, at most the time that is left, five minutes by default (F4, F5)', async () => {
+  it('uses its own timeout, limited to the remaining time, five minutes by default (F4, F5)', async () => {
     expect((await jobOf({})).limits).toEqual({ wallMs: 300_000 });
     expect((await jobOf({ params: { timeout: '1000' } })).limits).toEqual({ wallMs: 1000, cpuMs: 1000 });
     expect((await jobOf({ params: { timeout: 1000 }, deadlineMs: 400 })).limits).toEqual({
@@ -172,7 +172,7 @@ describe('a function block', () => {
     expect((await jobOf({ deadlineMs: 700 })).limits).toEqual({ wallMs: 700 });
   });
 
-  it('cannot go beyond what the engine allows code', async () => {
+  it('cannot exceed the code limits of the engine', async () => {
     const run = { variables: [], env: {}, depth: 0, callChain: [], codeLimits: { wallMs: 2000, cpuMs: 500 } };
     const limits = async (params: JsonObject): Promise<unknown> => {
       const jobs: FunctionJob[] = [];
@@ -186,13 +186,13 @@ describe('a function block', () => {
     expect(await limits({})).toEqual({ wallMs: 2000 });
   });
 
-  it('brings into the sandbox only what the code mentions', async () => {
+  it('passes only values that the code mentions to the sandbox', async () => {
     expect((await jobOf({ env: { K: 'secret' }, outputs: { A: { big: 1 } } })).globals).toEqual({
       params: '{}',
     });
   });
 
-  it('knows beforehand the values that it mounts, in a list and in JSON text, where no reference says which', () => {
+  it('names the values to mount in advance from a list or JSON text, or all if a reference selects them', () => {
     const named = (mountedSecrets: Json, secretScope = 'selected'): ReadonlySet<string> | 'all' =>
       mountedNames(blockOf({ code: 'return environmentVariables', params: { secretScope, mountedSecrets } }));
     expect(named(['A'])).toEqual(new Set(['A']));
@@ -201,7 +201,7 @@ describe('a function block', () => {
     expect(named(['A'], 'all')).toBe('all');
   });
 
-  it('mounts the environment values that the block selects, and fails on a scope it does not know (F7, F8)', async () => {
+  it('mounts the environment values that the block selects, and fails for an unknown scope (F7, F8)', async () => {
     const code = 'return environmentVariables';
     const env = { A: '1', B: '2' };
     const job = await jobOf({ code, env, params: { secretScope: 'selected', mountedSecrets: ['A'] } });
@@ -223,7 +223,7 @@ describe('a function block', () => {
 describe('a function block in Python', () => {
   const python = (scene: Scene): unknown => really({ language: 'python', ...scene });
 
-  it('gives what the code returns, with its console output, references bound to values', async () => {
+  it('returns the result and console output of the code, with references bound to values', async () => {
     const code = `
 import sys
 print("a", {"b": [2]})
@@ -254,18 +254,21 @@ return [own, <p.result.o>, <p.result.s>, "{{K}}", <variable.n>, <p.none>]`;
     ['"<p.x>" "{{K}}"', '"it\'s"v'],
     ['{"{{K}}": 1}', { v: 1 }],
     ['"{{K}}".upper()', 'V'],
-  ])('joins references into literals as they are quoted: %s', async (expression, expected) => {
-    const outputs = { P: { x: "it's", n: 7, o: { a: [1, true, null] } } };
-    const result = await python({ code: `return ${expression}`, outputs, env: { K: 'v' } });
-    expect(result).toMatchObject({ output: { result: expected } });
-  });
+  ])(
+    'inserts references into string literals according to their quotes: %s',
+    async (expression, expected) => {
+      const outputs = { P: { x: "it's", n: 7, o: { a: [1, true, null] } } };
+      const result = await python({ code: `return ${expression}`, outputs, env: { K: 'v' } });
+      expect(result).toMatchObject({ output: { result: expected } });
+    },
+  );
 
-  it('gives null without a return, and the value of a name that says that it is the result', async () => {
+  it('returns null without a return statement, or the value of the result variable', async () => {
     expect(await python({ code: 'x = 1' })).toEqual({ output: { result: null, stdout: '' } });
     expect(await python({ code: '__own_result__ = [1]' })).toMatchObject({ output: { result: [1] } });
   });
 
-  it('has params, environmentVariables and input, and json and os imported', async () => {
+  it('has params, environmentVariables and input, and imports json and os', async () => {
     const code = 'return [params, environmentVariables["K"], input["a"], json.dumps([1]), os.sep]';
     expect(await python({ code, env: { K: 'v' }, outputs: { Start: { a: 'b' } } })).toMatchObject({
       output: { result: [{}, 'v', 'b', '[1]', '/'] },
@@ -288,20 +291,20 @@ return [own, <p.result.o>, <p.result.s>, "{{K}}", <variable.n>, <p.none>]`;
     });
   });
 
-  it('says that a value cannot become JSON', async () => {
+  it('reports a result that cannot be JSON', async () => {
     expect(await failureOf(() => python({ code: 'return float("nan")' }))).toMatchObject({
       code: 'BLOCK_FAILED',
       details: { reason: 'RESULT_NOT_SERIALIZABLE' },
     });
   });
 
-  it('says where packages come from', async () => {
+  it('explains where packages come from', async () => {
     const failure = await failureOf(() => python({ code: 'x = 1\nimport numpy' }));
     expect(failure).toMatchObject({ code: 'LANGUAGE_UNSUPPORTED', retryable: false });
     expect(failure.message).toContain("Line 2: `import numpy` - No module named 'numpy'");
   });
 
-  it('stops when its time is up', async () => {
+  it('stops at its timeout', async () => {
     expect(
       await failureOf(() => python({ code: 'while True: pass', params: { timeout: 200 } })),
     ).toMatchObject({ code: 'BLOCK_TIMEOUT' });

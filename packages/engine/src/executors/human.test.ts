@@ -39,7 +39,7 @@ describe('JSON text in the fields of a pause (decision 57)', () => {
   const hostile = { Agent: { content: '","role":"admin' } };
   const value = hostile.Agent.content;
 
-  it('keeps its entries whatever values hold', () => {
+  it('keeps its entries whatever the values contain', () => {
     const text = '[{"name": "summary", "type": "string", "value": "<agent.content>"}]';
     expect(pause({ params: { inputFormat, builderData: text }, outputs: hostile })).toMatchObject({
       response: { data: { responseStructure: [{ name: 'summary', type: 'string', value }] } },
@@ -53,7 +53,7 @@ describe('JSON text in the fields of a pause (decision 57)', () => {
 });
 
 describe('a human pause', () => {
-  it('shows its fields with defaults, what is to be judged and the form (§3.10)', () => {
+  it('shows its fields with defaults, the data to review and the form (§3.10)', () => {
     expect(pause()).toEqual({
       approved: null,
       note: null,
@@ -71,7 +71,7 @@ describe('a human pause', () => {
     });
   });
 
-  it('has links where the engine has a place to answer, and its own fields can use them', () => {
+  it('has links if the engine has a resume address, and its own fields can refer to them', () => {
     const pauseLinks = () => ({ url: 'https://x.test/r', resumeEndpoint: 'https://x.test/api/r' });
     const builderData = [{ name: 'go', type: 'string', value: 'see <approve.url>' }];
     const output = pause({ params: { builderData }, services: { pauseLinks } });
@@ -82,7 +82,7 @@ describe('a human pause', () => {
     });
   });
 
-  it('does not read its own output of an earlier turn', () => {
+  it('does not read its own output of an earlier iteration', () => {
     const scene: Scene = { params: { builderData: [{ name: 'go', value: '<approve.url>' }] } };
     const { lookup } = contextOf(scene).services;
     const earlier = { ...lookup, block: () => ({ ran: true as const, output: { url: 'old' } }) };
@@ -91,7 +91,7 @@ describe('a human pause', () => {
     });
   });
 
-  it('says that notifications are not sent, and pauses all the same', () => {
+  it('reports that notifications are not sent, and still pauses', () => {
     expect(pause({ params: { notification: [{ type: 'slack', title: 'Tell' }] } })).toMatchObject({
       response: {
         data: { notifications: [{ type: 'slack', sent: false, error: expect.any(String) as string }] },
@@ -101,7 +101,7 @@ describe('a human pause', () => {
 });
 
 describe('resuming', () => {
-  it('gives the submission everywhere it is looked for, typed, with defaults', () => {
+  it('returns the typed submission with defaults in every documented field', () => {
     const submission = { approved: true, amount: 5, extra: [1] };
     expect(resume({ approved: 'true', extra: [1] })).toEqual({
       ...pause(),
@@ -121,7 +121,7 @@ describe('resuming', () => {
   it.each<[string, Json]>([
     ['JSON text', '{"approved": true}'],
     ['a submission', { submission: { approved: true } }],
-  ])('takes %s', (_what, input) => {
+  ])('accepts %s', (_what, input) => {
     expect(resume(input)).toMatchObject({ approved: true, submission: { approved: true } });
   });
 
@@ -133,7 +133,7 @@ describe('resuming', () => {
     expect(resume(input, pause({ params: {} }))).toMatchObject({ submission });
   });
 
-  it('refuses what does not fit, naming every field at once (decision 17)', async () => {
+  it('refuses an invalid submission with all invalid fields (decision 17)', async () => {
     const failure = await failureOf(() => resume({ note: { a: 1 }, amount: 'many' }));
     expect(failure).toMatchObject({
       code: 'RESUME_INPUT_INVALID',
@@ -149,7 +149,7 @@ describe('resuming', () => {
       expect(failure.message).toContain(name);
   });
 
-  it('a submitted field cannot pass for what the engine says', () => {
+  it('does not let a submitted field replace a field of the engine', () => {
     const output = resume({ approved: true, _resumed: 'forged', submittedAt: 'forged', response: 'forged' });
     expect(output).toMatchObject({
       _resumed: true,
@@ -158,7 +158,7 @@ describe('resuming', () => {
     });
   });
 
-  it('a key __proto__ is data', () => {
+  it('treats a key __proto__ as data', () => {
     const output = resume(JSON.parse('{"approved": true, "__proto__": {"x": 1}}') as Json);
     expect(Object.keys(output)).toContain('__proto__');
     expect(Object.getPrototypeOf(output)).toBe(Object.prototype);

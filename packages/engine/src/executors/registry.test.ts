@@ -13,7 +13,7 @@ const custom = (type: string): BlockExecutor => ({
 });
 
 describe('the registry', () => {
-  it('has the types of the engine and of the embedder', () => {
+  it('contains the types of the engine and of the embedder', () => {
     const registry = createRegistry(builtInExecutors, [custom('mail')]);
     expect([...registry.keys()]).toEqual([
       'function',
@@ -38,7 +38,7 @@ describe('the registry', () => {
     );
   });
 
-  it('tells the compiler what it has to know', () => {
+  it('describes the types to the compiler', () => {
     const infos = blockTypeInfos(createRegistry(builtInExecutors, [custom('mail')]));
     expect(infos.find(({ type }) => type === 'mail')).toEqual({
       type: 'mail',
@@ -50,8 +50,8 @@ describe('the registry', () => {
   });
 });
 
-describe('a type that nothing runs', () => {
-  it('fails with what to do about it', () => {
+describe('a type without an executor', () => {
+  it('fails with a remedy in the message', () => {
     const failure = unknownType({ name: 'Tell "them"', type: 'slack' });
     expect(failure).toMatchObject({ code: 'BLOCK_TYPE_UNKNOWN', retryable: false });
     expect(failure.message).toContain('{"types": {"slack": {…}}}');

@@ -52,7 +52,7 @@ describe('a response in JSON mode', () => {
     ['{"v": ', '{"v": '],
     ['5', 5],
     ['{"k<p.result.a>": 1}', { k1: 1 }],
-  ])('%s gives JSON where it is JSON, else the text (r183–r206)', (data, expected) => {
+  ])('parses %s if it is JSON, else returns the text (r183–r206)', (data, expected) => {
     expect(respond({ dataMode: 'json', data })).toEqual({
       data: expected,
       status: 200,
@@ -60,7 +60,7 @@ describe('a response in JSON mode', () => {
     });
   });
 
-  it('gives an empty object without data (r218)', () => {
+  it('returns an empty object without data (r218)', () => {
     expect(respond({ dataMode: 'json', status: '204' })).toEqual({
       data: {},
       status: 204,
@@ -68,7 +68,7 @@ describe('a response in JSON mode', () => {
     });
   });
 
-  it('fills in placeholders of the text, never those of data (r228, r229)', () => {
+  it('replaces placeholders in the authored text, never in data (r228, r229)', () => {
     const env = { K: 'val' };
     expect(respond({ dataMode: 'json', data: '{"k": "{{K}}", "u": "{{UNKNOWN}}"}' }, { env })).toMatchObject({
       data: { k: 'val', u: '{{UNKNOWN}}' },
@@ -88,11 +88,11 @@ describe('a response in JSON mode', () => {
     ['', 200],
     ['20.5', 200],
     ['abc', 200],
-  ])('status %s is %i (r207–r215)', (status, expected) => {
+  ])('maps status %s to %i (r207–r215)', (status, expected) => {
     expect(respond({ dataMode: 'json', data: '{}', status })).toMatchObject({ status: expected });
   });
 
-  it('takes headers from the table, over its own (r216)', () => {
+  it('overrides its own headers with those of the table (r216)', () => {
     const headers = [
       ['X-A', '<p.result.a>'],
       ['Content-Type', 'text/plain'],
@@ -105,8 +105,8 @@ describe('a response in JSON mode', () => {
   });
 });
 
-describe('a response of a plan that an earlier version stored', () => {
-  it('is filled in like any other: the plan has the parts of the text (decision 57)', () => {
+describe('a response in a plan stored by an earlier version', () => {
+  it('resolves like any other, because the plan has the parts of the text (decision 57)', () => {
     const block = JSON.parse(
       `{"id": "r", "type": "response", "name": "R", "trigger": false, "containers": [], "sources": ["q"], "params": {
         "dataMode": {"kind": "literal", "value": "json"},
@@ -134,7 +134,7 @@ describe('headers of a response', () => {
     expect(failure.message).toContain(message);
   });
 
-  it('as JSON text have exactly the authored names', () => {
+  it('have exactly the authored names if they are JSON text', () => {
     const outputs = { Q: { v: 'a", "Set-Cookie": "b=c' } };
     expect(
       respond({ dataMode: 'json', headers: '{"X-A": "<q.v>", "X-B": <q.n>}' }, { outputs }),
@@ -144,8 +144,8 @@ describe('headers of a response', () => {
   });
 });
 
-describe('a response that is built', () => {
-  it('has nested objects, lists of entries and lists from references; nameless entries are left out (r760)', () => {
+describe('a response in builder mode', () => {
+  it('supports nested objects, lists of entries and lists from references, and omits entries without a name (r760)', () => {
     const builderData = [
       {
         name: 'o',
@@ -174,7 +174,7 @@ describe('a response that is built', () => {
     });
   });
 
-  it('is the default mode, parses objects and lists in texts, and keeps what is none', () => {
+  it('is the default mode, parses objects and lists in text, and keeps any other text', () => {
     const builderData = [
       { name: 'r', type: 'string', value: '<p.result>' },
       { name: 'five', type: 'string', value: '5' },
@@ -184,7 +184,7 @@ describe('a response that is built', () => {
     expect(respond({})).toMatchObject({ data: {} });
   });
 
-  it('keeps its fields whatever values hold, also where JSON text is written in them (decision 57)', () => {
+  it('keeps its fields whatever the values contain, also in fields of JSON text (decision 57)', () => {
     const outputs = { Q: { v: '","role":"admin', json: '{"role":"admin"}', open: '{', close: '}' } };
     const builderData = [
       { name: 'o', type: 'object', value: '{"k": "<q.v>", "n": <q.v>}' },
@@ -206,7 +206,7 @@ describe('a response that is built', () => {
     expect(respond({ builderData: JSON.stringify(builderData) }, { outputs })).toMatchObject({ data });
   });
 
-  it('fails when a value gives the name of another field (decision 57)', async () => {
+  it('fails when a value resolves to the name of another field (decision 57)', async () => {
     const entry = (name: string): JsonObject => ({ name, type: 'string', value: name });
     const outputs = { Q: { v: 'role' } };
     const nested = [{ name: 'o', type: 'object', value: [entry('role'), entry('<q.v>')] }];
@@ -219,13 +219,13 @@ describe('a response that is built', () => {
     });
   });
 
-  it('takes entries out of JSON text with bare references', () => {
+  it('reads entries from JSON text with unquoted references', () => {
     const builderData =
       '[{"name": "l", "type": "array", "value": <p.result.l>}, {"name": "<p.result.a>", "value": "x"}]';
     expect(respond({ builderData })).toMatchObject({ data: { 1: 'x', l: [1, 'x'] } });
   });
 
-  it('answers 500 itself when it cannot be made (§3.7)', () => {
+  it('responds with status 500 when it cannot be built (§3.7)', () => {
     expect(respond({ builderData: '{bad' })).toMatchObject({
       data: { error: expect.any(String) as string, message: expect.stringContaining('not a list') as string },
       status: 500,
@@ -233,7 +233,7 @@ describe('a response that is built', () => {
     expect(respond({ headers: 'bad' })).toMatchObject({ status: 500 });
   });
 
-  it('a reference that fails, fails the block (F24)', async () => {
+  it('fails the block when a reference cannot be resolved (F24)', async () => {
     const lookup = {
       ...contextOf({ outputs: { P: {} } }).services.lookup,
       describe: () => ({

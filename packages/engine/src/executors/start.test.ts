@@ -94,7 +94,7 @@ describe('start_trigger', () => {
       },
     ],
   ])(
-    'brings what fits into the type %s and leaves the rest; null is no value (r001–r005, U85)',
+    'converts convertible values to the type %s, keeps the rest, and treats null as absent (r001–r005, U85)',
     (type, expected) => {
       expect(
         start(
@@ -105,7 +105,7 @@ describe('start_trigger', () => {
     },
   );
 
-  it('takes defaults where nothing is given, typed; a field with neither is absent (r006–r010, U81)', () => {
+  it('applies typed defaults for absent values, and omits a field without either (r006–r010, U81)', () => {
     expect(
       start(
         [
@@ -119,7 +119,7 @@ describe('start_trigger', () => {
     ).toEqual({ a: 'x', b: true, c: { z: 1 } });
   });
 
-  it('an empty text overrides a default, null does not (U83, U84)', () => {
+  it('lets an empty string override a default, but not null (U83, U84)', () => {
     expect(
       start(
         [
@@ -131,7 +131,7 @@ describe('start_trigger', () => {
     ).toEqual({ a: '', b: 'y' });
   });
 
-  it('passes undeclared keys on as they are, after the fields (r012, r021, r094)', () => {
+  it('passes undeclared keys on unchanged, after the fields (r012, r021, r094)', () => {
     const output = start([['n', 'number']], { deep: { x: [1, 2] }, q: null, n: '4' });
     expect(Object.entries(output)).toEqual([
       ['n', 4],
@@ -140,25 +140,25 @@ describe('start_trigger', () => {
     ]);
   });
 
-  it('fills fields from `input`, which wins over the top level and stays as it was (r013, r014)', () => {
+  it('reads fields from `input` before the top level, and keeps `input` unchanged (r013, r014)', () => {
     expect(start([['n', 'number']], { n: '1', input: { n: '2' } })).toEqual({ n: 2, input: { n: '2' } });
   });
 
-  it('an empty `input` is none, and no input gives an empty output (r016)', () => {
+  it('ignores an empty `input`, and returns an empty output without input (r016)', () => {
     expect(start([], { input: '' })).toEqual({});
     expect(start([], null)).toEqual({});
     expect(start([], 'text')).toEqual({ input: 'text' });
   });
 
-  it('looks at nothing in the data: placeholders and references stay text (r031)', () => {
+  it('keeps placeholders and references in data as text (r031)', () => {
     expect(start([], { q: '{{KEY}} <start.x>' })).toEqual({ q: '{{KEY}} <start.x>' });
   });
 
-  it('keeps defaults as they were written', () => {
+  it('keeps defaults as authored', () => {
     expect(start([['a', 'string', '{{KEY}} <other.x>']], {})).toEqual({ a: '{{KEY}} <other.x>' });
   });
 
-  it('rows without a usable name are ignored (U80)', () => {
+  it('ignores rows without a usable name (U80)', () => {
     const block = blockOf({
       type: 'start_trigger',
       params: { inputFormat: [{ name: 5 }, { name: ' ' }, 'x', { name: 'ok', type: 'number' }] },
@@ -166,7 +166,7 @@ describe('start_trigger', () => {
     expect(startOutput(block, { ok: '1' })).toEqual({ ok: 1 });
   });
 
-  it('an input key `__proto__` is data', () => {
+  it('treats an input key `__proto__` as data', () => {
     const output = start([], JSON.parse('{"__proto__": {"polluted": 1}}') as Json);
     expect(Object.keys(output)).toEqual(['__proto__']);
     expect(Object.getPrototypeOf(output)).toBe(Object.prototype);
@@ -202,11 +202,11 @@ describe('start_trigger', () => {
 describe('run metadata', () => {
   const on = { params: { runMetadata: true }, metadata: { workflowId: 'w' } };
 
-  it("is the engine's when it is on: the caller's is dropped (U88, U89)", () => {
+  it("is set by the engine if enabled, and replaces the caller's (U88, U89)", () => {
     expect(start([], { metadata: 'forged', a: 1 }, on)).toEqual({ metadata: { workflowId: 'w' }, a: 1 });
   });
 
-  it('refuses a field of that name (U90), and is nothing special when off (U91)', () => {
+  it('refuses a field of that name (U90), and is ordinary data if disabled (U91)', () => {
     expect(() => start([['metadata', 'string']], {}, on)).toThrow(/"metadata"/);
     expect(start([], { metadata: 'mine' }, { metadata: { workflowId: 'w' } })).toEqual({ metadata: 'mine' });
   });
@@ -214,23 +214,23 @@ describe('run metadata', () => {
 
 describe('other triggers', () => {
   it.each(['api_trigger', 'input_trigger', 'starter'])(
-    '%s gives its fields at the top and under `input`, nothing else (r025–r027)',
+    '%s returns only its fields, at the top level and in `input` (r025–r027)',
     (type) => {
       expect(start([['n', 'number']], { n: '3', x: 1 }, { type })).toEqual({ n: 3, input: { n: 3 } });
     },
   );
 
-  it('api_trigger without fields gives the raw input, or what is in its `input` (U70)', () => {
+  it('api_trigger without fields returns the raw input, or the value of its `input` (U70)', () => {
     expect(start([], { a: 1 }, { type: 'api_trigger' })).toEqual({ input: { a: 1 } });
     expect(start([], { input: [1], x: 2 }, { type: 'api_trigger' })).toEqual({ input: [1] });
   });
 
-  it('api_trigger refuses reserved names inside `input` too (U75)', () => {
+  it('api_trigger also refuses reserved names in `input` (U75)', () => {
     expect(() => start([], { input: { error: 1 } }, { type: 'api_trigger' })).toThrow(/"error"/);
   });
 
   it.each([{ type: 'chat_trigger' }, { type: 'starter', params: { startWorkflow: 'chat' } }])(
-    'a chat start gives input, conversation and files, reserved names allowed (U77–U79)',
+    'a chat start returns input, conversation and files, and allows reserved names (U77–U79)',
     (more) => {
       const input = { input: 'hi', conversationId: 'c', files: [{ name: 'f' }], error: 'x' };
       expect(start([], input, more)).toEqual({ input: 'hi', conversationId: 'c', files: [{ name: 'f' }] });
@@ -238,13 +238,13 @@ describe('other triggers', () => {
     },
   );
 
-  it('manual_trigger spreads an object and wraps the rest', () => {
+  it('manual_trigger spreads an object and wraps any other value', () => {
     expect(start([], { a: 1 }, { type: 'manual_trigger' })).toEqual({ a: 1 });
     expect(start([], [1], { type: 'manual_trigger' })).toEqual({ input: [1] });
   });
 
   it.each(['generic_webhook', 'schedule', 'gmail_v2'])(
-    '%s gives its payload untouched, with typed fields over it (T1–T12, U87)',
+    '%s returns its payload unchanged, overridden by typed fields (T1–T12, U87)',
     (type) => {
       const payload = { webhook: { data: { payload: [1] } }, n: '5', files: 'as sent' };
       expect(start([['n', 'number']], payload, { type })).toEqual({ ...payload, n: 5 });

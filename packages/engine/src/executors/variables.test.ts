@@ -30,14 +30,14 @@ const assign = (rows: Json, scene: Scene = {}): unknown =>
 describe('JSON text in a row (decision 57)', () => {
   const outputs = { Q: { v: '","role":"admin', open: '{', close: '}' } };
 
-  it('keeps its structure whatever values hold, in rows and in JSON text of rows', () => {
+  it('keeps its structure whatever the values contain, in rows and in JSON text of rows', () => {
     const rows = [row('o', 'object', '{"k": "<q.v>", "n": <q.v>}'), row('l', 'array', '["<q.v>"]')];
     const output = { o: { k: outputs.Q.v, n: outputs.Q.v }, l: [outputs.Q.v] };
     expect(assign(rows, { outputs })).toMatchObject({ output });
     expect(assign(JSON.stringify(rows), { outputs })).toMatchObject({ output });
   });
 
-  it('is none when only values make it JSON', async () => {
+  it('is refused if only the values make it JSON', async () => {
     const rows = [row('o', 'object', '<q.open><q.close>')];
     expect(await failureOf(() => assign(rows, { outputs }))).toMatchObject({ code: 'VARIABLE_INVALID' });
   });
@@ -50,7 +50,7 @@ describe('JSON text in a row (decision 57)', () => {
 });
 
 describe('a variables block', () => {
-  it('sets each type, and gives one key per row (r238)', () => {
+  it('sets a value of each type, and returns one key per row (r238)', () => {
     const rows = [
       row('n', 'number', '9'),
       row('s', 'string', 'new'),
@@ -64,7 +64,7 @@ describe('a variables block', () => {
     expect(assign(rows)).toEqual({ output, set });
   });
 
-  it('takes typed values from references, and text around them (r239)', () => {
+  it('keeps the type of a reference, and joins references with text around them (r239)', () => {
     const outputs = { Q: { result: { n: 5, b: true, o: { d: { e: 1 } }, l: [{ x: 1 }] } } };
     const rows = [
       row('n', 'number', '<q.result.n>'),
@@ -85,7 +85,7 @@ describe('a variables block', () => {
     ['object', {}],
     ['array', []],
     ['string', ''],
-  ])('empty and null give the empty %s (r248–r262)', (type, empty) => {
+  ])('converts empty text and null to the empty %s (r248–r262)', (type, empty) => {
     const name = type[0] === 'a' ? 'l' : type[0]!;
     for (const value of ['', null])
       expect(assign([row(name, type, value)])).toMatchObject({ output: { [name]: empty } });
@@ -113,7 +113,7 @@ describe('a variables block', () => {
     expect(assign([row(name, type, value)])).toMatchObject({ output: { [name]: expected } });
   });
 
-  it('assigns by the row and holds by the variable (r250, r252, r711)', () => {
+  it('returns the type of the row and stores the type of the variable (r250, r252, r711)', () => {
     expect(assign([row('o', 'object', '[1]')])).toEqual({ output: { o: [1] }, set: { 'var-o': [1] } });
     expect(assign([row('l', 'array', '{"a":1}')])).toEqual({
       output: { l: { a: 1 } },
@@ -126,12 +126,12 @@ describe('a variables block', () => {
     });
   });
 
-  it('all rows see the values from before the block, and the last of two equal rows wins (r243, r244)', () => {
+  it('resolves all rows with the values before the block, and the last of two equal rows wins (r243, r244)', () => {
     const rows = [row('n', 'number', '2'), row('p', 'plain', '<variable.n>'), row('n', 'number', '3')];
     expect(assign(rows)).toMatchObject({ output: { n: 3, p: '1' }, set: { 'var-n': 3 } });
   });
 
-  it('an unknown variable stands in the output only; a name finds what an id does not (S2)', () => {
+  it('returns an unknown variable only in the output, and looks up by name if the id is unknown (S2)', () => {
     expect(
       assign([
         { variableName: 'ghost', type: 'string', value: 'v' },
@@ -140,7 +140,7 @@ describe('a variables block', () => {
     ).toEqual({ output: { ghost: 'v', s: 'w' }, set: { 'var-s': 'w' } });
   });
 
-  it('names such as __proto__ and constructor are names (S3–S5)', () => {
+  it('accepts names such as __proto__ and constructor (S3–S5)', () => {
     const result = assign([
       { variableName: '__proto__', value: 'a' },
       { variableName: 'constructor', value: 'b' },
@@ -152,7 +152,7 @@ describe('a variables block', () => {
     expect(Object.getPrototypeOf(result.output)).toBe(Object.prototype);
   });
 
-  it('data is never a template (r660, decision 43)', () => {
+  it('never treats data as a template (r660, decision 43)', () => {
     expect(
       assign([row('s', 'string', '<q.v>')], {
         outputs: { Q: { v: '{{KEY}} <q.v>' } },
@@ -161,7 +161,7 @@ describe('a variables block', () => {
     ).toMatchObject({ output: { s: '{{KEY}} <q.v>' } });
   });
 
-  it('an empty list, or none, sets nothing (r275); what is no list fails', async () => {
+  it('sets nothing for an empty or absent list (r275), and fails for any other value', async () => {
     expect(assign([])).toEqual({ output: {}, set: {} });
     expect(assign(null)).toEqual({ output: {}, set: {} });
     expect(await failureOf(() => assign('{oops'))).toMatchObject({ code: 'BLOCK_CONFIG_INVALID' });

@@ -52,7 +52,7 @@ const SOURCE = {
 const ABC = { type: 'file', name: 'abc.txt', data: 'data:text/plain;base64,YWJj' };
 
 describe('files of an input', () => {
-  it('become records, by which their contents are read', async () => {
+  it('become records that give access to their contents', async () => {
     const taken = await guarded.takeFiles(SOURCE, { doc: [ABC], note: 'x' });
     const [file] = filesIn(taken);
     if (!file) throw new Error('There is no file.');
@@ -61,7 +61,7 @@ describe('files of an input', () => {
     expect(await contentOf(guarded, file)).toBe('YWJj');
   });
 
-  it('are kept apart, also when they are the same: the key of one tells nothing of the other', async () => {
+  it('are stored separately even if equal: the key of one does not reveal the other', async () => {
     const [one, other] = filesIn(await guarded.takeFiles(SOURCE, { doc: [ABC, ABC] }));
     expect(one?.key).not.toBe(other?.key);
     const swapped = { id: one?.id ?? '', key: other?.key ?? '' };
@@ -69,7 +69,7 @@ describe('files of an input', () => {
     expect(await contentOf(guarded, { id: 'x', key: `sha256:${'0'.repeat(64)}` })).toBeUndefined();
   });
 
-  it('are no other values that are kept: a key of one leads to no file', async () => {
+  it('cannot be forged from the key of another stored value', async () => {
     const input = { note: 'x'.repeat(10_000) };
     const { runId } = await guarded.execute(SOURCE, input);
     const key = valueKey(JSON.stringify(input));
@@ -81,7 +81,7 @@ describe('files of an input', () => {
     ['as JSON text', { doc: JSON.stringify([ABC]) }, (taken) => (taken as { doc: Json }).doc],
     ['inside `input`', { input: { doc: [ABC] } }, (taken) => (taken as { input: { doc: Json } }).input.doc],
     ['in `files`, which every start has', { files: [ABC] }, (taken) => (taken as { files: Json }).files],
-  ])('are taken %s', async (_what, input, at) => {
+  ])('are accepted %s', async (_what, input, at) => {
     expect(at(await guarded.takeFiles(SOURCE, input))).toEqual([expect.objectContaining({ size: 3 })]);
   });
 
@@ -92,24 +92,24 @@ describe('files of an input', () => {
     ['a text', { doc: 'no JSON' }],
     ['no object', [ABC]],
     ['nothing', null],
-  ])('are not looked for in %s: it stays as it is', async (_what, input) => {
+  ])('are not searched for in %s, which stays unchanged', async (_what, input) => {
     expect(await guarded.takeFiles(SOURCE, input)).toEqual(input);
   });
 
-  it('stand without the entries of another form beside them', async () => {
+  it('are stored without entries of another form', async () => {
     const taken = await guarded.takeFiles(SOURCE, {
       doc: [{ type: 'folder', name: 'a', data: '' }, ABC, null],
     });
     expect(taken).toEqual({ doc: [expect.objectContaining({ name: 'abc.txt' })] });
   });
 
-  it('are read by blocks: `base64` behind a record is its content', async () => {
+  it('are readable by blocks: `base64` after a record is its content', async () => {
     const taken = await guarded.takeFiles(SOURCE, { doc: ABC });
     const { output } = await guarded.execute(SOURCE, taken);
     expect(output).toMatchObject({ data: { text: 'YWJj' } });
   });
 
-  it('are read as items of a loop', async () => {
+  it('are readable as items of a loop', async () => {
     const source = {
       workflow: workflow(
         [
@@ -128,7 +128,7 @@ describe('files of an input', () => {
   });
 });
 
-describe('a file that is broken', () => {
+describe('an invalid file', () => {
   it.each<[string, { [key: string]: Json }, string]>([
     ['no data URL', { data: 'YWJj' }, 'its data is not a data URL'],
     ['a data URL without Base64', { data: 'data:text/plain,abc' }, 'its data is not a data URL'],
@@ -140,7 +140,7 @@ describe('a file that is broken', () => {
     ],
     ['cut off Base64', { data: 'data:text/plain;base64,YWJjY' }, 'its content is not Base64'],
     ['too much', { data: `data:;base64,${'A'.repeat(28_000_000)}` }, 'it is larger than 20 MB'],
-  ])('is refused by its name: %s', async (_what, more, why) => {
+  ])('is refused with its name: %s', async (_what, more, why) => {
     const refused = guarded.takeFiles(SOURCE, { doc: [{ ...ABC, ...more }] });
     await expect(refused).rejects.toMatchObject({
       code: 'INPUT_INVALID',
@@ -161,7 +161,7 @@ describe('a file that is broken', () => {
     ]);
   });
 
-  it('is one of too many', async () => {
+  it('is refused if there are too many files', async () => {
     const doc = Array.from({ length: 51 }, () => ABC);
     await expect(guarded.takeFiles(SOURCE, { doc })).rejects.toMatchObject({
       message: 'The input has 51 files, more than the maximum of 50: send fewer',
@@ -169,12 +169,12 @@ describe('a file that is broken', () => {
   });
 });
 
-describe('a file by its address', () => {
+describe('a file with an address', () => {
   const url = (data: string, more: { [key: string]: Json } = {}): Json => ({
     doc: { type: 'url', name: 'far.csv', data, ...more },
   });
 
-  it('is fetched, with the type that the caller or the answer gives it', async () => {
+  it('is downloaded, with the type from the caller or from the response', async () => {
     const [file] = filesIn(await open.takeFiles(SOURCE, url(`${here}/ok`)));
     expect(file).toMatchObject({ name: 'far.csv', size: 4, type: 'text/csv' });
     expect(Buffer.from((await contentOf(open, file ?? { id: '', key: '' })) ?? '', 'base64').toString()).toBe(
@@ -191,14 +191,14 @@ describe('a file by its address', () => {
     ['a private network', 'http://10.0.0.1/'],
     ['a file of the server', 'file:///etc/passwd'],
     ['no address', 'far.csv'],
-  ])('is not fetched from %s', async (_what, address) => {
+  ])('is not downloaded from %s', async (_what, address) => {
     await expect(guarded.takeFiles(SOURCE, url(address))).rejects.toMatchObject({
       code: 'INPUT_INVALID',
       message: expect.stringMatching(/^Failed to upload file: far\.csv \(/),
     });
   });
 
-  it('is not fetched where only the exceptions of the egress lead, and the refusal names no option', async () => {
+  it('is not downloaded from an address that only an egress exception allows, and the refusal names no option', async () => {
     const egress = { exceptions: ['127.0.0.1:*'], remedy: 'use --allow-host {target}' };
     const excepting = await createEngine({ egress });
     onTestFinished(() => excepting.close());
@@ -218,7 +218,7 @@ describe('a file by its address', () => {
     });
   });
 
-  it('is no longer fetched when the caller has gone', async () => {
+  it('is not downloaded after the caller disconnects', async () => {
     const signal = AbortSignal.abort();
     await expect(open.takeFiles(SOURCE, url(here), { signal })).rejects.toMatchObject({
       code: 'INPUT_INVALID',

@@ -46,7 +46,7 @@ async function world() {
 }
 
 describe('a file that was stored without an owner', () => {
-  it('is opened by the run that took it, and by what continues that run', async () => {
+  it('can be opened by the run that received it, and by a run that continues it', async () => {
     const { engine, older, text } = await world();
     const file = await older();
     const [read, runId] = await text('a-read', [file], true);
@@ -58,7 +58,7 @@ describe('a file that was stored without an owner', () => {
     expect(await twice.result()).toMatchObject({ output: { data: { text: 'YWJj' } } });
   });
 
-  it('is opened by a child of the run that took it', async () => {
+  it('can be opened by a child of the run that received it', async () => {
     const { engine, older } = await world();
     const call = block('W', 'workflow_input', { workflowId: 'a-read', inputMapping: '{"doc": <start.doc>}' });
     await engine.deploy(workflow([call], ['Start -> W'], { id: 'a-call', name: 'a-call', ...DOC }));
@@ -66,7 +66,7 @@ describe('a file that was stored without an owner', () => {
     expect(output).toMatchObject({ result: { data: { text: 'YWJj' } } });
   });
 
-  it('is data to a run that was given its record since, in whatever workspace', async () => {
+  it('is plain data for a run that receives its record later, in any workspace', async () => {
     const { older, text } = await world();
     const file = await older();
     await text('a-read', [file], true);
@@ -74,7 +74,7 @@ describe('a file that was stored without an owner', () => {
     expect((await text('a-read', [file]))[0]).toBe('');
   });
 
-  it('is data to an older run that did not get it with its input, or with another id', async () => {
+  it('is plain data for an older run whose input does not contain it, or has another id', async () => {
     const { engine, older, text } = await world();
     const file = await older();
     const [, runId] = await text('b-read', [await older()], true);
@@ -84,7 +84,7 @@ describe('a file that was stored without an owner', () => {
 });
 
 describe('the owner of a file', () => {
-  it('cannot be set by who makes a record, nor by who makes a value', async () => {
+  it('cannot be set by the author of a record or of a value', async () => {
     const { engine, values, text } = await world();
     const [file] = filesIn(await engine.takeFiles('a-read', { doc: ABC }));
     if (!file) throw new Error('There is no file.');
@@ -98,7 +98,7 @@ describe('the owner of a file', () => {
 });
 
 describe('a reader of files', () => {
-  it('reads each key once, whatever ids stand beside it', async () => {
+  it('reads each key once, whatever the ids of its records', async () => {
     const { engine, reads, text } = await world();
     const [file] = filesIn(await engine.takeFiles('a-read', { doc: ABC }));
     if (!file) throw new Error('There is no file.');
@@ -110,7 +110,7 @@ describe('a reader of files', () => {
     expect(reads).toEqual([file.key]);
   });
 
-  it('stops at its limits, and when the caller has left', async () => {
+  it('stops at its limits, and when the caller disconnects', async () => {
     const { engine, reads, text } = await world();
     const files = filesIn(await engine.takeFiles('a-read', { doc: [ABC, ABC, ABC] }));
     const [, runId] = await text('a-read', []);

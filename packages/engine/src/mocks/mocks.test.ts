@@ -13,13 +13,13 @@ const play = (json: Json, turn = 0, block = BLOCK): BlockResult | undefined => {
 
 describe('mocks', () => {
   it.each(['My Agent', 'myagent', 'MY AGENT', 'b1'])(
-    'find a block as references do, or by its id: %s',
+    'match a block by the name rules of references, or by its id: %s',
     (name) => {
       expect(play({ blocks: { [name]: { content: 'hi' } } })).toEqual({ output: { content: 'hi' } });
     },
   );
 
-  it('of a block win over those of its type; others are not mocked', () => {
+  it('of a block override those of its type, and other blocks are not mocked', () => {
     expect(play({ blocks: { 'My Agent': 1 }, types: { agent: 2 } })).toEqual({ output: { content: 1 } });
     expect(play({ types: { agent: 2 } })).toEqual({ output: { content: 2 } });
     expect(play({ types: { slack: {} } })).toBeUndefined();
@@ -27,7 +27,7 @@ describe('mocks', () => {
     expect(NO_MOCKS.valuesFor(BLOCK)).toBeUndefined();
   });
 
-  it('give their values in turn, then the last one again: the turn comes from the record of the run', () => {
+  it('return their values in order and then repeat the last one, by the execution count in the record', () => {
     const json = { types: { agent: [{ n: 1 }, { n: 2 }] } };
     expect([0, 1, 2, 9].map((turn) => (play(json, turn) as { output: JsonObject }).output['n'])).toEqual([
       1, 2, 2, 2,
@@ -39,7 +39,7 @@ describe('mocks', () => {
     ['anything', null, { content: null }],
     ['function', 5, { result: 5, stdout: '' }],
     ['api', 'body', { data: 'body', status: 200, headers: {} }],
-  ])('of the type %s may be short for their main field', (type, value, output) => {
+  ])('of the type %s may be a shorthand for the main field', (type, value, output) => {
     expect(play({ types: { [type]: value } }, 0, { ...BLOCK, type })).toEqual({ output });
   });
 
@@ -49,13 +49,13 @@ describe('mocks', () => {
     ['router', { selectedRoute: 'block-2' }, 'router-block-2'],
     ['condition', { conditionResult: false }, undefined],
     ['agent', { selectedRoute: 'r1', selectedOption: 'x' }, undefined],
-  ])('of a %s take the branch that their output names: %j', (type, value, port) => {
+  ])('of a %s select the branch that their output names: %j', (type, value, port) => {
     expect(play({ types: { [type]: value } }, 0, { ...BLOCK, type })).toEqual(
       port === undefined ? { output: value } : { output: value, port },
     );
   });
 
-  it('may be failures, with a code of their own', async () => {
+  it('may be failures with their own code', async () => {
     const json = {
       blocks: {
         b1: [
@@ -84,25 +84,25 @@ describe('mocks', () => {
     [{ types: { a: [1, [2]] } }, 'types.a.1: is a list inside'],
     [{ types: { a: { $error: 'down' } } }, 'types.a.$error'],
     [{ types: { a: [{ $error: { message: 'x', code: 'lower' } }] } }, 'types.a.0.$error.code'],
-  ])('that are malformed are refused with the path at fault: %j', async (json, message) => {
+  ])('are refused with the invalid path if malformed: %j', async (json, message) => {
     expect(await failureOf(() => parseMocks(json))).toMatchObject({
       code: 'OPTIONS_INVALID',
       message: expect.stringContaining(message) as string,
     });
   });
 
-  it('list every fault at once', async () => {
+  it('report all errors at once', async () => {
     const { details } = await failureOf(() => parseMocks({ blocks: { a: [], b: { $error: 1 } }, more: 1 }));
     expect((details as { issues: JsonObject[] }).issues).toHaveLength(3);
   });
 
-  it('name the blocks that are not there: most are typing errors', () => {
+  it('report names of unknown blocks, which are usually typing errors', () => {
     expect(parseMocks({ blocks: { 'my agent': 1, b1: 1, Agnet: 1 } }).unusedNames([BLOCK])).toEqual([
       'Agnet',
     ]);
   });
 
-  it('survive the record of the run', () => {
+  it('can be restored from the record of the run', () => {
     const json = { blocks: { a: [1] } };
     expect(parseMocks(parseMocks(json).json).json).toEqual(json);
     expect(parseMocks(null)).toBe(NO_MOCKS);

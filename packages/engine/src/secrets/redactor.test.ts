@@ -17,42 +17,39 @@ describe('redaction', () => {
     ['in a form', new URLSearchParams({ k: SECRET }).toString().slice(2)],
     ['in base64', Buffer.from(SECRET).toString('base64').replace(/=+$/, '')],
     ['in base64url', Buffer.from(SECRET).toString('base64url')],
-  ])('takes the value out of a text %s', (_how, form) => {
+  ])('removes the value from a text %s', (_how, form) => {
     expect(redactor.text(`a ${form} b ${form}`)).toBe(`a ${HIDDEN} b ${HIDDEN}`);
   });
 
-  it.each(['', 'u', 'us', 'user:'])(
-    'takes out the base64 of a longer text that begins with "%s"',
-    (before) => {
-      for (const after of ['', ':x', 'xy', 'xyz']) {
-        const text = Buffer.from(before + SECRET + after).toString('base64');
-        const result = redactor.text(text);
-        expect(result).toContain(HIDDEN);
-        expect(result.replace(HIDDEN, '').length).toBeLessThan(text.length - Buffer.from(SECRET).length);
-      }
-    },
-  );
+  it.each(['', 'u', 'us', 'user:'])('removes the base64 of a longer text that begins with "%s"', (before) => {
+    for (const after of ['', ':x', 'xy', 'xyz']) {
+      const text = Buffer.from(before + SECRET + after).toString('base64');
+      const result = redactor.text(text);
+      expect(result).toContain(HIDDEN);
+      expect(result.replace(HIDDEN, '').length).toBeLessThan(text.length - Buffer.from(SECRET).length);
+    }
+  });
 
-  it('reaches every text in a value, keys too, and leaves the rest', () => {
+  it('redacts every string in a value, including keys, and keeps the rest', () => {
     expect(redactor.json({ a: [SECRET, 5, null], [`k-${SECRET}`]: { b: true } })).toEqual({
       a: [HIDDEN, 5, null],
       [`k-${HIDDEN}`]: { b: true },
     });
   });
 
-  it('gives the value itself when nothing is secret in it', () => {
+  it('returns the same value if it contains no secret', () => {
     const value: Json = { a: [1, { b: 'harmless' }], c: 'text' };
     expect(redactor.json(value)).toBe(value);
   });
 
-  it('keeps both values of keys that differ in nothing but the secret', () => {
+  it('keeps both values of keys that differ only in the secret', () => {
     expect(redactor.json({ [SECRET]: 1, [encodeURIComponent(SECRET)]: 2 })).toEqual({
       [HIDDEN]: 1,
       [`${HIDDEN} (2)`]: 2,
     });
   });
 
-  it('tells thousands of such keys apart at once', () => {
+  it('numbers thousands of such keys in linear time', () => {
     // Each key spells the secret 13 times, in one of two ways each time.
     const spellings = [SECRET, encodeURIComponent(SECRET)];
     const keys = Array.from({ length: 2 ** 13 }, (_, number) =>
@@ -65,17 +62,17 @@ describe('redaction', () => {
     );
   });
 
-  it('passes over a number that a key has already', () => {
+  it('skips a number that another key already has', () => {
     const value = { [SECRET]: 1, [`${SECRET} (2)`]: 2, [encodeURIComponent(SECRET)]: 3 };
     expect(redactor.json(value)).toEqual({ [HIDDEN]: 1, [`${HIDDEN} (2)`]: 2, [`${HIDDEN} (3)`]: 3 });
   });
 
-  it('of values that contain each other takes the longer one', () => {
+  it('prefers the longer of two values if one contains the other', () => {
     const both = createRedactor({ SHORT: 'abcd', LONG: 'abcdefgh' });
     expect(both.text('abcdefgh abcd')).toBe('«redacted:LONG» «redacted:SHORT»');
   });
 
-  it('takes out a value that is a number where JSON has it as a number, with either sign', () => {
+  it('removes a numeric value from JSON numbers, with either sign', () => {
     const numbers = createRedactor({ PIN: '0012345678', BIG: '12345678901234567890', SHORT: '0012' });
     const pin = '«redacted:PIN»';
     expect(numbers.json([12345678, -12345678, Number('12345678901234567890'), 12, 0, 123456789])).toEqual([
@@ -91,13 +88,13 @@ describe('redaction', () => {
     );
   });
 
-  it('takes out a value without the blanks around it', () => {
+  it('removes a value without its surrounding blanks', () => {
     const padded = createRedactor({ KEY: '  a padded value\n' });
     expect(padded.text('[a padded value]')).toBe('[«redacted:KEY»]');
     expect(padded.text(Buffer.from('a padded value').toString('base64'))).toContain('«redacted:KEY»');
   });
 
-  it('takes out single lines of a value, and all of it with other line ends', () => {
+  it('removes single lines of a value, and the whole value with other line endings', () => {
     const lines = [
       '-----BEGIN PRIVATE KEY-----',
       'MIIEvQIBADANBgkq',
@@ -116,7 +113,7 @@ describe('redaction', () => {
     }
   });
 
-  it('takes out the texts in a value that is JSON', () => {
+  it('removes the strings in a value that is JSON', () => {
     const account = {
       type: 'account',
       key: 'line one of it\nline two of it',
@@ -139,32 +136,32 @@ describe('redaction', () => {
     ['an address', 'https://Hooks.Example.com/T0/secret', 'https://hooks.example.com/T0/secret'],
     ['a path', 'a|b[c]^"d', new URL('https://h/a|b[c]^"d').href],
     ['a query', `it's"<1>`, new URL(`https://h/?q=it's"<1>`).href],
-  ])('takes out a value that stands in an address as %s', (_where, value, address) => {
+  ])('removes a value that appears in an address as %s', (_where, value, address) => {
     const text = createRedactor({ KEY: value }).text(`requested ${address}`);
     expect(text).toContain('«redacted:KEY»');
     expect(text.length).toBeLessThan(`requested ${address}`.length + HIDDEN.length - 5);
   });
 
-  it('takes out every value that a name has had', () => {
+  it('removes every value that a name has had', () => {
     expect(createRedactor({ KEY: ['old-value', 'new-value'] }).text('old-value new-value')).toBe(
       `${HIDDEN} ${HIDDEN}`,
     );
   });
 
-  it('takes a value of very many lines', () => {
+  it('accepts a value with very many lines', () => {
     const lines = Array.from({ length: 5000 }, (_, index) => `certificate line ${index}`);
     expect(createRedactor({ CA: lines.join('\n') }).text('x certificate line 4711 y')).toBe(
       'x «redacted:CA» y',
     );
   });
 
-  it('leaves nothing of values that overlap', () => {
+  it('removes overlapping values completely', () => {
     const both = createRedactor({ A: 'abcdef', B: 'defghi' });
     expect(both.text('xabcdefghiy')).toBe('x«redacted:A»y');
     expect(both.text('abcdefabcdef')).toBe('«redacted:A»«redacted:A»');
   });
 
-  it('leaves values alone that are too short, blank or words of JSON', () => {
+  it('ignores values that are too short, blank or JSON keywords', () => {
     const text = 'a1b true false null    x';
     expect(createRedactor({ A: 'a1b', B: 'true', C: 'false', D: 'null', E: '    ', F: '' }).text(text)).toBe(
       text,
@@ -172,26 +169,26 @@ describe('redaction', () => {
     expect(createRedactor({ A: 'a1b2' }).text('a1b2')).toBe('«redacted:A»');
   });
 
-  it('is nothing without secrets', () => {
+  it('is disabled without secrets', () => {
     const value = { a: 'b' };
     expect(createRedactor({}).json(value)).toBe(value);
   });
 
-  it('takes special characters of patterns as they are', () => {
+  it('treats special characters of patterns literally', () => {
     const value = String.raw`a.*+?^${'$'}{}()|[]\b/-c`;
     expect(createRedactor({ K: value }).text(`<${value}> axx+`)).toBe('<«redacted:K»> axx+');
   });
 
-  it('names that would break JSON text are cleaned', () => {
+  it('replaces characters in names that would break JSON text', () => {
     const text = JSON.stringify({ a: 'secret-value' });
     expect(JSON.parse(createRedactor({ 'a"b': 'secret-value' }).text(text))).toEqual({ a: '«redacted:a_b»' });
   });
 
-  it('takes a value with half a surrogate pair', () => {
+  it('accepts a value with half a surrogate pair', () => {
     expect(createRedactor({ K: 'abc\ud800def' }).text('abc\ud800def')).toBe('«redacted:K»');
   });
 
-  it('no value of four or more characters is left in any text, as it is or as JSON', () => {
+  it('leaves no value of four or more characters in any text, raw or as JSON', () => {
     const secret = fc
       .string({ minLength: 4, maxLength: 12 })
       .filter(

@@ -43,13 +43,13 @@ describe('references in an authored address (decision 58)', () => {
     ['https://h.test/%2E<a.v>', '.'],
     ['https://h.test/x/<a.v><a.w>', '.'],
     ['https://h.test/{{DOT}}<a.v>?q', '.'],
-  ])('fail the block when %s becomes a segment of dots by %j', async (url, v) => {
+  ])('fail the block when %s gets a dot segment from %j', async (url, v) => {
     const failure = await failureOf(() => address(url, { v, w: '.' }, { env: { DOT: '.' } }));
     expect(failure).toMatchObject({ code: 'BLOCK_CONFIG_INVALID', retryable: false });
     expect(failure.message).toContain('<a.v> makes "." or ".." of a segment of the path');
   });
 
-  it('leaves segments of dots that the author wrote', () => {
+  it('leave authored dot segments', () => {
     expect(address('https://h.test/a/../<a.v>', { v: 'b' })).toBe('https://h.test/a/../b');
   });
 
@@ -65,7 +65,7 @@ describe('references in an authored address (decision 58)', () => {
     ['http://svc-<a.v>:80/x', 'blue'],
     ['https://h.test:<a.v>/x', 8080],
     ['<a.v>://h.test/x', 'http'],
-  ])('are a host or a port in the place of one: %s with %j', (url, v) => {
+  ])('may be a host or a port: %s with %j', (url, v) => {
     expect(address(url, { v })).toBe(url.replace('<a.v>', String(v)));
   });
 
@@ -84,7 +84,7 @@ describe('references in an authored address (decision 58)', () => {
     ['https://h.test:<a.v>/x', '80@evil.test', 'a port number'],
     ['https://h.test:<a.v>/x', '', 'a port number'],
     ['<a.v>://h.test/x', 'https://evil.test', 'the scheme'],
-  ])('fail the block when they are none: %s with %j', async (url, v, message) => {
+  ])('fail the block if they are not a valid host or port: %s with %j', async (url, v, message) => {
     const failure = await failureOf(() => address(url, { v }));
     expect(failure).toMatchObject({ code: 'BLOCK_CONFIG_INVALID', retryable: false });
     expect(failure.message).toContain('<a.v>');
@@ -98,17 +98,17 @@ describe('references in an authored address (decision 58)', () => {
     ['<a.v>?q=<a.w>', 'https://h.test', 'https://h.test?q=x%2Fy'],
     ['<a.v>:8080/<a.w>', 'https://h.test', 'https://h.test:8080/x%2Fy'],
     ['<a.v><a.w>', 'https://h.test/a/', 'https://h.test/a/x%2Fy'],
-  ])('are taken as they are when they are the whole address or its beginning: %s', (url, v, expected) => {
+  ])('stay unchanged as the whole address or its beginning: %s', (url, v, expected) => {
     expect(address(url, { v, w: 'x/y' })).toBe(expected);
   });
 
-  it('must stop at the host when more of the host is authored behind them', async () => {
+  it('must be a scheme and a host if authored text continues the host', async () => {
     expect((await failureOf(() => address('<a.v>.h.test/x', { v: 'https://evil.test/' }))).message).toContain(
       'its value must be a scheme and a host',
     );
   });
 
-  it('leave placeholders as they are, which are the author’s, and a placeholder in data too', () => {
+  it('leave authored placeholders, and encode placeholders in data', () => {
     const env = { BASE: 'https://h.test/v1?key=a b&', SEGMENTS: 'a/b' };
     expect(address('{{BASE}}q=<a.v>', { v: '{{SEGMENTS}}' }, { env })).toBe(
       'https://h.test/v1?key=a b&q=%7B%7BSEGMENTS%7D%7D',
@@ -116,14 +116,14 @@ describe('references in an authored address (decision 58)', () => {
     expect(address('https://h.test/{{SEGMENTS}}/<a.v>', { v: 1 }, { env })).toBe('https://h.test/a/b/1');
   });
 
-  it('are pasted in workflows that are deployed with compat', () => {
+  it('are inserted unencoded in workflows deployed with compat', () => {
     expect(address('https://h.test/<a.v>/x', { v: '../y?z' }, { compat: true })).toBe(
       'https://h.test/../y?z/x',
     );
   });
 });
 
-describe('for arbitrary values and authored addresses', () => {
+describe('arbitrary values in authored addresses', () => {
   const plain = fc.string({
     unit: fc.constantFrom('a', 'b', 'Z', '0', '9', '-', '_', '~'),
     minLength: 1,
@@ -155,7 +155,7 @@ describe('for arbitrary values and authored addresses', () => {
     ),
   );
 
-  it('origin, number of path segments and names of the query are the authored ones', () => {
+  it('do not change the origin, the number of path segments or the query names', () => {
     fc.assert(
       fc.property(
         origin,

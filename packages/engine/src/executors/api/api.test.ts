@@ -61,7 +61,7 @@ describe('the request of an api block', () => {
     expect(await call({ url: ' ' })).toEqual({ output: { data: null, status: 200, headers: {} } });
   });
 
-  it('has method, query and headers from the fields; quotes around the URL are dropped', async () => {
+  it('takes method, query and headers from the fields, and strips quotes around the URL', async () => {
     const params = {
       url: '"https://x.test/a?b=1"',
       method: 'delete',
@@ -88,7 +88,7 @@ describe('the request of an api block', () => {
     expect(request.headers).toEqual(isJson ? [['Content-Type', 'application/json']] : []);
   });
 
-  it('carries the chain of workflows that led to it, whatever is authored', async () => {
+  it('carries the chain of calling workflows, whatever headers are authored', async () => {
     const headers = table(['x-sim-via', 'forged'], ['X-A', '1']);
     expect((await requestOf({ headers }, { callChain: ['outer', 'own'] })).headers).toEqual([
       ['X-A', '1'],
@@ -96,14 +96,14 @@ describe('the request of an api block', () => {
     ]);
   });
 
-  it('keeps a content type of its own, and sends no body with GET', async () => {
+  it('keeps an authored content type, and sends no body with GET', async () => {
     expect(
       (await requestOf({ method: 'PUT', body: {}, headers: { 'content-type': 'application/x' } })).headers,
     ).toEqual([['content-type', 'application/x']]);
     expect((await requestOf({ body: '{"a":1}' })).body).toBeNull();
   });
 
-  it('sends the same key at every try when it is asked to (decision 23)', async () => {
+  it('sends the same idempotency key at every attempt if configured (decision 23)', async () => {
     expect((await requestOf({ method: 'POST', idempotencyHeader: true })).headers).toEqual([
       ['Idempotency-Key', 'run-1/self/2/0'],
     ]);
@@ -112,7 +112,7 @@ describe('the request of an api block', () => {
     ]);
   });
 
-  it('gets the time that is asked for, at most what is left', async () => {
+  it('uses the configured timeout, limited to the remaining time', async () => {
     expect(await requestOf({ timeout: '5000' })).toMatchObject({ timeoutMs: 5000 });
     expect(await requestOf({ timeout: '5000' }, { deadlineMs: 300 })).toMatchObject({ timeoutMs: 300 });
   });
@@ -122,7 +122,7 @@ describe('the request of an api block', () => {
     [{ url: 'file:///etc/passwd' }, 'http'],
     [{ method: 'BREW' }, '"BREW"'],
     [{ headers: 'bad' }, 'headers'],
-  ])('is refused when it makes no sense: %j (P2)', async (params, message) => {
+  ])('is refused if a field is invalid: %j (P2)', async (params, message) => {
     expect(await failureOf(() => call(params))).toMatchObject({
       code: 'BLOCK_CONFIG_INVALID',
       retryable: false,
@@ -132,7 +132,7 @@ describe('the request of an api block', () => {
 });
 
 describe('a failing api block', () => {
-  it('names method, URL, status and what to do; never credentials or values of the query (P8–P10)', async () => {
+  it('names method, URL, status and remedy, never credentials or query values (P8–P10)', async () => {
     const params = { url: 'https://user:pw@x.test/a?token=abc', method: 'POST' };
     const failure = await failureOf(() =>
       call(params, { answers: [{ status: 503, body: '{"why": "busy"}' }] }),
@@ -151,7 +151,7 @@ describe('a failing api block', () => {
     ['EGRESS_TIMEOUT', true],
     ['EGRESS_DENIED', false],
     ['EGRESS_TOO_LARGE', false],
-  ])('%s: no answer came (P11)', async (code, retryable) => {
+  ])('reports %s if there is no response (P11)', async (code, retryable) => {
     expect(await failureOf(() => call({}, { answers: [new EgressError(code, 'the reason')] }))).toMatchObject(
       {
         code: 'HTTP_FAILED',
@@ -162,7 +162,7 @@ describe('a failing api block', () => {
     );
   });
 
-  it('tells the block-level retry policy how long the server wants it to wait', async () => {
+  it('passes the Retry-After of the server to the retry policy of the block', async () => {
     const answers = [{ status: 429, headers: [['retry-after', '120']] as [string, string][] }];
     expect(await failureOf(() => call({}, { answers }))).toMatchObject({ retryAfterMs: 120_000 });
   });
@@ -189,7 +189,7 @@ describe('retries of an api block', () => {
   };
   const busy = { status: 503 };
 
-  it('wait longer and longer, up to a limit, until an answer is good', async () => {
+  it('back off up to a limit until a request succeeds', async () => {
     const params = { retries: 4, retryDelayMs: 100, retryMaxDelayMs: 300 };
     expect(
       await waits(params, {
@@ -198,7 +198,7 @@ describe('retries of an api block', () => {
     ).toMatchObject({ waits: [100, 200, 300, 300], sent: 5, outcome: { output: { data: 1 } } });
   });
 
-  it('end with the last failure', async () => {
+  it('fail with the last failure', async () => {
     expect(await waits({ retries: 1, retryDelayMs: 5 }, { answers: [busy] })).toMatchObject({
       waits: [5],
       sent: 2,
@@ -206,7 +206,7 @@ describe('retries of an api block', () => {
     });
   });
 
-  it('are none by default, and none for answers that stay as they are', async () => {
+  it('are off by default, and do not happen for permanent failures', async () => {
     expect(await waits({}, { answers: [busy] })).toMatchObject({ sent: 1 });
     expect(await waits({ retries: 3 }, { answers: [{ status: 404 }] })).toMatchObject({ sent: 1 });
     expect(await waits({ retries: 3 }, { answers: [new EgressError('EGRESS_DENIED', 'no')] })).toMatchObject({
@@ -214,7 +214,7 @@ describe('retries of an api block', () => {
     });
   });
 
-  it('are none for a request that may act twice, unless it is allowed or has a key', async () => {
+  it('do not happen for a non-idempotent request, unless allowed or with an idempotency key', async () => {
     const params = { method: 'POST', retries: 1, retryDelayMs: 1 };
     expect(await waits(params, { answers: [busy] })).toMatchObject({ sent: 1 });
     expect(await waits({ ...params, retryNonIdempotent: true }, { answers: [busy] })).toMatchObject({
@@ -228,7 +228,7 @@ describe('retries of an api block', () => {
     });
   });
 
-  it('wait as long as the server asks, in seconds or until a date, unless that is too long', async () => {
+  it('honour Retry-After, in seconds or as a date, unless it is too long', async () => {
     const after = (value: string): Answer => ({ status: 429, headers: [['retry-after', value]] });
     const params = { retries: 1, retryDelayMs: 100 };
     expect(await waits(params, { answers: [after('2'), {}] })).toMatchObject({ waits: [2000], sent: 2 });

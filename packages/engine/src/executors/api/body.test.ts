@@ -30,7 +30,7 @@ const FORM = { 'Content-Type': 'application/x-www-form-urlencoded; charset=utf-8
 const MULTIPART = { 'content-type': 'multipart/form-data; boundary="xyz"' };
 
 describe('a body of JSON text (decision 57)', () => {
-  it('keeps its fields whatever values hold, and is sent as JSON', () => {
+  it('keeps its fields whatever the values contain, and is sent as JSON', () => {
     expect(
       sent('{"name": "<a.v>", "n": <a.n>, "id": 12345678901234567890}', { v: 'x","role":"admin', n: [1] }),
     ).toEqual({
@@ -39,7 +39,7 @@ describe('a body of JSON text (decision 57)', () => {
     });
   });
 
-  it('fills in variables of GraphQL, and the text of a query as one string', () => {
+  it('resolves GraphQL variables, and a query text as one string', () => {
     const body =
       '{"query": "query ($id: ID!) { user(id: $id) { name } }", "variables": {"id": <a.v>, "note": "<a.v>"}}';
     expect(JSON.parse(sent(body, { v: '1") { x } #' }).body ?? '')).toEqual({
@@ -52,13 +52,13 @@ describe('a body of JSON text (decision 57)', () => {
     expect(sent('{<a.k>: 1}', { k: '"k"' })).toEqual({ body: '{"k": 1}', headers: [] });
   });
 
-  it('is its value when it is exactly one reference', () => {
+  it('is the value itself if it is exactly one reference', () => {
     expect(sent('<a.v>', { v: { k: 1 } })).toEqual({ body: '{"k":1}', headers: [JSON_TYPE] });
     expect(sent('<a.v>\n', { v: 'plain' })).toEqual({ body: 'plain', headers: [] });
     expect(sent('{{B}}', {}, { env: { B: '{"a": 1}' } })).toEqual({ body: '{"a": 1}', headers: [JSON_TYPE] });
   });
 
-  it('takes placeholders as holes too', () => {
+  it('treats placeholders like references', () => {
     expect(sent('{"key": "{{K}}", "n": {{N}}}', {}, { env: { K: 'a"b', N: '5' } }).body).toBe(
       '{"key": "a\\"b", "n": 5}',
     );
@@ -82,14 +82,14 @@ describe('a body of a form', () => {
         { Key: 'b', Value: '[1]' },
       ],
     ],
-  ])('is made of the object or the table %j', (body) => {
+  ])('is built from the object or table %j', (body) => {
     expect(sent(body, { v: 'x&y' }, { headers: FORM })).toEqual({
       body: 'a=x%26y&b=%5B1%5D',
       headers: Object.entries(FORM),
     });
   });
 
-  it('is text as it is when it is authored without references, or is exactly one', () => {
+  it('is sent unchanged if it is text without references, or exactly one reference', () => {
     expect(sent('a=b&c=%20', {}, { headers: FORM }).body).toBe('a=b&c=%20');
     expect(sent('<a.v>', { v: 'a=b&c' }, { headers: FORM }).body).toBe('a=b&c');
     expect(sent([1, 2], {}, { headers: FORM }).body).toBe('[1,2]');
@@ -126,7 +126,7 @@ describe('headers of a request', () => {
     expect(failure.message).toContain(message);
   });
 
-  it('as JSON text have exactly the authored names', () => {
+  it('have exactly the authored names if they are JSON text', () => {
     const context = contextOf({
       type: 'api',
       params: { url: 'https://h.test/', headers: '{"X-A": "<a.v>"}', params: '{"q": "<a.v>"}' },

@@ -10,7 +10,7 @@ import { apiExecutor } from './api.ts';
 const call = (params: JsonObject, egress: Egress): unknown =>
   apiExecutor.execute(contextOf({ type: 'api', params, services: { egress: async () => egress } }));
 
-describe('through the guarded egress', () => {
+describe('an api block with the egress policy', () => {
   const serve = async (): Promise<string> => {
     const server = createServer((request, response) =>
       response
@@ -22,7 +22,7 @@ describe('through the guarded egress', () => {
     return `http://127.0.0.1:${(server.address() as AddressInfo).port}/x`;
   };
 
-  it('a real server answers where the policy allows it, and is out of reach where it does not', async () => {
+  it('reaches a real server only if the policy allows its address', async () => {
     const url = await serve();
     const open = createEgress({ allowPrivate: true, ports: 'any' });
     const closed = createEgress({ ports: 'any' });

@@ -21,7 +21,7 @@ const output = ({
     body: typeof body === 'string' ? new TextEncoder().encode(body) : body,
   });
 
-describe('the answer of an api block', () => {
+describe('the response to an api block', () => {
   it.each<[Answer, unknown]>([
     [{ body: '{"a": [1]}' }, { a: [1] }],
     [{ body: 'not json' }, 'not json'],
@@ -30,11 +30,11 @@ describe('the answer of an api block', () => {
     [{ headers: [['content-type', 'text/plain; charset=iso-8859-1']], body: new Uint8Array([0xe9]) }, 'é'],
     [{ headers: [['content-type', 'image/png']], body: new Uint8Array([137, 80]) }, 'iVA='],
     [{ status: 204, headers: [], body: '' }, null],
-  ])('%j gives its data (P7)', (answer, data) => {
+  ])('is parsed by its content type: %j (P7)', (answer, data) => {
     expect(output(answer)).toMatchObject({ data, status: answer.status ?? 200 });
   });
 
-  it('joins headers that are repeated', () => {
+  it('joins repeated headers', () => {
     const headers: [string, string][] = [
       ['x-a', '1'],
       ['x-a', '2'],
