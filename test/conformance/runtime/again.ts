@@ -121,7 +121,7 @@ export function describeAgain(make: MakeRuntime): void {
       expect(script.calls).toEqual([]);
     });
 
-    it('a block after a part that was run: what had not run yet cannot be passed over', async () => {
+    it('a block after a partial run: blocks that have not run yet cannot be skipped', async () => {
       const { script, engine } = await opened();
       const part = await engine.execute(drawn(LINE), {}, { until: 'A' });
       await expect(engine.runFromBlock(part.runId, 'C')).rejects.toMatchObject({
@@ -133,7 +133,7 @@ export function describeAgain(make: MakeRuntime): void {
       expect(script.calls).toEqual(['A', 'B', 'C']);
     });
 
-    it('a block whose branches join: each branch sees what ran in the earlier run, large values too', async () => {
+    it('a block with joining branches: each branch reads outputs of the earlier run, including large values', async () => {
       const { engine } = await opened();
       const source = drawn({
         blocks: [
@@ -148,7 +148,7 @@ export function describeAgain(make: MakeRuntime): void {
       expect(await again.result()).toMatchObject({ output: { result: 20_002 } });
     });
 
-    it('a condition that now chooses otherwise: what it led to before is empty', async () => {
+    it('a condition that now chooses another branch: outputs of the former branch are empty', async () => {
       const { engine } = await opened();
       const draw = (first: string) =>
         drawn({
@@ -167,7 +167,7 @@ export function describeAgain(make: MakeRuntime): void {
       ]);
     });
 
-    it('another trigger, which never ran: the first one has what it put out before, if it ran at all', async () => {
+    it('another trigger, which never ran: the first one keeps its earlier output, if it ran', async () => {
       const { engine } = await opened();
       const source = drawn({
         blocks: [

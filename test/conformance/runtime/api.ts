@@ -39,7 +39,7 @@ export function describeApi(make: MakeRuntime): void {
     make().open({ egress: { allowPrivate: true, ports: [] }, ...options });
 
   describe('requests', () => {
-    it('method, query, headers and body come from the fields, with references and placeholders', async () => {
+    it('method, query, headers and body come from the fields with resolved references and placeholders', async () => {
       const url = await serve(({ method, url: path, headers }, response, body) =>
         json(response, {
           method,
@@ -74,7 +74,7 @@ export function describeApi(make: MakeRuntime): void {
       expect(JSON.stringify([result, await engine.getLogs(result.runId)])).not.toContain('k-secret-1');
     });
 
-    it('R44, R45 values change neither the address nor the body that are authored, and the log shows what was sent', async () => {
+    it('R44, R45 values do not change the structure of the authored address and body, and the log shows the sent request', async () => {
       const url = await serve(({ url: path }, response, body) => json(response, { path, body }));
       const engine = await openedFor(url);
       const fields = {
@@ -104,7 +104,7 @@ export function describeApi(make: MakeRuntime): void {
       });
     });
 
-    it('R45 a segment of the path that a value makes "..", and a line break in a header, fail the block before anything is sent', async () => {
+    it('R45 a value that makes a path segment ".." or adds a line break to a header fails the block before the request', async () => {
       let asked = 0;
       const url = await serve((_request, response) => json(response, { asked: ++asked }));
       const engine = await openedFor(url);
@@ -123,7 +123,7 @@ export function describeApi(make: MakeRuntime): void {
       expect(asked).toBe(0);
     });
 
-    it('R45 with compat an address takes values as they are', async () => {
+    it('R45 with compat an address contains values unencoded', async () => {
       const url = await serve(({ url: path }, response) => json(response, { path }));
       const engine = await openedFor(url);
       const drawn = workflow([api({ url: `${url}/a/<start.id>` })], ['Start -> Call']);
@@ -152,7 +152,7 @@ export function describeApi(make: MakeRuntime): void {
       expect(result).toMatchObject({ status: 'completed', output: { data: expected } });
     });
 
-    it('JSON is parsed, text is kept, and what follows reads both', async () => {
+    it('JSON is parsed, text is kept, and later blocks read both', async () => {
       const url = await serve(({ url: path }, response) =>
         path === '/json'
           ? json(response, { n: [1, 2] })
@@ -172,7 +172,7 @@ export function describeApi(make: MakeRuntime): void {
       });
     });
 
-    it('an answer that is no success takes the error port, with method, address and status', async () => {
+    it('an error status activates the error port, with method, address and status', async () => {
       const url = await serve((_request, response) => response.writeHead(404).end('{"why": "gone"}'));
       const engine = await openedFor(url);
       const handled = workflow(
@@ -198,13 +198,13 @@ export function describeApi(make: MakeRuntime): void {
       expect(result.error?.message).toContain(url);
     });
 
-    it('without an address nothing is asked, and the block succeeds', async () => {
+    it('without an address no request is sent, and the block succeeds', async () => {
       const engine = await opened();
       const result = await engine.execute({ workflow: workflow([api({ url: '' })], ['Start -> Call']) });
       expect(result).toMatchObject({ status: 'completed', output: { data: null } });
     });
 
-    it('addresses inside are out of reach unless the engine allows them', async () => {
+    it('internal addresses are refused unless the engine allows them', async () => {
       const url = await serve((_request, response) => json(response, {}));
       const engine = await make().open();
       const result = await engine.execute({ workflow: workflow([api({ url })], ['Start -> Call']) });
@@ -214,7 +214,7 @@ export function describeApi(make: MakeRuntime): void {
       });
     });
 
-    it('a server that asks for time gets it from the retry policy', async () => {
+    it('the retry policy honours Retry-After', async () => {
       let asked = 0;
       const url = await serve((_request, response) =>
         asked++ === 0 ? response.writeHead(503, { 'retry-after': '30' }).end() : json(response, { asked }),
@@ -230,7 +230,7 @@ export function describeApi(make: MakeRuntime): void {
       expect(await run.result()).toMatchObject({ status: 'completed', output: { data: { asked: 2 } } });
     });
 
-    it('each turn of a loop is a request of its own, and a cancel ends the one that is open', async () => {
+    it('each iteration of a loop sends its own request, and a cancel aborts the open one', async () => {
       const seen: string[] = [];
       let reached = (): void => undefined;
       const hanging = new Promise<void>((resolve) => (reached = resolve));

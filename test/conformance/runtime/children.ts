@@ -12,7 +12,7 @@ const call = (fields = {}) =>
 /** Child workflows: runs of their own. */
 export function describeChildren(make: MakeRuntime): void {
   describe('children', () => {
-    it('a child is a run of its own, and its output the block’s result', async () => {
+    it('a child is a separate run, and its output is the result of the block', async () => {
       const engine = await make().open();
       await engine.deploy(
         workflow([fn('F', 'return "about " + <start.topic>')], ['Start -> F'], {
@@ -37,7 +37,7 @@ export function describeChildren(make: MakeRuntime): void {
       });
     });
 
-    it('R24 a child that pauses pauses its parent, and both go on', async () => {
+    it('R24 a child that pauses also pauses its parent, and both continue after the resume', async () => {
       const engine = await make().open();
       await engine.deploy(
         workflow([block('H', 'human_in_the_loop', {}), fn('F', 'return <h.n>')], ['Start -> H -> F'], {
@@ -76,7 +76,7 @@ export function describeChildren(make: MakeRuntime): void {
       expect(result.error?.message).toMatch(/Child.*deep/s);
     });
 
-    it('a child with faults cannot be deployed; one that is not there fails its block, by the error port', async () => {
+    it('an invalid child cannot be deployed, and an unknown child fails its block and activates the error port', async () => {
       const engine = await make().open();
       const faulty = workflow([fn('F', 'return <nosuch.result>')], ['Start -> F'], { id: 'child' });
       await expect(engine.deploy(faulty)).rejects.toMatchObject({ code: 'WORKFLOW_INVALID' });
@@ -86,7 +86,7 @@ export function describeChildren(make: MakeRuntime): void {
       expect((output as { result: string }).result).toContain('child');
     });
 
-    it('a child has the environment of its parent, and what is secret is in no record of either', async () => {
+    it('a child has the environment of its parent, and no record of either contains secrets', async () => {
       const engine = await make().open({ env: { TOKEN: 'tok-12345678' } });
       await engine.deploy(
         workflow([fn('F', 'return [{{TOKEN}}.length, {{TOKEN}}]')], ['Start -> F'], { id: 'child' }),
@@ -98,7 +98,7 @@ export function describeChildren(make: MakeRuntime): void {
       expect(JSON.stringify([runs, logs])).not.toContain('tok-12345678');
     });
 
-    it('a child runs the version that is live when it starts, and ends in it whatever is live by then', async () => {
+    it('a child runs the live version at its start, and finishes with it after later deployments', async () => {
       let live: ResolvedChild | undefined = { workflow: 'child', version: 1 };
       const engine = await make().open({ resolveChild: () => live });
       const version = (name: string) =>
@@ -122,7 +122,7 @@ export function describeChildren(make: MakeRuntime): void {
       });
     });
 
-    it('a workflow of another tenant is no child, by its id or its name', async () => {
+    it('a workflow of another tenant cannot be a child, by its id or by its name', async () => {
       const engine = await make().open({ tenant: (id) => (id === 'child' ? 'theirs' : 'mine') });
       await engine.deploy(workflow([], [], { id: 'child', name: 'Child of theirs' }));
       for (const workflowId of ['child', 'Child of theirs'])
@@ -131,7 +131,7 @@ export function describeChildren(make: MakeRuntime): void {
         ).toMatchObject({ status: 'failed', error: { code: 'CHILD_NOT_FOUND' } });
     });
 
-    it('nobody can run something under the id of a child', async () => {
+    it('no run can start with the id of a child', async () => {
       const engine = await make().open();
       const own = { workflow: workflow([], []) };
       for (const runId of ['0b7f0b1e-7c1c-8f5e-9d3a-000000000001', '0B7F0B1E-7C1C-8F5E-BD3A-000000000001'])

@@ -16,7 +16,7 @@ export function describeData(make: MakeRuntime): void {
       });
     });
 
-    it('values over the inline limit travel by reference and come back whole', async () => {
+    it('values above the inline limit are stored by reference and returned whole', async () => {
       const engine = await make().open();
       const drawn = workflow(
         [fn('A', 'return "x".repeat(100000)'), fn('B', 'return <a.result>.length + <a.result>.slice(0, 2)')],
@@ -27,7 +27,7 @@ export function describeData(make: MakeRuntime): void {
       expect(result.blockOutputs?.['A.result']).toHaveLength(100_000);
     });
 
-    it('large items of a loop and large results come back whole', async () => {
+    it('large items of a loop and large results are returned whole', async () => {
       const engine = await make().open();
       const drawn = workflow(
         [
@@ -46,7 +46,7 @@ export function describeData(make: MakeRuntime): void {
       });
     });
 
-    it('mocks take the place of blocks, by name and by type, in turn', async () => {
+    it('mocks replace blocks by name and by type, with their values in order', async () => {
       const engine = await make().open();
       const drawn = workflow(
         [
@@ -61,7 +61,7 @@ export function describeData(make: MakeRuntime): void {
       });
     });
 
-    it('environment values reach code and never the record', async () => {
+    it('environment values are available to code and never in the record', async () => {
       const engine = await make().open({ env: { API_KEY: 'sk-very-secret' } });
       const drawn = workflow(
         [
@@ -110,7 +110,7 @@ export function describeData(make: MakeRuntime): void {
       });
     });
 
-    it('a deployed workflow runs in the version that is asked for', async () => {
+    it('a deployed workflow runs in the requested version', async () => {
       const engine = await make().open();
       const draw = (code: string) => workflow([fn('A', code)], ['Start -> A'], { id: 'w', name: 'Deployed' });
       expect(await engine.deploy(draw('return 1'))).toMatchObject({ version: 1 });
@@ -120,7 +120,7 @@ export function describeData(make: MakeRuntime): void {
       await expect(engine.execute('nope')).rejects.toMatchObject({ code: 'WORKFLOW_NOT_FOUND' });
     });
 
-    it('a definition with faults is refused with all of them', async () => {
+    it('an invalid definition is refused with all its issues', async () => {
       const engine = await make().open();
       const drawn = workflow(
         [fn('A', 'return <nosuch.result> + <variable.ghost>'), fn('B', 'return 1')],
@@ -135,7 +135,7 @@ export function describeData(make: MakeRuntime): void {
       expect((await engine.listRuns()).runs).toEqual([]);
     });
 
-    it('events tell the run from its start to its end, in order', async () => {
+    it('events describe the run from start to end, in order', async () => {
       const script = new Script();
       const engine = await make().open({ blocks: [script.executor] });
       const run = await engine.start({
@@ -152,7 +152,7 @@ export function describeData(make: MakeRuntime): void {
       expect(seen).toEqual(['block:completed A', 'block:started Z', 'block:completed Z', 'run:ended']);
     });
 
-    it('an event keeps what was so when it happened, whatever the block comes to', async () => {
+    it('an event keeps the state at its time, whatever the later result of the block', async () => {
       const script = new Script();
       const engine = await make().open({ blocks: [script.executor] });
       const run = await engine.start({

@@ -14,7 +14,7 @@ export function describeEnds(make: MakeRuntime): void {
   describe('ends', () => {
     const working = workingEngineForAll(make);
 
-    it('the output is that of the last block that finished with nothing behind it', async () => {
+    it('the output of the run is that of the last finished block without successors', async () => {
       const { sketch } = await working();
       const line = { blocks: [work('A'), work('B')], edges: ['Start -> A -> B'] };
       expect(await sketch(line)).toMatchObject({ status: 'completed', output: { by: 'B' }, error: null });
@@ -23,7 +23,7 @@ export function describeEnds(make: MakeRuntime): void {
       expect((await sketch({ ...handled, fails: ['A'] })).output).toEqual({ by: 'H' });
     });
 
-    it('a Response on the chosen path answers, and what follows it does not run', async () => {
+    it('a Response on the chosen path sets the response, and later blocks do not run', async () => {
       const { sketch } = await working();
       const result = await sketch({
         blocks: [
@@ -41,7 +41,7 @@ export function describeEnds(make: MakeRuntime): void {
       });
     });
 
-    it('a Response in one branch ends all branches, and no later block changes the answer', async () => {
+    it('a Response in one branch ends all branches, and no later block changes the response', async () => {
       const { sketch } = await working();
       const result = await sketch({
         blocks: [
@@ -79,7 +79,7 @@ export function describeEnds(make: MakeRuntime): void {
       });
     });
 
-    it('a failed run says which block and why, with its times and logs, and keeps what was put out', async () => {
+    it('a failed run has the failed block, the reason, times and logs, and keeps earlier outputs', async () => {
       const { engine, sketch } = await working();
       const result = await sketch({
         blocks: [work('A'), work('B'), work('C'), work('D')],
@@ -103,7 +103,7 @@ export function describeEnds(make: MakeRuntime): void {
       expect(states).not.toContain('C completed');
     });
 
-    it('the first of several failures is the one of the run', async () => {
+    it('the first of several failures is the failure of the run', async () => {
       const script = new Script();
       const clock = new TestClock();
       const engine = await make().open({ clock, blocks: [script.executor] });
@@ -130,7 +130,7 @@ export function describeEnds(make: MakeRuntime): void {
       });
     });
 
-    it('R29 a signal that was aborted before the start cancels the run before any block', async () => {
+    it('R29 a signal aborted before the start cancels the run before any block runs', async () => {
       const script = new Script();
       const engine = await make().open({ blocks: [script.executor] });
       const source = { workflow: workflow([work('A'), work('B')], ['Start -> A -> B']) };
@@ -168,7 +168,7 @@ export function describeEnds(make: MakeRuntime): void {
       ]);
     });
 
-    it('a cancel wins over a failure whose grace is not over', async () => {
+    it('a cancel overrides a failure during its grace period', async () => {
       const clock = new TestClock();
       const script = new Script();
       const engine = await make().open({ clock, blocks: [script.executor] });
@@ -199,7 +199,7 @@ export function describeEnds(make: MakeRuntime): void {
       expect([script.calls, script.aborted]).toEqual([['A.0', 'A.1'], ['A.1']]);
     });
 
-    it('a cancel while a try is waited for ends it: there is no other try', async () => {
+    it('a cancel between attempts prevents the next attempt', async () => {
       const clock = new TestClock();
       const script = new Script();
       const engine = await make().open({ clock, blocks: [script.executor] });
@@ -213,7 +213,7 @@ export function describeEnds(make: MakeRuntime): void {
       expect(script.calls).toEqual(['A']);
     });
 
-    it('a log entry is there from the start of its block, and its end never comes before', async () => {
+    it('a log entry exists from the start of its block, and never ends before it starts', async () => {
       const { engine, sketch } = await working();
       const result = await sketch({
         blocks: [loop('L', { loopType: 'for', count: 2 }, work('A')), work('Z')],

@@ -32,7 +32,7 @@ const returning = (id: string, code: string): { workflow: Json } => ({
 /** Decision 62: environments of tenants, and what is redacted from which run. */
 export function describeEnvironments(make: MakeRuntime): void {
   describe('environments', () => {
-    it('a run reads the values of its tenant, and none of the engine or of another tenant', async () => {
+    it('a run reads only the values of its tenant, not those of the engine or of another tenant', async () => {
       const engine = await make().open({
         env: { OWN: 'value-of-the-engine' },
         ...tenants({ a: { KEY: 'key-of-tenant-a' }, b: { KEY: 'key-of-tenant-b!' } }),
@@ -55,7 +55,7 @@ export function describeEnvironments(make: MakeRuntime): void {
       });
     });
 
-    it('a tenant has no values where no environments are given', async () => {
+    it('a tenant has no values if no environments are configured', async () => {
       const engine = await make().open({ env: { KEY: SECRET }, tenant: () => 'a' });
       const result = await engine.execute(
         returning('w', 'return [Object.keys(environmentVariables), "{{KEY}}"]'),
@@ -63,7 +63,7 @@ export function describeEnvironments(make: MakeRuntime): void {
       expect(result).toMatchObject({ output: { result: [[], '{{KEY}}'] } });
     });
 
-    it('the data of a run is redacted by what its blocks can read, so that other workflows are no oracle', async () => {
+    it('the data of a run is redacted only by values that its blocks can read, so that a workflow cannot probe other secrets', async () => {
       const engine = await make().open({ env: { KEY: SECRET, OTHER: 'another-secret' } });
       const guess = `guess ${SECRET} another-secret`;
       const run = async (code: string) => (await engine.execute(returning('w', code), { guess })).output;
@@ -84,7 +84,7 @@ export function describeEnvironments(make: MakeRuntime): void {
       });
     });
 
-    it('a secret that is handed to a child that cannot read it is in no record', async () => {
+    it('a secret passed to a child that cannot read it is in no record', async () => {
       const engine = await make().open({ env: { KEY: SECRET } });
       await engine.deploy(
         workflow([fn('F', 'return <start.topic>')], ['Start -> F'], {
@@ -99,7 +99,7 @@ export function describeEnvironments(make: MakeRuntime): void {
       expect(await recordsOf(engine)).not.toContain(SECRET);
     });
 
-    it('a secret that is a number is redacted where data has it as a number', async () => {
+    it('a numeric secret is redacted in numbers', async () => {
       const engine = await make().open({ env: { NUM: '73501946' } });
       const drawn = workflow(
         [
@@ -129,7 +129,7 @@ export function describeEnvironments(make: MakeRuntime): void {
       expect(JSON.stringify(await engine.getRun(run.runId))).not.toContain(SECRET);
     });
 
-    it('where the environment cannot be read a run that needs it does not start, and nobody learns why', async () => {
+    it('a run that needs an unreadable environment does not start, and the error does not reveal the reason', async () => {
       const reported: unknown[] = [];
       const fails = (): never => {
         throw new Error('password authentication failed at db.internal:5432');

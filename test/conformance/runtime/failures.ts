@@ -8,7 +8,7 @@ import type { MakeRuntime } from './suite.ts';
 /** R11–R18: tries, error ports, containers that handle, and what becomes of the rest. */
 export function describeFailures(make: MakeRuntime): void {
   describe('failures', () => {
-    it('R13 tries again after the wait, grown by the backoff, and gives the last failure', async () => {
+    it('R13 retries with backoff, and fails with the last failure', async () => {
       const clock = new TestClock(1000);
       const script = new Script();
       const engine = await make().open({ clock, blocks: [script.executor] });
@@ -29,7 +29,7 @@ export function describeFailures(make: MakeRuntime): void {
       expect(log).toMatchObject({ blockName: 'A', tries: 3, status: 'failed' });
     });
 
-    it('R13 does not try again what says that it cannot be tried again', async () => {
+    it('R13 does not retry a failure that is not retryable', async () => {
       const script = new Script();
       const engine = await make().open({ blocks: [script.executor] });
       const retry = { enabled: true, maxTries: 5, waitBetweenTriesMs: 0 };
@@ -39,7 +39,7 @@ export function describeFailures(make: MakeRuntime): void {
       expect(script.calls).toEqual(['A']);
     });
 
-    it('R14 waits at least as long as Retry-After says', async () => {
+    it('R14 waits at least for Retry-After', async () => {
       const clock = new TestClock();
       const script = new Script();
       const engine = await make().open({ clock, blocks: [script.executor] });
@@ -54,7 +54,7 @@ export function describeFailures(make: MakeRuntime): void {
       expect(await run.result()).toMatchObject({ status: 'completed', output: { ok: true } });
     });
 
-    it('R15 takes the error port once, with the message as the output', async () => {
+    it('R15 activates the error port once, with the message as the output', async () => {
       const engine = await make().open();
       const drawn = workflow(
         [fn('A', 'throw new Error("no")'), fn('B', 'return 1'), fn('H', 'return <a.error>')],
@@ -65,7 +65,7 @@ export function describeFailures(make: MakeRuntime): void {
       expect((result.output as { result: string }).result).toContain('no');
     });
 
-    it('R16 a container with an error port handles what fails in it', async () => {
+    it('R16 a container with an error port handles failures of its body', async () => {
       const engine = await make().open();
       const drawn = workflow(
         [
@@ -84,7 +84,7 @@ export function describeFailures(make: MakeRuntime): void {
       expect((result.output as { result: string }).result).toContain('turn');
     });
 
-    it('R16 a parallel that collects errors goes on with its other branches', async () => {
+    it('R16 a parallel that collects errors continues with its other branches', async () => {
       const engine = await make().open();
       const drawn = workflow(
         [
@@ -103,7 +103,7 @@ export function describeFailures(make: MakeRuntime): void {
       });
     });
 
-    it('R17 nothing new starts after a failure; running blocks get their grace and are recorded', async () => {
+    it('R17 no block starts after a failure; running blocks get a grace period and are recorded', async () => {
       const clock = new TestClock();
       const script = new Script();
       const engine = await make().open({ clock, blocks: [script.executor] });
@@ -125,7 +125,7 @@ export function describeFailures(make: MakeRuntime): void {
       });
     });
 
-    it('R18 running blocks are aborted when the grace is over', async () => {
+    it('R18 running blocks are aborted after the grace period', async () => {
       const clock = new TestClock();
       const script = new Script();
       const engine = await make().open({ clock, blocks: [script.executor], limits: { graceMs: 200 } });
@@ -143,7 +143,7 @@ export function describeFailures(make: MakeRuntime): void {
       expect(logs.find(({ blockName }) => blockName === 'B')).toMatchObject({ status: 'cancelled' });
     });
 
-    it('R11 a loop that wants more turns than the limit fails with a code that names it', async () => {
+    it('R11 a loop that exceeds the limit of iterations fails with the code of the limit', async () => {
       const engine = await make().open({ limits: { maxLoopTurns: 3 } });
       const drawn = workflow(
         [loop('L', { loopType: 'while', whileCondition: 'true' }, fn('A', 'return 1'))],
@@ -154,7 +154,7 @@ export function describeFailures(make: MakeRuntime): void {
       expect(result.error?.message).toContain('maxLoopTurns');
     });
 
-    it('a block of an unknown type fails when it is reached, and says what to do', async () => {
+    it('a block of an unknown type fails when it starts, with a remedy in the message', async () => {
       const engine = await make().open();
       const result = await engine.execute({
         workflow: workflow([block('A', 'no_such_type')], ['Start -> A']),

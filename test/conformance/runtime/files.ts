@@ -30,7 +30,7 @@ const passing = (id: string, child: string): Json =>
 /** Files of tenants: the tenant of a workflow is what its id begins with. */
 export function describeFiles(make: MakeRuntime): void {
   describe('files', () => {
-    it('a record opens its file for the runs of the tenant that it was stored for, and is data to all others', async () => {
+    it('a record gives access to its file only in runs of the tenant that owns it, and is plain data in all others', async () => {
       const engine = await make().open({ tenant: (id) => id.split('-', 1)[0] });
       for (const each of [
         reading('a-read'),

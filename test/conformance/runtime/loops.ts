@@ -59,7 +59,7 @@ export function describeLoops(make: MakeRuntime): void {
       expect(result).toMatchObject({ status: 'completed', ran: 'Z', blockOutputs: { 'L.results': results } });
     });
 
-    it('the collection of an inner loop may be the item of the outer one, by both names', async () => {
+    it('the collection of an inner loop may be the item of the outer loop, by both names', async () => {
       const { sketch } = await working();
       const inner = (name: string, collection: string) =>
         loop(name, { loopType: 'forEach', collection }, fn(`In ${name}`, `return <loop.currentItem> * 10`));
@@ -82,7 +82,7 @@ export function describeLoops(make: MakeRuntime): void {
       expect(result.output).toMatchObject({ result: [turn(10, 20), turn(), turn(30)] });
     });
 
-    it('results of containers in containers stand where the inner one ended, once for each end', async () => {
+    it('results of nested containers appear where the inner one ended, once for each end', async () => {
       const { sketch } = await working();
       const result = await sketch({
         blocks: [
@@ -106,7 +106,7 @@ export function describeLoops(make: MakeRuntime): void {
       expect(result.blockOutputs?.['L.results']).toEqual([turn, turn]);
     });
 
-    it('a loop inside a loop only, and edges across its border', async () => {
+    it('a loop that contains only a loop, and edges across its border', async () => {
       const { sketch } = await working();
       const result = await sketch({
         blocks: [
@@ -142,7 +142,7 @@ export function describeLoops(make: MakeRuntime): void {
       },
     );
 
-    it('a failure in a turn that nothing handles ends the loop and the run', async () => {
+    it('an unhandled failure in an iteration ends the loop and the run', async () => {
       const { sketch } = await working();
       const result = await sketch({
         blocks: [
@@ -164,7 +164,7 @@ export function describeLoops(make: MakeRuntime): void {
       expect(result.error?.message).toContain('second');
     });
 
-    it('a block behind a branch that another turn took still waits for nothing else', async () => {
+    it('a join waits only for the branch that its own iteration takes', async () => {
       const { sketch } = await working();
       const result = await sketch({
         blocks: [

@@ -11,7 +11,7 @@ export function describeParallels(make: MakeRuntime): void {
   describe('parallels', () => {
     const working = workingEngineForAll(make);
 
-    it('R9 a window of two opens the next branch as soon as one has closed; results stand by branch', async () => {
+    it('R9 with a concurrency of two the next branch starts as soon as one ends, and results are ordered by branch', async () => {
       const script = new Script();
       const engine = await make().open({ blocks: [script.executor] });
       const drawn = workflow(
@@ -34,7 +34,7 @@ export function describeParallels(make: MakeRuntime): void {
       });
     });
 
-    it('what follows a parallel waits for its last branch', async () => {
+    it('blocks after a parallel wait for its last branch', async () => {
       const script = new Script();
       const engine = await make().open({ blocks: [script.executor] });
       const drawn = workflow(
@@ -51,7 +51,7 @@ export function describeParallels(make: MakeRuntime): void {
       expect(await run.result()).toMatchObject({ status: 'completed' });
     });
 
-    it('indexes and items are those of the whole parallel, whatever the window', async () => {
+    it('indexes and items refer to the whole parallel at any concurrency', async () => {
       const { sketch } = await working();
       const result = await sketch({
         blocks: [
@@ -67,7 +67,7 @@ export function describeParallels(make: MakeRuntime): void {
       expect(result.output).toMatchObject({ result: [['0a05', '1b15', '2c25', '3d35', '4e45'], '0a05'] });
     });
 
-    it('a block sees the others of its own branch, and no other branch, at any depth', async () => {
+    it('a block reads only blocks of its own branch, at any depth', async () => {
       const { sketch } = await working();
       const result = await sketch({
         blocks: [
@@ -96,7 +96,7 @@ export function describeParallels(make: MakeRuntime): void {
       });
     });
 
-    it('a block that did not run in a branch is empty there, though it ran in others', async () => {
+    it('a block that did not run in a branch is empty there, although it ran in other branches', async () => {
       const { sketch } = await working();
       const result = await sketch({
         blocks: [
@@ -114,7 +114,7 @@ export function describeParallels(make: MakeRuntime): void {
       expect(result.output).toMatchObject({ result: ['mine', 'none', 'none'] });
     });
 
-    it('a condition has the output of the block before it in its own branch, and passes it on', async () => {
+    it('a condition reads and returns the output of the preceding block of its own branch', async () => {
       const { sketch } = await working();
       const result = await sketch({
         blocks: [
@@ -139,7 +139,7 @@ export function describeParallels(make: MakeRuntime): void {
       });
     });
 
-    it('three parallels inside one another have all their branches, each with its own indexes', async () => {
+    it('three nested parallels run all their branches, each with its own indexes', async () => {
       const { sketch } = await working();
       const two = { parallelType: 'count', count: 2 };
       const result = await sketch({
@@ -165,7 +165,7 @@ export function describeParallels(make: MakeRuntime): void {
       });
     });
 
-    it('a parallel over nothing is passed, also where it had branches in an earlier turn', async () => {
+    it('a parallel over an empty collection is skipped, also if it had branches in an earlier iteration', async () => {
       const { sketch } = await working();
       const result = await sketch({
         blocks: [
@@ -186,7 +186,7 @@ export function describeParallels(make: MakeRuntime): void {
       expect(result.output).toMatchObject({ result: [[1, 2], [3], [], [4, 5]] });
     });
 
-    it('two parallels after another where the first has no branch', async () => {
+    it('two successive parallels, the first without branches', async () => {
       const { sketch } = await working();
       const result = await sketch({
         blocks: [
@@ -204,7 +204,7 @@ export function describeParallels(make: MakeRuntime): void {
       });
     });
 
-    it('a container that ends the run gives it its results', async () => {
+    it('a container at the end of the run provides the output of the run', async () => {
       const { sketch } = await working();
       const result = await sketch({
         blocks: [parallel('P', { parallelType: 'count', count: 3, batchSize: 1 }, work('A'))],
@@ -213,7 +213,7 @@ export function describeParallels(make: MakeRuntime): void {
       expect(result.output).toMatchObject({ results: [[{ by: 'A' }], [{ by: 'A' }], [{ by: 'A' }]] });
     });
 
-    it('a failure in one branch opens no other one', async () => {
+    it('no branch starts after a failure in another branch', async () => {
       const { sketch } = await working();
       const result = await sketch({
         blocks: [parallel('P', { parallelType: 'count', count: 5, batchSize: 1 }, work('A')), work('Z')],

@@ -176,7 +176,7 @@ export function describePaths(make: MakeRuntime): void {
       expect(await sketch(drawn)).toMatchObject({ status: 'completed', ran: drawn.ran });
     });
 
-    it('a router leads only to the route that it took', async () => {
+    it('a router activates only the selected route', async () => {
       const router = (port: string) => ({
         types: ['router_v2', 'router'],
         class: 'effect' as const,
@@ -207,7 +207,7 @@ export function describePaths(make: MakeRuntime): void {
       expect(await nowhere.sketch(behind)).toMatchObject({ status: 'completed', ran: '' });
     });
 
-    it('edges to blocks that are not there are refused; with compat they are left out', async () => {
+    it('edges to unknown blocks are refused, and ignored with compat', async () => {
       const { engine, sketch } = await working();
       const drawn: Sketch = { blocks: W('A B'), edges: ['Start -> A -> B', 'A -> Ghost'] };
       await expect(sketch(drawn)).rejects.toMatchObject({ code: 'WORKFLOW_INVALID' });

@@ -73,7 +73,7 @@ export function describePausePaths(make: MakeRuntime): void {
       expect(script.calls.toSorted().join(' ')).toBe(after);
     });
 
-    it('a pause in a parallel in a loop keeps turn, window, items and variables', async () => {
+    it('a pause in a parallel in a loop keeps iteration, open branches, items and variables', async () => {
       const { engine } = await opened();
       const drawn = workflow(
         [
@@ -118,7 +118,7 @@ export function describePausePaths(make: MakeRuntime): void {
       });
     });
 
-    it('a pause is told when it opens, with what it shows, and is never tried again', async () => {
+    it('a pause is logged when it opens, with the data that it shows, and is never retried', async () => {
       const { engine } = await opened();
       const retry = { enabled: true, maxTries: 3, waitBetweenTriesMs: 0 };
       const run = await engine.start({ workflow: workflow([human('H', { retry })], ['Start -> H']) });
@@ -134,7 +134,7 @@ export function describePausePaths(make: MakeRuntime): void {
       });
     });
 
-    it('a failure or an answer beside an open pause ends the run, and the point with it', async () => {
+    it('a failure or a Response during an open pause ends the run and closes the pause', async () => {
       const answer = block('R', 'response', { dataMode: 'json', data: '1' });
       for (const [ends, status] of [
         [fn('R', 'throw new Error("no")'), 'failed'],

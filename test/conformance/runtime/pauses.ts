@@ -8,7 +8,7 @@ const APPROVAL = { inputFormat: [{ id: 'a', name: 'approved', type: 'boolean', r
 /** R22, R25, R40: pause points and their answers. */
 export function describePauses(make: MakeRuntime): void {
   describe('pauses', () => {
-    it('R22 a run rests at a pause and goes on with what was submitted', async () => {
+    it('R22 a run stops at a pause and continues with the submission', async () => {
       const engine = await make().open();
       const drawn = workflow(
         [block('H', 'human_in_the_loop', APPROVAL), fn('Z', 'return <h.approved>')],
@@ -28,7 +28,7 @@ export function describePauses(make: MakeRuntime): void {
       expect(result).toMatchObject({ status: 'completed', output: { result: true }, runId: run.runId });
     });
 
-    it('R40 an answer that does not fit is refused and leaves no trace', async () => {
+    it('R40 an invalid submission is refused and leaves no trace', async () => {
       const engine = await make().open();
       const run = await engine.start({
         workflow: workflow([block('H', 'human_in_the_loop', APPROVAL)], ['Start -> H']),
@@ -46,7 +46,7 @@ export function describePauses(make: MakeRuntime): void {
       });
     });
 
-    it('R40 a repeated answer with the same token answers as the first, also after the end', async () => {
+    it('R40 a repeated resume with the same token returns the first result, also after the end of the run', async () => {
       const engine = await make().open();
       const run = await engine.start({
         workflow: workflow(
@@ -63,7 +63,7 @@ export function describePauses(make: MakeRuntime): void {
       await expect(engine.resume(run.runId, { token: 'other' })).rejects.toMatchObject({ code: 'RUN_ENDED' });
     });
 
-    it('R25 the pause is open while other branches go on, and the run is paused when nothing else moves', async () => {
+    it('R25 a pause is open while other branches continue, and the run is paused when nothing else runs', async () => {
       const script = new Script();
       const engine = await make().open({ blocks: [script.executor] });
       const drawn = workflow(
@@ -80,7 +80,7 @@ export function describePauses(make: MakeRuntime): void {
       expect(await run.result()).toMatchObject({ status: 'completed' });
     });
 
-    it('several points resume on their own, in any order', async () => {
+    it('several pauses resume independently, in any order', async () => {
       const engine = await make().open();
       const drawn = workflow(
         [
@@ -103,7 +103,7 @@ export function describePauses(make: MakeRuntime): void {
       expect(result).toMatchObject({ status: 'completed', output: { result: ['a', 'b'] } });
     });
 
-    it('a pause in a loop opens once per turn', async () => {
+    it('a pause in a loop opens once per iteration', async () => {
       const engine = await make().open();
       const drawn = workflow(
         [
@@ -121,7 +121,7 @@ export function describePauses(make: MakeRuntime): void {
       });
     });
 
-    it('cancelling a paused run closes its points', async () => {
+    it('cancelling a paused run closes its pauses', async () => {
       const engine = await make().open();
       const run = await engine.start({
         workflow: workflow([block('H', 'human_in_the_loop', {})], ['Start -> H']),

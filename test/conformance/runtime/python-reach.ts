@@ -13,7 +13,7 @@ const HOSTILE = `it's "quoted" \\ \n''' """ {x} <start.n> {{OTHER}}`;
 
 /** What Python of function blocks reaches beyond the blocks' outputs: environment, variables, large values, the network. */
 export function describePythonReach(make: MakeRuntime): void {
-  describe('what code in Python reaches', () => {
+  describe('data available to code in Python', () => {
     const env: NonNullable<EngineOptions['env']> = {
       PLAIN: { value: 'p', secret: false },
       HOSTILE: { value: HOSTILE, secret: false },
@@ -21,7 +21,7 @@ export function describePythonReach(make: MakeRuntime): void {
     };
     const working = workingEngineForAll(make, { env });
 
-    it('placeholders are text wherever they stand, whatever the value; unknown ones stay as they are', async () => {
+    it('placeholders are text in every position, whatever the value, and unknown ones stay unchanged', async () => {
       const { sketch } = await working();
       const code = `
 x = {{HOSTILE}}
@@ -34,7 +34,7 @@ return [same, x, {{NUMBER}}, "a {{PLAIN}} b", "{{NOPE}}"]`;
       });
     });
 
-    it('environment values are in environmentVariables: all, or those that the block mounts', async () => {
+    it('environmentVariables has all environment values, or those that the block mounts', async () => {
       const { sketch } = await working();
       const code = 'return sorted(environmentVariables)';
       const scopes = { secretScope: 'selected', mountedSecrets: ['PLAIN'] };
@@ -53,7 +53,7 @@ return [same, x, {{NUMBER}}, "a {{PLAIN}} b", "{{NOPE}}"]`;
       });
     });
 
-    it('variables of every type are Python’s own values', async () => {
+    it('variables of every type are native Python values', async () => {
       const { sketch } = await working();
       const variables = {
         text: { type: 'string', value: "it's" },
@@ -74,7 +74,7 @@ return [<variable.text>, "<variable.text>", <variable.half>, <variable.of.a[1]>,
       });
     });
 
-    it('a name that is no block stays text in quotes, and refuses the workflow outside of them', async () => {
+    it('an unknown block name stays text in quotes, and is an error of the workflow outside quotes', async () => {
       const { sketch } = await working();
       const quoted = py('P', 'return ["<nosuch.x>", f"<nosuch.x> {1}"]');
       expect(await sketch({ blocks: [quoted], edges: ['Start -> P'] })).toMatchObject({
@@ -87,7 +87,7 @@ return [<variable.text>, "<variable.text>", <variable.half>, <variable.of.a[1]>,
       });
     });
 
-    it('large values come and go whole', async () => {
+    it('large values are passed and returned whole', async () => {
       const { sketch } = await working();
       const result = await sketch({
         blocks: [
@@ -100,7 +100,7 @@ return [<variable.text>, "<variable.text>", <variable.half>, <variable.of.a[1]>,
       expect(result).toMatchObject({ output: { result: [20_001, 'é\u2028', 19_999] } });
     });
 
-    it('output is cut where it becomes too long, and says so', async () => {
+    it('output that is too long is truncated with a note', async () => {
       const { sketch } = await working();
       const code = 'for n in range(3000): print("x" * 100)\nreturn 1';
       const result = await sketch({
@@ -114,7 +114,7 @@ return [<variable.text>, "<variable.text>", <variable.half>, <variable.of.a[1]>,
       expect(output.result[2]).toBe('[stdout truncated]');
     });
 
-    it('requests go where those of other blocks may go, by requests, urllib and fetch', async () => {
+    it('requests, urllib and fetch obey the egress policy of other blocks', async () => {
       const { url, port, close } = await echoServer();
       onTestFinished(close);
       const { sketch } = await workingEngine(make, {

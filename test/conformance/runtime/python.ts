@@ -12,7 +12,7 @@ export function describePython(make: MakeRuntime): void {
   describe('code in Python', () => {
     const working = workingEngineForAll(make);
 
-    it('gets values of every kind and gives some, between blocks in JavaScript', async () => {
+    it('receives and returns values of every type, between blocks in JavaScript', async () => {
       const { sketch } = await working();
       const values = [1, 2.5, 'it\'s "q"\n\u00e9', true, false, null, { deep: [{ n: 1 }] }, []];
       const result = await sketch({
@@ -29,7 +29,7 @@ export function describePython(make: MakeRuntime): void {
       expect(result).toMatchObject({ status: 'completed', output: { result: [values, 1] } });
     });
 
-    it('has a copy of its own of a value at every occurrence', async () => {
+    it('receives a separate copy of a value at every reference', async () => {
       const { sketch } = await working();
       const result = await sketch({
         blocks: [
@@ -44,7 +44,7 @@ export function describePython(make: MakeRuntime): void {
       });
     });
 
-    it('has references joined into its literals, whatever the quotes, and none in comments', async () => {
+    it('resolves references in string literals with any quotes, but not in comments', async () => {
       const { sketch } = await working();
       const code = `
 # <a.result> and "<nosuch.x>"
@@ -70,7 +70,7 @@ return ['<a.result>', "say <a.result>!", '''three
       });
     });
 
-    it('takes values as data: text that is code, or ends a literal, is text', async () => {
+    it('treats values as data: text that is code, or ends a literal, stays text', async () => {
       const { sketch } = await working();
       const hostile = `"; import os; os._exit(1) # ''' """ \\ {x} <a.result> {{KEY}} \${1}`;
       const result = await sketch({
@@ -81,7 +81,7 @@ return ['<a.result>', "say <a.result>!", '''three
       expect(result).toMatchObject({ output: { result: [hostile, JSON.stringify(hostile)] } });
     });
 
-    it('reads what did not run as None', async () => {
+    it('reads blocks that did not run as None', async () => {
       const { sketch } = await working();
       const result = await sketch({
         blocks: [
@@ -94,7 +94,7 @@ return ['<a.result>', "say <a.result>!", '''three
       expect(result).toMatchObject({ output: { result: [null, true] } });
     });
 
-    it('reads and feeds variables, loops and parallels', async () => {
+    it('reads and provides data of variables, loops and parallels', async () => {
       const { sketch } = await working();
       const result = await sketch({
         blocks: [
@@ -134,7 +134,7 @@ return ['<a.result>', "say <a.result>!", '''three
       });
     });
 
-    it('gives what it returns, or a name that says that it is the result, or null; awaits at its top', async () => {
+    it('returns the returned value, the result variable or null, and supports top-level await', async () => {
       const { sketch } = await working();
       const result = await sketch({
         blocks: [
@@ -149,14 +149,14 @@ return ['<a.result>', "say <a.result>!", '''three
       expect(result).toMatchObject({ output: { result: [{ a: 1 }, { a: 1 }, null, 'awaited'] } });
     });
 
-    it('gives dates as ISO text, bytes as base64, tuples and sets as lists', async () => {
+    it('returns dates as ISO text, bytes as base64, tuples and sets as lists', async () => {
       const { sketch } = await working();
       const code = 'import datetime\nreturn [datetime.date(2026, 1, 2), b"\\x00", (1,), {2}]';
       const result = await sketch({ blocks: [py('P', code)], edges: ['Start -> P'] });
       expect(result).toMatchObject({ output: { result: ['2026-01-02', 'AA==', [1], [2]] } });
     });
 
-    it('has its output beside its result', async () => {
+    it('returns its console output with its result', async () => {
       const { sketch } = await working();
       const result = await sketch({
         blocks: [
@@ -168,7 +168,7 @@ return ['<a.result>', "say <a.result>!", '''three
       expect(result).toMatchObject({ output: { result: 'a b' } });
     });
 
-    it('of several pieces, with params, input, json and os, is one function', async () => {
+    it('of several parts, with params, input, json and os, is one function', async () => {
       const { sketch } = await working();
       const pieces = [{ content: 'x = json.dumps(params)' }, { content: 'return [x, os.sep, input["n"]]' }];
       const result = await sketch({
@@ -195,7 +195,7 @@ return ['<a.result>', "say <a.result>!", '''three
       expect((result.output as { result: string }).result).toContain(words);
     });
 
-    it('is kept from other runs', async () => {
+    it('is isolated from other runs', async () => {
       const { sketch } = await working();
       const leave = 'import json\nseen = hasattr(json, "left")\njson.left = 1\nreturn seen';
       for (let run = 0; run < 2; run++)

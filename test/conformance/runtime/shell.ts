@@ -39,7 +39,7 @@ export function describeShell(make: MakeRuntime): void {
       return { sketch: made.sketch, sh };
     };
 
-    it('get values as words, whole whatever is in them, and give JSON, text or nothing', async (context) => {
+    it('receive each value as one word, whatever it contains, and return JSON, text or nothing', async (context) => {
       const { sketch, sh } = await working(context);
       const code = `f() { jq -n -c '$ARGS.positional' --args -- "$@"; }
 # <a.result.text> and "<nosuch.x>"
@@ -66,7 +66,7 @@ echo "__HEDDLE_RESULT__=$(f <a.result.text> "<a.result.text>" 'in <a.result.text
       });
     });
 
-    it('have environment values as variables, all or those that are mounted, and placeholders as text', async (context) => {
+    it('have all or the mounted environment values as variables, and placeholders as text', async (context) => {
       const { sketch, sh } = await working(context);
       const code = `x={{K}}
 y=$(cat <<END
@@ -98,7 +98,7 @@ jq -n -c --arg x "$x" --arg y "$y" --arg z "{{K}}" --arg w '{{K}}' --arg u "$u" 
       });
     });
 
-    it('take part in loops, parallels and branches, and read what did not run as nothing', async (context) => {
+    it('run in loops, parallels and branches, and read blocks that did not run as empty', async (context) => {
       const { sketch, sh } = await working(context);
       const result = await sketch({
         blocks: [
@@ -124,7 +124,7 @@ jq -n -c --arg x "$x" --arg y "$y" --arg z "{{K}}" --arg w '{{K}}' --arg u "$u" 
       });
     });
 
-    it('fail their block by an exit code, with their last words, and when their time is up', async (context) => {
+    it('fail their block by a non-zero exit code, with the end of their output, and by a timeout', async (context) => {
       const { sketch, sh } = await working(context);
       const result = await sketch({
         blocks: [

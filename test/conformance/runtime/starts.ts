@@ -59,7 +59,7 @@ export function describeStarts(make: MakeRuntime): void {
       },
     );
 
-    it('rows of a field list without a name are no fields', async () => {
+    it('rows of a field list without a name are ignored', async () => {
       const { sketch } = await working();
       const drawing = {
         inputFormat: [
@@ -73,7 +73,7 @@ export function describeStarts(make: MakeRuntime): void {
       });
     });
 
-    it('a run starts at its start block, and blocks that only another trigger leads to do not run', async () => {
+    it('a run starts at its start block, and blocks of other triggers do not run', async () => {
       const { sketch } = await working();
       const drawn = {
         blocks: [hook('Hook'), ...['A', 'B', 'J'].map((name) => work(name))],
@@ -86,7 +86,7 @@ export function describeStarts(make: MakeRuntime): void {
       });
     });
 
-    it('a run cannot start at a block that is no trigger, is disabled, or is not there', async () => {
+    it('a run cannot start at a block that is not a trigger, is disabled or is unknown', async () => {
       const { sketch } = await working();
       const drawn = {
         blocks: [work('A'), hook('Off', { enabled: false })],
@@ -100,7 +100,7 @@ export function describeStarts(make: MakeRuntime): void {
         await expect(sketch({ ...drawn, options: { start } })).rejects.toMatchObject({ code });
     });
 
-    it('a trigger of another service gives what came in, and anything of it may be asked for', async () => {
+    it('a trigger of another service returns its payload, and references may read any part of it', async () => {
       const { sketch } = await working();
       const result = await sketch({
         blocks: [hook('Hook'), fn('A', 'return [<hook.body.id>, <hook.absent>, <hook>]')],
@@ -111,7 +111,7 @@ export function describeStarts(make: MakeRuntime): void {
       expect(result).toMatchObject({ output: { result: [7, null, { body: { id: 7, list: [1] } }] } });
     });
 
-    it('any block may be the trigger, and then does not do its own work', async () => {
+    it('any block may be the trigger, and is then not executed itself', async () => {
       const { sketch } = await working();
       const result = await sketch({
         blocks: [block('T', 'work', {}, { triggerMode: true }), fn('A', 'return <t.x>')],
@@ -122,7 +122,7 @@ export function describeStarts(make: MakeRuntime): void {
       expect(result).toMatchObject({ status: 'completed', ran: '', output: { result: 1 } });
     });
 
-    it('a start alone gives its input, and nothing is no input', async () => {
+    it('a start block alone returns its input, or an empty output without input', async () => {
       const { sketch } = await working();
       expect(await sketch({ blocks: [], edges: [], input: { a: 1 } })).toMatchObject({
         status: 'completed',
@@ -131,7 +131,7 @@ export function describeStarts(make: MakeRuntime): void {
       expect((await sketch({ blocks: [], edges: [] })).output).toEqual({});
     });
 
-    it('disabled blocks do not run, and hold up nothing; nor do blocks that nothing leads to', async () => {
+    it('disabled and unconnected blocks do not run and do not delay the run', async () => {
       const { sketch } = await working();
       const result = await sketch({
         blocks: [work('A'), work('Off', { enabled: false }), work('J'), work('Behind'), work('Loose')],
@@ -140,7 +140,7 @@ export function describeStarts(make: MakeRuntime): void {
       expect(result).toMatchObject({ status: 'completed', ran: 'A J' });
     });
 
-    it('disabled containers, empty or not, hold up nothing', async () => {
+    it('disabled containers, empty or not, do not prevent the run', async () => {
       const { sketch } = await working();
       const off = (name: string, type: string, inside: Drawn[]): Drawn => ({
         ...block(name, type, {}, { enabled: false }),
@@ -158,7 +158,7 @@ export function describeStarts(make: MakeRuntime): void {
       expect(result).toMatchObject({ status: 'completed', ran: 'A' });
     });
 
-    it('a definition is left as it was', async () => {
+    it('compiling and running do not change the definition', async () => {
       const { engine } = await working();
       const drawn = workflow(
         [{ ...block('L', 'loop'), data: { loopType: 'for', count: 2 }, inside: [work('A')] }],

@@ -7,7 +7,7 @@ import type { MakeRuntime } from './suite.ts';
 /** R21–R29: time-outs, deadlines, waits, cancels. */
 export function describeTime(make: MakeRuntime): void {
   describe('time', () => {
-    it('R21 a block that takes longer than its time-out is aborted and fails', async () => {
+    it('R21 a block that exceeds its timeout is aborted and fails', async () => {
       const clock = new TestClock();
       const script = new Script();
       const engine = await make().open({ clock, blocks: [script.executor] });
@@ -18,7 +18,7 @@ export function describeTime(make: MakeRuntime): void {
       expect(script.aborted).toEqual(['A']);
     });
 
-    it('R26 a run that takes longer than its time is failed, and its work aborted', async () => {
+    it('R26 a run that exceeds its timeout fails, and its blocks are aborted', async () => {
       const clock = new TestClock();
       const script = new Script();
       const engine = await make().open({ clock, blocks: [script.executor] });
@@ -38,7 +38,7 @@ export function describeTime(make: MakeRuntime): void {
       expect(script.aborted).toEqual(['A']);
     });
 
-    it('R23 a wait is exact, and the run is paused on time meanwhile', async () => {
+    it('R23 a wait has its exact duration, and the run is paused until then', async () => {
       const clock = new TestClock(5000);
       const engine = await make().open({ clock });
       const wait = block('W', 'wait', { timeValue: '2', timeUnit: 'hours' });
@@ -53,7 +53,7 @@ export function describeTime(make: MakeRuntime): void {
       expect(await run.result()).toMatchObject({ status: 'completed', output: { result: 'completed' } });
     });
 
-    it('R29 cancel aborts what runs; the run stays cancelled whatever comes after', async () => {
+    it('R29 a cancel aborts running blocks, and the run stays cancelled', async () => {
       const script = new Script();
       const engine = await make().open({ blocks: [script.executor] });
       const run = await engine.start({ workflow: workflow([work('A'), work('B')], ['Start -> A -> B']) });
@@ -67,7 +67,7 @@ export function describeTime(make: MakeRuntime): void {
       expect(script.calls).toEqual(['A']);
     });
 
-    it('a signal cancels the run it was given to', async () => {
+    it('a signal cancels the run that it was passed to', async () => {
       const script = new Script();
       const engine = await make().open({ blocks: [script.executor] });
       const controller = new AbortController();
@@ -81,7 +81,7 @@ export function describeTime(make: MakeRuntime): void {
       expect(await run.result()).toMatchObject({ status: 'cancelled' });
     });
 
-    it('R27 after a Response nothing new starts, and what runs gets its grace', async () => {
+    it('R27 after a Response no block starts, and running blocks get a grace period', async () => {
       const clock = new TestClock();
       const script = new Script();
       const engine = await make().open({ clock, blocks: [script.executor], limits: { graceMs: 100 } });

@@ -23,7 +23,7 @@ export function describeVariables(make: MakeRuntime): void {
   describe('variables', () => {
     const working = workingEngineForAll(make);
 
-    it.each(TYPES)('of the type %s are assigned and read as such', async (type, value, read) => {
+    it.each(TYPES)('of the type %s keep their type when assigned and read', async (type, value, read) => {
       const { sketch } = await working();
       const result = await sketch({
         blocks: [set('V', 'x', type, value), fn('A', 'return <variable.x>')],
@@ -54,7 +54,7 @@ export function describeVariables(make: MakeRuntime): void {
       expect(result).toMatchObject({ status: 'completed', output: { result: [5002, 4999, 'more'] } });
     });
 
-    it('a child workflow has variables of its own, and starts with their first values', async () => {
+    it('a child workflow has its own variables with their initial values', async () => {
       const { engine } = await working();
       const variables = { x: { type: 'number', value: 1 } };
       await engine.deploy(
@@ -83,7 +83,7 @@ export function describeVariables(make: MakeRuntime): void {
       expect(await engine.execute({ workflow: parent })).toMatchObject({ output: { result: [[1, 100], 5] } });
     });
 
-    it('a Response of a child is read with its envelope and without', async () => {
+    it('a Response of a child can be read with and without its envelope', async () => {
       const { engine } = await working();
       const reply = block('R', 'response', { dataMode: 'json', data: '{"n": 3}', status: '201' });
       await engine.deploy(workflow([reply], ['Start -> R'], { id: 'replies' }));
@@ -99,7 +99,7 @@ export function describeVariables(make: MakeRuntime): void {
       });
     });
 
-    it('R44 values keep the structure of JSON that is authored: inputs of a child, rows of variables, a Response', async () => {
+    it('R44 values do not change the structure of authored JSON in inputs of a child, rows of variables and a Response', async () => {
       const { engine } = await working();
       await engine.deploy(workflow([fn('A', 'return <start>')], ['Start -> A'], { id: 'keys' }));
       const rows = [{ variableName: 'x', type: 'object', value: '{"v": "<start.v>"}' }];
@@ -120,7 +120,7 @@ export function describeVariables(make: MakeRuntime): void {
       });
     });
 
-    it('the inputs of a child are mapped, and what it does not declare is left out', async () => {
+    it('the inputs of a child are mapped, without undeclared keys', async () => {
       const { engine } = await working();
       const inputFormat = [{ id: 'a', name: 'a', type: 'number' }];
       await engine.deploy(
@@ -140,7 +140,7 @@ export function describeVariables(make: MakeRuntime): void {
         });
     });
 
-    it('code of several pieces, with its console, is one function', async () => {
+    it('code of several parts, with its console output, is one function', async () => {
       const { sketch } = await working();
       const pieces = [
         { content: 'console.log("a", 1);' },
@@ -158,7 +158,7 @@ export function describeVariables(make: MakeRuntime): void {
       });
     });
 
-    it('a script without an image fails its block, and says what it needs', async () => {
+    it('a script without an image fails its block, with the requirement in the message', async () => {
       const { sketch } = await working();
       const result = await sketch({
         blocks: [block('A', 'function', { code: 'echo 1', language: 'shell' }), fn('H', 'return <a.error>')],

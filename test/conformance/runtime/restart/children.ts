@@ -10,7 +10,7 @@ export function describeFamilies(engines: () => Succession): void {
   const call = block('W', 'workflow_input', { workflowId: 'child', inputMapping: '{}' });
   const parent = { workflow: workflow([call, fn('Z', 'return <w.result>')], ['Start -> W -> Z']) };
 
-  it('a child is found again, and goes on where it was', async () => {
+  it('a child is recovered and continues where it was', async () => {
     const place = engines();
     const first = new Script({ A: () => ({ output: {} }) });
     const before = await place.next({ blocks: [first.executor] });
@@ -26,7 +26,7 @@ export function describeFamilies(engines: () => Succession): void {
     expect((await after.listRuns()).runs).toHaveLength(2);
   });
 
-  it('a child that pauses is still open after its parent’s engine was closed, and its answer moves both', async () => {
+  it('a paused child stays open after the engine of its parent closes, and its resume continues both', async () => {
     const place = engines();
     const before = await place.next();
     await before.deploy(
@@ -48,7 +48,7 @@ export function describeFamilies(engines: () => Succession): void {
     });
   });
 
-  it('a parent whose child was answered alone goes on with it', async () => {
+  it('a parent continues after its child was resumed separately', async () => {
     const place = engines();
     const before = await place.next();
     await before.deploy(

@@ -7,7 +7,7 @@ const human = (name: string) => block(name, 'human_in_the_loop', {});
 
 /** Decision 33: a run that misses what it needs is suspended, not failed. */
 export function describeNeeds(engines: () => Succession): void {
-  it('a run that misses an environment value stands still and says which, and goes on when it is there', async () => {
+  it('a run without a required environment value is suspended with its name, and continues once it is available', async () => {
     const place = engines();
     const env = { API_KEY: { value: 'k-1', secret: false as const } };
     const drawn = workflow([human('H'), fn('Z', 'return {{API_KEY}}')], ['Start -> H -> Z']);
@@ -30,7 +30,7 @@ export function describeNeeds(engines: () => Succession): void {
     });
   });
 
-  it('a running block without its environment value waits for it, and has not failed', async () => {
+  it('a running block without its environment value waits for it and does not fail', async () => {
     const place = engines();
     const env = { API_KEY: 'very secret value' };
     const first = new Script();

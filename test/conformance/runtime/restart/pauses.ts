@@ -6,7 +6,7 @@ const human = (name: string) => block(name, 'human_in_the_loop', {});
 
 /** Pause points, their answers and cancels over a restart. */
 export function describeAnswers(engines: () => Succession): void {
-  it('a paused run is resumed as the same run with the same plan, whatever was deployed since', async () => {
+  it('a paused run is resumed as the same run with the same plan after later deployments', async () => {
     const place = engines();
     const before = await place.next();
     const draw = (code: string) => workflow([human('H'), fn('Z', code)], ['Start -> H -> Z'], { id: 'w' });
@@ -21,7 +21,7 @@ export function describeAnswers(engines: () => Succession): void {
     expect(result).toMatchObject({ runId: run.runId, status: 'completed', output: { result: 'old answer' } });
   });
 
-  it('an answer can be repeated in every later engine, and is the first one', async () => {
+  it('a resume can be repeated in every later engine, and returns the first result', async () => {
     const place = engines();
     const before = await place.next();
     const drawn = workflow([human('H'), human('I'), fn('Z', 'return <h.n>')], ['Start -> H -> I -> Z']);
@@ -40,7 +40,7 @@ export function describeAnswers(engines: () => Succession): void {
     });
   });
 
-  it('many paused runs need not stay in memory, and are there when they are answered', async () => {
+  it('many paused runs can be evicted from memory, and continue when they are resumed', async () => {
     const place = engines();
     const engine = await place.next();
     const drawn = { workflow: workflow([human('H'), fn('Z', 'return <h.n>')], ['Start -> H -> Z']) };

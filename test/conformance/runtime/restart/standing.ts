@@ -6,7 +6,7 @@ import type { Succession } from './succession.ts';
 
 /** Runs that nobody runs stand still, and may be cancelled as they stand. */
 export function describeStanding(engines: () => Succession): void {
-  it('a cancel that was asked for while no engine ran is completed at the next start', async () => {
+  it('a cancel requested while no engine runs is completed at the next start', async () => {
     const place = engines();
     const { before, runId } = await leftAtA(place);
     await before.close({ graceMs: 0 });
@@ -17,7 +17,7 @@ export function describeStanding(engines: () => Succession): void {
     expect(second.calls).toEqual([]);
   });
 
-  it('an engine that takes up nothing touches nothing, until it is asked to', async () => {
+  it('an engine without automatic recovery changes no run until the run is attached', async () => {
     const place = engines();
     const { runId } = await leftAtA(place);
     const { second, after } = await idle(place);
@@ -29,7 +29,7 @@ export function describeStanding(engines: () => Succession): void {
     expect(await run.result()).toMatchObject({ status: 'completed', output: { n: 1 } });
   });
 
-  it('a run that is cancelled from its journal does nothing first', async () => {
+  it('a run cancelled from its journal runs no block first', async () => {
     const place = engines();
     const { runId } = await leftAtA(place);
     const { second, after } = await idle(place);

@@ -11,7 +11,7 @@ export function describeTimers(engines: () => Succession): void {
   const wait = block('W', 'wait', { timeValue: '2', timeUnit: 'hours' });
   const waits = workflow([wait, fn('Z', 'return <w.status>')], ['Start -> W -> Z']);
 
-  it('a wait keeps its time', async () => {
+  it('a wait keeps its end time', async () => {
     const place = engines();
     const clock = new TestClock(1000);
     const { runId } = await (await place.next({ clock })).start({ workflow: waits });
@@ -26,7 +26,7 @@ export function describeTimers(engines: () => Succession): void {
     expect(await run.result()).toMatchObject({ status: 'completed', output: { result: 'completed' } });
   });
 
-  it('a wait that was over while no engine ran ends at once', async () => {
+  it('a wait that expired while no engine ran ends at once', async () => {
     const place = engines();
     const clock = new TestClock(1000);
     const { runId } = await (await place.next({ clock })).start({ workflow: waits });
@@ -38,7 +38,7 @@ export function describeTimers(engines: () => Succession): void {
     expect(await run.result()).toMatchObject({ status: 'completed' });
   });
 
-  it('a try that was waited for comes at its time, and is the next one', async () => {
+  it('a scheduled retry runs at its time with the next attempt number', async () => {
     const place = engines();
     const clock = new TestClock(1000);
     const first = new Script();
@@ -61,7 +61,7 @@ export function describeTimers(engines: () => Succession): void {
     expect((await after.getLogs(runId)).at(-1)).toMatchObject({ blockName: 'A', tries: 2 });
   });
 
-  it('deadlines of blocks and runs stay where they were', async () => {
+  it('deadlines of blocks and runs do not change', async () => {
     const place = engines();
     const clock = new TestClock(1000);
     const first = new Script();

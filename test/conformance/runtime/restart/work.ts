@@ -5,7 +5,7 @@ import type { Succession } from './succession.ts';
 
 /** Blocks, loops, parallels and data of a run that the next engine goes on with. */
 export function describeWork(engines: () => Succession): void {
-  it('a block that was running runs again, with the same idempotency key, and nothing that had finished does', async () => {
+  it('a block that was running runs again with the same idempotency key, and finished blocks do not', async () => {
     const place = engines();
     const first = new Script({ A: () => ({ output: { n: 1 } }) });
     const before = await place.next({ blocks: [first.executor] });
@@ -33,7 +33,7 @@ export function describeWork(engines: () => Succession): void {
     ]);
   });
 
-  it('what a block gives while the engine closes is recorded, and nothing new starts', async () => {
+  it('the result of a block that finishes while the engine closes is recorded, and no block starts', async () => {
     const place = engines();
     const script = new Script();
     const before = await place.next({ blocks: [script.executor] });
@@ -52,7 +52,7 @@ export function describeWork(engines: () => Succession): void {
     expect(next.calls).toEqual(['B']);
   });
 
-  it('a block that is aborted because the engine closes has not failed', async () => {
+  it('a block aborted by the close of the engine does not fail', async () => {
     const place = engines();
     const script = new Script();
     const before = await place.next({ blocks: [script.executor] });
@@ -66,7 +66,7 @@ export function describeWork(engines: () => Succession): void {
     expect((await after.getLogs(runId)).map(({ blockName }) => blockName)).toEqual(['Start', 'A']);
   });
 
-  it('a loop goes on in its turn', async () => {
+  it('a loop continues in its iteration', async () => {
     const place = engines();
     const first = new Script();
     const before = await place.next({ blocks: [first.executor] });
@@ -89,7 +89,7 @@ export function describeWork(engines: () => Succession): void {
     expect(second.calls).toEqual(['A.1', 'A.2']);
   });
 
-  it('a parallel goes on with the branches that had not finished, within its window', async () => {
+  it('a parallel continues with its unfinished branches, within its concurrency', async () => {
     const place = engines();
     const first = new Script();
     const before = await place.next({ blocks: [first.executor] });
@@ -115,7 +115,7 @@ export function describeWork(engines: () => Succession): void {
     expect(second.calls.toSorted()).toEqual(['A.0', 'A.2', 'A.3']);
   });
 
-  it('variables, large values and mocks in turn are as they were', async () => {
+  it('variables, large values and positions of mocks are preserved', async () => {
     const place = engines();
     const first = new Script({ A: () => ({ output: { text: 'x'.repeat(50_000) } }) });
     const before = await place.next({ blocks: [first.executor] });
