@@ -72,9 +72,9 @@ describe('web globals', () => {
   });
 
   it('timers, in order of time, and their cancellation', async () => {
-    const code = `const seen = []; setTimeout(() => seen.push("late"), 8); const t = setTimeout(() => seen.push("never"), 1); clearTimeout(t);
+    const code = `const seen = []; setTimeout(() => seen.push("late"), 300); const t = setTimeout(() => seen.push("never"), 1); clearTimeout(t);
       setImmediate(() => seen.push("immediate")); queueMicrotask(() => seen.push("microtask"));
-      await new Promise((r) => setTimeout(r, 30));
+      await new Promise((r) => setTimeout(r, 400));
       let n = 0; await new Promise((r) => { const i = setInterval(() => { if (++n === 2) { clearInterval(i); r() } }, 1) });
       return [seen, n]`;
     expect(await value(code)).toEqual([['microtask', 'immediate', 'late'], 2]);
