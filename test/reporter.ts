@@ -11,7 +11,10 @@ declare module 'vitest' {
 /** Patterns of the files that a quick run does not have, and why. */
 type Excluded = Readonly<Record<string, string>>;
 
-/** Prints the minutes of tests by folder and, in a quick run, what only `npm run test:full` runs. */
+/**
+ * Prints the minutes of tests by folder, the tests that passed only at their second attempt, and, in a quick run, what only
+ * `npm run test:full` runs.
+ */
 export class FolderReporter implements Reporter {
   readonly #seed: string;
   /** Undefined in a full run. */
@@ -31,6 +34,8 @@ export class FolderReporter implements Reporter {
     const root = this.#vitest?.config.root ?? '';
     const files = modules.map((module) => ({ module, path: relative(root, module.moduleId) }));
     const lines = ['', 'Minutes of tests, by folder:', ...minutesByFolder(files)];
+    const repeated = files.flatMap(repeatedTests);
+    if (repeated.length > 0) lines.push('', 'Passed only at the second attempt:', ...repeated);
     if (this.#excluded) lines.push('', ...leftOut(files, this.#excluded));
     lines.push('', `Samples were drawn with HEDDLE_SAMPLE_SEED=${this.#seed}.`, '');
     process.stdout.write(lines.join('\n'));
@@ -56,6 +61,12 @@ function minutesByFolder(files: readonly File[]): string[] {
   return [...rows, ['in all', total] as const].map(
     ([folder, ms]) => `${(ms / 60_000).toFixed(1).padStart(6)}  ${folder}`,
   );
+}
+
+function repeatedTests({ module, path }: File): string[] {
+  return [...module.children.allTests()]
+    .filter((test) => test.diagnostic()?.flaky)
+    .map((test) => `  ${path}: ${test.fullName}`);
 }
 
 function leftOut(files: readonly File[], excluded: Excluded): string[] {

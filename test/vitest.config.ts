@@ -42,6 +42,8 @@ export default defineConfig(({ mode }) => {
         new FolderReporter(seed, left),
       ],
       sequence: { sequencer: LongestFirst },
+      // Where a machine is shared, a process can be kept waiting for seconds. The reporter names each test that needed it.
+      retry: process.env['CI'] ? 1 : 0,
       restoreMocks: true,
       unstubEnvs: true,
       testTimeout,
