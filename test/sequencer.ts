@@ -2,7 +2,7 @@ import { BaseSequencer } from 'vitest/node';
 import type { TestSpecification } from 'vitest/node';
 
 /** Files that take half a minute and more, longest first: one that began last would run on alone. */
-const LONGEST = [
+export const LONGEST: readonly string[] = [
   'test/temporal/conformance.test.ts',
   'test/temporal/conformance-services.test.ts',
   'test/conformance/local.test.ts',

@@ -2,6 +2,7 @@ import { execFileSync } from 'node:child_process';
 import { readFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { describe, expect, it } from 'vitest';
+import { LONGEST } from '../sequencer.ts';
 import { repository } from './sources.ts';
 
 const TOP_LEVEL = new Set([
@@ -75,5 +76,10 @@ describe('the tree', () => {
   it('would be told of a forbidden word', () => {
     expect(forbiddenIn('a.ts', `// TO${'DO'}: later`)).toHaveLength(1);
     expect(forbiddenIn('.ci/run', ['..', 'shared'].join('/'))).toEqual([]);
+  });
+
+  it('has the test files that are started first', () => {
+    const present = new Set(files());
+    expect(LONGEST.filter((file) => !present.has(file))).toEqual([]);
   });
 });

@@ -1,3 +1,4 @@
+import type { Json } from '@heddle/core';
 import type { TestApi } from './api.ts';
 import { block, workflow } from './workflow.ts';
 
@@ -44,6 +45,26 @@ export interface ShownRun {
 /** The path of a deployed workflow that greets. */
 export async function greetingOf(api: TestApi): Promise<string> {
   return `/api/v2/workflows/${await api.deployed(GREETING)}`;
+}
+
+/** Queues a run of a deployed workflow as a process does that ends before it starts the run. Returns the run's id. */
+export async function queueRun(
+  { store, workspaceId }: Pick<TestApi, 'store' | 'workspaceId'>,
+  workflowId: string,
+  input: Json,
+): Promise<string> {
+  const runId = crypto.randomUUID();
+  await store.reservations.reserve({
+    engine_id: runId,
+    run_id: runId,
+    workflow_id: workflowId,
+    workspace_id: workspaceId,
+    created_at: new Date().toISOString(),
+    trigger: 'api',
+    mode: 'async',
+  });
+  await store.reservations.enqueue(runId, { input, version: 1 });
+  return runId;
 }
 
 /** The run at `path`, once it has this status. */

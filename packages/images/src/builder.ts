@@ -37,6 +37,12 @@ export interface Assembled {
   readonly tools: { readonly [name: string]: string };
 }
 
+/** A user's environment variables and home folder, where package managers keep their settings. */
+export interface UserEnvironment {
+  readonly env: Readonly<Record<string, string | undefined>>;
+  readonly home: string;
+}
+
 /** Package sources. The default of each is the public registry. */
 export interface Registries {
   /** npm settings by their names in .npmrc: `registry`, `@scope:registry`, `//host/:_authToken`, `cafile`, … */

@@ -1,15 +1,13 @@
-import { readFileSync } from 'node:fs';
+import { existsSync, readFileSync, realpathSync } from 'node:fs';
 import { delimiter, dirname, join } from 'node:path';
-import { existsSync, realpathSync } from 'node:fs';
+import type { UserEnvironment } from '../builder.ts';
 
 /** npm settings by their names in .npmrc. */
 export type NpmSettings = Readonly<Record<string, string>>;
 
-interface NpmEnvironment {
-  readonly env: Readonly<Record<string, string | undefined>>;
+interface NpmEnvironment extends UserEnvironment {
   /** Folder that may contain a project's .npmrc. */
   readonly cwd: string;
-  readonly home: string;
 }
 
 /** Settings that a build uses: locations of registries, and how to connect to them. */

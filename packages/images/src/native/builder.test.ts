@@ -49,7 +49,7 @@ async function build(
   const { url } = await debianMirror(withBase(debs), more);
   const debian = { mirror: mirror ?? url, suite: 'stable', ...(keyring !== undefined && { keyring }) };
   const folder = imageFolder();
-  // Processes have user ids of their own, which need access.
+  // Native jobs run under other user ids, which must be able to read this folder.
   chmodSync(folder, 0o755);
   const registries = {
     debian,

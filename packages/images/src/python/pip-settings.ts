@@ -1,11 +1,6 @@
 import { existsSync, readFileSync, statSync } from 'node:fs';
 import { join } from 'node:path';
-import type { Registries } from '../builder.ts';
-
-interface UserEnvironment {
-  readonly env: Readonly<Record<string, string | undefined>>;
-  readonly home: string;
-}
+import type { Registries, UserEnvironment } from '../builder.ts';
 
 type Settings = Record<string, string>;
 

@@ -1,6 +1,12 @@
 import { describe, expect, it } from 'vitest';
 import { testApi } from '../../../../../test/support/api.ts';
-import { GREETING, LONG, greetingOf, untilStatus } from '../../../../../test/support/api-workflows.ts';
+import {
+  GREETING,
+  LONG,
+  greetingOf,
+  queueRun,
+  untilStatus,
+} from '../../../../../test/support/api-workflows.ts';
 import type { ShownRun } from '../../../../../test/support/api-workflows.ts';
 import { block, fn, workflow } from '../../../../../test/support/workflow.ts';
 
@@ -30,16 +36,7 @@ describe('an asynchronous run', () => {
 
   it('is queued until it starts, and started by the next process when this one ends', async () => {
     const id = await api.deployed(GREETING);
-    const runId = crypto.randomUUID();
-    const about = { workflow_id: id, workspace_id: api.workspaceId, created_at: new Date().toISOString() };
-    await api.store.reservations.reserve({
-      engine_id: runId,
-      run_id: runId,
-      ...about,
-      trigger: 'api',
-      mode: 'async',
-    });
-    await api.store.reservations.enqueue(runId, { input: { name: 'Bob' }, version: 1 });
+    const runId = await queueRun(api, id, { name: 'Bob' });
     const path = `/api/v2/workflows/${id}/runs/${runId}`;
     expect(await call('GET', path)).toMatchObject({
       status: 200,
@@ -67,16 +64,7 @@ describe('an asynchronous run', () => {
         return () => undefined;
       },
     });
-    const runId = crypto.randomUUID();
-    const about = { workflow_id: id, workspace_id: api.workspaceId, created_at: new Date().toISOString() };
-    await store.reservations.reserve({
-      engine_id: runId,
-      run_id: runId,
-      ...about,
-      trigger: 'api',
-      mode: 'async',
-    });
-    await store.reservations.enqueue(runId, { input: { name: 'Eve' }, version: 1 });
+    const runId = await queueRun(api, id, { name: 'Eve' });
     const path = `/api/v2/workflows/${id}/runs/${runId}`;
     expect(await store.reservations.queued(new Date(Date.now() - 5000).toISOString())).toEqual([]);
     lateMs = 3_600_000;
@@ -88,16 +76,7 @@ describe('an asynchronous run', () => {
 
   it('can be cancelled before it starts', async () => {
     const id = await api.deployed(GREETING);
-    const runId = crypto.randomUUID();
-    const about = { workflow_id: id, workspace_id: api.workspaceId, created_at: new Date().toISOString() };
-    await api.store.reservations.reserve({
-      engine_id: runId,
-      run_id: runId,
-      ...about,
-      trigger: 'api',
-      mode: 'async',
-    });
-    await api.store.reservations.enqueue(runId, { input: {}, version: 1 });
+    const runId = await queueRun(api, id, {});
     const path = `/api/v2/workflows/${id}/runs/${runId}`;
     const cancelled = { success: true, reason: 'queue_cancelled', durablyRecorded: true };
     expect(await call('POST', `${path}/cancel`)).toMatchObject({ status: 200, data: cancelled });

@@ -4,7 +4,7 @@ import { filesIn } from '@heddle/core/files';
 import { describe, expect, it } from 'vitest';
 import { testApi } from '../../../../../test/support/api.ts';
 import type { TestApi } from '../../../../../test/support/api.ts';
-import { untilStatus } from '../../../../../test/support/api-workflows.ts';
+import { queueRun, untilStatus } from '../../../../../test/support/api-workflows.ts';
 import { CONTENT_FILE, ECHO, FILE } from '../../../../../test/support/api-files.ts';
 
 const MiB = 1024 * 1024;
@@ -116,20 +116,7 @@ describe('a file stored by a version without owners', () => {
   it('is open to the queued run that stored it, and plain data for later runs', async () => {
     const record = await older();
     const workflowId = mine.split('/').at(-1) ?? '';
-    const runId = crypto.randomUUID();
-    const about = {
-      workflow_id: workflowId,
-      workspace_id: api.workspaceId,
-      created_at: '2026-01-01T00:00:00Z',
-    };
-    await api.store.reservations.reserve({
-      engine_id: runId,
-      run_id: runId,
-      ...about,
-      trigger: 'api',
-      mode: 'async',
-    });
-    await api.store.reservations.enqueue(runId, { input: { doc: [record] }, version: 1 });
+    const runId = await queueRun(api, workflowId, { doc: [record] });
     await testApi({ engine: api.engine, store: api.store });
     await untilStatus(api, `${mine}/runs/${runId}`, 'completed');
     const query = 'includeOutput=true&includeFileBase64=true';

@@ -2,7 +2,7 @@ import { Readable } from 'node:stream';
 import type { BuildContext } from '../../builder.ts';
 import type { LockedWheel } from '../../python/lock.ts';
 import type { ArchiveFile } from '../../python/wheels/archive.ts';
-import { contentsOf } from '../../python/wheels/contents.ts';
+import { contentsOf, startupWarning } from '../../python/wheels/contents.ts';
 import { fetchWheel, withWheel } from '../../python/wheels/fetch.ts';
 import { TreeWriter } from '../archive/tree-writer.ts';
 import { MAX_SIZE } from '../limits.ts';
@@ -81,10 +81,7 @@ export async function installWheels(
     await withWheel(wheel, path, async (archive) => {
       const contents = contentsOf(archive);
       modules.set(wheel.name, contents.modules);
-      if (contents.startup.length > 0)
-        warnings.push(
-          `${wheel.name}: ${contents.startup.join(', ')} would run when Python starts; not installed.`,
-        );
+      if (contents.startup.length > 0) warnings.push(startupWarning(wheel.name, contents.startup));
       for (const [name, file] of contents.files) {
         const bytes = await file.read();
         await put(`${site}/${writer.path(name)}`, bytes, isProgram(bytes) ? 0o755 : 0o644);

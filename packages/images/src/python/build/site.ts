@@ -6,7 +6,7 @@ import type { BuildContext } from '../../builder.ts';
 import { ImageError } from '../../error.ts';
 import type { LockedWheel } from '../lock.ts';
 import { withArchive } from '../wheels/archive.ts';
-import { contentsOf } from '../wheels/contents.ts';
+import { contentsOf, startupWarning } from '../wheels/contents.ts';
 import { fetchWheel, withWheel } from '../wheels/fetch.ts';
 import { MAX_SITE_BYTES, MAX_FILES } from '../wheels/limits.ts';
 import { type StoredFile, writeStoredZip } from '../wheels/stored-zip.ts';
@@ -59,7 +59,7 @@ async function unpack(wheels: readonly LockedWheel[], context: BuildContext): Pr
     await withWheel(wheel, path, async (archive) => {
       const contents = contentsOf(archive);
       modules.set(wheel.name, contents.modules);
-      if (contents.startup.length > 0) warnings.push(startupWarning(wheel, contents.startup));
+      if (contents.startup.length > 0) warnings.push(startupWarning(wheel.name, contents.startup));
       for (const [name, file] of contents.files) {
         const data = await file.read();
         const before = files.get(name);
@@ -79,10 +79,6 @@ function tooLarge(): ImageError {
     'image_too_large',
     `The packages have more than ${MAX_FILES} files or ${MAX_SITE_BYTES / 2 ** 20} MiB.`,
   );
-}
-
-function startupWarning({ name }: LockedWheel, startup: readonly string[]): string {
-  return `${name}: ${startup.join(', ')} would run when Python starts; not installed.`;
 }
 
 /** Replaces sources with compiled files, which makes imports faster. */

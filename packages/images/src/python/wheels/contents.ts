@@ -37,6 +37,11 @@ export function contentsOf(archive: readonly ArchiveFile[]): Contents {
   return { files, modules: modulesOf([...files.keys()]), startup };
 }
 
+/** Returns the warning about files of a wheel that would run when Python starts. */
+export function startupWarning(wheel: string, startup: readonly string[]): string {
+  return `${wheel}: ${startup.join(', ')} would run when Python starts; not installed.`;
+}
+
 const MODULE = /^([A-Za-z_]\w*)(?:\.py|(?:\.[\w-]+)*\.so)$/;
 
 /** Modules of the interpreter itself, which take precedence over packages with the same name. */

@@ -1,12 +1,7 @@
 import { readFileSync } from 'node:fs';
 import { join } from 'node:path';
-import type { Registries } from '../../../builder.ts';
+import type { Registries, UserEnvironment } from '../../../builder.ts';
 import { DEFAULT_PROXY } from './proxies.ts';
-
-interface UserEnvironment {
-  readonly env: Readonly<Record<string, string | undefined>>;
-  readonly home: string;
-}
 
 /** Returns a value from a file written by `go env -w`. */
 function valueIn(path: string, name: string): string | undefined {
