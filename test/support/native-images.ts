@@ -27,7 +27,7 @@ const FOLDER = join(tmpdir(), `heddle-native-images-${userInfo().uid}`);
 /** The folder of images that tests share, made. */
 export function sharedFolder(): string {
   mkdirSync(FOLDER, { recursive: true });
-  // Processes have user ids of their own, which need access.
+  // Native jobs run under other user ids, which must be able to read this folder.
   chmodSync(FOLDER, 0o755);
   return FOLDER;
 }

@@ -90,9 +90,9 @@ export interface Growth {
 }
 
 /**
- * Plans one more process for a pool key, with at most `max` processes. Idle processes of other keys are stopped. A pool
- * key without any process has a busy one drained, preferably of its own tenant, so that no tenant or image with endless
- * work occupies all.
+ * Plans one more process for a pool key, with at most `max` processes. If all are in use, an idle process of another key
+ * is stopped. If none is idle and this key has no process, a busy one is drained, preferably of the same tenant: a tenant or
+ * image with a steady load must not keep every process.
  */
 export function planGrowth(
   slots: readonly Slot[],

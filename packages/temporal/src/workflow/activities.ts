@@ -49,7 +49,7 @@ export function remoteActivity(type: string, taskQueue: string, summary: string)
     startToCloseTimeout: LONGEST,
     heartbeatTimeout: HEARTBEAT_MS,
     retry: RETRY,
-    // A cancelled activity still returns what it has finished.
+    // Wait for a cancelled activity: it returns the results of the commands that it has completed.
     cancellationType: ActivityCancellationType.WAIT_CANCELLATION_COMPLETED,
   })[type];
   if (!activity) throw new TypeError(`no activity ${type}`);

@@ -211,7 +211,7 @@ async function storeInputFiles(
   }
 }
 
-/** Records what the run starts with, before the caller is told that it was accepted. */
+/** Stores the queued run with its input. The caller gets the 202 only after this. */
 async function enqueue(services: Services, from: RunOrigin, call: AdmittedCall): Promise<void> {
   const { body, headers, engineId, runId, release } = call;
   const via = callChainOf(headers);

@@ -8,7 +8,7 @@ import { USER_FILE, type GuestError } from '../../protocol.ts';
 import { INSIDE, RESULT_FD } from '../../native/layout.ts';
 import type { NativeJob } from './job.ts';
 
-/** Runs a job's JavaScript code in a Node.js of its own and writes its result. */
+/** Runs a job's JavaScript code in a separate Node.js process and writes the result. */
 
 type Body = (...values: unknown[]) => Promise<unknown>;
 type Namespace = Readonly<Record<string, unknown>>;
