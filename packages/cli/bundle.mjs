@@ -33,5 +33,5 @@ const { metafile } = await build({
 // The reference page of the HTTP interface finds its files two folders above its chunk, as in its own package.
 await cp('../api/dist/reference', 'dist/reference', { recursive: true });
 
-// What stands in which file: test/repo/bundle.test.ts holds the start of the command line to it.
+// Lists which modules each file of the bundle contains. test/repo/bundle.test.ts checks what the start of the command line loads.
 await writeFile('dist/meta.json', JSON.stringify(metafile));

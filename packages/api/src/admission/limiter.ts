@@ -88,7 +88,7 @@ function stateOf(
   };
 }
 
-/** Sent as the limit where there is none: the largest number that every client can parse. */
+/** The limit in headers when there is no limit: the largest number that every client can parse. */
 const NO_LIMIT = 2_147_483_647;
 
 /** Returns the state of a bucket that is always full. */

@@ -47,7 +47,7 @@ const TEMPLATE: NewReservation = {
 };
 const COLUMNS = Object.keys(TEMPLATE) as (keyof typeof TEMPLATE)[];
 
-/** Reserved run ids, and the queue of runs to start. A reservation lasts for ever unless no run came of it. */
+/** Reserved run ids, and the queue of runs to start. A reservation is permanent, unless its run was never created. */
 export class ReservationStore {
   readonly #db: Db;
   readonly #insert: (...values: unknown[]) => Promise<unknown>;
@@ -77,7 +77,7 @@ export class ReservationStore {
       .execute();
   }
 
-  /** Frees an id of which no run has come. */
+  /** Frees the id of a run that was never created. */
   async release(engineId: string): Promise<void> {
     await this.#db.deleteFrom('claims').where('engine_id', '=', engineId).execute();
   }

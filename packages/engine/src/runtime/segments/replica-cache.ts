@@ -77,7 +77,7 @@ export class ReplicaCache {
     }
   }
 
-  /** Returns the follower closest before `position`. If there is none, and no room for another, returns one that has to start again. */
+  /** Returns the follower closest before `position`. If none is before it and the run has its maximum, returns one to reset. */
   #nearest(runId: string, position: Position): Follower | undefined {
     const siblings = [...(this.#byRun.get(runId) ?? [])];
     const before = siblings.filter((follower) => follower.canReach(position));
