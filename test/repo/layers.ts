@@ -18,6 +18,10 @@ export const LAYERS: Readonly<Record<string, Layer>> = {
   engine: { ours: ['@heddle/core', '@heddle/sandbox'], others: 'declared' },
   temporal: { ours: ['@heddle/core', '@heddle/engine'], others: 'declared' },
   api: { ours: ['@heddle/core', '@heddle/engine'], others: 'declared' },
+  service: {
+    ours: ['@heddle/core', '@heddle/engine', '@heddle/images', '@heddle/api'],
+    others: 'declared',
+  },
   cli: {
     ours: [
       '@heddle/core',
@@ -26,6 +30,7 @@ export const LAYERS: Readonly<Record<string, Layer>> = {
       '@heddle/engine',
       '@heddle/temporal',
       '@heddle/api',
+      '@heddle/service',
     ],
     others: 'declared',
   },
