@@ -58,6 +58,19 @@ export function countedStores(stores: Stores): { stores: Stores; counts: Counts 
     open: () => read(runs.open()),
     children: (runId) => read(runs.children(runId)),
     remove: (runId) => runs.remove(runId),
+    steps: (runId, place) => read(runs.steps(runId, place)),
+    beginStep(runId, place, key) {
+      counts.writes++;
+      return runs.beginStep(runId, place, key);
+    },
+    endStep(runId, place, key, result) {
+      counts.writes++;
+      return runs.endStep(runId, place, key, result);
+    },
+    forgetStep(runId, place, key) {
+      counts.writes++;
+      return runs.forgetStep(runId, place, key);
+    },
   };
   return {
     counts,

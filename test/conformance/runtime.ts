@@ -18,6 +18,7 @@ import { describePythonReach } from './runtime/python-reach.ts';
 import { describePython } from './runtime/python.ts';
 import { describeRestart } from './runtime/restart.ts';
 import { describeStarts } from './runtime/starts.ts';
+import { describeSteps } from './runtime/steps.ts';
 import { describeShell } from './runtime/shell.ts';
 import type { MakeRuntime } from './runtime/suite.ts';
 import { describeTime } from './runtime/time.ts';
@@ -52,6 +53,7 @@ export function describeGraphs(name: string, make: MakeRuntime): void {
     describeStarts(make);
     describeEnds(make);
     describeVariables(make);
+    describeSteps(make);
   });
 }
 

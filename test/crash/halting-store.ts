@@ -33,6 +33,10 @@ export function haltingStores(stores: Stores, writes: number): Stores & { writte
     open: () => runs.open(),
     children: (runId) => runs.children(runId),
     remove: async (runId) => whileAlive(() => runs.remove(runId)),
+    steps: (runId, place) => runs.steps(runId, place),
+    beginStep: async (runId, place, key) => through(() => runs.beginStep(runId, place, key)),
+    endStep: async (runId, place, key, result) => through(() => runs.endStep(runId, place, key, result)),
+    forgetStep: async (runId, place, key) => through(() => runs.forgetStep(runId, place, key)),
   };
   return {
     runs: halting,

@@ -10,17 +10,16 @@ import { dataFolder } from '../support/data-folder.ts';
 import { sample } from '../support/scale.ts';
 import { RUN_ID } from './process-run.ts';
 
-const CHILD = fileURLToPath(new URL('child.ts', import.meta.url));
-
-/** Runs the child; SIGKILL comes `afterMs` after it has printed `place`. Gives what it printed. */
+/** Runs the program; SIGKILL comes `afterMs` after it has printed `place`. Gives what it printed. */
 async function play(
   folder: string,
   kill?: { place: string; stop?: boolean; afterMs?: number },
+  program = 'child.ts',
 ): Promise<string[]> {
   const stop = kill?.stop === false ? '' : (kill?.place ?? '');
   const child = spawn(
     process.execPath,
-    ['--conditions=@heddle/source', CHILD, join(folder, 'data'), join(folder, 'effects'), stop],
+    ['--conditions=@heddle/source', pathOf(program), join(folder, 'data'), join(folder, 'effects'), stop],
     { stdio: ['ignore', 'pipe', 'pipe'] },
   );
   onTestFinished(() => void child.kill('SIGKILL'));
@@ -37,6 +36,10 @@ async function play(
   const code = await closed;
   if (!kill) expect({ code, errors }).toEqual({ code: 0, errors: '' });
   return lines;
+}
+
+function pathOf(program: string): string {
+  return fileURLToPath(new URL(program, import.meta.url));
 }
 
 /** How often each effect ran, by its idempotency key. */
@@ -130,4 +133,22 @@ describe('a process that is killed with SIGKILL', () => {
       [0, 1, 2].flatMap((turn) => [`${RUN_ID}/E/${turn}`, `${RUN_ID}/F/${turn}`]),
     );
   });
+});
+
+describe('a process that is killed with SIGKILL during a step of a block', () => {
+  it.each([
+    ['that is idempotent', '4', ['done', 'done', 'done', 'done', 'done'], ['4']],
+    ['that is not', '3', ['done', 'done', 'unknown', 'done', 'done'], []],
+  ])(
+    '%s leaves the finished steps to the next one, which does not repeat them',
+    async (_which, stop, steps, twice) => {
+      const folder = dataFolder();
+      expect((await play(folder, { place: stop }, 'stepped.ts')).at(-1)).toBe(stop);
+      const after = await play(folder, undefined, 'stepped.ts');
+      expect(JSON.parse(after.at(-1) ?? '')).toEqual({ steps });
+      const counts = effectsOf(folder);
+      expect([...counts.keys()]).toEqual(['1', '2', '3', '4', '5']);
+      expect([...counts].filter(([, count]) => count > 1).map(([key]) => key)).toEqual(twice);
+    },
+  );
 });

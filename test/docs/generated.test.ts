@@ -27,6 +27,7 @@ const INNER = new Set([
   'engine#MAX_ENTRIES',
   'engine#MAX_FOLLOWERS',
   'engine#MAX_FOLLOWERS_PER_RUN',
+  'engine#MAX_PLACE_CHARS',
   'engine#MAX_SCALAR_BYTES',
   'engine#MAX_UNIT_BYTES',
   'engine#MAX_ORIGINS',

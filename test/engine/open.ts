@@ -51,6 +51,19 @@ export function refusing(stores: Stores, errorFor: (runId: string) => Error | un
       children: (runId) => runs.children(runId),
       remove: (runId) => runs.remove(runId),
       open: () => runs.open(),
+      steps: (runId, place) => runs.steps(runId, place),
+      beginStep: async (runId, place, key) => {
+        check(runId);
+        return runs.beginStep(runId, place, key);
+      },
+      endStep: async (runId, place, key, result) => {
+        check(runId);
+        return runs.endStep(runId, place, key, result);
+      },
+      forgetStep: async (runId, place, key) => {
+        check(runId);
+        return runs.forgetStep(runId, place, key);
+      },
     },
   };
 }

@@ -45,7 +45,7 @@ describe.skipIf(!hasPostgres)('PostgreSQL', () => {
       await first.runs.create(newRun('r'), started());
       await second.runs.append('r', [entry(2)]);
       expect(await first.runs.tail('r', 1)).toEqual([entry(2)]);
-      expect(await rows(`SELECT format FROM "${schema}".format`)).toEqual([{ format: 3 }]);
+      expect(await rows(`SELECT format FROM "${schema}".format`)).toEqual([{ format: 4 }]);
     });
 
     it('migrate a schema of format 2: runs get their parents, and old values are never pruned', async () => {

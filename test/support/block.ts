@@ -135,6 +135,7 @@ export function contextOf(scene: Scene): EngineContext {
     try: 1,
     signal,
     clock: scene.clock ?? new TestClock(),
+    step: absent('step'),
     ...(scene.deadlineMs === undefined ? {} : { deadlineMs: scene.deadlineMs }),
     services: {
       sandbox: absent('sandbox'),

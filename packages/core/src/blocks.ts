@@ -22,6 +22,8 @@ export type {
   BlockResult,
   Clock,
   ResumeContext,
+  StepCall,
+  StepOptions,
 } from './ports.ts';
 export { bindCode, bindExpression } from './refs/bind.ts';
 export { envNamesIn, referencesIn } from './refs/template.ts';

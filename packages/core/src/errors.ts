@@ -77,6 +77,7 @@ export type BlockErrorCode =
   | 'CHILD_NOT_FOUND'
   | 'CHILD_DEPTH'
   | 'LANGUAGE_UNSUPPORTED'
+  | 'STEP_OUTCOME_UNKNOWN'
   | 'CANCELLED'
   | (string & {});
 

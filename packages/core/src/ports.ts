@@ -1,9 +1,10 @@
 import type { Json, JsonObject } from './json.ts';
 import type { BlockClass } from './machine/skeleton.ts';
 import type { BlockConfig } from './plan/plan.ts';
-import type { Entry } from './record/entry.ts';
+import type { Entry, Place } from './record/entry.ts';
 import type { RunRecord } from './record/run-record.ts';
 import type { BlockLog } from './record/block-log.ts';
+import type { Stored } from './record/stored.ts';
 
 declare global {
   /** The platform's AbortSignal. Core only passes it on, so its types do not depend on a platform. */
@@ -79,9 +80,34 @@ export interface BlockContext<Services = unknown> {
    * Secrets are redacted in each text separately.
    */
   emit(emission: BlockEmission): void;
+  /**
+   * Runs `work` and returns its result, a JSON value without secrets, which is stored first. Later calls with the same
+   * key return the stored result and do not run `work`: in this attempt, in another one, and after a crash. `key` names
+   * the step within this execution of the block (up to 200 characters).
+   *
+   * If `work` throws, nothing is stored, and the next call runs it again. A step that was interrupted by a crash, a
+   * timeout or a cancel may have taken effect: it runs again only if it is `idempotent`; otherwise the call throws
+   * STEP_OUTCOME_UNKNOWN, as do all later ones.
+   */
+  step<T extends Json>(
+    key: string,
+    work: (step: StepCall) => Promise<T> | T,
+    options?: StepOptions,
+  ): Promise<T>;
   clock: Clock;
   /** What the engine provides to executors: sandbox, egress, children, variables, code bindings. */
   services: Services;
+}
+
+/** What the work of a step receives. */
+export interface StepCall {
+  /** Equal whenever the step runs: `runId/blockId/scope/key`. */
+  idempotencyKey: string;
+}
+
+export interface StepOptions {
+  /** Running the step again does no harm, for example because its request carries the idempotency key. Default false. */
+  idempotent?: boolean;
 }
 
 /** The result of an attempt: an output with its port (default `source`), a wait, or a pause for a person. */
@@ -106,7 +132,7 @@ export interface ResumeContext {
  * Arguments are handed over: callers do not change runs, entries and records afterwards, so a store may keep the
  * objects. Logs of blocks that have not ended do change, so a store copies them. Results belong to the caller.
  */
-export interface RunStore {
+export interface RunStore extends StepStore {
   /**
    * Creates the run with its first entry. Returns false if the id is taken. A run is not listed until a record is
    * saved.
@@ -147,6 +173,33 @@ export interface RunStore {
    * is no such run or it has not ended.
    */
   remove(runId: string): Promise<string[] | undefined> | string[] | undefined;
+}
+
+/**
+ * The steps of blocks (`BlockContext.step`), which are removed together with their run.
+ *
+ * The first call counts: if two processes run the same step, both get the result that was stored first.
+ */
+interface StepStore {
+  /** Returns the steps of one execution of a block. */
+  steps(runId: string, place: Place): Promise<StoredStep[]> | StoredStep[];
+  /** Records that the step begins. If it is recorded already, changes nothing and returns what is recorded. */
+  beginStep(
+    runId: string,
+    place: Place,
+    key: string,
+  ): Promise<StoredStep | undefined> | StoredStep | undefined;
+  /** Records the result of the step, unless it has one. Returns the recorded result. */
+  endStep(runId: string, place: Place, key: string, result: Stored): Promise<Stored> | Stored;
+  /** Removes the record of a step that has begun and has no result. */
+  forgetStep(runId: string, place: Place, key: string): Promise<void> | void;
+}
+
+/** A step of a block that has begun. */
+interface StoredStep {
+  key: string;
+  /** Undefined: it is under way, or it was interrupted. */
+  result: Stored | undefined;
 }
 
 /** A record, and the logs that changed since the previous one. */

@@ -1,6 +1,7 @@
 import { describe } from 'vitest';
 import { describeFamilies } from './restart/children.ts';
 import { describeNeeds } from './restart/needs.ts';
+import { describeInterruptedSteps } from './restart/steps.ts';
 import { describeStanding } from './restart/standing.ts';
 import { describeAnswers } from './restart/pauses.ts';
 import { Succession } from './restart/succession.ts';
@@ -14,6 +15,7 @@ export function describeRestart(make: MakeRuntime, shared: boolean): void {
 
   describe('restart', () => {
     describeWork(engines);
+    describeInterruptedSteps(engines);
     describeTimers(engines);
     describeAnswers(engines);
     describeFamilies(engines);

@@ -12,6 +12,7 @@ export function describeRunStore(name: string, make: () => RunStore | Promise<Ru
     describeRecords(make);
     describeLists(make);
     describeRemovals(make);
+    describeSteps(make);
   });
 }
 
@@ -272,5 +273,79 @@ function describeRemovals(make: () => RunStore | Promise<RunStore>): void {
     await store.create(newRun('apart'), started());
     expect((await store.children('r')).toSorted()).toEqual(['one', 'two']);
     expect(await store.children('apart')).toEqual([]);
+  });
+}
+
+const AT = { block: 'b', scope: [2, 0] };
+
+function describeSteps(make: () => RunStore | Promise<RunStore>): void {
+  const key = (digit: string): string => `sha256:${digit.repeat(64)}`;
+
+  it('has the steps of one execution of a block, with the results of those that have ended', async () => {
+    const store = await withRun(make);
+    expect(await store.steps('r', AT)).toEqual([]);
+    expect(await store.beginStep('r', AT, 'a')).toBeUndefined();
+    expect(await store.endStep('r', AT, 'b', { v: { text: '"\ud83d\ude00' } })).toEqual({
+      v: { text: '"\ud83d\ude00' },
+    });
+    await store.endStep('r', { ...AT, scope: [2] }, 'other', { v: 1 });
+    expect((await store.steps('r', AT)).toSorted((one, two) => (one.key < two.key ? -1 : 1))).toEqual([
+      { key: 'a', result: undefined },
+      { key: 'b', result: { v: { text: '"\ud83d\ude00' } } },
+    ]);
+  });
+
+  it('begins a step once, and returns what is recorded', async () => {
+    const store = await withRun(make);
+    const begin = async () => store.beginStep('r', AT, 'a');
+    const answers = await Promise.all([begin(), begin()]);
+    expect(answers).toEqual([undefined, { key: 'a', result: undefined }]);
+    await store.endStep('r', AT, 'a', { v: null });
+    expect(await begin()).toEqual({ key: 'a', result: { v: null } });
+  });
+
+  it('keeps the first result of a step', async () => {
+    const store = await withRun(make);
+    const end = async (v: number) => store.endStep('r', AT, 'a', { v });
+    expect(await Promise.all([end(1), end(2)])).toEqual([{ v: 1 }, { v: 1 }]);
+    expect(await store.steps('r', AT)).toEqual([{ key: 'a', result: { v: 1 } }]);
+  });
+
+  it('forgets a step without a result, and no other', async () => {
+    const store = await withRun(make);
+    await store.beginStep('r', AT, 'a');
+    await store.endStep('r', AT, 'b', { v: 1 });
+    for (const step of ['a', 'b', 'c']) await store.forgetStep('r', AT, step);
+    expect(await store.steps('r', AT)).toEqual([{ key: 'b', result: { v: 1 } }]);
+    expect(await store.beginStep('r', AT, 'a')).toBeUndefined();
+  });
+
+  it('takes block ids of any length', async () => {
+    const store = await withRun(make);
+    const long = { block: 'b'.repeat(10_000), scope: [1] };
+    await store.endStep('r', long, 'a', { v: 1 });
+    expect(await store.steps('r', long)).toEqual([{ key: 'a', result: { v: 1 } }]);
+    expect(await store.steps('r', { ...long, scope: [2] })).toEqual([]);
+  });
+
+  it('refuses steps of an unknown run', async () => {
+    const store = await withRun(make);
+    await expect((async () => store.beginStep('stranger', AT, 'a'))()).rejects.toMatchObject({
+      code: 'RUN_NOT_FOUND',
+    });
+    await expect((async () => store.endStep('stranger', AT, 'a', { v: 1 }))()).rejects.toMatchObject({
+      code: 'RUN_NOT_FOUND',
+    });
+    expect(await store.steps('stranger', AT)).toEqual([]);
+  });
+
+  it('removes the steps together with their run, and returns the value keys in their results', async () => {
+    const store = await withRun(make);
+    await store.endStep('r', AT, 'a', { ref: { key: key('d'), bytes: 9000 } });
+    await store.saveRecord(record('r', { seq: 1, status: 'completed' }), []);
+    expect(await store.remove('r')).toEqual([key('d')]);
+    expect(await store.steps('r', AT)).toEqual([]);
+    await store.create(newRun('r'), started());
+    expect(await store.steps('r', AT)).toEqual([]);
   });
 }

@@ -1,9 +1,12 @@
-import type { BlockConfig, BlockEmission, Clock, Json, JsonObject } from '@heddle/core/blocks';
+import type { BlockConfig, BlockContext, BlockEmission, Clock, Json, JsonObject } from '@heddle/core/blocks';
 import type { Command, Place, Replica } from '@heddle/core/run';
 import type { ContextParts } from '../executors/context.ts';
 import type { ExecutorServices } from '../executors/services.ts';
+import type { Values } from '../records/values.ts';
+import { BlockSteps } from './block-steps.ts';
 import { ReferenceResolver } from './reference-resolver.ts';
 import type { RunEnvironment } from './run-environment.ts';
+import type { StepStore } from '../store/stores.ts';
 
 /** The work of a block that is under way, and whether its result is still wanted. */
 export class BlockTask {
@@ -45,6 +48,9 @@ export interface AttemptParts {
   workflowId: string;
   clock: Clock;
   environment: RunEnvironment;
+  values: Values;
+  /** The steps of the run's blocks. */
+  steps: StepStore;
   services(place: Place, resolver: ReferenceResolver, task: BlockTask): ExecutorServices;
   /** Forwards what a running block emits; absent: nobody listens. */
   emit?(place: Place, emission: BlockEmission): void;
@@ -63,6 +69,7 @@ export class Attempt implements ContextParts {
   readonly #parts: AttemptParts;
   readonly #at: readonly number[];
   #createdServices: ExecutorServices | undefined;
+  #createdSteps: BlockSteps | undefined;
 
   constructor(
     parts: AttemptParts,
@@ -103,6 +110,19 @@ export class Attempt implements ContextParts {
 
   get services(): ExecutorServices {
     return (this.#createdServices ??= this.#parts.services(this.place, this.lookup, this.task));
+  }
+
+  get step(): BlockContext['step'] {
+    const { steps: store, values, environment } = this.#parts;
+    const { sanitizer } = environment;
+    const { runId, place, block, task } = this;
+    const parts = { store, values, sanitizer, runId, place, block, task };
+    return (this.#createdSteps ??= new BlockSteps(parts)).run;
+  }
+
+  /** Why the attempt has no result, whatever its executor returns. */
+  get stepFailure(): { error: unknown } | undefined {
+    return this.#createdSteps?.failure;
   }
 
   get deadlineMs(): number | undefined {

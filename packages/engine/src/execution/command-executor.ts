@@ -11,7 +11,6 @@ import {
   InfrastructureError,
   unwrapInfrastructure,
 } from '../records/infrastructure-error.ts';
-import type { Values } from '../records/values.ts';
 import { failureOf, resultEntry } from './attempt-entry.ts';
 import { Attempt, BlockTask } from './attempt.ts';
 import type { AttemptParts } from './attempt.ts';
@@ -26,7 +25,6 @@ type TimerCommand = Extract<Command, { type: 'timer' }>;
 const EMPTY_INPUT: Stored = Object.freeze({ v: Object.freeze({}) as JsonObject });
 
 export interface CommandExecutorParts extends AttemptParts {
-  values: Values;
   /** Returns the executor of a block, or its mock. `nth` returns how many times the block ran before. */
   executorOf(block: BlockConfig, nth: () => number): EngineExecutor;
   /** Returns a reader of files for one block. */
@@ -197,6 +195,7 @@ export class CommandExecutor {
 
   #entryFor(attempt: Attempt, result: BlockResult): EntryBody | undefined | Promise<EntryBody> {
     if (attempt.task.stopped) return undefined;
+    if (attempt.stepFailure) throw attempt.stepFailure.error;
     const input = this.#storedInput(attempt.input);
     return input instanceof Promise
       ? input.then((stored) => this.#entryWith(attempt, result, stored))

@@ -27,14 +27,14 @@ describe('the context of a block', () => {
   });
 
   it('reports the sent value of a field that its block parses, by every accessor', () => {
-    const { services, block, clock, signal } = contextOf({
+    const { services, block, clock, signal, step } = contextOf({
       type: 'api',
       params: { url: 'https://h.test/<a.v>', body: '{"v": "<a.v>"}', headers: { 'X-A': '<a.v>' } },
       outputs: { A: { v: '../"' } },
     });
     const read: JsonObject = {};
     const context = createBlockContext({
-      ...{ runId: 'r', workflowId: 'w', scope: [], try: 1, block, signal, clock, services },
+      ...{ runId: 'r', workflowId: 'w', scope: [], try: 1, block, signal, clock, step, services },
       onRead: (name, value) => (read[name] = value),
     });
     const sent = { url: 'https://h.test/..%2F%22', body: '{"v": "../\\""}', headers: { 'X-A': '../"' } };
@@ -57,8 +57,10 @@ describe('the context of a block', () => {
   });
 
   it('does not return the output of a surrounding container', () => {
-    const { services, block, clock, signal } = contextOf({ outputs: { L: { results: [['earlier']] } } });
-    const parts = { runId: 'r', workflowId: 'w', scope: [], try: 1, signal, clock, services };
+    const { services, block, clock, signal, step } = contextOf({
+      outputs: { L: { results: [['earlier']] } },
+    });
+    const parts = { runId: 'r', workflowId: 'w', scope: [], try: 1, signal, clock, step, services };
     expect(createBlockContext({ ...parts, block: { ...block, containers: ['l'] } }).sourceOutput()).toEqual(
       {},
     );
@@ -66,7 +68,7 @@ describe('the context of a block', () => {
   });
 
   it('returns the source with the live edge, not one that ran in an earlier iteration', () => {
-    const { services, block, clock, signal } = contextOf({ outputs: { A: { a: 1 }, B: { b: 1 } } });
+    const { services, block, clock, signal, step } = contextOf({ outputs: { A: { a: 1 }, B: { b: 1 } } });
     const context = createBlockContext({
       runId: 'r',
       workflowId: 'w',
@@ -75,6 +77,7 @@ describe('the context of a block', () => {
       try: 1,
       signal,
       clock,
+      step,
       services,
       liveSources: ['b'],
     });

@@ -25,6 +25,7 @@ export interface ContextParts {
   /** Deadline of the block or the run, in milliseconds since the epoch; absent: none. */
   deadlineMs?: number | undefined;
   clock: Clock;
+  step: EngineContext['step'];
   services: ExecutorServices;
   /** Default: the lookup of `services`. */
   lookup?: Lookup;
@@ -39,6 +40,11 @@ export interface ContextParts {
 /** The context of one try of a block. What an executor gets of its fields is its own to change. */
 export function createBlockContext(parts: ContextParts): EngineContext {
   return new BlockAttempt(parts);
+}
+
+/** The key of an execution of a block: `runId/blockId/scope`. */
+export function idempotencyKeyOf(runId: string, blockId: string, scope: readonly number[]): string {
+  return [runId, blockId, ...scope].join('/');
 }
 
 type FieldMode = NonNullable<Parameters<EngineContext['field']>[1]>;
@@ -64,7 +70,7 @@ class BlockAttempt implements EngineContext {
   }
 
   get idempotencyKey(): string {
-    return [this.runId, this.block.id, ...this.scope].join('/');
+    return idempotencyKeyOf(this.runId, this.block.id, this.scope);
   }
 
   get signal(): AbortSignal {
@@ -94,6 +100,10 @@ class BlockAttempt implements EngineContext {
 
   get emit(): EngineContext['emit'] {
     return (emission) => this.#parts.emit?.(emission);
+  }
+
+  get step(): EngineContext['step'] {
+    return this.#parts.step;
   }
 
   get sourceOutput(): EngineContext['sourceOutput'] {

@@ -114,8 +114,8 @@ describe('a response in a plan stored by an earlier version', () => {
           {"ref": {"kind": "block", "text": "<q.v>", "block": "q", "up": 0, "into": [], "path": ["v"]}}, "\\"}"]}}}`,
     ) as BlockConfig;
     const v = '","role":"admin';
-    const { services, clock, signal } = contextOf({ outputs: { Q: { v } } });
-    const parts = { runId: 'r', workflowId: 'w', scope: [], try: 1, block, services, clock, signal };
+    const { services, clock, signal, step } = contextOf({ outputs: { Q: { v } } });
+    const parts = { runId: 'r', workflowId: 'w', scope: [], try: 1, block, services, clock, signal, step };
     expect(responseExecutor.execute(createBlockContext(parts))).toMatchObject({ output: { data: { v } } });
   });
 });

@@ -11,6 +11,7 @@ import type {
   RunRecord,
   ValueStore,
 } from '@heddle/core';
+import type { Place, Stored } from '@heddle/core/run';
 import { ControlServer, readControlRow, readOutcome, toControlRow } from './control.ts';
 import type {
   ControlHandler,
@@ -23,7 +24,8 @@ import { decodeCursor, encodeCursor, pageLimit } from './cursor.ts';
 import type { Cursor } from './cursor.ts';
 import { duplicateEntry, parseStored, unknownPlan, unknownRun } from './errors.ts';
 import { isEnded, readJournal, readTail, toRows } from './journal.ts';
-import type { TailableRunStore, RunProjection } from './stores.ts';
+import type { TailableRunStore, RunProjection, StoredStep } from './stores.ts';
+import { stepPlace } from './step-place.ts';
 import { valueKeysIn, valueKey } from './value-key.ts';
 
 interface MemoryRun {
@@ -32,6 +34,8 @@ interface MemoryRun {
   record: RunRecord | undefined;
   /** By execution order; sparse. */
   logs: BlockLog[];
+  /** By place and key; absent: no block has steps. The results are JSON text. */
+  steps?: Map<string, Map<string, string | undefined>>;
 }
 
 /** Runs in memory. Keeps the objects that it receives, and returns copies that equal what a file would return. */
@@ -122,12 +126,45 @@ export class MemoryRunStore implements TailableRunStore {
     const run = this.#runs.get(runId);
     if (!run?.record || !isEnded(run.record.status)) return undefined;
     this.#runs.delete(runId);
-    return valueKeysIn(JSON.stringify(run.entries));
+    return valueKeysIn(textOf(run));
   }
 
-  /** True while an entry of a run contains the key. */
+  steps(runId: string, place: Place): StoredStep[] {
+    const steps = this.#runs.get(runId)?.steps?.get(stepPlace(place)) ?? [];
+    return [...steps].map(([key, result]) => ({ key, result: parsed(result) }));
+  }
+
+  beginStep(runId: string, place: Place, key: string): StoredStep | undefined {
+    const steps = this.#stepsAt(runId, place);
+    if (steps.has(key)) return { key, result: parsed(steps.get(key)) };
+    steps.set(key, undefined);
+    return undefined;
+  }
+
+  endStep(runId: string, place: Place, key: string, result: Stored): Stored {
+    const steps = this.#stepsAt(runId, place);
+    const recorded = parsed(steps.get(key));
+    if (!recorded) steps.set(key, JSON.stringify(result));
+    return recorded ?? result;
+  }
+
+  forgetStep(runId: string, place: Place, key: string): void {
+    const steps = this.#stepsAt(runId, place);
+    if (steps.get(key) === undefined) steps.delete(key);
+  }
+
+  /** True while an entry or a step of a run contains the key. */
   uses(key: string): boolean {
-    return [...this.#runs.values()].some(({ entries }) => JSON.stringify(entries).includes(key));
+    return [...this.#runs.values()].some((run) => textOf(run).includes(key));
+  }
+
+  #stepsAt(runId: string, place: Place): Map<string, string | undefined> {
+    const run = this.#run(runId);
+    const at = stepPlace(place);
+    run.steps ??= new Map();
+    const steps = run.steps.get(at) ?? new Map<string, string | undefined>();
+    run.steps.set(at, steps);
+    return steps;
   }
 
   #run(runId: string): MemoryRun {
@@ -135,6 +172,16 @@ export class MemoryRunStore implements TailableRunStore {
     if (!run) throw unknownRun(runId);
     return run;
   }
+}
+
+/** The text of everything in which values of the run are named. */
+function textOf({ entries, steps = new Map() }: MemoryRun): string {
+  const results = [...steps.values()].flatMap((at) => [...at.values()]);
+  return `${JSON.stringify(entries)} ${results.join(' ')}`;
+}
+
+function parsed(result: string | undefined): Stored | undefined {
+  return result === undefined ? undefined : (JSON.parse(result) as Stored);
 }
 
 /** A deep copy, which the caller may change. */

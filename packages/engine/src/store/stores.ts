@@ -10,6 +10,12 @@ export interface TailableRunStore extends RunStore {
 /** Record and logs of a run, which `append` saves with the entries that lead to them. */
 export type RunProjection = NonNullable<Parameters<RunStore['append']>[2]>;
 
+/** A step of a block, as a store keeps it. */
+export type StoredStep = Awaited<ReturnType<RunStore['steps']>>[number];
+
+/** The part of a run store that has the steps of blocks. */
+export type StepStore = Pick<RunStore, 'steps' | 'beginStep' | 'endStep' | 'forgetStep'>;
+
 /** Stores that several processes use at the same time. */
 export interface SharedStores {
   readonly runs: TailableRunStore;

@@ -115,6 +115,7 @@ export class ActiveRun {
       workflowId: header.workflowId,
       clock,
       values,
+      steps: this.#parts.store,
       environment,
       gate,
       token: randomToken,

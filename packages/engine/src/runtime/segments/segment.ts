@@ -78,6 +78,7 @@ export class Segment {
       workflowId: header.workflowId,
       clock,
       values,
+      steps: runtime.stores.runs,
       environment,
       gate,
       // An attempt whose result is lost runs again, and a person may already have its token.

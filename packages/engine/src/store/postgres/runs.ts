@@ -1,10 +1,12 @@
 import type { BlockLog, Entry, NewRun, RunQuery, RunRecord } from '@heddle/core';
+import type { Place, Stored } from '@heddle/core/run';
 import { sql } from 'kysely';
 import { decodeCursor, encodeCursor, pageLimit } from '../cursor.ts';
 import { duplicateEntry, journalCorrupt, parseStored, unknownRun } from '../errors.ts';
 import { readJournal, readTail, toRows } from '../journal.ts';
 import type { JournalRow } from '../journal.ts';
-import type { TailableRunStore, RunProjection } from '../stores.ts';
+import { stepPlace } from '../step-place.ts';
+import type { TailableRunStore, RunProjection, StoredStep } from '../stores.ts';
 import type { Database } from './database.ts';
 import { NOT_NULL, sqlState, UNIQUE } from './errors.ts';
 import { addLogs, insertEntries, insertRun, numberOf, projectionOf, rowOf } from './run-queries.ts';
@@ -133,6 +135,9 @@ export class PostgresRunStore implements TailableRunStore {
       .with('entries', (db) =>
         db.deleteFrom('journal').using('deleted').whereRef('run', '=', 'deleted.number'),
       )
+      .with('steps_removed', (db) =>
+        db.deleteFrom('steps').using('deleted').whereRef('run', '=', 'deleted.number'),
+      )
       .with('shown', (db) => db.deleteFrom('logs').using('deleted').whereRef('run', '=', 'deleted.number'))
       .with('used', (db) =>
         db.deleteFrom('value_uses').using('deleted').whereRef('run', '=', 'deleted.number').returning('key'),
@@ -140,6 +145,61 @@ export class PostgresRunStore implements TailableRunStore {
       .selectFrom('deleted')
       .select((eb) => sql<string[]>`array(${eb.selectFrom('used').select('used.key')})`.as('keys'));
     return (await this.#database.run(query)).rows[0]?.keys;
+  }
+
+  async steps(runId: string, place: Place): Promise<StoredStep[]> {
+    const { rows } = await this.#database.run(
+      this.#stepsAt(runId, place).select(['key', 'result']).orderBy('key'),
+    );
+    return rows.map(({ key, result }) => ({ key, result: parseResult(result, runId) }));
+  }
+
+  async beginStep(runId: string, place: Place, key: string): Promise<StoredStep | undefined> {
+    const insert = this.#insertStep(runId, place, key, null).onConflict((conflict) =>
+      conflict.columns(['run', 'place', 'key']).doNothing(),
+    );
+    const { changed } = await this.#database.run(insert, (error) => translateError(error, runId));
+    return changed === 1 ? undefined : { key, result: await this.#stepResult(runId, place, key) };
+  }
+
+  async endStep(runId: string, place: Place, key: string, result: Stored): Promise<Stored> {
+    const insert = this.#insertStep(runId, place, key, JSON.stringify(result)).onConflict((conflict) =>
+      conflict
+        .columns(['run', 'place', 'key'])
+        .doUpdateSet((eb) => ({ result: eb.ref('excluded.result') }))
+        .where('steps.result', 'is', null),
+    );
+    const { changed } = await this.#database.run(insert, (error) => translateError(error, runId));
+    return changed === 1 ? result : ((await this.#stepResult(runId, place, key)) ?? result);
+  }
+
+  async forgetStep(runId: string, place: Place, key: string): Promise<void> {
+    const query = this.#database.build
+      .deleteFrom('steps')
+      .where('run', '=', numberOf(this.#database.build, runId))
+      .where('place', '=', stepPlace(place))
+      .where('key', '=', key)
+      .where('result', 'is', null);
+    await this.#database.run(query);
+  }
+
+  #stepsAt(runId: string, place: Place) {
+    return this.#database.build
+      .selectFrom('steps')
+      .where('run', '=', numberOf(this.#database.build, runId))
+      .where('place', '=', stepPlace(place));
+  }
+
+  async #stepResult(runId: string, place: Place, key: string): Promise<Stored | undefined> {
+    const query = this.#stepsAt(runId, place).select('result').where('key', '=', key);
+    return parseResult((await this.#database.run(query)).rows[0]?.result ?? null, runId);
+  }
+
+  #insertStep(runId: string, place: Place, key: string, result: string | null) {
+    const run = numberOf(this.#database.build, runId);
+    return this.#database.build
+      .insertInto('steps')
+      .values({ run: sql<number>`${run}`, place: stepPlace(place), key, result });
   }
 
   #page({ workflowId, status, fromMs, toMs, order = 'desc', ...query }: RunQuery, rows: number) {
@@ -184,4 +244,8 @@ function translateError(error: unknown, runId: string): unknown {
   const state = sqlState(error);
   if (state === NOT_NULL) return unknownRun(runId);
   return state === UNIQUE ? duplicateEntry(runId) : error;
+}
+
+function parseResult(text: string | null, runId: string): Stored | undefined {
+  return text === null ? undefined : parseStored<Stored>(text, `step of run "${runId}"`);
 }

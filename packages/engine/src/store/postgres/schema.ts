@@ -47,7 +47,9 @@ export interface Tables {
   journal: { run: number; seq: number; entry: string };
   logs: { run: number; execution_order: number; log: string };
   stored_values: { key: string; json: string; put_at: Generated<Date | null> };
-  /** An entry of the run contains the key. */
+  /** A step of a block; `result` is null while it is under way. */
+  steps: { run: number; place: string; key: string; result: string | null };
+  /** An entry or a step of the run contains the key. */
   value_uses: { key: string; run: number };
 }
 
@@ -183,4 +185,29 @@ export const FORMAT_3 = `
     ) AS headers
     WHERE number = of;
   CREATE INDEX runs_parent ON runs (parent) WHERE parent IS NOT NULL;
+`;
+
+/**
+ * Format 4: steps of blocks (`StepStore`). `place` is the result of `stepPlace`; a step without a result has begun.
+ *
+ * A trigger records the keys of values in results, as for entries.
+ */
+export const FORMAT_4 = `
+  CREATE TABLE steps (
+    run bigint NOT NULL,
+    place text COLLATE "C" NOT NULL,
+    key text COLLATE "C" NOT NULL,
+    result text,
+    PRIMARY KEY (run, place, key)
+  );
+  CREATE FUNCTION record_step_value_uses() RETURNS trigger LANGUAGE plpgsql SET search_path FROM CURRENT AS $body$
+    BEGIN
+      INSERT INTO value_uses (key, run)
+        SELECT DISTINCT named[1], NEW.run FROM regexp_matches(NEW.result, 'sha256:[0-9a-f]{64}', 'g') AS named
+        ON CONFLICT DO NOTHING;
+      RETURN NULL;
+    END
+  $body$;
+  CREATE TRIGGER step_value_uses AFTER INSERT OR UPDATE ON steps
+    FOR EACH ROW WHEN (NEW.result LIKE '%sha256:%') EXECUTE FUNCTION record_step_value_uses();
 `;

@@ -1,14 +1,16 @@
 import type { DatabaseSync, SQLInputValue } from 'node:sqlite';
 import type { BlockLog, Entry, NewRun, RunQuery, RunRecord } from '@heddle/core';
+import type { Place, Stored } from '@heddle/core/run';
 import { decodeCursor, encodeCursor, pageLimit } from '../cursor.ts';
 import { journalCorrupt, parseStored, unknownRun } from '../errors.ts';
 import { isEnded, readJournal, readTail, toRow, toRows } from '../journal.ts';
 import type { JournalRow } from '../journal.ts';
-import type { TailableRunStore, RunProjection } from '../stores.ts';
+import type { TailableRunStore, RunProjection, StoredStep } from '../stores.ts';
 import type { GroupCommit } from './commit.ts';
 import { withFileErrors } from './database.ts';
 import { SqliteJournals } from './journals.ts';
 import { SqliteLogs } from './logs.ts';
+import { SqliteSteps } from './steps.ts';
 
 function prepare(db: DatabaseSync) {
   return {
@@ -33,6 +35,7 @@ export class SqliteRunStore implements TailableRunStore {
   readonly #sql: ReturnType<typeof prepare>;
   readonly #journals: SqliteJournals;
   readonly #logs: SqliteLogs;
+  readonly #steps: SqliteSteps;
 
   constructor(db: DatabaseSync, file: string, commit: GroupCommit) {
     this.#db = db;
@@ -41,6 +44,7 @@ export class SqliteRunStore implements TailableRunStore {
     this.#sql = prepare(db);
     this.#journals = new SqliteJournals(db);
     this.#logs = new SqliteLogs(db);
+    this.#steps = new SqliteSteps(db);
     commit.onRollback(() => this.#journals.resetCache());
   }
 
@@ -142,8 +146,25 @@ export class SqliteRunStore implements TailableRunStore {
       const run = this.#sql.remove.get(runId)?.['number'] as number | undefined;
       if (run === undefined) return undefined;
       this.#logs.remove(run);
+      this.#steps.remove(run);
       return this.#journals.remove(runId, run);
     });
+  }
+
+  steps(runId: string, place: Place): StoredStep[] {
+    return this.#read(() => this.#steps.of(runId, place));
+  }
+
+  beginStep(runId: string, place: Place, key: string): Promise<StoredStep | undefined> {
+    return this.#commit.run(() => this.#steps.begin(runId, place, key));
+  }
+
+  endStep(runId: string, place: Place, key: string, result: Stored): Promise<Stored> {
+    return this.#commit.run(() => this.#steps.end(runId, place, key, result));
+  }
+
+  forgetStep(runId: string, place: Place, key: string): Promise<void> {
+    return this.#commit.run(() => this.#steps.forget(runId, place, key));
   }
 
   #rows(runId: string, afterSeq: number): JournalRow[] {

@@ -113,6 +113,20 @@ export const FROM_2_TO_3 = `
   CREATE INDEX runs_parent ON runs (parent) WHERE parent IS NOT NULL;
 `;
 
+/**
+ * From format 3 to 4: steps of blocks (`StepStore`). `place` is the result of `stepPlace`; a step without a result has
+ * begun.
+ */
+export const FROM_3_TO_4 = `
+  CREATE TABLE steps (
+    run INTEGER NOT NULL,
+    place TEXT NOT NULL,
+    key TEXT NOT NULL,
+    result TEXT,
+    PRIMARY KEY (run, place, key)
+  ) WITHOUT ROWID;
+`;
+
 /** From format 1 to 2. */
 export const FROM_1_TO_2 = `
   ALTER TABLE runs RENAME TO runs_1;

@@ -1,0 +1,124 @@
+import { BlockError } from '@heddle/core/blocks';
+import type { BlockConfig, BlockContext, Json, StepCall, StepOptions } from '@heddle/core/blocks';
+import type { Place, Stored } from '@heddle/core/run';
+import { idempotencyKeyOf } from '../executors/context.ts';
+import { asInfrastructure } from '../records/infrastructure-error.ts';
+import type { Sanitizer } from '../records/sanitizer.ts';
+import type { Values } from '../records/values.ts';
+import type { StepStore, StoredStep } from '../store/stores.ts';
+
+const MAX_KEY_CHARS = 200;
+
+/** What the steps of an attempt use of its run. */
+export interface StepParts {
+  store: StepStore;
+  values: Values;
+  sanitizer: Sanitizer;
+  runId: string;
+  place: Place;
+  block: Pick<BlockConfig, 'name'>;
+  /** `stopped`: why the result of the attempt is no longer wanted. */
+  task: { readonly stopped: Error | undefined };
+}
+
+/** The steps of one attempt of a block (`BlockContext.step`). */
+export class BlockSteps {
+  /** Why a step could not be stored or read. The attempt has no result then, whatever its executor returns. */
+  failure: { error: unknown } | undefined;
+  readonly #parts: StepParts;
+  #loading: Promise<Map<string, StoredStep>> | undefined;
+  /** Steps that run now, by key: a second call waits for the first. */
+  readonly #running = new Map<string, Promise<Json>>();
+
+  constructor(parts: StepParts) {
+    this.#parts = parts;
+  }
+
+  readonly run: BlockContext['step'] = async <T extends Json>(
+    key: string,
+    work: (step: StepCall) => Promise<T> | T,
+    options: StepOptions = {},
+  ): Promise<T> => {
+    if (key === '' || key.length > MAX_KEY_CHARS) {
+      const why = `The key of a step has 1 to ${MAX_KEY_CHARS} characters, this one has ${key.length}`;
+      throw new BlockError('BLOCK_FAILED', `${this.#parts.block.name}: ${why}.`, { retryable: false });
+    }
+    const running = this.#running.get(key) ?? this.#once(key, work, options.idempotent === true);
+    this.#running.set(key, running);
+    try {
+      return (await running) as T;
+    } finally {
+      if (this.#running.get(key) === running) this.#running.delete(key);
+    }
+  };
+
+  async #once(
+    key: string,
+    work: (step: StepCall) => Promise<Json> | Json,
+    idempotent: boolean,
+  ): Promise<Json> {
+    const { store, runId, place } = this.#parts;
+    const known = await (this.#loading ??= this.#load());
+    const before = known.get(key);
+    if (before?.result) return this.#read(before.result);
+    if (!idempotent) {
+      const other = before ?? (await this.#stored(() => store.beginStep(runId, place, key)));
+      if (other?.result) return this.#read(other.result);
+      if (other) throw this.#unknownOutcome(key);
+      known.set(key, { key, result: undefined });
+    }
+    const idempotencyKey = `${idempotencyKeyOf(runId, place.block, place.scope)}/${key}`;
+    const json = await this.#work(key, () => work({ idempotencyKey }), idempotent);
+    const { values, sanitizer } = this.#parts;
+    const value = sanitizer.json(json, `The result of step "${key}"`);
+    const stored = await this.#stored(() => values.store(value));
+    const result = await this.#stored(() => store.endStep(runId, place, key, stored));
+    known.set(key, { key, result });
+    return result === stored ? value : this.#read(result);
+  }
+
+  /** Runs the work of a step. A failed step is forgotten, unless it was interrupted: then it may have taken effect. */
+  async #work(key: string, work: () => Promise<Json> | Json, idempotent: boolean): Promise<Json> {
+    const { store, runId, place, task } = this.#parts;
+    let begun = false;
+    try {
+      if (task.stopped) throw task.stopped;
+      begun = true;
+      return await work();
+    } catch (error) {
+      if (!idempotent && !(begun && task.stopped)) {
+        await this.#stored(() => store.forgetStep(runId, place, key));
+        (await this.#loading)?.delete(key);
+      }
+      throw error;
+    }
+  }
+
+  async #load(): Promise<Map<string, StoredStep>> {
+    const { store, runId, place } = this.#parts;
+    const steps = await this.#stored(() => store.steps(runId, place));
+    return new Map(steps.map((step) => [step.key, step]));
+  }
+
+  async #read(result: Stored): Promise<Json> {
+    return structuredClone(await this.#stored(() => this.#parts.values.load(result)));
+  }
+
+  /** Uses the store. An executor may catch what this throws, so the attempt keeps it. */
+  async #stored<T>(access: () => T | Promise<T>): Promise<T> {
+    try {
+      return await asInfrastructure(access);
+    } catch (error) {
+      this.failure ??= { error };
+      throw error;
+    }
+  }
+
+  #unknownOutcome(key: string): BlockError {
+    return new BlockError(
+      'STEP_OUTCOME_UNKNOWN',
+      `${this.#parts.block.name}: step "${key}" was interrupted, and may have taken effect. It is not repeated; check its effect.`,
+      { retryable: false, details: { step: key } },
+    );
+  }
+}

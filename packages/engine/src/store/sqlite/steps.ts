@@ -1,0 +1,78 @@
+import type { DatabaseSync } from 'node:sqlite';
+import type { Place, Stored } from '@heddle/core/run';
+import { parseStored, unknownRun } from '../errors.ts';
+import { stepPlace } from '../step-place.ts';
+import { valueKeysIn } from '../value-key.ts';
+import type { StoredStep } from '../stores.ts';
+
+function prepare(db: DatabaseSync) {
+  return {
+    run: db.prepare('SELECT number FROM runs WHERE run_id = ?'),
+    of: db.prepare(
+      'SELECT key, result FROM steps WHERE run = (SELECT number FROM runs WHERE run_id = ?) AND place = ?',
+    ),
+    get: db.prepare('SELECT result FROM steps WHERE run = ? AND place = ? AND key = ?'),
+    begin: db.prepare('INSERT OR IGNORE INTO steps (run, place, key) VALUES (?, ?, ?)'),
+    end: db.prepare(`
+      INSERT INTO steps (run, place, key, result) VALUES (?, ?, ?, ?)
+      ON CONFLICT DO UPDATE SET result = excluded.result WHERE result IS NULL`),
+    forget: db.prepare('DELETE FROM steps WHERE run = ? AND place = ? AND key = ? AND result IS NULL'),
+    use: db.prepare('INSERT OR IGNORE INTO value_uses (key, run) VALUES (?, ?)'),
+    remove: db.prepare('DELETE FROM steps WHERE run = ?'),
+  };
+}
+
+/** Steps of blocks in the data file. Writes must be made in a transaction. */
+export class SqliteSteps {
+  readonly #sql: ReturnType<typeof prepare>;
+
+  constructor(db: DatabaseSync) {
+    this.#sql = prepare(db);
+  }
+
+  of(runId: string, place: Place): StoredStep[] {
+    return this.#sql.of.all(runId, stepPlace(place)).map((row) => ({
+      key: row['key'] as string,
+      result: parseResult(row['result'], runId),
+    }));
+  }
+
+  begin(runId: string, place: Place, key: string): StoredStep | undefined {
+    const run = this.#run(runId);
+    const at = stepPlace(place);
+    if (this.#sql.begin.run(run, at, key).changes === 1) return undefined;
+    return { key, result: parseResult(this.#sql.get.get(run, at, key)?.['result'], runId) };
+  }
+
+  /** Returns the recorded result: `result`, or that of an earlier call. */
+  end(runId: string, place: Place, key: string, result: Stored): Stored {
+    const run = this.#run(runId);
+    const at = stepPlace(place);
+    const text = JSON.stringify(result);
+    if (this.#sql.end.run(run, at, key, text).changes === 0)
+      return parseResult(this.#sql.get.get(run, at, key)?.['result'], runId) ?? result;
+    for (const value of valueKeysIn(text)) this.#sql.use.run(value, run);
+    return result;
+  }
+
+  forget(runId: string, place: Place, key: string): void {
+    this.#sql.forget.run(this.#run(runId), stepPlace(place), key);
+  }
+
+  /** Removes the steps of a run. */
+  remove(run: number): void {
+    this.#sql.remove.run(run);
+  }
+
+  #run(runId: string): number {
+    const run = this.#sql.run.get(runId)?.['number'];
+    if (run === undefined) throw unknownRun(runId);
+    return run as number;
+  }
+}
+
+function parseResult(text: unknown, runId: string): Stored | undefined {
+  return text === null || text === undefined
+    ? undefined
+    : parseStored<Stored>(text as string, `step of run "${runId}"`);
+}

@@ -1,0 +1,46 @@
+import { expect, it } from 'vitest';
+import { Script, work } from '../../../support/scripted.ts';
+import { workflow } from '../../../support/workflow.ts';
+import type { Succession } from './succession.ts';
+
+/** Steps of a block over a restart. */
+export function describeInterruptedSteps(engines: () => Succession): void {
+  it('a block continues after its finished steps, and repeats an interrupted step only if it is idempotent', async () => {
+    const place = engines();
+    const first = new Script();
+    const before = await place.next({ blocks: [first.executor] });
+    const { runId } = await before.start({ workflow: workflow([work('A')], ['Start -> A']) });
+    const { context } = await first.called('A');
+    for (const key of ['one', 'two', 'three']) await context.step(key, () => key);
+    const began = ['post', 'put'].map((key) => {
+      const { promise, resolve } = Promise.withResolvers<void>();
+      const endless = (): Promise<null> => {
+        resolve();
+        return new Promise(() => undefined);
+      };
+      void context.step(key, endless, { idempotent: key === 'put' });
+      return promise;
+    });
+    await Promise.all(began);
+    const second = new Script();
+    const after = await place.next({ blocks: [second.executor] });
+    const run = await after.attach(runId);
+    const again = await second.called('A');
+    const calls: string[] = [];
+    const step = (key: string, idempotent = false) =>
+      again.context.step(
+        key,
+        () => {
+          calls.push(key);
+          return `${key} again`;
+        },
+        { idempotent },
+      );
+    expect([await step('one'), await step('two'), await step('three')]).toEqual(['one', 'two', 'three']);
+    await expect(step('post')).rejects.toMatchObject({ code: 'STEP_OUTCOME_UNKNOWN' });
+    expect(await step('put', true)).toBe('put again');
+    expect(calls).toEqual(['put']);
+    again.done({ ok: true });
+    expect(await run.result()).toMatchObject({ status: 'completed', output: { ok: true } });
+  });
+}

@@ -1,0 +1,107 @@
+import type { BlockError } from '@heddle/core';
+import { describe, expect, it } from 'vitest';
+import { Script, work } from '../../support/scripted.ts';
+import { TestClock } from '../../support/test-clock.ts';
+import { loop, workflow } from '../../support/workflow.ts';
+import type { MakeRuntime } from './suite.ts';
+
+const RETRY = { enabled: true, maxTries: 2, waitBetweenTriesMs: 0 };
+
+/** Steps within a block. Those that a process leaves unfinished are in `restart/steps.ts`. */
+export function describeSteps(make: MakeRuntime): void {
+  describe('steps of a block', () => {
+    it('are not repeated by the next attempt, which gets their results', async () => {
+      const script = new Script();
+      const engine = await make().open({ blocks: [script.executor] });
+      const run = await engine.start({ workflow: workflow([work('A', { retry: RETRY })], ['Start -> A']) });
+      const calls: string[] = [];
+      const first = await script.called('A');
+      const large = 'ä'.repeat(10_000);
+      const results = [
+        await first.context.step('one', ({ idempotencyKey }) => {
+          calls.push(idempotencyKey);
+          return { large };
+        }),
+        await first.context.step('two', () => null, { idempotent: true }),
+      ];
+      expect(calls).toEqual([`${first.context.idempotencyKey}/one`]);
+      await expect(first.context.step('three', () => Promise.reject(new Error('refused')))).rejects.toThrow(
+        'refused',
+      );
+      first.fail(new Error('once more'));
+      const second = await script.called('A');
+      const never = (): never => {
+        throw new Error('This step was done already.');
+      };
+      expect([await second.context.step('one', never), await second.context.step('two', never)]).toEqual(
+        results,
+      );
+      expect(await second.context.step('three', () => 3)).toBe(3);
+      expect(await second.context.step('three', never)).toBe(3);
+      second.done({ ok: true });
+      expect(await run.result()).toMatchObject({ status: 'completed', output: { ok: true } });
+    });
+
+    it('belong to one iteration', async () => {
+      const script = new Script();
+      const engine = await make().open({ blocks: [script.executor] });
+      const drawn = workflow([loop('L', { loopType: 'for', count: 2 }, work('A'))], ['Start -> L -> A']);
+      const run = await engine.start({ workflow: drawn });
+      for (const iteration of [0, 1]) {
+        const call = await script.called(`A.${iteration}`);
+        expect(await call.context.step('one', () => iteration)).toBe(iteration);
+        call.done();
+      }
+      expect(await run.result()).toMatchObject({ status: 'completed' });
+    });
+
+    it('that a timeout interrupts are repeated only if they are idempotent', async () => {
+      const clock = new TestClock();
+      const script = new Script();
+      const engine = await make().open({ clock, blocks: [script.executor] });
+      const more = { retry: RETRY, timeoutMs: 100 };
+      const run = await engine.start({ workflow: workflow([work('A', more)], ['Start -> A']) });
+      const first = await script.called('A');
+      const begun = { post: Promise.withResolvers<void>(), put: Promise.withResolvers<void>() };
+      const interrupted = (key: 'post' | 'put', idempotent: boolean): Promise<unknown> => {
+        const work = (): Promise<null> => {
+          begun[key].resolve();
+          return new Promise((_, reject) => {
+            first.context.signal.addEventListener('abort', () => reject(new Error('interrupted')));
+          });
+        };
+        return first.context.step(key, work, { idempotent }).catch((error: Error) => error.message);
+      };
+      const both = Promise.all([interrupted('post', false), interrupted('put', true)]);
+      await Promise.all([begun.post.promise, begun.put.promise]);
+      await clock.due(100);
+      clock.advance(100);
+      expect(await both).toEqual(['interrupted', 'interrupted']);
+      const second = await script.called('A');
+      expect(await second.context.step('put', () => 1, { idempotent: true })).toBe(1);
+      const post = second.context.step('post', () => 1);
+      await expect(post).rejects.toMatchObject({ code: 'STEP_OUTCOME_UNKNOWN', details: { step: 'post' } });
+      second.fail((await post.catch((error: unknown) => error)) as BlockError);
+      expect(await run.result()).toMatchObject({ status: 'failed', error: { code: 'STEP_OUTCOME_UNKNOWN' } });
+    });
+
+    it('have results without secrets, whether they are read again or not', async () => {
+      const script = new Script();
+      const env = { TOKEN: 'very-secret-token' };
+      const engine = await make().open({ env, blocks: [script.executor] });
+      const drawn = workflow(
+        [{ ...work('A', { retry: RETRY }), fields: { key: '{{TOKEN}}' } }],
+        ['Start -> A'],
+      );
+      const run = await engine.start({ workflow: drawn });
+      const first = await script.called('A');
+      const result = await first.context.step('one', () => ['answer', first.context.field('key') ?? null]);
+      expect(JSON.stringify(result)).not.toContain(env.TOKEN);
+      first.fail(new Error('once more'));
+      const second = await script.called('A');
+      expect(await second.context.step('one', () => [])).toEqual(result);
+      second.done();
+      expect(await run.result()).toMatchObject({ status: 'completed' });
+    });
+  });
+}

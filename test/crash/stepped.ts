@@ -1,0 +1,50 @@
+// A process to be killed in a step: `node stepped.ts DATA EFFECTS STOP`. A block makes five steps, of which every second is
+// idempotent. Each appends its key to EFFECTS and prints it; at the key STOP the process waits to be killed.
+import { appendFileSync } from 'node:fs';
+import { isBlockError } from '@heddle/core';
+import { createEngine, isEngineError } from '@heddle/engine';
+import type { BlockContext, BlockExecutor } from '@heddle/core/blocks';
+import { workflow } from '../support/workflow.ts';
+
+const RUN_ID = 'stepped-run';
+const [, , data = '', effects = '', stop = ''] = process.argv;
+
+/** Makes one step. Returns `unknown` if it may have taken effect before the process was killed. */
+async function step(context: BlockContext, number: number): Promise<string> {
+  const key = `${number}`;
+  const work = async (): Promise<string> => {
+    appendFileSync(effects, `${key}\n`);
+    process.stdout.write(`${key}\n`);
+    if (key === stop) await new Promise(() => undefined);
+    return 'done';
+  };
+  try {
+    return await context.step(key, work, { idempotent: number % 2 === 0 });
+  } catch (error) {
+    if (isBlockError(error) && error.code === 'STEP_OUTCOME_UNKNOWN') return 'unknown';
+    throw error;
+  }
+}
+
+const stepped: BlockExecutor = {
+  types: ['stepped'],
+  class: 'effect',
+  async execute(context) {
+    const steps: string[] = [];
+    for (const number of [1, 2, 3, 4, 5]) steps.push(await step(context, number));
+    return { output: { steps } };
+  },
+};
+
+const engine = await createEngine({ data, blocks: [stepped] });
+await engine.deploy(
+  workflow([{ name: 'A', type: 'stepped', fields: {}, more: {} }], ['Start -> A'], { id: 'stepped' }),
+);
+const run = await engine.attach(RUN_ID).catch((error: unknown) => {
+  if (isEngineError(error) && error.code === 'RUN_NOT_FOUND')
+    return engine.start('stepped', {}, { runId: RUN_ID });
+  throw error;
+});
+const { output } = await run.result();
+await engine.close();
+process.stdout.write(`${JSON.stringify(output)}\n`);
