@@ -28,6 +28,10 @@ const answers: Record<string, Answer> = {
   '/bomb': gzip('x'.repeat(1_000_000)),
   '/gzip': gzip('packed'),
   '/silent': () => {},
+  '/stalls': (response) => void response.writeHead(200).write('first'),
+  '/breaks': (response) => {
+    response.writeHead(200).write('first', () => response.destroy());
+  },
   '/cookies': (response) => void response.writeHead(200, { 'set-cookie': ['a=1', 'b=2'] }).end(),
   '/missing': (response) => void response.writeHead(404).end(),
 };
@@ -293,5 +297,56 @@ describe('redirects', () => {
   it('are returned or refused on request', async () => {
     expect(await send({ url: via('/end'), redirect: 'manual' })).toMatchObject({ status: 302 });
     expect(await codeOf(send({ url: via('/end'), redirect: 'error' }))).toBe('EGRESS_DENIED');
+  });
+});
+
+describe('a response that is read as it arrives', () => {
+  const open = (request: EgressRequest, policy: EgressPolicy = {}) => client(policy).open(request);
+  const read = async (body: ReadableStream<Uint8Array>): Promise<string> => {
+    let whole = '';
+    for await (const chunk of body) whole += text(chunk);
+    return whole;
+  };
+
+  it('has its head and its first bytes before its end', async () => {
+    const response = await open({ url: at('/stalls') });
+    expect(response).toMatchObject({ status: 200, url: at('/stalls'), redirected: false });
+    const reader = response.body.getReader();
+    expect(text((await reader.read()).value as Uint8Array)).toBe('first');
+    await reader.cancel();
+  });
+
+  it('is decompressed, and found behind redirects', async () => {
+    const path = `/to?status=307&at=${encodeURIComponent('/gzip')}`;
+    const response = await open({ url: at(path), method: 'POST', body: 'x' });
+    expect(response).toMatchObject({ status: 200, url: at('/gzip'), redirected: true });
+    expect(await read(response.body)).toBe('packed');
+  });
+
+  it('is the redirect itself if redirects are not followed', async () => {
+    const response = await open({ url: at('/to?status=302&at=/gzip'), redirect: 'manual' });
+    expect(response.status).toBe(302);
+    expect(await read(response.body)).toBe('');
+  });
+
+  it.each([
+    ['is too large', '/bomb', { maxResponseBytes: 1000 }, 'EGRESS_TOO_LARGE'],
+    ['does not end in time', '/stalls', { timeoutMs: 100 }, 'EGRESS_TIMEOUT'],
+    ['breaks off', '/breaks', {}, 'EGRESS_FAILED'],
+  ])('fails while it is read if it %s', async (_what, path, policy, code) => {
+    const response = await open({ url: at(path) }, policy);
+    expect(await codeOf(read(response.body))).toBe(code);
+  });
+
+  it('fails when its request is aborted', async () => {
+    const abort = new AbortController();
+    const response = await open({ url: at('/stalls'), signal: abort.signal });
+    const reading = codeOf(read(response.body));
+    abort.abort();
+    expect(await reading).toBe('EGRESS_ABORTED');
+  });
+
+  it('is refused where a whole response is', async () => {
+    expect(await codeOf(open({ url: 'http://10.0.0.1/' }))).toBe('EGRESS_DENIED');
   });
 });

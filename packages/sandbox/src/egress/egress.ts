@@ -2,9 +2,9 @@ import { denied, EgressError, isEgressError } from './error.ts';
 import { createCheck } from './guard.ts';
 import { requestHeaders } from './headers.ts';
 import { followRedirects, redirectOf, type Hop } from './redirects.ts';
-import { Transport, type Connection, type Reply } from './transport.ts';
+import { Transport, type Connection, type Exchange, type Reply, type StreamedReply } from './transport.ts';
 import { unlessAborted } from './unless-aborted.ts';
-import type { EgressPolicy, EgressRequest, EgressResponse, Resolve, Target } from './types.ts';
+import type { EgressPolicy, EgressRequest, EgressResponse, EgressStream, Resolve, Target } from './types.ts';
 
 const FORBIDDEN_METHODS = new Set(['CONNECT', 'TRACE', 'TRACK']);
 
@@ -12,6 +12,8 @@ const FORBIDDEN_METHODS = new Set(['CONNECT', 'TRACE', 'TRACK']);
 export interface Egress {
   /** Sends a request and follows redirects. Throws EgressError. */
   fetch(request: EgressRequest): Promise<EgressResponse>;
+  /** Does what `fetch` does, and returns as soon as the head of the response has arrived. The limits apply to its body too. */
+  open(request: EgressRequest): Promise<EgressStream>;
   /** Checks a URL and returns it with the addresses that were checked. Throws EgressError EGRESS_DENIED. */
   check(url: string | URL): Promise<Target>;
   /** Closes idle connections. */
@@ -29,8 +31,34 @@ function firstHop(request: EgressRequest): Hop {
   return { url: request.url, method, headers: requestHeaders(request.headers, host), body };
 }
 
-function withUrl({ at, ...reply }: Reply & { at: URL }): Reply & { url: string } {
-  return { ...reply, url: at.href };
+type Placed<R> = R & { readonly at: URL };
+
+function withUrl<R>({ at, ...reply }: Placed<R>, redirected: boolean) {
+  return { ...reply, url: at.href, redirected };
+}
+
+/** Returns the body as a stream that fails with what `translate` returns. */
+function streamOf(
+  chunks: StreamedReply['chunks'],
+  discard: StreamedReply['discard'],
+  translate: (error: unknown) => EgressError,
+) {
+  return new ReadableStream<Uint8Array>(
+    {
+      async pull(controller) {
+        try {
+          const { value, done } = await chunks.next();
+          if (done === true) controller.close();
+          else controller.enqueue(value);
+        } catch (error) {
+          controller.error(translate(error));
+        }
+      },
+      cancel: discard,
+    },
+    // Nothing is read before it is asked for.
+    { highWaterMark: 0 },
+  );
 }
 
 /** Converts an error of the connection to an EgressError. Callers can still read its code, in order to retry. */
@@ -56,6 +84,84 @@ function explain(
   );
 }
 
+/** What an exchange returns: a response with its body, or with a body that has not arrived yet. */
+type AnyReply = Omit<Reply, 'body'>;
+
+class GuardedClient implements Egress {
+  readonly check: Egress['check'];
+  readonly #transport: Transport;
+  readonly #timeoutMs: number;
+  readonly #maxBytes: number;
+  readonly #maxRedirects: number;
+
+  constructor(policy: EgressPolicy, resolve: Resolve | undefined, connection: Connection) {
+    this.check = createCheck(policy, resolve);
+    this.#timeoutMs = policy.timeoutMs ?? 60_000;
+    this.#maxBytes = policy.maxResponseBytes ?? 10 * 1024 * 1024;
+    this.#maxRedirects = policy.maxRedirects ?? 5;
+    this.#transport = new Transport(connection, this.#maxBytes);
+  }
+
+  fetch(request: EgressRequest): Promise<EgressResponse> {
+    return this.#limited(request, (signal) =>
+      this.#follow(request, signal, (exchange) => this.#transport.exchange(exchange)),
+    );
+  }
+
+  open(request: EgressRequest): Promise<EgressStream> {
+    const followed = request.redirect !== 'manual';
+    return this.#limited(request, async (signal, translate) => {
+      const { chunks, discard, ...head } = await this.#follow(request, signal, async (exchange) => {
+        const reply = await this.#transport.open(exchange);
+        if (followed && redirectOf(reply) !== undefined) reply.discard();
+        return reply;
+      });
+      return { ...head, body: streamOf(chunks, discard, translate) };
+    });
+  }
+
+  close(): Promise<void> {
+    return this.#transport.close();
+  }
+
+  /** Calls `work` with the signal of the request's limits, and with what explains errors under them. */
+  async #limited<R>(
+    request: EgressRequest,
+    work: (signal: AbortSignal, translate: (error: unknown) => EgressError) => Promise<R>,
+  ): Promise<R> {
+    const ms = Math.min(this.#timeoutMs, request.timeoutMs ?? this.#timeoutMs);
+    const deadline = AbortSignal.timeout(ms);
+    const signal = request.signal === undefined ? deadline : AbortSignal.any([deadline, request.signal]);
+    const translate = (error: unknown): EgressError => explain(error, request, deadline, ms);
+    try {
+      return await work(signal, translate);
+    } catch (error) {
+      throw translate(error);
+    }
+  }
+
+  async #follow<R extends AnyReply>(
+    request: EgressRequest,
+    signal: AbortSignal,
+    exchange: (exchange: Exchange) => Promise<R>,
+  ) {
+    const maxBytes = Math.min(this.#maxBytes, request.maxResponseBytes ?? this.#maxBytes);
+    const { redirect = 'follow', allowance } = request;
+    const send = async (hop: Hop): Promise<Placed<R>> => {
+      const target = await unlessAborted(this.check(hop.url), signal);
+      const reply = await exchange({ ...hop, target, signal, maxBytes, allowance });
+      if (redirect === 'error' && redirectOf(reply) !== undefined)
+        throw denied(`${target.url.host} redirects, which this request does not allow.`);
+      return { ...reply, at: target.url };
+    };
+    const first = firstHop(request);
+    if (redirect === 'manual') return withUrl(await send(first), false);
+    const max = this.#maxRedirects;
+    const { reply, redirects } = await followRedirects(first, { send, max, refusal: denied });
+    return withUrl(reply, redirects > 0);
+  }
+}
+
 /**
  * Creates an HTTP client with a policy. By default it allows only public addresses and the usual web ports. `resolve`
  * replaces the system's resolver; `connection` configures how connections are made.
@@ -66,38 +172,5 @@ export function createEgress(
   resolve?: Resolve,
   connection: Connection = {},
 ): Egress {
-  const check = createCheck(policy, resolve);
-  const { timeoutMs = 60_000, maxResponseBytes = 10 * 1024 * 1024, maxRedirects = 5 } = policy;
-  const transport = new Transport(connection, maxResponseBytes);
-
-  const follow = async (request: EgressRequest, signal: AbortSignal): Promise<EgressResponse> => {
-    const maxBytes = Math.min(maxResponseBytes, request.maxResponseBytes ?? maxResponseBytes);
-    const { redirect = 'follow', allowance } = request;
-    const send = async (hop: Hop): Promise<Reply & { at: URL }> => {
-      const target = await unlessAborted(check(hop.url), signal);
-      const reply = await transport.exchange({ ...hop, target, signal, maxBytes, allowance });
-      if (redirect === 'error' && redirectOf(reply) !== undefined)
-        throw denied(`${target.url.host} redirects, which this request does not allow.`);
-      return { ...reply, at: target.url };
-    };
-    const first = firstHop(request);
-    if (redirect === 'manual') return { ...withUrl(await send(first)), redirected: false };
-    const { reply, redirects } = await followRedirects(first, { send, max: maxRedirects, refusal: denied });
-    return { ...withUrl(reply), redirected: redirects > 0 };
-  };
-
-  return {
-    check,
-    close: () => transport.close(),
-    async fetch(request) {
-      const ms = Math.min(timeoutMs, request.timeoutMs ?? timeoutMs);
-      const deadline = AbortSignal.timeout(ms);
-      const signal = request.signal === undefined ? deadline : AbortSignal.any([deadline, request.signal]);
-      try {
-        return await follow(request, signal);
-      } catch (error) {
-        throw explain(error, request, deadline, ms);
-      }
-    },
-  };
+  return new GuardedClient(policy, resolve, connection);
 }

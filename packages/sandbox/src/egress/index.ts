@@ -12,6 +12,7 @@ export type {
   EgressPolicy,
   EgressRequest,
   EgressResponse,
+  EgressStream,
   HeaderPairs,
   Resolve,
   Target,

@@ -18,11 +18,22 @@ export interface Exchange {
   readonly allowance: Allowance | undefined;
 }
 
-export interface Reply {
+interface Head {
   readonly status: number;
   readonly statusText: string;
   readonly headers: Pairs;
+}
+
+export interface Reply extends Head {
   readonly body: Uint8Array;
+}
+
+/** A response whose body has not arrived yet. */
+export interface StreamedReply extends Head {
+  /** The body as it arrives, decompressed. Throws when it exceeds the limits of the exchange. */
+  readonly chunks: AsyncGenerator<Uint8Array, void>;
+  /** Closes the connection if the body has not ended. */
+  discard(): void;
 }
 
 /** Options for connections. */
@@ -65,7 +76,14 @@ export class Transport {
     this.#maxBytes = maxBytes;
   }
 
+  /** Returns the response with its whole body. */
   async exchange(exchange: Exchange): Promise<Reply> {
+    const { chunks, status, statusText, headers } = await this.open(exchange);
+    return { status, statusText, headers, body: await collect(chunks) };
+  }
+
+  /** Returns the response as soon as its head has arrived. The caller reads its body to the end, or discards it. */
+  async open(exchange: Exchange): Promise<StreamedReply> {
     const { target, method, headers, body } = exchange;
     const { onInfo, signal } = limitInformational(exchange);
     // Loaded with the first request, because loading it takes as long as the rest of the sandbox.
@@ -84,7 +102,6 @@ export class Transport {
     const pairs = rawPairs(response.headers as unknown as string[]);
     const encoding = pairs.find(([name]) => name === 'content-encoding')?.[1].toLowerCase() ?? '';
     const decoder = method === 'HEAD' ? undefined : DECODERS[encoding];
-    const bytes = await collect(response.body, decoder?.(), exchange);
     return {
       status: response.statusCode,
       statusText: response.statusText,
@@ -92,7 +109,9 @@ export class Transport {
         decoder === undefined
           ? pairs
           : pairs.filter(([name]) => name !== 'content-encoding' && name !== 'content-length'),
-      body: bytes,
+      chunks: chunksOf(response.body, decoder?.(), exchange),
+      // Without a listener, the error of the closed connection would end the process.
+      discard: () => void response.body.on('error', () => undefined).destroy(),
     };
   }
 
@@ -169,17 +188,16 @@ function rawPairs(raw: readonly (string | Buffer)[]): Pairs {
   return pairs;
 }
 
-async function collect(
+async function* chunksOf(
   body: Readable,
   decoder: NodeJS.ReadWriteStream | undefined,
   { maxBytes, target, allowance }: Exchange,
-): Promise<Uint8Array> {
+): AsyncGenerator<Uint8Array, void> {
   const source =
     decoder === undefined ? body : body.on('error', (error) => decoder.emit('error', error)).pipe(decoder);
-  // The body may arrive in chunks of one byte, which as separate objects would take a hundred times its size.
-  const buffer = new ByteBuffer();
   const quota = allowance ?? { leftBytes: Infinity };
   let bytes = 0;
+  let ended = false;
   try {
     for await (const chunk of source) {
       const { byteLength } = chunk as Uint8Array;
@@ -189,14 +207,19 @@ async function collect(
         throw tooLarge(target, `more than ${maxBytes} bytes; raise maxResponseBytes to allow it`);
       if (quota.leftBytes < 0)
         throw tooLarge(target, 'more bytes than all requests of this job may receive together');
-      buffer.add(chunk as Uint8Array);
+      yield chunk as Uint8Array;
     }
-  } catch (error) {
-    quota.leftBytes += bytes;
-    throw error;
+    ended = true;
   } finally {
+    if (!ended) quota.leftBytes += bytes;
     body.destroy();
   }
+}
+
+async function collect(chunks: AsyncIterable<Uint8Array>): Promise<Uint8Array> {
+  // The body may arrive in chunks of one byte, which as separate objects would take a hundred times its size.
+  const buffer = new ByteBuffer();
+  for await (const chunk of chunks) buffer.add(chunk);
   return buffer.take();
 }
 

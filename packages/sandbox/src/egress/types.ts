@@ -53,7 +53,7 @@ export interface EgressRequest {
   readonly allowance?: Allowance;
 }
 
-export interface EgressResponse {
+interface ResponseHead {
   readonly status: number;
   readonly statusText: string;
   /** URL of the response, after redirects. */
@@ -61,7 +61,19 @@ export interface EgressResponse {
   readonly redirected: boolean;
   /** Names in lower case; repeated headers are separate pairs. */
   readonly headers: [name: string, value: string][];
+}
+
+export interface EgressResponse extends ResponseHead {
   readonly body: Uint8Array;
+}
+
+/** A response whose body is read as it arrives. */
+export interface EgressStream extends ResponseHead {
+  /**
+   * The body, decompressed. Read it to the end or cancel it: until then, it keeps its connection. Reading fails with an
+   * EgressError, also when the time limit of the request passes.
+   */
+  readonly body: ReadableStream<Uint8Array>;
 }
 
 export interface Address {
