@@ -18,7 +18,7 @@ export function haltingStores(stores: Stores, writes: number): Stores & { writte
     if (written >= writes) throw new Crash('The process died here.');
     return write();
   };
-  const { runs, values, definitions, control } = stores;
+  const { runs, values, definitions, changes, control } = stores;
   const halting: TailableRunStore = {
     create: async (run, first, record) => through(() => runs.create(run, first, record)),
     append: async (runId, entries, saved) => through(() => runs.append(runId, entries, saved)),
@@ -46,6 +46,7 @@ export function haltingStores(stores: Stores, writes: number): Stores & { writte
       prune: async (keys, unusedMs) => whileAlive(() => values.prune(keys, unusedMs)),
     },
     definitions,
+    changes,
     control,
     close: () => stores.close(),
     written: () => written,

@@ -1,5 +1,6 @@
 import { describeControlStore } from '../conformance/stores/control-store.ts';
 import { describeDefinitionStore } from '../conformance/stores/definition-store.ts';
+import { describeRunChanges } from '../conformance/stores/run-changes.ts';
 import { describeRunStore } from '../conformance/stores/run-store.ts';
 import { describePruning, describeValueStore } from '../conformance/stores/value-store.ts';
 import { dataFolder } from '../support/data-folder.ts';
@@ -16,6 +17,7 @@ for (const [name, make] of Object.entries(makers)) {
   describeRunStore(name, () => make().runs);
   describeValueStore(name, () => make().values);
   describePruning(name, make);
+  describeRunChanges(name, make);
   describeDefinitionStore(name, () => make().definitions);
   describeControlStore(name, () => make().control);
 }

@@ -3,6 +3,7 @@ import { Client } from 'pg';
 import { beforeAll, describe, expect, it, onTestFinished } from 'vitest';
 import type { PostgresOptions, SharedStores } from '@heddle/engine/stores';
 import { describeDefinitionStore } from '../conformance/stores/definition-store.ts';
+import { describeRunChanges } from '../conformance/stores/run-changes.ts';
 import { describeRunStore } from '../conformance/stores/run-store.ts';
 import { describePruning, describeValueStore } from '../conformance/stores/value-store.ts';
 import { Database } from '../../packages/engine/src/store/postgres/database.ts';
@@ -35,6 +36,7 @@ describe.skipIf(!hasPostgres)('PostgreSQL', () => {
   describeRunStore('postgres', async () => (await open()).runs);
   describeValueStore('postgres', async () => (await open()).values);
   describePruning('postgres', open);
+  describeRunChanges('postgres', open);
   describeDefinitionStore('postgres', async () => (await open()).definitions);
 
   describe('several processes that open the stores', () => {
@@ -45,7 +47,7 @@ describe.skipIf(!hasPostgres)('PostgreSQL', () => {
       await first.runs.create(newRun('r'), started());
       await second.runs.append('r', [entry(2)]);
       expect(await first.runs.tail('r', 1)).toEqual([entry(2)]);
-      expect(await rows(`SELECT format FROM "${schema}".format`)).toEqual([{ format: 4 }]);
+      expect(await rows(`SELECT format FROM "${schema}".format`)).toEqual([{ format: 5 }]);
     });
 
     it('migrate a schema of format 2: runs get their parents, and old values are never pruned', async () => {

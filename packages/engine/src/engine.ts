@@ -2,7 +2,7 @@ import { randomUUID } from 'node:crypto';
 import { EngineError, startCandidates } from '@heddle/core';
 import type { Json, Plan } from '@heddle/core';
 import { traceOf } from '@heddle/core/run';
-import type { Span } from '@heddle/core/run';
+import type { Span, Stored } from '@heddle/core/run';
 import { childExecutor } from './executors/child.ts';
 import { fileReader } from './files/storage.ts';
 import type { FileReader, ReadLimits } from './files/storage.ts';
@@ -12,6 +12,7 @@ import { isChildRunId, recordedChildren } from './execution/child-runs.ts';
 import { findBlock } from './execution/plan-queries.ts';
 import type { RuntimeParts } from './execution/runtime-parts.ts';
 import type { HttpClient } from './executors/services.ts';
+import { readChanges } from './records/run-changes.ts';
 import { runNotFound } from './records/run-errors.ts';
 import { storedRecord } from './records/stored-record.ts';
 import type { Reused } from './rerun.ts';
@@ -28,6 +29,7 @@ import type {
   ExecuteOptions,
   ListQuery,
   LogDetail,
+  RunChanges,
   RunDetail,
   RunEvent,
   RunHandle,
@@ -242,6 +244,28 @@ export class HeddleEngine implements Engine {
   async listRuns(query: ListQuery = {}): Promise<{ runs: RunDetail[]; nextCursor: string | null }> {
     this.#expectOpen();
     return listDetails(this.#parts.stores.runs, this.#parts.values, query);
+  }
+
+  async planOf(runId: string): Promise<Plan> {
+    this.#expectOpen();
+    const header = await this.#parts.stores.runs.header(runId);
+    if (!header) throw runNotFound(runId);
+    return this.#parts.definitions.plan(header.planHash);
+  }
+
+  async readValue(stored: Stored): Promise<Json> {
+    this.#expectOpen();
+    return this.#parts.values.load(stored);
+  }
+
+  async runChanges(limit: number): Promise<RunChanges> {
+    this.#expectOpen();
+    return readChanges(this.#parts, limit);
+  }
+
+  async runSizes(runIds: readonly string[]): Promise<Map<string, number>> {
+    this.#expectOpen();
+    return this.#parts.stores.changes.bytesOf(runIds);
   }
 
   async resume(

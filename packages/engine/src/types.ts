@@ -2,7 +2,7 @@ import type { BlockLog, Diagnostic, Json, PausePoint, Plan, RunFailure, RunStatu
 import type { FileReader, ReadLimits } from './files/storage.ts';
 import type { TakeFilesOptions } from './files/ingest.ts';
 import type { BlockEmission } from '@heddle/core/blocks';
-import type { Span } from '@heddle/core/run';
+import type { Span, Stored } from '@heddle/core/run';
 
 /** The workflow to run: the id or name of a deployed workflow, an exported workflow (JSON value), or a compiled plan. */
 export type WorkflowSource =
@@ -149,6 +149,34 @@ export interface RunDetail extends RunResource {
   suspended: string | null;
 }
 
+/** What an index of runs needs to know about one. */
+export interface RunSummary {
+  callerId: string | null;
+  workflowId: string;
+  /** Version of the deployment; null for a run of a file or draft. */
+  version: number | null;
+  parentRunId: string | null;
+  status: RunStatus;
+  createdAt: string;
+  startedAt: string | null;
+  endedAt: string | null;
+  durationMs: number | null;
+  /** Number of journal entries in this summary: of two summaries of a run, the one with the higher number is newer. */
+  seq: number;
+  /** Types of the blocks of the workflow that ran. */
+  blockTypes: string[];
+}
+
+/** Changes of runs, oldest first; each run appears once. */
+export interface RunChanges {
+  /** `run` is null for a run that was deleted. */
+  changes: { runId: string; run: RunSummary | null }[];
+  /** True if there may be more changes. */
+  more: boolean;
+  /** Forgets these changes. Until then, `runChanges` returns them again. */
+  acknowledge(): Promise<void>;
+}
+
 /** Which runs to list. Default order: newest first. `cursor` is the `nextCursor` of the previous page. */
 export interface ListQuery {
   workflowId?: string;
@@ -230,6 +258,21 @@ export interface Engine {
    * not included. Throws RUN_NOT_FOUND.
    */
   childRuns(runId: string): Promise<{ runId: string; workflowId: string; blockId: string }[]>;
+  /** Returns the plan that the run executes. Throws RUN_NOT_FOUND. */
+  planOf(runId: string): Promise<Plan>;
+  /** Returns a value of a trace, loaded from the value store if it is not inline. Throws VALUE_MISSING. */
+  readValue(stored: Stored): Promise<Json>;
+  /**
+   * Returns runs that were created, changed their status or were deleted since they were last acknowledged, for a consumer
+   * that keeps an index of runs. Changes are recorded in the transaction that makes them, whichever process makes it, from
+   * the first call on; then every stored run counts as changed. `limit`: how many changes to read.
+   */
+  runChanges(limit: number): Promise<RunChanges>;
+  /**
+   * Returns how many bytes each run takes in the stores, without its children. A value that several runs use counts for
+   * each of them. Unknown runs are absent.
+   */
+  runSizes(runIds: readonly string[]): Promise<Map<string, number>>;
   /** Returns a page of runs. Throws OPTIONS_INVALID for an invalid cursor or limit. */
   listRuns(query?: ListQuery): Promise<{ runs: RunDetail[]; nextCursor: string | null }>;
   /**

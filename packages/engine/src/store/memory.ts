@@ -26,6 +26,7 @@ import { duplicateEntry, parseStored, unknownPlan, unknownRun } from './errors.t
 import { isEnded, readJournal, readTail, toRows } from './journal.ts';
 import type { TailableRunStore, RunProjection, StoredStep } from './stores.ts';
 import { stepPlace } from './step-place.ts';
+import type { MemoryRunChanges } from './memory-run-changes.ts';
 import { valueKeysIn, valueKey } from './value-key.ts';
 
 interface MemoryRun {
@@ -41,10 +42,17 @@ interface MemoryRun {
 /** Runs in memory. Keeps the objects that it receives, and returns copies that equal what a file would return. */
 export class MemoryRunStore implements TailableRunStore {
   readonly #runs = new Map<string, MemoryRun>();
+  readonly #changes: MemoryRunChanges | undefined;
+
+  constructor(changes?: MemoryRunChanges) {
+    this.#changes = changes;
+    changes?.readFrom(this.#runs);
+  }
 
   create(run: NewRun, first: Entry, record?: RunRecord): boolean {
     if (this.#runs.has(run.runId)) return false;
     this.#runs.set(run.runId, { header: run, entries: [first], record, logs: [] });
+    this.#changes?.add(run.runId);
     return true;
   }
 
@@ -82,7 +90,9 @@ export class MemoryRunStore implements TailableRunStore {
   saveRecord(record: RunRecord, logs: readonly BlockLog[]): boolean {
     const run = this.#run(record.runId);
     if (run.record && run.record.seq > record.seq) return false;
+    const hasChanged = run.record?.status !== record.status;
     run.record = record;
+    if (hasChanged) this.#changes?.add(record.runId);
     // The log object of a running block changes later.
     for (const log of logs) run.logs[log.executionOrder] = log.endedMs === undefined ? { ...log } : log;
     return true;
@@ -126,6 +136,7 @@ export class MemoryRunStore implements TailableRunStore {
     const run = this.#runs.get(runId);
     if (!run?.record || !isEnded(run.record.status)) return undefined;
     this.#runs.delete(runId);
+    this.#changes?.add(runId);
     return valueKeysIn(textOf(run));
   }
 

@@ -7,6 +7,7 @@ import { systemClock } from '../clock.ts';
 import { lockData, shareData } from './lock.ts';
 import type { DataLock } from './lock.ts';
 import { MemoryControlStore, MemoryDefinitionStore, MemoryRunStore, MemoryValueStore } from './memory.ts';
+import { MemoryRunChanges } from './memory-run-changes.ts';
 import { makePrivateData, makePrivateFile } from './private-files.ts';
 import { ChangeNotifier } from './sqlite/change-notifier.ts';
 import { GroupCommit } from './sqlite/commit.ts';
@@ -16,6 +17,7 @@ import { openDatabase, withFileErrors } from './sqlite/database.ts';
 import { SqliteDefinitionStore } from './sqlite/definitions.ts';
 import { systemError } from './sqlite/errors.ts';
 import { expectNewest, formatOf, migrate } from './sqlite/migrations.ts';
+import { SqliteRunChanges } from './sqlite/run-changes.ts';
 import { SqliteRunStore } from './sqlite/runs.ts';
 import { ValueFiles } from './sqlite/value-files.ts';
 import { SqliteValueStore } from './sqlite/values.ts';
@@ -65,9 +67,11 @@ interface StoreLocation {
 }
 
 function memoryStores(clock: Clock): Stores {
-  const runs = new MemoryRunStore();
+  const changes = new MemoryRunChanges();
+  const runs = new MemoryRunStore(changes);
   return {
     runs,
+    changes,
     definitions: new MemoryDefinitionStore(),
     values: new MemoryValueStore(runs, clock),
     control: new MemoryControlStore(clock),
@@ -183,6 +187,7 @@ function storesOf(
     runs: new SqliteRunStore(db, file, commit),
     definitions: new SqliteDefinitionStore(db, file, commit),
     values: new SqliteValueStore(db, { file, files, clock }, commit),
+    changes: new SqliteRunChanges(db, file, commit),
     control,
   };
   return { stores, control };

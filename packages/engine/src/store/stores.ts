@@ -1,4 +1,4 @@
-import type { DefinitionStore, Entry, RunStore, ValueStore } from '@heddle/core';
+import type { DefinitionStore, Entry, NewRun, RunRecord, RunStore, ValueStore } from '@heddle/core';
 import type { ControlStore } from './control.ts';
 
 /** A run store whose journals can be read from any entry on, so that a reader can follow a run. */
@@ -16,11 +16,39 @@ export type StoredStep = Awaited<ReturnType<RunStore['steps']>>[number];
 /** The part of a run store that has the steps of blocks. */
 export type StepStore = Pick<RunStore, 'steps' | 'beginStep' | 'endStep' | 'forgetStep'>;
 
+/** A run that was created, changed its status or was removed. */
+export interface StoredChange {
+  position: number;
+  runId: string;
+  /** Absent: the run was removed. */
+  header?: NewRun;
+  /** The record at the time of the read. Absent: none is saved yet. */
+  record?: RunRecord;
+}
+
+/**
+ * The changes of runs, for a consumer that keeps an index of runs in another database. Each change is stored in the
+ * transaction that makes it, and kept until it is acknowledged. `describeRunChanges` tests an implementation.
+ */
+export interface RunChangeStore {
+  /** Begins to record changes. The first time, every stored run counts as changed; later calls do nothing. */
+  begin(): Promise<void> | void;
+  /** Returns changes that are not acknowledged, oldest first. A run may appear several times. */
+  read(limit: number): Promise<StoredChange[]> | StoredChange[];
+  acknowledge(positions: readonly number[]): Promise<void> | void;
+  /**
+   * Returns how many bytes each run takes: record, journal, logs, steps and stored values, of which those that several
+   * runs use count for each of them. Unknown runs are absent.
+   */
+  bytesOf(runIds: readonly string[]): Promise<Map<string, number>> | Map<string, number>;
+}
+
 /** Stores that several processes use at the same time. */
 export interface SharedStores {
   readonly runs: TailableRunStore;
   readonly definitions: DefinitionStore;
   readonly values: ValueStore;
+  readonly changes: RunChangeStore;
   /** Finishes pending writes and releases all resources. Later calls fail with ENGINE_CLOSED. */
   close(): Promise<void> | void;
 }

@@ -5,6 +5,7 @@ import { Database } from './database.ts';
 import { PostgresDefinitionStore } from './definitions.ts';
 import { PostgresLeaseStore } from './leases.ts';
 import { migrate } from './migrations.ts';
+import { PostgresRunChanges } from './run-changes.ts';
 import { PostgresRequestStore } from './requests.ts';
 import { PostgresRunStore } from './runs.ts';
 import { PostgresValueStore } from './values.ts';
@@ -47,6 +48,7 @@ export async function openDatabaseStores(options: PostgresOptions): Promise<Leas
     definitions: new PostgresDefinitionStore(database),
     values: new PostgresValueStore(database),
     leases: new PostgresLeaseStore(database),
+    changes: new PostgresRunChanges(database),
     requests: new PostgresRequestStore(database, systemClock),
     close: () => database.close(),
   };

@@ -51,6 +51,9 @@ export interface Tables {
   steps: { run: number; place: string; key: string; result: string | null };
   /** An entry or a step of the run contains the key. */
   value_uses: { key: string; run: number };
+  /** At most one row. */
+  run_feed: { id: number; seeded: boolean };
+  run_changes: { position: Generated<number>; run_id: string };
 }
 
 /**
@@ -210,4 +213,30 @@ export const FORMAT_4 = `
   $body$;
   CREATE TRIGGER step_value_uses AFTER INSERT OR UPDATE ON steps
     FOR EACH ROW WHEN (NEW.result LIKE '%sha256:%') EXECUTE FUNCTION record_step_value_uses();
+`;
+
+/**
+ * Format 5: changes of runs (`RunChangeStore`). A trigger adds them, so those of older versions are recorded too. Nothing
+ * is recorded before `run_feed` has a row; `seeded`: the runs of that time are in `run_changes`.
+ */
+export const FORMAT_5 = `
+  CREATE TABLE run_feed (
+    id integer PRIMARY KEY CHECK (id = 1),
+    seeded boolean NOT NULL
+  );
+  CREATE TABLE run_changes (
+    position bigint GENERATED ALWAYS AS IDENTITY PRIMARY KEY,
+    run_id text COLLATE "C" NOT NULL
+  );
+  CREATE FUNCTION record_run_change() RETURNS trigger LANGUAGE plpgsql SET search_path FROM CURRENT AS $body$
+    BEGIN
+      IF EXISTS (SELECT FROM run_feed) THEN
+        INSERT INTO run_changes (run_id) VALUES (CASE WHEN TG_OP = 'DELETE' THEN OLD.run_id ELSE NEW.run_id END);
+      END IF;
+      RETURN NULL;
+    END
+  $body$;
+  CREATE TRIGGER run_created AFTER INSERT OR DELETE ON runs FOR EACH ROW EXECUTE FUNCTION record_run_change();
+  CREATE TRIGGER run_changed AFTER UPDATE OF status ON runs
+    FOR EACH ROW WHEN (OLD.status IS DISTINCT FROM NEW.status) EXECUTE FUNCTION record_run_change();
 `;

@@ -1,10 +1,10 @@
 import type { DatabaseSync } from 'node:sqlite';
 import { EngineError } from '@heddle/core';
 import { FORMAT_1 } from './format-1.ts';
-import { FORMAT_2, FROM_1_TO_2, FROM_2_TO_3, FROM_3_TO_4 } from './schema.ts';
+import { FORMAT_2, FROM_1_TO_2, FROM_2_TO_3, FROM_3_TO_4, FROM_4_TO_5 } from './schema.ts';
 
 /** The statements from format n (the index) to format n + 1. Entries are only added, never changed. */
-export const MIGRATIONS: readonly string[] = [FORMAT_1, FROM_1_TO_2, FROM_2_TO_3, FROM_3_TO_4];
+export const MIGRATIONS: readonly string[] = [FORMAT_1, FROM_1_TO_2, FROM_2_TO_3, FROM_3_TO_4, FROM_4_TO_5];
 
 export interface Formats {
   migrations: readonly string[];
@@ -12,7 +12,10 @@ export interface Formats {
   newest?: string;
 }
 
-const FORMATS: Formats = { migrations: MIGRATIONS, newest: `${FORMAT_2} ${FROM_2_TO_3} ${FROM_3_TO_4}` };
+const FORMATS: Formats = {
+  migrations: MIGRATIONS,
+  newest: `${FORMAT_2} ${FROM_2_TO_3} ${FROM_3_TO_4} ${FROM_4_TO_5}`,
+};
 
 /** The format of the file; 0 for a new file. */
 export function formatOf(db: DatabaseSync): number {

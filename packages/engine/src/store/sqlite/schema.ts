@@ -127,6 +127,28 @@ export const FROM_3_TO_4 = `
   ) WITHOUT ROWID;
 `;
 
+/**
+ * From format 4 to 5: changes of runs (`RunChangeStore`). Triggers add them, so every statement that changes a run does.
+ * Nothing is recorded before `run_feed` has a row. Positions are never reused, since a consumer acknowledges by position.
+ */
+export const FROM_4_TO_5 = `
+  CREATE TABLE run_feed (begun INTEGER PRIMARY KEY);
+  CREATE TABLE run_changes (
+    position INTEGER PRIMARY KEY AUTOINCREMENT,
+    run_id TEXT NOT NULL
+  );
+  CREATE TRIGGER run_created AFTER INSERT ON runs WHEN EXISTS (SELECT 1 FROM run_feed) BEGIN
+    INSERT INTO run_changes (run_id) VALUES (NEW.run_id);
+  END;
+  CREATE TRIGGER run_changed AFTER UPDATE OF status, record ON runs
+    WHEN (NEW.status <> OLD.status OR OLD.record IS NULL) AND EXISTS (SELECT 1 FROM run_feed) BEGIN
+    INSERT INTO run_changes (run_id) VALUES (NEW.run_id);
+  END;
+  CREATE TRIGGER run_removed AFTER DELETE ON runs WHEN EXISTS (SELECT 1 FROM run_feed) BEGIN
+    INSERT INTO run_changes (run_id) VALUES (OLD.run_id);
+  END;
+`;
+
 /** From format 1 to 2. */
 export const FROM_1_TO_2 = `
   ALTER TABLE runs RENAME TO runs_1;

@@ -1,0 +1,62 @@
+import { isEngineError } from '@heddle/core';
+import type { Definitions } from '../definitions.ts';
+import type { SharedStores, StoredChange } from '../store/stores.ts';
+import type { RunChanges, RunSummary } from '../types.ts';
+
+interface Parts {
+  stores: Pick<SharedStores, 'changes'>;
+  definitions: Pick<Definitions, 'plan'>;
+}
+
+/** Returns the changes that are not acknowledged, at most `limit`, one per run. */
+export async function readChanges({ stores, definitions }: Parts, limit: number): Promise<RunChanges> {
+  await stores.changes.begin();
+  const stored = await stores.changes.read(limit);
+  // Every change shows the run as it is now, so the last one is enough.
+  const latest = new Map(stored.map((change) => [change.runId, change]));
+  const changes: RunChanges['changes'] = [];
+  for (const change of latest.values())
+    changes.push({ runId: change.runId, run: await summaryOf(change, definitions) });
+  return {
+    changes,
+    more: stored.length === limit,
+    acknowledge: async () => stores.changes.acknowledge(stored.map(({ position }) => position)),
+  };
+}
+
+async function summaryOf(
+  { header, record }: StoredChange,
+  definitions: Pick<Definitions, 'plan'>,
+): Promise<RunSummary | null> {
+  if (!header) return null;
+  const { startedMs, endedMs } = record ?? {};
+  return {
+    callerId: header.callerId ?? null,
+    workflowId: header.workflowId,
+    version: header.version ?? null,
+    parentRunId: header.parent?.runId ?? null,
+    // Created a moment ago: the first record is saved later.
+    status: record?.status ?? 'running',
+    createdAt: new Date(header.createdMs).toISOString(),
+    startedAt: timeOf(startedMs),
+    endedAt: timeOf(endedMs),
+    durationMs: startedMs === undefined || endedMs === undefined ? null : endedMs - startedMs,
+    seq: record?.seq ?? 0,
+    blockTypes: await blockTypesOf(header.planHash, definitions),
+  };
+}
+
+async function blockTypesOf(planHash: string, definitions: Pick<Definitions, 'plan'>): Promise<string[]> {
+  try {
+    const { blocks } = await definitions.plan(planHash);
+    return [...new Set(Object.values(blocks).map(({ type }) => type))];
+  } catch (error) {
+    // A plan that cannot be read must not stop the changes of other runs.
+    if (isEngineError(error)) return [];
+    throw error;
+  }
+}
+
+function timeOf(ms: number | undefined): string | null {
+  return ms === undefined ? null : new Date(ms).toISOString();
+}

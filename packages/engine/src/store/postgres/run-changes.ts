@@ -1,0 +1,88 @@
+import type { NewRun, RunRecord } from '@heddle/core';
+import { sql } from 'kysely';
+import { parseStored } from '../errors.ts';
+import type { RunChangeStore, StoredChange } from '../stores.ts';
+import type { Database } from './database.ts';
+
+/** Changes of the runs in PostgreSQL. */
+export class PostgresRunChanges implements RunChangeStore {
+  readonly #database: Database;
+
+  constructor(database: Database) {
+    this.#database = database;
+  }
+
+  async begin(): Promise<void> {
+    const query = this.#database.build.selectFrom('run_feed').select('seeded');
+    const [feed] = (await this.#database.run(query)).rows;
+    if (feed?.seeded) return;
+    const { schema } = this.#database.location;
+    const table = (name: string): string => `"${schema.replaceAll('"', '""')}".${name}`;
+    await this.#database.transaction(async (client) => {
+      // Waits for transactions that change runs and do not see the new row, so that none of their changes is missed.
+      await client.query(`LOCK TABLE ${table('runs')} IN SHARE ROW EXCLUSIVE MODE`);
+      await client.query(
+        `INSERT INTO ${table('run_feed')} (id, seeded) VALUES (1, false) ON CONFLICT DO NOTHING`,
+      );
+    });
+    // Separate: many runs take a while, in which the lock would block new ones.
+    await this.#database.transaction(async (client) => {
+      const { rowCount } = await client.query(
+        `UPDATE ${table('run_feed')} SET seeded = true WHERE NOT seeded`,
+      );
+      if (rowCount === 1)
+        await client.query(
+          `INSERT INTO ${table('run_changes')} (run_id) SELECT run_id FROM ${table('runs')} ORDER BY number`,
+        );
+    });
+  }
+
+  async read(limit: number): Promise<StoredChange[]> {
+    const query = this.#database.build
+      .selectFrom('run_changes')
+      .leftJoin('runs', 'runs.run_id', 'run_changes.run_id')
+      .select(['run_changes.position', 'run_changes.run_id', 'runs.header', 'runs.record'])
+      .orderBy('run_changes.position')
+      .limit(limit);
+    const { rows } = await this.#database.run(query);
+    return rows.map(({ position, run_id: runId, header, record }) => ({
+      position,
+      runId,
+      ...(header !== null && { header: parseStored<NewRun>(header, `header of run "${runId}"`) }),
+      ...(record !== null && { record: parseStored<RunRecord>(record, `record of run "${runId}"`) }),
+    }));
+  }
+
+  async acknowledge(positions: readonly number[]): Promise<void> {
+    const query = this.#database.build
+      .deleteFrom('run_changes')
+      .where(sql<boolean>`position = any(${positions}::bigint[])`);
+    await this.#database.run(query);
+  }
+
+  async bytesOf(runIds: readonly string[]): Promise<Map<string, number>> {
+    const query = this.#database.build
+      .selectFrom('runs')
+      .select((eb) => {
+        const sums = [
+          eb.selectFrom('journal').select(sum('entry')).whereRef('run', '=', 'runs.number'),
+          eb.selectFrom('logs').select(sum('log')).whereRef('run', '=', 'runs.number'),
+          eb.selectFrom('steps').select(sum('result')).whereRef('run', '=', 'runs.number'),
+          eb
+            .selectFrom('value_uses')
+            .innerJoin('stored_values', 'stored_values.key', 'value_uses.key')
+            .select(sum('json'))
+            .whereRef('run', '=', 'runs.number'),
+        ].map((query) => sql`coalesce((${query}), 0)`);
+        const own = sql`octet_length(runs.header) + coalesce(octet_length(runs.record), 0)`;
+        return ['run_id', sql<number>`(${sql.join([own, ...sums], sql` + `)})::bigint`.as('bytes')];
+      })
+      .where(sql<boolean>`run_id = any(${runIds}::text[])`);
+    const { rows } = await this.#database.run(query);
+    return new Map(rows.map(({ run_id: runId, bytes }) => [runId, bytes]));
+  }
+}
+
+function sum(column: string) {
+  return sql<number>`sum(octet_length(${sql.ref(column)}))`.as('bytes');
+}

@@ -1,0 +1,84 @@
+import type { DatabaseSync } from 'node:sqlite';
+import type { NewRun, RunRecord } from '@heddle/core';
+import { parseStored } from '../errors.ts';
+import type { RunChangeStore, StoredChange } from '../stores.ts';
+import type { GroupCommit } from './commit.ts';
+import { withFileErrors } from './database.ts';
+
+interface Row {
+  position: number;
+  run_id: string;
+  header: string | null;
+  record: string | null;
+}
+
+function prepare(db: DatabaseSync) {
+  return {
+    begin: db.prepare('INSERT OR IGNORE INTO run_feed (begun) VALUES (1)'),
+    seed: db.prepare('INSERT INTO run_changes (run_id) SELECT run_id FROM runs ORDER BY number'),
+    read: db.prepare(`
+      SELECT position, run_changes.run_id, header, record FROM run_changes LEFT JOIN runs USING (run_id)
+      ORDER BY position LIMIT ?`),
+    acknowledge: db.prepare('DELETE FROM run_changes WHERE position = ?'),
+    bytes: db.prepare(`
+      SELECT octet_length(header) + coalesce(octet_length(record), 0)
+        + coalesce((
+          SELECT sum(octet_length(entry)) FROM journal_marks AS mark CROSS JOIN journal
+            ON journal.run = mark.run AND position BETWEEN first AND last
+          WHERE mark.run = number), 0)
+        + coalesce((SELECT sum(octet_length(logs)) FROM logs WHERE run = number), 0)
+        + coalesce((SELECT sum(octet_length(result)) FROM steps WHERE run = number), 0)
+        + coalesce((SELECT sum(bytes) FROM value_uses JOIN stored_values USING (key) WHERE run = number), 0) AS bytes
+      FROM runs WHERE run_id = ?`),
+  };
+}
+
+/** Changes of the runs in the data file. */
+export class SqliteRunChanges implements RunChangeStore {
+  readonly #db: DatabaseSync;
+  readonly #file: string;
+  readonly #commit: GroupCommit;
+  #prepared: ReturnType<typeof prepare> | undefined;
+
+  constructor(db: DatabaseSync, file: string, commit: GroupCommit) {
+    this.#db = db;
+    this.#file = file;
+    this.#commit = commit;
+  }
+
+  /** Prepared at the first use: most engines have no consumer. */
+  get #sql(): ReturnType<typeof prepare> {
+    return (this.#prepared ??= prepare(this.#db));
+  }
+
+  begin(): Promise<void> {
+    return this.#commit.run(() => {
+      if (this.#sql.begin.run().changes === 1) this.#sql.seed.run();
+    });
+  }
+
+  read(limit: number): StoredChange[] {
+    const rows = withFileErrors(this.#file, () => this.#sql.read.all(limit)) as unknown as Row[];
+    return rows.map(({ position, run_id: runId, header, record }) => ({
+      position,
+      runId,
+      ...(header !== null && { header: parseStored<NewRun>(header, `header of run "${runId}"`) }),
+      ...(record !== null && { record: parseStored<RunRecord>(record, `record of run "${runId}"`) }),
+    }));
+  }
+
+  acknowledge(positions: readonly number[]): Promise<void> {
+    return this.#commit.run(() => {
+      for (const position of positions) this.#sql.acknowledge.run(position);
+    });
+  }
+
+  bytesOf(runIds: readonly string[]): Map<string, number> {
+    return new Map(
+      runIds.flatMap((runId) => {
+        const row = withFileErrors(this.#file, () => this.#sql.bytes.get(runId));
+        return row ? [[runId, row['bytes'] as number]] : [];
+      }),
+    );
+  }
+}
