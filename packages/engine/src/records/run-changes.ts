@@ -1,4 +1,5 @@
 import { isEngineError } from '@heddle/core';
+import type { RunRecord } from '@heddle/core';
 import type { Definitions } from '../definitions.ts';
 import type { SharedStores, StoredChange } from '../store/stores.ts';
 import type { RunChanges, RunSummary } from '../types.ts';
@@ -29,21 +30,23 @@ async function summaryOf(
   definitions: Pick<Definitions, 'plan'>,
 ): Promise<RunSummary | null> {
   if (!header) return null;
-  const { startedMs, endedMs } = record ?? {};
+  const { callerId = null, workflowId, version = null, parent } = header;
   return {
-    callerId: header.callerId ?? null,
-    workflowId: header.workflowId,
-    version: header.version ?? null,
-    parentRunId: header.parent?.runId ?? null,
-    // Created a moment ago: the first record is saved later.
-    status: record?.status ?? 'running',
+    ...{ callerId, workflowId, version, parentRunId: parent?.runId ?? null },
+    ...stateOf(record),
     createdAt: new Date(header.createdMs).toISOString(),
-    startedAt: timeOf(startedMs),
-    endedAt: timeOf(endedMs),
-    durationMs: startedMs === undefined || endedMs === undefined ? null : endedMs - startedMs,
-    seq: record?.seq ?? 0,
     blockTypes: await blockTypesOf(header.planHash, definitions),
   };
+}
+
+function stateOf(
+  record: RunRecord | undefined,
+): Pick<RunSummary, 'status' | 'startedAt' | 'endedAt' | 'durationMs' | 'seq'> {
+  // Created a moment ago: the first record is saved later.
+  if (!record) return { status: 'running', startedAt: null, endedAt: null, durationMs: null, seq: 0 };
+  const { status, startedMs, endedMs, seq } = record;
+  const durationMs = startedMs === undefined || endedMs === undefined ? null : endedMs - startedMs;
+  return { status, startedAt: timeOf(startedMs), endedAt: timeOf(endedMs), durationMs, seq };
 }
 
 async function blockTypesOf(planHash: string, definitions: Pick<Definitions, 'plan'>): Promise<string[]> {
