@@ -1,0 +1,201 @@
+import { isEngineError } from '@heddle/engine';
+import type { Engine, RunSummary } from '@heddle/engine';
+import type { Kysely } from 'kysely';
+import { removeLogs, saveLogs } from './store.ts';
+import type { NewLog } from './store.ts';
+import type { LogStatus, LogTables } from './tables.ts';
+import { callsModel, modelUsage } from './usage.ts';
+
+type Db = Kysely<LogTables>;
+type IndexedEngine = Pick<Engine, 'runChanges' | 'getTrace' | 'readValue'>;
+
+/** Changes of one batch. Each batch is one transaction. */
+const BATCH = 200;
+/** How often changes are read when nobody asks for the log. */
+const BEAT_MS = 500;
+/** Most batches that a reader of the log waits for. */
+const BATCHES_PER_READ = 5;
+
+interface IndexerOptions {
+  engine: IndexedEngine;
+  db: Db;
+  every: (ms: number, beat: () => void) => () => void;
+  report: (error: unknown) => void;
+}
+
+/**
+ * Keeps the table of the log equal to the runs of the engine. The engine keeps every change until its row is committed, so
+ * nothing is lost when the process dies in between. Several processes may index at the same time: a row never replaces a
+ * newer one.
+ */
+export class LogIndexer {
+  readonly #options: IndexerOptions;
+  readonly #stop: () => void;
+  #working: Promise<boolean> | undefined;
+  #isClosed = false;
+
+  constructor(options: IndexerOptions) {
+    this.#options = options;
+    this.#stop = options.every(BEAT_MS, () => this.#beat());
+  }
+
+  /** Resolves when the changes before the call are in the table, or after a few batches if there are many. */
+  async update(): Promise<void> {
+    // A batch that has begun may have read its changes before the call.
+    await this.#working?.catch(() => undefined);
+    for (let batches = 0; batches < BATCHES_PER_READ && (await this.#batch()); batches += 1);
+  }
+
+  /** Indexes everything that has changed. */
+  async updateAll(): Promise<void> {
+    while (!this.#isClosed && (await this.#batch()));
+  }
+
+  async close(): Promise<void> {
+    this.#isClosed = true;
+    this.#stop();
+    await this.#working?.catch(() => undefined);
+  }
+
+  #beat(): void {
+    if (!this.#working) this.updateAll().catch(this.#options.report);
+  }
+
+  /** Indexes one batch, with other callers of this process. True if there may be more. */
+  #batch(): Promise<boolean> {
+    if (this.#isClosed) return Promise.resolve(false);
+    return (this.#working ??= this.#indexBatch().finally(() => {
+      this.#working = undefined;
+    }));
+  }
+
+  async #indexBatch(): Promise<boolean> {
+    const { engine, db } = this.#options;
+    const read = await engine.runChanges(BATCH);
+    const { changes } = read;
+    if (changes.length === 0) return false;
+    const removed = changes.flatMap(({ runId, run }) => (run ? [] : [runId]));
+    const present = new Map(changes.flatMap(({ runId, run }) => (run ? [[runId, run] as const] : [])));
+    const logs = await newLogs(engine, db, present);
+    await db.transaction().execute(async (transaction) => {
+      await saveLogs(transaction, logs);
+      await removeLogs(transaction, removed);
+    });
+    await read.acknowledge();
+    return read.more;
+  }
+}
+
+/** Returns the rows of the runs, without runs of workflows that are in no workspace. */
+async function newLogs(
+  engine: IndexedEngine,
+  db: Db,
+  runs: ReadonlyMap<string, RunSummary>,
+): Promise<NewLog[]> {
+  if (runs.size === 0) return [];
+  const workflowIds = [...new Set([...runs.values()].map(({ workflowId }) => workflowId))];
+  const known: Known = {
+    claims: await claimsOf(db, [...runs.keys()]),
+    workspaces: await workspacesOf(db, workflowIds),
+    versions: await versionsOf(db, workflowIds),
+  };
+  const logs: NewLog[] = [];
+  for (const [engineId, run] of runs) {
+    const workspaceId = known.claims.get(engineId)?.workspace_id ?? known.workspaces.get(run.workflowId);
+    if (workspaceId === undefined) continue;
+    const usage = await usageOfRun(engine, engineId, run);
+    logs.push({ ...identityOf(engineId, run, known), workspace_id: workspaceId, ...stateOf(run), ...usage });
+  }
+  return logs;
+}
+
+/** What the service knows about the runs of a batch. */
+interface Known {
+  /** By the engine's id of the run. */
+  claims: ReadonlyMap<string, LogTables['claims']>;
+  /** By workflow. */
+  workspaces: ReadonlyMap<string, string>;
+  /** By the engine's number of the version and the workflow. */
+  versions: ReadonlyMap<string, number>;
+}
+
+function identityOf(engineId: string, run: RunSummary, { claims, versions }: Known) {
+  const claim = claims.get(engineId);
+  const isChild = run.parentRunId !== null;
+  return {
+    engine_id: engineId,
+    run_id: claim?.run_id ?? run.callerId ?? engineId,
+    workflow_id: run.workflowId,
+    version: run.version === null ? null : (versions.get(`${run.version} ${run.workflowId}`) ?? null),
+    trigger: claim?.trigger ?? (isChild ? 'workflow' : 'api'),
+    bytes: -1,
+    is_child: isChild ? 1 : 0,
+  };
+}
+
+function stateOf(
+  run: RunSummary,
+): Pick<NewLog, 'status' | 'level' | 'started_ms' | 'ended_ms' | 'duration_ms' | 'seq'> {
+  return {
+    status: statusOf(run.status),
+    level: run.status === 'failed' ? 'error' : 'info',
+    started_ms: Date.parse(run.startedAt ?? run.createdAt),
+    ended_ms: run.endedAt === null ? null : Date.parse(run.endedAt),
+    duration_ms: run.durationMs ?? -1,
+    seq: run.seq,
+  };
+}
+
+/** A paused run is pending in the log; resources of runs show it as paused. */
+function statusOf(status: RunSummary['status']): LogStatus {
+  return status === 'paused' || status === 'queued' ? 'pending' : status;
+}
+
+/** Returns what an ended run cost and which models it used; -1 without a cost. */
+async function usageOfRun(
+  engine: IndexedEngine,
+  engineId: string,
+  { endedAt, blockTypes }: RunSummary,
+): Promise<{ cost: number; models: string[] }> {
+  const unknown = { cost: -1, models: [] };
+  if (endedAt === null || !blockTypes.some(callsModel)) return unknown;
+  try {
+    const used = await modelUsage(engine, await engine.getTrace(engineId));
+    const costs = used.flatMap(({ usage }) => usage.cost?.total ?? []);
+    const models = [...new Set(used.flatMap(({ usage }) => usage.model ?? []))];
+    return { cost: costs.length === 0 ? -1 : costs.reduce((sum, cost) => sum + cost, 0), models };
+  } catch (error) {
+    // The run was deleted meanwhile, or one of its values cannot be read. Other runs must not wait for it.
+    if (isEngineError(error)) return unknown;
+    throw error;
+  }
+}
+
+async function claimsOf(db: Db, engineIds: readonly string[]): Promise<Map<string, LogTables['claims']>> {
+  const rows = await db
+    .selectFrom('claims')
+    .select(['engine_id', 'run_id', 'workspace_id', 'trigger'])
+    .where('engine_id', 'in', engineIds)
+    .execute();
+  return new Map(rows.map((row) => [row.engine_id, row]));
+}
+
+async function workspacesOf(db: Db, workflowIds: readonly string[]): Promise<Map<string, string>> {
+  const rows = await db
+    .selectFrom('workflows')
+    .select(['id', 'workspace_id'])
+    .where('id', 'in', workflowIds)
+    .execute();
+  return new Map(rows.map((row) => [row.id, row.workspace_id]));
+}
+
+/** Returns the newest version of a workflow by the number of its deployment in the engine. */
+async function versionsOf(db: Db, workflowIds: readonly string[]): Promise<Map<string, number>> {
+  const rows = await db
+    .selectFrom('workflow_versions')
+    .select(['workflow_id', 'version', 'engine_version'])
+    .where('workflow_id', 'in', workflowIds)
+    .orderBy('version')
+    .execute();
+  return new Map(rows.map((row) => [`${row.engine_version} ${row.workflow_id}`, row.version]));
+}

@@ -1,0 +1,147 @@
+import { sql } from 'kysely';
+import type { Kysely, RawBuilder } from 'kysely';
+import type { LogLevel, LogRow, LogTables } from './tables.ts';
+
+type Db = Kysely<LogTables>;
+
+/** Which runs a list, an export or statistics cover. Absent: all. */
+export interface LogFilters {
+  workspaceId: string;
+  workflowIds?: readonly string[] | undefined;
+  /** Folders of the runs' workflows, each with its subtree. */
+  folderPaths?: readonly string[] | undefined;
+  /** Part of the workflow's name, in any case. */
+  workflowName?: string | undefined;
+  triggers?: readonly string[] | undefined;
+  level?: LogLevel | undefined;
+  statuses?: readonly string[] | undefined;
+  /** The id that callers see. */
+  runId?: string | undefined;
+  /** Started at this time or later, in milliseconds since the epoch. */
+  fromMs?: number | undefined;
+  /** Started at this time or earlier. */
+  toMs?: number | undefined;
+  minDurationMs?: number | undefined;
+  maxDurationMs?: number | undefined;
+  minCost?: number | undefined;
+  maxCost?: number | undefined;
+  model?: string | undefined;
+}
+
+export type LogSort = 'startedAt' | 'durationMs' | 'cost' | 'status';
+
+/** The last row of a page: the value that it is sorted by, and the engine's id. */
+export type LogPosition = readonly [value: string | number, engineId: string];
+
+export interface LogPageQuery extends LogFilters {
+  sortBy: LogSort;
+  sortOrder: 'asc' | 'desc';
+  limit: number;
+  after?: LogPosition | undefined;
+}
+
+const SORT_COLUMNS = {
+  startedAt: 'started_ms',
+  durationMs: 'duration_ms',
+  cost: 'cost',
+  status: 'status',
+} as const;
+
+/** Returns the column that a list is sorted by. */
+export function sortColumn(sortBy: LogSort): (typeof SORT_COLUMNS)[LogSort] {
+  return SORT_COLUMNS[sortBy];
+}
+
+/** The query of a page, with one row more than its limit, if there is one. */
+export function pageQuery(db: Db, query: LogPageQuery) {
+  const column = sql.ref(SORT_COLUMNS[query.sortBy]);
+  const { after, sortOrder } = query;
+  const beyond = sql.raw(sortOrder === 'asc' ? '>' : '<');
+  return db
+    .selectFrom('run_logs')
+    .selectAll()
+    .where(sql.join<boolean>(conditions(query), sql` and `))
+    .$if(after !== undefined, (rows) =>
+      rows.where(sql<boolean>`(${column}, engine_id) ${beyond} (${after?.[0]}, ${after?.[1]})`),
+    )
+    .orderBy(column, sortOrder)
+    .orderBy('engine_id', sortOrder)
+    .limit(query.limit + 1);
+}
+
+/**
+ * Returns the conditions of the filters. One condition selects the index: the workspace, or a single workflow or run. The
+ * others compare expressions, because SQLite would choose an index by any column and then sort all its rows.
+ */
+export function conditions(filters: LogFilters): RawBuilder<boolean>[] {
+  const { workspaceId, runId, triggers, statuses, level } = filters;
+  return [
+    ...placeConditions(filters),
+    ...given(runId, (id) => sql<boolean>`workspace_id = ${workspaceId} and run_id = ${id}`),
+    ...given(triggers, (names) => oneOf('trigger', names)),
+    ...given(statuses, (names) => oneOf('status', names)),
+    ...given(level, (one) => oneOf('level', [one])),
+    ...rangeConditions(filters),
+    ...given(
+      filters.model,
+      (model) =>
+        sql<boolean>`exists (select 1 from run_log_models where run_log_models.engine_id = run_logs.engine_id and model = ${model})`,
+    ),
+  ];
+}
+
+function placeConditions({
+  workspaceId,
+  workflowIds,
+  folderPaths,
+  workflowName,
+}: LogFilters): RawBuilder<boolean>[] {
+  const [only, second] = workflowIds ?? [];
+  const isOne = only !== undefined && second === undefined;
+  return [
+    isOne
+      ? sql<boolean>`workflow_id = ${only} and coalesce(workspace_id, '') = ${workspaceId}`
+      : sql<boolean>`workspace_id = ${workspaceId}`,
+    ...(workflowIds && !isOne ? [oneOf('workflow_id', workflowIds)] : []),
+    ...given(folderPaths, (paths) => inWorkflows(workspaceId, sql.join(paths.map(inFolder), sql` or `))),
+    ...given(workflowName, (name) =>
+      inWorkflows(workspaceId, sql`lower(name) like ${`%${escaped(name.toLowerCase())}%`} escape '\\'`),
+    ),
+  ];
+}
+
+function rangeConditions(filters: LogFilters): RawBuilder<boolean>[] {
+  const { fromMs, toMs, minDurationMs, maxDurationMs, minCost, maxCost } = filters;
+  return [
+    ...given(fromMs, (ms) => sql<boolean>`started_ms >= ${ms}`),
+    ...given(toMs, (ms) => sql<boolean>`started_ms <= ${ms}`),
+    ...given(minDurationMs, (ms) => sql<boolean>`duration_ms + 0 >= ${ms}`),
+    ...given(maxDurationMs, (ms) => sql<boolean>`duration_ms + 0 between 0 and ${ms}`),
+    ...given(minCost, (usd) => sql<boolean>`cost + 0 >= ${usd}`),
+    ...given(maxCost, (usd) => sql<boolean>`cost + 0 between 0 and ${usd}`),
+  ];
+}
+
+function given<T>(value: T | undefined, condition: (value: T) => RawBuilder<boolean>): RawBuilder<boolean>[] {
+  return value === undefined ? [] : [condition(value)];
+}
+
+function oneOf(column: keyof LogRow, values: readonly string[]): RawBuilder<boolean> {
+  return values.length === 0
+    ? sql<boolean>`1 = 0`
+    : sql<boolean>`coalesce(${sql.ref(column)}, '') in (${sql.join(values)})`;
+}
+
+function inWorkflows(workspaceId: string, condition: RawBuilder<unknown>): RawBuilder<boolean> {
+  return sql<boolean>`coalesce(workflow_id, '') in (select id from workflows where workspace_id = ${workspaceId} and (${condition}))`;
+}
+
+/** A folder with its subtree. The root contains everything. */
+function inFolder(path: string): RawBuilder<unknown> {
+  if (path === '/') return sql`1 = 1`;
+  return sql`folder_path = ${path} or folder_path like ${`${escaped(path)}/%`} escape '\\'`;
+}
+
+function escaped(text: string): string {
+  return text.replaceAll(/[\\%_]/g, '\\$&');
+}

@@ -1,0 +1,126 @@
+import type { Json, JsonObject, Plan } from '@heddle/core';
+import type { BlockConfig, ContainerConfig, Template } from '@heddle/core/blocks';
+
+type Region = Plan['skeleton'];
+type Text = Extract<Template, { kind: 'text' }>['parts'][number];
+
+/** The graph that a run executed. */
+export interface Snapshot {
+  blocks: JsonObject;
+  edges: Json[];
+  loops: JsonObject;
+  parallels: JsonObject;
+  variables: JsonObject;
+}
+
+/**
+ * Returns the graph of a plan, with references and placeholders as they were written. Positions and disabled blocks are not
+ * part of a plan.
+ */
+export function graphOfPlan(plan: Plan): Snapshot {
+  const { blocks, variables } = plan;
+  const containers = Object.values(blocks).filter(({ container }) => container !== undefined);
+  const entryOf = ({ id, container }: BlockConfig): [string, Json] => [
+    id,
+    { id, nodes: inside(blocks, id), ...(container && countOf(container)) },
+  ];
+  const isLoop = ({ type }: BlockConfig): boolean => type === 'loop';
+  return {
+    blocks: Object.fromEntries(Object.values(blocks).map((block) => [block.id, blockOf(block)])),
+    edges: edgesOf(plan.skeleton),
+    loops: Object.fromEntries(containers.filter(isLoop).map(entryOf)),
+    parallels: Object.fromEntries(containers.filter((block) => !isLoop(block)).map(entryOf)),
+    variables: Object.fromEntries(
+      variables.map(({ id, name, type, value }) => [id, { id, name, type, value }]),
+    ),
+  };
+}
+
+function blockOf({ id, type, name, params, code, conditions, containers }: BlockConfig): JsonObject {
+  const parentId = containers.at(-1);
+  const fields: [string, Json][] = Object.entries(params).map(([field, template]) => [
+    field,
+    authored(template),
+  ]);
+  if (code) fields.push(['code', code.authored]);
+  if (conditions) {
+    const rows = conditions.map((row) => ({
+      id: row.id,
+      title: row.title,
+      value: row.expression?.authored ?? '',
+    }));
+    fields.push(['conditions', JSON.stringify(rows)]);
+  }
+  const subBlocks = Object.fromEntries(fields.map(([field, value]) => [field, { id: field, value }]));
+  return {
+    ...{ id, type, name, enabled: true, subBlocks },
+    ...(parentId !== undefined && { data: { parentId } }),
+  };
+}
+
+/** Returns the value of a field as it was written. */
+function authored(template: Template): Json {
+  switch (template.kind) {
+    case 'literal':
+      return template.value;
+    case 'text':
+      return template.parts.map(textOf).join('');
+    case 'list':
+      return template.items.map(authored);
+    case 'object':
+      return Object.fromEntries(template.entries.map(([key, value]) => [key, authored(value)]));
+  }
+}
+
+function textOf(part: Text): string {
+  if (typeof part === 'string') return part;
+  return 'ref' in part ? part.ref.text : part.text;
+}
+
+function inside(blocks: Plan['blocks'], id: string): string[] {
+  return Object.values(blocks).flatMap((block) => (block.containers.at(-1) === id ? [block.id] : []));
+}
+
+function countOf(container: ContainerConfig): JsonObject {
+  switch (container.kind) {
+    case 'for':
+      return { loopType: 'for', iterations: amount(container.count) };
+    case 'forEach':
+      return { loopType: 'forEach', forEachItems: items(container.collection) };
+    case 'while':
+      return { loopType: 'while', whileCondition: container.condition?.authored ?? '' };
+    case 'doWhile':
+      return { loopType: 'doWhile', doWhileCondition: container.condition.authored };
+    case 'parallelCount':
+      return { parallelType: 'count', count: amount(container.count) };
+    case 'parallelCollection':
+      return { parallelType: 'collection', distribution: items(container.collection) };
+  }
+}
+
+function amount(count: Extract<ContainerConfig, { kind: 'for' }>['count']): Json {
+  return 'static' in count ? count.static : count.expression.authored;
+}
+
+function items(collection: Extract<ContainerConfig, { kind: 'forEach' }>['collection']): Json {
+  if ('static' in collection) return collection.static;
+  if ('reference' in collection) return collection.reference.text;
+  return 'template' in collection ? authored(collection.template) : null;
+}
+
+function edgesOf({ nodes, entries }: Region, container?: { id: string; kind: string }): Json[] {
+  const starts = container
+    ? entries.map((index) => edge(container.id, `${container.kind}-start-source`, nodes[index]?.id))
+    : [];
+  const between = nodes.flatMap(({ id, ins }) =>
+    ins.map(({ from, port }) => edge(nodes[from]?.id, port, id)),
+  );
+  const inner = nodes.flatMap(({ id, kind, subflow }) =>
+    subflow ? edgesOf(subflow.body, { id, kind }) : [],
+  );
+  return [...starts, ...between, ...inner];
+}
+
+function edge(source = '', sourceHandle: string, target = ''): Json {
+  return { id: `${source}-${sourceHandle}-${target}`, source, sourceHandle, target };
+}

@@ -1,0 +1,130 @@
+import type { Json } from '@heddle/core';
+import type { Span, Stored } from '@heddle/core/run';
+import type { Engine } from '@heddle/engine';
+import { modelUsage, usageOf } from './usage.ts';
+import type { ModelUsage } from './usage.ts';
+
+/** A span as responses show it. */
+export interface TraceSpan {
+  id: string;
+  name: string;
+  type: string;
+  status: Span['status'];
+  startTime: string;
+  endTime?: string;
+  durationMs?: number;
+  relativeStartMs: number;
+  blockId?: string;
+  errorHandled?: boolean;
+  errorType?: string;
+  errorMessage?: string;
+  input?: Json;
+  output?: Json;
+  tokens?: ModelUsage['tokens'];
+  cost?: ModelUsage['cost'];
+  children?: TraceSpan[];
+}
+
+/** What a response may still show: spans, and bytes of their inputs and outputs. */
+export interface TraceBudget {
+  spans: number;
+  bytes: number;
+}
+
+/** Limits of one response. What exceeds them is left out. */
+export const TRACE_BUDGET: Readonly<TraceBudget> = { spans: 10_000, bytes: 8 * 2 ** 20 };
+
+/** An item of what a run cost. */
+export interface CostItem {
+  category: 'fixed' | 'model' | 'tool';
+  description: string;
+  cost: number;
+  inputTokens?: number;
+  outputTokens?: number;
+}
+
+type Reader = Pick<Engine, 'readValue'>;
+
+/**
+ * Returns the spans of a run's blocks, without the span of the run itself. Reduces `budget` by what they take: spans and
+ * values beyond it are left out, and so are outputs of containers, whose parts are the outputs of the spans inside.
+ */
+export async function traceSpans(engine: Reader, root: Span, budget: TraceBudget): Promise<TraceSpan[]> {
+  return childrenOf(engine, root, { budget, startMs: root.startMs });
+}
+
+interface Context {
+  budget: TraceBudget;
+  startMs: number;
+}
+
+async function childrenOf(engine: Reader, span: Span, context: Context): Promise<TraceSpan[]> {
+  const shown: TraceSpan[] = [];
+  for (const child of span.children) {
+    if (context.budget.spans <= 0) break;
+    context.budget.spans -= 1;
+    shown.push(await spanOf(engine, child, context));
+  }
+  return shown;
+}
+
+async function spanOf(engine: Reader, span: Span, context: Context): Promise<TraceSpan> {
+  const { budget, startMs } = context;
+  const input = await valueOf(engine, span.input, budget);
+  const output = await valueOf(engine, span.output, budget);
+  const { tokens, cost } = usageOf(span.type, output) ?? {};
+  const children = await childrenOf(engine, span, context);
+  return {
+    id: span.id,
+    name: span.name,
+    type: span.type,
+    status: span.status,
+    startTime: new Date(span.startMs).toISOString(),
+    relativeStartMs: span.startMs - startMs,
+    ...(span.endMs !== undefined && { endTime: new Date(span.endMs).toISOString() }),
+    ...(span.durationMs !== undefined && { durationMs: span.durationMs }),
+    ...(span.blockId !== undefined && { blockId: span.blockId }),
+    ...errorOf(span),
+    ...(input !== undefined && { input }),
+    ...(output !== undefined && { output }),
+    ...(tokens && { tokens }),
+    ...(cost && { cost }),
+    ...(children.length > 0 && { children }),
+  };
+}
+
+function errorOf({
+  error,
+  errorHandled,
+}: Span): Pick<TraceSpan, 'errorHandled' | 'errorType' | 'errorMessage'> {
+  return error ? { errorHandled, errorType: error.code, errorMessage: error.message } : {};
+}
+
+async function valueOf(
+  engine: Reader,
+  stored: Stored | undefined,
+  budget: TraceBudget,
+): Promise<Json | undefined> {
+  if (!stored || 'results' in stored) return undefined;
+  const bytes = 'v' in stored ? Buffer.byteLength(JSON.stringify(stored.v)) : stored.ref.bytes;
+  if (bytes > budget.bytes) return undefined;
+  budget.bytes -= bytes;
+  return engine.readValue(stored);
+}
+
+/** Returns what the blocks of a run cost, item by item. Reads the outputs of blocks that call a model. */
+export async function costItems(engine: Reader, root: Span): Promise<CostItem[]> {
+  const used = await modelUsage(engine, root);
+  return used.flatMap(({ name, usage: { model, tokens, cost } }) => {
+    if (cost?.total === undefined) return [];
+    const { toolCost = 0, total } = cost;
+    const ofModel: CostItem = {
+      category: 'model',
+      description: model ?? name,
+      cost: Math.max(0, total - toolCost),
+      ...(tokens?.input !== undefined && { inputTokens: tokens.input }),
+      ...(tokens?.output !== undefined && { outputTokens: tokens.output }),
+    };
+    return toolCost > 0 ? [ofModel, { category: 'tool', description: name, cost: toolCost }] : [ofModel];
+  });
+}

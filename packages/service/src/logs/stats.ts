@@ -1,0 +1,92 @@
+import type { StatsRow } from './store.ts';
+
+const MIN_SEGMENT_MS = 60_000;
+/** Workflows in a result, those with the most runs first. */
+const MAX_WORKFLOWS = 200;
+
+/** A period of the statistics. */
+export interface Segment {
+  timestamp: string;
+  totalExecutions: number;
+  successfulExecutions: number;
+  avgDurationMs: number;
+}
+
+/** The window of the statistics, in equal periods. */
+export interface Window {
+  fromMs: number;
+  toMs: number;
+  segmentMs: number;
+}
+
+/** Returns the window between the two times in at most `segmentCount` periods of at least a minute. */
+export function windowOf(fromMs: number, toMs: number, segmentCount: number): Window {
+  return { fromMs, toMs, segmentMs: Math.max(MIN_SEGMENT_MS, Math.floor((toMs - fromMs) / segmentCount)) };
+}
+
+interface Sums {
+  total: number;
+  errors: number;
+  duration: number;
+  ended: number;
+}
+
+/** Returns the statistics from counts per workflow and period. `names`: of workflows, by id. */
+export function statsOf(rows: readonly StatsRow[], window: Window, names: ReadonlyMap<string, string>) {
+  const { fromMs, toMs, segmentMs } = window;
+  const byWorkflow = [...Map.groupBy(rows, (row) => row.workflow_id)].map(([workflowId, own]) => ({
+    workflowId,
+    own,
+    sums: sumOf(own),
+  }));
+  const busiest = byWorkflow.toSorted(
+    (a, b) => b.sums.total - a.sums.total || (a.workflowId < b.workflowId ? -1 : 1),
+  );
+  const all = sumOf(rows);
+  return {
+    workflows: busiest.slice(0, MAX_WORKFLOWS).map(({ workflowId, own, sums }) => ({
+      workflowId,
+      workflowName: names.get(workflowId) ?? '',
+      segments: segmentsOf(own, window),
+      totalExecutions: sums.total,
+      totalSuccessful: sums.total - sums.errors,
+      overallSuccessRate: sums.total === 0 ? 0 : ((sums.total - sums.errors) / sums.total) * 100,
+    })),
+    workflowsTruncated: busiest.length > MAX_WORKFLOWS,
+    aggregateSegments: segmentsOf(rows, window),
+    totalRuns: all.total,
+    totalErrors: all.errors,
+    avgLatency: average(all),
+    timeBounds: { start: new Date(fromMs).toISOString(), end: new Date(toMs).toISOString() },
+    segmentMs,
+  };
+}
+
+function segmentsOf(rows: readonly StatsRow[], { fromMs, toMs, segmentMs }: Window): Segment[] {
+  const count = Math.max(1, Math.ceil((toMs - fromMs + 1) / segmentMs));
+  const bySegment = Map.groupBy(rows, ({ segment }) => Math.min(segment, count - 1));
+  return Array.from({ length: count }, (_, index) => {
+    const sums = sumOf(bySegment.get(index) ?? []);
+    return {
+      timestamp: new Date(fromMs + index * segmentMs).toISOString(),
+      totalExecutions: sums.total,
+      successfulExecutions: sums.total - sums.errors,
+      avgDurationMs: average(sums),
+    };
+  });
+}
+
+function sumOf(rows: readonly Sums[]): Sums {
+  const sums = { total: 0, errors: 0, duration: 0, ended: 0 };
+  for (const { total, errors, duration, ended } of rows) {
+    sums.total += total;
+    sums.errors += errors;
+    sums.duration += duration;
+    sums.ended += ended;
+  }
+  return sums;
+}
+
+function average({ duration, ended }: Sums): number {
+  return ended === 0 ? 0 : duration / ended;
+}

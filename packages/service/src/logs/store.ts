@@ -1,0 +1,169 @@
+import { sql } from 'kysely';
+import type { Kysely } from 'kysely';
+import { conditions, pageQuery, sortColumn } from './query.ts';
+import type { LogFilters, LogPageQuery, LogPosition } from './query.ts';
+import type { LogRow, LogTables } from './tables.ts';
+
+type Db = Kysely<LogTables>;
+
+/** A row of the log with the models that the run used. */
+export interface NewLog extends LogRow {
+  models: readonly string[];
+}
+
+/** A workflow as logs show it. */
+export type LogWorkflow = LogTables['workflows'];
+
+/** A period of the statistics of one workflow. */
+export interface StatsRow {
+  workflow_id: string;
+  /** Number of the period, from 0. */
+  segment: number;
+  total: number;
+  errors: number;
+  /** Sum of the durations, in milliseconds, of the `ended` runs. */
+  duration: number;
+  ended: number;
+}
+
+/** Adds and updates rows. A row with a newer state stays. */
+export async function saveLogs(db: Db, logs: readonly NewLog[]): Promise<void> {
+  if (logs.length === 0) return;
+  // In one order, so that two processes that save the same rows cannot deadlock.
+  const rows = logs.toSorted((a, b) => (a.engine_id < b.engine_id ? -1 : 1));
+  await db
+    .insertInto('run_logs')
+    .values(rows.map(({ models: _models, ...row }) => row))
+    .onConflict((conflict) =>
+      conflict
+        .column('engine_id')
+        .doUpdateSet((eb) => ({
+          status: eb.ref('excluded.status'),
+          level: eb.ref('excluded.level'),
+          started_ms: eb.ref('excluded.started_ms'),
+          ended_ms: eb.ref('excluded.ended_ms'),
+          duration_ms: eb.ref('excluded.duration_ms'),
+          cost: eb.ref('excluded.cost'),
+          seq: eb.ref('excluded.seq'),
+        }))
+        .whereRef('excluded.seq', '>=', 'run_logs.seq'),
+    )
+    .execute();
+  const models = rows.flatMap(({ engine_id, models: names }) => names.map((model) => ({ engine_id, model })));
+  if (models.length === 0) return;
+  await db
+    .insertInto('run_log_models')
+    .values(models)
+    .onConflict((conflict) => conflict.doNothing())
+    .execute();
+}
+
+/** Removes the rows of runs. */
+export async function removeLogs(db: Db, engineIds: readonly string[]): Promise<void> {
+  if (engineIds.length === 0) return;
+  for (const table of ['run_logs', 'run_log_models'] as const)
+    await db.deleteFrom(table).where('engine_id', 'in', engineIds).execute();
+}
+
+/** Returns a page of the log, and the position of its last row if more follow. */
+export async function pageOfLogs(
+  db: Db,
+  query: LogPageQuery,
+): Promise<{ rows: LogRow[]; next: LogPosition | undefined }> {
+  const found = (await pageQuery(db, query).execute()).map(numbers);
+  const rows = found.slice(0, query.limit);
+  const last = found.length > query.limit ? rows.at(-1) : undefined;
+  return { rows, next: last && [last[sortColumn(query.sortBy)], last.engine_id] };
+}
+
+/** Returns the rows of a run id in these workspaces. */
+export async function findLogs(db: Db, runId: string, workspaceIds: readonly string[]): Promise<LogRow[]> {
+  if (workspaceIds.length === 0) return [];
+  const rows = await db
+    .selectFrom('run_logs')
+    .selectAll()
+    .where('workspace_id', 'in', workspaceIds)
+    .where('run_id', '=', runId)
+    .execute();
+  return rows.map(numbers);
+}
+
+/** Returns the workflows with these ids. */
+export async function workflowsOf(db: Db, ids: readonly string[]): Promise<Map<string, LogWorkflow>> {
+  if (ids.length === 0) return new Map();
+  const rows = await db
+    .selectFrom('workflows')
+    .select([
+      'id',
+      'workspace_id',
+      'name',
+      'description',
+      'folder_path',
+      'created_at',
+      'updated_at',
+      'archived_at',
+    ])
+    .where('id', 'in', [...new Set(ids)])
+    .execute();
+  return new Map(rows.map((row) => [row.id, row]));
+}
+
+/** Returns the earliest start of the runs that match; undefined when none does. */
+export async function earliestStart(db: Db, filters: LogFilters): Promise<number | undefined> {
+  const row = await db
+    .selectFrom('run_logs')
+    .select('started_ms')
+    .where(sql.join<boolean>(conditions(filters), sql` and `))
+    .orderBy('started_ms')
+    .limit(1)
+    .executeTakeFirst();
+  return row && Number(row.started_ms);
+}
+
+/** Returns counts and durations per workflow and period. The first period begins at `fromMs`. */
+export async function statsRows(
+  db: Db,
+  filters: LogFilters & { fromMs: number; toMs: number },
+  segmentMs: number,
+): Promise<StatsRow[]> {
+  const { fromMs } = filters;
+  // Casts: SQLite gets numbers as floating point, and PostgreSQL cannot tell that two parameters are equal, hence the
+  // subquery.
+  const segment = sql<number>`(started_ms - cast(${fromMs} as bigint)) / cast(${segmentMs} as bigint)`;
+  const matching = db
+    .selectFrom('run_logs')
+    .select(['workflow_id', 'level', 'duration_ms', segment.as('segment')])
+    .where(sql.join<boolean>(conditions(filters), sql` and `));
+  const rows = await db
+    .selectFrom(matching.as('matching'))
+    .select([
+      'workflow_id',
+      'segment',
+      sql<number>`count(*)`.as('total'),
+      sql<number>`sum(case when level = 'error' then 1 else 0 end)`.as('errors'),
+      sql<number>`sum(case when duration_ms >= 0 then duration_ms else 0 end)`.as('duration'),
+      sql<number>`sum(case when duration_ms >= 0 then 1 else 0 end)`.as('ended'),
+    ])
+    .groupBy(['workflow_id', 'segment'])
+    .execute();
+  return rows.map((row) => ({
+    workflow_id: row.workflow_id,
+    segment: Number(row.segment),
+    total: Number(row.total),
+    errors: Number(row.errors),
+    duration: Number(row.duration),
+    ended: Number(row.ended),
+  }));
+}
+
+/** PostgreSQL returns 64-bit integers as text. */
+function numbers(row: LogRow): LogRow {
+  return {
+    ...row,
+    started_ms: Number(row.started_ms),
+    ended_ms: row.ended_ms === null ? null : Number(row.ended_ms),
+    duration_ms: Number(row.duration_ms),
+    bytes: Number(row.bytes),
+    seq: Number(row.seq),
+  };
+}

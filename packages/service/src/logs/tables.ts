@@ -1,0 +1,60 @@
+// Times are numbers, unlike in other areas: statistics compute with them.
+
+/** A run in the log. The engine has its data; this row has what lists filter and sort by. */
+export interface LogRow {
+  /** The engine's id of the run. */
+  engine_id: string;
+  /** The id that callers see, unique within the workspace. */
+  run_id: string;
+  workspace_id: string;
+  workflow_id: string;
+  /** Number of the workflow's version; null for a run of a draft or file. */
+  version: number | null;
+  status: LogStatus;
+  level: LogLevel;
+  trigger: string;
+  started_ms: number;
+  ended_ms: number | null;
+  /** -1: not ended, so that these sort below every duration. */
+  duration_ms: number;
+  /** In USD; -1: no cost is known. */
+  cost: number;
+  /** Bytes in the engine's stores; -1: not measured. */
+  bytes: number;
+  /** 1 for the run of a child workflow, which is deleted with its parent. */
+  is_child: number;
+  /** Number of journal entries in this row; a row never replaces a newer one. */
+  seq: number;
+}
+
+export type LogLevel = 'info' | 'error';
+export const LOG_STATUSES = [
+  'pending',
+  'running',
+  'paused',
+  'redacting',
+  'completed',
+  'failed',
+  'cancelled',
+] as const;
+export type LogStatus = (typeof LOG_STATUSES)[number];
+
+/** The tables of the area, and the columns that it reads of others. */
+export interface LogTables {
+  run_logs: LogRow;
+  /** The models that a run used. */
+  run_log_models: { engine_id: string; model: string };
+  leases: { name: string; owner: string; expires_ms: number };
+  workflows: {
+    id: string;
+    workspace_id: string;
+    name: string;
+    description: string | null;
+    folder_path: string;
+    created_at: string;
+    updated_at: string;
+    archived_at: string | null;
+  };
+  workflow_versions: { workflow_id: string; version: number; engine_version: number; state: string };
+  claims: { engine_id: string; run_id: string; workspace_id: string; trigger: string };
+}

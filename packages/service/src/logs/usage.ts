@@ -1,0 +1,72 @@
+import type { Json } from '@heddle/core';
+import { isJsonObject } from '@heddle/core/blocks';
+import type { Span } from '@heddle/core/run';
+import type { Engine } from '@heddle/engine';
+
+/** Types of blocks that call a model. Only their outputs say what they cost: other outputs have data of callers. */
+const MODEL_BLOCKS: ReadonlySet<string> = new Set([
+  'agent',
+  'evaluator',
+  'image_generator',
+  'router',
+  'router_v2',
+  'translate',
+  'vision',
+]);
+
+/** What a block used of a model, as its output says. Absent: the output does not say. */
+export interface ModelUsage {
+  model?: string;
+  tokens?: { input?: number; output?: number; total?: number };
+  /** In USD. */
+  cost?: { input?: number; output?: number; toolCost?: number; total?: number };
+}
+
+/** True for blocks that call a model. */
+export function callsModel(blockType: string): boolean {
+  return MODEL_BLOCKS.has(blockType);
+}
+
+/** Returns what the block used; undefined for blocks that call no model. */
+export function usageOf(blockType: string, output: Json | undefined): ModelUsage | undefined {
+  if (!callsModel(blockType) || !isJsonObject(output)) return undefined;
+  const { model, tokens, cost } = output;
+  const used = numbersIn(tokens, ['input', 'output', 'total']);
+  const paid = numbersIn(cost, ['input', 'output', 'toolCost', 'total']);
+  return {
+    ...(typeof model === 'string' && model !== '' && { model: model.slice(0, MAX_MODEL_LENGTH) }),
+    ...(used && { tokens: used }),
+    ...(paid && { cost: paid }),
+  };
+}
+
+const MAX_MODEL_LENGTH = 200;
+
+/** Returns the named fields that are finite numbers of at least 0; undefined if there is none. */
+function numbersIn<Name extends string>(
+  value: Json | undefined,
+  names: readonly Name[],
+): { [name in Name]?: number } | undefined {
+  if (!isJsonObject(value)) return undefined;
+  const found = names.flatMap((name) => {
+    const number = value[name];
+    return typeof number === 'number' && Number.isFinite(number) && number >= 0 ? [[name, number]] : [];
+  });
+  return found.length === 0 ? undefined : (Object.fromEntries(found) as { [name in Name]?: number });
+}
+
+/** Returns the spans of a run that called a model, with what they used. */
+export async function modelUsage(
+  engine: Pick<Engine, 'readValue'>,
+  root: Span,
+): Promise<{ name: string; usage: ModelUsage }[]> {
+  const found: { name: string; usage: ModelUsage }[] = [];
+  const open = [root];
+  for (const span of open) {
+    open.push(...span.children);
+    if (!callsModel(span.type) || !span.output) continue;
+    const usage = usageOf(span.type, await engine.readValue(span.output));
+    if (usage) found.push({ name: span.name, usage });
+  }
+  return found;
+}

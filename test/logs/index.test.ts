@@ -1,0 +1,158 @@
+import type { BlockExecutor } from '@heddle/core';
+import { createEngine } from '@heddle/engine';
+import { describe, expect, it, onTestFinished } from 'vitest';
+import { dataFolder } from '../support/data-folder.ts';
+import { hasPostgres, postgresDatabase } from '../support/postgres.ts';
+import { block, fn, workflow } from '../support/workflow.ts';
+import { addWorkflow, deploy, indexed, indexerOf, rowsOf } from './setup.ts';
+
+const OK = workflow([fn('A', 'return 1')], ['Start -> A']);
+const FAILS = workflow([fn('A', 'throw new Error("no")')], ['Start -> A'], { id: 'fails' });
+const ASKS = workflow(
+  [block('Ask', 'human_in_the_loop', { inputFormat: [], builderData: [] })],
+  ['Start -> Ask'],
+  { id: 'asks' },
+);
+
+const databases = { sqlite: async () => undefined, postgres: () => postgresDatabase() };
+
+describe.each(['sqlite', 'postgres'] as const)('the index of runs on %s', (name) => {
+  const open = databases[name];
+  const test = it.skipIf(name === 'postgres' && !hasPostgres);
+
+  test('has a row for each run of a workflow in a workspace, with its outcome', async () => {
+    const world = await indexed({ url: await open() });
+    const ok = await deploy(world, OK);
+    const fails = await deploy(world, FAILS);
+    await world.engine.execute(ok, {}, { runId: 'r1', callerId: 'mine' });
+    await world.engine.execute(fails, {}, { runId: 'r2' });
+    await world.engine.execute({ workflow: workflow([], [], { id: 'elsewhere' }) }, {});
+    await world.indexer.update();
+    expect(await rowsOf(world.db)).toMatchObject([
+      { engine_id: 'r1', run_id: 'mine', status: 'completed', level: 'info', workspace_id: 'looms' },
+      { engine_id: 'r2', run_id: 'r2', status: 'failed', level: 'error', trigger: 'api' },
+    ]);
+    expect(world.faults).toEqual([]);
+  });
+
+  test('shows a paused run as pending, and its end', async () => {
+    const world = await indexed({ url: await open() });
+    const asks = await deploy(world, ASKS);
+    await world.engine.execute(asks, {}, { runId: 'r' });
+    await world.indexer.update();
+    const [paused] = await rowsOf(world.db);
+    expect(paused).toMatchObject({ status: 'pending', ended_ms: null, duration_ms: expect.anything() });
+    expect(Number(paused?.duration_ms)).toBe(-1);
+    await world.engine.resume('r');
+    await world.indexer.update();
+    const [ended] = await rowsOf(world.db);
+    expect(ended).toMatchObject({ status: 'completed' });
+    expect(Number(ended?.duration_ms)).toBeGreaterThanOrEqual(0);
+  });
+
+  test('takes id, workspace and trigger from the reservation of the run', async () => {
+    const world = await indexed({ url: await open() });
+    const ok = await deploy(world, OK);
+    await world.db
+      .insertInto('claims')
+      .values({
+        engine_id: 'r',
+        run_id: 'theirs',
+        workspace_id: 'looms',
+        trigger: 'manual',
+        ...{ workflow_id: ok, mode: 'sync', created_at: '2026-01-01T00:00:00.000Z' },
+      })
+      .execute();
+    await world.engine.execute(ok, {}, { runId: 'r' });
+    await world.indexer.update();
+    expect(await rowsOf(world.db)).toMatchObject([{ run_id: 'theirs', trigger: 'manual' }]);
+  });
+
+  test('removes the row of a deleted run', async () => {
+    const world = await indexed({ url: await open() });
+    const ok = await deploy(world, OK);
+    await world.engine.execute(ok, {}, { runId: 'r' });
+    await world.indexer.update();
+    await world.engine.deleteRun('r');
+    await world.indexer.update();
+    expect(await rowsOf(world.db)).toEqual([]);
+  });
+
+  test('sums what model blocks cost and records their models, and believes no other block', async () => {
+    const output = { content: 'hi', model: 'm-1', cost: { total: 0.25 }, tokens: { input: 3 } };
+    const agent: BlockExecutor = { types: ['agent'], class: 'compute', execute: () => ({ output }) };
+    const world = await indexed({ url: await open(), engine: { blocks: [agent] } });
+    const id = await deploy(
+      world,
+      workflow(
+        [block('A', 'agent'), block('B', 'agent'), fn('C', 'return { cost: { total: 9 } }')],
+        ['Start -> A -> B -> C'],
+      ),
+    );
+    await world.engine.execute(id, { cost: { total: 7 }, model: 'forged' }, { runId: 'r' });
+    await world.indexer.update();
+    expect(await rowsOf(world.db)).toMatchObject([{ cost: 0.5 }]);
+    expect(await world.db.selectFrom('run_log_models').select('model').execute()).toEqual([{ model: 'm-1' }]);
+  });
+
+  test('gets every run when several processes index at the same time', async () => {
+    const world = await indexed({ url: await open() });
+    const ok = await deploy(world, OK);
+    const runs = Array.from({ length: 450 }, (_, index) =>
+      world.engine.execute(ok, {}, { runId: `r${String(index).padStart(3, '0')}` }),
+    );
+    await Promise.all([...runs, world.indexer.updateAll(), indexerOf(world).updateAll()]);
+    await Promise.all([world.indexer.updateAll(), indexerOf(world).updateAll()]);
+    const rows = await rowsOf(world.db);
+    expect(rows).toHaveLength(450);
+    expect(rows.every(({ status }) => status === 'completed')).toBe(true);
+  });
+});
+
+describe('the index of runs', () => {
+  it('has runs of a process that died before it indexed them, and of processes without an index', async () => {
+    const data = dataFolder();
+    const first = await createEngine({ data });
+    const { workflowId } = await first.deploy(OK);
+    await first.runChanges(1);
+    await first.execute(workflowId, {}, { runId: 'before' });
+    // The process dies after it has read the changes, and before it acknowledges them.
+    await first.runChanges(100);
+    await first.close();
+    const world = await indexed({ engine: { data } });
+    await addWorkflow(world.db, workflowId);
+    await world.engine.execute(workflowId, {}, { runId: 'later' });
+    await world.indexer.update();
+    expect((await rowsOf(world.db)).map(({ run_id: id }) => id)).toEqual(['before', 'later']);
+  });
+
+  it('indexes the runs that were stored before the first index', async () => {
+    const data = dataFolder();
+    const first = await createEngine({ data });
+    const { workflowId } = await first.deploy(OK);
+    await first.execute(workflowId, {}, { runId: 'old' });
+    await first.close();
+    const world = await indexed({ engine: { data } });
+    await addWorkflow(world.db, workflowId);
+    await world.indexer.update();
+    expect((await rowsOf(world.db)).map(({ run_id: id }) => id)).toEqual(['old']);
+  });
+
+  it.skipIf(!hasPostgres)('has the runs of all processes on a PostgreSQL engine', async () => {
+    const url = await postgresDatabase();
+    const world = await indexed({ url, engine: { postgres: { url, schema: 'engine' } } });
+    const other = await createEngine({ postgres: { url, schema: 'engine' } });
+    onTestFinished(() => other.close({ graceMs: 0 }));
+    const id = await deploy(world, OK);
+    await world.indexer.update();
+    await Promise.all([
+      world.engine.execute(id, {}, { runId: 'here' }),
+      other.execute(id, {}, { runId: 'there' }),
+    ]);
+    await world.indexer.update();
+    expect(await rowsOf(world.db)).toMatchObject([
+      { run_id: 'here', status: 'completed' },
+      { run_id: 'there', status: 'completed' },
+    ]);
+  });
+});

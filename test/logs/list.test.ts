@@ -1,0 +1,172 @@
+import { sql } from 'kysely';
+import { beforeAll, describe, expect, it } from 'vitest';
+import { pageQuery } from '../../packages/service/src/logs/query.ts';
+import type { LogPageQuery, LogPosition } from '../../packages/service/src/logs/query.ts';
+import { earliestStart, pageOfLogs, saveLogs, statsRows } from '../../packages/service/src/logs/store.ts';
+import type { NewLog } from '../../packages/service/src/logs/store.ts';
+import { hasPostgres, postgresDatabase } from '../support/postgres.ts';
+import { addWorkflow, logDatabase, logRow } from './setup.ts';
+import type { LogDb } from './setup.ts';
+
+const QUERY: LogPageQuery = { workspaceId: 'looms', sortBy: 'startedAt', sortOrder: 'desc', limit: 100 };
+
+async function idsOf(db: LogDb, query: Partial<LogPageQuery>): Promise<string[]> {
+  return (await pageOfLogs(db, { ...QUERY, ...query })).rows.map(({ run_id: id }) => id);
+}
+
+/** All ids, read page by page. */
+async function pagedIds(db: LogDb, query: Partial<LogPageQuery>): Promise<string[]> {
+  const ids: string[] = [];
+  let after: LogPosition | undefined;
+  do {
+    const { rows, next } = await pageOfLogs(db, { ...QUERY, ...query, limit: 2, after });
+    ids.push(...rows.map(({ run_id: id }) => id));
+    after = next;
+  } while (after);
+  return ids;
+}
+
+const ROWS: NewLog[] = [
+  logRow('a', 1, { workflow_id: 'w1', duration_ms: 500, cost: 0.5, models: ['m-1', 'm-2'] }),
+  logRow('b', 2, { workflow_id: 'w1', status: 'failed', level: 'error', trigger: 'manual' }),
+  logRow('c', 3, { workflow_id: 'w2', status: 'running', ended_ms: null, duration_ms: -1 }),
+  logRow('d', 4, { workflow_id: 'w3', duration_ms: 1000, cost: 2, models: ['m-2'] }),
+  logRow('e', 5, { workflow_id: 'w3', status: 'cancelled', trigger: 'schedule' }),
+  logRow('x', 6, { workflow_id: 'foreign', workspace_id: 'other' }),
+];
+
+async function filled(url?: string): Promise<LogDb> {
+  const db = await logDatabase(url);
+  await addWorkflow(db, 'w1', { name: 'Weave', folder: '/' });
+  await addWorkflow(db, 'w2', { name: 'Spin 100%', folder: '/north' });
+  await addWorkflow(db, 'w3', { name: 'Spin', folder: '/north/mill' });
+  await addWorkflow(db, 'foreign', { workspaceId: 'other', name: 'Weave' });
+  await saveLogs(db, ROWS);
+  return db;
+}
+
+describe.each(['sqlite', 'postgres'] as const)('lists of the log on %s', (name) => {
+  const test = it.skipIf(name === 'postgres' && !hasPostgres);
+  let url: string | undefined;
+  beforeAll(async () => {
+    url = name === 'postgres' && hasPostgres ? await postgresDatabase() : undefined;
+  });
+
+  test('have the runs of the workspace, newest first, and filter by every field', async () => {
+    const db = await filled(url);
+    expect(await idsOf(db, {})).toEqual(['e', 'd', 'c', 'b', 'a']);
+    const start = Date.parse('2026-01-01T00:00:00Z');
+    const filters: [Partial<LogPageQuery>, string[]][] = [
+      [{ workflowIds: ['w1'] }, ['b', 'a']],
+      [{ workflowIds: ['w1', 'w2', 'foreign'] }, ['c', 'b', 'a']],
+      [{ workflowIds: ['foreign'] }, []],
+      [{ workflowIds: [] }, []],
+      [{ folderPaths: ['/north'] }, ['e', 'd', 'c']],
+      [{ folderPaths: ['/north/mill'] }, ['e', 'd']],
+      [{ folderPaths: ['/nor'] }, []],
+      [{ folderPaths: ['/'] }, ['e', 'd', 'c', 'b', 'a']],
+      [{ workflowName: 'sPIN' }, ['e', 'd', 'c']],
+      [{ workflowName: '100%' }, ['c']],
+      [{ workflowName: '%' }, ['c']],
+      [{ triggers: ['manual', 'schedule'] }, ['e', 'b']],
+      [{ triggers: ['Manual'] }, []],
+      [{ level: 'error' }, ['b']],
+      [{ statuses: ['running', 'failed'] }, ['c', 'b']],
+      [{ runId: 'b' }, ['b']],
+      [{ runId: 'x' }, []],
+      [{ fromMs: start + 2 * 60_000, toMs: start + 3 * 60_000 }, ['c', 'b']],
+      [{ minDurationMs: 600 }, ['e', 'd', 'b']],
+      [{ maxDurationMs: 600 }, ['a']],
+      [{ minCost: 1 }, ['d']],
+      [{ maxCost: 1 }, ['a']],
+      [{ model: 'm-2' }, ['d', 'a']],
+      [{ model: 'm-2', level: 'error' }, []],
+    ];
+    for (const [filter, ids] of filters) expect([filter, await idsOf(db, filter)]).toEqual([filter, ids]);
+  });
+
+  test('sort by every field in both orders, unknown values below all others, the same in pages', async () => {
+    const db = await filled(url);
+    const orders: [LogPageQuery['sortBy'], string[]][] = [
+      ['startedAt', ['a', 'b', 'c', 'd', 'e']],
+      ['durationMs', ['c', 'a', 'b', 'd', 'e']],
+      ['cost', ['b', 'c', 'e', 'a', 'd']],
+      ['status', ['e', 'a', 'd', 'b', 'c']],
+    ];
+    for (const [sortBy, ids] of orders) {
+      expect(await pagedIds(db, { sortBy, sortOrder: 'asc' })).toEqual(ids);
+      expect(await pagedIds(db, { sortBy, sortOrder: 'desc' })).toEqual(ids.toReversed());
+    }
+  });
+
+  test('never replace a row with an older state', async () => {
+    const db = await filled(url);
+    await saveLogs(db, [logRow('c', 3, { workflow_id: 'w2', status: 'completed', seq: 9 })]);
+    await saveLogs(db, [logRow('c', 3, { workflow_id: 'w2', status: 'running', seq: 5 })]);
+    expect((await pageOfLogs(db, { ...QUERY, runId: 'c' })).rows).toMatchObject([{ status: 'completed' }]);
+  });
+
+  test('statistics count runs, errors and durations per workflow and period', async () => {
+    const db = await filled(url);
+    const fromMs = Date.parse('2026-01-01T00:00:00Z');
+    const window = { workspaceId: 'looms', fromMs, toMs: fromMs + 3_600_000 };
+    const rows = await statsRows(db, window, 180_000);
+    expect(rows.toSorted((a, b) => (a.workflow_id < b.workflow_id ? -1 : 1))).toEqual([
+      { workflow_id: 'w1', segment: 0, total: 2, errors: 1, duration: 1500, ended: 2 },
+      { workflow_id: 'w2', segment: 1, total: 1, errors: 0, duration: 0, ended: 0 },
+      { workflow_id: 'w3', segment: 1, total: 2, errors: 0, duration: 2000, ended: 2 },
+    ]);
+    expect(await earliestStart(db, { workspaceId: 'looms' })).toBe(fromMs + 60_000);
+    expect(await earliestStart(db, { workspaceId: 'nowhere' })).toBeUndefined();
+  });
+
+  test('read an index: no query reads the whole table, and a page without filters is not sorted', async () => {
+    const db = await logDatabase(url);
+    await addWorkflow(db, 'w');
+    await fill(db, 40_000);
+    await sql`analyze`.execute(db);
+    const plain: Partial<LogPageQuery>[] = (['startedAt', 'durationMs', 'cost', 'status'] as const).flatMap(
+      (sortBy) => [{ sortBy }, { sortBy, after: [sortBy === 'status' ? 'completed' : 1000, 'r5'] as const }],
+    );
+    const filtered: Partial<LogPageQuery>[] = [
+      { statuses: ['failed'] },
+      { level: 'error', triggers: ['api'] },
+      { workflowIds: ['w3'] },
+      { workflowIds: ['w3', 'w4'] },
+      { folderPaths: ['/north'], workflowName: 'x' },
+      { minDurationMs: 10, maxCost: 5 },
+      { fromMs: 10, toMs: 20 },
+      { runId: 'r7' },
+      { model: 'm' },
+    ];
+    for (const query of [...plain, ...filtered]) {
+      const plan = await planOf(db, { ...QUERY, ...query, limit: 50 }, url !== undefined);
+      const what = `${JSON.stringify(query)} ${plan}`;
+      expect(plan, what).toMatch(/run_logs_\w+/);
+      expect(plan, what).not.toMatch(/SCAN run_logs|Seq Scan on run_logs/);
+      if (plain.includes(query)) expect(plan, what).not.toMatch(/TEMP B-TREE|Sort/);
+    }
+  });
+});
+
+/** Adds rows to four workspaces, of ten workflows each. */
+async function fill(db: LogDb, rows: number): Promise<void> {
+  await sql`with recursive numbers (n) as (select 1 union all select n + 1 from numbers where n < ${sql.lit(rows)})
+    insert into run_logs (engine_id, run_id, workspace_id, workflow_id, status, level, trigger, started_ms, ended_ms,
+      duration_ms, cost, bytes, is_child, seq)
+    select 'r' || n, 'r' || n, case n % 4 when 0 then 'looms' else 'other' || (n % 4) end, 'w' || (n % 10),
+      case n % 50 when 0 then 'failed' else 'completed' end, case n % 50 when 0 then 'error' else 'info' end,
+      case n % 3 when 0 then 'manual' else 'api' end, n * 1000, n * 1000 + n % 700, n % 700, -1, -1, 0, 1
+    from numbers`.execute(db);
+}
+
+async function planOf(db: LogDb, query: LogPageQuery, onPostgres: boolean): Promise<string> {
+  const { sql: text, parameters } = pageQuery(db, query).compile();
+  const pieces = text.split(onPostgres ? /\$\d+/ : /\?/);
+  const parts = pieces.flatMap((piece, index) =>
+    index === 0 ? [sql.raw(piece)] : [sql`${parameters[index - 1]}`, sql.raw(piece)],
+  );
+  const explain = onPostgres ? sql`explain ` : sql`explain query plan `;
+  const { rows } = await sql`${explain}${sql.join(parts, sql``)}`.execute(db);
+  return JSON.stringify(rows);
+}

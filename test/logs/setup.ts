@@ -1,0 +1,110 @@
+import { createEngine } from '@heddle/engine';
+import type { Engine, EngineOptions } from '@heddle/engine';
+import type { Json } from '@heddle/core';
+import { sql } from 'kysely';
+import type { Kysely } from 'kysely';
+import { onTestFinished } from 'vitest';
+import { openDatabase } from '../../packages/api/src/store/database.ts';
+import { MIGRATIONS } from '../../packages/api/src/store/migrations.ts';
+import { LogIndexer } from '../../packages/service/src/logs/indexer.ts';
+import { LOG_MIGRATIONS } from '../../packages/service/src/logs/migrations.ts';
+import type { NewLog } from '../../packages/service/src/logs/store.ts';
+import type { LogRow, LogTables } from '../../packages/service/src/logs/tables.ts';
+
+export type LogDb = Kysely<LogTables>;
+
+const NOW = '2026-01-01T00:00:00.000Z';
+
+/** A database with the tables of the service; two workspaces. `url`: PostgreSQL instead of SQLite in memory. */
+export async function logDatabase(url?: string): Promise<LogDb> {
+  const logs = Object.fromEntries(
+    Object.entries(LOG_MIGRATIONS).map(([name, step]) => [`logs:${name}`, step]),
+  );
+  const location =
+    url === undefined ? { file: ':memory:' } : { url, schema: `s${crypto.randomUUID().replaceAll('-', '')}` };
+  const opened = await openDatabase(location, { ...MIGRATIONS, ...logs });
+  onTestFinished(() => opened.destroy());
+  const db = opened as unknown as LogDb;
+  for (const id of ['looms', 'other'])
+    await sql`insert into workspaces (id, name, personal_keys, created_at) values (${id}, ${id}, 1, ${NOW})`.execute(
+      db,
+    );
+  return db;
+}
+
+/** Adds a workflow to a workspace. */
+export async function addWorkflow(
+  db: LogDb,
+  id: string,
+  { workspaceId = 'looms', name = id, folder = '/' } = {},
+): Promise<void> {
+  await sql`insert into workflows (id, workspace_id, name, folder_path, position, state, created_at, updated_at)
+    values (${id}, ${workspaceId}, ${name}, ${folder}, 0, '{}', ${NOW}, ${NOW})`.execute(db);
+}
+
+/** A row of a completed run that started `minute` minutes after the beginning of 2026. */
+export function logRow(id: string, minute: number, row: Partial<NewLog> = {}): NewLog {
+  const startedMs = Date.parse(NOW) + minute * 60_000;
+  return {
+    engine_id: id,
+    run_id: id,
+    workspace_id: 'looms',
+    workflow_id: 'w',
+    version: null,
+    status: 'completed',
+    level: 'info',
+    trigger: 'api',
+    started_ms: startedMs,
+    ended_ms: startedMs + 1000,
+    duration_ms: 1000,
+    cost: -1,
+    bytes: -1,
+    is_child: 0,
+    seq: 1,
+    models: [],
+    ...row,
+  };
+}
+
+export async function rowsOf(db: LogDb): Promise<LogRow[]> {
+  return db.selectFrom('run_logs').selectAll().orderBy('run_id').execute();
+}
+
+export interface Indexed {
+  db: LogDb;
+  engine: Engine;
+  indexer: LogIndexer;
+  faults: unknown[];
+}
+
+/** An engine and an index of its runs, which is updated only by calls. */
+export async function indexed(
+  options: { engine?: EngineOptions; url?: string | undefined } = {},
+): Promise<Indexed> {
+  const db = await logDatabase(options.url);
+  const engine = await createEngine(options.engine);
+  onTestFinished(() => engine.close({ graceMs: 0 }));
+  const faults: unknown[] = [];
+  const indexer = indexerOf({ db, engine, faults });
+  return { db, engine, indexer, faults };
+}
+
+/** Another index of the same engine and database. */
+export function indexerOf({ db, engine, faults }: Omit<Indexed, 'indexer'>): LogIndexer {
+  return new LogIndexer({
+    engine,
+    db,
+    every: () => () => undefined,
+    report: (error) => faults.push(error),
+  });
+}
+
+/** Deploys the exported workflow under an id of its own. */
+export async function deploy(
+  { db, engine }: Pick<Indexed, 'db' | 'engine'>,
+  exported: Json,
+): Promise<string> {
+  const { workflowId } = await engine.deploy(exported);
+  await addWorkflow(db, workflowId);
+  return workflowId;
+}
