@@ -16,11 +16,12 @@ const ASKS = workflow(
 
 const databases = { sqlite: async () => undefined, postgres: () => postgresDatabase() };
 
-describe.each(['sqlite', 'postgres'] as const)('the index of runs on %s', (name) => {
-  const open = databases[name];
-  const test = it.skipIf(name === 'postgres' && !hasPostgres);
+const NAMES = hasPostgres ? (['sqlite', 'postgres'] as const) : (['sqlite'] as const);
 
-  test('has a row for each run of a workflow in a workspace, with its outcome', async () => {
+describe.each(NAMES)('the index of runs on %s', (name) => {
+  const open = databases[name];
+
+  it('has a row for each run of a workflow in a workspace, with its outcome', async () => {
     const world = await indexed({ url: await open() });
     const ok = await deploy(world, OK);
     const fails = await deploy(world, FAILS);
@@ -35,7 +36,7 @@ describe.each(['sqlite', 'postgres'] as const)('the index of runs on %s', (name)
     expect(world.faults).toEqual([]);
   });
 
-  test('shows a paused run as pending, and its end', async () => {
+  it('shows a paused run as pending, and its end', async () => {
     const world = await indexed({ url: await open() });
     const asks = await deploy(world, ASKS);
     await world.engine.execute(asks, {}, { runId: 'r' });
@@ -50,7 +51,7 @@ describe.each(['sqlite', 'postgres'] as const)('the index of runs on %s', (name)
     expect(Number(ended?.duration_ms)).toBeGreaterThanOrEqual(0);
   });
 
-  test('takes id, workspace and trigger from the reservation of the run', async () => {
+  it('takes id, workspace and trigger from the reservation of the run', async () => {
     const world = await indexed({ url: await open() });
     const ok = await deploy(world, OK);
     await world.db
@@ -68,7 +69,7 @@ describe.each(['sqlite', 'postgres'] as const)('the index of runs on %s', (name)
     expect(await rowsOf(world.db)).toMatchObject([{ run_id: 'theirs', trigger: 'manual' }]);
   });
 
-  test('removes the row of a deleted run', async () => {
+  it('removes the row of a deleted run', async () => {
     const world = await indexed({ url: await open() });
     const ok = await deploy(world, OK);
     await world.engine.execute(ok, {}, { runId: 'r' });
@@ -78,7 +79,7 @@ describe.each(['sqlite', 'postgres'] as const)('the index of runs on %s', (name)
     expect(await rowsOf(world.db)).toEqual([]);
   });
 
-  test('sums what model blocks cost and records their models, and believes no other block', async () => {
+  it('sums what model blocks cost and records their models, and believes no other block', async () => {
     const output = { content: 'hi', model: 'm-1', cost: { total: 0.25 }, tokens: { input: 3 } };
     const agent: BlockExecutor = { types: ['agent'], class: 'compute', execute: () => ({ output }) };
     const world = await indexed({ url: await open(), engine: { blocks: [agent] } });
@@ -95,7 +96,7 @@ describe.each(['sqlite', 'postgres'] as const)('the index of runs on %s', (name)
     expect(await world.db.selectFrom('run_log_models').select('model').execute()).toEqual([{ model: 'm-1' }]);
   });
 
-  test('gets every run when several processes index at the same time', async () => {
+  it('gets every run when several processes index at the same time', async () => {
     const world = await indexed({ url: await open() });
     const ok = await deploy(world, OK);
     const runs = Array.from({ length: 450 }, (_, index) =>
