@@ -50,11 +50,12 @@ type Reader = Pick<Engine, 'readValue'>;
  * values beyond it are left out, and so are outputs of containers, whose parts are the outputs of the spans inside.
  */
 export async function traceSpans(engine: Reader, root: Span, budget: TraceBudget): Promise<TraceSpan[]> {
-  return childrenOf(engine, root, { budget, startMs: root.startMs });
+  return childrenOf(engine, root, { budget, rootId: root.id, startMs: root.startMs });
 }
 
 interface Context {
   budget: TraceBudget;
+  rootId: string;
   startMs: number;
 }
 
@@ -69,13 +70,15 @@ async function childrenOf(engine: Reader, span: Span, context: Context): Promise
 }
 
 async function spanOf(engine: Reader, span: Span, context: Context): Promise<TraceSpan> {
-  const { budget, startMs } = context;
+  const { budget, rootId, startMs } = context;
   const input = await valueOf(engine, span.input, budget);
-  const output = await valueOf(engine, span.output, budget);
+  // The output of an open pause point can contain the token to resume it, which readers must not get.
+  const output = span.status === 'paused' ? undefined : await valueOf(engine, span.output, budget);
   const { tokens, cost } = usageOf(span.type, output) ?? {};
   const children = await childrenOf(engine, span, context);
   return {
-    id: span.id,
+    // Without the engine's id of the run: callers know runs by their own ids.
+    id: span.id.slice(rootId.length + 1),
     name: span.name,
     type: span.type,
     status: span.status,
@@ -106,10 +109,21 @@ async function valueOf(
   budget: TraceBudget,
 ): Promise<Json | undefined> {
   if (!stored || 'results' in stored) return undefined;
-  const bytes = 'v' in stored ? Buffer.byteLength(JSON.stringify(stored.v)) : stored.ref.bytes;
-  if (bytes > budget.bytes) return undefined;
+  return takesBytes(stored, budget) ? engine.readValue(stored) : undefined;
+}
+
+/** Reduces the budget by the bytes of a value. False if they exceed it; then the budget stays. */
+export function takesBytes(stored: Stored, budget: TraceBudget): boolean {
+  const bytes = bytesOf(stored);
+  if (bytes > budget.bytes) return false;
   budget.bytes -= bytes;
-  return engine.readValue(stored);
+  return true;
+}
+
+function bytesOf(stored: Stored): number {
+  if ('v' in stored) return Buffer.byteLength(JSON.stringify(stored.v));
+  if ('ref' in stored) return stored.ref.bytes;
+  return stored.results.flat().reduce((sum, each) => sum + bytesOf(each), 0);
 }
 
 /** Returns what the blocks of a run cost, item by item. Reads the outputs of blocks that call a model. */

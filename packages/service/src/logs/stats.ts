@@ -3,6 +3,8 @@ import type { StatsRow } from './store.ts';
 const MIN_SEGMENT_MS = 60_000;
 /** Workflows in a result, those with the most runs first. */
 const MAX_WORKFLOWS = 200;
+/** Periods of all workflows in a result: with many periods it has fewer workflows. */
+const MAX_SEGMENTS = 20_000;
 
 /** A period of the statistics. */
 export interface Segment {
@@ -17,11 +19,14 @@ export interface Window {
   fromMs: number;
   toMs: number;
   segmentMs: number;
+  count: number;
 }
 
 /** Returns the window between the two times in at most `segmentCount` periods of at least a minute. */
 export function windowOf(fromMs: number, toMs: number, segmentCount: number): Window {
-  return { fromMs, toMs, segmentMs: Math.max(MIN_SEGMENT_MS, Math.floor((toMs - fromMs) / segmentCount)) };
+  const segmentMs = Math.max(MIN_SEGMENT_MS, Math.floor((toMs - fromMs) / segmentCount));
+  const count = Math.min(segmentCount, Math.max(1, Math.ceil((toMs - fromMs) / segmentMs)));
+  return { fromMs, toMs, segmentMs, count };
 }
 
 interface Sums {
@@ -43,8 +48,9 @@ export function statsOf(rows: readonly StatsRow[], window: Window, names: Readon
     (a, b) => b.sums.total - a.sums.total || (a.workflowId < b.workflowId ? -1 : 1),
   );
   const all = sumOf(rows);
+  const most = Math.min(MAX_WORKFLOWS, Math.max(1, Math.floor(MAX_SEGMENTS / window.count)));
   return {
-    workflows: busiest.slice(0, MAX_WORKFLOWS).map(({ workflowId, own, sums }) => ({
+    workflows: busiest.slice(0, most).map(({ workflowId, own, sums }) => ({
       workflowId,
       workflowName: names.get(workflowId) ?? '',
       segments: segmentsOf(own, window),
@@ -52,7 +58,7 @@ export function statsOf(rows: readonly StatsRow[], window: Window, names: Readon
       totalSuccessful: sums.total - sums.errors,
       overallSuccessRate: sums.total === 0 ? 0 : ((sums.total - sums.errors) / sums.total) * 100,
     })),
-    workflowsTruncated: busiest.length > MAX_WORKFLOWS,
+    workflowsTruncated: busiest.length > most,
     aggregateSegments: segmentsOf(rows, window),
     totalRuns: all.total,
     totalErrors: all.errors,
@@ -62,8 +68,8 @@ export function statsOf(rows: readonly StatsRow[], window: Window, names: Readon
   };
 }
 
-function segmentsOf(rows: readonly StatsRow[], { fromMs, toMs, segmentMs }: Window): Segment[] {
-  const count = Math.max(1, Math.ceil((toMs - fromMs + 1) / segmentMs));
+function segmentsOf(rows: readonly StatsRow[], { fromMs, segmentMs, count }: Window): Segment[] {
+  // The last period also has what rounding leaves over.
   const bySegment = Map.groupBy(rows, ({ segment }) => Math.min(segment, count - 1));
   return Array.from({ length: count }, (_, index) => {
     const sums = sumOf(bySegment.get(index) ?? []);

@@ -1,0 +1,99 @@
+import { ApiError } from '@heddle/api';
+import type { LogFilters, LogPosition, LogSort } from './query.ts';
+import { MAX_FOLDER_PATHS, MAX_TRIGGERS, MAX_WORKFLOW_IDS } from './schemas.ts';
+import type { LogsQuery, StatsQuery } from './schemas.ts';
+import { LOG_STATUSES } from './tables.ts';
+
+const MAX_LIMIT = 1000;
+
+/** Returns the filters of a list. Throws 400 for lists that are too long, unknown statuses and inverted bounds. */
+export function filtersOf(query: LogsQuery): LogFilters {
+  const { workflowName, runId, minDurationMs, maxDurationMs, minCost, maxCost, model } = query;
+  if (query.includeJobRuns && query.sortBy !== 'startedAt')
+    throw new ApiError(400, 'includeJobRuns requires sortBy=startedAt');
+  expectOrder('minDurationMs', minDurationMs, 'maxDurationMs', maxDurationMs);
+  expectOrder('minCost', minCost, 'maxCost', maxCost);
+  return {
+    ...commonFilters(query),
+    ...{ workflowName, runId, minDurationMs, maxDurationMs, minCost, maxCost, model },
+    statuses: statusesOf(query.status),
+  };
+}
+
+/** Returns the filters that lists and statistics have in common. Throws 400. */
+export function commonFilters(
+  query: Pick<
+    StatsQuery,
+    'workspaceId' | 'workflowIds' | 'folderPaths' | 'triggers' | 'level' | 'startDate' | 'endDate'
+  >,
+): LogFilters {
+  const { workspaceId, level, startDate, endDate } = query;
+  const fromMs = startDate === undefined ? undefined : Date.parse(startDate);
+  const toMs = endDate === undefined ? undefined : Date.parse(endDate);
+  expectOrder('startDate', fromMs, 'endDate', toMs);
+  const triggers = listOf('triggers', query.triggers, MAX_TRIGGERS);
+  return {
+    ...{ workspaceId, level, fromMs, toMs },
+    workflowIds: listOf('workflowIds', query.workflowIds, MAX_WORKFLOW_IDS),
+    folderPaths: listOf('folderPaths', query.folderPaths, MAX_FOLDER_PATHS)?.map(folderPath),
+    triggers: triggers?.includes('all') ? undefined : triggers,
+  };
+}
+
+/** Returns the number of entries of a page. */
+export function clampedLimit(limit: number): number {
+  return Math.min(MAX_LIMIT, Math.max(1, limit));
+}
+
+/** Returns the position of a cursor. Throws 400 if it cannot be one of the sort order. */
+export function positionOf(
+  position: readonly [string | number, string] | undefined,
+  sortBy: LogSort,
+): LogPosition | undefined {
+  if (!position) return undefined;
+  const [value] = position;
+  const fits = sortBy === 'status' ? typeof value === 'string' : isNumberFor(sortBy, value);
+  if (fits) return position;
+  throw new ApiError(400, 'The cursor cannot be read: start again without one.');
+}
+
+function isNumberFor(sortBy: LogSort, value: string | number): boolean {
+  return sortBy === 'cost' ? Number.isFinite(value) : Number.isSafeInteger(value);
+}
+
+function statusesOf(text: string | undefined): readonly string[] | undefined {
+  const statuses = listOf('status', text, LOG_STATUSES.length);
+  const unknown = statuses?.find((status) => !LOG_STATUSES.some((known) => known === status));
+  if (unknown === undefined) return statuses;
+  throw new ApiError(400, `status has no value "${unknown}". Use ${LOG_STATUSES.join(', ')}`);
+}
+
+function listOf(name: string, text: string | undefined, most: number): string[] | undefined {
+  if (text === undefined) return undefined;
+  const values = [
+    ...new Set(
+      text
+        .split(',')
+        .map((value) => value.trim())
+        .filter(Boolean),
+    ),
+  ];
+  if (values.length <= most) return values;
+  throw new ApiError(400, `${name} cannot have more than ${most} values`);
+}
+
+/** Adds a missing slash at the beginning, and removes one at the end. */
+function folderPath(text: string): string {
+  const path = text.startsWith('/') ? text : `/${text}`;
+  return path.length > 1 && path.endsWith('/') ? path.slice(0, -1) : path;
+}
+
+function expectOrder(
+  lowName: string,
+  low: number | undefined,
+  highName: string,
+  high: number | undefined,
+): void {
+  if (low === undefined || high === undefined || low <= high) return;
+  throw new ApiError(400, `${lowName} must not be greater than ${highName}`);
+}

@@ -1,0 +1,131 @@
+import type { Engine } from '@heddle/engine';
+import type { Json, JsonObject } from '@heddle/core';
+import type { Kysely } from 'kysely';
+import { clampedLimit, commonFilters, filtersOf, positionOf } from './filters.ts';
+import type { LogIndexer } from './indexer.ts';
+import type { LogPosition } from './query.ts';
+import type { LogEntry, LogsQuery, StatsQuery } from './schemas.ts';
+import { graphOfPlan } from './snapshot.ts';
+import { costItems, TRACE_BUDGET, traceSpans } from './spans.ts';
+import { statsOf, windowOf } from './stats.ts';
+import { earliestStart, findLogs, pageOfLogs, statsRows, workflowsOf } from './store.ts';
+import type { LogRow, LogTables } from './tables.ts';
+import { basicOf, entryOf, filesOf, outputOf, traceOf, workflowOf } from './views.ts';
+
+/** What the log of runs is read from. */
+export interface LogServices {
+  engine: Pick<Engine, 'getRun' | 'getTrace' | 'readValue' | 'planOf'>;
+  db: Kysely<LogTables>;
+  indexer: Pick<LogIndexer, 'update'>;
+  /** Removes credentials from a graph. */
+  withoutCredentials: (graph: JsonObject) => JsonObject;
+  now: () => number;
+}
+
+/** Returns a page of the log, and the position at which the next one begins. Throws 400. */
+export async function listLogs(
+  { engine, db, indexer }: LogServices,
+  query: LogsQuery,
+  after: readonly [string | number, string] | undefined,
+): Promise<{ entries: LogEntry[]; next: LogPosition | undefined }> {
+  const { sortBy, sortOrder } = query;
+  const filters = filtersOf(query);
+  await indexer.update();
+  const limit = clampedLimit(query.limit);
+  const { rows, next } = await pageOfLogs(db, {
+    ...{ ...filters, sortBy, sortOrder, limit },
+    after: positionOf(after, sortBy),
+  });
+  const withParts = query.includeTraceSpans || query.includeFinalOutput;
+  const full = query.details === 'full' || withParts;
+  const workflows = full
+    ? await workflowsOf(
+        db,
+        rows.map(({ workflow_id: id }) => id),
+      )
+    : new Map<string, never>();
+  const shown = {
+    options: { full, traceSpans: query.includeTraceSpans, finalOutput: query.includeFinalOutput },
+    budget: { ...TRACE_BUDGET },
+  };
+  const entries: LogEntry[] = [];
+  for (const row of rows)
+    entries.push(await entryOf(engine, { row, workflow: workflows.get(row.workflow_id) }, shown));
+  return { entries, next };
+}
+
+/** Returns the run with this id in these workspaces; undefined if there is none, or one in several workspaces. */
+export async function findLog(
+  { db, indexer }: Pick<LogServices, 'db' | 'indexer'>,
+  runId: string,
+  workspaceIds: readonly string[],
+): Promise<LogRow | undefined> {
+  await indexer.update();
+  const [only, second] = await findLogs(db, runId, workspaceIds);
+  return second ? undefined : only;
+}
+
+/** Returns everything about a run; undefined if it was deleted meanwhile. */
+export async function logDetailOf(services: LogServices, row: LogRow) {
+  const { engine, db } = services;
+  const root = await traceOf(engine, row.engine_id);
+  if (!root) return undefined;
+  const budget = { ...TRACE_BUDGET };
+  const output = await outputOf(engine, row, { root, budget });
+  const workflow = (await workflowsOf(db, [row.workflow_id])).get(row.workflow_id);
+  const items = row.cost < 0 ? [] : await costItems(engine, root);
+  return {
+    ...basicOf(row, filesOf(row, output)),
+    workflow: {
+      ...workflowOf(row, workflow),
+      folderPath: workflow?.folder_path ?? null,
+      // Workflows belong to workspaces.
+      ownerEmail: null,
+      workspaceId: row.workspace_id,
+      createdAt: workflow?.created_at ?? null,
+      updatedAt: workflow?.updated_at ?? null,
+    },
+    workflowState: await snapshotOf(services, row),
+    traceSpans: await traceSpans(engine, root, budget),
+    finalOutput: output,
+    workflowInput: root.input ? await engine.readValue(root.input) : null,
+    cost: row.cost < 0 ? null : { total: row.cost, items },
+    createdAt: (await engine.getRun(row.engine_id)).createdAt,
+  };
+}
+
+/** Returns the graph that the run executed: of a version as it was deployed, else from the plan. */
+async function snapshotOf({ engine, db, withoutCredentials }: LogServices, row: LogRow): Promise<JsonObject> {
+  const stored =
+    row.version === null
+      ? undefined
+      : await db
+          .selectFrom('workflow_versions')
+          .select('state')
+          .where('workflow_id', '=', row.workflow_id)
+          .where('version', '=', row.version)
+          .executeTakeFirst();
+  const graph: Json = stored
+    ? (JSON.parse(stored.state) as JsonObject)
+    : { ...graphOfPlan(await engine.planOf(row.engine_id)) };
+  return withoutCredentials(graph);
+}
+
+/** Returns statistics of the runs that match. Throws 400. */
+export async function logStatsOf({ db, indexer, now }: LogServices, query: StatsQuery) {
+  const filters = commonFilters(query);
+  await indexer.update();
+  const end = filters.toMs ?? now();
+  const fromMs = filters.fromMs ?? (await earliestStart(db, filters)) ?? end;
+  const window = windowOf(fromMs, Math.max(fromMs, end), query.segmentCount);
+  const rows = await statsRows(
+    db,
+    { ...filters, fromMs: window.fromMs, toMs: window.toMs },
+    window.segmentMs,
+  );
+  const workflows = await workflowsOf(
+    db,
+    rows.map(({ workflow_id: id }) => id),
+  );
+  return statsOf(rows, window, new Map([...workflows].map(([id, { name }]) => [id, name])));
+}

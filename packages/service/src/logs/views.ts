@@ -1,0 +1,98 @@
+import { isEngineError } from '@heddle/engine';
+import type { Engine } from '@heddle/engine';
+import type { Json } from '@heddle/core';
+import { filesIn } from '@heddle/core/files';
+import type { Span } from '@heddle/core/run';
+import type { LogEntry } from './schemas.ts';
+import { takesBytes, traceSpans } from './spans.ts';
+import type { TraceBudget } from './spans.ts';
+import type { LogWorkflow } from './store.ts';
+import type { LogRow } from './tables.ts';
+
+type Basic = Omit<LogEntry, 'kind' | 'workflow' | 'finalOutput' | 'traceSpans'>;
+
+/** What a list shows of each run besides its row. */
+export interface EntryOptions {
+  full: boolean;
+  traceSpans: boolean;
+  finalOutput: boolean;
+}
+
+type ReadEngine = Pick<Engine, 'getRun' | 'getTrace' | 'readValue'>;
+
+/** Returns the fields that entries and details have in common. */
+export function basicOf(row: LogRow, files: Basic['files']): Basic {
+  return {
+    runId: row.run_id,
+    workflowId: row.workflow_id,
+    deploymentVersionId: row.version === null ? null : `${row.workflow_id}:${row.version}`,
+    status: row.status,
+    level: row.level,
+    trigger: row.trigger,
+    startedAt: new Date(row.started_ms).toISOString(),
+    endedAt: row.ended_ms === null ? null : new Date(row.ended_ms).toISOString(),
+    totalDurationMs: row.duration_ms < 0 ? null : row.duration_ms,
+    cost: row.cost < 0 ? null : { total: row.cost },
+    files,
+  };
+}
+
+/** Returns a workflow as entries show it. An unknown one was deleted for good. */
+export function workflowOf(row: LogRow, workflow: LogWorkflow | undefined) {
+  return {
+    id: workflow?.id ?? null,
+    name: workflow?.name ?? row.workflow_id,
+    description: workflow?.description ?? null,
+    deleted: workflow === undefined || workflow.archived_at !== null,
+  };
+}
+
+/** Returns an entry of a list. Reduces `budget` by what it reads of the run. */
+export async function entryOf(
+  engine: ReadEngine,
+  { row, workflow }: { row: LogRow; workflow: LogWorkflow | undefined },
+  { options, budget }: { options: EntryOptions; budget: TraceBudget },
+): Promise<LogEntry> {
+  const shown = options.full ? { workflow: workflowOf(row, workflow) } : {};
+  if (!options.traceSpans && !options.finalOutput)
+    return { kind: 'workflow', ...basicOf(row, null), ...shown };
+  const root = await traceOf(engine, row.engine_id);
+  const output = options.finalOutput && root ? await outputOf(engine, row, { root, budget }) : null;
+  const spans = options.traceSpans && root ? await traceSpans(engine, root, budget) : [];
+  return {
+    kind: 'workflow',
+    ...basicOf(row, options.finalOutput ? filesOf(row, output) : null),
+    ...shown,
+    ...(options.finalOutput && { finalOutput: output }),
+    ...(options.traceSpans && { traceSpans: spans }),
+  };
+}
+
+/** Returns the trace of a run; undefined if the run was deleted meanwhile. */
+export async function traceOf(engine: Pick<Engine, 'getTrace'>, engineId: string): Promise<Span | undefined> {
+  try {
+    return await engine.getTrace(engineId);
+  } catch (error) {
+    if (isEngineError(error) && error.code === 'RUN_NOT_FOUND') return undefined;
+    throw error;
+  }
+}
+
+/** Returns the output of a completed run; null for other runs and if it exceeds the budget. */
+export async function outputOf(
+  engine: Pick<Engine, 'getRun'>,
+  row: LogRow,
+  { root, budget }: { root: Span; budget: TraceBudget },
+): Promise<Json> {
+  if (row.status !== 'completed' || !root.output || !takesBytes(root.output, budget)) return null;
+  return (await engine.getRun(row.engine_id)).output;
+}
+
+/** Returns the files of a run's output. */
+export function filesOf(row: LogRow, output: Json): NonNullable<Basic['files']> {
+  const run = `/api/v2/workflows/${encodeURIComponent(row.workflow_id)}/runs/${encodeURIComponent(row.run_id)}`;
+  return filesIn(output).map(({ id, name, size, type }) => ({
+    ...{ id, name, size, type },
+    downloadPath: `${run}/files/${encodeURIComponent(id)}`,
+  }));
+}

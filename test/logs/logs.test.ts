@@ -1,0 +1,246 @@
+import type { BlockExecutor, Json } from '@heddle/core';
+import { describe, expect, it } from 'vitest';
+import { findLog, listLogs, logDetailOf, logStatsOf } from '../../packages/service/src/logs/logs.ts';
+import type { LogServices } from '../../packages/service/src/logs/logs.ts';
+import {
+  logDetail,
+  logEntry,
+  logsQuery,
+  logStats,
+  statsQuery,
+} from '../../packages/service/src/logs/schemas.ts';
+import { hasPostgres, postgresDatabase } from '../support/postgres.ts';
+import { block, fn, loop, workflow } from '../support/workflow.ts';
+import { deploy, indexed } from './setup.ts';
+import type { Indexed } from './setup.ts';
+
+const output = { content: 'hi', model: 'm-1', cost: { total: 0.25, toolCost: 0.05 }, tokens: { input: 3 } };
+const AGENT: BlockExecutor = { types: ['agent'], class: 'compute', execute: () => ({ output }) };
+const BULK: BlockExecutor = {
+  types: ['bulk'],
+  class: 'compute',
+  execute: () => ({ output: { text: 'x'.repeat(5_000_000) } }),
+};
+const CHAIN = workflow(
+  [block('Agent', 'agent', { prompt: 'Say <Start.word> {{NAME}}' }), fn('End', 'return <Start.word>')],
+  ['Start -> Agent -> End'],
+  { id: 'chain', name: 'Chain', inputFormat: [{ name: 'word', type: 'string' }] },
+);
+const LOOP = workflow(
+  [loop('Each', { loopType: 'for', count: 2 }, fn('In', 'return <loop.index>'))],
+  ['Start -> Each', 'Each -> In'],
+  { id: 'loop', name: 'Loop' },
+);
+const ASKS = workflow([block('Ask', 'human_in_the_loop', {})], ['Start -> Ask'], { id: 'asks' });
+const FAILS = workflow([fn('A', 'throw new Error("no")')], ['Start -> A'], { id: 'fails' });
+
+interface World extends Indexed {
+  services: LogServices;
+}
+
+async function world(url?: string): Promise<World> {
+  const made = await indexed({ url, engine: { blocks: [AGENT, BULK], env: { NAME: 'Ada Lovelace' } } });
+  const { db, engine, indexer } = made;
+  return {
+    ...made,
+    services: { db, engine, indexer, now: () => Date.now(), withoutCredentials: (graph) => graph },
+  };
+}
+
+const list = (services: LogServices, query: object = {}) =>
+  listLogs(services, logsQuery.parse({ workspaceId: 'looms', ...query }), undefined);
+
+async function detail(services: LogServices, runId: string) {
+  const row = await findLog(services, runId, ['looms']);
+  if (!row) throw new Error(`no log of ${runId}`);
+  const found = await logDetailOf(services, row);
+  // What is sent must fit what is documented.
+  return logDetail.parse(found) as Exclude<typeof found, undefined>;
+}
+
+const NAMES = hasPostgres ? (['sqlite', 'postgres'] as const) : (['sqlite'] as const);
+
+describe.each(NAMES)('the log of runs on %s', (name) => {
+  const open = async (): Promise<World> => world(name === 'postgres' ? await postgresDatabase() : undefined);
+
+  it('lists a run as soon as it has ended, in the basic form', async () => {
+    const { services, engine, ...rest } = await open();
+    const id = await deploy({ engine, ...rest }, CHAIN);
+    await engine.execute(id, { word: 'x' }, { runId: 'r' });
+    const { entries, next } = await list(services);
+    expect(next).toBeUndefined();
+    expect(entries.map((entry) => logEntry.parse(entry))).toEqual([
+      {
+        kind: 'workflow',
+        runId: 'r',
+        workflowId: 'chain',
+        deploymentVersionId: null,
+        status: 'completed',
+        level: 'info',
+        trigger: 'api',
+        startedAt: expect.any(String),
+        endedAt: expect.any(String),
+        totalDurationMs: expect.any(Number),
+        cost: { total: 0.25 },
+        files: null,
+      },
+    ]);
+  });
+
+  it('adds the workflow, the output and the spans on request', async () => {
+    const { services, engine, ...rest } = await open();
+    const id = await deploy({ engine, ...rest }, CHAIN);
+    await engine.execute(id, { word: 'x' }, { runId: 'r' });
+    const [full] = (await list(services, { details: 'full' })).entries;
+    expect(full?.workflow).toEqual({ id: 'chain', name: 'chain', description: null, deleted: false });
+    expect(full).not.toHaveProperty('traceSpans');
+    const [entry] = (await list(services, { includeTraceSpans: true, includeFinalOutput: true })).entries;
+    expect(entry).toMatchObject({ workflow: { id: 'chain' }, finalOutput: { result: 'x' }, files: [] });
+    expect(entry?.traceSpans?.map((span) => span.name)).toEqual(['Start', 'Agent', 'End']);
+  });
+
+  it('shows the spans, cost, input, output and graph of a run', async () => {
+    const { services, engine, ...rest } = await open();
+    await engine.execute(
+      await deploy({ engine, ...rest }, CHAIN),
+      { word: 'x' },
+      { runId: 'engine-id', callerId: 'r' },
+    );
+    const found = await detail(services, 'r');
+    expect(found).toMatchObject({
+      runId: 'r',
+      workflow: { name: 'chain', folderPath: '/', workspaceId: 'looms', deleted: false },
+      workflowInput: { word: 'x' },
+      finalOutput: { result: 'x' },
+      cost: {
+        total: 0.25,
+        items: [
+          { category: 'model', description: 'm-1', cost: 0.2, inputTokens: 3 },
+          { category: 'tool', description: 'Agent', cost: 0.05 },
+        ],
+      },
+    });
+    expect(found.traceSpans[1]).toMatchObject({ id: 'Agent', blockId: 'Agent', cost: { total: 0.25 } });
+    expect(found.workflowState).toMatchObject({
+      blocks: { Agent: { type: 'agent', subBlocks: { prompt: { value: 'Say <Start.word> {{NAME}}' } } } },
+      edges: [
+        { source: 'Start', target: 'Agent' },
+        { source: 'Agent', target: 'End' },
+      ],
+    });
+    expect(JSON.stringify(found)).not.toContain('engine-id');
+    expect(JSON.stringify(found.workflowState)).not.toContain('Lovelace');
+  });
+
+  it('nests the spans of containers and names their graph', async () => {
+    const { services, engine, ...rest } = await open();
+    await engine.execute(await deploy({ engine, ...rest }, LOOP), {}, { runId: 'r' });
+    const { traceSpans, workflowState } = await detail(services, 'r');
+    const each = traceSpans.find((span) => span.name === 'Each');
+    expect(each?.children?.map(({ id, type }) => [id, type])).toEqual([
+      ['Each/0', 'iteration'],
+      ['Each/1', 'iteration'],
+    ]);
+    expect(each?.children?.[1]?.children?.[0]).toMatchObject({ id: 'Each/1/In', output: { result: 1 } });
+    expect(workflowState).toMatchObject({
+      blocks: { In: { data: { parentId: 'Each' } } },
+      loops: { Each: { nodes: ['In'], loopType: 'for', iterations: 2 } },
+    });
+  });
+
+  it('shows why a run failed, and what a run waits for only to those who may answer', async () => {
+    const { services, engine, ...rest } = await open();
+    await engine.execute(await deploy({ engine, ...rest }, FAILS), {}, { runId: 'f' });
+    await engine.execute(await deploy({ engine, ...rest }, ASKS), {}, { runId: 'p' });
+    const failed = await detail(services, 'f');
+    expect(failed).toMatchObject({ level: 'error', status: 'failed', finalOutput: null });
+    expect(failed.traceSpans.at(-1)).toMatchObject({
+      status: 'failed',
+      errorMessage: expect.stringMatching(/no/),
+    });
+    const { pauses } = await engine.getRun('p');
+    const paused = await detail(services, 'p');
+    expect(paused).toMatchObject({ status: 'pending', endedAt: null, totalDurationMs: null });
+    expect(JSON.stringify(paused)).not.toContain(pauses[0]?.token);
+  });
+
+  it('finds no run of another workspace, and none whose id two workspaces have', async () => {
+    const { services, engine, ...rest } = await open();
+    await engine.execute(await deploy({ engine, ...rest }, FAILS), {}, { runId: 'f' });
+    expect(await findLog(services, 'f', ['other'])).toBeUndefined();
+    expect(await findLog(services, 'f', [])).toBeUndefined();
+    await engine.execute('fails', {}, { runId: 'g', callerId: 'f' });
+    expect(await findLog(services, 'f', ['looms', 'other'])).toBeUndefined();
+  });
+
+  it('counts runs in statistics', async () => {
+    const { services, engine, ...rest } = await open();
+    await engine.execute(await deploy({ engine, ...rest }, FAILS), {}, {});
+    await engine.execute(await deploy({ engine, ...rest }, CHAIN), { word: 'x' }, {});
+    const stats = await logStatsOf(services, statsQuery.parse({ workspaceId: 'looms', segmentCount: 3 }));
+    expect(logStats.parse(stats)).toMatchObject({ totalRuns: 2, totalErrors: 1, workflowsTruncated: false });
+    expect(stats.workflows).toMatchObject([
+      { workflowId: 'chain', totalSuccessful: 1, overallSuccessRate: 100 },
+      { workflowId: 'fails', totalSuccessful: 0, overallSuccessRate: 0 },
+    ]);
+    expect(stats.aggregateSegments.reduce((sum, { totalExecutions }) => sum + totalExecutions, 0)).toBe(2);
+    const none = await logStatsOf(services, statsQuery.parse({ workspaceId: 'nowhere' }));
+    expect(none).toMatchObject({ totalRuns: 0, workflows: [] });
+  });
+});
+
+describe('the filters of the log', () => {
+  const refused: [object, RegExp][] = [
+    [{ startDate: '2026-01-02T00:00:00Z', endDate: '2026-01-01T00:00:00Z' }, /startDate/],
+    [{ minDurationMs: 5, maxDurationMs: 4 }, /minDurationMs/],
+    [{ minCost: 5, maxCost: 4 }, /minCost/],
+    [{ status: 'completed,queued' }, /no value "queued"/],
+    [{ includeJobRuns: true, sortBy: 'cost' }, /includeJobRuns/],
+    [{ workflowIds: Array.from({ length: 201 }, (_, index) => index).join(',') }, /200/],
+  ];
+
+  it.each(refused)('refuses %o', async (query, message) => {
+    const { services } = await world();
+    await expect(list(services, query)).rejects.toMatchObject({
+      status: 400,
+      message: expect.stringMatching(message),
+    });
+  });
+
+  it('refuses a cursor whose value is of another type than the order, before the database does', async () => {
+    const { services } = await world();
+    const query = logsQuery.parse({ workspaceId: 'looms' });
+    for (const value of ['1', 1.5, 1e300])
+      await expect(listLogs(services, query, [value, 'r'])).rejects.toMatchObject({ status: 400 });
+    const byStatus = logsQuery.parse({ workspaceId: 'looms', sortBy: 'status' });
+    await expect(listLogs(services, byStatus, [1, 'r'])).rejects.toMatchObject({ status: 400 });
+  });
+
+  it('takes the nearest limit, all triggers for "all", and folder paths without a slash', async () => {
+    const { services, engine, ...rest } = await world();
+    await engine.execute(await deploy({ engine, ...rest }, FAILS), {}, { runId: 'a' });
+    await engine.execute('fails', {}, { runId: 'b' });
+    expect((await list(services, { limit: 0 })).entries).toHaveLength(1);
+    expect((await list(services, { limit: 5000 })).entries).toHaveLength(2);
+    expect((await list(services, { triggers: 'manual,all' })).entries).toHaveLength(2);
+    expect((await list(services, { triggers: 'manual' })).entries).toHaveLength(0);
+    expect((await list(services, { folderPaths: 'north,/' })).entries).toHaveLength(2);
+  });
+
+  it('leaves out spans and values beyond the limits of a response, and shows the rest', async () => {
+    const { services, engine, ...rest } = await world();
+    const large: Json = workflow(
+      [block('A', 'bulk'), block('B', 'bulk'), fn('C', 'return 1')],
+      ['Start -> A -> B -> C'],
+      { id: 'large' },
+    );
+    await engine.execute(await deploy({ engine, ...rest }, large), {}, { runId: 'r' });
+    const { traceSpans } = await detail(services, 'r');
+    expect(traceSpans.map((span) => [span.name, 'output' in span])).toEqual([
+      ['Start', true],
+      ['A', true],
+      ['B', false],
+      ['C', true],
+    ]);
+  });
+});
