@@ -53,6 +53,7 @@ export async function acceptedCalls(api: TestApi): Promise<{ [call: string]: Acc
       path: { workflowId: asks, runId: first.runId },
       body: { contextId: contextOf(first), input: { ok: true } },
     },
+    previewWorkflowRunFromBlock: { query: { blockId: 'Words', sourceRunId: runId } },
     executeWorkflow: { body: {} },
     listPausedExecutions: { path: { workflowId: asks } },
     getPausedExecution: { path: waits },

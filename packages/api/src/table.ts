@@ -17,6 +17,7 @@ import { getApiMeta } from './areas/meta/operations.ts';
 import { downloadRunFile } from './areas/runs/download.ts';
 import { executeWorkflow } from './areas/runs/execute.ts';
 import { cancelRun, getWorkflowRun, listWorkflowRuns } from './areas/runs/operations.ts';
+import { previewRunFromBlock } from './areas/runs/preview.ts';
 import { resumeRun } from './areas/runs/resume.ts';
 import {
   activateWorkflowVersion,
@@ -53,6 +54,7 @@ export const OPERATIONS = {
   activateWorkflowVersion,
   executeWorkflow,
   listWorkflowRuns,
+  previewRunFromBlock,
   getWorkflowRun,
   downloadRunFile,
   resumeRun,

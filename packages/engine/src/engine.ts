@@ -16,7 +16,7 @@ import { readChanges } from './records/run-changes.ts';
 import { runNotFound } from './records/run-errors.ts';
 import { storedRecord } from './records/stored-record.ts';
 import type { Reused } from './rerun.ts';
-import { reuse } from './rerun.ts';
+import { previewReuse, reuse } from './rerun.ts';
 import { detailOf, listDetails, logDetails, resourceOf } from './resource.ts';
 import { isEnded } from './store/journal.ts';
 import type { SharedStores } from './store/stores.ts';
@@ -29,6 +29,7 @@ import type {
   ExecuteOptions,
   ListQuery,
   LogDetail,
+  RestartPreview,
   RunChanges,
   RunDetail,
   RunEvent,
@@ -288,18 +289,11 @@ export class HeddleEngine implements Engine {
     options: { workflow?: WorkflowSource; input?: Json } & ExecuteOptions = {},
   ): Promise<RunHandle> {
     this.#expectOpen();
-    const { stores, definitions, values } = this.#parts;
-    const header = await stores.runs.header(runId);
-    if (!header) throw runNotFound(runId);
-    const plan = await definitions.plan(header.planHash);
-    const found =
-      options.workflow === undefined
-        ? { plan, version: header.version }
-        : await definitions.resolve(options.workflow, options.version);
-    const entries = await stores.runs.journal(runId);
-    const { start, reused } = reuse(found.plan, block, { runId, plan, entries });
+    const { found, source } = await this.#restart(runId, options);
+    const { header, entries } = source;
+    const { start, reused } = reuse(found.plan, block, source);
     const [first] = entries;
-    const before = first?.type === 'started' ? await values.load(first.input) : {};
+    const before = first?.type === 'started' ? await this.#parts.values.load(first.input) : {};
     const restarted = await this.#launch(found, {
       start,
       input: options.input ?? before,
@@ -307,6 +301,29 @@ export class HeddleEngine implements Engine {
       reused,
     });
     return this.#handle(restarted, options);
+  }
+
+  async previewFromBlock(
+    runId: string,
+    block: string,
+    options: { workflow?: WorkflowSource } = {},
+  ): Promise<RestartPreview> {
+    this.#expectOpen();
+    const { found, source } = await this.#restart(runId, options);
+    return previewReuse(found.plan, block, source);
+  }
+
+  /** Returns the definition and the earlier run of a run from a block. */
+  async #restart(runId: string, { workflow, version }: { workflow?: WorkflowSource; version?: number }) {
+    const { stores, definitions } = this.#parts;
+    const header = await stores.runs.header(runId);
+    if (!header) throw runNotFound(runId);
+    const plan = await definitions.plan(header.planHash);
+    const found: Found =
+      workflow === undefined
+        ? { plan, version: header.version }
+        : await definitions.resolve(workflow, version);
+    return { found, source: { runId, plan, header, entries: await stores.runs.journal(runId) } };
   }
 
   async deleteRun(runId: string): Promise<void> {

@@ -14,6 +14,7 @@ export type {
   ExecuteOptions,
   ListQuery,
   LogDetail,
+  RestartPreview,
   RunChanges,
   RunDetail,
   RunEvent,

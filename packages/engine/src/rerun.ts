@@ -1,14 +1,22 @@
-import { EngineError } from '@heddle/core';
+import { EngineError, isEngineError } from '@heddle/core';
 import type { BlockConfig, Json, Plan } from '@heddle/core';
 import type { Entry, Stored } from '@heddle/core/run';
 import { findBlock } from './execution/plan-queries.ts';
 import { foldJournal } from './records/fold.ts';
+import type { RestartPreview } from './types.ts';
 
 /** What a run takes over from an earlier run. */
 export interface Reused {
   runId: string;
   outputs: { [blockId: string]: Stored };
   variables: { [id: string]: Json };
+}
+
+/** The run from which another one takes outputs. */
+interface SourceRun {
+  runId: string;
+  plan: Plan;
+  entries: readonly Entry[];
 }
 
 /**
@@ -18,20 +26,9 @@ export interface Reused {
  * Throws RUN_NOT_SETTLED if the earlier run has not ended, BLOCK_NOT_FOUND, and BLOCK_NOT_RESTARTABLE for a block inside a
  * container or one with a source block that has not run.
  */
-export function reuse(
-  plan: Plan,
-  reference: string,
-  source: { runId: string; plan: Plan; entries: readonly Entry[] },
-): { start: string; reused: Reused } {
+export function reuse(plan: Plan, reference: string, source: SourceRun): { start: string; reused: Reused } {
   const block = findBlock(plan, reference);
-  const { replica } = foldJournal(source.runId, source.plan, source.entries);
-  if (replica.idleState() !== 'ended') {
-    throw new EngineError(
-      'RUN_NOT_SETTLED',
-      `Run ${source.runId} has not ended: wait for its end, or cancel it.`,
-    );
-  }
-  const { outputs } = replica.ledger.root;
+  const { outputs, variables } = settledLedger(source);
   const index = restartIndex(plan, block);
   if (!block.trigger)
     expectUpstream(plan, { block, index, runId: source.runId, ran: (id) => outputs.has(id) });
@@ -40,16 +37,57 @@ export function reuse(
     const output = outputs.get(node.id);
     return output && !fresh.has(at) ? [[node.id, output.value]] : [];
   });
-  const variables = plan.variables.map(({ id, value }): [string, Json] => [
-    id,
-    replica.ledger.variables.get(id) ?? value,
-  ]);
   const reused = {
     runId: source.runId,
     outputs: Object.fromEntries(kept),
-    variables: Object.fromEntries(variables),
+    variables: Object.fromEntries(
+      plan.variables.map(({ id, value }): [string, Json] => [id, variables.get(id) ?? value]),
+    ),
   };
   return { start: block.id, reused };
+}
+
+/** Returns what `reuse` would do, without its refusals. Throws RUN_NOT_SETTLED, BLOCK_NOT_FOUND. */
+export function previewReuse(plan: Plan, reference: string, source: SourceRun): RestartPreview {
+  const block = findBlock(plan, reference);
+  const { outputs } = settledLedger(source);
+  const index = plan.skeleton.nodes.findIndex((node) => node.id === block.id);
+  const fresh = index < 0 ? new Set<number>() : downstreamOf(plan, index);
+  const blocks = plan.skeleton.nodes.map((node, at) => ({
+    at,
+    ...previewed(plan, node.id, outputs.has(node.id)),
+  }));
+  const upstream = index < 0 ? new Set<number>() : upstreamOf(plan, index);
+  const shown = ({ at: _at, ...rest }: (typeof blocks)[number]): RestartPreview['rerun'][number] => rest;
+  return {
+    blockId: block.id,
+    refusal: refusalOf(() => reuse(plan, reference, source)),
+    rerun: blocks.filter(({ at }) => fresh.has(at)).map(shown),
+    upstream: blocks.filter(({ at }) => upstream.has(at)).map(shown),
+  };
+}
+
+function previewed(plan: Plan, id: string, ran: boolean): RestartPreview['rerun'][number] {
+  const { name = id, type = '' } = plan.blocks[id] ?? {};
+  return { blockId: id, name, type, ran };
+}
+
+function refusalOf(work: () => unknown): string | null {
+  try {
+    work();
+    return null;
+  } catch (error) {
+    if (isEngineError(error)) return error.message;
+    throw error;
+  }
+}
+
+/** Throws RUN_NOT_SETTLED. */
+function settledLedger({ runId, plan, entries }: SourceRun) {
+  const { replica } = foldJournal(runId, plan, entries);
+  if (replica.idleState() === 'ended')
+    return { outputs: replica.ledger.root.outputs, variables: replica.ledger.variables };
+  throw new EngineError('RUN_NOT_SETTLED', `Run ${runId} has not ended: wait for its end, or cancel it.`);
 }
 
 /** Returns the index of the block among the top-level nodes. */
@@ -84,6 +122,13 @@ function refused(name: string, why: string): EngineError {
   return new EngineError('BLOCK_NOT_RESTARTABLE', `A run cannot start at "${name}": ${why}`, {
     details: { block: name },
   });
+}
+
+/** Returns the indexes of the top-level blocks that lead to the block at `index`. */
+function upstreamOf(plan: Plan, index: number): Set<number> {
+  const reached = new Set((plan.skeleton.nodes[index]?.ins ?? []).map(({ from }) => from));
+  for (const at of reached) for (const { from } of plan.skeleton.nodes[at]?.ins ?? []) reached.add(from);
+  return reached;
 }
 
 /** Returns the indexes of the top-level blocks downstream of the block at `index`, including the block itself. */

@@ -149,6 +149,18 @@ export interface RunDetail extends RunResource {
   suspended: string | null;
 }
 
+/** What a run from a block would do. Blocks inside containers are not listed. */
+export interface RestartPreview {
+  /** Id of the block at which the run would start. */
+  blockId: string;
+  /** Why a run cannot start there; null if it can. */
+  refusal: string | null;
+  /** The blocks that could run again, the start among them. `ran`: they ran in the earlier run. */
+  rerun: { blockId: string; name: string; type: string; ran: boolean }[];
+  /** The blocks that lead to the start. `ran`: their outputs are taken over. */
+  upstream: { blockId: string; name: string; type: string; ran: boolean }[];
+}
+
 /** What an index of runs needs to know about one. */
 export interface RunSummary {
   callerId: string | null;
@@ -298,6 +310,15 @@ export interface Engine {
     block: string,
     options?: { workflow?: WorkflowSource; input?: Json } & ExecuteOptions,
   ): Promise<RunHandle>;
+  /**
+   * Returns what `runFromBlock` would do, and starts nothing. Throws RUN_NOT_FOUND, RUN_NOT_SETTLED, BLOCK_NOT_FOUND,
+   * WORKFLOW_INVALID.
+   */
+  previewFromBlock(
+    runId: string,
+    block: string,
+    options?: { workflow?: WorkflowSource },
+  ): Promise<RestartPreview>;
   /**
    * Deletes a run that has ended: its record, journal and logs, those of its children, and the values that no other run
    * uses, except values stored within the last hour.

@@ -58,6 +58,7 @@ function requestOf(operation: AnyOperation): readonly [method: string, path: str
   const query: { [id: string]: string } = {
     listWorkflows: `?workspaceId=${workspaceId}`,
     replaceWorkflowState: '?dryRun=true',
+    previewWorkflowRunFromBlock: '?blockId=Start&sourceRunId=unknown',
   };
   return [operation.method, filled + (query[operation.id] ?? ''), bodies[operation.id]];
 }

@@ -170,3 +170,22 @@ export const cancelResult = z.object({
   pausedCancelled: z.boolean(),
   reason: z.string(),
 });
+
+export const previewQuery = z.strictObject({
+  blockId: z.string().min(1).max(128),
+  sourceRunId: z.string().min(1).max(128),
+});
+
+const previewedBlock = z.object({ blockId: z.string(), name: z.string(), type: z.string() });
+
+export const runPreview = z.object({
+  workflowId: z.string(),
+  sourceRunId: z.string(),
+  startBlockId: z.string(),
+  validation: z.object({ valid: z.boolean(), error: z.string().optional() }),
+  rerunBlocks: z.array(previewedBlock.extend({ executedInSource: z.boolean() })),
+  upstreamBlocks: z.array(
+    previewedBlock.extend({ executedInSource: z.boolean(), hasCachedOutput: z.boolean() }),
+  ),
+  notes: z.array(z.string()),
+});

@@ -90,7 +90,7 @@ export function sourceOf(
   return { workflow: draftOf(workflow, compat), start };
 }
 
-function draftOf(workflow: WorkflowRow, compat: boolean): { workflow: Json; compat?: true } {
+export function draftOf(workflow: WorkflowRow, compat: boolean): { workflow: Json; compat?: true } {
   return { workflow: exported(workflow, readGraph(workflow.state)), ...(compat && { compat }) };
 }
 
@@ -114,7 +114,7 @@ async function startDraft(
 }
 
 /** Returns the run of this workflow from which a run of the draft continues. Throws 404. */
-async function sourceRun(services: Services, workflow: WorkflowRow, runId: string): Promise<RunIds> {
+export async function sourceRun(services: Services, workflow: WorkflowRow, runId: string): Promise<RunIds> {
   try {
     const found = await findRun(services, workflow, runId);
     if (found.run) return found;

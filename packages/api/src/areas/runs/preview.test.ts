@@ -1,0 +1,91 @@
+import { describe, expect, it } from 'vitest';
+import { testApi } from '../../../../../test/support/api.ts';
+import { APPROVAL, GREETING, greetingOf } from '../../../../../test/support/api-workflows.ts';
+import type { ShownRun } from '../../../../../test/support/api-workflows.ts';
+
+const api = await testApi();
+const { call, store } = api;
+
+/** A deployed workflow that has run once. */
+async function ran() {
+  const path = `/api/v2/workflows/${await api.deployed(GREETING)}`;
+  const { data } = await call<ShownRun>('POST', `${path}/execute`, { body: {} });
+  const state = await call<{ blocks: { [id: string]: { name: string } } }>('GET', `${path}/state`);
+  const ids = Object.fromEntries(Object.entries(state.data.blocks).map(([id, { name }]) => [name, id]));
+  const preview = (blockId = '', sourceRunId = data.runId, key?: string) =>
+    call('GET', `${path}/runs/preview?${new URLSearchParams({ blockId, sourceRunId }).toString()}`, {
+      ...(key !== undefined && { key }),
+    });
+  return { path, ids, runId: data.runId, preview };
+}
+
+describe('the preview of a run from a block', () => {
+  it('names the blocks that would run again and those whose outputs are reused, and starts nothing', async () => {
+    const { path, ids, runId, preview } = await ran();
+    const answer = await preview(ids['Words']);
+    expect(answer).toMatchObject({
+      status: 200,
+      data: {
+        sourceRunId: runId,
+        startBlockId: ids['Words'],
+        validation: { valid: true },
+        rerunBlocks: [
+          { blockId: ids['Words'], name: 'Words', type: 'variables', executedInSource: true },
+          { blockId: ids['Reply'], name: 'Reply', type: 'response', executedInSource: true },
+        ],
+        upstreamBlocks: [{ blockId: ids['Start'], executedInSource: true, hasCachedOutput: true }],
+        notes: [],
+      },
+    });
+    const { body } = await call('GET', `${path}/runs`);
+    expect((body as { data: unknown[] }).data).toHaveLength(1);
+  });
+
+  it('says why a run cannot start at the block', async () => {
+    const { path, preview } = await ran();
+    const state = await call<{ blocks: object; edges: object[] }>('GET', `${path}/state`);
+    const added = crypto.randomUUID();
+    const extra = crypto.randomUUID();
+    const variables = (id: string, name: string) => ({
+      id,
+      type: 'variables',
+      name,
+      position: { x: 0, y: 0 },
+    });
+    const draft = {
+      blocks: { ...state.data.blocks, [added]: variables(added, 'New'), [extra]: variables(extra, 'After') },
+      edges: [...state.data.edges, { source: added, target: extra }],
+    };
+    expect(await call('PUT', `${path}/state`, { body: draft })).toMatchObject({ status: 200 });
+    expect(await preview(extra)).toMatchObject({
+      status: 200,
+      data: {
+        validation: { valid: false, error: expect.stringContaining('"New"') },
+        upstreamBlocks: [{ name: 'New', executedInSource: false, hasCachedOutput: false }],
+        notes: [expect.stringContaining('"New"')],
+      },
+    });
+  });
+
+  it('refuses an unknown block, and a run that is unknown, open or of another workflow', async () => {
+    const { ids, preview } = await ran();
+    expect(await preview('ghost')).toMatchObject({ status: 400 });
+    expect(await preview('')).toMatchObject({ status: 400 });
+    expect(await preview(ids['Words'], 'ghost')).toMatchObject({ status: 404 });
+    const other = await call<ShownRun>('POST', `${await greetingOf(api)}/execute`, { body: {} });
+    expect(await preview(ids['Words'], other.data.runId)).toMatchObject({ status: 404 });
+    const asks = `/api/v2/workflows/${await api.deployed(APPROVAL)}`;
+    const open = await call<ShownRun>('POST', `${asks}/execute`, { body: {} });
+    const query = new URLSearchParams({ blockId: 'x', sourceRunId: open.data.runId });
+    expect((await call('GET', `${asks}/runs/preview?${query.toString()}`)).status).toBe(400);
+  });
+
+  it('is for people with the right to write', async () => {
+    const { ids, runId, preview } = await ran();
+    const shared = await store.keys.create({ workspaceId: api.workspaceId }, 'shared');
+    expect(await preview(ids['Words'], runId, shared.key)).toMatchObject({
+      status: 403,
+      body: { error: { details: { code: 'WORKSPACE_KEY_OPERATION_NOT_PERMITTED' } } },
+    });
+  });
+});
