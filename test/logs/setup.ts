@@ -1,13 +1,11 @@
 import { createEngine } from '@heddle/engine';
 import type { Engine, EngineOptions } from '@heddle/engine';
 import type { Json } from '@heddle/core';
+import { openServiceStore } from '@heddle/service';
 import { sql } from 'kysely';
 import type { Kysely } from 'kysely';
 import { onTestFinished } from 'vitest';
-import { openDatabase } from '../../packages/api/src/store/database.ts';
-import { MIGRATIONS } from '../../packages/api/src/store/migrations.ts';
 import { LogIndexer } from '../../packages/service/src/logs/indexer.ts';
-import { LOG_MIGRATIONS } from '../../packages/service/src/logs/migrations.ts';
 import type { NewLog } from '../../packages/service/src/logs/store.ts';
 import type { LogRow, LogTables } from '../../packages/service/src/logs/tables.ts';
 
@@ -17,14 +15,12 @@ const NOW = '2026-01-01T00:00:00.000Z';
 
 /** A database with the tables of the service; two workspaces. `url`: PostgreSQL instead of SQLite in memory. */
 export async function logDatabase(url?: string): Promise<LogDb> {
-  const logs = Object.fromEntries(
-    Object.entries(LOG_MIGRATIONS).map(([name, step]) => [`logs:${name}`, step]),
+  const schema = `s${crypto.randomUUID().replaceAll('-', '')}`;
+  const store = await openServiceStore(
+    url === undefined ? {} : { postgres: { url, schema }, secret: 'x'.repeat(32) },
   );
-  const location =
-    url === undefined ? { file: ':memory:' } : { url, schema: `s${crypto.randomUUID().replaceAll('-', '')}` };
-  const opened = await openDatabase(location, { ...MIGRATIONS, ...logs });
-  onTestFinished(() => opened.destroy());
-  const db = opened as unknown as LogDb;
+  onTestFinished(() => store.close());
+  const db = store.database as LogDb;
   for (const id of ['looms', 'other'])
     await sql`insert into workspaces (id, name, personal_keys, created_at) values (${id}, ${id}, 1, ${NOW})`.execute(
       db,

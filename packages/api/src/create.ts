@@ -28,6 +28,8 @@ export interface ApiOptions {
   store: ApiStore;
   /** Identifies callers. Default: by the API keys of the store. */
   authenticator?: Authenticator;
+  /** Operations besides those of this package. They come after them in routes and in the OpenAPI document. */
+  operations?: readonly AnyOperation[];
   /** Limits the rate of requests. Default: no limits. */
   limiter?: Limiter;
   /** Accounts for what runs cost and refuses runs that are not paid for. Default: nothing is counted. */
@@ -108,10 +110,9 @@ export async function createApi(options: ApiOptions): Promise<Api> {
     throw new RangeError(`publicRunRetentionMs must be at least ${MIN_RETENTION_MS}.`);
   const services = servicesOf(options);
   const { origin, clientAddress = () => undefined } = options;
-  const app = createRoutes(ALL_OPERATIONS, services, { origin, clientAddress });
-  app.get('/openapi.json', (c) =>
-    c.json(openApiDocument(ALL_OPERATIONS, origin ?? new URL(c.req.url).origin)),
-  );
+  const table = [...ALL_OPERATIONS, ...(options.operations ?? [])];
+  const app = createRoutes(table, services, { origin, clientAddress });
+  app.get('/openapi.json', (c) => c.json(openApiDocument(table, origin ?? new URL(c.req.url).origin)));
   app.get('/docs', () => referencePage());
   app.get('/docs/:asset', async (c) => (await referenceAsset(c.req.param('asset'))) ?? c.notFound());
   await services.queue.recover();
@@ -120,7 +121,7 @@ export async function createApi(options: ApiOptions): Promise<Api> {
   return {
     fetch: async (request) => app.fetch(request),
     operations: functionsOf(services, origin ?? ''),
-    openApi: (at) => openApiDocument(ALL_OPERATIONS, at),
+    openApi: (at) => openApiDocument(table, at),
     close: async () => {
       stopRecovery();
       await Promise.all([retention.close(), services.queue.close()]);

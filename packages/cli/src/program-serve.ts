@@ -29,6 +29,13 @@ export function declareServe(program: Command, io: Io, done: Done): void {
     new Option('--keep-public-runs <days>', 'delete runs of callers without a key this long after their end')
       .default(30)
       .argParser(days),
+    new Option('--keep-runs <days>', 'delete runs this long after their end (default: never)').argParser(
+      days,
+    ),
+    new Option(
+      '--keep-runs-mib <number>',
+      'delete the oldest ended runs when all runs together take more MiB (default: no limit)',
+    ).argParser(mebibytes),
     new Option('--json', 'print one line of JSON when it is ready').default(false),
   ]).action(async (options) => {
     const { serve: run } = await import('./commands/serve.ts');
@@ -93,6 +100,15 @@ function days(text: string): number {
   throw new InvalidArgumentError(`Use a number of days from 1 to ${MAX_DAYS}.`);
 }
 
+/** 64 PiB. */
+const MAX_MIB = 2 ** 36;
+
+function mebibytes(text: string): number {
+  const number = Number(text);
+  if (text.trim() !== '' && number >= 1 && number <= MAX_MIB) return number;
+  throw new InvalidArgumentError(`Use a number from 1 to ${MAX_MIB}.`);
+}
+
 function port(text: string): number {
   const number = Number(text);
   if (text.trim() !== '' && Number.isInteger(number) && number >= 0 && number < 65_536) return number;
@@ -136,6 +152,56 @@ export function declareRemote(program: Command, io: Io, done: Done): void {
     const { execute: run } = await import('./commands/execute.ts');
     done(await run(io, workflow, options));
   });
+}
+
+/** `heddle logs export`: a client of a server's HTTP API. */
+export function declareLogs(program: Command, io: Io, done: Done): void {
+  const logs = program
+    .command('logs')
+    .summary('Export the log of runs of a server.')
+    .description('Reads the log of runs of a server.');
+  const exported = logs
+    .command('export')
+    .description(
+      'Writes the runs of a workspace as CSV or as JSON, one run a line, newest first. All filters apply together. Set ' +
+        'HEDDLE_API_KEY to a key of the server.',
+    );
+  withOptions(exported, [
+    new Option('--format <format>', 'csv, or ndjson: everything that the API shows')
+      .choices(['csv', 'ndjson'])
+      .default('csv'),
+    new Option('--output <file>', 'file to write (default: standard output)'),
+    ...logFilters(),
+    new Option('--spans', 'with the trace spans of each run (ndjson)').default(false),
+    new Option('--outputs', 'with the output of each run (ndjson)').default(false),
+    ...server(),
+  ]).action(async (options) => {
+    const { exportLogs } = await import('./commands/logs-export.ts');
+    done(await exportLogs(io, options));
+  });
+}
+
+function logFilters(): Option[] {
+  return [
+    new Option('--workflow <ids>', 'ids of workflows, separated by commas'),
+    new Option('--folder <paths>', 'folders of workflows with their subfolders, separated by commas'),
+    new Option('--name <text>', 'part of the name of the workflow'),
+    new Option('--trigger <names>', 'what started the run: api, manual, workflow …, separated by commas'),
+    new Option('--level <level>', 'info, or error: failed runs').choices(['info', 'error']),
+    new Option('--status <statuses>', 'completed, failed, cancelled, running, pending, separated by commas'),
+    new Option('--from <time>', 'started at this time or later (2026-01-31T00:00:00Z)'),
+    new Option('--to <time>', 'started at this time or earlier'),
+    new Option('--run <id>', 'id of the run'),
+    new Option('--min-duration <ms>', 'took at least this long'),
+    new Option('--max-duration <ms>', 'took at most this long'),
+    new Option('--min-cost <usd>', 'cost at least this much'),
+    new Option('--max-cost <usd>', 'cost at most this much'),
+    new Option('--model <name>', 'used this model'),
+    new Option('--sort-by <field>', 'order of the runs')
+      .choices(['startedAt', 'durationMs', 'cost', 'status'])
+      .default('startedAt'),
+    new Option('--sort-order <order>', 'direction of the order').choices(['asc', 'desc']).default('desc'),
+  ];
 }
 
 function server(): Option[] {

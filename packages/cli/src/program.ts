@@ -3,7 +3,7 @@ import type { Argument, Help } from 'commander';
 import packageJson from '../package.json' with { type: 'json' };
 import type { Io } from './io.ts';
 import { declareRuns } from './program-runs.ts';
-import { declareRemote, declareServe } from './program-serve.ts';
+import { declareLogs, declareRemote, declareServe } from './program-serve.ts';
 import { declareTemporal } from './program-temporal.ts';
 import { declareSandbox } from './program-sandbox.ts';
 import { runOptions, withOptions } from './run-options.ts';
@@ -46,6 +46,7 @@ export function buildProgram(io: Io, done: (exit: number) => void): Command {
   declareRuns(program, io, done);
   declareServe(program, io, done);
   declareRemote(program, io, done);
+  declareLogs(program, io, done);
   declareTemporal(program, io, done);
   declareSandbox(program, io, done);
   everyCommand(program, (command) => {

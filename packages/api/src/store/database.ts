@@ -23,6 +23,8 @@ export async function openDatabase(location: DatabaseLocation, migrations = MIGR
   try {
     const migrator = new Migrator({
       db,
+      // Each group of tables counts its own migrations.
+      allowUnorderedMigrations: true,
       provider: { getMigrations: () => Promise.resolve({ ...migrations }) },
       ...(schema !== undefined && { migrationTableSchema: schema }),
     });

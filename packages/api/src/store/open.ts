@@ -2,6 +2,8 @@ import { randomBytes } from 'node:crypto';
 import { readFileSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import type { ResolvedChild } from '@heddle/engine';
+import type { Kysely } from 'kysely';
+import type { Migration } from 'kysely/migration';
 import { makePrivateData, makePrivateFile } from '@heddle/engine/stores';
 import { KeyStore } from '../areas/keys/store.ts';
 import { PublicRunStore } from '../areas/runs/public-runs.ts';
@@ -10,6 +12,7 @@ import { WorkflowStore } from '../areas/workflows/store.ts';
 import { AuditStore } from './audit.ts';
 import { openDatabase } from './database.ts';
 import type { DatabaseLocation } from './database.ts';
+import { MIGRATIONS } from './migrations.ts';
 import { WorkspaceStore } from './workspaces.ts';
 
 /** Where the API keeps its records. Without `data` and `postgres`: in memory. */
@@ -18,6 +21,8 @@ export interface ApiStoreOptions {
   data?: string;
   /** A PostgreSQL database instead, for several processes. It needs `secret`. */
   postgres?: { url: string; schema?: string; maxConnections?: number };
+  /** Migrations of further tables, by unique names. Every process must pass the same. */
+  migrations?: Readonly<Record<string, Migration>>;
   /** The secret for key hashes: at least 32 characters, the same in all processes. */
   secret?: string;
 }
@@ -30,6 +35,8 @@ export interface ApiStore {
   readonly reservations: ReservationStore;
   readonly publicRuns: PublicRunStore;
   readonly audit: AuditStore;
+  /** The database, for the tables of `migrations`. */
+  readonly database: Kysely<unknown>;
   close(): Promise<void>;
 }
 
@@ -50,8 +57,9 @@ const MIN_SECRET_LENGTH = 32;
 export async function openApiStore(options: ApiStoreOptions = {}): Promise<ApiStore> {
   const location = locationOf(options);
   const secret = secretOf(options);
-  const db = await openDatabase(location);
+  const db = await openDatabase(location, { ...MIGRATIONS, ...options.migrations });
   return {
+    database: db as unknown as Kysely<unknown>,
     workspaces: new WorkspaceStore(db),
     keys: new KeyStore(db, secret),
     workflows: new WorkflowStore(db),
@@ -66,7 +74,7 @@ export async function openApiStore(options: ApiStoreOptions = {}): Promise<ApiSt
 export async function openWorkflowOwnership(
   options: Omit<ApiStoreOptions, 'secret'>,
 ): Promise<WorkflowOwnership> {
-  const db = await openDatabase(locationOf(options));
+  const db = await openDatabase(locationOf(options), { ...MIGRATIONS, ...options.migrations });
   const workflows = new WorkflowStore(db);
   const workspaces = new WorkspaceStore(db);
   return {

@@ -1,5 +1,6 @@
 import type { Api, ApiStore } from '@heddle/api';
 import type { Engine } from '@heddle/engine';
+import type { Logs } from '@heddle/service';
 import { openSession, reporter, type Session } from '../engine-session.ts';
 import { readEnv } from '../env.ts';
 import { envValues } from '../input/env-values.ts';
@@ -24,6 +25,10 @@ export type ServeOptions = Omit<
   grace: number;
   /** Days. */
   keepPublicRuns: number;
+  /** Days; absent: for ever. */
+  keepRuns?: number;
+  /** MiB of all runs together; absent: no limit. */
+  keepRunsMib?: number;
 };
 
 /** What the first start created. */
@@ -35,10 +40,12 @@ interface FirstStart {
 interface Parts {
   engine: Engine;
   api: Api;
+  logs: Logs;
   server: Listening;
 }
 
 const DAY_MS = 24 * 3_600_000;
+const MIB = 2 ** 20;
 
 /** Serves the HTTP API until a signal. */
 export async function serve(io: Io, options: ServeOptions): Promise<number> {
@@ -69,10 +76,13 @@ export async function serve(io: Io, options: ServeOptions): Promise<number> {
     const onError = (error: unknown): void => report(error, undefined);
     // Never the `Host` header of a request: a caller could then choose where URLs in responses lead.
     const addressed = { origin: origin ?? server.origin };
-    const api = await createApi({ engine, store, compat, onError, publicRunRetentionMs, ...addressed });
+    const logs = await logsOf(options, { engine, store, onError });
+    const { operations } = logs;
+    const parts = { engine, store, operations, compat, onError, publicRunRetentionMs };
+    const api = await createApi({ ...parts, ...addressed });
     const first = await firstStart(store);
     open(api);
-    return await untilStopped(io, stoppable({ engine, api, server }), {
+    return await untilStopped(io, stoppable({ engine, api, logs, server }), {
       ready: () => printReady(io, { url: server.url, first }, options),
       drainMs: options.grace * 1000,
       failed: server.failed.then(({ message }) => `The server has failed: ${message}`),
@@ -87,6 +97,18 @@ export async function serve(io: Io, options: ServeOptions): Promise<number> {
   }
 }
 
+async function logsOf(
+  { keepRuns, keepRunsMib }: ServeOptions,
+  parts: { engine: Engine; store: ApiStore; onError: (error: unknown) => void },
+): Promise<Logs> {
+  const { openLogs } = await import('@heddle/service');
+  const retention = {
+    ...(keepRuns !== undefined && { maxAgeMs: keepRuns * DAY_MS }),
+    ...(keepRunsMib !== undefined && { maxBytes: keepRunsMib * MIB }),
+  };
+  return openLogs({ ...parts, retention });
+}
+
 /** Creates the first workspace and key, if this is the first start. */
 async function firstStart(store: ApiStore): Promise<FirstStart | undefined> {
   const began = await store.workspaces.bootstrap();
@@ -97,13 +119,14 @@ async function firstStart(store: ApiStore): Promise<FirstStart | undefined> {
 }
 
 /** Stops in order: requests, starts of runs, running blocks, and the connections that wait for them. */
-function stoppable({ engine, api, server }: Parts): Parameters<typeof untilStopped>[1] {
+function stoppable({ engine, api, logs, server }: Parts): Parameters<typeof untilStopped>[1] {
   return {
     // It never stops by itself.
     finished: new Promise(() => undefined),
     async stop({ drainMs } = {}) {
       server.close();
       await api.close();
+      await logs.close();
       await engine.close({ graceMs: drainMs ?? 0 });
       await server.ended();
     },

@@ -12,15 +12,15 @@ const MIN_SECRET_CHARS = 32;
 /** Opens the store of the HTTP API. Throws a usage error if a database has no secret. */
 export async function openStore({ data, postgres }: StoreOptions): Promise<ApiStore> {
   const secret = readEnv().value(SECRET);
-  const { openApiStore } = await import('@heddle/api');
-  if (postgres === undefined) return openApiStore({ data });
+  const { openServiceStore } = await import('@heddle/service');
+  if (postgres === undefined) return openServiceStore({ data });
   if (secret === undefined || secret.length < MIN_SECRET_CHARS) {
     throw new UsageError(
       `${SECRET} must have at least ${MIN_SECRET_CHARS} characters: it hashes the keys in PostgreSQL.`,
       'Set it to the same value in all processes.',
     );
   }
-  return openApiStore({ postgres: { url: postgres }, secret });
+  return openServiceStore({ postgres: { url: postgres }, secret });
 }
 
 /** Options of an engine about the API's workspaces: which workflows may call which, their owners, and their environments. */
@@ -46,8 +46,8 @@ export function ownershipOf(
 /** The part of the API's store that workers need, opened on first use. */
 export function lazyWorkflowOwnership({ data, postgres }: StoreOptions): WorkflowOwnership {
   const records = lazy(async () => {
-    const { openWorkflowOwnership } = await import('@heddle/api');
-    return openWorkflowOwnership(postgres === undefined ? { data } : { postgres: { url: postgres } });
+    const { openServiceOwnership } = await import('@heddle/service');
+    return openServiceOwnership(postgres === undefined ? { data } : { postgres: { url: postgres } });
   });
   return {
     resolveChild: async (caller, reference) => (await records.get()).resolveChild(caller, reference),

@@ -56,5 +56,6 @@ export interface LogTables {
     archived_at: string | null;
   };
   workflow_versions: { workflow_id: string; version: number; engine_version: number; state: string };
+  members: { workspace_id: string; user_id: string };
   claims: { engine_id: string; run_id: string; workspace_id: string; trigger: string };
 }

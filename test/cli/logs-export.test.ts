@@ -1,0 +1,143 @@
+import { createServer } from 'node:http';
+import { existsSync, readFileSync, statSync, writeFileSync } from 'node:fs';
+import type { AddressInfo } from 'node:net';
+import { join } from 'node:path';
+import { describe, expect, it, onTestFinished } from 'vitest';
+import { dataFolder } from '../support/data-folder.ts';
+import { heddle, startHeddle } from '../support/heddle.ts';
+import { code, start, workflowFile } from '../support/workflow-file.ts';
+
+const ENTRY = {
+  kind: 'workflow',
+  runId: 'r1',
+  workflowId: 'w',
+  deploymentVersionId: 'w:2',
+  status: 'completed',
+  level: 'info',
+  trigger: 'api',
+  startedAt: '2026-01-01T00:00:00.000Z',
+  endedAt: '2026-01-01T00:00:01.000Z',
+  totalDurationMs: 1000,
+  cost: { total: 0.5 },
+  files: null,
+  workflow: { id: 'w', name: '=HYPERLINK("http://evil")', description: null, deleted: false },
+};
+
+/** A server with two pages of the log. */
+async function server(pages: object[] = [ENTRY, { ...ENTRY, runId: 'r,2', cost: null }]) {
+  const asked: URLSearchParams[] = [];
+  const http = createServer((request, response) => {
+    const { searchParams } = new URL(request.url ?? '', 'http://server');
+    asked.push(searchParams);
+    response.setHeader('Content-Type', 'application/json');
+    if (searchParams.get('status') === 'unknown') {
+      response.statusCode = 400;
+      response.end(JSON.stringify({ error: { code: 'BAD_REQUEST', message: 'status has no such value' } }));
+      return;
+    }
+    const at = Number(searchParams.get('cursor') ?? 0);
+    const nextCursor = at + 1 < pages.length ? String(at + 1) : null;
+    response.end(JSON.stringify({ data: pages.slice(at, at + 1), nextCursor }));
+  });
+  await new Promise<void>((resolve) => http.listen(0, '127.0.0.1', resolve));
+  onTestFinished(() => void http.close());
+  const cwd = dataFolder();
+  const { port } = http.address() as AddressInfo;
+  const env = {
+    HEDDLE_URL: `http://127.0.0.1:${port}`,
+    HEDDLE_WORKSPACE: 'looms',
+    HEDDLE_API_KEY: 'key',
+  };
+  return { asked, cwd, call: (...args: string[]) => heddle(['logs', 'export', ...args], { cwd, env }) };
+}
+
+describe('heddle logs export', { timeout: 60_000 }, () => {
+  it('writes all pages as CSV, with no cell that a spreadsheet would execute', async () => {
+    const { call, asked } = await server();
+    const { exit, stdout, stderr } = await call();
+    expect({ exit, stderr }).toEqual({ exit: 0, stderr: '2 runs exported.\n' });
+    expect(stdout.split('\n')).toEqual([
+      'runId,workflowId,workflowName,deploymentVersionId,status,level,trigger,startedAt,endedAt,totalDurationMs,costUsd',
+      `r1,w,"'=HYPERLINK(""http://evil"")",w:2,completed,info,api,2026-01-01T00:00:00.000Z,2026-01-01T00:00:01.000Z,1000,0.5`,
+      `"r,2",w,"'=HYPERLINK(""http://evil"")",w:2,completed,info,api,2026-01-01T00:00:00.000Z,2026-01-01T00:00:01.000Z,1000,`,
+      '',
+    ]);
+    expect(asked.map((query) => query.get('cursor'))).toEqual([null, '1']);
+  });
+
+  it('writes what the API shows as NDJSON to a file that only the user can read', async () => {
+    const { call, cwd, asked } = await server();
+    const file = join(cwd, 'log.ndjson');
+    const { exit, stdout } = await call('--format', 'ndjson', '--output', file, '--spans', '--outputs');
+    expect({ exit, stdout }).toEqual({ exit: 0, stdout: '' });
+    const lines = readFileSync(file, 'utf8').trim().split('\n');
+    expect(lines.map((line) => JSON.parse(line) as unknown)).toEqual([
+      ENTRY,
+      { ...ENTRY, runId: 'r,2', cost: null },
+    ]);
+    expect(statSync(file).mode & 0o777).toBe(0o600);
+    expect(Object.fromEntries(asked[0] ?? [])).toMatchObject({
+      includeTraceSpans: 'true',
+      includeFinalOutput: 'true',
+    });
+  });
+
+  it('sends every filter of the list', async () => {
+    const { call, asked } = await server();
+    const filters = {
+      workflow: ['workflowIds', 'a,b'],
+      folder: ['folderPaths', '/north'],
+      trigger: ['triggers', 'api'],
+      level: ['level', 'error'],
+      status: ['status', 'failed'],
+      name: ['workflowName', 'Spin & co'],
+      from: ['startDate', '2026-01-01T00:00:00Z'],
+      to: ['endDate', '2026-02-01T00:00:00Z'],
+      run: ['runId', 'r'],
+      'min-duration': ['minDurationMs', '1'],
+      'max-duration': ['maxDurationMs', '2'],
+      'min-cost': ['minCost', '0.1'],
+      'max-cost': ['maxCost', '0.2'],
+      model: ['model', 'm'],
+      'sort-by': ['sortBy', 'cost'],
+      'sort-order': ['sortOrder', 'asc'],
+    };
+    const options = Object.entries(filters).flatMap(([name, [, value = '']]) => [`--${name}`, value]);
+    expect(await call(...options)).toMatchObject({ exit: 0 });
+    expect(Object.fromEntries(asked[0] ?? [])).toMatchObject(Object.fromEntries(Object.values(filters)));
+  });
+
+  it('writes only the header for no runs, and no file when the server refuses', async () => {
+    const { call, cwd } = await server([]);
+    expect((await call()).stdout).toMatch(/^runId,[^\n]*\n$/);
+    const file = join(cwd, 'log.csv');
+    const refused = await call('--status', 'unknown', '--output', file);
+    expect(refused).toMatchObject({ exit: 2, stderr: expect.stringContaining('status has no such value') });
+    expect(existsSync(file)).toBe(false);
+    expect(await call('--spans')).toMatchObject({ exit: 2, stderr: expect.stringContaining('ndjson') });
+  });
+
+  it('exports the runs of heddle serve', async () => {
+    const cwd = dataFolder();
+    const greet = workflowFile({ blocks: { s: start(), a: code('return 1') }, edges: ['s > a'] });
+    writeFileSync(join(cwd, 'greet.json'), JSON.stringify(greet));
+    const limits = ['--keep-runs', '30', '--keep-runs-mib', '100'];
+    const serving = startHeddle(['serve', '--port', '0', '--json', '--grace', '1', ...limits], { cwd });
+    const {
+      url = '',
+      workspaceId = '',
+      key = '',
+    } = JSON.parse(await serving.line()) as Record<string, string>;
+    const env = { HEDDLE_URL: url, HEDDLE_WORKSPACE: workspaceId, HEDDLE_API_KEY: key };
+    const call = (...args: string[]) => heddle(args, { cwd, env });
+    expect(await call('deploy', 'greet.json')).toMatchObject({ exit: 0 });
+    for (let runs = 0; runs < 2; runs += 1) expect(await call('execute', 'greet')).toMatchObject({ exit: 0 });
+    const { stdout } = await call('logs', 'export', '--status', 'completed');
+    expect(stdout.trim().split('\n')).toEqual([
+      expect.stringMatching(/^runId,/),
+      expect.stringMatching(/,greet,[\w-]+:1,completed,info,api,/),
+      expect.stringMatching(/,greet,[\w-]+:1,completed,info,api,/),
+    ]);
+    expect((await call('logs', 'export', '--level', 'error')).stdout.trim().split('\n')).toHaveLength(1);
+  });
+});

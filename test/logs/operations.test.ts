@@ -1,0 +1,189 @@
+import { createEngine } from '@heddle/engine';
+import { openLogs, openServiceStore } from '@heddle/service';
+import { beforeAll, describe, expect, it, onTestFinished } from 'vitest';
+import { errorIn, testApi } from '../support/api.ts';
+import type { TestApi } from '../support/api.ts';
+import { APPROVAL, BROKEN, GREETING } from '../support/api-workflows.ts';
+import type { ShownRun } from '../support/api-workflows.ts';
+import { hasPostgres, postgresDatabase } from '../support/postgres.ts';
+
+interface Entry {
+  runId: string;
+  workflowId: string;
+  status: string;
+  trigger: string;
+  deploymentVersionId: string | null;
+}
+
+interface World extends TestApi {
+  list(query?: {
+    [name: string]: string;
+  }): Promise<{ status: number; entries: Entry[]; next: string | null }>;
+  run(workflowId: string, headers?: { [name: string]: string }): Promise<ShownRun>;
+}
+
+async function world(postgres?: string): Promise<World> {
+  const secret = 'x'.repeat(32);
+  const storeOptions = postgres === undefined ? {} : { postgres: { url: postgres }, secret };
+  const store = await openServiceStore(storeOptions);
+  const { workflows } = store;
+  const engine = await createEngine({
+    resolveChild: (caller, reference) => workflows.resolveChild(caller, reference),
+    tenant: (workflowId) => workflows.tenant(workflowId),
+  });
+  const faults: unknown[] = [];
+  const logs = openLogs({
+    engine,
+    store,
+    every: () => () => undefined,
+    onError: (error) => faults.push(error),
+  });
+  onTestFinished(() => logs.close());
+  const api = await testApi({ engine, store, operations: logs.operations });
+  return {
+    ...api,
+    list: async (query = {}) => {
+      const search = new URLSearchParams({ workspaceId: api.workspaceId, ...query }).toString();
+      const { status, body } = await api.call('GET', `/api/v2/logs?${search}`);
+      const { data = [], nextCursor = null } = body as { data?: Entry[]; nextCursor?: string | null };
+      return { status, entries: data, next: nextCursor };
+    },
+    run: async (workflowId, headers = {}) => {
+      const path = `/api/v2/workflows/${workflowId}/execute`;
+      return (await api.call<ShownRun>('POST', path, { body: {}, headers })).data;
+    },
+  };
+}
+
+const NAMES = hasPostgres ? (['sqlite', 'postgres'] as const) : (['sqlite'] as const);
+
+describe.each(NAMES)('the operations of the log on %s', (name) => {
+  let url: string | undefined;
+  beforeAll(async () => {
+    url = name === 'postgres' ? await postgresDatabase() : undefined;
+  });
+
+  it('list runs of all workflows at once, with id, trigger and version, in pages', async () => {
+    const api = await world(url);
+    const [good, bad] = [await api.deployed(GREETING), await api.deployed(BROKEN)];
+    await api.run(good, { 'X-Run-Id': 'mine' });
+    await api.run(bad);
+    const draft = { run: { source: 'manual' } };
+    await api.call('POST', `/api/v2/workflows/${good}/execute`, { body: draft });
+    const { entries } = await api.list({ sortOrder: 'asc' });
+    expect(entries).toMatchObject([
+      {
+        runId: 'mine',
+        workflowId: good,
+        status: 'completed',
+        trigger: 'api',
+        deploymentVersionId: `${good}:1`,
+      },
+      { workflowId: bad, status: 'failed', trigger: 'api' },
+      { workflowId: good, trigger: 'manual', deploymentVersionId: null },
+    ]);
+    const first = await api.list({ sortOrder: 'asc', limit: '2' });
+    expect(first.entries).toEqual(entries.slice(0, 2));
+    const second = await api.list({ sortOrder: 'asc', limit: '9', cursor: first.next ?? '' });
+    expect(second).toMatchObject({ entries: entries.slice(2), next: null });
+    expect((await api.list({ level: 'error' })).entries).toHaveLength(1);
+  });
+
+  it('refuse a cursor of other filters, unknown parameters, empty values and a missing workspace', async () => {
+    const api = await world(url);
+    const id = await api.deployed(GREETING);
+    await api.run(id);
+    await api.run(id);
+    const { next } = await api.list({ limit: '1' });
+    for (const query of [
+      { cursor: next ?? '', sortBy: 'cost' },
+      { cursor: next ?? '', level: 'info' },
+      { cursor: 'forged' },
+      { order: 'asc' },
+      { status: '' },
+      { status: 'queued' },
+      { startDate: 'yesterday' },
+      { minCost: '-1' },
+      { workflowName: 'x'.repeat(201) },
+    ])
+      expect([query, (await api.list(query)).status]).toEqual([query, 400]);
+    expect((await api.call('GET', '/api/v2/logs')).status).toBe(400);
+    expect((await api.list({ limit: '100000' })).status).toBe(200);
+  });
+
+  it('show a run with its spans and the graph that it executed, without credentials', async () => {
+    const api = await world(url);
+    const id = await api.deployed(GREETING);
+    const { runId } = await api.run(id);
+    const { status, data } = await api.call<{ workflowState: { blocks: object }; traceSpans: object[] }>(
+      'GET',
+      `/api/v2/logs/${runId}`,
+    );
+    expect(status).toBe(200);
+    expect(data).toMatchObject({
+      runId,
+      workflow: { id, deleted: false },
+      finalOutput: { data: { hello: 'nobody' } },
+    });
+    expect(data.traceSpans).toHaveLength(3);
+    expect(Object.values(data.workflowState.blocks)).toContainEqual(
+      expect.objectContaining({ name: 'Reply' }),
+    );
+  });
+
+  it('count runs', async () => {
+    const api = await world(url);
+    await api.run(await api.deployed(GREETING));
+    const { data } = await api.call(
+      'GET',
+      `/api/v2/logs/stats?workspaceId=${api.workspaceId}&segmentCount=5`,
+    );
+    expect(data).toMatchObject({ totalRuns: 1, totalErrors: 0, workflows: [{ totalSuccessful: 1 }] });
+    const wrong = `/api/v2/logs/stats?workspaceId=${api.workspaceId}&segmentCount=0`;
+    expect((await api.call('GET', wrong)).status).toBe(400);
+  });
+
+  it('conceal the runs of other workspaces', async () => {
+    const api = await world(url);
+    const { runId } = await api.run(await api.deployed(GREETING));
+    const stranger = await api.store.workspaces.createUser({
+      email: `${crypto.randomUUID()}@x.test`,
+      name: 'S',
+    });
+    const elsewhere = await api.store.workspaces.createWorkspace('Elsewhere', stranger);
+    const person = await api.store.keys.create({ userId: stranger }, 's');
+    const shared = await api.store.keys.create({ workspaceId: elsewhere }, 'e');
+    for (const { key } of [person, shared]) {
+      const answer = await api.call('GET', `/api/v2/logs/${runId}`, { key });
+      expect(answer.status).toBe(404);
+      expect(errorIn(answer.body).message).toBe('Log not found');
+      for (const path of ['logs', 'logs/stats'])
+        expect(
+          (await api.call('GET', `/api/v2/${path}?workspaceId=${api.workspaceId}`, { key })).status,
+        ).toBe(404);
+    }
+    expect((await api.call('GET', '/api/v2/logs/unknown')).status).toBe(404);
+    expect((await api.call('GET', `/api/v2/logs/${runId}`, { key: null })).status).toBe(401);
+  });
+
+  it('accept workspace keys, and refuse personal ones where they are disabled', async () => {
+    const api = await world(url);
+    const { runId } = await api.run(await api.deployed(APPROVAL));
+    const { key } = await api.store.keys.create({ workspaceId: api.workspaceId }, 'own');
+    expect((await api.call('GET', `/api/v2/logs/${runId}`, { key })).status).toBe(200);
+    await api.store.workspaces.setPersonalKeys(api.workspaceId, false);
+    expect(await api.call('GET', `/api/v2/logs/${runId}`)).toMatchObject({
+      status: 403,
+      body: { error: { details: { code: 'PERSONAL_API_KEYS_DISABLED' } } },
+    });
+    expect((await api.call('GET', `/api/v2/logs/${runId}`, { key })).status).toBe(200);
+  });
+
+  it('answer HEAD as GET, without a body', async () => {
+    const api = await world(url);
+    const { runId } = await api.run(await api.deployed(GREETING));
+    const answer = await api.fetch('HEAD', `/api/v2/logs/${runId}`);
+    expect([answer.status, await answer.text()]).toEqual([200, '']);
+    expect((await api.fetch('HEAD', '/api/v2/logs/unknown')).status).toBe(404);
+  });
+});
