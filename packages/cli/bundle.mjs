@@ -14,8 +14,8 @@ const { metafile } = await build({
   platform: 'node',
   target: 'node24',
   conditions: ['@heddle/source'],
-  // Native code, its child processes and what Temporal replays find their files beside themselves.
-  external: ['@heddle/sandbox', '@heddle/images', 'isolated-vm', '@heddle/temporal'],
+  // Native code, its child processes and what Temporal replays find their files beside themselves; SDKs load as they are.
+  external: ['@heddle/sandbox', '@heddle/images', '@heddle/blocks', 'isolated-vm', '@heddle/temporal'],
   // Bundled CommonJS modules call require() for Node's own modules.
   banner: {
     js: "import { createRequire as heddleRequire } from 'node:module'; const require = heddleRequire(import.meta.url);",

@@ -10,16 +10,19 @@ import { dataFolder } from '../support/data-folder.ts';
 import { sample } from '../support/scale.ts';
 import { RUN_ID } from './process-run.ts';
 
+const CHILD = fileURLToPath(new URL('child.ts', import.meta.url));
+const STEPPED = fileURLToPath(new URL('stepped.ts', import.meta.url));
+
 /** Runs the program; SIGKILL comes `afterMs` after it has printed `place`. Gives what it printed. */
 async function play(
   folder: string,
   kill?: { place: string; stop?: boolean; afterMs?: number },
-  program = 'child.ts',
+  program = CHILD,
 ): Promise<string[]> {
   const stop = kill?.stop === false ? '' : (kill?.place ?? '');
   const child = spawn(
     process.execPath,
-    ['--conditions=@heddle/source', pathOf(program), join(folder, 'data'), join(folder, 'effects'), stop],
+    ['--conditions=@heddle/source', program, join(folder, 'data'), join(folder, 'effects'), stop],
     { stdio: ['ignore', 'pipe', 'pipe'] },
   );
   onTestFinished(() => void child.kill('SIGKILL'));
@@ -36,10 +39,6 @@ async function play(
   const code = await closed;
   if (!kill) expect({ code, errors }).toEqual({ code: 0, errors: '' });
   return lines;
-}
-
-function pathOf(program: string): string {
-  return fileURLToPath(new URL(program, import.meta.url));
 }
 
 /** How often each effect ran, by its idempotency key. */
@@ -143,8 +142,8 @@ describe('a process that is killed with SIGKILL during a step of a block', () =>
     '%s leaves the finished steps to the next one, which does not repeat them',
     async (_which, stop, steps, twice) => {
       const folder = dataFolder();
-      expect((await play(folder, { place: stop }, 'stepped.ts')).at(-1)).toBe(stop);
-      const after = await play(folder, undefined, 'stepped.ts');
+      expect((await play(folder, { place: stop }, STEPPED)).at(-1)).toBe(stop);
+      const after = await play(folder, undefined, STEPPED);
       expect(JSON.parse(after.at(-1) ?? '')).toEqual({ steps });
       const counts = effectsOf(folder);
       expect([...counts.keys()]).toEqual(['1', '2', '3', '4', '5']);

@@ -17,6 +17,7 @@ export const LAYERS: Readonly<Record<string, Layer>> = {
   images: { ours: ['@heddle/sandbox'], others: 'declared' },
   engine: { ours: ['@heddle/core', '@heddle/sandbox'], others: 'declared' },
   temporal: { ours: ['@heddle/core', '@heddle/engine'], others: 'declared' },
+  blocks: { ours: ['@heddle/core', '@heddle/engine'], others: 'declared' },
   api: { ours: ['@heddle/core', '@heddle/engine'], others: 'declared' },
   service: {
     ours: ['@heddle/core', '@heddle/engine', '@heddle/images', '@heddle/api'],
@@ -29,6 +30,7 @@ export const LAYERS: Readonly<Record<string, Layer>> = {
       '@heddle/images',
       '@heddle/engine',
       '@heddle/temporal',
+      '@heddle/blocks',
       '@heddle/api',
       '@heddle/service',
     ],

@@ -140,6 +140,7 @@ export function contextOf(scene: Scene): EngineContext {
     services: {
       sandbox: absent('sandbox'),
       egress: absent('egress'),
+      service: absent('service'),
       lookup: lookupOf(scene),
       run: {
         variables: scene.variables ?? [],

@@ -13,6 +13,11 @@ export interface BlockOptions {
   isolation?: IsolationLevel | undefined;
   /** Largest result of code as JSON, in MiB. */
   resultLimit?: number;
+  /** `NAME=URL`. */
+  service?: readonly string[];
+  /** `NAME=VALUE`. */
+  credential?: readonly string[];
+  defaultModel?: string;
 }
 
 /** Memory of an isolate, in MiB. A result exists there several times, as values and as text. */
@@ -48,9 +53,13 @@ function listOf(env: Env, name: string): string[] {
 /** Options of an engine or worker for running blocks. Throws usage errors. */
 export async function blockOptions(
   options: BlockOptions,
-): Promise<Required<Pick<EngineOptions, 'egress' | 'sandbox'>>> {
-  const { isolation, resultLimit } = options;
+): Promise<Required<Pick<EngineOptions, 'egress' | 'sandbox' | 'blocks' | 'services' | 'credentials'>>> {
+  const { isolation, resultLimit, service = [], credential = [], defaultModel } = options;
+  const { blocks } = await import('@heddle/blocks');
   return {
+    blocks: blocks({ variables: process.env, ...(defaultModel !== undefined && { defaultModel }) }),
+    services: pairsOf('--service', service, 'openai=http://localhost:8080/v1'),
+    credentials: pairsOf('--credential', credential, 'openai=KEY'),
     egress: await egressOf(options, readEnv()),
     sandbox: {
       ...(isolation !== undefined && { isolation: { minimum: isolation } }),
@@ -59,13 +68,27 @@ export async function blockOptions(
   };
 }
 
+/** The `NAME=VALUE` pairs of an option. Errors do not show values, which may be keys. */
+function pairsOf(option: string, pairs: readonly string[], example: string): { [name: string]: string } {
+  return Object.fromEntries(
+    pairs.map((pair) => {
+      const at = pair.indexOf('=');
+      if (at > 0 && at < pair.length - 1) return [pair.slice(0, at), pair.slice(at + 1)];
+      throw new UsageError(`${option} takes NAME=VALUE.`, `Example: ${option} ${example}`);
+    }),
+  );
+}
+
 function memoryFor(resultMiB: number): number {
   return Math.min(MEMORY.max, Math.max(MEMORY.min, Math.ceil(MEMORY.perResultMiB * resultMiB)));
 }
 
-/** The egress options as arguments of a later command. */
-export function egressArgs({ allowHost = [], denyHost = [] }: BlockOptions): string[] {
+/** The options about services and egress as arguments of a later command, without credentials. */
+export function reachArgs(options: BlockOptions): string[] {
+  const { allowHost = [], denyHost = [], service = [], defaultModel } = options;
   return [
+    ...service.flatMap((pair) => ['--service', pair]),
+    ...(defaultModel === undefined ? [] : ['--default-model', defaultModel]),
     ...allowHost.flatMap((text) => ['--allow-host', text]),
     ...denyHost.flatMap((text) => ['--deny-host', text]),
   ];

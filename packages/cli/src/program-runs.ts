@@ -82,7 +82,7 @@ function declareResume(runs: Command, io: Io, done: Done): void {
     );
   withOptions(command.argument('<run>', 'id of the run'), [
     new Option('--point <id>', 'pause point to answer, if several are open'),
-    ...runOptions('input', 'env', 'egress', 'data', 'json', 'select', 'isolation', 'resultLimit'),
+    ...runOptions('input', 'env', 'services', 'egress', 'data', 'json', 'select', 'isolation', 'resultLimit'),
     ...runOptions(...RUNTIME, 'worker'),
   ]).action(async (run: string, options) => {
     const { resumeRun } = await import('./commands/runs-resume.ts');
@@ -98,7 +98,18 @@ function declareRerun(runs: Command, io: Io, done: Done): void {
     .argument('[file]', 'changed workflow, - for standard input (default: the workflow of the earlier run)');
   withOptions(command, [
     new Option('--from <block>', 'name or id of the first block').makeOptionMandatory(),
-    ...runOptions('input', 'env', 'egress', 'mocks', 'workflows', 'data', 'compat', 'json', 'select'),
+    ...runOptions(
+      'input',
+      'env',
+      'services',
+      'egress',
+      'mocks',
+      'workflows',
+      'data',
+      'compat',
+      'json',
+      'select',
+    ),
     ...runOptions('timeout', 'isolation', 'resultLimit', ...RUNTIME, 'worker'),
   ]).action(async (run: string, file: string | undefined, options) => {
     const { rerun } = await import('./commands/runs-rerun.ts');

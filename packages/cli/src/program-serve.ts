@@ -23,7 +23,7 @@ export function declareServe(program: Command, io: Io, done: Done): void {
     new Option('--port <number>', 'port to listen on; 0 for any free port').default(7373).argParser(port),
     new Option('--host <address>', 'address to listen on').default('127.0.0.1'),
     new Option('--origin <url>', 'base of URLs in responses (default: the address it listens on)'),
-    ...runOptions('data', 'env', 'egress', 'compat', 'isolation', 'resultLimit'),
+    ...runOptions('data', 'env', 'services', 'egress', 'compat', 'isolation', 'resultLimit'),
     ...runOptions('runtime', 'server', 'postgres'),
     graceOption(),
     new Option('--keep-public-runs <days>', 'delete runs of callers without a key this long after their end')

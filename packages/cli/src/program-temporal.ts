@@ -22,7 +22,7 @@ function declareWorker(program: Command, io: Io, done: Done): void {
         'second signal kills it. All processes of a deployment use the same queue and the same data folder or database.',
     );
   withOptions(command, [
-    ...runOptions('server', 'data', 'postgres', 'env', 'egress', 'isolation', 'resultLimit'),
+    ...runOptions('server', 'data', 'postgres', 'env', 'services', 'egress', 'isolation', 'resultLimit'),
     new Option('--roles <list>', `roles, separated by commas: ${ROLES.join(', ')} (default: all)`).argParser(
       roles,
     ),
@@ -56,7 +56,7 @@ function declareDev(program: Command, io: Io, done: Done): void {
     new Option('--port <number>', 'port of the server').argParser(port).default(7233),
     namespace,
     queue,
-    ...runOptions('data', 'env', 'egress', 'isolation', 'resultLimit'),
+    ...runOptions('data', 'env', 'services', 'egress', 'isolation', 'resultLimit'),
     graceOption(),
     new Option('--json', 'print one line of JSON when it is ready').default(false),
   ]).action(async (options) => {

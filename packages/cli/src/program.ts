@@ -103,6 +103,7 @@ function declareRun(program: Command, io: Io, done: (exit: number) => void): voi
     runOptions(
       'input',
       'env',
+      'services',
       'egress',
       'mocks',
       'workflows',

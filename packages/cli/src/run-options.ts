@@ -105,6 +105,17 @@ const DEFINITIONS = {
       'deny blocks this host or range (repeatable; also HEDDLE_DENY_HOSTS)',
     ),
   ],
+  services: () => [
+    repeatable(
+      '--service <name=url>',
+      'address of a service such as openai, instead of its own; or of one of yours (repeatable)',
+    ),
+    repeatable(
+      '--credential <name=value>',
+      'key of a service, for all workflows; default: the usual variable, such as OPENAI_API_KEY (repeatable)',
+    ),
+    new Option('--default-model <name>', 'model of agents that name none'),
+  ],
   resultLimit: () => [
     new Option('--result-limit <MiB>', 'maximum size of a result of code as JSON (default 4)').argParser(
       mebibytes,

@@ -1,11 +1,12 @@
 import { join } from 'node:path';
+import { EngineError } from '@heddle/core';
 import { Definitions } from './definitions.ts';
 import { systemClock } from './clock.ts';
 import type { EgressPolicy } from '@heddle/sandbox/egress';
 import { builtInExecutors } from './executors/built-ins.ts';
 import { createRegistry } from './executors/registry.ts';
 import type { Registry } from './executors/registry.ts';
-import type { HttpClient } from './executors/services.ts';
+import type { ConfiguredService, HttpClient } from './executors/services.ts';
 import { CodeService } from './execution/code-service.ts';
 import { Environments } from './execution/run-environment.ts';
 import type { RuntimeParts } from './execution/runtime-parts.ts';
@@ -35,6 +36,7 @@ export function partsOf(stores: SharedStores, registry: Registry, options: Engin
     code: new CodeService(sandboxOptions(options)),
     codeLimits: codeLimits(options),
     egress: blockHttpClient(options),
+    service: configuredServices(options),
     concurrency: { ...DEFAULT_CONCURRENCY, ...options.concurrency },
     definitions: new Definitions({ stores, registry, limits: options.limits, now: () => clock.now() }),
     resolveChild: options.resolveChild ?? ((_caller, reference) => ({ workflow: reference })),
@@ -95,6 +97,33 @@ function codeLimits({ sandbox = {} }: EngineOptions): { wallMs?: number; cpuMs?:
 /** Returns the HTTP client of blocks, loaded at its first use. */
 function blockHttpClient({ egress }: EngineOptions): () => Promise<HttpClient> {
   return lazyEgress({ timeoutMs: HTTP_TIMEOUT_MS, ...egress });
+}
+
+/** Returns what looks up the configuration of services. Throws OPTIONS_INVALID for an address that is not an HTTP URL. */
+function configuredServices(options: EngineOptions): (name: string) => Promise<ConfiguredService> {
+  const { services = {}, credentials = {}, egress } = options;
+  const plain = blockHttpClient(options);
+  const clients = new Map<string, () => Promise<HttpClient>>();
+  for (const [name, address] of Object.entries(services)) {
+    const { host, protocol, port } = urlOf(name, address);
+    const target = port === '' ? `${host}:${protocol === 'https:' ? 443 : 80}` : host;
+    const exceptions = [...(egress?.exceptions ?? []), target];
+    clients.set(name, lazyEgress({ timeoutMs: HTTP_TIMEOUT_MS, ...egress, exceptions }));
+  }
+  return async (name) => ({
+    address: Object.hasOwn(services, name) ? services[name] : undefined,
+    credential: Object.hasOwn(credentials, name) ? credentials[name] : undefined,
+    http: await (clients.get(name) ?? plain)(),
+  });
+}
+
+function urlOf(name: string, address: string): URL {
+  const url = URL.canParse(address) ? new URL(address) : undefined;
+  if (url && /^https?:$/.test(url.protocol)) return url;
+  throw new EngineError(
+    'OPTIONS_INVALID',
+    `The address of the service "${name}" is not a URL that begins with http:// or https://.`,
+  );
 }
 
 /**

@@ -29,6 +29,13 @@ export interface EngineOptions {
   limits?: Partial<PlanLimits>;
   /** Which addresses `api` blocks and `fetch` in function blocks may access. Default: public ones. */
   egress?: EgressOptions;
+  /**
+   * Addresses that replace those of services, by name: `{ openai: 'http://localhost:8080/v1' }`. Blocks that use the service
+   * reach its address whatever `egress` allows.
+   */
+  services?: { readonly [name: string]: string };
+  /** Credentials of services, by name. Every workflow may use them, and they take precedence over those of a block. */
+  credentials?: { readonly [name: string]: string };
   sandbox?: SandboxLimits;
   /** Provides the dependency images that function blocks select with `sandboxId`. */
   images?: ImageSource;

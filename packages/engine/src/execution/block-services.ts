@@ -156,6 +156,7 @@ function servicesOf({ parts, run, place, resolver, task, facts, tenant }: Servic
   return {
     sandbox: async () => parts.code.gated((work) => run.gate(work, task.signal), await tenant()),
     egress: () => parts.egress(),
+    service: (name) => parts.service(name),
     lookup: resolver,
     run: facts,
     target: (port) => targetOf(regionAt(plan.skeleton, address()), address().at(-1) as number, port),

@@ -1,7 +1,7 @@
 import type { Clock } from '@heddle/core';
 import type { ResolvedChild, Definitions } from '../definitions.ts';
 import type { Registry } from '../executors/registry.ts';
-import type { HttpClient } from '../executors/services.ts';
+import type { ConfiguredService, HttpClient } from '../executors/services.ts';
 import type { TenantOf } from '../files/storage.ts';
 import type { Values } from '../records/values.ts';
 import type { SharedStores } from '../store/stores.ts';
@@ -19,6 +19,7 @@ export interface RuntimeParts {
   /** Time limits of code, in milliseconds. */
   codeLimits: { wallMs?: number; cpuMs?: number };
   egress(): Promise<HttpClient>;
+  service(name: string): Promise<ConfiguredService>;
   /** How many effects run at once, in the engine and in each run. */
   concurrency: { engine: number; run: number };
   definitions: Definitions;

@@ -7,7 +7,7 @@ import type {
   Template,
   VariableConfig,
 } from '@heddle/core/blocks';
-import type { EgressRequest, EgressResponse } from '@heddle/sandbox/egress';
+import type { EgressRequest, EgressResponse, EgressStream } from '@heddle/sandbox/egress';
 import type { Sandbox } from '@heddle/sandbox';
 
 /** What the engine's own executors get in addition to the fields of a block. One object per attempt. */
@@ -16,6 +16,8 @@ export interface ExecutorServices {
   sandbox(): Promise<CodeSandbox>;
   /** The guarded HTTP client; loaded at the first call. */
   egress(): Promise<HttpClient>;
+  /** What the operator has configured for a service, such as a provider of models. */
+  service(name: string): Promise<ConfiguredService>;
   /** The data that the block can read. */
   lookup: Lookup;
   run: RunInfo;
@@ -67,6 +69,18 @@ export type CodeSandbox = Pick<Sandbox, 'run' | 'evaluate'>;
 /** The part of the egress that executors use. */
 export interface HttpClient {
   fetch(request: EgressRequest): Promise<EgressResponse>;
+  /** Does what `fetch` does, and returns as soon as the head of the response has arrived. */
+  open(request: EgressRequest): Promise<EgressStream>;
+}
+
+/** The configuration of a service. */
+export interface ConfiguredService {
+  /** Undefined: the service has its own address. */
+  address: string | undefined;
+  /** Undefined: the operator has given none. */
+  credential: string | undefined;
+  /** The guarded HTTP client, which also reaches `address`. */
+  http: HttpClient;
 }
 
 export interface ChildWorkflow {

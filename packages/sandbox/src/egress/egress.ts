@@ -6,6 +6,9 @@ import { Transport, type Connection, type Exchange, type Reply, type StreamedRep
 import { unlessAborted } from './unless-aborted.ts';
 import type { EgressPolicy, EgressRequest, EgressResponse, EgressStream, Resolve, Target } from './types.ts';
 
+/** Limits of a request where its policy sets none. */
+const DEFAULTS = { timeoutMs: 60_000, maxResponseBytes: 10 * 2 ** 20, maxRedirects: 5 };
+
 const FORBIDDEN_METHODS = new Set(['CONNECT', 'TRACE', 'TRACK']);
 
 /** An HTTP client that connects only where its policy allows it. */
@@ -96,9 +99,9 @@ class GuardedClient implements Egress {
 
   constructor(policy: EgressPolicy, resolve: Resolve | undefined, connection: Connection) {
     this.check = createCheck(policy, resolve);
-    this.#timeoutMs = policy.timeoutMs ?? 60_000;
-    this.#maxBytes = policy.maxResponseBytes ?? 10 * 1024 * 1024;
-    this.#maxRedirects = policy.maxRedirects ?? 5;
+    this.#timeoutMs = policy.timeoutMs ?? DEFAULTS.timeoutMs;
+    this.#maxBytes = policy.maxResponseBytes ?? DEFAULTS.maxResponseBytes;
+    this.#maxRedirects = policy.maxRedirects ?? DEFAULTS.maxRedirects;
     this.#transport = new Transport(connection, this.#maxBytes);
   }
 

@@ -41,7 +41,7 @@ const call = (
   const context = contextOf({
     type: 'api',
     params: { url: 'https://x.test/a', ...params },
-    services: { egress: async () => ({ fetch }) },
+    services: { egress: async () => ({ fetch, open: () => Promise.reject(new Error('not used')) }) },
     ...scene,
   });
   return Promise.resolve(apiExecutor.execute(context));

@@ -1,0 +1,323 @@
+import type {
+  LanguageModelV4CallOptions,
+  LanguageModelV4Message,
+  LanguageModelV4Prompt,
+} from '@ai-sdk/provider';
+import { BlockError, isBlockError, isJsonObject } from '@heddle/core/blocks';
+import type { BlockContext, BlockResult, Json, JsonObject, StepCall } from '@heddle/core/blocks';
+import type { ExecutorServices } from '@heddle/engine';
+import { callModel, textOf } from '../models/call.ts';
+import type { Answer } from '../models/call.ts';
+import { openModel } from '../models/open.ts';
+import type { OpenModel } from '../models/open.ts';
+import { addTokens, costOf, inDollars, NO_TOKENS } from '../models/usage.ts';
+import type { BlocksOptions } from '../options.ts';
+import { modelSettings } from './settings.ts';
+import { promptOf } from './prompt.ts';
+import { formatOptions, readFormatted, responseFormatOf, schemaProblems } from './response-format.ts';
+import type { ResponseFormat } from './response-format.ts';
+import { toolChoice, toolsOf } from './tools.ts';
+import type { ReadyTool } from './tools.ts';
+
+/** Rounds of model and tools until the block fails. */
+const MAX_ROUNDS = 25;
+/** Calls of tools in one answer; the others are refused, so that a model cannot start any number at once. */
+const MAX_CALLS = 64;
+/** Characters of a tool's result that the model gets. */
+const MAX_RESULT_CHARS = 100_000;
+
+type Context = BlockContext<ExecutorServices>;
+type ToolCall = Extract<Answer['content'][number], { type: 'tool-call' }>;
+
+interface CallResult {
+  result: Json;
+  success: boolean;
+}
+
+/** A call of a tool, as the output of the block shows it. */
+interface ShownCall extends CallResult {
+  name: string;
+  arguments: Json;
+}
+
+/**
+ * Runs an agent: a model that calls tools until it has an answer. Each call of the model and of a tool is a step of the block.
+ *
+ * Throws a BlockError.
+ */
+export async function runAgent(context: Context, options: BlocksOptions): Promise<BlockResult> {
+  refuseMissingAbilities(context);
+  const opened = await openModel(context, options);
+  const format = responseFormatOf(context.field('responseFormat', 'json'), context.block.name);
+  const tools = toolsOf(context, options.tools ?? []);
+  const agent = new Agent({ context, opened, format, tools });
+  return { output: await agent.run(promptOf(context)) };
+}
+
+/** Throws for settings that would change the answer and have no effect yet. */
+function refuseMissingAbilities({ block, field }: Context): void {
+  const memory = field('memoryType') ?? '';
+  const uses =
+    memory !== '' && memory !== 'none'
+      ? 'a memory (memoryType)'
+      : ['files', 'skills'].find((name) => !isEmpty(field(name, 'native')));
+  if (uses === undefined) return;
+  throw new BlockError(
+    'BLOCK_CONFIG_INVALID',
+    `The agent "${block.name}" uses ${uses}, which agents do not have yet.`,
+    {
+      retryable: false,
+    },
+  );
+}
+
+function isEmpty(value: Json | undefined): boolean {
+  return (
+    value === undefined || value === null || value === '' || (Array.isArray(value) && value.length === 0)
+  );
+}
+
+interface AgentParts {
+  context: Context;
+  opened: OpenModel;
+  format: ResponseFormat | undefined;
+  tools: ReadonlyMap<string, ReadyTool>;
+}
+
+/** One execution of an agent. */
+class Agent {
+  readonly #parts: AgentParts;
+  readonly #settings: Partial<LanguageModelV4CallOptions>;
+  readonly #calls: ShownCall[] = [];
+  #tokens = NO_TOKENS;
+  #modelMs = 0;
+  #toolMs = 0;
+
+  constructor(parts: AgentParts) {
+    this.#parts = parts;
+    this.#settings = modelSettings(parts.context, parts.opened);
+  }
+
+  /** Returns the output of the block. */
+  async run(prompt: LanguageModelV4Prompt): Promise<JsonObject> {
+    const messages = [...prompt];
+    const answer = await this.#converse(messages);
+    const { format } = this.#parts;
+    const text = textOf(answer);
+    return {
+      ...(format ? await this.#formatted(format, messages, text) : { content: text }),
+      ...this.#facts(),
+    };
+  }
+
+  /** Calls the model, and the tools that it asks for, until it answers without calling one. Adds all messages but the last. */
+  async #converse(messages: LanguageModelV4Message[]): Promise<Answer> {
+    const { tools, context } = this.#parts;
+    for (let round = 1; round <= MAX_ROUNDS; round++) {
+      const answer = await this.#ask(`model ${round}`, messages, {
+        ...(tools.size > 0 && {
+          tools: [...tools.values()].map(({ definition }) => definition),
+          toolChoice: toolChoice(tools, round),
+        }),
+      });
+      const calls = answer.content.filter((part) => part.type === 'tool-call');
+      if (calls.length === 0) return answer;
+      if (textOf(answer) !== '') context.emit({ type: 'reset' });
+      messages.push(
+        { role: 'assistant', content: assistantContent(answer) },
+        { role: 'tool', content: await this.#callTools(round, calls) },
+      );
+    }
+    throw new BlockError(
+      'AGENT_ROUNDS_EXCEEDED',
+      `The agent "${context.block.name}" has no answer after ${MAX_ROUNDS} rounds of tools.`,
+      { retryable: false },
+    );
+  }
+
+  async #ask(
+    key: string,
+    prompt: LanguageModelV4Prompt,
+    more: Partial<LanguageModelV4CallOptions> = {},
+  ): Promise<Answer> {
+    const { context, opened, format } = this.#parts;
+    const { model, provider, secret } = opened;
+    const asked = formatOptions(format);
+    const providerOptions = mergedOptions(this.#settings.providerOptions, asked.providerOptions);
+    const options = { ...this.#settings, ...asked, ...more, prompt: [...prompt], providerOptions };
+    const answer = await this.#timed('model', () =>
+      callModel(context, key, { model, provider, secret, options }),
+    );
+    this.#tokens = addTokens(this.#tokens, answer.tokens);
+    if (answer.finishReason === 'content-filter')
+      throw new BlockError(
+        'MODEL_REFUSED',
+        `The provider's filter stopped the answer of "${context.block.name}".`,
+        {
+          retryable: false,
+        },
+      );
+    return answer;
+  }
+
+  /** Calls the tools of one answer at the same time. Returns their results for the model. */
+  async #callTools(round: number, calls: readonly ToolCall[]) {
+    const called = await this.#timed('tools', () =>
+      Promise.all(calls.map((call, index) => this.#callTool({ round, index }, call))),
+    );
+    return called.map(({ id, ...shown }) => {
+      const { name: toolName, result, success } = shown;
+      this.#calls.push(shown);
+      const value = shortened(typeof result === 'string' ? result : JSON.stringify(result));
+      const output = success ? { type: 'text' as const, value } : { type: 'error-text' as const, value };
+      return { type: 'tool-result' as const, toolCallId: id, toolName, output };
+    });
+  }
+
+  async #callTool(
+    at: { round: number; index: number },
+    { toolCallId: id, toolName: name, input }: ToolCall,
+  ): Promise<ShownCall & { id: string }> {
+    const { context } = this.#parts;
+    const args = parsed(input);
+    context.emit({ type: 'tool', phase: 'start', id, name });
+    const { result, success } = await this.#resultOf(at, name, args);
+    context.emit({ type: 'tool', phase: 'end', id, name, status: success ? 'success' : 'error' });
+    return { id, name, arguments: args ?? input, result, success };
+  }
+
+  /** Returns the result of a call. Whatever goes wrong is one too, which the model reads. */
+  async #resultOf(
+    { round, index }: { round: number; index: number },
+    name: string,
+    args: Json | undefined,
+  ): Promise<CallResult> {
+    const { tools, context } = this.#parts;
+    const tool = tools.get(name);
+    if (index >= MAX_CALLS) return failed(`One answer may call at most ${MAX_CALLS} tools.`);
+    if (!tool)
+      return failed(`There is no tool "${name}". The tools are: ${[...tools.keys()].join(', ') || 'none'}.`);
+    if (!isJsonObject(args)) return failed('The arguments are not a JSON object.');
+    const problems = schemaProblems(args, tool.definition.inputSchema as JsonObject);
+    if (problems !== undefined) return failed(`The arguments do not match the schema: ${problems}`);
+    try {
+      const call = ({ idempotencyKey }: StepCall) => callResult(tool, args, { context, idempotencyKey });
+      const result = await context.step(`tool ${round}.${index + 1}`, call, { idempotent: tool.idempotent });
+      return result as unknown as CallResult;
+    } catch (error) {
+      if (!isBlockError(error) || error.code !== 'STEP_OUTCOME_UNKNOWN') throw error;
+      return failed('This call was interrupted. It may have taken effect: find out before you repeat it.');
+    }
+  }
+
+  /** Returns the fields of an answer with a format. An answer that does not match is repaired once. */
+  async #formatted(
+    format: ResponseFormat,
+    messages: LanguageModelV4Prompt,
+    text: string,
+  ): Promise<JsonObject> {
+    const first = readFormatted(text, format.schema);
+    if ('value' in first) return fieldsOf(first.value);
+    const demand = `The answer does not match the JSON Schema: ${first.problems}. Answer again, with JSON that matches it and nothing else.`;
+    this.#parts.context.emit({ type: 'reset' });
+    const repaired = await this.#ask('repair', [
+      ...messages,
+      ...(text === '' ? [] : [{ role: 'assistant' as const, content: [{ type: 'text' as const, text }] }]),
+      { role: 'user', content: [{ type: 'text', text: demand }] },
+    ]);
+    const second = readFormatted(textOf(repaired), format.schema);
+    if ('value' in second) return fieldsOf(second.value);
+    throw new BlockError(
+      'AGENT_OUTPUT_INVALID',
+      `The model's answer for "${this.#parts.context.block.name}" does not match the response format, also after one repair: ${second.problems}`,
+      { details: { answer: textOf(repaired).slice(0, 2000) } },
+    );
+  }
+
+  #facts(): JsonObject {
+    const { opened } = this.#parts;
+    const { info, model } = opened;
+    return {
+      model: model.modelId,
+      tokens: { ...this.#tokens },
+      toolCalls: { list: this.#calls.map((call) => ({ ...call })), count: this.#calls.length },
+      providerTiming: { modelMs: this.#modelMs, toolMs: this.#toolMs },
+      ...(info && { cost: inDollars(costOf(this.#tokens, info.prices)) }),
+    };
+  }
+
+  async #timed<T>(what: 'model' | 'tools', work: () => Promise<T>): Promise<T> {
+    const { clock } = this.#parts.context;
+    const startedMs = clock.now();
+    try {
+      return await work();
+    } finally {
+      const ms = clock.now() - startedMs;
+      if (what === 'model') this.#modelMs += ms;
+      else this.#toolMs += ms;
+    }
+  }
+}
+
+function failed(result: string): CallResult {
+  return { result, success: false };
+}
+
+/** Calls a tool. Its failure is a result too, so that a later attempt of the block does not repeat the call. */
+async function callResult(
+  tool: ReadyTool,
+  args: JsonObject,
+  { context, idempotencyKey }: { context: Context; idempotencyKey: string },
+): Promise<JsonObject> {
+  const { signal } = context;
+  try {
+    return { result: await tool.run(args, { idempotencyKey, signal }), success: true };
+  } catch (error) {
+    // Interrupted: whether it took effect is unknown.
+    signal.throwIfAborted();
+    return { ...failed(error instanceof Error ? error.message : String(error)) };
+  }
+}
+
+type AssistantPart = Exclude<
+  Extract<LanguageModelV4Message, { role: 'assistant' }>['content'],
+  string
+>[number];
+
+/** What the model reads again of its own answer. */
+function assistantContent({ content }: Answer): AssistantPart[] {
+  return content.flatMap((part): AssistantPart[] => {
+    if (part.type !== 'text' && part.type !== 'reasoning' && part.type !== 'tool-call') return [];
+    const { providerMetadata: providerOptions } = part;
+    const options = providerOptions ? { providerOptions } : {};
+    if (part.type !== 'tool-call') return [{ type: part.type, text: part.text, ...options }];
+    const { type, toolCallId, toolName, input } = part;
+    return [{ type, toolCallId, toolName, input: parsed(input) ?? {}, ...options }];
+  });
+}
+
+type ProviderOptions = NonNullable<LanguageModelV4CallOptions['providerOptions']>;
+
+function mergedOptions(one: ProviderOptions = {}, other: ProviderOptions = {}): ProviderOptions {
+  const providers = [...new Set([...Object.keys(one), ...Object.keys(other)])];
+  return Object.fromEntries(providers.map((name) => [name, { ...one[name], ...other[name] }]));
+}
+
+function parsed(input: string): Json | undefined {
+  try {
+    return JSON.parse(input.trim() === '' ? '{}' : input) as Json;
+  } catch {
+    return undefined;
+  }
+}
+
+function fieldsOf(value: Json): JsonObject {
+  return isJsonObject(value) ? value : { content: value };
+}
+
+/** The beginning and the end of a text that is too long for the model. */
+function shortened(text: string): string {
+  if (text.length <= MAX_RESULT_CHARS) return text;
+  const half = MAX_RESULT_CHARS / 2;
+  return `${text.slice(0, half)}\n[${text.length - MAX_RESULT_CHARS} characters left out]\n${text.slice(-half)}`;
+}

@@ -1,0 +1,135 @@
+import type { LanguageModelV4FunctionTool, LanguageModelV4ToolChoice } from '@ai-sdk/provider';
+import { BlockError, isJsonObject } from '@heddle/core/blocks';
+import type { BlockContext, Json, JsonObject } from '@heddle/core/blocks';
+import type { ExecutorServices } from '@heddle/engine';
+import type { AgentTool, AgentToolCall } from '../options.ts';
+import { checkSchema } from './response-format.ts';
+
+const MAX_TOOLS = 100;
+const MAX_TOOL_MS = 300_000;
+const NAME = /^[a-zA-Z0-9_-]{1,64}$/;
+
+type Context = BlockContext<ExecutorServices>;
+
+/** A tool of an agent, ready to be called. */
+export interface ReadyTool {
+  definition: LanguageModelV4FunctionTool;
+  idempotent: boolean;
+  /** The model must call it first. */
+  forced: boolean;
+  run(args: JsonObject, call: Omit<AgentToolCall, 'params'>): Promise<Json>;
+}
+
+/**
+ * Returns the tools that the agent may use, by their names for the model. Tools whose use is `none` are left out.
+ *
+ * Throws BLOCK_CONFIG_INVALID, TOOL_UNKNOWN.
+ */
+export function toolsOf(context: Context, registered: readonly AgentTool[]): Map<string, ReadyTool> {
+  const rows = context.field('tools', 'json') ?? [];
+  if (!Array.isArray(rows)) throw invalid(context, 'has tools that are not a list');
+  if (rows.length > MAX_TOOLS) throw invalid(context, `has more than ${MAX_TOOLS} tools`);
+  const tools = new Map<string, ReadyTool>();
+  for (const row of rows) {
+    if (!isJsonObject(row)) throw invalid(context, 'has a tool that is not an object');
+    if (row['usageControl'] === 'none') continue;
+    const tool =
+      row['type'] === 'custom-tool' ? codeTool(context, row) : registeredTool(context, row, registered);
+    const { name } = tool.definition;
+    if (!NAME.test(name))
+      throw invalid(context, `has a tool with the name "${name}": use letters, digits, _ and -`);
+    if (tools.has(name)) throw invalid(context, `has two tools with the name "${name}"`);
+    checkSchema(tool.definition.inputSchema as JsonObject, (why) =>
+      invalid(context, `has a tool "${name}" whose parameters are no schema: it ${why}`),
+    );
+    tools.set(name, { ...tool, forced: row['usageControl'] === 'force' });
+  }
+  return tools;
+}
+
+/** Returns how the model chooses among the tools. A forced tool is chosen in the first round only, else there were no end. */
+export function toolChoice(tools: ReadonlyMap<string, ReadyTool>, round: number): LanguageModelV4ToolChoice {
+  const forced = [...tools.values()].filter((tool) => tool.forced);
+  if (round > 1 || forced.length === 0) return { type: 'auto' };
+  const [only] = forced;
+  return forced.length === 1 && only
+    ? { type: 'tool', toolName: only.definition.name }
+    : { type: 'required' };
+}
+
+function registeredTool(
+  context: Context,
+  row: JsonObject,
+  registered: readonly AgentTool[],
+): Omit<ReadyTool, 'forced'> {
+  const ids = [row['toolId'], row['operation'], row['type']].filter((id) => typeof id === 'string');
+  const tool = ids
+    .map((id) => registered.find((known) => known.id === id))
+    .find((found) => found !== undefined);
+  if (!tool) {
+    const named = ids.length === 0 ? 'a tool without a type' : `the tool "${ids[0]}"`;
+    throw new BlockError(
+      'TOOL_UNKNOWN',
+      `The agent "${context.block.name}" uses ${named}, which this engine does not have. Remove it from the agent, register it, or mock the block.`,
+      { retryable: false },
+    );
+  }
+  const params = isJsonObject(row['params']) ? row['params'] : {};
+  return {
+    definition: {
+      type: 'function',
+      name: tool.name ?? tool.id.replaceAll(/[^\w-]/g, '_'),
+      description: tool.description,
+      inputSchema: tool.parameters as never,
+    },
+    idempotent: tool.idempotent === true,
+    run: (args, call) => tool.run(args, { ...call, params }),
+  };
+}
+
+/** A tool whose code is in the agent. It runs in the sandbox, with each argument as a variable. */
+function codeTool(context: Context, row: JsonObject): Omit<ReadyTool, 'forced'> {
+  const schema = isJsonObject(row['schema']) ? row['schema'] : {};
+  const given = isJsonObject(schema['function']) ? schema['function'] : {};
+  const { name, description = '', parameters } = given;
+  const code = row['code'];
+  const title = typeof row['title'] === 'string' ? row['title'] : 'without a title';
+  if (typeof name !== 'string' || typeof code !== 'string' || code.trim() === '')
+    throw invalid(context, `has a tool (${title}) without code, or without a schema with a name`);
+  const inputSchema = isJsonObject(parameters) ? parameters : { type: 'object', properties: {} };
+  return {
+    definition: {
+      type: 'function',
+      name,
+      description: typeof description === 'string' ? description : '',
+      inputSchema: inputSchema as never,
+    },
+    idempotent: false,
+    run: (args, { signal }) => runCode(context, code, args, signal),
+  };
+}
+
+const IDENTIFIER = /^[A-Za-z_$][\w$]*$/;
+
+async function runCode(context: Context, code: string, args: JsonObject, signal: AbortSignal): Promise<Json> {
+  const sandbox = await context.services.sandbox();
+  const named = Object.entries(args).filter(([name]) => IDENTIFIER.test(name));
+  const outcome = await sandbox.run({
+    runId: context.runId,
+    language: 'javascript',
+    code,
+    values: {},
+    globals: {
+      params: JSON.stringify(args),
+      ...Object.fromEntries(named.map(([name, value]) => [name, JSON.stringify(value)])),
+    },
+    limits: { wallMs: Math.max(1, Math.min(MAX_TOOL_MS, context.remainingMs ?? MAX_TOOL_MS)) },
+    signal,
+  });
+  if (!outcome.ok) throw new Error(outcome.error.message);
+  return outcome.json === undefined ? null : (JSON.parse(outcome.json) as Json);
+}
+
+function invalid({ block }: Context, why: string): BlockError {
+  return new BlockError('BLOCK_CONFIG_INVALID', `The agent "${block.name}" ${why}.`, { retryable: false });
+}

@@ -1,0 +1,122 @@
+import type { LanguageModelV4 } from '@ai-sdk/provider';
+
+/** How a provider is reached. All of it is passed on: the SDKs would read what is missing from the process's environment. */
+export interface ProviderSettings {
+  /** The address without a path of an operation. */
+  address: string;
+  /** Undefined: the provider needs none. */
+  key: string | undefined;
+  fetch: typeof fetch;
+  /** Version of the interface (Azure). */
+  apiVersion?: string | undefined;
+  /** Region and key pair (Amazon Bedrock). */
+  aws?: { region: string; accessKeyId: string; secretAccessKey: string } | undefined;
+}
+
+/** A provider of models. */
+export interface Provider {
+  /** Undefined: a block or the operator gives the address. */
+  address: string | undefined;
+  /** The variables that usually have its key, by priority. Empty: it needs no key. */
+  variables: readonly string[];
+  /** Loads the provider's SDK and returns a model. */
+  open(settings: ProviderSettings, model: string): Promise<LanguageModelV4>;
+}
+
+/** Returns a provider whose interface is that of OpenAI's chat completions. */
+function compatible(name: string, address: string | undefined, ...variables: string[]): Provider {
+  return {
+    address,
+    variables,
+    async open({ address: baseURL, key, fetch }, model) {
+      const { createOpenAICompatible } = await import('@ai-sdk/openai-compatible');
+      const options = { supportsStructuredOutputs: true, includeUsage: true };
+      return createOpenAICompatible({ name, baseURL, fetch, ...(key && { apiKey: key }), ...options })(model);
+    },
+  };
+}
+
+const PROVIDERS: { readonly [name: string]: Provider } = {
+  openai: {
+    address: 'https://api.openai.com/v1',
+    variables: ['OPENAI_API_KEY'],
+    async open({ address: baseURL, key = '', fetch }, model) {
+      const { createOpenAI } = await import('@ai-sdk/openai');
+      return createOpenAI({ baseURL, apiKey: key, fetch })(model);
+    },
+  },
+  anthropic: {
+    address: 'https://api.anthropic.com/v1',
+    variables: ['ANTHROPIC_API_KEY'],
+    async open({ address: baseURL, key = '', fetch }, model) {
+      const { createAnthropic } = await import('@ai-sdk/anthropic');
+      return createAnthropic({ baseURL, apiKey: key, fetch })(model);
+    },
+  },
+  google: {
+    address: 'https://generativelanguage.googleapis.com/v1beta',
+    variables: ['GOOGLE_GENERATIVE_AI_API_KEY', 'GEMINI_API_KEY'],
+    async open({ address: baseURL, key = '', fetch }, model) {
+      const { createGoogle } = await import('@ai-sdk/google');
+      return createGoogle({ baseURL, apiKey: key, fetch })(model);
+    },
+  },
+  mistral: {
+    address: 'https://api.mistral.ai/v1',
+    variables: ['MISTRAL_API_KEY'],
+    async open({ address: baseURL, key = '', fetch }, model) {
+      const { createMistral } = await import('@ai-sdk/mistral');
+      return createMistral({ baseURL, apiKey: key, fetch })(model);
+    },
+  },
+  groq: {
+    address: 'https://api.groq.com/openai/v1',
+    variables: ['GROQ_API_KEY'],
+    async open({ address: baseURL, key = '', fetch }, model) {
+      const { createGroq } = await import('@ai-sdk/groq');
+      return createGroq({ baseURL, apiKey: key, fetch })(model);
+    },
+  },
+  azure: {
+    address: undefined,
+    variables: ['AZURE_OPENAI_API_KEY', 'AZURE_API_KEY'],
+    async open({ address: baseURL, key = '', fetch, apiVersion }, model) {
+      const { createAzure } = await import('@ai-sdk/azure');
+      return createAzure({ baseURL, apiKey: key, fetch, ...(apiVersion && { apiVersion }) })(model);
+    },
+  },
+  bedrock: {
+    address: undefined,
+    variables: ['AWS_BEARER_TOKEN_BEDROCK'],
+    async open({ address: baseURL, key, fetch, aws }, model) {
+      const { createAmazonBedrock } = await import('@ai-sdk/amazon-bedrock');
+      const { region = '', accessKeyId = '', secretAccessKey = '' } = aws ?? {};
+      const credentials = { region, accessKeyId, secretAccessKey };
+      return createAmazonBedrock({
+        baseURL,
+        fetch,
+        region,
+        // Both forms are given explicitly, so that nothing comes from the environment of the process.
+        ...(key === undefined
+          ? { apiKey: '', credentialProvider: async () => credentials }
+          : { apiKey: key }),
+      })(model);
+    },
+  },
+  openrouter: compatible('openrouter', 'https://openrouter.ai/api/v1', 'OPENROUTER_API_KEY'),
+  xai: compatible('xai', 'https://api.x.ai/v1', 'XAI_API_KEY'),
+  deepseek: compatible('deepseek', 'https://api.deepseek.com/v1', 'DEEPSEEK_API_KEY'),
+  cerebras: compatible('cerebras', 'https://api.cerebras.ai/v1', 'CEREBRAS_API_KEY'),
+  fireworks: compatible('fireworks', 'https://api.fireworks.ai/inference/v1', 'FIREWORKS_API_KEY'),
+  together: compatible('together', 'https://api.together.xyz/v1', 'TOGETHER_API_KEY'),
+  ollama: compatible('ollama', 'http://localhost:11434/v1'),
+  vllm: compatible('vllm', undefined),
+};
+
+/** Names of the known providers. */
+export const PROVIDER_NAMES: readonly string[] = Object.keys(PROVIDERS);
+
+/** Returns a known provider; for any other name, a provider with the interface of OpenAI, whose address the operator gives. */
+export function providerNamed(name: string): Provider {
+  return (Object.hasOwn(PROVIDERS, name) && PROVIDERS[name]) || compatible(name, undefined);
+}

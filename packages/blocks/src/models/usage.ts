@@ -1,0 +1,62 @@
+import type { LanguageModelV4Usage } from '@ai-sdk/provider';
+import type { JsonObject } from '@heddle/core/blocks';
+import type { Prices } from './catalog.ts';
+
+/** Tokens of one or several calls. */
+export interface Tokens {
+  input: number;
+  output: number;
+  total: number;
+  /** Input tokens that were read from the provider's cache, and that were written to it. */
+  cached: number;
+  cacheWrite: number;
+  /** Output tokens that the model used for reasoning. */
+  reasoning: number;
+}
+
+/** What tokens cost, in millionths of a dollar. */
+export interface Cost {
+  input: number;
+  output: number;
+  total: number;
+}
+
+export const NO_TOKENS: Tokens = { input: 0, output: 0, total: 0, cached: 0, cacheWrite: 0, reasoning: 0 };
+
+/** Returns the tokens of a call. What a provider does not report counts as 0. */
+export function tokensOf({ inputTokens, outputTokens }: LanguageModelV4Usage): Tokens {
+  const cached = inputTokens.cacheRead ?? 0;
+  const cacheWrite = inputTokens.cacheWrite ?? 0;
+  const input = inputTokens.total ?? (inputTokens.noCache ?? 0) + cached + cacheWrite;
+  const output = outputTokens.total ?? (outputTokens.text ?? 0) + (outputTokens.reasoning ?? 0);
+  return { input, output, total: input + output, cached, cacheWrite, reasoning: outputTokens.reasoning ?? 0 };
+}
+
+/** Returns the sum of both. */
+export function addTokens(one: Tokens, other: Tokens): Tokens {
+  return {
+    input: one.input + other.input,
+    output: one.output + other.output,
+    total: one.total + other.total,
+    cached: one.cached + other.cached,
+    cacheWrite: one.cacheWrite + other.cacheWrite,
+    reasoning: one.reasoning + other.reasoning,
+  };
+}
+
+/** Returns what the tokens cost. A price in dollars for a million tokens is one in millionths of a dollar for a token. */
+export function costOf(tokens: Tokens, prices: Prices): Cost {
+  const plain = Math.max(0, tokens.input - tokens.cached - tokens.cacheWrite);
+  const input = Math.round(
+    plain * prices.input +
+      tokens.cached * (prices.cachedInput ?? prices.input) +
+      tokens.cacheWrite * (prices.cacheWrite ?? prices.input),
+  );
+  const output = Math.round(tokens.output * prices.output);
+  return { input, output, total: input + output };
+}
+
+/** Returns the cost in dollars, as blocks show it. */
+export function inDollars(cost: Cost): JsonObject {
+  return { input: cost.input / 1e6, output: cost.output / 1e6, total: cost.total / 1e6 };
+}

@@ -1,0 +1,39 @@
+import type { Json, JsonObject } from '@heddle/core/blocks';
+
+/** Options of the blocks. */
+export interface BlocksOptions {
+  /** The model of agents that name none. Default: none, and such an agent fails. */
+  defaultModel?: string;
+  /**
+   * Variables in which keys of providers are looked up (`OPENAI_API_KEY`, …) if neither the engine nor a block has one.
+   * Default: none. Every workflow of the engine may use these keys.
+   */
+  variables?: { readonly [name: string]: string | undefined };
+  /** Tools of agents, beside their own code. */
+  tools?: readonly AgentTool[];
+}
+
+/** A tool that agents can call. */
+export interface AgentTool {
+  /** The `type` of the tool in an agent's list (`slack`), or its `toolId` (`slack_message`). */
+  id: string;
+  /** The name for the model: letters, digits, `_` and `-`, up to 64. Default: the id. */
+  name?: string;
+  description: string;
+  /** JSON Schema of the arguments. */
+  parameters: JsonObject;
+  /** True: a call that was interrupted may be repeated. Default false: the model is told that its outcome is unknown. */
+  idempotent?: boolean;
+  /** Returns the result for the model. What it throws is a result too: the model reads the message. */
+  run(args: JsonObject, call: AgentToolCall): Promise<Json>;
+}
+
+/** What a call of a tool has beside its arguments. */
+export interface AgentToolCall {
+  /** Values that the author has set for the tool in the agent. The model does not see them. */
+  params: JsonObject;
+  /** Equal whenever the call is repeated. */
+  idempotencyKey: string;
+  /** Aborted at the block's timeout and when the run is cancelled. */
+  signal: AbortSignal;
+}

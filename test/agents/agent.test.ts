@@ -1,0 +1,412 @@
+import { blocks } from '@heddle/blocks';
+import type { AgentTool, BlocksOptions } from '@heddle/blocks';
+import type { JsonObject } from '@heddle/core';
+import { createEngine } from '@heddle/engine';
+import type { EngineOptions, RunEvent } from '@heddle/engine';
+import { describe, expect, it, onTestFinished } from 'vitest';
+import { startModelServer } from '../support/model-server.ts';
+import type { ModelAnswer, ModelRequest, ModelServer } from '../support/model-server.ts';
+import { TestClock } from '../support/test-clock.ts';
+import { block, workflow } from '../support/workflow.ts';
+
+const MODELS = {
+  openai: 'gpt-4o',
+  anthropic: 'claude-sonnet-4-5',
+  google: 'gemini-2.5-flash',
+  compatible: 'local/scripted',
+} as const;
+const PROTOCOLS = Object.keys(MODELS) as (keyof typeof MODELS)[];
+const CREDENTIALS = { openai: 'key-of-openai', anthropic: 'key-of-anthropic', google: 'key-of-google' };
+const ASK = { messages: [{ role: 'user', content: 'What is the weather in <start.city>?' }] };
+
+type Answers = readonly ModelAnswer[] | ((request: ModelRequest) => ModelAnswer);
+
+/** Answers the requests in order; the last answer repeats. */
+async function modelServer(answers: Answers): Promise<ModelServer> {
+  const server = await startModelServer((request) =>
+    typeof answers === 'function'
+      ? answers(request)
+      : (answers[Math.min(request.number, answers.length) - 1] ?? {}),
+  );
+  onTestFinished(() => server.close());
+  return server;
+}
+
+interface Setting {
+  fields?: JsonObject;
+  input?: JsonObject;
+  options?: BlocksOptions;
+  engine?: EngineOptions;
+}
+
+async function start(
+  server: ModelServer,
+  { fields = {}, input = { city: 'Oslo' }, options, engine: more }: Setting,
+) {
+  const engine = await createEngine({
+    blocks: blocks(options),
+    services: server.services,
+    credentials: CREDENTIALS,
+    ...more,
+  });
+  onTestFinished(() => engine.close({ graceMs: 0 }));
+  const agent = block('A', 'agent', { ...ASK, model: MODELS.openai, ...fields });
+  const run = await engine.start({ workflow: workflow([agent], ['Start -> A']) }, input);
+  return { engine, run };
+}
+
+async function ask(server: ModelServer, setting: Setting = {}) {
+  const { run } = await start(server, setting);
+  return run.result();
+}
+
+const forecast: AgentTool = {
+  id: 'weather',
+  description: 'Returns the weather of a city.',
+  parameters: { type: 'object', properties: { city: { type: 'string' } }, required: ['city'] },
+  run: async ({ city }, { params }) => ({ city: city ?? null, ...params, degrees: 7 }),
+};
+
+const ROW = { type: 'weather', params: { unit: 'C' } };
+
+describe.each(PROTOCOLS)('an agent with the interface of %s', (protocol) => {
+  const model = MODELS[protocol];
+
+  it('sends its messages and returns the answer with tokens and cost', async () => {
+    const server = await modelServer([{ text: 'Rain.', input: 1000, cached: 200, output: 100 }]);
+    const result = await ask(server, { fields: { model, temperature: '0.5', maxTokens: 77 } });
+    expect(result).toMatchObject({
+      status: 'completed',
+      output: {
+        content: 'Rain.',
+        tokens: { input: 1000, output: 100, total: 1100 },
+        toolCalls: { list: [], count: 0 },
+      },
+    });
+    expect(server.requests).toHaveLength(1);
+    const [request] = server.requests;
+    expect(request?.protocol).toBe(protocol);
+    expect(JSON.stringify(request?.body)).toContain('What is the weather in Oslo?');
+    expect(JSON.stringify(request?.body)).toMatch(/"temperature":0\.5.*77|77.*"temperature":0\.5/);
+    if (protocol !== 'compatible') expect(JSON.stringify(request?.headers)).toContain(`key-of-${protocol}`);
+  });
+
+  it('calls tools until the model answers, and shows their calls', async () => {
+    const server = await modelServer([
+      {
+        text: 'I look it up.',
+        tools: [
+          { name: 'weather', args: { city: 'Oslo' } },
+          { name: 'weather', args: { city: 'Bergen' } },
+        ],
+      },
+      { text: 'Oslo 7, Bergen 7.' },
+    ]);
+    const result = await ask(server, { fields: { model, tools: [ROW] }, options: { tools: [forecast] } });
+    expect(result).toMatchObject({
+      status: 'completed',
+      output: {
+        content: 'Oslo 7, Bergen 7.',
+        tokens: { total: 30 },
+        toolCalls: {
+          count: 2,
+          list: [
+            {
+              name: 'weather',
+              arguments: { city: 'Oslo' },
+              result: { city: 'Oslo', unit: 'C', degrees: 7 },
+              success: true,
+            },
+            { name: 'weather', arguments: { city: 'Bergen' }, success: true },
+          ],
+        },
+      },
+    });
+    const second = JSON.stringify(server.requests[1]?.body);
+    expect(second).toContain('degrees');
+    // The model does not see what the author has set.
+    expect(JSON.stringify(server.requests[0]?.body)).not.toContain('"unit"');
+  });
+
+  it('returns the fields of its response format, after one repair if they do not match', async () => {
+    const server = await modelServer([{ text: '{"degrees": "cold"}' }, { text: '{"degrees": -3}' }]);
+    const schema = {
+      type: 'object',
+      properties: { degrees: { type: 'number' } },
+      required: ['degrees'],
+      additionalProperties: false,
+    };
+    const responseFormat = JSON.stringify({ name: 'weather', schema });
+    const result = await ask(server, { fields: { model, responseFormat } });
+    expect(result).toMatchObject({ status: 'completed', output: { degrees: -3, tokens: { total: 30 } } });
+    expect(result.output).not.toHaveProperty('content');
+    expect(JSON.stringify(server.requests[1]?.body)).toContain('/degrees');
+  });
+});
+
+describe('an agent whose provider fails', () => {
+  it('waits as long as the provider asks for, and calls again', async () => {
+    const clock = new TestClock();
+    const server = await modelServer([
+      { status: 429, headers: { 'retry-after': '7' } },
+      { status: 500 },
+      { text: 'Rain.' },
+    ]);
+    const { run } = await start(server, { engine: { clock } });
+    await clock.due(7000);
+    clock.advance(6999);
+    expect(server.requests).toHaveLength(1);
+    clock.advance(1);
+    await clock.due(2000);
+    clock.advance(2000);
+    expect(await run.result()).toMatchObject({ status: 'completed', output: { content: 'Rain.' } });
+    expect(server.requests).toHaveLength(3);
+  });
+
+  it('fails after four attempts, and its own retries may call again', async () => {
+    const clock = new TestClock();
+    const server = await modelServer([{ status: 503, message: 'overloaded' }]);
+    const { run } = await start(server, { engine: { clock } });
+    for (const ms of [1000, 2000, 4000]) {
+      await clock.due(ms);
+      clock.advance(ms);
+    }
+    const result = await run.result();
+    expect(result).toMatchObject({ status: 'failed', error: { code: 'MODEL_FAILED' } });
+    expect(result.error?.message).toContain(
+      'The model "gpt-4o" of openai answered with status 503: overloaded',
+    );
+    expect(server.requests).toHaveLength(4);
+  });
+
+  it('fails at once if the provider refuses, without the key in the message', async () => {
+    const server = await modelServer([{ status: 401, message: 'Incorrect API key provided: key-of-openai' }]);
+    const result = await ask(server);
+    expect(result).toMatchObject({ status: 'failed', error: { code: 'MODEL_REFUSED' } });
+    expect(result.error?.message).toMatch(
+      /status 401: Incorrect API key provided: \[key\] The key is not valid/,
+    );
+    expect(server.requests).toHaveLength(1);
+  });
+
+  it('discards the text of an answer that breaks off, and calls again', async () => {
+    const clock = new TestClock();
+    const server = await modelServer([{ pieces: ['Ra', 'i'], cut: true }, { pieces: ['Sn', 'ow.'] }]);
+    const { run } = await start(server, { engine: { clock } });
+    const events = collect(run.events());
+    await clock.due(1000);
+    clock.advance(1000);
+    expect(await run.result()).toMatchObject({ status: 'completed', output: { content: 'Snow.' } });
+    const emitted = (await events).flatMap((event) =>
+      event.type === 'block:emission' ? [event.emission] : [],
+    );
+    expect(emitted).toEqual([
+      { type: 'text', text: 'Ra' },
+      { type: 'text', text: 'i' },
+      { type: 'reset' },
+      { type: 'text', text: 'Sn' },
+      { type: 'text', text: 'ow.' },
+    ]);
+  });
+});
+
+describe('an agent with a wrong answer', () => {
+  it('tells the model about unknown tools, broken arguments and failed calls', async () => {
+    const broken: AgentTool = {
+      ...forecast,
+      id: 'broken',
+      run: async () => {
+        throw new Error('The weather service is closed.');
+      },
+    };
+    const server = await modelServer([
+      {
+        tools: [
+          { name: 'climate', args: {} },
+          { name: 'weather', args: '{"city": ' },
+          { name: 'weather', args: { town: 'Oslo' } },
+          { name: 'broken', args: { city: 'Oslo' } },
+        ],
+      },
+      { text: 'I do not know.' },
+    ]);
+    const fields = { tools: [ROW, { type: 'broken' }] };
+    const result = await ask(server, { fields, options: { tools: [forecast, broken] } });
+    expect(result).toMatchObject({ status: 'completed', output: { content: 'I do not know.' } });
+    const { list } = (result.output as { toolCalls: { list: { result: string; success: boolean }[] } })
+      .toolCalls;
+    expect(list.map(({ success }) => success)).toEqual([false, false, false, false]);
+    const texts = list.map((call) => call.result);
+    expect(texts).toEqual([
+      'There is no tool "climate". The tools are: weather, broken.',
+      'The arguments are not a JSON object.',
+      expect.stringMatching(/^The arguments do not match the schema: /),
+      'The weather service is closed.',
+    ]);
+    expect(JSON.stringify(server.requests[1]?.body)).toContain('The weather service is closed.');
+  });
+
+  it('ends after 25 rounds of tools', async () => {
+    const server = await modelServer([{ tools: [{ name: 'weather', args: { city: 'Oslo' } }] }]);
+    const result = await ask(server, { fields: { tools: [ROW] }, options: { tools: [forecast] } });
+    expect(result).toMatchObject({ status: 'failed', error: { code: 'AGENT_ROUNDS_EXCEEDED' } });
+    expect(server.requests).toHaveLength(25);
+  });
+
+  it('fails if the answer does not match the response format after the repair', async () => {
+    const server = await modelServer([{ text: 'It is cold.' }]);
+    const responseFormat = { schema: { type: 'object', properties: { degrees: { type: 'number' } } } };
+    const result = await ask(server, { fields: { responseFormat } });
+    expect(result).toMatchObject({ status: 'failed', error: { code: 'AGENT_OUTPUT_INVALID' } });
+    expect(server.requests).toHaveLength(2);
+  });
+});
+
+describe('a tool whose code is in the agent', () => {
+  it('runs in the sandbox with the arguments as variables', async () => {
+    const tool = {
+      type: 'custom-tool',
+      title: 'Double',
+      schema: {
+        type: 'function',
+        function: {
+          name: 'double',
+          description: 'Doubles a number.',
+          parameters: { type: 'object', properties: { n: { type: 'number' } }, required: ['n'] },
+        },
+      },
+      code: 'return { doubled: n * 2, same: params.n }',
+      usageControl: 'force',
+    };
+    const server = await modelServer([{ tools: [{ name: 'double', args: { n: 21 } }] }, { text: '42' }]);
+    const result = await ask(server, { fields: { tools: [tool] } });
+    expect(result).toMatchObject({
+      output: { content: '42', toolCalls: { list: [{ result: { doubled: 42, same: 21 }, success: true }] } },
+    });
+    expect(server.requests[0]?.body['tool_choice']).toEqual({ type: 'function', name: 'double' });
+    expect(server.requests[1]?.body['tool_choice']).toBe('auto');
+  });
+});
+
+describe('an agent that is configured wrongly', () => {
+  const deep = (): JsonObject => {
+    let schema: JsonObject = { type: 'string' };
+    for (let depth = 0; depth < 40; depth++) schema = { type: 'object', properties: { a: schema } };
+    return schema;
+  };
+
+  it.each<[why: string, fields: JsonObject, code: string, message: RegExp]>([
+    ['has no model', { model: '' }, 'MODEL_UNKNOWN', /The block "A" has no model/],
+    [
+      'names an unknown model',
+      { model: 'weaver-9' },
+      'MODEL_UNKNOWN',
+      /"weaver-9", which belongs to no known provider/,
+    ],
+    [
+      'has no key',
+      { model: 'mistral-large-latest' },
+      'MODEL_KEY_MISSING',
+      /no key for mistral.*MISTRAL_API_KEY.*--credential mistral=KEY/,
+    ],
+    ['has no address', { model: 'vllm/llama' }, 'MODEL_ADDRESS_MISSING', /--service vllm=URL/],
+    ['has no messages', { messages: [] }, 'BLOCK_CONFIG_INVALID', /The agent "A" has no messages/],
+    [
+      'has a message of an unknown role',
+      { messages: [{ role: 'robot', content: 'x' }] },
+      'BLOCK_CONFIG_INVALID',
+      /role "robot"/,
+    ],
+    [
+      'has a tool that does not exist',
+      { tools: [{ type: 'slack' }] },
+      'TOOL_UNKNOWN',
+      /uses the tool "slack", which this engine does not have/,
+    ],
+    [
+      'has a tool without code',
+      { tools: [{ type: 'custom-tool', title: 'Mine' }] },
+      'BLOCK_CONFIG_INVALID',
+      /a tool \(Mine\) without code/,
+    ],
+    [
+      'has a response format that is not JSON',
+      { responseFormat: '{"a":' },
+      'BLOCK_CONFIG_INVALID',
+      /response format of the block "A" is not JSON/,
+    ],
+    [
+      'has a response format of a foreign schema',
+      { responseFormat: { $ref: 'https://example.com/a.json' } },
+      'BLOCK_CONFIG_INVALID',
+      /refers to another document/,
+    ],
+    [
+      'has a response format that is nested too deeply',
+      { responseFormat: deep() },
+      'BLOCK_CONFIG_INVALID',
+      /more than 32 levels/,
+    ],
+    [
+      'uses a memory',
+      { memoryType: 'conversation' },
+      'BLOCK_CONFIG_INVALID',
+      /uses a memory \(memoryType\), which agents do not have yet/,
+    ],
+    [
+      'has a temperature that is no number',
+      { temperature: 'hot' },
+      'BLOCK_CONFIG_INVALID',
+      /"temperature" of the block "A" must be a number/,
+    ],
+  ])('%s', async (_why, fields, code, message) => {
+    const server = await modelServer([{ text: 'never' }]);
+    const result = await ask(server, { fields });
+    expect(result).toMatchObject({ status: 'failed', error: { code } });
+    expect(result.error?.message).toMatch(message);
+    expect(server.requests).toEqual([]);
+  });
+});
+
+describe('the key of a provider', () => {
+  const keyOf = (server: ModelServer): string | undefined => server.requests[0]?.headers.authorization;
+
+  it('is the credential of the operator, else that of the block, else the variable', async () => {
+    const fields = { apiKey: '{{KEY}}' };
+    const options = { variables: { OPENAI_API_KEY: 'key-of-the-variable' } };
+    const env = { KEY: 'key-of-the-block' };
+    const keys: (string | undefined)[] = [];
+    for (const setting of [
+      { fields, options, engine: { env } },
+      { fields, options, engine: { env, credentials: {} } },
+      { options, engine: { credentials: {} } },
+    ]) {
+      const server = await modelServer([{ text: 'Rain.' }]);
+      expect(await ask(server, setting)).toMatchObject({ status: 'completed' });
+      keys.push(keyOf(server));
+    }
+    expect(keys).toEqual(['Bearer key-of-openai', 'Bearer key-of-the-block', 'Bearer key-of-the-variable']);
+  });
+
+  it('of the operator is not sent to an address that the block gives', async () => {
+    const server = await modelServer([{ text: 'Rain.' }]);
+    const fields = { model: 'azure/mine', azureEndpoint: server.services.openai };
+    const engine = {
+      credentials: { azure: 'key-of-the-operator' },
+      services: {},
+      egress: { exceptions: [new URL(server.services.openai).host] },
+    };
+    const refused = await ask(server, { fields, engine, options: { variables: { AZURE_API_KEY: 'key' } } });
+    expect(refused).toMatchObject({ status: 'failed', error: { code: 'MODEL_KEY_MISSING' } });
+    expect(server.requests).toEqual([]);
+    const own = await ask(server, { fields: { ...fields, apiKey: 'mine' }, engine });
+    expect(own).toMatchObject({ status: 'completed', output: { content: 'Rain.' } });
+    expect(JSON.stringify(server.requests[0]?.headers)).not.toContain('key-of-the-operator');
+  });
+});
+
+async function collect(events: AsyncIterable<RunEvent>): Promise<RunEvent[]> {
+  const all: RunEvent[] = [];
+  for await (const event of events) all.push(event);
+  return all;
+}
