@@ -17,7 +17,7 @@ describe(
       folder = dataFolder(afterAll);
       install([pack(join(repository, 'packages/cli'), folder)], folder);
       mkdirSync(join(folder, 'node_modules/@heddle'));
-      for (const name of ['core', 'sandbox', 'engine', 'api'])
+      for (const name of ['core', 'sandbox', 'engine', 'blocks', 'api'])
         symlinkSync(join(repository, 'packages', name), join(folder, 'node_modules/@heddle', name));
       writeFileSync(join(folder, 'flow.json'), JSON.stringify(workflowFile({ blocks: { s: start() } })));
     }, 120_000);

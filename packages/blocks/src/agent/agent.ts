@@ -55,16 +55,16 @@ export async function runAgent(context: Context, options: BlocksOptions): Promis
 }
 
 /** Throws for settings that would change the answer and have no effect yet. */
-function refuseMissingAbilities({ block, field }: Context): void {
-  const memory = field('memoryType') ?? '';
+function refuseMissingAbilities(context: Context): void {
+  const memory = context.field('memoryType') ?? '';
   const uses =
     memory !== '' && memory !== 'none'
       ? 'a memory (memoryType)'
-      : ['files', 'skills'].find((name) => !isEmpty(field(name, 'native')));
+      : ['files', 'skills'].find((name) => !isEmpty(context.field(name, 'native')));
   if (uses === undefined) return;
   throw new BlockError(
     'BLOCK_CONFIG_INVALID',
-    `The agent "${block.name}" uses ${uses}, which agents do not have yet.`,
+    `The agent "${context.block.name}" uses ${uses}, which agents do not have yet.`,
     {
       retryable: false,
     },
