@@ -1,8 +1,8 @@
 /** Who answers: Heddle's interface, a bare Hono handler that calls the same engine, one that answers a constant. */
 export type ContenderName = 'heddle' | 'hono' | 'constant';
 
-/** Where runs and records are: in memory, or in a data folder with SQLite. */
-export type Place = 'memory' | 'folder';
+/** Where runs and records are: in memory, in a data folder with SQLite, or there with 100,000 runs in the log. */
+export type Place = 'memory' | 'folder' | 'log';
 
 /** How a contender is asked to run its workflow once: the same body for all of them. */
 export interface Endpoint {
@@ -17,6 +17,9 @@ export interface Contender {
   run: Endpoint;
   /** The workflow that steps, and then waits for the gate. */
   wait: Endpoint;
+  /** A page of the log of runs, and one run of it. */
+  logs?: Endpoint;
+  log?: Endpoint;
   close(): Promise<void>;
 }
 
@@ -34,10 +37,8 @@ export type ServerRequest =
 
 export type Reply = Opened | { number: number } | 'done' | { failed: string };
 
-export interface Opened {
+export interface Opened extends Pick<Contender, 'run' | 'wait' | 'logs' | 'log'> {
   origin: string;
-  run: Endpoint;
-  wait: Endpoint;
 }
 
 /** What the constant handler says, in the shape of Heddle's answer. */

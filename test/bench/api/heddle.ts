@@ -1,23 +1,31 @@
 import type { Json } from '@heddle/core';
-import { createApi, openApiStore } from '@heddle/api';
+import { createApi } from '@heddle/api';
+import { openLogs, openServiceStore } from '@heddle/service';
 import { createEngine } from '@heddle/engine';
 import type { EngineOptions } from '@heddle/engine';
 import { draftOf } from '../../support/draft.ts';
 import { BLOCKS, STEP, WAIT } from './blocks.ts';
-import type { Endpoint, Contender } from './contender.ts';
+import type { Endpoint, Contender, Place } from './contender.ts';
+import { fillLog } from './fill-log.ts';
 
 /** Streams at once, with room: the default is made for servers that do other things too. */
 const CAPACITY = 5000;
 
+/** Ends the process: the figures would be wrong. */
+function fail(error: unknown): never {
+  throw error;
+}
+
 /** Heddle's interface as `heddle serve` has it, with a key of a person and two live workflows. */
-export async function open(folder: string | undefined): Promise<Contender> {
+export async function open(folder: string | undefined, place: Place): Promise<Contender> {
   const data = folder === undefined ? {} : { data: folder };
-  const store = await openApiStore(data);
+  const store = await openServiceStore(data);
   const { workflows, workspaces, keys } = store;
   const resolveChild: EngineOptions['resolveChild'] = (caller, reference) =>
     workflows.resolveChild(caller, reference);
   const engine = await createEngine({ ...data, blocks: BLOCKS, resolveChild });
-  const api = await createApi({ engine, store, capacity: CAPACITY });
+  const logs = openLogs({ engine, store, onError: fail });
+  const api = await createApi({ engine, store, capacity: CAPACITY, operations: logs.operations });
   const userId = await workspaces.createUser({ email: 'ada@example.com', name: 'Ada' });
   const workspaceId = await workspaces.createWorkspace('Looms', userId);
   const { key } = await keys.create({ userId }, 'bench');
@@ -38,12 +46,28 @@ export async function open(folder: string | undefined): Promise<Contender> {
     return { path: `/api/v2/workflows/${id}/execute`, headers };
   }
 
+  /** Fills the log, and runs a workflow once. */
+  async function logEndpoints(): Promise<Pick<Contender, 'logs' | 'log'>> {
+    const answer = await api.fetch(
+      new Request(`http://bench${run.path}`, { method: 'POST', headers, body: '{"input":{}}' }),
+    );
+    const { data: ran } = (await answer.json()) as { data: { runId: string } };
+    await fillLog(store.database, { workspaceId, workflowId: run.path.split('/')[4] ?? '' });
+    return {
+      logs: { path: `/api/v2/logs?workspaceId=${workspaceId}&limit=50`, headers },
+      log: { path: `/api/v2/logs/${ran.runId}`, headers },
+    };
+  }
+
+  const run = await deployed('Step', STEP);
   return {
     fetch: api.fetch,
-    run: await deployed('Step', STEP),
+    run,
     wait: await deployed('Wait', WAIT),
+    ...(place === 'log' && (await logEndpoints())),
     async close() {
       await api.close();
+      await logs.close();
       await engine.close({ graceMs: 0 });
       await store.close();
     },

@@ -99,6 +99,37 @@ const streams: ApiRow = {
   ],
 };
 
+const LOG_P99_MS = 50;
+
+/** What is asked of a log of 100,000 runs; `more`: filters of the list. */
+const LOG_READS: { readonly [what: string]: { endpoint: 'logs' | 'log'; more?: string; says: string } } = {
+  'a page': { endpoint: 'logs', says: '"runId"' },
+  'a page by duration': { endpoint: 'logs', more: '&sortBy=durationMs', says: '"runId"' },
+  'a page of failed runs': { endpoint: 'logs', more: '&status=failed&details=full', says: '"failed"' },
+  'a page without matches': { endpoint: 'logs', more: '&triggers=none&workflowName=none', says: '"data":[]' },
+  'one run': { endpoint: 'log', says: '"traceSpans"' },
+};
+
+function logRead(what: string): ApiRow {
+  const { endpoint, more = '', says } = LOG_READS[what] as (typeof LOG_READS)[string];
+  const name = `log of 100,000 runs: ${what}`;
+  const within = {
+    target: `≤ ${LOG_P99_MS} ms`,
+    met: ({ ours }: { ours?: number | undefined }) => atMost(ours, LOG_P99_MS),
+  };
+  return {
+    ...{ name, place: 'log', contenders: ['heddle'] },
+    shot(server) {
+      const { path, headers } = server.endpoint(endpoint);
+      return { method: 'GET', path: path + more, headers, connections: 1, status: 200, says };
+    },
+    lines: [
+      { ...alone, name: `${name}: p50`, unit: 'ms', figure: 'p50' },
+      { ...alone, ...within, name: `${name}: p99`, unit: 'ms', figure: 'p99' },
+    ],
+  };
+}
+
 type Asked = Pick<Shot, 'status' | 'says'> & { asked(server: Server): Partial<Shot> };
 
 function withKey(server: Server, key: string): { [name: string]: string } {
@@ -152,4 +183,5 @@ export const API_ROWS: readonly ApiRow[] = [
   ...PLACES.map((place) => inFlight(place, 'asynchronous')),
   streams,
   ...Object.keys(REFUSALS).map((what) => refused(what, 'folder')),
+  ...Object.keys(LOG_READS).map(logRead),
 ];

@@ -7,7 +7,7 @@ import { cpuMs, serve } from '../served.ts';
 import { openGate, steps, untilSteps } from './blocks.ts';
 import type { Opened, Place, Reply, ServerRequest, Contender, ContenderName } from './contender.ts';
 
-type Open = (folder: string | undefined) => Promise<Contender>;
+type Open = (folder: string | undefined, place: Place) => Promise<Contender>;
 
 const SIDES: { readonly [name in ContenderName]: () => Promise<{ open: Open }> } = {
   heddle: () => import('./heddle.ts'),
@@ -20,12 +20,13 @@ let contender: Contender | undefined;
 let server: Listening | undefined;
 
 async function open(name: ContenderName, place: Place): Promise<Opened> {
-  if (place === 'folder') folder = mkdtempSync(join(tmpdir(), 'heddle-bench-'));
-  const opened = await (await SIDES[name]()).open(folder);
+  if (place !== 'memory') folder = mkdtempSync(join(tmpdir(), 'heddle-bench-'));
+  const opened = await (await SIDES[name]()).open(folder, place);
   contender = opened;
   // The listener of `heddle serve`, for all of them.
   server = await listen(async (request) => opened.fetch(request), { host: '127.0.0.1', port: 0 });
-  return { origin: server.url, run: opened.run, wait: opened.wait };
+  const { run, wait, logs, log } = opened;
+  return { origin: server.url, run, wait, ...(logs && { logs }), ...(log && { log }) };
 }
 
 async function close(): Promise<void> {

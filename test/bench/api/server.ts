@@ -35,8 +35,11 @@ export class Server {
     return this.#opened?.origin ?? '';
   }
 
-  endpoint(name: 'run' | 'wait'): Endpoint {
-    return (this.#opened as Opened)[name];
+  /** Throws for an endpoint that this contender does not have. */
+  endpoint(name: 'run' | 'wait' | 'logs' | 'log'): Endpoint {
+    const endpoint = this.#opened?.[name];
+    if (!endpoint) throw new Error(`${this.contender} has no endpoint "${name}".`);
+    return endpoint;
   }
 
   /** Steps that it has run, its processor time in milliseconds, its memory in use in KB. */

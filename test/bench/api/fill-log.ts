@@ -1,0 +1,18 @@
+import { sql } from 'kysely';
+import type { Kysely } from 'kysely';
+
+const RUNS = 100_000;
+
+/** Adds 100,000 runs of a workflow and of others to the log of a workspace. */
+export async function fillLog(
+  db: Kysely<unknown>,
+  { workspaceId, workflowId }: { workspaceId: string; workflowId: string },
+): Promise<void> {
+  await sql`with recursive numbers (n) as (select 1 union all select n + 1 from numbers where n < ${sql.lit(RUNS)})
+    insert into run_logs (engine_id, run_id, workspace_id, workflow_id, status, level, trigger, started_ms, ended_ms,
+      duration_ms, cost, bytes, is_child, seq)
+    select 'r' || n, 'r' || n, ${workspaceId}, case n % 10 when 0 then ${workflowId} else 'w' || (n % 10) end,
+      case n % 50 when 0 then 'failed' else 'completed' end, case n % 50 when 0 then 'error' else 'info' end,
+      case n % 3 when 0 then 'manual' else 'api' end, n * 1000, n * 1000 + n % 700, n % 700, -1, 1, 0, 1
+    from numbers`.execute(db);
+}
