@@ -1,0 +1,127 @@
+import { readdirSync, readFileSync, statSync, writeFileSync } from 'node:fs';
+import { join } from 'node:path';
+import { describe, expect, it } from 'vitest';
+import { dataFolder } from '../../../test/support/data-folder.ts';
+import { KeyFolder, keysInText, missingKeys, Sealer } from './sealing.ts';
+import type { Sealed } from './sealing.ts';
+
+const key = (byte: number): string => Buffer.alloc(32, byte).toString('base64');
+const ROW = ['secret', 'w1', '', 'TOKEN'];
+
+const NOT_AUTHENTIC = expect.objectContaining({ name: 'SealingError', code: 'NOT_AUTHENTIC' }) as Error;
+const UNKNOWN_KEY = expect.objectContaining({ name: 'SealingError', code: 'UNKNOWN_KEY' }) as Error;
+const NO_KEY = expect.objectContaining({ name: 'SealingError', code: 'NO_KEY' }) as Error;
+
+/** The sealed value with one bit of the byte at `at` flipped. */
+function flipped({ keyId, sealed }: Sealed, at: number): Sealed {
+  const bytes = Buffer.from(sealed, 'base64url');
+  bytes[at] = (bytes[at] as number) ^ 1;
+  return { keyId, sealed: bytes.toString('base64url') };
+}
+
+describe('a sealed value', () => {
+  const sealer = new Sealer(keysInText(key(1)));
+
+  it.each(['', 'x', 'Grüße 🧵', 'a'.repeat(65_536)])('is opened as it was sealed', (text) => {
+    expect(sealer.open(sealer.seal(text, ROW), ROW)).toBe(text);
+  });
+
+  it('contains neither the text nor the key, and is different each time', () => {
+    const [first, second] = [sealer.seal('a very secret text', ROW), sealer.seal('a very secret text', ROW)];
+    expect(Buffer.from(first.sealed, 'base64url').toString('latin1')).not.toContain('secret');
+    expect(JSON.stringify(first)).not.toContain(key(1).slice(0, 12));
+    expect(first.sealed).not.toBe(second.sealed);
+  });
+
+  it.each([
+    [['secret', 'w2', '', 'TOKEN']],
+    [['secret', 'w1', 'u1', 'TOKEN']],
+    [['secret', 'w1', '', 'OTHER']],
+    [['credential', 'w1', '', 'TOKEN']],
+    [['secret', 'w1,', 'TOKEN']],
+  ])('is not opened for the row %j', (row) => {
+    expect(() => sealer.open(sealer.seal('text', ROW), row)).toThrow(NOT_AUTHENTIC);
+  });
+
+  it('is not opened after any byte has changed', () => {
+    const sealed = sealer.seal('text', ROW);
+    const { length } = Buffer.from(sealed.sealed, 'base64url');
+    for (let at = 0; at < length; at++)
+      expect(() => sealer.open(flipped(sealed, at), ROW)).toThrow(NOT_AUTHENTIC);
+  });
+
+  it.each(['', 'AAAA', 'A'.repeat(20)])('is not opened when it is cut (%s)', (sealed) => {
+    const { keyId } = sealer.seal('text', ROW);
+    expect(() => sealer.open({ keyId, sealed }, ROW)).toThrow(NOT_AUTHENTIC);
+  });
+
+  it('says which row cannot be opened, and not its value', () => {
+    const other = new Sealer(keysInText(key(2)));
+    expect(() => other.open(sealer.seal('text', ROW), ROW)).toThrow(UNKNOWN_KEY);
+    expect(() => other.open(sealer.seal('text', ROW), ROW)).toThrow(/^The key [0-9a-f]{16} .*TOKEN/);
+  });
+});
+
+describe('keys of a text', () => {
+  it('open what any of them has sealed; the first one seals', () => {
+    const old = new Sealer(keysInText(key(1)));
+    const both = new Sealer(keysInText(`${key(2)}, ${key(1)}`));
+    expect(both.open(old.seal('old', ROW), ROW)).toBe('old');
+    expect(both.seal('new', ROW).keyId).toBe(new Sealer(keysInText(key(2))).currentKeyId());
+  });
+
+  it.each(['', 'short', `${key(1)},`, Buffer.alloc(33).toString('base64')])(
+    'are refused without a key of 32 bytes (%s)',
+    (text) => {
+      expect(() => keysInText(text)).toThrow(NO_KEY);
+    },
+  );
+
+  it('are named in the error when there are none', () => {
+    const sealer = new Sealer(missingKeys('Set the variable.'));
+    expect(() => sealer.seal('text', ROW)).toThrow('Set the variable.');
+    expect(() => sealer.open({ keyId: 'x', sealed: '' }, ROW)).toThrow(NO_KEY);
+  });
+});
+
+describe('a folder of keys', () => {
+  it('gets its first key when a value is sealed, in a private file', () => {
+    const folder = join(dataFolder(), 'keys');
+    const sealer = new Sealer(new KeyFolder(folder));
+    expect(() => sealer.open({ keyId: 'x', sealed: '' }, ROW)).toThrow(UNKNOWN_KEY);
+    const sealed = sealer.seal('text', ROW);
+    expect(readdirSync(folder)).toEqual(['000001.key']);
+    expect(statSync(join(folder, '000001.key')).mode & 0o777).toBe(0o600);
+    expect(statSync(folder).mode & 0o777).toBe(0o700);
+    expect(new Sealer(new KeyFolder(folder)).open(sealed, ROW)).toBe('text');
+  });
+
+  it('opens in one process what another process has sealed with a newer key', () => {
+    const folder = join(dataFolder(), 'keys');
+    const [first, second] = [new KeyFolder(folder), new KeyFolder(folder)];
+    const old = new Sealer(first).seal('old', ROW);
+    second.rotate(new Set([old.keyId]));
+    const fresh = new Sealer(second).seal('new', ROW);
+    expect(new Sealer(first).open(fresh, ROW)).toBe('new');
+    expect(new Sealer(first).currentKeyId()).toBe(fresh.keyId);
+  });
+
+  it('keeps keys in use and the one before the present one', () => {
+    const folder = join(dataFolder(), 'keys');
+    const keys = new KeyFolder(folder);
+    const used = keys.current().id;
+    keys.rotate(new Set([used]));
+    keys.rotate(new Set([used]));
+    expect(readdirSync(folder).sort()).toEqual(['000001.key', '000002.key', '000003.key']);
+    keys.rotate(new Set());
+    expect(readdirSync(folder).sort()).toEqual(['000003.key', '000004.key']);
+  });
+
+  it('refuses a file that is no key, and names it', () => {
+    const folder = join(dataFolder(), 'keys');
+    new KeyFolder(folder).current();
+    writeFileSync(join(folder, '000002.key'), 'no key');
+    expect(() => new KeyFolder(folder).current()).toThrow(/000002\.key is no key/);
+    expect(readFileSync(join(folder, '000001.key'), 'utf8')).toHaveLength(44);
+  });
+});

@@ -1,0 +1,211 @@
+import { createCipheriv, createDecipheriv, createHash, randomBytes, randomUUID } from 'node:crypto';
+import { linkSync, mkdirSync, readdirSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
+import { join } from 'node:path';
+
+/** A text encrypted with AES-256-GCM, as a row stores it. */
+export interface Sealed {
+  /** Id of the key, for rotation. It reveals nothing about the key. */
+  keyId: string;
+  /** Nonce, ciphertext and authentication tag, in base64url. */
+  sealed: string;
+}
+
+/** A key for sealing. */
+export interface SealingKey {
+  id: string;
+  key: Buffer;
+}
+
+/** The keys of an installation. */
+export interface SealingKeys {
+  /** Returns the key that seals. Throws a SealingError if there is none. */
+  current(): SealingKey;
+  /** Returns the key with this id; undefined if it is unknown. */
+  find(id: string): SealingKey | undefined;
+}
+
+/** Keys that this module can replace. */
+export interface RotatableKeys extends SealingKeys {
+  /** Adds a key, which seals from now on, and deletes the keys before the present one that are not `inUse`. */
+  rotate(inUse: ReadonlySet<string>): void;
+}
+
+/** Thrown when a value cannot be sealed or opened. The message contains no value and no key. */
+export class SealingError extends Error {
+  override readonly name = 'SealingError';
+  readonly code: 'NO_KEY' | 'UNKNOWN_KEY' | 'NOT_AUTHENTIC';
+
+  constructor(code: SealingError['code'], message: string) {
+    super(message);
+    this.code = code;
+  }
+}
+
+const CIPHER = 'aes-256-gcm';
+const KEY_BYTES = 32;
+const NONCE_BYTES = 12;
+const TAG_BYTES = 16;
+const ID_CHARS = 16;
+
+/** Seals texts for the rows of a database. */
+export class Sealer {
+  readonly #keys: SealingKeys;
+
+  constructor(keys: SealingKeys) {
+    this.#keys = keys;
+  }
+
+  /** Returns the id of the key that seals. Throws a SealingError if there is none. */
+  currentKeyId(): string {
+    return this.#keys.current().id;
+  }
+
+  /** Encrypts `text`. It can be opened only with the same `binding`: the kind of the row and its primary key. */
+  seal(text: string, binding: readonly string[]): Sealed {
+    const { id, key } = this.#keys.current();
+    const nonce = randomBytes(NONCE_BYTES);
+    const cipher = createCipheriv(CIPHER, key, nonce, { authTagLength: TAG_BYTES });
+    cipher.setAAD(bindingBytes(id, binding));
+    const parts = [nonce, cipher.update(text, 'utf8'), cipher.final(), cipher.getAuthTag()];
+    return { keyId: id, sealed: Buffer.concat(parts).toString('base64url') };
+  }
+
+  /**
+   * Decrypts a value. Throws a SealingError UNKNOWN_KEY if its key is missing, and NOT_AUTHENTIC if it was changed or
+   * belongs to another row.
+   */
+  open({ keyId, sealed }: Sealed, binding: readonly string[]): string {
+    const found = this.#keys.find(keyId);
+    if (!found) {
+      throw new SealingError('UNKNOWN_KEY', `The key ${keyId} that sealed ${nameOf(binding)} is missing.`);
+    }
+    const bytes = Buffer.from(sealed, 'base64url');
+    try {
+      const nonce = bytes.subarray(0, NONCE_BYTES);
+      const decipher = createDecipheriv(CIPHER, found.key, nonce, { authTagLength: TAG_BYTES });
+      decipher.setAAD(bindingBytes(keyId, binding));
+      decipher.setAuthTag(bytes.subarray(-TAG_BYTES));
+      const text = decipher.update(bytes.subarray(NONCE_BYTES, -TAG_BYTES));
+      return Buffer.concat([text, decipher.final()]).toString('utf8');
+    } catch {
+      throw new SealingError(
+        'NOT_AUTHENTIC',
+        `${nameOf(binding)} was changed in the database, or belongs to another row.`,
+      );
+    }
+  }
+}
+
+/** JSON, so that two different bindings never have the same bytes. */
+function bindingBytes(keyId: string, binding: readonly string[]): Buffer {
+  return Buffer.from(JSON.stringify([keyId, ...binding]));
+}
+
+function nameOf(binding: readonly string[]): string {
+  return JSON.stringify(binding.join(' '));
+}
+
+function keyOf(text: string, source: string): SealingKey {
+  const trimmed = text.trim();
+  const key = Buffer.from(trimmed, 'base64');
+  if (key.length !== KEY_BYTES) {
+    throw new SealingError(
+      'NO_KEY',
+      `${source} is no key: a key is ${KEY_BYTES} random bytes in base64. Make one with: openssl rand -base64 32`,
+    );
+  }
+  const hash = createHash('sha256').update('heddle sealing key').update(key).digest('hex');
+  return { id: hash.slice(0, ID_CHARS), key };
+}
+
+/**
+ * Returns the keys in the text, separated by commas. The first one seals; the others open what they have sealed. Throws
+ * a SealingError NO_KEY for a text that is no key.
+ */
+export function keysInText(text: string): SealingKeys {
+  const keys = text.split(',').map((part, index) => keyOf(part, `Sealing key ${index + 1}`));
+  const [first] = keys as [SealingKey];
+  return { current: () => first, find: (id) => keys.find((key) => key.id === id) };
+}
+
+/** Returns keys that do not exist: nothing can be sealed or opened. `message` says what to do. */
+export function missingKeys(message: string): SealingKeys {
+  return {
+    current() {
+      throw new SealingError('NO_KEY', message);
+    },
+    find() {
+      throw new SealingError('NO_KEY', message);
+    },
+  };
+}
+
+const KEY_FILE = /^(\d{6})\.key$/;
+
+/**
+ * The keys in a folder, one private file each; the highest number seals. The first key is made when something is sealed.
+ * Files are read when they are needed, so that a process sees the rotation of another one.
+ */
+export class KeyFolder implements RotatableKeys {
+  readonly #folder: string;
+  readonly #known = new Map<string, SealingKey>();
+
+  constructor(folder: string) {
+    this.#folder = folder;
+  }
+
+  current(): SealingKey {
+    const last = this.#numbers().at(-1);
+    return this.#read(last ?? this.#create(1));
+  }
+
+  find(id: string): SealingKey | undefined {
+    if (!this.#known.has(id)) for (const number of this.#numbers()) this.#read(number);
+    return this.#known.get(id);
+  }
+
+  rotate(inUse: ReadonlySet<string>): void {
+    const numbers = this.#numbers();
+    const last = numbers.at(-1) ?? 0;
+    // The present key stays: another process may be sealing with it now.
+    for (const number of numbers.slice(0, -1))
+      if (!inUse.has(this.#read(number).id)) rmSync(this.#file(number), { force: true });
+    this.#create(last + 1);
+  }
+
+  #file(number: number): string {
+    return join(this.#folder, `${String(number).padStart(6, '0')}.key`);
+  }
+
+  #numbers(): number[] {
+    try {
+      const numbers = readdirSync(this.#folder).flatMap((name) => Number(KEY_FILE.exec(name)?.[1] ?? []));
+      return numbers.filter((number) => number > 0).sort((a, b) => a - b);
+    } catch (error) {
+      if ((error as NodeJS.ErrnoException).code === 'ENOENT') return [];
+      throw error;
+    }
+  }
+
+  #read(number: number): SealingKey {
+    const file = this.#file(number);
+    const key = keyOf(readFileSync(file, 'utf8'), `The file ${file}`);
+    this.#known.set(key.id, key);
+    return key;
+  }
+
+  /** Creates the key with this number, complete from the start. If another process has created it, its key stays. */
+  #create(number: number): number {
+    mkdirSync(this.#folder, { recursive: true, mode: 0o700 });
+    const draft = join(this.#folder, `${randomUUID()}.tmp`);
+    writeFileSync(draft, randomBytes(KEY_BYTES).toString('base64'), { flag: 'wx', mode: 0o600, flush: true });
+    try {
+      linkSync(draft, this.#file(number));
+    } catch (error) {
+      if ((error as NodeJS.ErrnoException).code !== 'EEXIST') throw error;
+    } finally {
+      rmSync(draft, { force: true });
+    }
+    return number;
+  }
+}

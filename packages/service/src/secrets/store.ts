@@ -1,0 +1,214 @@
+import { sql } from 'kysely';
+import type { Kysely } from 'kysely';
+import type { Sealer } from '../sealing.ts';
+import type { SecretInfo, SecretRow, SecretTables } from './tables.ts';
+
+type Db = Kysely<SecretTables>;
+
+/** The primary key of a secret. An empty `userId`: a secret of the workspace. */
+export interface SecretKey {
+  workspaceId: string;
+  userId: string;
+  name: string;
+}
+
+export interface NewSecret extends SecretKey {
+  value: string;
+  /** Undefined: the present description stays. */
+  description: string | undefined;
+  /** ISO 8601. */
+  now: string;
+}
+
+export interface SecretsQuery {
+  workspaceId: string;
+  /** Whose secrets: empty for those of the workspace. */
+  userIds: readonly string[];
+  search?: string | undefined;
+  sortBy: 'name' | 'createdAt' | 'updatedAt';
+  sortOrder: 'asc' | 'desc';
+  limit: number;
+  after?: SecretPosition | undefined;
+}
+
+/** The sorted value, the name and the owner of a page's last row. */
+export type SecretPosition = readonly [value: string, name: string, userId: string];
+
+const COLUMNS = ['workspace_id', 'user_id', 'name', 'description', 'created_at', 'updated_at'] as const;
+const SORTED = { name: 'name', createdAt: 'created_at', updatedAt: 'updated_at' } as const;
+
+/** Most names in one statement. */
+const CHUNK = 500;
+
+/** The binding of a sealed value to its row. */
+function bindingOf({ workspaceId, userId, name }: SecretKey): string[] {
+  return ['secret', workspaceId, userId, name];
+}
+
+function keyOfRow(row: Pick<SecretRow, 'workspace_id' | 'user_id' | 'name'>): SecretKey {
+  return { workspaceId: row.workspace_id, userId: row.user_id, name: row.name };
+}
+
+/** Creates or replaces a secret. Returns its row without the value, and whether it is new. */
+export async function setSecret(
+  db: Db,
+  sealer: Sealer,
+  secret: NewSecret,
+): Promise<{ row: SecretInfo; isNew: boolean }> {
+  const { workspaceId, userId, name, value, description, now } = secret;
+  const { keyId, sealed } = sealer.seal(value, bindingOf(secret));
+  const added = await db
+    .insertInto('secrets')
+    .values({
+      workspace_id: workspaceId,
+      user_id: userId,
+      name,
+      description: description ?? null,
+      key_id: keyId,
+      sealed,
+      created_at: now,
+      updated_at: now,
+    })
+    .onConflict((conflict) => conflict.columns(['workspace_id', 'user_id', 'name']).doNothing())
+    .returning(COLUMNS)
+    .executeTakeFirst();
+  if (added) return { row: added, isNew: true };
+  const row = await db
+    .updateTable('secrets')
+    .set({ key_id: keyId, sealed, updated_at: now, ...(description !== undefined && { description }) })
+    .where('workspace_id', '=', workspaceId)
+    .where('user_id', '=', userId)
+    .where('name', '=', name)
+    .returning(COLUMNS)
+    .executeTakeFirst();
+  // Another caller has removed it in the meantime.
+  return row ? { row, isNew: false } : setSecret(db, sealer, secret);
+}
+
+/** Deletes a secret. Returns whether it existed. */
+export async function removeSecret(db: Db, { workspaceId, userId, name }: SecretKey): Promise<boolean> {
+  const { numDeletedRows } = await db
+    .deleteFrom('secrets')
+    .where('workspace_id', '=', workspaceId)
+    .where('user_id', '=', userId)
+    .where('name', '=', name)
+    .executeTakeFirst();
+  return numDeletedRows > 0n;
+}
+
+/** Returns the number of secrets of the workspace or person. */
+export async function countSecrets(
+  db: Db,
+  { workspaceId, userId }: Omit<SecretKey, 'name'>,
+): Promise<number> {
+  const { count } = await db
+    .selectFrom('secrets')
+    .select((eb) => eb.fn.countAll().as('count'))
+    .where('workspace_id', '=', workspaceId)
+    .where('user_id', '=', userId)
+    .executeTakeFirstOrThrow();
+  return Number(count);
+}
+
+/** Returns a page of secrets without their values, and the position of its last row if more follow. */
+export async function pageOfSecrets(
+  db: Db,
+  query: SecretsQuery,
+): Promise<{ rows: SecretInfo[]; next: SecretPosition | undefined }> {
+  const { workspaceId, userIds, search, sortOrder, limit, after } = query;
+  const column = SORTED[query.sortBy];
+  let select = db
+    .selectFrom('secrets')
+    .select(COLUMNS)
+    .where('workspace_id', '=', workspaceId)
+    .where('user_id', 'in', [...userIds]);
+  if (search !== undefined) {
+    const pattern = `%${search.replaceAll(/[\\%_]/g, '\\$&')}%`;
+    select = select.where(sql<boolean>`lower(name) like lower(${pattern}) escape '\\'`);
+  }
+  if (after) {
+    const compare = sql.raw(sortOrder === 'asc' ? '>' : '<');
+    const position = sql.join(after.map((part) => sql`${part}`));
+    select = select.where(sql<boolean>`(${sql.ref(column)}, name, user_id) ${compare} (${position})`);
+  }
+  const found = await select
+    .orderBy(column, sortOrder)
+    .orderBy('name', sortOrder)
+    .orderBy('user_id', sortOrder)
+    .limit(limit + 1)
+    .execute();
+  const rows = found.slice(0, limit);
+  const last = found.length > limit ? rows.at(-1) : undefined;
+  return { rows, next: last && [last[column], last.name, last.user_id] };
+}
+
+/** Returns the names of the workspace's secrets. */
+export async function secretNames(db: Db, workspaceId: string): Promise<string[]> {
+  const rows = await db
+    .selectFrom('secrets')
+    .select('name')
+    .where('workspace_id', '=', workspaceId)
+    .where('user_id', '=', '')
+    .execute();
+  return rows.map(({ name }) => name);
+}
+
+/** Returns the values of those `names` that the workspace has. Throws a SealingError for a value that cannot be opened. */
+export async function secretValues(
+  db: Db,
+  sealer: Sealer,
+  { workspaceId, names }: { workspaceId: string; names: readonly string[] },
+): Promise<{ [name: string]: string }> {
+  const values: [string, string][] = [];
+  for (let start = 0; start < names.length; start += CHUNK) {
+    const rows = await db
+      .selectFrom('secrets')
+      .selectAll()
+      .where('workspace_id', '=', workspaceId)
+      .where('user_id', '=', '')
+      .where('name', 'in', names.slice(start, start + CHUNK))
+      .execute();
+    for (const row of rows) values.push([row.name, openRow(sealer, row)]);
+  }
+  return Object.fromEntries(values);
+}
+
+function openRow(sealer: Sealer, row: SecretRow): string {
+  return sealer.open({ keyId: row.key_id, sealed: row.sealed }, bindingOf(keyOfRow(row)));
+}
+
+/** Returns the ids of the keys that sealed the values of the table. */
+export async function keyIdsInUse(db: Db): Promise<Set<string>> {
+  const rows = await db.selectFrom('secrets').select('key_id').distinct().execute();
+  return new Set(rows.map((row) => row.key_id));
+}
+
+/**
+ * Seals up to `limit` values of other keys with the present key. Returns how many it found; 0: all have the present key.
+ * A value that is replaced at the same time stays as it is.
+ */
+export async function resealBatch(db: Db, sealer: Sealer, limit: number): Promise<number> {
+  const current = sealer.currentKeyId();
+  const rows = await db
+    .selectFrom('secrets')
+    .selectAll()
+    .where('key_id', '!=', current)
+    .orderBy('workspace_id')
+    .orderBy('user_id')
+    .orderBy('name')
+    .limit(limit)
+    .execute();
+  for (const row of rows) {
+    const key = keyOfRow(row);
+    const { keyId, sealed } = sealer.seal(openRow(sealer, row), bindingOf(key));
+    await db
+      .updateTable('secrets')
+      .set({ key_id: keyId, sealed })
+      .where('workspace_id', '=', key.workspaceId)
+      .where('user_id', '=', key.userId)
+      .where('name', '=', key.name)
+      .where('sealed', '=', row.sealed)
+      .execute();
+  }
+  return rows.length;
+}
