@@ -16,5 +16,6 @@ export type { ApiDetailCode, ApiErrorCode } from './errors.ts';
 export { defineOperation } from './operation.ts';
 export type { AnyOperation, Reply } from './operation.ts';
 export type { ExecutionPolicy } from './services.ts';
+export { auditRow } from './store/audit.ts';
 export { openApiStore, openWorkflowOwnership } from './store/open.ts';
 export type { ApiStore, ApiStoreOptions, WorkflowOwnership } from './store/open.ts';

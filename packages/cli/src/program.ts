@@ -4,6 +4,7 @@ import packageJson from '../package.json' with { type: 'json' };
 import type { Io } from './io.ts';
 import { declareRuns } from './program-runs.ts';
 import { declareLogs, declareRemote, declareServe } from './program-serve.ts';
+import { declareSecrets } from './program-secrets.ts';
 import { declareTemporal } from './program-temporal.ts';
 import { declareSandbox } from './program-sandbox.ts';
 import { runOptions, withOptions } from './run-options.ts';
@@ -47,6 +48,7 @@ export function buildProgram(io: Io, done: (exit: number) => void): Command {
   declareServe(program, io, done);
   declareRemote(program, io, done);
   declareLogs(program, io, done);
+  declareSecrets(program, io, done);
   declareTemporal(program, io, done);
   declareSandbox(program, io, done);
   everyCommand(program, (command) => {

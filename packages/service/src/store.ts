@@ -1,10 +1,18 @@
 import { openApiStore, openWorkflowOwnership } from '@heddle/api';
 import type { ApiStore, ApiStoreOptions, WorkflowOwnership } from '@heddle/api';
+import type { TenantEnvironments } from '@heddle/engine';
 import { LOG_MIGRATIONS } from './logs/migrations.ts';
+import type { Sealer } from './sealing.ts';
+import { secretEnvironments } from './secrets/environments.ts';
+import { SECRET_MIGRATIONS } from './secrets/migrations.ts';
+
+const AREAS = { logs: LOG_MIGRATIONS, secrets: SECRET_MIGRATIONS };
 
 /** The migrations of all areas, each with the name of its area before its own. */
 const MIGRATIONS: NonNullable<ApiStoreOptions['migrations']> = Object.fromEntries(
-  Object.entries(LOG_MIGRATIONS).map(([name, migration]) => [`logs:${name}`, migration]),
+  Object.entries(AREAS).flatMap(([area, migrations]) =>
+    Object.entries(migrations).map(([name, migration]) => [`${area}:${name}`, migration]),
+  ),
 );
 
 /** Opens the store of the HTTP API with the tables of all areas. */
@@ -12,7 +20,17 @@ export function openServiceStore(options: ApiStoreOptions = {}): Promise<ApiStor
   return openApiStore({ ...options, migrations: MIGRATIONS });
 }
 
-/** Opens the part of the store that workers need. */
-export function openServiceOwnership(options: Omit<ApiStoreOptions, 'secret'>): Promise<WorkflowOwnership> {
-  return openWorkflowOwnership({ ...options, migrations: MIGRATIONS });
+/** What workers need of the store. */
+export interface ServiceOwnership extends WorkflowOwnership {
+  /** The secrets of workspaces. */
+  secrets: TenantEnvironments;
+}
+
+/** Opens the part of the store that workers need. `sealer` opens secrets. */
+export async function openServiceOwnership(
+  options: Omit<ApiStoreOptions, 'secret'>,
+  sealer: Sealer,
+): Promise<ServiceOwnership> {
+  const ownership = await openWorkflowOwnership({ ...options, migrations: MIGRATIONS });
+  return { ...ownership, secrets: secretEnvironments(ownership.database, sealer) };
 }

@@ -48,6 +48,8 @@ export interface WorkflowOwnership {
   tenant(workflowId: string): Promise<string | undefined>;
   /** Returns the id of the oldest workspace; undefined when there is none. */
   oldestWorkspace(): Promise<string | undefined>;
+  /** The database, for the tables of `migrations`. */
+  readonly database: Kysely<unknown>;
   close(): Promise<void>;
 }
 
@@ -78,6 +80,7 @@ export async function openWorkflowOwnership(
   const workflows = new WorkflowStore(db);
   const workspaces = new WorkspaceStore(db);
   return {
+    database: db as unknown as Kysely<unknown>,
     resolveChild: (caller, reference) => workflows.resolveChild(caller, reference),
     tenant: (workflowId) => workflows.tenant(workflowId),
     oldestWorkspace: () => workspaces.oldest(),

@@ -43,7 +43,7 @@ async function firstPerson(store: ApiStore): Promise<string> {
 }
 
 /** The workspace with this prefix of its id; `true`: the only workspace. */
-async function workspaceOf(store: ApiStore, given: string | true): Promise<{ workspaceId: string }> {
+export async function workspaceOf(store: ApiStore, given: string | true): Promise<{ workspaceId: string }> {
   const all = await store.workspaces.list();
   const [one, ...others] = given === true ? all : all.filter(({ id }) => id.startsWith(given));
   if (one && others.length === 0) return { workspaceId: one.id };

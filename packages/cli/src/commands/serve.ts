@@ -9,7 +9,7 @@ import { storeName } from '../store-options.ts';
 import { styleFor } from '../render/style.ts';
 import { table } from '../render/table.ts';
 import type { RunOptions } from '../run-options.ts';
-import { openStore, ownershipOf } from '../serve/api-store.ts';
+import { openStore, ownershipOf, sealingOf } from '../serve/api-store.ts';
 import { listen } from '../serve/listen.ts';
 import type { Listening } from '../serve/listen.ts';
 import { untilStopped } from '../temporal/until-stopped.ts';
@@ -59,11 +59,14 @@ export async function serve(io: Io, options: ServeOptions): Promise<number> {
   try {
     store = await openStore(options);
     const { workflows, workspaces } = store;
+    const { sealer } = await sealingOf(options);
+    const { secretEnvironments, secretOperations } = await import('@heddle/service');
     const ownership = ownershipOf(
       {
         resolveChild: (caller, reference) => workflows.resolveChild(caller, reference),
         tenant: (workflowId) => workflows.tenant(workflowId),
         oldestWorkspace: () => workspaces.oldest(),
+        secrets: secretEnvironments(store.database, sealer),
       },
       env,
     );
@@ -77,7 +80,7 @@ export async function serve(io: Io, options: ServeOptions): Promise<number> {
     // Never the `Host` header of a request: a caller could then choose where URLs in responses lead.
     const addressed = { origin: origin ?? server.origin };
     const logs = await logsOf(options, { engine, store, onError });
-    const { operations } = logs;
+    const operations = [...logs.operations, ...secretOperations({ store, sealer, now: Date.now })];
     const parts = { engine, store, operations, compat, onError, publicRunRetentionMs };
     const api = await createApi({ ...parts, ...addressed });
     const first = await firstStart(store);

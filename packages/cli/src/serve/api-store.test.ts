@@ -1,7 +1,16 @@
 import { expect, it } from 'vitest';
 import { ownershipOf } from './api-store.ts';
 
+const SECRETS: { [workspace: string]: { [name: string]: string } } = {
+  second: { KEY: 'stored', OTHER: 'stored too' },
+};
+
 const records = (oldest: () => string | undefined) => ({
+  secrets: {
+    names: (workspace: string) => Object.keys(SECRETS[workspace] ?? {}),
+    values: (workspace: string, names: readonly string[]) =>
+      Object.fromEntries(Object.entries(SECRETS[workspace] ?? {}).filter(([name]) => names.includes(name))),
+  },
   resolveChild: async () => undefined,
   tenant: async () => undefined,
   oldestWorkspace: async () => oldest(),
@@ -14,8 +23,26 @@ it('gives the values of the command line only to the oldest workspace', async ()
   );
   expect(await environments.names('first')).toEqual(['KEY']);
   expect(await environments.values('first', ['KEY'])).toEqual({ KEY: 'value' });
-  expect(await environments.names('second')).toEqual([]);
-  expect(await environments.values('second', ['KEY'])).toEqual({});
+  expect(await environments.names('third')).toEqual([]);
+  expect(await environments.values('third', ['KEY'])).toEqual({});
+});
+
+it('reads the secrets of a workspace; values of the command line replace those of the oldest', async () => {
+  const { environments } = ownershipOf(
+    records(() => 'second'),
+    { KEY: 'given' },
+  );
+  expect(await environments.names('second')).toEqual(['KEY', 'OTHER']);
+  expect(await environments.values('second', ['KEY', 'OTHER'])).toEqual({
+    KEY: 'given',
+    OTHER: 'stored too',
+  });
+  const { environments: others } = ownershipOf(
+    records(() => 'first'),
+    { KEY: 'given' },
+  );
+  expect(await others.values('second', ['OTHER'])).toEqual({ OTHER: 'stored too' });
+  expect(await others.values('second', ['KEY'])).toEqual({ KEY: 'stored' });
 });
 
 it('remembers the oldest workspace, and looks again while there is none', async () => {
@@ -27,6 +54,6 @@ it('remembers the oldest workspace, and looks again while there is none', async 
   expect(await environments.names('first')).toEqual([]);
   oldest = 'first';
   expect(await environments.names('first')).toEqual(['KEY']);
-  oldest = 'second';
-  expect(await environments.names('second')).toEqual([]);
+  oldest = 'third';
+  expect(await environments.names('third')).toEqual([]);
 });

@@ -1,5 +1,7 @@
-import type { ApiStore, WorkflowOwnership } from '@heddle/api';
+import { join } from 'node:path';
+import type { ApiStore } from '@heddle/api';
 import type { EngineOptions } from '@heddle/engine';
+import type { RotatableKeys, Sealer, ServiceOwnership } from '@heddle/service';
 import { readEnv } from '../env.ts';
 import { lazy } from '../lazy.ts';
 import type { StoreOptions } from '../store-options.ts';
@@ -26,9 +28,12 @@ export async function openStore({ data, postgres }: StoreOptions): Promise<ApiSt
 /** Options of an engine about the API's workspaces: which workflows may call which, their owners, and their environments. */
 export type Ownership = Required<Pick<EngineOptions, 'resolveChild' | 'tenant' | 'environments'>>;
 
-/** Ownership from the API's store. `env`, the values of the command line, belongs to the oldest workspace. */
+/**
+ * Ownership from the API's store. A workspace's environment is its secrets. `env`, the values of the command line, belongs
+ * to the oldest workspace and replaces secrets with the same names.
+ */
 export function ownershipOf(
-  records: Pick<WorkflowOwnership, 'resolveChild' | 'tenant' | 'oldestWorkspace'>,
+  records: Pick<ServiceOwnership, 'resolveChild' | 'tenant' | 'oldestWorkspace' | 'secrets'>,
   env: { [name: string]: string },
 ): Ownership {
   let oldest: string | undefined;
@@ -39,20 +44,73 @@ export function ownershipOf(
   return {
     resolveChild: (caller, reference) => records.resolveChild(caller, reference),
     tenant: (workflowId) => records.tenant(workflowId),
-    environments: { names: async (tenant) => Object.keys(await envOf(tenant)), values: envOf },
+    environments: {
+      names: async (tenant) => [
+        ...new Set([...(await records.secrets.names(tenant)), ...Object.keys(await envOf(tenant))]),
+      ],
+      values: async (tenant, names) => {
+        const given = await envOf(tenant);
+        const others = names.filter((name) => !Object.hasOwn(given, name));
+        const stored = others.length === 0 ? {} : await records.secrets.values(tenant, others);
+        return Object.fromEntries([...Object.entries(stored), ...Object.entries(given)]);
+      },
+    },
   };
 }
 
+/** Variable with the keys that seal secrets. */
+const SEALING_KEYS = 'HEDDLE_SECRET_KEYS';
+
+/** What seals secrets, and its keys if they are in the data folder. */
+export interface Sealing {
+  sealer: Sealer;
+  folder: RotatableKeys | undefined;
+}
+
+/** The keys of the environment, else those of the data folder. Throws a usage error for a variable without keys. */
+export async function sealingOf({ data, postgres }: StoreOptions): Promise<Sealing> {
+  const {
+    KeyFolder,
+    keysInText,
+    missingKeys,
+    Sealer: SealerOf,
+    SealingError,
+  } = await import('@heddle/service');
+  const text = readEnv().value(SEALING_KEYS);
+  if (text !== undefined) {
+    try {
+      return { sealer: new SealerOf(keysInText(text)), folder: undefined };
+    } catch (error) {
+      if (error instanceof SealingError) throw new UsageError(`${SEALING_KEYS}: ${error.message}`);
+      throw error;
+    }
+  }
+  if (postgres !== undefined) {
+    const keys = missingKeys(
+      `${SEALING_KEYS} is not set: it has the keys that seal secrets in PostgreSQL. Set it to the same value in all processes.`,
+    );
+    return { sealer: new SealerOf(keys), folder: undefined };
+  }
+  const folder = new KeyFolder(join(data, 'secret-keys'));
+  return { sealer: new SealerOf(folder), folder };
+}
+
 /** The part of the API's store that workers need, opened on first use. */
-export function lazyWorkflowOwnership({ data, postgres }: StoreOptions): WorkflowOwnership {
+export function lazyWorkflowOwnership(options: StoreOptions): Omit<ServiceOwnership, 'database'> {
+  const { data, postgres } = options;
   const records = lazy(async () => {
     const { openServiceOwnership } = await import('@heddle/service');
-    return openServiceOwnership(postgres === undefined ? { data } : { postgres: { url: postgres } });
+    const { sealer } = await sealingOf(options);
+    return openServiceOwnership(postgres === undefined ? { data } : { postgres: { url: postgres } }, sealer);
   });
   return {
     resolveChild: async (caller, reference) => (await records.get()).resolveChild(caller, reference),
     tenant: async (workflowId) => (await records.get()).tenant(workflowId),
     oldestWorkspace: async () => (await records.get()).oldestWorkspace(),
+    secrets: {
+      names: async (tenant) => (await records.get()).secrets.names(tenant),
+      values: async (tenant, names) => (await records.get()).secrets.values(tenant, names),
+    },
     close: () => records.close(),
   };
 }

@@ -23,7 +23,7 @@ const FILES = [
   'doorbell',
   'api-secret',
 ];
-const FOLDERS = ['values', 'sandbox', 'temporal'];
+const FOLDERS = ['values', 'sandbox', 'temporal', 'secret-keys'];
 /** Read by sandbox processes, which may belong to other users. */
 const IMAGES = 'images';
 const IMAGE_FILES = ['images.db', 'images.db-wal', 'images.db-shm'];

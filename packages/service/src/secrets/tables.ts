@@ -1,3 +1,5 @@
+import type { AuditTables } from '../audit.ts';
+
 /** A secret. Its primary key is `workspace_id`, `user_id`, `name`. */
 export interface SecretRow {
   workspace_id: string;
@@ -16,7 +18,7 @@ export interface SecretRow {
 /** The columns that lists read. */
 export type SecretInfo = Omit<SecretRow, 'key_id' | 'sealed'>;
 
-/** The tables of the area. */
-export interface SecretTables {
+/** The tables of the area, and the audit events that it records. */
+export interface SecretTables extends AuditTables {
   secrets: SecretRow;
 }

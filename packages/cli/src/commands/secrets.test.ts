@@ -1,0 +1,71 @@
+import { readdirSync } from 'node:fs';
+import { join } from 'node:path';
+import { openServiceStore } from '@heddle/service';
+import { expect, it } from 'vitest';
+import { dataFolder } from '../../../../test/support/data-folder.ts';
+import { keptIo } from '../../../../test/support/io.ts';
+import { sealingOf } from '../serve/api-store.ts';
+import { listSecrets, removeSecret, rotateSecrets, setSecret } from './secrets.ts';
+
+/** A data folder with one workspace, as the first `heddle serve` leaves it. */
+async function served(): Promise<{ data: string; workspaceId: string; json: boolean }> {
+  const data = dataFolder();
+  const store = await openServiceStore({ data });
+  const began = await store.workspaces.bootstrap();
+  await store.close();
+  return { data, workspaceId: began?.workspaceId ?? '', json: true };
+}
+
+/** What runs of the workspace read. */
+async function valuesOf(data: string, workspaceId: string, names: string[]): Promise<object> {
+  const { openServiceOwnership } = await import('@heddle/service');
+  const { sealer } = await sealingOf({ data });
+  const ownership = await openServiceOwnership({ data }, sealer);
+  try {
+    return await ownership.secrets.values(workspaceId, names);
+  } finally {
+    await ownership.close();
+  }
+}
+
+it('sets, lists and removes secrets; output never has a value', async () => {
+  const options = await served();
+  const set = keptIo('a secret value\n');
+  await setSecret(set, 'TOKEN', { ...options, description: 'of the shop' });
+  expect(await valuesOf(options.data, options.workspaceId, ['TOKEN'])).toEqual({ TOKEN: 'a secret value' });
+  const list = keptIo();
+  await listSecrets(list, options);
+  expect(JSON.parse(list.stdout.text)).toMatchObject({
+    data: [{ name: 'TOKEN', description: 'of the shop' }],
+  });
+  const remove = keptIo();
+  await removeSecret(remove, 'TOKEN', options);
+  expect(await valuesOf(options.data, options.workspaceId, ['TOKEN'])).toEqual({});
+  const shown = [set, list, remove].map(({ stdout, stderr }) => stdout.text + stderr.text).join('');
+  expect(shown).not.toContain('a secret value');
+  await expect(removeSecret(keptIo(), 'TOKEN', options)).rejects.toThrow('There is no secret TOKEN.');
+});
+
+it('refuses an empty value, an invalid name and an unknown workspace', async () => {
+  const options = await served();
+  await expect(setSecret(keptIo('\n'), 'TOKEN', options)).rejects.toThrow('There is no value');
+  await expect(setSecret(keptIo('x'), '{TOKEN}', options)).rejects.toThrow('The name is invalid');
+  await expect(setSecret(keptIo('x'), 'TOKEN', { ...options, workspace: 'none' })).rejects.toThrow(
+    'There is no such workspace.',
+  );
+  await expect(listSecrets(keptIo(), { ...options, data: join(options.data, 'none') })).rejects.toThrow(
+    'There is no data folder',
+  );
+});
+
+it('seals all secrets with a new key', async () => {
+  const options = await served();
+  await setSecret(keptIo('a secret value'), 'TOKEN', options);
+  const io = keptIo();
+  await rotateSecrets(io, options);
+  expect(JSON.parse(io.stdout.text)).toMatchObject({ data: { resealed: 1 } });
+  expect(readdirSync(join(options.data, 'secret-keys')).sort()).toEqual(['000001.key', '000002.key']);
+  await rotateSecrets(keptIo(), options);
+  expect(readdirSync(join(options.data, 'secret-keys')).sort()).toEqual(['000002.key', '000003.key']);
+  expect(await valuesOf(options.data, options.workspaceId, ['TOKEN'])).toEqual({ TOKEN: 'a secret value' });
+});

@@ -1,0 +1,117 @@
+import { text } from 'node:stream/consumers';
+import type { StoredSecret } from '@heddle/service';
+import type { ApiStore } from '@heddle/api';
+import { EXIT } from '../exit-code.ts';
+import { writeJson } from '../io.ts';
+import type { Io } from '../io.ts';
+import { localTime } from '../render/format.ts';
+import { safeLine, styleFor } from '../render/style.ts';
+import { table } from '../render/table.ts';
+import { sealingOf, withApiStore } from '../serve/api-store.ts';
+import type { Sealing } from '../serve/api-store.ts';
+import { expectData } from '../store-options.ts';
+import type { StoreOptions } from '../store-options.ts';
+import { UsageError } from '../usage-error.ts';
+import { workspaceOf } from './keys.ts';
+
+type SecretsOptions = StoreOptions & { json: boolean };
+type WorkspaceOptions = SecretsOptions & { workspace?: string };
+
+/** Sets a secret of a workspace. The value comes from standard input, since arguments are visible to other processes. */
+export async function setSecret(
+  io: Io,
+  name: string,
+  options: WorkspaceOptions & { description?: string },
+): Promise<number> {
+  expectData(options);
+  const value = await valueFrom(io);
+  const { setStoredSecret } = await import('@heddle/service');
+  const isNew = await withSecrets(options, async (store, { sealer }) => {
+    const { workspaceId } = await workspaceOf(store, options.workspace ?? true);
+    const { description } = options;
+    return usage(() => setStoredSecret(store.database, sealer, { workspaceId, name, value, description }));
+  });
+  if (options.json) writeJson(io, { data: { name, created: isNew } });
+  else done(io, `The secret ${safeLine(name)} is ${isNew ? 'stored' : 'replaced'}.`);
+  return EXIT.completed;
+}
+
+/** Reads standard input to its end, without the line break of `echo`. */
+async function valueFrom(io: Io): Promise<string> {
+  const value = (await text(io.stdin)).replace(/\r?\n$/, '');
+  if (value !== '') return value;
+  throw new UsageError('There is no value on standard input.', 'For example: heddle secrets set NAME < FILE');
+}
+
+/** Lists the secrets of a workspace, without their values. */
+export async function listSecrets(io: Io, options: WorkspaceOptions): Promise<number> {
+  expectData(options);
+  const { listSecrets: list } = await import('@heddle/service');
+  const secrets = await withApiStore(options, async (store) => {
+    const { workspaceId } = await workspaceOf(store, options.workspace ?? true);
+    return list(store.database, workspaceId);
+  });
+  if (options.json) writeJson(io, { data: secrets });
+  else if (secrets.length === 0) io.stderr.write('No secrets.\n');
+  else {
+    const head = ['NAME', 'DESCRIPTION', 'CHANGED'].map((title) => styleFor(io.stdout).dim(title));
+    io.stdout.write(`${table([head, ...secrets.map(row)]).join('\n')}\n`);
+  }
+  return EXIT.completed;
+}
+
+function row({ name, description, updatedAt }: StoredSecret): string[] {
+  return [safeLine(name), safeLine(description ?? ''), localTime(Date.parse(updatedAt))];
+}
+
+/** Removes a secret of a workspace. */
+export async function removeSecret(io: Io, name: string, options: WorkspaceOptions): Promise<number> {
+  expectData(options);
+  const { removeStoredSecret } = await import('@heddle/service');
+  await withApiStore(options, async (store) => {
+    const { workspaceId } = await workspaceOf(store, options.workspace ?? true);
+    if (await removeStoredSecret(store.database, { workspaceId, name })) return;
+    throw new UsageError(
+      `There is no secret ${safeLine(name)}.`,
+      'heddle secrets list shows the names of all secrets.',
+    );
+  });
+  if (options.json) writeJson(io, { data: { name, removed: true } });
+  else done(io, `The secret ${safeLine(name)} is removed.`);
+  return EXIT.completed;
+}
+
+/** Seals all secrets with a new key. */
+export async function rotateSecrets(io: Io, options: SecretsOptions): Promise<number> {
+  expectData(options);
+  const { rotateStoredSecrets } = await import('@heddle/service');
+  const rotated = await withSecrets(options, (store, { sealer, folder }) =>
+    usage(() => rotateStoredSecrets(store.database, sealer, folder)),
+  );
+  if (options.json) writeJson(io, { data: rotated });
+  else done(io, `All secrets have the key ${rotated.keyId}; ${rotated.resealed} were sealed again.`);
+  return EXIT.completed;
+}
+
+function done(io: Io, message: string): void {
+  io.stderr.write(`${styleFor(io.stderr).green('✓')} ${message}\n`);
+}
+
+async function withSecrets<T>(
+  options: SecretsOptions,
+  use: (store: ApiStore, sealing: Sealing) => Promise<T>,
+): Promise<T> {
+  const sealing = await sealingOf(options);
+  return withApiStore(options, (store) => use(store, sealing));
+}
+
+/** Turns what the person at the terminal can correct into usage errors. */
+async function usage<T>(act: () => Promise<T>): Promise<T> {
+  try {
+    return await act();
+  } catch (error) {
+    const { SealingError } = await import('@heddle/service');
+    if (error instanceof RangeError || error instanceof SealingError) throw new UsageError(error.message);
+    throw error;
+  }
+}

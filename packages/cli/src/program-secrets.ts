@@ -1,0 +1,61 @@
+import { Option } from 'commander';
+import type { Command } from 'commander';
+import type { Io } from './io.ts';
+import { runOptions } from './run-options.ts';
+
+type Done = (exit: number) => void;
+
+/** `heddle secrets`: the values of `{{NAME}}` in the workflows of a workspace. */
+export function declareSecrets(program: Command, io: Io, done: Done): void {
+  const secrets = program
+    .command('secrets')
+    .summary('Manage the secrets of workspaces.')
+    .description(
+      'Manages the values of {{NAME}} in the workflows of a workspace, also while heddle serve runs. Values are encrypted ' +
+        'and never shown. The keys are in the data folder, or in HEDDLE_SECRET_KEYS (with --postgres always).',
+    );
+  const set = secrets
+    .command('set')
+    .description('Sets a secret to the text on standard input, without its last line break.')
+    .argument('<name>', 'name of the secret')
+    .addOption(new Option('--description <text>', 'what the secret is for'));
+  withWorkspace(set).action(async (name: string, options) => {
+    const { setSecret } = await import('./commands/secrets.ts');
+    done(await setSecret(io, name, options));
+  });
+  withWorkspace(secrets.command('list').description('Lists secrets without their values.')).action(
+    async (options) => {
+      const { listSecrets } = await import('./commands/secrets.ts');
+      done(await listSecrets(io, options));
+    },
+  );
+  const remove = secrets
+    .command('remove')
+    .description('Removes a secret.')
+    .argument('<name>', 'name of the secret');
+  withWorkspace(remove).action(async (name: string, options) => {
+    const { removeSecret } = await import('./commands/secrets.ts');
+    done(await removeSecret(io, name, options));
+  });
+  const rotate = secrets
+    .command('rotate')
+    .description(
+      'Encrypts all secrets of all workspaces with a new key, while runs go on. An interrupted rotation is continued by ' +
+        'the next one. With HEDDLE_SECRET_KEYS the first key in it is the new one.',
+    );
+  withStore(rotate).action(async (options) => {
+    const { rotateSecrets } = await import('./commands/secrets.ts');
+    done(await rotateSecrets(io, options));
+  });
+}
+
+function withWorkspace(command: Command): Command {
+  return withStore(
+    command.addOption(new Option('--workspace <id>', 'id of the workspace (default: the only one)')),
+  );
+}
+
+function withStore(command: Command): Command {
+  for (const option of runOptions('data', 'postgres')) command.addOption(option);
+  return command.addOption(new Option('--json', 'print only JSON').default(false));
+}

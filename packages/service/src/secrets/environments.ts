@@ -1,0 +1,17 @@
+import type { TenantEnvironments } from '@heddle/engine';
+import type { Kysely } from 'kysely';
+import type { Sealer } from '../sealing.ts';
+import { secretNames, secretValues } from './store.ts';
+import type { SecretTables } from './tables.ts';
+
+/**
+ * Returns the environments of workspaces from their secrets: a run reads `{{NAME}}` of its own workspace. The engine
+ * redacts the values in everything that the run records. Secrets of persons are not in them.
+ */
+export function secretEnvironments(database: Kysely<unknown>, sealer: Sealer): TenantEnvironments {
+  const db = database as Kysely<SecretTables>;
+  return {
+    names: (workspaceId) => secretNames(db, workspaceId),
+    values: (workspaceId, names) => secretValues(db, sealer, { workspaceId, names }),
+  };
+}

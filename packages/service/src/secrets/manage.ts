@@ -1,0 +1,108 @@
+import type { Kysely } from 'kysely';
+import type { RotatableKeys, Sealer } from '../sealing.ts';
+import { MAX_SECRETS, secretName, secretValue } from './schemas.ts';
+import { countSecrets, keyIdsInUse, pageOfSecrets, removeSecret, resealBatch, setSecret } from './store.ts';
+import type { SecretPosition } from './store.ts';
+import type { SecretTables } from './tables.ts';
+
+// Secrets as the administrator of an installation manages them, without the HTTP API.
+
+/** A database with the tables of the service. */
+type Database = Kysely<unknown>;
+
+/** A secret of a workspace, without its value. */
+export interface StoredSecret {
+  name: string;
+  description: string | null;
+  createdAt: string;
+  updatedAt: string;
+}
+
+/** A name in a workspace. */
+export interface SecretOwner {
+  workspaceId: string;
+  name: string;
+}
+
+export interface Rotated {
+  /** Values that were sealed again. */
+  resealed: number;
+  /** Id of the key that sealed them. */
+  keyId: string;
+}
+
+/** Secrets that one step reads. */
+const BATCH = 100;
+
+function tables(database: Database): Kysely<SecretTables> {
+  return database as Kysely<SecretTables>;
+}
+
+/**
+ * Creates a secret of a workspace, or replaces its value. Returns whether it is new. Throws a RangeError for an invalid
+ * name or value and for too many secrets.
+ */
+export async function setStoredSecret(
+  database: Database,
+  sealer: Sealer,
+  secret: SecretOwner & { value: string; description?: string | undefined },
+): Promise<boolean> {
+  const name = secretName.safeParse(secret.name);
+  if (!name.success) throw new RangeError(`The name is invalid: ${name.error.issues[0]?.message}.`);
+  const value = secretValue.safeParse(secret.value);
+  if (!value.success) throw new RangeError(`The value is invalid: ${value.error.issues[0]?.message}.`);
+  const key = { workspaceId: secret.workspaceId, userId: '', name: secret.name };
+  return tables(database)
+    .transaction()
+    .execute(async (db) => {
+      const now = new Date().toISOString();
+      const { value: text, description } = secret;
+      const { isNew } = await setSecret(db, sealer, { ...key, value: text, description, now });
+      if (isNew && (await countSecrets(db, key)) > MAX_SECRETS)
+        throw new RangeError(`The workspace has ${MAX_SECRETS} secrets already.`);
+      return isNew;
+    });
+}
+
+/** Returns the secrets of a workspace by name, without their values. */
+export async function listSecrets(database: Database, workspaceId: string): Promise<StoredSecret[]> {
+  const secrets: StoredSecret[] = [];
+  const query = { workspaceId, userIds: [''], sortBy: 'name', sortOrder: 'asc', limit: BATCH } as const;
+  let after: SecretPosition | undefined;
+  do {
+    const { rows, next } = await pageOfSecrets(tables(database), { ...query, after });
+    for (const { name, description, created_at: createdAt, updated_at: updatedAt } of rows)
+      secrets.push({ name, description, createdAt, updatedAt });
+    after = next;
+  } while (after);
+  return secrets;
+}
+
+/** Deletes a secret of a workspace. Returns whether it existed. */
+export function removeStoredSecret(database: Database, { workspaceId, name }: SecretOwner): Promise<boolean> {
+  return removeSecret(tables(database), { workspaceId, userId: '', name });
+}
+
+/**
+ * Seals all values with a new key. The old key opens values until they are sealed again, so runs go on meanwhile. A
+ * rotation that was interrupted is continued by the next one, with the same key. `keys`: those of a folder, which get a
+ * new key; undefined: the first of the given keys is the new one. Throws a SealingError for a value that cannot be opened.
+ */
+export async function rotateStoredSecrets(
+  database: Database,
+  sealer: Sealer,
+  keys: RotatableKeys | undefined,
+): Promise<Rotated> {
+  const db = tables(database);
+  if (keys) {
+    const inUse = await keyIdsInUse(db);
+    const isInterrupted = [...inUse].some((id) => id !== sealer.currentKeyId());
+    if (!isInterrupted) keys.rotate(inUse);
+  }
+  let resealed = 0;
+  for (;;) {
+    const count = await resealBatch(db, sealer, BATCH);
+    if (count === 0) return { resealed, keyId: sealer.currentKeyId() };
+    resealed += count;
+  }
+}

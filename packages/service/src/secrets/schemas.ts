@@ -1,0 +1,64 @@
+import * as z from 'zod';
+
+const workspaceId = z.string().min(1).max(128);
+const timestamp = z.iso.datetime();
+const order = z.enum(['asc', 'desc']);
+const scope = z
+  .enum(['workspace', 'personal'])
+  .meta({ description: 'Of the workspace, or of the calling person' });
+
+/** Most secrets of a workspace, and of a person in a workspace. */
+export const MAX_SECRETS = 1_000;
+const MAX_NAME_CHARS = 255;
+const MAX_VALUE_CHARS = 65_536;
+const MAX_DESCRIPTION_CHARS = 500;
+
+/** What `{{NAME}}` in a workflow can contain: no braces, control characters or outer white space. */
+const NAME = /^[^{}\s\p{Cc}](?:[^{}\p{Cc}]*[^{}\s\p{Cc}])?$/u;
+
+export const secretName = z
+  .string()
+  .min(1)
+  .max(MAX_NAME_CHARS)
+  .regex(NAME, 'a name has no braces, no control characters and no white space at its ends');
+
+/** A string of one unpaired surrogate cannot be stored as UTF-8, and would come back as another value. */
+export const secretValue = z
+  .string()
+  .min(1)
+  .max(MAX_VALUE_CHARS)
+  .refine((value) => value.isWellFormed(), 'the value is not valid Unicode');
+
+export const secretPath = z.strictObject({ name: secretName });
+
+export const listQuery = z.strictObject({
+  workspaceId,
+  scope: scope.optional(),
+  search: z.string().min(1).max(200).optional(),
+  sortBy: z.enum(['name', 'createdAt', 'updatedAt']).default('name'),
+  sortOrder: order.default('asc'),
+  limit: z.int().min(1).max(100).default(50),
+  cursor: z.string().min(1).max(4096).optional(),
+});
+
+export const setBody = z.strictObject({
+  workspaceId,
+  scope,
+  value: secretValue,
+  description: z.string().max(MAX_DESCRIPTION_CHARS).nullish(),
+});
+
+export const deleteQuery = z.strictObject({ workspaceId, scope });
+
+export const secret = z.object({
+  name: z.string(),
+  scope,
+  description: z.string().nullable(),
+  role: z.enum(['admin', 'member']).meta({ description: 'admin: the caller may change it' }),
+  createdAt: timestamp,
+  updatedAt: timestamp,
+});
+
+export const deletedSecret = z.object({ name: z.string(), scope, deleted: z.literal(true) });
+
+export const position = z.tuple([z.string(), z.string(), z.string()]);

@@ -1,0 +1,307 @@
+import { createEngine } from '@heddle/engine';
+import {
+  keysInText,
+  openServiceStore,
+  removeStoredSecret,
+  listSecrets,
+  rotateStoredSecrets,
+  secretEnvironments,
+  secretOperations,
+  Sealer,
+  setStoredSecret,
+} from '@heddle/service';
+import { sql } from 'kysely';
+import type { Kysely } from 'kysely';
+import { beforeAll, describe, expect, it } from 'vitest';
+import { errorIn, testApi } from '../support/api.ts';
+import type { TestApi } from '../support/api.ts';
+import { hasPostgres, postgresDatabase } from '../support/postgres.ts';
+import { block, workflow } from '../support/workflow.ts';
+
+const KEYS = [1, 2].map((byte) => Buffer.alloc(32, byte).toString('base64'));
+const [OLD_KEY, NEW_KEY] = KEYS as [string, string];
+const VALUE = 'a very secret value';
+
+/** Returns a value that only a run of a workspace with the secret can know, and prints it. */
+const READER = workflow(
+  [
+    block('Read', 'function', {
+      code: 'console.log({{TOKEN}}); return { length: {{TOKEN}}.length, value: {{TOKEN}} };',
+    }),
+  ],
+  ['Start -> Read'],
+);
+
+interface Secret {
+  name: string;
+  scope: string;
+  description: string | null;
+  role: string;
+  createdAt: string;
+  updatedAt: string;
+}
+
+interface World extends TestApi {
+  sealer: Sealer;
+  database: Kysely<unknown>;
+  /** Another member of the workspace, with this role. */
+  member(role: 'read' | 'write' | 'admin'): Promise<{ userId: string; key: string }>;
+  put(name: string, body?: object, key?: string): Promise<{ status: number; body: unknown; data: Secret }>;
+  names(query?: object, key?: string): Promise<string[]>;
+}
+
+async function world(postgres: string | undefined, keys = OLD_KEY): Promise<World> {
+  const secret = 'x'.repeat(32);
+  const store = await openServiceStore(postgres === undefined ? {} : { postgres: { url: postgres }, secret });
+  const { workflows, database } = store;
+  const sealer = new Sealer(keysInText(keys));
+  const engine = await createEngine({
+    resolveChild: (caller, reference) => workflows.resolveChild(caller, reference),
+    tenant: (workflowId) => workflows.tenant(workflowId),
+    environments: secretEnvironments(database, sealer),
+  });
+  let time = Date.parse('2026-01-01T00:00:00Z');
+  const operations = secretOperations({ store, sealer, now: () => (time += 1000) });
+  const api = await testApi({ engine, store, operations });
+  return {
+    ...api,
+    sealer,
+    database,
+    member: async (role) => {
+      const userId = await store.workspaces.createUser({ email: `${crypto.randomUUID()}@x.test`, name: 'B' });
+      await store.workspaces.setMember(api.workspaceId, userId, role);
+      return { userId, key: (await store.keys.create({ userId }, 'member')).key };
+    },
+    put: (name, body = {}, key = api.key) =>
+      api.call<Secret>('PUT', `/api/v2/secrets/${encodeURIComponent(name)}`, {
+        body: { workspaceId: api.workspaceId, scope: 'workspace', value: VALUE, ...body },
+        key,
+      }),
+    names: async (query = {}, key = api.key) => {
+      const search = new URLSearchParams({ workspaceId: api.workspaceId, ...query }).toString();
+      const { data } = await api.call<Secret[]>('GET', `/api/v2/secrets?${search}`, { key });
+      return data.map(({ name }) => name);
+    },
+  };
+}
+
+/** Everything in the table of secrets, as text. */
+async function stored(database: Kysely<unknown>): Promise<string> {
+  return JSON.stringify((await sql`select * from secrets`.execute(database)).rows);
+}
+
+const NAMES = hasPostgres ? (['sqlite', 'postgres'] as const) : (['sqlite'] as const);
+
+describe.each(NAMES)('secrets on %s', (name) => {
+  let url: string | undefined;
+  beforeAll(async () => {
+    url = name === 'postgres' ? await postgresDatabase() : undefined;
+  });
+
+  it('are created, replaced, listed and deleted, and no answer has a value', async () => {
+    const api = await world(url);
+    const made = await api.put('TOKEN', { description: 'of the shop' });
+    expect(made.status).toBe(201);
+    expect(made.data).toEqual({
+      name: 'TOKEN',
+      scope: 'workspace',
+      description: 'of the shop',
+      role: 'admin',
+      createdAt: '2026-01-01T00:00:01.000Z',
+      updatedAt: '2026-01-01T00:00:01.000Z',
+    });
+    const replaced = await api.put('TOKEN', { value: 'another value' });
+    expect(replaced.status).toBe(200);
+    expect(replaced.data).toEqual({ ...made.data, updatedAt: '2026-01-01T00:00:02.000Z' });
+    const list = await api.call('GET', `/api/v2/secrets?workspaceId=${api.workspaceId}`);
+    expect(list.body).toEqual({ data: [replaced.data], nextCursor: null });
+    expect(JSON.stringify([made.body, replaced.body, list.body])).not.toContain('value');
+    expect(await stored(api.database)).not.toContain('another value');
+    const path = `/api/v2/secrets/TOKEN?workspaceId=${api.workspaceId}&scope=workspace`;
+    const gone = await api.call('DELETE', path);
+    expect(gone.data).toEqual({ name: 'TOKEN', scope: 'workspace', deleted: true });
+    expect((await api.call('DELETE', path)).status).toBe(404);
+    expect(await api.names()).toEqual([]);
+  });
+
+  it('are read by runs of their workspace and of no other, and redacted in all that a run records', async () => {
+    const api = await world(url);
+    const workflowId = await api.deployed(READER);
+    const path = `/api/v2/workflows/${workflowId}/execute`;
+    const other = await api.store.workspaces.createWorkspace('Other', api.userId);
+    await api.put('TOKEN', { workspaceId: other, value: 'the secret of the other workspace' });
+    await api.put('TOKEN', { scope: 'personal', value: 'the secret of a person' });
+    const before = await api.call('POST', path, { body: {} });
+    expect(JSON.stringify(before.body)).not.toContain('"length"');
+    await api.put('TOKEN');
+    const after = await api.call<{ runId: string }>('POST', path, { body: {} });
+    expect(JSON.stringify(after.body)).toContain(`"length":${VALUE.length}`);
+    expect(JSON.stringify(after.body)).not.toContain(VALUE);
+    const logs = JSON.stringify(await api.engine.getLogs(after.data.runId));
+    expect(logs).toContain('«redacted:TOKEN»');
+    expect(logs).not.toContain(VALUE);
+  });
+
+  it('of a person are seen and changed by that person only', async () => {
+    const api = await world(url);
+    const member = await api.member('read');
+    await api.put('MINE', { scope: 'personal' });
+    await api.put('SHARED');
+    expect((await api.put('THEIRS', { scope: 'personal' }, member.key)).status).toBe(201);
+    expect(await api.names()).toEqual(['MINE', 'SHARED']);
+    expect(await api.names({}, member.key)).toEqual(['SHARED', 'THEIRS']);
+    expect(await api.names({ scope: 'personal' }, member.key)).toEqual(['THEIRS']);
+    expect(await api.names({ scope: 'workspace' }, member.key)).toEqual(['SHARED']);
+    const path = `/api/v2/secrets/MINE?workspaceId=${api.workspaceId}&scope=personal`;
+    expect((await api.call('DELETE', path, { key: member.key })).status).toBe(404);
+  });
+
+  it('of a workspace are changed by its admins only; the others learn that they exist', async () => {
+    const api = await world(url);
+    await api.put('SHARED');
+    for (const role of ['read', 'write'] as const) {
+      const { key } = await api.member(role);
+      const refused = await api.put('SHARED', { value: 'mine now' }, key);
+      expect(refused.status).toBe(403);
+      expect(errorIn(refused.body).details?.code).toBe('SECRET_ADMIN_ACCESS_REQUIRED');
+      const path = `/api/v2/secrets/SHARED?workspaceId=${api.workspaceId}&scope=workspace`;
+      expect((await api.call('DELETE', path, { key })).status).toBe(403);
+      const list = await api.call<Secret[]>('GET', `/api/v2/secrets?workspaceId=${api.workspaceId}`, { key });
+      expect(list.data).toMatchObject([{ name: 'SHARED', role: 'member' }]);
+    }
+    const { key } = await api.member('admin');
+    expect((await api.put('SHARED', {}, key)).status).toBe(200);
+  });
+
+  it('are hidden from strangers and refused to workspace keys', async () => {
+    const api = await world(url);
+    await api.put('SHARED');
+    const userId = await api.store.workspaces.createUser({
+      email: `${crypto.randomUUID()}@x.test`,
+      name: 'C',
+    });
+    const stranger = await api.store.keys.create({ userId }, 'stranger');
+    expect((await api.put('SHARED', {}, stranger.key)).status).toBe(404);
+    const { key } = await api.store.keys.create({ workspaceId: api.workspaceId }, 'workspace');
+    const refused = await api.put('SHARED', {}, key);
+    expect(errorIn(refused.body).details?.code).toBe('WORKSPACE_KEY_OPERATION_NOT_PERMITTED');
+    expect((await api.call('GET', '/api/v2/secrets', { key: stranger.key })).status).toBe(400);
+  });
+
+  it.each(['{{X}}', ' X', 'a\nb', 'x'.repeat(256)])('refuse the name %j', async (bad) => {
+    const api = await world(url);
+    expect((await api.put(bad)).status).toBe(400);
+  });
+
+  it('refuse values that are empty, too long or not Unicode, and unknown fields', async () => {
+    const api = await world(url);
+    for (const body of [{ value: '' }, { value: 'x'.repeat(65_537) }, { value: '\ud800' }, { more: 1 }])
+      expect((await api.put('TOKEN', body)).status).toBe(400);
+    expect((await api.put('TOKEN', { value: 'x'.repeat(65_536) })).status).toBe(201);
+  });
+
+  it('are listed in pages, sorted and searched without wildcards', async () => {
+    const api = await world(url);
+    for (const each of ['b_1', 'a%1', 'B_2', 'c']) await api.put(each);
+    await api.put('a%1', { scope: 'personal' });
+    const sorted = await api.names({ sortBy: 'createdAt' });
+    expect(sorted).toEqual(['b_1', 'a%1', 'B_2', 'c', 'a%1']);
+    for (const [sortBy, sortOrder] of [
+      ['name', 'asc'],
+      ['name', 'desc'],
+      ['createdAt', 'desc'],
+    ] as const) {
+      const all = await api.names({ sortBy, sortOrder });
+      const read: string[] = [];
+      let cursor: string | null = '';
+      while (cursor !== null) {
+        const query = {
+          workspaceId: api.workspaceId,
+          sortBy,
+          sortOrder,
+          limit: '2',
+          ...(cursor && { cursor }),
+        };
+        const path = `/api/v2/secrets?${new URLSearchParams(query).toString()}`;
+        const body: { data: Secret[]; nextCursor: string | null } = (await api.call('GET', path))
+          .body as never;
+        read.push(...body.data.map((secret) => secret.name));
+        cursor = body.nextCursor;
+      }
+      expect(read).toEqual(all);
+    }
+    expect((await api.names({ search: 'B_' })).sort()).toEqual(['B_2', 'b_1']);
+    expect(await api.names({ search: '%' })).toEqual(['a%1', 'a%1']);
+  });
+
+  it('record who created, changed and deleted them, without values; refusals record nothing', async () => {
+    const api = await world(url);
+    const unique = `TOKEN_${crypto.randomUUID()}`;
+    const { key } = await api.member('read');
+    await api.put(unique, {}, key);
+    await api.put(unique);
+    await api.put(unique);
+    await api.call('DELETE', `/api/v2/secrets/${unique}?workspaceId=${api.workspaceId}&scope=workspace`);
+    await api.call('DELETE', `/api/v2/secrets/${unique}?workspaceId=${api.workspaceId}&scope=workspace`);
+    const events = await api.store.audit.ofResource(unique);
+    expect(events.map(({ action }) => action).sort()).toEqual([
+      'SECRET_CREATED',
+      'SECRET_DELETED',
+      'SECRET_UPDATED',
+    ]);
+    expect(events.every((event) => event.user_id === api.userId)).toBe(true);
+    expect(JSON.stringify(events)).not.toContain(VALUE);
+  });
+
+  it('moved to another row by whoever can write the database are not opened', async () => {
+    const api = await world(url);
+    const other = await api.store.workspaces.createWorkspace('Other', api.userId);
+    await api.put('TOKEN');
+    await sql`insert into secrets select ${other}, user_id, name, description, key_id, sealed, created_at, updated_at
+      from secrets where workspace_id = ${api.workspaceId}`.execute(api.database);
+    const { values } = secretEnvironments(api.database, api.sealer);
+    expect(await values(api.workspaceId, ['TOKEN'])).toEqual({ TOKEN: VALUE });
+    await expect(async () => values(other, ['TOKEN'])).rejects.toMatchObject({ code: 'NOT_AUTHENTIC' });
+  });
+
+  it('are opened while they get a new key; an interrupted rotation goes on', async () => {
+    const api = await world(name === 'postgres' ? await postgresDatabase() : undefined);
+    const names = Array.from({ length: 250 }, (_, index) => `TOKEN_${index}`);
+    for (const each of names)
+      await setStoredSecret(api.database, api.sealer, {
+        workspaceId: api.workspaceId,
+        name: each,
+        value: `value of ${each}`,
+      });
+    const both = new Sealer(keysInText(`${NEW_KEY},${OLD_KEY}`));
+    // What an interrupted rotation has left: some values with the new key.
+    for (const each of names.slice(0, 50))
+      await setStoredSecret(api.database, both, {
+        workspaceId: api.workspaceId,
+        name: each,
+        value: `value of ${each}`,
+      });
+    const { values } = secretEnvironments(api.database, both);
+    const before = await values(api.workspaceId, names);
+    expect(await rotateStoredSecrets(api.database, both, undefined)).toEqual({
+      resealed: 200,
+      keyId: both.currentKeyId(),
+    });
+    const fresh = new Sealer(keysInText(NEW_KEY));
+    expect(await secretEnvironments(api.database, fresh).values(api.workspaceId, names)).toEqual(before);
+    expect(await rotateStoredSecrets(api.database, both, undefined)).toMatchObject({ resealed: 0 });
+  });
+
+  it('of a workspace are managed without the HTTP API', async () => {
+    const { database, sealer, workspaceId } = await world(url);
+    const set = (secret: string, value: string) =>
+      setStoredSecret(database, sealer, { workspaceId, name: secret, value, description: 'x' });
+    expect(await set('ONE', VALUE)).toBe(true);
+    expect(await set('ONE', VALUE)).toBe(false);
+    await expect(set('{', VALUE)).rejects.toThrow('The name is invalid');
+    await expect(set('ONE', '')).rejects.toThrow('The value is invalid');
+    expect(await listSecrets(database, workspaceId)).toMatchObject([{ name: 'ONE', description: 'x' }]);
+    expect(await removeStoredSecret(database, { workspaceId, name: 'ONE' })).toBe(true);
+    expect(await removeStoredSecret(database, { workspaceId, name: 'ONE' })).toBe(false);
+  });
+});
