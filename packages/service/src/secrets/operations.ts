@@ -27,8 +27,16 @@ const cursors = cursorCodec(schemas.position);
 
 /** Returns the operations of secrets. None of them returns a value. */
 export function secretOperations(services: SecretServices): readonly AnyOperation[] {
-  const db = services.store.database as Kysely<SecretTables>;
-  const list = defineOperation({
+  return [listOperation(services), setOperation(services), deleteOperation(services)];
+}
+
+function tablesOf({ store }: SecretServices): Kysely<SecretTables> {
+  return store.database as Kysely<SecretTables>;
+}
+
+function listOperation(services: SecretServices): AnyOperation {
+  const db = tablesOf(services);
+  return defineOperation({
     ...READ,
     id: 'listSecrets',
     method: 'GET',
@@ -48,7 +56,11 @@ export function secretOperations(services: SecretServices): readonly AnyOperatio
       return { page, nextCursor: next === undefined ? null : cursors.encode([...next], query) };
     },
   });
-  const set = defineOperation({
+}
+
+function setOperation(services: SecretServices): AnyOperation {
+  const db = tablesOf(services);
+  return defineOperation({
     ...WRITE,
     id: 'setSecret',
     method: 'PUT',
@@ -87,7 +99,11 @@ export function secretOperations(services: SecretServices): readonly AnyOperatio
       return { status: isNew ? 201 : 200, data: shown(row, true) };
     },
   });
-  const remove = defineOperation({
+}
+
+function deleteOperation(services: SecretServices): AnyOperation {
+  const db = tablesOf(services);
+  return defineOperation({
     ...WRITE,
     id: 'deleteSecret',
     method: 'DELETE',
@@ -112,7 +128,6 @@ export function secretOperations(services: SecretServices): readonly AnyOperatio
       return { data: { name: path.name, scope, deleted: true } };
     },
   });
-  return [list, set, remove];
 }
 
 /** Returns the owner in rows: the calling person, or empty for the workspace. */
