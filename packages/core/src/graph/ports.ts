@@ -1,6 +1,6 @@
 import { isContainerType } from '../schema/read-block.ts';
-import type { Block } from '../schema/workflow.ts';
 import { conditionRows, routerRows } from './rows.ts';
+import type { RowBlock } from './rows.ts';
 
 /**
  * The port of an edge, with the plan's names: `source`, `error`, `condition-<row>`, or `router-<route or target>`.
@@ -19,7 +19,7 @@ export type PortReader = (port: string | undefined, nth: number, target: string)
 const SIDES = /^source-(top|right|bottom|left)$/;
 
 /** Returns the reader for a block's edges. `extra`: ports that a registered executor declares for the block's type. */
-export function portReader(block: Block, extra: readonly string[] = []): PortReader {
+export function portReader(block: RowBlock, extra: readonly string[] = []): PortReader {
   if (block.type === 'condition') return conditionPorts(block);
   if (block.type === 'router') {
     return (port, _, target) => ({ port: port === 'error' ? 'error' : `router-${target}` });
@@ -38,7 +38,7 @@ function plainPort(port: string | undefined): ReadPort {
   return port === 'error' ? { port } : { port: 'source', unknown: true };
 }
 
-function conditionPorts(block: Block): PortReader {
+function conditionPorts(block: RowBlock): PortReader {
   const { rows, fault } = conditionRows(block);
   const ports = new Set(rows.map(({ id }) => `condition-${id}`));
   return (port, nth) => {
@@ -49,7 +49,7 @@ function conditionPorts(block: Block): PortReader {
   };
 }
 
-function routerPorts(block: Block): PortReader {
+function routerPorts(block: RowBlock): PortReader {
   const { rows, fault } = routerRows(block);
   const ports = new Set(rows.map(({ id }) => `router-${id}`));
   return (port, nth) => {
@@ -60,4 +60,23 @@ function routerPorts(block: Block): PortReader {
     }
     return ports.has(port) || fault !== undefined ? { port } : { port, unknown: true };
   };
+}
+
+/** A port that should lead somewhere. */
+export interface BranchPort {
+  /** As edges name it. */
+  handle: string;
+  /** For people. */
+  label: string;
+}
+
+/** Returns the branches of a condition or a router, and the start of a container. Other blocks have none. */
+export function branchPorts(block: RowBlock): BranchPort[] {
+  if (block.type === 'condition') {
+    return conditionRows(block).rows.map(({ id, title }) => ({ handle: `condition-${id}`, label: title }));
+  }
+  if (block.type === 'router_v2') {
+    return routerRows(block).rows.map(({ id, title }) => ({ handle: `router-${id}`, label: title }));
+  }
+  return isContainerType(block.type) ? [{ handle: `${block.type}-start-source`, label: 'Start' }] : [];
 }

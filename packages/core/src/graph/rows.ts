@@ -3,6 +3,9 @@ import type { Json } from '../json.ts';
 import { readJsonText } from '../schema/read-json-text.ts';
 import type { Block } from '../schema/workflow.ts';
 
+/** What rows are read from. */
+export type RowBlock = Pick<Block, 'id' | 'type' | 'fields'>;
+
 /** A row of a condition, or a route of a router, in the order of tests. */
 export interface Row {
   id: string;
@@ -11,7 +14,7 @@ export interface Row {
 }
 
 /** Returns the rows of a condition block, or a `fault` if they cannot be read. An absent list has no rows. */
-export function conditionRows(block: Block): { rows: Row[]; fault?: string } {
+export function conditionRows(block: RowBlock): { rows: Row[]; fault?: string } {
   return readRows(own(block.fields, 'conditions'), (title, index) => {
     if (isElse(title)) return `${block.id}-else`;
     return index === 0 ? `${block.id}-if` : `${block.id}-else-if-${index}`;
@@ -19,7 +22,7 @@ export function conditionRows(block: Block): { rows: Row[]; fault?: string } {
 }
 
 /** Returns the routes of a router block. */
-export function routerRows(block: Block): { rows: Row[]; fault?: string } {
+export function routerRows(block: RowBlock): { rows: Row[]; fault?: string } {
   return readRows(own(block.fields, 'routes'), (_, index) => `${block.id}-route${index + 1}`);
 }
 

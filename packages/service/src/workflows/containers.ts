@@ -1,0 +1,85 @@
+import type { Json, JsonObject } from '@heddle/core';
+
+/** The parts of a draft that people edit. Loops and parallels are derived from the blocks. */
+export interface DraftGraph {
+  blocks: { [id: string]: JsonObject };
+  edges: JsonObject[];
+  variables: JsonObject;
+}
+
+/** Loops and parallels of a draft by block id. */
+export interface Containers {
+  loops: JsonObject;
+  parallels: JsonObject;
+}
+
+/** Returns true for types of blocks that have blocks inside. */
+export function isContainer(type: Json | undefined): type is 'loop' | 'parallel' {
+  return type === 'loop' || type === 'parallel';
+}
+
+/** Returns the id of the container around a block; undefined at the top level. */
+export function parentIdOf(block: JsonObject): string | undefined {
+  const { parentId } = objectOr(block['data']);
+  return typeof parentId === 'string' && parentId !== '' ? parentId : undefined;
+}
+
+/** Returns the value if it is an object, else an empty one. */
+export function objectOr(value: Json | undefined): JsonObject {
+  return typeof value === 'object' && value !== null && !Array.isArray(value) ? value : {};
+}
+
+/** Returns the ids of the blocks directly inside each container. */
+export function childrenByParent(blocks: Iterable<readonly [string, JsonObject]>): Map<string, string[]> {
+  const children = new Map<string, string[]>();
+  for (const [id, block] of blocks) {
+    const parent = parentIdOf(block);
+    if (parent === undefined) continue;
+    const siblings = children.get(parent);
+    if (siblings) siblings.push(id);
+    else children.set(parent, [id]);
+  }
+  return children;
+}
+
+/** Returns the loops and parallels that the blocks define. */
+export function containersOf(blocks: Iterable<readonly [string, JsonObject]>): Containers {
+  const all = [...blocks];
+  const children = childrenByParent(all);
+  const ofType = (type: string, read: (container: JsonObject, data: JsonObject) => JsonObject): JsonObject =>
+    Object.fromEntries(
+      all.flatMap(([id, block]): [string, Json][] => {
+        if (block['type'] !== type) return [];
+        const shared = { id, nodes: children.get(id) ?? [], enabled: block['enabled'] !== false };
+        return [[id, read(shared, objectOr(block['data']))]];
+      }),
+    );
+  return { loops: ofType('loop', loop), parallels: ofType('parallel', parallel) };
+}
+
+function loop(shared: JsonObject, data: JsonObject): JsonObject {
+  return withoutAbsent({
+    ...shared,
+    iterations: data['count'] ?? 5,
+    loopType: data['loopType'] ?? 'for',
+    forEachItems: data['collection'],
+    whileCondition: data['whileCondition'],
+    doWhileCondition: data['doWhileCondition'],
+  });
+}
+
+function parallel(shared: JsonObject, data: JsonObject): JsonObject {
+  return withoutAbsent({
+    ...shared,
+    distribution: data['collection'],
+    count: data['count'],
+    parallelType: data['parallelType'] ?? 'count',
+    batchSize: data['batchSize'],
+  });
+}
+
+function withoutAbsent(value: { [key: string]: Json | undefined }): JsonObject {
+  return Object.fromEntries(
+    Object.entries(value).filter((entry): entry is [string, Json] => entry[1] !== undefined),
+  );
+}

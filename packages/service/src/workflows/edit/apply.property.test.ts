@@ -1,0 +1,159 @@
+import { parseWorkflow } from '@heddle/core';
+import type { Json, JsonObject } from '@heddle/core';
+import fc from 'fast-check';
+import { describe, expect, it } from 'vitest';
+import {
+  add,
+  block,
+  change,
+  edge,
+  edit,
+  graphOf,
+  inside,
+  NESTED,
+  UUID,
+} from '../../../../../test/support/draft-edits.ts';
+import { DraftTooLargeError } from './apply.ts';
+import { operationsBody } from './schemas.ts';
+
+describe('hostile batches', () => {
+  it('refuses a draft that would be too large', () => {
+    const full = graphOf(Array.from({ length: 2000 }, (_, n) => block(`b${n}`, 'function')));
+    expect(() => edit(full, [add('one', { type: 'function', name: 'more' })])).toThrow(DraftTooLargeError);
+  });
+
+  it.each([
+    ['operations', { operations: Array.from({ length: 201 }, () => change('a', {})) }],
+    [
+      'nested blocks',
+      { operations: Array.from({ length: 5 }, () => change('a', { nestedNodes: many(500) })) },
+    ],
+    [
+      'connections',
+      {
+        operations: Array.from({ length: 21 }, () =>
+          change('a', { connections: { source: Array(500).fill('b') } }),
+        ),
+      },
+    ],
+    ['an undeclared key', { operations: [{ ...change('a', {}), more: 1 }] }],
+    ['an undeclared parameter', { operations: [change('a', { typo: 1 })] }],
+    ['no operation', { operations: [] }],
+  ])('refuses too many, or undeclared: %s', (_, body) => {
+    expect(operationsBody.safeParse(body).success).toBe(false);
+  });
+
+  it('ends within a second on a draft of containers in containers in a cycle', () => {
+    const cycle = Array.from({ length: 2000 }, (_, n) =>
+      block(`L${n}`, 'loop', inside(`L${(n + 1) % 2000}`)),
+    );
+    const operations = Array.from({ length: 200 }, (_, n) => ({
+      operation_type: 'insert_into_subflow',
+      block_id: `L${n}`,
+      params: { subflowId: `L${n + 500}` },
+    }));
+    const began = performance.now();
+    edit(graphOf(cycle), operations);
+    expect(performance.now() - began).toBeLessThan(1000);
+  });
+
+  it('ends within two seconds on the largest draft with the most edges', () => {
+    const blocks = Array.from({ length: 2000 }, (_, n) => block(`b${n}`, 'function'));
+    const edges = Array.from({ length: 9000 }, (_, n) => edge(`b${n % 5}`, `b${Math.floor(n / 5) + 10}`));
+    const operations = Array.from({ length: 20 }, (_, n) =>
+      change(`b${n % 5}`, { connections: { error: Array.from({ length: 50 }, (__, m) => `b${m + 10}`) } }),
+    );
+    const began = performance.now();
+    edit(graphOf(blocks, edges), operations);
+    expect(performance.now() - began).toBeLessThan(2000);
+  });
+});
+
+function many(count: number): JsonObject {
+  return Object.fromEntries(Array.from({ length: count }, (_, n) => [`n${n}`, {}]));
+}
+
+describe('any sequence of operations', () => {
+  const id = fc.constantFrom('start', 'Outer', 'Inner', 'leaf', 'end', 'p', 'q', UUID, '__proto__');
+  const type = fc.constantFrom(
+    'function',
+    'loop',
+    'parallel',
+    'condition',
+    'start_trigger',
+    'wait',
+    'nonsense',
+  );
+  const handle = fc.constantFrom(
+    'source',
+    'success',
+    'error',
+    'loop-start-source',
+    'parallel-start-source',
+    'x',
+  );
+  const connections = fc.dictionary(handle, fc.oneof(id, fc.array(id, { maxLength: 3 })), { maxKeys: 3 });
+  const name = fc.constantFrom('A', 'B', 'C', 'loop', 'Outer');
+  const params = fc.record(
+    {
+      type,
+      name,
+      connections,
+      inputs: fc.dictionary(fc.constantFrom('code', 'count', 'zz'), fc.jsonValue()),
+    },
+    { requiredKeys: [] },
+  );
+  const operation = fc.oneof(
+    fc.record({ operation_type: fc.constant('add'), block_id: id, params }),
+    fc.record({
+      operation_type: fc.constant('edit'),
+      block_id: id,
+      params: fc.record(
+        { name, connections, nestedNodes: fc.dictionary(id, params, { maxKeys: 2 }) },
+        { requiredKeys: [] },
+      ),
+    }),
+    fc.record({ operation_type: fc.constant('delete'), block_id: id }),
+    fc.record({
+      operation_type: fc.constant('insert_into_subflow'),
+      block_id: id,
+      params: fc.tuple(id, params).map(([subflowId, rest]) => ({ ...rest, subflowId })),
+    }),
+    fc.record({
+      operation_type: fc.constant('extract_from_subflow'),
+      block_id: id,
+      params: fc.record({ subflowId: id }),
+    }),
+  );
+
+  it('leaves the given graph alone, and a graph that parses, whose containers and edges agree with its blocks', () => {
+    fc.assert(
+      fc.property(fc.array(operation, { minLength: 1, maxLength: 12 }), (operations) => {
+        const before = JSON.stringify(NESTED);
+        const { graph, applied, skipped } = edit(NESTED, operations as Json[]);
+        expect(JSON.stringify(NESTED)).toBe(before);
+        expect(applied).toBeLessThanOrEqual(operations.length);
+        expect(skipped.every(({ reason }) => reason.length > 0)).toBe(true);
+        const { workflow, diagnostics } = parseWorkflow({ state: graph });
+        expect(diagnostics.filter(({ severity }) => severity === 'error')).toEqual([]);
+        expect(workflow?.blocks).toHaveLength(Object.keys(graph.blocks).length);
+        for (const { source, target } of graph.edges) {
+          expect(Object.hasOwn(graph.blocks, source as string)).toBe(true);
+          expect(Object.hasOwn(graph.blocks, target as string)).toBe(true);
+        }
+        for (const [key, each] of Object.entries({ ...graph.loops, ...graph.parallels })) {
+          const named = Object.entries(graph.blocks).filter(
+            ([, { data }]) => (data as JsonObject | undefined)?.['parentId'] === key,
+          );
+          expect((each as JsonObject)['nodes']).toEqual(named.map(([child]) => child));
+        }
+        for (const { data } of Object.values(graph.blocks)) {
+          const parent = (data as JsonObject | undefined)?.['parentId'];
+          if (typeof parent !== 'string') continue;
+          expect(['loop', 'parallel']).toContain(graph.blocks[parent]?.['type']);
+        }
+      }),
+      { numRuns: 500 },
+    );
+  });
+});

@@ -1,0 +1,332 @@
+import type { JsonObject } from '@heddle/core';
+import { describe, expect, it } from 'vitest';
+import {
+  add,
+  block,
+  change,
+  edge,
+  edit,
+  ends,
+  graphOf,
+  inside,
+  NESTED,
+  skips,
+  START,
+  UUID,
+} from '../../../../../test/support/draft-edits.ts';
+import { containersOf } from '../containers.ts';
+
+describe('add', () => {
+  it('keeps a UUID and replaces any other id, also where later operations name it', () => {
+    const outcome = edit(START, [
+      add(UUID, { type: 'function', name: 'Kept' }),
+      add('mine', { type: 'function', name: 'Mine', inputs: { code: 'return 1' } }),
+      change('mine', { connections: { success: UUID } }),
+      change('start', { connections: { source: [{ block: 'mine', handle: 'target' }] } }),
+    ]);
+    expect(outcome.mintedBlockIds).toEqual({ mine: 'new-1' });
+    expect(outcome.applied).toBe(4);
+    expect(outcome.skipped).toEqual([]);
+    expect(ends(outcome)).toEqual([`new-1.source ${UUID}`, 'start.source new-1']);
+    expect(outcome.graph.blocks['new-1']).toMatchObject({
+      id: 'new-1',
+      name: 'Mine',
+      subBlocks: { code: { id: 'code', value: 'return 1' } },
+    });
+  });
+
+  it('wires an edge to a block that a later operation adds at the end, and lists it', () => {
+    const outcome = edit(START, [
+      change('start', { connections: { source: 'late' } }),
+      add('late', { type: 'function', name: 'Late' }),
+      change('start', { connections: { error: 'never' } }),
+    ]);
+    expect(outcome.deferred).toEqual([
+      { sourceBlockId: 'start', sourceHandle: 'source', targetBlockId: 'new-1' },
+    ]);
+    expect(skips(outcome)).toEqual(['invalid_edge_target']);
+    expect(ends(outcome)).toEqual(['start.source new-1']);
+  });
+
+  it.each([
+    ['missing_required_params', { type: 'function' }],
+    ['missing_required_params', { name: 'A' }],
+    ['invalid_block_type', { type: 'functoin', name: 'A' }],
+    ['invalid_block_type', { type: '__proto__', name: 'A' }],
+    ['invalid_block_type', { type: 'constructor', name: 'A' }],
+    ['duplicate_trigger', { type: 'start_trigger', name: 'A' }],
+    ['reserved_block_name', { type: 'function', name: 'Loop' }],
+    ['duplicate_block_name', { type: 'function', name: 'S t.art' }],
+  ])('refuses with %s: %j', (type, params) => {
+    const outcome = edit(START, [add('a', params)]);
+    expect(skips(outcome)).toEqual([type]);
+    expect(outcome.applied).toBe(0);
+    expect(outcome.graph.blocks).toEqual(START.blocks);
+  });
+
+  it('refuses the id of a block that is there, and takes it again after that block was deleted', () => {
+    const again = add('start', { type: 'function', name: 'Other' });
+    expect(skips(edit(START, [again]))).toEqual(['duplicate_block_name']);
+    const outcome = edit(START, [{ operation_type: 'delete', block_id: 'start' }, again]);
+    expect(Object.keys(outcome.graph.blocks)).toEqual(['new-1']);
+  });
+
+  it.each([
+    ['invalid_subblock_field', { inputs: { cdoe: 'x' } }],
+    ['invalid_subblock_field', { inputs: { constructor: 'x' } }],
+    ['retry_not_supported', { type: 'human_in_the_loop', retry: { enabled: true } }],
+    ['invalid_source_handle', { connections: { 'condition-x': 'start' } }],
+    ['invalid_edge_target', { connections: { source: 'start' } }],
+    ['invalid_edge_target', { connections: { source: 'self' } }],
+    ['invalid_target_handle', { connections: { source: { block: 'z', handle: 'left' } } }],
+  ])('skips the part that does not fit with %s and adds the block: %j', (type, params) => {
+    const outcome = edit(START, [
+      add('z', { type: 'function', name: 'Z' }),
+      add('self', { type: 'function', name: 'Self', ...params }),
+    ]);
+    expect(skips(outcome)).toEqual([type]);
+    expect(outcome.applied).toBe(2);
+  });
+
+  it('takes no input that would change the prototype of objects', () => {
+    const inputs = JSON.parse('{"__proto__": {"polluted": true}}') as JsonObject;
+    const outcome = edit(START, [add('l', { type: 'agent', name: 'L', inputs })]);
+    expect(Object.getPrototypeOf(outcome.graph.blocks['new-1']?.['subBlocks'])).toBe(Object.prototype);
+    expect(({} as { polluted?: boolean }).polluted).toBeUndefined();
+  });
+
+  it('drops a value that the field does not accept; values with references are not checked', () => {
+    const outcome = edit(START, [
+      add('a', { type: 'wait', name: 'A', inputs: { timeValue: 'soon', timeUnit: 'seconds' } }),
+      add('b', { type: 'wait', name: 'B', inputs: { timeValue: '<start.seconds>' } }),
+    ]);
+    expect(outcome.inputValidationErrors).toEqual([
+      { blockId: 'new-1', blockType: 'wait', field: 'timeValue', error: 'expected a number above 0' },
+    ]);
+    expect(Object.keys(outcome.graph.blocks['new-1']?.['subBlocks'] as JsonObject)).toEqual(['timeUnit']);
+    expect(Object.keys(outcome.graph.blocks['new-2']?.['subBlocks'] as JsonObject)).toEqual(['timeValue']);
+  });
+
+  it.each([
+    [[{ type: 'mcp', params: { serverId: 's' } }], 'tool 1 lacks what a tool of its type needs'],
+    [
+      [{ type: 'custom-tool', customToolId: 'c' }, { type: 'custom-tool' }],
+      'tool 2 lacks what a tool of its type needs',
+    ],
+    [Array.from({ length: 101 }, () => ({ type: 'slack' })), 'expected at most 100 tools, received 101'],
+    [{ type: 'slack' }, 'expected a list of tools'],
+  ])('refuses tools of an agent: %j', (tools, error) => {
+    const outcome = edit(START, [add('a', { type: 'agent', name: 'A', inputs: { tools } })]);
+    expect(outcome.inputValidationErrors).toMatchObject([{ field: 'tools', error }]);
+  });
+
+  it('keeps settings of a container in its data', () => {
+    const outcome = edit(START, [
+      add('l', { type: 'loop', name: 'L', inputs: { loopType: 'forEach', collection: '<start.items>' } }),
+    ]);
+    expect(outcome.graph.loops).toEqual({
+      'new-1': {
+        id: 'new-1',
+        nodes: [],
+        enabled: true,
+        iterations: 5,
+        loopType: 'forEach',
+        forEachItems: '<start.items>',
+      },
+    });
+  });
+
+  it('gives new blocks positions of their own, right of the block that leads to them', () => {
+    const operations = ['a', 'b', 'c'].map((id) => add(id, { type: 'function', name: id }));
+    const wired = [...operations, change('start', { connections: { source: ['a', 'b', 'c'] } })];
+    const at = (outcome: ReturnType<typeof edit>) =>
+      ['new-1', 'new-2', 'new-3'].map((id) => outcome.graph.blocks[id]?.['position']);
+    expect(at(edit(START, wired))).toEqual([
+      { x: 400, y: 0 },
+      { x: 400, y: 200 },
+      { x: 400, y: 400 },
+    ]);
+    expect(at(edit(START, wired, { layout: 'none' }))).toEqual(Array(3).fill({ x: 0, y: 0 }));
+  });
+});
+
+describe('edit', () => {
+  it('replaces the edges of the named ports only', () => {
+    const graph = graphOf(
+      [block('a', 'function'), block('b', 'function'), block('c', 'function')],
+      [edge('a', 'b'), edge('a', 'b', 'error')],
+    );
+    expect(ends(edit(graph, [change('a', { connections: { source: 'c' } })]))).toEqual([
+      'a.error b',
+      'a.source c',
+    ]);
+    expect(ends(edit(graph, [change('a', { connections: { success: [] } })]))).toEqual(['a.error b']);
+  });
+
+  it('removes an edge, and skips one that is not there', () => {
+    const graph = graphOf([block('a', 'function'), block('b', 'function')], [edge('a', 'b')]);
+    const outcome = edit(graph, [
+      change('a', { removeEdges: [{ targetBlockId: 'b' }, { targetBlockId: 'b', sourceHandle: 'error' }] }),
+    ]);
+    expect(ends(outcome)).toEqual([]);
+    expect(skips(outcome)).toEqual(['invalid_edge_target']);
+  });
+
+  it('knows the rows of a condition as ports, also after they changed in the same batch', () => {
+    const rows = JSON.stringify([{ id: 'yes', title: 'if', value: 'true' }]);
+    const graph = graphOf([block('c', 'condition'), block('b', 'function')]);
+    const outcome = edit(graph, [
+      change('c', { connections: { 'condition-yes': 'b' } }),
+      change('c', { inputs: { conditions: rows }, connections: { 'condition-yes': 'b' } }),
+    ]);
+    expect(skips(outcome)).toEqual(['invalid_source_handle']);
+    expect(ends(outcome)).toEqual(['c.condition-yes b']);
+  });
+
+  it('renames, also to another spelling of the same name, but not to the name of another block', () => {
+    const graph = graphOf([block('a', 'function'), block('b', 'function')]);
+    const renamed = edit(graph, [change('a', { name: 'A' }), change('a', { name: 'B' })]);
+    expect(renamed.graph.blocks['a']?.['name']).toBe('A');
+    expect(skips(renamed)).toEqual(['duplicate_block_name']);
+  });
+
+  it('adds nested blocks to a container and edits those that are there', () => {
+    const outcome = edit(NESTED, [
+      change('Inner', {
+        nestedNodes: {
+          leaf: { inputs: { code: 'return 2' } },
+          extra: { type: 'function', name: 'Extra' },
+        },
+        connections: { 'parallel-start-source': ['leaf', 'extra'] },
+      }),
+    ]);
+    expect(outcome.skipped).toEqual([]);
+    expect(outcome.graph.parallels['Inner']).toMatchObject({ nodes: ['leaf', 'new-2'] });
+    expect(ends(outcome)).toContain('Inner.parallel-start-source new-2');
+  });
+
+  it('skips unknown blocks, and names that only objects have', () => {
+    const names = ['nobody', '__proto__', 'constructor', 'toString'];
+    expect(
+      skips(
+        edit(
+          START,
+          names.map((name) => change(name, { name: 'X' })),
+        ),
+      ),
+    ).toEqual(names.map(() => 'block_not_found'));
+  });
+});
+
+describe('delete', () => {
+  it('deletes a container with everything inside and all their edges', () => {
+    const outcome = edit(NESTED, [{ operation_type: 'delete', block_id: 'Outer' }]);
+    expect(Object.keys(outcome.graph.blocks)).toEqual(['start', 'end']);
+    expect(outcome.graph).toMatchObject({ edges: [], loops: {}, parallels: {} });
+  });
+
+  it('leaves locked blocks alone, and what is in a locked container', () => {
+    const graph = graphOf([
+      block('Box', 'loop', { locked: true }),
+      block('in', 'function', inside('Box')),
+      block('Outer', 'loop'),
+      block('kept', 'function', { ...inside('Outer'), locked: true }),
+    ]);
+    const outcome = edit(
+      graph,
+      [
+        ...['Box', 'in', 'Outer', 'kept'].map((block_id) => ({ operation_type: 'delete', block_id })),
+        change('in', { name: 'New' }),
+        {
+          operation_type: 'insert_into_subflow',
+          block_id: 'n',
+          params: { subflowId: 'Box', type: 'wait', name: 'W' },
+        },
+      ],
+      { setBlockEnabled: [{ block_id: 'in', enabled: false }] },
+    );
+    expect(skips(outcome)).toEqual(Array(7).fill('block_locked'));
+    expect(outcome.graph.blocks).toEqual(graph.blocks);
+  });
+});
+
+describe('containers', () => {
+  const into = (block_id: string, params: JsonObject): JsonObject => ({
+    operation_type: 'insert_into_subflow',
+    block_id,
+    params,
+  });
+  const out = (block_id: string, subflowId: string): JsonObject => ({
+    operation_type: 'extract_from_subflow',
+    block_id,
+    params: { subflowId },
+  });
+
+  it('moves a block into a container and removes the edges that would cross its border', () => {
+    const outcome = edit(NESTED, [into('end', { subflowId: 'Outer' })]);
+    expect(outcome.graph.loops['Outer']).toMatchObject({ nodes: ['Inner', 'end'] });
+    // An edge from the container itself to a block inside starts that block.
+    expect(ends(outcome)).toEqual([
+      'start.source Outer',
+      'Outer.loop-start-source Inner',
+      'Inner.parallel-start-source leaf',
+      'Outer.source end',
+    ]);
+    const moved = edit(NESTED, [into('end', { subflowId: 'Inner' })]);
+    expect(ends(moved)).not.toContain('Outer.source end');
+    expect(moved.warnings).toEqual([
+      '1 edge of the block "end" was removed: the other end is in another container.',
+    ]);
+  });
+
+  it('takes a block out into the container around', () => {
+    const outcome = edit(NESTED, [out('leaf', 'Inner')]);
+    expect(outcome.graph.loops['Outer']).toMatchObject({ nodes: ['Inner', 'leaf'] });
+    expect(outcome.graph.parallels['Inner']).toMatchObject({ nodes: [] });
+    const top = edit(NESTED, [out('leaf', 'Inner'), out('leaf', 'Outer')]);
+    expect(top.graph.blocks['leaf']?.['data']).toEqual({});
+  });
+
+  it.each([
+    ['invalid_subflow_parent', into('end', { subflowId: 'start' })],
+    ['invalid_subflow_parent', into('end', { subflowId: '__proto__' })],
+    ['invalid_subflow_parent', into('start', { subflowId: 'Outer' })],
+    ['invalid_subflow_parent', into('n', { subflowId: 'Outer', type: 'schedule', name: 'N' })],
+    ['missing_required_params', into('n', { subflowId: 'Outer' })],
+    ['nested_subflow_not_allowed', into('Outer', { subflowId: 'Inner' })],
+    ['nested_subflow_not_allowed', into('Outer', { subflowId: 'Outer' })],
+    ['invalid_subflow_parent', out('leaf', 'Outer')],
+    ['invalid_subflow_parent', out('end', 'Outer')],
+    ['invalid_edge_scope', change('start', { connections: { source: ['Outer', 'leaf'] } })],
+  ])('refuses with %s: %j', (type, operation) => {
+    const outcome = edit(NESTED, [operation]);
+    expect(skips(outcome)).toEqual([type]);
+    expect(Object.keys(outcome.graph.blocks)).toEqual(Object.keys(NESTED.blocks));
+    expect(outcome.graph.loops).toEqual(containersOf(Object.entries(NESTED.blocks)).loops);
+  });
+
+  it('refuses to nest containers deeper than workflows may', () => {
+    const chain = Array.from({ length: 50 }, (_, depth) =>
+      block(`L${depth}`, 'loop', depth === 0 ? {} : inside(`L${depth - 1}`)),
+    );
+    const graph = graphOf([...chain, block('Box', 'loop'), block('f', 'function')]);
+    expect(skips(edit(graph, [into('Box', { subflowId: 'L49' })]))).toEqual(['nested_subflow_not_allowed']);
+    expect(skips(edit(graph, [into('Box', { subflowId: 'L48' }), into('f', { subflowId: 'L49' })]))).toEqual(
+      [],
+    );
+  });
+
+  it('enables a block only if no container around it is disabled', () => {
+    const outcome = edit(NESTED, [change('leaf', {})], {
+      setBlockEnabled: [
+        { block_id: 'Outer', enabled: false },
+        { block_id: 'leaf', enabled: false },
+        { block_id: 'leaf', enabled: true },
+        { block_id: 'gone', enabled: true },
+      ],
+    });
+    expect(skips(outcome)).toEqual(['disabled_ancestor', 'block_not_found']);
+    expect(outcome.graph.loops['Outer']).toMatchObject({ enabled: false });
+    expect(outcome.graph.blocks['leaf']).toMatchObject({ enabled: false });
+  });
+});

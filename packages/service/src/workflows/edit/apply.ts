@@ -1,0 +1,199 @@
+import { isTriggerType } from '@heddle/core';
+import type { JsonObject } from '@heddle/core';
+import { containersOf } from '../containers.ts';
+import type { Containers, DraftGraph } from '../containers.ts';
+import { actualId, skip } from './batch.ts';
+import type { Batch, Step } from './batch.ts';
+import { addBlock, applyParams, fitsInto, isDisabled, isLocked, levelsOf } from './blocks.ts';
+import { connectPending, removeEdges } from './connections.ts';
+import { DraftEditor, textOr } from './draft-editor.ts';
+import { placeBlocks } from './layout.ts';
+import { MAX_BLOCKS, MAX_EDGES } from './schemas.ts';
+import type { DeferredEdge, DraftOperation, InputError, OperationsRequest, SkippedItem } from './schemas.ts';
+
+/** A draft after a batch of operations, and what was not applied. */
+export interface EditOutcome {
+  graph: DraftGraph & Containers;
+  /** Number of operations that were applied, at least in part. */
+  applied: number;
+  skipped: SkippedItem[];
+  /** Edges to blocks that a later operation added. They are in the draft. */
+  deferred: DeferredEdge[];
+  inputValidationErrors: InputError[];
+  /** The ids of added blocks, by the ids that were asked for, where they differ. */
+  mintedBlockIds: { [asked: string]: string };
+  warnings: string[];
+}
+
+export interface EditOptions {
+  /** Types of blocks that may be added. */
+  types: ReadonlySet<string>;
+  /** Makes an id for a block or an edge. */
+  newId: () => string;
+}
+
+/** The draft would be larger than drafts may be. */
+export class DraftTooLargeError extends Error {
+  override readonly name = 'DraftTooLargeError';
+}
+
+/**
+ * Applies the operations in their order, then `setBlockEnabled`. The given graph stays as it is.
+ *
+ * @throws {DraftTooLargeError} if the draft would have too many blocks or edges.
+ */
+export function applyOperations(
+  graph: DraftGraph,
+  request: OperationsRequest,
+  { types, newId }: EditOptions,
+): EditOutcome {
+  const batch: Batch = {
+    editor: new DraftEditor(structuredClone({ blocks: graph.blocks, edges: graph.edges })),
+    types,
+    newId,
+    skipped: [],
+    deferred: [],
+    inputErrors: [],
+    warnings: [],
+    ids: new Map(),
+    placed: new Set(),
+    pending: [],
+    ports: new Map(),
+  };
+  let applied = 0;
+  for (const operation of request.operations) {
+    if (apply(batch, operation)) applied += 1;
+    expectSize(batch);
+  }
+  connectPending(batch);
+  expectSize(batch);
+  for (const { block_id, enabled } of request.setBlockEnabled ?? []) setEnabled(batch, block_id, enabled);
+  if (request.layout === 'targeted') placeBlocks(batch.editor, batch.placed);
+  const edited = batch.editor.graph();
+  return {
+    graph: { ...edited, ...containersOf(Object.entries(edited.blocks)), variables: graph.variables },
+    applied,
+    skipped: batch.skipped,
+    deferred: batch.deferred,
+    inputValidationErrors: batch.inputErrors,
+    mintedBlockIds: Object.fromEntries([...batch.ids].filter(([asked, id]) => asked !== id)),
+    warnings: batch.warnings,
+  };
+}
+
+function expectSize({ editor }: Batch): void {
+  const { size } = editor.blocks;
+  if (size > MAX_BLOCKS) throw new DraftTooLargeError(`A draft has at most ${MAX_BLOCKS} blocks`);
+  if (editor.edgeCount > MAX_EDGES) throw new DraftTooLargeError(`A draft has at most ${MAX_EDGES} edges`);
+}
+
+/** Returns true if the operation was applied, at least in part. */
+function apply(batch: Batch, operation: DraftOperation): boolean {
+  const { operation_type: operationType, block_id: asked } = operation;
+  if (operation.operation_type === 'add') {
+    return addBlock({ batch, operationType, blockId: asked }, operation.params);
+  }
+  const step: Step = { batch, operationType, blockId: actualId(batch, asked) };
+  if (operation.operation_type === 'insert_into_subflow') return insert(step, asked, operation.params);
+  if (!batch.editor.find(step.blockId)) return skip(step, 'block_not_found', `There is no block "${asked}".`);
+  if (isLocked(step, step.blockId)) return false;
+  switch (operation.operation_type) {
+    case 'edit':
+      edit(step, operation.params);
+      return true;
+    case 'delete':
+      return remove(step);
+    case 'extract_from_subflow':
+      return extract(step, actualId(batch, operation.params.subflowId));
+  }
+}
+
+function edit(step: Step, params: Extract<DraftOperation, { operation_type: 'edit' }>['params']): void {
+  const { removeEdges: removed, nestedNodes, ...rest } = params;
+  if (removed) removeEdges(step, removed);
+  applyParams(step, rest);
+  for (const [asked, nested] of Object.entries(nestedNodes ?? {})) {
+    const inner = { ...step, blockId: actualId(step.batch, asked) };
+    insert(inner, asked, { ...nested, subflowId: step.blockId });
+    expectSize(step.batch);
+  }
+}
+
+type Insertion = Extract<DraftOperation, { operation_type: 'insert_into_subflow' }>['params'];
+
+/** Puts a block into a container: a new one, or one of the draft. */
+function insert(step: Step, asked: string, { subflowId, type, ...params }: Insertion): boolean {
+  const { batch, blockId } = step;
+  const parent = actualId(batch, subflowId);
+  const block = batch.editor.find(blockId);
+  if (!block) {
+    const added = { ...params, ...(type !== undefined && { type }) };
+    return addBlock({ ...step, blockId: asked }, added, parent);
+  }
+  if (isLocked(step, blockId)) return false;
+  if (batch.editor.parentOf(blockId) !== parent && !moveInto(step, block, parent)) return false;
+  applyParams(step, params);
+  return true;
+}
+
+function moveInto(step: Step, block: JsonObject, parent: string): boolean {
+  const { batch, blockId } = step;
+  if (blockId === parent || batch.editor.ancestors(parent).includes(blockId)) {
+    return skip(step, 'nested_subflow_not_allowed', 'A container cannot be inside itself.');
+  }
+  if (!fitsInto(step, { parent, levels: levelsOf(step, blockId) })) return false;
+  if (isTriggerType(textOr(block['type'])) || block['triggerMode'] === true) {
+    return skip(step, 'invalid_subflow_parent', 'A trigger starts runs: it cannot be in a container.');
+  }
+  move(step, parent);
+  return true;
+}
+
+/** Takes a block out of its container, into the one around that. */
+function extract(step: Step, subflow: string): boolean {
+  const { editor } = step.batch;
+  if (editor.parentOf(step.blockId) !== subflow) {
+    return skip(step, 'invalid_subflow_parent', `The block is not directly in a container "${subflow}".`);
+  }
+  move(step, editor.parentOf(subflow));
+  return true;
+}
+
+function move({ batch, blockId }: Step, parent: string | undefined): void {
+  const removed = batch.editor.move(blockId, parent);
+  batch.placed.add(blockId);
+  if (removed.length === 0) return;
+  const [edges, were] = removed.length === 1 ? ['edge', 'was'] : ['edges', 'were'];
+  batch.warnings.push(
+    `${removed.length} ${edges} of the block "${blockId}" ${were} removed: the other end is in another container.`,
+  );
+}
+
+/** Deletes a block and, of a container, all blocks inside. */
+function remove(step: Step): boolean {
+  const { editor, placed } = step.batch;
+  const inside = [...editor.depths(step.blockId).keys()];
+  const locked = inside.find((id) => editor.find(id)?.['locked'] === true);
+  if (locked !== undefined) return skip(step, 'block_locked', `The block "${locked}" inside is locked.`);
+  for (const id of [step.blockId, ...inside]) {
+    editor.remove(id);
+    placed.delete(id);
+  }
+  return true;
+}
+
+function setEnabled(batch: Batch, asked: string, enabled: boolean): void {
+  const step = { batch, operationType: 'set_block_enabled', blockId: actualId(batch, asked) };
+  const { editor } = batch;
+  const block = editor.find(step.blockId);
+  if (!block) {
+    skip(step, 'block_not_found', `There is no block "${asked}".`);
+    return;
+  }
+  if (isLocked(step, step.blockId)) return;
+  if (enabled && editor.ancestors(step.blockId).some((id) => isDisabled(editor.find(id)))) {
+    skip(step, 'disabled_ancestor', 'A container around the block is disabled. Enable it first.');
+    return;
+  }
+  editor.put(step.blockId, { ...block, enabled });
+}

@@ -1,0 +1,55 @@
+import type { Json, PortReader } from '@heddle/core';
+import type { DraftEditor } from './draft-editor.ts';
+import type { DeferredEdge, InputError, SkippedItem } from './schemas.ts';
+
+/** An edge to a block that a later operation of the batch adds. */
+export interface PendingEdge {
+  source: string;
+  handle: string;
+  /** The target as the operation names it. */
+  asked: string;
+  targetHandle: string | undefined;
+  operationType: string;
+}
+
+/** The state of a batch of operations: the draft, and what the answer says about them. */
+export interface Batch {
+  editor: DraftEditor;
+  /** Types of blocks that may be added. */
+  types: ReadonlySet<string>;
+  newId: () => string;
+  skipped: SkippedItem[];
+  deferred: DeferredEdge[];
+  inputErrors: InputError[];
+  warnings: string[];
+  /** The ids of added blocks, by the ids that were asked for. */
+  ids: Map<string, string>;
+  /** Blocks that need a position. */
+  placed: Set<string>;
+  pending: PendingEdge[];
+  /** Readers of ports by block, each with the fields that it was made from. */
+  ports: Map<string, { from: readonly (Json | undefined)[]; read: PortReader }>;
+}
+
+/** The operation that is being applied, and its block. */
+export interface Step {
+  batch: Batch;
+  operationType: string;
+  blockId: string;
+}
+
+/** Records why something was not applied. Returns false. */
+export function skip(
+  { batch, operationType, blockId }: Step,
+  type: SkippedItem['type'],
+  reason: string,
+  details?: { [key: string]: Json },
+): false {
+  batch.skipped.push({ type, operationType, blockId, reason, ...(details && { details }) });
+  return false;
+}
+
+/** Returns the id of a block in the draft, for the id that an operation names. */
+export function actualId({ ids }: Batch, asked: string): string {
+  return ids.get(asked) ?? asked;
+}

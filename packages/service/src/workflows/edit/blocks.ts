@@ -1,0 +1,146 @@
+import { isReserved, isTriggerType, MAX_NESTING, normalizeName, TRIGGER_PRIORITY } from '@heddle/core';
+import type { JsonObject } from '@heddle/core';
+import { isContainer, objectOr } from '../containers.ts';
+import { actualId, skip } from './batch.ts';
+import type { Step } from './batch.ts';
+import { connect } from './connections.ts';
+import { textOr } from './draft-editor.ts';
+import { setInputs } from './inputs.ts';
+import type { AddedBlock } from './schemas.ts';
+
+const UUID = /^[0-9a-f]{8}(-[0-9a-f]{4}){3}-[0-9a-f]{12}$/i;
+/** Triggers of which a draft has at most one each. */
+const SINGLE_TRIGGERS: ReadonlySet<string> = new Set(TRIGGER_PRIORITY);
+/** Blocks besides triggers and containers that are never run again. */
+const NEVER_RETRIED: ReadonlySet<string> = new Set(['human_in_the_loop', 'note']);
+
+/** Adds a block. Returns true if it was added. */
+export function addBlock(step: Step, params: AddedBlock, parent?: string): boolean {
+  const { batch, blockId: asked } = step;
+  const { type, name } = params;
+  if (type === undefined || name === undefined) {
+    return skip(step, 'missing_required_params', 'A new block needs a type and a name.');
+  }
+  if (batch.editor.find(actualId(batch, asked))) {
+    return skip(
+      step,
+      'duplicate_block_name',
+      `The draft has a block with the id "${asked}" already. Edit it.`,
+    );
+  }
+  if (!isAllowedType(step, type, parent) || !isFreeName(step, name)) return false;
+  if (parent !== undefined && !fitsInto(step, { parent, levels: isContainer(type) ? 1 : 0 })) return false;
+  const id = UUID.test(asked) ? asked : batch.newId();
+  batch.ids.set(asked, id);
+  batch.editor.put(id, newBlock(id, { type, name, parent }));
+  batch.placed.add(id);
+  applyParams({ ...step, blockId: id }, params);
+  return true;
+}
+
+function newBlock(
+  id: string,
+  { type, name, parent }: { type: string; name: string; parent: string | undefined },
+): JsonObject {
+  const data: JsonObject = isContainer(type) ? { width: 500, height: 300 } : {};
+  if (parent !== undefined) Object.assign(data, { parentId: parent, extent: 'parent' });
+  const position = { x: 0, y: 0 };
+  return { id, type, name, position, subBlocks: {}, outputs: {}, enabled: true, data };
+}
+
+/** Sets what add, edit and insert have in common. Parts that do not fit are skipped, the others are applied. */
+export function applyParams(step: Step, params: Omit<AddedBlock, 'type'>): void {
+  const { batch, blockId } = step;
+  const before = batch.editor.find(blockId) ?? {};
+  const block: JsonObject = { ...before };
+  const { name, inputs, retry, triggerMode, advancedMode } = params;
+  if (name !== undefined && name !== before['name'] && isFreeName(step, name)) block['name'] = name;
+  if (triggerMode !== undefined) block['triggerMode'] = triggerMode;
+  if (advancedMode !== undefined) block['advancedMode'] = advancedMode;
+  if (retry === null) delete block['retry'];
+  else if (retry !== undefined && canRetry(step, block)) block['retry'] = retry as JsonObject;
+  if (inputs !== undefined) applyInputs(step, block, inputs);
+  batch.editor.put(blockId, block);
+  if (params.connections !== undefined) connect(step, params.connections);
+}
+
+function applyInputs(step: Step, block: JsonObject, inputs: { [field: string]: unknown }): void {
+  const { unknown, refused } = setInputs(block, inputs);
+  const blockType = textOr(block['type']);
+  for (const field of unknown) {
+    const reason = `Blocks of the type "${blockType}" have no field "${field}".`;
+    skip(step, 'invalid_subblock_field', reason, { field });
+  }
+  for (const { field, error } of refused) {
+    step.batch.inputErrors.push({ blockId: step.blockId, blockType, field, error });
+  }
+}
+
+function canRetry(step: Step, block: JsonObject): boolean {
+  const type = textOr(block['type']);
+  const never = NEVER_RETRIED.has(type) || isContainer(type) || isTriggerType(type);
+  if (!never && block['triggerMode'] !== true) return true;
+  return skip(step, 'retry_not_supported', `Blocks of the type "${type}" are never tried again.`);
+}
+
+function isAllowedType(step: Step, type: string, parent: string | undefined): boolean {
+  const { editor, types } = step.batch;
+  if (!types.has(type)) return skip(step, 'invalid_block_type', `There is no type of blocks "${type}".`);
+  if (!isTriggerType(type)) return true;
+  if (parent !== undefined) {
+    return skip(step, 'invalid_subflow_parent', 'A trigger starts runs: it cannot be in a container.');
+  }
+  const isThere =
+    SINGLE_TRIGGERS.has(type) && [...editor.blocks.values()].some((each) => each['type'] === type);
+  return (
+    !isThere || skip(step, 'duplicate_trigger', `The draft has a trigger of the type "${type}" already.`)
+  );
+}
+
+/** Returns true if no other block has the name. */
+function isFreeName(step: Step, name: string): boolean {
+  const { editor } = step.batch;
+  const own = editor.find(step.blockId);
+  // A name that references cannot tell from the block's present one is free for it.
+  if (own && normalizeName(textOr(own['name'])) === normalizeName(name)) return true;
+  if (isReserved(name)) {
+    return skip(step, 'reserved_block_name', `"${name}" means something else in references.`, { name });
+  }
+  if (!editor.hasName(name)) return true;
+  const reason = `A block is named "${name}" already; upper case, spaces and dots make no difference.`;
+  return skip(step, 'duplicate_block_name', reason, { name });
+}
+
+/** Returns true if something with `levels` levels of containers can be put into the container. */
+export function fitsInto(step: Step, { parent, levels }: { parent: string; levels: number }): boolean {
+  const { editor } = step.batch;
+  const container = editor.find(parent);
+  if (!container || !isContainer(container['type'])) {
+    return skip(step, 'invalid_subflow_parent', `There is no loop or parallel "${parent}".`);
+  }
+  if (isLocked(step, parent)) return false;
+  if (editor.ancestors(parent).length + 1 + levels <= MAX_NESTING) return true;
+  return skip(step, 'nested_subflow_not_allowed', `Containers nest at most ${MAX_NESTING} levels deep.`);
+}
+
+/** Records a skip and returns true if the block, or a container around it, is locked. */
+export function isLocked(step: Step, id: string): boolean {
+  const { editor } = step.batch;
+  const locked = [id, ...editor.ancestors(id)].find((each) => editor.find(each)?.['locked'] === true);
+  if (locked === undefined) return false;
+  const what = locked === id ? 'The block' : `The container "${locked}" of the block`;
+  skip(step, 'block_locked', `${what} is locked.`);
+  return true;
+}
+
+/** Returns the number of levels of containers from a block on: 0 for one that is no container. */
+export function levelsOf({ batch: { editor } }: Step, id: string): number {
+  if (!isContainer(editor.find(id)?.['type'])) return 0;
+  const inner = [...editor.depths(id)].filter(([each]) => isContainer(editor.find(each)?.['type']));
+  return 1 + inner.reduce((most, [, depth]) => Math.max(most, depth), 0);
+}
+
+/** Returns true if the block is disabled. */
+export function isDisabled(block: JsonObject | undefined): boolean {
+  return objectOr(block)['enabled'] === false;
+}

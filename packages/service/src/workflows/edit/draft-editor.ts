@@ -1,0 +1,156 @@
+import { normalizeName } from '@heddle/core';
+import type { Json, JsonObject } from '@heddle/core';
+import { childrenByParent, objectOr, parentIdOf } from '../containers.ts';
+import type { DraftGraph } from '../containers.ts';
+
+/** A draft that is being edited, with indices. Edges of a block are found without a search. */
+export class DraftEditor {
+  readonly #blocks: Map<string, JsonObject>;
+  readonly #edges = new Set<JsonObject>();
+  readonly #from = new Map<string, Set<JsonObject>>();
+  readonly #to = new Map<string, Set<JsonObject>>();
+  /** Number of blocks by normalised name. */
+  readonly #names = new Map<string, number>();
+
+  constructor(graph: Pick<DraftGraph, 'blocks' | 'edges'>) {
+    this.#blocks = new Map(Object.entries(graph.blocks));
+    for (const block of this.#blocks.values()) this.#count(block, 1);
+    for (const edge of graph.edges) this.connect(edge);
+  }
+
+  get blocks(): ReadonlyMap<string, JsonObject> {
+    return this.#blocks;
+  }
+
+  get edgeCount(): number {
+    return this.#edges.size;
+  }
+
+  find(id: string): JsonObject | undefined {
+    return this.#blocks.get(id);
+  }
+
+  hasName(name: string): boolean {
+    return (this.#names.get(normalizeName(name)) ?? 0) > 0;
+  }
+
+  /** Adds the block, or replaces the one with its id. */
+  put(id: string, block: JsonObject): void {
+    const before = this.#blocks.get(id);
+    if (before) this.#count(before, -1);
+    this.#blocks.set(id, block);
+    this.#count(block, 1);
+  }
+
+  /** Removes the block and its edges. */
+  remove(id: string): void {
+    const block = this.#blocks.get(id);
+    if (!block) return;
+    this.#count(block, -1);
+    this.#blocks.delete(id);
+    for (const edge of [...this.edgesFrom(id), ...this.edgesTo(id)]) this.disconnect(edge);
+  }
+
+  /** Returns the edges between two blocks. */
+  edgesBetween(source: string, target: string): JsonObject[] {
+    const [from, to] = [this.edgesFrom(source), this.edgesTo(target)];
+    return from.size < to.size
+      ? [...from].filter((edge) => edge['target'] === target)
+      : [...to].filter((edge) => edge['source'] === source);
+  }
+
+  edgesFrom(id: string): ReadonlySet<JsonObject> {
+    return this.#from.get(id) ?? new Set();
+  }
+
+  edgesTo(id: string): ReadonlySet<JsonObject> {
+    return this.#to.get(id) ?? new Set();
+  }
+
+  connect(edge: JsonObject): void {
+    this.#edges.add(edge);
+    append(this.#from, textOr(edge['source']), edge);
+    append(this.#to, textOr(edge['target']), edge);
+  }
+
+  disconnect(edge: JsonObject): void {
+    this.#edges.delete(edge);
+    this.#from.get(textOr(edge['source']))?.delete(edge);
+    this.#to.get(textOr(edge['target']))?.delete(edge);
+  }
+
+  /** Returns the container of a block; undefined at the top level, and for one that the draft does not have. */
+  parentOf(id: string): string | undefined {
+    const block = this.#blocks.get(id);
+    const parent = block && parentIdOf(block);
+    return parent !== undefined && this.#blocks.has(parent) ? parent : undefined;
+  }
+
+  /** Returns the containers around a block, innermost first. Stored drafts may have cycles. */
+  ancestors(id: string): string[] {
+    const found = new Set<string>();
+    let up = this.parentOf(id);
+    while (up !== undefined && !found.has(up)) {
+      found.add(up);
+      up = this.parentOf(up);
+    }
+    return [...found];
+  }
+
+  /** Returns the depth of all blocks inside a container by id, from 1. */
+  depths(id: string): Map<string, number> {
+    const children = childrenByParent(this.#blocks);
+    const found = new Map<string, number>();
+    const waiting: [string, number][] = [[id, 0]];
+    for (let next = waiting.pop(); next; next = waiting.pop()) {
+      const [parent, depth] = next;
+      for (const child of children.get(parent) ?? []) {
+        if (child === id || found.has(child)) continue;
+        found.set(child, depth + 1);
+        waiting.push([child, depth + 1]);
+      }
+    }
+    return found;
+  }
+
+  /** Puts a block into a container, or to the top level. Returns the edges that crossed its border, which are removed. */
+  move(id: string, parent: string | undefined): JsonObject[] {
+    const block = this.#blocks.get(id);
+    if (!block) return [];
+    const data = objectOr(block['data']);
+    if (parent === undefined) {
+      delete data['parentId'];
+      delete data['extent'];
+    } else Object.assign(data, { parentId: parent, extent: 'parent' });
+    this.put(id, { ...block, data });
+    const crossing = [...this.edgesFrom(id), ...this.edgesTo(id)].filter((edge) => !this.sameScope(edge));
+    for (const edge of crossing) this.disconnect(edge);
+    return crossing;
+  }
+
+  /** Returns true if the ends of the edge are in one container, or one end is the container of the other. */
+  sameScope(edge: JsonObject): boolean {
+    const [source, target] = [textOr(edge['source']), textOr(edge['target'])];
+    const [outer, inner] = [this.parentOf(source), this.parentOf(target)];
+    return outer === inner || inner === source || outer === target;
+  }
+
+  graph(): Pick<DraftGraph, 'blocks' | 'edges'> {
+    return { blocks: Object.fromEntries(this.#blocks), edges: [...this.#edges] };
+  }
+
+  #count(block: JsonObject, by: number): void {
+    const name = normalizeName(textOr(block['name']));
+    this.#names.set(name, (this.#names.get(name) ?? 0) + by);
+  }
+}
+
+export function textOr(value: Json | undefined, otherwise = ''): string {
+  return typeof value === 'string' ? value : otherwise;
+}
+
+function append(index: Map<string, Set<JsonObject>>, key: string, edge: JsonObject): void {
+  const edges = index.get(key);
+  if (edges) edges.add(edge);
+  else index.set(key, new Set([edge]));
+}

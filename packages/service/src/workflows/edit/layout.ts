@@ -1,0 +1,104 @@
+import type { JsonObject } from '@heddle/core';
+import { isContainer, objectOr } from '../containers.ts';
+import type { DraftEditor } from './draft-editor.ts';
+import { textOr } from './draft-editor.ts';
+
+const COLUMN = 400;
+const ROW = 200;
+/** Space around the blocks in a container. */
+const MARGIN = 150;
+
+interface Point {
+  x: number;
+  y: number;
+}
+
+/**
+ * Gives the blocks positions of their own: right of the block that leads to them, below what is there already. Other
+ * blocks stay where they are; containers grow so that they enclose the new blocks.
+ */
+export function placeBlocks(editor: DraftEditor, ids: ReadonlySet<string>): void {
+  const scopes = scopesOf(editor, ids);
+  for (const id of ids) {
+    const block = editor.find(id);
+    const scope = scopes.get(editor.parentOf(id));
+    if (!block || !scope) continue;
+    const point = scope.free(startOf(editor, id, scope));
+    editor.put(id, { ...block, position: { ...point } });
+  }
+  const containers = new Set([...ids].flatMap((id) => editor.parentOf(id) ?? []));
+  for (const id of containers) enclose(editor, id, scopes.get(id));
+}
+
+/** The positions that are taken in a container, or at the top level. */
+class Scope {
+  readonly #cells = new Set<string>();
+  /** The right and lower ends of what is there. */
+  readonly end: Point = { x: -COLUMN, y: 0 };
+
+  take(point: Point): void {
+    this.#cells.add(cellOf(point));
+    this.end.x = Math.max(this.end.x, point.x);
+    this.end.y = Math.max(this.end.y, point.y);
+  }
+
+  /** Returns the first free point at or below the given one, and takes it. */
+  free(from: Point): Point {
+    const point = { ...from };
+    while (this.#cells.has(cellOf(point))) point.y += ROW;
+    this.take(point);
+    return point;
+  }
+}
+
+function scopesOf(editor: DraftEditor, without: ReadonlySet<string>): Map<string | undefined, Scope> {
+  const scopes = new Map<string | undefined, Scope>();
+  for (const [id, block] of editor.blocks) {
+    const parent = editor.parentOf(id);
+    const scope = scopes.get(parent) ?? new Scope();
+    scopes.set(parent, scope);
+    if (!without.has(id)) scope.take(pointOf(block));
+  }
+  return scopes;
+}
+
+/** Returns the point right of the block that leads here; at the end of the row if none does. */
+function startOf(editor: DraftEditor, id: string, scope: Scope): Point {
+  const parent = editor.parentOf(id);
+  for (const edge of editor.edgesTo(id)) {
+    const source = textOr(edge['source']);
+    const block = editor.find(source);
+    if (!block) continue;
+    if (source === parent) return { x: MARGIN, y: MARGIN };
+    const { x, y } = pointOf(block);
+    const { width } = objectOr(block['data']);
+    const wide = isContainer(block['type']) && typeof width === 'number' ? width : 0;
+    if (editor.parentOf(source) === parent) return { x: x + Math.max(COLUMN, wide + MARGIN), y };
+  }
+  return parent === undefined ? { x: scope.end.x + COLUMN, y: 0 } : { x: MARGIN, y: MARGIN };
+}
+
+function enclose(editor: DraftEditor, id: string, scope: Scope | undefined): void {
+  const block = editor.find(id);
+  if (!block || !scope) return;
+  const data = objectOr(block['data']);
+  const wider = (stored: unknown, needed: number): number =>
+    Math.max(typeof stored === 'number' ? stored : 0, needed);
+  editor.put(id, {
+    ...block,
+    data: {
+      ...data,
+      width: wider(data['width'], scope.end.x + COLUMN),
+      height: wider(data['height'], scope.end.y + ROW + MARGIN),
+    },
+  });
+}
+
+function pointOf(block: JsonObject): Point {
+  const { x, y } = objectOr(block['position']);
+  return { x: typeof x === 'number' ? x : 0, y: typeof y === 'number' ? y : 0 };
+}
+
+function cellOf({ x, y }: Point): string {
+  return `${Math.round(x / (COLUMN / 2))} ${Math.round(y / (ROW / 2))}`;
+}

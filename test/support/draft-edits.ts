@@ -1,0 +1,66 @@
+import { typeNames, typeTable } from '@heddle/core';
+import type { Json, JsonObject } from '@heddle/core';
+import type { DraftGraph } from '../../packages/service/src/workflows/containers.ts';
+import { applyOperations } from '../../packages/service/src/workflows/edit/apply.ts';
+import { operationsBody } from '../../packages/service/src/workflows/edit/schemas.ts';
+
+// Small drafts, and batches of operations on them.
+
+const types = new Set(typeNames(typeTable()));
+
+export const block = (id: string, type: string, more: JsonObject = {}): [string, JsonObject] => [
+  id,
+  { id, type, name: id, position: { x: 0, y: 0 }, subBlocks: {}, outputs: {}, enabled: true, ...more },
+];
+export const inside = (parentId: string) => ({ data: { parentId, extent: 'parent' } });
+export const edge = (source: string, target: string, sourceHandle = 'source'): JsonObject => ({
+  id: `${source}-${target}`,
+  source,
+  target,
+  sourceHandle,
+});
+export const graphOf = (blocks: [string, JsonObject][], edges: JsonObject[] = []): DraftGraph => ({
+  blocks: Object.fromEntries(blocks),
+  edges,
+  variables: {},
+});
+
+export const START = graphOf([block('start', 'start_trigger')]);
+export const NESTED = graphOf(
+  [
+    block('start', 'start_trigger'),
+    block('Outer', 'loop'),
+    block('Inner', 'parallel', inside('Outer')),
+    block('leaf', 'function', inside('Inner')),
+    block('end', 'function'),
+  ],
+  [
+    edge('start', 'Outer'),
+    edge('Outer', 'Inner', 'loop-start-source'),
+    edge('Inner', 'leaf', 'parallel-start-source'),
+    edge('Outer', 'end'),
+  ],
+);
+
+export function edit(graph: DraftGraph, operations: Json[], more: JsonObject = {}) {
+  let next = 0;
+  const newId = (): string => `new-${(next += 1)}`;
+  return applyOperations(graph, operationsBody.parse({ operations, ...more }), { types, newId });
+}
+
+export const skips = (outcome: ReturnType<typeof edit>) => outcome.skipped.map(({ type }) => type);
+export const ends = (outcome: ReturnType<typeof edit>) =>
+  outcome.graph.edges.map(
+    ({ source, target, sourceHandle }) => `${source as string}.${sourceHandle as string} ${target as string}`,
+  );
+export const add = (block_id: string, params: JsonObject): JsonObject => ({
+  operation_type: 'add',
+  block_id,
+  params,
+});
+export const change = (block_id: string, params: JsonObject): JsonObject => ({
+  operation_type: 'edit',
+  block_id,
+  params,
+});
+export const UUID = '7b0d54f5-3f0c-4d3e-9d50-0ac01dd1b7c5';
