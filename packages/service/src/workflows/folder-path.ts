@@ -1,0 +1,96 @@
+/** Most characters of an encoded path. */
+export const MAX_PATH_CHARACTERS = 4096;
+/** Most segments of a path. */
+export const MAX_SEGMENTS = 64;
+/** Most characters of a folder's name. */
+const MAX_NAME = 255;
+
+export const ROOT = '/';
+
+/** A path that names no folder. The message says what is wrong with it. */
+export class FolderPathError extends Error {
+  override readonly name = 'FolderPathError';
+}
+
+/**
+ * Returns the canonical form of a path: a leading slash, and segments percent-encoded with upper-case hex digits for
+ * everything besides letters, digits, `-`, `_`, `.` and `~`. A missing leading slash is added.
+ *
+ * @throws {FolderPathError} for a path that is not encoded so, or has empty, `.` or `..` segments.
+ */
+export function parseFolderPath(input: string): string {
+  const path = input.startsWith('/') ? input : `/${input}`;
+  if (path === ROOT) return ROOT;
+  if (path.length > MAX_PATH_CHARACTERS) {
+    throw new FolderPathError(`The path has more than ${MAX_PATH_CHARACTERS} characters`);
+  }
+  const segments = path.slice(1).split('/');
+  if (segments.length > MAX_SEGMENTS) {
+    throw new FolderPathError(`The path has more than ${MAX_SEGMENTS} folders`);
+  }
+  for (const segment of segments) expectSegment(segment);
+  return path;
+}
+
+/** Returns the path of a folder with this name. */
+export function childPath(parent: string, name: string): string {
+  return `${parent === ROOT ? '' : parent}/${encodeName(name)}`;
+}
+
+/** Returns the path of the folder around a folder. The root is around itself. */
+export function parentPath(path: string): string {
+  const end = path.lastIndexOf('/');
+  return end <= 0 ? ROOT : path.slice(0, end);
+}
+
+/** Returns the name of a folder; empty for the root. */
+export function nameOfPath(path: string): string {
+  return decodeURIComponent(path.slice(path.lastIndexOf('/') + 1));
+}
+
+/** Returns the folder and all folders around it, outermost first, without the root. */
+export function pathAndParents(path: string): string[] {
+  const found: string[] = [];
+  for (let up = path; up !== ROOT; up = parentPath(up)) found.push(up);
+  return found.toReversed();
+}
+
+/** Returns true for a folder inside another one, at any depth. */
+export function isInside(path: string, outer: string): boolean {
+  return outer === ROOT ? path !== ROOT : path.startsWith(`${outer}/`);
+}
+
+/** Returns the path that a folder has after `from`, which is the folder or one around it, has become `to`. */
+export function relocated(path: string, from: string, to: string): string {
+  return to + path.slice(from.length);
+}
+
+function expectSegment(segment: string): void {
+  if (segment === '') throw new FolderPathError('The path has an empty segment, or a slash at its end');
+  const name = decoded(segment);
+  if (name === undefined || encodeName(name) !== segment) {
+    const right = name === undefined ? undefined : encodeName(name);
+    const hint = right === undefined ? '' : `: write "${right}"`;
+    throw new FolderPathError(`The segment "${segment}" of the path is not percent-encoded${hint}`);
+  }
+  if (name === '.' || name === '..') throw new FolderPathError(`A folder cannot be named "${name}"`);
+  if (name.trim() === '') throw new FolderPathError('A folder needs a name besides white space');
+  if (name.length > MAX_NAME) throw new FolderPathError(`A folder's name has at most ${MAX_NAME} characters`);
+  if (/\p{Cc}/u.test(name)) throw new FolderPathError("A folder's name cannot have control characters");
+}
+
+function decoded(segment: string): string | undefined {
+  try {
+    return decodeURIComponent(segment);
+  } catch {
+    return undefined;
+  }
+}
+
+function encodeName(name: string): string {
+  // encodeURIComponent leaves these as they are. Lone surrogates, which it refuses, cannot come out of decoding.
+  return encodeURIComponent(name.toWellFormed()).replaceAll(
+    /[!'()*]/g,
+    (each) => `%${(each.codePointAt(0) as number).toString(16).toUpperCase()}`,
+  );
+}
