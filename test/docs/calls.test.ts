@@ -1,9 +1,8 @@
 import { rmSync } from 'node:fs';
 import { onTestFinished, describe, expect, it } from 'vitest';
-import { ALL_OPERATIONS } from '../../packages/api/src/table.ts';
-import { logOperations } from '../../packages/service/src/logs/operations.ts';
 import { dataFolder } from '../support/data-folder.ts';
 import { startHeddle } from '../support/heddle.ts';
+import { SERVED } from '../support/served.ts';
 import { requireTool } from '../tools/fetch.ts';
 import { fencesOf, readPage } from './markdown.ts';
 import { folderOf, shell } from './shell.ts';
@@ -14,9 +13,6 @@ const fences = fencesOf(PAGE, readPage(PAGE)).filter(({ marks }) => marks.has('c
 
 /** Refusals fail, and each call says where it stands when it does. */
 const PRELUDE = 'curl() { command curl --silent --show-error --fail-with-body --max-time 60 "$@" && echo; }';
-
-/** Everything that `heddle serve` has. */
-const SERVED = [...ALL_OPERATIONS, ...logOperations({} as never, {} as never)];
 
 /** `METHOD /path` of each call that a text has. */
 function callsIn(text: string): string[] {

@@ -7,12 +7,14 @@ import { EngineError } from '../../packages/core/src/errors.ts';
 import type { EngineErrorCode } from '../../packages/core/src/errors.ts';
 import { corpusTable } from '../attacks/corpus.ts';
 import { readText } from '../repo/sources.ts';
+import { SERVED } from '../support/served.ts';
 import { unionIn } from '../repo/unions.ts';
 import { constantAt } from './constants.ts';
 import { cellsOf, codeIn } from './markdown.ts';
 
 /** The pages with parts that are written by `npm test -- test/docs/generated -u`. */
 export const GENERATED: readonly string[] = [
+  'docs/api-coverage.md',
   'docs/api.md',
   'docs/errors.md',
   'docs/limits.md',
@@ -26,6 +28,8 @@ const TABLES: { readonly [name: string]: () => string[] } = {
   refusals,
   fields,
   corpus: corpusTable,
+  areas,
+  interface: interfaceTable,
 };
 
 /** The page as it is to be: whole tables, and the values of tables of limits. */
@@ -69,6 +73,47 @@ function operations(): string[] {
     workspaceKeys ? 'yes' : 'no',
   ]);
   return tableOf(['operation', '', 'scope', 'role', 'key of the workspace'], rows);
+}
+
+/** An operation of the interface. */
+interface InterfaceRow {
+  area: string;
+  method: string;
+  path: string;
+  operation: string;
+}
+
+/** The operations of the whole interface, from interface.tsv. */
+function interfaceRows(): (InterfaceRow & { served: boolean })[] {
+  const shape = (method: string, path: string): string => `${method} ${path.replaceAll(/\{\w+\}/g, '{}')}`;
+  const served = new Set(SERVED.map(({ method, path }) => shape(method, path)));
+  const [, ...lines] = readText('test/docs/interface.tsv').trim().split('\n');
+  return lines.map((line) => {
+    const [area = '', method = '', path = '', operation = ''] = line.split('\t');
+    return { area, method, path, operation, served: served.has(shape(method, path)) };
+  });
+}
+
+/** How many operations of each area are served. */
+function areas(): string[] {
+  const byArea = Map.groupBy(interfaceRows(), ({ area }) => area);
+  const rows = [...byArea].map(([area, all]) => [
+    area,
+    String(all.filter(({ served }) => served).length),
+    String(all.length),
+  ]);
+  return tableOf(['area', 'served', 'operations'], rows);
+}
+
+/** Each operation of the interface, with its state. */
+function interfaceTable(): string[] {
+  const rows = interfaceRows().map(({ area, method, path, operation, served }) => [
+    area,
+    `\`${method} ${path}\``,
+    `\`${operation}\``,
+    served ? 'served' : 'not yet',
+  ]);
+  return tableOf(['area', 'operation', 'id', 'state'], rows);
 }
 
 /** Every status of error envelopes, and the operations that declare it. */
