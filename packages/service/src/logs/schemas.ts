@@ -111,6 +111,16 @@ const traceSpan = z
     output: json.optional(),
     tokens: counts.optional(),
     cost: counts.extend({ toolCost: z.number().optional() }).optional(),
+    toolCalls: z
+      .array(
+        z.object({
+          name: z.string().optional(),
+          arguments: json.optional(),
+          result: json.optional(),
+          error: z.string().optional(),
+        }),
+      )
+      .optional(),
     get children() {
       return z.array(traceSpan).optional();
     },

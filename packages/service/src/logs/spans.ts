@@ -22,6 +22,7 @@ export interface TraceSpan {
   output?: Json;
   tokens?: ModelUsage['tokens'];
   cost?: ModelUsage['cost'];
+  toolCalls?: ModelUsage['toolCalls'];
   children?: TraceSpan[];
 }
 
@@ -74,7 +75,7 @@ async function spanOf(engine: Reader, span: Span, context: Context): Promise<Tra
   const input = await valueOf(engine, span.input, budget);
   // The output of an open pause point can contain the token to resume it, which readers must not get.
   const output = span.status === 'paused' ? undefined : await valueOf(engine, span.output, budget);
-  const { tokens, cost } = usageOf(span.type, output) ?? {};
+  const { tokens, cost, toolCalls } = usageOf(span.type, output) ?? {};
   const children = await childrenOf(engine, span, context);
   return {
     // Without the engine's id of the run: callers know runs by their own ids.
@@ -92,6 +93,7 @@ async function spanOf(engine: Reader, span: Span, context: Context): Promise<Tra
     ...(output !== undefined && { output }),
     ...(tokens && { tokens }),
     ...(cost && { cost }),
+    ...(toolCalls && { toolCalls }),
     ...(children.length > 0 && { children }),
   };
 }

@@ -1,4 +1,4 @@
-import type { Json } from '@heddle/core';
+import type { Json, JsonObject } from '@heddle/core';
 import { isJsonObject } from '@heddle/core/blocks';
 import type { Span } from '@heddle/core/run';
 import type { Engine } from '@heddle/engine';
@@ -20,6 +20,15 @@ export interface ModelUsage {
   tokens?: { input?: number; output?: number; total?: number };
   /** In USD. */
   cost?: { input?: number; output?: number; toolCost?: number; total?: number };
+  toolCalls?: ToolCall[];
+}
+
+/** A call of a tool, as a block that calls a model shows it. */
+export interface ToolCall {
+  name?: string;
+  arguments?: Json;
+  result?: Json;
+  error?: string;
 }
 
 /** True for blocks that call a model. */
@@ -37,6 +46,22 @@ export function usageOf(blockType: string, output: Json | undefined): ModelUsage
     ...(typeof model === 'string' && model !== '' && { model: model.slice(0, MAX_MODEL_LENGTH) }),
     ...(used && { tokens: used }),
     ...(paid && { cost: paid }),
+    ...toolCallsIn(output['toolCalls']),
+  };
+}
+
+function toolCallsIn(value: Json | undefined): Pick<ModelUsage, 'toolCalls'> {
+  const list = isJsonObject(value) ? value['list'] : undefined;
+  if (!Array.isArray(list) || list.length === 0) return {};
+  return { toolCalls: list.filter((call) => isJsonObject(call)).map(toolCall) };
+}
+
+function toolCall({ name, arguments: given, result, error }: JsonObject): ToolCall {
+  return {
+    ...(typeof name === 'string' && { name }),
+    ...(given !== undefined && { arguments: given }),
+    ...(result !== undefined && { result }),
+    ...(typeof error === 'string' && { error }),
   };
 }
 

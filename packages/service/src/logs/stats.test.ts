@@ -1,0 +1,50 @@
+import { expect, it } from 'vitest';
+import { statsOf, windowOf } from './stats.ts';
+import type { StatsRow } from './store.ts';
+
+const DAY = 86_400_000;
+
+function row(workflow_id: string, segment: number, more: Partial<StatsRow> = {}): StatsRow {
+  return { workflow_id, segment, total: 1, errors: 0, duration: 100, ended: 1, ...more };
+}
+
+it('divides the window into the requested number of periods of at least a minute', () => {
+  expect(windowOf(0, DAY, 24)).toMatchObject({ segmentMs: 3_600_000, count: 24 });
+  expect(windowOf(0, 600_000, 72)).toMatchObject({ segmentMs: 60_000, count: 10 });
+  expect(windowOf(5, 5, 72)).toMatchObject({ segmentMs: 60_000, count: 1 });
+  expect(windowOf(0, 500 * 60_000 + 499, 500)).toMatchObject({ segmentMs: 60_000, count: 500 });
+});
+
+it('counts a run at the very end of the window in the last period', () => {
+  const window = windowOf(0, DAY, 24);
+  const { aggregateSegments } = statsOf([row('w', 24)], window, new Map());
+  expect(aggregateSegments).toHaveLength(24);
+  expect(aggregateSegments.at(-1)).toMatchObject({ totalExecutions: 1 });
+});
+
+it('averages over ended runs only, and gives rates in percent', () => {
+  const rows = [
+    row('w', 0, { total: 3, errors: 1, duration: 400, ended: 2 }),
+    row('w', 1, { total: 1, duration: 0, ended: 0 }),
+  ];
+  const stats = statsOf(rows, windowOf(0, DAY, 2), new Map([['w', 'Weave']]));
+  expect(stats).toMatchObject({ totalRuns: 4, totalErrors: 1, avgLatency: 200 });
+  expect(stats.workflows).toMatchObject([
+    {
+      workflowName: 'Weave',
+      totalSuccessful: 3,
+      overallSuccessRate: 75,
+      segments: [{}, { avgDurationMs: 0 }],
+    },
+  ]);
+});
+
+it('shows the workflows with the most runs, fewer with many periods, and says that it left some out', () => {
+  const rows = Array.from({ length: 300 }, (_, index) => row(`w${index}`, 0, { total: index }));
+  const few = statsOf(rows, windowOf(0, DAY, 10), new Map());
+  expect(few.workflows).toHaveLength(200);
+  expect(few.workflows[0]).toMatchObject({ workflowId: 'w299' });
+  expect(few.workflowsTruncated).toBe(true);
+  expect(statsOf(rows, windowOf(0, DAY, 500), new Map()).workflows).toHaveLength(40);
+  expect(statsOf(rows.slice(0, 3), windowOf(0, DAY, 500), new Map()).workflowsTruncated).toBe(false);
+});

@@ -1,0 +1,33 @@
+import { expect, it } from 'vitest';
+import { usageOf } from './usage.ts';
+
+it('reads model, tokens, cost and calls of tools from the output of an agent', () => {
+  const output = {
+    model: 'm-1',
+    tokens: { input: 3, output: 4, total: 7, cached: 1 },
+    cost: { input: 0.1, output: 0.2, total: 0.3 },
+    toolCalls: {
+      list: [{ name: 'search', arguments: { q: 'x' }, result: 'found', failed: false }],
+      count: 1,
+    },
+  };
+  expect(usageOf('agent', output)).toEqual({
+    model: 'm-1',
+    tokens: { input: 3, output: 4, total: 7 },
+    cost: { input: 0.1, output: 0.2, total: 0.3 },
+    toolCalls: [{ name: 'search', arguments: { q: 'x' }, result: 'found' }],
+  });
+});
+
+it('takes no cost from blocks whose outputs have data of callers', () => {
+  for (const type of ['start_trigger', 'function', 'api', 'response', 'workflow', 'variables'])
+    expect(usageOf(type, { model: 'm', cost: { total: 5 } })).toBeUndefined();
+});
+
+it('ignores what is no number of at least 0, and shortens long names', () => {
+  expect(usageOf('agent', { model: 'x'.repeat(500), cost: { total: -1, input: '5' }, tokens: 7 })).toEqual({
+    model: 'x'.repeat(200),
+  });
+  expect(usageOf('agent', 'text')).toBeUndefined();
+  expect(usageOf('agent', { model: '', toolCalls: { list: [1] } })).toEqual({ toolCalls: [] });
+});
