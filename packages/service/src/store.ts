@@ -6,14 +6,10 @@ import type { Sealer } from './sealing.ts';
 import { secretEnvironments } from './secrets/environments.ts';
 import { SECRET_MIGRATIONS } from './secrets/migrations.ts';
 
-const AREAS = { logs: LOG_MIGRATIONS, secrets: SECRET_MIGRATIONS };
-
-/** The migrations of all areas, each with the name of its area before its own. */
-const MIGRATIONS: NonNullable<ApiStoreOptions['migrations']> = Object.fromEntries(
-  Object.entries(AREAS).flatMap(([area, migrations]) =>
-    Object.entries(migrations).map(([name, migration]) => [`${area}:${name}`, migration]),
-  ),
-);
+const MIGRATIONS: NonNullable<ApiStoreOptions['migrations']> = {
+  logs: LOG_MIGRATIONS,
+  secrets: SECRET_MIGRATIONS,
+};
 
 /** Opens the store of the HTTP API with the tables of all areas. */
 export function openServiceStore(options: ApiStoreOptions = {}): Promise<ApiStore> {

@@ -1,6 +1,7 @@
 import { Kysely, PostgresDialect } from 'kysely';
 import type { Dialect } from 'kysely';
 import { Migrator } from 'kysely/migration';
+import type { Migration } from 'kysely/migration';
 import { Pool } from 'pg';
 import { MIGRATIONS } from './migrations.ts';
 import { nodeSqlite } from './node-sqlite.ts';
@@ -14,27 +15,46 @@ export type DatabaseLocation = { file: string } | { url: string; schema?: string
 const DEFAULT_SCHEMA = 'heddle_api';
 const DEFAULT_CONNECTIONS = 10;
 
+/** Migrations of tables besides those of this package, by area. */
+export type AreaMigrations = Readonly<Record<string, Readonly<Record<string, Migration>>>>;
+
 /** Opens the database and migrates its schema to the newest version. */
-export async function openDatabase(location: DatabaseLocation, migrations = MIGRATIONS): Promise<Db> {
+export async function openDatabase(
+  location: DatabaseLocation,
+  migrations: Readonly<Record<string, Migration>> = MIGRATIONS,
+  areas: AreaMigrations = {},
+): Promise<Db> {
   const onPostgres = 'url' in location;
   const schema = onPostgres ? (location.schema ?? DEFAULT_SCHEMA) : undefined;
   const dialect = onPostgres ? postgres(location, schema ?? DEFAULT_SCHEMA) : nodeSqlite(location.file);
   const db = new Kysely<Tables>({ dialect });
   try {
-    const migrator = new Migrator({
-      db,
-      // Each group of tables counts its own migrations.
-      allowUnorderedMigrations: true,
-      provider: { getMigrations: () => Promise.resolve({ ...migrations }) },
-      ...(schema !== undefined && { migrationTableSchema: schema }),
-    });
-    const { error } = await migrator.migrateToLatest();
-    if (error !== undefined) throw asError(error);
+    await migrate(db, schema, { migrations });
+    for (const [area, own] of Object.entries(areas)) await migrate(db, schema, { area, migrations: own });
   } catch (error) {
     await db.destroy();
     throw error;
   }
   return db;
+}
+
+/** Each area has a table for its own migrations, so a process that knows fewer areas can open the database too. */
+async function migrate(
+  db: Db,
+  schema: string | undefined,
+  { area, migrations }: { area?: string; migrations: Readonly<Record<string, Migration>> },
+): Promise<void> {
+  const migrator = new Migrator({
+    db,
+    provider: { getMigrations: () => Promise.resolve({ ...migrations }) },
+    ...(schema !== undefined && { migrationTableSchema: schema }),
+    ...(area !== undefined && {
+      migrationTableName: `${area}_migration`,
+      migrationLockTableName: `${area}_migration_lock`,
+    }),
+  });
+  const { error } = await migrator.migrateToLatest();
+  if (error !== undefined) throw asError(error);
 }
 
 function asError(error: unknown): Error {

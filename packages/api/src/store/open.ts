@@ -3,7 +3,6 @@ import { readFileSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import type { ResolvedChild } from '@heddle/engine';
 import type { Kysely } from 'kysely';
-import type { Migration } from 'kysely/migration';
 import { makePrivateData, makePrivateFile } from '@heddle/engine/stores';
 import { KeyStore } from '../areas/keys/store.ts';
 import { PublicRunStore } from '../areas/runs/public-runs.ts';
@@ -11,7 +10,7 @@ import { ReservationStore } from '../areas/runs/store.ts';
 import { WorkflowStore } from '../areas/workflows/store.ts';
 import { AuditStore } from './audit.ts';
 import { openDatabase } from './database.ts';
-import type { DatabaseLocation } from './database.ts';
+import type { AreaMigrations, DatabaseLocation } from './database.ts';
 import { MIGRATIONS } from './migrations.ts';
 import { WorkspaceStore } from './workspaces.ts';
 
@@ -21,8 +20,8 @@ export interface ApiStoreOptions {
   data?: string;
   /** A PostgreSQL database instead, for several processes. It needs `secret`. */
   postgres?: { url: string; schema?: string; maxConnections?: number };
-  /** Migrations of further tables, by unique names. Every process must pass the same. */
-  migrations?: Readonly<Record<string, Migration>>;
+  /** Migrations of further tables, by area: forward only, in the order of their names. */
+  migrations?: AreaMigrations;
   /** The secret for key hashes: at least 32 characters, the same in all processes. */
   secret?: string;
 }
@@ -59,7 +58,7 @@ const MIN_SECRET_LENGTH = 32;
 export async function openApiStore(options: ApiStoreOptions = {}): Promise<ApiStore> {
   const location = locationOf(options);
   const secret = secretOf(options);
-  const db = await openDatabase(location, { ...MIGRATIONS, ...options.migrations });
+  const db = await openDatabase(location, MIGRATIONS, options.migrations);
   return {
     database: db as unknown as Kysely<unknown>,
     workspaces: new WorkspaceStore(db),
@@ -76,7 +75,7 @@ export async function openApiStore(options: ApiStoreOptions = {}): Promise<ApiSt
 export async function openWorkflowOwnership(
   options: Omit<ApiStoreOptions, 'secret'>,
 ): Promise<WorkflowOwnership> {
-  const db = await openDatabase(locationOf(options), { ...MIGRATIONS, ...options.migrations });
+  const db = await openDatabase(locationOf(options), MIGRATIONS, options.migrations);
   const workflows = new WorkflowStore(db);
   const workspaces = new WorkspaceStore(db);
   return {
