@@ -217,6 +217,11 @@ describe.skipIf(!hasPostgres)('leases in PostgreSQL', () => {
     await rowsAt(
       url,
       `SET search_path TO "${schema}";
+       DROP TRIGGER run_created ON runs;
+       DROP TRIGGER run_changed ON runs;
+       DROP FUNCTION record_run_change;
+       DROP TABLE run_changes, run_feed, steps;
+       DROP FUNCTION record_step_value_uses;
        DROP TRIGGER journal_value_uses ON journal;
        DROP FUNCTION record_value_uses;
        DROP TABLE value_uses;

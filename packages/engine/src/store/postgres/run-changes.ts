@@ -7,12 +7,18 @@ import type { Database } from './database.ts';
 /** Changes of the runs in PostgreSQL. */
 export class PostgresRunChanges implements RunChangeStore {
   readonly #database: Database;
+  #hasBegun = false;
 
   constructor(database: Database) {
     this.#database = database;
   }
 
   async begin(): Promise<void> {
+    if (!this.#hasBegun) await this.#begin();
+    this.#hasBegun = true;
+  }
+
+  async #begin(): Promise<void> {
     const query = this.#database.build.selectFrom('run_feed').select('seeded');
     const [feed] = (await this.#database.run(query)).rows;
     if (feed?.seeded) return;

@@ -38,6 +38,7 @@ export class SqliteRunChanges implements RunChangeStore {
   readonly #db: DatabaseSync;
   readonly #file: string;
   readonly #commit: GroupCommit;
+  #hasBegun = false;
   #prepared: ReturnType<typeof prepare> | undefined;
 
   constructor(db: DatabaseSync, file: string, commit: GroupCommit) {
@@ -51,10 +52,12 @@ export class SqliteRunChanges implements RunChangeStore {
     return (this.#prepared ??= prepare(this.#db));
   }
 
-  begin(): Promise<void> {
-    return this.#commit.run(() => {
+  async begin(): Promise<void> {
+    if (this.#hasBegun) return;
+    await this.#commit.run(() => {
       if (this.#sql.begin.run().changes === 1) this.#sql.seed.run();
     });
+    this.#hasBegun = true;
   }
 
   read(limit: number): StoredChange[] {
