@@ -20,7 +20,8 @@ export const LAYERS: Readonly<Record<string, Layer>> = {
   blocks: { ours: ['@heddle/core', '@heddle/engine'], others: 'declared' },
   api: { ours: ['@heddle/core', '@heddle/engine'], others: 'declared' },
   service: {
-    ours: ['@heddle/core', '@heddle/engine', '@heddle/images', '@heddle/api'],
+    // sandbox: the type of image sources and their errors.
+    ours: ['@heddle/core', '@heddle/engine', '@heddle/sandbox', '@heddle/images', '@heddle/api'],
     others: 'declared',
   },
   cli: {

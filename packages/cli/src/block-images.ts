@@ -1,10 +1,13 @@
 import { existsSync } from 'node:fs';
 import { join } from 'node:path';
 import type { ImageSource, IsolationLevel } from '@heddle/sandbox';
+import type { Images } from '@heddle/images';
 import { lazy } from './lazy.ts';
 
 /** The images for blocks that name one (`sandboxId`). Close it after the engine or worker that runs the blocks. */
 export interface BlockImages extends ImageSource {
+  /** Opens the image store of the data folder, and creates it if it is missing. */
+  store(): Promise<Images>;
   close(): Promise<void>;
 }
 
@@ -33,6 +36,7 @@ export function blockImages(data: string, isolation: IsolationLevel | undefined)
       }
       return (await images.get()).open(id);
     },
+    store: () => images.get(),
     close: () => images.close(),
   };
 }

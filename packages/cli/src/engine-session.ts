@@ -1,5 +1,7 @@
 import type { Engine, EngineOptions } from '@heddle/engine';
+import type { ImageSource } from '@heddle/sandbox';
 import { blockImages } from './block-images.ts';
+import type { BlockImages } from './block-images.ts';
 import { blockOptions } from './block-options.ts';
 import type { BlockOptions } from './block-options.ts';
 import type { Io } from './io.ts';
@@ -15,6 +17,8 @@ export interface SessionOptions extends RuntimeOptions, BlockOptions {
   recover: boolean;
   /** Ownership and environments of workflows; default: no owners, and `env` for all. */
   ownership?: Ownership;
+  /** Returns what blocks use in place of the images of the data folder. */
+  imagesOf?: (images: BlockImages) => ImageSource;
 }
 
 /** An open engine with its images. */
@@ -34,7 +38,7 @@ export async function openSession(io: Io, options: SessionOptions): Promise<Sess
     ...runtime,
     ...blocks,
     env,
-    images,
+    images: options.imagesOf?.(images) ?? images,
     onError: reporter(io),
     ...ownership,
   });

@@ -10,7 +10,10 @@ export { readPipSettings } from './python/pip-settings.ts';
 export type { ImageRecord } from './record.ts';
 export type { Collected } from './collect.ts';
 export type { ImageClock } from './builds.ts';
-export type { SpecIssue } from './spec.ts';
+export { CLI_TOOLS } from './grammar.ts';
+export { specHash } from './keys.ts';
+export { readSpec } from './spec.ts';
+export type { ReadSpec, SpecIssue } from './spec.ts';
 export type {
   Assembled,
   BuildContext,

@@ -71,7 +71,7 @@ export async function placeJob(
     return isShell ? refuse('IMAGE_NOT_FOUND', NO_IMAGE) : { runner, image: null, refusal: null };
   if (images === undefined)
     return refuse('IMAGE_NOT_FOUND', `The code needs the image ${id}, and this sandbox has no images.`);
-  const opening = images.open(id).then((image) => placeImage(image, job, runners));
+  const opening = images.open(id, job.tenant).then((image) => placeImage(image, job, runners));
   try {
     return await (job.signal === undefined ? opening : unlessAborted(opening, job.signal));
   } catch (error) {

@@ -2,6 +2,9 @@
 export { openLogs } from './logs/area.ts';
 export type { LogOptions, Logs } from './logs/area.ts';
 export type { RetentionLimits } from './logs/retention.ts';
+export { openSandboxes } from './sandboxes/area.ts';
+export type { Sandboxes, SandboxOptions } from './sandboxes/area.ts';
+export type { ImageStore } from './sandboxes/builds.ts';
 export { KeyFolder, keysInText, missingKeys, Sealer, SealingError } from './sealing.ts';
 export type { RotatableKeys, Sealed, SealingKey, SealingKeys } from './sealing.ts';
 export { secretEnvironments } from './secrets/environments.ts';

@@ -2,12 +2,14 @@ import { openApiStore, openWorkflowOwnership } from '@heddle/api';
 import type { ApiStore, ApiStoreOptions, WorkflowOwnership } from '@heddle/api';
 import type { TenantEnvironments } from '@heddle/engine';
 import { LOG_MIGRATIONS } from './logs/migrations.ts';
+import { SANDBOX_MIGRATIONS } from './sandboxes/migrations.ts';
 import type { Sealer } from './sealing.ts';
 import { secretEnvironments } from './secrets/environments.ts';
 import { SECRET_MIGRATIONS } from './secrets/migrations.ts';
 
 const MIGRATIONS: NonNullable<ApiStoreOptions['migrations']> = {
   logs: LOG_MIGRATIONS,
+  sandboxes: SANDBOX_MIGRATIONS,
   secrets: SECRET_MIGRATIONS,
 };
 

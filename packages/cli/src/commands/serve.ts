@@ -1,6 +1,8 @@
-import type { Api, ApiStore } from '@heddle/api';
+import type { AnyOperation, Api, ApiStore } from '@heddle/api';
 import type { Engine } from '@heddle/engine';
-import type { Logs } from '@heddle/service';
+import type { ImageSource } from '@heddle/sandbox';
+import type { Logs, Sandboxes } from '@heddle/service';
+import type { BlockImages } from '../block-images.ts';
 import { openSession, reporter, type Session } from '../engine-session.ts';
 import { readEnv } from '../env.ts';
 import { envValues } from '../input/env-values.ts';
@@ -56,34 +58,27 @@ export async function serve(io: Io, options: ServeOptions): Promise<number> {
   const server = await listen(async (request) => (await ready).fetch(request), options);
   let store: ApiStore | undefined;
   let session: Session | undefined;
+  let areas: Areas | undefined;
+  const report = reporter(io);
+  const onError = (error: unknown): void => report(error, undefined);
   try {
     store = await openStore(options);
-    const { workflows, workspaces } = store;
-    const { sealer } = await sealingOf(options);
-    const { secretEnvironments, secretOperations } = await import('@heddle/service');
-    const ownership = ownershipOf(
-      {
-        resolveChild: (caller, reference) => workflows.resolveChild(caller, reference),
-        tenant: (workflowId) => workflows.tenant(workflowId),
-        oldestWorkspace: () => workspaces.oldest(),
-        secrets: secretEnvironments(store.database, sealer),
-      },
-      env,
-    );
-    session = await openSession(io, { ...options, env, recover: true, ownership });
+    areas = await areasOf(store, options, onError);
+    const { imagesOf } = areas;
+    const ownership = ownershipOf(areas.records, env);
+    session = await openSession(io, { ...options, env, recover: true, ownership, imagesOf });
     const { engine } = session;
     const { createApi } = await import('@heddle/api');
     const { compat, origin, keepPublicRuns } = options;
     const publicRunRetentionMs = keepPublicRuns * DAY_MS;
-    const report = reporter(io);
-    const onError = (error: unknown): void => report(error, undefined);
     // Never the `Host` header of a request: a caller could then choose where URLs in responses lead.
     const addressed = { origin: origin ?? server.origin };
     const logs = await logsOf(options, { engine, store, onError });
-    const operations = [...logs.operations, ...secretOperations({ store, sealer, now: Date.now })];
+    const operations = [...logs.operations, ...areas.operations];
     const parts = { engine, store, operations, compat, onError, publicRunRetentionMs };
     const api = await createApi({ ...parts, ...addressed });
     const first = await firstStart(store);
+    areas.sandboxes.recover().catch(onError);
     open(api);
     return await untilStopped(io, stoppable({ engine, api, logs, server }), {
       ready: () => printReady(io, { url: server.url, first }, options),
@@ -96,8 +91,44 @@ export async function serve(io: Io, options: ServeOptions): Promise<number> {
     throw error;
   } finally {
     await session?.close();
+    await areas?.sandboxes.close();
     await store?.close();
   }
+}
+
+/** The areas that need the store and not the engine. */
+interface Areas {
+  operations: readonly AnyOperation[];
+  records: Parameters<typeof ownershipOf>[0];
+  sandboxes: Sandboxes;
+  /** Gives the sandboxes the image store of the session, and returns the images for its blocks. */
+  imagesOf: (images: BlockImages) => ImageSource;
+}
+
+async function areasOf(
+  store: ApiStore,
+  options: ServeOptions,
+  onError: (error: unknown) => void,
+): Promise<Areas> {
+  const { workflows, workspaces, database } = store;
+  const { sealer } = await sealingOf(options);
+  const { openSandboxes, secretEnvironments, secretOperations } = await import('@heddle/service');
+  const { promise: opened, resolve } = Promise.withResolvers<BlockImages>();
+  const sandboxes = openSandboxes({ store, images: async () => (await opened).store(), onError });
+  return {
+    operations: [...sandboxes.operations, ...secretOperations({ store, sealer, now: Date.now })],
+    records: {
+      resolveChild: (caller, reference) => workflows.resolveChild(caller, reference),
+      tenant: (workflowId) => workflows.tenant(workflowId),
+      oldestWorkspace: () => workspaces.oldest(),
+      secrets: secretEnvironments(database, sealer),
+    },
+    sandboxes,
+    imagesOf(images) {
+      resolve(images);
+      return sandboxes.images;
+    },
+  };
 }
 
 async function logsOf(

@@ -1,0 +1,160 @@
+import type { Images, ImageRecord, ImageSpec } from '@heddle/images';
+import { isSandboxError, SandboxError } from '@heddle/sandbox';
+import type { ImageSource, LoadedImage } from '@heddle/sandbox';
+import type { Kysely } from 'kysely';
+import { storedSpec } from './specification.ts';
+import { findSandbox, isImageUsed, sandboxesByImage } from './store.ts';
+import type { SandboxRow, SandboxTables } from './tables.ts';
+
+/** The part of the image store that sandboxes use. */
+export type ImageStore = Pick<Images, 'build' | 'get' | 'open' | 'remove'>;
+
+interface BuildsOptions {
+  db: Kysely<SandboxTables>;
+  /** Opens the image store when it is first needed. */
+  images: () => Promise<ImageStore>;
+  report: (error: unknown) => void;
+}
+
+/** Builds that one process runs at once. */
+const MAX_BUILDS = 2;
+
+/** Codes of builds that were ended on purpose. */
+const ENDINGS: ReadonlySet<string> = new Set(['IMAGES_CLOSED', 'IMAGE_NOT_FOUND']);
+
+/** The form of an image's id, and of its prefixes. */
+const IMAGE_ID = /^[0-9a-f]{7,64}$/;
+
+/**
+ * The images of sandboxes. Sandboxes with the same specification share an image, across workspaces; the image store runs
+ * one build of it at a time, across processes.
+ */
+export class SandboxImages implements ImageSource {
+  readonly #options: BuildsOptions;
+  /** Specifications that wait for a build, by the id of the image. */
+  readonly #waiting = new Map<string, ImageSpec>();
+  readonly #running = new Map<string, Promise<void>>();
+  #isClosed = false;
+
+  constructor(options: BuildsOptions) {
+    this.#options = options;
+  }
+
+  /** Queues the build of an image unless it is ready or being built. A failed build is repeated. */
+  async request(imageId: string, spec: ImageSpec): Promise<void> {
+    if (this.#isQueued(imageId)) return;
+    const record = await (await this.#options.images()).get(imageId);
+    if (record?.state === 'ready' || this.#isClosed || this.#isQueued(imageId)) return;
+    this.#waiting.set(imageId, spec);
+    this.#startNext();
+  }
+
+  #isQueued(imageId: string): boolean {
+    return this.#running.has(imageId) || this.#waiting.has(imageId);
+  }
+
+  /** Queues the builds that a former process has not finished. */
+  async recover(): Promise<void> {
+    const rows = await sandboxesByImage(this.#options.db);
+    if (rows.length === 0) return;
+    const images = await this.#options.images();
+    for (const row of rows) {
+      const imageId = row.image_id as string;
+      const state = (await images.get(imageId))?.state ?? 'pending';
+      if (state === 'pending' || state === 'building') await this.request(imageId, storedSpec(row));
+    }
+  }
+
+  /** Returns the record of an image; undefined while its build waits for its turn. */
+  async describe(imageId: string): Promise<ImageRecord | undefined> {
+    if (this.#waiting.has(imageId)) return undefined;
+    const record = (await (await this.#options.images()).get(imageId)) ?? undefined;
+    // A repeated build that has not begun has the outcome of the former one.
+    return record?.state === 'failed' && this.#isQueued(imageId) ? undefined : record;
+  }
+
+  /** Releases the image of a sandbox that was changed or deleted, unless another sandbox or a name has it. */
+  async release(imageId: string): Promise<void> {
+    if (await isImageUsed(this.#options.db, imageId)) return;
+    this.#waiting.delete(imageId);
+    const images = await this.#options.images();
+    const record = await images.get(imageId);
+    if (record && record.names.length === 0 && record.state !== 'building') images.remove(imageId);
+  }
+
+  /**
+   * Returns the image of a sandbox of the workspace, or an image to which the operator gave the name `id`. Other images
+   * are not found: their ids would tell what other workspaces use.
+   */
+  async open(id: string, workspaceId?: string): Promise<LoadedImage> {
+    const { db, images } = this.#options;
+    if (workspaceId === undefined) return (await images()).open(id);
+    const row = await findSandbox(db, { id, workspaceId });
+    if (row) return this.#openSandbox(row);
+    if (IMAGE_ID.test(id)) throw noSandbox(id);
+    try {
+      return await (await images()).open(id);
+    } catch (error) {
+      throw isSandboxError(error) && error.code === 'IMAGE_NOT_FOUND' ? noSandbox(id) : error;
+    }
+  }
+
+  async #openSandbox(row: SandboxRow): Promise<LoadedImage> {
+    const { name, image_id: imageId } = row;
+    const what = `The sandbox ${JSON.stringify(name)}`;
+    if (imageId === null)
+      throw new SandboxError('IMAGE_NOT_FOUND', `${what} has no packages: remove it from the block.`);
+    const images = await this.#options.images();
+    const record = await this.describe(imageId);
+    if (record?.state === 'failed' && record.imageId === null) {
+      // The image store repeats a failed build after some time. Runs do not wait for it.
+      const { errorCode, errorMessage } = record;
+      throw new SandboxError(
+        'IMAGE_FAILED',
+        `${what} could not be built (${errorCode}): ${errorMessage} Save it again to repeat the build.`,
+      );
+    }
+    if (!record || record.imageId === null) {
+      await this.request(imageId, storedSpec(row));
+      throw new SandboxError(
+        'IMAGE_NOT_READY',
+        `${what} is being built. Try again when its build has ended.`,
+      );
+    }
+    return images.open(imageId);
+  }
+
+  #startNext(): void {
+    for (const [imageId, spec] of this.#waiting) {
+      if (this.#isClosed || this.#running.size >= MAX_BUILDS) return;
+      this.#waiting.delete(imageId);
+      const build = this.#build(spec).finally(() => {
+        this.#running.delete(imageId);
+        this.#startNext();
+      });
+      this.#running.set(imageId, build);
+    }
+  }
+
+  async #build(spec: ImageSpec): Promise<void> {
+    try {
+      // A failure of the build itself is in the record.
+      await (await this.#options.images()).build(spec);
+    } catch (error) {
+      // The image store was closed, or the image was released meanwhile.
+      if (isSandboxError(error) && ENDINGS.has(error.code)) return;
+      this.#options.report(error);
+    }
+  }
+
+  /** Starts no more builds and waits for those that run. Close the image store first: it stops them. */
+  async close(): Promise<void> {
+    this.#isClosed = true;
+    this.#waiting.clear();
+    await Promise.all(this.#running.values());
+  }
+}
+
+function noSandbox(id: string): SandboxError {
+  return new SandboxError('IMAGE_NOT_FOUND', `There is no sandbox "${id}" in this workspace.`);
+}

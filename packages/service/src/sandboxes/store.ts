@@ -1,0 +1,122 @@
+import { sql } from 'kysely';
+import type { Kysely } from 'kysely';
+import type { SandboxRow, SandboxTables } from './tables.ts';
+
+type Db = Kysely<SandboxTables>;
+
+export interface SandboxesQuery {
+  workspaceId: string;
+  search?: string | undefined;
+  sortBy: 'name' | 'createdAt' | 'updatedAt';
+  sortOrder: 'asc' | 'desc';
+  limit: number;
+  after?: SandboxPosition | undefined;
+}
+
+/** The sorted value and the id of a page's last row. */
+export type SandboxPosition = readonly [value: string, id: string];
+
+const SORTED = { name: 'name', createdAt: 'created_at', updatedAt: 'updated_at' } as const;
+
+/** Adds a sandbox. False: the workspace has one with this name. */
+export async function addSandbox(db: Db, row: SandboxRow): Promise<boolean> {
+  const { numInsertedOrUpdatedRows } = await db
+    .insertInto('sandboxes')
+    .values(row)
+    .onConflict((conflict) => conflict.columns(['workspace_id', 'name']).doNothing())
+    .executeTakeFirst();
+  return (numInsertedOrUpdatedRows ?? 0n) > 0n;
+}
+
+/** Replaces a sandbox. Returns whether it still exists. Throws the database's error for a duplicate name. */
+export async function replaceSandbox(db: Db, row: SandboxRow): Promise<boolean> {
+  const { id, workspace_id, created_at: _created, ...changes } = row;
+  const { numUpdatedRows } = await db
+    .updateTable('sandboxes')
+    .set(changes)
+    .where('workspace_id', '=', workspace_id)
+    .where('id', '=', id)
+    .executeTakeFirst();
+  return numUpdatedRows > 0n;
+}
+
+/** Returns whether another sandbox of the workspace has the name. */
+export async function isNameTaken(db: Db, { id, workspace_id, name }: SandboxRow): Promise<boolean> {
+  const row = await db
+    .selectFrom('sandboxes')
+    .select('id')
+    .where('workspace_id', '=', workspace_id)
+    .where('name', '=', name)
+    .where('id', '!=', id)
+    .executeTakeFirst();
+  return row !== undefined;
+}
+
+/** Deletes a sandbox. Returns whether it existed. */
+export async function removeSandbox(db: Db, key: { id: string; workspaceId: string }): Promise<boolean> {
+  const { numDeletedRows } = await db
+    .deleteFrom('sandboxes')
+    .where('workspace_id', '=', key.workspaceId)
+    .where('id', '=', key.id)
+    .executeTakeFirst();
+  return numDeletedRows > 0n;
+}
+
+/** Returns the sandbox; undefined if the workspace has none with this id. */
+export async function findSandbox(
+  db: Db,
+  { id, workspaceId }: { id: string; workspaceId: string },
+): Promise<SandboxRow | undefined> {
+  return db
+    .selectFrom('sandboxes')
+    .selectAll()
+    .where('workspace_id', '=', workspaceId)
+    .where('id', '=', id)
+    .executeTakeFirst();
+}
+
+/** Returns whether any workspace has a sandbox with this image. */
+export async function isImageUsed(db: Db, imageId: string): Promise<boolean> {
+  const row = await db
+    .selectFrom('sandboxes')
+    .select('id')
+    .where('image_id', '=', imageId)
+    .limit(1)
+    .executeTakeFirst();
+  return row !== undefined;
+}
+
+/** Returns one sandbox for each image that sandboxes use. */
+export async function sandboxesByImage(db: Db): Promise<SandboxRow[]> {
+  const first = db
+    .selectFrom('sandboxes')
+    .select((eb) => eb.fn.min('id').as('id'))
+    .where('image_id', 'is not', null)
+    .groupBy('image_id');
+  return db.selectFrom('sandboxes').selectAll().where('id', 'in', first).orderBy('created_at').execute();
+}
+
+/** Returns a page of sandboxes, and the position of its last row if more follow. */
+export async function pageOfSandboxes(
+  db: Db,
+  { workspaceId, search, sortBy, sortOrder, limit, after }: SandboxesQuery,
+): Promise<{ rows: SandboxRow[]; next: SandboxPosition | undefined }> {
+  const column = SORTED[sortBy];
+  let select = db.selectFrom('sandboxes').selectAll().where('workspace_id', '=', workspaceId);
+  if (search !== undefined) {
+    const pattern = `%${search.replaceAll(/[\\%_]/g, '\\$&')}%`;
+    select = select.where(sql<boolean>`lower(name) like lower(${pattern}) escape '\\'`);
+  }
+  if (after) {
+    const compare = sql.raw(sortOrder === 'asc' ? '>' : '<');
+    select = select.where(sql<boolean>`(${sql.ref(column)}, id) ${compare} (${after[0]}, ${after[1]})`);
+  }
+  const found = await select
+    .orderBy(column, sortOrder)
+    .orderBy('id', sortOrder)
+    .limit(limit + 1)
+    .execute();
+  const rows = found.slice(0, limit);
+  const last = found.length > limit ? rows.at(-1) : undefined;
+  return { rows, next: last && [last[column], last.id] };
+}

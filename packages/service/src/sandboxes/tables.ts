@@ -1,0 +1,23 @@
+import type { AuditTables } from '../audit.ts';
+
+/** A sandbox: the packages that function blocks of a workspace can use. */
+export interface SandboxRow {
+  id: string;
+  workspace_id: string;
+  /** Unique within the workspace. */
+  name: string;
+  language: 'javascript' | 'python';
+  /** Sorted lists as JSON. */
+  dependencies: string;
+  cli_tools: string;
+  system_packages: string;
+  /** The image of the specification; null: it is empty and nothing is built. */
+  image_id: string | null;
+  created_at: string;
+  updated_at: string;
+}
+
+/** The tables of the area, and the audit events that it records. */
+export interface SandboxTables extends AuditTables {
+  sandboxes: SandboxRow;
+}

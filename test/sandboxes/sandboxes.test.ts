@@ -1,0 +1,349 @@
+import { createEngine } from '@heddle/engine';
+import { createImages, ImageError } from '@heddle/images';
+import type { ImageBuilder, Images } from '@heddle/images';
+import { openSandboxes, openServiceStore } from '@heddle/service';
+import type { Sandboxes } from '@heddle/service';
+import { beforeAll, describe, expect, it, onTestFinished, vi } from 'vitest';
+import { errorIn, testApi } from '../support/api.ts';
+import type { TestApi } from '../support/api.ts';
+import { fakeBuilder, imageFolder } from '../support/images.ts';
+import { hasPostgres, postgresDatabase } from '../support/postgres.ts';
+import { block, workflow } from '../support/workflow.ts';
+
+interface Sandbox {
+  id: string;
+  name: string;
+  language: string;
+  dependencies: string[];
+  cliTools: string[];
+  systemPackages: string[];
+  buildStatus: string | null;
+  errorCode: string | null;
+  errorMessage: string | null;
+  errorDetail: string | null;
+  builtAt: string | null;
+  createdAt: string;
+  updatedAt: string;
+}
+
+type Reply = { status: number; headers: Headers; body: unknown; data: Sandbox };
+
+interface World extends TestApi {
+  sandboxes: Sandboxes;
+  images: Images;
+  builder: ImageBuilder & { calls: string[] };
+  create(body?: object, key?: string): Promise<Reply>;
+  patch(id: string, body?: object, key?: string): Promise<Reply>;
+  remove(id: string, workspaceId?: string, key?: string): Promise<Reply>;
+  show(id: string, workspaceId?: string, key?: string): Promise<Reply>;
+  /** The sandbox, when its build has this state. */
+  settled(id: string, state: string): Promise<Sandbox>;
+}
+
+async function world({
+  url,
+  builder = fakeBuilder(),
+  folder = imageFolder(),
+}: {
+  url?: string | undefined;
+  builder?: ImageBuilder & { calls: string[] };
+  folder?: string;
+}): Promise<World> {
+  const secret = 'x'.repeat(32);
+  const store = await openServiceStore(url === undefined ? {} : { postgres: { url }, secret });
+  const images = createImages({ folder, builders: { javascript: builder } });
+  const faults: unknown[] = [];
+  const sandboxes = openSandboxes({
+    store,
+    images: async () => images,
+    now: () => Date.parse('2026-01-01T00:00:00Z'),
+    onError: (error) => faults.push(error),
+  });
+  onTestFinished(async () => {
+    await images.close();
+    await sandboxes.close();
+    expect(faults).toEqual([]);
+  });
+  const engine = await createEngine({
+    images: sandboxes.images,
+    tenant: (workflowId) => store.workflows.tenant(workflowId),
+    resolveChild: (caller, reference) => store.workflows.resolveChild(caller, reference),
+  });
+  const api = await testApi({ engine, store, operations: sandboxes.operations });
+  const { workspaceId, key } = api;
+  const pathOf = (id: string, workspace = workspaceId): string =>
+    `/api/v2/sandboxes/${id}?workspaceId=${workspace}`;
+  const show: World['show'] = (id, workspace, given = key) =>
+    api.call<Sandbox>('GET', pathOf(id, workspace), { key: given });
+  return {
+    ...api,
+    ...{ sandboxes, images, builder, show },
+    create: (body = {}, given = key) =>
+      api.call<Sandbox>('POST', '/api/v2/sandboxes', {
+        body: { workspaceId, name: 'tools', language: 'javascript', dependencies: ['alpha'], ...body },
+        key: given,
+      }),
+    patch: (id, body = {}, given = key) =>
+      api.call<Sandbox>('PATCH', `/api/v2/sandboxes/${id}`, { body: { workspaceId, ...body }, key: given }),
+    remove: (id, workspace, given = key) =>
+      api.call<Sandbox>('DELETE', pathOf(id, workspace), { key: given }),
+    settled: (id, state) =>
+      vi.waitFor(async () => {
+        const { data } = await show(id);
+        expect(data.buildStatus).toBe(state);
+        return data;
+      }),
+  };
+}
+
+/** A builder that fails until it is told otherwise. */
+function failingBuilder(): ImageBuilder & { calls: string[]; isBroken: boolean } {
+  const good = fakeBuilder();
+  const builder = {
+    ...good,
+    isBroken: true,
+    resolve: async (...given: Parameters<ImageBuilder['resolve']>) => {
+      if (!builder.isBroken) return good.resolve(...given);
+      given[1].log('the log of the installer');
+      throw new ImageError('registry_unavailable', 'The registry does not answer.');
+    },
+  };
+  return builder;
+}
+
+const NAMES = hasPostgres ? (['sqlite', 'postgres'] as const) : (['sqlite'] as const);
+
+describe.each(NAMES)('sandboxes on %s', (name) => {
+  let url: string | undefined;
+  beforeAll(async () => {
+    url = name === 'postgres' ? await postgresDatabase() : undefined;
+  });
+
+  it('are created in canonical form and built', async () => {
+    const api = await world({ url });
+    const made = await api.create({
+      name: ' tools ',
+      dependencies: ['beta', '# why', ' alpha ', 'beta', ''],
+    });
+    expect(made.status).toBe(201);
+    expect(made.data).toMatchObject({ name: 'tools', dependencies: ['alpha', 'beta'], errorCode: null });
+    expect(['pending', 'building']).toContain(made.data.buildStatus);
+    const built = await api.settled(made.data.id, 'ready');
+    expect(built.builtAt).toMatch(/^20\d\d-/);
+    expect(Object.keys(built).sort()).toEqual(
+      [
+        ...['id', 'name', 'language', 'dependencies', 'cliTools', 'systemPackages', 'buildStatus'],
+        ...['errorCode', 'errorMessage', 'errorDetail', 'builtAt', 'createdAt', 'updatedAt'],
+      ].sort(),
+    );
+  });
+
+  it('without packages have no build', async () => {
+    const api = await world({ url });
+    const { data } = await api.create({ dependencies: ['# nothing'] });
+    expect(data).toMatchObject({ buildStatus: null, dependencies: [], builtAt: null });
+    expect(api.builder.calls).toEqual([]);
+  });
+
+  it('show why a build failed, and repeat it when they are saved again', async () => {
+    const builder = failingBuilder();
+    const api = await world({ url, builder });
+    const { data } = await api.create();
+    const failed = await api.settled(data.id, 'failed');
+    expect(failed).toMatchObject({ errorCode: 'install_failed', builtAt: null });
+    expect(failed.errorMessage).toContain('The registry does not answer.');
+    expect(failed.errorDetail).toMatch(/^registry_unavailable\n/);
+    builder.isBroken = false;
+    const again = await api.patch(data.id, { dependencies: ['alpha'] });
+    expect(again.data).toMatchObject({ errorCode: null, errorDetail: null });
+    expect(again.data.buildStatus).not.toBe('failed');
+    await api.settled(data.id, 'ready');
+  });
+
+  it('of two workspaces with the same packages share one build', async () => {
+    const api = await world({ url });
+    const other = await api.store.workspaces.createWorkspace('Other', api.userId);
+    const dependencies = ['shared'];
+    const first = await api.create({ dependencies });
+    const second = await api.create({ workspaceId: other, dependencies });
+    await api.settled(first.data.id, 'ready');
+    expect((await api.show(second.data.id, other)).data.buildStatus).toBe('ready');
+    expect(api.builder.calls).toEqual(['resolve', 'assemble']);
+    await api.remove(first.data.id);
+    expect((await api.show(second.data.id, other)).data.buildStatus).toBe('ready');
+    await api.remove(second.data.id, other);
+    expect(await api.images.list()).toEqual([]);
+  });
+
+  it('whose builds a process did not finish are built by the next one', async () => {
+    const database = name === 'postgres' ? await postgresDatabase() : undefined;
+    const folder = imageFolder();
+    const hanging = fakeBuilder({
+      resolve: (_spec, { signal }) =>
+        new Promise((_resolve, reject) => {
+          signal.addEventListener('abort', () => reject(signal.reason as Error));
+        }),
+    });
+    const api = await world({ url: database, builder: hanging });
+    const { data } = await api.create();
+    await api.settled(data.id, 'building');
+    const images = createImages({ folder, builders: { javascript: fakeBuilder() } });
+    const next = openSandboxes({
+      store: api.store,
+      images: async () => images,
+      onError: (error) => expect.unreachable(String(error)),
+    });
+    await next.recover();
+    await vi.waitFor(async () => expect(await images.list()).toMatchObject([{ state: 'ready' }]));
+    await images.close();
+    await next.close();
+  });
+
+  it('have unique names in a workspace, for creation and renaming', async () => {
+    const api = await world({ url });
+    const one = await api.create();
+    const twice = await api.create();
+    expect(twice.status).toBe(409);
+    expect(errorIn(twice.body).message).toBe('A sandbox named "tools" already exists in this workspace');
+    const two = await api.create({ name: 'more' });
+    expect((await api.patch(two.data.id, { name: 'tools' })).status).toBe(409);
+    expect((await api.patch(one.data.id, { name: 'tools' })).status).toBe(200);
+  });
+
+  it('refuse bad lines with their numbers, unknown and duplicate tools, and an update without a field', async () => {
+    const api = await world({ url });
+    const bad = await api.create({ dependencies: ['alpha', '', '--flag', 'git+https://x'] });
+    expect(bad.status).toBe(400);
+    expect(errorIn(bad.body).details).toMatchObject({
+      issueField: 'dependencies',
+      issues: [
+        { line: 3, value: '--flag' },
+        { line: 4, value: 'git+https://x' },
+      ],
+    });
+    const system = await api.create({ systemPackages: ['a b'] });
+    expect(errorIn(system.body).details).toMatchObject({ issueField: 'systemPackages' });
+    const age = 'age@1.3.1-r1';
+    for (const cliTools of [['none@1-r1'], [age, age]])
+      expect((await api.create({ cliTools })).status).toBe(400);
+    for (const body of [{ name: 'x'.repeat(65) }, { name: ' ' }, { language: 'ruby' }, { more: 1 }])
+      expect((await api.create(body)).status).toBe(400);
+    const { data } = await api.create();
+    expect((await api.patch(data.id)).status).toBe(400);
+    expect((await api.patch(data.id, { language: 'python', dependencies: ['@scope/x'] })).status).toBe(400);
+  });
+
+  it('keep what an update leaves out, and replace whole lists', async () => {
+    const api = await world({ url });
+    const { data } = await api.create({ dependencies: ['alpha', 'beta'] });
+    expect((await api.patch(data.id, { name: 'renamed' })).data).toMatchObject({
+      name: 'renamed',
+      dependencies: ['alpha', 'beta'],
+    });
+    expect((await api.patch(data.id, { dependencies: ['gamma'] })).data).toMatchObject({
+      name: 'renamed',
+      dependencies: ['gamma'],
+    });
+    await api.settled(data.id, 'ready');
+  });
+
+  it('are changed by admins with keys of their own, read by members and workspace keys, hidden from others', async () => {
+    const api = await world({ url });
+    const { data } = await api.create();
+    const { store, workspaceId } = api;
+    const person = async (role?: 'read' | 'write'): Promise<string> => {
+      const userId = await store.workspaces.createUser({ email: `${crypto.randomUUID()}@x.test`, name: 'B' });
+      if (role) await store.workspaces.setMember(workspaceId, userId, role);
+      return (await store.keys.create({ userId }, 'x')).key;
+    };
+    const writer = await person('write');
+    expect((await api.show(data.id, workspaceId, writer)).status).toBe(200);
+    const refused = await api.patch(data.id, { name: 'x' }, writer);
+    expect(errorIn(refused.body).details?.code).toBe('INSUFFICIENT_WORKSPACE_ROLE');
+    expect((await api.remove(data.id, workspaceId, writer)).status).toBe(403);
+    const { key } = await store.keys.create({ workspaceId }, 'workspace');
+    expect((await api.show(data.id, workspaceId, key)).status).toBe(200);
+    const denied = await api.create({ name: 'x' }, key);
+    expect(errorIn(denied.body).details?.code).toBe('WORKSPACE_KEY_OPERATION_NOT_PERMITTED');
+    const stranger = await person();
+    expect((await api.show(data.id, workspaceId, stranger)).status).toBe(404);
+    const other = await store.workspaces.createWorkspace('Other', api.userId);
+    const foreign = await api.show(data.id, other);
+    expect([foreign.status, errorIn(foreign.body).message]).toEqual([404, 'Sandbox not found']);
+    expect((await api.remove(data.id, other)).status).toBe(404);
+  });
+
+  it('are used by functions of their workspace only; ids of images are not accepted', async () => {
+    const builder = failingBuilder();
+    const api = await world({ url, builder });
+    const { data } = await api.create();
+    await api.settled(data.id, 'failed');
+    const other = await api.store.workspaces.createWorkspace('Other', api.userId);
+    const foreign = (await api.create({ workspaceId: other, name: 'theirs', dependencies: ['theirs'] })).data;
+    const [image] = await api.images.list();
+    const errorOf = async (sandboxId: string): Promise<string> => {
+      const code = block('Code', 'function', { code: 'return 1', sandboxId });
+      const id = await api.deployed(workflow([code], ['Start -> Code']));
+      return JSON.stringify((await api.call('POST', `/api/v2/workflows/${id}/execute`, { body: {} })).body);
+    };
+    expect(await errorOf(data.id)).toContain(
+      'The sandbox \\"tools\\" could not be built (registry_unavailable)',
+    );
+    expect(await errorOf(foreign.id)).toContain('There is no sandbox');
+    expect(await errorOf(image?.id ?? '')).toContain('There is no sandbox');
+    builder.isBroken = false;
+    await api.patch(data.id, { dependencies: ['alpha'] });
+    await api.settled(data.id, 'ready');
+    const opened = await api.sandboxes.images.open(data.id, api.workspaceId);
+    expect(opened).toMatchObject({ language: 'javascript', features: { modules: ['alpha'] } });
+    await expect(api.sandboxes.images.open(data.id, other)).rejects.toMatchObject({
+      code: 'IMAGE_NOT_FOUND',
+    });
+    await api.remove(data.id);
+    await expect(api.sandboxes.images.open(data.id, api.workspaceId)).rejects.toMatchObject({
+      code: 'IMAGE_NOT_FOUND',
+    });
+  });
+
+  it('are listed in pages, searched and sorted', async () => {
+    const api = await world({ url });
+    for (const each of ['b', 'a', 'c_1', 'cx1']) await api.create({ name: each, dependencies: [] });
+    const list = async (query: object): Promise<{ data: Sandbox[]; nextCursor: string | null }> => {
+      const search = new URLSearchParams({ workspaceId: api.workspaceId, ...query }).toString();
+      return (await api.call('GET', `/api/v2/sandboxes?${search}`)).body as never;
+    };
+    const names = (page: { data: Sandbox[] }): string[] => page.data.map((sandbox) => sandbox.name);
+    const first = await list({ limit: 3 });
+    expect(names(first)).toEqual(['a', 'b', 'c_1']);
+    const second = await list({ limit: 3, cursor: first.nextCursor });
+    expect([names(second), second.nextCursor]).toEqual([['cx1'], null]);
+    expect(names(await list({ search: 'C_' }))).toEqual(['c_1']);
+    expect(names(await list({ sortOrder: 'desc' }))).toEqual(['cx1', 'c_1', 'b', 'a']);
+  });
+
+  it('are created and updated 20 times at once in a workspace', async () => {
+    const api = await world({ url });
+    for (let index = 0; index < 20; index++)
+      expect((await api.create({ name: `s${index}`, dependencies: [] })).status).toBe(201);
+    const refused = await api.create({ name: 'more', dependencies: [] });
+    expect(refused.status).toBe(429);
+    expect(refused.headers.get('retry-after')).toBe('6');
+    expect(errorIn(refused.body)).toMatchObject({ details: { retryAfter: 6 } });
+  });
+
+  it('record who created, changed and deleted them; refusals record nothing', async () => {
+    const api = await world({ url });
+    const { data } = await api.create({ dependencies: [] });
+    await api.create({ dependencies: [] });
+    await api.patch(data.id, { name: 'x' });
+    await api.patch(data.id, {});
+    await api.remove(data.id);
+    await api.remove(data.id);
+    const events = await api.store.audit.ofResource(data.id);
+    expect(events.map(({ action }) => action).sort()).toEqual([
+      'SANDBOX_CREATED',
+      'SANDBOX_DELETED',
+      'SANDBOX_UPDATED',
+    ]);
+  });
+});
