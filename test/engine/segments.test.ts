@@ -69,6 +69,23 @@ describe('Segments', () => {
     expect(await stores.runs.record(runId)).toMatchObject({ status: 'completed', seq: 4 });
   });
 
+  it('do not repeat a block that has ended after its segment was detached and before it was claimed', async () => {
+    const script = new Script({ B: () => ({ output: {} }) });
+    const { record, run } = worker(script);
+    const { runId, owed } = await record(['A', 'B'], ['Start -> A -> B']);
+    const detaching = run({ runId, owed, hardMs: 1 });
+    const call = await script.called('A');
+    const { id, entries, over } = await detaching;
+    expect(over).toBe(true);
+    call.done({ n: 1 });
+    await new Promise(setImmediate);
+    const position = { seq: 2, tip: id, unwritten: [itemOf(id, entries, 2)] };
+    const afterStart = [{ type: 'run' as const, at: [(owed[0]?.at[0] ?? 0) + 1], try: 1 }];
+    const claimed = await run({ runId, owed: afterStart, position });
+    expect(namesOf(claimed.entries)).toHaveLength(2);
+    expect(script.calls).toEqual(['A', 'B']);
+  });
+
   it('a worker that takes over continues after the reported entries of the lost one and runs none of its blocks again', async () => {
     const script = new Script({ A: () => ({ output: { n: 1 } }) });
     const lost = worker(script);

@@ -108,7 +108,7 @@ export class Segment {
       if (stop.aborted || this.#ended) resolve();
       else stop.addEventListener('abort', () => resolve(), { once: true });
     });
-    if (!stop.aborted) this.#beginAll(this.#withReplayed(commands));
+    if (!stop.aborted) this.#beginAll(this.#stillPending(commands));
     await Promise.race([interrupted, this.#executor.drained()]);
     if (this.#failure) throw this.#failure.error;
     const entries = this.#entries;
@@ -129,12 +129,15 @@ export class Segment {
     }
   }
 
-  /** Returns those commands that are still pending after the replay, both given ones and ones that resulted from it. */
-  #withReplayed(commands: readonly PendingCommand[]): readonly PendingCommand[] {
+  /**
+   * Returns those commands that are still pending, both given ones and ones that resulted from replayed entries. A block of
+   * a detached segment may have ended before the request that claims it asks for it again.
+   */
+  #stillPending(commands: readonly PendingCommand[]): readonly PendingCommand[] {
     const replayedCommands = this.#replayedCommands;
-    if (!replayedCommands) return commands;
+    if (!replayedCommands && !this.#parts.beyond) return commands;
     this.#replayedCommands = undefined;
-    const local = replayedCommands.filter((command) => this.#canRunHere(command)) as PendingCommand[];
+    const local = (replayedCommands ?? []).filter((command) => this.#canRunHere(command)) as PendingCommand[];
     const { plan, state } = this.#replica;
     return [...commands, ...local].filter((command) => isPending(plan.skeleton, state, command));
   }
