@@ -1,4 +1,4 @@
-import { typeNames, typeTable } from '@heddle/core';
+import { typeNames, typeTable } from '@heddle/core/drafts';
 import type { Json, JsonObject } from '@heddle/core';
 import type { DraftGraph } from '../../packages/service/src/workflows/containers.ts';
 import { applyOperations } from '../../packages/service/src/workflows/edit/apply.ts';

@@ -28,7 +28,7 @@ export interface ApiOptions {
   store: ApiStore;
   /** Identifies callers. Default: by the API keys of the store. */
   authenticator?: Authenticator;
-  /** Operations besides those of this package. They come after them in routes and in the OpenAPI document. */
+  /** Operations besides those of this package. One with the id of one of these replaces it over HTTP. */
   operations?: readonly AnyOperation[];
   /** Limits the rate of requests. Default: no limits. */
   limiter?: Limiter;
@@ -110,7 +110,9 @@ export async function createApi(options: ApiOptions): Promise<Api> {
     throw new RangeError(`publicRunRetentionMs must be at least ${MIN_RETENTION_MS}.`);
   const services = servicesOf(options);
   const { origin, clientAddress = () => undefined } = options;
-  const table = [...ALL_OPERATIONS, ...(options.operations ?? [])];
+  const given = options.operations ?? [];
+  const replaced = new Set(given.map(({ id }) => id));
+  const table = [...ALL_OPERATIONS.filter(({ id }) => !replaced.has(id)), ...given];
   const app = createRoutes(table, services, { origin, clientAddress });
   app.get('/openapi.json', (c) => c.json(openApiDocument(table, origin ?? new URL(c.req.url).origin)));
   app.get('/docs', () => referencePage());

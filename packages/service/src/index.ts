@@ -14,3 +14,5 @@ export { listSecrets, removeStoredSecret, rotateStoredSecrets, setStoredSecret }
 export type { Rotated, SecretOwner, StoredSecret } from './secrets/manage.ts';
 export { openServiceOwnership, openServiceStore } from './store.ts';
 export type { ServiceOwnership } from './store.ts';
+export type { WorkflowServices } from './workflows/context.ts';
+export { workflowOperations } from './workflows/operations.ts';

@@ -6,11 +6,13 @@ import { SANDBOX_MIGRATIONS } from './sandboxes/migrations.ts';
 import type { Sealer } from './sealing.ts';
 import { secretEnvironments } from './secrets/environments.ts';
 import { SECRET_MIGRATIONS } from './secrets/migrations.ts';
+import { WORKFLOW_MIGRATIONS } from './workflows/migrations.ts';
 
 const MIGRATIONS: NonNullable<ApiStoreOptions['migrations']> = {
   logs: LOG_MIGRATIONS,
   sandboxes: SANDBOX_MIGRATIONS,
   secrets: SECRET_MIGRATIONS,
+  workflows: WORKFLOW_MIGRATIONS,
 };
 
 /** Opens the store of the HTTP API with the tables of all areas. */

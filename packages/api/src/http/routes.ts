@@ -27,12 +27,12 @@ export function createRoutes(
   options: RouteOptions,
 ): Hono {
   const app = new Hono();
-  for (const operation of operations) {
+  for (const operation of bySpecificity(operations)) {
     app.on(operation.method, routePath(operation), (c) =>
       answer(services, operation, { request: c.req.raw, params: c.req.param() as HeaderRecord, options }),
     );
   }
-  for (const [path, methods] of methodsByPath(operations)) {
+  for (const [path, methods] of methodsByPath(bySpecificity(operations))) {
     app.all(path, (c) => {
       const refusal = new ApiError(405, 'Method not allowed', { headers: { Allow: methods.join(', ') } });
       return respondError(refusal, idHeader(c.req.raw), services.report);
@@ -41,6 +41,12 @@ export function createRoutes(
   app.notFound((c) => respondError(new ApiError(404, 'Not found'), idHeader(c.req.raw), services.report));
   app.onError((error, c) => respondError(error, idHeader(c.req.raw), services.report));
   return app;
+}
+
+/** Returns the operations with literal segments before parameters: the first route that matches answers. */
+function bySpecificity(operations: readonly AnyOperation[]): AnyOperation[] {
+  const key = ({ path }: AnyOperation): string => path.replaceAll(/\{[^}]*\}/g, '\uffff');
+  return operations.toSorted((a, b) => (key(a) < key(b) ? -1 : key(a) > key(b) ? 1 : 0));
 }
 
 interface RoutedRequest {

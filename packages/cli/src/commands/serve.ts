@@ -112,11 +112,16 @@ async function areasOf(
 ): Promise<Areas> {
   const { workflows, workspaces, database } = store;
   const { sealer } = await sealingOf(options);
-  const { openSandboxes, secretEnvironments, secretOperations } = await import('@heddle/service');
+  const { openSandboxes, secretEnvironments, secretOperations, workflowOperations } =
+    await import('@heddle/service');
   const { promise: opened, resolve } = Promise.withResolvers<BlockImages>();
   const sandboxes = openSandboxes({ store, images: async () => (await opened).store(), onError });
   return {
-    operations: [...sandboxes.operations, ...secretOperations({ store, sealer, now: Date.now })],
+    operations: [
+      ...sandboxes.operations,
+      ...secretOperations({ store, sealer, now: Date.now }),
+      ...workflowOperations({ store, now: Date.now }),
+    ],
     records: {
       resolveChild: (caller, reference) => workflows.resolveChild(caller, reference),
       tenant: (workflowId) => workflows.tenant(workflowId),

@@ -1,4 +1,4 @@
-import { branchPorts } from '@heddle/core';
+import { branchPorts } from '@heddle/core/drafts';
 import type { Json, JsonObject } from '@heddle/core';
 import { containersOf, objectOr } from './containers.ts';
 import type { Containers, DraftGraph } from './containers.ts';

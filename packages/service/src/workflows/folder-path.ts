@@ -81,15 +81,18 @@ function expectSegment(segment: string): void {
 
 function decoded(segment: string): string | undefined {
   try {
-    return decodeURIComponent(segment);
+    const name = decodeURIComponent(segment);
+    // Throws for half a character, which has no encoding.
+    encodeName(name);
+    return name;
   } catch {
     return undefined;
   }
 }
 
 function encodeName(name: string): string {
-  // encodeURIComponent leaves these as they are. Lone surrogates, which it refuses, cannot come out of decoding.
-  return encodeURIComponent(name.toWellFormed()).replaceAll(
+  // encodeURIComponent leaves these as they are.
+  return encodeURIComponent(name).replaceAll(
     /[!'()*]/g,
     (each) => `%${(each.codePointAt(0) as number).toString(16).toUpperCase()}`,
   );

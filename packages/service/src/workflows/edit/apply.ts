@@ -1,4 +1,4 @@
-import { isTriggerType } from '@heddle/core';
+import { isTriggerType } from '@heddle/core/drafts';
 import type { JsonObject } from '@heddle/core';
 import { containersOf } from '../containers.ts';
 import type { Containers, DraftGraph } from '../containers.ts';

@@ -1,4 +1,5 @@
-import type { Json, PortReader } from '@heddle/core';
+import type { Json } from '@heddle/core';
+import type { PortReader } from '@heddle/core/drafts';
 import type { DraftEditor } from './draft-editor.ts';
 import type { DeferredEdge, InputError, SkippedItem } from './schemas.ts';
 

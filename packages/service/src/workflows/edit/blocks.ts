@@ -1,4 +1,4 @@
-import { isReserved, isTriggerType, MAX_NESTING, normalizeName, TRIGGER_PRIORITY } from '@heddle/core';
+import { isReserved, isTriggerType, MAX_NESTING, normalizeName, TRIGGER_PRIORITY } from '@heddle/core/drafts';
 import type { JsonObject } from '@heddle/core';
 import { isContainer, objectOr } from '../containers.ts';
 import { actualId, skip } from './batch.ts';

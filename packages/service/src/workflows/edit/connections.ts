@@ -1,5 +1,6 @@
-import { isTriggerType, portReader } from '@heddle/core';
-import type { JsonObject, PortReader, RowBlock } from '@heddle/core';
+import { isTriggerType, portReader } from '@heddle/core/drafts';
+import type { JsonObject } from '@heddle/core';
+import type { PortReader, RowBlock } from '@heddle/core/drafts';
 import { isContainer, objectOr } from '../containers.ts';
 import { actualId, skip } from './batch.ts';
 import type { Batch, PendingEdge, Step } from './batch.ts';
@@ -14,7 +15,7 @@ const TARGET_HANDLE = /^target(-(top|right|bottom|left))?$/;
  */
 export function connect(step: Step, connections: Connections): void {
   const { batch, blockId, operationType } = step;
-  const before = Map.groupBy(batch.editor.edgesFrom(blockId), handleOf);
+  const before = edgesByHandle(batch.editor.edgesFrom(blockId));
   for (const [port, given] of Object.entries(connections)) {
     const handle = port === 'success' ? 'source' : port;
     if (!isPort(step, handle)) continue;
@@ -127,6 +128,16 @@ export function rowBlock(id: string, block: JsonObject): RowBlock {
     ([field, stored]) => [field, objectOr(stored)['value'] ?? null] as const,
   );
   return { id, type: textOr(block['type']), fields: Object.fromEntries(fields) };
+}
+
+function edgesByHandle(edges: Iterable<JsonObject>): Map<string, JsonObject[]> {
+  const found = new Map<string, JsonObject[]>();
+  for (const edge of edges) {
+    const same = found.get(handleOf(edge));
+    if (same) same.push(edge);
+    else found.set(handleOf(edge), [edge]);
+  }
+  return found;
 }
 
 function handleOf(edge: JsonObject): string {

@@ -1,4 +1,4 @@
-import { normalizeName } from '@heddle/core';
+import { normalizeName } from '@heddle/core/drafts';
 import type { Json, JsonObject } from '@heddle/core';
 import { childrenByParent, objectOr, parentIdOf } from '../containers.ts';
 import type { DraftGraph } from '../containers.ts';

@@ -1,4 +1,4 @@
-import { BLOCK_FIELDS } from '@heddle/core';
+import { BLOCK_FIELDS } from '@heddle/core/drafts';
 import type { Json, JsonObject } from '@heddle/core';
 import * as z from 'zod';
 import { isContainer, objectOr } from '../containers.ts';

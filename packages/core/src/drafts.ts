@@ -1,0 +1,11 @@
+import './node-version.ts';
+
+// API for editors of drafts: types and names of blocks, their fields and ports
+export { MAX_NESTING } from './graph/containment.ts';
+export { branchPorts, portReader } from './graph/ports.ts';
+export type { BranchPort, PortReader, ReadPort } from './graph/ports.ts';
+export type { RowBlock } from './graph/rows.ts';
+export { isTriggerType, TRIGGER_PRIORITY, typeNames, typeTable } from './plan/types.ts';
+export type { BlockTypeInfo, TypeTable } from './plan/types.ts';
+export { isReserved, normalizeName } from './refs/names.ts';
+export { BLOCK_FIELDS } from './schema/block-fields.ts';

@@ -1,0 +1,188 @@
+import { randomUUID } from 'node:crypto';
+import { ApiError } from '@heddle/api';
+import { isDuplicate } from '@heddle/api/drafts';
+import type { JsonObject } from '@heddle/core';
+import type { DraftGraph } from './containers.ts';
+import { freeName } from './duplicate.ts';
+import { expectFolder, expectUnlocked } from './folders.ts';
+import type { Db } from './folders.ts';
+import { ROOT } from './folder-path.ts';
+import type { WorkflowColumns } from './tables.ts';
+
+/** Ids per statement, below the parameter limits of both databases. */
+const CHUNK = 500;
+
+/** What a new workflow is made of. */
+export interface NewWorkflow {
+  workspaceId: string;
+  name: string;
+  description: string | null;
+  folderPath: string;
+  graph: DraftGraph;
+  now: string;
+}
+
+/** Adds a workflow after the last one of its workspace. Throws 404 and 423 for its folder, 409 for its name. */
+export async function addWorkflow(
+  db: Db,
+  { workspaceId, name, description, folderPath, graph, now }: NewWorkflow,
+): Promise<WorkflowColumns> {
+  await expectFolder(db, { workspaceId, path: folderPath });
+  const last = await db
+    .selectFrom('workflows')
+    .select((eb) => eb.fn.max('position').as('position'))
+    .where('workspace_id', '=', workspaceId)
+    .executeTakeFirst();
+  const row: WorkflowColumns = {
+    id: randomUUID(),
+    workspace_id: workspaceId,
+    name,
+    description,
+    folder_path: folderPath,
+    position: Number(last?.position ?? 0) + 1,
+    state: JSON.stringify(graph),
+    active_version: null,
+    deployed_at: null,
+    public_api: 0,
+    created_at: now,
+    updated_at: now,
+    archived_at: null,
+  };
+  await unlessTaken(name, () => db.insertInto('workflows').values(row).execute());
+  const edgeIds = graph.edges.flatMap(({ id }) => (typeof id === 'string' ? [id] : []));
+  const ids = [...new Set([...Object.keys(graph.blocks), ...edgeIds])];
+  for (let start = 0; start < ids.length; start += CHUNK) {
+    const rows = ids
+      .slice(start, start + CHUNK)
+      .map((id) => ({ workspace_id: workspaceId, id, workflow_id: row.id }));
+    await db.insertInto('graph_ids').values(rows).execute();
+  }
+  return row;
+}
+
+/** What a change of a workflow's metadata sets. */
+export interface WorkflowChange {
+  name?: string | undefined;
+  description?: string | null | undefined;
+  folderPath?: string | undefined;
+}
+
+/** Changes name, description and folder. Throws 404 and 423 for the folders, 409 for the name. */
+export async function changeWorkflow(
+  db: Db,
+  row: Pick<WorkflowColumns, 'id' | 'workspace_id' | 'folder_path' | 'name'>,
+  { change: { name, description, folderPath }, now }: { change: WorkflowChange; now: string },
+): Promise<WorkflowColumns> {
+  await expectUnlocked(db, { workspaceId: row.workspace_id, path: row.folder_path });
+  if (folderPath !== undefined) await expectFolder(db, { workspaceId: row.workspace_id, path: folderPath });
+  const changed = await unlessTaken(name ?? row.name, () =>
+    db
+      .updateTable('workflows')
+      .set({
+        ...(name !== undefined && { name }),
+        ...(description !== undefined && { description }),
+        ...(folderPath !== undefined && { folder_path: folderPath }),
+        updated_at: now,
+      })
+      .where('id', '=', row.id)
+      .where('archived_at', 'is', null)
+      .returningAll()
+      .executeTakeFirst(),
+  );
+  if (!changed) throw notFound();
+  return changed;
+}
+
+/** Archives a workflow. Throws 404 for one that is archived, 423 for a locked folder. */
+export async function archiveWorkflow(db: Db, row: WorkflowColumns, now: string): Promise<void> {
+  await expectUnlocked(db, { workspaceId: row.workspace_id, path: row.folder_path });
+  const { numUpdatedRows } = await db
+    .updateTable('workflows')
+    .set({ archived_at: now, updated_at: now })
+    .where('id', '=', row.id)
+    .where('archived_at', 'is', null)
+    .executeTakeFirst();
+  if (numUpdatedRows === 0n) throw notFound();
+}
+
+/**
+ * Makes an archived workflow active again, in the root if its folder is gone, and with a number after its name if that has
+ * been taken. Throws 409 for one that is not archived, 423 for a locked folder.
+ */
+export async function restoreWorkflow(db: Db, row: WorkflowColumns, now: string): Promise<WorkflowColumns> {
+  const folder = await existingFolder(db, row);
+  const name = freeName(row.name, await namesIn(db, row.workspace_id, folder));
+  const restored = await unlessTaken(name, () =>
+    db
+      .updateTable('workflows')
+      .set({ archived_at: null, updated_at: now, folder_path: folder, name })
+      .where('id', '=', row.id)
+      .where('archived_at', 'is not', null)
+      .returningAll()
+      .executeTakeFirst(),
+  );
+  if (!restored) throw new ApiError(409, 'The workflow is not archived');
+  return restored;
+}
+
+/** Returns the names of the active workflows of a folder. */
+export async function namesIn(db: Db, workspaceId: string, folderPath: string): Promise<Set<string>> {
+  const rows = await db
+    .selectFrom('workflows')
+    .select('name')
+    .where('workspace_id', '=', workspaceId)
+    .where('folder_path', '=', folderPath)
+    .where('archived_at', 'is', null)
+    .execute();
+  return new Set(rows.map(({ name }) => name));
+}
+
+/** Changes the variables of the draft that is stored now: no other write gets between reading and writing. */
+export async function changeVariables(
+  db: Db,
+  row: Pick<WorkflowColumns, 'id'>,
+  {
+    change,
+    now,
+  }: { change: (variables: JsonObject) => { variables: JsonObject; changed: boolean }; now: string },
+): Promise<{ variableCount: number; changed: boolean }> {
+  // An update, so that writers in other processes wait.
+  const current = await db
+    .updateTable('workflows')
+    .set((eb) => ({ position: eb.ref('position') }))
+    .where('id', '=', row.id)
+    .where('archived_at', 'is', null)
+    .returning(['state'])
+    .executeTakeFirst();
+  if (!current) throw notFound();
+  const graph = JSON.parse(current.state) as DraftGraph;
+  const { variables, changed } = change(graph.variables);
+  if (changed) {
+    const state = JSON.stringify({ ...graph, variables });
+    await db.updateTable('workflows').set({ state, updated_at: now }).where('id', '=', row.id).execute();
+  }
+  return { variableCount: Object.keys(variables).length, changed };
+}
+
+async function existingFolder(db: Db, row: WorkflowColumns): Promise<string> {
+  try {
+    await expectFolder(db, { workspaceId: row.workspace_id, path: row.folder_path });
+    return row.folder_path;
+  } catch (error) {
+    if (error instanceof ApiError && error.status === 404) return ROOT;
+    throw error;
+  }
+}
+
+async function unlessTaken<T>(name: string, write: () => Promise<T>): Promise<T> {
+  try {
+    return await write();
+  } catch (error) {
+    if (!isDuplicate(error)) throw error;
+    throw new ApiError(409, `The folder has a workflow named "${name}" already`);
+  }
+}
+
+function notFound(): ApiError {
+  return new ApiError(404, 'Workflow not found');
+}

@@ -1,0 +1,363 @@
+import type { JsonObject } from '@heddle/core';
+import { openServiceStore, workflowOperations } from '@heddle/service';
+import { sql } from 'kysely';
+import type { Kysely } from 'kysely';
+import { beforeAll, describe, expect, it } from 'vitest';
+import { errorIn, testApi } from '../support/api.ts';
+import type { TestApi } from '../support/api.ts';
+import { hasPostgres, postgresDatabase } from '../support/postgres.ts';
+
+interface Item {
+  id: string;
+  name: string;
+  description: string | null;
+  folderPath: string;
+  blocks: { id: string; type: string }[];
+}
+
+interface World extends TestApi {
+  database: Kysely<unknown>;
+  workspace(): Promise<string>;
+  make(workspaceId: string, name: string, folderPath?: string): Promise<Item>;
+  folder(workspaceId: string, path: string): Promise<number>;
+  folders(workspaceId: string, query?: string): Promise<string[]>;
+  list(workspaceId: string, query?: string): Promise<string[]>;
+  actions(resourceId: string): Promise<string[]>;
+}
+
+const W = '/api/v2/workflows';
+const F = `${W}/folders`;
+
+async function world(postgres: string | undefined): Promise<World> {
+  const store = await openServiceStore(
+    postgres === undefined ? {} : { postgres: { url: postgres }, secret: 'x'.repeat(32) },
+  );
+  const api = await testApi({ store, operations: workflowOperations({ store, now: Date.now }) });
+  const { call } = api;
+  return {
+    ...api,
+    database: store.database,
+    workspace: () => store.workspaces.createWorkspace('Other', api.userId),
+    async make(workspaceId, name, folderPath) {
+      const { status, data } = await call<Item>('POST', W, { body: { workspaceId, name, folderPath } });
+      expect(status).toBe(201);
+      return data;
+    },
+    folder: async (workspaceId, path) => (await call('POST', F, { body: { workspaceId, path } })).status,
+    async folders(workspaceId, query = '') {
+      const { data } = await call<{ path: string }[]>('GET', `${F}?workspaceId=${workspaceId}${query}`);
+      return data.map(({ path }) => path);
+    },
+    async list(workspaceId, query = '') {
+      const { data } = await call<Item[]>('GET', `${W}?workspaceId=${workspaceId}${query}`);
+      return data.map(({ name }) => name);
+    },
+    actions: async (id) => (await store.audit.ofResource(id)).map(({ action }) => action),
+  };
+}
+
+const NAMES = hasPostgres ? (['sqlite', 'postgres'] as const) : (['sqlite'] as const);
+
+describe.each(NAMES)('workflows on %s', (name) => {
+  let w: World;
+  let workspaceId: string;
+  beforeAll(async () => {
+    w = await world(name === 'postgres' ? await postgresDatabase() : undefined);
+    workspaceId = w.workspaceId;
+  });
+  const remove = (path: string, more = '') =>
+    w.call('DELETE', `${F}?workspaceId=${workspaceId}&path=${encodeURIComponent(path)}${more}`);
+
+  it('creates folders and workflows in them, and lists both', async () => {
+    expect(await w.folder(workspaceId, 'Team')).toBe(201);
+    expect(await w.folder(workspaceId, '/Team/50%25')).toBe(201);
+    expect(await w.folder(workspaceId, '/Team/a_b')).toBe(201);
+    expect(await w.folders(workspaceId, '&parentPath=/Team')).toEqual(['/Team/50%25', '/Team/a_b']);
+    expect(await w.folders(workspaceId, '&search=A_&sortOrder=desc')).toEqual(['/Team/a_b']);
+    expect(await w.folders(workspaceId, '&parentPath=/nowhere')).toEqual([]);
+    const made = await w.make(workspaceId, 'In Team', 'Team');
+    expect(made).toMatchObject({ folderPath: '/Team', blocks: [{ type: 'start_trigger' }] });
+    expect(await w.list(workspaceId, '&folderPath=/Team')).toEqual(['In Team']);
+    expect(await w.actions('/Team')).toEqual(['FOLDER_CREATED']);
+    expect(await w.actions(made.id)).toEqual(['WORKFLOW_CREATED']);
+  });
+
+  it.each([
+    [409, '/Team'],
+    [404, '/gone/child'],
+    [400, '/'],
+    [400, '/a b'],
+    [400, '/..'],
+    [400, '/a%2fb'],
+  ])('answers %i to a new folder %j', async (status, path) => {
+    await w.folder(workspaceId, '/Team');
+    expect(await w.folder(workspaceId, path)).toBe(status);
+  });
+
+  it('answers 404 to a workflow in an unknown folder, 409 to a taken name, 400 to an undeclared field', async () => {
+    const create = async (body: object) =>
+      (await w.call('POST', W, { body: { workspaceId, ...body } })).status;
+    expect(await create({ name: 'X', folderPath: '/gone' })).toBe(404);
+    await w.make(workspaceId, 'Taken');
+    expect(await create({ name: 'Taken' })).toBe(409);
+    expect(await create({ name: 'Y', more: 1 })).toBe(400);
+    expect(await create({ name: ' ' })).toBe(400);
+  });
+
+  it('moves a folder with everything in it', async () => {
+    const own = await w.workspace();
+    for (const path of ['/A', '/A/B', '/AB', '/C']) await w.folder(own, path);
+    const deep = await w.make(own, 'deep', '/A/B');
+    await w.make(own, 'next', '/AB');
+    const move = (path: string, destinationPath: string) =>
+      w.call<{ path: string }>('PATCH', F, { body: { workspaceId: own, path, destinationPath } });
+    expect((await move('/A', '/A')).status).toBe(400);
+    expect((await move('/A', '/A/B/C')).status).toBe(409);
+    expect((await move('/A', '/AB')).status).toBe(409);
+    expect((await move('/A', '/gone/A')).status).toBe(404);
+    expect((await move('/gone', '/D')).status).toBe(404);
+    expect((await move('/A', '/C/A%20B')).data).toMatchObject({
+      path: '/C/A%20B',
+      name: 'A B',
+      parentPath: '/C',
+    });
+    expect(await w.folders(own)).toEqual(['/C/A%20B', '/AB', '/C/A%20B/B', '/C']);
+    const { data } = await w.call<Item>('GET', `${W}/${deep.id}`);
+    expect(data.folderPath).toBe('/C/A%20B/B');
+    expect(await w.list(own, '&folderPath=/AB')).toEqual(['next']);
+  });
+
+  it('deletes a folder that is empty, or with everything in it; workflows come back in the root', async () => {
+    await w.folder(workspaceId, '/Old');
+    await w.folder(workspaceId, '/Old/Sub');
+    const kept = await w.make(workspaceId, 'Kept', '/Old/Sub');
+    expect((await remove('/Old')).status).toBe(409);
+    expect((await remove('/Old', '&recursive=TRUE')).status).toBe(400);
+    expect((await remove('/Old', '&recursive=yes')).data).toEqual({
+      path: '/Old',
+      deleted: true,
+      deletedItems: { folders: 2, workflows: 1 },
+    });
+    expect((await remove('/Old', '&recursive=yes')).status).toBe(404);
+    expect(await w.list(workspaceId, '&scope=archived&folderPath=/Old/Sub')).toEqual([]);
+    expect(await w.list(workspaceId, '&scope=archived&search=kept')).toEqual(['Kept']);
+    const restored = await w.call<Item>('POST', `${W}/${kept.id}/restore`);
+    expect(restored.data).toMatchObject({ id: kept.id, folderPath: '/' });
+    expect((await w.call('POST', `${W}/${kept.id}/restore`)).status).toBe(409);
+  });
+
+  it('answers 423 to every change in a locked folder', async () => {
+    await w.folder(workspaceId, '/Locked');
+    await w.folder(workspaceId, '/Locked/In');
+    const { id } = await w.make(workspaceId, 'held', '/Locked/In');
+    await sql`update workflow_folders set locked = 1 where path = '/Locked'`.execute(w.database);
+    const variables = { operations: [{ operation: 'delete', name: 'x' }] };
+    const edit = { operations: [{ operation_type: 'delete', block_id: 'x' }] };
+    const calls: [string, string, object?][] = [
+      ['POST', F, { workspaceId, path: '/Locked/New' }],
+      ['PATCH', F, { workspaceId, path: '/Locked/In', destinationPath: '/Free' }],
+      ['DELETE', `${F}?workspaceId=${workspaceId}&path=/Locked/In&recursive=1`],
+      ['POST', W, { workspaceId, name: 'n', folderPath: '/Locked' }],
+      ['PATCH', `${W}/${id}`, { name: 'n' }],
+      ['DELETE', `${W}/${id}`],
+      ['POST', `${W}/${id}/duplicate`, {}],
+      ['PATCH', `${W}/${id}/variables`, variables],
+      ['POST', `${W}/${id}/operations`, edit],
+    ];
+    for (const [method, path, body] of calls) {
+      const answer = await w.call(method, path, body ? { body } : {});
+      expect([method, path, answer.status]).toEqual([method, path, 423]);
+      expect(errorIn(answer.body)).toMatchObject({ code: 'LOCKED', details: { lock: 'folder' } });
+    }
+  });
+
+  it('changes name, description and folder', async () => {
+    await w.folder(workspaceId, '/P');
+    const { id } = await w.make(workspaceId, 'before');
+    await w.make(workspaceId, 'other', '/P');
+    const patch = (body: object) => w.call<Item>('PATCH', `${W}/${id}`, { body });
+    expect((await patch({ description: 'text', folderPath: 'P' })).data).toMatchObject({
+      description: 'text',
+      folderPath: '/P',
+      name: 'before',
+    });
+    expect((await patch({ description: null })).data).toMatchObject({ description: null, folderPath: '/P' });
+    expect((await patch({ name: 'other' })).status).toBe(409);
+    const empty = await patch({});
+    expect(empty.status).toBe(400);
+    expect(JSON.stringify(empty.body)).toContain(
+      'At least one of name, description, or folderPath is required',
+    );
+    expect((await patch({ folderPath: '/gone' })).status).toBe(404);
+    expect(await w.actions(id)).toEqual(['WORKFLOW_CREATED', 'WORKFLOW_UPDATED', 'WORKFLOW_UPDATED']);
+  });
+
+  it('archives and restores; a name that was taken meanwhile gets a number', async () => {
+    const { id } = await w.make(workspaceId, 'Phoenix');
+    expect((await w.call('DELETE', `${W}/${id}`)).data).toEqual({ id, deleted: true, archived: true });
+    expect((await w.call('DELETE', `${W}/${id}`)).status).toBe(404);
+    expect((await w.call('PATCH', `${W}/${id}`, { body: { name: 'x' } })).status).toBe(404);
+    await w.make(workspaceId, 'Phoenix');
+    const restored = await w.call<Item>('POST', `${W}/${id}/restore`, { body: {} });
+    expect(restored.data.name).toBe('Phoenix (2)');
+    expect(await w.actions(id)).toEqual(['WORKFLOW_CREATED', 'WORKFLOW_ARCHIVED', 'WORKFLOW_RESTORED']);
+  });
+
+  it('copies the draft with ids of its own', async () => {
+    const source = await w.make(workspaceId, 'Original');
+    const copy = await w.call<Item>('POST', `${W}/${source.id}/duplicate`, { body: {} });
+    expect(copy).toMatchObject({ status: 201, data: { name: 'Original (2)', folderPath: '/' } });
+    const { data } = await w.call<{ blocks: JsonObject }>('GET', `${W}/${copy.data.id}/state`);
+    expect(Object.keys(data.blocks)).not.toContain(source.blocks[0]!.id);
+    const put = await w.call('PUT', `${W}/${copy.data.id}/state`, { body: data });
+    expect(put.status).toBe(200);
+    const named = await w.call<Item>('POST', `${W}/${source.id}/duplicate`, { body: { name: 'Original' } });
+    expect(named.status).toBe(409);
+  });
+
+  it('moves what it can, and says why for the rest', async () => {
+    const own = await w.workspace();
+    const foreign = await w.make(workspaceId, 'foreign');
+    await w.folder(own, '/To');
+    await w.make(own, 'twin', '/To');
+    const [a, twin] = [await w.make(own, 'a'), await w.make(own, 'twin')];
+    const body = {
+      workspaceId: own,
+      workflowIds: [a.id, twin.id, a.id, foreign.id, 'none'],
+      folderPath: '/To',
+    };
+    const { data } = await w.call('POST', `${W}/move`, { body });
+    expect(data).toEqual({
+      moved: [a.id],
+      failed: [
+        { id: twin.id, reason: 'The folder has a workflow named "twin" already' },
+        { id: foreign.id, reason: 'Workflow not found' },
+        { id: 'none', reason: 'Workflow not found' },
+      ],
+      folderPath: '/To',
+    });
+    expect((await w.call('POST', `${W}/move`, { body: { ...body, folderPath: '/gone' } })).status).toBe(404);
+    expect(await w.actions(a.id)).toEqual(['WORKFLOW_CREATED', 'WORKFLOW_MOVED']);
+  });
+
+  it('applies operations to variables, and records only changes', async () => {
+    const { id } = await w.make(workspaceId, 'vars');
+    const patch = (operations: object[]) => w.call('PATCH', `${W}/${id}/variables`, { body: { operations } });
+    const add = { operation: 'add', name: 'Rate', type: 'number', value: '2' };
+    expect((await patch([add])).data).toEqual({ id, variableCount: 1, changed: true });
+    expect((await patch([{ operation: 'edit', name: 'Rate', value: 2 }])).data).toMatchObject({
+      changed: false,
+    });
+    expect((await patch([add])).status).toBe(400);
+    const { data } = await w.call<{ variables: JsonObject }>('GET', `${W}/${id}/state`);
+    expect(Object.values(data.variables)).toMatchObject([{ name: 'Rate', type: 'number', value: 2 }]);
+    expect(await w.actions(id)).toEqual(['WORKFLOW_CREATED', 'WORKFLOW_VARIABLES_CHANGED']);
+  });
+
+  it('edits drafts: dry runs save nothing, atomic batches all or nothing', async () => {
+    const { id, blocks } = await w.make(workspaceId, 'edited');
+    const start = blocks[0]!.id;
+    const apply = (body: object, query = '') =>
+      w.call<JsonObject>('POST', `${W}/${id}/operations${query}`, { body });
+    const add = {
+      operation_type: 'add',
+      block_id: 'fn',
+      params: { type: 'function', name: 'Fn', inputs: { code: 'return 1' } },
+    };
+    const wire = { operation_type: 'edit', block_id: start, params: { connections: { source: 'fn' } } };
+    const bad = { operation_type: 'delete', block_id: 'none' };
+    const dry = await apply({ operations: [add, wire] }, '?dryRun=true');
+    expect(dry.data).toMatchObject({
+      dryRun: true,
+      applied: 2,
+      skipped: [],
+      previewBlockIds: [expect.any(String)],
+    });
+    const atomic = await apply({ operations: [add, bad], atomic: true });
+    expect(errorIn(atomic.body)).toMatchObject({
+      code: 'CONFLICT',
+      details: { code: 'OPERATIONS_NOT_APPLIED', skipped: [{ type: 'block_not_found' }], droppedInputs: [] },
+    });
+    const state = () => w.call<{ blocks: JsonObject; edges: JsonObject[] }>('GET', `${W}/${id}/state`);
+    expect(Object.keys((await state()).data.blocks)).toEqual([start]);
+    expect(await w.actions(id)).toEqual(['WORKFLOW_CREATED']);
+    const done = await apply({ operations: [add, wire, bad] });
+    expect(done.data).toMatchObject({
+      dryRun: false,
+      applied: 2,
+      skipped: [{ type: 'block_not_found' }],
+      lint: { orphanBlocks: [] },
+    });
+    expect((await state()).data.edges).toMatchObject([
+      { source: start, target: (done.data['mintedBlockIds'] as JsonObject)['fn'] },
+    ]);
+    const { data } = await w.call('GET', `${W}/${id}/inspect`);
+    expect(data).toMatchObject({ blockCount: 2, edgeCount: 1, needsRedeployment: false });
+  });
+
+  it('refuses ids of other workflows in operations', async () => {
+    const id = crypto.randomUUID();
+    const add = {
+      operations: [{ operation_type: 'add', block_id: id, params: { type: 'wait', name: 'W' } }],
+    };
+    const [a, b] = [await w.make(workspaceId, 'ids a'), await w.make(workspaceId, 'ids b')];
+    expect((await w.call('POST', `${W}/${a.id}/operations`, { body: add })).status).toBe(200);
+    expect((await w.call('POST', `${W}/${b.id}/operations`, { body: add })).status).toBe(409);
+    expect((await w.call('POST', `${W}/${b.id}/operations?dryRun=true`, { body: add })).status).toBe(409);
+  });
+
+  it('hides workflows and folders from other people, and refuses readers and workspace keys', async () => {
+    const { id } = await w.make(workspaceId, 'private');
+    const email = (who: string) => `${who}-${crypto.randomUUID()}@heddle.test`;
+    const stranger = await w.store.workspaces.createUser({ email: email('s'), name: 'S' });
+    const { key: foreign } = await w.store.keys.create({ userId: stranger }, 's');
+    const { key: shared } = await w.store.keys.create({ workspaceId }, 'w');
+    const operations = { operations: [{ operation_type: 'delete', block_id: 'x' }] };
+    const status = async (key: string, method: string, path: string, body?: object) =>
+      (await w.call(method, path, { key, ...(body && { body }) })).status;
+    expect(await status(foreign, 'DELETE', `${W}/${id}`)).toBe(404);
+    expect(await status(foreign, 'GET', `${W}/${id}/inspect`)).toBe(404);
+    expect(await status(foreign, 'GET', `${F}?workspaceId=${workspaceId}`)).toBe(404);
+    expect(await status(shared, 'POST', `${W}/${id}/operations`, operations)).toBe(403);
+    expect(await status(shared, 'GET', `${W}/${id}/inspect`)).toBe(200);
+    expect(await status(shared, 'DELETE', `${W}/${id}`)).toBe(200);
+  });
+
+  it('has at most 10,000 folders in a workspace', async () => {
+    const own = await w.workspace();
+    const now = new Date().toISOString();
+    const insert = async (from: number, to: number) => {
+      for (let start = from; start < to; start += 500) {
+        const rows = Array.from(
+          { length: Math.min(500, to - start) },
+          (_, n) => sql`(${own}, ${`/f${start + n}`}, '/', ${`f${start + n}`}, ${now}, ${now})`,
+        );
+        await sql`insert into workflow_folders (workspace_id, path, parent_path, name, created_at, updated_at) values ${sql.join(rows)}`.execute(
+          w.database,
+        );
+      }
+    };
+    await insert(0, 9999);
+    expect(await w.folder(own, '/last')).toBe(201);
+    expect(await w.folder(own, '/more')).toBe(413);
+    expect((await w.folders(own)).length).toBe(10_000);
+    await insert(9999, 10_000);
+    expect((await w.call('GET', `${F}?workspaceId=${own}`)).status).toBe(413);
+  });
+
+  it('has an index for the order of each list', async () => {
+    if (name === 'postgres') return;
+    for (const column of ['position', 'name', 'created_at', 'updated_at']) {
+      const plan = await sql<{ detail: string }>`explain query plan select * from workflows
+        where workspace_id = 'w' and archived_at is null order by ${sql.ref(column)}, id limit 51`.execute(
+        w.database,
+      );
+      expect(plan.rows.map(({ detail }) => detail).join()).toContain(`workflows_by_${column}`);
+      expect(plan.rows.map(({ detail }) => detail).join()).not.toContain('TEMP B-TREE');
+    }
+  });
+
+  it('reaches no caller with a fault', () => {
+    expect(w.faults).toEqual([]);
+  });
+});
