@@ -28,6 +28,7 @@ const ALLOWED: {
   executeWorkflowV2: ['read', true],
   listWorkflowRunsV2: ['read', true],
   getWorkflowRunV2: ['read', true],
+  previewWorkflowRunFromBlock: ['write', false],
   downloadWorkflowRunFileV2: ['read', true],
   resumeWorkflowRunV2: ['write', true],
   cancelRunV2: ['write', true],
@@ -64,6 +65,7 @@ function requestOf(id: string, { workflow, runId, workspaceId }: Subject): Reque
   const query: { [id: string]: string } = {
     listWorkflows: `?workspaceId=${workspaceId}`,
     replaceWorkflowState: '?dryRun=true',
+    previewWorkflowRunFromBlock: `?sourceRunId=${runId}&blockId=nothing`,
   };
   const bodies: { [id: string]: unknown } = {
     createWorkflowV2: { workspaceId, name: `Made ${crypto.randomUUID()}` },

@@ -31,6 +31,11 @@ export async function acceptedCalls(api: TestApi): Promise<{ [call: string]: Acc
   );
   if (!plain || !victim || !asks || !files) throw new Error('A workflow is missing.');
   const { runId } = await ran(api, plain);
+  const { data: draft } = await api.call<{ blocks: { [id: string]: { name: string } } }>(
+    'GET',
+    `/api/v2/workflows/${plain}/state`,
+  );
+  const [words = ''] = Object.keys(draft.blocks).filter((id) => draft.blocks[id]?.name === 'Words');
   const [first, second, third] = [await ran(api, asks), await ran(api, asks), await ran(api, asks)];
   const download = await ran(api, files, { doc: FILE });
   const contextOf = (run: Run): string => run.paused?.contextId ?? '';
@@ -53,7 +58,7 @@ export async function acceptedCalls(api: TestApi): Promise<{ [call: string]: Acc
       path: { workflowId: asks, runId: first.runId },
       body: { contextId: contextOf(first), input: { ok: true } },
     },
-    previewWorkflowRunFromBlock: { query: { blockId: 'Words', sourceRunId: runId } },
+    previewWorkflowRunFromBlock: { query: { blockId: words, sourceRunId: runId } },
     executeWorkflow: { body: {} },
     listPausedExecutions: { path: { workflowId: asks } },
     getPausedExecution: { path: waits },

@@ -65,7 +65,7 @@ function tableOf(head: readonly string[], rows: readonly (readonly string[])[]):
 
 /** Every operation of the operation table, with what it asks of its caller. */
 function operations(): string[] {
-  const rows = ALL_OPERATIONS.map(({ method, path, summary, scope, role, workspaceKeys, resource }) => [
+  const rows = SERVED.map(({ method, path, summary, scope, role, workspaceKeys, resource }) => [
     `\`${method} ${path}\``,
     summary,
     scope.replace('api:', ''),

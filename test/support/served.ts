@@ -1,6 +1,7 @@
 import { ALL_OPERATIONS } from '../../packages/api/src/table.ts';
 import type { AnyOperation } from '../../packages/api/src/operation.ts';
 import { logOperations } from '../../packages/service/src/logs/operations.ts';
+import { sandboxOperations } from '../../packages/service/src/sandboxes/operations.ts';
 import { secretOperations } from '../../packages/service/src/secrets/operations.ts';
 import { workflowOperations } from '../../packages/service/src/workflows/operations.ts';
 
@@ -11,6 +12,7 @@ export const SERVED: readonly AnyOperation[] = [
   // An operation of the service replaces that of the API with its id.
   ...ALL_OPERATIONS.filter(({ id }) => WORKFLOWS.every((other) => other.id !== id)),
   ...logOperations({} as never, {} as never),
+  ...sandboxOperations({} as never),
   ...secretOperations({ store: {} } as never),
   ...WORKFLOWS,
 ];
