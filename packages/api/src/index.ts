@@ -1,5 +1,5 @@
 /** The v2 HTTP interface of an engine. */
-export { memoryLimiter } from './admission/limiter.ts';
+export { memoryLimiter, tightestOf } from './admission/limiter.ts';
 export type { Bucket, LimitKind, LimitState, Limiter } from './admission/limiter.ts';
 export { memoryConcurrency } from './admission/usage.ts';
 export type { Concurrency, RunRequest, Usage, UsageRefusal } from './admission/usage.ts';

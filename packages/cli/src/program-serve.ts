@@ -36,6 +36,8 @@ export function declareServe(program: Command, io: Io, done: Done): void {
       '--keep-runs-mib <number>',
       'delete the oldest ended runs when all runs together take more MiB (default: no limit)',
     ).argParser(mebibytes),
+    ...limitOptions(),
+    ...tokenOptions(),
     new Option('--json', 'print one line of JSON when it is ready').default(false),
   ]).action(async (options) => {
     const { serve: run } = await import('./commands/serve.ts');
@@ -52,6 +54,36 @@ export function declareServe(program: Command, io: Io, done: Done): void {
       done(await listWorkspaces(io, options));
     },
   );
+}
+
+function limitOptions(): [Option, Option] {
+  return [
+    new Option(
+      '--limits <file>',
+      'JSON file with limits of requests and runs (default: those of the plan enterprise if other machines can reach the address, else none)',
+    ),
+    new Option(
+      '--proxies <number>',
+      'number of proxies in front of the server, which add the address of the client to X-Forwarded-For',
+    )
+      .default(0)
+      .argParser(proxies),
+  ];
+}
+
+function tokenOptions(): Option[] {
+  return [
+    new Option('--oauth-issuer <url>', 'accept access tokens of this issuer'),
+    new Option('--oauth-audience <text>', 'audience that tokens for this server have'),
+    new Option('--oauth-jwks <url>', 'verify signed tokens (JWT) with the keys at this URL'),
+    new Option(
+      '--oauth-introspection <url>',
+      'check other tokens at this URL, as HEDDLE_OAUTH_CLIENT_ID with HEDDLE_OAUTH_CLIENT_SECRET',
+    ),
+    new Option('--oauth-user <claim>', 'claim that names the person: sub is an id, email a verified address')
+      .choices(['sub', 'email'])
+      .default('email'),
+  ];
 }
 
 function declareKeys(program: Command, io: Io, done: Done): void {
@@ -107,6 +139,15 @@ function mebibytes(text: string): number {
   const number = Number(text);
   if (text.trim() !== '' && number >= 1 && number <= MAX_MIB) return number;
   throw new InvalidArgumentError(`Use a number from 1 to ${MAX_MIB}.`);
+}
+
+/** More would be a mistake. */
+const MAX_PROXIES = 10;
+
+function proxies(text: string): number {
+  const number = Number(text);
+  if (text.trim() !== '' && Number.isInteger(number) && number >= 0 && number <= MAX_PROXIES) return number;
+  throw new InvalidArgumentError(`Use a whole number from 0 to ${MAX_PROXIES}.`);
 }
 
 function port(text: string): number {

@@ -21,8 +21,11 @@ type LimitAnswer = Promise<LimitState | undefined> | LimitState | undefined;
 
 /** Rate limits. A host brings its own for several processes; without one nothing is limited. */
 export interface Limiter {
-  /** Takes a token from the bucket of `subject`; undefined when there is no limit of this kind. */
-  take(kind: LimitKind, subject: string): LimitAnswer;
+  /**
+   * Takes a token from the bucket of each subject that has one. Returns the state of the tightest bucket, by
+   * `tightestOf`; undefined when there is no limit of this kind.
+   */
+  take(kind: LimitKind, subjects: readonly string[]): LimitAnswer;
   /** Returns the state of the bucket and takes nothing. Without this method callers cannot see their limits. */
   peek?(kind: LimitKind, subject: string): LimitAnswer;
 }
@@ -48,20 +51,23 @@ export function memoryLimiter(
     return Math.min(bucket.capacity, before.tokens + ((atMs - before.atMs) * bucket.perMinute) / MINUTE_MS);
   };
   return {
-    take(kind, subject) {
+    take(kind, subjects) {
       const bucket = kinds[kind];
       if (!bucket) return undefined;
-      const key = `${kind} ${subject}`;
       const atMs = now();
-      const tokens = tokensOf(bucket, key, atMs);
-      const left = tokens >= 1 ? tokens - 1 : tokens;
-      buckets.delete(key);
-      buckets.set(key, { tokens: left, atMs });
+      const states = [...new Set(subjects)].map((subject) => {
+        const key = `${kind} ${subject}`;
+        const tokens = tokensOf(bucket, key, atMs);
+        const left = tokens >= 1 ? tokens - 1 : tokens;
+        buckets.delete(key);
+        buckets.set(key, { tokens: left, atMs });
+        return stateOf(bucket, { allowed: tokens >= 1, left, atMs });
+      });
       for (const oldest of buckets.keys()) {
         if (buckets.size <= MAX_BUCKETS) break;
         buckets.delete(oldest);
       }
-      return stateOf(bucket, { allowed: tokens >= 1, left, atMs });
+      return tightestOf(states);
     },
     peek(kind, subject) {
       const bucket = kinds[kind];
@@ -86,6 +92,12 @@ function stateOf(
     retryAfterMs: allowed ? 0 : Math.ceil((1 - left) / perMs),
     perMinute,
   };
+}
+
+/** Returns the state that decides: that of an empty bucket with the longest wait, else that with the fewest tokens. */
+export function tightestOf(states: readonly LimitState[]): LimitState | undefined {
+  const [tightest] = states.toSorted((a, b) => b.retryAfterMs - a.retryAfterMs || a.remaining - b.remaining);
+  return tightest;
 }
 
 /** The limit in headers when there is no limit: the largest number that every client can parse. */
@@ -115,18 +127,14 @@ function rateLimited(state: LimitState, nowMs: number, reason?: ApiDetailCode): 
   });
 }
 
-/** Takes a token for each subject. Returns the state with the fewest tokens left; throws 429 for an empty bucket. */
+/** Takes a token for each subject. Returns the state of the tightest bucket; throws 429 for an empty one. */
 export async function takeFrom(
   limiter: Limiter,
   kind: LimitKind,
   subjects: readonly string[],
   { nowMs, reason }: { nowMs: number; reason?: ApiDetailCode },
 ): Promise<LimitState | undefined> {
-  let tightest: LimitState | undefined;
-  for (const subject of subjects) {
-    const state = await limiter.take(kind, subject);
-    if (state && !state.allowed) throw rateLimited(state, nowMs, reason);
-    if (state && (!tightest || state.remaining < tightest.remaining)) tightest = state;
-  }
-  return tightest;
+  const state = await limiter.take(kind, subjects);
+  if (state && !state.allowed) throw rateLimited(state, nowMs, reason);
+  return state;
 }

@@ -1,4 +1,4 @@
-import { NO_CREDENTIAL, forbidden, notFound, unauthorized } from '../errors.ts';
+import { ApiError, NO_CREDENTIAL, forbidden, notFound, unauthorized } from '../errors.ts';
 import type { ApiStore } from '../store/open.ts';
 import type { Principal, Role, Scope } from './principal.ts';
 
@@ -11,10 +11,14 @@ export interface AccessRequirement {
   workspaceKeys: boolean;
 }
 
-/** Throws 403 when the credential lacks the scope. */
-function expectScope({ scopes }: Principal, { scope }: Pick<AccessRequirement, 'scope'>): void {
+/** Throws 403 when the credential lacks the scope; for an access token with the challenge of RFC 6750. */
+function expectScope({ kind, scopes }: Principal, { scope }: Pick<AccessRequirement, 'scope'>): void {
   if (scopes.includes(scope) || (scope === 'api:read' && scopes.includes('api:write'))) return;
-  throw forbidden('INSUFFICIENT_SCOPE', `This operation needs the scope ${scope}`);
+  const challenge = `Bearer realm="Heddle API", error="insufficient_scope", scope="${scope}"`;
+  throw new ApiError(403, `This operation needs the scope ${scope}`, {
+    details: { code: 'INSUFFICIENT_SCOPE' },
+    ...(kind === 'oauth' && { headers: { 'WWW-Authenticate': challenge } }),
+  });
 }
 
 const KINDS: ReadonlySet<string> = new Set<Principal['kind']>(['personal', 'workspace', 'oauth']);

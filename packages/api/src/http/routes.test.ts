@@ -218,13 +218,13 @@ describe('rate limits', () => {
   it('refill with time', () => {
     let nowMs = 0;
     const limiter = memoryLimiter({ sync: { capacity: 1, perMinute: 60 } }, () => nowMs);
-    const take = () => (limiter.take('sync', 'a') as { allowed: boolean }).allowed;
+    const take = () => (limiter.take('sync', ['a']) as { allowed: boolean }).allowed;
     expect([take(), take()]).toEqual([true, false]);
     nowMs = 999;
     expect(take()).toBe(false);
     nowMs = 1000;
     expect([take(), take()]).toEqual([true, false]);
-    expect(limiter.take('async', 'a')).toBeUndefined();
+    expect(limiter.take('async', ['a'])).toBeUndefined();
   });
 });
 

@@ -41,6 +41,17 @@ export class WorkspaceStore {
     return id;
   }
 
+  /** Returns the id of the person with this id; undefined when there is none. */
+  async userById(id: string): Promise<string | undefined> {
+    return (await this.#db.selectFrom('users').select('id').where('id', '=', id).executeTakeFirst())?.id;
+  }
+
+  /** Returns the id of the person with exactly this address; undefined when there is none. */
+  async userByEmail(email: string): Promise<string | undefined> {
+    return (await this.#db.selectFrom('users').select('id').where('email', '=', email).executeTakeFirst())
+      ?.id;
+  }
+
   async createWorkspace(name: string, admin: string): Promise<string> {
     const id = randomUUID();
     const created_at = new Date().toISOString();

@@ -11,9 +11,12 @@ import { storeName } from '../store-options.ts';
 import { styleFor } from '../render/style.ts';
 import { table } from '../render/table.ts';
 import type { RunOptions } from '../run-options.ts';
+import { openAccess } from '../serve/access.ts';
+import type { AccessOptions, ServedAccess } from '../serve/access.ts';
 import { openStore, ownershipOf, sealingOf } from '../serve/api-store.ts';
 import { listen } from '../serve/listen.ts';
 import type { Listening } from '../serve/listen.ts';
+import type { TokenOptions } from '../serve/oauth.ts';
 import { untilStopped } from '../temporal/until-stopped.ts';
 
 export type ServeOptions = Omit<
@@ -31,7 +34,7 @@ export type ServeOptions = Omit<
   keepRuns?: number;
   /** MiB of all runs together; absent: no limit. */
   keepRunsMib?: number;
-};
+} & Pick<AccessOptions, 'limits' | 'proxies' | keyof TokenOptions>;
 
 /** What the first start created. */
 interface FirstStart {
@@ -52,11 +55,16 @@ const MIB = 2 ** 20;
 /** Serves the HTTP API until a signal. */
 export async function serve(io: Io, options: ServeOptions): Promise<number> {
   const env = await envValues(options, readEnv());
-  const { promise: ready, resolve: open, reject: fail } = Promise.withResolvers<Api>();
+  const { promise: ready, resolve: open, reject: fail } = Promise.withResolvers<Api['fetch']>();
   ready.catch(() => undefined);
   // Listening comes first: if it fails, no first key has been created and lost. Requests wait until the API is ready.
-  const server = await listen(async (request) => (await ready).fetch(request), options);
+  const peers = new WeakMap<Request, string | undefined>();
+  const server = await listen(async (request, peer) => {
+    peers.set(request, peer);
+    return (await ready)(request);
+  }, options);
   let store: ApiStore | undefined;
+  let access: ServedAccess | undefined;
   let session: Session | undefined;
   let areas: Areas | undefined;
   const report = reporter(io);
@@ -68,18 +76,20 @@ export async function serve(io: Io, options: ServeOptions): Promise<number> {
     const ownership = ownershipOf(areas.records, env);
     session = await openSession(io, { ...options, env, recover: true, ownership, imagesOf });
     const { engine } = session;
-    const { createApi } = await import('@heddle/api');
-    const { compat, origin, keepPublicRuns } = options;
+    const { compat, keepPublicRuns } = options;
     const publicRunRetentionMs = keepPublicRuns * DAY_MS;
     // Never the `Host` header of a request: a caller could then choose where URLs in responses lead.
-    const addressed = { origin: origin ?? server.origin };
+    const origin = options.origin ?? server.origin;
+    const peerOf = (request: Request): string | undefined => peers.get(request);
+    access = await openAccess(options, { store, origin, peerOf, onError });
     const logs = await logsOf(options, { engine, store, onError });
     const operations = [...logs.operations, ...areas.operations];
-    const parts = { engine, store, operations, compat, onError, publicRunRetentionMs };
-    const api = await createApi({ ...parts, ...addressed });
+    const parts = { engine, store, operations, compat, onError, publicRunRetentionMs, origin };
+    const { createApi } = await import('@heddle/api');
+    const api = await createApi({ ...parts, ...access.settings });
     const first = await firstStart(store);
     areas.sandboxes.recover().catch(onError);
-    open(api);
+    open(access.around(api.fetch));
     return await untilStopped(io, stoppable({ engine, api, logs, server }), {
       ready: () => printReady(io, { url: server.url, first }, options),
       drainMs: options.grace * 1000,
@@ -92,6 +102,7 @@ export async function serve(io: Io, options: ServeOptions): Promise<number> {
   } finally {
     await session?.close();
     await areas?.sandboxes.close();
+    await access?.close();
     await store?.close();
   }
 }

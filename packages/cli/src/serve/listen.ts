@@ -28,13 +28,19 @@ export interface Listening {
   ended(): Promise<void>;
 }
 
+/** Answers a request. `peer` is the address of the other end of the connection. */
+export type Answer = (request: Request, peer: string | undefined) => Promise<Response>;
+
 /** Serves requests with `fetch`. Throws a usage error if it cannot listen on the port or address. */
 export async function listen(
-  fetch: (request: Request) => Promise<Response>,
+  fetch: Answer,
   { host, port }: { host: string; port: number },
   timeouts = TIMEOUTS,
 ): Promise<Listening> {
-  const answer = getRequestListener(fetch, { overrideGlobalObjects: false });
+  const answer = getRequestListener(
+    (request, { incoming }) => fetch(request, incoming.socket.remoteAddress),
+    { overrideGlobalObjects: false },
+  );
   const server = createServer(timeouts, (request, response) => void answer(request, response));
   const { promise: listening, resolve, reject } = Promise.withResolvers<undefined>();
   server.once('error', reject);

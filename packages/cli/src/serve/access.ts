@@ -1,0 +1,50 @@
+import type { Api, ApiOptions, ApiStore } from '@heddle/api';
+import { readEnv } from '../env.ts';
+import { clientAddressOf, openLimits } from './limits.ts';
+import type { LimitOptions } from './limits.ts';
+import { tokensOf } from './oauth.ts';
+import type { TokenOptions } from './oauth.ts';
+
+/** Options of `heddle serve` about who may call it, and how often. */
+export interface AccessOptions extends LimitOptions, TokenOptions {
+  /** Proxies in front of the server. */
+  proxies: number;
+}
+
+/** What decides over calls: options of `createApi`, and what is around its `fetch`. */
+export interface ServedAccess {
+  settings: Pick<ApiOptions, 'authenticator' | 'limiter' | 'concurrency' | 'policy' | 'clientAddress'>;
+  /** Returns `fetch` with what tells callers where tokens come from. */
+  around(fetch: Api['fetch']): Api['fetch'];
+  close(): Promise<void>;
+}
+
+interface Parts {
+  store: ApiStore;
+  /** `https://host` of this server. */
+  origin: string;
+  /** Returns the address of the other end of the connection. */
+  peerOf: (request: Request) => string | undefined;
+  onError: (error: unknown) => void;
+}
+
+/** Opens the limits of the server, and accepts keys and access tokens. */
+export async function openAccess(
+  options: AccessOptions,
+  { store, origin, peerOf, onError }: Parts,
+): Promise<ServedAccess> {
+  const { keyAuthenticator } = await import('@heddle/api');
+  const { keysAnd, withResourceMetadata } = await import('@heddle/service');
+  const keys = keyAuthenticator(store.keys, Date.now);
+  const tokens = await tokensOf(options, readEnv(), store.workspaces);
+  const { close, ...limits } = await openLimits(options, onError);
+  return {
+    settings: {
+      ...limits,
+      authenticator: tokens ? keysAnd(keys, tokens.authenticator) : keys,
+      clientAddress: (request) => clientAddressOf(request.headers, peerOf(request), options.proxies),
+    },
+    around: (fetch) => (tokens ? withResourceMetadata(fetch, { origin, ...tokens.resource }) : fetch),
+    close,
+  };
+}

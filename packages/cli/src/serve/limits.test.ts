@@ -1,0 +1,58 @@
+import { writeFileSync } from 'node:fs';
+import { join } from 'node:path';
+import { describe, expect, it, onTestFinished } from 'vitest';
+import { dataFolder } from '../../../../test/support/data-folder.ts';
+import { clientAddressOf, openLimits } from './limits.ts';
+
+const report = (error: unknown): void => {
+  throw error;
+};
+
+const limitOf = async (options: { host: string; limits?: string }) => {
+  const { limiter } = await openLimits({ data: 'unused', ...options }, report);
+  return (await limiter?.take('operation', ['ada']))?.limit;
+};
+
+describe('limits of a server', () => {
+  it.each(['127.0.0.1', '127.8.0.1', '::1', 'localhost'])('on %s are none', async (host) => {
+    expect(await openLimits({ data: 'unused', host }, report)).not.toHaveProperty('limiter');
+  });
+
+  it.each(['0.0.0.0', '::', '192.0.2.1', 'localhost.example', '127.0.0.1.example'])(
+    'on %s are those of the highest plan',
+    async (host) => {
+      expect(await limitOf({ host })).toBe(1000);
+    },
+  );
+
+  it('come from the file where there is one', async () => {
+    const limits = join(dataFolder(onTestFinished), 'limits.json');
+    writeFileSync(limits, '{"plan": "free", "asyncTimeoutSeconds": 9}');
+    expect(await limitOf({ host: '127.0.0.1', limits })).toBe(60);
+    expect(await openLimits({ data: 'unused', host: '::', limits }, report)).toMatchObject({
+      policy: { asyncSeconds: 9 },
+    });
+    writeFileSync(limits, '{"plan": "gold"}');
+    await expect(limitOf({ host: '127.0.0.1', limits })).rejects.toThrow(
+      /^--limits .*: The limits are not valid\. plan: /,
+    );
+    await expect(limitOf({ host: '::', limits: `${limits}x` })).rejects.toThrow(/ENOENT/);
+  });
+});
+
+describe('the address that counts', () => {
+  it.each<[peer: string, forwarded: string | undefined, proxies: number, expected: string]>([
+    ['192.0.2.1', undefined, 0, '192.0.2.1'],
+    ['192.0.2.1', '198.51.100.7', 0, '192.0.2.1'],
+    ['192.0.2.1', 'forged, 198.51.100.7', 1, '198.51.100.7'],
+    ['192.0.2.1', 'forged, 198.51.100.7, 203.0.113.1', 2, '198.51.100.7'],
+    ['192.0.2.1', '198.51.100.7', 2, '192.0.2.1'],
+    ['::ffff:192.0.2.1', undefined, 0, '192.0.2.1'],
+    ['2001:db8:1:2:3:4:5:6', undefined, 0, '2001:db8:1:2::/64'],
+    ['2001:db8::6', undefined, 0, '2001:db8:0:0::/64'],
+    ['::1', undefined, 0, '0:0:0:0::/64'],
+  ])('of the peer %s with X-Forwarded-For %s and %i proxies is %s', (peer, forwarded, proxies, expected) => {
+    const headers = new Headers(forwarded === undefined ? {} : { 'X-Forwarded-For': forwarded });
+    expect(clientAddressOf(headers, peer, proxies)).toBe(expected);
+  });
+});

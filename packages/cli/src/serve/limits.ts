@@ -1,0 +1,96 @@
+import { readFileSync } from 'node:fs';
+import { isIPv6 } from 'node:net';
+import type { ApiOptions } from '@heddle/api';
+import type { LimitPlan } from '@heddle/service';
+import type { StoreOptions } from '../store-options.ts';
+import { UsageError } from '../usage-error.ts';
+
+/** Addresses of this machine that other machines cannot reach. */
+const LOOPBACK = /^(localhost|127(\.\d+){3}|::1)$/;
+
+/** Options of `heddle serve` about limits. */
+export interface LimitOptions extends StoreOptions {
+  host: string;
+  /** A limits file. */
+  limits?: string;
+}
+
+/** Limits as options of `createApi`. */
+export interface ServedLimits extends Pick<ApiOptions, 'limiter' | 'concurrency' | 'policy'> {
+  close: () => Promise<void>;
+}
+
+/**
+ * Returns the limits of a server: those of the file, else the highest plan where other machines can reach the server,
+ * else none. Processes of one PostgreSQL database share them.
+ */
+export async function openLimits(
+  options: LimitOptions,
+  report: (error: unknown) => void,
+): Promise<ServedLimits> {
+  const { PLANS, bucketsOf, openSharedLimits, policyOf } = await import('@heddle/service');
+  const defaults = LOOPBACK.test(options.host) ? PLANS.none : PLANS.enterprise;
+  const plan = options.limits === undefined ? defaults : await planIn(options.limits);
+  const [buckets, policy] = [bucketsOf(plan), policyOf(plan)];
+  const concurrentRuns = plan.concurrentRuns ?? undefined;
+  if (Object.keys(buckets).length === 0 && concurrentRuns === undefined) {
+    return { policy, close: () => Promise.resolve() };
+  }
+  if (options.postgres !== undefined) {
+    const more = concurrentRuns === undefined ? {} : { concurrentRuns };
+    const shared = await openSharedLimits({ url: options.postgres, buckets, report, ...more });
+    const { limiter, concurrency } = shared;
+    return { limiter, policy, ...(concurrency && { concurrency }), close: () => shared.close() };
+  }
+  const { memoryConcurrency, memoryLimiter } = await import('@heddle/api');
+  return {
+    limiter: memoryLimiter(buckets),
+    policy,
+    ...(concurrentRuns !== undefined && { concurrency: memoryConcurrency(concurrentRuns) }),
+    close: () => Promise.resolve(),
+  };
+}
+
+async function planIn(file: string): Promise<LimitPlan> {
+  const { parseLimits } = await import('@heddle/service');
+  try {
+    return parseLimits(readFileSync(file, 'utf8'));
+  } catch (error) {
+    throw new UsageError(
+      `--limits ${file}: ${(error as Error).message}`,
+      'See docs/limits.md for its fields.',
+    );
+  }
+}
+
+/** Groups of an IPv6 address. */
+const GROUPS = 8;
+/** Groups that a provider assigns to one customer. */
+const CUSTOMER_GROUPS = 4;
+
+/**
+ * Returns whom the limit per address counts: the peer of the connection, or with `proxies` the address that the
+ * outermost of them has added to `X-Forwarded-For`. Of an IPv6 address only the network counts, since one customer has
+ * a whole one.
+ */
+export function clientAddressOf(
+  headers: Headers,
+  peer: string | undefined,
+  proxies: number,
+): string | undefined {
+  const forwarded = (headers.get('x-forwarded-for') ?? '').split(',').map((each) => each.trim());
+  // A caller can put anything before the entries of the proxies, and nothing after them.
+  const address = proxies === 0 ? peer : (forwarded.at(-proxies) ?? peer);
+  if (address === undefined || !isIPv6(address)) return address;
+  return /^::ffff:(\d+(?:\.\d+){3})$/i.exec(address)?.[1] ?? networkOf(address);
+}
+
+function networkOf(address: string): string {
+  const [left = '', right = ''] = address.split('::').map((half) => half.replace(/^:|:$/g, ''));
+  const [head, tail] = [left, right].map((half) => (half === '' ? [] : half.split(':'))) as [
+    string[],
+    string[],
+  ];
+  const zeros = Array<string>(GROUPS - head.length - tail.length).fill('0');
+  return `${[...head, ...zeros, ...tail].slice(0, CUSTOMER_GROUPS).join(':')}::/64`;
+}

@@ -1,0 +1,61 @@
+import type { Authenticator } from '@heddle/api';
+import type { OAuthOptions, ProtectedResource } from '@heddle/service';
+import type { Env } from '../env.ts';
+import { UsageError } from '../usage-error.ts';
+
+/** Variables with the credentials of this deployment at the introspection endpoint. */
+const CLIENT = { id: 'HEDDLE_OAUTH_CLIENT_ID', secret: 'HEDDLE_OAUTH_CLIENT_SECRET' };
+
+/** Options of `heddle serve` about access tokens. */
+export interface TokenOptions {
+  oauthIssuer?: string;
+  oauthAudience?: string;
+  oauthJwks?: string;
+  oauthIntrospection?: string;
+  oauthUser: 'sub' | 'email';
+}
+
+interface Users {
+  userById(id: string): Promise<string | undefined>;
+  userByEmail(email: string): Promise<string | undefined>;
+}
+
+/** Accepts access tokens, and tells clients where tokens come from. */
+export interface Tokens {
+  authenticator: Authenticator;
+  resource: Omit<ProtectedResource, 'origin'>;
+}
+
+/** Returns what accepts access tokens; undefined without the options for it. Throws a usage error for incomplete ones. */
+export async function tokensOf(options: TokenOptions, env: Env, users: Users): Promise<Tokens | undefined> {
+  const { oauthIssuer: issuer, oauthAudience: audience, oauthJwks: jwks, oauthIntrospection: url } = options;
+  if ([issuer, audience, jwks, url].every((each) => each === undefined)) return undefined;
+  if (issuer === undefined || audience === undefined || (jwks ?? url) === undefined) {
+    throw new UsageError(
+      'Access tokens need --oauth-issuer, --oauth-audience, and --oauth-jwks or --oauth-introspection.',
+      'See docs/auth.md.',
+    );
+  }
+  const common = { issuer, audience };
+  const oauth: OAuthOptions = {
+    ...(jwks !== undefined && { jwt: { ...common, jwks } }),
+    ...(url !== undefined && { introspection: { ...common, url, ...clientOf(env) } }),
+  };
+  const { oauthAuthenticator, usersByClaim } = await import('@heddle/service');
+  try {
+    const authenticator = oauthAuthenticator(oauth, usersByClaim(options.oauthUser, users));
+    return { authenticator, resource: { resource: audience, issuer } };
+  } catch (error) {
+    if (!(error instanceof RangeError)) throw error;
+    throw new UsageError(error.message, 'See docs/auth.md.');
+  }
+}
+
+function clientOf(env: Env): { clientId: string; clientSecret: string } {
+  const [clientId, clientSecret] = [env.value(CLIENT.id), env.value(CLIENT.secret)];
+  if (clientId !== undefined && clientSecret !== undefined) return { clientId, clientSecret };
+  throw new UsageError(
+    `--oauth-introspection needs ${CLIENT.id} and ${CLIENT.secret}.`,
+    'Set both in the environment to the credentials that the server of tokens has given to this deployment.',
+  );
+}

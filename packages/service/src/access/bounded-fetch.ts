@@ -1,0 +1,39 @@
+/** What a request to an identity provider may take. */
+export interface FetchBounds {
+  timeoutMs: number;
+  maxBytes: number;
+}
+
+/** Sends a request and returns its response with the whole body. Throws for a redirect, a large body, and a timeout. */
+export async function fetchBounded(
+  url: string,
+  init: RequestInit,
+  { timeoutMs, maxBytes }: FetchBounds,
+): Promise<Response> {
+  const timeout = AbortSignal.timeout(timeoutMs);
+  const signal = init.signal ? AbortSignal.any([init.signal, timeout]) : timeout;
+  const response = await fetch(url, { ...init, redirect: 'error', signal });
+  const chunks: Uint8Array[] = [];
+  let bytes = 0;
+  for await (const chunk of response.body ?? []) {
+    bytes += chunk.length;
+    if (bytes > maxBytes)
+      throw new Error(`${new URL(url).origin} answered with more than ${maxBytes} bytes.`);
+    chunks.push(chunk);
+  }
+  const { status, headers } = response;
+  return new Response(Buffer.concat(chunks), {
+    status,
+    headers: { 'Content-Type': headers.get('content-type') ?? '' },
+  });
+}
+
+const LOOPBACK = new Set(['localhost', '127.0.0.1', '[::1]']);
+
+/** Returns the URL of an identity provider. Throws a RangeError unless it is `https:`, or `http:` on this machine. */
+export function providerUrl(text: string, name: string): URL {
+  const url = URL.canParse(text) ? new URL(text) : undefined;
+  const isSafe = url?.protocol === 'https:' || (url?.protocol === 'http:' && LOOPBACK.has(url.hostname));
+  if (url && isSafe && url.username === '' && url.password === '') return url;
+  throw new RangeError(`${name} must be an https URL without a password: ${JSON.stringify(text)}.`);
+}

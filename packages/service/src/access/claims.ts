@@ -1,0 +1,76 @@
+import { createHash } from 'node:crypto';
+import type { Principal } from '@heddle/api';
+import * as z from 'zod';
+
+/** Accepts a text or a list of texts, as `aud` and `scp` have. */
+const texts = z.union([z.string(), z.array(z.string())]);
+
+/** What is read from a verified token or an introspection response (RFC 7519, 7662, 9068). */
+const claimsSchema = z.object({
+  iss: z.string().optional(),
+  sub: z.string().min(1),
+  aud: texts.optional(),
+  exp: z.number(),
+  nbf: z.number().optional(),
+  iat: z.number().optional(),
+  jti: z.string().optional(),
+  scope: z.string().optional(),
+  scp: texts.optional(),
+  client_id: z.string().optional(),
+  email: z.string().optional(),
+  email_verified: z.boolean().optional(),
+});
+
+export type TokenClaims = z.output<typeof claimsSchema>;
+
+/** Finds the Heddle user of a token; undefined when there is none, and then the token is refused. */
+export type UserOfToken = (claims: TokenClaims) => Promise<string | undefined>;
+
+/** Returns the claims; undefined when one that is needed is missing or has the wrong type. */
+export function readClaims(payload: unknown): TokenClaims | undefined {
+  return claimsSchema.safeParse(payload).data;
+}
+
+const SCOPES = ['api:read', 'api:write'] as const;
+/** The latest time that a Date can hold, in seconds. */
+const MAX_SECONDS = 8_640_000_000_000;
+
+/** Returns the principal of verified claims; undefined when the subject is no user here. */
+export async function principalOf(claims: TokenClaims, userOf: UserOfToken): Promise<Principal | undefined> {
+  const userId = await userOf(claims);
+  if (userId === undefined) return undefined;
+  const granted = new Set(listOf(claims.scope).concat(listOf(claims.scp)));
+  return {
+    kind: 'oauth',
+    credentialId: `oauth:${idOf(claims)}`,
+    userId,
+    workspaceId: null,
+    scopes: SCOPES.filter((scope) => granted.has(scope)),
+    expiresAt: new Date(Math.min(claims.exp, MAX_SECONDS) * 1000).toISOString(),
+  };
+}
+
+function listOf(value: string | string[] | undefined): string[] {
+  return typeof value === 'string' ? value.split(' ') : (value ?? []);
+}
+
+/** The same for each spelling of one token, and not longer than an id of a key. */
+function idOf({ iss, sub, client_id: client, jti, iat, exp }: TokenClaims): string {
+  const parts = [iss ?? '', sub, client ?? '', jti ?? `${iat ?? ''} ${exp}`];
+  return createHash('sha256').update(JSON.stringify(parts)).digest('base64url').slice(0, 32);
+}
+
+/** Finds users by the claim that names them: `sub` is the id of a Heddle user, `email` a verified address. */
+export function usersByClaim(
+  claim: 'sub' | 'email',
+  users: {
+    userById(id: string): Promise<string | undefined>;
+    userByEmail(email: string): Promise<string | undefined>;
+  },
+): UserOfToken {
+  return async ({ sub, email, email_verified: isVerified }) => {
+    if (claim === 'sub') return users.userById(sub);
+    // Anybody can claim an address that the provider has not verified.
+    return email !== undefined && isVerified === true ? users.userByEmail(email) : undefined;
+  };
+}

@@ -1,0 +1,116 @@
+import { createHash } from 'node:crypto';
+import type { Authenticator } from '@heddle/api';
+import { fetchBounded, providerUrl } from './bounded-fetch.ts';
+import { principalOf, readClaims } from './claims.ts';
+import type { TokenClaims, UserOfToken } from './claims.ts';
+import { MAX_TOKEN_LENGTH } from './jwt.ts';
+
+/** Where opaque tokens are checked (RFC 7662), and as whom. */
+export interface IntrospectionOptions {
+  url: string;
+  clientId: string;
+  clientSecret: string;
+  /** What `aud` of the response must contain. */
+  audience: string;
+  /** The exact `iss` of the response, if it has one. */
+  issuer?: string;
+  /** For how long a response is used again. A revoked token is accepted for this long. Default 30 seconds. */
+  cacheMs?: number;
+  /** Time limit of a request. Default 5 seconds. */
+  timeoutMs?: number;
+  now?: () => number;
+}
+
+const DEFAULTS = { cacheMs: 30_000, timeoutMs: 5000 };
+/** Responses that are kept. The oldest one is dropped first. */
+const MAX_CACHED = 10_000;
+/** Requests at once. More tokens are refused with 503. */
+const MAX_IN_FLIGHT = 64;
+const MAX_RESPONSE_BYTES = 65_536;
+
+interface Cached {
+  /** Undefined for a token that is not active. */
+  claims: TokenClaims | undefined;
+  untilMs: number;
+}
+
+/**
+ * Returns an authenticator that asks the server about each token. It accepts no other credentials, and rejects when the
+ * server cannot be asked.
+ */
+export function introspectionAuthenticator(
+  options: IntrospectionOptions,
+  userOf: UserOfToken,
+): Authenticator {
+  const { now = Date.now } = options;
+  const check = cachedCheck(options, now);
+  return {
+    async authenticate({ bearer }) {
+      if (bearer === undefined || bearer.length > MAX_TOKEN_LENGTH) return undefined;
+      const claims = await check(bearer);
+      if (!claims || !isCurrent(claims, now())) return undefined;
+      return principalOf(claims, userOf);
+    },
+  };
+}
+
+function isCurrent({ exp, nbf = 0 }: TokenClaims, nowMs: number): boolean {
+  return exp * 1000 > nowMs && nbf * 1000 <= nowMs;
+}
+
+/** Returns a check that remembers responses, and asks once for a token that several requests bring at once. */
+function cachedCheck(
+  options: IntrospectionOptions,
+  now: () => number,
+): (token: string) => Promise<TokenClaims | undefined> {
+  const { cacheMs = DEFAULTS.cacheMs } = options;
+  const ask = requestOf(options);
+  const cache = new Map<string, Cached>();
+  const pending = new Map<string, Promise<TokenClaims | undefined>>();
+  return async (token) => {
+    // A hash, so that the memory of this process holds no list of valid tokens.
+    const key = createHash('sha256').update(token).digest('base64url');
+    const known = cache.get(key);
+    if (known && known.untilMs > now()) return known.claims;
+    cache.delete(key);
+    const running = pending.get(key);
+    if (running) return running;
+    if (pending.size >= MAX_IN_FLIGHT) throw new Error(`${MAX_IN_FLIGHT} tokens are being introspected.`);
+    const asked = ask(token).finally(() => pending.delete(key));
+    pending.set(key, asked);
+    const claims = await asked;
+    cache.set(key, { claims, untilMs: now() + cacheMs });
+    for (const oldest of cache.keys()) {
+      if (cache.size <= MAX_CACHED) break;
+      cache.delete(oldest);
+    }
+    return claims;
+  };
+}
+
+/** Returns a function that asks the server about a token. It returns undefined for a token that is not valid here. */
+function requestOf(options: IntrospectionOptions): (token: string) => Promise<TokenClaims | undefined> {
+  const { clientId, clientSecret, audience, issuer, timeoutMs = DEFAULTS.timeoutMs } = options;
+  const url = providerUrl(options.url, 'The URL of introspection');
+  // RFC 6749, 2.3.1: both parts are form-encoded first.
+  const [id, secret] = [clientId, clientSecret].map((text) =>
+    new URLSearchParams({ x: text }).toString().slice(2),
+  );
+  const authorization = `Basic ${Buffer.from(`${id}:${secret}`).toString('base64')}`;
+  return async (token) => {
+    const body = new URLSearchParams({ token, token_type_hint: 'access_token' });
+    const headers = { Accept: 'application/json', Authorization: authorization };
+    const init = { method: 'POST', headers, body };
+    const response = await fetchBounded(url.href, init, { timeoutMs, maxBytes: MAX_RESPONSE_BYTES });
+    if (response.status !== 200)
+      throw new Error(`Introspection at ${url.origin} answered with ${response.status}.`);
+    const payload: unknown = await response.json();
+    const { active } = (payload ?? {}) as { active?: unknown };
+    if (typeof active !== 'boolean')
+      throw new Error(`Introspection at ${url.origin} did not say whether a token is active.`);
+    const claims = active ? readClaims(payload) : undefined;
+    if (!claims || !(Array.isArray(claims.aud) ? claims.aud : [claims.aud]).includes(audience))
+      return undefined;
+    return issuer === undefined || claims.iss === undefined || claims.iss === issuer ? claims : undefined;
+  };
+}

@@ -1,0 +1,116 @@
+import type { Authenticator } from '@heddle/api';
+import { createRemoteJWKSet, customFetch, errors, jwtVerify } from 'jose';
+import type { JWTVerifyGetKey } from 'jose';
+import { fetchBounded, providerUrl } from './bounded-fetch.ts';
+import { principalOf, readClaims } from './claims.ts';
+import type { UserOfToken } from './claims.ts';
+
+/** Which JSON Web Tokens are accepted. */
+export interface JwtOptions {
+  /** The exact `iss` of tokens. */
+  issuer: string;
+  /** What `aud` of a token must contain: this deployment. Without it, tokens for other services would be accepted. */
+  audience: string;
+  /** URL of the issuer's keys (JWKS). */
+  jwks: string;
+  /** Default: RS256, PS256, ES256 and EdDSA. */
+  algorithms?: readonly string[];
+  /** How far the clocks may differ. Default 30. */
+  clockSkewSeconds?: number;
+  /** For how long fetched keys are used. Default 10 minutes. */
+  cacheMs?: number;
+  /** Minimum time between two fetches for tokens with an unknown key. Default 30 seconds. */
+  cooldownMs?: number;
+  /** Time limit of a fetch. Default 5 seconds. */
+  timeoutMs?: number;
+  now?: () => number;
+}
+
+const DEFAULT_ALGORITHMS = ['RS256', 'PS256', 'ES256', 'EdDSA'];
+/** Signatures by a private key only: with a shared secret, the public key could sign. */
+const ALGORITHMS: ReadonlySet<string> = new Set([
+  ...DEFAULT_ALGORITHMS,
+  ...['RS384', 'RS512', 'PS384', 'PS512', 'ES384', 'ES512', 'Ed25519'],
+]);
+const DEFAULTS = { clockSkewSeconds: 30, cacheMs: 600_000, cooldownMs: 30_000, timeoutMs: 5000 };
+/** Characters of a token. Longer ones are refused before they are parsed. */
+export const MAX_TOKEN_LENGTH = 16_384;
+/** Time after a failed fetch in which nothing is fetched. */
+const RETRY_MS = 5000;
+/** Size of a response with keys. */
+const MAX_JWKS_BYTES = 1_048_576;
+
+/**
+ * Returns an authenticator that accepts the issuer's signed tokens and no other credentials. It rejects when the keys
+ * cannot be fetched. Throws a RangeError for options that would accept forged or foreign tokens.
+ */
+export function jwtAuthenticator(options: JwtOptions, userOf: UserOfToken): Authenticator {
+  const { issuer, audience, now = Date.now } = options;
+  const algorithms = [...(options.algorithms ?? DEFAULT_ALGORITHMS)];
+  const refused = algorithms.find((name) => !ALGORITHMS.has(name));
+  if (refused !== undefined || algorithms.length === 0) {
+    throw new RangeError(
+      `Tokens cannot be signed with ${refused ?? 'nothing'}. Choose from ${[...ALGORITHMS].join(', ')}.`,
+    );
+  }
+  if (issuer === '' || audience === '') throw new RangeError('Tokens need an issuer and an audience.');
+  const keyOf = issuerKeys(options);
+  return {
+    async authenticate({ bearer }) {
+      if (bearer === undefined || bearer.length > MAX_TOKEN_LENGTH) return undefined;
+      try {
+        const { payload } = await jwtVerify(bearer, keyOf, {
+          issuer,
+          audience,
+          algorithms,
+          clockTolerance: options.clockSkewSeconds ?? DEFAULTS.clockSkewSeconds,
+          currentDate: new Date(now()),
+          requiredClaims: ['exp', 'sub'],
+        });
+        const claims = readClaims(payload);
+        return claims && (await principalOf(claims, userOf));
+      } catch (error) {
+        if (error instanceof errors.JOSEError) return undefined;
+        throw error;
+      }
+    },
+  };
+}
+
+/** Returns the key of a token. Throws a JOSEError for a token without a valid key, another error without the keys. */
+function issuerKeys(options: JwtOptions): JWTVerifyGetKey {
+  const { cacheMs, cooldownMs, timeoutMs } = { ...DEFAULTS, ...defined(options) };
+  const url = providerUrl(options.jwks, 'The URL of the keys');
+  let failedAt = -Infinity;
+  const keys = createRemoteJWKSet(url, {
+    cacheMaxAge: cacheMs,
+    cooldownDuration: cooldownMs,
+    timeoutDuration: timeoutMs,
+    async [customFetch](at, init) {
+      // Requests must not multiply into requests to an issuer that is down.
+      if (Date.now() - failedAt < RETRY_MS) throw new Error('The issuer has just failed.');
+      return fetchBounded(at, init, { timeoutMs, maxBytes: MAX_JWKS_BYTES });
+    },
+  });
+  return async (header, token) => {
+    try {
+      return await keys(header, token);
+    } catch (error) {
+      if (isAboutToken(error)) throw error;
+      if (Date.now() - failedAt >= RETRY_MS) failedAt = Date.now();
+      throw new Error(`The keys of the issuer at ${url.origin} are not available.`, { cause: error });
+    }
+  };
+}
+
+function isAboutToken(error: unknown): boolean {
+  const { JWKSNoMatchingKey, JWKSMultipleMatchingKeys, JOSENotSupported, JWSInvalid } = errors;
+  return [JWKSNoMatchingKey, JWKSMultipleMatchingKeys, JOSENotSupported, JWSInvalid].some(
+    (kind) => error instanceof kind,
+  );
+}
+
+/** Without the properties that are undefined. */
+function defined<T extends object>(value: T): Partial<T> {
+  return Object.fromEntries(Object.entries(value).filter(([, each]) => each !== undefined)) as Partial<T>;
+}

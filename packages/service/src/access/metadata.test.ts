@@ -1,0 +1,50 @@
+import { expect, it } from 'vitest';
+import { withResourceMetadata } from './metadata.ts';
+
+const RESOURCE = {
+  origin: 'https://heddle.test',
+  resource: 'https://heddle.test/api',
+  issuer: 'https://issuer.test',
+};
+const AT = 'https://heddle.test/.well-known/oauth-protected-resource';
+
+const respondWith = (status: number, challenge?: string) =>
+  withResourceMetadata(
+    () =>
+      Promise.resolve(
+        new Response(null, {
+          status,
+          headers: challenge === undefined ? {} : { 'WWW-Authenticate': challenge },
+        }),
+      ),
+    RESOURCE,
+  );
+
+it('tells where tokens come from', async () => {
+  const response = await respondWith(404)(new Request(AT));
+  expect([response.status, await response.json()]).toEqual([
+    200,
+    {
+      resource: 'https://heddle.test/api',
+      authorization_servers: ['https://issuer.test'],
+      scopes_supported: ['api:read', 'api:write'],
+      bearer_methods_supported: ['header'],
+    },
+  ]);
+  expect((await respondWith(404)(new Request(AT, { method: 'POST' }))).status).toBe(404);
+});
+
+it.each([
+  [401, 'ApiKey realm="x"', `Bearer resource_metadata="${AT}", ApiKey realm="x"`],
+  [
+    401,
+    'Bearer error="invalid_token", ApiKey',
+    `Bearer resource_metadata="${AT}", error="invalid_token", ApiKey`,
+  ],
+  [401, undefined, `Bearer resource_metadata="${AT}"`],
+  [403, 'Bearer error="insufficient_scope"', 'Bearer error="insufficient_scope"'],
+  [200, undefined, null],
+])('names that document in the challenge: %i with %s', async (status, challenge, expected) => {
+  const response = await respondWith(status, challenge)(new Request('https://heddle.test/api/v2/meta'));
+  expect(response.headers.get('www-authenticate')).toBe(expected);
+});

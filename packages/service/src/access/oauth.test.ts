@@ -1,0 +1,324 @@
+import { createServer } from 'node:http';
+import type { AddressInfo } from 'node:net';
+import { SignJWT, UnsecuredJWT, exportJWK, exportSPKI, generateKeyPair } from 'jose';
+import type { JWTPayload } from 'jose';
+import { describe, expect, it, onTestFinished } from 'vitest';
+import { usersByClaim } from './claims.ts';
+import type { IntrospectionOptions } from './introspection.ts';
+import type { JwtOptions } from './jwt.ts';
+import { keysAnd, oauthAuthenticator } from './oauth.ts';
+import type { OAuthOptions } from './oauth.ts';
+
+const NOW = Date.parse('2026-01-01T00:00:00Z');
+const SECONDS = NOW / 1000;
+const ISSUER = 'https://issuer.test';
+const AUDIENCE = 'https://heddle.test';
+
+const pair = () => generateKeyPair('ES256', { extractable: true });
+const keys = {
+  first: await pair(),
+  second: await pair(),
+  rsa: await generateKeyPair('RS256', { extractable: true }),
+};
+type KeyName = keyof typeof keys;
+
+async function jwk(name: KeyName): Promise<object> {
+  return { ...(await exportJWK(keys[name].publicKey)), kid: name, use: 'sig' };
+}
+
+/** An identity provider on this machine: serves what its fields say, and counts requests. */
+async function provider() {
+  const state = {
+    keys: ['first', 'rsa'] as KeyName[],
+    introspected: {} as object,
+    status: 200,
+    padding: 0,
+    requests: 0,
+  };
+  const asked: { authorization: string | undefined; body: string }[] = [];
+  const server = createServer((request, response) => {
+    state.requests += 1;
+    void (async () => {
+      let body = '';
+      for await (const chunk of request) body += String(chunk);
+      asked.push({ authorization: request.headers.authorization, body });
+      const isJwks = request.url === '/jwks';
+      const answer = isJwks ? { keys: await Promise.all(state.keys.map(jwk)) } : state.introspected;
+      response.writeHead(state.status, { 'Content-Type': 'application/json' });
+      response.end(JSON.stringify(answer) + ' '.repeat(state.padding));
+    })();
+  });
+  await new Promise<void>((listening) => server.listen(0, '127.0.0.1', listening));
+  onTestFinished(() => void server.close());
+  const url = `http://127.0.0.1:${(server.address() as AddressInfo).port}`;
+  return {
+    state,
+    asked,
+    url,
+    close: () => new Promise((closed) => server.close(closed).closeAllConnections()),
+  };
+}
+
+const users = usersByClaim('sub', {
+  userById: (id) => Promise.resolve(id === 'ada' ? 'ada' : undefined),
+  userByEmail: () => Promise.resolve(undefined),
+});
+
+function authenticatorOf(options: OAuthOptions) {
+  const { authenticate } = oauthAuthenticator(options, users);
+  return (bearer: string) => authenticate({ apiKey: undefined, bearer });
+}
+
+async function jwtSetup(more: Partial<JwtOptions> = {}) {
+  const issuer = await provider();
+  const jwt = { issuer: ISSUER, audience: AUDIENCE, jwks: `${issuer.url}/jwks`, now: () => NOW, ...more };
+  return { ...issuer, accept: authenticatorOf({ jwt }) };
+}
+
+const CLAIMS: JWTPayload = {
+  iss: ISSUER,
+  aud: AUDIENCE,
+  sub: 'ada',
+  exp: SECONDS + 600,
+  scope: 'openid api:read',
+};
+
+function token(
+  claims: { [name: string]: unknown } = {},
+  key: KeyName = 'first',
+  header: object = {},
+): Promise<string> {
+  const alg = key === 'rsa' ? 'RS256' : 'ES256';
+  return new SignJWT({ ...CLAIMS, ...claims })
+    .setProtectedHeader({ alg, kid: key, ...header })
+    .sign(keys[key].privateKey);
+}
+
+describe('a signed token', () => {
+  it('gives its user, scopes and expiry, also when issued by another algorithm of the list', async () => {
+    const { accept, state } = await jwtSetup();
+    expect(await accept(await token())).toEqual({
+      kind: 'oauth',
+      credentialId: expect.stringMatching(/^oauth:[\w-]{32}$/),
+      userId: 'ada',
+      workspaceId: null,
+      scopes: ['api:read'],
+      expiresAt: '2026-01-01T00:10:00.000Z',
+    });
+    expect(await accept(await token({ scope: 'api:write' }, 'rsa'))).toMatchObject({ scopes: ['api:write'] });
+    expect(state.requests).toBe(1);
+  });
+
+  it.each([
+    ['scp as a list', { scope: undefined, scp: ['api:write', 'x'] }, ['api:write']],
+    ['scp as text', { scope: undefined, scp: 'api:read api:write' }, ['api:read', 'api:write']],
+    ['neither', { scope: undefined }, []],
+    ['similar names', { scope: 'api:readx API:READ' }, []],
+  ])('takes scopes from %s', async (_name, claims, scopes) => {
+    const { accept } = await jwtSetup();
+    expect(await accept(await token(claims))).toMatchObject({ scopes });
+  });
+
+  it.each<[string, { [name: string]: unknown }]>([
+    ['is expired', { exp: SECONDS - 31 }],
+    ['never expires', { exp: undefined }],
+    ['is not valid yet', { nbf: SECONDS + 31 }],
+    ['is for another audience', { aud: 'https://other.test' }],
+    ['has no audience', { aud: undefined }],
+    ['is of another issuer', { iss: `${ISSUER}/` }],
+    ['has no issuer', { iss: undefined }],
+    ['has no subject', { sub: undefined }],
+    ['is of an unknown subject', { sub: 'eve' }],
+  ])('is refused when it %s', async (_name, claims) => {
+    const { accept } = await jwtSetup();
+    expect(await accept(await token(claims))).toBeUndefined();
+  });
+
+  it('is accepted within the clock skew', async () => {
+    const { accept } = await jwtSetup();
+    expect(await accept(await token({ exp: SECONDS - 29, nbf: SECONDS + 29 }))).toBeDefined();
+  });
+
+  it('is refused with alg none, and with a public key as the secret of HS256', async () => {
+    const { accept } = await jwtSetup();
+    expect(await accept(new UnsecuredJWT(CLAIMS).encode())).toBeUndefined();
+    const secret = new TextEncoder().encode(await exportSPKI(keys.rsa.publicKey));
+    const forged = new SignJWT(CLAIMS).setProtectedHeader({ alg: 'HS256', kid: 'rsa' });
+    expect(await accept(await forged.sign(secret))).toBeUndefined();
+    expect(() => authenticatorOf({ jwt: { ...({} as JwtOptions), algorithms: ['HS256'] } })).toThrow(
+      'Tokens cannot be signed with HS256.',
+    );
+  });
+
+  it('is refused with a changed payload, another signature, and a key of its own in the header', async () => {
+    const { accept } = await jwtSetup();
+    const [head, , signature] = (await token()).split('.');
+    const payload = Buffer.from(JSON.stringify({ ...CLAIMS, scope: 'api:write' })).toString('base64url');
+    expect(await accept(`${head}.${payload}.${signature}`)).toBeUndefined();
+    const own = await exportJWK(keys.second.publicKey);
+    expect(await accept(await token({}, 'second', { kid: 'first', jwk: own }))).toBeUndefined();
+    expect(await accept('a.b.c')).toBeUndefined();
+  });
+
+  it('is refused when it is huge, before it is parsed', async () => {
+    const { accept, state } = await jwtSetup();
+    expect(await accept(await token({ junk: 'x'.repeat(16_384) }))).toBeUndefined();
+    expect(state.requests).toBe(0);
+  });
+
+  it('with an unknown key does not make the issuer fetch more than once per cooldown', async () => {
+    const { accept, state } = await jwtSetup();
+    for (let n = 0; n < 5; n += 1) expect(await accept(await token({}, 'second'))).toBeUndefined();
+    expect(state.requests).toBe(1);
+  });
+
+  it('is accepted after a rotation, and refused when its key has gone', async () => {
+    const { accept, state } = await jwtSetup({ cooldownMs: 0 });
+    expect(await accept(await token())).toBeDefined();
+    state.keys = ['second'];
+    expect(await accept(await token({}, 'second'))).toBeDefined();
+    expect(await accept(await token())).toBeUndefined();
+  });
+});
+
+describe('an issuer', () => {
+  it('that is down makes the authenticator fail: nobody is told that the token is invalid', async () => {
+    const { accept, close } = await jwtSetup();
+    await close();
+    await expect(accept(await token())).rejects.toThrow(/^The keys of the issuer at .* are not available\.$/);
+  });
+
+  it('that is down is not asked again by each request', async () => {
+    const { accept, state } = await jwtSetup();
+    state.status = 500;
+    for (let n = 0; n < 3; n += 1) await expect(accept(await token())).rejects.toThrow('are not available');
+    state.status = 200;
+    state.padding = 2_000_000;
+    const { requests } = state;
+    await expect(accept(await token())).rejects.toThrow('are not available');
+    expect([requests, state.requests]).toEqual([1, 1]);
+  });
+
+  it('whose keys are too large is not available', async () => {
+    const { accept, state } = await jwtSetup();
+    state.padding = 2_000_000;
+    await expect(accept(await token())).rejects.toThrow('are not available');
+  });
+
+  it.each(['http://issuer.test/jwks', 'file:///etc/passwd', 'https://user:pass@issuer.test', 'jwks'])(
+    'cannot be at %s',
+    (jwks) => {
+      const jwt = { issuer: ISSUER, audience: AUDIENCE, jwks };
+      expect(() => authenticatorOf({ jwt })).toThrow(RangeError);
+    },
+  );
+});
+
+async function introspectionSetup(more: Partial<IntrospectionOptions> = {}) {
+  const server = await provider();
+  server.state.introspected = { active: true, ...CLAIMS };
+  const clock = { ms: NOW };
+  const introspection = {
+    ...{ url: `${server.url}/introspect`, clientId: 'heddle:1', clientSecret: 's e/cret' },
+    ...{ audience: AUDIENCE, issuer: ISSUER, now: () => clock.ms, ...more },
+  };
+  return { ...server, clock, accept: authenticatorOf({ introspection }) };
+}
+
+describe('an opaque token', () => {
+  it('is introspected with the credentials of the client, once for requests at the same time', async () => {
+    const { accept, asked } = await introspectionSetup();
+    const answers = await Promise.all([accept('opaque+1'), accept('opaque+1')]);
+    expect(answers[0]).toMatchObject({ kind: 'oauth', userId: 'ada', scopes: ['api:read'] });
+    expect(answers[1]).toEqual(answers[0]);
+    const authorization = `Basic ${Buffer.from('heddle%3A1:s+e%2Fcret').toString('base64')}`;
+    expect(asked).toEqual([{ authorization, body: 'token=opaque%2B1&token_type_hint=access_token' }]);
+  });
+
+  it('is asked about again when the answer is old, and refused from then on when it was revoked', async () => {
+    const { accept, state, clock } = await introspectionSetup();
+    expect(await accept('opaque')).toBeDefined();
+    state.introspected = { active: false };
+    expect(await accept('opaque')).toBeDefined();
+    clock.ms += 30_000;
+    expect(await accept('opaque')).toBeUndefined();
+    expect(state.requests).toBe(2);
+  });
+
+  it('is refused when it expires while the answer is remembered', async () => {
+    const { accept, clock } = await introspectionSetup({ cacheMs: 3_600_000 });
+    expect(await accept('opaque')).toBeDefined();
+    clock.ms += 600_000;
+    expect(await accept('opaque')).toBeUndefined();
+  });
+
+  it.each<[string, object]>([
+    ['is not active', { active: false }],
+    ['is for another audience', { aud: ['https://other.test'] }],
+    ['has no audience', { aud: undefined }],
+    ['is of another issuer', { iss: 'https://other.test' }],
+    ['has no expiry', { exp: undefined }],
+    ['is not valid yet', { nbf: SECONDS + 1 }],
+    ['has no subject', { sub: undefined }],
+  ])('is refused when it %s', async (_name, claims) => {
+    const { accept, state } = await introspectionSetup();
+    state.introspected = { active: true, ...CLAIMS, ...claims };
+    expect(await accept('opaque')).toBeUndefined();
+  });
+
+  it.each([
+    ['refuses the client', (state: { status: number }) => (state.status = 401), 'answered with 401'],
+    [
+      'answers with something else',
+      (state: { introspected: object }) => (state.introspected = { ok: 1 }),
+      'did not say whether a token is active',
+    ],
+    ['answers at length', (state: { padding: number }) => (state.padding = 100_000), 'more than 65536 bytes'],
+  ])('is not called invalid when the server %s', async (_name, change, message) => {
+    const { accept, state } = await introspectionSetup();
+    change(state);
+    await expect(accept('opaque')).rejects.toThrow(message);
+    expect(state.requests).toBe(1);
+  });
+
+  it('is refused without a request when it is huge', async () => {
+    const { accept, state } = await introspectionSetup();
+    expect(await accept('x'.repeat(16_385))).toBeUndefined();
+    expect(state.requests).toBe(0);
+  });
+});
+
+describe('authenticators together', () => {
+  it('send a token by its form to the one that can check it', async () => {
+    const server = await provider();
+    server.state.introspected = { active: true, ...CLAIMS, scope: 'api:write' };
+    const common = { audience: AUDIENCE, now: () => NOW };
+    const accept = authenticatorOf({
+      jwt: { ...common, issuer: ISSUER, jwks: `${server.url}/jwks` },
+      introspection: { ...common, url: server.url, clientId: 'a', clientSecret: 'b' },
+    });
+    expect(await accept(await token())).toMatchObject({ scopes: ['api:read'] });
+    expect(await accept('opaque')).toMatchObject({ scopes: ['api:write'] });
+  });
+
+  it('check a key by itself: a wrong key is refused even with a right token', async () => {
+    const bearer = { kind: 'oauth' } as never;
+    const both = keysAnd(
+      { authenticate: () => Promise.resolve(undefined) },
+      { authenticate: (given) => Promise.resolve(given.bearer === undefined ? undefined : bearer) },
+    );
+    expect(await both.authenticate({ apiKey: 'wrong', bearer: 'right' })).toBeUndefined();
+    expect(await both.authenticate({ apiKey: undefined, bearer: 'right' })).toBe(bearer);
+  });
+
+  it('find a user by a verified address only', async () => {
+    const byEmail = usersByClaim('email', {
+      userById: () => Promise.resolve('wrong'),
+      userByEmail: (email) => Promise.resolve(email === 'ada@heddle.test' ? 'ada' : undefined),
+    });
+    const claims = { sub: 'x', exp: 1, email: 'ada@heddle.test' };
+    expect(await byEmail({ ...claims, email_verified: true })).toBe('ada');
+    expect(await byEmail({ ...claims, email_verified: false })).toBeUndefined();
+    expect(await byEmail(claims)).toBeUndefined();
+  });
+});

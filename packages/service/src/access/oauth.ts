@@ -1,0 +1,44 @@
+import type { Authenticator } from '@heddle/api';
+import type { UserOfToken } from './claims.ts';
+import { introspectionAuthenticator } from './introspection.ts';
+import type { IntrospectionOptions } from './introspection.ts';
+import { jwtAuthenticator } from './jwt.ts';
+import type { JwtOptions } from './jwt.ts';
+
+/** Which access tokens are accepted: signed ones, opaque ones, or both. */
+export interface OAuthOptions {
+  jwt?: JwtOptions;
+  introspection?: IntrospectionOptions;
+}
+
+/** Three Base64url parts, of which the last one may be empty. */
+const JWT_FORM = /^[\w-]+\.[\w-]+\.[\w-]*$/;
+
+/**
+ * Returns an authenticator for access tokens. Signed tokens are verified here where that is configured; all others are
+ * introspected. It issues no tokens.
+ */
+export function oauthAuthenticator({ jwt, introspection }: OAuthOptions, userOf: UserOfToken): Authenticator {
+  const signed = jwt && jwtAuthenticator(jwt, userOf);
+  const opaque = introspection && introspectionAuthenticator(introspection, userOf);
+  return {
+    authenticate: async (credentials) => {
+      const isSigned = signed !== undefined && JWT_FORM.test(credentials.bearer ?? '');
+      return (isSigned ? signed : opaque)?.authenticate(credentials);
+    },
+  };
+}
+
+/** Returns an authenticator that checks API keys by `keys` and all other credentials by `others`, in this order. */
+export function keysAnd(keys: Authenticator, ...others: readonly Authenticator[]): Authenticator {
+  return {
+    async authenticate(credentials) {
+      if (credentials.apiKey !== undefined) return keys.authenticate(credentials);
+      for (const other of others) {
+        const principal = await other.authenticate(credentials);
+        if (principal) return principal;
+      }
+      return undefined;
+    },
+  };
+}

@@ -1,0 +1,36 @@
+import { describe, expect, it } from 'vitest';
+import { PLANS, bucketsOf, parseLimits, policyOf } from './plan.ts';
+
+describe('a limits file', () => {
+  it('replaces values of its plan; null removes a limit', () => {
+    const text = JSON.stringify({ plan: 'pro', requestsPerMinute: 7, concurrentRuns: null });
+    expect(parseLimits(text)).toEqual({ ...PLANS.pro, requestsPerMinute: 7, concurrentRuns: null });
+  });
+
+  it('has the limits of the highest plan unless it names one', () => {
+    expect(parseLimits('{}')).toEqual(PLANS.enterprise);
+  });
+
+  it.each([
+    ['{', /^The limits are not JSON: /],
+    ['{"requestPerMinute": 5}', /Unrecognized key: "requestPerMinute"/],
+    ['{"requestsPerMinute": 0}', /requestsPerMinute: Too small/],
+    ['{"requestsPerMinute": 1.5}', /requestsPerMinute: Invalid input/],
+    ['{"syncRunsPerMinute": "5", "plan": "gold"}', /plan: Invalid option.*syncRunsPerMinute: Invalid input/],
+    ['[]', /expected object/],
+  ])('that is wrong is refused with the reason: %s', (text, message) => {
+    expect(() => parseLimits(text)).toThrow(message);
+  });
+});
+
+it('a bucket holds twice its rate, and there is none without a limit', () => {
+  expect(bucketsOf(PLANS.none)).toEqual({});
+  expect(bucketsOf({ ...PLANS.none, syncRunsPerMinute: 50 })).toEqual({
+    sync: { capacity: 100, perMinute: 50 },
+  });
+});
+
+it('a plan limits the time of runs only where it says so', () => {
+  expect(policyOf(PLANS.enterprise)).toEqual({});
+  expect(policyOf({ ...PLANS.none, asyncTimeoutSeconds: 60 })).toEqual({ asyncSeconds: 60 });
+});

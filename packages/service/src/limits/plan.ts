@@ -1,0 +1,111 @@
+import type { Bucket, ExecutionPolicy, LimitKind } from '@heddle/api';
+import * as z from 'zod';
+
+/** Limits of the requests and runs of a deployment. Null: no limit. */
+export interface LimitPlan {
+  /** Requests of one credential, and of all credentials of one account, to one operation. */
+  requestsPerMinute: number | null;
+  /** Runs that an account starts and waits for. */
+  syncRunsPerMinute: number | null;
+  /** Runs that an account starts in the background. */
+  asyncRunsPerMinute: number | null;
+  /** Runs of a workspace in flight. */
+  concurrentRuns: number | null;
+  /** Requests of one client address, before its credential is checked. */
+  addressRequestsPerMinute: number | null;
+  /** Time limit of runs that the caller waits for. */
+  syncTimeoutSeconds: number | null;
+  /** Time limit of runs in the background. */
+  asyncTimeoutSeconds: number | null;
+}
+
+const NONE: LimitPlan = {
+  requestsPerMinute: null,
+  syncRunsPerMinute: null,
+  asyncRunsPerMinute: null,
+  concurrentRuns: null,
+  addressRequestsPerMinute: null,
+  syncTimeoutSeconds: null,
+  asyncTimeoutSeconds: null,
+};
+
+/** Rates of the plans, by name. They have no time limits: a run may wait for days. */
+export const PLANS = {
+  none: NONE,
+  free: planOf([30, 50, 200, 10]),
+  pro: planOf([100, 150, 1000, 50]),
+  team: planOf([200, 300, 2500, 200]),
+  enterprise: planOf([500, 600, 5000, 1000]),
+} as const satisfies { [name: string]: LimitPlan };
+
+type PlanName = keyof typeof PLANS;
+
+function planOf([requests, sync, async, runs]: readonly [number, number, number, number]): LimitPlan {
+  return {
+    ...NONE,
+    requestsPerMinute: requests,
+    syncRunsPerMinute: sync,
+    asyncRunsPerMinute: async,
+    concurrentRuns: runs,
+    addressRequestsPerMinute: 300,
+  };
+}
+
+const MAX_RATE = 1_000_000;
+const MAX_SECONDS = 604_800;
+const rate = z.int().min(1).max(MAX_RATE).nullable().optional();
+const seconds = z.int().min(1).max(MAX_SECONDS).nullable().optional();
+
+/** A limits file: a plan, and values that replace those of the plan. */
+const limitsFile = z.strictObject({
+  plan: z.enum(Object.keys(PLANS) as [PlanName, ...PlanName[]]).default('enterprise'),
+  requestsPerMinute: rate,
+  syncRunsPerMinute: rate,
+  asyncRunsPerMinute: rate,
+  concurrentRuns: rate,
+  addressRequestsPerMinute: rate,
+  syncTimeoutSeconds: seconds,
+  asyncTimeoutSeconds: seconds,
+});
+
+/** Returns the limits of a file. Throws an error that names each wrong value. */
+export function parseLimits(text: string): LimitPlan {
+  let value: unknown;
+  try {
+    value = JSON.parse(text);
+  } catch (error) {
+    throw new Error(`The limits are not JSON: ${(error as Error).message}`, { cause: error });
+  }
+  const parsed = limitsFile.safeParse(value);
+  if (!parsed.success) {
+    const reasons = parsed.error.issues.map(({ path, message }) => [...path, message].join(': '));
+    throw new Error(`The limits are not valid. ${reasons.join('. ')}.`);
+  }
+  const { plan, ...own } = parsed.data;
+  const replaced = Object.entries(own).filter(([, each]) => each !== undefined);
+  return { ...PLANS[plan], ...Object.fromEntries(replaced) };
+}
+
+/** The token buckets of a plan: twice the rate fits in, and the rate is added each minute. */
+export type Buckets = Partial<Record<LimitKind, Bucket>>;
+
+export function bucketsOf(plan: LimitPlan): Buckets {
+  const rates = {
+    address: plan.addressRequestsPerMinute,
+    operation: plan.requestsPerMinute,
+    sync: plan.syncRunsPerMinute,
+    async: plan.asyncRunsPerMinute,
+  };
+  const limited = Object.entries(rates).filter((entry): entry is [string, number] => entry[1] !== null);
+  return Object.fromEntries(
+    limited.map(([kind, perMinute]) => [kind, { capacity: 2 * perMinute, perMinute }]),
+  ) as Buckets;
+}
+
+/** The time limits of a plan. */
+export function policyOf({ syncTimeoutSeconds, asyncTimeoutSeconds }: LimitPlan): ExecutionPolicy {
+  return {
+    ...(syncTimeoutSeconds !== null && { syncSeconds: syncTimeoutSeconds }),
+    ...(asyncTimeoutSeconds !== null && { asyncSeconds: asyncTimeoutSeconds }),
+  };
+}

@@ -1,0 +1,115 @@
+import { Client } from 'pg';
+import { describe, expect, it, onTestFinished } from 'vitest';
+import { hasPostgres, postgresDatabase } from '../../../../test/support/postgres.ts';
+import { openSharedLimits } from './shared.ts';
+import type { SharedLimitOptions } from './shared.ts';
+
+const FIXED = { capacity: 5, perMinute: 0.001 };
+
+/** Processes that share one database, and what the database has stored. */
+async function processes(count: number, options: Partial<SharedLimitOptions>) {
+  const url = await postgresDatabase();
+  const errors: unknown[] = [];
+  const beats: (() => void)[] = [];
+  const every = (_ms: number, beat: () => void) => {
+    beats.push(beat);
+    return () => undefined;
+  };
+  const common = { url, buckets: {}, every, report: (error: unknown) => errors.push(error), ...options };
+  const opened = await Promise.all(Array.from({ length: count }, () => openSharedLimits(common)));
+  onTestFinished(async () => {
+    for (const each of opened) await each.close();
+    expect(errors).toEqual([]);
+  });
+  const client = new Client({ connectionString: url, options: '-c search_path=heddle_api' });
+  await client.connect();
+  onTestFinished(() => client.end());
+  const query = async (text: string) => (await client.query<{ [name: string]: unknown }>(text)).rows;
+  return { opened, query, beat: () => beats.forEach((beat) => beat()) };
+}
+
+const RUN = { runId: 'r', workflowId: 'w', workspaceId: 'looms', userId: null, mode: 'sync' as const };
+
+describe.skipIf(!hasPostgres)('limits of several processes on PostgreSQL', () => {
+  it('admit together as many requests as one process, whatever keys they lock', async () => {
+    const { opened } = await processes(3, { buckets: { operation: FIXED } });
+    const orders = [
+      ['key', 'account'],
+      ['account', 'key'],
+      ['account', 'account'],
+    ];
+    const takes = Array.from({ length: 60 }, async (_, n) =>
+      opened[n % 3]?.limiter.take('operation', orders[Math.floor(n / 3) % 3] ?? []),
+    );
+    const states = await Promise.all(takes);
+    expect(states.filter((state) => state?.allowed)).toHaveLength(5);
+    const refused = states.find((state) => state?.allowed === false);
+    expect(refused).toMatchObject({ limit: 5, remaining: 0, perMinute: 0.001 });
+    expect(refused?.retryAfterMs).toBeGreaterThan(59_000_000);
+  });
+
+  it('have separate buckets for each kind and subject, and none without a limit', async () => {
+    const { opened } = await processes(1, { buckets: { sync: { ...FIXED, capacity: 1 }, async: FIXED } });
+    const limiter = opened[0]?.limiter;
+    expect(await limiter?.take('sync', ['ada'])).toMatchObject({ allowed: true, remaining: 0 });
+    expect(await limiter?.take('sync', ['ada'])).toMatchObject({ allowed: false });
+    expect(await limiter?.take('sync', ['bob'])).toMatchObject({ allowed: true });
+    expect(await limiter?.take('async', ['ada'])).toMatchObject({ allowed: true, remaining: 4 });
+    expect(await limiter?.take('operation', ['ada'])).toBeUndefined();
+    expect(await limiter?.peek?.('sync', 'ada')).toMatchObject({ allowed: false, remaining: 0 });
+    expect(await limiter?.peek?.('sync', 'eve')).toMatchObject({ allowed: true, remaining: 1 });
+  });
+
+  it('refill by the clock of the database, and full buckets are deleted', async () => {
+    const { opened, query, beat } = await processes(1, { buckets: { sync: { capacity: 2, perMinute: 2 } } });
+    const limiter = opened[0]?.limiter;
+    for (let n = 0; n < 3; n += 1) await limiter?.take('sync', ['ada']);
+    await query('UPDATE rate_buckets SET at_ms = at_ms - 45000');
+    expect(await limiter?.take('sync', ['ada'])).toMatchObject({ allowed: true, remaining: 0 });
+    expect(await limiter?.take('sync', ['ada'])).toMatchObject({ allowed: false });
+    beat();
+    await query('UPDATE rate_buckets SET at_ms = at_ms - 3600000');
+    await expect
+      .poll(async () => {
+        beat();
+        return query('SELECT key FROM rate_buckets');
+      })
+      .toEqual([]);
+  });
+
+  it('hold a number of runs of each workspace in flight', async () => {
+    const { opened, query } = await processes(2, { concurrentRuns: 3 });
+    const [first, second] = opened;
+    const acquired = await Promise.all(
+      Array.from({ length: 20 }, async (_, n) => opened[n % 2]?.concurrency?.acquire(RUN)),
+    );
+    const releases = acquired.filter((release) => release !== undefined);
+    expect(releases).toHaveLength(3);
+    expect(await second?.concurrency?.acquire({ ...RUN, workspaceId: 'other' })).toBeDefined();
+    releases[0]?.();
+    await expect.poll(() => query(`SELECT slot FROM run_slots WHERE workspace_id = 'looms'`)).toHaveLength(2);
+    expect(await first?.concurrency?.acquire(RUN)).toBeDefined();
+    expect(await second?.concurrency?.acquire(RUN)).toBeUndefined();
+  });
+
+  it('free the runs of a process that has ended, and keep those of one that renews them', async () => {
+    const { opened, query, beat } = await processes(1, { concurrentRuns: 1 });
+    const concurrency = opened[0]?.concurrency;
+    const release = await concurrency?.acquire(RUN);
+    await query('UPDATE run_slots SET expires_ms = 0');
+    beat();
+    await expect.poll(() => query('SELECT slot FROM run_slots WHERE expires_ms > 0')).toHaveLength(1);
+    expect(await concurrency?.acquire(RUN)).toBeUndefined();
+    release?.();
+    await query(`INSERT INTO run_slots VALUES ('of another process', 'looms', 0)`);
+    await expect.poll(() => concurrency?.acquire(RUN)).toBeDefined();
+  });
+
+  it('close with their slots freed', async () => {
+    const { query, opened } = await processes(2, { concurrentRuns: 1 });
+    await opened[0]?.concurrency?.acquire(RUN);
+    await opened[0]?.close();
+    opened.shift();
+    expect(await query('SELECT slot FROM run_slots')).toEqual([]);
+  });
+});

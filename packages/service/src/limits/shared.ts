@@ -1,0 +1,160 @@
+import { randomUUID } from 'node:crypto';
+import type { Bucket, Concurrency, LimitKind, LimitState, Limiter } from '@heddle/api';
+import { tightestOf } from '@heddle/api';
+import { Pool } from 'pg';
+import type { Buckets } from './plan.ts';
+import { CREATE, PEEK, RELEASE, RENEW, SWEEP, TAKE, TAKE_SLOT } from './statements.ts';
+
+/** Limits that all processes of one PostgreSQL database share. */
+export interface SharedLimitOptions {
+  url: string;
+  /** Default: the schema of the API's store. */
+  schema?: string;
+  buckets: Buckets;
+  /** Runs of a workspace in flight; undefined: no limit. */
+  concurrentRuns?: number;
+  /** Calls `beat` every `ms` milliseconds. Returns a function that stops it. */
+  every?: (ms: number, beat: () => void) => () => void;
+  /** Receives errors that reach no caller. */
+  report: (error: unknown) => void;
+}
+
+export interface SharedLimits {
+  limiter: Limiter;
+  concurrency: Concurrency | undefined;
+  close(): Promise<void>;
+}
+
+const DEFAULT_SCHEMA = 'heddle_api';
+/** Of its own pool: a limit is checked even while the store has no free connection. */
+const CONNECTIONS = 4;
+/** After this time a request is refused with 503. */
+const STATEMENT_MS = 2000;
+/** A process that has ended without freeing its slots holds them for this long. */
+const SLOT_MS = 60_000;
+const RENEW_MS = 20_000;
+const SWEEP_MS = 60_000;
+const MINUTE_MS = 60_000;
+
+/**
+ * Opens the shared limits and creates their tables. All times are those of the database, so the clocks of processes do
+ * not matter. Each check is one statement.
+ */
+export async function openSharedLimits(options: SharedLimitOptions): Promise<SharedLimits> {
+  const { url, schema = DEFAULT_SCHEMA, buckets, concurrentRuns, report, every = interval } = options;
+  const pool = new Pool({
+    connectionString: url,
+    max: CONNECTIONS,
+    connectionTimeoutMillis: STATEMENT_MS,
+    fallback_application_name: 'heddle-limits',
+    options: `-c search_path=${schema.replaceAll(/[\\ ]/g, String.raw`\$&`)} -c statement_timeout=${STATEMENT_MS}`,
+  });
+  // An idle connection was lost. The pool has dropped it and opens another one when needed.
+  pool.on('error', () => undefined);
+  try {
+    await pool.query(CREATE(schema));
+  } catch (error) {
+    await pool.end();
+    throw error;
+  }
+  const slots = new Map<string, string>();
+  const stops = [
+    every(SWEEP_MS, () => void pool.query(SWEEP, [slowestMs(buckets)]).catch(report)),
+    every(RENEW_MS, () => void renew(pool, slots).catch(report)),
+  ];
+  return {
+    limiter: limiterOf(pool, buckets),
+    concurrency:
+      concurrentRuns === undefined ? undefined : concurrencyOf({ pool, slots, report }, concurrentRuns),
+    async close() {
+      for (const stop of stops) stop();
+      await pool.query(RELEASE, [[...slots.keys()]]).catch(report);
+      await pool.end();
+    },
+  };
+}
+
+function interval(ms: number, beat: () => void): () => void {
+  const timer = setInterval(beat, ms);
+  timer.unref();
+  return () => clearInterval(timer);
+}
+
+/** After this time every bucket is full, so its row says nothing. */
+function slowestMs(buckets: Buckets): number {
+  const times = Object.values(buckets).map(({ capacity, perMinute }) => (capacity / perMinute) * MINUTE_MS);
+  return Math.max(MINUTE_MS, ...times);
+}
+
+interface BucketRow {
+  allowed: boolean;
+  tokens: number;
+  at_ms: number;
+}
+
+function limiterOf(pool: Pool, buckets: Buckets): Limiter {
+  const query = async (
+    statement: { name: string; text: string },
+    kind: LimitKind,
+    subjects: readonly string[],
+  ) => {
+    const bucket = buckets[kind];
+    if (!bucket) return undefined;
+    const { capacity, perMinute } = bucket;
+    // Sorted, so that two requests lock the same buckets in the same order. A key twice cannot be updated twice.
+    const keys = [...new Set(subjects.map((subject) => `${kind} ${subject}`))].toSorted();
+    const { rows } = await pool.query<BucketRow>({
+      ...statement,
+      values: [keys, capacity, perMinute / MINUTE_MS],
+    });
+    return tightestOf(rows.map((row) => stateOf(bucket, row)));
+  };
+  return {
+    take: (kind, subjects) => query(TAKE, kind, subjects),
+    peek: (kind, subject) => query(PEEK, kind, [subject]),
+  };
+}
+
+function stateOf({ capacity, perMinute }: Bucket, { allowed, tokens, at_ms: atMs }: BucketRow): LimitState {
+  const perMs = perMinute / MINUTE_MS;
+  return {
+    allowed,
+    limit: capacity,
+    remaining: Math.floor(tokens),
+    resetMs: Math.ceil(atMs + (capacity - tokens) / perMs),
+    retryAfterMs: allowed ? 0 : Math.ceil((1 - tokens) / perMs),
+    perMinute,
+  };
+}
+
+interface Slots {
+  pool: Pool;
+  /** The workspace of each slot that this process holds. */
+  slots: Map<string, string>;
+  report: (error: unknown) => void;
+}
+
+function concurrencyOf({ pool, slots, report }: Slots, limit: number): Concurrency {
+  return {
+    async acquire({ workspaceId }) {
+      const slot = randomUUID();
+      const { rows } = await pool.query<{ taken: boolean }>({
+        ...TAKE_SLOT,
+        values: [workspaceId, slot, limit, SLOT_MS],
+      });
+      if (rows[0]?.taken !== true) return undefined;
+      slots.set(slot, workspaceId);
+      return () => {
+        slots.delete(slot);
+        // A slot that could not be freed is not renewed, so it ends by itself.
+        void pool.query(RELEASE, [[slot]]).catch(report);
+      };
+    },
+  };
+}
+
+async function renew(pool: Pool, slots: Map<string, string>): Promise<void> {
+  const held = [...slots].toSorted(([a], [b]) => (a < b ? -1 : 1));
+  if (held.length === 0) return;
+  await pool.query(RENEW, [held.map(([slot]) => slot), held.map(([, workspace]) => workspace), SLOT_MS]);
+}
