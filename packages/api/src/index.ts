@@ -5,7 +5,6 @@ export { memoryConcurrency } from './admission/usage.ts';
 export type { Concurrency, RunRequest, Usage, UsageRefusal } from './admission/usage.ts';
 export { keyAuthenticator } from './areas/keys/store.ts';
 export type { ApiKeyInfo, KeyOwner } from './areas/keys/store.ts';
-export { withoutCredentials } from './areas/workflows/redact.ts';
 export { expectAccess } from './auth/authorize.ts';
 export type { Authenticator, Credentials, Principal, Role, Scope } from './auth/principal.ts';
 export { createApi } from './create.ts';

@@ -34,7 +34,7 @@ export async function openAccess(
   { store, origin, peerOf, onError }: Parts,
 ): Promise<ServedAccess> {
   const { keyAuthenticator } = await import('@heddle/api');
-  const { keysAnd, withResourceMetadata } = await import('@heddle/service');
+  const { keysAnd, withResourceMetadata } = await import('@heddle/service/access');
   const keys = keyAuthenticator(store.keys, Date.now);
   const tokens = await tokensOf(options, readEnv(), store.workspaces);
   const { close, ...limits } = await openLimits(options, onError);

@@ -1,7 +1,7 @@
 import { readFileSync } from 'node:fs';
 import { isIPv6 } from 'node:net';
 import type { ApiOptions } from '@heddle/api';
-import type { LimitPlan } from '@heddle/service';
+import type { LimitPlan } from '@heddle/service/access';
 import type { StoreOptions } from '../store-options.ts';
 import { UsageError } from '../usage-error.ts';
 
@@ -28,7 +28,7 @@ export async function openLimits(
   options: LimitOptions,
   report: (error: unknown) => void,
 ): Promise<ServedLimits> {
-  const { PLANS, bucketsOf, openSharedLimits, policyOf } = await import('@heddle/service');
+  const { PLANS, bucketsOf, openSharedLimits, policyOf } = await import('@heddle/service/access');
   const defaults = LOOPBACK.test(options.host) ? PLANS.none : PLANS.enterprise;
   const plan = options.limits === undefined ? defaults : await planIn(options.limits);
   const [buckets, policy] = [bucketsOf(plan), policyOf(plan)];
@@ -52,7 +52,7 @@ export async function openLimits(
 }
 
 async function planIn(file: string): Promise<LimitPlan> {
-  const { parseLimits } = await import('@heddle/service');
+  const { parseLimits } = await import('@heddle/service/access');
   try {
     return parseLimits(readFileSync(file, 'utf8'));
   } catch (error) {

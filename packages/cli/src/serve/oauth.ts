@@ -1,5 +1,5 @@
 import type { Authenticator } from '@heddle/api';
-import type { OAuthOptions, ProtectedResource } from '@heddle/service';
+import type { OAuthOptions, ProtectedResource } from '@heddle/service/access';
 import type { Env } from '../env.ts';
 import { UsageError } from '../usage-error.ts';
 
@@ -41,7 +41,7 @@ export async function tokensOf(options: TokenOptions, env: Env, users: Users): P
     ...(jwks !== undefined && { jwt: { ...common, jwks } }),
     ...(url !== undefined && { introspection: { ...common, url, ...clientOf(env) } }),
   };
-  const { oauthAuthenticator, usersByClaim } = await import('@heddle/service');
+  const { oauthAuthenticator, usersByClaim } = await import('@heddle/service/access');
   try {
     const authenticator = oauthAuthenticator(oauth, usersByClaim(options.oauthUser, users));
     return { authenticator, resource: { resource: audience, issuer } };

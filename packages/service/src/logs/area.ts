@@ -1,5 +1,5 @@
 import { setTimeout as sleep } from 'node:timers/promises';
-import { withoutCredentials } from '@heddle/api';
+import { withoutCredentials } from '@heddle/api/drafts';
 import type { AnyOperation, ApiStore } from '@heddle/api';
 import type { JsonObject } from '@heddle/core';
 import type { Engine } from '@heddle/engine';

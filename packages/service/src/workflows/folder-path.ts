@@ -33,7 +33,7 @@ export function parseFolderPath(input: string): string {
 }
 
 /** Returns the path of a folder with this name. */
-export function childPath(parent: string, name: string): string {
+function childPath(parent: string, name: string): string {
   return `${parent === ROOT ? '' : parent}/${encodeName(name)}`;
 }
 

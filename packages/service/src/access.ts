@@ -1,0 +1,13 @@
+/** Who calls and how often: access tokens, and limits that processes share. */
+export type { TokenClaims, UserOfToken } from './access/claims.ts';
+export { usersByClaim } from './access/claims.ts';
+export type { IntrospectionOptions } from './access/introspection.ts';
+export type { JwtOptions } from './access/jwt.ts';
+export type { ProtectedResource } from './access/metadata.ts';
+export { withResourceMetadata } from './access/metadata.ts';
+export type { OAuthOptions } from './access/oauth.ts';
+export { keysAnd, oauthAuthenticator } from './access/oauth.ts';
+export type { Buckets, LimitPlan } from './limits/plan.ts';
+export { PLANS, bucketsOf, parseLimits, policyOf } from './limits/plan.ts';
+export type { SharedLimitOptions, SharedLimits } from './limits/shared.ts';
+export { openSharedLimits } from './limits/shared.ts';
