@@ -1,0 +1,135 @@
+import { describe, expect, it } from 'vitest';
+import type { Json, JsonObject } from '@heddle/core/blocks';
+import { compareGraphs } from './compare.ts';
+import type { ComparedGraph } from './compare.ts';
+
+function block(id: string, rest: JsonObject = {}): JsonObject {
+  return { id, type: 'function', name: `Block ${id}`, position: { x: 0, y: 0 }, subBlocks: {}, ...rest };
+}
+
+function graph(blocks: JsonObject[], rest: Partial<ComparedGraph> = {}): ComparedGraph {
+  return { blocks: Object.fromEntries(blocks.map((each) => [each['id'], each])), edges: [], ...rest };
+}
+
+function field(value: Json, type = 'code'): JsonObject {
+  return { code: { id: 'code', type, value } };
+}
+
+describe('compareGraphs', () => {
+  it('finds no difference in positions, sizes, edge ids, key order, sub-block types and defaults', () => {
+    const base = graph([block('a', { subBlocks: field({ x: 1, y: 2 }) }), block('b')], {
+      edges: [{ id: 'e1', source: 'a', target: 'b', sourceHandle: 'source' }],
+      variables: { v1: { id: 'v1', name: 'n', type: 'string', value: 'x' } },
+    });
+    const moved: JsonObject = { position: { x: 9, y: 9 }, height: 40, enabled: true, locked: false };
+    const data: JsonObject = { width: 1, height: 2 };
+    const target = graph(
+      [block('b', { ...moved, data }), block('a', { subBlocks: field({ y: 2, x: 1 }, 'short-input') })],
+      {
+        edges: [{ id: 'e2', source: 'a', target: 'b', sourceHandle: null, targetHandle: 'target' }],
+        variables: { v2: { id: 'v2', name: 'n', type: 'string', value: 'x' } },
+        loops: {},
+      },
+    );
+    const empty = { added: [], removed: [], changed: [] };
+    expect(compareGraphs(base, target)).toEqual({
+      identical: true,
+      blocks: empty,
+      edges: { added: [], removed: [] },
+      loops: empty,
+      parallels: empty,
+      variables: empty,
+    });
+  });
+
+  it('names added, removed and changed blocks, and of a changed one every field', () => {
+    const base = graph([block('a', { subBlocks: field('old') }), block('gone')]);
+    const target = graph([
+      block('a', {
+        name: 'New',
+        enabled: false,
+        subBlocks: { ...field('new'), extra: 'x' },
+        data: { count: 3 },
+      }),
+      block('new'),
+    ]);
+    const { identical, blocks } = compareGraphs(base, target);
+    expect(identical).toBe(false);
+    expect(blocks).toEqual({
+      added: [{ id: 'new', type: 'function', name: 'Block new' }],
+      removed: [{ id: 'gone', type: 'function', name: 'Block gone' }],
+      changed: [
+        {
+          id: 'a',
+          type: 'function',
+          name: 'New',
+          subBlocks: ['code', 'extra'],
+          fields: ['data', 'enabled', 'name'],
+        },
+      ],
+    });
+  });
+
+  it('compares edges by what they connect, with their handles', () => {
+    const base = graph([], { edges: [{ id: '1', source: 'a', target: 'b' }] });
+    const target = graph([], { edges: [{ id: '1', source: 'a', target: 'b', sourceHandle: 'error' }] });
+    const usual = { source: 'a', target: 'b', sourceHandle: null, targetHandle: null };
+    expect(compareGraphs(base, target).edges).toEqual({
+      added: [{ ...usual, sourceHandle: 'error' }],
+      removed: [usual],
+    });
+  });
+
+  it('compares containers by id and variables by name', () => {
+    const base = graph([], {
+      loops: { l: { id: 'l', iterations: 3 }, m: { id: 'm' } },
+      parallels: { p: { id: 'p', count: 1 } },
+      variables: { v: { id: 'v', name: 'n', value: 1 }, w: { id: 'w', name: 'old' } },
+    });
+    const target = graph([], {
+      loops: { l: { id: 'l', iterations: 4 } },
+      parallels: { p: { id: 'p', count: 1 }, q: { id: 'q' } },
+      variables: { x: { id: 'x', name: 'n', value: 2 }, y: { id: 'y', name: 'new' } },
+    });
+    const { loops, parallels, variables } = compareGraphs(base, target);
+    expect(loops).toEqual({ added: [], removed: ['m'], changed: ['l'] });
+    expect(parallels).toEqual({ added: ['q'], removed: [], changed: [] });
+    expect(variables).toEqual({ added: ['new'], removed: ['old'], changed: ['n'] });
+  });
+
+  it('shows no values, which may be secrets', () => {
+    const base = graph([block('a', { subBlocks: field('hunter1') })]);
+    const target = graph([block('a', { subBlocks: field('hunter2') })], {
+      variables: { v: { id: 'v', name: 'n', value: 'hunter3' } },
+    });
+    expect(JSON.stringify(compareGraphs(base, target))).not.toContain('hunter');
+  });
+
+  it('reads names of Object.prototype as ordinary keys', () => {
+    const named = JSON.parse('{"__proto__":{"type":"api"},"constructor":{"type":"api"}}') as JsonObject;
+    const { blocks } = compareGraphs({ blocks: {}, edges: [] }, { blocks: named, edges: [] });
+    expect(blocks.added.map(({ id }) => id)).toEqual(['__proto__', 'constructor']);
+    expect(
+      compareGraphs({ blocks: named, edges: [] }, { blocks: {}, edges: [] }).blocks.removed,
+    ).toHaveLength(2);
+  });
+
+  it('accepts stored graphs with values that are no objects', () => {
+    const odd: ComparedGraph = { blocks: { a: null, b: [1] }, edges: [null, 'x'], variables: { v: 3 } };
+    expect(compareGraphs(odd, odd).identical).toBe(true);
+  });
+
+  it('compares the largest drafts in time that grows with their size', () => {
+    const blocks = Array.from({ length: 2000 }, (_, n) => block(`b${n}`, { subBlocks: field(n) }));
+    const edges = Array.from({ length: 10_000 }, (_, n) => ({
+      source: `b${n % 2000}`,
+      target: `b${n % 1999}`,
+    }));
+    const started = performance.now();
+    expect(
+      compareGraphs(graph(blocks, { edges }), graph(blocks.toReversed(), { edges: edges.toReversed() }))
+        .identical,
+    ).toBe(true);
+    expect(performance.now() - started).toBeLessThan(2000);
+  });
+});

@@ -1,0 +1,198 @@
+import { isDeepStrictEqual } from 'node:util';
+import { isJsonObject, own } from '@heddle/core/blocks';
+import type { Json, JsonObject } from '@heddle/core/blocks';
+
+/** A stored graph: a draft or the graph of a version. */
+export interface ComparedGraph {
+  blocks: JsonObject;
+  edges: readonly Json[];
+  loops?: JsonObject | undefined;
+  parallels?: JsonObject | undefined;
+  variables?: JsonObject | undefined;
+}
+
+/** How two graphs differ. Every list is sorted by id, so equal inputs give equal answers. */
+export interface GraphDifference {
+  identical: boolean;
+  blocks: { added: BlockRef[]; removed: BlockRef[]; changed: BlockChange[] };
+  edges: { added: EdgeRef[]; removed: EdgeRef[] };
+  loops: EntryDifference;
+  parallels: EntryDifference;
+  variables: EntryDifference;
+}
+
+export interface BlockRef {
+  id: string;
+  type: string;
+  name: string;
+}
+
+export interface BlockChange extends BlockRef {
+  /** Names of changed sub-blocks and of other changed fields, in order. Values are not shown: they may be secrets. */
+  subBlocks: string[];
+  fields: string[];
+}
+
+export interface EdgeRef {
+  source: string;
+  target: string;
+  sourceHandle: string | null;
+  targetHandle: string | null;
+}
+
+/** Ids, or for variables names, of entries that one side lacks or that differ. */
+export interface EntryDifference {
+  added: string[];
+  removed: string[];
+  changed: string[];
+}
+
+/** Fields that place a block on the screen, or that name it by its key. */
+const NOT_COMPARED: ReadonlySet<string> = new Set(['id', 'position', 'height', 'subBlocks']);
+/** Fields of `data` that place a container on the screen. */
+const SIZES: ReadonlySet<string> = new Set(['width', 'height']);
+/** What a block has when it does not say so. */
+const DEFAULTS: ReadonlyMap<string, Json> = new Map<string, Json>([
+  ['enabled', true],
+  ['horizontalHandles', true],
+  ['advancedMode', false],
+  ['errorEnabled', false],
+  ['triggerMode', false],
+  ['locked', false],
+]);
+
+/**
+ * Returns how `target` differs from `base`. Positions, sizes, ids of edges and the order of keys and edges are no
+ * difference; nor is an absent field next to one that is null or has its default.
+ */
+export function compareGraphs(base: ComparedGraph, target: ComparedGraph): GraphDifference {
+  const blocks = comparedBlocks(base.blocks, target.blocks);
+  const edges = comparedEdges(base.edges, target.edges);
+  const loops = comparedEntries(base.loops ?? {}, target.loops ?? {});
+  const parallels = comparedEntries(base.parallels ?? {}, target.parallels ?? {});
+  const variables = comparedEntries(byName(base.variables ?? {}), byName(target.variables ?? {}));
+  const lists = [blocks, edges, loops, parallels, variables].flatMap((part) => Object.values(part));
+  return { identical: lists.every((list) => list.length === 0), blocks, edges, loops, parallels, variables };
+}
+
+function comparedBlocks(base: JsonObject, target: JsonObject): GraphDifference['blocks'] {
+  const { added, removed, shared } = keysOf(base, target);
+  const changed = shared.flatMap((id): BlockChange[] => {
+    const [before, after] = [objectOf(base, id), objectOf(target, id)];
+    const subBlocks = changedKeys(valuesOf(before), valuesOf(after));
+    const fields = changedKeys(fieldsOf(before), fieldsOf(after));
+    if (subBlocks.length === 0 && fields.length === 0) return [];
+    return [{ ...refOf(id, after), subBlocks, fields }];
+  });
+  return {
+    added: added.map((id) => refOf(id, objectOf(target, id))),
+    removed: removed.map((id) => refOf(id, objectOf(base, id))),
+    changed,
+  };
+}
+
+function refOf(id: string, block: JsonObject): BlockRef {
+  return { id, type: textOf(block, 'type') ?? '', name: textOf(block, 'name') ?? '' };
+}
+
+/** Returns the values of the sub-blocks: their type only says which control edits them. */
+function valuesOf(block: JsonObject): JsonObject {
+  const values = Object.entries(objectOf(block, 'subBlocks')).map(([key, field]): [string, Json] => [
+    key,
+    (isJsonObject(field) ? own(field, 'value') : field) ?? null,
+  ]);
+  return Object.fromEntries(values);
+}
+
+function fieldsOf(block: JsonObject): JsonObject {
+  const entries = Object.entries(block)
+    .filter(([key]) => !NOT_COMPARED.has(key))
+    .map(([key, value]): [string, Json] => [key, key === 'data' ? withoutSizes(value) : value])
+    .filter(([key, value]) => !isDeepStrictEqual(DEFAULTS.get(key), value));
+  return Object.fromEntries(entries);
+}
+
+/** Returns the data of a block without sizes; null when nothing is left. */
+function withoutSizes(data: Json): Json {
+  if (!isJsonObject(data)) return data;
+  const kept = Object.entries(data).filter(([key, value]) => !SIZES.has(key) && value !== null);
+  return kept.length === 0 ? null : Object.fromEntries(kept);
+}
+
+function comparedEdges(base: readonly Json[], target: readonly Json[]): GraphDifference['edges'] {
+  const [before, after] = [edgesOf(base), edgesOf(target)];
+  const missing = (from: Map<string, EdgeRef>, there: Map<string, EdgeRef>) =>
+    [...from.keys()]
+      .filter((key) => !there.has(key))
+      .toSorted()
+      .flatMap((key) => from.get(key) ?? []);
+  return { added: missing(after, before), removed: missing(before, after) };
+}
+
+/** Returns the edges by what they connect. Two equal edges are one. */
+function edgesOf(edges: readonly Json[]): Map<string, EdgeRef> {
+  const found = new Map<string, EdgeRef>();
+  for (const edge of edges) {
+    if (!isJsonObject(edge)) continue;
+    const ref = {
+      source: textOf(edge, 'source') ?? '',
+      target: textOf(edge, 'target') ?? '',
+      sourceHandle: handleOf(edge, 'sourceHandle', 'source'),
+      targetHandle: handleOf(edge, 'targetHandle', 'target'),
+    };
+    found.set(JSON.stringify(Object.values(ref)), ref);
+  }
+  return found;
+}
+
+/** Returns the handle; null for the usual one, which has several spellings. */
+function handleOf(edge: JsonObject, key: string, usual: string): string | null {
+  const handle = textOf(edge, key);
+  return handle === undefined || handle === '' || handle === usual ? null : handle;
+}
+
+function comparedEntries(base: JsonObject, target: JsonObject): EntryDifference {
+  const { added, removed, shared } = keysOf(base, target);
+  const changed = shared.filter((key) => !same(own(base, key), own(target, key)));
+  return { added, removed, changed };
+}
+
+/** Returns variables by their name, which is how workflows refer to them. A second one of a name keeps its id. */
+function byName(variables: JsonObject): JsonObject {
+  const named = new Map<string, Json>();
+  for (const [id, variable] of Object.entries(variables)) {
+    const { id: _id, workflowId: _workflowId, ...rest } = isJsonObject(variable) ? variable : {};
+    const name = textOf(rest, 'name') ?? id;
+    named.set(named.has(name) ? `${name} (${id})` : name, rest);
+  }
+  return Object.fromEntries(named);
+}
+
+function changedKeys(base: JsonObject, target: JsonObject): string[] {
+  const keys = new Set([...Object.keys(base), ...Object.keys(target)]);
+  return [...keys].filter((key) => !same(own(base, key), own(target, key))).toSorted();
+}
+
+function same(a: Json | undefined, b: Json | undefined): boolean {
+  return isDeepStrictEqual(a ?? null, b ?? null);
+}
+
+function keysOf(base: JsonObject, target: JsonObject) {
+  const before = Object.keys(base).toSorted();
+  const after = Object.keys(target).toSorted();
+  return {
+    added: after.filter((key) => !Object.hasOwn(base, key)),
+    removed: before.filter((key) => !Object.hasOwn(target, key)),
+    shared: before.filter((key) => Object.hasOwn(target, key)),
+  };
+}
+
+function objectOf(object: JsonObject, key: string): JsonObject {
+  const value = own(object, key);
+  return isJsonObject(value) ? value : {};
+}
+
+function textOf(object: JsonObject, key: string): string | undefined {
+  const value = own(object, key);
+  return typeof value === 'string' ? value : undefined;
+}
