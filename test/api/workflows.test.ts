@@ -357,6 +357,37 @@ describe.each(NAMES)('workflows on %s', (name) => {
     }
   });
 
+  it('compares versions of a workflow with each other and with the draft', async () => {
+    const { id, blocks } = await w.make(w.workspaceId, 'Compared');
+    const at = `${W}/${id}`;
+    const [start] = blocks;
+    const state = (name: string) => ({
+      blocks: {
+        [start?.id ?? '']: { ...start, name, position: { x: 1, y: 2 }, subBlocks: {}, enabled: true },
+      },
+      edges: [],
+    });
+    expect((await w.call('POST', `${at}/deploy`)).status).toBe(200);
+    expect((await w.call('PUT', `${at}/state`, { body: state('Begin') })).status).toBe(200);
+    expect((await w.call('POST', `${at}/deploy`)).status).toBe(200);
+    const compared = async (query: string) =>
+      (await w.call<object>('GET', `${at}/versions/compare?${query}`)).data;
+    expect(await compared('base=2&target=active')).toMatchObject({ identical: true });
+    expect(await compared('base=active')).toMatchObject({ base: 'active', target: 'draft', identical: true });
+    expect(await compared('base=1&target=2')).toMatchObject({
+      identical: false,
+      blocks: {
+        added: [],
+        removed: [],
+        changed: [{ id: start?.id, name: 'Begin', fields: expect.arrayContaining(['name']) }],
+      },
+    });
+    const statusOf = async (query: string) => (await w.call('GET', `${at}/versions/compare?${query}`)).status;
+    expect(await Promise.all(['base=7', 'base=0', 'base=draft', ''].map(statusOf))).toEqual([
+      404, 400, 400, 400,
+    ]);
+  });
+
   it('reaches no caller with a fault', () => {
     expect(w.faults).toEqual([]);
   });

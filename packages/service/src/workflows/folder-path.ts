@@ -33,7 +33,7 @@ export function parseFolderPath(input: string): string {
 }
 
 /** Returns the path of a folder with this name. */
-function childPath(parent: string, name: string): string {
+export function childPath(parent: string, name: string): string {
   return `${parent === ROOT ? '' : parent}/${encodeName(name)}`;
 }
 

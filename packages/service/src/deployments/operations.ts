@@ -1,0 +1,80 @@
+import { ApiError, defineOperation } from '@heddle/api';
+import type { AnyOperation } from '@heddle/api';
+import { readGraph } from '@heddle/api/drafts';
+import type { JsonObject } from '@heddle/core';
+import * as z from 'zod';
+import { expectWorkflow, READ, READ_ERRORS } from '../workflows/context.ts';
+import { workflowPath } from '../workflows/schemas.ts';
+import { compareGraphs } from './compare.ts';
+import type { ComparedGraph } from './compare.ts';
+
+const number = z.string().regex(/^[1-9]\d{0,9}$/);
+
+const compareQuery = z.strictObject({
+  base: z.union([number, z.literal('active')]).describe('A version, or the live one'),
+  target: z
+    .union([number, z.enum(['active', 'draft'])])
+    .default('draft')
+    .describe('A version, the live one, or the draft'),
+});
+
+const names = z.array(z.string());
+const block = z.strictObject({ id: z.string(), type: z.string(), name: z.string() });
+const edge = z.strictObject({
+  source: z.string(),
+  target: z.string(),
+  sourceHandle: z.string().nullable(),
+  targetHandle: z.string().nullable(),
+});
+const entries = z.strictObject({ added: names, removed: names, changed: names });
+
+const difference = z.strictObject({
+  id: z.string(),
+  base: z.string(),
+  target: z.string(),
+  identical: z.boolean(),
+  blocks: z.strictObject({
+    added: z.array(block),
+    removed: z.array(block),
+    changed: z.array(z.strictObject({ ...block.shape, subBlocks: names, fields: names })),
+  }),
+  edges: z.strictObject({ added: z.array(edge), removed: z.array(edge) }),
+  loops: entries,
+  parallels: entries,
+  variables: entries,
+});
+
+/** Returns the operations of deployed versions that the API does not have. */
+export function versionOperations(): readonly AnyOperation[] {
+  return [compareVersions];
+}
+
+const compareVersions = defineOperation({
+  ...READ,
+  id: 'compareWorkflowVersions',
+  method: 'GET',
+  path: '/api/v2/workflows/{workflowId}/versions/compare',
+  summary: 'Compare two versions, or a version and the draft',
+  resource: 'workflow',
+  params: workflowPath,
+  query: compareQuery,
+  success: [{ status: 200, schema: difference, description: 'How the target differs from the base' }],
+  errors: READ_ERRORS,
+  async handle({ store }, { query: { base, target } }, workflow) {
+    const row = expectWorkflow(workflow);
+    const stateOf = async (which: string): Promise<string> => {
+      if (which === 'draft') return row.state;
+      const version = which === 'active' ? row.active_version : Number(which);
+      const found = version === null ? undefined : await store.workflows.version(row.id, version);
+      if (found) return found.state;
+      throw new ApiError(404, which === 'active' ? 'The workflow has no live version' : 'Version not found');
+    };
+    const [from, to] = [graphOf(await stateOf(base)), graphOf(await stateOf(target))];
+    return { data: { id: row.id, base, target, ...compareGraphs(from, to) } };
+  },
+});
+
+function graphOf(state: string): ComparedGraph {
+  const { blocks, edges, loops, parallels, variables } = readGraph(state) as unknown as ComparedGraph;
+  return { blocks: blocks as JsonObject, edges, loops, parallels, variables };
+}
