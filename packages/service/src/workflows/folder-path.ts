@@ -32,11 +32,6 @@ export function parseFolderPath(input: string): string {
   return path;
 }
 
-/** Returns the path of a folder with this name. */
-export function childPath(parent: string, name: string): string {
-  return `${parent === ROOT ? '' : parent}/${encodeName(name)}`;
-}
-
 /** Returns the path of the folder around a folder. The root is around itself. */
 export function parentPath(path: string): string {
   const end = path.lastIndexOf('/');
@@ -90,7 +85,7 @@ function decoded(segment: string): string | undefined {
   }
 }
 
-function encodeName(name: string): string {
+export function encodeName(name: string): string {
   // encodeURIComponent leaves these as they are.
   return encodeURIComponent(name).replaceAll(
     /[!'()*]/g,
