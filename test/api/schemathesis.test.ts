@@ -34,11 +34,18 @@ const CHECKS = [
 /** The statuses of each operation's responses. */
 type Answered = Map<string, Set<number>>;
 
-const PATHS = ALL_OPERATIONS.map(({ id, method, path }) => ({
-  id,
-  method,
-  path: new RegExp(`^${path.replaceAll(/\{\w+\}/g, '[^/]+')}$`),
-}));
+/** Paths without parameters come first: `runs/preview` is not the run `preview`. */
+const PATHS = ALL_OPERATIONS.toSorted((a, b) => parametersOf(a) - parametersOf(b)).map(
+  ({ id, method, path }) => ({
+    id,
+    method,
+    path: new RegExp(`^${path.replaceAll(/\{\w+\}/g, '[^/]+')}$`),
+  }),
+);
+
+function parametersOf({ path }: { path: string }): number {
+  return path.split('{').length;
+}
 
 function operationOf(request: Request): string | undefined {
   const { pathname } = new URL(request.url);
