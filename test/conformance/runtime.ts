@@ -21,6 +21,7 @@ import { describeStarts } from './runtime/starts.ts';
 import { describeSteps } from './runtime/steps.ts';
 import { describeShell } from './runtime/shell.ts';
 import type { MakeRuntime } from './runtime/suite.ts';
+import { sample } from '../support/scale.ts';
 import { describeTime } from './runtime/time.ts';
 import { describeVariables } from './runtime/variables.ts';
 
@@ -37,41 +38,59 @@ export function describeRuntime(name: string, make: MakeRuntime, durability: Dur
   describeServices(name, make, durability);
 }
 
-/** Data and control flow. */
-export function describeGraphs(name: string, make: MakeRuntime): void {
+/** Data and control flow, by name of the group. */
+const GRAPHS = {
+  data: describeData,
+  paths: describePaths,
+  bodies: describeBodies,
+  loops: describeLoops,
+  parallels: describeParallels,
+  again: describeAgain,
+  failures: describeFailures,
+  time: describeTime,
+  pauses: describePauses,
+  'pause paths': describePausePaths,
+  starts: describeStarts,
+  ends: describeEnds,
+  variables: describeVariables,
+  steps: describeSteps,
+};
+
+/** Code, requests, child runs, environments, files and deletion. */
+const SERVICES = {
+  python: describePython,
+  'python reach': describePythonReach,
+  shell: describeShell,
+  api: describeApi,
+  children: describeChildren,
+  environments: describeEnvironments,
+  files: describeFiles,
+  deletion: describeDeletion,
+};
+
+type Groups = { readonly [name: string]: (make: MakeRuntime) => void };
+
+/** Data and control flow. A quick run draws `share` of the groups. */
+export function describeGraphs(name: string, make: MakeRuntime, share = 1): void {
   describe(`runtime: ${name}`, () => {
-    describeData(make);
-    describePaths(make);
-    describeBodies(make);
-    describeLoops(make);
-    describeParallels(make);
-    describeAgain(make);
-    describeFailures(make);
-    describeTime(make);
-    describePauses(make);
-    describePausePaths(make);
-    describeStarts(make);
-    describeEnds(make);
-    describeVariables(make);
-    describeSteps(make);
+    for (const describeGroup of drawn(GRAPHS, name, share)) describeGroup(make);
   });
 }
 
-/** Code, requests, child runs, environments, files, deletion and restarts. */
+/** Code, requests, child runs, environments, files, deletion and restarts. A quick run draws `share` of the groups. */
 export function describeServices(
   name: string,
   make: MakeRuntime,
-  { durable, shared = false }: Durability,
+  { durable, shared = false, share = 1 }: Durability & { share?: number },
 ): void {
   describe(`runtime: ${name}`, () => {
-    describePython(make);
-    describePythonReach(make);
-    describeShell(make);
-    describeApi(make);
-    describeChildren(make);
-    describeEnvironments(make);
-    describeFiles(make);
-    describeDeletion(make);
+    for (const describeGroup of drawn(SERVICES, name, share)) describeGroup(make);
     if (durable) describeRestart(make, shared);
   });
+}
+
+function drawn(groups: Groups, name: string, share: number): Groups[string][] {
+  const all = Object.entries(groups);
+  const what = `groups of conformance of ${name} (of ${Object.keys(groups).join(', ')})`;
+  return sample(all, Math.ceil(all.length * share), what).map(([, describeGroup]) => describeGroup);
 }

@@ -3,5 +3,6 @@ import { describeTemporal } from '../support/temporal.ts';
 import { onServer } from './runtime.ts';
 
 describeTemporal('conformance', (server) => {
-  describeServices('Temporal', (whenDone) => onServer(server, whenDone), { durable: true, shared: true });
+  const durability = { durable: true, shared: true };
+  describeServices('Temporal', (whenDone) => onServer(server, whenDone), { ...durability, share: 1 / 2 });
 });
