@@ -1,5 +1,10 @@
+import { describeBlocks } from '@heddle/blocks';
+import type { JsonObject } from '@heddle/core';
+import { modelFields, modelOutputs } from '../../packages/blocks/src/models/fields.ts';
+import { describeBlock } from '../../packages/blocks/src/describe.ts';
 import { STATUS_CODES } from '../../packages/api/src/errors.ts';
 import { refusalOf } from '../../packages/api/src/errors.ts';
+import * as z from 'zod';
 import { openApiDocument, refusalsOf } from '../../packages/api/src/openapi.ts';
 import type { AnyOperation } from '../../packages/api/src/operation.ts';
 import { ALL_OPERATIONS } from '../../packages/api/src/table.ts';
@@ -16,10 +21,13 @@ import { cellsOf, codeIn } from './markdown.ts';
 export const GENERATED: readonly string[] = [
   'docs/api-coverage.md',
   'docs/api.md',
+  'docs/blocks.md',
   'docs/errors.md',
   'docs/limits.md',
   'docs/sandbox-attacks.md',
 ];
+
+const DESCRIBED = await describeBlocks();
 
 /** Tables that are written as a whole, by the name in the comment above them (`<!-- generated: name -->`). */
 const TABLES: { readonly [name: string]: () => string[] } = {
@@ -30,6 +38,7 @@ const TABLES: { readonly [name: string]: () => string[] } = {
   corpus: corpusTable,
   areas,
   interface: interfaceTable,
+  ...blockTables(),
 };
 
 /** The page as it is to be: whole tables, and the values of tables of limits. */
@@ -145,6 +154,46 @@ function refusals(): string[] {
     return [`[${code}](#${code.toLowerCase()})`, String(status), STATUS_CODES[status]];
   });
   return tableOf(['engine', 'status', 'code'], rows);
+}
+
+/** The fields and outputs of each block of @heddle/blocks (`block_<type>`), and those that all with a model have. */
+function blockTables(): { [name: string]: () => string[] } {
+  const model = describeBlock('model', {
+    summary: '',
+    fields: z.object(modelFields),
+    outputs: z.object(modelOutputs),
+  });
+  const shared = new Set([...Object.keys(modelFields), ...Object.keys(modelOutputs)]);
+  const tables = DESCRIBED.map(({ type, fields, outputs }): [string, () => string[]] => [
+    `block_${type}`,
+    () =>
+      tableOf(BLOCK_HEAD, [...schemaRows(fields, 'field', shared), ...schemaRows(outputs, 'output', shared)]),
+  ]);
+  return {
+    ...Object.fromEntries(tables),
+    block_model: () =>
+      tableOf(BLOCK_HEAD, [...schemaRows(model.fields, 'field'), ...schemaRows(model.outputs, 'output')]),
+  };
+}
+
+const BLOCK_HEAD = ['', '', ''];
+
+/** A row for each property of a schema, without those that are described elsewhere. */
+function schemaRows(
+  { properties = {}, required = [] }: JsonObject,
+  what: 'field' | 'output',
+  elsewhere: ReadonlySet<string> = new Set(),
+): string[][] {
+  return Object.entries(properties as { [name: string]: JsonObject })
+    .filter(([name]) => !elsewhere.has(name))
+    .map(([name, { description }]) => {
+      const isRequired = what === 'field' && (required as string[]).includes(name);
+      return [
+        `\`${name}\``,
+        isRequired ? 'field, required' : what,
+        typeof description === 'string' ? description : '',
+      ];
+    });
 }
 
 type Schema = { readonly [key: string]: unknown };

@@ -150,6 +150,7 @@ export function contextOf(scene: Scene): EngineContext {
         callChain: scene.callChain ?? [],
       },
       target: () => undefined,
+      ports: () => [],
       findChild: absent('children'),
       child: absent('children'),
       ...scene.services,

@@ -3,11 +3,26 @@
 import '@heddle/core/blocks';
 import type { BlockExecutor } from '@heddle/core/blocks';
 import type { ExecutorServices } from '@heddle/engine';
+import { lazyBlock } from './define.ts';
+import type { BlockDefinition } from './define.ts';
+import type { BlockDescription } from './describe.ts';
 import type { BlocksOptions } from './options.ts';
 
 export { knownModels } from './models/catalog.ts';
 export type { ModelInfo, Prices } from './models/catalog.ts';
+export type { BlockDescription } from './describe.ts';
 export type { AgentTool, AgentToolCall, BlocksOptions } from './options.ts';
+
+type Load = () => Promise<BlockDefinition>;
+
+/** The definitions of the blocks by type. */
+const DEFINITIONS: { readonly [type: string]: Load } = {
+  router_v2: async () => (await import('./router/router-v2.ts')).routerV2,
+  router: async () => (await import('./router/router.ts')).router,
+  evaluator: async () => (await import('./evaluator/evaluator.ts')).evaluator,
+  translate: async () => (await import('./translate/translate.ts')).translate,
+  thinking: async () => (await import('./thinking/thinking.ts')).thinking,
+};
 
 /** Returns the executors of all blocks of this package, for `createEngine({ blocks })`. What a block needs loads at its first use. */
 export function blocks(options: BlocksOptions = {}): BlockExecutor[] {
@@ -16,5 +31,13 @@ export function blocks(options: BlocksOptions = {}): BlockExecutor[] {
     class: 'effect',
     execute: async (context) => (await import('./agent/agent.ts')).runAgent(context, options),
   };
-  return [agent as BlockExecutor];
+  const others = Object.entries(DEFINITIONS).map(([type, load]) => lazyBlock(type, load, options));
+  return [agent, ...others] as BlockExecutor[];
+}
+
+/** Returns what the blocks of this package do, with the schemas of their fields and outputs. */
+export async function describeBlocks(): Promise<BlockDescription[]> {
+  const { describeBlock } = await import('./describe.ts');
+  const all = Object.entries(DEFINITIONS);
+  return Promise.all(all.map(async ([type, load]) => describeBlock(type, await load())));
 }

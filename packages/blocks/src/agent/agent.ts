@@ -54,6 +54,21 @@ export async function runAgent(context: Context, options: BlocksOptions): Promis
   return { output: await agent.run(promptOf(context)) };
 }
 
+/**
+ * Returns the output of an agent with these messages and without tools, for blocks that ask a model one question. The model
+ * and its settings are in the fields of the block.
+ *
+ * Throws a BlockError.
+ */
+export async function askModel(
+  context: Context,
+  options: BlocksOptions,
+  { prompt, format }: { prompt: LanguageModelV4Prompt; format?: ResponseFormat },
+): Promise<JsonObject> {
+  const opened = await openModel(context, options);
+  return new Agent({ context, opened, format, tools: new Map() }).run(prompt);
+}
+
 /** Throws for settings that would change the answer and have no effect yet. */
 function refuseMissingAbilities(context: Context): void {
   const memory = context.field('memoryType') ?? '';

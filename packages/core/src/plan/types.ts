@@ -33,6 +33,7 @@ const CHOICE = {
   selectedRoute: 'string',
   selectedPath: 'json',
 };
+const ANSWER = { content: 'string', model: 'string', tokens: 'json', cost: 'json' };
 const CHILD = {
   success: 'boolean',
   childWorkflowName: 'string',
@@ -72,6 +73,9 @@ const KNOWN_TYPES: readonly BlockTypeInfo[] = [
     class: 'effect',
     outputs: { content: 'any', model: 'string', tokens: 'json', cost: 'json' },
   },
+  { type: 'translate', class: 'effect', outputs: ANSWER },
+  { type: 'vision', class: 'effect', outputs: ANSWER },
+  { type: 'thinking', class: 'effect', outputs: { acknowledgedThought: 'string' } },
   { type: 'wait', class: 'wait', outputs: { waitDuration: 'number', status: 'string', resumeAt: 'string' } },
   { type: 'human_in_the_loop', class: 'pause', outputs: PAUSE },
   { type: 'workflow', class: 'child', outputs: CHILD },

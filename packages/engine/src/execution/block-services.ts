@@ -3,7 +3,7 @@ import type { BlockConfig, JsonObject, Region } from '@heddle/core/blocks';
 import type { NewRun, Plan } from '@heddle/core';
 import type { Found } from '../definitions.ts';
 import type { Place, Replica } from '@heddle/core/run';
-import { targetOf } from '../executors/context.ts';
+import { portsOf, targetOf } from '../executors/context.ts';
 import { asText } from '../executors/values.ts';
 import { startOutput } from '../executors/start.ts';
 import type {
@@ -153,13 +153,16 @@ interface ServiceParts {
 function servicesOf({ parts, run, place, resolver, task, facts, tenant }: ServiceParts): ExecutorServices {
   const { plan, index } = run.replica;
   const address = (): number[] => index.addressOf(place.block, place.scope);
+  const region = () => regionAt(plan.skeleton, address());
+  const node = (): number => address().at(-1) as number;
   return {
     sandbox: async () => parts.code.gated((work) => run.gate(work, task.signal), await tenant()),
     egress: () => parts.egress(),
     service: (name) => parts.service(name),
     lookup: resolver,
     run: facts,
-    target: (port) => targetOf(regionAt(plan.skeleton, address()), address().at(-1) as number, port),
+    target: (port) => targetOf(region(), node(), port),
+    ports: () => portsOf(region(), node()),
     findChild: async (reference) => {
       const found = await childDefinition({ parts, run, place, task, tenant }, reference);
       if (!found) return undefined;

@@ -3,7 +3,7 @@ import { describe, expect, it } from 'vitest';
 import { region } from '../../../../test/support/graph.ts';
 import { contextOf } from '../../../../test/support/block.ts';
 import { TestClock } from '../../../../test/support/test-clock.ts';
-import { createBlockContext, targetOf } from './context.ts';
+import { createBlockContext, portsOf, targetOf } from './context.ts';
 
 describe('the context of a block', () => {
   it('resolves a field as text or as a native value on request', () => {
@@ -98,5 +98,6 @@ describe('the target of a port', () => {
     expect(targetOf(graph, from, 'condition-1')).toBe('b');
     expect(targetOf(graph, from, 'condition-2')).toBe('a');
     expect(targetOf(graph, from, 'condition-3')).toBeUndefined();
+    expect(portsOf(graph, from).sort()).toEqual(['condition-1', 'condition-2']);
   });
 });

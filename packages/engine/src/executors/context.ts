@@ -167,6 +167,13 @@ export function targetOf(region: Region, node: number, port: string): string | u
   return target === undefined ? undefined : region.nodes[target]?.id;
 }
 
+/** Ports of `node` that edges leave by, without repetitions. Implements `services.ports` of executors. */
+export function portsOf(region: Region, node: number): string[] {
+  const outs = region.nodes[node]?.outs ?? [];
+  const edges = outs.flatMap((out) => region.nodes[out]?.ins ?? []).filter(({ from }) => from === node);
+  return [...new Set(edges.map(({ port }) => port))];
+}
+
 /** The lookup for the fields of a pause: a reference to the pause itself finds its links, not its output of an earlier iteration. */
 function withOwnLinks(blockId: string, services: ExecutorServices): Lookup {
   const { lookup } = services;

@@ -23,6 +23,8 @@ export interface ExecutorServices {
   run: RunInfo;
   /** Id of the first block behind `port` of this block. */
   target(port: string): string | undefined;
+  /** The ports that edges leave this block by. */
+  ports(): string[];
   /** The workflow with this id or name; undefined if there is none. After the child has started, the workflow of the child. */
   findChild(workflow: string): Promise<ChildWorkflow | undefined>;
   /** Runs a child to its end. After a restart, the same block of the same run continues the same child. */

@@ -1,0 +1,96 @@
+import { BlockError } from '@heddle/core/blocks';
+import type { BlockContext, BlockExecutor, BlockResult, JsonObject } from '@heddle/core/blocks';
+import type { ExecutorServices } from '@heddle/engine';
+import * as z from 'zod';
+import type { BlocksOptions } from './options.ts';
+
+/** The context of one attempt at a block of this package. */
+export type Context = BlockContext<ExecutorServices>;
+
+/** What a block gets: its fields as its schema reads them, and the rest. */
+export interface BlockCall<Fields> {
+  fields: Fields;
+  context: Context;
+  options: BlocksOptions;
+}
+
+/** A block of this package. All of it loads when the block first runs. */
+export interface BlockDefinition<
+  Fields extends z.ZodObject = z.ZodObject,
+  Outputs extends z.ZodObject = z.ZodObject,
+> {
+  /** What the block does, in one sentence. */
+  summary: string;
+  /** The fields, each with a description. The type of a field says how its text is read: see `readFields`. */
+  fields: Fields;
+  /** The output, each key with a description. */
+  outputs: Outputs;
+  /** Returns the output, and the port if it is not `source`. Throws a BlockError. */
+  run(call: BlockCall<z.output<Fields>>): Promise<{ output: z.input<Outputs>; port?: string }>;
+}
+
+/** Returns the definition unchanged, with the types of its fields and its output. */
+export function defineOutside<Fields extends z.ZodObject, Outputs extends z.ZodObject>(
+  definition: BlockDefinition<Fields, Outputs>,
+): BlockDefinition<Fields, Outputs> {
+  return definition;
+}
+
+/** Returns the executor of a block whose definition is loaded when it first runs. */
+export function lazyBlock(
+  type: string,
+  load: () => Promise<BlockDefinition>,
+  options: BlocksOptions,
+): BlockExecutor<ExecutorServices> {
+  return {
+    types: [type],
+    class: 'effect',
+    execute: async (context) => runBlock(await load(), context, options),
+  };
+}
+
+/** Runs a block once. Throws a BlockError, BLOCK_CONFIG_INVALID for fields that do not match the schema. */
+export async function runBlock(
+  definition: BlockDefinition,
+  context: Context,
+  options: BlocksOptions,
+): Promise<BlockResult> {
+  const fields = readFields(definition.fields, context);
+  const { output, port } = await definition.run({ fields, context, options });
+  return { output: output as JsonObject, ...(port !== undefined && { port }) };
+}
+
+/**
+ * Returns the fields of a block by its schema. A text takes values of references as text; a list or an object may be JSON
+ * text, whose structure values cannot change; anything else keeps the type of its value. Empty fields count as absent.
+ *
+ * Throws BLOCK_CONFIG_INVALID with all problems.
+ */
+export function readFields<Fields extends z.ZodObject>(schema: Fields, context: Context): z.output<Fields> {
+  const values: JsonObject = {};
+  for (const [name, field] of Object.entries(schema.shape)) {
+    const value = context.field(name, modeOf(field as z.ZodType)) ?? null;
+    if (value !== null && !(typeof value === 'string' && value.trim() === '')) values[name] = value;
+  }
+  const read = schema.safeParse(values);
+  if (read.success) return read.data;
+  const problems = read.error.issues.map(({ path, message }) => {
+    const [name = ''] = path;
+    const isMissing = path.length === 1 && !Object.hasOwn(values, name);
+    return isMissing ? `"${String(name)}" is empty` : `"${path.join('.')}": ${message}`;
+  });
+  throw invalid(context, `has fields that it cannot use: ${problems.join('; ')}`);
+}
+
+function modeOf(schema: z.ZodType): 'text' | 'native' | 'json' {
+  let inner = schema;
+  while (inner instanceof z.ZodOptional || inner instanceof z.ZodDefault || inner instanceof z.ZodNullable)
+    inner = inner.unwrap() as z.ZodType;
+  if (inner instanceof z.ZodString) return 'text';
+  return inner instanceof z.ZodArray || inner instanceof z.ZodObject ? 'json' : 'native';
+}
+
+/** Returns BLOCK_CONFIG_INVALID: `The block "…" <why>.` */
+export function invalid({ block }: Pick<Context, 'block'>, why: string): BlockError {
+  return new BlockError('BLOCK_CONFIG_INVALID', `The block "${block.name}" ${why}.`, { retryable: false });
+}

@@ -1,0 +1,27 @@
+import type { JsonObject } from '@heddle/core/blocks';
+import * as z from 'zod';
+import type { BlockDefinition } from './define.ts';
+
+/** A type of blocks, for readers, editors and programs. */
+export interface BlockDescription {
+  type: string;
+  /** What the block does, in one sentence. */
+  summary: string;
+  /** JSON Schema of the fields: an object whose properties are the fields by name. References may stand in any of them. */
+  fields: JsonObject;
+  /** JSON Schema of the output. */
+  outputs: JsonObject;
+}
+
+/** Returns the description that the schemas of a block give. */
+export function describeBlock(
+  type: string,
+  { summary, fields, outputs }: Pick<BlockDefinition, 'summary' | 'fields' | 'outputs'>,
+): BlockDescription {
+  return { type, summary, fields: schemaOf(fields, 'input'), outputs: schemaOf(outputs, 'output') };
+}
+
+function schemaOf(schema: z.ZodObject, io: 'input' | 'output'): JsonObject {
+  const { $schema: _, ...found } = z.toJSONSchema(schema, { io, unrepresentable: 'any' });
+  return JSON.parse(JSON.stringify(found)) as JsonObject;
+}

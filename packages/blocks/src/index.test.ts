@@ -1,0 +1,51 @@
+import { describe, expect, it } from 'vitest';
+import { isJsonObject } from '@heddle/core/blocks';
+import { contextOf, failureOf } from '../../../test/support/block.ts';
+import { readFields } from './define.ts';
+import { blocks, describeBlocks } from './index.ts';
+import { routerV2 } from './router/router-v2.ts';
+
+const described = await describeBlocks();
+
+describe('the blocks', () => {
+  it('are described, each with a summary and a description for each field and output', () => {
+    const types = blocks().flatMap((executor) => executor.types);
+    expect(described.map(({ type }) => type).sort()).toEqual(types.filter((type) => type !== 'agent').sort());
+    for (const { type, summary, fields, outputs } of described) {
+      expect(summary, type).toMatch(/^[A-Z].*\.$/);
+      const all = [fields, outputs].flatMap(({ properties }) => Object.entries(properties as object));
+      const bare = all.filter(([, schema]) => !isJsonObject(schema) || schema['description'] === undefined);
+      expect(bare, type).toEqual([]);
+    }
+  });
+});
+
+describe('fields', () => {
+  const routes = '[{"id": "a", "title": "<x.v>"}]';
+
+  it('are read by their types: text as text, lists as JSON whose structure values cannot change, numbers as numbers', () => {
+    const context = contextOf({
+      type: 'router_v2',
+      params: { context: '<x.o>', routes, temperature: '<x.n>', model: null },
+      outputs: { X: { v: '"},{"id": "b', o: { k: 1 }, n: '0.5' } },
+    });
+    expect(readFields(routerV2.fields, context)).toEqual({
+      context: '{"k":1}',
+      routes: [{ id: 'a', title: '"},{"id": "b', value: '' }],
+      temperature: 0.5,
+    });
+  });
+
+  it('that do not match are refused, all at once', async () => {
+    const context = contextOf({
+      type: 'router_v2',
+      params: { context: '', routes, temperature: 'hot' },
+      outputs: { X: { v: 1 } },
+    });
+    const failure = await failureOf(() => readFields(routerV2.fields, context));
+    expect(failure).toMatchObject({ code: 'BLOCK_CONFIG_INVALID', retryable: false });
+    expect(failure.message).toMatch(
+      /The block "Self" has fields that it cannot use: "context" is empty; .*"temperature": /,
+    );
+  });
+});

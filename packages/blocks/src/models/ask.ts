@@ -1,0 +1,78 @@
+import type { LanguageModelV4Prompt } from '@ai-sdk/provider';
+import { isJsonObject } from '@heddle/core/blocks';
+import type { Json, JsonObject } from '@heddle/core/blocks';
+import { askModel } from '../agent/agent.ts';
+import type { ResponseFormat } from '../agent/response-format.ts';
+import type { BlockCall, Context } from '../define.ts';
+
+/** One question to a model, without tools. */
+export interface Question {
+  /** Instructions for the model. */
+  system: string;
+  /** What the instructions are about: text, or parts of a message. */
+  user: string | Extract<LanguageModelV4Prompt[number], { role: 'user' }>['content'];
+}
+
+/** What a block shows of its calls of the model. */
+export interface ModelFacts {
+  model: string;
+  tokens: { [name: string]: number };
+  cost?: { [name: string]: number };
+}
+
+type Call = Pick<BlockCall<unknown>, 'context' | 'options'>;
+
+/** Asks the model of the block. The answer is emitted as it arrives. Throws a BlockError. */
+export async function askText(call: Call, question: Question): Promise<{ text: string; facts: ModelFacts }> {
+  const output = await askModel(call.context, call.options, { prompt: promptOf(question) });
+  return { text: output['content'] as string, facts: factsOf(output) };
+}
+
+/**
+ * Asks the model of the block for an object with these properties, all of them required. An answer that does not match is
+ * repaired once. Nothing is emitted: the answer is for the block, not for readers.
+ *
+ * Throws a BlockError, AGENT_OUTPUT_INVALID for an answer that does not match.
+ */
+export async function askFor(
+  call: Call,
+  question: Question,
+  properties: JsonObject,
+): Promise<{ value: JsonObject; facts: ModelFacts }> {
+  const answer = {
+    type: 'object',
+    properties,
+    required: Object.keys(properties),
+    additionalProperties: false,
+  };
+  // Under a name of its own, so that no property takes the place of a fact.
+  const schema = {
+    type: 'object',
+    properties: { answer },
+    required: ['answer'],
+    additionalProperties: false,
+  } satisfies JsonObject;
+  const format: ResponseFormat = { name: 'answer', schema, strict: true };
+  const output = await askModel(silent(call.context), call.options, { prompt: promptOf(question), format });
+  const value: Json = output['answer'] ?? null;
+  return { value: isJsonObject(value) ? value : {}, facts: factsOf(output) };
+}
+
+function promptOf({ system, user }: Question): LanguageModelV4Prompt {
+  const content = typeof user === 'string' ? [{ type: 'text' as const, text: user }] : user;
+  return [
+    { role: 'system', content: system },
+    { role: 'user', content },
+  ];
+}
+
+function factsOf({ model, tokens, cost }: JsonObject): ModelFacts {
+  return { model, tokens, ...(cost !== undefined && { cost }) } as unknown as ModelFacts;
+}
+
+/** The same context, whose block emits nothing. */
+function silent(context: Context): Context {
+  return new Proxy(context, {
+    get: (target, name) => (name === 'emit' ? () => undefined : (Reflect.get(target, name) as unknown)),
+  });
+}

@@ -1,0 +1,35 @@
+import * as z from 'zod';
+
+/** The fields that choose a model and its settings. `openModel` and `modelSettings` read them. */
+export const modelFields = {
+  model: z
+    .string()
+    .optional()
+    .describe('Name of a known model, or PROVIDER/MODEL. Default: the model of --default-model.'),
+  apiKey: z.string().optional().describe('Key of the provider, such as {{OPENAI_API_KEY}}.'),
+  temperature: z.coerce.number().min(0).max(2).optional().describe('How much answers vary, from 0 to 2.'),
+  maxTokens: z.coerce.number().min(1).optional().describe('Longest answer, in tokens.'),
+  reasoningEffort: z
+    .string()
+    .optional()
+    .describe('Effort of models that reason: none, minimal, low, medium, high or xhigh.'),
+  thinkingLevel: z.string().optional().describe('The same as reasoningEffort.'),
+  verbosity: z.string().optional().describe('Length of answers of OpenAI models: low, medium or high.'),
+  azureEndpoint: z.string().optional().describe('Address of an Azure OpenAI resource.'),
+  azureApiVersion: z.string().optional().describe('Version of the interface of Azure OpenAI.'),
+  bedrockRegion: z.string().optional().describe('Region of AWS for models of Amazon Bedrock.'),
+  bedrockApiKey: z.string().optional().describe('Key of Amazon Bedrock.'),
+  bedrockAccessKeyId: z.string().optional().describe('Access key of AWS, with bedrockSecretKey.'),
+  bedrockSecretKey: z.string().optional().describe('Secret key of AWS.'),
+};
+
+const tokens = z
+  .record(z.string(), z.number())
+  .describe('Tokens of all calls: input, output, total, cached, cacheWrite, reasoning.');
+const cost = z
+  .record(z.string(), z.number())
+  .optional()
+  .describe('Cost in dollars: input, output, total. Absent for a model without list prices.');
+
+/** The outputs of every block that calls a model. */
+export const modelOutputs = { model: z.string().describe('Name of the model.'), tokens, cost };

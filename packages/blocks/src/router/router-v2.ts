@@ -1,0 +1,33 @@
+import * as z from 'zod';
+import { defineOutside, invalid } from '../define.ts';
+import { modelFields } from '../models/fields.ts';
+import { choiceOutputs, choose } from './route.ts';
+
+/** A router with routes of its own. */
+export const routerV2 = defineOutside({
+  summary: 'Lets a model choose one of several routes.',
+  fields: z.object({
+    context: z.string().describe('The text that decides.'),
+    routes: z
+      .array(
+        z.looseObject({
+          id: z.string().describe('Name of the port, behind router-.'),
+          title: z.string().default('').describe('Name of the route.'),
+          value: z.string().default('').describe('When to choose it.'),
+        }),
+      )
+      .describe('The routes.'),
+    ...modelFields,
+  }),
+  outputs: z.object({
+    context: z.string().describe('The text that decided.'),
+    reasoning: z.string().describe('Why the model chose the route.'),
+    ...choiceOutputs,
+  }),
+  async run({ fields: { context: text, routes }, ...call }) {
+    if (routes.length === 0) throw invalid(call.context, 'has no routes');
+    const choices = routes.map(({ id, title, value }) => ({ id, title, description: value }));
+    const { facts, port, reasoning, selectedRoute, selectedPath } = await choose(call, choices, text);
+    return { output: { context: text, ...facts, selectedRoute, reasoning, selectedPath }, port };
+  },
+});

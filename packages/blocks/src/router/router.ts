@@ -1,0 +1,33 @@
+import * as z from 'zod';
+import { defineOutside, invalid } from '../define.ts';
+import type { Context } from '../define.ts';
+import { modelFields } from '../models/fields.ts';
+import { choiceOutputs, choose } from './route.ts';
+import type { Choice } from './route.ts';
+
+const PREFIX = 'router-';
+
+/** The older router, which chooses among the blocks behind it. */
+export const router = defineOutside({
+  summary: 'Lets a model choose one of the blocks behind it.',
+  fields: z.object({ prompt: z.string().describe('The text that decides.'), ...modelFields }),
+  outputs: z.object({ prompt: z.string().describe('The text that decided.'), ...choiceOutputs }),
+  async run({ fields: { prompt }, ...call }) {
+    const choices = blocksBehind(call.context);
+    if (choices.length === 0) throw invalid(call.context, 'has no block behind it to choose');
+    const { facts, port, selectedRoute, selectedPath } = await choose(call, choices, prompt);
+    return { output: { prompt, ...facts, selectedRoute, selectedPath }, port };
+  },
+});
+
+/** The ports of this router are named after the blocks behind them. */
+function blocksBehind({ services }: Context): Choice[] {
+  return services
+    .ports()
+    .filter((port) => port.startsWith(PREFIX))
+    .map((port) => {
+      const id = port.slice(PREFIX.length);
+      const { name, type } = services.lookup.describe(id);
+      return { id, title: name, description: `A block of the type ${type}.` };
+    });
+}

@@ -1,0 +1,236 @@
+import { blocks } from '@heddle/blocks';
+import type { JsonObject } from '@heddle/core';
+import { createEngine } from '@heddle/engine';
+import type { EngineOptions, RunHandle } from '@heddle/engine';
+import { describe, expect, it, onTestFinished } from 'vitest';
+import { startModelServer } from '../support/model-server.ts';
+import type { ModelAnswer, ModelServer } from '../support/model-server.ts';
+import { block, fn, workflow } from '../support/workflow.ts';
+import type { Drawn } from '../support/workflow.ts';
+
+const MODEL = { model: 'gpt-4o' };
+
+/** Answers the requests in order; the last answer repeats. */
+async function modelServer(...answers: ModelAnswer[]): Promise<ModelServer> {
+  const server = await startModelServer(
+    ({ number }) => answers[Math.min(number, answers.length) - 1] ?? { text: '' },
+  );
+  onTestFinished(() => server.close());
+  return server;
+}
+
+/** A model whose answer to the first question is this object. */
+function answering(answer: JsonObject, more: ModelAnswer = {}): Promise<ModelServer> {
+  return modelServer({ text: JSON.stringify({ answer }), ...more });
+}
+
+interface Scene {
+  drawn: Drawn[];
+  edges: string[];
+  input?: JsonObject;
+  engine?: EngineOptions;
+}
+
+async function start(server: ModelServer, { drawn, edges, input = {}, engine: more }: Scene) {
+  const engine = await createEngine({
+    blocks: blocks(),
+    services: server.services,
+    credentials: { openai: 'key' },
+    ...more,
+  });
+  onTestFinished(() => engine.close({ graceMs: 0 }));
+  const run = await engine.start({ workflow: workflow(drawn, edges) }, input);
+  return { run, logs: () => engine.getLogs(run.runId) };
+}
+
+/** Runs one block behind the start. */
+async function runOne(server: ModelServer, type: string, fields: JsonObject, input: JsonObject = {}) {
+  const { run } = await start(server, {
+    drawn: [block('B', type, { ...MODEL, ...fields })],
+    edges: ['Start -> B'],
+    input,
+  });
+  return run.result();
+}
+
+/** The text of a request, with everything that the model gets. */
+function sent(server: ModelServer, number = 1): string {
+  return JSON.stringify(server.requests[number - 1]?.body ?? null);
+}
+
+/** What blocks emit until the run has ended. */
+async function emitted(run: RunHandle): Promise<unknown[]> {
+  const all: unknown[] = [];
+  for await (const event of run.events()) if (event.type === 'block:emission') all.push(event.emission);
+  return all;
+}
+
+const ROUTES = [
+  { id: 'r-sales', title: 'Sales', value: 'Questions about prices of <start.product>' },
+  { id: 'r-help', title: 'Help', value: 'Something does not work' },
+];
+
+describe('a router with routes', () => {
+  const scene = (routes: JsonObject[] | string = ROUTES): Scene => ({
+    drawn: [
+      block('R', 'router_v2', { ...MODEL, context: '<start.message>', routes }),
+      fn('Sell', 'return "sold"'),
+      fn('Help', 'return <r.selectedRoute> + ": " + <r.reasoning>'),
+      fn('Sorry', 'return <r.error>'),
+    ],
+    edges: ['Start -> R', 'R:router-r-sales -> Sell', 'R:router-r-help -> Help', 'R:error -> Sorry'],
+    input: { message: 'It is broken', product: 'looms' },
+  });
+
+  it('takes the route that the model chooses, and shows its calls', async () => {
+    const server = await answering({ reasoning: 'It is broken.', route: 'r-help' }, { input: 1000 });
+    const { run, logs: read } = await start(server, scene());
+    expect(await run.result()).toMatchObject({
+      status: 'completed',
+      output: { result: 'r-help: It is broken.' },
+    });
+    const logs = await read();
+    expect(logs.find(({ blockName }) => blockName === 'R')?.output).toEqual({
+      context: 'It is broken',
+      model: 'gpt-4o',
+      tokens: { input: 1000, output: 5, total: 1005, cached: 0, cacheWrite: 0, reasoning: 0 },
+      cost: { input: 0.0025, output: 0.00005, total: 0.00255 },
+      selectedRoute: 'r-help',
+      reasoning: 'It is broken.',
+      selectedPath: { blockId: 'Help', blockType: 'function', blockTitle: 'Help' },
+    });
+    expect(logs.some(({ blockName }) => blockName === 'Sell')).toBe(false);
+    expect(sent(server)).toContain('Questions about prices of looms');
+    expect(sent(server)).toContain('"enum":["r-sales","r-help","NO_MATCH"]');
+  });
+
+  it('reads routes that are JSON text', async () => {
+    const server = await answering({ reasoning: '', route: 'r-sales' });
+    const { run } = await start(server, scene(JSON.stringify(ROUTES)));
+    expect(await run.result()).toMatchObject({ output: { result: 'sold' } });
+  });
+
+  it('fails if no route fits, and does not ask again', async () => {
+    const server = await answering({ reasoning: 'Off topic.', route: 'NO_MATCH' });
+    const { run } = await start(server, scene());
+    expect(await run.result()).toMatchObject({
+      output: { result: 'The model found no route of "R" that fits.' },
+    });
+    expect(server.requests).toHaveLength(1);
+  });
+
+  it('does not choose a route that does not exist, even if the model insists', async () => {
+    const server = await answering({ reasoning: 'x', route: 'r-admin' });
+    const { run } = await start(server, scene());
+    expect(await run.result()).toMatchObject({
+      output: { result: expect.stringContaining('does not match the response format') as string },
+    });
+    expect(server.requests).toHaveLength(2);
+  });
+
+  it('emits nothing: its answer is no text for readers', async () => {
+    const server = await answering({ reasoning: 'It is broken.', route: 'r-help' });
+    const { run } = await start(server, scene());
+    expect(await emitted(run)).toEqual([]);
+  });
+});
+
+describe('the older router', () => {
+  it('chooses among the blocks behind it', async () => {
+    const server = await answering({ reasoning: 'x', route: 'Left' });
+    const { run } = await start(server, {
+      drawn: [
+        block('R', 'router', { ...MODEL, prompt: 'Where to?' }),
+        fn('Left', 'return <r.selectedPath.blockTitle>'),
+        fn('Right', 'return 1'),
+      ],
+      edges: ['Start -> R', 'R -> Left', 'R -> Right'],
+    });
+    expect(await run.result()).toMatchObject({ status: 'completed', output: { result: 'Left' } });
+    expect(sent(server)).toContain('"enum":["Left","Right","NO_MATCH"]');
+  });
+});
+
+describe('an evaluator', () => {
+  const metrics = [
+    { id: '1', name: 'Clarity', description: 'Is it clear?', range: { min: 1, max: 5 } },
+    { id: '2', name: 'Tone', description: 'Is it kind?' },
+  ];
+
+  it('returns a score for each metric, in lower case and within its range', async () => {
+    const server = await answering({ clarity: 9, tone: 2.5 });
+    const result = await runOne(server, 'evaluator', { content: '<start.text>', metrics }, { text: 'Hi.' });
+    expect(result).toMatchObject({
+      status: 'completed',
+      output: { content: 'Hi.', model: 'gpt-4o', tokens: { total: 15 }, clarity: 5, tone: 2.5 },
+    });
+    expect(sent(server)).toContain('Is it clear? From 1 to 5.');
+  });
+
+  it('asks once more for an answer without a score', async () => {
+    const server = await modelServer(
+      { text: '{"answer": {"clarity": 3}}' },
+      { text: '{"answer": {"clarity": 3, "tone": 4}}' },
+    );
+    const result = await runOne(server, 'evaluator', { content: 'Hi.', metrics });
+    expect(result).toMatchObject({ output: { clarity: 3, tone: 4, tokens: { total: 30 } } });
+  });
+
+  it.each<[why: string, metrics: JsonObject[], message: RegExp]>([
+    ['no metrics', [], /The block "B" has no metrics/],
+    ['a metric without a name', [{ description: 'x' }], /"metrics\.0\.name"/],
+    ['the name of an output', [{ name: 'Cost' }], /a metric "Cost", whose name is an output/],
+    ['a name twice', [{ name: 'Tone' }, { name: 'tone' }], /two metrics "tone"/],
+    ['an empty range', [{ name: 'Tone', range: { min: 3, max: 1 } }], /lowest score is above its highest/],
+  ])('is refused with %s', async (_, given, message) => {
+    const server = await modelServer({ text: 'never' });
+    const result = await runOne(server, 'evaluator', { content: 'Hi.', metrics: given });
+    expect(result.error).toMatchObject({ code: 'BLOCK_CONFIG_INVALID' });
+    expect(result.error?.message).toMatch(message);
+    expect(server.requests).toEqual([]);
+  });
+});
+
+describe('a translation', () => {
+  it('is the answer of the model', async () => {
+    const server = await modelServer({ pieces: ['Bon', 'jour'] });
+    const fields = { context: '<start.text>', targetLanguage: 'French' };
+    const result = await runOne(server, 'translate', fields, { text: 'Hello' });
+    expect(result).toMatchObject({
+      status: 'completed',
+      output: { content: 'Bonjour', model: 'gpt-4o', tokens: { total: 15 } },
+    });
+    expect(sent(server)).toContain('French');
+    expect(sent(server)).toContain('Hello');
+  });
+
+  it('is emitted as it arrives', async () => {
+    const server = await modelServer({ pieces: ['Bon', 'jour'] });
+    const fields = { ...MODEL, context: 'Hello', targetLanguage: 'French' };
+    const { run } = await start(server, {
+      drawn: [block('B', 'translate', fields)],
+      edges: ['Start -> B'],
+    });
+    expect(await emitted(run)).toEqual([
+      { type: 'text', text: 'Bon' },
+      { type: 'text', text: 'jour' },
+    ]);
+  });
+
+  it('needs a language', async () => {
+    const server = await modelServer({ text: 'never' });
+    const result = await runOne(server, 'translate', { context: 'Hello', targetLanguage: ' ' });
+    expect(result.error?.message).toContain(
+      'The block "B" has fields that it cannot use: "targetLanguage" is empty.',
+    );
+  });
+});
+
+describe('a thought', () => {
+  it('is recorded without a model', async () => {
+    const server = await modelServer({ text: 'never' });
+    const result = await runOne(server, 'thinking', { thought: 'First <start.a>.' }, { a: { b: 1 } });
+    expect(result).toMatchObject({ output: { acknowledgedThought: 'First {"b":1}.' } });
+    expect(server.requests).toEqual([]);
+  });
+});

@@ -1,0 +1,90 @@
+import { globSync, readFileSync } from 'node:fs';
+import { join } from 'node:path';
+import { blocks, describeBlocks } from '@heddle/blocks';
+import { describe, expect, it } from 'vitest';
+import { isContainerType } from '../../packages/core/src/schema/read-block.ts';
+import { isTriggerType, TRIGGER_PRIORITY, typeTable } from '../../packages/core/src/plan/types.ts';
+import { builtInExecutors } from '../../packages/engine/src/executors/built-ins.ts';
+import { readPage, repository, tablesOf } from './markdown.ts';
+
+const PAGE = 'docs/blocks.md';
+const rows = (tablesOf(PAGE, readPage(PAGE)).find(({ name }) => name === 'block types')?.rows ?? []).map(
+  ({ at, cells: [types = '', runs = '', why = ''] }) => ({
+    at,
+    types: [...types.matchAll(/`([^`]+)`/g)].map(([, type = '']) => type),
+    runs,
+    why,
+  }),
+);
+const typesThat = (runs: string): string[] => rows.flatMap((row) => (row.runs === runs ? row.types : []));
+
+/** Types that need no executor. */
+const runsAnyway = (type: string): boolean => isTriggerType(type) || isContainerType(type) || type === 'note';
+
+/** The types with executors in `heddle run`. */
+const executed = [...builtInExecutors, ...blocks()].flatMap(({ types }) => types);
+
+const FOLDERS = [
+  join(repository, 'test/fixtures/exported'),
+  join(repository, 'examples'),
+  ...(process.env['HEDDLE_WORKFLOWS'] === undefined ? [] : [process.env['HEDDLE_WORKFLOWS']]),
+];
+
+/** The types of the blocks in exported workflows. */
+function exportedTypes(): string[] {
+  const files = FOLDERS.flatMap((folder) =>
+    globSync('*.json', { cwd: folder }).map((file) => join(folder, file)),
+  );
+  const found = files.flatMap((file) => {
+    const { state, blocks: all } = JSON.parse(readFileSync(file, 'utf8')) as {
+      state?: { blocks?: object };
+      blocks?: object;
+    };
+    const values = Object.values(state?.blocks ?? all ?? {}) as { type?: string }[];
+    return values.flatMap(({ type }) => (type === undefined ? [] : [type]));
+  });
+  return [...new Set(found)];
+}
+
+describe('the table of all types of blocks', () => {
+  it('says yes for what heddle run executes, and for nothing else', () => {
+    expect(
+      typesThat('yes')
+        .filter((type) => !runsAnyway(type))
+        .sort(),
+    ).toEqual(executed.sort());
+    expect(typesThat('no').filter(runsAnyway)).toEqual([]);
+    expect(rows.filter(({ runs, why }) => !['yes', 'no'].includes(runs) || why === '')).toEqual([]);
+  });
+
+  it('has each type once, and every trigger', () => {
+    const all = rows.flatMap(({ types }) => types);
+    expect(all.filter((type, index) => all.indexOf(type) !== index)).toEqual([]);
+    expect(all).toEqual(expect.arrayContaining([...TRIGGER_PRIORITY]));
+  });
+
+  it('has the types of all exported workflows', () => {
+    const all = new Set(rows.flatMap(({ types }) => types));
+    const found = exportedTypes();
+    expect(found.length).toBeGreaterThan(5);
+    expect(found.filter((type) => !all.has(type))).toEqual([]);
+  });
+
+  it('has a section for each block of @heddle/blocks', () => {
+    const page = readPage(PAGE);
+    const types = blocks().flatMap(({ types: [type = ''] }) => (type === 'agent' ? [] : [type]));
+    expect(types.filter((type) => !page.includes(`<!-- generated: block_${type} -->`))).toEqual([]);
+  });
+});
+
+describe('the outputs of blocks in @heddle/blocks', async () => {
+  const described = await describeBlocks();
+
+  it.each(described.map((each) => [each.type, each] as const))(
+    'are those that references may name: %s',
+    (type, { outputs }) => {
+      const names = Object.keys(outputs['properties'] as object);
+      expect(names.sort()).toEqual(Object.keys(typeTable().get(type)?.outputs ?? {}).sort());
+    },
+  );
+});
