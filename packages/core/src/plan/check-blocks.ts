@@ -25,6 +25,7 @@ const NEEDED: ReadonlyMap<string, string> = new Map([
   ['workflow', 'workflowId'],
   ['workflow_input', 'workflowId'],
   ['api', 'url'],
+  ['webhook_request', 'url'],
 ]);
 
 /** Reports types without an executor, empty required fields, and fields that blocks do not read. */
@@ -178,6 +179,7 @@ const FIELDS: { readonly [type: string]: { readonly [field: string]: JsonUse } }
   human_in_the_loop: { inputFormat: 'json', builderData: 'json' },
   response: { data: 'json', builderData: 'json', headers: 'json' },
   variables: { variables: 'json' },
+  webhook_request: { headers: 'json', body: 'text' },
   workflow: { input: 'text' },
   workflow_input: { input: 'text', inputMapping: 'json' },
 };

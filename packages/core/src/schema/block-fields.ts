@@ -108,6 +108,7 @@ export const BLOCK_FIELDS: ReadonlyMap<string, z.ZodObject> = new Map<string, z.
       idempotencyHeader: anything,
     }),
   ],
+  ['webhook_request', z.object({ url: anything, body: anything, secret: anything, headers: table })],
   ['wait', z.object({ timeValue: waitAmount, timeUnit: waitUnit, timeUnitLong: longWaitUnit, async: flag })],
   [
     'human_in_the_loop',

@@ -1,4 +1,5 @@
 import { apiExecutor } from './api/api.ts';
+import { webhookExecutor } from './api/webhook.ts';
 import { childExecutor } from './child.ts';
 import { conditionExecutor } from './condition.ts';
 import { functionExecutor } from './function.ts';
@@ -18,4 +19,5 @@ export const builtInExecutors: readonly EngineExecutor[] = [
   humanExecutor,
   childExecutor,
   apiExecutor,
+  webhookExecutor,
 ];

@@ -13,6 +13,7 @@ const readRows: FieldReader = (template, { lookup }) => resolveJson(template, lo
 /** The fields that their blocks take apart, by type of block: JSON, addresses, forms. All others are resolved as they are asked for. */
 const READERS: { readonly [type: string]: { readonly [field: string]: FieldReader } } = {
   api: { url: readAddress, params: readJson, headers: readJson, body: readBody },
+  webhook_request: { url: readAddress, headers: readJson, body: readBody },
   response: { data: readJson, builderData: readBuilder, headers: readJson },
   function: { mountedSecrets: readJson },
   human_in_the_loop: { inputFormat: typedRows('text'), builderData: readRows },

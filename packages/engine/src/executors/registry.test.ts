@@ -25,6 +25,7 @@ describe('the registry', () => {
       'workflow',
       'workflow_input',
       'api',
+      'webhook_request',
       'mail',
     ]);
   });

@@ -35,7 +35,8 @@ async function callApi(context: EngineContext): Promise<BlockResult> {
   }
 }
 
-async function sendOnce(context: EngineContext, request: ApiRequest): Promise<Attempt> {
+/** Sends a request once. A failure says whether another attempt can succeed. */
+export async function sendOnce(context: EngineContext, request: ApiRequest): Promise<Attempt> {
   const { signal, clock } = context;
   const egress = await context.services.egress();
   let response: EgressResponse;

@@ -40,14 +40,15 @@ function methodOf(text: string): string {
   throw invalid(`The method "${text.toUpperCase()}" is not ${method.error.issues[0]?.message ?? 'known'}.`);
 }
 
-function pairsOf(context: BlockContext, name: string): [string, string][] {
+/** Returns the pairs of a table. Throws BLOCK_CONFIG_INVALID. */
+export function pairsOf(context: BlockContext, name: string): [string, string][] {
   const pairs = asPairs(context.field(name));
   if (pairs === undefined) throw invalid(`The ${name} of the request are not a table.`);
   return pairs;
 }
 
-/** Adds the query parameters to those of the URL. */
-function urlOf(address: string, params: readonly [string, string][]): string {
+/** Returns the URL with more query parameters. Throws BLOCK_CONFIG_INVALID. */
+export function urlOf(address: string, params: readonly [string, string][]): string {
   if (!URL.canParse(address))
     throw invalid(
       `The URL "${redactedUrl(address)}" is not valid: it needs a scheme and a host, as in https://example.com/path.`,
@@ -59,8 +60,8 @@ function urlOf(address: string, params: readonly [string, string][]): string {
   return url.href;
 }
 
-/** The text of the body, and whether it is sent as JSON: values other than text, and authored text that is JSON. */
-function bodyOf(context: BlockContext): { text: string; isJson: boolean } | undefined {
+/** Returns the text of the body, and whether it is sent as JSON: values other than text, and authored text that is JSON. */
+export function bodyOf(context: BlockContext): { text: string; isJson: boolean } | undefined {
   const value = context.field('body');
   if (value === undefined || value === null || value === '') return undefined;
   if (typeof value !== 'string') return { text: JSON.stringify(value), isJson: true };
@@ -78,8 +79,8 @@ function addIdempotencyKey(context: BlockContext, headers: [string, string][]): 
   return key !== '' || has(headers, KEY_HEADER);
 }
 
-/** Replaces an authored header, so that it cannot shorten the call chain. */
-function withCallChain(
+/** Adds the call chain. Replaces an authored header, so that it cannot shorten the call chain. */
+export function withCallChain(
   headers: readonly [string, string][],
   callChain: readonly string[],
 ): [string, string][] {
@@ -104,6 +105,7 @@ export function redactedUrl(address: string): string {
   );
 }
 
-function invalid(message: string): BlockError {
+/** Returns BLOCK_CONFIG_INVALID. */
+export function invalid(message: string): BlockError {
   return new BlockError('BLOCK_CONFIG_INVALID', message, { retryable: false });
 }

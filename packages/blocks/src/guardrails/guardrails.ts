@@ -1,0 +1,131 @@
+import { BlockError } from '@heddle/core/blocks';
+import * as z from 'zod';
+import { defineOutside, invalid } from '../define.ts';
+import type { Context } from '../define.ts';
+import { entityTypes, findPersonalData, masked } from './personal-data.ts';
+import type { Entity } from './personal-data.ts';
+
+/** Time for one test of a regular expression. Those of authors may take hours otherwise. */
+const MAX_PATTERN_MS = 1000;
+
+/** What a check found. */
+interface Verdict {
+  passed: boolean;
+  error?: string;
+  maskedText?: string;
+  detectedEntities?: Entity[];
+}
+
+const entity = z.object({ type: z.string(), start: z.number(), end: z.number() });
+
+const fields = z.object({
+  input: z.string().describe('The text to check.'),
+  validationType: z
+    .enum(['json', 'regex', 'pii', 'hallucination'])
+    .default('json')
+    .describe('The check: json, regex or pii. Heddle cannot check for hallucination.'),
+  regex: z.string().optional().describe('For regex: the expression, in the syntax of JavaScript.'),
+  piiEntityTypes: z
+    .array(z.string())
+    .optional()
+    .describe('For pii: what to look for. Default: everything in the table below.'),
+  piiMode: z
+    .enum(['block', 'mask'])
+    .default('block')
+    .describe('For pii: block does not pass a text with personal data; mask passes and replaces the data.'),
+});
+
+type Fields = z.output<typeof fields>;
+
+/** A check of a text. */
+export const guardrails = defineOutside({
+  summary: 'Checks a text: whether it is JSON, matches a regular expression, or has personal data.',
+  fields,
+  outputs: z.object({
+    passed: z.boolean().describe('Whether the text passes.'),
+    validationType: z.string().describe('The check.'),
+    input: z.string().describe('The text that was checked.'),
+    error: z.string().optional().describe('Why the text does not pass.'),
+    maskedText: z.string().optional().describe('The text with personal data replaced by <TYPE> (mask).'),
+    detectedEntities: z
+      .array(entity)
+      .optional()
+      .describe('Personal data that was found: type, and start and end in the text (pii).'),
+  }),
+  async run({ fields: given, context }) {
+    const { input, validationType } = given;
+    return { output: { ...(await verdictOf(given, context)), validationType, input } };
+  },
+});
+
+async function verdictOf(given: Fields, context: Context): Promise<Verdict> {
+  const { input, validationType, regex } = given;
+  if (validationType === 'json') return jsonVerdict(input);
+  if (validationType === 'pii') return personalVerdict(given, context);
+  if (validationType === 'hallucination')
+    throw invalid(context, 'checks for hallucination, which needs a knowledge base. Heddle has none');
+  if (regex === undefined) throw invalid(context, 'has no regular expression: fill in "regex"');
+  return patternVerdict(context, regex, input);
+}
+
+function jsonVerdict(text: string): Verdict {
+  try {
+    JSON.parse(text);
+    return { passed: true };
+  } catch (error) {
+    return { passed: false, error: `The text is not JSON: ${(error as Error).message}` };
+  }
+}
+
+/** Tests the expression in the sandbox, where it can be stopped. */
+async function patternVerdict(context: Context, pattern: string, text: string): Promise<Verdict> {
+  const sandbox = await context.services.sandbox();
+  const code = `(() => {
+    let expression;
+    try { expression = new RegExp(pattern); } catch (error) { return { fault: error.message }; }
+    return { passed: expression.test(text) };
+  })()`;
+  const outcome = await sandbox.evaluate({
+    runId: context.runId,
+    mode: 'values',
+    expressions: [{ code, values: { pattern: JSON.stringify(pattern), text: JSON.stringify(text) } }],
+    limits: { cpuMs: MAX_PATTERN_MS, wallMs: MAX_PATTERN_MS },
+    signal: context.signal,
+  });
+  if (!outcome.ok) throw stopped(context, outcome.error);
+  const { passed, fault } = JSON.parse(outcome.json[0] ?? '{}') as { passed?: boolean; fault?: string };
+  if (passed === undefined) throw invalid(context, `has a regular expression that is not valid: ${fault}`);
+  return passed ? { passed } : { passed, error: 'The text does not match the regular expression.' };
+}
+
+function stopped(
+  { block }: Context,
+  error: { code: string; message: string; retryable: boolean },
+): BlockError {
+  if (error.code === 'CANCELLED') return new BlockError('CANCELLED', error.message, { retryable: false });
+  const isTooSlow = error.code === 'TIMEOUT_CPU' || error.code === 'TIMEOUT_WALL';
+  const why = isTooSlow
+    ? `takes longer than ${MAX_PATTERN_MS} ms with this text: write one without nested repetitions`
+    : `could not be tested: ${error.message}`;
+  const message = `The regular expression of the block "${block.name}" ${why}.`;
+  return new BlockError('EXPRESSION_FAILED', message, { retryable: error.retryable });
+}
+
+async function personalVerdict(
+  { input, piiEntityTypes = [], piiMode }: Fields,
+  context: Context,
+): Promise<Verdict> {
+  const known = entityTypes();
+  const unknown = piiEntityTypes.filter((type) => !known.includes(type));
+  if (unknown.length > 0)
+    throw invalid(
+      context,
+      `looks for ${unknown.join(', ')}, which Heddle cannot find. It can find ${known.join(', ')}`,
+    );
+  const found = await findPersonalData(input, piiEntityTypes.length > 0 ? piiEntityTypes : known);
+  const detectedEntities = found;
+  if (piiMode === 'mask') return { passed: true, maskedText: masked(input, found), detectedEntities };
+  if (found.length === 0) return { passed: true, detectedEntities };
+  const types = [...new Set(found.map(({ type }) => type))].join(', ');
+  return { passed: false, error: `The text has personal data: ${types}.`, detectedEntities };
+}

@@ -1,0 +1,147 @@
+/** Personal data in a text. The text itself is left out, so that it is not in the log once more. */
+export interface Entity {
+  type: string;
+  /** Position of the first character, from 0. */
+  start: number;
+  /** Position behind the last character. */
+  end: number;
+}
+
+/** What tells data from text that only looks like it. */
+async function loadLibraries() {
+  const [{ default: validator }, { parsePhoneNumberFromString }] = await Promise.all([
+    import('validator'),
+    import('libphonenumber-js/max'),
+  ]);
+  return { ...validator.default, parsePhoneNumberFromString };
+}
+
+type Libraries = Awaited<ReturnType<typeof loadLibraries>>;
+
+/** How one type of personal data is found. */
+interface Detector {
+  /** What could be such data. All repetitions are bounded, so that a text takes time in proportion to its length. */
+  candidates: RegExp;
+  /** Returns how many characters of a candidate are data; 0: none. */
+  lengthOf(candidate: string, libraries: Libraries): number;
+}
+
+type Check = (text: string, libraries: Libraries) => boolean;
+
+/** Checks a candidate without the spaces and dashes that people write into numbers. */
+function compact(isValid: Check): Detector['lengthOf'] {
+  return (text, libraries) => (isValid(text.replaceAll(/[ -]/g, ''), libraries) ? text.length : 0);
+}
+
+/** Checks a candidate without the punctuation behind it. */
+function trimmed(isValid: Check): Detector['lengthOf'] {
+  return (candidate, libraries) => {
+    const text = candidate.replace(/[.,;:!?'"]{1,9}$/, '');
+    return isValid(text, libraries) ? text.length : 0;
+  };
+}
+
+/** Checks a candidate, also without its last words, which may belong to the sentence. */
+function byWords(isValid: Check): Detector['lengthOf'] {
+  return (candidate, libraries) => {
+    for (let end = candidate.length; end > 0; end = candidate.lastIndexOf(' ', end - 1))
+      if (isValid(candidate.slice(0, end).replaceAll(' ', ''), libraries)) return end;
+    return 0;
+  };
+}
+
+/** Names of types are those of exported workflows. Where two overlap, the first one wins. */
+const DETECTORS: { readonly [type: string]: Detector } = {
+  EMAIL_ADDRESS: {
+    candidates: /[^\s@<>()[\]",;:]{1,64}@[^\s@<>()[\]",;:]{1,255}/g,
+    lengthOf: trimmed((text, { isEmail }) => isEmail(text)),
+  },
+  URL: {
+    candidates: /\bhttps?:\/\/[^\s<>"]{1,2000}/gi,
+    lengthOf: trimmed((text, { isURL }) => isURL(text)),
+  },
+  IBAN_CODE: {
+    candidates: /\b[A-Z]{2}\d{2}(?: ?[A-Z0-9]){11,30}\b/g,
+    lengthOf: byWords((text, { isIBAN }) => isIBAN(text)),
+  },
+  CREDIT_CARD: {
+    candidates: /(?<!\d)\d(?:[ -]?\d){12,18}(?!\d)/g,
+    lengthOf: compact((text, { isCreditCard }) => isCreditCard(text)),
+  },
+  US_SSN: {
+    candidates: /(?<![\w-])(?!000|666|9\d\d)\d{3}-(?!00)\d{2}-(?!0000)\d{4}(?![\w-])/g,
+    lengthOf: (text) => text.length,
+  },
+  IP_ADDRESS: {
+    candidates: /(?<![\w.:])[0-9A-Fa-f:.]{3,46}(?!\w)/g,
+    lengthOf: trimmed((text, { isIP }) => /\d/.test(text) && isIP(text)),
+  },
+  CRYPTO: {
+    candidates: /\b(?:bc1|[13])[a-zA-HJ-NP-Z0-9]{25,61}\b/g,
+    lengthOf: compact((text, { isBtcAddress }) => isBtcAddress(text)),
+  },
+  ES_NIF: {
+    candidates: /\b[\dXYZ]\d{7}[A-Z]\b/g,
+    lengthOf: compact((text, { isIdentityCard }) => isIdentityCard(text, 'ES')),
+  },
+  IT_FISCAL_CODE: {
+    candidates: /\b[A-Z]{6}\d{2}[A-Z]\d{2}[A-Z]\d{3}[A-Z]\b/g,
+    lengthOf: compact((text, { isTaxID }) => isTaxID(text, 'it-IT')),
+  },
+  PL_PESEL: {
+    candidates: /\b\d{11}\b/g,
+    lengthOf: compact((text, { isIdentityCard }) => isIdentityCard(text, 'PL')),
+  },
+  IN_AADHAAR: {
+    candidates: /(?<![\w-])[2-9]\d{3}[ -]?\d{4}[ -]?\d{4}(?![\w-])/g,
+    lengthOf: compact((text, { isIdentityCard }) => isIdentityCard(text, 'IN')),
+  },
+  PHONE_NUMBER: {
+    candidates: /(?<![\w.])\+?\(?\d(?:[ ().-]{0,3}\d){6,14}(?!\w)/g,
+    lengthOf: (text, { parsePhoneNumberFromString }) =>
+      parsePhoneNumberFromString(text, 'US')?.isValid() === true ? text.length : 0,
+  },
+};
+
+/** Returns the types of personal data that can be found. */
+export function entityTypes(): string[] {
+  return Object.keys(DETECTORS);
+}
+
+/** Returns the personal data of these types in a text, in order and without overlaps. */
+export async function findPersonalData(text: string, types: readonly string[]): Promise<Entity[]> {
+  const found: Entity[] = [];
+  const libraries = await loadLibraries();
+  for (const [type, detector] of Object.entries(DETECTORS)) {
+    if (!types.includes(type)) continue;
+    for (const { 0: candidate, index: start } of text.matchAll(detector.candidates)) {
+      const length = detector.lengthOf(candidate, libraries);
+      if (length > 0) found.push({ type, start, end: start + length });
+    }
+  }
+  return withoutOverlaps(found);
+}
+
+/** Of overlapping ones, keeps that of the earlier detector. */
+function withoutOverlaps(found: readonly Entity[]): Entity[] {
+  const order = found.map((entity, rank) => ({ entity, rank }));
+  order.sort((one, other) => one.entity.start - other.entity.start || one.rank - other.rank);
+  const kept: { entity: Entity; rank: number }[] = [];
+  for (const next of order) {
+    const last = kept.at(-1);
+    if (!last || next.entity.start >= last.entity.end) kept.push(next);
+    else if (next.rank < last.rank) kept[kept.length - 1] = next;
+  }
+  return kept.map(({ entity }) => entity);
+}
+
+/** Returns the text with each entity replaced by `<TYPE>`. */
+export function masked(text: string, entities: readonly Entity[]): string {
+  const parts: string[] = [];
+  let at = 0;
+  for (const { type, start, end } of entities) {
+    parts.push(text.slice(at, start), `<${type}>`);
+    at = end;
+  }
+  return [...parts, text.slice(at)].join('');
+}

@@ -1,0 +1,58 @@
+import { createHash, createHmac } from 'node:crypto';
+import { checkHeaders } from '../header-rules.ts';
+import type { EngineContext, EngineExecutor } from '../services.ts';
+import { asText } from '../values.ts';
+import { sendOnce } from './api.ts';
+import { bodyOf, invalid, pairsOf, urlOf, withCallChain } from './request.ts';
+import type { ApiRequest } from './request.ts';
+import { apiOutput } from './response.ts';
+
+const DELIVERY_CHARS = 32;
+
+/** Sends a signed POST request: output `{data, status, headers}`. */
+export const webhookExecutor: EngineExecutor = {
+  types: ['webhook_request'],
+  class: 'effect',
+  async execute(context) {
+    const result = await sendOnce(context, webhookRequest(context));
+    if ('failure' in result) throw result.failure;
+    return { output: apiOutput(result.response) };
+  },
+};
+
+/**
+ * Returns the request. The delivery id is equal whenever the block sends it again; the signature covers the time and the
+ * body. Throws BLOCK_CONFIG_INVALID.
+ */
+function webhookRequest(context: EngineContext): ApiRequest {
+  const address = asText(context.field('url')).trim();
+  if (address === '') throw invalid('The webhook has no URL: fill in "url".');
+  const body = bodyOf(context)?.text ?? '';
+  const timestamp = String(context.clock.now());
+  const secret = asText(context.field('secret'));
+  const own: [string, string][] = [
+    ['Content-Type', 'application/json'],
+    ['X-Webhook-Timestamp', timestamp],
+    ['X-Delivery-ID', hash(context.idempotencyKey)],
+    ...(secret === '' ? [] : [signature(secret, timestamp, body)]),
+  ];
+  const authored = pairsOf(context, 'headers');
+  const headers = [...authored, ...own.filter((header) => !isReplaced(header, authored))];
+  checkHeaders(headers, 'request');
+  const sent = withCallChain(headers, context.services.run.callChain);
+  return { url: urlOf(address, []), method: 'POST', headers: sent, body, hasKey: true };
+}
+
+function signature(secret: string, timestamp: string, body: string): [string, string] {
+  const mac = createHmac('sha256', secret).update(`${timestamp}.${body}`).digest('hex');
+  return ['X-Webhook-Signature', `t=${timestamp},v1=${mac}`];
+}
+
+/** Block ids may contain characters that a header cannot contain. */
+function hash(text: string): string {
+  return createHash('sha256').update(text).digest('hex').slice(0, DELIVERY_CHARS);
+}
+
+function isReplaced([name]: [string, string], authored: readonly (readonly [string, string])[]): boolean {
+  return authored.some(([given]) => given.toLowerCase() === name.toLowerCase());
+}

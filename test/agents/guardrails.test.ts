@@ -1,0 +1,89 @@
+import { blocks } from '@heddle/blocks';
+import type { JsonObject } from '@heddle/core';
+import { createEngine } from '@heddle/engine';
+import { describe, expect, it, onTestFinished } from 'vitest';
+import { block, workflow } from '../support/workflow.ts';
+
+/** Runs guardrails on `text`, which comes from the input. */
+async function check(fields: JsonObject, text: string | JsonObject) {
+  const engine = await createEngine({ blocks: blocks() });
+  onTestFinished(() => engine.close({ graceMs: 0 }));
+  const drawn = [block('G', 'guardrails', { input: '<start.text>', ...fields })];
+  return engine.execute({ workflow: workflow(drawn, ['Start -> G']) }, { text });
+}
+
+describe('guardrails for JSON', () => {
+  it.each<[text: string | JsonObject, passed: boolean]>([
+    ['{"a": [1]}', true],
+    ['7', true],
+    [{ a: 1 }, true],
+    ['{"a": ', false],
+  ])('%j: %s', async (text, passed) => {
+    const { output } = await check({ validationType: 'json' }, text);
+    expect(output).toMatchObject({ passed, validationType: 'json' });
+    expect('error' in (output as object)).toBe(!passed);
+  });
+});
+
+describe('guardrails with a regular expression', () => {
+  it.each<[regex: string, text: string, passed: boolean]>([
+    ['^A-\\d+$', 'A-17', true],
+    ['^A-\\d+$', 'B-17', false],
+    ['^(?=.*[0-9])(?<word>\\w+)$', 'abc1', true],
+  ])('%s on %s: %s', async (regex, text, passed) => {
+    const { output } = await check({ validationType: 'regex', regex }, text);
+    expect(output).toMatchObject({ passed, input: text });
+  });
+
+  it('stop it after a second', async () => {
+    const result = await check({ validationType: 'regex', regex: '^(a+)+$' }, `${'a'.repeat(60)}!`);
+    expect(result).toMatchObject({ status: 'failed', error: { code: 'EXPRESSION_FAILED' } });
+    expect(result.error?.message).toContain('takes longer than 1000 ms');
+  });
+
+  it.each<[fields: JsonObject, message: RegExp]>([
+    [{ regex: '(' }, /The block "G" has a regular expression that is not valid: .*Unterminated group/],
+    [{}, /The block "G" has no regular expression/],
+  ])('fail with one that cannot be used: %j', async (fields, message) => {
+    const result = await check({ validationType: 'regex', ...fields }, 'x');
+    expect(result).toMatchObject({ error: { code: 'BLOCK_CONFIG_INVALID' } });
+    expect(result.error?.message).toMatch(message);
+  });
+});
+
+describe('guardrails for personal data', () => {
+  const text = 'Ask ada@example.com';
+
+  it('do not pass a text that has some', async () => {
+    const { output } = await check({ validationType: 'pii', piiEntityTypes: [] }, text);
+    expect(output).toEqual({
+      passed: false,
+      validationType: 'pii',
+      input: text,
+      error: 'The text has personal data: EMAIL_ADDRESS.',
+      detectedEntities: [{ type: 'EMAIL_ADDRESS', start: 4, end: 19 }],
+    });
+  });
+
+  it('mask it', async () => {
+    const fields = { validationType: 'pii', piiMode: 'mask', piiEntityTypes: '["EMAIL_ADDRESS"]' };
+    expect((await check(fields, text)).output).toMatchObject({
+      passed: true,
+      maskedText: 'Ask <EMAIL_ADDRESS>',
+    });
+  });
+
+  it('fail for types that they cannot find, so that nobody relies on them', async () => {
+    const result = await check({ validationType: 'pii', piiEntityTypes: ['PERSON', 'URL'] }, text);
+    expect(result.error?.message).toMatch(
+      /The block "G" looks for PERSON, which Heddle cannot find\. It can find EMAIL_ADDRESS, /,
+    );
+  });
+});
+
+describe('guardrails for hallucination', () => {
+  it('fail: there is no knowledge base', async () => {
+    const result = await check({ validationType: 'hallucination' }, 'x');
+    expect(result.error?.message).toContain('needs a knowledge base');
+  });
+});
