@@ -45,6 +45,18 @@ describe('heddle deploy and heddle execute', { timeout: 120_000 }, () => {
     expect(ran.stderr).toMatch(/^✓ completed in /);
   });
 
+  it('deploy a file with the values of --set and --bindings', async () => {
+    const { call, cwd } = await server();
+    writeFileSync(join(cwd, 'values.json'), '{"hello": {"code": "return 1"}}');
+    const fields = ['--bindings', 'values.json', '--set', 'Hello.code="return \'Hej, \' + <start.name>"'];
+    expect((await call(['deploy', 'greet.json', ...fields])).exit).toBe(0);
+    const ran = await call(['execute', 'greet', '--input', '{"name": "Bo"}']);
+    expect(JSON.parse(ran.stdout)).toMatchObject({ result: 'Hej, Bo' });
+    const refused = await call(['deploy', 'greet.json', '--set', 'Helo.code="x"']);
+    expect(refused).toMatchObject({ exit: 2, stdout: '' });
+    expect(refused.stderr).toContain('Did you mean "Hello"?');
+  });
+
   it('deploy a new version of the workflow of the same name, also from standard input', async () => {
     const { call } = await server();
     const one = await call(['deploy', 'greet.json', '--json']);

@@ -100,6 +100,7 @@ function declareRerun(runs: Command, io: Io, done: Done): void {
     new Option('--from <block>', 'name or id of the first block').makeOptionMandatory(),
     ...runOptions(
       'input',
+      'bindings',
       'env',
       'services',
       'egress',

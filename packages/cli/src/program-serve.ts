@@ -168,6 +168,7 @@ export function declareRemote(program: Command, io: Io, done: Done): void {
     .argument('<file>', 'workflow file (JSON); - for standard input');
   withOptions(deploy, [
     new Option('--name <name>', 'name of the workflow on the server (default: the name in the file)'),
+    ...runOptions('bindings'),
     ...server(),
     ...runOptions('compat'),
     new Option('--json', 'print only JSON: {"data": deployment}').default(false),

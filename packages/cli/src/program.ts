@@ -75,7 +75,7 @@ function declareCheck(program: Command, io: Io, done: (exit: number) => void): v
 }
 
 function declarePlan(program: Command, io: Io, done: (exit: number) => void): void {
-  program
+  const command = program
     .command('plan')
     .summary('Show the execution plan of a workflow.')
     .description(
@@ -84,11 +84,11 @@ function declarePlan(program: Command, io: Io, done: (exit: number) => void): vo
     .argument('<file>', 'workflow file (JSON); - for standard input')
     .addOption(new Option('--mermaid', 'print a Mermaid flowchart').default(false).conflicts('json'))
     .option('--json', 'print only JSON: {"data": plan}', false)
-    .addOption(compatOption())
-    .action(async (file: string, options: { json: boolean; mermaid: boolean; compat: boolean }) => {
-      const { plan } = await import('./commands/plan.ts');
-      done(await plan(io, file, options));
-    });
+    .addOption(compatOption());
+  withOptions(command, runOptions('bindings')).action(async (file: string, options) => {
+    const { plan } = await import('./commands/plan.ts');
+    done(await plan(io, file, options));
+  });
 }
 
 function declareRun(program: Command, io: Io, done: (exit: number) => void): void {
@@ -104,6 +104,7 @@ function declareRun(program: Command, io: Io, done: (exit: number) => void): voi
     command,
     runOptions(
       'input',
+      'bindings',
       'env',
       'services',
       'egress',

@@ -1,11 +1,12 @@
 import { InvalidArgumentError, Option } from 'commander';
 import type { Command } from 'commander';
 import type { BlockOptions } from './block-options.ts';
+import type { BindingOptions } from './input/bindings.ts';
 import { DEFAULT_DATA } from './store-options.ts';
 import type { RuntimeOptions } from './store-options.ts';
 
 /** Options of the commands that start or continue runs, as their actions get them. */
-export interface RunOptions extends RuntimeOptions, BlockOptions {
+export interface RunOptions extends RuntimeOptions, BlockOptions, BindingOptions {
   input?: string;
   env: string[];
   envFile: string[];
@@ -62,6 +63,13 @@ const DEFINITIONS = {
       '--mocks <file>',
       'file of mocks: {"blocks": {NAME: …}, "types": {TYPE: …}}, each one output or a list for successive calls',
     ),
+  ],
+  bindings: () => [
+    repeatable(
+      '--set <block.field=json>',
+      'fill a field of a block, which is named by its name or id (repeatable)',
+    ),
+    repeatable('--bindings <file>', 'file of such values: {BLOCK: {FIELD: value}} (repeatable)'),
   ],
   workflows: () => [new Option('--workflows <dir>', 'folder of child workflows')],
   data: () => [new Option('--data <dir>', 'folder that stores runs').default(DEFAULT_DATA)],

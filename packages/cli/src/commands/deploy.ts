@@ -4,6 +4,7 @@ import type { JsonObject } from '@heddle/core/blocks';
 import { readEnv } from '../env.ts';
 import { EXIT } from '../exit-code.ts';
 import { blockNames, stateOf } from '../input/block-names.ts';
+import type { BindingOptions } from '../input/bindings.ts';
 import { readWorkflow } from '../input/workflow-file.ts';
 import { writeJson } from '../io.ts';
 import type { Io } from '../io.ts';
@@ -15,7 +16,7 @@ import { shellQuote } from '../render/format.ts';
 import { safeLine, styleFor } from '../render/style.ts';
 import { table } from '../render/table.ts';
 
-export interface DeployOptions extends RemoteOptions {
+export interface DeployOptions extends RemoteOptions, BindingOptions {
   /** Default: the name in the file. */
   name?: string;
   json: boolean;
@@ -39,7 +40,7 @@ export async function deploy(io: Io, file: string, options: DeployOptions): Prom
   const name = options.name ?? read.plan.workflow.name;
   const workflowId = (await remote.find(name)) ?? (await createWorkflow(remote, name));
   const path = `/api/v2/workflows/${encodeURIComponent(workflowId)}`;
-  await replaceDraft(remote, path, { workflowId, draft: draftOf(read.text) });
+  await replaceDraft(remote, path, { workflowId, draft: draftOf(read.boundText) });
   const deployed = dataOf(await remote.call('POST', `${path}/deploy`));
   const version = own(deployed, 'version') ?? null;
   const url = `${remote.url}${path}/execute`;

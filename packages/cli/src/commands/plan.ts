@@ -1,5 +1,6 @@
 import type { Plan } from '@heddle/core';
 import { EXIT } from '../exit-code.ts';
+import type { BindingOptions } from '../input/bindings.ts';
 import { readWorkflow } from '../input/workflow-file.ts';
 import type { WorkflowFile } from '../input/workflow-file.ts';
 import { writeJson } from '../io.ts';
@@ -10,7 +11,7 @@ import { countsOf } from '../render/diagnostics.ts';
 import { reportInvalid } from '../render/diagnostics.ts';
 import { styleFor } from '../render/style.ts';
 
-export interface PlanOptions {
+export interface PlanOptions extends BindingOptions {
   json: boolean;
   mermaid: boolean;
   compat: boolean;

@@ -3,6 +3,7 @@ import { followRun } from '../follow-run.ts';
 import { withEngine } from '../engine-session.ts';
 import { deployChildren } from '../input/children.ts';
 import { jsonSource } from '../input/json-source.ts';
+import type { BindingOptions } from '../input/bindings.ts';
 import { readWorkflow } from '../input/workflow-file.ts';
 import type { Io } from '../io.ts';
 import { withReader } from '../store-options.ts';
@@ -10,6 +11,7 @@ import { preflight } from '../preflight.ts';
 import { reportInvalid } from '../render/diagnostics.ts';
 import { findRunId } from '../run-id.ts';
 import type { RunOptions } from '../run-options.ts';
+import { UsageError } from '../usage-error.ts';
 import { blockArgs, executeOptions, expectOneStdin, isRemoteOnly, envAndMocks } from './run.ts';
 
 export type RerunOptions = RunOptions & { from: string };
@@ -21,6 +23,7 @@ export async function rerun(
   options: RerunOptions,
 ): Promise<number> {
   const isRemote = isRemoteOnly(io, options);
+  expectFileToBind(given.file, options);
   expectOneStdin(given.file, options);
   const earlier = await withReader(options, async (reader) => {
     const runId = await findRunId(reader, given.run, options);
@@ -48,4 +51,10 @@ export async function rerun(
       mocks,
     });
   });
+}
+
+/** Throws a usage error for values of fields without a file: the stored workflow is not changed. */
+function expectFileToBind(file: string | undefined, { set = [], bindings = [] }: BindingOptions): void {
+  if (file !== undefined || (set.length === 0 && bindings.length === 0)) return;
+  throw new UsageError('--set and --bindings fill fields of a file.', 'Give the file behind the run.');
 }

@@ -25,8 +25,14 @@ export function stateOf(text: string): Json {
     // The diagnostics report this.
     return null;
   }
-  for (const key of ['data', 'state']) value = inside(value, key) ?? value;
-  return value;
+  return stateIn(value);
+}
+
+/** The graph in a parsed file, without its envelopes. */
+export function stateIn(workflow: Json): Json {
+  let state = workflow;
+  for (const key of ['data', 'state']) state = inside(state, key) ?? state;
+  return state;
 }
 
 function inside(value: Json, key: string): Json | undefined {

@@ -1,7 +1,8 @@
 import { basename } from 'node:path';
 import { compile, parseWorkflowText } from '@heddle/core';
-import type { Diagnostic, Plan } from '@heddle/core';
+import type { Diagnostic, Json, Plan } from '@heddle/core';
 import type { Io } from '../io.ts';
+import type { BindingOptions } from './bindings.ts';
 import { readFileOrStdin } from './json-source.ts';
 import type { Position } from './locate.ts';
 
@@ -14,6 +15,8 @@ export interface WorkflowFile {
   /** Name without folders: the workflow's id if the file has none. */
   fileName: string;
   text: string;
+  /** The text with the values of --set and --bindings. */
+  boundText: string;
   plan: Plan | undefined;
   diagnostics: PlacedDiagnostic[];
 }
@@ -21,25 +24,46 @@ export interface WorkflowFile {
 /** Name of a workflow from standard input. */
 const STDIN = 'stdin';
 
-/** Reads, parses and compiles a workflow; `-` is standard input. Throws only if the file cannot be read. */
+/**
+ * Reads, parses and compiles a workflow; `-` is standard input. Throws a usage error if the file cannot be read, or if a
+ * value of --set or --bindings does not fit into it.
+ */
 export async function readWorkflow(
   io: Io,
   given: string,
-  options: { compat: boolean },
+  options: { compat: boolean } & BindingOptions,
 ): Promise<WorkflowFile> {
   const text = await readFileOrStdin(io, given);
+  const boundText = await withBindings(text, options);
   const file = given === '-' ? STDIN : given;
   const fileName = basename(file);
-  const parsed = parseWorkflowText(text, { fileName });
+  const parsed = parseWorkflowText(boundText, { fileName });
   const compiled = parsed.workflow && compile(parsed.workflow, options);
   const diagnostics = [...parsed.diagnostics, ...(compiled?.diagnostics ?? [])];
   return {
     file,
     fileName,
     text,
+    boundText,
     plan: compiled?.ok ? compiled.plan : undefined,
     diagnostics: await withPositions(file, text, diagnostics),
   };
+}
+
+async function withBindings(text: string, options: BindingOptions): Promise<string> {
+  const { set = [], bindings = [] } = options;
+  if (set.length === 0 && bindings.length === 0) return text;
+  const { bind, readBindings } = await import('./bindings.ts');
+  const values = await readBindings(options);
+  let workflow: Json;
+  try {
+    workflow = JSON.parse(text.replace(/^\uFEFF/, '')) as Json;
+  } catch {
+    // The diagnostics report this.
+    return text;
+  }
+  await bind(workflow, values);
+  return JSON.stringify(workflow);
 }
 
 async function withPositions(

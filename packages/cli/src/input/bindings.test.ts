@@ -1,0 +1,160 @@
+import { writeFileSync } from 'node:fs';
+import { join } from 'node:path';
+import type { Json } from '@heddle/core';
+import { describe, expect, it } from 'vitest';
+import { dataFolder } from '../../../../test/support/data-folder.ts';
+import { keptIo } from '../../../../test/support/io.ts';
+import { workflowFile } from '../../../../test/support/workflow-file.ts';
+import { main } from '../main.ts';
+import { bind, readBindings } from './bindings.ts';
+import type { BindingOptions } from './bindings.ts';
+
+const TOOLS = [{ type: 'slack', params: { channel: null } }, { type: 'mail' }];
+
+/** An exported workflow with fields that its author left empty. */
+const exported = () =>
+  workflowFile({
+    blocks: {
+      s1: { type: 'slack', name: 'Post to Slack', fields: { channel: null, text: 'Hi' } },
+      v1: { type: 'agent', name: 'Agent v1.2', fields: { model: '', tools: TOOLS } },
+      a: { type: 'router_v2', name: 'Twin' },
+      b: { type: 'function', name: 'twin' },
+      each: { type: 'loop', name: 'Each', data: { count: 3 } },
+    },
+  });
+
+function fileOf(value: unknown): string {
+  const file = join(dataFolder(), 'bindings.json');
+  writeFileSync(file, JSON.stringify(value));
+  return file;
+}
+
+/** The values of a block's fields after the options were applied. */
+async function bound(options: BindingOptions, id: string): Promise<{ [field: string]: unknown }> {
+  const workflow = exported();
+  await bind(workflow as unknown as Json, await readBindings(options));
+  const { blocks } = workflow.state as unknown as {
+    blocks: { [id: string]: { data?: object; subBlocks: { [field: string]: { value: unknown } } } };
+  };
+  const { data, subBlocks } = blocks[id] ?? { subBlocks: {} };
+  const fields = Object.entries(subBlocks).map(([field, { value }]) => [field, value]);
+  return { ...data, ...Object.fromEntries(fields) } as { [field: string]: unknown };
+}
+
+const refused = async (options: BindingOptions): Promise<{ message: string; hint?: string }> => {
+  try {
+    await bound(options, 's1');
+  } catch (error) {
+    return error as Error & { hint?: string };
+  }
+  throw new Error('nothing was refused');
+};
+
+describe('values for fields', () => {
+  it.each<[set: string, id: string, fields: object]>([
+    ['Post to Slack.channel="C1"', 's1', { channel: 'C1', text: 'Hi' }],
+    ['posttoslack.channel="C1"', 's1', { channel: 'C1' }],
+    ['s1.text={"a": "b=c"}', 's1', { text: { a: 'b=c' } }],
+    ['Agent v1.2.model="gpt-5-mini"', 'v1', { model: 'gpt-5-mini' }],
+    ['a.context="x"', 'a', { context: 'x' }],
+    ['Each.count=7', 'each', { count: 7 }],
+    ['Each.collection=[1]', 'each', { collection: [1], count: 3 }],
+    [
+      'v1.tools.0.params.channel="C1"',
+      'v1',
+      { tools: [{ type: 'slack', params: { channel: 'C1' } }, TOOLS[1]] },
+    ],
+    ['v1.tools.1.params={"to": "x"}', 'v1', { tools: [TOOLS[0], { type: 'mail', params: { to: 'x' } }] }],
+  ])('are filled in: %s', async (set, id, fields) => {
+    expect(await bound({ set: [set] }, id)).toMatchObject(fields);
+  });
+
+  it('come from files and single options, which win', async () => {
+    const file = fileOf({ 'Post to Slack': { channel: 'C1', text: 'Hello' }, v1: { model: 'gpt-5' } });
+    const options = { bindings: [file], set: ['s1.channel="C2"'] };
+    expect(await bound(options, 's1')).toEqual({ channel: 'C2', text: 'Hello' });
+    expect(await bound(options, 'v1')).toMatchObject({ model: 'gpt-5' });
+  });
+
+  it('reach into JSON text', async () => {
+    const set = ['v1.tools="[{\\"type\\": \\"x\\"}]"', 'v1.tools.0.type="y"'];
+    expect(await bound({ set }, 'v1')).toMatchObject({ tools: [{ type: 'y' }] });
+  });
+
+  it.each<[set: string, message: string, hint: RegExp]>([
+    [
+      'Post to Slak.channel="C1"',
+      '--set: the workflow has no block "Post to Slak".',
+      /Did you mean "Post to Slack"\?/,
+    ],
+    [
+      'Agent v1.3.tools.0.x=1',
+      '--set: the workflow has no block "Agent v1.3".',
+      /Did you mean "Agent v1\.2"\?/,
+    ],
+    [
+      'Nobody.x=1',
+      '--set: the workflow has no block "Nobody".',
+      /The blocks are: Post to Slack, Agent v1\.2, /,
+    ],
+    ['s1.chanel="C1"', '--set: the block of "s1.chanel" has no field "chanel".', /Did you mean "channel"\?/],
+    [
+      'a.nothing=1',
+      '--set: the block of "a.nothing" has no field "nothing".',
+      /The fields are: context, routes, model/,
+    ],
+    ['TWIN.model=1', '--set: 2 blocks are named "TWIN".', /Use the id of one: a, b\./],
+    [
+      's1.channel=C1',
+      'The value of --set s1.channel is not JSON: ',
+      /A text needs double quotes: --set 's1\.channel="C1"'/,
+    ],
+    ['s1.channel={"a"', 'The value of --set s1.channel is not JSON: ', /^Example: /],
+    ['s1="C1"', '--set s1="C1" is not BLOCK.FIELD=JSON.', /^Example: --set 'Slack\.channel=/],
+    ['channel', '--set channel is not BLOCK.FIELD=JSON.', /^Example: /],
+    ['v1.tools.2.type=1', '--set: there is no "2" in "v1.tools.2.type": the value is a list of 2', /./],
+    ['s1.text.a=1', '--set: there is no "a" in "s1.text.a": the value is no list or object', /./],
+  ])('are refused: %s', async (set, message, hint) => {
+    const error = await refused({ set: [set] });
+    expect(error.message).toContain(message);
+    expect(error.hint).toMatch(hint);
+  });
+
+  it.each<[content: unknown, message: RegExp]>([
+    [[], /Invalid bindings in .*bindings\.json: they are not an object/],
+    [{ s1: 'C1' }, /those of "s1" are not an object of fields/],
+    [{ s2: { channel: 'C1' } }, /bindings\.json: the workflow has no block "s2"/],
+  ])('are refused in a file: %j', async (content, message) => {
+    expect((await refused({ bindings: [fileOf(content)] })).message).toMatch(message);
+  });
+
+  it('of a field named __proto__ change nothing else', async () => {
+    const error = await refused({ set: ['s1.__proto__={"x": 1}'] });
+    expect(error.message).toContain('has no field "__proto__"');
+  });
+});
+
+describe('heddle plan with values for fields', () => {
+  it('shows the filled workflow, and places of problems in the file as it is', async () => {
+    const file = join(dataFolder(), 'w.json');
+    const drawn = workflowFile({
+      blocks: { s: { type: 'start_trigger', name: 'Start' }, f: { name: 'Do', fields: { code: '' } } },
+      edges: ['s > f'],
+    });
+    writeFileSync(file, JSON.stringify(drawn, null, 2));
+    const io = keptIo();
+    expect(await main(['plan', file, '--json', '--set', 'Do.code="return 7"'], io)).toBe(0);
+    expect(io.stdout.text).toContain('return 7');
+    const other = keptIo();
+    expect(await main(['plan', file, '--json', '--set', 'Do.code="return <nobody.x>"'], other)).toBe(2);
+    const { error } = JSON.parse(other.stderr.text) as {
+      error: { details: { diagnostics: { code: string; line: number }[] } };
+    };
+    const { diagnostics } = error.details;
+    expect(diagnostics[0]).toMatchObject({
+      code: 'REFERENCE_UNKNOWN_BLOCK',
+      line: expect.any(Number) as number,
+    });
+    expect(diagnostics[0]?.line).toBeGreaterThan(10);
+  });
+});

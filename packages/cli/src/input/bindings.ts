@@ -1,0 +1,195 @@
+import type { Json, JsonObject } from '@heddle/core';
+import { isJsonObject, normalizeName, own } from '@heddle/core/blocks';
+import { BLOCK_FIELDS, SimilarNames } from '@heddle/core/drafts';
+import { UsageError } from '../usage-error.ts';
+import { stateIn } from './block-names.ts';
+import { jsonFile } from './json-source.ts';
+
+export interface BindingOptions {
+  /** `BLOCK.FIELD=JSON`. */
+  set?: readonly string[];
+  /** Files of `{BLOCK: {FIELD: value}}`. */
+  bindings?: readonly string[];
+}
+
+/** A value for a field of a block. */
+export interface Binding {
+  /** Where it is given, for messages. */
+  from: string;
+  /** Id or name of the block, the field, and steps inside its value, joined by dots. */
+  path: string;
+  value: Json;
+}
+
+const EXAMPLE = `Example: --set 'Slack.channel="C0123456789"'`;
+const MAX_LISTED = 20;
+
+/** Returns the values for fields from files and single options, which win over files. Throws usage errors. */
+export async function readBindings({ set = [], bindings = [] }: BindingOptions): Promise<Binding[]> {
+  const files = await Promise.all(
+    bindings.map(async (file) => inFile(file, await jsonFile('--bindings', file))),
+  );
+  return [...files.flat(), ...set.map((pair) => inOption(pair))];
+}
+
+function inFile(file: string, json: Json): Binding[] {
+  const wrong = (what: string): UsageError =>
+    new UsageError(
+      `Invalid bindings in ${file}: ${what}.`,
+      'Example: {"Slack": {"channel": "C0123456789"}, "Agent": {"model": "gpt-5-mini"}}',
+    );
+  if (!isJsonObject(json)) throw wrong('they are not an object');
+  return Object.entries(json).flatMap(([block, fields]) => {
+    if (!isJsonObject(fields)) throw wrong(`those of "${block}" are not an object of fields`);
+    return Object.entries(fields).map(([field, value]) => ({ from: file, path: `${block}.${field}`, value }));
+  });
+}
+
+function inOption(pair: string): Binding {
+  const at = pair.indexOf('=');
+  const path = pair.slice(0, Math.max(0, at)).trim();
+  if (!/[^.]\.[^.]/.test(path))
+    throw new UsageError(`--set ${shortened(pair)} is not BLOCK.FIELD=JSON.`, EXAMPLE);
+  const text = pair.slice(at + 1);
+  try {
+    return { from: '--set', path, value: JSON.parse(text) as Json };
+  } catch (error) {
+    const isPlain = /^\s*[^\s[{"]/.test(text);
+    const hint = isPlain
+      ? `A text needs double quotes: --set '${path}=${JSON.stringify(text.trim())}'`
+      : EXAMPLE;
+    throw new UsageError(`The value of --set ${path} is not JSON: ${(error as SyntaxError).message}`, hint);
+  }
+}
+
+/** Fills the values into the fields of a parsed workflow, in any of its forms, which is changed. Throws usage errors. */
+export async function bind(workflow: Json, bindings: readonly Binding[]): Promise<void> {
+  const state = stateIn(workflow);
+  const blocks = isJsonObject(state) ? (own(state, 'blocks') ?? null) : null;
+  // What is wrong with the workflow is reported when it is parsed.
+  if (!isJsonObject(blocks)) return;
+  for (const binding of bindings) {
+    const { block, steps } = findBlock(blocks, binding);
+    const [field = '', ...inside] = steps;
+    const { holder, key } = await findField(block, field, binding);
+    holder[key] = inside.length === 0 ? binding.value : withValue(holder[key] ?? null, inside, binding);
+  }
+}
+
+/** Finds the block that a path begins with: by id, else by name. Names may contain dots, so the longest one counts. */
+function findBlock(blocks: JsonObject, { from, path }: Binding): { block: JsonObject; steps: string[] } {
+  const parts = path.split('.');
+  for (let length = parts.length - 1; length > 0; length--) {
+    const name = parts.slice(0, length).join('.');
+    const found = blocksNamed(blocks, name);
+    const [first] = found;
+    if (found.length > 1)
+      throw new UsageError(
+        `${from}: ${found.length} blocks are named "${name}".`,
+        `Use the id of one: ${found.map(([id]) => id).join(', ')}.`,
+      );
+    if (first) return { block: first[1], steps: parts.slice(length) };
+  }
+  throw unknownBlock(blocks, parts.slice(0, -1), from);
+}
+
+/** The name in the message is the beginning of the path that is similar to a block, if there is one. */
+function unknownBlock(blocks: JsonObject, parts: readonly string[], from: string): UsageError {
+  const names = Object.entries(blocks).map(([id, block]) => nameOf(id, block));
+  const starts = parts.map((_, index) => parts.slice(0, index + 1).join('.'));
+  const similar = starts.findLast((start) => nearest(start, names) !== undefined);
+  const name = similar ?? parts.join('.');
+  return new UsageError(`${from}: the workflow has no block "${name}".`, near(name, names, 'blocks'));
+}
+
+function blocksNamed(blocks: JsonObject, name: string): [string, JsonObject][] {
+  const byId = own(blocks, name);
+  if (isJsonObject(byId)) return [[name, byId]];
+  return Object.entries(blocks).filter(
+    (entry): entry is [string, JsonObject] =>
+      isJsonObject(entry[1]) && normalizeName(nameOf(...entry)) === normalizeName(name),
+  );
+}
+
+function nameOf(id: string, block: Json): string {
+  const name = isJsonObject(block) ? own(block, 'name') : undefined;
+  return typeof name === 'string' && name.trim() !== '' ? name : id;
+}
+
+/** Finds where the value of a field is. A field that the file leaves out is added if blocks of the type have it. */
+async function findField(
+  block: JsonObject,
+  field: string,
+  { from, path }: Binding,
+): Promise<{ holder: JsonObject; key: string }> {
+  const type = own(block, 'type');
+  const isContainer = type === 'loop' || type === 'parallel';
+  const fields = objectAt(block, isContainer ? 'data' : 'subBlocks');
+  const known = typeof type !== 'string' || Object.hasOwn(fields, field) ? [] : await fieldsOf(type);
+  if (!Object.hasOwn(fields, field) && !known.includes(field)) {
+    const all = [...new Set([...Object.keys(fields), ...known])];
+    const message = `${from}: the block of "${path}" has no field "${field}".`;
+    throw new UsageError(message, near(field, all, 'fields'));
+  }
+  return isContainer ? { holder: fields, key: field } : { holder: objectAt(fields, field), key: 'value' };
+}
+
+/** Returns the object below a key, which is added if there is none. */
+function objectAt(object: JsonObject, key: string): JsonObject {
+  const found = own(object, key);
+  if (isJsonObject(found)) return found;
+  const added: JsonObject = {};
+  object[key] = added;
+  return added;
+}
+
+/** The fields that blocks of a type have, whether or not the file has them. */
+async function fieldsOf(type: string): Promise<string[]> {
+  const builtIn = BLOCK_FIELDS.get(type);
+  if (builtIn) return Object.keys(builtIn.shape);
+  const { describeBlocks } = await import('@heddle/blocks');
+  const found = (await describeBlocks()).find((each) => each.type === type);
+  return Object.keys((found?.fields['properties'] ?? {}) as object);
+}
+
+/** Returns the value with another one inside, at these steps: keys, and positions in lists from 0. JSON text is parsed. */
+function withValue(value: Json, [step = '', ...others]: readonly string[], binding: Binding): Json {
+  const parsed = typeof value === 'string' ? parsedOr(value) : value;
+  const inner = (old: Json): Json => (others.length === 0 ? binding.value : withValue(old, others, binding));
+  if (Array.isArray(parsed) && /^\d{1,6}$/.test(step) && Number(step) < parsed.length)
+    return parsed.with(Number(step), inner(parsed[Number(step)] ?? null));
+  if (isJsonObject(parsed) && (others.length === 0 || Object.hasOwn(parsed, step)))
+    return { ...parsed, [step]: inner(own(parsed, step) ?? null) };
+  const { from, path } = binding;
+  const has = Array.isArray(parsed)
+    ? `a list of ${parsed.length}, counted from 0`
+    : 'no list or object with it';
+  throw new UsageError(`${from}: there is no "${step}" in "${path}": the value is ${has}.`, EXAMPLE);
+}
+
+function parsedOr(text: string): Json {
+  try {
+    return JSON.parse(text) as Json;
+  } catch {
+    // Other text has nothing inside, which the caller reports.
+    return text;
+  }
+}
+
+function near(wanted: string, names: readonly string[], what: string): string {
+  const found = nearest(wanted, names);
+  if (found !== undefined) return `Did you mean "${found}"?`;
+  const shown = names.slice(0, MAX_LISTED).join(', ');
+  return `The ${what} are: ${shown}${names.length > MAX_LISTED ? ', …' : ''}.`;
+}
+
+/** Returns the name that is most similar, without regard to case and white space; undefined if none is. */
+function nearest(wanted: string, names: readonly string[]): string | undefined {
+  const byForm = new Map(names.map((name) => [normalizeName(name), name]));
+  const found = new SimilarNames(byForm.keys()).nearest(normalizeName(wanted));
+  return found && byForm.get(found.name);
+}
+
+function shortened(text: string): string {
+  return text.length > 80 ? `${text.slice(0, 80)}…` : text;
+}
