@@ -3,6 +3,7 @@ import type { AnyOperation } from '../../packages/api/src/operation.ts';
 import { logOperations } from '../../packages/service/src/logs/operations.ts';
 import { sandboxOperations } from '../../packages/service/src/sandboxes/operations.ts';
 import { secretOperations } from '../../packages/service/src/secrets/operations.ts';
+import { transferOperations } from '../../packages/service/src/transfer/operations.ts';
 import { workflowOperations } from '../../packages/service/src/workflows/operations.ts';
 
 const WORKFLOWS = workflowOperations({} as never);
@@ -14,5 +15,6 @@ export const SERVED: readonly AnyOperation[] = [
   ...logOperations({} as never, {} as never),
   ...sandboxOperations({} as never),
   ...secretOperations({ store: {} } as never),
+  ...transferOperations({ store: {} } as never),
   ...WORKFLOWS,
 ];

@@ -12,6 +12,8 @@ export { secretOperations } from './secrets/operations.ts';
 export type { SecretServices } from './secrets/operations.ts';
 export { listSecrets, removeStoredSecret, rotateStoredSecrets, setStoredSecret } from './secrets/manage.ts';
 export type { Rotated, SecretOwner, StoredSecret } from './secrets/manage.ts';
+export { transferOperations } from './transfer/operations.ts';
+export type { TransferOptions } from './transfer/transfers.ts';
 export { openServiceOwnership, openServiceStore } from './store.ts';
 export type { ServiceOwnership } from './store.ts';
 export type { WorkflowServices } from './workflows/context.ts';

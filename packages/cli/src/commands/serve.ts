@@ -123,7 +123,7 @@ async function areasOf(
 ): Promise<Areas> {
   const { workflows, workspaces, database } = store;
   const { sealer } = await sealingOf(options);
-  const { openSandboxes, secretEnvironments, secretOperations, workflowOperations } =
+  const { openSandboxes, secretEnvironments, secretOperations, transferOperations, workflowOperations } =
     await import('@heddle/service');
   const { promise: opened, resolve } = Promise.withResolvers<BlockImages>();
   const sandboxes = openSandboxes({ store, images: async () => (await opened).store(), onError });
@@ -131,6 +131,7 @@ async function areasOf(
     operations: [
       ...sandboxes.operations,
       ...secretOperations({ store, sealer, now: Date.now }),
+      ...transferOperations({ store, now: Date.now }),
       ...workflowOperations({ store, now: Date.now }),
     ],
     records: {

@@ -15,6 +15,14 @@ const MAX_NAME = 255;
  * containers, and ids in fields. In texts only UUIDs are taken for ids, because a shorter id may be an ordinary word.
  */
 export function withNewIds(graph: DraftGraph, newId: () => string): DraftGraph & Containers {
+  return regenerated(graph, newId).graph;
+}
+
+/** Returns the same as `withNewIds`, and the new id by each old id of a block, variable or edge. */
+export function regenerated(
+  graph: DraftGraph,
+  newId: () => string,
+): { graph: DraftGraph & Containers; idMap: Map<string, string> } {
   const blockIds = new Map(Object.keys(graph.blocks).map((id) => [id, newId()]));
   const variableIds = new Map(Object.keys(graph.variables).map((id) => [id, newId()]));
   const ids = new Map([...blockIds, ...variableIds]);
@@ -26,14 +34,17 @@ export function withNewIds(graph: DraftGraph, newId: () => string): DraftGraph &
     ports.set(id, renamedPorts([id, block], [own, copy]));
     return [own, copy];
   });
+  const idMap = new Map(ids);
   const edges = graph.edges.map((edge): JsonObject => {
-    const { source, target, sourceHandle } = edge;
+    const { id: before, source, target, sourceHandle } = edge;
     const end = (id: Json | undefined): Json => (typeof id === 'string' && blockIds.get(id)) || (id ?? null);
     const handle = typeof sourceHandle === 'string' ? sourceHandle : undefined;
     const port = handle !== undefined && ports.get(source as string)?.get(handle);
+    const id = newId();
+    if (typeof before === 'string' && !idMap.has(before)) idMap.set(before, id);
     return {
       ...renamed(edge, ids),
-      id: newId(),
+      id,
       source: end(source),
       target: end(target),
       ...(typeof port === 'string' && { sourceHandle: port }),
@@ -44,10 +55,13 @@ export function withNewIds(graph: DraftGraph, newId: () => string): DraftGraph &
     return [own, { ...objectOr(stored), id: own }];
   });
   return {
-    blocks: Object.fromEntries(blocks),
-    edges,
-    ...containersOf(blocks),
-    variables: Object.fromEntries(variables),
+    idMap,
+    graph: {
+      blocks: Object.fromEntries(blocks),
+      edges,
+      ...containersOf(blocks),
+      variables: Object.fromEntries(variables),
+    },
   };
 }
 

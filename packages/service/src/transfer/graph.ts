@@ -1,0 +1,95 @@
+import { isJsonObject, own } from '@heddle/core/blocks';
+import type { Json, JsonObject } from '@heddle/core/blocks';
+import type { DraftGraph } from '../workflows/containers.ts';
+
+/** The graph of an export or an imported file: what a draft has. */
+export interface PortableGraph extends DraftGraph {
+  loops?: JsonObject | undefined;
+  parallels?: JsonObject | undefined;
+  metadata?: JsonObject | undefined;
+}
+
+/** A value of a block that somebody edits: a sub-block, or a field of a container. */
+export interface Field {
+  blockId: string;
+  blockType: string;
+  blockName: string;
+  /** The key of the sub-block, or `data.` and the name of a container's field. */
+  key: string;
+  /** The type of the sub-block, '' for a container's field. */
+  type: string;
+  value: Json;
+}
+
+/** Fields of a container's `data` that may have references. */
+const CONTAINER_FIELDS = ['collection', 'count', 'whileCondition', 'doWhileCondition'] as const;
+const DATA = 'data.';
+
+/** Returns the fields of all blocks. */
+export function* fieldsOf(graph: PortableGraph): Generator<Field> {
+  for (const [blockId, block] of Object.entries(graph.blocks)) {
+    const blockType = textOf(block, 'type');
+    const about = { blockId, blockType, blockName: textOf(block, 'name') || blockId };
+    for (const [key, subBlock] of Object.entries(objectOf(block, 'subBlocks'))) {
+      if (!isJsonObject(subBlock)) continue;
+      yield { ...about, key, type: textOf(subBlock, 'type'), value: own(subBlock, 'value') ?? null };
+    }
+    const data = objectOf(block, 'data');
+    for (const name of CONTAINER_FIELDS) {
+      const value = own(data, name);
+      if (value !== undefined) yield { ...about, key: DATA + name, type: '', value };
+    }
+  }
+}
+
+/** New values of fields, by block and key. */
+export type FieldValues = ReadonlyMap<string, ReadonlyMap<string, Json>>;
+
+/** Returns the graph with these values in place of the present ones. Values of absent fields are left out. */
+export function withFieldValues(graph: PortableGraph, values: FieldValues): PortableGraph {
+  const blocks = Object.entries(graph.blocks).map(([id, block]): [string, JsonObject] => {
+    const changes = values.get(id);
+    return [id, changes ? changedBlock(block, changes) : block];
+  });
+  return { ...graph, blocks: Object.fromEntries(blocks) };
+}
+
+function changedBlock(block: JsonObject, changes: ReadonlyMap<string, Json>): JsonObject {
+  const subBlocks = Object.entries(objectOf(block, 'subBlocks')).map(([key, field]): [string, Json] => {
+    const value = changes.get(key);
+    return [key, value !== undefined && isJsonObject(field) ? { ...field, value } : field];
+  });
+  const data = Object.entries(objectOf(block, 'data')).map(([key, value]): [string, Json] => [
+    key,
+    changes.get(DATA + key) ?? value,
+  ]);
+  return {
+    ...block,
+    ...(Object.hasOwn(block, 'subBlocks') && { subBlocks: Object.fromEntries(subBlocks) }),
+    ...(isJsonObject(block['data']) && { data: Object.fromEntries(data) }),
+  };
+}
+
+/** Whether the value is text that consists of one reference or placeholder: it names a value, and is none itself. */
+export function isReference(value: Json): boolean {
+  return typeof value === 'string' && REFERENCE.test(value);
+}
+
+const REFERENCE = /^\s*(?:(?:bearer|basic|token)\s{1,5})?(?:\{\{[^{}]+\}\}|<[^<>]+>)\s*$/i;
+
+/** Whether a field has no value. */
+export function isEmpty(value: Json | undefined): boolean {
+  return value == null || value === '' || (Array.isArray(value) && value.length === 0);
+}
+
+/** Returns an own property that is an object; an empty object otherwise. */
+export function objectOf(object: JsonObject, key: string): JsonObject {
+  const value = own(object, key);
+  return isJsonObject(value) ? value : {};
+}
+
+/** Returns an own property that is text; '' otherwise. */
+export function textOf(object: JsonObject, key: string): string {
+  const value = own(object, key);
+  return typeof value === 'string' ? value : '';
+}

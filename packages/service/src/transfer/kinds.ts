@@ -1,0 +1,135 @@
+/** Kinds of resources that a workflow refers to. */
+export const KINDS = [
+  'credential',
+  'env-var',
+  'knowledge-base',
+  'knowledge-document',
+  'table',
+  'file',
+  'mcp-server',
+  'custom-tool',
+  'custom-block',
+  'skill',
+  'sandbox',
+  'workflow',
+] as const;
+
+export type KindName = (typeof KINDS)[number];
+
+/** A place that may have ids of a kind: a sub-block, or a parameter of an agent's tool. */
+export interface Slot {
+  /** Type of the block, or of the tool. */
+  owner: string;
+  key: string;
+  /** Type of the sub-block; '' inside a tool. */
+  type: string;
+}
+
+/** What export and import know of a kind. */
+export interface ReferenceKind {
+  kind: KindName;
+  /** Whether the slot has ids of this kind. Never for `env-var`, whose names stand in text. */
+  holds: (slot: Slot) => boolean;
+  /** Whether a block cannot run without the reference. */
+  isRequired?: (slot: Slot) => boolean;
+  /**
+   * Whether exports clear it: `always`, or unless the bindings of the workspace are asked for. Others stay, because their
+   * ids have no meaning outside the workspace.
+   */
+  cleared?: 'always' | 'without-bindings';
+  /** How a caller finds targets. */
+  discovery: { command: string; humanAuthorizationMayBeRequired: boolean };
+}
+
+/** Whether the values of the slot are chosen from a list, not typed by hand. */
+export function isChosenFromList({ key, type }: Slot): boolean {
+  return type === 'oauth-input' || type.endsWith('-selector') || (type === '' && !key.startsWith('manual'));
+}
+
+const ofType = (...types: string[]) => new Set(types);
+const MCP = ofType('mcp', 'mcp-server', 'mcp-server-advanced');
+const WORKFLOW = ofType('workflow', 'workflow_input');
+const KNOWLEDGE = ofType('knowledge');
+const TABLE = ofType('table', 'table_v2');
+
+/** Returns a command that lists the resources of a workspace. */
+function list(path: string, humanAuthorizationMayBeRequired = false) {
+  return { command: `GET /api/v2/${path}`, humanAuthorizationMayBeRequired };
+}
+
+/** All kinds. A parameter of a tool has no type, so the names of its keys count there. */
+export const REFERENCE_KINDS: readonly ReferenceKind[] = [
+  {
+    kind: 'credential',
+    holds: ({ key, type }) =>
+      type === 'oauth-input' || type === 'credential-selector' || /^(?:\w+C|c)redential(?:s|Id)?$/.test(key),
+    cleared: 'always',
+    discovery: list('credentials?workspaceId={workspaceId}', true),
+  },
+  { kind: 'env-var', holds: () => false, discovery: list('secrets?workspaceId={workspaceId}') },
+  {
+    kind: 'knowledge-base',
+    holds: ({ key, type }) =>
+      type === 'knowledge-base-selector' || /^knowledgeBase(?:Ids?|Selector)$/.test(key),
+    isRequired: ({ owner }) => KNOWLEDGE.has(owner),
+    cleared: 'without-bindings',
+    discovery: list('knowledge?workspaceId={workspaceId}'),
+  },
+  {
+    kind: 'knowledge-document',
+    holds: ({ owner, key, type }) =>
+      type === 'document-selector' || (KNOWLEDGE.has(owner) && /^document(?:Ids?|Selector)$/.test(key)),
+    cleared: 'without-bindings',
+    discovery: list('knowledge/{knowledgeBaseId}/documents?workspaceId={workspaceId}'),
+  },
+  {
+    kind: 'table',
+    holds: ({ owner, key, type }) =>
+      type === 'table-selector' || (TABLE.has(owner) && /^table(?:Id|Selector)$/.test(key)),
+    isRequired: ({ owner }) => TABLE.has(owner),
+    cleared: 'without-bindings',
+    discovery: list('tables?workspaceId={workspaceId}'),
+  },
+  {
+    kind: 'file',
+    holds: ({ type }) => type === 'file-upload',
+    cleared: 'without-bindings',
+    discovery: list('files?workspaceId={workspaceId}'),
+  },
+  {
+    kind: 'mcp-server',
+    holds: ({ owner, key, type }) =>
+      type === 'mcp-server-selector' || (MCP.has(owner) && (key === 'serverId' || key === 'server')),
+    isRequired: ({ owner }) => owner === 'mcp',
+    discovery: list('mcp-servers?workspaceId={workspaceId}', true),
+  },
+  {
+    kind: 'custom-tool',
+    holds: ({ key }) => key === 'customToolId',
+    discovery: list('custom-tools?workspaceId={workspaceId}'),
+  },
+  {
+    kind: 'custom-block',
+    holds: ({ key }) => key === 'customBlockId',
+    isRequired: () => true,
+    discovery: list('catalog/blocks?workspaceId={workspaceId}'),
+  },
+  {
+    kind: 'skill',
+    holds: ({ key }) => key === 'skillId',
+    discovery: list('skills?workspaceId={workspaceId}'),
+  },
+  {
+    kind: 'sandbox',
+    holds: ({ key, type }) => type === 'sandbox-selector' || key === 'sandboxId',
+    discovery: list('sandboxes?workspaceId={workspaceId}'),
+  },
+  {
+    kind: 'workflow',
+    holds: ({ owner, key, type }) =>
+      type === 'workflow-selector' || (WORKFLOW.has(owner) && key === 'workflowId'),
+    isRequired: ({ owner }) => WORKFLOW.has(owner),
+    cleared: 'without-bindings',
+    discovery: list('workflows?workspaceId={workspaceId}'),
+  },
+];

@@ -1,0 +1,174 @@
+import * as z from 'zod';
+import { isJsonObject, own } from '@heddle/core/blocks';
+import type { Json, JsonObject } from '@heddle/core/blocks';
+import type { PortableGraph } from './graph.ts';
+import { KINDS } from './kinds.ts';
+import { MAX_OCCURRENCES, MAX_PATH, MAX_POSITIONS, REFUSED_KEYS } from './references.ts';
+import type { ReferenceManifest } from './references.ts';
+
+/** What a file says about a workflow. Its ids are labels: they grant nothing. */
+export interface Payload {
+  name?: string | undefined;
+  description?: string | undefined;
+  graph: PortableGraph;
+  manifest?: ReferenceManifest | undefined;
+}
+
+/** A file that cannot be imported. The message is for the caller. */
+export class PayloadError extends Error {
+  override readonly name = 'PayloadError';
+}
+
+const MAX_BLOCKS = 2000;
+const MAX_EDGES = 10_000;
+/** Nesting of a file. Deeper ones would exhaust the stack of whatever reads them. */
+const MAX_DEPTH = 100;
+
+const key = z
+  .string()
+  .min(1)
+  .max(256)
+  .refine((text) => !REFUSED_KEYS.has(text), 'this key is refused');
+
+const resourceId = z.string().min(1).max(4096);
+
+const index = z.int().min(0).max(MAX_POSITIONS);
+
+/** A place of a reference, as manifests and bindings name it. */
+export const occurrence = z.strictObject({
+  blockId: key,
+  subBlockKey: key,
+  valuePath: z.array(z.union([key, index])).max(MAX_PATH),
+  positions: z.array(index).max(MAX_POSITIONS).optional(),
+  encoding: z.enum(['scalar', 'array', 'csv', 'files', 'environment']),
+});
+
+export const kindName = z.enum(KINDS);
+
+export const manifest = z.strictObject({
+  version: z.literal(1),
+  references: z
+    .array(
+      z.strictObject({
+        kind: kindName,
+        sourceId: resourceId,
+        required: z.boolean(),
+        occurrences: z.array(occurrence).min(1).max(MAX_OCCURRENCES),
+      }),
+    )
+    .max(MAX_OCCURRENCES)
+    .refine(
+      (references) =>
+        references.reduce((sum, { occurrences }) => sum + occurrences.length, 0) <= MAX_OCCURRENCES,
+      `A manifest has at most ${MAX_OCCURRENCES} occurrences`,
+    ),
+});
+
+/**
+ * Returns the workflow of an import: an export, the same within `data`, `{state}` alone, a bare state, or the JSON text of
+ * any of these. Throws `PayloadError` for anything else, and for a file that is too large or nested too deeply.
+ */
+export function readPayload(given: Json): Payload {
+  const file = typeof given === 'string' ? parsed(given) : given;
+  if (isTooDeep(file)) throw new PayloadError(`The workflow is nested more than ${MAX_DEPTH} levels deep`);
+  const outer = objectIn(file, 'workflow');
+  const data = own(outer, 'data');
+  const body =
+    isJsonObject(data) && !Object.hasOwn(outer, 'blocks') && !Object.hasOwn(outer, 'state') ? data : outer;
+  const state = own(body, 'state');
+  const graph = graphIn(objectIn(state === undefined ? body : state, 'workflow.state'));
+  const about = own(body, 'workflow');
+  const metadata = graph.metadata ?? {};
+  return {
+    graph,
+    name: textIn(about, 'name') ?? textIn(metadata, 'name'),
+    description: textIn(about, 'description') ?? textIn(metadata, 'description'),
+    manifest: manifestIn(own(body, 'referenceManifest')),
+  };
+}
+
+function parsed(text: string): Json {
+  try {
+    return JSON.parse(text) as Json;
+  } catch {
+    throw new PayloadError('workflow is text that is no JSON');
+  }
+}
+
+function graphIn(state: JsonObject): PortableGraph {
+  const blocks = own(state, 'blocks');
+  const edges = own(state, 'edges');
+  if (!isJsonObject(blocks))
+    throw new PayloadError('workflow.state.blocks must be an object of blocks by id');
+  if (!Array.isArray(edges)) throw new PayloadError('workflow.state.edges must be a list');
+  if (Object.keys(blocks).length > MAX_BLOCKS)
+    throw new PayloadError(`A workflow has at most ${MAX_BLOCKS} blocks`);
+  if (edges.length > MAX_EDGES) throw new PayloadError(`A workflow has at most ${MAX_EDGES} edges`);
+  for (const [id, block] of Object.entries(blocks)) checkBlock(id, block);
+  for (const [at, edge] of edges.entries()) {
+    const isWhole = isJsonObject(edge) && textIn(edge, 'source') && textIn(edge, 'target');
+    if (!isWhole) throw new PayloadError(`workflow.state.edges.${at} must have a source and a target`);
+  }
+  return {
+    blocks: blocks as PortableGraph['blocks'],
+    edges: edges as JsonObject[],
+    loops: optionalObject(state, 'loops'),
+    parallels: optionalObject(state, 'parallels'),
+    variables: variablesIn(own(state, 'variables')),
+    metadata: optionalObject(state, 'metadata'),
+  };
+}
+
+function checkBlock(id: string, block: Json): void {
+  const where = `workflow.state.blocks.${id.slice(0, 100)}`;
+  if (id === '' || REFUSED_KEYS.has(id)) throw new PayloadError(`${where}: a block cannot have this id`);
+  if (!isJsonObject(block)) throw new PayloadError(`${where} must be an object`);
+  if (!textIn(block, 'type')) throw new PayloadError(`${where}.type must be a non-empty text`);
+  if (!textIn(block, 'name')) throw new PayloadError(`${where}.name must be a non-empty text`);
+}
+
+/** Returns the variables by id. Files have them as an object, as a list, or as the JSON text of these. */
+function variablesIn(given: Json | undefined): JsonObject {
+  const value = typeof given === 'string' && given !== '' ? parsed(given) : given;
+  if (isJsonObject(value)) return value;
+  if (!Array.isArray(value)) return {};
+  const entries = value.flatMap((variable): [string, Json][] => {
+    const id = textIn(variable, 'id') ?? textIn(variable, 'name');
+    return id === undefined ? [] : [[id, variable]];
+  });
+  return Object.fromEntries(entries);
+}
+
+function manifestIn(given: Json | undefined): ReferenceManifest | undefined {
+  if (given == null) return undefined;
+  const read = manifest.safeParse(given);
+  if (read.success) return read.data;
+  const [issue] = read.error.issues;
+  const where = ['workflow', 'referenceManifest', ...(issue?.path ?? [])].join('.');
+  throw new PayloadError(`${where.slice(0, 300)}: ${issue?.message ?? 'invalid'}`);
+}
+
+/** Looks level by level, so that the check itself uses no stack. */
+function isTooDeep(value: Json): boolean {
+  let level: Json[] = [value];
+  for (let depth = 0; level.length > 0; depth += 1) {
+    if (depth > MAX_DEPTH) return true;
+    level = level.flatMap((each) => (typeof each === 'object' && each !== null ? Object.values(each) : []));
+  }
+  return false;
+}
+
+function objectIn(value: Json | undefined, where: string): JsonObject {
+  if (isJsonObject(value)) return value;
+  throw new PayloadError(`${where} must be an object`);
+}
+
+function optionalObject(object: JsonObject, name: string): JsonObject | undefined {
+  const value = own(object, name);
+  return isJsonObject(value) ? value : undefined;
+}
+
+function textIn(object: Json | undefined, name: string): string | undefined {
+  const value = isJsonObject(object) ? own(object, name) : undefined;
+  return typeof value === 'string' && value !== '' ? value : undefined;
+}

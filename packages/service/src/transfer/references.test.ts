@@ -1,0 +1,276 @@
+import { describe, expect, it } from 'vitest';
+import type { Json, JsonObject } from '@heddle/core/blocks';
+import { REFERENCE_KINDS } from './kinds.ts';
+import { manifestOf, referencesOf } from './references.ts';
+import type { FoundReference } from './references.ts';
+import { rewritten } from './rewrite.ts';
+
+type FieldRow = [key: string, type: string, value: Json];
+
+function graphOf(type: string, fields: FieldRow[], rest: JsonObject = {}) {
+  const subBlocks = Object.fromEntries(
+    fields.map(([key, kind, value]) => [key, { id: key, type: kind, value }]),
+  );
+  return {
+    blocks: { b: { id: 'b', type, name: 'Block', subBlocks, ...rest } as JsonObject },
+    edges: [],
+    variables: {},
+  };
+}
+
+function found(type: string, fields: FieldRow[], rest?: JsonObject): FoundReference[] {
+  return [...referencesOf(graphOf(type, fields, rest), REFERENCE_KINDS)];
+}
+
+/** The references in short: kind, id, key, path, encoding and positions. */
+function brief(type: string, fields: FieldRow[], rest?: JsonObject) {
+  return found(type, fields, rest).map(
+    ({ kind, sourceId, occurrence: { subBlockKey, valuePath, encoding, positions } }) =>
+      [kind, sourceId, [subBlockKey, ...valuePath].join('.'), encoding, ...(positions ?? [])].join(' '),
+  );
+}
+
+/** The values of the block's fields after each id was replaced by what `targets` says. */
+function replaced(type: string, fields: FieldRow[], targets: { [id: string]: string | null }): Json[] {
+  const graph = graphOf(type, fields);
+  const assignments = [...referencesOf(graph, REFERENCE_KINDS)].flatMap(({ sourceId, occurrence }) =>
+    Object.hasOwn(targets, sourceId) ? [{ occurrence, targetId: targets[sourceId] ?? null }] : [],
+  );
+  const { subBlocks } = rewritten(graph, assignments).blocks['b'] as {
+    subBlocks: { [key: string]: { value: Json } };
+  };
+  return Object.values(subBlocks).map(({ value }) => value);
+}
+
+describe('referencesOf', () => {
+  const kinds: [string, string, FieldRow, string][] = [
+    ['credential', 'gmail', ['credential', 'oauth-input', 'c1'], 'credential c1 credential scalar'],
+    [
+      'env-var',
+      'api',
+      ['url', 'short-input', 'https://{{HOST}}/{{A}}{{HOST}}'],
+      'env-var HOST url environment 0 2',
+    ],
+    [
+      'knowledge-base',
+      'knowledge',
+      ['knowledgeBaseId', 'knowledge-base-selector', 'k1'],
+      'knowledge-base k1 knowledgeBaseId scalar',
+    ],
+    [
+      'knowledge-document',
+      'knowledge',
+      ['documentId', 'document-selector', 'd1'],
+      'knowledge-document d1 documentId scalar',
+    ],
+    ['table', 'table', ['tableId', 'short-input', 't1'], 'table t1 tableId scalar'],
+    ['file', 'x', ['files', 'file-upload', [{ key: 'f1' }, { key: 'f2' }]], 'file f1 files files 0'],
+    ['mcp-server', 'mcp', ['server', 'mcp-server-selector', 'm1'], 'mcp-server m1 server scalar'],
+    [
+      'custom-tool',
+      'agent',
+      ['tools', 'tool-input', [{ type: 'custom-tool', customToolId: 'ct' }]],
+      'custom-tool ct tools.0.customToolId scalar',
+    ],
+    [
+      'custom-block',
+      'custom',
+      ['customBlockId', 'short-input', 'cb'],
+      'custom-block cb customBlockId scalar',
+    ],
+    ['skill', 'agent', ['skills', 'skill-input', [{ skillId: 's1' }]], 'skill s1 skills.0.skillId scalar'],
+    ['sandbox', 'function', ['sandboxId', 'dropdown', 'sb'], 'sandbox sb sandboxId scalar'],
+    [
+      'workflow',
+      'workflow_input',
+      ['workflowId', 'workflow-selector', 'w1'],
+      'workflow w1 workflowId scalar',
+    ],
+  ];
+  it.each(kinds)('finds a %s', (_, type, row, expected) => {
+    expect(brief(type, [row])[0]).toBe(expected);
+  });
+
+  it('has a row for every kind', () => {
+    expect(kinds.map(([kind]) => kind)).toEqual(REFERENCE_KINDS.map(({ kind }) => kind));
+  });
+
+  it('finds references of nested tools, in lists and in JSON text', () => {
+    const tools = [
+      { type: 'gmail', params: { credential: 'c1', to: '{{TO}}' } },
+      { type: 'mcp', params: { serverId: 'm1', toolName: 't' } },
+      { type: 'workflow_input', params: { workflowId: 'w1' } },
+      { type: 'github', params: { workflowId: 'no-workflow-of-ours' } },
+    ];
+    const expected = [
+      'credential c1 tools.0.params.credential scalar',
+      'mcp-server m1 tools.1.params.serverId scalar',
+      'workflow w1 tools.2.params.workflowId scalar',
+      'env-var TO tools.0.params.to environment 0',
+    ];
+    expect(brief('agent', [['tools', 'tool-input', tools]])).toEqual(expected);
+    expect(brief('agent', [['tools', 'short-input', JSON.stringify(tools)]])).toEqual(expected);
+  });
+
+  it('finds several ids in lists and comma-separated text', () => {
+    expect(brief('knowledge', [['knowledgeBaseIds', 'x', 'a, b,,a']])).toEqual([
+      'knowledge-base a knowledgeBaseIds csv 0 3',
+      'knowledge-base b knowledgeBaseIds csv 1',
+    ]);
+    expect(brief('knowledge', [['knowledgeBaseIds', 'x', ['a', '<start.kb>', 'b']]])).toEqual([
+      'knowledge-base a knowledgeBaseIds array 0',
+      'knowledge-base b knowledgeBaseIds array 2',
+    ]);
+  });
+
+  it('takes no reference or placeholder for an id', () => {
+    expect(brief('gmail', [['credential', 'oauth-input', '<start.credential>']])).toEqual([]);
+    expect(brief('gmail', [['credential', 'oauth-input', '{{C}}']])).toEqual([
+      'env-var C credential environment 0',
+    ]);
+    expect(brief('gmail', [['credential', 'oauth-input', ' ']])).toEqual([]);
+  });
+
+  it('finds placeholders in fields of containers', () => {
+    expect(brief('loop', [], { data: { collection: '{{ITEMS}}', width: 3 } })).toEqual([
+      'env-var ITEMS data.collection environment 0',
+    ]);
+  });
+
+  it('says of which references the block cannot run without', () => {
+    const required = (type: string, row: FieldRow) =>
+      found(type, [row]).map((reference) => reference.required);
+    expect(required('workflow', ['workflowId', 'workflow-selector', 'w'])).toEqual([true]);
+    expect(required('function', ['sandboxId', 'dropdown', 's'])).toEqual([false]);
+  });
+
+  it('names no key of Object.prototype, no long key and nothing deeper than a path may be', () => {
+    const value = JSON.parse('{"__proto__":"{{A}}","constructor":"{{B}}","ok":"{{C}}"}') as Json;
+    let deep: Json = '{{D}}';
+    for (let n = 0; n < 9; n++) deep = [deep];
+    const rows: FieldRow[] = [
+      ['body', 'code', value],
+      ['deep', 'code', deep],
+      ['k'.repeat(300), 'code', '{{E}}'],
+      ['prototype', 'code', '{{F}}'],
+    ];
+    expect(brief('api', rows)).toEqual(['env-var C body.ok environment 0']);
+  });
+});
+
+describe('manifestOf', () => {
+  it('groups occurrences by kind and id', () => {
+    const rows: FieldRow[] = [
+      ['credential', 'oauth-input', 'same'],
+      ['otherCredential', 'oauth-input', 'same'],
+      ['sandboxId', 'dropdown', 'same'],
+    ];
+    const { manifest, isComplete } = manifestOf(found('x', rows));
+    expect(isComplete).toBe(true);
+    expect(manifest.references.map(({ kind, occurrences }) => [kind, occurrences.length])).toEqual([
+      ['credential', 2],
+      ['sandbox', 1],
+    ]);
+  });
+
+  it('has at most 10,000 occurrences, and says when there are more', () => {
+    const rows = Array.from({ length: 10_001 }, (_, n): FieldRow => [`k${n}`, 'code', '{{A}}']);
+    const { manifest, isComplete } = manifestOf(referencesOf(graphOf('api', rows), REFERENCE_KINDS));
+    expect(isComplete).toBe(false);
+    expect(manifest.references[0]?.occurrences).toHaveLength(10_000);
+  });
+});
+
+describe('rewritten', () => {
+  it('replaces ids in every encoding', () => {
+    const rows: FieldRow[] = [
+      ['credential', 'oauth-input', 'a'],
+      ['knowledgeBaseIds', 'x', 'a, b,a'],
+      ['knowledgeBaseSelector', 'x', ['b', 'a', '<start.kb>']],
+      ['files', 'file-upload', [{ key: 'a', name: 'n', url: 'u' }, { key: 'b' }]],
+      ['text', 'long-input', 'x {{a}} {{b}} {{a}}'],
+    ];
+    expect(replaced('x', rows, { a: 'Z' })).toEqual([
+      'Z',
+      'Z,b,Z',
+      ['b', 'Z', '<start.kb>'],
+      [{ key: 'Z', name: 'n' }, { key: 'b' }],
+      'x {{Z}} {{b}} {{Z}}',
+    ]);
+  });
+
+  it('clears ids in every encoding', () => {
+    const rows: FieldRow[] = [
+      ['credential', 'oauth-input', 'a'],
+      ['knowledgeBaseIds', 'x', 'a,b'],
+      ['knowledgeBaseSelector', 'x', ['a']],
+      ['files', 'file-upload', { key: 'a' }],
+      ['text', 'long-input', 'x {{a}}!'],
+    ];
+    expect(replaced('x', rows, { a: null })).toEqual([null, 'b', [], null, 'x !']);
+  });
+
+  it('replaces several ids of one list at once, also when they trade places', () => {
+    expect(replaced('x', [['knowledgeBaseIds', 'x', 'a,b,c']], { a: 'b', b: 'a', c: null })).toEqual(['b,a']);
+    expect(replaced('x', [['text', 'code', '{{a}}{{b}}']], { a: 'b', b: 'a' })).toEqual(['{{b}}{{a}}']);
+  });
+
+  it('replaces ids in tools that are JSON text, and keeps them text', () => {
+    const tools = [{ type: 'gmail', params: { credential: 'a' } }];
+    const after = [{ type: 'gmail', params: { credential: 'Z' } }];
+    expect(replaced('agent', [['tools', 'x', JSON.stringify(tools)]], { a: 'Z' })).toEqual([
+      JSON.stringify(after),
+    ]);
+  });
+
+  it('puts ids back where an export has cleared them', () => {
+    const graph = graphOf('knowledge', [
+      ['credential', 'oauth-input', null],
+      ['knowledgeBaseIds', 'x', null],
+      ['documentId', 'x', null],
+    ]);
+    const at = (subBlockKey: string, rest: object) =>
+      ({ blockId: 'b', subBlockKey, valuePath: [], ...rest }) as never;
+    const after = rewritten(graph, [
+      { occurrence: at('credential', { encoding: 'scalar' }), targetId: 'C' },
+      { occurrence: at('knowledgeBaseIds', { encoding: 'csv', positions: [1] }), targetId: 'B' },
+      { occurrence: at('knowledgeBaseIds', { encoding: 'csv', positions: [0] }), targetId: 'A' },
+      { occurrence: at('documentId', { encoding: 'array', positions: [0] }), targetId: 'D' },
+    ]);
+    const { subBlocks } = after.blocks['b'] as { subBlocks: { [key: string]: { value: Json } } };
+    expect(Object.values(subBlocks).map(({ value }) => value)).toEqual(['C', 'A,B', ['D']]);
+  });
+
+  it('changes nothing where the graph has no such place, and no prototype', () => {
+    const graph = graphOf('api', [['body', 'code', { a: 'x', list: ['y'] }]]);
+    const paths = [
+      ['b'],
+      ['__proto__', 'polluted'],
+      ['constructor', 'prototype'],
+      ['list', 5],
+      ['a', 'length'],
+      ['list', 'length'],
+    ];
+    for (const valuePath of paths) {
+      const occurrence = { blockId: 'b', subBlockKey: 'body', valuePath, encoding: 'scalar' as const };
+      expect(rewritten(graph, [{ occurrence, targetId: 'Z' }])).toEqual(graph);
+    }
+    const elsewhere = { blockId: '__proto__', subBlockKey: 'x', valuePath: [], encoding: 'scalar' as const };
+    expect(rewritten(graph, [{ occurrence: elsewhere, targetId: 'Z' }])).toEqual(graph);
+    expect(({} as { polluted?: unknown }).polluted).toBeUndefined();
+  });
+
+  it('replaces 10,000 occurrences in time that grows with their number', () => {
+    const graph = graphOf('api', [
+      ['text', 'code', '{{a}}'.repeat(2000)],
+      ...Array.from({ length: 8000 }, (_, n): FieldRow => [`k${n}`, 'code', '{{a}}']),
+    ]);
+    const started = performance.now();
+    const assignments = [...referencesOf(graph, REFERENCE_KINDS)].map(({ occurrence }) => ({
+      occurrence,
+      targetId: 'Z',
+    }));
+    expect(JSON.stringify(rewritten(graph, assignments))).not.toContain('{{a}}');
+    expect(performance.now() - started).toBeLessThan(2000);
+  });
+});

@@ -1,0 +1,231 @@
+import { isJsonObject, own } from '@heddle/core/blocks';
+import type { Json, JsonObject } from '@heddle/core/blocks';
+import { fieldsOf, textOf } from './graph.ts';
+import type { Field, PortableGraph } from './graph.ts';
+import { isChosenFromList } from './kinds.ts';
+import type { KindName, ReferenceKind, Slot } from './kinds.ts';
+import { isToolList, parsedList } from './sanitize.ts';
+
+/** How the ids of an occurrence stand in their value. */
+export type Encoding = 'scalar' | 'array' | 'csv' | 'files' | 'environment';
+
+/** A place of a reference in a graph. */
+export interface Occurrence {
+  blockId: string;
+  subBlockKey: string;
+  /** Where in the field's value, which may be JSON text; empty for the whole value. */
+  valuePath: (string | number)[];
+  /** Which items of a list (`array`, `csv`, `files`) or placeholders of a text (`environment`). */
+  positions?: number[] | undefined;
+  encoding: Encoding;
+}
+
+export interface FoundReference {
+  kind: KindName;
+  sourceId: string;
+  required: boolean;
+  /** Whether the id was chosen from a list: somebody may have typed another one by hand. */
+  isChosen: boolean;
+  occurrence: Occurrence;
+}
+
+export interface ReferenceManifest {
+  version: 1;
+  references: { kind: KindName; sourceId: string; required: boolean; occurrences: Occurrence[] }[];
+}
+
+/** Limits of a manifest. */
+export const MAX_OCCURRENCES = 10_000;
+export const MAX_POSITIONS = 2000;
+export const MAX_PATH = 8;
+const MAX_ID = 4096;
+const MAX_KEY = 256;
+
+/** Keys that no path may have: a program that follows it without care would change every object. */
+export const REFUSED_KEYS: ReadonlySet<string> = new Set(['__proto__', 'prototype', 'constructor']);
+
+/** Environment placeholders in text. */
+export const PLACEHOLDER = /\{\{([^{}]+)\}\}/g;
+
+type Kinds = readonly Pick<ReferenceKind, 'kind' | 'holds' | 'isRequired'>[];
+
+/** Returns every reference of a graph that a manifest can name, in the order of the graph. */
+export function* referencesOf(graph: PortableGraph, kinds: Kinds): Generator<FoundReference> {
+  for (const field of fieldsOf(graph)) {
+    if (!isKey(field.blockId) || !isKey(field.key)) continue;
+    for (const place of idPlaces(field, kinds)) yield* idsAt(field, place);
+    for (const { path, text } of textsOf(structured(field), [])) yield* namesAt(field, path, text);
+  }
+}
+
+/** Returns the references grouped by kind and id, and whether some were left out because there are too many. */
+export function manifestOf(references: Iterable<FoundReference>): {
+  manifest: ReferenceManifest;
+  isComplete: boolean;
+} {
+  const found = new Map<string, ReferenceManifest['references'][number]>();
+  let count = 0;
+  for (const { kind, sourceId, required, occurrence } of references) {
+    if (count === MAX_OCCURRENCES)
+      return { manifest: { version: 1, references: [...found.values()] }, isComplete: false };
+    count += 1;
+    const key = `${kind} ${sourceId}`;
+    const reference = found.get(key);
+    if (reference) {
+      reference.occurrences.push(occurrence);
+      reference.required ||= required;
+    } else {
+      found.set(key, { kind, sourceId, required, occurrences: [occurrence] });
+    }
+  }
+  return { manifest: { version: 1, references: [...found.values()] }, isComplete: true };
+}
+
+/** Returns the kind of ids that stand at a path of a field; undefined when the field has none there. */
+export function kindAt(
+  field: Field,
+  path: readonly (string | number)[],
+  kinds: Kinds,
+): Kinds[number] | undefined {
+  const slot = slotAt(field, path);
+  return slot && kinds.find(({ holds }) => holds(slot));
+}
+
+function slotAt(field: Field, path: readonly (string | number)[]): Slot | undefined {
+  const [index, ...rest] = path;
+  if (index === undefined) return { owner: field.blockType, key: field.key, type: field.type };
+  const list = structured(field);
+  const item = Array.isArray(list) && typeof index === 'number' ? list[index] : undefined;
+  const key = rest.at(-1);
+  const isInItem = rest.length === 1 || (rest.length === 2 && rest[0] === 'params');
+  if (!isList(field) || !isJsonObject(item) || typeof key !== 'string' || !isInItem) return undefined;
+  return { owner: textOf(item, 'type'), key, type: '' };
+}
+
+interface Place {
+  kind: Kinds[number];
+  slot: Slot;
+  path: (string | number)[];
+  value: Json;
+}
+
+/** Returns the places of a field that have ids: the field itself, or members of tools and skills. */
+function* idPlaces(field: Field, kinds: Kinds): Generator<Place> {
+  const whole = { owner: field.blockType, key: field.key, type: field.type };
+  const kind = kinds.find(({ holds }) => holds(whole));
+  if (kind) yield { kind, slot: whole, path: [], value: field.value };
+  const list = structured(field);
+  if (kind || !isList(field) || !Array.isArray(list)) return;
+  for (const [index, item] of list.entries()) {
+    if (!isJsonObject(item)) continue;
+    const owner = textOf(item, 'type');
+    const params = own(item, 'params');
+    const members: [string[], JsonObject][] = [[[], item]];
+    if (isJsonObject(params)) members.push([['params'], params]);
+    for (const [prefix, object] of members) {
+      for (const [key, value] of Object.entries(object)) {
+        const slot = { owner, key, type: '' };
+        const inner = kinds.find(({ holds }) => holds(slot));
+        if (inner && isKey(key)) yield { kind: inner, slot, path: [index, ...prefix, key], value };
+      }
+    }
+  }
+}
+
+function* idsAt(field: Field, { kind, slot, path, value }: Place): Generator<FoundReference> {
+  const required = kind.isRequired?.(slot) ?? false;
+  const { encoding, ids } = decodedIds(value);
+  const positions = new Map<string, number[]>();
+  for (const [position, id] of ids.entries()) {
+    if (id === undefined || id.length > MAX_ID) continue;
+    const known = positions.get(id);
+    if (known && known.length < MAX_POSITIONS) known.push(position);
+    else if (!known) positions.set(id, [position]);
+  }
+  for (const [sourceId, at] of positions) {
+    const occurrence = { ...about(field, path), encoding, ...(encoding !== 'scalar' && { positions: at }) };
+    yield { kind: kind.kind, sourceId, required, isChosen: isChosenFromList(slot), occurrence };
+  }
+}
+
+/** Returns the ids in a value by their position, undefined where there is none. */
+export function decodedIds(value: Json): { encoding: Encoding; ids: (string | undefined)[] } {
+  if (typeof value === 'string') {
+    if (!value.includes(',')) return { encoding: 'scalar', ids: [idIn(value)] };
+    return { encoding: 'csv', ids: value.split(',', MAX_POSITIONS).map((part) => idIn(part.trim())) };
+  }
+  if (isJsonObject(value)) return { encoding: 'files', ids: [fileId(value)] };
+  if (!Array.isArray(value)) return { encoding: 'scalar', ids: [] };
+  const items = value.slice(0, MAX_POSITIONS);
+  const isFiles = items.some(isJsonObject);
+  const ids = items.map((item) => {
+    if (isJsonObject(item)) return fileId(item);
+    return typeof item === 'string' && !isFiles ? idIn(item) : undefined;
+  });
+  return { encoding: isFiles ? 'files' : 'array', ids };
+}
+
+/** Returns the text unless it is blank, or has a reference or placeholder: those are filled in when the block runs. */
+function idIn(text: string): string | undefined {
+  return text.trim() === '' || HOLE.test(text) ? undefined : text;
+}
+
+const HOLE = /\{\{[^{}]+\}\}|<[^<>]+>/;
+
+function fileId(file: JsonObject): string | undefined {
+  return idIn(textOf(file, 'key') || textOf(file, 'id'));
+}
+
+/** Returns the environment names in a text. */
+function* namesAt(field: Field, path: (string | number)[], text: string): Generator<FoundReference> {
+  const positions = new Map<string, number[]>();
+  let position = 0;
+  for (const [, name = ''] of text.matchAll(PLACEHOLDER)) {
+    if (position === MAX_POSITIONS) break;
+    const known = positions.get(name);
+    if (known) known.push(position);
+    else if (name.length <= MAX_ID) positions.set(name, [position]);
+    position += 1;
+  }
+  for (const [sourceId, at] of positions) {
+    const occurrence: Occurrence = { ...about(field, path), encoding: 'environment', positions: at };
+    yield { kind: 'env-var', sourceId, required: false, isChosen: false, occurrence };
+  }
+}
+
+/** Returns all texts of a value with their paths, as deep as a path may be. */
+function* textsOf(
+  value: Json,
+  path: (string | number)[],
+): Generator<{ path: (string | number)[]; text: string }> {
+  if (typeof value === 'string') {
+    if (value.includes('{{')) yield { path, text: value };
+    return;
+  }
+  if (typeof value !== 'object' || value === null || path.length === MAX_PATH) return;
+  if (Array.isArray(value)) {
+    for (const [index, item] of value.slice(0, MAX_POSITIONS + 1).entries())
+      yield* textsOf(item, [...path, index]);
+    return;
+  }
+  for (const [key, item] of Object.entries(value)) if (isKey(key)) yield* textsOf(item, [...path, key]);
+}
+
+function about({ blockId, key }: Field, valuePath: (string | number)[]) {
+  return { blockId, subBlockKey: key, valuePath };
+}
+
+/** Whether the field is a list of tools or skills. */
+function isList(field: Field): boolean {
+  return isToolList(field) || field.type === 'skill-input' || field.key === 'skills';
+}
+
+/** Returns the value that paths lead into: of a list that is stored as JSON text, the list. */
+export function structured(field: Field): Json {
+  if (typeof field.value !== 'string' || !isList(field)) return field.value;
+  return parsedList(field.value) ?? field.value;
+}
+
+function isKey(key: string): boolean {
+  return key.length > 0 && key.length <= MAX_KEY && !REFUSED_KEYS.has(key);
+}

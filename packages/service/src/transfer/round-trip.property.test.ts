@@ -1,0 +1,164 @@
+import fc from 'fast-check';
+import { describe, expect, it } from 'vitest';
+import type { Json, JsonObject } from '@heddle/core/blocks';
+import { REFERENCE_KINDS } from './kinds.ts';
+import type { PortableGraph } from './graph.ts';
+import { readPayload } from './payload.ts';
+import { manifestOf, referencesOf } from './references.ts';
+import { regenerated } from '../workflows/duplicate.ts';
+import { rewritten } from './rewrite.ts';
+import { sanitize } from './sanitize.ts';
+
+const uuid = (head: string, number: number): string =>
+  `${head.repeat(8)}-0000-4000-8000-${String(number).padStart(12, '0')}`;
+const IDS = [1, 2, 3, 4].map((number) => uuid('a', number));
+
+const text = fc.oneof(
+  fc.string(),
+  fc.constantFrom(
+    '{{HOST}}/x',
+    `<${IDS[0]}.result>`,
+    '<Start.out>',
+    'k1',
+    'k1,k2',
+    'sk-abc0000000000000000000',
+    `[{"id":"${IDS[0]}-if"}]`,
+  ),
+);
+const value: fc.Arbitrary<Json> = fc.oneof(
+  text,
+  fc.constantFrom<Json>(null, true, 3, ['k1', 'k2'], [{ key: 'f', name: 'n', url: 'u' }]),
+  fc.array(
+    fc.record({
+      type: fc.constantFrom('slack', 'mcp', 'custom-tool'),
+      params: fc.dictionary(fc.constantFrom('credential', 'serverId', 'apiKey', 'text'), text, {
+        noNullPrototype: true,
+      }),
+    }),
+    { maxLength: 3 },
+  ),
+  fc.jsonValue({ maxDepth: 3 }) as fc.Arbitrary<Json>,
+);
+const key = fc.constantFrom(
+  'credential',
+  'tools',
+  'knowledgeBaseId',
+  'files',
+  'text',
+  'conditions',
+  'apiKey',
+  'headers',
+);
+const type = fc.constantFrom(
+  'short-input',
+  'tool-input',
+  'file-upload',
+  'table',
+  'oauth-input',
+  'code',
+  'channel-selector',
+);
+const subBlocks = fc.dictionary(key, fc.record({ type, value }), { noNullPrototype: true });
+
+const graphs: fc.Arbitrary<PortableGraph> = fc
+  .uniqueArray(fc.constantFrom(...IDS), { minLength: 1 })
+  .chain((ids) => {
+    const id = fc.constantFrom(...ids);
+    const block = fc.record({ type: fc.constantFrom('function', 'slack', 'loop'), subBlocks, parentId: id });
+    const edge = fc.record({
+      source: id,
+      target: id,
+      sourceHandle: fc.constantFrom('source', 'error', `condition-${ids[0]}-if`),
+    });
+    return fc
+      .record({
+        blocks: fc.array(block, { minLength: ids.length, maxLength: ids.length }),
+        edges: fc.array(edge, { maxLength: 4 }),
+      })
+      .map(({ blocks, edges }) => ({
+        blocks: Object.fromEntries(
+          blocks.map(({ parentId, ...each }, at) => [
+            ids[at],
+            { ...each, id: ids[at], name: `Block ${at}`, data: { parentId } } as JsonObject,
+          ]),
+        ),
+        edges: edges.map((each, at) => ({ ...each, id: `${uuid('e', at)}` })),
+        variables: {},
+      }));
+  });
+
+function exported(graph: PortableGraph): PortableGraph {
+  return sanitize(graph).graph;
+}
+
+describe('export and import', () => {
+  it('give the same export again, up to ids', () => {
+    fc.assert(
+      fc.property(graphs, (graph) => {
+        const first = exported(graph);
+        const file = JSON.parse(JSON.stringify({ version: '1.0', state: first })) as Json;
+        let last = 0;
+        const imported = regenerated(readPayload(file).graph, () => uuid('b', (last += 1)));
+        const second = exported(imported.graph);
+        // Back to the old ids, by the same function that made the new ones.
+        const old = new Map([...imported.idMap].map(([before, after]) => [after, before]));
+        const order = [
+          ...Object.keys(second.blocks),
+          ...second.edges.map((edge) => (edge as { id: string }).id),
+        ];
+        let at = 0;
+        const back = regenerated(second, () => old.get(order[at++] ?? '') ?? '');
+        const { blocks, edges, variables } = back.graph;
+        expect(JSON.parse(JSON.stringify({ blocks, edges, variables }))).toEqual(
+          JSON.parse(JSON.stringify(first)),
+        );
+      }),
+    );
+  });
+
+  it('keep no value that was stored as a credential or key', () => {
+    fc.assert(
+      fc.property(graphs, fc.constantFrom('credential', 'apiKey'), (graph, name) => {
+        const secret = 'never-to-be-exported';
+        const [id = ''] = Object.keys(graph.blocks);
+        const block = graph.blocks[id] as JsonObject;
+        const field = { id: name, type: 'short-input', value: secret };
+        const tools = { type: 'tool-input', value: [{ type: 'slack', params: { [name]: secret } }] };
+        const blocks = { ...graph.blocks, [id]: { ...block, subBlocks: { [name]: field, tools } } };
+        expect(JSON.stringify(exported({ ...graph, blocks }))).not.toContain(secret);
+      }),
+    );
+  });
+
+  it('find the same references after each was replaced by itself', () => {
+    fc.assert(
+      fc.property(graphs, (graph) => {
+        const found = [...referencesOf(graph, REFERENCE_KINDS)];
+        const same = rewritten(
+          graph,
+          found.map(({ sourceId, occurrence }) => ({ occurrence, targetId: sourceId })),
+        );
+        expect(manifestOf(referencesOf(same, REFERENCE_KINDS))).toEqual(manifestOf(found));
+      }),
+    );
+  });
+
+  it('leave no reference that was cleared', () => {
+    fc.assert(
+      fc.property(graphs, (graph) => {
+        const found = [...referencesOf(graph, REFERENCE_KINDS)];
+        const cleared = rewritten(
+          graph,
+          found.map(({ occurrence }) => ({ occurrence, targetId: null })),
+        );
+        const ids = new Set(
+          found.filter(({ kind }) => kind !== 'env-var').map(({ kind, sourceId }) => `${kind} ${sourceId}`),
+        );
+        const left = [...referencesOf(cleared, REFERENCE_KINDS)].map(
+          ({ kind, sourceId }) => `${kind} ${sourceId}`,
+        );
+        expect(left.filter((each) => ids.has(each))).toEqual([]);
+      }),
+    );
+  });
+});

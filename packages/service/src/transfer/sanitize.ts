@@ -1,0 +1,144 @@
+import { isJsonObject, own } from '@heddle/core/blocks';
+import type { Json, JsonObject } from '@heddle/core/blocks';
+import { isEmpty, isReference, textOf } from './graph.ts';
+import type { PortableGraph } from './graph.ts';
+import { REFERENCE_KINDS } from './kinds.ts';
+import type { Slot } from './kinds.ts';
+import { clearedSecret, isSecretName, withoutSecrets } from './secrets.ts';
+
+/** A field that has no value in the export, and had one. */
+export interface ClearedField {
+  blockId: string;
+  blockName: string;
+  key: string;
+}
+
+export interface SanitizedGraph {
+  graph: PortableGraph;
+  cleared: ClearedField[];
+  /** What was dropped because it has no meaning in any draft. */
+  warnings: string[];
+}
+
+/** Types of sub-blocks that choose something from an account or workspace. */
+const SELECTORS: ReadonlySet<string> = new Set([
+  'channel-selector',
+  'column-selector',
+  'document-tag-entry',
+  'file-selector',
+  'folder-selector',
+  'knowledge-tag-filters',
+  'mcp-tool-selector',
+  'project-selector',
+  'sheet-selector',
+  'user-selector',
+]);
+/** Keys of the same in tools and in sub-blocks that are typed by hand. */
+const SELECTOR_KEYS: ReadonlySet<string> = new Set([
+  'channelId',
+  'documentTags',
+  'folderId',
+  'projectId',
+  'tagFilters',
+]);
+/** Addresses that a deployment made. */
+const RUNTIME_KEY = /^(?:webhookId|triggerPath|webhookUrlDisplay(?:_\w+)?)$/;
+
+/**
+ * Returns the graph as an export has it. Secrets, credentials and rows of tables (request headers, for example) are
+ * cleared always; what is chosen from the workspace is kept with `keepBindings`. Text that only names a value
+ * (`{{NAME}}`, `<block.output>`) stays, except in rows of tables.
+ */
+export function sanitize(graph: PortableGraph, { keepBindings = false } = {}): SanitizedGraph {
+  const cleared: ClearedField[] = [];
+  const warnings: string[] = [];
+  const blocks = Object.entries(graph.blocks).map(([id, block]): [string, JsonObject] => {
+    const { subBlocks, ...rest } = block;
+    const clean = withoutSecrets(rest) as JsonObject;
+    if (!isJsonObject(subBlocks)) return [id, clean];
+    const about = { blockId: id, blockName: textOf(block, 'name') || id };
+    const fields = Object.entries(subBlocks).flatMap(([key, field]): [string, Json][] => {
+      if (!isJsonObject(field) || key === 'undefined' || field['type'] === 'unknown') {
+        warnings.push(`${about.blockName}: the field "${key.slice(0, 100)}" is malformed and was dropped.`);
+        return [];
+      }
+      const before = own(field, 'value') ?? null;
+      const slot = { owner: textOf(block, 'type'), key, type: textOf(field, 'type') };
+      const value = sanitizedValue(before, slot, keepBindings);
+      if (isEmpty(value) && !isEmpty(before)) cleared.push({ ...about, key });
+      return [[key, { ...field, value }]];
+    });
+    return [id, { ...clean, subBlocks: Object.fromEntries(fields) }];
+  });
+  return {
+    graph: {
+      ...graph,
+      blocks: Object.fromEntries(blocks),
+      variables: withoutSecrets(graph.variables) as JsonObject,
+      ...(graph.metadata && { metadata: withoutSecrets(graph.metadata) as JsonObject }),
+    },
+    cleared,
+    warnings,
+  };
+}
+
+function sanitizedValue(value: Json, slot: Slot, keepBindings: boolean): Json {
+  if (slot.type === 'table' || RUNTIME_KEY.test(slot.key)) return null;
+  if (isCleared(slot, keepBindings)) return isReference(value) ? value : null;
+  if (slot.type === 'password' || isSecretName(slot.key)) return clearedSecret(value);
+  const clean = withoutSecrets(slot.type === 'file-upload' ? withoutAddresses(value) : value);
+  return isToolList(slot) ? sanitizedTools(clean, keepBindings) : clean;
+}
+
+function isCleared(slot: Slot, keepBindings: boolean): boolean {
+  const kind = REFERENCE_KINDS.find(({ holds }) => holds(slot));
+  if (kind?.cleared === 'always') return true;
+  if (keepBindings) return false;
+  return kind?.cleared !== undefined || SELECTORS.has(slot.type) || SELECTOR_KEYS.has(slot.key);
+}
+
+/** Whether the field has tools of an agent, also where its type is another one. */
+export function isToolList({ key, type }: Pick<Slot, 'key' | 'type'>): boolean {
+  return type === 'tool-input' || key === 'tools';
+}
+
+/** Clears references in the parameters of tools. The list may be JSON text. */
+function sanitizedTools(value: Json, keepBindings: boolean): Json {
+  if (typeof value === 'string') {
+    const list = parsedList(value);
+    return list === undefined ? value : JSON.stringify(sanitizedTools(list, keepBindings));
+  }
+  if (!Array.isArray(value)) return value;
+  return value.map((tool) => {
+    if (!isJsonObject(tool)) return tool;
+    const params = own(tool, 'params');
+    if (!isJsonObject(params)) return tool;
+    const owner = textOf(tool, 'type');
+    const entries = Object.entries(params).map(([key, inner]): [string, Json] => {
+      const isKept = !isCleared({ owner, key, type: '' }, keepBindings) || isReference(inner);
+      return [key, isKept ? inner : null];
+    });
+    return { ...tool, params: Object.fromEntries(entries) };
+  });
+}
+
+/** Returns a list that is stored as JSON text; undefined for other text. */
+export function parsedList(text: string): Json[] | undefined {
+  if (!text.trimStart().startsWith('[')) return undefined;
+  try {
+    const value = JSON.parse(text) as Json;
+    return Array.isArray(value) ? value : undefined;
+  } catch {
+    return undefined;
+  }
+}
+
+/** Removes addresses of files: whoever has one may read the file. */
+function withoutAddresses(value: Json): Json {
+  if (Array.isArray(value)) return value.map((file) => (isJsonObject(file) ? withoutAddress(file) : file));
+  return isJsonObject(value) ? withoutAddress(value) : value;
+}
+
+function withoutAddress({ url: _url, ...file }: JsonObject): JsonObject {
+  return file;
+}

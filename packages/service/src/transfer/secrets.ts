@@ -1,0 +1,139 @@
+import { isDeepStrictEqual } from 'node:util';
+import { isJsonObject } from '@heddle/core/blocks';
+import type { Json, JsonObject } from '@heddle/core/blocks';
+import { isReference } from './graph.ts';
+
+// What counts as a secret: by the name of its field, and by its form.
+
+/** Names of fields with secrets, in lower case and without separators. */
+const SECRET_NAME =
+  /password|passwd|passphrase|secret|apikey|accesskey|privatekey|signingkey|credential|authorization|bearer|cookie|token$|^auth$|connectionstring/;
+/** Names that match and have no secrets: which secrets a function block sees. */
+const NOT_SECRET: ReadonlySet<string> = new Set(['secretscope', 'mountedsecrets']);
+
+/** Takes the place of a secret inside other text. */
+const REMOVED = 'REMOVED';
+
+/**
+ * Secrets that text shows by their form, with what stays of them. Every quantifier before a required character is
+ * bounded or starts at a token's begin, so that the time grows with the length of the text.
+ */
+const FORMS: readonly (readonly [RegExp, string])[] = [
+  [/-----BEGIN [A-Z ]{0,40}PRIVATE KEY-----[\s\S]*?(?:-----END [A-Z ]{0,40}PRIVATE KEY-----|$)/g, REMOVED],
+  [/(?<![A-Za-z0-9])sk-(?=[A-Za-z_-]{0,40}\d)[A-Za-z0-9_-]{20,}/g, REMOVED],
+  [/(?<![A-Za-z0-9])xox[abeprs]-[A-Za-z0-9-]{10,}/g, REMOVED],
+  [/(?<![A-Za-z0-9])(?:gh[opsur]_|github_pat_|glpat-|npm_|hf_|pypi-|ya29\.)[A-Za-z0-9_-]{20,}/g, REMOVED],
+  [/(?<![A-Za-z0-9])(?:[rsp]k_(?:live|test)_|whsec_)[A-Za-z0-9]{16,}/g, REMOVED],
+  [/(?<![A-Za-z0-9])(?:AKIA|ASIA)[0-9A-Z]{16}(?![A-Za-z0-9])/g, REMOVED],
+  [/(?<![A-Za-z0-9])AIza[A-Za-z0-9_-]{35}/g, REMOVED],
+  [/(?<![A-Za-z0-9_-])eyJ[A-Za-z0-9_-]{10,}\.[A-Za-z0-9_-]{10,}\.[A-Za-z0-9_-]{5,}/g, REMOVED],
+  [/\b(bearer|basic)\s{1,5}(?=[A-Za-z+/=._~-]{0,200}\d)[A-Za-z0-9+/=._~-]{16,}/gi, `$1 ${REMOVED}`],
+  [/(?<![A-Za-z0-9])([a-z][a-z0-9+.-]{1,20}:\/\/)[^\s/:@<>{}]{0,200}:[^\s/@<>{}]{1,500}@/gi, `$1${REMOVED}@`],
+  [
+    /([?&](?:[a-z-]{0,20}[_-]?(?:token|secret|signature|password)|sig|(?:[a-z]{1,10}[_-]?)?key)=)[^&\s"'`<>{}]+/gi,
+    `$1${REMOVED}`,
+  ],
+  [
+    /((?:password|passwd|secret|token|api[_-]?key)["'`]?\s{0,5}[:=]\s{0,5})(["'`])(?=[^"'`\n\\<{]{0,200}\d)[^"'`\n\\<{]{6,500}\2/gi,
+    `$1$2${REMOVED}$2`,
+  ],
+];
+
+/** Deeper values are not checked, so they are removed. */
+const MAX_DEPTH = 100;
+
+/** Whether a field, variable, header or parameter of this name has a secret. */
+export function isSecretName(name: string): boolean {
+  const plain = name.toLowerCase().replaceAll(/[^a-z0-9]/g, '');
+  return SECRET_NAME.test(plain) && !NOT_SECRET.has(plain);
+}
+
+/** Returns null for a secret, or the value if it only refers to one (`{{NAME}}`, `<block.output>`) or is a switch. */
+export function clearedSecret(value: Json): Json {
+  return typeof value === 'boolean' || isReference(value) ? value : null;
+}
+
+/** Returns the value without secrets, also those in JSON text, in rows of tables and in named values. */
+export function withoutSecrets(value: Json, depth = 0): Json {
+  if (typeof value === 'string') return cleanedText(value, depth);
+  if (typeof value !== 'object' || value === null) return value;
+  if (depth >= MAX_DEPTH) return null;
+  if (Array.isArray(value)) return value.map((item) => withoutSecrets(item, depth + 1));
+  return cleanedObject(value, depth);
+}
+
+function cleanedObject(object: JsonObject, depth: number): JsonObject {
+  const secretKey = SECRET_VALUES.find(([nameKey, valueKey]) => {
+    const name = Object.hasOwn(object, nameKey) ? object[nameKey] : undefined;
+    return typeof name === 'string' && isSecretName(name) && Object.hasOwn(object, valueKey);
+  })?.[1];
+  const entries = Object.entries(object).map(([key, value]): [string, Json] => {
+    if (key === secretKey) return [key, clearedSecret(value)];
+    if (!isSecretName(key)) return [key, withoutSecrets(value, depth + 1)];
+    return [key, isSchema(value) ? withoutExamples(value, depth + 1) : clearedSecret(value)];
+  });
+  return Object.fromEntries(entries);
+}
+
+/** Pairs of keys with which an object names a value: form fields, variables, and rows of headers. */
+const SECRET_VALUES = [
+  ['name', 'value'],
+  ['variableName', 'value'],
+  ['key', 'value'],
+  ['Key', 'Value'],
+] as const;
+
+const SCHEMA_TYPES: ReadonlySet<unknown> = new Set([
+  'string',
+  'number',
+  'integer',
+  'boolean',
+  'object',
+  'array',
+  'null',
+  'json',
+  'any',
+]);
+
+/** Whether the value of a field that is named like a secret describes it, as in the schema of a tool. */
+function isSchema(value: Json): value is JsonObject {
+  return isJsonObject(value) && Object.hasOwn(value, 'type') && SCHEMA_TYPES.has(value['type']);
+}
+
+const SCHEMA_KEYS: ReadonlySet<string> = new Set([
+  'type',
+  'description',
+  'format',
+  'items',
+  'properties',
+  'required',
+]);
+
+/** Returns what a schema says about a value, without keywords that may have one. */
+function withoutExamples(schema: JsonObject, depth: number): Json {
+  return withoutSecrets(
+    Object.fromEntries(Object.entries(schema).filter(([key]) => SCHEMA_KEYS.has(key))),
+    depth,
+  );
+}
+
+function cleanedText(text: string, depth: number): Json {
+  const before = /^\s*[[{]/.test(text) ? parsed(text) : undefined;
+  if (before !== undefined) {
+    const after = withoutSecrets(before, depth + 1);
+    if (!isDeepStrictEqual(after, before)) return JSON.stringify(after);
+    return text;
+  }
+  let clean = text;
+  for (const [form, rest] of FORMS) clean = clean.replaceAll(form, rest);
+  return clean.trim() === REMOVED ? null : clean;
+}
+
+/** Returns the text parsed as JSON; undefined for text that only looks like JSON, such as an expression or code. */
+function parsed(text: string): Json | undefined {
+  try {
+    return JSON.parse(text) as Json;
+  } catch {
+    return undefined;
+  }
+}

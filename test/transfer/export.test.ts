@@ -1,0 +1,131 @@
+import { readdirSync, readFileSync } from 'node:fs';
+import type { JsonObject } from '@heddle/core';
+import { beforeAll, describe, expect, it } from 'vitest';
+import { errorIn } from '../support/api.ts';
+import { fields, fileOf, NAMES, world } from './setup.ts';
+import type { World } from './setup.ts';
+
+const SECRET = 'sk-live-0123456789abcdef0123456789abcdef';
+const CREDENTIAL = '5f0c1e0a-9f5b-4a8e-8f5e-2f7d0c9b1a11';
+
+/** One block with a secret in each place where a draft can have one, and one with a reference of several kinds. */
+const FILE = fileOf([
+  fields('mail', 'gmail_v2', {
+    credential: ['oauth-input', CREDENTIAL],
+    apiKey: ['short-input', SECRET],
+    body: ['long-input', `curl -H "Authorization: Bearer ${SECRET}"`],
+    headers: ['table', [{ id: '1', cells: { Key: 'Authorization', Value: SECRET } }]],
+    label: ['folder-selector', 'INBOX'],
+    tools: [
+      'tool-input',
+      [{ type: 'slack', params: { credential: CREDENTIAL, apiKey: SECRET, text: '{{HI}}' } }],
+    ],
+  }),
+  fields('child', 'workflow', {
+    workflowId: ['workflow-selector', 'child-1'],
+    input: ['code', '{{HI}} {{HI}}'],
+  }),
+]);
+
+describe.each(NAMES)('exports on %s', (name) => {
+  let api: World;
+
+  beforeAll(async () => {
+    api = await world(name);
+  });
+
+  it('have the workflow and no secret, and say what was cleared', async () => {
+    const id = await api.drafted(FILE);
+    const file = await api.exported(id);
+    expect(file).toMatchObject({
+      version: '1.0',
+      representation: 'portable-export',
+      workflow: { id, workspaceId: api.workspaceId, folderPath: '/', description: null },
+    });
+    expect(Object.keys(file.state)).toEqual(['blocks', 'edges', 'loops', 'parallels', 'variables']);
+    expect(file.referenceManifest).toBeUndefined();
+    const text = JSON.stringify(file);
+    for (const secret of [SECRET, CREDENTIAL, 'INBOX', 'child-1']) expect(text).not.toContain(secret);
+    expect(text).toContain('{{HI}}');
+    expect(file.warnings).toContain('Block mail: credential was cleared.');
+  });
+
+  it('name what the workflow refers to, also in tools, with the manifest', async () => {
+    const id = await api.drafted(FILE);
+    const file = await api.exported(id, '?includeReferences=true');
+    const references = file.referenceManifest?.references ?? [];
+    expect(file.referenceManifest?.version).toBe(1);
+    expect(references.map(({ kind, sourceId, occurrences }) => [kind, sourceId, occurrences.length])).toEqual(
+      [
+        ['credential', CREDENTIAL, 2],
+        ['env-var', 'HI', 2],
+        ['workflow', 'child-1', 1],
+      ],
+    );
+    expect(JSON.stringify(file)).not.toContain(SECRET);
+  });
+
+  it('keep what was chosen from the workspace only when asked to, and no credential', async () => {
+    const id = await api.drafted(FILE);
+    const text = JSON.stringify(await api.exported(id, '?includeWorkspaceBindings=true'));
+    expect(text).toContain('INBOX');
+    expect(text).toContain('child-1');
+    for (const secret of [SECRET, CREDENTIAL]) expect(text).not.toContain(secret);
+  });
+
+  it('name no password that somebody typed as a credential', async () => {
+    const typed = fields('b', 'x', {
+      manualCredential: ['short-input', 'hunter2'],
+      credential: ['short-input', SECRET],
+    });
+    const id = await api.drafted(fileOf([typed]));
+    const text = JSON.stringify(await api.exported(id, '?includeReferences=true'));
+    for (const secret of ['hunter2', SECRET]) expect(text).not.toContain(secret);
+  });
+
+  it('are recorded, and HEAD, which has no body, is not', async () => {
+    const id = await api.drafted(FILE);
+    const head = await api.fetch('HEAD', `/api/v2/workflows/${id}/export`);
+    expect([head.status, await head.text()]).toEqual([200, '']);
+    const before = (await api.actions(id)).length;
+    await api.exported(id);
+    const after = await api.actions(id);
+    expect(after).toHaveLength(before + 1);
+    expect(after.filter((action) => action === 'WORKFLOW_EXPORTED')).toHaveLength(1);
+  });
+
+  it('are refused as an absent workflow is: of another workspace, and archived', async () => {
+    const id = await api.drafted(FILE);
+    const other = await api.member(await api.workspace(), 'admin');
+    const foreign = await api.call('GET', `/api/v2/workflows/${id}/export`, { key: other });
+    const absent = await api.call('GET', '/api/v2/workflows/none/export', { key: other });
+    expect([foreign.status, foreign.body]).toEqual([404, absent.body]);
+    expect((await api.fetch('HEAD', `/api/v2/workflows/${id}/export`, { key: other })).status).toBe(404);
+    await api.call('DELETE', `/api/v2/workflows/${id}`);
+    expect((await api.call('GET', `/api/v2/workflows/${id}/export`)).status).toBe(404);
+  });
+
+  it('need a member, who may only read, and known query keys', async () => {
+    const id = await api.drafted(FILE);
+    const reader = await api.member(api.workspaceId, 'read');
+    expect((await api.call('GET', `/api/v2/workflows/${id}/export`, { key: reader })).status).toBe(200);
+    const odd = await api.call('GET', `/api/v2/workflows/${id}/export?all=true`);
+    expect([odd.status, errorIn(odd.body).code]).toEqual([400, 'BAD_REQUEST']);
+  });
+});
+
+describe('exports of exported files', () => {
+  const folder = new URL('../fixtures/exported/', import.meta.url);
+  const files = readdirSync(folder).filter((name) => /-[0-9a-f]{12}\.json$/.test(name));
+
+  it.each(files)('%s keeps its blocks, fields and edges', async (name) => {
+    const api = await world('sqlite');
+    const given = JSON.parse(readFileSync(new URL(name, folder), 'utf8')) as JsonObject;
+    const { state } = await api.exported(await api.drafted(given));
+    const before = given['state'] as unknown as typeof state;
+    const shape = ({ blocks }: typeof state) =>
+      Object.values(blocks).map((block) => [block.name, Object.keys(block.subBlocks)]);
+    expect(shape(state)).toEqual(shape(before));
+    expect(state.edges).toHaveLength(before.edges.length);
+  });
+});

@@ -1,0 +1,117 @@
+import type { Json, JsonObject } from '@heddle/core';
+import {
+  keysInText,
+  openServiceStore,
+  Sealer,
+  setStoredSecret,
+  transferOperations,
+  workflowOperations,
+} from '@heddle/service';
+import { testApi } from '../support/api.ts';
+import type { TestApi } from '../support/api.ts';
+import { hasPostgres, postgresDatabase } from '../support/postgres.ts';
+
+export const NAMES = hasPostgres ? (['sqlite', 'postgres'] as const) : (['sqlite'] as const);
+
+export const IMPORT = '/api/v2/workflows/import';
+export const PREVIEW = `${IMPORT}/preview`;
+
+export interface Occurrence {
+  blockId: string;
+  subBlockKey: string;
+  valuePath: (string | number)[];
+  positions?: number[];
+  encoding: string;
+}
+
+export interface ExportFile {
+  version: string;
+  representation: string;
+  exportedAt: string;
+  workflow: { id: string; name: string; description: string | null; workspaceId: string; folderPath: string };
+  state: {
+    blocks: { [id: string]: { name: string; subBlocks: { [key: string]: { value: Json } } } };
+    edges: { id: string; source: string; target: string }[];
+    loops: JsonObject;
+    parallels: JsonObject;
+    variables: JsonObject;
+  };
+  warnings: string[];
+  referenceManifest?: {
+    version: number;
+    references: { kind: string; sourceId: string; required: boolean; occurrences: Occurrence[] }[];
+  };
+}
+
+export interface World extends TestApi {
+  /** Another workspace of the same person. */
+  workspace(): Promise<string>;
+  member(workspaceId: string, role: 'read' | 'write' | 'admin'): Promise<string>;
+  exported(workflowId: string, query?: string): Promise<ExportFile>;
+  actions(resourceId: string): Promise<string[]>;
+  secret(workspaceId: string, name: string): Promise<void>;
+}
+
+/** A block in the workflow format. */
+export function fields(
+  id: string,
+  type: string,
+  values: { [key: string]: [type: string, value: Json] },
+): JsonObject {
+  const subBlocks = Object.entries(values).map(([key, [kind, value]]) => [
+    key,
+    { id: key, type: kind, value },
+  ]);
+  const position = { x: 0, y: 0 };
+  return {
+    id,
+    type,
+    name: `Block ${id}`,
+    position,
+    subBlocks: Object.fromEntries(subBlocks) as JsonObject,
+    outputs: {},
+    enabled: true,
+  };
+}
+
+/** An exported file of these blocks. */
+export function fileOf(blocks: JsonObject[], more: JsonObject = {}): JsonObject {
+  const keyed = Object.fromEntries(blocks.map((block) => [block['id'], block])) as JsonObject;
+  return {
+    version: '1.0',
+    workflow: { name: 'Imported' },
+    state: { blocks: keyed, edges: [], variables: {} },
+    ...more,
+  };
+}
+
+export async function world(name: (typeof NAMES)[number]): Promise<World> {
+  const secret = 'x'.repeat(32);
+  const url = name === 'postgres' ? await postgresDatabase() : undefined;
+  const store = await openServiceStore(url === undefined ? {} : { postgres: { url }, secret });
+  const now = Date.now;
+  const operations = [...transferOperations({ store, now }), ...workflowOperations({ store, now })];
+  const api = await testApi({ store, operations });
+  const sealer = new Sealer(keysInText(Buffer.alloc(32, 1).toString('base64')));
+  return {
+    ...api,
+    workspace: () => store.workspaces.createWorkspace('Other', api.userId),
+    async member(workspaceId, role) {
+      const userId = await store.workspaces.createUser({ email: `${crypto.randomUUID()}@x.test`, name: 'B' });
+      await store.workspaces.setMember(workspaceId, userId, role);
+      return (await store.keys.create({ userId }, 'member')).key;
+    },
+    async exported(workflowId, query = '') {
+      const { status, data, body } = await api.call<ExportFile>(
+        'GET',
+        `/api/v2/workflows/${workflowId}/export${query}`,
+      );
+      if (status !== 200) throw new Error(JSON.stringify(body));
+      return data;
+    },
+    actions: async (id) => (await store.audit.ofResource(id)).map(({ action }) => action),
+    async secret(workspaceId, of) {
+      await setStoredSecret(store.database, sealer, { workspaceId, name: of, value: 'v' });
+    },
+  };
+}
