@@ -1,7 +1,7 @@
 import { describeBlocks } from '@heddle/blocks';
 import type { JsonObject } from '@heddle/core';
 import { modelFields, modelOutputs } from '../../packages/blocks/src/models/fields.ts';
-import { describeBlock } from '../../packages/blocks/src/describe.ts';
+import { describeBlock } from '../../packages/blocks/src/describe/describe.ts';
 import { STATUS_CODES } from '../../packages/api/src/errors.ts';
 import { refusalOf } from '../../packages/api/src/errors.ts';
 import * as z from 'zod';

@@ -10,10 +10,12 @@ const described = await describeBlocks();
 describe('the blocks', () => {
   it('are described, each with a summary and a description for each field and output', () => {
     const types = blocks().flatMap((executor) => executor.types);
-    expect(described.map(({ type }) => type).sort()).toEqual(types.filter((type) => type !== 'agent').sort());
+    expect(described.map(({ type }) => type)).toEqual(expect.arrayContaining(types));
     for (const { type, summary, fields, outputs } of described) {
       expect(summary, type).toMatch(/^[A-Z].*\.$/);
-      const all = [fields, outputs].flatMap(({ properties }) => Object.entries(properties as object));
+      const all = (types.includes(type) ? [fields, outputs] : [fields]).flatMap(({ properties }) =>
+        Object.entries(properties as object),
+      );
       const bare = all.filter(([, schema]) => !isJsonObject(schema) || schema['description'] === undefined);
       expect(bare, type).toEqual([]);
     }

@@ -1,16 +1,16 @@
 /** Blocks that reach outside: agents and the models that they call. */
 // Says which Node.js is needed before anything else fails.
 import '@heddle/core/blocks';
-import type { BlockExecutor } from '@heddle/core/blocks';
+import type { BlockExecutor, JsonObject } from '@heddle/core/blocks';
 import type { ExecutorServices } from '@heddle/engine';
 import { lazyBlock } from './define.ts';
 import type { BlockDefinition } from './define.ts';
-import type { BlockDescription } from './describe.ts';
+import type { BlockDescription } from './describe/describe.ts';
 import type { BlocksOptions } from './options.ts';
 
 export { knownModels } from './models/catalog.ts';
 export type { ModelInfo, Prices } from './models/catalog.ts';
-export type { BlockDescription } from './describe.ts';
+export type { BlockDescription } from './describe/describe.ts';
 export type { AgentTool, AgentToolCall, BlocksOptions } from './options.ts';
 
 type Load = () => Promise<BlockDefinition>;
@@ -36,9 +36,19 @@ export function blocks(options: BlocksOptions = {}): BlockExecutor[] {
   return [agent, ...others] as BlockExecutor[];
 }
 
-/** Returns what the blocks of this package do, with the schemas of their fields and outputs. */
+/** Returns what the blocks of this package and of the engine do, with the schemas of their fields and outputs. */
 export async function describeBlocks(): Promise<BlockDescription[]> {
-  const { describeBlock } = await import('./describe.ts');
-  const all = Object.entries(DEFINITIONS);
-  return Promise.all(all.map(async ([type, load]) => describeBlock(type, await load())));
+  const [{ describeBlock }, { describeBuiltIns }, { agentSchema }] = await Promise.all([
+    import('./describe/describe.ts'),
+    import('./describe/built-ins.ts'),
+    import('./agent/schema.ts'),
+  ]);
+  const own = Object.entries(DEFINITIONS).map(async ([type, load]) => describeBlock(type, await load()));
+  return [...describeBuiltIns(), describeBlock('agent', agentSchema), ...(await Promise.all(own))];
+}
+
+/** Returns a JSON Schema (draft 7) of workflow files with these blocks. `workflow.schema.json` is that of `describeBlocks()`. */
+export async function workflowSchemaOf(described: readonly BlockDescription[]): Promise<JsonObject> {
+  const { workflowSchema } = await import('./describe/workflow-schema.ts');
+  return workflowSchema(described);
 }

@@ -2,6 +2,7 @@ import { Command, Option } from 'commander';
 import type { Argument, Help } from 'commander';
 import packageJson from '../package.json' with { type: 'json' };
 import type { Io } from './io.ts';
+import { declareBlocks } from './program-blocks.ts';
 import { declareRuns } from './program-runs.ts';
 import { declareLogs, declareRemote, declareServe } from './program-serve.ts';
 import { declareSecrets } from './program-secrets.ts';
@@ -44,6 +45,7 @@ export function buildProgram(io: Io, done: (exit: number) => void): Command {
   declareCheck(program, io, done);
   declarePlan(program, io, done);
   declareRun(program, io, done);
+  declareBlocks(program, io, done);
   declareRuns(program, io, done);
   declareServe(program, io, done);
   declareRemote(program, io, done);

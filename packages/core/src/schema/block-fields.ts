@@ -67,55 +67,123 @@ const table = z.preprocess(
   }),
 );
 
-const child = { workflowId: anything, input: anything };
-const container = z.object(Object.fromEntries(CONTAINER_KEYS.map((key) => [key, anything])));
+const child = {
+  workflowId: anything.describe('Id or name of a deployed workflow.'),
+  input: anything.describe('The input of the workflow: a value, or its JSON text.'),
+};
+
+const CONTAINER_TEXTS: { readonly [key in (typeof CONTAINER_KEYS)[number]]: string } = {
+  loopType: 'Kind of a loop: for, forEach, while or doWhile.',
+  count: 'Number of iterations (for), or of branches (count).',
+  collection: 'The items of a forEach loop or of a parallel: a list or an object, or a reference to one.',
+  whileCondition: 'Expression that is tested before each iteration.',
+  doWhileCondition: 'Expression that is tested after each iteration.',
+  parallelType: 'Kind of a parallel: count or collection.',
+  batchSize: 'Branches that run at the same time.',
+  onBranchError: 'collect: failed branches become results. Default: they fail the parallel.',
+};
+const container = z.object(
+  Object.fromEntries(CONTAINER_KEYS.map((key) => [key, anything.describe(CONTAINER_TEXTS[key])])),
+);
+
+const inputs = {
+  inputFormat: format.describe('Declared fields of the input: rows {"name", "type", "value"}.'),
+  runMetadata: flag.describe('Adds metadata to the output: workflowId, executionId, startTime.'),
+};
 
 /** The fields of the built-in blocks by type, with their allowed values: exactly the fields that executors read. */
 export const BLOCK_FIELDS: ReadonlyMap<string, z.ZodObject> = new Map<string, z.ZodObject>([
-  ['start_trigger', z.object({ inputFormat: format, runMetadata: flag })],
-  ['starter', z.object({ inputFormat: format, runMetadata: flag, startWorkflow: anything })],
-  ['api_trigger', z.object({ inputFormat: format, runMetadata: flag })],
-  ['input_trigger', z.object({ inputFormat: format, runMetadata: flag })],
-  ['chat_trigger', z.object({ inputFormat: format, runMetadata: flag })],
-  ['manual_trigger', z.object({ inputFormat: format, runMetadata: flag })],
+  ['start_trigger', z.object(inputs)],
+  [
+    'starter',
+    z.object({ ...inputs, startWorkflow: anything.describe('How runs start: manual, chat or api.') }),
+  ],
+  ['api_trigger', z.object(inputs)],
+  ['input_trigger', z.object(inputs)],
+  ['chat_trigger', z.object(inputs)],
+  ['manual_trigger', z.object(inputs)],
   [
     'function',
     z.object({
-      code: anything,
-      language: anything,
-      timeout: millis,
-      sandboxId: anything,
-      secretScope,
-      mountedSecrets: list,
+      code: anything.describe('The body of a function, as text or as a list of {"content"}.'),
+      language: anything.describe('javascript (default), python or shell.'),
+      timeout: millis.describe('Time limit in milliseconds; default 300,000.'),
+      sandboxId: anything.describe('Id of an image with packages.'),
+      secretScope: secretScope.describe('Which environment values the code gets: all or selected.'),
+      mountedSecrets: list.describe('The selected environment values, by name.'),
     }),
   ],
-  ['condition', z.object({ conditions: anything })],
-  ['variables', z.object({ variables: list })],
-  ['response', z.object({ dataMode, data: anything, builderData: list, status, headers: table })],
+  [
+    'condition',
+    z.object({ conditions: anything.describe('Rows {"id", "title", "value"}, or their JSON text.') }),
+  ],
+  [
+    'variables',
+    z.object({
+      variables: list.describe('Assignments: rows {"variableId", "variableName", "type", "value"}.'),
+    }),
+  ],
+  [
+    'response',
+    z.object({
+      dataMode: dataMode.describe('Where the data comes from: structured (builderData) or json (data).'),
+      data: anything.describe('The data as JSON text (json).'),
+      builderData: list.describe('The data as rows {"name", "type", "value"} (structured).'),
+      status: status.describe('HTTP status; default 200.'),
+      headers: table.describe('HTTP headers.'),
+    }),
+  ],
   [
     'api',
     z.object({
-      url: anything,
-      method: httpMethod,
-      params: table,
-      headers: table,
-      body: anything,
-      timeout: millis,
-      retries,
-      retryDelayMs: delay,
-      retryMaxDelayMs: delay,
-      retryNonIdempotent: flag,
-      idempotencyHeader: anything,
+      url: anything.describe('Address of the request.'),
+      method: httpMethod.describe('Method of the request; default GET.'),
+      params: table.describe('Query parameters.'),
+      headers: table.describe('HTTP headers.'),
+      body: anything.describe('Body: JSON or text.'),
+      timeout: millis.describe('Time limit in milliseconds; default 300,000.'),
+      retries: retries.describe('Attempts after the first one, 0 to 10; default 0.'),
+      retryDelayMs: delay.describe('First delay between attempts in milliseconds; default 500.'),
+      retryMaxDelayMs: delay.describe('Longest delay between attempts in milliseconds; default 30,000.'),
+      retryNonIdempotent: flag.describe('Repeats POST and PATCH too.'),
+      idempotencyHeader: anything.describe('true, or the name of a header for an idempotency key.'),
     }),
   ],
-  ['webhook_request', z.object({ url: anything, body: anything, secret: anything, headers: table })],
-  ['wait', z.object({ timeValue: waitAmount, timeUnit: waitUnit, timeUnitLong: longWaitUnit, async: flag })],
+  [
+    'webhook_request',
+    z.object({
+      url: anything.describe('Address of the request.'),
+      body: anything.describe('Body: JSON or text.'),
+      secret: anything.describe('Secret that signs the request, such as {{WEBHOOK_SECRET}}.'),
+      headers: table.describe('HTTP headers.'),
+    }),
+  ],
+  [
+    'wait',
+    z.object({
+      timeValue: waitAmount.describe('Number of units; default 10.'),
+      timeUnit: waitUnit.describe('Unit: seconds (default), minutes, hours or days.'),
+      timeUnitLong: longWaitUnit.describe('Unit with async: minutes (default), hours or days.'),
+      async: flag.describe('Uses timeUnitLong, and shows resumeAt.'),
+    }),
+  ],
   [
     'human_in_the_loop',
-    z.object({ inputFormat: list, builderData: list, operation: anything, notification: list }),
+    z.object({
+      inputFormat: list.describe('Fields that a person submits: rows {"name", "type", "value", "required"}.'),
+      builderData: list.describe('What the person sees: rows {"name", "type", "value"}.'),
+      operation: anything.describe('Kind of the answer; human or api.'),
+      notification: list.describe('Recorded as not sent.'),
+    }),
   ],
   ['workflow', z.object(child)],
-  ['workflow_input', z.object({ ...child, inputMapping: anything })],
+  [
+    'workflow_input',
+    z.object({
+      ...child,
+      inputMapping: anything.describe('The input by field: an object, or its JSON text.'),
+    }),
+  ],
   ['loop', container],
   ['parallel', container],
 ]);

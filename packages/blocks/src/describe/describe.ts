@@ -1,6 +1,6 @@
 import type { JsonObject } from '@heddle/core/blocks';
 import * as z from 'zod';
-import type { BlockDefinition } from './define.ts';
+import type { BlockDefinition } from '../define.ts';
 
 /** A type of blocks, for readers, editors and programs. */
 export interface BlockDescription {

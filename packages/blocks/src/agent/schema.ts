@@ -1,0 +1,35 @@
+import * as z from 'zod';
+import { modelFields, modelOutputs } from '../models/fields.ts';
+
+const list = z.array(z.json());
+
+/** The fields and outputs of agents, for descriptions. The executor reads the fields itself, because most have several forms. */
+export const agentSchema = {
+  summary: 'Lets a model answer, with tools.',
+  fields: z.object({
+    messages: list
+      .optional()
+      .describe('The messages: rows {"role", "content"}, role system, user or assistant.'),
+    systemPrompt: z.string().optional().describe('Instructions, in the older form.'),
+    memories: list.optional().describe('Earlier messages, in the older form.'),
+    userPrompt: z.json().optional().describe('The message of the user, in the older form.'),
+    tools: list
+      .optional()
+      .describe('Tools that the model may call: rows {"type", "params", "usageControl"}.'),
+    responseFormat: z
+      .json()
+      .optional()
+      .describe('JSON Schema of the answer, as {"name", "schema"}, or itself.'),
+    ...modelFields,
+  }),
+  outputs: z
+    .object({
+      content: z.string().optional().describe('The answer. With responseFormat its fields instead.'),
+      toolCalls: z
+        .object({ list, count: z.number() })
+        .describe('Calls of tools: name, arguments, result, success.'),
+      providerTiming: z.record(z.string(), z.number()).describe('Milliseconds in model and tools.'),
+      ...modelOutputs,
+    })
+    .catchall(z.json()),
+};

@@ -1,0 +1,60 @@
+import { BLOCK_FIELDS, typeTable } from '@heddle/core/drafts';
+import type { JsonObject } from '@heddle/core/blocks';
+import * as z from 'zod';
+import type { BlockDescription } from './describe.ts';
+
+/** What the blocks of the engine do. */
+const SUMMARIES: { readonly [type: string]: string } = {
+  start_trigger: 'Starts a run with its input.',
+  starter: 'Starts a run, in older workflows.',
+  api_trigger: 'Starts a run from a program.',
+  input_trigger: 'Starts a run with declared fields.',
+  chat_trigger: 'Starts a run with a message of a chat.',
+  manual_trigger: 'Starts a run by hand.',
+  function: 'Runs JavaScript, Python or a shell script in the sandbox.',
+  condition: 'Takes the branch of the first true expression.',
+  variables: 'Sets variables of the workflow.',
+  response: 'Ends the run with data, a status and headers.',
+  api: 'Sends an HTTP request.',
+  webhook_request: 'Sends a signed HTTP request.',
+  wait: 'Waits for some time.',
+  human_in_the_loop: 'Waits for a person.',
+  workflow: 'Runs another workflow.',
+  workflow_input: 'Runs another workflow, with a mapped input.',
+  loop: 'Runs the blocks inside again and again.',
+  parallel: 'Runs the blocks inside in several branches at the same time.',
+};
+
+/** Returns the descriptions of the blocks that every engine runs. Fields of loops and parallels are in their `data`. */
+export function describeBuiltIns(): BlockDescription[] {
+  const types = typeTable();
+  return [...BLOCK_FIELDS].map(([type, { shape }]) => ({
+    type,
+    summary: SUMMARIES[type] ?? '',
+    fields: objectOf(Object.entries(shape).map(([name, field]) => [name, fieldSchema(field as z.ZodType)])),
+    outputs: objectOf(
+      Object.entries(types.get(type)?.outputs ?? {}).map(([name, kind]) => [name, kindSchema(kind)]),
+    ),
+  }));
+}
+
+function objectOf(properties: [string, JsonObject][]): JsonObject {
+  return { type: 'object', properties: Object.fromEntries(properties) };
+}
+
+/** A schema shows its values behind or before a conversion, whichever says more. */
+function fieldSchema(field: z.ZodType): JsonObject {
+  const [after, before] = (['output', 'input'] as const).map((io) => {
+    const { $schema: _, ...schema } = z.toJSONSchema(field, { io, unrepresentable: 'any' });
+    return JSON.parse(JSON.stringify(schema)) as JsonObject;
+  }) as [JsonObject, JsonObject];
+  const says = (schema: JsonObject): boolean =>
+    ['type', 'enum', 'anyOf'].some((key) => Object.hasOwn(schema, key));
+  const { description } = z.globalRegistry.get(field) ?? {};
+  return { ...(says(after) ? after : before), ...(description !== undefined && { description }) };
+}
+
+/** The schema of a declared output: `json` and `any` are any value. */
+function kindSchema(kind: string): JsonObject {
+  return ['string', 'number', 'boolean', 'array'].includes(kind) ? { type: kind } : {};
+}

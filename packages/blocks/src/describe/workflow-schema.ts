@@ -1,0 +1,184 @@
+import type { Json, JsonObject } from '@heddle/core/blocks';
+import { isJsonObject } from '@heddle/core/blocks';
+import type { BlockDescription } from './describe.ts';
+
+/** A reference or a placeholder may stand in every field, and a field may be empty. */
+const REFERENCE_OR_EMPTY: JsonObject = { type: ['string', 'null'], pattern: '^\\s*$|<|\\{\\{' };
+const NUMBER_TEXT = '^\\s*$|^\\s*[-+.\\d]|<|\\{\\{';
+
+/** Other triggers, and comments. They have no fields that Heddle reads. */
+const OTHER_TYPES = ['generic_webhook', 'webhook', 'schedule', 'rss', 'imap', 'circleback', 'note'];
+
+const TEXT: JsonObject = { type: 'string' };
+const TEXT_OR_NULL: JsonObject = { type: ['string', 'null'] };
+
+/**
+ * Returns a JSON Schema (draft 7) of workflow files in all accepted forms, with the fields of these blocks. It accepts what
+ * Heddle accepts: keys of editors, empty fields, references in every field, and values as text.
+ */
+export function workflowSchema(blocks: readonly BlockDescription[]): JsonObject {
+  return {
+    $schema: 'http://json-schema.org/draft-07/schema#',
+    title: 'Heddle workflow',
+    description: 'A workflow as editors export it. See docs/format.md.',
+    type: 'object',
+    properties: {
+      $schema: TEXT,
+      version: described('Version of the export format.', {}),
+      exportedAt: described('Time of the export.', {}),
+      workflow: described('Id and name of the workflow.', {
+        type: ['object', 'null'],
+        properties: { id: TEXT_OR_NULL, name: TEXT_OR_NULL },
+      }),
+      state: described('The graph, in an export.', { $ref: '#/definitions/state' }),
+      data: described('The export or the graph, in the response of an HTTP API.', { $ref: '#' }),
+      ...STATE_PROPERTIES,
+    },
+    anyOf: [{ required: ['blocks', 'edges'] }, { required: ['state'] }, { required: ['data'] }],
+    definitions: {
+      state: { type: 'object', properties: STATE_PROPERTIES, required: ['blocks', 'edges'] },
+      block: blockSchema(blocks),
+      edge: EDGE,
+      retry: RETRY,
+    },
+  };
+}
+
+const STATE_PROPERTIES: JsonObject = {
+  blocks: described('The blocks by id.', {
+    type: 'object',
+    additionalProperties: { $ref: '#/definitions/block' },
+  }),
+  edges: described('The edges. Their order decides in which order blocks start.', {
+    type: 'array',
+    items: { $ref: '#/definitions/edge' },
+  }),
+  variables: described('The variables by id, or a list, or either as JSON text.', {
+    type: ['object', 'array', 'string', 'null'],
+  }),
+  loops: described('Loops as stored; used only for what the blocks do not define.', {}),
+  parallels: described('Parallels as stored; used only for what the blocks do not define.', {}),
+  metadata: described('Name and description, and engine: heddle for workflows that are made for Heddle.', {
+    type: ['object', 'null'],
+  }),
+};
+
+const EDGE: JsonObject = {
+  type: 'object',
+  required: ['source', 'target'],
+  properties: {
+    source: described('Id of the block that the edge leaves.', TEXT),
+    target: described('Id of the block that it leads to.', TEXT),
+    sourceHandle: described(
+      'The port: source (default), error, condition-ROW, router-ROUTE, loop-start-source, parallel-start-source.',
+      TEXT_OR_NULL,
+    ),
+  },
+};
+
+const RETRY: JsonObject = {
+  type: ['object', 'null'],
+  properties: {
+    enabled: described('False: one attempt.', {}),
+    maxTries: described('Attempts in all.', {}),
+    waitBetweenTriesMs: described('Milliseconds between attempts.', {}),
+    backoffCoefficient: described('Factor by which the time between attempts grows.', {}),
+    maxWaitMs: described('Longest time between attempts in milliseconds.', {}),
+    jitter: described('Share of the time between attempts that is random, from 0 to 1.', {}),
+  },
+};
+
+function blockSchema(blocks: readonly BlockDescription[]): JsonObject {
+  const types = [...blocks.map(({ type }) => type), ...OTHER_TYPES];
+  return {
+    type: 'object',
+    required: ['type'],
+    properties: {
+      id: described('The same as its key.', TEXT_OR_NULL),
+      // Other types are accepted too: an embedder registers them, or a mock replaces them.
+      type: described('Type of the block.', { anyOf: [{ enum: types }, TEXT] }),
+      name: described('Name in references.', TEXT_OR_NULL),
+      enabled: described('False: the block does not run.', { type: ['boolean', 'null'] }),
+      triggerMode: described('True: the block starts runs, whatever its type.', {
+        type: ['boolean', 'null'],
+      }),
+      subBlocks: described('The fields by id.', {
+        type: ['object', 'null'],
+      }),
+      outputs: described('Declared outputs of a type that Heddle does not know.', {}),
+      data: described('parentId of the container around the block, and the settings of a container.', {
+        type: ['object', 'null'],
+        properties: { parentId: TEXT_OR_NULL },
+      }),
+      retry: { $ref: '#/definitions/retry' },
+      timeoutMs: described('Limit for one attempt in milliseconds.', {}),
+    },
+    allOf: blocks.map((block) => {
+      const { type } = block;
+      const isType = {
+        required: ['type'],
+        properties: { type: { const: type }, triggerMode: { not: { const: true } } },
+      };
+      return { anyOf: [{ not: isType }, { properties: fieldsOf(block) }] };
+    }),
+  };
+}
+
+/** Where the fields of a type are: values of sub-blocks, or the data of a container. */
+function fieldsOf({ type, summary, fields }: BlockDescription): JsonObject {
+  const schemas = Object.entries((fields['properties'] ?? {}) as { [name: string]: JsonObject });
+  if (type === 'loop' || type === 'parallel')
+    return {
+      data: {
+        description: summary,
+        properties: Object.fromEntries(schemas.map(([name, schema]) => [name, lenient(schema)])),
+      },
+    };
+  const holders = schemas.map(([name, schema]): [string, JsonObject] => {
+    const { description = '' } = schema;
+    return [name, { description, properties: { value: lenient(schema) } }];
+  });
+  return { subBlocks: { description: summary, properties: Object.fromEntries(holders) } };
+}
+
+function described(description: string, schema: JsonObject): JsonObject {
+  return { description, ...schema };
+}
+
+/** Returns a schema that also accepts what Heddle converts: numbers, switches, lists and objects as text, and references. */
+function lenient(schema: JsonObject): JsonObject {
+  const { type, enum: values, const: value, anyOf, pattern: _, required: __, default: ___, ...rest } = schema;
+  if (Array.isArray(values) || value !== undefined)
+    return {
+      ...rest,
+      anyOf: [{ enum: Array.isArray(values) ? values : [value as Json] }, REFERENCE_OR_EMPTY],
+    };
+  if (Array.isArray(anyOf))
+    return { ...rest, anyOf: anyOf.map((each) => (isJsonObject(each) ? lenient(each) : each)) };
+  // Every value becomes text.
+  if (type === 'string') return onlyTexts(rest);
+  if (type === 'number' || type === 'integer')
+    return { ...rest, type: ['number', 'string', 'null'], pattern: NUMBER_TEXT };
+  if (type === 'boolean')
+    return { ...rest, anyOf: [{ type: 'boolean' }, { enum: ['true', 'false'] }, REFERENCE_OR_EMPTY] };
+  if (type === 'array') return { ...inner(rest, 'items'), type: ['array', 'object', 'string', 'null'] };
+  if (type === 'object') return { ...inner(rest, 'properties'), type: ['object', 'string', 'null'] };
+  return onlyTexts(rest);
+}
+
+/** What describes a value of any type. */
+function onlyTexts({ description }: JsonObject): JsonObject {
+  return description === undefined ? {} : { description };
+}
+
+function inner(schema: JsonObject, key: 'items' | 'properties'): JsonObject {
+  const { [key]: found, description } = schema;
+  const texts = description === undefined ? {} : { description };
+  if (!isJsonObject(found)) return texts;
+  if (key === 'items') return { ...texts, items: lenient(found) };
+  const properties = Object.entries(found).map(([name, each]) => [
+    name,
+    isJsonObject(each) ? lenient(each) : {},
+  ]);
+  return { ...texts, properties: Object.fromEntries(properties) as JsonObject };
+}

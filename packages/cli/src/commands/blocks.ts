@@ -1,0 +1,84 @@
+import type { BlockDescription } from '@heddle/blocks';
+import type { Json } from '@heddle/core';
+import { isJsonObject } from '@heddle/core/blocks';
+import type { JsonObject } from '@heddle/core/blocks';
+import { SimilarNames } from '@heddle/core/drafts';
+import { EXIT } from '../exit-code.ts';
+import { writeJson } from '../io.ts';
+import type { Io } from '../io.ts';
+import { styleFor } from '../render/style.ts';
+import { table } from '../render/table.ts';
+import { UsageError } from '../usage-error.ts';
+
+const SCHEMA = 'http://json-schema.org/draft-07/schema#';
+
+/** Lists the types of blocks that `heddle run` has. */
+export async function listBlocks(io: Io, { json }: { json: boolean }): Promise<number> {
+  const all = await described();
+  const style = styleFor(io.stdout);
+  if (json) writeJson(io, { data: all.map(({ type, summary }) => ({ type, summary })) });
+  else io.stdout.write(`${table(all.map(({ type, summary }) => [style.bold(type), summary])).join('\n')}\n`);
+  return EXIT.completed;
+}
+
+/** Shows the fields and outputs of a type, or their JSON Schemas. Throws a usage error for an unknown type. */
+export async function showBlock(
+  io: Io,
+  type: string,
+  options: { json: boolean; jsonSchema: boolean },
+): Promise<number> {
+  const all = await described();
+  const found = all.find((each) => each.type === type);
+  if (!found) throw unknownType(type, all);
+  if (options.jsonSchema) {
+    const { summary, fields } = found;
+    writeJson(io, { $schema: SCHEMA, title: type, description: summary, ...fields });
+  } else if (options.json) writeJson(io, { data: { ...found } });
+  else show(io, found);
+  return EXIT.completed;
+}
+
+async function described(): Promise<BlockDescription[]> {
+  const { describeBlocks } = await import('@heddle/blocks');
+  return (await describeBlocks()).toSorted((one, other) => (one.type < other.type ? -1 : 1));
+}
+
+function unknownType(type: string, all: readonly BlockDescription[]): UsageError {
+  const near = new SimilarNames(all.map((each) => each.type)).nearest(type.toLowerCase());
+  const hint = near ? `Did you mean "${near.name}"?` : 'heddle blocks list shows all types.';
+  return new UsageError(`There is no block of the type "${type}".`, hint);
+}
+
+function show(io: Io, { type, summary, fields, outputs }: BlockDescription): void {
+  const style = styleFor(io.stdout);
+  const part = (title: string, schema: JsonObject): string[] => {
+    const rows = rowsOf(schema).map(([name = '', kind = '', text = '']) => [
+      `  ${style.cyan(name)}`,
+      style.dim(kind),
+      text,
+    ]);
+    return rows.length === 0 ? [] : ['', style.bold(title), ...table(rows)];
+  };
+  const lines = [`${style.bold(type)}  ${summary}`, ...part('Fields', fields), ...part('Output', { ...outputs, required: [] })];
+  io.stdout.write(`${lines.join('\n')}\n`);
+}
+
+/** Name, type and description of each property. */
+function rowsOf({ properties = {}, required = [] }: JsonObject): string[][] {
+  return Object.entries(properties as JsonObject).map(([name, schema]) => {
+    const { description = '' } = isJsonObject(schema) ? schema : {};
+    const isRequired = (required as Json[]).includes(name);
+    return [name, `${kindOf(schema)}${isRequired ? ', required' : ''}`, description as string];
+  });
+}
+
+function kindOf(schema: Json): string {
+  if (!isJsonObject(schema)) return 'any';
+  const { type, enum: values, anyOf } = schema;
+  if (Array.isArray(values))
+    return values.every((value) => value === 'true' || value === 'false') ? 'text' : 'choice';
+  if (Array.isArray(anyOf)) return [...new Set(anyOf.map((each) => kindOf(each)))].join(' or ');
+  return typeof type === 'string' ? (NAMES[type] ?? type) : 'any';
+}
+
+const NAMES: { readonly [type: string]: string } = { string: 'text', array: 'list', boolean: 'switch' };

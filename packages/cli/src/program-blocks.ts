@@ -1,0 +1,33 @@
+import { Option } from 'commander';
+import type { Command } from 'commander';
+import type { Io } from './io.ts';
+
+/** `heddle blocks`: the types of blocks. */
+export function declareBlocks(program: Command, io: Io, done: (exit: number) => void): void {
+  const blocks = program
+    .command('blocks')
+    .summary('List types of blocks, and show their fields.')
+    .description('Describes the types of blocks that heddle run has.');
+  blocks
+    .command('list')
+    .description('Lists the types of blocks.')
+    .option('--json', 'print only JSON: {"data": [type]}', false)
+    .action(async (options: { json: boolean }) => {
+      const { listBlocks } = await import('./commands/blocks.ts');
+      done(await listBlocks(io, options));
+    });
+  blocks
+    .command('show')
+    .description('Shows the fields and the output of a type.')
+    .argument('<type>', 'type of blocks, such as agent')
+    .addOption(
+      new Option('--json-schema', 'print only the JSON Schema of the fields')
+        .default(false)
+        .conflicts('json'),
+    )
+    .option('--json', 'print only JSON: {"data": type}, with the JSON Schemas of fields and output', false)
+    .action(async (type: string, options: { json: boolean; jsonSchema: boolean }) => {
+      const { showBlock } = await import('./commands/blocks.ts');
+      done(await showBlock(io, type, options));
+    });
+}

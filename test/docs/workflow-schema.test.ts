@@ -1,0 +1,88 @@
+import { globSync, readFileSync } from 'node:fs';
+import { join } from 'node:path';
+import { describeBlocks, workflowSchemaOf } from '@heddle/blocks';
+import type { JsonObject } from '@heddle/core';
+import { Validator } from '@cfworker/json-schema';
+import { describe, expect, it } from 'vitest';
+import { builtInExecutors } from '../../packages/engine/src/executors/built-ins.ts';
+import { fencesOf, readPage, repository } from './markdown.ts';
+
+const described = await describeBlocks();
+const schema = await workflowSchemaOf(described);
+const validator = new Validator(schema as never, '7', false);
+const problems = (workflow: unknown): string[] =>
+  validator.validate(workflow).errors.map(({ instanceLocation, error }) => `${instanceLocation}: ${error}`);
+
+/** A workflow with one block. */
+const withBlock = (type: string, fields: JsonObject, more: JsonObject = {}): JsonObject => ({
+  blocks: {
+    b: {
+      type,
+      name: 'B',
+      subBlocks: Object.fromEntries(Object.entries(fields).map(([id, value]) => [id, { id, value }])),
+      ...more,
+    },
+  },
+  edges: [],
+});
+
+const FOLDERS = ['test/fixtures/exported', 'examples', 'examples/*'].map((folder) =>
+  join(repository, folder),
+);
+const files = [
+  ...FOLDERS,
+  ...(process.env['HEDDLE_WORKFLOWS'] === undefined ? [] : [process.env['HEDDLE_WORKFLOWS']]),
+]
+  .flatMap((folder) => globSync(`${folder}/*.json`))
+  .filter((file) => /"edges"/.test(readFileSync(file, 'utf8')));
+const examples = fencesOf('docs/format.md', readPage('docs/format.md')).filter(
+  ({ marks }) => marks.has('workflow') && !marks.has('refused'),
+);
+
+describe('the JSON Schema of workflow files', () => {
+  it('is the published file: npm test -- test/docs/workflow-schema -u', async () => {
+    const text = `${JSON.stringify(schema, null, 2)}\n`;
+    await expect(text).toMatchFileSnapshot(join(repository, 'packages/blocks/workflow.schema.json'));
+  });
+
+  it.each(files.map((file) => [file.split('/').at(-1), file]))('accepts %s', (_name, file) => {
+    expect(problems(JSON.parse(readFileSync(file ?? '', 'utf8')))).toEqual([]);
+  });
+
+  it.each(examples.map(({ at, text }) => [at, text]))('accepts the workflow at %s', (_at, text) => {
+    expect(problems(JSON.parse(text ?? ''))).toEqual([]);
+  });
+
+  it('knows every type that the engine runs', () => {
+    const types = described.map(({ type }) => type);
+    expect(types).toEqual(expect.arrayContaining(builtInExecutors.flatMap((executor) => executor.types)));
+  });
+
+  it.each<[what: string, workflow: JsonObject]>([
+    [
+      'references and empty fields',
+      withBlock('api', { url: null, method: '<start.method>', retries: '{{N}}' }),
+    ],
+    ['numbers and switches as text', withBlock('api', { timeout: '100', retryNonIdempotent: 'true' })],
+    ['lists as JSON text', withBlock('router_v2', { context: 1, routes: '[{"id": "a"}]' })],
+    ['types of embedders', withBlock('mine', { any: 1 })],
+    ['blocks in trigger mode', withBlock('wait', { timeUnit: 'years' }, { triggerMode: true })],
+    ['a bare state', { data: { state: withBlock('wait', {}) } }],
+  ])('accepts %s', (_what, workflow) => {
+    expect(problems(workflow)).toEqual([]);
+  });
+
+  it.each<[what: string, workflow: JsonObject]>([
+    ['a graph without edges', { blocks: {} }],
+    ['a block without a type', { blocks: { b: { name: 'B' } }, edges: [] }],
+    ['an edge without a target', { blocks: {}, edges: [{ source: 'a' }] }],
+    ['a value that is not one of those allowed', withBlock('api', { method: 'FTECH' })],
+    ['another one', withBlock('guardrails', { validationType: 'jsonn' })],
+    ['a number that is a word', withBlock('translate', { temperature: 'hot' })],
+    ['a number that is too large', withBlock('translate', { temperature: 3 })],
+    ['a list that is a number', withBlock('router_v2', { routes: 7 })],
+    ['the same inside of envelopes', { data: { state: withBlock('api', { method: 'FTECH' }) } }],
+  ])('refuses %s', (_what, workflow) => {
+    expect(problems(workflow)).not.toEqual([]);
+  });
+});
