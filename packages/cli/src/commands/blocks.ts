@@ -59,7 +59,11 @@ function show(io: Io, { type, summary, fields, outputs }: BlockDescription): voi
     ]);
     return rows.length === 0 ? [] : ['', style.bold(title), ...table(rows)];
   };
-  const lines = [`${style.bold(type)}  ${summary}`, ...part('Fields', fields), ...part('Output', { ...outputs, required: [] })];
+  const lines = [
+    `${style.bold(type)}  ${summary}`,
+    ...part('Fields', fields),
+    ...part('Output', { ...outputs, required: [] }),
+  ];
   io.stdout.write(`${lines.join('\n')}\n`);
 }
 
