@@ -1,5 +1,7 @@
+import { execFile } from 'node:child_process';
+import { promisify } from 'node:util';
 import { describe, expect, it } from 'vitest';
-import { readJson } from './sources.ts';
+import { readJson, repository } from './sources.ts';
 
 interface Output {
   readonly bytes: number;
@@ -54,6 +56,18 @@ describe('the bundle of the command line', () => {
 
   it('reads little at its start: what a command needs is a chunk of its own', () => {
     expect(start.bytes).toBeLessThan(100_000);
+  });
+
+  it('loads @heddle/blocks without zod, a second core, or an SDK, until a block of it runs', async () => {
+    const source =
+      "import { registerHooks } from 'node:module'; const seen = []; registerHooks({ load(url, context, next) { seen.push(url); return next(url, context); } }); await import('@heddle/blocks'); process.stdout.write(JSON.stringify(seen));";
+    const { stdout } = await promisify(execFile)(process.execPath, ['--input-type=module', '-e', source], {
+      cwd: repository,
+    });
+    const seen = (JSON.parse(stdout) as string[]).filter((url) => url.startsWith('file:'));
+    expect(seen.some((url) => url.endsWith('packages/blocks/dist/index.js'))).toBe(true);
+    expect(seen.filter((url) => /zod|ai-sdk|validator/.test(url))).toEqual([]);
+    expect(seen.length).toBeLessThan(15);
   });
 
   // `import * as z` is shaken: `import { z }` brings the object with everything in it, half a megabyte of every language.

@@ -1,5 +1,5 @@
 import { BlockError } from '@heddle/core/blocks';
-import type { BlockContext, BlockExecutor, BlockResult, JsonObject } from '@heddle/core/blocks';
+import type { BlockContext, BlockResult, JsonObject } from '@heddle/core/blocks';
 import type { ExecutorServices } from '@heddle/engine';
 import * as z from 'zod';
 import type { BlocksOptions } from './options.ts';
@@ -34,19 +34,6 @@ export function defineOutside<Fields extends z.ZodObject, Outputs extends z.ZodO
   definition: BlockDefinition<Fields, Outputs>,
 ): BlockDefinition<Fields, Outputs> {
   return definition;
-}
-
-/** Returns the executor of a block whose definition is loaded when it first runs. */
-export function lazyBlock(
-  type: string,
-  load: () => Promise<BlockDefinition>,
-  options: BlocksOptions,
-): BlockExecutor<ExecutorServices> {
-  return {
-    types: [type],
-    class: 'effect',
-    execute: async (context) => runBlock(await load(), context, options),
-  };
 }
 
 /** Runs a block once. Throws a BlockError, BLOCK_CONFIG_INVALID for fields that do not match the schema. */

@@ -1,9 +1,8 @@
 /** Blocks that reach outside: agents and the models that they call. */
-// Says which Node.js is needed before anything else fails.
-import '@heddle/core/blocks';
+// Says which Node.js is needed before anything else fails. The lightest entry: a workflow without these blocks loads no more.
+import '@heddle/core/files';
 import type { BlockExecutor, JsonObject } from '@heddle/core/blocks';
 import type { ExecutorServices } from '@heddle/engine';
-import { lazyBlock } from './define.ts';
 import type { BlockDefinition } from './define.ts';
 import type { BlockDescription } from './describe/describe.ts';
 import type { BlocksOptions } from './options.ts';
@@ -34,6 +33,18 @@ export function blocks(options: BlocksOptions = {}): BlockExecutor[] {
   };
   const others = Object.entries(DEFINITIONS).map(([type, load]) => lazyBlock(type, load, options));
   return [agent, ...others] as BlockExecutor[];
+}
+
+/** Returns the executor of a block whose definition is loaded when it first runs. */
+function lazyBlock(type: string, load: Load, options: BlocksOptions): BlockExecutor<ExecutorServices> {
+  return {
+    types: [type],
+    class: 'effect',
+    async execute(context) {
+      const [{ runBlock }, definition] = await Promise.all([import('./define.ts'), load()]);
+      return runBlock(definition, context, options);
+    },
+  };
 }
 
 /** Returns what the blocks of this package and of the engine do, with the schemas of their fields and outputs. */
