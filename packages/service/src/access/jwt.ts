@@ -79,7 +79,11 @@ export function jwtAuthenticator(options: JwtOptions, userOf: UserOfToken): Auth
 
 /** Returns the key of a token. Throws a JOSEError for a token without a valid key, another error without the keys. */
 function issuerKeys(options: JwtOptions): JWTVerifyGetKey {
-  const { cacheMs, cooldownMs, timeoutMs } = { ...DEFAULTS, ...defined(options) };
+  const {
+    cacheMs = DEFAULTS.cacheMs,
+    cooldownMs = DEFAULTS.cooldownMs,
+    timeoutMs = DEFAULTS.timeoutMs,
+  } = options;
   const url = providerUrl(options.jwks, 'The URL of the keys');
   let failedAt = -Infinity;
   const keys = createRemoteJWKSet(url, {
@@ -108,9 +112,4 @@ function isAboutToken(error: unknown): boolean {
   return [JWKSNoMatchingKey, JWKSMultipleMatchingKeys, JOSENotSupported, JWSInvalid].some(
     (kind) => error instanceof kind,
   );
-}
-
-/** Without the properties that are undefined. */
-function defined<T extends object>(value: T): Partial<T> {
-  return Object.fromEntries(Object.entries(value).filter(([, each]) => each !== undefined)) as Partial<T>;
 }

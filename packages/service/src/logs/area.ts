@@ -4,6 +4,7 @@ import type { AnyOperation, ApiStore } from '@heddle/api';
 import type { JsonObject } from '@heddle/core';
 import type { Engine } from '@heddle/engine';
 import type { Kysely } from 'kysely';
+import { interval } from '../interval.ts';
 import { LogIndexer } from './indexer.ts';
 import { logOperations } from './operations.ts';
 import { RunRetention } from './retention.ts';
@@ -36,7 +37,7 @@ const PAUSE_MS = 5;
 
 /** Begins to index the runs of the engine. Throws a RangeError for a retention limit that is too small. */
 export function openLogs(options: LogOptions): Logs {
-  const { engine, store, retention, now = Date.now, every = repeat, onError: report } = options;
+  const { engine, store, retention, now = Date.now, every = interval, onError: report } = options;
   const db = store.database as Kysely<LogTables>;
   const indexer = new LogIndexer({ engine, db, every, report });
   const hasLimits = retention?.maxAgeMs !== undefined || retention?.maxBytes !== undefined;
@@ -59,10 +60,4 @@ export function openLogs(options: LogOptions): Logs {
       await indexer.close();
     },
   };
-}
-
-function repeat(ms: number, beat: () => void): () => void {
-  const timer = setInterval(beat, ms);
-  timer.unref();
-  return () => clearInterval(timer);
 }

@@ -1,5 +1,6 @@
 import { sql } from 'kysely';
 import type { Kysely, RawBuilder } from 'kysely';
+import { contains, escapeLike, isAfter } from '../paging.ts';
 import type { LogLevel, LogRow, LogTables } from './tables.ts';
 
 type Db = Kysely<LogTables>;
@@ -54,16 +55,13 @@ export function sortColumn(sortBy: LogSort): (typeof SORT_COLUMNS)[LogSort] {
 
 /** The query of a page, with one row more than its limit, if there is one. */
 export function pageQuery(db: Db, query: LogPageQuery) {
-  const column = sql.ref(SORT_COLUMNS[query.sortBy]);
+  const column = SORT_COLUMNS[query.sortBy];
   const { after, sortOrder } = query;
-  const beyond = sql.raw(sortOrder === 'asc' ? '>' : '<');
   return db
     .selectFrom('run_logs')
     .selectAll()
     .where(sql.join<boolean>(conditions(query), sql` and `))
-    .$if(after !== undefined, (rows) =>
-      rows.where(sql<boolean>`(${column}, engine_id) ${beyond} (${after?.[0]}, ${after?.[1]})`),
-    )
+    .$if(after !== undefined, (rows) => rows.where(isAfter([column, 'engine_id'], after ?? [], sortOrder)))
     .orderBy(column, sortOrder)
     .orderBy('engine_id', sortOrder)
     .limit(query.limit + 1);
@@ -104,9 +102,7 @@ function placeConditions({
       : sql<boolean>`workspace_id = ${workspaceId}`,
     ...(workflowIds && !isOne ? [oneOf('workflow_id', workflowIds)] : []),
     ...given(folderPaths, (paths) => inWorkflows(workspaceId, sql.join(paths.map(inFolder), sql` or `))),
-    ...given(workflowName, (name) =>
-      inWorkflows(workspaceId, sql`lower(name) like ${`%${escaped(name.toLowerCase())}%`} escape '\\'`),
-    ),
+    ...given(workflowName, (name) => inWorkflows(workspaceId, contains('name', name))),
   ];
 }
 
@@ -139,9 +135,5 @@ function inWorkflows(workspaceId: string, condition: RawBuilder<unknown>): RawBu
 /** A folder with its subtree. The root contains everything. */
 function inFolder(path: string): RawBuilder<unknown> {
   if (path === '/') return sql`1 = 1`;
-  return sql`folder_path = ${path} or folder_path like ${`${escaped(path)}/%`} escape '\\'`;
-}
-
-function escaped(text: string): string {
-  return text.replaceAll(/[\\%_]/g, '\\$&');
+  return sql`folder_path = ${path} or folder_path like ${`${escapeLike(path)}/%`} escape '\\'`;
 }

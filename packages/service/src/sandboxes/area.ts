@@ -1,10 +1,10 @@
+import { memoryLimiter } from '@heddle/api';
 import type { AnyOperation, ApiStore } from '@heddle/api';
 import type { ImageSource } from '@heddle/sandbox';
 import type { Kysely } from 'kysely';
-import { WriteBudget } from './budget.ts';
 import { SandboxImages } from './builds.ts';
 import type { ImageStore } from './builds.ts';
-import { sandboxOperations } from './operations.ts';
+import { WRITES, sandboxOperations } from './operations.ts';
 import type { SandboxTables } from './tables.ts';
 
 /** The parts of the sandboxes of workspaces. */
@@ -35,7 +35,7 @@ export function openSandboxes({ store, images: open, now = Date.now, onError }: 
   const db = store.database as Kysely<SandboxTables>;
   const images = new SandboxImages({ db, images: open, report: onError });
   return {
-    operations: sandboxOperations({ db, images, budget: new WriteBudget(now), now }),
+    operations: sandboxOperations({ db, images, budget: memoryLimiter({ operation: WRITES }, now), now }),
     images,
     recover: () => images.recover(),
     close: () => images.close(),

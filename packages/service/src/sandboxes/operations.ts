@@ -1,10 +1,9 @@
 import { randomUUID } from 'node:crypto';
 import { ApiError, auditRow, cursorCodec, defineOperation } from '@heddle/api';
-import type { AnyOperation, Principal } from '@heddle/api';
+import type { AnyOperation, Bucket, Limiter, Principal } from '@heddle/api';
 import type { ImageRecord } from '@heddle/images';
 import type { Kysely } from 'kysely';
 import * as z from 'zod';
-import type { WriteBudget } from './budget.ts';
 import type { SandboxImages } from './builds.ts';
 import * as schemas from './schemas.ts';
 import { columnsOf, specificationOf, storedSpec } from './specification.ts';
@@ -22,7 +21,8 @@ import type { SandboxRow, SandboxTables } from './tables.ts';
 export interface SandboxServices {
   db: Kysely<SandboxTables>;
   images: SandboxImages;
-  budget: WriteBudget;
+  /** Writes of each workspace. */
+  budget: Limiter;
   now: () => number;
 }
 
@@ -32,6 +32,8 @@ const TAG = 'Sandboxes';
 const READ = { tag: TAG, scope: 'api:read', role: 'read', workspaceKeys: true } as const;
 const WRITE = { tag: TAG, scope: 'api:write', role: 'admin', workspaceKeys: false } as const;
 const ONE = { params: schemas.sandboxPath } as const;
+/** Writes that a workspace may do at once, and that it gets back in a minute. */
+export const WRITES: Bucket = { capacity: 20, perMinute: 10 };
 const cursors = cursorCodec(schemas.position);
 
 /** Returns the operations of sandboxes. */
@@ -84,7 +86,7 @@ function createOperation(services: SandboxServices): AnyOperation {
     async handle(_services, { body, principal }) {
       const { workspaceId, name, ...given } = body;
       const specification = specificationOf(given);
-      takeBudget(services, workspaceId);
+      await takeBudget(services, workspaceId);
       const at = new Date(now()).toISOString();
       const row: SandboxRow = {
         ...{ id: randomUUID(), workspace_id: workspaceId, name, created_at: at, updated_at: at },
@@ -142,7 +144,7 @@ function updateOperation(services: SandboxServices): AnyOperation {
       const before = await findSandbox(db, { id: path.sandboxId, workspaceId });
       if (!before) throw notFound();
       const specification = specificationOf({ ...storedSpec(before), ...defined(changes) });
-      takeBudget(services, workspaceId);
+      await takeBudget(services, workspaceId);
       const row: SandboxRow = {
         ...before,
         ...(name !== undefined && { name }),
@@ -229,9 +231,10 @@ function failureOf(
   return { errorCode, errorMessage, errorDetail: `${code}\n${errorDetail ?? ''}` };
 }
 
-function takeBudget({ budget }: SandboxServices, workspaceId: string): void {
-  const retryAfter = budget.take(workspaceId);
-  if (retryAfter === undefined) return;
+async function takeBudget({ budget }: SandboxServices, workspaceId: string): Promise<void> {
+  const state = await budget.take('operation', [workspaceId]);
+  if (!state || state.allowed) return;
+  const retryAfter = Math.ceil(state.retryAfterMs / 1000);
   throw new ApiError(429, 'Sandbox build budget exceeded for this workspace', {
     details: { retryAfter },
     headers: { 'Retry-After': String(retryAfter) },

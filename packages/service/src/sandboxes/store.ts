@@ -1,5 +1,5 @@
-import { sql } from 'kysely';
 import type { Kysely } from 'kysely';
+import { contains, isAfter, pageOf } from '../paging.ts';
 import type { SandboxRow, SandboxTables } from './tables.ts';
 
 type Db = Kysely<SandboxTables>;
@@ -103,20 +103,12 @@ export async function pageOfSandboxes(
 ): Promise<{ rows: SandboxRow[]; next: SandboxPosition | undefined }> {
   const column = SORTED[sortBy];
   let select = db.selectFrom('sandboxes').selectAll().where('workspace_id', '=', workspaceId);
-  if (search !== undefined) {
-    const pattern = `%${search.replaceAll(/[\\%_]/g, '\\$&')}%`;
-    select = select.where(sql<boolean>`lower(name) like lower(${pattern}) escape '\\'`);
-  }
-  if (after) {
-    const compare = sql.raw(sortOrder === 'asc' ? '>' : '<');
-    select = select.where(sql<boolean>`(${sql.ref(column)}, id) ${compare} (${after[0]}, ${after[1]})`);
-  }
+  if (search !== undefined) select = select.where(contains('name', search));
+  if (after) select = select.where(isAfter([column, 'id'], after, sortOrder));
   const found = await select
     .orderBy(column, sortOrder)
     .orderBy('id', sortOrder)
     .limit(limit + 1)
     .execute();
-  const rows = found.slice(0, limit);
-  const last = found.length > limit ? rows.at(-1) : undefined;
-  return { rows, next: last && [last[column], last.id] };
+  return pageOf(found, limit, (row): SandboxPosition => [row[column], row.id]);
 }

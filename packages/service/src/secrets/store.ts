@@ -1,5 +1,5 @@
-import { sql } from 'kysely';
 import type { Kysely } from 'kysely';
+import { contains, isAfter, pageOf } from '../paging.ts';
 import type { Sealer } from '../sealing.ts';
 import type { SecretInfo, SecretRow, SecretTables } from './tables.ts';
 
@@ -122,24 +122,15 @@ export async function pageOfSecrets(
     .select(COLUMNS)
     .where('workspace_id', '=', workspaceId)
     .where('user_id', 'in', [...userIds]);
-  if (search !== undefined) {
-    const pattern = `%${search.replaceAll(/[\\%_]/g, '\\$&')}%`;
-    select = select.where(sql<boolean>`lower(name) like lower(${pattern}) escape '\\'`);
-  }
-  if (after) {
-    const compare = sql.raw(sortOrder === 'asc' ? '>' : '<');
-    const position = sql.join(after.map((part) => sql`${part}`));
-    select = select.where(sql<boolean>`(${sql.ref(column)}, name, user_id) ${compare} (${position})`);
-  }
+  if (search !== undefined) select = select.where(contains('name', search));
+  if (after) select = select.where(isAfter([column, 'name', 'user_id'], after, sortOrder));
   const found = await select
     .orderBy(column, sortOrder)
     .orderBy('name', sortOrder)
     .orderBy('user_id', sortOrder)
     .limit(limit + 1)
     .execute();
-  const rows = found.slice(0, limit);
-  const last = found.length > limit ? rows.at(-1) : undefined;
-  return { rows, next: last && [last[column], last.name, last.user_id] };
+  return pageOf(found, limit, (row): SecretPosition => [row[column], row.name, row.user_id]);
 }
 
 /** Returns the names of the workspace's secrets. */
