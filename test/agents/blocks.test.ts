@@ -1,3 +1,5 @@
+import { createServer } from 'node:http';
+import type { AddressInfo } from 'node:net';
 import { blocks } from '@heddle/blocks';
 import type { JsonObject } from '@heddle/core';
 import { createEngine } from '@heddle/engine';
@@ -223,6 +225,96 @@ describe('a translation', () => {
     expect(result.error?.message).toContain(
       'The block "B" has fields that it cannot use: "targetLanguage" is empty.',
     );
+  });
+});
+
+describe('a question about images', () => {
+  const PNG = Buffer.from('\x89PNG\r\n\x1A\n0000', 'latin1');
+  const DATA = `data:image/png;base64,${PNG.toString('base64')}`;
+
+  /** A server that answers with an image, or with this. */
+  async function imageServer(body: Buffer | string = PNG, status = 200) {
+    const server = createServer((_, response) => response.writeHead(status).end(body));
+    await new Promise<void>((resolve) => server.listen(0, '127.0.0.1', resolve));
+    onTestFinished(() => void server.close());
+    return `127.0.0.1:${(server.address() as AddressInfo).port}`;
+  }
+
+  const look = (server: ModelServer, fields: JsonObject, exceptions: string[] = []) =>
+    start(server, {
+      drawn: [block('B', 'vision', { ...MODEL, ...fields })],
+      edges: ['Start -> B'],
+      engine: { egress: { exceptions } },
+    }).then(({ run }) => run.result());
+
+  it.each(['gpt-4o', 'claude-sonnet-4-5', 'gemini-2.5-flash', 'local/scripted'])(
+    'sends them to %s with the question',
+    async (model) => {
+      const server = await modelServer({ text: 'A loom.' });
+      const { run } = await start(server, {
+        drawn: [block('B', 'vision', { model, imageUrl: DATA, prompt: 'What is it?' })],
+        edges: ['Start -> B'],
+        engine: { credentials: { openai: 'key', anthropic: 'key', google: 'key' } },
+      });
+      expect(await run.result()).toMatchObject({ output: { content: 'A loom.', tokens: { total: 15 } } });
+      expect(sent(server)).toContain('What is it?');
+      expect(sent(server)).toContain(PNG.toString('base64'));
+    },
+  );
+
+  it('reads files of the input', async () => {
+    const server = await modelServer({ text: 'A loom.' });
+    const engine = await createEngine({
+      blocks: blocks(),
+      services: server.services,
+      credentials: { openai: 'key' },
+    });
+    onTestFinished(() => engine.close({ graceMs: 0 }));
+    const fields = { ...MODEL, imageFile: '<start.files>' };
+    const source = { workflow: workflow([block('B', 'vision', fields)], ['Start -> B']) };
+    const file = { type: 'file', name: 'loom.png', data: DATA };
+    const input = await engine.takeFiles(source, { files: [file] });
+    expect(await engine.execute(source, input)).toMatchObject({ output: { content: 'A loom.' } });
+    expect(sent(server)).toContain(PNG.toString('base64'));
+    const [record] = (input as { files: JsonObject[] }).files;
+    const foreign = { files: [{ ...record, key: `sha256:${'0'.repeat(64)}` }] };
+    const refused = await engine.execute(source, foreign);
+    expect(refused.error?.message).toContain('has an image "loom.png", which is no file of this workspace');
+  });
+
+  it('downloads what is at an address, if egress allows it', async () => {
+    const server = await modelServer({ text: 'A loom.' });
+    const host = await imageServer();
+    const fields = { imageUrl: `http://${host}/loom.png` };
+    expect(await look(server, fields, [host])).toMatchObject({ output: { content: 'A loom.' } });
+    expect(sent(server)).toContain(PNG.toString('base64'));
+    const denied = await look(server, fields);
+    expect(denied).toMatchObject({ status: 'failed', error: { code: 'HTTP_FAILED' } });
+    expect(server.requests).toHaveLength(1);
+  });
+
+  it('fails if the server refuses the image', async () => {
+    const server = await modelServer({ text: 'never' });
+    const host = await imageServer('gone', 404);
+    const result = await look(server, { imageUrl: `http://${host}/x.png` }, [host]);
+    expect(result.error?.message).toContain('the server answered 404');
+  });
+
+  it.each<[fields: JsonObject, message: string]>([
+    [{}, 'has no image: fill in "imageFile" or "imageUrl"'],
+    [{ imageUrl: 'data:text/html;base64,PGI+' }, 'has an image that is no PNG, JPEG, GIF or WebP'],
+    [{ imageUrl: 'data:image/png,abc' }, 'has a data: URL that is not in Base64'],
+    [{ imageUrl: 'file:///etc/passwd' }, 'has an image that is neither a file of this engine nor an address'],
+    [
+      { imageFile: { path: '/files/1' } },
+      'has an image that is neither a file of this engine nor an address',
+    ],
+  ])('is refused for %j', async (fields, message) => {
+    const server = await modelServer({ text: 'never' });
+    const result = await look(server, fields);
+    expect(result).toMatchObject({ error: { code: 'BLOCK_CONFIG_INVALID' } });
+    expect(result.error?.message).toContain(message);
+    expect(server.requests).toEqual([]);
   });
 });
 

@@ -141,6 +141,7 @@ export function contextOf(scene: Scene): EngineContext {
       sandbox: absent('sandbox'),
       egress: absent('egress'),
       service: absent('service'),
+      file: absent('files'),
       lookup: lookupOf(scene),
       run: {
         variables: scene.variables ?? [],

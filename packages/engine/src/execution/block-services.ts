@@ -159,6 +159,7 @@ function servicesOf({ parts, run, place, resolver, task, facts, tenant }: Servic
     sandbox: async () => parts.code.gated((work) => run.gate(work, task.signal), await tenant()),
     egress: () => parts.egress(),
     service: (name) => parts.service(name),
+    file: (record) => fileReader(parts, run.header, { tenant })(record),
     lookup: resolver,
     run: facts,
     target: (port) => targetOf(region(), node(), port),

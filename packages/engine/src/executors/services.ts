@@ -7,6 +7,7 @@ import type {
   Template,
   VariableConfig,
 } from '@heddle/core/blocks';
+import type { FileRecord } from '@heddle/core/files';
 import type { EgressRequest, EgressResponse, EgressStream } from '@heddle/sandbox/egress';
 import type { Sandbox } from '@heddle/sandbox';
 
@@ -18,6 +19,8 @@ export interface ExecutorServices {
   egress(): Promise<HttpClient>;
   /** What the operator has configured for a service, such as a provider of models. */
   service(name: string): Promise<ConfiguredService>;
+  /** Returns the content of a stored file as Base64; undefined if the record belongs to no file of the run's tenant. */
+  file(record: Pick<FileRecord, 'id' | 'key'>): Promise<string | undefined>;
   /** The data that the block can read. */
   lookup: Lookup;
   run: RunInfo;
