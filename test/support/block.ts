@@ -142,6 +142,7 @@ export function contextOf(scene: Scene): EngineContext {
       egress: absent('egress'),
       service: absent('service'),
       file: absent('files'),
+      runs: absent('log'),
       lookup: lookupOf(scene),
       run: {
         variables: scene.variables ?? [],

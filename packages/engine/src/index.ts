@@ -3,7 +3,14 @@ export { createEngine } from './create.ts';
 export { isChildRunId } from './execution/child-runs.ts';
 export { defineBlock } from './executors/define-block.ts';
 export type { ResolvedChild } from './definitions.ts';
-export type { CodeSandbox, ConfiguredService, ExecutorServices, HttpClient } from './executors/services.ts';
+export type {
+  CodeSandbox,
+  ConfiguredService,
+  ExecutorServices,
+  HttpClient,
+  RunLog,
+  RunLogQuery,
+} from './executors/services.ts';
 export type { EnvironmentValue, TenantEnvironments } from './execution/run-environment.ts';
 export type { FileReader, ReadLimits } from './files/storage.ts';
 export type { FileLimits, TakeFilesOptions } from './files/ingest.ts';

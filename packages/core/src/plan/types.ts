@@ -82,6 +82,7 @@ const KNOWN_TYPES: readonly BlockTypeInfo[] = [
   { type: 'workflow_input', class: 'child', outputs: CHILD },
   { type: 'loop', class: 'compute', outputs: { results: 'array' } },
   { type: 'parallel', class: 'compute', outputs: { results: 'array' } },
+  { type: 'logs', class: 'effect', outputs: { runs: 'array', run: 'json', blocks: 'array' } },
   { type: 'memory', class: 'effect', outputs: { memories: 'json', id: 'string' } },
   { type: 'mcp', class: 'effect', outputs: { content: 'any' } },
   { type: 'guardrails', class: 'effect' },

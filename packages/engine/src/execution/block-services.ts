@@ -27,6 +27,7 @@ import type { CommandExecutorParts } from './command-executor.ts';
 import type { Gate } from './gate.ts';
 import { declaredInputs } from './plan-queries.ts';
 import type { ReferenceResolver } from './reference-resolver.ts';
+import { createRunLog } from './run-log.ts';
 import type { RuntimeParts } from './runtime-parts.ts';
 
 /** The run whose blocks use the services. */
@@ -155,11 +156,13 @@ function servicesOf({ parts, run, place, resolver, task, facts, tenant }: Servic
   const address = (): number[] => index.addressOf(place.block, place.scope);
   const region = () => regionAt(plan.skeleton, address());
   const node = (): number => address().at(-1) as number;
+  const find = (reference: string) => liveChild({ parts, run, place, task, tenant }, reference);
   return {
     sandbox: async () => parts.code.gated((work) => run.gate(work, task.signal), await tenant()),
     egress: () => parts.egress(),
     service: (name) => parts.service(name),
     file: (record) => fileReader(parts, run.header, { tenant })(record),
+    runs: () => createRunLog(parts, { workflow: plan.workflow, tenant, find }),
     lookup: resolver,
     run: facts,
     target: (port) => targetOf(region(), node(), port),

@@ -7,7 +7,9 @@ import type {
   Template,
   VariableConfig,
 } from '@heddle/core/blocks';
+import type { BlockLog, RunQuery, RunRecord } from '@heddle/core';
 import type { FileRecord } from '@heddle/core/files';
+import type { Stored } from '@heddle/core/run';
 import type { EgressRequest, EgressResponse, EgressStream } from '@heddle/sandbox/egress';
 import type { Sandbox } from '@heddle/sandbox';
 
@@ -21,6 +23,8 @@ export interface ExecutorServices {
   service(name: string): Promise<ConfiguredService>;
   /** Returns the content of a stored file as Base64; undefined if the record belongs to no file of the run's tenant. */
   file(record: Pick<FileRecord, 'id' | 'key'>): Promise<string | undefined>;
+  /** The log of runs. */
+  runs(): RunLog;
   /** The data that the block can read. */
   lookup: Lookup;
   run: RunInfo;
@@ -34,6 +38,22 @@ export interface ExecutorServices {
   child(request: ChildRequest): Promise<ChildOutcome>;
   /** URLs at which a person can resume the pause; absent if the engine has none. */
   pauseLinks?(): PauseLinks;
+}
+
+/** The log of the runs of the tenant's workflows, as they are stored: without secrets, and up to a second late. */
+export interface RunLog {
+  /** Returns the newest runs of a workflow that match. Undefined: the tenant has no such workflow. */
+  list(query: RunLogQuery): Promise<RunRecord[] | undefined>;
+  /** Returns a run with the logs of its blocks. Undefined: no workflow of the tenant has such a run. */
+  get(runId: string): Promise<{ record: RunRecord; logs: BlockLog[] } | undefined>;
+  /** Returns a value of a run or a log. */
+  load(stored: Stored): Promise<Json>;
+}
+
+/** Which runs to list. */
+export interface RunLogQuery extends Pick<RunQuery, 'status' | 'fromMs' | 'toMs' | 'limit'> {
+  /** Id or name. Default: the workflow of the block. */
+  workflow?: string;
 }
 
 /** URLs at which a person can resume a pause. */

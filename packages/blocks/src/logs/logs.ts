@@ -1,0 +1,150 @@
+import type { BlockLog, RunRecord, RunStatus } from '@heddle/core';
+import type { Json, JsonObject } from '@heddle/core/blocks';
+import type { RunLog } from '@heddle/engine';
+import * as z from 'zod';
+import { defineOutside, invalid } from '../define.ts';
+import type { Context } from '../define.ts';
+
+const MAX_RUNS = 100;
+/** Characters of all inputs and outputs that one block reads, as JSON. */
+const MAX_VALUE_CHARS = 4_000_000;
+
+const STATUSES = ['queued', 'running', 'paused', 'completed', 'failed', 'cancelled'] as const;
+
+const fields = z.object({
+  runId: z.string().optional().describe('Id of a run: shows it with its blocks. Empty: lists runs.'),
+  workflowId: z
+    .string()
+    .optional()
+    .describe('List: id or name of a workflow. Default: the workflow of the block.'),
+  status: z.enum(STATUSES).optional().describe('List: only runs with this status.'),
+  startDate: z.string().optional().describe('List: runs that were created at this time or later.'),
+  endDate: z.string().optional().describe('List: runs that were created at this time or earlier.'),
+  limit: z.coerce
+    .number()
+    .int()
+    .min(1)
+    .max(MAX_RUNS)
+    .default(20)
+    .describe(`List: at most so many runs; default 20, at most ${MAX_RUNS}.`),
+  withValues: z
+    .union([z.boolean(), z.enum(['true', 'false'])])
+    .optional()
+    .describe('Adds input and output to runs and blocks.'),
+});
+
+type Fields = z.output<typeof fields>;
+
+/** The log of runs. */
+export const logs = defineOutside({
+  summary: 'Reads the log of runs of the workspace.',
+  fields,
+  outputs: z.object({
+    runs: z.array(z.json()).optional().describe('List: the runs, newest first.'),
+    run: z.json().optional().describe('The run with the id.'),
+    blocks: z.array(z.json()).optional().describe('Its blocks, in the order of their starts.'),
+  }),
+  async run({ fields: given, context }) {
+    const log = context.services.runs();
+    const values = new ValueReader(log, given.withValues === true || given.withValues === 'true');
+    return {
+      output:
+        given.runId === undefined
+          ? await list(log, given, values, context)
+          : await one(log, given.runId, values, context),
+    };
+  },
+});
+
+async function list(log: RunLog, given: Fields, values: ValueReader, context: Context) {
+  const { workflowId: workflow, status, startDate, endDate, limit } = given;
+  const fromMs = timeOf('startDate', startDate, context);
+  const toMs = timeOf('endDate', endDate, context);
+  const found = await log.list({
+    limit,
+    ...(workflow !== undefined && { workflow }),
+    ...(status !== undefined && { status: [status] satisfies RunStatus[] }),
+    ...(fromMs !== undefined && { fromMs }),
+    ...(toMs !== undefined && { toMs }),
+  });
+  if (!found) throw invalid(context, `reads runs of "${workflow ?? ''}", which is no deployed workflow`);
+  const runs: JsonObject[] = [];
+  for (const record of found) runs.push(await shownRun(record, values));
+  return { runs };
+}
+
+async function one(log: RunLog, runId: string, values: ValueReader, context: Context) {
+  const found = await log.get(runId);
+  if (!found) throw invalid(context, `reads a run "${runId.slice(0, 100)}", which does not exist`);
+  const run = await shownRun(found.record, values);
+  const blocks: JsonObject[] = [];
+  for (const each of found.logs) blocks.push(await shownBlock(each, values));
+  return { run, blocks };
+}
+
+/** Without the tokens of open pauses, which would let the workflow answer for a person. */
+async function shownRun(record: RunRecord, values: ValueReader): Promise<JsonObject> {
+  const { runId, workflowId, workflowName, status, createdMs, startedMs, endedMs, error } = record;
+  return {
+    runId,
+    workflowId,
+    workflowName,
+    status,
+    createdAt: iso(createdMs),
+    startedAt: iso(startedMs),
+    endedAt: iso(endedMs),
+    error: error ? { code: error.code, message: error.message, blockName: error.blockName ?? null } : null,
+    ...(await values.of(record)),
+  };
+}
+
+async function shownBlock(log: BlockLog, values: ValueReader): Promise<JsonObject> {
+  const { blockId, blockName, blockType, status, startedMs, endedMs, durationMs, error } = log;
+  return {
+    blockId,
+    blockName,
+    blockType,
+    status,
+    startedAt: iso(startedMs),
+    endedAt: iso(endedMs),
+    durationMs: durationMs ?? null,
+    error: error ? { code: error.code, message: error.message } : null,
+    // The output of an open pause has its token.
+    ...(status !== 'paused' && (await values.of(log))),
+  };
+}
+
+/** Reads inputs and outputs until they are too large together; those after that are null. */
+class ValueReader {
+  readonly #log: RunLog;
+  readonly #isOn: boolean;
+  #left = MAX_VALUE_CHARS;
+
+  constructor(log: RunLog, isOn: boolean) {
+    this.#log = log;
+    this.#isOn = isOn;
+  }
+
+  async of({ input, output }: Pick<BlockLog, 'input' | 'output'>): Promise<JsonObject> {
+    return this.#isOn ? { input: await this.#read(input), output: await this.#read(output) } : {};
+  }
+
+  async #read(stored: BlockLog['input']): Promise<Json> {
+    if (stored === undefined || this.#left <= 0) return null;
+    const value = await this.#log.load(stored);
+    this.#left -= JSON.stringify(value).length;
+    return this.#left < 0 ? null : value;
+  }
+}
+
+function iso(ms: number | undefined): string | null {
+  return ms === undefined ? null : new Date(ms).toISOString();
+}
+
+function timeOf(field: string, text: string | undefined, context: Context): number | undefined {
+  if (text === undefined) return undefined;
+  const ms = Date.parse(text);
+  if (Number.isNaN(ms))
+    throw invalid(context, `has a time in "${field}" that is none, such as 2026-01-31T00:00:00Z`);
+  return ms;
+}

@@ -1,0 +1,28 @@
+import type { RunLog } from '../executors/services.ts';
+import type { Found } from '../definitions.ts';
+import type { RuntimeParts } from './runtime-parts.ts';
+
+/** Who reads: the workflow of the block, its tenant, and how it finds other workflows. */
+interface RunLogReader {
+  workflow: { id: string; name: string };
+  tenant: () => Promise<string | undefined>;
+  find(reference: string): Promise<Found | undefined>;
+}
+
+/** Returns the log of the runs that a block may read: those of workflows of its tenant. */
+export function createRunLog({ stores, values, tenant }: RuntimeParts, reader: RunLogReader): RunLog {
+  const { workflow } = reader;
+  return {
+    async list({ workflow: reference, ...query }) {
+      const isOwn = reference === undefined || reference === workflow.id || reference === workflow.name;
+      const workflowId = isOwn ? workflow.id : (await reader.find(reference))?.plan.workflow.id;
+      return workflowId === undefined ? undefined : (await stores.runs.list({ ...query, workflowId })).runs;
+    },
+    async get(runId) {
+      const record = await stores.runs.record(runId);
+      if (!record || (await tenant(record.workflowId)) !== (await reader.tenant())) return undefined;
+      return { record, logs: await stores.runs.logs(runId) };
+    },
+    load: async (stored) => values.load(stored),
+  };
+}

@@ -1,0 +1,127 @@
+import { blocks } from '@heddle/blocks';
+import type { Json, JsonObject } from '@heddle/core';
+import { createEngine } from '@heddle/engine';
+import type { Engine, EngineOptions } from '@heddle/engine';
+import { describe, expect, it, onTestFinished } from 'vitest';
+import { block, fn, workflow } from '../support/workflow.ts';
+
+const JOB = workflow(
+  [fn('Work', 'if (<start.n> > 1) throw new Error("too many"); return <start.n>')],
+  ['Start -> Work'],
+  { id: 'job', name: 'Nightly job' },
+);
+
+async function engineWithJob(options: EngineOptions = {}): Promise<{ engine: Engine; ids: string[] }> {
+  const engine = await createEngine({ blocks: blocks(), ...options });
+  onTestFinished(() => engine.close({ graceMs: 0 }));
+  await engine.deploy(JOB);
+  const ids: string[] = [];
+  for (const n of [1, 2]) ids.push((await engine.execute('job', { n })).runId);
+  return { engine, ids };
+}
+
+/** The result of a workflow with one logs block. */
+function read(engine: Engine, fields: JsonObject, id = 'reader') {
+  const drawn = [block('Log', 'logs', fields)];
+  return engine.execute({ workflow: workflow(drawn, ['Start -> Log'], { id, name: 'Reader' }) }, {});
+}
+
+describe('a logs block', () => {
+  it('lists the runs of a workflow, newest first, without their values', async () => {
+    const { engine, ids } = await engineWithJob();
+    const { output } = await read(engine, { workflowId: 'Nightly job' });
+    const { runs } = output as { runs: JsonObject[] };
+    expect(runs.map(({ runId }) => runId)).toEqual([...ids].reverse());
+    expect(runs[0]).toEqual({
+      runId: ids[1],
+      workflowId: 'job',
+      workflowName: 'Nightly job',
+      status: 'failed',
+      createdAt: expect.any(String) as string,
+      startedAt: expect.any(String) as string,
+      endedAt: expect.any(String) as string,
+      error: {
+        code: 'BLOCK_FAILED',
+        message: expect.stringContaining('too many') as string,
+        blockName: 'Work',
+      },
+    });
+  });
+
+  it('lists those with a status, within a time, and its own by default', async () => {
+    const { engine, ids } = await engineWithJob();
+    const idsOf = async (fields: JsonObject) => {
+      const { output } = await read(engine, fields);
+      return (output as { runs: JsonObject[] }).runs.map(({ runId }) => runId);
+    };
+    expect(await idsOf({ workflowId: 'job', status: 'completed' })).toEqual([ids[0]]);
+    expect(await idsOf({ workflowId: 'job', limit: '1' })).toEqual([ids[1]]);
+    expect(await idsOf({ workflowId: 'job', startDate: '2999-01-01T00:00:00Z' })).toEqual([]);
+    expect(await idsOf({ workflowId: 'job', endDate: '2999-01-01T00:00:00Z' })).toHaveLength(2);
+    expect((await idsOf({})).every((id) => !ids.includes(id as string))).toBe(true);
+  });
+
+  it('shows a run with its blocks, and their values if asked', async () => {
+    const { engine, ids } = await engineWithJob();
+    const { output } = await read(engine, { runId: ids[0] ?? '', withValues: true });
+    expect(output).toMatchObject({
+      run: { runId: ids[0], status: 'completed', input: { n: 1 }, output: { result: 1 } },
+      blocks: [
+        { blockName: 'Start', status: 'completed', output: { n: 1 } },
+        { blockName: 'Work', blockType: 'function', status: 'completed', output: { result: 1 }, error: null },
+      ],
+    });
+  });
+
+  it('does not show how to answer for a person', async () => {
+    const engine = await createEngine({ blocks: blocks() });
+    onTestFinished(() => engine.close({ graceMs: 0 }));
+    const ask = workflow([block('Ask', 'human_in_the_loop')], ['Start -> Ask'], { id: 'ask' });
+    const { runId } = await engine.execute({ workflow: ask }, {});
+    const [pause] = (await engine.getRun(runId)).pauses;
+    const { output } = await read(engine, { runId, withValues: true });
+    expect(output).toMatchObject({ run: { status: 'paused' } });
+    expect(pause?.token).toMatch(/.{10}/);
+    expect(JSON.stringify(output)).not.toContain(pause?.token ?? '');
+  });
+
+  it('leaves out what is too large together', async () => {
+    const engine = await createEngine({ blocks: blocks() });
+    onTestFinished(() => engine.close({ graceMs: 0 }));
+    const large = workflow(
+      [fn('A', 'return "x".repeat(3e6)'), fn('B', 'return "y".repeat(3e6)'), fn('C', 'return 1')],
+      ['Start -> A -> B -> C'],
+      { id: 'large' },
+    );
+    const { runId } = await engine.execute({ workflow: large }, {});
+    const { output } = await read(engine, { runId, withValues: 'true' });
+    const { blocks: shown } = output as { blocks: JsonObject[] };
+    expect(JSON.stringify(output).length).toBeLessThan(5_000_000);
+    expect(shown.map(({ output: value }) => value !== null)).toEqual([true, true, false, false]);
+  });
+
+  it('reads no run and no workflow of another tenant, and says no more than for a missing one', async () => {
+    const tenant = (workflowId: string): string => (workflowId === 'job' ? 'theirs' : 'mine');
+    const { engine, ids } = await engineWithJob({ tenant });
+    const messages = async (fields: JsonObject, hidden: string): Promise<string | undefined> =>
+      (await read(engine, fields)).error?.message.replace(hidden, 'X');
+    expect(await messages({ runId: ids[0] ?? '' }, ids[0] ?? '')).toBe(
+      await messages({ runId: 'gone' }, 'gone'),
+    );
+    expect(await messages({ workflowId: 'job' }, 'job')).toBe(await messages({ workflowId: 'gone' }, 'gone'));
+    expect(await messages({ workflowId: 'job' }, 'job')).toBe(
+      'The block "Log" reads runs of "X", which is no deployed workflow.',
+    );
+  });
+
+  it.each<[fields: JsonObject, message: string]>([
+    [{ startDate: 'yesterday' }, 'has a time in "startDate" that is none'],
+    [{ status: 'happy' }, '"status": '],
+    [{ limit: 1000 }, '"limit": '],
+  ])('refuses %j', async (fields, message) => {
+    const { engine } = await engineWithJob();
+    const result = await read(engine, fields as { [name: string]: Json });
+    expect(result).toMatchObject({ error: { code: 'BLOCK_CONFIG_INVALID' } });
+    expect(result.error?.message).toContain(message);
+  });
+});
