@@ -4,7 +4,12 @@ import { blocks, describeBlocks } from '@heddle/blocks';
 import { describe, expect, it } from 'vitest';
 import { entityTypes } from '../../packages/blocks/src/guardrails/personal-data.ts';
 import { isContainerType } from '../../packages/core/src/schema/read-block.ts';
-import { isTriggerType, TRIGGER_PRIORITY, typeTable } from '../../packages/core/src/plan/types.ts';
+import {
+  isTriggerType,
+  runnableTypes,
+  TRIGGER_PRIORITY,
+  typeTable,
+} from '../../packages/core/src/plan/types.ts';
 import { builtInExecutors } from '../../packages/engine/src/executors/built-ins.ts';
 import { readPage, repository, tablesOf } from './markdown.ts';
 
@@ -56,6 +61,11 @@ describe('the table of all types of blocks', () => {
     ).toEqual(executed.sort());
     expect(typesThat('no').filter(runsAnyway)).toEqual([]);
     expect(rows.filter(({ runs, why }) => !['yes', 'no'].includes(runs) || why === '')).toEqual([]);
+  });
+
+  it('says yes for what heddle check does not warn about, and for nothing else', () => {
+    const runnable = [...runnableTypes()].filter((type) => !runsAnyway(type));
+    expect(runnable.sort()).toEqual(executed.toSorted());
   });
 
   it('has each type once, and every trigger', () => {

@@ -139,7 +139,11 @@ export function typeNames(table: TypeTable): string[] {
   return [...table.keys(), ...TRIGGER_PRIORITY, ...EXTERNAL_TRIGGERS];
 }
 
-/** Returns the types that can run: those of registered executors, or all known ones if none are registered. */
+/** Types with known outputs for which no package of Heddle has an executor. */
+const WITHOUT_EXECUTOR: ReadonlySet<string> = new Set(['memory', 'mcp', 'knowledge', 'table', 'file']);
+
+/** Returns the types that can run: those of registered executors, or of all of Heddle's packages if none are registered. */
 export function runnableTypes(registered?: readonly BlockTypeInfo[]): ReadonlySet<string> {
-  return new Set((registered ?? KNOWN_TYPES).map(({ type }) => type));
+  const types = (registered ?? KNOWN_TYPES).map(({ type }) => type);
+  return new Set(registered ? types : types.filter((type) => !WITHOUT_EXECUTOR.has(type)));
 }
