@@ -106,18 +106,31 @@ describe('values for fields', () => {
     ['TWIN.model=1', '--set: 2 blocks are named "TWIN".', /Use the id of one: a, b\./],
     [
       's1.channel=C1',
-      'The value of --set s1.channel is not JSON: ',
-      /A text needs double quotes: --set 's1\.channel="C1"'/,
+      'The value of --set s1.channel is not JSON.',
+      /A text needs double quotes: --set 's1\.channel="TEXT"'/,
     ],
-    ['s1.channel={"a"', 'The value of --set s1.channel is not JSON: ', /^Example: /],
-    ['s1="C1"', '--set s1="C1" is not BLOCK.FIELD=JSON.', /^Example: --set 'Slack\.channel=/],
-    ['channel', '--set channel is not BLOCK.FIELD=JSON.', /^Example: /],
+    ['s1.channel={"a"', 'The value of --set s1.channel is not JSON.', /^Example: /],
+    ['s1="C1"', '--set s1=… is not BLOCK.FIELD=JSON.', /^Example: --set 'Slack\.channel=/],
+    ['channel', '--set is not BLOCK.FIELD=JSON.', /^Example: /],
     ['v1.tools.2.type=1', '--set: there is no "2" in "v1.tools.2.type": the value is a list of 2', /./],
     ['s1.text.a=1', '--set: there is no "a" in "s1.text.a": the value is no list or object', /./],
   ])('are refused: %s', async (set, message, hint) => {
     const error = await refused({ set: [set] });
     expect(error.message).toContain(message);
     expect(error.hint).toMatch(hint);
+  });
+
+  it('are not shown in errors, because they may be keys', async () => {
+    for (const set of [
+      's1.key=sk-secret',
+      's1=sk-secret',
+      'sk-secret',
+      's2.key="sk-secret"',
+      's1.key={"sk-secret',
+    ]) {
+      const { message, hint } = await refused({ set: [set] });
+      expect(`${message} ${hint}`).not.toContain('secret');
+    }
   });
 
   it.each<[content: unknown, message: RegExp]>([

@@ -45,20 +45,21 @@ function inFile(file: string, json: Json): Binding[] {
   });
 }
 
+/** Errors do not show the value, which may be a key. */
 function inOption(pair: string): Binding {
   const at = pair.indexOf('=');
   const path = pair.slice(0, Math.max(0, at)).trim();
-  if (!/[^.]\.[^.]/.test(path))
-    throw new UsageError(`--set ${shortened(pair)} is not BLOCK.FIELD=JSON.`, EXAMPLE);
+  if (!/[^.]\.[^.]/.test(path)) {
+    const shown = at < 0 ? '' : ` ${shortened(path)}=…`;
+    throw new UsageError(`--set${shown} is not BLOCK.FIELD=JSON.`, EXAMPLE);
+  }
   const text = pair.slice(at + 1);
   try {
     return { from: '--set', path, value: JSON.parse(text) as Json };
-  } catch (error) {
+  } catch {
     const isPlain = /^\s*[^\s[{"]/.test(text);
-    const hint = isPlain
-      ? `A text needs double quotes: --set '${path}=${JSON.stringify(text.trim())}'`
-      : EXAMPLE;
-    throw new UsageError(`The value of --set ${path} is not JSON: ${(error as SyntaxError).message}`, hint);
+    const hint = isPlain ? `A text needs double quotes: --set '${path}="TEXT"'` : EXAMPLE;
+    throw new UsageError(`The value of --set ${path} is not JSON.`, hint);
   }
 }
 

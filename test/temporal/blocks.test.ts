@@ -1,0 +1,56 @@
+import { blocks } from '@heddle/blocks';
+import { expect, it, onTestFinished } from 'vitest';
+import { startModelServer } from '../support/model-server.ts';
+import { describeTemporal } from '../support/temporal.ts';
+import { block, fn, workflow } from '../support/workflow.ts';
+import { placeOn } from './worker-place.ts';
+
+const MODEL = { model: 'local/scripted' };
+
+/** Two routers, guardrails and the log, one after the other. */
+const ROUTED = workflow(
+  [
+    block('Route', 'router_v2', {
+      ...MODEL,
+      context: '<start.text>',
+      routes: [
+        { id: 'left', title: 'Left' },
+        { id: 'right', title: 'Right' },
+      ],
+    }),
+    fn('Never', 'return 0'),
+    block('Older', 'router', { ...MODEL, prompt: '<route.selectedRoute>' }),
+    fn('Skipped', 'return 0'),
+    block('Check', 'guardrails', { validationType: 'regex', input: '<start.text>', regex: '^it ' }),
+    block('Log', 'logs', { workflowId: 'routed' }),
+    fn('End', 'return [<check.passed>, Array.isArray(<log.runs>), <older.selectedPath.blockTitle>]'),
+  ],
+  [
+    'Start -> Route',
+    'Route:router-left -> Never',
+    'Route:router-right -> Older',
+    'Older -> Skipped',
+    'Older -> Check -> Log -> End',
+  ],
+  { id: 'routed' },
+);
+
+describeTemporal('routers, guardrails and logs', (server) => {
+  it('run on workers and take the branches that the model chooses', async () => {
+    const model = await startModelServer(({ body }) => {
+      const route = JSON.stringify(body).includes('"Check"') ? 'Check' : 'right';
+      return { text: JSON.stringify({ answer: { reasoning: 'x', route } }) };
+    });
+    onTestFinished(() => model.close());
+    const place = placeOn(server);
+    const engine = await place.engine();
+    await place.worker({ blocks: blocks(), services: model.services });
+    await engine.deploy(ROUTED);
+    const run = await engine.execute('routed', { text: 'it is so' });
+    expect(run).toMatchObject({ status: 'completed', output: { result: [true, true, 'Check'] } });
+    const logs = await engine.getLogs(run.runId);
+    const ran = logs.map(({ blockName }) => blockName);
+    expect(ran).toEqual(['Start', 'Route', 'Older', 'Check', 'Log', 'End']);
+    expect(model.requests).toHaveLength(2);
+  });
+});
