@@ -2,6 +2,7 @@ import { availableParallelism } from 'node:os';
 import { join } from 'node:path';
 import { fileURLToPath } from 'node:url';
 import { configDefaults, defineConfig } from 'vitest/config';
+import { findServer } from '../packages/temporal/src/server/find.ts';
 import { FolderReporter } from './reporter.ts';
 import { LongestFirst } from './sequencer.ts';
 
@@ -15,6 +16,13 @@ const FULL_ONLY = {
 };
 /** Tests of modules, without processes of their own. */
 const UNITS = 'packages/{api,cli,core,engine,temporal}/src/**/*.test.ts';
+
+/** What starts Temporal's server at once; none where it has to be built first. */
+const temporal = await findServer({
+  env: process.env,
+  say: () => undefined,
+  sources: ['TEMPORAL_ADDRESS', 'TEMPORAL_CLI', 'PATH', 'cache'],
+});
 
 export default defineConfig(({ mode }) => {
   const isFull = mode === 'full' || process.env['HEDDLE_SCALE'] === 'full';
@@ -73,8 +81,9 @@ export default defineConfig(({ mode }) => {
             exclude: [...excluded, PRODUCTION],
             globalSetup: 'test/temporal/setup.ts',
             testTimeout: isFull ? 600_000 : 90_000,
-            // Last: where the server has to be built first, that happens while the others run.
-            sequence: { groupOrder: 2 },
+            // These files mostly wait, so they run among the others. Last only where the server has to be built first, which
+            // happens while the others run.
+            sequence: { groupOrder: temporal.kind === 'none' ? 2 : 1 },
           },
         },
         {

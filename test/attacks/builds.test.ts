@@ -1,4 +1,5 @@
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
+import { sample } from '../support/scale.ts';
 import { ending } from './attack.ts';
 import { openHostileImages, type HostileImages } from './hostile-images.ts';
 import { levels, type Level } from './levels.ts';
@@ -15,7 +16,7 @@ describe('a build of hostile packages', () => {
   }, WAIT_MS);
   afterAll(() => hostile.close());
 
-  it.each<[what: string, dependencies: string[], message: RegExp]>([
+  const HOSTILE: readonly (readonly [what: string, dependencies: string[], message: RegExp])[] = [
     ['hide that others cannot be loaded', ['covers', 'buries'], /buries cannot be loaded: under the carpet/],
     ['close the global object', ['seals'], /cannot be loaded: .*not extensible/],
     [
@@ -27,15 +28,21 @@ describe('a build of hostile packages', () => {
     ['leave a rejected promise', ['rejects'], /nobody handles it/],
     ['go on in microtasks without end', ['turns'], /take more than 2000 ms|more than 64 MiB/],
     ['take memory outside of the heap', ['swells'], /allocation failed|more than 64 MiB/],
-  ])('fails if they %s', { timeout: WAIT_MS }, async (_what, dependencies, message) => {
-    const { arena } = holder;
-    await arena.reset();
-    const { errorCode, errorMessage } = await hostile.build(dependencies);
-    expect({ errorCode, errorMessage }).toEqual({
-      errorCode: 'load_failed',
-      errorMessage: expect.stringMatching(message) as string,
-    });
-    expect(await arena.harm(errorMessage)).toEqual([]);
-    expect(ending(await arena.sandbox.run({ runId: 'next', code: 'return 1' })).text).toBe('1');
-  });
+  ];
+
+  it.each(sample(HOSTILE, 4, 'builds of hostile packages'))(
+    'fails if they %s',
+    { timeout: WAIT_MS },
+    async (_what, dependencies, message) => {
+      const { arena } = holder;
+      await arena.reset();
+      const { errorCode, errorMessage } = await hostile.build(dependencies);
+      expect({ errorCode, errorMessage }).toEqual({
+        errorCode: 'load_failed',
+        errorMessage: expect.stringMatching(message) as string,
+      });
+      expect(await arena.harm(errorMessage)).toEqual([]);
+      expect(ending(await arena.sandbox.run({ runId: 'next', code: 'return 1' })).text).toBe('1');
+    },
+  );
 });

@@ -6,6 +6,7 @@ import {
   type Sandbox,
 } from '@heddle/sandbox';
 import { describe, expect, it, onTestFinished } from 'vitest';
+import { sample } from '../support/scale.ts';
 import { levelsAtScale } from './levels.ts';
 import { livingOf, processesOf } from './processes.ts';
 import { watchHost } from './watch.ts';
@@ -115,10 +116,22 @@ const STATES: readonly State[] = [
   },
 ];
 
+/** A quick run draws from each language. */
+const JAVASCRIPT = sample(
+  STATES.filter(({ language }) => language === undefined),
+  6,
+  'states in which JavaScript is cancelled',
+);
+const PYTHON = sample(
+  STATES.filter(({ language }) => language === 'python'),
+  2,
+  'states in which Python is cancelled',
+);
+
 watchHost();
 
 describe.each(levelsAtScale())('a job that is cancelled, isolation $name', ({ options }) => {
-  it.each(STATES)('$name ends, with its process if it held the thread', async (state) => {
+  it.each([...JAVASCRIPT, ...PYTHON])('$name ends, with its process if it held the thread', async (state) => {
     const { language = 'javascript', code, behind, warm, reached, dies } = state;
     let calls = 0;
     const limits = { cpuMs: 25_000, wallMs: 25_000 };

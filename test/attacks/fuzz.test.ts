@@ -1,6 +1,6 @@
 import { createSandbox } from '@heddle/sandbox';
 import { describe, expect, it, onTestFinished } from 'vitest';
-import { scale } from '../support/scale.ts';
+import { sample, scale } from '../support/scale.ts';
 import { levelsAtScale } from './levels.ts';
 import { watchHost } from './watch.ts';
 
@@ -148,6 +148,7 @@ describe.each(levelsAtScale())('every built-in, isolation $name', ({ options }) 
 
 // Each needs a new interpreter, which takes long: by default only with depth counting, in the full run also without.
 const LIMITED = [false, true].slice(0, scale(1, 2));
+const deep = sample(Object.entries(DEEP_PYTHON), 12, 'recursions of Python');
 const PYTHON_LIMITS = { cpuMs: scale(1_500, 8_000), wallMs: 20_000 };
 const PRELUDE = filled(PYTHON_PRELUDE, { DEPTH: scale(20_000, 200_000) });
 
@@ -159,7 +160,7 @@ describe.each(levelsAtScale())('Python at the end of its stack, isolation $name'
       const sandbox = createSandbox({ ...options, python: { maxProcesses: 1 } });
       onTestFinished(() => sandbox.close());
       const ends: Record<string, string> = {};
-      for (const [what, code] of Object.entries(DEEP_PYTHON)) {
+      for (const [what, code] of deep) {
         const all = `${PRELUDE}${endless ? 'sys.setrecursionlimit(10 ** 9)\n' : ''}${code}`;
         const job = { runId: 'deep', language: 'python' as const, limits: PYTHON_LIMITS };
         const outcome = await sandbox.run({ ...job, code: all });

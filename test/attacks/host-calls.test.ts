@@ -2,6 +2,7 @@ import { createSandbox, type FunctionOutcome, type SandboxOptions } from '@heddl
 import type { EgressResponse } from '@heddle/sandbox/egress';
 import { describe, expect, it, onTestFinished } from 'vitest';
 import { ending } from './attack.ts';
+import { sample } from '../support/scale.ts';
 import { levelsAtScale } from './levels.ts';
 import { watchHost } from './watch.ts';
 
@@ -22,6 +23,15 @@ const answer = (more: Partial<EgressResponse> = {}): EgressResponse => ({
   ...more,
 });
 
+const THROWN: readonly (readonly [what: string, thrown: unknown])[] = [
+  ['undefined', undefined],
+  ['null', null],
+  ['a text', 'a text of the host'],
+  ['a symbol', Symbol('of the host')],
+  ['an object', { code: 'EGRESS_DENIED', message: 'of the host' }],
+  ['a function', () => 'of the host'],
+];
+
 const CYCLIC: unknown[] = [];
 CYCLIC.push(CYCLIC);
 
@@ -34,24 +44,20 @@ describe.each(levelsAtScale())('an answer of the host to its guest, isolation $n
     return sandbox;
   };
 
-  it.each<[what: string, thrown: unknown]>([
-    ['undefined', undefined],
-    ['null', null],
-    ['a text', 'a text of the host'],
-    ['a symbol', Symbol('of the host')],
-    ['an object', { code: 'EGRESS_DENIED', message: 'of the host' }],
-    ['a function', () => 'of the host'],
-  ])('is an error of the code if the host throws %s', async (_what, thrown) => {
-    const sandbox = sandboxOf(() => {
-      const { promise, reject } = Promise.withResolvers<never>();
-      reject(thrown);
-      return promise;
-    });
-    const js = await sandbox.run({ runId: 'r', code: GET.javascript });
-    expect(ending(js).text).toBe('[true,"FETCH_FAILED","The request failed."]');
-    const python = await sandbox.run({ runId: 'r', language: 'python', code: GET.python });
-    expect(ending(python).text).toBe('[true,"The request failed."]');
-  });
+  it.each(sample(THROWN, 3, 'values that the host throws'))(
+    'is an error of the code if the host throws %s',
+    async (_what, thrown) => {
+      const sandbox = sandboxOf(() => {
+        const { promise, reject } = Promise.withResolvers<never>();
+        reject(thrown);
+        return promise;
+      });
+      const js = await sandbox.run({ runId: 'r', code: GET.javascript });
+      expect(ending(js).text).toBe('[true,"FETCH_FAILED","The request failed."]');
+      const python = await sandbox.run({ runId: 'r', language: 'python', code: GET.python });
+      expect(ending(python).text).toBe('[true,"The request failed."]');
+    },
+  );
 
   it.each<[what: string, response: unknown]>([
     ['nothing', undefined],

@@ -12,6 +12,7 @@ import {
 import { join } from 'node:path';
 import { createSandbox, type FunctionOutcome, type ImageSource } from '@heddle/sandbox';
 import { afterAll, beforeAll, describe, expect, it, onTestFinished } from 'vitest';
+import { sample } from '../support/scale.ts';
 import { ending, type AttackGroup } from './attack.ts';
 import { openHostileImages, type HostileImage, type HostileImages } from './hostile-images.ts';
 import { levels, type Level } from './levels.ts';
@@ -128,7 +129,8 @@ export function testStoredFiles(
     watchHost();
 
     describe.each(files)('%s of the image %s', (file, image) => {
-      it.each(TAMPERED)('%s is refused by name', async (_what, put) => {
+      const changes = sample(TAMPERED, 4, `changes of the stored ${file} of ${image}`);
+      it.each(changes)('%s is refused by name', async (_what, put) => {
         const { hostile } = holder;
         const { id, blobs } = await hostile.open(image);
         const again = hostile.reopen();

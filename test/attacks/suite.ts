@@ -20,7 +20,10 @@ export interface SuiteOptions {
   /** Egress policy of the sandbox; by default only the server that represents the internet. */
   readonly policy?: EgressPolicy;
   readonly sandbox?: SandboxOptions;
-  /** Share of the attacks that a quick run draws at the highest level; default 1. For attacks that take seconds each. */
+  /**
+   * Share of the attacks that a quick run draws at the highest level, and a quarter of that at the other levels; default 1.
+   * For attacks that take long.
+   */
   readonly share?: number;
   /** Suffix of the suite's name if a group runs in several variants. */
   readonly variant?: string;
@@ -114,7 +117,7 @@ export function testAttacks(group: AttackGroup, options: SuiteOptions = {}): voi
   describe.each(levels)(`${group.name}${options.variant ?? ''}, isolation $name`, (level) => {
     const holder = useArena(level, options);
     // The levels differ in confinement, not in what a guest may do.
-    const share = level === highest ? (options.share ?? 1) : 1 / 4;
+    const share = (options.share ?? 1) * (level === highest ? 1 : 1 / 4);
     const chosen = sample(attacks, Math.ceil(attacks.length * share), `attacks of ${group.name}`);
     it.each(chosen.map((attack) => [attack.id, attack.title, attack] as const))(
       '%s: %s',

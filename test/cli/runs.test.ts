@@ -1,9 +1,10 @@
-import { writeFileSync } from 'node:fs';
+import { cpSync, mkdtempSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { createEngine } from '@heddle/engine';
-import { describe, expect, it } from 'vitest';
+import { afterAll, describe, expect, it } from 'vitest';
 import { dataFolder } from '../support/data-folder.ts';
-import { heddle, startHeddle, steady } from '../support/heddle.ts';
+import { heddle, steady } from '../support/heddle.ts';
+import type { Ended } from '../support/heddle.ts';
 import { code, start, workflowFile } from '../support/workflow-file.ts';
 import type { DrawnBlock, DrawnWorkflow } from '../support/workflow-file.ts';
 
@@ -32,17 +33,40 @@ const ASK: DrawnWorkflow = {
   edges: ['s > ask', 'ask > done'],
 };
 
-/** A folder with the workflow in `flow.json`, and a run of it. */
-async function folderWithRun(
+interface FolderWithRun {
+  cwd: string;
+  runId: string;
+  ran: Ended;
+}
+
+/** Runs the workflow in a new folder, as `flow.json`. */
+function folderWithRun(drawn: DrawnWorkflow, ...args: string[]): Promise<FolderWithRun> {
+  return runIn(dataFolder(), drawn, args);
+}
+
+async function runIn(
+  cwd: string,
   drawn: DrawnWorkflow,
-  ...args: string[]
-): Promise<{ cwd: string; runId: string; ran: Awaited<ReturnType<typeof heddle>> }> {
-  const cwd = dataFolder();
+  args: readonly string[] = [],
+): Promise<FolderWithRun> {
   writeFileSync(join(cwd, 'flow.json'), JSON.stringify(workflowFile(drawn)));
   const ran = await heddle(['run', 'flow.json', ...args], { cwd });
   const listed = await heddle(['runs', 'list', '--json', '--limit', '1'], { cwd });
   const { data } = JSON.parse(listed.stdout) as { data: { runId: string }[] };
   return { cwd, runId: data[0]!.runId, ran };
+}
+
+const folder = dataFolder(afterAll);
+const originals = new Map<DrawnWorkflow, Promise<FolderWithRun>>();
+
+/** Copies a folder with a run of the workflow, which is run only once: each command starts processes. */
+async function copyWithRun(drawn: DrawnWorkflow): Promise<FolderWithRun> {
+  const original = originals.get(drawn) ?? runIn(mkdtempSync(join(folder, 'run-')), drawn);
+  originals.set(drawn, original);
+  const { cwd: from, ...ran } = await original;
+  const cwd = dataFolder();
+  cpSync(from, cwd, { recursive: true });
+  return { cwd, ...ran };
 }
 
 describe('a run that waits for a person', () => {
@@ -96,7 +120,7 @@ describe('a run that waits for a person', () => {
   });
 
   it('rejects an invalid answer, and stays open', async () => {
-    const { cwd, runId } = await folderWithRun(ASK);
+    const { cwd, runId } = await copyWithRun(ASK);
     const wrong = await heddle(['runs', 'resume', runId, '--input', '{"approved": "perhaps"}'], { cwd });
     expect(wrong.exit).toBe(2);
     expect(wrong.stderr).toContain('"approved" must be true or false');
@@ -134,7 +158,7 @@ describe('a run that waits for a person', () => {
   });
 
   it('can be cancelled while it waits', async () => {
-    const { cwd, runId } = await folderWithRun(ASK);
+    const { cwd, runId } = await copyWithRun(ASK);
     const cancelled = await heddle(['runs', 'cancel', runId, '--reason', 'changed our minds'], { cwd });
     expect({ exit: cancelled.exit, stdout: cancelled.stdout }).toEqual({ exit: 0, stdout: '' });
     expect(steady(cancelled.stderr)).toBe('○ Cancelled run RUN.\n');
@@ -173,7 +197,7 @@ describe('heddle runs list', () => {
   });
 
   it('lists runs with their status, newest first, and filters them', async () => {
-    const { cwd } = await folderWithRun(ASK);
+    const { cwd } = await copyWithRun(ASK);
     writeFileSync(join(cwd, 'flow.json'), JSON.stringify(workflowFile({ blocks: { s: start() } })));
     await heddle(['run', 'flow.json'], { cwd });
     const { stdout } = await heddle(['runs', 'list'], { cwd });
@@ -226,7 +250,7 @@ describe('heddle runs show', () => {
   });
 
   it('reports an unknown run and an ambiguous prefix', async () => {
-    const { cwd } = await folderWithRun(ASK);
+    const { cwd } = await copyWithRun(ASK);
     await heddle(['run', 'flow.json'], { cwd });
     const none = await heddle(['runs', 'show', 'zzz'], { cwd });
     expect({ exit: none.exit, stdout: none.stdout }).toEqual({ exit: 2, stdout: '' });
@@ -264,7 +288,7 @@ describe('heddle runs tail', () => {
   });
 
   it('of a paused run ends with its pause point', async () => {
-    const { cwd, runId } = await folderWithRun(ASK);
+    const { cwd, runId } = await copyWithRun(ASK);
     const { exit, stderr } = await heddle(['runs', 'tail', runId], { cwd });
     expect(exit).toBe(3);
     expect(stderr).toContain('→ heddle runs resume');
@@ -282,7 +306,7 @@ describe('heddle runs rerun', () => {
   };
 
   it('continues in a changed workflow with the outputs of the earlier blocks', async () => {
-    const { cwd, runId, ran } = await folderWithRun(BROKEN);
+    const { cwd, runId, ran } = await copyWithRun(BROKEN);
     expect(ran.exit).toBe(1);
     const fixed = {
       ...BROKEN,
@@ -303,94 +327,21 @@ describe('heddle runs rerun', () => {
   });
 
   it('fails again in the unchanged workflow', async () => {
-    const { cwd, runId } = await folderWithRun(BROKEN);
+    const { cwd, runId } = await copyWithRun(BROKEN);
     expect((await heddle(['runs', 'rerun', runId, '--from', 'Second'], { cwd })).exit).toBe(1);
   });
 
   it('from an unknown block exits with 2', async () => {
-    const { cwd, runId } = await folderWithRun(BROKEN);
+    const { cwd, runId } = await copyWithRun(BROKEN);
     const { exit, stderr } = await heddle(['runs', 'rerun', runId, '--from', 'Third'], { cwd });
     expect(exit).toBe(2);
     expect(stderr).toContain('has no block "Third"');
   });
 });
 
-describe('a run whose process died', () => {
-  const NAP: DrawnWorkflow = {
-    blocks: {
-      s: start(),
-      nap: { type: 'wait', name: 'Nap', fields: { timeValue: '2', timeUnit: 'seconds' } },
-      end: code('return "woken"', { name: 'End' }),
-    },
-    edges: ['s > nap', 'nap > end'],
-  };
-  const SPIN: DrawnWorkflow = {
-    blocks: { s: start(), spin: code('for (;;);', { name: 'Spin' }) },
-    edges: ['s > spin'],
-  };
-
-  async function killed(cwd: string, drawn: DrawnWorkflow, reached: string): Promise<string> {
-    writeFileSync(join(cwd, 'flow.json'), JSON.stringify(workflowFile(drawn)));
-    const command = startHeddle(['run', 'flow.json'], { cwd });
-    await command.until(reached);
-    expect(await shown(cwd)).toMatchObject({ interrupted: false });
-    command.child.kill('SIGKILL');
-    await command.ended;
-    return (await shown(cwd)).runId;
-  }
-
-  async function shown(cwd: string): Promise<{ runId: string; status: string; interrupted: boolean }> {
-    const { stdout } = await heddle(['runs', 'list', '--json'], { cwd });
-    return (JSON.parse(stdout) as { data: [{ runId: string; status: string; interrupted: boolean }] })
-      .data[0];
-  }
-
-  it('shows as interrupted, with the command that resumes it, until it continues', async () => {
-    const cwd = dataFolder();
-    const runId = await killed(cwd, SPIN, '… Spin is still running');
-    expect(await shown(cwd)).toMatchObject({ status: 'running', interrupted: true });
-    expect((await heddle(['runs', 'list'], { cwd })).stdout).toContain('running (interrupted)');
-    const { stdout } = await heddle(['runs', 'show', runId], { cwd });
-    expect(stdout).toContain('status   running (interrupted)\n');
-    expect(stdout).toContain(`→ heddle runs resume ${runId.slice(0, 8)}\n`);
-  });
-
-  it('shows as interrupted also while other runs of its folder run or continue', async () => {
-    const cwd = dataFolder();
-    const [other, runId] = [await killed(cwd, SPIN, '… Spin'), await killed(cwd, SPIN, '… Spin')];
-    const states = async () => {
-      const { stdout } = await heddle(['runs', 'list', '--json'], { cwd });
-      const { data } = JSON.parse(stdout) as { data: { runId: string; interrupted: boolean }[] };
-      return Object.fromEntries(data.map((run) => [run.runId, run.interrupted]));
-    };
-    const resumed = startHeddle(['runs', 'resume', runId], { cwd });
-    await resumed.until('Spin');
-    expect(await states()).toEqual({ [other]: true, [runId]: false });
-    resumed.child.kill('SIGKILL');
-    await resumed.ended;
-    const third = startHeddle(['run', 'flow.json'], { cwd });
-    await third.until('… Spin');
-    const { [other]: one, [runId]: two, ...rest } = await states();
-    expect([one, two, ...Object.values(rest)]).toEqual([true, true, false]);
-  });
-
-  it('is the only one that runs resume continues', async () => {
-    const cwd = dataFolder();
-    const other = await killed(cwd, NAP, '‖ Nap');
-    const runId = await killed(cwd, NAP, '‖ Nap');
-    const { exit, stdout } = await heddle(['runs', 'resume', runId], { cwd });
-    expect({ exit, output: JSON.parse(stdout) as unknown }).toMatchObject({
-      exit: 0,
-      output: { result: 'woken' },
-    });
-    const { stdout: left } = await heddle(['runs', 'show', other, '--json'], { cwd });
-    expect(JSON.parse(left)).toMatchObject({ data: { status: 'paused', interrupted: true } });
-  });
-});
-
 describe('heddle runs show of past runs', () => {
   it('shows the reason of a cancel', async () => {
-    const { cwd, runId } = await folderWithRun(ASK);
+    const { cwd, runId } = await copyWithRun(ASK);
     await heddle(['runs', 'cancel', runId, '--reason', 'changed our minds'], { cwd });
     const { stdout } = await heddle(['runs', 'show', runId], { cwd });
     expect(stdout).toContain('reason   changed our minds\n');

@@ -33,9 +33,14 @@ interface Durability {
 }
 
 /** What every runtime must do: an implementation's test is one call, or one for each half where a runtime is slow. */
-export function describeRuntime(name: string, make: MakeRuntime, durability: Durability): void {
+export function describeRuntime(
+  name: string,
+  make: MakeRuntime,
+  durability: Durability & { servicesShare?: number },
+): void {
+  const { servicesShare: share = 1, ...rest } = durability;
   describeGraphs(name, make);
-  describeServices(name, make, durability);
+  describeServices(name, make, { ...rest, share });
 }
 
 /** Data and control flow, by name of the group. */

@@ -13,9 +13,9 @@ import { clientOf, eventsOf, historyText } from './history.ts';
 
 const REMOTE = [...ON_TEMPORAL, '--no-worker'] as const;
 const NAP = { type: 'wait', name: 'Nap', fields: { timeValue: '1', timeUnit: 'hours' } };
-/** Keeps a worker busy for so many milliseconds. */
+/** Occupies a worker for so many milliseconds. */
 const busy = (ms: number): DrawnWorkflow => ({
-  blocks: { s: start(), work: code(`const end = Date.now() + ${ms}; while (Date.now() < end); return 7`) },
+  blocks: { s: start(), work: code(`await new Promise((resolve) => setTimeout(resolve, ${ms})); return 7`) },
   edges: ['s > work'],
 });
 const WAITING: DrawnWorkflow = {

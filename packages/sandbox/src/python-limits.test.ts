@@ -1,5 +1,6 @@
 import { afterAll, describe, expect, it } from 'vitest';
 import { valueIn } from '../../../test/support/outcome.ts';
+import { sample } from '../../../test/support/scale.ts';
 import { createSandbox, type FunctionJob, type FunctionOutcome, type Sandbox } from './index.ts';
 
 const open: Sandbox[] = [];
@@ -18,8 +19,11 @@ const run = (code: string, more: Partial<FunctionJob> = {}, sandbox = shared): P
 const value = async (code: string, more: Partial<FunctionJob> = {}, sandbox = shared): Promise<unknown> =>
   valueIn(await run(code, more, sandbox));
 
+/** Endless code, by what it does. */
+type Endless = readonly (readonly [what: string, code: string])[];
+
 describe('limits of Python', () => {
-  it.each([
+  const BUSY: Endless = [
     ['a loop', 'while True: pass'],
     [
       'a loop that catches everything',
@@ -33,15 +37,20 @@ describe('limits of Python', () => {
     ],
     ['turns of the event loop', 'import asyncio\nwhile True: await asyncio.sleep(0)'],
     ['big numbers', 'x = 7 ** 10_000_000\nreturn len(str(x))'],
-  ])('end %s with TIMEOUT_CPU', async (_what, code) => {
-    expect(await run(code, { limits: { cpuMs: 300 } })).toMatchObject({
-      ok: false,
-      error: { code: 'TIMEOUT_CPU', retryable: false },
-    });
-    expect(await value('return 1')).toBe(1);
-  });
+  ];
 
-  it.each([
+  it.each(sample(BUSY, 4, 'ways to use the processor in Python'))(
+    'end %s with TIMEOUT_CPU',
+    async (_what, code) => {
+      expect(await run(code, { limits: { cpuMs: 300 } })).toMatchObject({
+        ok: false,
+        error: { code: 'TIMEOUT_CPU', retryable: false },
+      });
+      expect(await value('return 1')).toBe(1);
+    },
+  );
+
+  const IDLE: Endless = [
     ['sleeping', 'import time\ntime.sleep(60)'],
     [
       'sleeping again and again',
@@ -49,7 +58,9 @@ describe('limits of Python', () => {
     ],
     ['awaiting', 'import asyncio\nawait asyncio.sleep(60)'],
     ['awaiting what never comes', 'import asyncio\nawait asyncio.Future()'],
-  ])('end %s with TIMEOUT_WALL', async (_what, code) => {
+  ];
+
+  it.each(sample(IDLE, 2, 'ways to wait in Python'))('end %s with TIMEOUT_WALL', async (_what, code) => {
     expect(await run(code, { limits: { wallMs: 200 } })).toMatchObject({
       ok: false,
       error: { code: 'TIMEOUT_WALL' },
@@ -102,19 +113,24 @@ describe('limits of Python', () => {
 });
 
 describe('a job that is cancelled', () => {
-  it.each([
+  const CANCELLED: Endless = [
     ['in a loop', 'while True: pass'],
     ['asleep', 'import time\ntime.sleep(60)'],
     ['awaiting', 'import asyncio\nawait asyncio.sleep(60)'],
-  ])('ends immediately %s', async (_what, code) => {
-    const sandbox = sandboxOf();
-    await value('return 1', {}, sandbox);
-    const controller = new AbortController();
-    const outcome = run(code, { signal: controller.signal }, sandbox);
-    setTimeout(() => controller.abort(), 50);
-    expect(await outcome).toMatchObject({ ok: false, error: { code: 'CANCELLED' } });
-    expect(await value('return 1', {}, sandbox)).toBe(1);
-  });
+  ];
+
+  it.each(sample(CANCELLED, 2, 'states in which Python is cancelled'))(
+    'ends immediately %s',
+    async (_what, code) => {
+      const sandbox = sandboxOf();
+      await value('return 1', {}, sandbox);
+      const controller = new AbortController();
+      const outcome = run(code, { signal: controller.signal }, sandbox);
+      setTimeout(() => controller.abort(), 50);
+      expect(await outcome).toMatchObject({ ok: false, error: { code: 'CANCELLED' } });
+      expect(await value('return 1', {}, sandbox)).toBe(1);
+    },
+  );
 });
 
 const CHANCE = `

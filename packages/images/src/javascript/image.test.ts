@@ -1,9 +1,12 @@
 import { rmSync } from 'node:fs';
-import { describe, expect, it, onTestFinished } from 'vitest';
+import { afterAll, describe, expect, it, onTestFinished } from 'vitest';
 import { createSandbox, type FunctionOutcome } from '@heddle/sandbox';
 import type { EgressResponse } from '@heddle/sandbox/egress';
+import { dataFolder } from '../../../../test/support/data-folder.ts';
 import { openImages } from '../../../../test/support/images.ts';
-import { npmRegistry, type FixturePackage } from '../../../../test/support/npm-registry.ts';
+import { openNpmRegistry, type FixturePackage } from '../../../../test/support/npm-registry.ts';
+import { createImages, type Images } from '../index.ts';
+import type { ImageRecord } from '../record.ts';
 import { javascriptBuilder } from './builder.ts';
 import { findNpm } from './npm-settings.ts';
 
@@ -76,15 +79,28 @@ const PACKAGES: readonly FixturePackage[] = [
 ];
 const ALL = ['common', 'callable', '@scope/modern', 'of-node'];
 
-/** Runs code with an image of packages from the test's own registry. */
-async function runner(dependencies: readonly string[]) {
-  const registry = await npmRegistry(PACKAGES);
-  const images = openImages(
-    { javascript: javascriptBuilder({ npm: findNpm(process.env['PATH']) }) },
-    { registries: { npm: { registry: registry.url } } },
-  );
+/** Builds an image of packages from a registry with `PACKAGES`, named `tools`. */
+async function build(images: Images, dependencies: readonly string[]): Promise<ImageRecord> {
   const record = await images.build({ language: 'javascript', dependencies }, { name: 'tools' });
   expect(record).toMatchObject({ state: 'ready', errorMessage: null });
+  return record;
+}
+
+const builders = { javascript: javascriptBuilder({ npm: findNpm(process.env['PATH']) }) };
+const registry = await openNpmRegistry(PACKAGES);
+const registries = { npm: { registry: registry.url } };
+const folder = dataFolder(afterAll);
+const shared = createImages({ folder, builders, registries });
+afterAll(async () => {
+  await shared.close();
+  registry.close();
+});
+let building: Promise<ImageRecord> | undefined;
+
+/** Runs code in a sandbox of its own with an image of packages. That of `ALL` is built once, because a build takes a second. */
+async function runner(dependencies: readonly string[]) {
+  const images = dependencies === ALL ? shared : openImages(builders, { registries });
+  const record = await (images === shared ? (building ??= build(shared, ALL)) : build(images, dependencies));
   const sandbox = createSandbox({ images, maxProcesses: 1 });
   onTestFinished(() => sandbox.close());
   const run = (code: string, image: string | null = 'tools'): Promise<FunctionOutcome> =>

@@ -1,0 +1,80 @@
+import { writeFileSync } from 'node:fs';
+import { join } from 'node:path';
+import { describe, expect, it } from 'vitest';
+import { dataFolder } from '../support/data-folder.ts';
+import { heddle, startHeddle } from '../support/heddle.ts';
+import { code, start, workflowFile } from '../support/workflow-file.ts';
+import type { DrawnWorkflow } from '../support/workflow-file.ts';
+
+describe('a run whose process died', () => {
+  const NAP: DrawnWorkflow = {
+    blocks: {
+      s: start(),
+      nap: { type: 'wait', name: 'Nap', fields: { timeValue: '2', timeUnit: 'seconds' } },
+      end: code('return "woken"', { name: 'End' }),
+    },
+    edges: ['s > nap', 'nap > end'],
+  };
+  const STUCK: DrawnWorkflow = {
+    blocks: { s: start(), stuck: code('await new Promise(() => {})', { name: 'Stuck' }) },
+    edges: ['s > stuck'],
+  };
+
+  async function killed(cwd: string, drawn: DrawnWorkflow, reached: string): Promise<string> {
+    writeFileSync(join(cwd, 'flow.json'), JSON.stringify(workflowFile(drawn)));
+    const command = startHeddle(['run', 'flow.json'], { cwd });
+    await command.until(reached);
+    expect(await shown(cwd)).toMatchObject({ interrupted: false });
+    command.child.kill('SIGKILL');
+    await command.ended;
+    return (await shown(cwd)).runId;
+  }
+
+  async function shown(cwd: string): Promise<{ runId: string; status: string; interrupted: boolean }> {
+    const { stdout } = await heddle(['runs', 'list', '--json'], { cwd });
+    return (JSON.parse(stdout) as { data: [{ runId: string; status: string; interrupted: boolean }] })
+      .data[0];
+  }
+
+  it('shows as interrupted, with the command that resumes it, until it continues', async () => {
+    const cwd = dataFolder();
+    const runId = await killed(cwd, STUCK, '… Stuck is still running');
+    expect(await shown(cwd)).toMatchObject({ status: 'running', interrupted: true });
+    expect((await heddle(['runs', 'list'], { cwd })).stdout).toContain('running (interrupted)');
+    const { stdout } = await heddle(['runs', 'show', runId], { cwd });
+    expect(stdout).toContain('status   running (interrupted)\n');
+    expect(stdout).toContain(`→ heddle runs resume ${runId.slice(0, 8)}\n`);
+  });
+
+  it('shows as interrupted also while other runs of its folder run or continue', async () => {
+    const cwd = dataFolder();
+    const [other, runId] = [await killed(cwd, STUCK, '… Stuck'), await killed(cwd, STUCK, '… Stuck')];
+    const states = async () => {
+      const { stdout } = await heddle(['runs', 'list', '--json'], { cwd });
+      const { data } = JSON.parse(stdout) as { data: { runId: string; interrupted: boolean }[] };
+      return Object.fromEntries(data.map((run) => [run.runId, run.interrupted]));
+    };
+    const resumed = startHeddle(['runs', 'resume', runId], { cwd });
+    await resumed.until('Stuck');
+    expect(await states()).toEqual({ [other]: true, [runId]: false });
+    resumed.child.kill('SIGKILL');
+    await resumed.ended;
+    const third = startHeddle(['run', 'flow.json'], { cwd });
+    await third.until('… Stuck');
+    const { [other]: one, [runId]: two, ...rest } = await states();
+    expect([one, two, ...Object.values(rest)]).toEqual([true, true, false]);
+  });
+
+  it('is the only one that runs resume continues', async () => {
+    const cwd = dataFolder();
+    const other = await killed(cwd, NAP, '‖ Nap');
+    const runId = await killed(cwd, NAP, '‖ Nap');
+    const { exit, stdout } = await heddle(['runs', 'resume', runId], { cwd });
+    expect({ exit, output: JSON.parse(stdout) as unknown }).toMatchObject({
+      exit: 0,
+      output: { result: 'woken' },
+    });
+    const { stdout: left } = await heddle(['runs', 'show', other, '--json'], { cwd });
+    expect(JSON.parse(left)).toMatchObject({ data: { status: 'paused', interrupted: true } });
+  });
+});
