@@ -112,6 +112,15 @@ describe('a router with routes', () => {
     expect(await run.result()).toMatchObject({ output: { result: 'sold' } });
   });
 
+  it('tells the model the form of its answer, also if its server ignores response formats', async () => {
+    const server = await answering({ reasoning: '', route: 'r-sales' });
+    const { run } = await start(server, scene());
+    await run.result();
+    const [request] = server.requests;
+    const input = request?.body['input'] as { role: string; content: string }[];
+    expect(input[0]?.content).toContain('"enum":["r-sales","r-help","NO_MATCH"]');
+  });
+
   it('fails if no route fits, and does not ask again', async () => {
     const server = await answering({ reasoning: 'Off topic.', route: 'NO_MATCH' });
     const { run } = await start(server, scene());

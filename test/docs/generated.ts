@@ -1,5 +1,5 @@
 import { describeBlocks } from '@heddle/blocks';
-import type { JsonObject } from '@heddle/core';
+import type { Json, JsonObject } from '@heddle/core';
 import { modelFields, modelOutputs } from '../../packages/blocks/src/models/fields.ts';
 import { describeBlock } from '../../packages/blocks/src/describe/describe.ts';
 import { STATUS_CODES } from '../../packages/api/src/errors.ts';
@@ -188,12 +188,13 @@ function schemaRows(
     .filter(([name]) => !elsewhere.has(name))
     .map(([name, { description }]) => {
       const isRequired = what === 'field' && (required as string[]).includes(name);
-      return [
-        `\`${name}\``,
-        isRequired ? 'field, required' : what,
-        typeof description === 'string' ? description : '',
-      ];
+      return [`\`${name}\``, isRequired ? 'field, required' : what, asMarkdown(description)];
     });
+}
+
+/** A description; references and placeholders in it would be tags of HTML. */
+function asMarkdown(description: Json | undefined): string {
+  return typeof description === 'string' ? description.replaceAll(/<[\w.]+>|\{\{\w+\}\}/g, '`$&`') : '';
 }
 
 type Schema = { readonly [key: string]: unknown };

@@ -53,7 +53,10 @@ export async function askFor(
     additionalProperties: false,
   } satisfies JsonObject;
   const format: ResponseFormat = { name: 'answer', schema, strict: true };
-  const output = await askModel(silent(call.context), call.options, { prompt: promptOf(question), format });
+  // Servers that ignore the response format find it here.
+  const system = `${question.system}\nAnswer with JSON that matches this schema, and nothing else: ${JSON.stringify(schema)}`;
+  const prompt = promptOf({ ...question, system });
+  const output = await askModel(silent(call.context), call.options, { prompt, format });
   const value: Json = output['answer'] ?? null;
   return { value: isJsonObject(value) ? value : {}, facts: factsOf(output) };
 }
