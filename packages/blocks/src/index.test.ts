@@ -1,3 +1,4 @@
+import { globSync, readFileSync } from 'node:fs';
 import { describe, expect, it } from 'vitest';
 import { isJsonObject } from '@heddle/core/blocks';
 import { contextOf, failureOf } from '../../../test/support/block.ts';
@@ -19,6 +20,25 @@ describe('the blocks', () => {
       const bare = all.filter(([, schema]) => !isJsonObject(schema) || schema['description'] === undefined);
       expect(bare, type).toEqual([]);
     }
+  });
+});
+
+describe('the fields of agents', () => {
+  /** Fields that agents refuse. */
+  const REFUSED = ['memoryType', 'files', 'skills'];
+
+  it('are described: all that the executor reads', () => {
+    const folder = new URL('.', import.meta.url).pathname;
+    const sources = globSync(`${folder}{agent,models}/*.ts`).filter((file) => !file.endsWith('.test.ts'));
+    const read = sources.flatMap((file) =>
+      [...readFileSync(file, 'utf8').matchAll(/\b(?:field|text|numberOf)\((?:context, )?'(\w+)'/g)].map(
+        ([, name = '']) => name,
+      ),
+    );
+    const agent = described.find(({ type }) => type === 'agent');
+    const names = Object.keys(agent?.fields['properties'] as object);
+    expect(read.length).toBeGreaterThan(10);
+    expect(read.filter((name) => !names.includes(name) && !REFUSED.includes(name))).toEqual([]);
   });
 });
 

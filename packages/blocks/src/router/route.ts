@@ -57,7 +57,7 @@ export async function choose(
   const { value, facts } = await askFor(
     call,
     { system, user: text },
-    { reasoning: { type: 'string' }, route: { type: 'string', enum: [...ids, NONE] } },
+    { reasoning: { type: 'string' }, route: { type: 'string', enum: [...new Set([...ids, NONE])] } },
   );
   const { route = NONE, reasoning = '' } = value as { route?: string; reasoning?: string };
   if (!ids.includes(route)) throw notFound(context, reasoning);
