@@ -81,17 +81,8 @@ export function manifestOf(references: Iterable<FoundReference>): {
   return { manifest: { version: 1, references: [...found.values()] }, isComplete: true };
 }
 
-/** Returns the kind of ids that stand at a path of a field; undefined when the field has none there. */
-export function kindAt(
-  field: Field,
-  path: readonly (string | number)[],
-  kinds: Kinds,
-): Kinds[number] | undefined {
-  const slot = slotAt(field, path);
-  return slot && kinds.find(({ holds }) => holds(slot));
-}
-
-function slotAt(field: Field, path: readonly (string | number)[]): Slot | undefined {
+/** Returns the slot at a path of a field; undefined when the field has none there. */
+export function slotAt(field: Field, path: readonly (string | number)[]): Slot | undefined {
   const [index, ...rest] = path;
   if (index === undefined) return { owner: field.blockType, key: field.key, type: field.type };
   const list = structured(field);

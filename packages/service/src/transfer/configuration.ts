@@ -1,0 +1,137 @@
+import type { Json } from '@heddle/core/blocks';
+import { badRequest } from './instructions.ts';
+import { fieldsOf, isEmpty } from './graph.ts';
+import type { Field, PortableGraph } from './graph.ts';
+import type { KindName } from './kinds.ts';
+
+/** What somebody chose that depends on a reference, such as a channel of an account. */
+export interface ConfigurationField {
+  blockId: string;
+  subBlockKey: string;
+  title: string;
+  /** Whether the block cannot run without it. */
+  required: boolean;
+  configured: boolean;
+  /** True: `dependentValues` gives several ids, separated by commas. */
+  multiSelect?: true;
+  /** What the choice depends on: the targets of the block's references. */
+  context: { [name: string]: string };
+  requiresAuthentication: boolean;
+}
+
+/** A choice that the caller makes. */
+export interface DependentValue {
+  blockId: string;
+  subBlockKey: string;
+  value: string;
+}
+
+/** Types of fields whose choices depend on another field, and the kinds of what they depend on. */
+const PARENTS: { readonly [type: string]: readonly KindName[] | undefined } = {
+  'channel-selector': ['credential'],
+  'column-selector': ['table'],
+  'document-selector': ['knowledge-base'],
+  'document-tag-entry': ['knowledge-base'],
+  'file-selector': ['credential'],
+  'folder-selector': ['credential'],
+  'knowledge-tag-filters': ['knowledge-base'],
+  'mcp-tool-selector': ['mcp-server'],
+  'project-selector': ['credential'],
+  'sheet-selector': ['credential'],
+  'user-selector': ['credential'],
+};
+
+/** What a context calls the parent. */
+const CONTEXT: { readonly [K in KindName]?: string } = {
+  credential: 'oauthCredential',
+  'knowledge-base': 'knowledgeBaseId',
+  'mcp-server': 'mcpServerId',
+  table: 'tableId',
+};
+
+/** The targets of a block's references, and the kinds whose targets are not what the file has. */
+export interface BlockTargets {
+  targets: ReadonlyMap<KindName, string>;
+  changed: ReadonlySet<KindName>;
+}
+
+/** Returns new values for the choices: those that the caller makes, and null for those whose parent has changed. */
+export function dependentChanges(
+  graph: PortableGraph,
+  values: readonly DependentValue[] | undefined,
+  targetsOf: (blockId: string) => BlockTargets | undefined,
+): Map<string, Map<string, Json>> {
+  const given = givenValues(values ?? []);
+  const changes = new Map<string, Map<string, Json>>();
+  const change = ({ blockId, key }: Field, value: Json): void => {
+    changes.set(blockId, (changes.get(blockId) ?? new Map<string, Json>()).set(key, value));
+  };
+  for (const field of fieldsOf(graph)) {
+    const parents = parentsOf(field);
+    if (!parents) continue;
+    const key = JSON.stringify([field.blockId, field.key]);
+    const value = given.get(key);
+    given.delete(key);
+    const isStale = parents.some((kind) => targetsOf(field.blockId)?.changed.has(kind));
+    if (value !== undefined) change(field, Array.isArray(field.value) ? value.split(',') : value);
+    else if (isStale && !isEmpty(field.value)) change(field, null);
+  }
+  const [unknown] = given.keys();
+  if (unknown === undefined) return changes;
+  const [blockId, key] = JSON.parse(unknown) as [string, string];
+  throw badRequest(
+    `dependentValues: "${key.slice(0, 100)}" of block "${blockId.slice(0, 100)}" is no choice that depends on another field`,
+  );
+}
+
+/** Returns the choices of a graph. */
+export function configurationOf(
+  graph: PortableGraph,
+  targetsOf: (blockId: string) => BlockTargets | undefined,
+): ConfigurationField[] {
+  return [...fieldsOf(graph)].flatMap((field): ConfigurationField[] => {
+    const parents = parentsOf(field);
+    if (!parents) return [];
+    const targets = targetsOf(field.blockId)?.targets;
+    const context = parents.flatMap((kind): [string, string][] => {
+      const target = targets?.get(kind);
+      const name = CONTEXT[kind];
+      return target === undefined || name === undefined ? [] : [[name, target]];
+    });
+    return [
+      {
+        blockId: field.blockId,
+        subBlockKey: field.key,
+        title: titleOf(field.key),
+        required: field.type === 'mcp-tool-selector' && field.blockType === 'mcp',
+        configured: !isEmpty(field.value),
+        ...(Array.isArray(field.value) && { multiSelect: true as const }),
+        context: Object.fromEntries(context),
+        requiresAuthentication: parents.includes('credential') || parents.includes('mcp-server'),
+      },
+    ];
+  });
+}
+
+function parentsOf({ type }: Field): readonly KindName[] | undefined {
+  return Object.hasOwn(PARENTS, type) ? PARENTS[type] : undefined;
+}
+
+function givenValues(values: readonly DependentValue[]): Map<string, string> {
+  const given = new Map<string, string>();
+  for (const { blockId, subBlockKey, value } of values) {
+    const key = JSON.stringify([blockId, subBlockKey]);
+    if (given.has(key) && given.get(key) !== value)
+      throw badRequest(
+        `dependentValues has two values for "${subBlockKey.slice(0, 100)}" of block "${blockId.slice(0, 100)}": send one`,
+      );
+    given.set(key, value);
+  }
+  return given;
+}
+
+/** Returns the words of a key: "Label selector" for "labelSelector". */
+function titleOf(key: string): string {
+  const words = key.replaceAll(/([a-z])([A-Z])/g, '$1 $2').toLowerCase();
+  return words.slice(0, 1).toUpperCase() + words.slice(1);
+}

@@ -1,0 +1,142 @@
+import { ApiError } from '@heddle/api';
+import type { KindName } from './kinds.ts';
+import type { Occurrence } from './references.ts';
+
+/** What a caller wants instead of an id of the file, wherever it stands. Null clears it. */
+export interface Mapping {
+  kind: KindName;
+  sourceId: string;
+  targetId?: string | null | undefined;
+}
+
+/** What a caller wants in one place. Null clears it. */
+export interface Binding extends Occurrence {
+  kind: KindName;
+  targetId?: string | null | undefined;
+}
+
+/** A target, or null to clear; undefined: nothing was said. */
+export type Target = string | null | undefined;
+
+interface InstructedReference {
+  kind: KindName;
+  sourceId: string;
+  occurrence: Occurrence;
+}
+
+/** Most positions in bindings and in the manifest of a file together. */
+export const MAX_POSITIONS_IN_ALL = 100_000;
+
+/** What mappings and bindings say about references. Throws 400 for instructions that contradict each other. */
+export class Instructions {
+  readonly #mappings = new Map<string, string | null>();
+  readonly #bindings = new Map<string, Map<number | undefined, Binding>>();
+  readonly #used = new Set<Binding>();
+
+  constructor(mappings: readonly Mapping[], bindings: readonly Binding[]) {
+    expectFewPositions(bindings);
+    for (const { kind, sourceId, targetId } of mappings) {
+      if (targetId === undefined) continue;
+      const key = idKey(kind, sourceId);
+      if (this.#mappings.has(key) && this.#mappings.get(key) !== targetId)
+        throw conflicting(`mappings of ${kind} "${shortened(sourceId)}"`);
+      this.#mappings.set(key, targetId);
+    }
+    for (const binding of bindings) this.#bind(binding);
+  }
+
+  /**
+   * Returns what looks up the target for the id at a position of a reference. It throws 400 if a mapping and a binding
+   * contradict.
+   */
+  for({ kind, sourceId, occurrence }: InstructedReference): (position: number | undefined) => Target {
+    const mapped = this.#mappings.get(idKey(kind, sourceId));
+    const place = this.#bindings.get(bindingKey(occurrence));
+    if (!place) return () => mapped;
+    return (position) => {
+      const binding = place.get(position) ?? place.get(undefined);
+      if (binding?.targetId === undefined) return mapped;
+      this.#used.add(binding);
+      if (binding.kind !== kind)
+        throw badRequest(`${named(binding)} has a ${kind}, and the binding names a ${binding.kind}`);
+      if (mapped !== undefined && mapped !== binding.targetId) throw conflicting(named(binding));
+      return binding.targetId;
+    };
+  }
+
+  /** Returns the bindings of places in which the file has no reference. */
+  unused(): Binding[] {
+    return [...this.#bindings.values()]
+      .flatMap((place) => [...new Set(place.values())])
+      .filter((binding) => binding.targetId !== undefined && !this.#used.has(binding));
+  }
+
+  /** Returns the targets of all instructions by kind. */
+  targets(): { kind: KindName; id: string }[] {
+    const bound = [...this.#bindings.values()].flatMap((place) =>
+      [...place.values()].flatMap(({ kind, targetId }) => (targetId == null ? [] : [{ kind, id: targetId }])),
+    );
+    const mapped = [...this.#mappings].flatMap(([key, id]) =>
+      id === null ? [] : [{ kind: kindIn(key), id }],
+    );
+    return [...bound, ...mapped];
+  }
+
+  #bind(binding: Binding): void {
+    if (binding.targetId === undefined) return;
+    const key = bindingKey(binding);
+    const place = this.#bindings.get(key) ?? new Map<number | undefined, Binding>();
+    this.#bindings.set(key, place);
+    for (const position of binding.positions ?? [undefined]) {
+      const known = place.get(position);
+      const isOther = known && (known.targetId !== binding.targetId || known.kind !== binding.kind);
+      // A binding of the whole value and one of an item of it contradict each other as well.
+      const isMixed = place.size > 0 && place.has(undefined) !== (position === undefined);
+      if (isOther || isMixed) throw conflicting(named(binding));
+      place.set(position, binding);
+    }
+  }
+}
+
+/** Throws 400 for places with more positions than an import may have. */
+export function expectFewPositions(places: readonly Occurrence[]): void {
+  const count = places.reduce((sum, { positions }) => sum + (positions?.length ?? 0), 0);
+  if (count > MAX_POSITIONS_IN_ALL)
+    throw badRequest(`An import has at most ${MAX_POSITIONS_IN_ALL} positions: there are ${count}`);
+}
+
+/** Returns a text that is equal for occurrences at the same place. */
+export function placeKey({ blockId, subBlockKey, valuePath }: Occurrence): string {
+  return JSON.stringify([blockId, subBlockKey, valuePath]);
+}
+
+/** A field that has an id may have placeholders as well: they are bound separately. */
+function bindingKey(occurrence: Occurrence): string {
+  return `${occurrence.encoding === 'environment'} ${placeKey(occurrence)}`;
+}
+
+function idKey(kind: KindName, sourceId: string): string {
+  return `${kind} ${sourceId}`;
+}
+
+function kindIn(key: string): KindName {
+  return key.slice(0, key.indexOf(' ')) as KindName;
+}
+
+function conflicting(what: string): ApiError {
+  return badRequest(`The import has contradicting instructions for ${what}: send one`);
+}
+
+/** Returns an occurrence as errors name it. */
+export function named({ blockId, subBlockKey, valuePath }: Occurrence): string {
+  const path = [subBlockKey, ...valuePath].join('.');
+  return `"${shortened(path)}" of block "${shortened(blockId)}"`;
+}
+
+export function badRequest(message: string): ApiError {
+  return new ApiError(400, message);
+}
+
+function shortened(text: string): string {
+  return text.slice(0, 100);
+}

@@ -1,0 +1,320 @@
+import type { Principal } from '@heddle/api';
+import type { Json, JsonObject } from '@heddle/core/blocks';
+import { describe, expect, it } from 'vitest';
+import type { PortableGraph } from './graph.ts';
+import { REFERENCE_KINDS } from './kinds.ts';
+import type { Lookups } from './lookups.ts';
+import { isReady, planImport } from './plan.ts';
+import type { ImportOptions } from './plan.ts';
+import type { ReferenceManifest } from './references.ts';
+
+type Fields = { [key: string]: [type: string, value: Json] };
+
+function graphOf(blocks: { [id: string]: [type: string, fields: Fields] }): PortableGraph {
+  const entries = Object.entries(blocks).map(([id, [type, fields]]): [string, JsonObject] => {
+    const subBlocks = Object.entries(fields).map(([key, [kind, value]]) => [
+      key,
+      { id: key, type: kind, value },
+    ]);
+    return [id, { id, type, name: `Block ${id}`, subBlocks: Object.fromEntries(subBlocks) as JsonObject }];
+  });
+  return { blocks: Object.fromEntries(entries), edges: [], variables: {} };
+}
+
+const has =
+  (...known: string[]) =>
+  (ids: readonly string[]): Promise<Set<string>> =>
+    Promise.resolve(new Set(ids.filter((id) => known.includes(id))));
+
+/** Every kind has an area, in which the workspace has `mine` and `other`. */
+const ALL = Object.fromEntries(
+  REFERENCE_KINDS.map(({ kind }) => [kind, has('mine', 'other')]),
+) as unknown as Lookups;
+
+const destination = { workspaceId: 'w', principal: {} as Principal };
+
+function plan(
+  graph: PortableGraph,
+  options: ImportOptions = {},
+  { lookups = ALL, manifest }: { lookups?: Lookups; manifest?: ReferenceManifest } = {},
+) {
+  return planImport({ graph, manifest }, options, { destination, lookups });
+}
+
+function valueOf(graph: PortableGraph, blockId: string, key: string): Json {
+  const { subBlocks } = graph.blocks[blockId] as unknown as {
+    subBlocks: { [key: string]: { value: Json } };
+  };
+  return subBlocks[key]?.value ?? null;
+}
+
+/** A field for each kind, with the id `theirs` in it. */
+const FIELDS: { [kind: string]: [type: string, key: string, field: [string, Json]] } = {
+  credential: ['gmail', 'credential', ['oauth-input', 'theirs']],
+  'env-var': ['api', 'url', ['short-input', 'https://{{theirs}}/']],
+  'knowledge-base': ['knowledge', 'knowledgeBaseId', ['short-input', 'theirs']],
+  'knowledge-document': ['knowledge', 'documentId', ['document-selector', 'theirs']],
+  table: ['table', 'tableId', ['short-input', 'theirs']],
+  file: ['x', 'files', ['file-upload', [{ key: 'theirs' }]]],
+  'mcp-server': ['mcp', 'server', ['mcp-server-selector', 'theirs']],
+  'custom-tool': ['agent', 'tools', ['tool-input', [{ type: 'custom-tool', customToolId: 'theirs' }]]],
+  'custom-block': ['custom', 'customBlockId', ['short-input', 'theirs']],
+  skill: ['agent', 'skills', ['skill-input', [{ skillId: 'theirs' }]]],
+  sandbox: ['function', 'sandboxId', ['dropdown', 'theirs']],
+  workflow: ['workflow', 'workflowId', ['workflow-selector', 'theirs']],
+};
+
+const KINDS = REFERENCE_KINDS.map(({ kind }) => kind);
+
+function graphWith(kind: string): PortableGraph {
+  const [type, key, field] = FIELDS[kind] as (typeof FIELDS)[string];
+  return graphOf({ b: [type, { [key]: field }] });
+}
+
+describe.each(KINDS)('a reference of the kind %s', (kind) => {
+  it('is unresolved when the workspace does not have it, and stays in the graph', async () => {
+    const graph = graphWith(kind);
+    const planned = await plan(graph);
+    expect(planned.unresolvedBindings).toMatchObject([{ kind, sourceId: 'theirs', targetId: null }]);
+    expect(planned.bindings).toEqual(planned.unresolvedBindings);
+    expect(isReady(planned)).toBe(false);
+    expect(planned.graph).toEqual(graph);
+  });
+
+  it('gets the target of a mapping wherever it stands', async () => {
+    const planned = await plan(graphWith(kind), {
+      mappings: [{ kind, sourceId: 'theirs', targetId: 'mine' }],
+    });
+    expect(planned.bindings).toMatchObject([{ kind, sourceId: 'theirs', targetId: 'mine' }]);
+    expect(planned.unresolvedBindings).toEqual([]);
+    const text = JSON.stringify(planned.graph);
+    expect([text.includes('mine'), text.includes('theirs')]).toEqual([true, false]);
+  });
+
+  it('stays unresolved for a target that the workspace does not have', async () => {
+    const planned = await plan(graphWith(kind), {
+      mappings: [{ kind, sourceId: 'theirs', targetId: 'foreign' }],
+    });
+    expect(planned.unresolvedBindings).toMatchObject([{ kind, targetId: null }]);
+    expect(JSON.stringify(planned.graph)).not.toContain('foreign');
+  });
+
+  it('can only be cleared where there is no area of its kind', async () => {
+    const options = { lookups: {} };
+    const mapped = await plan(
+      graphWith(kind),
+      { mappings: [{ kind, sourceId: 'theirs', targetId: 'mine' }] },
+      options,
+    );
+    expect(isReady(mapped)).toBe(false);
+    expect(mapped.discovery).toEqual([]);
+    const cleared = await plan(
+      graphWith(kind),
+      { mappings: [{ kind, sourceId: 'theirs', targetId: null }] },
+      options,
+    );
+    expect(isReady(cleared)).toBe(true);
+    expect(JSON.stringify(cleared.graph)).not.toContain('theirs');
+  });
+});
+
+describe('an import plan', () => {
+  const workflow = graphOf({ b: ['workflow', { workflowId: ['workflow-selector', 'mine'] }] });
+
+  it('keeps an id that the workspace has, except that of a credential', async () => {
+    const graph = graphOf({
+      b: ['workflow', { workflowId: ['workflow-selector', 'mine'] }],
+      c: ['gmail', { credential: ['oauth-input', 'mine'] }],
+    });
+    const planned = await plan(graph);
+    expect(planned.bindings.map(({ kind, targetId }) => [kind, targetId])).toEqual([
+      ['workflow', 'mine'],
+      ['credential', null],
+    ]);
+    expect(planned.unresolvedBindings.map(({ kind }) => kind)).toEqual(['credential']);
+    expect(planned.discovery).toMatchObject([{ kind: 'credential', humanAuthorizationMayBeRequired: true }]);
+  });
+
+  it('is not ready when a required reference is cleared', async () => {
+    const planned = await plan(workflow, {
+      mappings: [{ kind: 'workflow', sourceId: 'mine', targetId: null }],
+    });
+    expect(planned.unresolvedBindings).toMatchObject([{ kind: 'workflow', required: true, targetId: null }]);
+    expect(isReady(planned)).toBe(false);
+  });
+
+  it('puts ids back that the manifest names in fields that the export has cleared', async () => {
+    const graph = graphOf({ b: ['knowledge', { knowledgeBaseIds: ['x', null] }] });
+    const at = { blockId: 'b', subBlockKey: 'knowledgeBaseIds', valuePath: [], encoding: 'csv' as const };
+    const manifest: ReferenceManifest = {
+      version: 1,
+      references: [
+        {
+          kind: 'knowledge-base',
+          sourceId: 'one',
+          required: false,
+          occurrences: [{ ...at, positions: [0] }],
+        },
+        {
+          kind: 'knowledge-base',
+          sourceId: 'mine',
+          required: false,
+          occurrences: [{ ...at, positions: [1] }],
+        },
+      ],
+    };
+    const mappings = [{ kind: 'knowledge-base' as const, sourceId: 'one', targetId: 'other' }];
+    const planned = await plan(graph, { mappings }, { manifest });
+    expect(valueOf(planned.graph, 'b', 'knowledgeBaseIds')).toBe('other,mine');
+  });
+
+  it('ignores claims of a manifest about fields that are not there or have ids of another kind', async () => {
+    const occurrence = (blockId: string, subBlockKey: string) => ({
+      ...{ blockId, subBlockKey, valuePath: [], encoding: 'scalar' as const },
+    });
+    const manifest: ReferenceManifest = {
+      version: 1,
+      references: [
+        {
+          kind: 'table',
+          sourceId: 'mine',
+          required: true,
+          occurrences: [occurrence('b', 'workflowId'), occurrence('none', 'x'), occurrence('b', 'none')],
+        },
+      ],
+    };
+    const planned = await plan(workflow, {}, { manifest });
+    expect(planned.bindings.map(({ kind }) => kind)).toEqual(['workflow']);
+    expect(planned.graph).toEqual(workflow);
+  });
+
+  const bound = (rest: object) =>
+    ({
+      ...{ kind: 'workflow', blockId: 'b', subBlockKey: 'workflowId', valuePath: [], encoding: 'scalar' },
+      ...rest,
+    }) as NonNullable<ImportOptions['bindings']>[number];
+
+  it('binds one place, also an empty one', async () => {
+    const one = await plan(workflow, { bindings: [bound({ targetId: 'other' })] });
+    expect(valueOf(one.graph, 'b', 'workflowId')).toBe('other');
+    const empty = graphOf({ b: ['workflow', { workflowId: ['workflow-selector', null] }] });
+    const other = await plan(empty, { bindings: [bound({ targetId: 'other' })] });
+    expect(valueOf(other.graph, 'b', 'workflowId')).toBe('other');
+    expect(isReady(other)).toBe(true);
+  });
+
+  it('binds single items of a list', async () => {
+    const graph = graphOf({ b: ['knowledge', { knowledgeBaseIds: ['x', 'mine,mine,mine'] }] });
+    const binding = bound({
+      ...{ kind: 'knowledge-base', subBlockKey: 'knowledgeBaseIds', encoding: 'csv', positions: [1] },
+      targetId: 'other',
+    });
+    const planned = await plan(graph, { bindings: [binding] });
+    expect(valueOf(planned.graph, 'b', 'knowledgeBaseIds')).toBe('mine,other,mine');
+    expect(planned.bindings.map(({ targetId, occurrence }) => [targetId, occurrence.positions])).toEqual([
+      ['mine', [0, 2]],
+      ['other', [1]],
+    ]);
+  });
+
+  const refused: [string, ImportOptions, string][] = [
+    [
+      'two mappings of one id',
+      {
+        mappings: [
+          { kind: 'workflow', sourceId: 'mine', targetId: 'a' },
+          { kind: 'workflow', sourceId: 'mine', targetId: null },
+        ],
+      },
+      'contradicting instructions for mappings of workflow "mine"',
+    ],
+    [
+      'two bindings of one place',
+      { bindings: [bound({ targetId: 'mine' }), bound({ targetId: 'other' })] },
+      'contradicting instructions for "workflowId" of block "b"',
+    ],
+    [
+      'a binding of a whole value and one of an item',
+      { bindings: [bound({ targetId: 'mine' }), bound({ targetId: 'mine', positions: [0] })] },
+      'contradicting',
+    ],
+    [
+      'a mapping and a binding of one place',
+      {
+        mappings: [{ kind: 'workflow', sourceId: 'mine', targetId: 'mine' }],
+        bindings: [bound({ targetId: 'other' })],
+      },
+      'contradicting',
+    ],
+    [
+      'a binding of another kind',
+      { bindings: [bound({ kind: 'table', targetId: 'mine' })] },
+      'has a workflow',
+    ],
+    [
+      'a binding of an unknown place',
+      { bindings: [bound({ blockId: 'x', targetId: 'mine' })] },
+      'cannot have a',
+    ],
+    [
+      'a dependent value of another field',
+      { dependentValues: [{ blockId: 'b', subBlockKey: 'workflowId', value: 'x' }] },
+      'is no choice',
+    ],
+  ];
+  it.each(refused)('refuses %s', async (_, options, message) => {
+    await expect(plan(workflow, options)).rejects.toMatchObject({
+      status: 400,
+      message: expect.stringContaining(message),
+    });
+  });
+
+  it('says nothing for an instruction without a target', async () => {
+    const planned = await plan(workflow, {
+      mappings: [{ kind: 'workflow', sourceId: 'mine' }],
+      bindings: [bound({})],
+    });
+    expect(planned.bindings).toMatchObject([{ targetId: 'mine' }]);
+  });
+
+  const mail = graphOf({
+    m: [
+      'gmail',
+      {
+        credential: ['oauth-input', 'theirs'],
+        label: ['folder-selector', 'INBOX'],
+        to: ['short-input', 'a'],
+      },
+    ],
+  });
+  const account = { kind: 'credential' as const, sourceId: 'theirs', targetId: 'mine' };
+
+  it('clears choices that depend on a reference that changed, and takes those of the caller', async () => {
+    const changed = await plan(mail, { mappings: [account] });
+    expect(valueOf(changed.graph, 'm', 'label')).toBeNull();
+    expect(changed.configuration).toEqual([
+      {
+        ...{ blockId: 'm', subBlockKey: 'label', title: 'Label', required: false, configured: false },
+        ...{ context: { oauthCredential: 'mine' }, requiresAuthentication: true },
+      },
+    ]);
+    const dependentValues = [{ blockId: 'm', subBlockKey: 'label', value: 'SENT' }];
+    const chosen = await plan(mail, { mappings: [account], dependentValues });
+    expect(valueOf(chosen.graph, 'm', 'label')).toBe('SENT');
+    expect(chosen.configuration).toMatchObject([{ configured: true }]);
+    expect(valueOf(chosen.graph, 'm', 'to')).toBe('a');
+  });
+
+  it('is not ready without a choice that the block needs', async () => {
+    const graph = graphOf({
+      b: ['mcp', { server: ['mcp-server-selector', 'mine'], tool: ['mcp-tool-selector', ''] }],
+    });
+    const planned = await plan(graph);
+    expect(planned.unresolvedConfiguration).toMatchObject([
+      { subBlockKey: 'tool', context: { mcpServerId: 'mine' } },
+    ]);
+    expect(isReady(planned)).toBe(false);
+    const dependentValues = [{ blockId: 'b', subBlockKey: 'tool', value: 'search' }];
+    expect(isReady(await plan(graph, { dependentValues }))).toBe(true);
+  });
+});

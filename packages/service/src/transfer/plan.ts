@@ -1,0 +1,251 @@
+import { configurationOf, dependentChanges } from './configuration.ts';
+import type { BlockTargets, ConfigurationField, DependentValue } from './configuration.ts';
+import { fieldsOf, withFieldValues } from './graph.ts';
+import type { Field, PortableGraph } from './graph.ts';
+import { badRequest, expectFewPositions, Instructions, named, placeKey } from './instructions.ts';
+import type { Binding, Mapping, Target } from './instructions.ts';
+import { REFERENCE_KINDS } from './kinds.ts';
+import type { KindName, Slot } from './kinds.ts';
+import type { Destination, Lookups } from './lookups.ts';
+import type { Payload } from './payload.ts';
+import { MAX_OCCURRENCES, referencesOf, slotAt } from './references.ts';
+import type { Occurrence } from './references.ts';
+import { rewritten } from './rewrite.ts';
+import type { Assignment } from './rewrite.ts';
+
+/** A reference of an import with its target. */
+export interface PlannedBinding {
+  kind: KindName;
+  sourceId: string;
+  /** Null: it is cleared, or unresolved. */
+  targetId: string | null;
+  required: boolean;
+  occurrence: Occurrence;
+}
+
+/** How callers find targets of a kind. */
+export interface Discovery {
+  kind: KindName;
+  command: string;
+  humanAuthorizationMayBeRequired: boolean;
+}
+
+/** What an import would do. */
+export interface ImportPlan {
+  /** The graph with the targets, still with the ids of the file. */
+  graph: PortableGraph;
+  bindings: PlannedBinding[];
+  unresolvedBindings: PlannedBinding[];
+  configuration: ConfigurationField[];
+  unresolvedConfiguration: ConfigurationField[];
+  discovery: Discovery[];
+  /** Required references that are cleared because this installation cannot have them. */
+  cleared: PlannedBinding[];
+}
+
+/** What a caller says about an import. */
+export interface ImportOptions {
+  mappings?: readonly Mapping[] | undefined;
+  bindings?: readonly Binding[] | undefined;
+  dependentValues?: readonly DependentValue[] | undefined;
+}
+
+interface Reference {
+  kind: KindName;
+  sourceId: string;
+  required: boolean;
+  occurrence: Occurrence;
+}
+
+/**
+ * Returns the plan of an import. A reference gets the target that the caller names, else stays if the workspace has its
+ * id; a credential is never taken from a file. Throws 400 for instructions that contradict each other or the file.
+ */
+export async function planImport(
+  { graph, manifest }: Pick<Payload, 'graph' | 'manifest'>,
+  { mappings = [], bindings = [], dependentValues }: ImportOptions,
+  { destination, lookups }: { destination: Destination; lookups: Lookups },
+): Promise<ImportPlan> {
+  const instructions = new Instructions(mappings, bindings);
+  const references = referencesIn(graph, manifest);
+  const existing = await existingIds(
+    [...references.map(({ kind, sourceId: id }) => ({ kind, id })), ...instructions.targets()],
+    { destination, lookups },
+  );
+  const outcomes = references.flatMap((reference) => outcomesOf(reference, instructions, existing));
+  outcomes.push(...boundPlaces(graph, instructions.unused(), existing));
+  if (outcomes.length > MAX_OCCURRENCES)
+    throw badRequest(`An import has at most ${MAX_OCCURRENCES} references: the file has more`);
+  const targets = targetsByBlock(outcomes);
+  const targetsOf = (blockId: string): BlockTargets | undefined => targets.get(blockId);
+  const assigned = rewritten(graph, outcomes.flatMap(assignmentOf));
+  const chosen = withFieldValues(assigned, dependentChanges(assigned, dependentValues, targetsOf));
+  const isMissing = ({ reference, state }: Outcome): boolean =>
+    state === 'unresolved' || (state === 'cleared' && reference.required && reference.kind in lookups);
+  const unresolved = outcomes.filter(isMissing);
+  const configuration = configurationOf(chosen, targetsOf).slice(0, MAX_OCCURRENCES);
+  return {
+    graph: chosen,
+    bindings: outcomes.map(shown),
+    unresolvedBindings: unresolved.map(shown),
+    configuration,
+    unresolvedConfiguration: configuration.filter(({ required, configured }) => required && !configured),
+    discovery: discoveryOf(unresolved, lookups),
+    cleared: outcomes
+      .filter((outcome) => outcome.state === 'cleared' && outcome.reference.required && !isMissing(outcome))
+      .map(shown),
+  };
+}
+
+interface Outcome {
+  reference: Reference;
+  target: string | null;
+  state: 'bound' | 'cleared' | 'unresolved';
+}
+
+function shown({ reference, target }: Outcome): PlannedBinding {
+  const { kind, sourceId, required, occurrence } = reference;
+  return { kind, sourceId, targetId: target, required, occurrence };
+}
+
+/**
+ * Returns the references of the graph, and those that the manifest names in fields that the export has cleared. Places
+ * that the graph does not have, or that have ids of another kind, are left out: a manifest is a claim of the file.
+ */
+export function referencesIn(graph: PortableGraph, manifest: Payload['manifest']): Reference[] {
+  const found: Reference[] = [];
+  const places = new Set<string>();
+  for (const { kind, sourceId, required, occurrence } of referencesOf(graph, REFERENCE_KINDS)) {
+    found.push({ kind, sourceId, required, occurrence });
+    places.add(placeKey(occurrence));
+    if (found.length > MAX_OCCURRENCES)
+      throw badRequest(`An import has at most ${MAX_OCCURRENCES} references: the file has more`);
+  }
+  if (!manifest) return found;
+  expectFewPositions(manifest.references.flatMap(({ occurrences }) => occurrences));
+  const fields = fieldsByPlace(graph);
+  for (const { kind, sourceId, occurrences } of manifest.references) {
+    for (const occurrence of occurrences) {
+      if (kind === 'env-var' || places.has(placeKey(occurrence))) continue;
+      const slot = slotOf(fields, occurrence, kind);
+      if (slot) found.push({ kind, sourceId, required: isRequired(kind, slot), occurrence });
+    }
+  }
+  return found;
+}
+
+function fieldsByPlace(graph: PortableGraph): Map<string, Field> {
+  return new Map([...fieldsOf(graph)].map((field) => [JSON.stringify([field.blockId, field.key]), field]));
+}
+
+/** Returns the slot at a place if it holds ids of the kind. */
+function slotOf(
+  fields: ReadonlyMap<string, Field>,
+  occurrence: Occurrence,
+  kind: KindName,
+): Slot | undefined {
+  const field = fields.get(JSON.stringify([occurrence.blockId, occurrence.subBlockKey]));
+  if (!field || occurrence.encoding === 'environment') return undefined;
+  const slot = slotAt(field, occurrence.valuePath);
+  return slot && kindOf(slot)?.kind === kind ? slot : undefined;
+}
+
+function kindOf(slot: Slot): (typeof REFERENCE_KINDS)[number] | undefined {
+  return REFERENCE_KINDS.find(({ holds }) => holds(slot));
+}
+
+function isRequired(kind: KindName, slot: Slot): boolean {
+  return REFERENCE_KINDS.find((each) => each.kind === kind)?.isRequired?.(slot) ?? false;
+}
+
+type Existing = ReadonlyMap<KindName, ReadonlySet<string>>;
+
+async function existingIds(
+  wanted: readonly { kind: KindName; id: string }[],
+  { destination, lookups }: { destination: Destination; lookups: Lookups },
+): Promise<Existing> {
+  const existing = new Map<KindName, ReadonlySet<string>>();
+  for (const [kind, ids] of Map.groupBy(wanted, (each) => each.kind)) {
+    const unique = [...new Set(ids.map(({ id }) => id))];
+    existing.set(kind, (await lookups[kind]?.(unique, destination)) ?? new Set());
+  }
+  return existing;
+}
+
+/** Returns what becomes of a reference: one outcome for all of its positions that have the same. */
+function outcomesOf(reference: Reference, instructions: Instructions, existing: Existing): Outcome[] {
+  const { occurrence } = reference;
+  const { positions } = occurrence;
+  const targetAt = instructions.for(reference);
+  if (!positions) return [outcomeOf(reference, targetAt(undefined), existing)];
+  const byTarget = Map.groupBy(positions, targetAt);
+  return [...byTarget].map(([target, at]) =>
+    outcomeOf({ ...reference, occurrence: { ...occurrence, positions: at } }, target, existing),
+  );
+}
+
+function outcomeOf(reference: Reference, target: Target, existing: Existing): Outcome {
+  const { kind, sourceId } = reference;
+  const has = (id: string): boolean => existing.get(kind)?.has(id) === true;
+  if (target === null) return { reference, target, state: 'cleared' };
+  // A file may name a credential that its author knows and the importing person may use, so it is never a choice.
+  const id = target ?? (kind === 'credential' ? undefined : sourceId);
+  return id !== undefined && has(id)
+    ? { reference, target: id, state: 'bound' }
+    : { reference, target: null, state: 'unresolved' };
+}
+
+/** Returns the outcomes of bindings for fields in which the file has nothing. */
+function boundPlaces(graph: PortableGraph, bindings: readonly Binding[], existing: Existing): Outcome[] {
+  if (bindings.length === 0) return [];
+  const fields = fieldsByPlace(graph);
+  return bindings.map(({ kind, targetId, ...occurrence }) => {
+    const slot = slotOf(fields, occurrence, kind);
+    if (!slot) throw badRequest(`${named(occurrence)} cannot have a ${kind}`);
+    const reference = { kind, sourceId: targetId ?? '', required: isRequired(kind, slot), occurrence };
+    return outcomeOf(reference, targetId, existing);
+  });
+}
+
+/** A field that the export has cleared gets its own id back, so that one with the same target is assigned as well. */
+function assignmentOf({ reference: { occurrence }, target, state }: Outcome): Assignment[] {
+  return state === 'unresolved' ? [] : [{ occurrence, targetId: target }];
+}
+
+function targetsByBlock(outcomes: readonly Outcome[]): Map<string, BlockTargets> {
+  const blocks = new Map<string, { targets: Map<KindName, string>; changed: Set<KindName> }>();
+  for (const { reference, target, state } of outcomes) {
+    const { blockId } = reference.occurrence;
+    const block = blocks.get(blockId) ?? {
+      targets: new Map<KindName, string>(),
+      changed: new Set<KindName>(),
+    };
+    blocks.set(blockId, block);
+    if (target !== null) block.targets.set(reference.kind, target);
+    if (state !== 'unresolved' && target !== reference.sourceId) block.changed.add(reference.kind);
+  }
+  return blocks;
+}
+
+function discoveryOf(unresolved: readonly Outcome[], lookups: Lookups): Discovery[] {
+  const kinds = new Set(unresolved.map(({ reference }) => reference.kind));
+  return REFERENCE_KINDS.filter(({ kind }) => kinds.has(kind) && kind in lookups).map(
+    ({ kind, discovery }) => ({
+      kind,
+      ...discovery,
+    }),
+  );
+}
+
+/** Returns the graph without the credentials that the file names. */
+export function withoutForeignCredentials(graph: PortableGraph): PortableGraph {
+  const assignments = [...referencesOf(graph, REFERENCE_KINDS)]
+    .filter(({ kind }) => kind === 'credential')
+    .map(({ occurrence }) => ({ occurrence, targetId: null }));
+  return rewritten(graph, assignments);
+}
+
+/** Whether the plan can be carried out. */
+export function isReady({ unresolvedBindings, unresolvedConfiguration }: ImportPlan): boolean {
+  return unresolvedBindings.length === 0 && unresolvedConfiguration.length === 0;
+}

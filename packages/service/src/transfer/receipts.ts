@@ -1,0 +1,75 @@
+import { ApiError } from '@heddle/api';
+import { sql } from 'kysely';
+import type { Kysely } from 'kysely';
+import type { ReceiptRow, ReceiptTables } from './tables.ts';
+
+type Db = Kysely<ReceiptTables>;
+
+/** The creation time and the id of a page's last row. */
+export type ReceiptPosition = readonly [createdAt: string, id: string];
+
+export interface ReceiptsQuery {
+  workspaceId: string;
+  requestId?: string | undefined;
+  limit: number;
+  after?: ReceiptPosition | undefined;
+}
+
+/**
+ * Returns the receipt of an earlier request with this id; undefined: there is none. Throws 409 if that request was
+ * another one.
+ */
+export async function receiptOf(
+  db: Db,
+  { workspaceId, requestId, hash }: { workspaceId: string; requestId: string; hash: string },
+): Promise<ReceiptRow | undefined> {
+  const row = await db
+    .selectFrom('operation_receipts')
+    .selectAll()
+    .where('workspace_id', '=', workspaceId)
+    .where('request_id', '=', requestId)
+    .executeTakeFirst();
+  if (!row || row.request_hash === hash) return row;
+  throw new ApiError(409, 'requestId has been used for another request: choose a new one');
+}
+
+/** Adds a receipt. False: the workspace has one for this request id, perhaps since a moment ago. */
+export async function addReceipt(db: Db, row: ReceiptRow): Promise<boolean> {
+  const { numInsertedOrUpdatedRows } = await db
+    .insertInto('operation_receipts')
+    .values(row)
+    .onConflict((conflict) => conflict.columns(['workspace_id', 'request_id']).doNothing())
+    .executeTakeFirst();
+  return (numInsertedOrUpdatedRows ?? 0n) > 0n;
+}
+
+/** Returns a receipt of the workspace; undefined for those of others. */
+export async function findReceipt(
+  db: Db,
+  { workspaceId, id }: { workspaceId: string; id: string },
+): Promise<ReceiptRow | undefined> {
+  return db
+    .selectFrom('operation_receipts')
+    .selectAll()
+    .where('workspace_id', '=', workspaceId)
+    .where('id', '=', id)
+    .executeTakeFirst();
+}
+
+/** Returns a page of receipts, newest first, and the position of its last row if more follow. */
+export async function pageOfReceipts(
+  db: Db,
+  { workspaceId, requestId, limit, after }: ReceiptsQuery,
+): Promise<{ rows: ReceiptRow[]; next: ReceiptPosition | undefined }> {
+  let select = db.selectFrom('operation_receipts').selectAll().where('workspace_id', '=', workspaceId);
+  if (requestId !== undefined) select = select.where('request_id', '=', requestId);
+  if (after) select = select.where(sql<boolean>`(created_at, id) < (${after[0]}, ${after[1]})`);
+  const found = await select
+    .orderBy('created_at', 'desc')
+    .orderBy('id', 'desc')
+    .limit(limit + 1)
+    .execute();
+  const rows = found.slice(0, limit);
+  const last = found.length > limit ? rows.at(-1) : undefined;
+  return { rows, next: last && [last.created_at, last.id] };
+}
