@@ -6,12 +6,14 @@ import { SANDBOX_MIGRATIONS } from './sandboxes/migrations.ts';
 import type { Sealer } from './sealing.ts';
 import { secretEnvironments } from './secrets/environments.ts';
 import { SECRET_MIGRATIONS } from './secrets/migrations.ts';
+import { TRANSFER_MIGRATIONS } from './transfer/migrations.ts';
 import { WORKFLOW_MIGRATIONS } from './workflows/migrations.ts';
 
 const MIGRATIONS: NonNullable<ApiStoreOptions['migrations']> = {
   logs: LOG_MIGRATIONS,
   sandboxes: SANDBOX_MIGRATIONS,
   secrets: SECRET_MIGRATIONS,
+  transfer: TRANSFER_MIGRATIONS,
   workflows: WORKFLOW_MIGRATIONS,
 };
 

@@ -9,6 +9,7 @@ async function receipts({ schema }: Kysely<unknown>): Promise<void> {
     .addColumn('request_id', 'text', (column) => column.notNull())
     .addColumn('kind', 'text', (column) => column.notNull())
     .addColumn('request_hash', 'text', (column) => column.notNull())
+    .addColumn('report', 'text', (column) => column.notNull())
     .addColumn('result', 'text', (column) => column.notNull())
     .addColumn('created_at', 'text', (column) => column.notNull())
     .addUniqueConstraint('operation_receipts_request', ['workspace_id', 'request_id'])

@@ -21,16 +21,18 @@ export class PayloadError extends Error {
 
 const MAX_BLOCKS = 2000;
 const MAX_EDGES = 10_000;
+/** Values of a file: objects, lists, and everything in them. */
+const MAX_VALUES = 500_000;
 /** Nesting of a file. Deeper ones would exhaust the stack of whatever reads them. */
 const MAX_DEPTH = 100;
 
-const key = z
+export const key = z
   .string()
   .min(1)
   .max(256)
   .refine((text) => !REFUSED_KEYS.has(text), 'this key is refused');
 
-const resourceId = z.string().min(1).max(4096);
+export const resourceId = z.string().min(1).max(4096);
 
 const index = z.int().min(0).max(MAX_POSITIONS);
 
@@ -70,7 +72,7 @@ export const manifest = z.strictObject({
  */
 export function readPayload(given: Json): Payload {
   const file = typeof given === 'string' ? parsed(given) : given;
-  if (isTooDeep(file)) throw new PayloadError(`The workflow is nested more than ${MAX_DEPTH} levels deep`);
+  expectBounded(file);
   const outer = objectIn(file, 'workflow');
   const data = own(outer, 'data');
   const body =
@@ -149,13 +151,16 @@ function manifestIn(given: Json | undefined): ReferenceManifest | undefined {
 }
 
 /** Looks level by level, so that the check itself uses no stack. */
-function isTooDeep(value: Json): boolean {
+function expectBounded(value: Json): void {
   let level: Json[] = [value];
+  let count = 0;
   for (let depth = 0; level.length > 0; depth += 1) {
-    if (depth > MAX_DEPTH) return true;
+    if (depth > MAX_DEPTH)
+      throw new PayloadError(`The workflow is nested more than ${MAX_DEPTH} levels deep`);
     level = level.flatMap((each) => (typeof each === 'object' && each !== null ? Object.values(each) : []));
+    count += level.length;
+    if (count > MAX_VALUES) throw new PayloadError(`The workflow has more than ${MAX_VALUES} values`);
   }
-  return false;
 }
 
 function objectIn(value: Json | undefined, where: string): JsonObject {

@@ -1,6 +1,6 @@
 import { ApiError } from '@heddle/api';
-import { sql } from 'kysely';
 import type { Kysely } from 'kysely';
+import { isAfter, pageOf } from '../paging.ts';
 import type { ReceiptRow, ReceiptTables } from './tables.ts';
 
 type Db = Kysely<ReceiptTables>;
@@ -63,13 +63,11 @@ export async function pageOfReceipts(
 ): Promise<{ rows: ReceiptRow[]; next: ReceiptPosition | undefined }> {
   let select = db.selectFrom('operation_receipts').selectAll().where('workspace_id', '=', workspaceId);
   if (requestId !== undefined) select = select.where('request_id', '=', requestId);
-  if (after) select = select.where(sql<boolean>`(created_at, id) < (${after[0]}, ${after[1]})`);
+  if (after) select = select.where(isAfter(['created_at', 'id'], after, 'desc'));
   const found = await select
     .orderBy('created_at', 'desc')
     .orderBy('id', 'desc')
     .limit(limit + 1)
     .execute();
-  const rows = found.slice(0, limit);
-  const last = found.length > limit ? rows.at(-1) : undefined;
-  return { rows, next: last && [last.created_at, last.id] };
+  return pageOf(found, limit, (row): ReceiptPosition => [row.created_at, row.id]);
 }

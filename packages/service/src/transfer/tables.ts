@@ -5,9 +5,11 @@ export interface ReceiptRow {
   /** Chosen by the caller; unique within the workspace. */
   request_id: string;
   kind: string;
-  /** SHA-256 of the request, without its id. */
+  /** SHA-256 of the request. */
   request_hash: string;
-  /** What the operation answered, as JSON. */
+  /** What callers see of the operation, as JSON; empty until the end of its transaction. */
+  report: string;
+  /** What the operation answered, as JSON; empty until the end of its transaction. */
   result: string;
   /** ISO 8601, UTC. */
   created_at: string;

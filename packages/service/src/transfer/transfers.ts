@@ -1,11 +1,36 @@
+import { randomUUID } from 'node:crypto';
 import type { ApiStore, Principal } from '@heddle/api';
-import type { WorkflowRow } from '@heddle/api/drafts';
 import { readGraph } from '@heddle/api/drafts';
+import type { WorkflowRow } from '@heddle/api/drafts';
+import type { Kysely } from 'kysely';
 import { record } from '../workflows/context.ts';
+import { freeName, regenerated } from '../workflows/duplicate.ts';
+import { canonicalPath, expectFolder } from '../workflows/folders.ts';
 import type { Db } from '../workflows/folders.ts';
+import { addWorkflow, namesIn } from '../workflows/store.ts';
+import type { WorkflowColumns } from '../workflows/tables.ts';
 import { exportOf } from './export.ts';
 import type { Exported, ExportOptions } from './export.ts';
+import { fingerprintOf } from './fingerprint.ts';
+import { textOf } from './graph.ts';
 import type { PortableGraph } from './graph.ts';
+import {
+  expectApplicable,
+  expectMayBind,
+  previewFingerprint,
+  readFile,
+  reportOf,
+  warningsOf,
+} from './import.ts';
+import type { ImportFile } from './import.ts';
+import { storeLookups } from './lookups.ts';
+import type { Lookups } from './lookups.ts';
+import { isReady, planImport, withoutForeignCredentials } from './plan.ts';
+import type { ImportPlan } from './plan.ts';
+import { addReceipt, findReceipt, pageOfReceipts, receiptOf } from './receipts.ts';
+import type { ReceiptPosition, ReceiptsQuery } from './receipts.ts';
+import type { ImportRequest, ImportResult, PreviewRequest, Report } from './schemas.ts';
+import type { ReceiptTables } from './tables.ts';
 
 /** What export and import need. */
 export interface TransferOptions {
@@ -14,13 +39,21 @@ export interface TransferOptions {
   now: () => number;
 }
 
-/** Exports and imports workflows. */
+/** A mapped import that is being applied. */
+interface Request {
+  requestId: string;
+  hash: string;
+}
+
+/** Exports and imports workflows, and reads the receipts of imports. */
 export class Transfers {
   readonly #db: Db;
+  readonly #lookups: Lookups;
   readonly #now: () => number;
 
   constructor({ store, now }: TransferOptions) {
     this.#db = store.database as Db;
+    this.#lookups = storeLookups(store.database as Kysely<unknown>);
     this.#now = now;
   }
 
@@ -40,7 +73,150 @@ export class Transfers {
     return exported;
   }
 
+  /** Returns what an import would do. Writes nothing. Throws 400 for a file or instructions that cannot be used. */
+  async preview(request: PreviewRequest, principal: Principal) {
+    const { workspaceId, folderPath = '/' } = request;
+    expectMayBind(request, principal);
+    await expectFolder(this.#db, { workspaceId, path: canonicalPath(folderPath) });
+    const plan = await this.#plan(request, readFile(request.workflow), principal);
+    const { graph: _graph, cleared: _cleared, ...shown } = plan;
+    return {
+      previewFingerprint: previewFingerprint(request, plan),
+      ready: isReady(plan),
+      ...shown,
+    };
+  }
+
+  /**
+   * Makes a draft of a file. With a request id, the import follows its preview and leaves a receipt, which a repetition
+   * of the request gets again. Throws 409 for a request id of another request, a stale preview and an import that is not
+   * ready, 404 and 423 for the folder.
+   */
+  async import(given: ImportRequest, principal: Principal): Promise<ImportResult> {
+    const { workspaceId, requestId } = given;
+    expectMayBind(given, principal);
+    const request = requestId === undefined ? undefined : { requestId, hash: fingerprintOf(given) };
+    const earlier = request && (await this.#earlier(workspaceId, request));
+    if (earlier) return earlier;
+    const file = readFile(given.workflow);
+    const plan = await this.#plan(given, file, principal);
+    if (request) expectApplicable(plan, given.previewFingerprint, previewFingerprint(given, plan));
+    const made = await this.#apply(given, { file, plan, request, principal });
+    // Another call with the same request id was faster.
+    const result = made ?? (request && (await this.#earlier(workspaceId, request)));
+    if (!result) throw new Error('The receipt of an import is missing.');
+    return result;
+  }
+
+  /** Returns the report of an operation; undefined if the workspace has none with this id. */
+  async report(workspaceId: string, id: string): Promise<Report | undefined> {
+    const row = await findReceipt(this.#receipts(this.#db), { workspaceId, id });
+    return row && (JSON.parse(row.report) as Report);
+  }
+
+  /** Returns a page of reports, newest first, and the position of its last one if more follow. */
+  async reports(query: ReceiptsQuery): Promise<{ reports: Report[]; next: ReceiptPosition | undefined }> {
+    const { rows, next } = await pageOfReceipts(this.#receipts(this.#db), query);
+    return { reports: rows.map(({ report }) => JSON.parse(report) as Report), next };
+  }
+
+  async #earlier(workspaceId: string, request: Request): Promise<ImportResult | undefined> {
+    const row = await receiptOf(this.#receipts(this.#db), { workspaceId, ...request });
+    return row && (JSON.parse(row.result) as ImportResult);
+  }
+
+  #plan(request: PreviewRequest, file: ImportFile, principal: Principal): Promise<ImportPlan> {
+    const { workspaceId } = request;
+    return planImport(file, request, { destination: { workspaceId, principal }, lookups: this.#lookups });
+  }
+
+  /** Adds the workflow and the receipt. Undefined: there is a receipt for the request id, and nothing is added. */
+  async #apply(
+    given: ImportRequest,
+    { file, plan, request, principal }: Applied,
+  ): Promise<ImportResult | undefined> {
+    const warnings = warningsOf(file, plan);
+    const graph = request ? plan.graph : withoutForeignCredentials(plan.graph);
+    const { graph: fresh, idMap } = regenerated(graph, randomUUID);
+    const draft: PortableGraph = { ...fresh, ...(graph.metadata && { metadata: graph.metadata }) };
+    const operationId = randomUUID();
+    return this.#db.transaction().execute(async (tx) => {
+      const { workspaceId } = given;
+      // First: of two calls with the same request id, the second waits here for the end of the first.
+      if (request && !(await this.#reserve(tx, operationId, { workspaceId, ...request }))) return undefined;
+      const row = await this.#add(tx, given, { file, draft });
+      const shown = { ...shownImport(row, draft), warnings };
+      const event = { action: 'WORKFLOW_IMPORTED', workspaceId, resourceId: row.id };
+      await record(tx, event, principal);
+      if (!request) return shown;
+      const about = { operationId, requestId: request.requestId, workspaceId, workflowId: row.id };
+      const report = reportOf({ ...about, plan, warnings, idMap });
+      const result = { ...report, ...shown };
+      await this.#receipts(tx)
+        .updateTable('operation_receipts')
+        .set({ report: JSON.stringify(report), result: JSON.stringify(result) })
+        .where('id', '=', operationId)
+        .execute();
+      return result;
+    });
+  }
+
+  async #reserve(
+    tx: Db,
+    id: string,
+    { workspaceId, requestId, hash }: Request & { workspaceId: string },
+  ): Promise<boolean> {
+    return addReceipt(this.#receipts(tx), {
+      id,
+      workspace_id: workspaceId,
+      request_id: requestId,
+      kind: 'workflow_import',
+      request_hash: hash,
+      report: '',
+      result: '',
+      created_at: this.#time(),
+    });
+  }
+
+  async #add(
+    tx: Db,
+    given: ImportRequest,
+    { file, draft }: { file: ImportFile; draft: PortableGraph },
+  ): Promise<WorkflowColumns> {
+    const { workspaceId } = given;
+    const folderPath = canonicalPath(given.folderPath ?? '/');
+    const name = given.name ?? freeName(file.name, await namesIn(tx, workspaceId, folderPath));
+    const description = given.description ?? file.description ?? null;
+    return addWorkflow(tx, { workspaceId, name, description, folderPath, graph: draft, now: this.#time() });
+  }
+
+  #receipts(db: Db): Kysely<ReceiptTables> {
+    return db as unknown as Kysely<ReceiptTables>;
+  }
+
   #time(): string {
     return new Date(this.#now()).toISOString();
   }
+}
+
+interface Applied {
+  file: ImportFile;
+  plan: ImportPlan;
+  request: Request | undefined;
+  principal: Principal;
+}
+
+function shownImport(row: WorkflowColumns, { blocks }: PortableGraph) {
+  return {
+    id: row.id,
+    name: row.name,
+    description: row.description,
+    workspaceId: row.workspace_id,
+    folderPath: row.folder_path,
+    createdAt: row.created_at,
+    updatedAt: row.updated_at,
+    blocks: Object.entries(blocks).map(([id, block]) => ({
+      ...{ id, type: textOf(block, 'type'), name: textOf(block, 'name') },
+    })),
+  };
 }

@@ -1,0 +1,180 @@
+import type { Principal } from '@heddle/api';
+import { ApiError } from '@heddle/api';
+import { graphBody, graphOf } from '@heddle/api/drafts';
+import type { Json, JsonObject } from '@heddle/core/blocks';
+import { fingerprintOf } from './fingerprint.ts';
+import { fieldsOf, isEmpty } from './graph.ts';
+import type { PortableGraph } from './graph.ts';
+import { badRequest } from './instructions.ts';
+import { REFERENCE_KINDS } from './kinds.ts';
+import { isReady } from './plan.ts';
+import type { ImportPlan, PlannedBinding } from './plan.ts';
+import { PayloadError, readPayload } from './payload.ts';
+import type { Payload } from './payload.ts';
+import type { PreviewRequest, Report } from './schemas.ts';
+
+/** Most characters of the name that a file gives to a workflow, and of its description. */
+const MAX_NAME = 200;
+const MAX_DESCRIPTION = 2000;
+const DEFAULT_NAME = 'Imported workflow';
+/** Most lines of warnings, and most issues of a receipt. */
+const MAX_WARNINGS = 1000;
+const MAX_ISSUES = 2000;
+
+/** A file as an import uses it. */
+export interface ImportFile extends Payload {
+  name: string;
+  description: string | undefined;
+  /** What was changed or dropped to make a draft of it. */
+  warnings: string[];
+}
+
+/** Returns the workflow of a file, with the graph in the form of a draft. Throws 400 for a file that has none. */
+export function readFile(given: PreviewRequest['workflow']): ImportFile {
+  const payload = readOrRefuse(given as Json);
+  const { blocks, edges, variables, metadata } = payload.graph;
+  const body = graphBody.safeParse({ blocks, edges, variables, metadata });
+  if (!body.success) {
+    const [issue] = body.error.issues;
+    const where = ['workflow.state', ...(issue?.path ?? [])].join('.').slice(0, 300);
+    throw badRequest(`${where}: ${issue?.message ?? 'invalid'}`);
+  }
+  const empty = { blocks: {}, edges: [], loops: {}, parallels: {}, variables: {} };
+  const { graph, warnings } = graphOf(body.data, empty);
+  return {
+    ...payload,
+    graph,
+    warnings,
+    name: storable(payload.name ?? '', MAX_NAME).trim() || DEFAULT_NAME,
+    description: payload.description && storable(payload.description, MAX_DESCRIPTION),
+  };
+}
+
+function readOrRefuse(given: Json): Payload {
+  try {
+    return readPayload(given);
+  } catch (error) {
+    if (error instanceof PayloadError) throw badRequest(error.message);
+    throw error;
+  }
+}
+
+/** Returns the begin of a text as both databases can store it. */
+function storable(text: string, most: number): string {
+  return text.replaceAll('\0', '').slice(0, most).toWellFormed();
+}
+
+/** Throws 403 if a workspace key names a credential: it stands for no person who may use one. */
+export function expectMayBind({ mappings, bindings }: PreviewRequest, { kind }: Principal): void {
+  if (kind !== 'workspace') return;
+  const named = [...(mappings ?? []), ...(bindings ?? [])];
+  if (!named.some((each) => each.kind === 'credential' && each.targetId != null)) return;
+  throw new ApiError(403, 'A workspace key cannot bind credentials', {
+    details: { code: 'WORKSPACE_KEY_OPERATION_NOT_PERMITTED' },
+  });
+}
+
+/** Returns a hash of what is imported and what becomes of its references. It changes when a target comes or goes. */
+export function previewFingerprint(request: PreviewRequest, plan: ImportPlan): string {
+  const { bindings, unresolvedBindings, configuration } = plan;
+  return fingerprintOf({ request: withoutReceipt(request), bindings, unresolvedBindings, configuration });
+}
+
+function withoutReceipt(request: PreviewRequest): object {
+  const { requestId: _id, previewFingerprint: _print, ...rest } = request as { [key: string]: unknown };
+  return rest;
+}
+
+/** Returns a line for each thing that the imported workflow lacks. */
+export function warningsOf(file: ImportFile, plan: ImportPlan): string[] {
+  const names = namesOf(file.graph);
+  const strippedAt = new Set<string>();
+  const lines = [...file.warnings];
+  for (const { occurrence, kind, sourceId } of plan.unresolvedBindings) {
+    const { blockId, subBlockKey } = occurrence;
+    const where = `${names.get(blockId) ?? blockId}: ${subBlockKey}`;
+    if (isStripped(file.graph, occurrence) || kind === 'credential') strippedAt.add(where);
+    else
+      lines.push(
+        `${where} refers to the ${kind} "${sourceId.slice(0, 100)}", which this workspace does not have`,
+      );
+  }
+  for (const place of emptyPlaces(plan.graph)) strippedAt.add(place);
+  for (const where of strippedAt) lines.push(`${where} was stripped by export; set it before running`);
+  return lines.length <= MAX_WARNINGS
+    ? lines
+    : [...lines.slice(0, MAX_WARNINGS - 1), `${lines.length - MAX_WARNINGS + 1} more warnings`];
+}
+
+/** What the report of an import is about. */
+export interface Reported {
+  operationId: string;
+  requestId: string;
+  workspaceId: string;
+  workflowId: string;
+  plan: ImportPlan;
+  warnings: readonly string[];
+  /** New ids by those of the file. */
+  idMap: ReadonlyMap<string, string>;
+}
+
+/** Returns the report of an import. Its issues are the warnings, and what was cleared although the block needs it. */
+export function reportOf({ plan, warnings, idMap, workflowId, ...about }: Reported): Report {
+  const needed = plan.cleared.map(({ kind, occurrence: { blockId, subBlockKey } }) => ({
+    code: 'REFERENCE_CLEARED',
+    message: `The ${kind} of "${subBlockKey}" was cleared, and the block needs it`,
+    workflowId,
+    blockId: idMap.get(blockId) ?? blockId,
+    subBlockKey,
+  }));
+  const others = warnings.map((message) => ({ code: 'IMPORT_WARNING', message, workflowId }));
+  const finished = others.length > 0 ? 'completed_with_warnings' : 'completed';
+  return {
+    ...about,
+    kind: 'workflow_import',
+    applied: true,
+    status: needed.length > 0 ? 'requires_configuration' : finished,
+    resourceIds: [workflowId],
+    issues: [...needed, ...others].slice(0, MAX_ISSUES),
+    idMap: Object.fromEntries(idMap),
+  };
+}
+
+/** Throws 409 for a plan other than the one that the caller has seen, or one that cannot be carried out. */
+export function expectApplicable(plan: ImportPlan, given: string | undefined, current: string): void {
+  if (given !== current) {
+    throw new ApiError(409, 'The preview is out of date: preview the import again', {
+      details: { code: 'PREVIEW_STALE' },
+    });
+  }
+  if (isReady(plan)) return;
+  const { unresolvedBindings, unresolvedConfiguration } = plan;
+  throw new ApiError(409, 'The import is not ready: map, bind or clear its unresolved references', {
+    details: {
+      code: 'IMPORT_NOT_READY',
+      unresolvedBindings: unresolvedBindings.slice(0, 100),
+      unresolvedConfiguration: unresolvedConfiguration.slice(0, 100),
+    } as unknown as JsonObject,
+  });
+}
+
+function namesOf({ blocks }: PortableGraph): Map<string, string> {
+  return new Map(Object.entries(blocks).map(([id, { name }]) => [id, typeof name === 'string' ? name : id]));
+}
+
+/** Whether the field of a reference is empty in the file: the id stands only in the manifest. */
+function isStripped(graph: PortableGraph, { blockId, subBlockKey }: PlannedBinding['occurrence']): boolean {
+  const subBlocks = graph.blocks[blockId]?.['subBlocks'] as JsonObject | undefined;
+  return isEmpty((subBlocks?.[subBlockKey] as JsonObject | undefined)?.['value']);
+}
+
+/** Returns the required references that have no value, as `<block name>: <field>`. */
+function* emptyPlaces(graph: PortableGraph): Generator<string> {
+  for (const { blockType, blockName, key, type, value } of fieldsOf(graph)) {
+    if (!isEmpty(value)) continue;
+    const slot = { owner: blockType, key, type };
+    const kind = REFERENCE_KINDS.find(({ holds }) => holds(slot));
+    const isAccount = kind?.kind === 'credential' && key === 'credential';
+    if (isAccount || kind?.isRequired?.(slot)) yield `${blockName}: ${key}`;
+  }
+}

@@ -1,0 +1,352 @@
+import { readdirSync, readFileSync } from 'node:fs';
+import type { Json, JsonObject } from '@heddle/core';
+import { beforeAll, describe, expect, it } from 'vitest';
+import { errorIn } from '../support/api.ts';
+import { fields, fileOf, IMPORT, NAMES, PREVIEW, world } from './setup.ts';
+import type { ExportFile, Occurrence, World } from './setup.ts';
+
+interface Bound {
+  kind: string;
+  sourceId: string;
+  targetId: string | null;
+  required: boolean;
+  occurrence: Occurrence;
+}
+
+interface Preview {
+  previewFingerprint: string;
+  ready: boolean;
+  bindings: Bound[];
+  unresolvedBindings: Bound[];
+  discovery: { kind: string }[];
+}
+
+interface Imported {
+  id: string;
+  name: string;
+  description: string | null;
+  folderPath: string;
+  blocks: { id: string; type: string; name: string }[];
+  warnings: string[];
+  operationId?: string;
+  requestId?: string;
+  status?: string;
+  idMap?: { [id: string]: string };
+}
+
+const CREDENTIAL = '5f0c1e0a-9f5b-4a8e-8f5e-2f7d0c9b1a11';
+/** Calls a workflow of another installation, with a secret and an account that this one lacks. */
+const FOREIGN = fileOf([
+  fields('call', 'workflow', {
+    workflowId: ['workflow-selector', 'theirs'],
+    input: ['code', '{{THEIRS}}'],
+  }),
+  fields('mail', 'gmail_v2', { credential: ['oauth-input', CREDENTIAL] }),
+]);
+
+let requests = 0;
+const nextRequest = (): string => `import-${(requests += 1)}`;
+
+describe.each(NAMES)('imports on %s', (name) => {
+  let api: World;
+  /** A workflow that files may call. */
+  let child: string;
+
+  beforeAll(async () => {
+    api = await world(name);
+    child = await api.drafted(fileOf([fields('x', 'function', { code: ['code', 'return 1'] })]));
+    await api.secret(api.workspaceId, 'MINE');
+  });
+
+  const post = <T>(path: string, body: object, key = api.key) =>
+    api.call<T>('POST', path, { body: { workspaceId: api.workspaceId, ...body }, key });
+
+  /** What makes FOREIGN ready. */
+  const mapped = () => ({
+    workflow: FOREIGN,
+    mappings: [
+      { kind: 'workflow', sourceId: 'theirs', targetId: child },
+      { kind: 'env-var', sourceId: 'THEIRS', targetId: 'MINE' },
+      { kind: 'credential', sourceId: CREDENTIAL, targetId: null },
+    ],
+  });
+
+  async function previewed(body: object): Promise<Preview> {
+    const { status, data, body: all } = await post<Preview>(PREVIEW, body);
+    expect(status, JSON.stringify(all)).toBe(200);
+    return data;
+  }
+
+  async function reviewed<T extends object>(body: T) {
+    const { previewFingerprint } = await previewed(body);
+    return { ...body, requestId: nextRequest(), previewFingerprint };
+  }
+
+  async function stateOf(id: string): Promise<ExportFile['state']> {
+    return (await api.call<ExportFile['state']>('GET', `/api/v2/workflows/${id}/state`)).data;
+  }
+
+  it('list what a file of another installation lacks, bind no account, and leave no receipt', async () => {
+    const { status, data } = await post<Imported>(IMPORT, { workflow: FOREIGN });
+    expect(status).toBe(201);
+    expect(data.warnings).toEqual([
+      'Block call: workflowId refers to the workflow "theirs", which this workspace does not have',
+      'Block call: input refers to the env-var "THEIRS", which this workspace does not have',
+      'Block mail: credential was stripped by export; set it before running',
+    ]);
+    expect(data.operationId).toBeUndefined();
+    expect(data.blocks.map((block) => [block.type, block.name])).toEqual([
+      ['workflow', 'Block call'],
+      ['gmail_v2', 'Block mail'],
+    ]);
+    const text = JSON.stringify(await stateOf(data.id));
+    expect(text).not.toContain(CREDENTIAL);
+    expect(text).not.toContain('"call"');
+    expect(await api.actions(data.id)).toEqual(['WORKFLOW_IMPORTED']);
+  });
+
+  it('give a free name, or exactly the one that was asked for', async () => {
+    const file = fileOf([], { workflow: { name: 'Twice', description: 'of the file' } });
+    const first = await post<Imported>(IMPORT, { workflow: file });
+    const second = await post<Imported>(IMPORT, { workflow: JSON.stringify(file), description: 'mine' });
+    expect([first.data.name, first.data.description]).toEqual(['Twice', 'of the file']);
+    expect([second.data.name, second.data.description]).toEqual(['Twice (2)', 'mine']);
+    expect((await post(IMPORT, { workflow: file, name: 'Twice' })).status).toBe(409);
+    const bare = await post<Imported>(IMPORT, { workflow: { blocks: {}, edges: [] } });
+    expect(bare.data.name).toBe('Imported workflow');
+    expect((await post(IMPORT, { workflow: file, folderPath: '/none' })).status).toBe(404);
+    expect((await post(PREVIEW, { workflow: file, folderPath: '/none' })).status).toBe(404);
+  });
+
+  it('are previewed without writing', async () => {
+    const count = async () =>
+      (await api.call<unknown[]>('GET', `/api/v2/workflows?workspaceId=${api.workspaceId}&limit=100`)).data
+        .length;
+    const before = await count();
+    const preview = await previewed({ workflow: FOREIGN });
+    expect(preview.ready).toBe(false);
+    expect(
+      preview.unresolvedBindings.map(({ kind, sourceId, targetId }) => [kind, sourceId, targetId]),
+    ).toEqual([
+      ['workflow', 'theirs', null],
+      ['env-var', 'THEIRS', null],
+      ['credential', CREDENTIAL, null],
+    ]);
+    expect(preview.discovery.map(({ kind }) => kind)).toEqual(['env-var', 'workflow']);
+    const ready = await previewed(mapped());
+    expect([ready.ready, ready.unresolvedBindings]).toEqual([true, []]);
+    expect(await count()).toBe(before);
+  });
+
+  it('apply what was previewed, with a receipt', async () => {
+    const request = await reviewed(mapped());
+    const { status, data } = await post<Imported>(IMPORT, request);
+    expect(status).toBe(201);
+    expect(data).toMatchObject({
+      ...{ requestId: request.requestId, kind: 'workflow_import', applied: true, resourceIds: [data.id] },
+    });
+    const { blocks } = await stateOf(data.id);
+    const idOf = (old: string) => data.idMap?.[old] ?? '';
+    expect(blocks[idOf('call')]?.subBlocks['workflowId']?.value).toBe(child);
+    expect(blocks[idOf('call')]?.subBlocks['input']?.value).toBe('{{MINE}}');
+    expect(blocks[idOf('mail')]?.subBlocks['credential']?.value).toBeNull();
+    const receipt = await api.call<Imported>(
+      'GET',
+      `/api/v2/workspaces/${api.workspaceId}/operations/${data.operationId}`,
+    );
+    const { id: _id, name: _name, blocks: _blocks, warnings: _warnings, ...rest } = data;
+    expect(rest).toMatchObject({ ...receipt.data, workspaceId: api.workspaceId });
+  });
+
+  it('answer a repetition with the first receipt, also after its target has gone, and add nothing', async () => {
+    const target = await api.drafted(fileOf([]));
+    const body = mapped();
+    body.mappings[0]!.targetId = target;
+    const request = await reviewed(body);
+    const first = await post<Imported>(IMPORT, request);
+    await api.call('DELETE', `/api/v2/workflows/${target}`);
+    const again = await post<Imported>(IMPORT, request);
+    expect([again.status, again.data]).toEqual([201, first.data]);
+    expect(await api.actions(first.data.id)).toEqual(['WORKFLOW_IMPORTED']);
+  });
+
+  it('make one workflow of several calls at once with one request id', async () => {
+    const request = await reviewed(mapped());
+    const answers = await Promise.all(Array.from({ length: 4 }, () => post<Imported>(IMPORT, request)));
+    expect(answers.map(({ status }) => status)).toEqual([201, 201, 201, 201]);
+    expect(new Set(answers.map(({ data }) => data.id)).size).toBe(1);
+  });
+
+  it('are refused for another request with the same id, a stale preview, and what is not ready', async () => {
+    const target = await api.drafted(fileOf([]));
+    const body = mapped();
+    body.mappings[0]!.targetId = target;
+    const request = await reviewed(body);
+    const other = { ...request, previewFingerprint: '0'.repeat(64), requestId: nextRequest() };
+    const wrong = await post(IMPORT, other);
+    expect([wrong.status, errorIn(wrong.body).details?.code]).toEqual([409, 'PREVIEW_STALE']);
+    await api.call('DELETE', `/api/v2/workflows/${target}`);
+    const stale = await post(IMPORT, request);
+    expect([stale.status, errorIn(stale.body).details?.code]).toEqual([409, 'PREVIEW_STALE']);
+    const unready = await post(IMPORT, await reviewed({ workflow: FOREIGN, mappings: [] }));
+    expect([unready.status, errorIn(unready.body).details?.code]).toEqual([409, 'IMPORT_NOT_READY']);
+    const done = await reviewed(mapped());
+    expect((await post(IMPORT, done)).status).toBe(201);
+    expect((await post(IMPORT, { ...done, name: 'Another' })).status).toBe(409);
+  });
+
+  it.each([
+    [{ mappings: [] }, 'Mapped imports require requestId'],
+    [{ bindings: [] }, 'Mapped imports require requestId'],
+    [{ dependentValues: [] }, 'Mapped imports require requestId'],
+    [{ previewFingerprint: '0'.repeat(64) }, 'Mapped imports require requestId'],
+    [{ requestId: 'r' }, 'Mapped imports require previewFingerprint'],
+  ])('with %j are refused: %s', async (options, message) => {
+    const { status, body } = await post(IMPORT, { workflow: FOREIGN, ...options });
+    expect([status, errorIn(body).message]).toEqual([400, message]);
+  });
+
+  it('do not tell ids of other workspaces from absent ones', async () => {
+    const other = await api.workspace();
+    const { data } = await api.call<{ id: string }>('POST', '/api/v2/workflows', {
+      body: { workspaceId: other, name: 'X' },
+    });
+    await api.secret(other, 'HIDDEN');
+    const targets = (workflow: string, secret: string) => ({
+      workflow: FOREIGN,
+      mappings: [
+        { kind: 'workflow', sourceId: 'theirs', targetId: workflow },
+        { kind: 'env-var', sourceId: 'THEIRS', targetId: secret },
+      ],
+    });
+    const foreign = await previewed(targets(data.id, 'HIDDEN'));
+    const absent = await previewed(targets(crypto.randomUUID(), 'ABSENT'));
+    expect({ ...foreign, previewFingerprint: '' }).toEqual({ ...absent, previewFingerprint: '' });
+    expect(foreign.unresolvedBindings).toHaveLength(3);
+  });
+
+  it('need the role write, and are concealed from strangers', async () => {
+    const reader = await api.member(api.workspaceId, 'read');
+    const stranger = await api.member(await api.workspace(), 'admin');
+    for (const path of [IMPORT, PREVIEW]) {
+      expect((await post(path, { workflow: FOREIGN }, reader)).status).toBe(403);
+      expect((await post(path, { workflow: FOREIGN }, stranger)).status).toBe(404);
+    }
+  });
+
+  it('cannot bind credentials with a workspace key', async () => {
+    const { key } = await api.store.keys.create({ workspaceId: api.workspaceId }, 'workspace');
+    const mappings = [{ kind: 'credential', sourceId: CREDENTIAL, targetId: 'c' }];
+    const refused = await post(PREVIEW, { workflow: FOREIGN, mappings }, key);
+    expect([refused.status, errorIn(refused.body).details?.code]).toEqual([
+      403,
+      'WORKSPACE_KEY_OPERATION_NOT_PERMITTED',
+    ]);
+    expect((await post(PREVIEW, mapped(), key)).status).toBe(200);
+    expect((await post(IMPORT, { workflow: FOREIGN }, key)).status).toBe(201);
+  });
+
+  it('give receipts only to members of the workspace, newest first and in pages', async () => {
+    const workspaceId = await api.workspace();
+    const at = `/api/v2/workspaces/${workspaceId}/operations`;
+    const ids: string[] = [];
+    for (const workflow of [fileOf([]), fileOf([]), fileOf([])]) {
+      const body = await (async () => {
+        const given = { workspaceId, workflow, mappings: [] };
+        return { ...given, ...(await reviewed(given)) };
+      })();
+      ids.unshift((await post<Imported>(IMPORT, body)).data.operationId ?? '');
+    }
+    const first = await api.call<Imported[]>('GET', `${at}?limit=2`);
+    const { nextCursor } = first.body as { nextCursor: string };
+    const second = await api.call<Imported[]>('GET', `${at}?limit=2&cursor=${nextCursor}`);
+    const listed = [...first.data, ...second.data];
+    expect(new Set(listed.map(({ operationId }) => operationId))).toEqual(new Set(ids));
+    const [one] = listed;
+    const found = await api.call<Imported[]>('GET', `${at}?requestId=${one?.requestId}`);
+    expect(found.data.map(({ operationId }) => operationId)).toEqual([one?.operationId]);
+    // The cursor of one workspace is no cursor of another.
+    const elsewhere = `/api/v2/workspaces/${api.workspaceId}/operations`;
+    expect((await api.call('GET', `${elsewhere}?limit=2&cursor=${nextCursor}`)).status).toBe(400);
+    expect((await api.call('GET', `${elsewhere}/${one?.operationId}`)).status).toBe(404);
+    const stranger = await api.member(await api.workspace(), 'admin');
+    for (const path of [at, `${at}/${one?.operationId}`])
+      expect((await api.call('GET', path, { key: stranger })).status).toBe(404);
+  });
+
+  it('keep request ids of workspaces apart', async () => {
+    const workspaceId = await api.workspace();
+    const mine = await reviewed({ workflow: fileOf([]), mappings: [] });
+    expect((await post<Imported>(IMPORT, mine)).status).toBe(201);
+    const preview = await previewed({ workspaceId, workflow: fileOf([]), mappings: [] });
+    const theirs = await post<Imported>(IMPORT, { ...mine, ...preview, workspaceId } as object);
+    expect(theirs.status).toBe(400);
+    const { previewFingerprint } = preview;
+    const other = await post<Imported>(IMPORT, { ...mine, workspaceId, previewFingerprint });
+    expect(other.status).toBe(201);
+  });
+
+  const deep = '['.repeat(5000) + ']'.repeat(5000);
+  it.each([
+    ['no JSON', '{'],
+    ['a list', '[]'],
+    ['an object without a graph', {}],
+    ['text that is nested too deeply', `{"blocks":{},"edges":[],"x":${deep}}`],
+    ['text with too many values', `{"blocks":{},"edges":[],"x":[${'0,'.repeat(500_001)}0]}`],
+    ['blocks without a type', { blocks: { a: { name: 'x' } }, edges: [] }],
+    ['a name that is too long', { blocks: { a: { type: 'x', name: 'n'.repeat(300) } }, edges: [] }],
+    ['a prototype as block', '{"blocks":{"__proto__":{"type":"a","name":"b"}},"edges":[]}'],
+    ['a broken manifest', { blocks: {}, edges: [], referenceManifest: { version: 9 } }],
+  ] as [string, Json][])('refuse %s with 400', async (_, workflow) => {
+    for (const path of [IMPORT, PREVIEW]) {
+      const { status, body } = await post(path, { workflow });
+      expect([status, errorIn(body).code]).toEqual([400, 'BAD_REQUEST']);
+    }
+  });
+
+  it('store names with NUL and half of a surrogate pair without them', async () => {
+    const file = fileOf([], { workflow: { name: 'a\u0000b\ud800', description: '\u0000' } });
+    const { status, data } = await post<Imported>(IMPORT, { workflow: JSON.stringify(file) });
+    expect([status, data.name]).toEqual([201, 'ab\ufffd']);
+  });
+});
+
+/** The export without what differs between installations: ids and times. */
+function comparable({ state }: ExportFile): Json {
+  const ids = [
+    ...Object.keys(state.blocks),
+    ...state.edges.map(({ id }) => id),
+    ...Object.keys(state.variables),
+  ];
+  let text = JSON.stringify(state);
+  for (const [at, id] of ids.entries()) text = text.replaceAll(id, `id-${at}`);
+  return JSON.parse(text) as Json;
+}
+
+describe('an export that is imported and exported again', () => {
+  const folder = new URL('../fixtures/exported/', import.meta.url);
+  const own = readdirSync(folder)
+    .filter((name) => /-[0-9a-f]{12}\.json$/.test(name))
+    .map((name): [string, URL] => [name, new URL(name, folder)]);
+  const given = process.env['HEDDLE_WORKFLOWS'];
+  const more = (given === undefined ? [] : readdirSync(given))
+    .filter((name) => name.endsWith('.json'))
+    .map((name): [string, URL] => [name, new URL(`file://${given}/${name}`)]);
+
+  it.each([...own, ...more])('is the same up to ids: %s', async (_, file) => {
+    const api = await world('sqlite');
+    const { workspaceId } = api;
+    const workflow = JSON.parse(readFileSync(file, 'utf8')) as JsonObject;
+    const first = await api.call<Imported>('POST', IMPORT, { body: { workspaceId, workflow } });
+    expect(first.status, JSON.stringify(first.body)).toBe(201);
+    const exported = await api.exported(first.data.id, '?includeReferences=true');
+    const second = await api.call<Imported>('POST', IMPORT, {
+      body: { workspaceId: await api.workspace(), workflow: exported },
+    });
+    const again = await api.exported(second.data.id, '?includeReferences=true');
+    expect(comparable(again)).toEqual(comparable(exported));
+    expect(Object.keys(again.state.blocks)).toHaveLength(
+      Object.keys((workflow['state'] as JsonObject)['blocks'] as JsonObject).length,
+    );
+  });
+});
