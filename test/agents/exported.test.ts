@@ -88,7 +88,9 @@ function answer(request: ModelRequest) {
 }
 
 const mocks = JSON.parse(readFileSync(join(FIXTURES, 'mocks.json'), 'utf8')) as { types: JsonObject };
-const { agent: _agent, ...integrations } = mocks.types;
+/** Types that run here, and do not need a service of somebody else. */
+const OURS = ['agent', 'router_v2', 'evaluator', 'translate', 'guardrails'];
+const integrations = Object.fromEntries(Object.entries(mocks.types).filter(([type]) => !OURS.includes(type)));
 const input = JSON.parse(readFileSync(join(FIXTURES, 'input.json'), 'utf8')) as Json;
 
 describe('the agents of exported workflows, with scripted models', () => {
@@ -108,7 +110,8 @@ describe('the agents of exported workflows, with scripted models', () => {
     const agents = all.filter(({ type }) => type === 'agent');
     expect(server.requests.length).toBeGreaterThanOrEqual(agents.length);
     const logs = await engine.getLogs(result.runId);
-    const ran = logs.filter(({ blockType }) => blockType === 'agent');
+    const ran = logs.filter(({ blockType }) => OURS.includes(blockType));
+    expect(ran.length).toBeGreaterThan(0);
     expect(ran.map(({ status }) => status)).toEqual(ran.map(() => 'completed'));
   });
 });
