@@ -61,7 +61,7 @@ export function buildProgram(io: Io, done: (exit: number) => void): Command {
 }
 
 function declareCheck(program: Command, io: Io, done: (exit: number) => void): void {
-  program
+  const command = program
     .command('check')
     .summary('Check workflows and list all problems.')
     .description(
@@ -69,11 +69,11 @@ function declareCheck(program: Command, io: Io, done: (exit: number) => void): v
     )
     .argument('<file...>', 'workflow files (JSON); - for standard input')
     .option('--json', 'print only JSON: {"diagnostics": […]}', false)
-    .addOption(compatOption())
-    .action(async (files: string[], options: { json: boolean; compat: boolean }) => {
-      const { check } = await import('./commands/check.ts');
-      done(await check(io, files, options));
-    });
+    .addOption(compatOption());
+  withOptions(command, runOptions('bindings')).action(async (files: string[], options) => {
+    const { check } = await import('./commands/check.ts');
+    done(await check(io, files, options));
+  });
 }
 
 function declarePlan(program: Command, io: Io, done: (exit: number) => void): void {

@@ -1,4 +1,5 @@
 import { EXIT } from '../exit-code.ts';
+import type { BindingOptions } from '../input/bindings.ts';
 import { readWorkflow } from '../input/workflow-file.ts';
 import type { WorkflowFile } from '../input/workflow-file.ts';
 import { writeJson } from '../io.ts';
@@ -7,14 +8,18 @@ import { blockNames } from '../input/block-names.ts';
 import { anyError, countsOf, diagnosticLines } from '../render/diagnostics.ts';
 import { plural } from '../render/format.ts';
 import { safeLine, styleFor } from '../render/style.ts';
+import { UsageError } from '../usage-error.ts';
 
-export interface CheckOptions {
+export interface CheckOptions extends BindingOptions {
   json: boolean;
   compat: boolean;
 }
 
 /** Checks files and prints all problems. Returns 2 if one of the workflows cannot run. */
 export async function check(io: Io, files: readonly string[], options: CheckOptions): Promise<number> {
+  const { set = [], bindings = [] } = options;
+  if (files.length > 1 && set.length + bindings.length > 0)
+    throw new UsageError('--set and --bindings fill fields of one file.', 'Check one file at a time.');
   const read: WorkflowFile[] = [];
   for (const file of files) read.push(await readWorkflow(io, file, options));
   const diagnostics = read.flatMap((each) => each.diagnostics);

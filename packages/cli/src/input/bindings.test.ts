@@ -171,3 +171,25 @@ describe('heddle plan with values for fields', () => {
     expect(diagnostics[0]?.line).toBeGreaterThan(10);
   });
 });
+
+describe('heddle check with values for fields', () => {
+  it('checks one file with them', async () => {
+    const file = join(dataFolder(), 'w.json');
+    const drawn = workflowFile({
+      blocks: { s: { type: 'start_trigger', name: 'Start' }, f: { name: 'Do', fields: { code: '' } } },
+      edges: ['s > f'],
+    });
+    writeFileSync(file, JSON.stringify(drawn));
+    const codes = async (...args: string[]): Promise<string[]> => {
+      const io = keptIo();
+      await main(['check', '--json', ...args], io);
+      const { diagnostics } = JSON.parse(io.stdout.text) as { diagnostics: { code: string }[] };
+      return diagnostics.map(({ code }) => code);
+    };
+    expect(await codes(file)).toEqual(['FIELD_EMPTY']);
+    expect(await codes(file, '--set', 'Do.code="return 1"')).toEqual([]);
+    const io = keptIo();
+    expect(await main(['check', file, file, '--set', 'Do.code="return 1"'], io)).toBe(2);
+    expect(io.stderr.text).toContain('--set and --bindings fill fields of one file.');
+  });
+});
