@@ -22,7 +22,7 @@ const FILE = fileOf([
     ],
   }),
   fields('child', 'workflow', {
-    workflowId: ['workflow-selector', 'child-1'],
+    workflowId: ['workflow-selector', 'other-workflow'],
     input: ['code', '{{HI}} {{HI}}'],
   }),
 ]);
@@ -45,7 +45,7 @@ describe.each(NAMES)('exports on %s', (name) => {
     expect(Object.keys(file.state)).toEqual(['blocks', 'edges', 'loops', 'parallels', 'variables']);
     expect(file.referenceManifest).toBeUndefined();
     const text = JSON.stringify(file);
-    for (const secret of [SECRET, CREDENTIAL, 'INBOX', 'child-1']) expect(text).not.toContain(secret);
+    for (const secret of [SECRET, CREDENTIAL, 'INBOX', 'other-workflow']) expect(text).not.toContain(secret);
     expect(text).toContain('{{HI}}');
     expect(file.warnings).toContain('Block mail: credential was cleared.');
   });
@@ -59,7 +59,7 @@ describe.each(NAMES)('exports on %s', (name) => {
       [
         ['credential', CREDENTIAL, 2],
         ['env-var', 'HI', 2],
-        ['workflow', 'child-1', 1],
+        ['workflow', 'other-workflow', 1],
       ],
     );
     expect(JSON.stringify(file)).not.toContain(SECRET);
@@ -69,7 +69,7 @@ describe.each(NAMES)('exports on %s', (name) => {
     const id = await api.drafted(FILE);
     const text = JSON.stringify(await api.exported(id, '?includeWorkspaceBindings=true'));
     expect(text).toContain('INBOX');
-    expect(text).toContain('child-1');
+    expect(text).toContain('other-workflow');
     for (const secret of [SECRET, CREDENTIAL]) expect(text).not.toContain(secret);
   });
 

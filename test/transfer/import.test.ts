@@ -158,6 +158,41 @@ describe.each(NAMES)('imports on %s', (name) => {
     expect(rest).toMatchObject({ ...receipt.data, workspaceId: api.workspaceId });
   });
 
+  it('map what an export has cleared by its manifest', async () => {
+    const source = await api.drafted(
+      fileOf([fields('call', 'workflow', { workflowId: ['workflow-selector', child] })]),
+    );
+    const workflow = await api.exported(source, '?includeReferences=true');
+    expect(JSON.stringify(workflow.state)).not.toContain(child);
+    const plain = await post<Imported>(IMPORT, { workflow });
+    expect(plain.data.warnings).toEqual([
+      'Block call: workflowId was stripped by export; set it before running',
+    ]);
+    const elsewhere = await api.workspace();
+    const target = await api.call<{ id: string }>('POST', '/api/v2/workflows', {
+      body: { workspaceId: elsewhere, name: 'Child' },
+    });
+    const body = {
+      ...{ workspaceId: elsewhere, workflow },
+      mappings: [{ kind: 'workflow', sourceId: child, targetId: target.data.id }],
+    };
+    const { data } = await post<Imported>(IMPORT, await reviewed(body));
+    expect(data).toMatchObject({ status: 'completed', warnings: [] });
+    const [call] = Object.values((await stateOf(data.id)).blocks);
+    expect(call?.subBlocks['workflowId']?.value).toBe(target.data.id);
+  });
+
+  it('keep what the export has kept in the same workspace, and warn about it in another', async () => {
+    const source = await api.drafted(
+      fileOf([fields('call', 'workflow', { workflowId: ['workflow-selector', child] })]),
+    );
+    const workflow = await api.exported(source, '?includeWorkspaceBindings=true');
+    const here = await post<Imported>(IMPORT, { workflow });
+    expect(here.data.warnings).toEqual([]);
+    const there = await post<Imported>(IMPORT, { workspaceId: await api.workspace(), workflow });
+    expect(there.data.warnings).toHaveLength(1);
+  });
+
   it('answer a repetition with the first receipt, also after its target has gone, and add nothing', async () => {
     const target = await api.drafted(fileOf([]));
     const body = mapped();

@@ -14,9 +14,9 @@ export interface Field {
   blockId: string;
   blockType: string;
   blockName: string;
-  /** The key of the sub-block, or `data.` and the name of a container's field. */
+  /** The key of the sub-block; `data.` and the name of a container's field; or `block.type`. */
   key: string;
-  /** The type of the sub-block, '' for a container's field. */
+  /** The type of the sub-block; '' for a container's field; `custom-block` for the type of such a block. */
   type: string;
   value: Json;
 }
@@ -24,14 +24,20 @@ export interface Field {
 /** Fields of a container's `data` that may have references. */
 const CONTAINER_FIELDS = ['collection', 'count', 'whileCondition', 'doWhileCondition'] as const;
 const DATA = 'data.';
+/** The type of a block that a workspace has defined names the definition. */
+const BLOCK_TYPE = 'block.type';
+const CUSTOM_BLOCK = /^custom_block_./;
 
 /** Returns the fields of all blocks. */
 export function* fieldsOf(graph: PortableGraph): Generator<Field> {
   for (const [blockId, block] of Object.entries(graph.blocks)) {
     const blockType = textOf(block, 'type');
     const about = { blockId, blockType, blockName: textOf(block, 'name') || blockId };
+    if (CUSTOM_BLOCK.test(blockType))
+      yield { ...about, key: BLOCK_TYPE, type: 'custom-block', value: blockType };
     for (const [key, subBlock] of Object.entries(objectOf(block, 'subBlocks'))) {
-      if (!isJsonObject(subBlock)) continue;
+      // A file may have sub-blocks with the keys of other fields.
+      if (!isJsonObject(subBlock) || key === BLOCK_TYPE || key.startsWith(DATA)) continue;
       yield { ...about, key, type: textOf(subBlock, 'type'), value: own(subBlock, 'value') ?? null };
     }
     const data = objectOf(block, 'data');
@@ -63,8 +69,11 @@ function changedBlock(block: JsonObject, changes: ReadonlyMap<string, Json>): Js
     key,
     changes.get(DATA + key) ?? value,
   ]);
+  const type = changes.get(BLOCK_TYPE);
   return {
     ...block,
+    // A block without a type would be none, so a cleared one keeps it.
+    ...(typeof type === 'string' && { type }),
     ...(Object.hasOwn(block, 'subBlocks') && { subBlocks: Object.fromEntries(subBlocks) }),
     ...(isJsonObject(block['data']) && { data: Object.fromEntries(data) }),
   };

@@ -5,9 +5,9 @@ import type { Json, JsonObject } from '@heddle/core/blocks';
 import { fingerprintOf } from './fingerprint.ts';
 import { fieldsOf, isEmpty } from './graph.ts';
 import type { PortableGraph } from './graph.ts';
-import { badRequest } from './instructions.ts';
+import { badRequest, placeKey } from './instructions.ts';
 import { REFERENCE_KINDS } from './kinds.ts';
-import { isReady } from './plan.ts';
+import { isReady, strippedReferences } from './plan.ts';
 import type { ImportPlan, PlannedBinding } from './plan.ts';
 import { PayloadError, readPayload } from './payload.ts';
 import type { Payload } from './payload.ts';
@@ -88,19 +88,22 @@ function withoutReceipt(request: PreviewRequest): object {
 /** Returns a line for each thing that the imported workflow lacks. */
 export function warningsOf(file: ImportFile, plan: ImportPlan): string[] {
   const names = namesOf(file.graph);
-  const strippedAt = new Set<string>();
+  const whereOf = ({ blockId, subBlockKey }: PlannedBinding['occurrence']): string =>
+    `${names.get(blockId) ?? blockId}: ${subBlockKey}`;
+  const planned = new Set(plan.bindings.map(({ occurrence }) => placeKey(occurrence)));
+  const stripped = strippedReferences(file).filter(({ occurrence }) => !planned.has(placeKey(occurrence)));
+  const empty = new Set(stripped.map(({ occurrence }) => whereOf(occurrence)));
   const lines = [...file.warnings];
   for (const { occurrence, kind, sourceId } of plan.unresolvedBindings) {
-    const { blockId, subBlockKey } = occurrence;
-    const where = `${names.get(blockId) ?? blockId}: ${subBlockKey}`;
-    if (isStripped(file.graph, occurrence) || kind === 'credential') strippedAt.add(where);
+    const where = whereOf(occurrence);
+    if (kind === 'credential') empty.add(where);
     else
       lines.push(
         `${where} refers to the ${kind} "${sourceId.slice(0, 100)}", which this workspace does not have`,
       );
   }
-  for (const place of emptyPlaces(plan.graph)) strippedAt.add(place);
-  for (const where of strippedAt) lines.push(`${where} was stripped by export; set it before running`);
+  for (const place of emptyPlaces(plan.graph)) empty.add(place);
+  for (const where of empty) lines.push(`${where} was stripped by export; set it before running`);
   return lines.length <= MAX_WARNINGS
     ? lines
     : [...lines.slice(0, MAX_WARNINGS - 1), `${lines.length - MAX_WARNINGS + 1} more warnings`];
@@ -162,19 +165,18 @@ function namesOf({ blocks }: PortableGraph): Map<string, string> {
   return new Map(Object.entries(blocks).map(([id, { name }]) => [id, typeof name === 'string' ? name : id]));
 }
 
-/** Whether the field of a reference is empty in the file: the id stands only in the manifest. */
-function isStripped(graph: PortableGraph, { blockId, subBlockKey }: PlannedBinding['occurrence']): boolean {
-  const subBlocks = graph.blocks[blockId]?.['subBlocks'] as JsonObject | undefined;
-  return isEmpty((subBlocks?.[subBlockKey] as JsonObject | undefined)?.['value']);
-}
-
-/** Returns the required references that have no value, as `<block name>: <field>`. */
-function* emptyPlaces(graph: PortableGraph): Generator<string> {
-  for (const { blockType, blockName, key, type, value } of fieldsOf(graph)) {
-    if (!isEmpty(value)) continue;
+/** Returns the required references that have no value in any field of their block, as `<block name>: <field>`. */
+function emptyPlaces(graph: PortableGraph): string[] {
+  const places = new Map<string, string>();
+  const filled = new Set<string>();
+  for (const { blockId, blockType, blockName, key, type, value } of fieldsOf(graph)) {
     const slot = { owner: blockType, key, type };
     const kind = REFERENCE_KINDS.find(({ holds }) => holds(slot));
     const isAccount = kind?.kind === 'credential' && key === 'credential';
-    if (isAccount || kind?.isRequired?.(slot)) yield `${blockName}: ${key}`;
+    if (!kind || (!isAccount && !kind.isRequired?.(slot))) continue;
+    const need = `${kind.kind} ${blockId}`;
+    if (!isEmpty(value)) filled.add(need);
+    else if (!places.has(need)) places.set(need, `${blockName}: ${key}`);
   }
+  return [...places].filter(([need]) => !filled.has(need)).map(([, place]) => place);
 }

@@ -110,7 +110,7 @@ export const REFERENCE_KINDS: readonly ReferenceKind[] = [
   },
   {
     kind: 'custom-block',
-    holds: ({ key }) => key === 'customBlockId',
+    holds: ({ key, type }) => key === 'customBlockId' || type === 'custom-block',
     isRequired: () => true,
     discovery: list('catalog/blocks?workspaceId={workspaceId}'),
   },

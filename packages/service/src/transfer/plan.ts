@@ -67,7 +67,7 @@ export async function planImport(
   { destination, lookups }: { destination: Destination; lookups: Lookups },
 ): Promise<ImportPlan> {
   const instructions = new Instructions(mappings, bindings);
-  const references = referencesIn(graph, manifest);
+  const references = [...referencesIn(graph), ...strippedReferences({ graph, manifest })];
   const existing = await existingIds(
     [...references.map(({ kind, sourceId: id }) => ({ kind, id })), ...instructions.targets()],
     { destination, lookups },
@@ -108,30 +108,34 @@ function shown({ reference, target }: Outcome): PlannedBinding {
   return { kind, sourceId, targetId: target, required, occurrence };
 }
 
-/**
- * Returns the references of the graph, and those that the manifest names in fields that the export has cleared. Places
- * that the graph does not have, or that have ids of another kind, are left out: a manifest is a claim of the file.
- */
-export function referencesIn(graph: PortableGraph, manifest: Payload['manifest']): Reference[] {
+/** Returns the references of the graph. Throws 400 for too many. */
+function referencesIn(graph: PortableGraph): Reference[] {
   const found: Reference[] = [];
-  const places = new Set<string>();
   for (const { kind, sourceId, required, occurrence } of referencesOf(graph, REFERENCE_KINDS)) {
     found.push({ kind, sourceId, required, occurrence });
-    places.add(placeKey(occurrence));
     if (found.length > MAX_OCCURRENCES)
       throw badRequest(`An import has at most ${MAX_OCCURRENCES} references: the file has more`);
   }
-  if (!manifest) return found;
-  expectFewPositions(manifest.references.flatMap(({ occurrences }) => occurrences));
-  const fields = fieldsByPlace(graph);
-  for (const { kind, sourceId, occurrences } of manifest.references) {
-    for (const occurrence of occurrences) {
-      if (kind === 'env-var' || places.has(placeKey(occurrence))) continue;
-      const slot = slotOf(fields, occurrence, kind);
-      if (slot) found.push({ kind, sourceId, required: isRequired(kind, slot), occurrence });
-    }
-  }
+  expectFewPositions(found.map(({ occurrence }) => occurrence));
   return found;
+}
+
+/**
+ * Returns the references that the manifest names in fields that the export has cleared. Places that the graph does not
+ * have, or that have ids of another kind, are left out: a manifest is a claim of the file.
+ */
+export function strippedReferences({ graph, manifest }: Pick<Payload, 'graph' | 'manifest'>): Reference[] {
+  if (!manifest) return [];
+  expectFewPositions(manifest.references.flatMap(({ occurrences }) => occurrences));
+  const places = new Set(referencesIn(graph).map(({ occurrence }) => placeKey(occurrence)));
+  const fields = fieldsByPlace(graph);
+  return manifest.references.flatMap(({ kind, sourceId, occurrences }) =>
+    occurrences.flatMap((occurrence): Reference[] => {
+      if (kind === 'env-var' || places.has(placeKey(occurrence))) return [];
+      const slot = slotOf(fields, occurrence, kind);
+      return slot ? [{ kind, sourceId, required: isRequired(kind, slot), occurrence }] : [];
+    }),
+  );
 }
 
 function fieldsByPlace(graph: PortableGraph): Map<string, Field> {

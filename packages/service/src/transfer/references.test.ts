@@ -91,6 +91,15 @@ describe('referencesOf', () => {
     expect(brief(type, [row])[0]).toBe(expected);
   });
 
+  it('finds the definition of a custom block in its type, and no sub-block with the key of another field', () => {
+    const rows: FieldRow[] = [
+      ['block.type', 'oauth-input', 'c'],
+      ['data.count', 'oauth-input', 'c'],
+    ];
+    expect(brief('custom_block_a1', rows)).toEqual(['custom-block custom_block_a1 block.type scalar']);
+    expect(brief('api', rows)).toEqual([]);
+  });
+
   it('has a row for every kind', () => {
     expect(kinds.map(([kind]) => kind)).toEqual(REFERENCE_KINDS.map(({ kind }) => kind));
   });
@@ -221,6 +230,18 @@ describe('rewritten', () => {
     expect(replaced('agent', [['tools', 'x', JSON.stringify(tools)]], { a: 'Z' })).toEqual([
       JSON.stringify(after),
     ]);
+  });
+
+  it('replaces the type of a custom block, and leaves it when it is cleared', () => {
+    const graph = graphOf('custom_block_a1', []);
+    const typeAfter = (targetId: string | null) => {
+      const assignments = [...referencesOf(graph, REFERENCE_KINDS)].map(({ occurrence }) => ({
+        occurrence,
+        targetId,
+      }));
+      return rewritten(graph, assignments).blocks['b']?.['type'];
+    };
+    expect([typeAfter('custom_block_b2'), typeAfter(null)]).toEqual(['custom_block_b2', 'custom_block_a1']);
   });
 
   it('puts ids back where an export has cleared them', () => {

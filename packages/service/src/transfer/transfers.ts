@@ -99,7 +99,8 @@ export class Transfers {
     const earlier = request && (await this.#earlier(workspaceId, request));
     if (earlier) return earlier;
     const file = readFile(given.workflow);
-    const plan = await this.#plan(given, file, principal);
+    // Without a preview nobody has seen what a manifest would put into the graph.
+    const plan = await this.#plan(given, request ? file : { graph: file.graph }, principal);
     if (request) expectApplicable(plan, given.previewFingerprint, previewFingerprint(given, plan));
     const made = await this.#apply(given, { file, plan, request, principal });
     // Another call with the same request id was faster.
@@ -125,7 +126,11 @@ export class Transfers {
     return row && (JSON.parse(row.result) as ImportResult);
   }
 
-  #plan(request: PreviewRequest, file: ImportFile, principal: Principal): Promise<ImportPlan> {
+  #plan(
+    request: PreviewRequest,
+    file: Pick<ImportFile, 'graph' | 'manifest'>,
+    principal: Principal,
+  ): Promise<ImportPlan> {
     const { workspaceId } = request;
     return planImport(file, request, { destination: { workspaceId, principal }, lookups: this.#lookups });
   }

@@ -1,0 +1,107 @@
+import type { Principal } from '@heddle/api';
+import type { Json, JsonObject } from '@heddle/core';
+import { beforeAll, describe, it } from 'vitest';
+import type * as exporting from '../../packages/service/src/transfer/export.ts';
+import type * as importing from '../../packages/service/src/transfer/import.ts';
+import type * as planning from '../../packages/service/src/transfer/plan.ts';
+import { expectLinear } from './linear.ts';
+
+type Transfer = typeof exporting & typeof importing & typeof planning;
+
+let transfer: Transfer;
+
+beforeAll(async () => {
+  transfer = {
+    ...(await import('../../packages/service/src/transfer/export.ts')),
+    ...(await import('../../packages/service/src/transfer/import.ts')),
+    ...(await import('../../packages/service/src/transfer/plan.ts')),
+  };
+});
+
+const list = <T>(n: number, make: (index: number) => T): T[] =>
+  Array.from({ length: n }, (_, at) => make(at));
+
+function block(id: string, fields: { [key: string]: [type: string, value: Json] }): JsonObject {
+  const subBlocks = Object.entries(fields).map(([key, [type, value]]) => [key, { id: key, type, value }]);
+  return { id, type: 'agent', name: id, subBlocks: Object.fromEntries(subBlocks) as JsonObject };
+}
+
+const one = (type: string, value: Json) => [block('b', { tools: [type, value] })];
+const at = (subBlockKey: string) => ({
+  ...{ blockId: 'b', subBlockKey, valuePath: [] as (string | number)[], encoding: 'array' as const },
+});
+
+interface Shape {
+  title: string;
+  blocks(n: number): JsonObject[];
+  manifest?(n: number): Json;
+}
+
+const SHAPES: readonly Shape[] = [
+  {
+    title: 'blocks with references',
+    blocks: (n) =>
+      list(n, (i) => block(`b${i}`, { credential: ['oauth-input', `c${i}`], text: ['code', '{{A}}'] })),
+  },
+  { title: 'placeholders of one name', blocks: (n) => one('code', '{{A}}'.repeat(n)) },
+  { title: 'placeholders of many names', blocks: (n) => one('code', list(n, (i) => `{{A${i}}}`).join('')) },
+  {
+    title: 'tools with accounts',
+    blocks: (n) =>
+      one(
+        'tool-input',
+        list(n, (i) => ({ type: 'slack', params: { credential: `c${i}`, text: '{{A}}' } })),
+      ),
+  },
+  {
+    title: 'tools as text',
+    blocks: (n) =>
+      one('tool-input', JSON.stringify(list(n, (i) => ({ type: 'slack', params: { credential: `c${i}` } })))),
+  },
+  {
+    title: 'ids in a list',
+    blocks: (n) => [block('b', { knowledgeBaseIds: ['x', list(n, (i) => `k${i}`)] })],
+  },
+  {
+    title: 'a manifest of many places',
+    blocks: (n) => list(n, (i) => block(`b${i}`, { credential: ['oauth-input', null] })),
+    manifest: (n) => ({
+      version: 1,
+      references: list(n, (i) => ({
+        ...{ kind: 'credential', sourceId: `c${i}`, required: false },
+        occurrences: [{ ...at('credential'), blockId: `b${i}`, encoding: 'scalar' }],
+      })),
+    }),
+  },
+];
+
+const SIZE = 400;
+
+describe('the work of export and import grows with the workflow', () => {
+  it.each(SHAPES)('$title', async ({ blocks, manifest }) => {
+    await expectLinear({
+      size: SIZE,
+      make: (n) => {
+        const keyed = Object.fromEntries(blocks(n).map((each) => [each['id'], each])) as JsonObject;
+        return {
+          state: { blocks: keyed, edges: [], variables: {} },
+          ...(manifest && { referenceManifest: manifest(n) }),
+        };
+      },
+      pass: async (file) => {
+        const read = transfer.readFile(file as never);
+        const about = { id: 'w', name: 'W', description: null, workspaceId: 's', folderPath: '/' };
+        const options = { includeReferences: true, includeWorkspaceBindings: false, exportedAt: '' };
+        transfer.exportOf(about, read.graph, options);
+        const mappings = list(SIZE, (i) => ({
+          kind: 'credential' as const,
+          sourceId: `c${i}`,
+          targetId: null,
+        }));
+        const destination = { workspaceId: 's', principal: {} as Principal };
+        const plan = await transfer.planImport(read, { mappings }, { destination, lookups: {} });
+        transfer.warningsOf(read, plan);
+      },
+    });
+  });
+});
