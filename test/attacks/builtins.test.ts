@@ -1,4 +1,4 @@
 import { builtins } from './javascript/builtins.ts';
 import { testAttacks } from './suite.ts';
 
-testAttacks(builtins);
+testAttacks(builtins, { share: 1 / 2 });

@@ -1,6 +1,7 @@
 import { existsSync, mkdirSync, readdirSync } from 'node:fs';
 import { join } from 'node:path';
 import { describe, expect, it } from 'vitest';
+import { sample } from '../support/scale.ts';
 import { placeWith, SPEC } from './sandbox-place.ts';
 
 const isLinux = process.platform === 'linux';
@@ -15,7 +16,7 @@ describe('heddle sandbox run as text', () => {
     );
   });
 
-  it.each([
+  const HINTS: readonly (readonly [what: string, args: readonly string[], said: RegExp])[] = [
     [
       'a missing module',
       ['a.js'],
@@ -30,7 +31,9 @@ describe('heddle sandbox run as text', () => {
     ['too little time', ['c.js', '--timeout', '50'], /TIMEOUT_CPU[^→]*→ .*--timeout MS/],
     ['no time', ['b.js', '--timeout', '0'], /"0" is not a valid --timeout\.\n→ Use whole milliseconds/],
     ['an invalid time', ['b.js', '--timeout', ''], /"" is not a valid --timeout\./],
-  ])('gives a hint about %s', async (_, args, said) => {
+  ];
+
+  it.each(sample(HINTS, 3, 'hints of heddle sandbox run'))('gives a hint about %s', async (_, args, said) => {
     const { sandbox } = await placeWith({
       'a.js': 'import { greet } from "greeter";',
       'b.js': 'return 1',
@@ -83,32 +86,37 @@ describe('heddle sandbox run as text', () => {
 });
 
 describe('heddle sandbox run --json', () => {
-  it.each([
+  const REFUSED: readonly (readonly [what: string, args: readonly string[], said: string])[] = [
     ['a missing file', ['none.js'], 'There is no file none.js.'],
     ['a file of another kind', ['a.rb'], 'a.rb is not a JavaScript, Python or shell file.'],
     ['an invalid time', ['a.js', '--timeout', 'soon'], '"soon" is not a valid --timeout.'],
     ['an input that is not JSON', ['a.js', '--input', 'soon'], 'The value of --input is not JSON'],
     ['an invalid spec', ['a.js', '--image', 'spec.json'], 'The file spec.json is not a valid image spec.'],
     ['an unusable folder', ['a.js', '--image', 'x', '--images', 'a.js/x'], 'Cannot store images in a.js/x'],
-  ])('prints one JSON document about %s, and exits with 1', async (_, args, said) => {
-    const { sandbox } = await placeWith({
-      'a.js': 'return 1',
-      'a.rb': '',
-      'spec.json': '{"language": "python"}',
-    });
-    const { exit, stdout, stderr } = await sandbox('run', ...args, '--json');
-    expect([exit, stderr]).toEqual([1, '']);
-    expect(JSON.parse(stdout)).toEqual({
-      ok: false,
-      error: { code: 'USAGE', message: expect.stringContaining(said) as string },
-      logs: [],
-      durationMs: 0,
-    });
-  });
+  ];
+
+  it.each(sample(REFUSED, 3, 'refusals of heddle sandbox run'))(
+    'prints one JSON document about %s, and exits with 1',
+    async (_, args, said) => {
+      const { sandbox } = await placeWith({
+        'a.js': 'return 1',
+        'a.rb': '',
+        'spec.json': '{"language": "python"}',
+      });
+      const { exit, stdout, stderr } = await sandbox('run', ...args, '--json');
+      expect([exit, stderr]).toEqual([1, '']);
+      expect(JSON.parse(stdout)).toEqual({
+        ok: false,
+        error: { code: 'USAGE', message: expect.stringContaining(said) as string },
+        logs: [],
+        durationMs: 0,
+      });
+    },
+  );
 });
 
 describe('heddle sandbox build', () => {
-  it.each([
+  const INVALID: readonly (readonly [what: string, spec: unknown, said: string])[] = [
     [
       'an unknown field',
       { ...SPEC, dependancies: [] },
@@ -126,12 +134,17 @@ describe('heddle sandbox build', () => {
       { language: 'python', dependencies: ['a=1'] },
       'Example of a spec: {"language": "python"',
     ],
-  ])('rejects %s', async (_, spec, said) => {
-    const { sandbox } = await placeWith({ 'spec.json': JSON.stringify(spec) });
-    const { exit, stdout, stderr } = await sandbox('build', 'spec.json');
-    expect([exit, stdout]).toEqual([2, '']);
-    expect(stderr).toContain(said);
-  });
+  ];
+
+  it.each(sample(INVALID, 3, 'invalid specs of heddle sandbox build'))(
+    'rejects %s',
+    async (_, spec, said) => {
+      const { sandbox } = await placeWith({ 'spec.json': JSON.stringify(spec) });
+      const { exit, stdout, stderr } = await sandbox('build', 'spec.json');
+      expect([exit, stdout]).toEqual([2, '']);
+      expect(stderr).toContain(said);
+    },
+  );
 
   it('tells whether the image existed', async () => {
     const { sandbox } = await placeWith({ 'spec.json': JSON.stringify(SPEC) });

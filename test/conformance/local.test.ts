@@ -30,6 +30,6 @@ function local(data: string | undefined, whenDone: WhenDone = onTestFinished): R
 describeRuntime('local, in memory', (whenDone) => local(undefined, whenDone), { durable: false });
 describeRuntime('local, on SQLite', (whenDone) => local(dataFolder(whenDone), whenDone), {
   durable: true,
-  // Code and requests know nothing of the store; all groups run in memory.
-  servicesShare: 1 / 2,
+  // All groups run in memory, and restarts always on SQLite.
+  share: 1 / 2,
 });

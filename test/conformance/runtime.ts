@@ -32,15 +32,17 @@ interface Durability {
   shared?: boolean;
 }
 
-/** What every runtime must do: an implementation's test is one call, or one for each half where a runtime is slow. */
+/**
+ * What every runtime must do: an implementation's test is one call, or one for each half where a runtime is slow. A quick run
+ * draws `share` of the groups.
+ */
 export function describeRuntime(
   name: string,
   make: MakeRuntime,
-  durability: Durability & { servicesShare?: number },
+  durability: Durability & { share?: number },
 ): void {
-  const { servicesShare: share = 1, ...rest } = durability;
-  describeGraphs(name, make);
-  describeServices(name, make, { ...rest, share });
+  describeGraphs(name, make, durability.share);
+  describeServices(name, make, durability);
 }
 
 /** Data and control flow, by name of the group. */
