@@ -310,7 +310,7 @@ describe('an agent that is configured wrongly', () => {
       /no key for mistral.*MISTRAL_API_KEY.*--credential mistral=KEY/,
     ],
     ['has no address', { model: 'vllm/llama' }, 'MODEL_ADDRESS_MISSING', /--service vllm=URL/],
-    ['has no messages', { messages: [] }, 'BLOCK_CONFIG_INVALID', /The agent "A" has no messages/],
+    ['has no messages', { messages: [] }, 'BLOCK_CONFIG_INVALID', /The block "A" has no messages/],
     [
       'has a message of an unknown role',
       { messages: [{ role: 'robot', content: 'x' }] },
@@ -333,7 +333,7 @@ describe('an agent that is configured wrongly', () => {
       'has a response format that is not JSON',
       { responseFormat: '{"a":' },
       'BLOCK_CONFIG_INVALID',
-      /response format of the block "A" is not JSON/,
+      /The block "A" has a response format that is not JSON/,
     ],
     [
       'has a response format of a foreign schema',
@@ -357,7 +357,7 @@ describe('an agent that is configured wrongly', () => {
       'has a temperature that is no number',
       { temperature: 'hot' },
       'BLOCK_CONFIG_INVALID',
-      /"temperature" of the block "A" must be a number/,
+      /The block "A" has "temperature" that is not a number/,
     ],
   ])('%s', async (_why, fields, code, message) => {
     const server = await modelServer([{ text: 'never' }]);

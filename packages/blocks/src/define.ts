@@ -1,7 +1,7 @@
-import { BlockError } from '@heddle/core/blocks';
 import type { BlockContext, BlockResult, JsonObject } from '@heddle/core/blocks';
 import type { ExecutorServices } from '@heddle/engine';
 import * as z from 'zod';
+import { invalid } from './invalid.ts';
 import type { BlocksOptions } from './options.ts';
 
 /** The context of one attempt at a block of this package. */
@@ -75,9 +75,4 @@ function modeOf(schema: z.ZodType): 'text' | 'native' | 'json' {
     inner = inner.unwrap() as z.ZodType;
   if (inner instanceof z.ZodString) return 'text';
   return inner instanceof z.ZodArray || inner instanceof z.ZodObject ? 'json' : 'native';
-}
-
-/** Returns BLOCK_CONFIG_INVALID: `The block "…" <why>.` */
-export function invalid({ block }: Pick<Context, 'block'>, why: string): BlockError {
-  return new BlockError('BLOCK_CONFIG_INVALID', `The block "${block.name}" ${why}.`, { retryable: false });
 }

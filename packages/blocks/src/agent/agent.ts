@@ -12,9 +12,10 @@ import { openModel } from '../models/open.ts';
 import type { OpenModel } from '../models/open.ts';
 import { addTokens, costOf, inDollars, NO_TOKENS } from '../models/usage.ts';
 import type { BlocksOptions } from '../options.ts';
+import { invalid } from '../invalid.ts';
 import { modelSettings } from './settings.ts';
 import { promptOf } from './prompt.ts';
-import { formatOptions, readFormatted, responseFormatOf, schemaProblems } from './response-format.ts';
+import { formatOptions, readFormatted, responseFormatOf } from './response-format.ts';
 import type { ResponseFormat } from './response-format.ts';
 import { toolChoice, toolsOf } from './tools.ts';
 import type { ReadyTool } from './tools.ts';
@@ -48,7 +49,7 @@ interface ShownCall extends CallResult {
 export async function runAgent(context: Context, options: BlocksOptions): Promise<BlockResult> {
   refuseMissingAbilities(context);
   const opened = await openModel(context, options);
-  const format = responseFormatOf(context.field('responseFormat', 'json'), context.block.name);
+  const format = responseFormatOf(context);
   const tools = toolsOf(context, options.tools ?? []);
   const agent = new Agent({ context, opened, format, tools });
   return { output: await agent.run(promptOf(context)) };
@@ -77,13 +78,7 @@ function refuseMissingAbilities(context: Context): void {
       ? 'a memory (memoryType)'
       : ['files', 'skills'].find((name) => !isEmpty(context.field(name, 'native')));
   if (uses === undefined) return;
-  throw new BlockError(
-    'BLOCK_CONFIG_INVALID',
-    `The agent "${context.block.name}" uses ${uses}, which agents do not have yet.`,
-    {
-      retryable: false,
-    },
-  );
+  throw invalid(context, `uses ${uses}, which agents do not have yet`);
 }
 
 function isEmpty(value: Json | undefined): boolean {
@@ -105,8 +100,7 @@ class Agent {
   readonly #settings: Partial<LanguageModelV4CallOptions>;
   readonly #calls: ShownCall[] = [];
   #tokens = NO_TOKENS;
-  #modelMs = 0;
-  #toolMs = 0;
+  readonly #timing = { modelMs: 0, toolMs: 0 };
 
   constructor(parts: AgentParts) {
     this.#parts = parts;
@@ -160,7 +154,7 @@ class Agent {
     const asked = formatOptions(format);
     const providerOptions = mergedOptions(this.#settings.providerOptions, asked.providerOptions);
     const options = { ...this.#settings, ...asked, ...more, prompt: [...prompt], providerOptions };
-    const answer = await this.#timed('model', () =>
+    const answer = await this.#timed('modelMs', () =>
       callModel(context, key, { model, provider, secret, options }),
     );
     this.#tokens = addTokens(this.#tokens, answer.tokens);
@@ -177,7 +171,7 @@ class Agent {
 
   /** Calls the tools of one answer at the same time. Returns their results for the model. */
   async #callTools(round: number, calls: readonly ToolCall[]) {
-    const called = await this.#timed('tools', () =>
+    const called = await this.#timed('toolMs', () =>
       Promise.all(calls.map((call, index) => this.#callTool({ round, index }, call))),
     );
     return called.map(({ id, ...shown }) => {
@@ -213,7 +207,7 @@ class Agent {
     if (!tool)
       return failed(`There is no tool "${name}". The tools are: ${[...tools.keys()].join(', ') || 'none'}.`);
     if (!isJsonObject(args)) return failed('The arguments are not a JSON object.');
-    const problems = schemaProblems(args, tool.definition.inputSchema as JsonObject);
+    const problems = tool.problemsOf(args);
     if (problems !== undefined) return failed(`The arguments do not match the schema: ${problems}`);
     try {
       const call = ({ idempotencyKey }: StepCall) => callResult(tool, args, { context, idempotencyKey });
@@ -231,7 +225,7 @@ class Agent {
     messages: LanguageModelV4Prompt,
     text: string,
   ): Promise<JsonObject> {
-    const first = readFormatted(text, format.schema);
+    const first = readFormatted(text, format);
     if ('value' in first) return fieldsOf(first.value);
     const demand = `The answer does not match the JSON Schema: ${first.problems}. Answer again, with JSON that matches it and nothing else.`;
     this.#parts.context.emit({ type: 'reset' });
@@ -240,7 +234,7 @@ class Agent {
       ...(text === '' ? [] : [{ role: 'assistant' as const, content: [{ type: 'text' as const, text }] }]),
       { role: 'user', content: [{ type: 'text', text: demand }] },
     ]);
-    const second = readFormatted(textOf(repaired), format.schema);
+    const second = readFormatted(textOf(repaired), format);
     if ('value' in second) return fieldsOf(second.value);
     throw new BlockError(
       'AGENT_OUTPUT_INVALID',
@@ -256,20 +250,18 @@ class Agent {
       model: model.modelId,
       tokens: { ...this.#tokens },
       toolCalls: { list: this.#calls.map((call) => ({ ...call })), count: this.#calls.length },
-      providerTiming: { modelMs: this.#modelMs, toolMs: this.#toolMs },
+      providerTiming: { ...this.#timing },
       ...(info && { cost: inDollars(costOf(this.#tokens, info.prices)) }),
     };
   }
 
-  async #timed<T>(what: 'model' | 'tools', work: () => Promise<T>): Promise<T> {
+  async #timed<T>(what: 'modelMs' | 'toolMs', work: () => Promise<T>): Promise<T> {
     const { clock } = this.#parts.context;
     const startedMs = clock.now();
     try {
       return await work();
     } finally {
-      const ms = clock.now() - startedMs;
-      if (what === 'model') this.#modelMs += ms;
-      else this.#toolMs += ms;
+      this.#timing[what] += clock.now() - startedMs;
     }
   }
 }
@@ -299,7 +291,7 @@ type AssistantPart = Exclude<
   string
 >[number];
 
-/** What the model reads again of its own answer. */
+/** Returns the parts of an answer that the model gets back in the next round. */
 function assistantContent({ content }: Answer): AssistantPart[] {
   return content.flatMap((part): AssistantPart[] => {
     if (part.type !== 'text' && part.type !== 'reasoning' && part.type !== 'tool-call') return [];

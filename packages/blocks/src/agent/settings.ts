@@ -1,6 +1,6 @@
 import type { LanguageModelV4CallOptions } from '@ai-sdk/provider';
-import { BlockError } from '@heddle/core/blocks';
 import type { BlockContext } from '@heddle/core/blocks';
+import { invalid } from '../invalid.ts';
 import type { OpenModel } from '../models/open.ts';
 
 const LEVELS = ['none', 'minimal', 'low', 'medium', 'high', 'xhigh'] as const;
@@ -35,11 +35,8 @@ function numberOf(context: BlockContext, name: string, min: number, max: number)
   if (value === null || value === '') return undefined;
   const number = Number(value);
   if (number >= min && number <= max) return number;
-  throw new BlockError(
-    'BLOCK_CONFIG_INVALID',
-    `The field "${name}" of the block "${context.block.name}" must be a number of at least ${min}${max < 100 ? ` and at most ${max}` : ''}.`,
-    { retryable: false },
-  );
+  const limits = `at least ${min}${max < 100 ? ` and at most ${max}` : ''}`;
+  throw invalid(context, `has "${name}" that is not a number of ${limits}`);
 }
 
 /** `auto` and an empty field leave it to the provider. */

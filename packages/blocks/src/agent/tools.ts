@@ -3,7 +3,9 @@ import { BlockError, isJsonObject } from '@heddle/core/blocks';
 import type { BlockContext, Json, JsonObject } from '@heddle/core/blocks';
 import type { ExecutorServices } from '@heddle/engine';
 import type { AgentTool, AgentToolCall } from '../options.ts';
-import { checkSchema } from './response-format.ts';
+import { invalid } from '../invalid.ts';
+import { compileSchema } from './json-schema.ts';
+import type { SchemaCheck } from './json-schema.ts';
 
 const MAX_TOOLS = 100;
 const MAX_TOOL_MS = 300_000;
@@ -14,6 +16,8 @@ type Context = BlockContext<ExecutorServices>;
 /** A tool of an agent, ready to be called. */
 export interface ReadyTool {
   definition: LanguageModelV4FunctionTool;
+  /** Returns how arguments differ from the schema of the parameters. */
+  problemsOf: SchemaCheck;
   idempotent: boolean;
   /** The model must call it first. */
   forced: boolean;
@@ -39,10 +43,10 @@ export function toolsOf(context: Context, registered: readonly AgentTool[]): Map
     if (!NAME.test(name))
       throw invalid(context, `has a tool with the name "${name}": use letters, digits, _ and -`);
     if (tools.has(name)) throw invalid(context, `has two tools with the name "${name}"`);
-    checkSchema(tool.definition.inputSchema as JsonObject, (why) =>
-      invalid(context, `has a tool "${name}" whose parameters are no schema: it ${why}`),
+    const problemsOf = compileSchema(tool.definition.inputSchema as JsonObject, (why) =>
+      invalid(context, `has a tool "${name}" with parameters whose schema ${why}`),
     );
-    tools.set(name, { ...tool, forced: row['usageControl'] === 'force' });
+    tools.set(name, { ...tool, problemsOf, forced: row['usageControl'] === 'force' });
   }
   return tools;
 }
@@ -61,7 +65,7 @@ function registeredTool(
   context: Context,
   row: JsonObject,
   registered: readonly AgentTool[],
-): Omit<ReadyTool, 'forced'> {
+): Omit<ReadyTool, 'forced' | 'problemsOf'> {
   const ids = [row['toolId'], row['operation'], row['type']].filter((id) => typeof id === 'string');
   const tool = ids
     .map((id) => registered.find((known) => known.id === id))
@@ -88,7 +92,7 @@ function registeredTool(
 }
 
 /** A tool whose code is in the agent. It runs in the sandbox, with each argument as a variable. */
-function codeTool(context: Context, row: JsonObject): Omit<ReadyTool, 'forced'> {
+function codeTool(context: Context, row: JsonObject): Omit<ReadyTool, 'forced' | 'problemsOf'> {
   const schema = isJsonObject(row['schema']) ? row['schema'] : {};
   const given = isJsonObject(schema['function']) ? schema['function'] : {};
   const { name, description = '', parameters } = given;
@@ -128,8 +132,4 @@ async function runCode(context: Context, code: string, args: JsonObject, signal:
   });
   if (!outcome.ok) throw new Error(outcome.error.message);
   return outcome.json === undefined ? null : (JSON.parse(outcome.json) as Json);
-}
-
-function invalid({ block }: Context, why: string): BlockError {
-  return new BlockError('BLOCK_CONFIG_INVALID', `The agent "${block.name}" ${why}.`, { retryable: false });
 }

@@ -1,6 +1,7 @@
 import type { JsonObject } from '@heddle/core/blocks';
 import * as z from 'zod';
-import { defineOutside, invalid } from '../define.ts';
+import { defineOutside } from '../define.ts';
+import { invalid } from '../invalid.ts';
 import type { Context } from '../define.ts';
 import { askFor } from '../models/ask.ts';
 import { modelFields, modelOutputs } from '../models/fields.ts';

@@ -1,6 +1,7 @@
 import { BlockError } from '@heddle/core/blocks';
 import * as z from 'zod';
-import { defineOutside, invalid } from '../define.ts';
+import { defineOutside } from '../define.ts';
+import { invalid } from '../invalid.ts';
 import type { Context } from '../define.ts';
 import { entityTypes, findPersonalData, masked } from './personal-data.ts';
 import type { Entity } from './personal-data.ts';

@@ -2,7 +2,8 @@ import type { BlockLog, RunRecord, RunStatus } from '@heddle/core';
 import type { Json, JsonObject } from '@heddle/core/blocks';
 import type { RunLog } from '@heddle/engine';
 import * as z from 'zod';
-import { defineOutside, invalid } from '../define.ts';
+import { defineOutside } from '../define.ts';
+import { invalid } from '../invalid.ts';
 import type { Context } from '../define.ts';
 
 const MAX_RUNS = 100;

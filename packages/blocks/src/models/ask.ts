@@ -2,8 +2,9 @@ import type { LanguageModelV4Prompt } from '@ai-sdk/provider';
 import { isJsonObject } from '@heddle/core/blocks';
 import type { Json, JsonObject } from '@heddle/core/blocks';
 import { askModel } from '../agent/agent.ts';
-import type { ResponseFormat } from '../agent/response-format.ts';
+import { formatNamed } from '../agent/response-format.ts';
 import type { BlockCall, Context } from '../define.ts';
+import { invalid } from '../invalid.ts';
 
 /** One question to a model, without tools. */
 export interface Question {
@@ -52,7 +53,9 @@ export async function askFor(
     required: ['answer'],
     additionalProperties: false,
   } satisfies JsonObject;
-  const format: ResponseFormat = { name: 'answer', schema, strict: true };
+  const format = formatNamed('answer', schema, (why) =>
+    invalid(call.context, `has an answer whose schema ${why}`),
+  );
   // Servers that ignore the response format find it here.
   const system = `${question.system}\nAnswer with JSON that matches this schema, and nothing else: ${JSON.stringify(schema)}`;
   const prompt = promptOf({ ...question, system });

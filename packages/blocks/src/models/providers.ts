@@ -1,6 +1,6 @@
 import type { LanguageModelV4 } from '@ai-sdk/provider';
 
-/** How a provider is reached. All of it is passed on: the SDKs would read what is missing from the process's environment. */
+/** How a provider is reached. The SDKs get all of it, also empty values: they read missing ones from environment variables. */
 export interface ProviderSettings {
   /** The address without a path of an operation. */
   address: string;
@@ -36,47 +36,51 @@ function compatible(name: string, address: string | undefined, ...variables: str
   };
 }
 
+type Sdk = (options: {
+  baseURL: string;
+  apiKey: string;
+  fetch: typeof fetch;
+}) => (model: string) => LanguageModelV4;
+
+/** Returns a provider with an SDK of its own that takes a key. */
+function keyed(address: string, load: () => Promise<Sdk>, ...variables: string[]): Provider {
+  return {
+    address,
+    variables,
+    async open({ address: baseURL, key = '', fetch }, model) {
+      const create = await load();
+      return create({ baseURL, apiKey: key, fetch })(model);
+    },
+  };
+}
+
 const PROVIDERS: { readonly [name: string]: Provider } = {
-  openai: {
-    address: 'https://api.openai.com/v1',
-    variables: ['OPENAI_API_KEY'],
-    async open({ address: baseURL, key = '', fetch }, model) {
-      const { createOpenAI } = await import('@ai-sdk/openai');
-      return createOpenAI({ baseURL, apiKey: key, fetch })(model);
-    },
-  },
-  anthropic: {
-    address: 'https://api.anthropic.com/v1',
-    variables: ['ANTHROPIC_API_KEY'],
-    async open({ address: baseURL, key = '', fetch }, model) {
-      const { createAnthropic } = await import('@ai-sdk/anthropic');
-      return createAnthropic({ baseURL, apiKey: key, fetch })(model);
-    },
-  },
-  google: {
-    address: 'https://generativelanguage.googleapis.com/v1beta',
-    variables: ['GOOGLE_GENERATIVE_AI_API_KEY', 'GEMINI_API_KEY'],
-    async open({ address: baseURL, key = '', fetch }, model) {
-      const { createGoogle } = await import('@ai-sdk/google');
-      return createGoogle({ baseURL, apiKey: key, fetch })(model);
-    },
-  },
-  mistral: {
-    address: 'https://api.mistral.ai/v1',
-    variables: ['MISTRAL_API_KEY'],
-    async open({ address: baseURL, key = '', fetch }, model) {
-      const { createMistral } = await import('@ai-sdk/mistral');
-      return createMistral({ baseURL, apiKey: key, fetch })(model);
-    },
-  },
-  groq: {
-    address: 'https://api.groq.com/openai/v1',
-    variables: ['GROQ_API_KEY'],
-    async open({ address: baseURL, key = '', fetch }, model) {
-      const { createGroq } = await import('@ai-sdk/groq');
-      return createGroq({ baseURL, apiKey: key, fetch })(model);
-    },
-  },
+  openai: keyed(
+    'https://api.openai.com/v1',
+    async () => (await import('@ai-sdk/openai')).createOpenAI,
+    'OPENAI_API_KEY',
+  ),
+  anthropic: keyed(
+    'https://api.anthropic.com/v1',
+    async () => (await import('@ai-sdk/anthropic')).createAnthropic,
+    'ANTHROPIC_API_KEY',
+  ),
+  google: keyed(
+    'https://generativelanguage.googleapis.com/v1beta',
+    async () => (await import('@ai-sdk/google')).createGoogle,
+    'GOOGLE_GENERATIVE_AI_API_KEY',
+    'GEMINI_API_KEY',
+  ),
+  mistral: keyed(
+    'https://api.mistral.ai/v1',
+    async () => (await import('@ai-sdk/mistral')).createMistral,
+    'MISTRAL_API_KEY',
+  ),
+  groq: keyed(
+    'https://api.groq.com/openai/v1',
+    async () => (await import('@ai-sdk/groq')).createGroq,
+    'GROQ_API_KEY',
+  ),
   azure: {
     address: undefined,
     variables: ['AZURE_OPENAI_API_KEY', 'AZURE_API_KEY'],

@@ -1,5 +1,6 @@
 import * as z from 'zod';
-import { defineOutside, invalid } from '../define.ts';
+import { defineOutside } from '../define.ts';
+import { invalid } from '../invalid.ts';
 import { modelFields } from '../models/fields.ts';
 import { choiceOutputs, choose } from './route.ts';
 

@@ -2,7 +2,7 @@ import { BlockError } from '@heddle/core/blocks';
 import type { Json } from '@heddle/core/blocks';
 import { filesIn } from '@heddle/core/files';
 import type { FileRecord } from '@heddle/core/files';
-import { invalid } from '../define.ts';
+import { invalid } from '../invalid.ts';
 import type { Context } from '../define.ts';
 
 /** Images of one question. */
