@@ -1,0 +1,81 @@
+import type { Principal } from '@heddle/api';
+import type { Json, JsonObject } from '@heddle/core/blocks';
+import { describe, expect, it } from 'vitest';
+import { readFile, reportOf, warningsOf } from './import.ts';
+import { planImport } from './plan.ts';
+
+const destination = { workspaceId: 'w', principal: {} as Principal };
+
+function block(id: string, fields: { [key: string]: [type: string, value: Json] } = {}): JsonObject {
+  const subBlocks = Object.entries(fields).map(([key, [type, value]]) => [key, { id: key, type, value }]);
+  return { id, type: 'workflow', name: id, subBlocks: Object.fromEntries(subBlocks) as JsonObject };
+}
+
+function fileOf(blocks: JsonObject[], more: JsonObject = {}): JsonObject {
+  return {
+    state: { blocks: Object.fromEntries(blocks.map((each) => [each['id'], each])), edges: [] },
+    ...more,
+  };
+}
+
+async function warned(given: JsonObject): Promise<string[]> {
+  const file = readFile(given);
+  return warningsOf(file, await planImport(file, {}, { destination, lookups: {} }));
+}
+
+describe('the file of an import', () => {
+  it('is a draft: unknown keys are dropped with a warning, and containers follow from the blocks', () => {
+    const loop = { ...block('l'), type: 'loop', data: { count: 3 }, strange: 1 };
+    const { graph, warnings } = readFile(fileOf([loop]));
+    expect(graph.blocks['l']).not.toHaveProperty('strange');
+    expect(graph.loops).toMatchObject({ l: { iterations: 3 } });
+    expect(warnings).toMatchObject([expect.stringContaining('"strange"')]);
+  });
+
+  it.each([
+    ['', 'Imported workflow'],
+    ['  Trimmed ', 'Trimmed'],
+    ['n'.repeat(300), 'n'.repeat(200)],
+    [`${'n'.repeat(199)}😀`, `${'n'.repeat(199)}\ufffd`],
+  ])('named %j gives the name %j', (name, expected) => {
+    expect(readFile(fileOf([], { workflow: { name } })).name).toBe(expected);
+  });
+});
+
+describe('the warnings of an import', () => {
+  it('have one line for a need with several fields, and none when one of them has a value', async () => {
+    const fields = (second: Json) => ({
+      workflowId: ['workflow-selector', null] as [string, Json],
+      manual: ['workflow-selector', second] as [string, Json],
+    });
+    expect(await warned(fileOf([block('B', fields(''))]))).toEqual([
+      'B: workflowId was stripped by export; set it before running',
+    ]);
+    expect(await warned(fileOf([block('B', fields('<start.id>'))]))).toEqual([]);
+  });
+
+  it('are at most 1,000 lines', async () => {
+    const many = Array.from({ length: 1500 }, (_, at) =>
+      block(`b${at}`, { workflowId: ['workflow-selector', null] }),
+    );
+    const lines = await warned(fileOf(many));
+    expect(lines).toHaveLength(1000);
+    expect(lines.at(-1)).toBe('501 more warnings');
+  });
+});
+
+describe('the report of an import', () => {
+  it('says that a block needs what was cleared, with its new id', async () => {
+    const file = readFile(fileOf([block('B', { workflowId: ['workflow-selector', 'w1'] })]));
+    const mappings = [{ kind: 'workflow' as const, sourceId: 'w1', targetId: null }];
+    const plan = await planImport(file, { mappings }, { destination, lookups: {} });
+    const about = { operationId: 'o', requestId: 'r', workspaceId: 'w', workflowId: 'made' };
+    const report = reportOf({ ...about, plan, warnings: [], idMap: new Map([['B', 'new']]) });
+    expect(report).toMatchObject({
+      ...{ operationId: 'o', status: 'requires_configuration', resourceIds: ['made'], idMap: { B: 'new' } },
+      issues: [{ code: 'REFERENCE_CLEARED', workflowId: 'made', blockId: 'new', subBlockKey: 'workflowId' }],
+    });
+    const warned = reportOf({ ...about, plan: { ...plan, cleared: [] }, warnings: ['x'], idMap: new Map() });
+    expect([warned.status, warned.issues[0]?.message]).toEqual(['completed_with_warnings', 'x']);
+  });
+});
