@@ -26,9 +26,9 @@ import { describeTime } from './runtime/time.ts';
 import { describeVariables } from './runtime/variables.ts';
 
 interface Durability {
-  /** Its runs outlive an engine. */
+  /** Whether its runs outlive an engine. */
   durable: boolean;
-  /** Its runs go on without the engine that started them, on any worker. */
+  /** Whether its runs continue on any worker, without the engine that started them. */
   shared?: boolean;
 }
 

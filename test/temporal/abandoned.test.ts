@@ -6,7 +6,7 @@ import { clientOf } from './history.ts';
 import { placeOn } from './worker-place.ts';
 
 describeTemporal('abandoned runs', (server) => {
-  it('a run that somebody has terminated on the server, past the engine, can be cancelled', async () => {
+  it('a run that was terminated directly on the server can be cancelled', async () => {
     const place = placeOn(server);
     const script = new Script();
     const engine = await place.engine({ blocks: [script.executor] });

@@ -16,7 +16,7 @@ const drawn = workflow(
 
 describeTemporal('search attributes', (server) => {
   it.skipIf(!server.binary)('are registered once, and runs are found by them as they stand', async () => {
-    // Of its own: the shared server has none, and other tests count events.
+    // A server of its own: the shared server has no attributes, and other tests count events.
     const started = await startDevServer({ binary: server.binary ?? '', namespace: 'named' });
     if (started.kind === 'failed') throw new Error(started.reason);
     onTestFinished(() => started.server.stop());
@@ -42,13 +42,13 @@ describeTemporal('search attributes', (server) => {
     const ended = 'HeddleWorkflowId = "loom" AND HeddleRunStatus = "completed"';
     await expect.poll(() => found(ended), PATIENCE).toEqual([runId]);
     expect(await found(paused)).toEqual([]);
-    // Paused, going on, ended.
+    // Paused, resumed, ended.
     const { upsertWorkflowSearchAttributes: upserts } = await eventsOf(client, runId);
     expect(upserts).toBe(3);
     expect((await client.workflow.getHandle(runId).describe()).memo).toEqual({});
   });
 
-  it('that are not there leave a memo, and no events', async () => {
+  it('are replaced by a memo if the namespace does not have them, without events', async () => {
     const engine = await placeOn(server).engine({}, { worker: true, attributes: false });
     const { runId } = await engine.execute({ workflow: drawn });
     await engine.resume(runId, { input: {} });
@@ -60,7 +60,7 @@ describeTemporal('search attributes', (server) => {
     });
   });
 
-  it('cannot be registered on a namespace that is not there', async () => {
+  it('cannot be registered in an unknown namespace', async () => {
     const { address } = server;
     await expect(registerSearchAttributes({ address, namespace: 'nowhere' })).rejects.toMatchObject({
       code: 'RUNTIME_UNREACHABLE',
@@ -68,7 +68,7 @@ describeTemporal('search attributes', (server) => {
     });
   });
 
-  it('that a deployment insists on and a server does not know keep runs from starting, with the reason', async () => {
+  it('that a deployment requires and the server does not know prevent runs from starting, with the reason', async () => {
     const { address, namespace } = server;
     const { queue, data } = placeOn(server);
     const runtime = temporal({ address, namespace, queue, data, worker: false, attributes: true });

@@ -7,7 +7,7 @@ import { placeOn } from './worker-place.ts';
 
 const MODEL = { model: 'local/scripted' };
 
-/** Two routers, guardrails and the log, one after the other. */
+/** A chain of two routers, guardrails and the log. */
 const ROUTED = workflow(
   [
     block('Route', 'router_v2', {

@@ -5,8 +5,8 @@ import { chainServer, egressTo, expectChainPassedOn } from '../support/call-chai
 import { describeTemporal } from '../support/temporal.ts';
 import { placeOn } from './worker-place.ts';
 
-describeTemporal('the chain of workflows that call each other', (server) => {
-  it('goes through runs, children and requests of workers', async () => {
+describeTemporal('the call chain of workflows', (server) => {
+  it('passes through runs, children and requests of workers', async () => {
     const place = placeOn(server);
     const store = await openApiStore({ data: place.data });
     const engine = await place.engine();

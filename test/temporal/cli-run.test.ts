@@ -30,7 +30,7 @@ describeTemporal('heddle run', (server) => {
     expect(await place.runs()).toMatchObject([{ status: 'completed' }]);
   });
 
-  it('exits with 1 for a block that fails, and says which and how to go on, on Temporal', async () => {
+  it('exits with 1 for a failed block, and names the block and how to continue on Temporal', async () => {
     const place = placeOn(server, {
       blocks: { s: start(), bad: code('throw new Error("no luck")', { name: 'Bad' }) },
       edges: ['s > bad'],
@@ -43,7 +43,7 @@ describeTemporal('heddle run', (server) => {
     );
   });
 
-  it('with --json prints the run and nothing else, with the values that were asked for', async () => {
+  it('with --json prints only the run, with the selected values', async () => {
     const { exit, stdout, stderr } = await placeOn(server, ADD).run(
       '--json',
       '--input',
@@ -79,13 +79,13 @@ describeTemporal('heddle run', (server) => {
     expect(JSON.parse(stdout)).toMatchObject({ result: ['«redacted:KEY»', 'hi', {}] });
   });
 
-  it('fails a run that takes too long, with 1', async () => {
+  it('fails a run that exceeds its time limit, and exits with 1', async () => {
     const { exit, stderr } = await placeOn(server, NAP).run('--timeout', '1');
     expect(exit).toBe(1);
     expect(stderr).toContain('RUN_TIMEOUT');
   });
 
-  it('is cancelled by Ctrl-C, with 4', async () => {
+  it('is cancelled by Ctrl-C, and exits with 4', async () => {
     const place = placeOn(server, NAP);
     const command = place.start(['run', 'flow.json', ...ON_TEMPORAL]);
     await command.until('‖ Nap');
@@ -96,7 +96,7 @@ describeTemporal('heddle run', (server) => {
     expect(await place.runs()).toMatchObject([{ status: 'cancelled' }]);
   });
 
-  it('exits with 3 when a person is needed; the command that it shows goes on with the run', async () => {
+  it('exits with 3 when the run waits for a person; the printed command continues the run', async () => {
     const place = placeOn(server, ASK);
     const asked = await place.run();
     expect(asked.exit).toBe(3);
@@ -163,7 +163,7 @@ describeTemporal('errors before a run', (server) => {
     expect(JSON.parse(stderr)).toMatchObject({ error: { code: 'RUNTIME_UNREACHABLE' } });
   });
 
-  it('a data folder that another process has alone is named, with 2', async () => {
+  it('exits with 2 and names a data folder that another process has locked', async () => {
     const place = placeOn(server, NAP);
     const owner = startHeddle(['run', 'flow.json'], { cwd: place.cwd });
     await owner.until('‖ Nap');

@@ -32,7 +32,7 @@ const DRAWN = workflow(
   ['Start -> T -> H -> F'],
 );
 
-/** A process that serves runs on the server; `before`: one of which it has the records. */
+/** A process that serves runs on the server; `before`: the process whose records it uses. */
 async function serve(server: readonly string[], place: readonly string[], before?: Served): Promise<Served> {
   const args = ['serve', '--port', '0', '--json', '--grace', '5', ...ON_TEMPORAL, ...server, ...place];
   const process = startHeddle(args, { env: SECRET });
@@ -54,7 +54,7 @@ async function serve(server: readonly string[], place: readonly string[], before
   };
 }
 
-/** A run that one process has accepted, which is killed, is gone on with and answered in another one: the run as it ends there. */
+/** Starts a run in a process, kills the process, and answers the run in another one. Returns the ended run. */
 async function outlived(server: readonly string[], place: readonly string[]): Promise<Shown> {
   const first = await serve(server, place);
   const { workspaceId } = first;
@@ -89,7 +89,7 @@ async function outlived(server: readonly string[], place: readonly string[]): Pr
 describeTemporal('heddle serve --runtime temporal', (server) => {
   const flow = { blocks: {}, edges: [] };
 
-  it('goes on with its runs after a kill, their records in a folder', { timeout: 240_000 }, async () => {
+  it('continues its runs after a kill, with records in a folder', { timeout: 240_000 }, async () => {
     const run = await outlived(placeOn(server, flow).server, ['--data', dataFolder()]);
     expect(run).toMatchObject({ output: { result: 42 } });
   });

@@ -30,7 +30,7 @@ interface Ready {
   pid: number;
 }
 
-/** A worker of a process of its own that asks for work. */
+/** Starts a worker in its own process; resolves when it polls. */
 async function workerAt(place: Place, ...args: string[]): Promise<{ worker: Started; ready: Ready }> {
   const worker = place.start(['worker', '--json', '--health', '0', ...args]);
   const ready = JSON.parse(await worker.line()) as Ready;
@@ -57,7 +57,7 @@ describeTemporal('heddle worker', (server) => {
     expect(exit).toBe(0);
   });
 
-  it('keeps what is the run’s own from the server with a key, and has each block by itself where that is asked for', async () => {
+  it('with a key encrypts the data of runs on the server; with --checkpoint block runs each block as an activity', async () => {
     const drawn = { blocks: { s: start(), end: code('return "sheep in the clear"') }, edges: ['s > end'] };
     const place = placeOn(server, drawn);
     const env = { HEDDLE_ENCRYPTION_KEYS: `new=${randomBytes(32).toString('base64')}` };
@@ -77,7 +77,7 @@ describeTemporal('heddle worker', (server) => {
     expect(await eventsOf(client, runId)).toMatchObject({ activityTaskScheduled: 2 });
   });
 
-  it('prints one line about what it serves', async () => {
+  it('prints one line with its roles, queue, server and data folder', async () => {
     const place = placeOn(server, WAITING);
     const worker = place.start(['worker', '--roles', 'engine,effects']);
     expect(await worker.line()).toBe(
@@ -85,7 +85,7 @@ describeTemporal('heddle worker', (server) => {
     );
   });
 
-  it('on SIGTERM lets blocks finish and exits with 0', async () => {
+  it('on SIGTERM waits for running blocks and exits with 0', async () => {
     const place = placeOn(server, busy(2500));
     const { worker, ready } = await workerAt(place);
     const run = place.start(['run', 'flow.json', ...REMOTE]);
@@ -94,7 +94,7 @@ describeTemporal('heddle worker', (server) => {
     const { exit, stderr } = await worker.ended;
     expect(exit).toBe(0);
     expect(stderr).toContain('Stopping: running blocks have 30 s');
-    // What it did is handed in: whoever comes next has nothing to do again.
+    // Its result was reported: the next worker repeats nothing.
     const { worker: next } = await workerAt(place);
     const ended = await run.ended;
     expect(JSON.parse(ended.stdout)).toMatchObject({ result: 7 });
@@ -172,7 +172,7 @@ describeTemporal('runs of a shared folder', (server) => {
     }
   });
 
-  it('are neither cancelled nor resumed as runs of one process: what is missing is said, with 2', async () => {
+  it('are neither cancelled nor resumed without the options of Temporal: exits with 2 and names them', async () => {
     const { place, runId } = await waiting();
     for (const verb of ['cancel', 'resume']) {
       const { exit, stderr } = await heddle(['runs', verb, runId], { cwd: place.cwd });
@@ -182,7 +182,7 @@ describeTemporal('runs of a shared folder', (server) => {
     expect(await place.runs()).toMatchObject([{ status: 'paused' }]);
   });
 
-  it('are left alone by what takes up the runs of the folder in one process, and local runs by Temporal', async () => {
+  it('are not continued by a local process, nor are local runs by Temporal', async () => {
     const place = placeOn(server, WAITING);
     const { cwd } = place;
     const { worker } = await workerAt(place);
@@ -210,7 +210,7 @@ describeTemporal('runs of a shared folder', (server) => {
     expect(await place.runs()).toMatchObject([{ status: 'cancelled' }, { status: 'paused' }]);
   });
 
-  it('without a worker keep a cancel: who asks is told, and the next worker carries it out', async () => {
+  it('without a worker keep a cancel request, which the next worker executes; the caller is told', async () => {
     const place = placeOn(server, WAITING);
     const run = place.start(['run', 'flow.json', ...REMOTE]);
     await expect.poll(async () => (await place.runs()).length, { timeout: 20_000 }).toBe(1);

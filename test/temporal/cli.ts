@@ -7,7 +7,7 @@ import type { Ended, HeddleOptions, Started } from '../support/heddle.ts';
 import { workflowFile } from '../support/workflow-file.ts';
 import type { DrawnWorkflow } from '../support/workflow-file.ts';
 
-/** A folder with a workflow in `flow.json`, and commands in it that use one server and a queue of their own. */
+/** A folder with a workflow in `flow.json`, and commands in it with a server and a queue of their own. */
 export interface Place {
   cwd: string;
   queue: string;
@@ -19,10 +19,10 @@ export interface Place {
   runs(): Promise<{ runId: string; status: string }[]>;
 }
 
-/** What a command needs to run things on Temporal. */
+/** The options with which a command runs workflows on Temporal. */
 export const ON_TEMPORAL = ['--runtime', 'temporal'] as const;
 
-/** A new place on the server. */
+/** Returns a new place that uses the server. */
 export function placeOn(
   { address, namespace }: { address: string; namespace: string },
   drawn: DrawnWorkflow,

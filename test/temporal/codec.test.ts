@@ -20,7 +20,7 @@ const child = workflow([fn('Inner', 'return "about " + <start.topic>')], ['Start
   inputFormat: TOPIC,
 });
 
-/** Computes, reaches outside, has a secret, a large value, a child and a person, and fails in the end. */
+/** Computes, sends a request, uses a secret, a large value, a child and a pause, and fails. */
 const parent = workflow(
   [
     fn('Weave', 'return { said: <start.topic> + "!", key: "{{API_KEY}}" }'),
@@ -55,21 +55,21 @@ async function histories(
   return { text: texts.join('\n'), token };
 }
 
-describeTemporal('what the server keeps', (server) => {
+describeTemporal('the data on the server', (server) => {
   const blocks = [new Script({ Effort: () => ({ output: { of: 'linen and silk' } }) }).executor];
 
-  it('in the open has neither secrets, nor large values, nor messages of failures, nor tokens', async () => {
+  it('without encryption has no secrets, large values, error messages or tokens', async () => {
     const place = placeOn(server);
     const engine = await place.engine({ blocks, env: { API_KEY: SECRET } }, { worker: true });
     const { text, token } = await histories(server, engine);
-    // Small outputs stand there until they are in the stores.
+    // Small outputs are in the history until they are stored.
     expect(text).toContain('wool!');
     for (const hidden of [SECRET, LARGE.slice(0, 600), 'torn by', token]) {
       expect(text.includes(hidden), hidden.slice(0, 30)).toBe(false);
     }
   });
 
-  it('encrypted has ids, types and key ids, and nothing of a run’s own', async () => {
+  it('with encryption has ids, types and key ids, and no data of a run', async () => {
     const place = placeOn(server);
     const encryption: Encryption = { keyId: 'key-1', keys: { 'key-1': k1 } };
     const engine = await place.engine({ blocks, env: { API_KEY: SECRET } }, { worker: true, encryption });
@@ -92,7 +92,7 @@ describeTemporal('what the server keeps', (server) => {
     }
   });
 
-  it('encrypted with a key that a worker does not have waits for one that does, and the run says so', async () => {
+  it('encrypted with a key that a worker lacks waits for a worker with the key, and the run says so', async () => {
     const place = placeOn(server);
     const [old, both] = [
       { keyId: 'key-1', keys: { 'key-1': k1 } },

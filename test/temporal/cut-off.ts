@@ -3,10 +3,10 @@ import { connect, createServer } from 'node:net';
 import type { AddressInfo, Socket } from 'node:net';
 import { onTestFinished } from 'vitest';
 
-/** A way to a server that can be cut. */
+/** A proxy to a server that can be cut off. */
 export interface Line {
   readonly address: string;
-  /** Whoever is on the line is thrown off, and nobody gets through any more. */
+  /** Closes all connections and refuses new ones. */
   cut(): void;
 }
 

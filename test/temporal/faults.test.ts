@@ -17,7 +17,7 @@ const PATIENCE = { timeout: 45_000 };
 const quiet = { onError: (): void => undefined };
 const one = workflow([fn('A', 'return 1')], ['Start -> A']);
 
-/** Stores over `data`, some of whose calls do something else; closed with the test. */
+/** Stores of `data` with some calls replaced; closed after the test. */
 function changed(
   data: string,
   change: (stores: SharedStores) => { values?: Partial<SharedStores['values']>; definitions?: object },
@@ -32,7 +32,7 @@ function changed(
   };
 }
 
-/** `store`, with other answers to the calls of `others`. */
+/** Returns `store` with the methods in `others` replaced. */
 function over<T extends object>(store: T, others: object = {}): T {
   return new Proxy(store, {
     get: (target, name) => {
@@ -49,27 +49,27 @@ const suspended = (reason: RegExp): Partial<RunDetail> => ({
 
 describeTemporal('faults', (server) => {
   describe.each([
-    ['a server that is not there', { address: '127.0.0.1:9' }, /127\.0\.0\.1:9 cannot be reached/],
-    ['a namespace that is not there', { namespace: 'nowhere' }, /namespace "nowhere".*cannot be used/],
+    ['an unreachable server', { address: '127.0.0.1:9' }, /127\.0\.0\.1:9 cannot be reached/],
+    ['an unknown namespace', { namespace: 'nowhere' }, /namespace "nowhere".*cannot be used/],
   ])('%s', (_, wrong, message) => {
     const place = { ...server, ...wrong };
     const told = { code: 'RUNTIME_UNREACHABLE', message: expect.stringMatching(message) as string };
 
-    it('is told to whoever opens an engine', async () => {
+    it('is reported when an engine opens', async () => {
       const { data } = placeOn(server);
       const runtime = temporal({ address: place.address, namespace: place.namespace, data });
       await expect(createEngine({ runtime })).rejects.toMatchObject(told);
     });
 
-    it('is told to whoever opens a worker', async () => {
+    it('is reported when a worker opens', async () => {
       const { data } = placeOn(server);
       const options = { address: place.address, namespace: place.namespace, data };
       await expect(createWorker(options)).rejects.toMatchObject(told);
     });
   });
 
-  describe('a run that was recorded when its server had gone', () => {
-    /** An engine whose server goes, with a run that it could not start. */
+  describe('a run that was recorded when its server was unreachable', () => {
+    /** An engine that lost its server, with a run that it could not start. */
     async function stranded(): Promise<{ place: ReturnType<typeof placeOn>; runId: string; error: unknown }> {
       const place = placeOn(server);
       const line = await lineTo(server.address);
@@ -82,7 +82,7 @@ describeTemporal('faults', (server) => {
       return { place, runId, error };
     }
 
-    it('says so, its caller is told, and a worker that comes later starts it', async () => {
+    it('says so, its caller gets an error, and a later worker starts it', async () => {
       const { place, runId, error } = await stranded();
       expect(error).toMatchObject({ code: 'RUNTIME_UNREACHABLE' });
       await place.worker();
@@ -93,7 +93,7 @@ describeTemporal('faults', (server) => {
       expect((await engine.listRuns()).runs).toHaveLength(1);
     });
 
-    it('is started by an engine that comes later, for any worker', async () => {
+    it('is started by a later engine, for any worker', async () => {
       const { place, runId } = await stranded();
       const engine = await place.engine();
       const client = await clientOf(server);
@@ -114,9 +114,9 @@ describeTemporal('faults', (server) => {
         .toMatchObject({ status: 'completed', suspended: null });
     });
 
-    it('can be cancelled, and nothing of it has run then', async () => {
+    it('can be cancelled before any block has run', async () => {
       const { place, runId } = await stranded();
-      // An executor that is asked would complete the run.
+      // A worker that gets a task would complete the run.
       const worker = await place.worker({ tuning: { roles: ['effects'] } });
       const engine = await place.engine();
       const cancelled = engine.cancel(runId, 'not wanted any more');
@@ -128,7 +128,7 @@ describeTemporal('faults', (server) => {
   });
 
   it(
-    'a worker without a value of the environment leaves the run to one that has it, and the run says so',
+    'a worker without an environment value leaves the run to a worker that has it, and the run says so',
     { timeout: 240_000 },
     async () => {
       const place = placeOn(server);
@@ -154,7 +154,7 @@ describeTemporal('faults', (server) => {
     },
   );
 
-  it('a worker without an executor for a block type fails the block, and says which', async () => {
+  it('a worker without an executor for a block type fails the block and names the type', async () => {
     const place = placeOn(server);
     const engine = await place.engine({ blocks: [new Script().executor] });
     await place.worker(quiet);
@@ -185,7 +185,7 @@ describeTemporal('faults', (server) => {
       .toMatchObject({ status: 'completed', suspended: null });
   });
 
-  it('a run that a newer Heddle has started fails on the server, and its record says why', async () => {
+  it('a run that a newer version of Heddle started fails on the server, and its record says why', async () => {
     const place = placeOn(server);
     const engine = await place.engine();
     await place.worker(quiet);
@@ -202,7 +202,7 @@ describeTemporal('faults', (server) => {
     expect(await engine.getRun(runId)).toMatchObject({ status: 'cancelled', suspended: null });
   });
 
-  it('a value that the store has lost stops the run, which goes on once it is there again', async () => {
+  it('a value missing from the store stops the run, which continues when the value is back', async () => {
     const place = placeOn(server);
     const script = new Script();
     const engine = await place.engine({ blocks: [script.executor] });
@@ -233,7 +233,7 @@ describeTemporal('faults', (server) => {
       });
   });
 
-  describe('what is too large for the server', () => {
+  describe('over the size limits of the server', () => {
     // Ids are part of the control flow.
     const wideNames = Array.from({ length: 1400 }, (_, index) => `B${index}${'x'.repeat(900)}`);
     const wide = workflow(
@@ -243,7 +243,7 @@ describeTemporal('faults', (server) => {
     );
     const message = /"Wide" is too large for Temporal: .* Split it/;
 
-    it('a plan: nothing is recorded, and the caller is told', async () => {
+    it('a plan is refused without a record', async () => {
       const engine = await placeOn(server).engine();
       await expect(engine.start({ workflow: wide })).rejects.toMatchObject({
         code: 'OPTIONS_INVALID',
@@ -252,7 +252,7 @@ describeTemporal('faults', (server) => {
       expect((await engine.listRuns()).runs).toEqual([]);
     });
 
-    it('the plan of a child: the block that calls it fails', async () => {
+    it('the plan of a child fails the calling block', async () => {
       const engine = await placeOn(server).engine(quiet, { worker: true });
       await engine.deploy(wide);
       const calling = workflow([block('W', 'workflow_input', { workflowId: 'wide' })], ['Start -> W']);
@@ -262,7 +262,7 @@ describeTemporal('faults', (server) => {
       });
     });
 
-    it('what a run goes on with: it stops before the server refuses it, and its record says why', async () => {
+    it('the state of a run suspends the run before the server refuses it, and its record says why', async () => {
       const script = new Script({}, () => ({ output: {} }));
       const blocks = [script.executor];
       const engine = await placeOn(server).engine({ ...quiet, blocks }, { worker: true, budget: 1 });
@@ -281,7 +281,7 @@ describeTemporal('faults', (server) => {
   });
 });
 
-/** Has what workflows of this test start with changed on its way. */
+/** Changes the input with which this test starts workflows. */
 function passing(change: (input: object) => object): void {
   const start = WorkflowClient.prototype.start;
   vi.spyOn(WorkflowClient.prototype, 'start').mockImplementation(function (

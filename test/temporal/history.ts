@@ -4,7 +4,7 @@ import { onTestFinished } from 'vitest';
 
 const { History } = proto.temporal.api.history.v1;
 
-/** A client of the server itself, without anything of Heddle; closed with the test. */
+/** Returns a plain Temporal client of the server; closed after the test. */
 export async function clientOf({
   address,
   namespace,
@@ -17,13 +17,13 @@ export async function clientOf({
   return new Client({ connection, namespace });
 }
 
-/** Everything that the server keeps of a run's history, as bytes in which texts can be found. */
+/** Returns a run's whole history on the server as text to search in. */
 export async function historyText(client: Client, runId: string): Promise<string> {
   const history = await client.workflow.getHandle(runId).fetchHistory();
   return Buffer.from(History.encode(history).finish()).toString('latin1');
 }
 
-/** How often events of each type stand in a run's history. */
+/** Counts the events of a run's history by type. */
 export async function eventsOf(client: Client, runId: string): Promise<{ [type: string]: number }> {
   const { events } = await client.workflow.getHandle(runId).fetchHistory();
   const counts: { [type: string]: number } = {};

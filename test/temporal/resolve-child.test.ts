@@ -7,8 +7,8 @@ import { describeTemporal } from '../support/temporal.ts';
 import { block, workflow } from '../support/workflow.ts';
 import { placeOn } from './worker-place.ts';
 
-describeTemporal('workers that know the workspaces', (server) => {
-  it('run the live version of a child, not what the engine alone has of it', async () => {
+describeTemporal('workers that resolve children in workspaces', (server) => {
+  it('run the deployed version of a child, not the engine’s own', async () => {
     const place = placeOn(server);
     const store = await openApiStore({ data: place.data });
     const engine = await place.engine();
@@ -17,7 +17,7 @@ describeTemporal('workers that know the workspaces', (server) => {
     onTestFinished(close);
     await place.worker({ resolveChild, tenant });
     const child = await api.deployed(GREETING);
-    // A deployment that has stopped before it was recorded.
+    // A deployment that was interrupted before it was recorded.
     await engine.deploy(workflow([], [], { id: child, name: 'Never recorded' }));
     const call = workflow([block('Call', 'workflow', { workflowId: child })], ['Start -> Call']);
     const id = await api.deployed(call);

@@ -13,8 +13,8 @@ import { openOn } from './replay/open.ts';
 const ASKED = workflow([work('A'), block('H', 'human_in_the_loop')], ['Start -> A -> H']);
 
 describeTemporal('answers', (server) => {
-  // A worker that dies within a task has written of a pause that the run, done again from its history, comes to later.
-  it('of a caller who has seen more of the run than the run itself wait until it has come as far', async () => {
+  // A worker that dies within a task has recorded a pause that the run reaches only later, when it is replayed from its history.
+  it('to a pause that the run has not reached yet wait until the run reaches it', async () => {
     const script = new Script();
     const { engine, stores, close } = await openOn(server, {
       data: dataFolder(),

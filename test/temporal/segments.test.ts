@@ -14,7 +14,7 @@ describeTemporal('segments', (server) => {
     onTestFinished(() => connection.close());
     return new Client({ connection, namespace: server.namespace });
   };
-  /** Types of the activities that the run was given, local ones by their names. */
+  /** Types of the activities of the run; names of the local ones. */
   const activitiesOf = async (client: Client, runId: string): Promise<string[]> => {
     const { events } = await client.workflow.getHandle(runId).fetchHistory();
     return (events ?? []).flatMap(
@@ -31,7 +31,7 @@ describeTemporal('segments', (server) => {
     for (;;) (await script.called(at)).done(output);
   };
 
-  it('a block that takes too long for a workflow task goes on in an activity, and is not run again', async () => {
+  it('a block that takes too long for a workflow task continues in an activity, and does not run again', async () => {
     const client = await clientOf();
     const script = new Script();
     const slow = { ...script.executor, class: 'compute' as const };
@@ -46,7 +46,7 @@ describeTemporal('segments', (server) => {
     await expect.poll(() => activitiesOf(client, run.runId), { timeout: 30_000 }).toEqual(['heddle.segment']);
     expect(call.context.signal.aborted).toBe(false);
     call.done({ n: 2 });
-    // On a machine that keeps the worker waiting, the server gives a task up, and what has run in it runs again.
+    // If the machine delays the worker, the server times a task out, and its blocks run again.
     void answerAll(script, 'A', { n: 2 });
     expect(await run.result()).toMatchObject({ status: 'completed', output: { result: [1, 2] } });
     const lost = await tasksGivenUp(client, run.runId);
@@ -55,7 +55,7 @@ describeTemporal('segments', (server) => {
     expect(logs.map(({ blockName }) => blockName)).toEqual(['Start', 'F', 'A', 'Z']);
   });
 
-  it('a loop of blocks that only compute takes no activity of its own, however many turns', async () => {
+  it('a loop of compute blocks needs no activity, whatever its number of iterations', async () => {
     const client = await clientOf();
     const engine = await onServer(server).open();
     const drawn = workflow(
@@ -70,7 +70,7 @@ describeTemporal('segments', (server) => {
     expect(await activitiesOf(client, run.runId)).toEqual([]);
   });
 
-  it('what is begun together has begun before what comes of the first goes on, as in one process', async () => {
+  it('parallel blocks have all started before the first result continues, as in one process', async () => {
     const calc = { types: ['calc'], class: 'compute' as const, execute: () => ({ output: {} }) };
     const drawn = workflow(
       [block('H', 'human_in_the_loop'), ...['A', 'B', 'C'].map((name) => block(name, 'calc'))],

@@ -16,7 +16,7 @@ import { describeTemporal } from '../support/temporal.ts';
 
 const PATIENCE = { timeout: 30_000 };
 
-/** Undefined where a server answers at `address` and knows the namespace and the search attributes. */
+/** Returns why the server at `address` is not ready, or undefined if it has the namespace and the search attributes. */
 const problemAt = async (
   address: string,
   namespace: string,
@@ -28,7 +28,7 @@ describeTemporal('the server of this run', ({ address, namespace }) => {
     expect(await problemAt(address, namespace)).toBeUndefined();
   });
 
-  it('tells of a namespace and of search attributes that it does not have', async () => {
+  it('reports an unknown namespace and unknown search attributes', async () => {
     expect(await problemAt(address, 'nowhere')).toMatch(/Namespace nowhere is not found/);
     expect(await problemAt(address, namespace, ['Loom', 'Weft'])).toBe(
       'it does not know the search attribute Loom, Weft',
@@ -37,7 +37,7 @@ describeTemporal('the server of this run', ({ address, namespace }) => {
 });
 
 describeTemporal('a development server', ({ binary = '' }) => {
-  /** A server of the test's own, stopped when the test has finished. */
+  /** Starts a server for one test; stopped after the test. */
   async function start(more: Partial<DevServerOptions> = {}): Promise<DevServer> {
     const started = await startDevServer({ binary, namespace: 'loom', ...more });
     if (started.kind === 'failed') throw new Error(started.reason);
@@ -45,7 +45,7 @@ describeTemporal('a development server', ({ binary = '' }) => {
     return started.server;
   }
 
-  /** The arguments of the process `pid` as the system has them. */
+  /** Returns the arguments of the process `pid`. */
   const argumentsOf = (pid: number): string =>
     execFileSync('ps', ['-ww', '-o', 'args=', '-p', String(pid)], { encoding: 'utf8' });
 

@@ -3,7 +3,7 @@ import { describe, expect, it, vi } from 'vitest';
 import type { TestProject } from 'vitest/node';
 import { setup } from './setup.ts';
 
-describe('where no server can be had', () => {
+describe('without a server', () => {
   it.each([
     ['', 'are skipped', false],
     ['1', 'fail', true],

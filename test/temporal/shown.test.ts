@@ -5,7 +5,7 @@ import { block, workflow } from '../support/workflow.ts';
 import { clientOf } from './history.ts';
 import { placeOn } from './worker-place.ts';
 
-describeTemporal('what the server shows of a run that the engine has cancelled', (server) => {
+describeTemporal('the server’s status of a run that the engine cancelled', (server) => {
   const shown = async (runId: string): Promise<string> => {
     const handle = (await clientOf(server)).workflow.getHandle(runId);
     // The record is written before the workflow ends.
@@ -13,7 +13,7 @@ describeTemporal('what the server shows of a run that the engine has cancelled',
     return (await handle.describe()).status.name;
   };
 
-  it('is that it was cancelled', async () => {
+  it('is cancelled', async () => {
     const script = new Script();
     const place = placeOn(server);
     const engine = await place.engine({ blocks: [script.executor] });
@@ -25,7 +25,7 @@ describeTemporal('what the server shows of a run that the engine has cancelled',
     expect(await engine.getRun(runId)).toMatchObject({ status: 'cancelled' });
   });
 
-  it('is the same for a paused one, and for one whose caller had gone before it began', async () => {
+  it('is the same for a paused run, and for a run whose caller disconnected before its start', async () => {
     const place = placeOn(server);
     const engine = await place.engine();
     await place.worker();

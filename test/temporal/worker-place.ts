@@ -6,13 +6,13 @@ import type { HeddleWorker, TemporalOptions, WorkerOptions } from '@heddle/tempo
 import { onTestFinished } from 'vitest';
 import { dataFolder } from '../support/data-folder.ts';
 
-/** A deployment of a test's own on a server: engines that only start runs, and workers that run them. */
+/** A deployment of one test on a server: engines that only start runs, and workers that run them. */
 export interface Place {
   readonly queue: string;
   readonly data: string;
-  /** An engine without a worker; closed with the test. */
+  /** Opens an engine without a worker; closed after the test. */
   engine(options?: EngineOptions, more?: Partial<TemporalOptions>): Promise<Engine>;
-  /** Stopped with the test. */
+  /** Starts a worker; stopped after the test. */
   worker(options?: Partial<WorkerOptions>): Promise<HeddleWorker>;
 }
 

@@ -3,8 +3,8 @@ import { describeTemporal } from '../support/temporal.ts';
 import { placeOn } from './worker-place.ts';
 
 describeTemporal('versions of workers', (server) => {
-  // The server of these tests has none; those that have are in test/temporal/production/.
-  it('that the server does not take are told, instead of a worker that gets nothing', async () => {
+  // The development server does not support versions; test/temporal/production/ tests one that does.
+  it('that the server does not support are an error, not a worker without tasks', async () => {
     const version = { deployment: 'looms', build: '7' };
     await expect(placeOn(server).worker({ tuning: { version } })).rejects.toMatchObject({
       code: 'OPTIONS_INVALID',

@@ -35,7 +35,7 @@ const HALF: Drawing = {
   edges: ['Start -> C', 'C:yes -> A', 'C:no -> B -> D'],
 };
 
-/** From which block, in which drawing (the earlier run had the first one), and what runs then. */
+/** The block to start from, the drawing (that of the earlier run is the first), and the blocks that run. */
 const FROM: [title: string, drawing: Drawing, from: string, ran: string, changed?: Drawing][] = [
   ['the first block: everything', LINE, 'A', 'A B C'],
   ['a block in a line: it and what follows', LINE, 'B', 'B C'],
@@ -90,7 +90,7 @@ const UNTIL: [title: string, drawing: Drawing, until: string, ran: string][] = [
   ['a container: all its turns, nothing behind it', TURNS, 'L', 'A I.0 I.1 K.0.0 K.0.1 K.1.0 K.1.1'],
 ];
 
-/** Runs of a part of a workflow. */
+/** Runs from a block, or until one. */
 export function describeAgain(make: MakeRuntime): void {
   const opened = async () => {
     const script = new Script({}, ({ block: { name } }) => ({ output: { by: name } }));

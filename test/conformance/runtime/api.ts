@@ -10,7 +10,7 @@ import type { MakeRuntime } from './suite.ts';
 
 type Answer = (request: IncomingMessage, response: ServerResponse, body: string) => void;
 
-/** The address of a server of this test that answers so. */
+/** Starts a server with this answer. Returns its address. */
 async function serve(answer: Answer): Promise<string> {
   const server = createServer((request, response) => {
     let body = '';
@@ -33,7 +33,7 @@ const table = (pairs: { [name: string]: string }): JsonObject[] =>
 
 const api = (fields: JsonObject, more: JsonObject = {}) => block('Call', 'api', fields, more);
 
-/** Requests: the one block that reaches the world without code. */
+/** Blocks that send requests. */
 export function describeApi(make: MakeRuntime): void {
   const opened = (options = {}): Promise<Engine> =>
     make().open({ egress: { allowPrivate: true, ports: [] }, ...options });

@@ -6,14 +6,14 @@ import { workingEngineForAll } from './drawn.ts';
 import type { Outcome } from './drawn.ts';
 import type { MakeRuntime } from './suite.ts';
 
-/** The body of a container that is run twice; in its texts, `I` is the number of the turn or branch. */
+/** The body of a container that runs twice; in its texts, `I` is the number of the iteration or branch. */
 interface Body {
   title: string;
   blocks: () => Drawn[];
   /** Edges inside; the container is `In`, and `In ->` leads to its first blocks. */
   edges: string[];
   fails?: string[];
-  /** The `work` blocks that run in turn or branch 0, and in 1. */
+  /** The `work` blocks that run in iteration or branch 0, and in 1. */
   ran: [string, string];
 }
 
@@ -114,7 +114,7 @@ const NESTINGS: Nesting[] = [
   },
 ];
 
-/** What has to run: the body in every innermost turn, `After` in every outer one, and `End` once. */
+/** Returns the expected blocks: the body in every innermost iteration, `After` in every outer one, and `End` once. */
 function expected(body: Body, { depth }: Nesting): string {
   const outer = depth === 1 ? [''] : ['.0', '.1'];
   const inside = outer.flatMap((scope) =>
@@ -126,13 +126,13 @@ function expected(body: Body, { depth }: Nesting): string {
   return [...inside, ...after, 'End'].toSorted().join(' ');
 }
 
-/** The body's blocks with `I` as the reference to the innermost number. */
+/** Returns the body's blocks with `I` replaced by the reference to the innermost number. */
 function numbered(blocks: Drawn[], inner: 'loop' | 'parallel'): Drawn[] {
   const text = JSON.stringify(blocks).replaceAll(/\bI\b/g, `<${inner}.index>`);
   return JSON.parse(text) as Drawn[];
 }
 
-/** Paths inside of containers: every turn and every branch goes its own way, and what follows always runs. */
+/** Paths inside containers: each iteration and branch takes its own, and the next block always runs. */
 export function describeBodies(make: MakeRuntime): void {
   describe('bodies of loops and parallels, also nested', () => {
     const working = workingEngineForAll(make);

@@ -5,7 +5,7 @@ import { block, fn, workflow } from '../../support/workflow.ts';
 import type { MakeRuntime } from './suite.ts';
 
 const NOT_FOUND = { code: 'RUN_NOT_FOUND' };
-/** Above the inline limit, so the output is in the value store; equal outputs share one value. */
+/** Above the inline limit, so that the output is in the value store; equal outputs share one value. */
 const LARGE = 50_000;
 
 const ASK = workflow(

@@ -7,7 +7,7 @@ import { workflow } from '../../support/workflow.ts';
 import type { Drawing, Drawn } from '../../support/workflow.ts';
 import type { MakeRuntime, WhenDone } from './suite.ts';
 
-/** A drawing that is run to its end, with every block of the type `work` answered at once. */
+/** A drawing to run to its end; blocks of the type `work` answer immediately. */
 export interface Sketch {
   blocks: Drawn[];
   edges: string[];
@@ -19,17 +19,17 @@ export interface Sketch {
 }
 
 export interface Outcome extends RunResource {
-  /** The blocks of the type `work` that ran, each with its turn and branch numbers (`A.0.1`), sorted. */
+  /** The blocks of the type `work` that ran, each with its iteration and branch numbers (`A.0.1`), sorted. */
   ran: string;
 }
 
-/** An engine, and what running a drawing in it gives. */
+/** An engine, and a function that runs drawings in it. */
 export interface Working {
   engine: Engine;
   sketch(drawn: Sketch): Promise<Outcome>;
 }
 
-/** An engine whose `work` blocks put out `{ by }`, their name, or fail when they are among `fails`. */
+/** Opens an engine whose `work` blocks return their name as `{ by }`, or fail if `fails` has their name. */
 export async function workingEngine(
   make: MakeRuntime,
   options: EngineOptions = {},
@@ -54,7 +54,7 @@ export async function workingEngine(
   };
 }
 
-/** Such an engine for all tests of the `describe` around it: starting processes for each of hundreds of rows takes minutes. */
+/** Opens one such engine for all tests of a `describe`: starting processes for each of hundreds of rows would take minutes. */
 export function workingEngineForAll(make: MakeRuntime, options: EngineOptions = {}): () => Promise<Working> {
   const cleaners: (() => Promise<void> | void)[] = [];
   let working: Promise<Working> | undefined;

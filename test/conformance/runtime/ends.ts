@@ -9,7 +9,7 @@ import type { MakeRuntime } from './suite.ts';
 
 const respond = (name: string, data: string) => block(name, 'response', { dataMode: 'json', data });
 
-/** How runs end: outputs, answers, failures, cancels, and what is kept of each. */
+/** Ends of runs: outputs, responses, failures, cancels, and their records. */
 export function describeEnds(make: MakeRuntime): void {
   describe('ends', () => {
     const working = workingEngineForAll(make);

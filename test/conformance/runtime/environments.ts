@@ -6,7 +6,7 @@ import type { MakeRuntime } from './suite.ts';
 
 const SECRET = 'sk-very-secret';
 
-/** Each tenant's values; a workflow belongs to the tenant that its id begins with. */
+/** Values by tenant; the id of a workflow begins with its tenant. */
 function tenants(values: { [tenant: string]: { [name: string]: string } }): EngineOptions {
   const environments: TenantEnvironments = {
     names: async (tenant) => Object.keys(values[tenant] ?? {}),
@@ -18,7 +18,7 @@ function tenants(values: { [tenant: string]: { [name: string]: string } }): Engi
   return { environments, tenant: async (id) => (id.startsWith('of-') ? id.split('-')[1] : undefined) };
 }
 
-/** Everything that the engine keeps and shows of its runs. */
+/** Returns everything that the engine stores and shows of its runs. */
 async function recordsOf(engine: Engine): Promise<string> {
   const { runs } = await engine.listRuns();
   const details = runs.map(async ({ runId }) => [await engine.getRun(runId), await engine.getLogs(runId)]);
@@ -29,7 +29,7 @@ const returning = (id: string, code: string): { workflow: Json } => ({
   workflow: workflow([fn('F', code)], ['Start -> F'], { id }),
 });
 
-/** Decision 62: environments of tenants, and what is redacted from which run. */
+/** Decision 62: environments of tenants, and the values redacted in each run. */
 export function describeEnvironments(make: MakeRuntime): void {
   describe('environments', () => {
     it('a run reads only the values of its tenant, not those of the engine or of another tenant', async () => {

@@ -8,7 +8,7 @@ const FORMAT = { inputFormat: [{ name: 'doc', type: 'file[]' }] };
 const CONTENT = 'YWJj';
 const FILE = { type: 'file', name: 'abc.txt', data: `data:text/plain;base64,${CONTENT}` };
 
-/** Answers with the content of its first file. */
+/** Responds with the content of its first file. */
 const reading = (id: string): Json =>
   workflow(
     [block('Read', 'response', { dataMode: 'json', data: '{"text": "<start.doc[0].base64>"}' })],
@@ -16,7 +16,7 @@ const reading = (id: string): Json =>
     { id, name: id, ...FORMAT },
   );
 
-/** Hands its files to a child. */
+/** Passes its files to a child. */
 const passing = (id: string, child: string): Json =>
   workflow(
     [
@@ -27,7 +27,7 @@ const passing = (id: string, child: string): Json =>
     { id, name: id, ...FORMAT },
   );
 
-/** Files of tenants: the tenant of a workflow is what its id begins with. */
+/** Files of tenants; the id of a workflow begins with its tenant. */
 export function describeFiles(make: MakeRuntime): void {
   describe('files', () => {
     it('a record gives access to its file only in runs of the tenant that owns it, and is plain data in all others', async () => {

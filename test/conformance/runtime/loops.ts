@@ -5,7 +5,7 @@ import { condition, fn, loop, parallel } from '../../support/workflow.ts';
 import { workingEngineForAll } from './drawn.ts';
 import type { MakeRuntime } from './suite.ts';
 
-/** What goes into the loop, and the values that the block in it gave, turn by turn. */
+/** The loop's input, and the outputs of its block by iteration. */
 const TURNS: [title: string, data: JsonObject, values: Json[], input?: Json][] = [
   ['a for loop runs as often as its count says', { loopType: 'for', count: 3 }, [0, 1, 2]],
   ['a while loop asks before each turn', { loopType: 'while', whileCondition: '<loop.index> < 2' }, [0, 1]],
@@ -41,7 +41,7 @@ const TURNS: [title: string, data: JsonObject, values: Json[], input?: Json][] =
   ],
 ];
 
-/** Turns of loops, and what remains of them. */
+/** Iterations of loops, and their results. */
 export function describeLoops(make: MakeRuntime): void {
   describe('loops', () => {
     const working = workingEngineForAll(make);

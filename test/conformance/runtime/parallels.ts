@@ -6,7 +6,7 @@ import type { MakeRuntime } from './suite.ts';
 
 const ITEMS = '["a", "b", "c", "d", "e"]';
 
-/** Branches of parallels: how many at once, what they see, what remains of them. */
+/** Branches of parallels: their concurrency, scope and results. */
 export function describeParallels(make: MakeRuntime): void {
   describe('parallels', () => {
     const working = workingEngineForAll(make);
@@ -23,7 +23,7 @@ export function describeParallels(make: MakeRuntime): void {
       (await script.called('A.1')).done({ n: 1 });
       (await script.called('A.2')).done({ n: 2 });
       const last = await script.called('A.3');
-      // Those that begin together may be called in any order.
+      // Blocks that start together may be called in any order.
       expect(script.calls.toSorted()).toEqual(['A.0', 'A.1', 'A.2', 'A.3']);
       last.done({ n: 3 });
       first.done({ n: 0 });

@@ -13,7 +13,7 @@ interface Case extends Sketch {
 
 const W = (names: string) => names.split(' ').map((name) => work(name));
 
-/** A condition whose row `id` is the one that is true; every other row is false, and there is no else. */
+/** Returns a condition whose only true row is `id`, without an else row. */
 const choosing = (name: string, id: string, ...rows: string[]) =>
   condition(name, Object.fromEntries(rows.map((row) => [row, row === id ? 'true' : 'false'])));
 
@@ -166,7 +166,7 @@ const CASES: Case[] = [
   },
 ];
 
-/** Which blocks run: joins, choices, error ports, paths not taken. */
+/** The blocks that run: joins, conditions, error ports, paths not taken. */
 export function describePaths(make: MakeRuntime): void {
   describe('paths', () => {
     const working = workingEngineForAll(make);

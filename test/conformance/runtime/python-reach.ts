@@ -11,7 +11,7 @@ const py = (name: string, code: string, more: { [name: string]: Json } = {}): Dr
 
 const HOSTILE = `it's "quoted" \\ \n''' """ {x} <start.n> {{OTHER}}`;
 
-/** What Python of function blocks reaches beyond the blocks' outputs: environment, variables, large values, the network. */
+/** Access of Python in function blocks to environment, variables, large values and the network. */
 export function describePythonReach(make: MakeRuntime): void {
   describe('data available to code in Python', () => {
     const env: NonNullable<EngineOptions['env']> = {

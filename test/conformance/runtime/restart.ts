@@ -9,7 +9,7 @@ import { describeTimers } from './restart/timers.ts';
 import { describeWork } from './restart/work.ts';
 import type { MakeRuntime } from './suite.ts';
 
-/** Decisions 17, 18, 22, 23, 33, 34: what one engine has recorded the next one goes on with. */
+/** Decisions 17, 18, 22, 23, 33, 34: an engine continues what an earlier one has recorded. */
 export function describeRestart(make: MakeRuntime, shared: boolean): void {
   const engines = (): Succession => new Succession(make());
 
@@ -19,7 +19,7 @@ export function describeRestart(make: MakeRuntime, shared: boolean): void {
     describeTimers(engines);
     describeAnswers(engines);
     describeFamilies(engines);
-    // Where any worker may run a run, no engine alone decides that it stands still.
+    // If any worker may execute a run, a single engine does not decide that it is idle.
     if (!shared) {
       describeStanding(engines);
       describeNeeds(engines);

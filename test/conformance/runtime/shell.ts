@@ -8,7 +8,7 @@ import type { MakeRuntime } from './suite.ts';
 
 const TIME = { timeout: 120_000 };
 
-/** Scripts of function blocks. They need an image, and a host that confines what runs in it. */
+/** Scripts of function blocks. They need an image, and a host that can confine them. */
 export function describeShell(make: MakeRuntime): void {
   describe('scripts', TIME, () => {
     const cleaners: (() => Promise<void> | void)[] = [];
@@ -30,7 +30,7 @@ export function describeShell(make: MakeRuntime): void {
     };
     let opening: ReturnType<typeof open> | undefined;
 
-    /** A sketch of blocks, and what draws a script; the test is skipped where there are no native images. */
+    /** Returns functions that run a drawing and draw a script; skips the test if native images are unavailable. */
     const working = async ({ skip }: TestContext) => {
       const made = await (opening ??= open());
       if (made === undefined) return skip('Native images cannot be built and run on this machine');

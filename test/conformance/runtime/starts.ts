@@ -13,7 +13,7 @@ const field = (name: string, type: string, more: JsonObject = {}): JsonObject =>
   ...more,
 });
 
-/** The field of the start block, the run's input, and what `<start.a>` is. */
+/** The field of the start block, the run's input, and the value of `<start.a>`. */
 const FIELDS: [title: string, field: JsonObject, input: Json, value: Json][] = [
   ['a default is used where nothing is given', field('a', 'string', { value: 'd' }), {}, 'd'],
   ['a given value wins over the default', field('a', 'string', { value: 'd' }), { a: 'v' }, 'v'],
@@ -29,7 +29,7 @@ const RESERVED: [title: string, fields: Json[], input: Json, code: string][] = [
   ['an input', [], { selectedOption: 'x' }, 'INPUT_INVALID'],
 ];
 
-/** Where runs start, and with what. */
+/** Starts of runs: their blocks and inputs. */
 export function describeStarts(make: MakeRuntime): void {
   describe('starts', () => {
     const working = workingEngineForAll(make);

@@ -1,15 +1,15 @@
 import type { Engine, EngineOptions } from '@heddle/engine';
 
-/** What a runtime brings to its conformance suite. */
+/** What the conformance suite needs of a runtime. */
 export interface RuntimeUnderTest {
-  /** A new engine on the same place as the test's other engines; closed by the suite. */
+  /** Opens an engine on the same stores as the test's other engines; the suite closes it. */
   open(options?: EngineOptions): Promise<Engine>;
-  /** Asks for the cancel of a run while no engine is open. */
+  /** Requests the cancel of a run while no engine is open. */
   askForCancel?(runId: string): Promise<void>;
 }
 
-/** Has `clean` called when the runtime is needed no more; the last one that was asked for comes first. */
+/** Registers `clean`, called after the use of the runtime, in reverse order of registration. */
 export type WhenDone = (clean: () => Promise<void> | void) => void;
 
-/** Makes the runtime of one test, or of as long as `whenDone` says: a place of its own. */
+/** Returns a runtime with stores of its own, for one test, or until `whenDone` calls its functions. */
 export type MakeRuntime = (whenDone?: WhenDone) => RuntimeUnderTest;

@@ -8,7 +8,7 @@ import type { MakeRuntime } from './suite.ts';
 const set = (name: string, variableName: string, type: string, value: Json): Drawn =>
   block(name, 'variables', { variables: [{ variableName, type, value }] });
 
-/** The variable's type, what a row assigns, and what is read then. */
+/** The variable's type, the assigned value, and the value read afterwards. */
 const TYPES: [type: string, value: Json, read: Json][] = [
   ['string', '<start.text>', 'a "quoted" text'],
   ['number', '<start.n>', 7],

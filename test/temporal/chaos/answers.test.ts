@@ -26,13 +26,13 @@ describeTemporal('answers', ({ address, namespace }) => {
       ['Start -> W -> Z'],
     );
     const answered = new Set<string>();
-    /** Answers every pause as soon as it is seen, until there is none that was not. */
+    /** Answers every pause as soon as it appears, until all are answered. */
     const answerAll = async (): Promise<number> => {
       const { runs } = await engine.listRuns({ status: ['running', 'paused'], limit: 100 });
       const open = runs.flatMap(({ runId, pauses }) => pauses.map(({ token }) => ({ runId, token })));
       for (const { runId, token } of open.filter((one) => !answered.has(one.token))) {
         answered.add(token);
-        // An answer that was not taken is told to its caller, and may be given again.
+        // A refused answer is an error for its caller, who may repeat it.
         engine.resume(runId, { token, input: { n: 1 } }).catch(() => answered.delete(token));
       }
       return runs.length;

@@ -6,21 +6,21 @@ import type { BlockLog, Entry } from '@heddle/core/run';
 import type { SharedStores } from '@heddle/engine/stores';
 import { recordOf } from '../../../packages/engine/src/records/run-record.ts';
 
-/** What the journals of all runs say. */
+/** Counts and problems found in the journals of all runs. */
 export interface Journaled {
   runs: number;
   entries: number;
-  /** How often each try of a block was completed or failed: `key#try`. */
+  /** How often each attempt of a block completed or failed, by `key#try`. */
   ended: Map<string, number>;
-  /** Those of them that tell the effect server. */
+  /** The attempts among them that call the effect server. */
   outside: Set<string>;
   /** How often each pause was answered, by token. */
   answered: Map<string, number>;
-  /** What is wrong with a run: nothing, it is hoped. */
+  /** Problems of the runs; expected to be empty. */
   faults: string[];
 }
 
-/** Types of the blocks that tell the effect server. */
+/** Types of the blocks that call the effect server. */
 const OUTSIDE: ReadonlySet<string> = new Set(['effect', 'compute']);
 
 /** Reads every run in the stores and compares its journal, its record and its logs with each other. */
@@ -75,7 +75,7 @@ function note({ runId, plan, entry }: { runId: string; plan: Plan; entry: Entry 
   if (OUTSIDE.has(plan.blocks[entry.block]?.type ?? '')) found.outside.add(name);
 }
 
-/** The logs that the entries lead to. */
+/** Returns the logs that follow from the entries. */
 function fold(replica: Replica, entries: readonly Entry[], fault: (what: string) => void): BlockLog[] {
   const logs = new Map<number, BlockLog>();
   entries.forEach((entry, index) => {
@@ -87,7 +87,7 @@ function fold(replica: Replica, entries: readonly Entry[], fault: (what: string)
   return [...logs.values()].toSorted((a, b) => a.executionOrder - b.executionOrder);
 }
 
-/** Equal but for what is undefined in one and absent in the other. */
+/** Compares two values; an undefined property equals an absent one. */
 function same(a: unknown, b: unknown): boolean {
   return isDeepStrictEqual(JSON.parse(JSON.stringify(a)), JSON.parse(JSON.stringify(b)));
 }

@@ -12,7 +12,7 @@ const NAMESPACE = 'chaos';
 const FOR_MS = scale(30_000, 600_000);
 
 describeTemporal('chaos', ({ binary = '' }) => {
-  /** A development server of the test's own, with its file. */
+  /** Starts a development server for one test, with a database file. */
   async function mortalServer(dbFile: string): Promise<KillableServer & { address: string }> {
     let server: DevServer | undefined;
     const start = async (port?: number): Promise<DevServer> => {

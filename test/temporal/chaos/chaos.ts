@@ -14,7 +14,7 @@ export interface Ruins {
   outcome: FaultRecord;
 }
 
-/** What a chaos test did, and how much of it happened more than once. */
+/** Figures of a chaos test, with the number of repeated calls. */
 export interface Figures {
   runs: number;
   childRuns: number;
@@ -39,7 +39,7 @@ export function tellFigures(figures: Figures): void {
   if (file !== undefined) writeFileSync(file, `${JSON.stringify(figures, null, 2)}\n`);
 }
 
-/** Expects that nothing was lost and nothing doubled; gives the figures. */
+/** Expects that no call was lost or recorded twice. Returns the figures. */
 export async function expectWhole({ stores, fleet, effects, outcome }: Ruins): Promise<Figures> {
   const found = await audit(stores);
   expect(outcome.faults).toEqual([]);
@@ -57,7 +57,7 @@ export async function expectWhole({ stores, fleet, effects, outcome }: Ruins): P
 
   const { calls } = effects;
   const called = new Set(calls.map(({ key, try: attempt }) => `${key}#${attempt}`));
-  // What ran is in a journal, and what is in a journal ran.
+  // Calls and journals must agree in both directions.
   expect([...called].toSorted()).toEqual([...found.outside].toSorted());
 
   const repeats = repeatsIn(calls, { killed: fleet.killed, outages: outcome.outages });

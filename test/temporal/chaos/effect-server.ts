@@ -5,38 +5,38 @@ import type { AddressInfo } from 'node:net';
 import { text } from 'node:stream/consumers';
 import { setTimeout as delay } from 'node:timers/promises';
 
-/** What a block tells of itself when it runs. */
+/** The call of a running block. */
 export interface Asking {
   /** The block's idempotency key. */
   key: string;
   try: number;
   kind: 'effect' | 'compute';
-  /** The process in which it runs. */
+  /** Id of the process in which the block runs. */
   pid: number;
-  /** How long it takes, in milliseconds. */
+  /** Milliseconds until the answer. */
   ms: number;
 }
 
-/** A block that has run, or runs. */
+/** A call of a block that has run or is running. */
 export interface Called extends Asking {
   beganMs: number;
-  /** When it was answered, or its caller was gone. */
+  /** Time of the answer, or of the caller's disconnect. */
   endedMs: number | undefined;
   answered: boolean;
 }
 
-/** The world outside: it notes who has asked it for what, and when. */
+/** A server that records the calls of blocks with their times. */
 export interface EffectServer {
   readonly url: string;
   readonly calls: readonly Called[];
   /** Calls of the key, in order. */
   of(key: string): Called[];
-  /** Whoever asks is answered at once from now on. */
+  /** Answers all calls immediately from now on. */
   hurry(): void;
   close(): Promise<void>;
 }
 
-/** An effect server on the loopback address. */
+/** Starts an effect server on the loopback address. */
 export async function startEffectServer(): Promise<EffectServer> {
   const calls: Called[] = [];
   const hurry = new AbortController();

@@ -11,7 +11,7 @@ import { startEffectServer } from './effect-server.ts';
 import type { EffectServer } from './effect-server.ts';
 import { Fleet } from './fleet.ts';
 
-/** A server, stores, an effect server, and an engine of the test's process that runs nothing itself. */
+/** A server, stores, an effect server, and an engine in the test's process that has no worker. */
 export interface Environment {
   engine: Engine;
   stores: SharedStores;
@@ -30,7 +30,7 @@ export interface EnvironmentOptions {
   local?: boolean;
 }
 
-/** An environment with `workers` worker processes that are ready. All of it ends with the test. */
+/** Returns an environment with `workers` ready worker processes; stopped after the test. */
 export async function openEnvironment(options: EnvironmentOptions): Promise<Environment> {
   const { address, namespace, place, workers, worker, local = true } = options;
   const shared = { address, namespace, queue: `chaos-${randomUUID()}`, local };

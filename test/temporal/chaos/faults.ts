@@ -8,11 +8,11 @@ import type { Subject } from './subjects.ts';
 
 /** A server that the test can kill and restart. */
 export interface KillableServer {
-  /** Kills it with SIGKILL and starts it again on what it has left; resolves when it serves. */
+  /** Kills it with SIGKILL and restarts it with its data; resolves when it serves. */
   restart(): Promise<void>;
 }
 
-/** A time in which the server was away. */
+/** A period without the server. */
 export interface Outage {
   fromMs: number;
   untilMs: number;
@@ -23,36 +23,36 @@ export interface FaultOptions {
   stores: SharedStores;
   fleet: Fleet;
   server: KillableServer;
-  /** How long processes are killed; the runs then in flight are waited for. */
+  /** How long processes are killed, in milliseconds; after that the test waits for the runs in flight. */
   forMs: number;
   /** Runs in flight at once. */
   width: number;
 }
 
-/** What was done. */
+/** What the faults did. */
 export interface FaultRecord {
   runs: { runId: string; subject: Subject }[];
   outages: Outage[];
-  /** Pauses that were answered, by token; a value above 1: the answer was given again, as the first was not confirmed. */
+  /** Number of answers by token of the pause; above 1 if an answer was repeated because it was not confirmed. */
   answers: Map<string, number>;
-  /** Starts that the server did not take at once. */
+  /** Starts that the server did not accept at the first attempt. */
   refusedStarts: number;
-  /** What the engine answered that it should not. */
+  /** Unexpected errors of the engine. */
   faults: string[];
 }
 
-/** Between two kills. */
+/** Milliseconds between two kills. */
 const KILL_INTERVAL_MS = 1500;
-/** So many workers are killed for each kill of the server. */
+/** Number of workers killed for each kill of the server. */
 const WORKERS_PER_SERVER = 4;
 const LOOK_MS = 200;
-/** What was not confirmed within this time is asked for again. */
+/** Milliseconds after which an unconfirmed request is repeated. */
 const PATIENCE_MS = 15_000;
-/** Longer than lost workers are missed, and tries of what failed are apart. */
+/** Longer than the detection of a lost worker and the pause between attempts. */
 const STUCK_MS = 90_000;
 const RUNNING = ['running', 'paused'] as const;
 
-/** Keeps runs in flight, answers their pauses, and kills workers and the server meanwhile; until all runs have ended. */
+/** Keeps runs in flight and answers their pauses while it kills workers and the server, until all runs have ended. */
 export async function injectFaults(parts: FaultOptions): Promise<FaultRecord> {
   const done: FaultRecord = { runs: [], outages: [], answers: new Map(), refusedStarts: 0, faults: [] };
   const finished = new AbortController();
@@ -90,7 +90,7 @@ async function start(engine: Engine, done: FaultRecord, count: number): Promise<
   try {
     await engine.start({ workflow: subject.workflow }, {}, { runId });
   } catch (error) {
-    // It is recorded: whoever reaches the server starts it later.
+    // The run is recorded: the next process that reaches the server starts it.
     if (!isEngineError(error) || error.code !== 'RUNTIME_UNREACHABLE') throw error;
     done.refusedStarts++;
   }
@@ -119,7 +119,7 @@ async function keepKilling(
   await Promise.all(starting);
 }
 
-/** A person at every pause: what was not confirmed is said again. */
+/** Answers every pause and repeats unconfirmed answers. */
 async function answerPauses(engine: Engine, done: FaultRecord, signal: AbortSignal): Promise<void> {
   const asking = new Set<string>();
   while (!signal.aborted) {
@@ -131,7 +131,7 @@ async function answerPauses(engine: Engine, done: FaultRecord, signal: AbortSign
         done.answers.set(token, (done.answers.get(token) ?? 0) + 1);
         const answered = engine.resume(runId, { token, input: answerTo(scope) });
         const given = Promise.race([answered, delay(PATIENCE_MS)]);
-        // Whether it was taken is told by the run: a pause that is open still is answered again.
+        // The run shows whether the answer was accepted: a pause that is still open is answered again.
         given
           .catch((error: unknown) => {
             if (!isAnswerable(error)) done.faults.push(`An answer to ${runId}: ${String(error)}`);
@@ -142,7 +142,7 @@ async function answerPauses(engine: Engine, done: FaultRecord, signal: AbortSign
   }
 }
 
-/** The server may be away, and the answer may have been taken the last time. */
+/** Expected errors: the server may be down, or the previous answer was accepted. */
 const ANSWERABLE = new Set([
   'RUNTIME_UNREACHABLE',
   'RESUME_POINT_CLOSED',
@@ -154,7 +154,7 @@ function isAnswerable(error: unknown): boolean {
   return isEngineError(error) && ANSWERABLE.has(error.code);
 }
 
-/** Returns when no run is open, or when none has moved for long: what is left then is told by its record. */
+/** Resolves when no run is open, or when no run has made progress for long; the records show the open ones. */
 async function drained({ runs }: SharedStores): Promise<void> {
   let last = '';
   let movedMs = performance.now();

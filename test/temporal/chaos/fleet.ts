@@ -5,7 +5,7 @@ import { createInterface } from 'node:readline';
 import { fileURLToPath } from 'node:url';
 import type { TemporalOptions } from '@heddle/temporal';
 
-/** What a worker process is given. */
+/** Options of a worker process. */
 export type WorkerOptions = TemporalOptions & {
   /** Address of the effect server. */
   effects: string;
@@ -21,10 +21,10 @@ const WORKER = fileURLToPath(new URL('worker.ts', import.meta.url));
 
 /** Worker processes of a test. */
 export class Fleet {
-  /** What workers have said, other than that they are ready. */
+  /** Output of the workers after they were ready. */
   readonly said: string[] = [];
   readonly killed: Killed[] = [];
-  /** Workers that ended though nobody killed them. */
+  /** Workers that ended without being killed. */
   readonly lost: string[] = [];
   private readonly options: WorkerOptions;
   private readonly children = new Map<number, ChildProcess>();
@@ -33,7 +33,7 @@ export class Fleet {
     this.options = options;
   }
 
-  /** Ids of the processes that live. */
+  /** Ids of the live processes. */
   get pids(): number[] {
     return [...this.children.keys()];
   }
@@ -72,7 +72,7 @@ export class Fleet {
     await gone;
   }
 
-  /** Ends all of them: none is counted as killed. */
+  /** Stops all workers, without counting them as killed. */
   async stop(): Promise<void> {
     const left = [...this.children.values()];
     this.children.clear();

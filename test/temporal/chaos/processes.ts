@@ -2,7 +2,7 @@ import { execFileSync } from 'node:child_process';
 import { readFileSync } from 'node:fs';
 import { setTimeout as delay } from 'node:timers/promises';
 
-/** The processes that `pid` has started, and those that they have. */
+/** Returns the descendants of the process `pid`. */
 export function descendantsOf(pid: number): number[] {
   const rows = execFileSync('ps', ['-A', '-o', 'pid=,ppid='], { encoding: 'utf8' })
     .trim()
@@ -18,7 +18,7 @@ export function descendantsOf(pid: number): number[] {
   return [...found];
 }
 
-/** Of these processes, those that have used processor time within so long. */
+/** Returns those of the processes that use processor time within `withinMs` milliseconds. */
 export async function burning(pids: readonly number[], withinMs: number): Promise<number[]> {
   const before = cpuTimesOf(pids);
   await delay(withinMs);
@@ -27,25 +27,25 @@ export async function burning(pids: readonly number[], withinMs: number): Promis
     .map(([pid]) => pid);
 }
 
-/** Of these processes, those that live. */
+/** Returns the live ones of these processes. */
 export function alive(pids: readonly number[]): number[] {
   return [...cpuTimesOf(pids).keys()];
 }
 
-/** The processor time of each of these processes that lives, as the system writes it: in hundredths of a second, or finer. */
+/** Returns the processor time of each live process, in hundredths of a second or finer, as text of the system. */
 function cpuTimesOf(pids: readonly number[]): Map<number, string> {
   const rows = execFileSync('ps', ['-A', '-o', 'pid=,stat=,time='], { encoding: 'utf8' }).trim().split('\n');
   const times = new Map<number, string>();
   for (const row of rows) {
     const [pid = '', state = '', time = ''] = row.trim().split(/\s+/);
-    // One that has ended, and that nobody has asked how.
+    // A zombie.
     if (state.startsWith('Z') || !pids.includes(Number(pid))) continue;
     times.set(Number(pid), ticksOf(pid) ?? time);
   }
   return times;
 }
 
-/** On Linux `ps` counts in seconds: too coarse for what has little of a busy machine. */
+/** On Linux `ps` counts in seconds: too coarse for a process that gets little time on a busy machine. */
 function ticksOf(pid: string): string | undefined {
   try {
     const fields = readFileSync(`/proc/${pid}/stat`, 'utf8').split(') ').at(-1)?.split(' ');

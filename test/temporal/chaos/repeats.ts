@@ -2,24 +2,24 @@ import type { Called } from './effect-server.ts';
 import type { Killed } from './fleet.ts';
 import type { Outage } from './faults.ts';
 
-/** Who could be to blame for a block that ran twice. */
+/** Deaths of processes that can explain a block that ran twice. */
 export interface Deaths {
   killed: readonly Killed[];
   outages: readonly Outage[];
 }
 
-/** A try of a block that ran more than once. */
+/** An attempt of a block that ran more than once. */
 export interface Repeated {
-  /** By the death of its worker, or of the server, while it was in flight. */
+  /** What died while it was in flight; undefined if nothing did. */
   by: 'worker' | 'server' | undefined;
   first: Called;
   again: Called;
 }
 
-/** What a worker has done is with the server within this time, if both live. */
+/** Milliseconds within which a result reaches the server if worker and server live. */
 const HANDED_IN_MS = 10_000;
 
-/** Calls that came again though the same try had been called before, each with what explains it. */
+/** Returns the repeated calls of attempts, each with its explanation. */
 export function repeatsIn(calls: readonly Called[], deaths: Deaths): Repeated[] {
   const last = new Map<string, Called>();
   const repeats: Repeated[] = [];

@@ -9,7 +9,7 @@ import type { KillableServer } from './faults.ts';
 /** Runs in flight at once. */
 const WIDTH = 9;
 
-/** Has a server and three workers killed again and again while runs are in flight, and expects that nothing was lost or doubled; gives the figures. */
+/** Kills a server and three workers repeatedly while runs are in flight, and expects no lost or doubled call. Returns the figures. */
 export async function runScenario({
   server,
   forMs,

@@ -1,7 +1,7 @@
 import type { Json } from '@heddle/core';
 import { block, fn, loop, parallel, workflow } from '../../support/workflow.ts';
 
-/** A workflow to be disturbed, and what it comes to if nobody notices. */
+/** A workflow to disturb, and its expected output. */
 export interface Subject {
   name: string;
   workflow: Json;
@@ -14,17 +14,17 @@ const human = (name: string) => block(name, 'human_in_the_loop', {});
 const wait = (name: string, seconds: number) =>
   block(name, 'wait', { timeValue: String(seconds), timeUnit: 'seconds' });
 const tries = (maxTries: number) => ({ retry: { enabled: true, maxTries, waitBetweenTriesMs: 300 } });
-/** So large that it travels by reference. */
+/** Large enough to be passed by reference. */
 const LARGE = 20_000;
 
-/** Is called by one of the subjects; pauses. */
+/** A child of one of the subjects; it pauses. */
 export const CHILD: Json = workflow(
   [effect('X'), human('H'), fn('Y', 'return <h.n> * 10')],
   ['Start -> X -> H -> Y'],
   { id: 'chaos-child', name: 'Child' },
 );
 
-/** The answer to a pause: its turn or branch, counted from 1; 1 where there is none. */
+/** Returns the answer to a pause: its iteration or branch, counted from 1; 1 outside of containers. */
 export function answerTo(scope: readonly number[]): Json {
   return { n: (scope.at(-1) ?? 0) + 1 };
 }

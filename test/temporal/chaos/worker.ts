@@ -17,7 +17,7 @@ const say = (error: unknown): void => {
   process.stdout.write(`${text.replaceAll('\n', ' | ')}\n`);
 };
 
-/** The server may be away: it is being killed too. */
+/** Opens an engine; tries again while the server is down. */
 async function open(): Promise<void> {
   try {
     await createEngine({

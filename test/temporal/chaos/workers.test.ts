@@ -11,18 +11,18 @@ import type { Environment, EnvironmentOptions } from './environment.ts';
 
 const PATIENCE = { timeout: 60_000, interval: 50 };
 const TEST_MS = 240_000;
-/** Whoever computes has some time of the processor within so long. */
+/** Milliseconds within which a computing process uses processor time. */
 const BUSY_MS = 2000;
-/** What a block takes that is to be stopped before: nobody waits for it. */
+/** Milliseconds of a block that is cancelled before its end. */
 const LONG_MS = 300_000;
-/** Far less than that, and more than a busy machine takes. */
+/** Far less than that, but enough for a busy machine. */
 const SOON_MS = 30_000;
 
 describeTemporal('several workers', ({ address, namespace }) => {
   const open = (workers: number, more: Partial<EnvironmentOptions> = {}): Promise<Environment> =>
     openEnvironment({ address, namespace, place: { data: dataFolder() }, workers, ...more });
 
-  /** Types of the activities that the run was given and that are no local ones. */
+  /** Types of the activities of the run, without local ones. */
   async function activitiesOf(runId: string): Promise<string[]> {
     const connection = await Connection.connect({ address });
     onTestFinished(() => connection.close());
@@ -33,7 +33,7 @@ describeTemporal('several workers', ({ address, namespace }) => {
   }
 
   it(
-    'a worker is killed in the midst of a long piece of code: what was done before and told with a heartbeat is not run again',
+    'a worker is killed in a long segment: blocks that a heartbeat has reported do not run again',
     { timeout: TEST_MS },
     async () => {
       const { engine, stores, effects, fleet } = await open(2, { local: false });
@@ -47,9 +47,9 @@ describeTemporal('several workers', ({ address, namespace }) => {
       );
       const { runId } = await engine.start({ workflow: drawn });
       await expect.poll(() => effects.of(`${runId}/L`).length, PATIENCE).toBe(1);
-      // Some beats: what was done before is told with one of them.
+      // Some heartbeats: one of them reports the blocks that have ended.
       await delay(2500);
-      // All of it is in one activity: only its heartbeat knows of what was done.
+      // One activity runs all blocks: only its heartbeat reports those that have ended.
       expect(await activitiesOf(runId)).toEqual(['heddle.segment']);
       expect((await stores.runs.journal(runId)).map(({ type }) => type)).toEqual(['started']);
       const [{ pid } = { pid: 0 }] = effects.of(`${runId}/L`);
@@ -149,7 +149,7 @@ describeTemporal('several workers', ({ address, namespace }) => {
   });
 });
 
-/** Times are told, and not asserted: docs/reliability.md has those of one run. */
+/** Prints times without asserting them; docs/reliability.md has those of one run. */
 function tell(what: string, tookMs: number): void {
   process.stderr.write(`${what} after ${Math.round(tookMs)} ms\n`);
 }

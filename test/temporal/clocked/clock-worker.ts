@@ -2,7 +2,7 @@ import { Context } from '@temporalio/activity';
 import type { Clock } from '@heddle/core';
 import { NativeConnection, Worker } from '@temporalio/worker';
 
-/** Lets the timers of runs on `queue` go by `clock`, until the returned function is called. */
+/** Drives the timers of runs on `queue` with `clock` until the returned function is called. */
 export async function serveClock(
   clock: Clock,
   { address, namespace, queue }: { address: string; namespace: string; queue: string },
@@ -26,7 +26,7 @@ export async function serveClock(
 
 function until(clock: Clock, dueMs: number, closing: AbortSignal): Promise<void> {
   const given = AbortSignal.any([closing, Context.current().cancellationSignal]);
-  // A test's clock that has passed a time does not come to it again.
+  // A test's clock calls nobody for a time that has passed.
   if (dueMs <= clock.now()) return Promise.resolve();
   return new Promise((resolve, reject) => {
     const cancel = clock.at(dueMs, resolve);

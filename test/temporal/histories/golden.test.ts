@@ -8,9 +8,9 @@ import type { Subject } from './subjects.ts';
 
 const RECORDS = process.env['HEDDLE_RECORD_HISTORIES'] === '1';
 
-/** What to do about it. */
+/** How to mend a failure of these tests. */
 const BROKEN =
-  'The workflow code of this checkout does other things than the code that a run began with: runs that are in flight when workers are updated would stop. Have runs that began before go on as they did, by a step of the version, and record the histories of what new ones do beside these: see CONTRIBUTING.md, "Golden histories".';
+  'The workflow code of this checkout sends other commands than the code that started the run: runs in flight would stop when workers are updated. Keep the old behaviour for runs that have already started, by a version step, and add histories of the new behaviour: see CONTRIBUTING.md, "Golden histories".';
 
 describeTemporal('golden histories', (server) => {
   it.runIf(RECORDS)(

@@ -14,7 +14,7 @@ const { History } = proto.temporal.api.history.v1;
 
 const FOLDER = fileURLToPath(new URL('.', import.meta.url));
 
-/** Histories as they are kept, as JSON: those of a run in order, and of its children. */
+/** Stored histories as JSON: the run's own in order, then those of its children. */
 export type Kept = { workflowId: string; history: { events: { [key: string]: unknown }[] } }[];
 
 /** Names of the subjects that have histories. */
@@ -34,7 +34,7 @@ export function replayable(kept: Kept): RunHistory[] {
   return kept.map(({ workflowId, history }) => ({ workflowId, history: History.fromObject(history) }));
 }
 
-/** Writes the histories in place of those that are kept under this name. Throws when they tell of this machine. */
+/** Replaces the stored histories of this name. Throws if they contain data of this machine. */
 export function keep(name: string, histories: readonly RunHistory[]): void {
   const kept = histories.map(({ workflowId, history }) => ({ workflowId, history: plain(history) }));
   const text = `${JSON.stringify(kept)}\n`;
@@ -43,7 +43,7 @@ export function keep(name: string, histories: readonly RunHistory[]): void {
   writeFileSync(`${FOLDER}${name}.json`, text);
 }
 
-/** Removes histories that no subject has. */
+/** Removes histories without a subject. */
 export function tidy(subjects: readonly Subject[]): void {
   for (const name of keptNames())
     if (!subjects.some((subject) => subject.name === name)) rmSync(`${FOLDER}${name}.json`);
@@ -55,11 +55,11 @@ function plain(history: RunHistory['history']): unknown {
     if (key === 'identity') return 'worker';
     return key === 'stackTrace' ? '' : value;
   });
-  // Queues of a worker's own have its process and its machine in their names.
+  // Names of sticky queues contain the process and the machine.
   return JSON.parse(text.replaceAll(/\d+@[^"]*?-(?=[0-9a-f]{32}|[0-9a-f-]{36})/g, 'worker-')) as unknown;
 }
 
-/** What a text, or a payload in it, tells of the machine that it was made on. */
+/** Returns the data of the recording machine in a text and its payloads. */
 export function machineIn(text: string): string | undefined {
   const payloads = [...text.matchAll(/"data":"([^"]*)"/g)].map(([, data = '']) =>
     Buffer.from(data, 'base64').toString(),
@@ -68,7 +68,7 @@ export function machineIn(text: string): string | undefined {
   return marks.find((mark) => [text, ...payloads].some((part) => part.includes(mark)));
 }
 
-/** Runs the subject on a server; its histories, and those of its children. */
+/** Runs the subject on a server. Returns its histories and those of its children. */
 export async function record(server: TemporalServer, subject: Subject, data: string): Promise<RunHistory[]> {
   const { drawn, children = [], options = {}, lead, name, budget, local } = subject;
   const script = goldenBlocks();

@@ -3,23 +3,23 @@ import type { Engine, ExecuteOptions } from '@heddle/engine';
 import { Script, work } from '../../support/scripted.ts';
 import { block, condition, fn, loop, parallel, workflow } from '../../support/workflow.ts';
 
-/** A run whose history is kept. */
+/** A run with a stored history. */
 export interface Subject {
   name: string;
   drawn: Json;
-  /** Workflows that it calls. */
+  /** Its child workflows. */
   children?: readonly Json[];
   options?: ExecuteOptions;
-  /** Of the deployment. */
+  /** Options of the deployment. */
   budget?: number;
   local?: boolean;
-  /** Brings it to its end; absent: it comes there by itself. */
+  /** Completes the run; absent if it ends by itself. */
   lead?(engine: Engine, runId: string, script: Script): Promise<unknown>;
 }
 
 const RETRY = { enabled: true, maxTries: 3, waitBetweenTriesMs: 10 };
 
-/** Blocks of the type `work`: `Flaky` fails at its first two tries, `Slow` leaves its answer to who asks, the others answer at once. */
+/** Blocks of the type `work`: `Flaky` fails in its first two attempts, `Slow` waits for the test, the others answer immediately. */
 export function goldenBlocks(): Script {
   return new Script({
     Flaky: (context) => {
@@ -30,7 +30,7 @@ export function goldenBlocks(): Script {
   });
 }
 
-/** What runs of this version do on a server, one thing each. */
+/** Runs of this version, one for each feature. */
 export const SUBJECTS: readonly Subject[] = [
   {
     name: 'line',

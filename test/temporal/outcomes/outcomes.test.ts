@@ -10,7 +10,7 @@ import { openOn } from '../replay/open.ts';
 import type { Opened } from '../replay/open.ts';
 import { inFlight } from '../replay/in-flight.ts';
 
-/** Cases that run at once. */
+/** Number of concurrent cases. */
 const FLIGHT = 20;
 
 describeTemporal('recorded outcomes', (server) => {
@@ -33,7 +33,7 @@ describeTemporal('recorded outcomes', (server) => {
     return engine;
   }
 
-  /** What came of each case: all of them are begun with the first that somebody asks for. */
+  /** Outcomes by case; the first request starts all of them. */
   function judge(): Map<string, Promise<string>> {
     judged ??= inFlight(cases, {
       most: FLIGHT,

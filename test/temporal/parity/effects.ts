@@ -2,10 +2,10 @@ import { BlockError } from '@heddle/core';
 import type { BlockContext, BlockExecutor, BlockResult } from '@heddle/core/blocks';
 import { numbersFor } from '../../support/seeded.ts';
 
-/** A wait is over after this time. */
+/** Milliseconds after which a wait ends. */
 const WAIT_MS = 30;
 
-/** Numbers that are the same for the same try of the same block. */
+/** Returns numbers that depend only on the attempt and its block. */
 export function drawFor(call: {
   seed: number;
   block: string;
@@ -16,12 +16,12 @@ export function drawFor(call: {
   return numbersFor(seed, [...Buffer.from(block), ...scope, nth]);
 }
 
-/** The name of a try of a block in its run. */
+/** Returns the name of an attempt of a block in its run. */
 export function callName(block: string, scope: readonly number[], nth: number): string {
   return `${[block, ...scope].join('.')}#${nth}`;
 }
 
-/** Where effects wait until the test has them answer: each as its seed says. */
+/** Holds effects until the test answers them, each according to its seed. */
 export class HeldEffects {
   private readonly open = new Map<string, Map<string, () => void>>();
 
@@ -38,7 +38,7 @@ export class HeldEffects {
     { types: ['parity-hang'], class: 'effect', execute: hang },
   ];
 
-  /** Calls of the run that wait for their answer. */
+  /** Pending calls of the run. */
   calls(runId: string): string[] {
     return [...(this.open.get(runId)?.keys() ?? [])];
   }
@@ -49,7 +49,7 @@ export class HeldEffects {
     give();
   }
 
-  /** The run is over. */
+  /** Ends the run's calls. */
   clear(runId: string): void {
     this.open.delete(runId);
   }
@@ -65,7 +65,7 @@ export class HeldEffects {
       };
       const give = (): void => {
         leave();
-        // An answer that is a failure rejects.
+        // A failure rejects the call.
         resolve(Promise.resolve().then(() => answerOf(context)));
       };
       const stop = (): void => {

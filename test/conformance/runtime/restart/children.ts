@@ -5,7 +5,7 @@ import type { Succession } from './succession.ts';
 
 const human = (name: string) => block(name, 'human_in_the_loop', {});
 
-/** Parents and children over a restart. */
+/** Parents and children across a restart. */
 export function describeFamilies(engines: () => Succession): void {
   const call = block('W', 'workflow_input', { workflowId: 'child', inputMapping: '{}' });
   const parent = { workflow: workflow([call, fn('Z', 'return <w.result>')], ['Start -> W -> Z']) };
@@ -61,7 +61,7 @@ export function describeFamilies(engines: () => Succession): void {
     const between = await place.next({ recover: false });
     expect(await between.resume(child, { input: { n: 7 } })).toMatchObject({ status: 'completed' });
     const after = await place.next();
-    // Its journal says that it is paused: it is not at rest before its child has told.
+    // Its journal says that it is paused, but it is idle only after the report of its child.
     const again = await after.attach(run.runId).catch(() => undefined);
     if (again) expect(await again.result()).toMatchObject({ status: 'completed' });
     expect(await after.getRun(run.runId)).toMatchObject({ status: 'completed' });

@@ -4,7 +4,7 @@ import { block, workflow } from '../../../support/workflow.ts';
 import type { Engine } from '@heddle/engine';
 import type { Succession } from './succession.ts';
 
-/** Runs that nobody runs stand still, and may be cancelled as they stand. */
+/** Runs that no engine executes stay unchanged, and can be cancelled. */
 export function describeStanding(engines: () => Succession): void {
   it('a cancel requested while no engine runs is completed at the next start', async () => {
     const place = engines();
@@ -54,7 +54,7 @@ export function describeStanding(engines: () => Succession): void {
   });
 }
 
-/** An engine whose run is at block A. */
+/** Starts a run that has reached block A. */
 async function leftAtA(place: Succession): Promise<{ before: Engine; runId: string }> {
   const script = new Script();
   const before = await place.next({ blocks: [script.executor] });
@@ -63,7 +63,7 @@ async function leftAtA(place: Succession): Promise<{ before: Engine; runId: stri
   return { before, runId };
 }
 
-/** The next engine, which takes up nothing. */
+/** Opens the next engine, which recovers no runs. */
 async function idle(place: Succession): Promise<{ second: Script; after: Engine }> {
   const second = new Script();
   return { second, after: await place.next({ blocks: [second.executor], recover: false }) };

@@ -1,7 +1,7 @@
 import type { Engine, EngineOptions } from '@heddle/engine';
 import type { RuntimeUnderTest } from '../suite.ts';
 
-/** One engine after the other on the same place: the second is closed before the third opens, and so on. */
+/** Opens engines one after the other on the same stores; each is closed before the next opens. */
 export class Succession {
   readonly runtime: RuntimeUnderTest;
   private engine: Engine | undefined;
