@@ -64,7 +64,8 @@ const SHAPES: readonly Shape[] = [
   },
   {
     title: 'a manifest of many places',
-    blocks: (n) => list(n, (i) => block(`b${i}`, { credential: ['oauth-input', null] })),
+    blocks: (n) =>
+      list(n, (i) => block(`b${i}`, { credential: ['oauth-input', null], text: ['code', '{{A}}'] })),
     manifest: (n) => ({
       version: 1,
       references: list(n, (i) => ({
@@ -83,23 +84,28 @@ describe('the work of export and import grows with the workflow', () => {
       size: SIZE,
       make: (n) => {
         const keyed = Object.fromEntries(blocks(n).map((each) => [each['id'], each])) as JsonObject;
-        return {
+        const mappings = list(n, (i) => ({ kind: 'credential' as const, sourceId: `c${i}`, targetId: null }));
+        const bindings = list(n, (i) => ({
+          ...{ kind: 'credential' as const, blockId: 'binds', subBlockKey: `k${i}`, targetId: 'c' },
+          ...{ valuePath: [], encoding: 'scalar' as const },
+        }));
+        keyed['binds'] = block(
+          'binds',
+          Object.fromEntries(list(n, (i) => [`k${i}`, ['oauth-input', null] as [string, Json]])),
+        );
+        const file = {
           state: { blocks: keyed, edges: [], variables: {} },
           ...(manifest && { referenceManifest: manifest(n) }),
         };
+        return { file, options: { mappings, bindings } };
       },
-      pass: async (file) => {
+      pass: async ({ file, options: instructions }) => {
         const read = transfer.readFile(file as never);
         const about = { id: 'w', name: 'W', description: null, workspaceId: 's', folderPath: '/' };
         const options = { includeReferences: true, includeWorkspaceBindings: false, exportedAt: '' };
         transfer.exportOf(about, read.graph, options);
-        const mappings = list(SIZE, (i) => ({
-          kind: 'credential' as const,
-          sourceId: `c${i}`,
-          targetId: null,
-        }));
         const destination = { workspaceId: 's', principal: {} as Principal };
-        const plan = await transfer.planImport(read, { mappings }, { destination, lookups: {} });
+        const plan = await transfer.planImport(read, instructions, { destination, lookups: {} });
         transfer.warningsOf(read, plan);
       },
     });
