@@ -21,7 +21,7 @@ export interface SuiteOptions {
   readonly policy?: EgressPolicy;
   readonly sandbox?: SandboxOptions;
   /**
-   * Share of the attacks that a quick run draws at the highest level, and a quarter of that at the other levels; default 1.
+   * Share of the attacks that a quick run draws at the highest level, and an eighth of that at the other levels; default 1.
    * For attacks that take long.
    */
   readonly share?: number;
@@ -117,7 +117,7 @@ export function testAttacks(group: AttackGroup, options: SuiteOptions = {}): voi
   describe.each(levels)(`${group.name}${options.variant ?? ''}, isolation $name`, (level) => {
     const holder = useArena(level, options);
     // The levels differ in confinement, not in what a guest may do.
-    const share = (options.share ?? 1) * (level === highest ? 1 : 1 / 4);
+    const share = (options.share ?? 1) * (level === highest ? 1 : 1 / 8);
     const chosen = sample(attacks, Math.ceil(attacks.length * share), `attacks of ${group.name}`);
     it.each(chosen.map((attack) => [attack.id, attack.title, attack] as const))(
       '%s: %s',

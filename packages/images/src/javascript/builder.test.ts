@@ -140,154 +140,217 @@ describe('an image of npm packages', () => {
   });
 });
 
-describe('a build of npm packages fails with', () => {
-  it('invalid_specifier where a package comes from elsewhere than the registry', async () => {
-    const needs = (range: string): FixturePackage =>
-      pkg('needy', '', { manifest: { dependencies: { other: range } } });
-    await expectFailure(
-      build([needs('git+https://example.com/a.git')], ['needy']),
-      'invalid_specifier',
-      /registry/,
-    );
-    await expectFailure(build([needs('file:../../etc')], ['needy']), 'invalid_specifier', /registry/);
-  });
+const FAILURES: readonly (readonly [code: string, test: () => Promise<void>])[] = [
+  [
+    'invalid_specifier where a package comes from elsewhere than the registry',
+    async () => {
+      const needs = (range: string): FixturePackage =>
+        pkg('needy', '', { manifest: { dependencies: { other: range } } });
+      await expectFailure(
+        build([needs('git+https://example.com/a.git')], ['needy']),
+        'invalid_specifier',
+        /registry/,
+      );
+      await expectFailure(build([needs('file:../../etc')], ['needy']), 'invalid_specifier', /registry/);
+    },
+  ],
 
-  it('package_not_found, also for what a package needs', async () => {
-    await expectFailure(build([], ['ghost']), 'package_not_found', /ghost/);
-    const needy = pkg('needy', '', { manifest: { dependencies: { ghost: '1' } } });
-    await expectFailure(build([needy], ['needy']), 'package_not_found', /ghost/);
-  });
+  [
+    'package_not_found, also for what a package needs',
+    async () => {
+      await expectFailure(build([], ['ghost']), 'package_not_found', /ghost/);
+      const needy = pkg('needy', '', { manifest: { dependencies: { ghost: '1' } } });
+      await expectFailure(build([needy], ['needy']), 'package_not_found', /ghost/);
+    },
+  ],
 
-  it('version_not_found', async () => {
-    await expectFailure(build([pkg('one', '')], ['one@^9']), 'version_not_found', /one@\^9/);
-  });
+  [
+    'version_not_found',
+    async () => {
+      await expectFailure(build([pkg('one', '')], ['one@^9']), 'version_not_found', /one@\^9/);
+    },
+  ],
 
-  it('resolution_conflict', async () => {
-    const packages = [
-      pkg('host', '', { version: '1.0.0' }),
-      pkg('host', '', { version: '2.0.0' }),
-      pkg('plugin', '', { manifest: { peerDependencies: { host: '^1.0.0' } } }),
-    ];
-    await expectFailure(build(packages, ['host@2', 'plugin']), 'resolution_conflict', /exclude/);
-    await expectFailure(
-      build(packages, ['host@1', 'host@2']),
-      'resolution_conflict',
-      /host is requested in two/,
-    );
-  });
+  [
+    'resolution_conflict',
+    async () => {
+      const packages = [
+        pkg('host', '', { version: '1.0.0' }),
+        pkg('host', '', { version: '2.0.0' }),
+        pkg('plugin', '', { manifest: { peerDependencies: { host: '^1.0.0' } } }),
+      ];
+      await expectFailure(build(packages, ['host@2', 'plugin']), 'resolution_conflict', /exclude/);
+      await expectFailure(
+        build(packages, ['host@1', 'host@2']),
+        'resolution_conflict',
+        /host is requested in two/,
+      );
+    },
+  ],
 
-  it('incompatible_platform', async () => {
-    const other = pkg('elsewhere', '', { manifest: { os: ['aix'] } });
-    await expectFailure(build([other], ['elsewhere']), 'incompatible_platform', /elsewhere/);
-  });
+  [
+    'incompatible_platform',
+    async () => {
+      const other = pkg('elsewhere', '', { manifest: { os: ['aix'] } });
+      await expectFailure(build([other], ['elsewhere']), 'incompatible_platform', /elsewhere/);
+    },
+  ],
 
-  it('unsupported_package for what needs files or native code', async () => {
-    const reads = pkg('reads', "exports.text = require('node:fs').readFileSync('/etc/passwd');");
-    await expectFailure(
-      build([reads], ['reads']),
-      'unsupported_package',
-      /reads cannot run.*fs\.readFileSync/,
-    );
-    const native = pkg('native', "module.exports = require('./build/thing.node');", {
-      files: { 'index.js': "module.exports = require('./build/thing.node');", 'build/thing.node': '\x7fELF' },
-    });
-    await expectFailure(build([native], ['native']), 'unsupported_package', /thing\.node/);
-  });
+  [
+    'unsupported_package for what needs files or native code',
+    async () => {
+      const reads = pkg('reads', "exports.text = require('node:fs').readFileSync('/etc/passwd');");
+      await expectFailure(
+        build([reads], ['reads']),
+        'unsupported_package',
+        /reads cannot run.*fs\.readFileSync/,
+      );
+      const native = pkg('native', "module.exports = require('./build/thing.node');", {
+        files: {
+          'index.js': "module.exports = require('./build/thing.node');",
+          'build/thing.node': '\x7fELF',
+        },
+      });
+      await expectFailure(build([native], ['native']), 'unsupported_package', /thing\.node/);
+    },
+  ],
 
-  it('unsupported_package if an install script would have created a missing file', async () => {
-    const makes = pkg('makes', "module.exports = require('./made.js');", {
-      manifest: { scripts: { install: 'echo > made.js' } },
-    });
-    await expectFailure(
-      build([makes], ['makes']),
-      'unsupported_package',
-      /The package makes needs its install script, which runs only in native images.*made\.js/s,
-    );
-  });
+  [
+    'unsupported_package if an install script would have created a missing file',
+    async () => {
+      const makes = pkg('makes', "module.exports = require('./made.js');", {
+        manifest: { scripts: { install: 'echo > made.js' } },
+      });
+      await expectFailure(
+        build([makes], ['makes']),
+        'unsupported_package',
+        /The package makes needs its install script, which runs only in native images.*made\.js/s,
+      );
+    },
+  ],
 
-  it('bundle_failed', async () => {
-    await expectFailure(
-      build([pkg('broken', 'const = ;')], ['broken']),
-      'bundle_failed',
-      /broken\/index\.js:1/,
-    );
-    const lost = pkg('lost', "require('./nowhere.js');");
-    await expectFailure(build([lost], ['lost']), 'bundle_failed', /nowhere/);
-  });
+  [
+    'bundle_failed',
+    async () => {
+      await expectFailure(
+        build([pkg('broken', 'const = ;')], ['broken']),
+        'bundle_failed',
+        /broken\/index\.js:1/,
+      );
+      const lost = pkg('lost', "require('./nowhere.js');");
+      await expectFailure(build([lost], ['lost']), 'bundle_failed', /nowhere/);
+    },
+  ],
 
-  it('load_failed where a package throws, loops or takes all memory', async () => {
-    const packages = [
-      pkg('throws', "throw new Error('no luck');"),
-      pkg('loops', 'for (;;);'),
-      pkg('eats', 'const all = []; for (;;) all.push(new Array(1000).fill(all.length));'),
-    ];
-    const limited = { builder: { limits: { cpuMs: 500, memoryMiB: 16 } } };
-    await expectFailure(build(packages, ['throws']), 'load_failed', /throws cannot be loaded: no luck/);
-    await expectFailure(build(packages, ['loops'], limited), 'load_failed', /more than 500 ms/);
-    await expectFailure(build(packages, ['eats'], limited), 'load_failed', /more than 16 MiB/);
-  });
+  [
+    'load_failed where a package throws, loops or takes all memory',
+    async () => {
+      const packages = [
+        pkg('throws', "throw new Error('no luck');"),
+        pkg('loops', 'for (;;);'),
+        pkg('eats', 'const all = []; for (;;) all.push(new Array(1000).fill(all.length));'),
+      ];
+      const limited = { builder: { limits: { cpuMs: 500, memoryMiB: 16 } } };
+      await expectFailure(build(packages, ['throws']), 'load_failed', /throws cannot be loaded: no luck/);
+      await expectFailure(build(packages, ['loops'], limited), 'load_failed', /more than 500 ms/);
+      await expectFailure(build(packages, ['eats'], limited), 'load_failed', /more than 16 MiB/);
+    },
+  ],
 
-  it('registry_unavailable', async () => {
-    const off = { npm: { registry: 'http://127.0.0.1:9' } };
-    await expectFailure(build([], ['one'], off), 'registry_unavailable', /registry/);
-    const registry = await npmRegistry([]);
-    registry.answer = (_request, response) => (response.writeHead(503).end(), true);
-    const record = imagesOf(registry).build({ language: 'javascript', dependencies: ['one'] });
-    await expectFailure(record, 'registry_unavailable', /registry/);
-  });
+  [
+    'registry_unavailable',
+    async () => {
+      const off = { npm: { registry: 'http://127.0.0.1:9' } };
+      await expectFailure(build([], ['one'], off), 'registry_unavailable', /registry/);
+      const registry = await npmRegistry([]);
+      registry.answer = (_request, response) => (response.writeHead(503).end(), true);
+      const record = imagesOf(registry).build({ language: 'javascript', dependencies: ['one'] });
+      await expectFailure(record, 'registry_unavailable', /registry/);
+    },
+  ],
 
-  it('rate_limited', async () => {
-    const registry = await npmRegistry([]);
-    registry.answer = (_request, response) => (response.writeHead(429).end(), true);
-    const record = imagesOf(registry).build({ language: 'javascript', dependencies: ['one'] });
-    await expectFailure(record, 'rate_limited', /too many/);
-  });
+  [
+    'rate_limited',
+    async () => {
+      const registry = await npmRegistry([]);
+      registry.answer = (_request, response) => (response.writeHead(429).end(), true);
+      const record = imagesOf(registry).build({ language: 'javascript', dependencies: ['one'] });
+      await expectFailure(record, 'rate_limited', /too many/);
+    },
+  ],
 
-  it('integrity_error if a package does not match its digest', async () => {
-    const forged = pkg('forged', '', { forged: true });
-    await expectFailure(build([forged], ['forged']), 'integrity_error', /does not match/);
-  });
+  [
+    'integrity_error if a package does not match its digest',
+    async () => {
+      const forged = pkg('forged', '', { forged: true });
+      await expectFailure(build([forged], ['forged']), 'integrity_error', /does not match/);
+    },
+  ],
 
-  it('image_too_large for an archive that unpacks to more than is allowed', async () => {
-    const bomb = pkg('bomb', '', { entries: [{ path: 'package/big', content: Buffer.alloc(4 * 2 ** 20) }] });
-    const limited = { builder: { limits: { bytes: 2 ** 20 } } };
-    await expectFailure(build([bomb], ['bomb'], limited), 'image_too_large', /1 MiB/);
-    const files = Object.fromEntries(Array.from({ length: 30 }, (_, at) => [`${at}.js`, '']));
-    const many = pkg('many', '', { files });
-    await expectFailure(
-      build([many], ['many'], { builder: { limits: { files: 20 } } }),
-      'image_too_large',
-      /20 files/,
-    );
-  });
+  [
+    'image_too_large for an archive that unpacks to more than is allowed',
+    async () => {
+      const bomb = pkg('bomb', '', {
+        entries: [{ path: 'package/big', content: Buffer.alloc(4 * 2 ** 20) }],
+      });
+      const limited = { builder: { limits: { bytes: 2 ** 20 } } };
+      await expectFailure(build([bomb], ['bomb'], limited), 'image_too_large', /1 MiB/);
+      const files = Object.fromEntries(Array.from({ length: 30 }, (_, at) => [`${at}.js`, '']));
+      const many = pkg('many', '', { files });
+      await expectFailure(
+        build([many], ['many'], { builder: { limits: { files: 20 } } }),
+        'image_too_large',
+        /20 files/,
+      );
+    },
+  ],
 
-  it('image_too_large for more than the images of the folder may have', async () => {
-    const large = pkg('large', `exports.text = ${JSON.stringify('x'.repeat(2 * 2 ** 20))};`);
-    await expectFailure(build([large], ['large'], { maxImageMiB: 1 }), 'image_too_large', /1 are allowed/);
-  });
+  [
+    'image_too_large for more than the images of the folder may have',
+    async () => {
+      const large = pkg('large', `exports.text = ${JSON.stringify('x'.repeat(2 * 2 ** 20))};`);
+      await expectFailure(build([large], ['large'], { maxImageMiB: 1 }), 'image_too_large', /1 are allowed/);
+    },
+  ],
 
-  it('build_timeout where a registry never answers', async () => {
-    const registry = await npmRegistry([]);
-    registry.answer = () => true;
-    const record = imagesOf(registry, { buildTimeoutMs: 1_500 }).build({
-      language: 'javascript',
-      dependencies: ['one'],
-    });
-    await expectFailure(record, 'build_timeout', /minute/);
-  });
+  [
+    'build_timeout where a registry never answers',
+    async () => {
+      const registry = await npmRegistry([]);
+      registry.answer = () => true;
+      const record = imagesOf(registry, { buildTimeoutMs: 1_500 }).build({
+        language: 'javascript',
+        dependencies: ['one'],
+      });
+      await expectFailure(record, 'build_timeout', /minute/);
+    },
+  ],
 
-  it('install_failed for unknown errors of npm', async () => {
-    const registry = await npmRegistry([]);
-    registry.answer = (_request, response) => (response.writeHead(418).end('{}'), true);
-    const record = imagesOf(registry).build({ language: 'javascript', dependencies: ['one'] });
-    await expectFailure(record, 'install_failed', /.+/);
-  });
+  [
+    'install_failed for unknown errors of npm',
+    async () => {
+      const registry = await npmRegistry([]);
+      registry.answer = (_request, response) => (response.writeHead(418).end('{}'), true);
+      const record = imagesOf(registry).build({ language: 'javascript', dependencies: ['one'] });
+      await expectFailure(record, 'install_failed', /.+/);
+    },
+  ],
 
-  it('provider_error on a host without npm', async () => {
-    await expectFailure(
-      build([], ['one'], { builder: { npm: null } }),
-      'provider_error',
-      /npm was not found/,
-    );
+  [
+    'provider_error on a host without npm',
+    async () => {
+      await expectFailure(
+        build([], ['one'], { builder: { npm: null } }),
+        'provider_error',
+        /npm was not found/,
+      );
+    },
+  ],
+];
+
+describe('a build of npm packages', () => {
+  it.each(sample(FAILURES, 8, 'failed builds of npm packages'))('fails with %s', async (_code, test) => {
+    expect.hasAssertions();
+    await test();
   });
 });
