@@ -4,7 +4,7 @@ import { getRequestListener } from '@hono/node-server';
 import express from 'express';
 import type { Express } from 'express';
 
-export function expressApp(api: Api): Express {
+export function expressApp(api: Pick<Api, 'fetch'>): Express {
   const app = express();
   const heddle = getRequestListener(api.fetch, { overrideGlobalObjects: false });
   // Register it before express.json(), which consumes bodies, and with app.all: app.use(path) strips the path.

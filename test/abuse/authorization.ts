@@ -1,5 +1,5 @@
 import { expect, it } from 'vitest';
-import { ALL_OPERATIONS } from '../../packages/api/src/table.ts';
+import { SERVED } from '../support/served.ts';
 import { APPROVAL, GREETING } from '../support/api-workflows.ts';
 import { dataOf } from './service.ts';
 import type { Caller, Reply, Sent, Service } from './service.ts';
@@ -54,7 +54,7 @@ interface Request {
 
 /** Returns a request of the operation. It may find nothing after it has passed the access checks. */
 function requestOf(id: string, { workflow, runId, workspaceId }: Subject): Request {
-  const operation = ALL_OPERATIONS.find((each) => each.id === id);
+  const operation = SERVED.find((each) => each.id === id);
   if (!operation) throw new Error(`There is no operation ${id}: remove it from the table.`);
   const { method, path } = operation;
   const filled = path
@@ -116,7 +116,7 @@ export function describeAuthorization(service: () => Service): void {
     const workflow = path.split('/').at(-1) ?? '';
     const subject: Subject = { workflow, runId: run.runId, workspaceId: workspaces.first };
     const ids = Object.keys(ALLOWED);
-    expect(ids.toSorted()).toEqual(ALL_OPERATIONS.map(({ id }) => id).toSorted());
+    expect(ids.toSorted()).toEqual(SERVED.map(({ id }) => id).toSorted());
     const ordered = [...ids.filter((id) => !ENDS.includes(id)), ...ENDS];
     const found: object[] = [];
     const expected: object[] = [];

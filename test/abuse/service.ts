@@ -1,6 +1,6 @@
 import { createHash } from 'node:crypto';
-import { openApiStore } from '@heddle/api';
-import type { ApiStore, ApiStoreOptions } from '@heddle/api';
+import { openServiceStore } from '@heddle/service';
+import type { ServiceStore, ServiceStoreOptions } from '@heddle/service';
 import type { Json } from '@heddle/core';
 import { draftOf } from '../support/api.ts';
 import { startHeddle } from '../support/heddle.ts';
@@ -47,7 +47,7 @@ export interface Service {
 /** The store of a service: as options of `heddle serve`, and as options to open it here. */
 export interface Records {
   args: readonly string[];
-  store: ApiStoreOptions;
+  store: ServiceStoreOptions;
 }
 
 /** Starts `heddle serve` with this store and creates the callers. Whoever calls this ends the process. */
@@ -58,7 +58,7 @@ export async function serve({ args, store }: Records, more: readonly string[]): 
   );
   try {
     const ready = JSON.parse(await started.line()) as { url: string; workspaceId: string; key: string };
-    const records = await openApiStore(store);
+    const records = await openServiceStore(store);
     try {
       return serviceOf(started, ready, await callers(records, ready));
     } finally {
@@ -73,7 +73,7 @@ export async function serve({ args, store }: Records, more: readonly string[]): 
 type Keys = { readonly [caller in Caller]: string | undefined };
 
 async function callers(
-  { workspaces, keys }: ApiStore,
+  { workspaces, keys }: ServiceStore,
   { workspaceId, key }: { workspaceId: string; key: string },
 ): Promise<{ keys: Keys; other: string }> {
   const person = (name: string): Promise<string> =>

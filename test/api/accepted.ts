@@ -1,4 +1,4 @@
-import { ALL_OPERATIONS } from '../../packages/api/src/table.ts';
+import { SERVED } from '../support/served.ts';
 import type { TestApi } from '../support/api.ts';
 import { ECHO, FILE } from '../support/api-files.ts';
 import { APPROVAL } from '../support/api-workflows.ts';
@@ -73,7 +73,7 @@ export async function acceptedCalls(api: TestApi): Promise<{ [call: string]: Acc
     ...{ workflowId: plain, runId, executionId: runId, jobId: runId, version: '1' },
   };
   return Object.fromEntries(
-    ALL_OPERATIONS.map(({ id, method, path, params }): [string, AcceptedCall] => {
+    SERVED.map(({ id, method, path, params }): [string, AcceptedCall] => {
       const named = Object.keys(params.shape).map((name): [string, string] => [name, usual[name] ?? '']);
       return [`${method} ${path}`, { path: Object.fromEntries(named), ...own[id] }];
     }),

@@ -1,8 +1,8 @@
-import { openApiStore } from '@heddle/api';
+import { openServiceStore } from '@heddle/service';
 import { createEngine } from '@heddle/engine';
 import { beforeAll, describe, expect, it } from 'vitest';
 import type { AnyOperation } from '../../packages/api/src/operation.ts';
-import { ALL_OPERATIONS } from '../../packages/api/src/table.ts';
+import { SERVED } from '../support/served.ts';
 import { testApi } from '../support/api.ts';
 import type { Answer, TestApi } from '../support/api.ts';
 import { untilStatus } from '../support/api-workflows.ts';
@@ -30,7 +30,7 @@ async function onMemory(): Promise<TestApi> {
 async function onPostgres(): Promise<TestApi> {
   const url = await postgresDatabase();
   const engine = await createEngine({ postgres: { url } });
-  const store = await openApiStore({ postgres: { url }, secret: 'a secret for the tests of this file' });
+  const store = await openServiceStore({ postgres: { url }, secret: 'a secret for the tests of this file' });
   return testApi({ engine, store });
 }
 
@@ -62,7 +62,7 @@ function testsOn(open: () => Promise<TestApi>): void {
     return accepted;
   }
 
-  it.each(ALL_OPERATIONS.map((operation) => [operation.id, operation] as const))(
+  it.each(SERVED.map((operation) => [operation.id, operation] as const))(
     'path and query of %s take no text that cannot be stored',
     async (_id, operation) => {
       const { body, ...accepted } = acceptedCallOf(operation);

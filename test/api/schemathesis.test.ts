@@ -4,7 +4,7 @@ import type { AddressInfo } from 'node:net';
 import { fileURLToPath } from 'node:url';
 import { getRequestListener } from '@hono/node-server';
 import { afterAll, describe, expect, it } from 'vitest';
-import { ALL_OPERATIONS } from '../../packages/api/src/table.ts';
+import { SERVED } from '../support/served.ts';
 import { testApi } from '../support/api.ts';
 import type { TestApi } from '../support/api.ts';
 import { dataFolder } from '../support/data-folder.ts';
@@ -35,13 +35,11 @@ const CHECKS = [
 type Answered = Map<string, Set<number>>;
 
 /** Paths without parameters come first: `runs/preview` is not the run `preview`. */
-const PATHS = ALL_OPERATIONS.toSorted((a, b) => parametersOf(a) - parametersOf(b)).map(
-  ({ id, method, path }) => ({
-    id,
-    method,
-    path: new RegExp(`^${path.replaceAll(/\{\w+\}/g, '[^/]+')}$`),
-  }),
-);
+const PATHS = SERVED.toSorted((a, b) => parametersOf(a) - parametersOf(b)).map(({ id, method, path }) => ({
+  id,
+  method,
+  path: new RegExp(`^${path.replaceAll(/\{\w+\}/g, '[^/]+')}$`),
+}));
 
 function parametersOf({ path }: { path: string }): number {
   return path.split('{').length;
@@ -54,7 +52,7 @@ function operationOf(request: Request): string | undefined {
 
 /** The URL of the API, and its responses. */
 async function listening({ api }: TestApi): Promise<{ url: string; answered: Answered }> {
-  const answered: Answered = new Map(ALL_OPERATIONS.map(({ id }) => [id, new Set()]));
+  const answered: Answered = new Map(SERVED.map(({ id }) => [id, new Set()]));
   const counted = async (request: Request): Promise<Response> => {
     const response = await api.fetch(request);
     answered.get(operationOf(request) ?? '')?.add(response.status);

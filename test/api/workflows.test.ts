@@ -1,5 +1,5 @@
 import type { JsonObject } from '@heddle/core';
-import { openServiceStore, workflowOperations } from '@heddle/service';
+import { openServiceStore } from '@heddle/service';
 import { sql } from 'kysely';
 import type { Kysely } from 'kysely';
 import { beforeAll, describe, expect, it } from 'vitest';
@@ -32,7 +32,7 @@ async function world(postgres: string | undefined): Promise<World> {
   const store = await openServiceStore(
     postgres === undefined ? {} : { postgres: { url: postgres }, secret: 'x'.repeat(32) },
   );
-  const api = await testApi({ store, operations: workflowOperations({ store, now: Date.now }) });
+  const api = await testApi({ store });
   const { call } = api;
   return {
     ...api,

@@ -1,7 +1,7 @@
 import { request } from 'node:http';
 import { join } from 'node:path';
 import { text } from 'node:stream/consumers';
-import { openApiStore } from '@heddle/api';
+import { openServiceStore } from '@heddle/service';
 import { describe, expect, it, onTestFinished } from 'vitest';
 import { draftOf } from '../support/api.ts';
 import { ECHO, FILE } from '../support/api-files.ts';
@@ -166,7 +166,7 @@ describe('heddle serve', { timeout: 120_000 }, () => {
   it('gives its environment values only to the oldest workspace, deployed and as drafts', async () => {
     const data = dataFolder();
     const first = await served(data, '--env', 'KEY=sk-very-secret');
-    const store = await openApiStore({ data });
+    const store = await openServiceStore({ data });
     onTestFinished(() => store.close());
     const { id: userId } = (await store.workspaces.firstUser()) ?? { id: '' };
     const other = await store.workspaces.createWorkspace('Other', userId);

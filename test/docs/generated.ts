@@ -7,7 +7,6 @@ import { refusalOf } from '../../packages/api/src/errors.ts';
 import * as z from 'zod';
 import { openApiDocument, refusalsOf } from '../../packages/api/src/openapi.ts';
 import type { AnyOperation } from '../../packages/api/src/operation.ts';
-import { ALL_OPERATIONS } from '../../packages/api/src/table.ts';
 import { EngineError } from '../../packages/core/src/errors.ts';
 import type { EngineErrorCode } from '../../packages/core/src/errors.ts';
 import { corpusTable } from '../attacks/corpus.ts';
@@ -74,12 +73,12 @@ function tableOf(head: readonly string[], rows: readonly (readonly string[])[]):
 
 /** Every operation of the operation table, with what it asks of its caller. */
 function operations(): string[] {
-  const rows = SERVED.map(({ method, path, summary, scope, role, workspaceKeys, resource }) => [
+  const rows = SERVED.map(({ method, path, summary, scope, role, principals, resource }) => [
     `\`${method} ${path}\``,
     summary,
     scope.replace('api:', ''),
-    resource === 'none' ? 'any' : role,
-    workspaceKeys ? 'yes' : 'no',
+    resource.kind === 'none' ? 'any' : role,
+    principals.includes('workspace') ? 'yes' : 'no',
   ]);
   return tableOf(['operation', '', 'scope', 'role', 'key of the workspace'], rows);
 }
@@ -127,7 +126,7 @@ function interfaceTable(): string[] {
 
 /** Every status of error envelopes, and the operations that declare it. */
 function statuses(): string[] {
-  const newer = ALL_OPERATIONS.filter(({ legacy }) => !legacy);
+  const newer = SERVED.filter(({ legacy }) => !legacy);
   const rows = Object.entries(STATUS_CODES).map(([status, code]) => {
     const [by, others] = partition(newer, (one) => refusalsOf(one).some((each) => String(each) === status));
     return [status, `[${code}](#${code.toLowerCase()})`, named(by, others)];
@@ -210,7 +209,7 @@ const BOUNDS: { readonly [key: string]: string } = {
 /** Every bound of a field or a parameter, as the description of the interface has it. */
 function fields(): string[] {
   const rows = new Map<string, Set<string>>();
-  const { paths } = openApiDocument(ALL_OPERATIONS, '') as { paths: { [path: string]: Schema } };
+  const { paths } = openApiDocument(SERVED, '') as { paths: { [path: string]: Schema } };
   for (const operation of Object.values(paths).flatMap((methods) => Object.values(methods))) {
     const { operationId, parameters, requestBody } = operation as Schema & { operationId: string };
     const bounds = [

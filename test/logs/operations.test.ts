@@ -1,7 +1,7 @@
 import { createEngine } from '@heddle/engine';
-import { openLogs, openServiceStore } from '@heddle/service';
-import { beforeAll, describe, expect, it, onTestFinished } from 'vitest';
-import { errorIn, testApi } from '../support/api.ts';
+import { openServiceStore } from '@heddle/service';
+import { beforeAll, describe, expect, it } from 'vitest';
+import { errorIn, ownership, testApi } from '../support/api.ts';
 import type { TestApi } from '../support/api.ts';
 import { APPROVAL, BROKEN, GREETING } from '../support/api-workflows.ts';
 import type { ShownRun } from '../support/api-workflows.ts';
@@ -26,20 +26,10 @@ async function world(postgres?: string): Promise<World> {
   const secret = 'x'.repeat(32);
   const storeOptions = postgres === undefined ? {} : { postgres: { url: postgres }, secret };
   const store = await openServiceStore(storeOptions);
-  const { workflows } = store;
   const engine = await createEngine({
-    resolveChild: (caller, reference) => workflows.resolveChild(caller, reference),
-    tenant: (workflowId) => workflows.tenant(workflowId),
+    ...ownership(store),
   });
-  const faults: unknown[] = [];
-  const logs = openLogs({
-    engine,
-    store,
-    every: () => () => undefined,
-    onError: (error) => faults.push(error),
-  });
-  onTestFinished(() => logs.close());
-  const api = await testApi({ engine, store, operations: logs.operations });
+  const api = await testApi({ engine, store, every: () => () => undefined });
   return {
     ...api,
     list: async (query = {}) => {

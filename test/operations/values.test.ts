@@ -12,9 +12,9 @@ import type * as cursors from '../../packages/api/src/cursor.ts';
 import type * as inputs from '../../packages/api/src/admission/input-limits.ts';
 import type * as answers from '../../packages/api/src/areas/runs/public-result.ts';
 import type * as selectors from '../../packages/api/src/areas/runs/selected.ts';
-import type * as graphs from '../../packages/api/src/areas/workflows/graph.ts';
+import type * as graphs from '../../packages/service/src/workflows/graph.ts';
 import type * as requests from '../../packages/api/src/http/parse.ts';
-import type * as linting from '../../packages/api/src/areas/workflows/lint.ts';
+import type * as linting from '../../packages/service/src/workflows/lint.ts';
 import type * as files from '../../packages/core/src/file-record.ts';
 import { expectLinear } from './linear.ts';
 import type { Growth } from './linear.ts';
@@ -50,8 +50,8 @@ beforeAll(async () => {
     ...(await import('../../packages/api/src/admission/input-limits.ts')),
     ...(await import('../../packages/api/src/areas/runs/public-result.ts')),
     ...(await import('../../packages/api/src/areas/runs/selected.ts')),
-    ...(await import('../../packages/api/src/areas/workflows/graph.ts')),
-    ...(await import('../../packages/api/src/areas/workflows/lint.ts')),
+    ...(await import('../../packages/service/src/workflows/graph.ts')),
+    ...(await import('../../packages/service/src/workflows/lint.ts')),
     ...(await import('../../packages/api/src/http/parse.ts')),
     ...(await import('../../packages/core/src/file-record.ts')),
   };
@@ -149,7 +149,7 @@ it('redaction of very many equal keys takes at most time in proportion to them',
   await expectLinear({ size: 1500, make: VALUES['keys that are equal once redacted']!, pass });
 });
 
-const named = (n: number) => list(n, (index) => ({ id: `block_${index}`, name: `Block ${index}` }));
+const named = (n: number) => list(n, (index) => ({ blockId: `block_${index}`, name: `Block ${index}` }));
 
 /** No selector here is about the workflow itself. */
 const STORE = { store: {} } as never;

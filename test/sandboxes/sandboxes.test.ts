@@ -4,7 +4,7 @@ import type { ImageBuilder, Images } from '@heddle/images';
 import { openSandboxes, openServiceStore } from '@heddle/service';
 import type { Sandboxes } from '@heddle/service';
 import { beforeAll, describe, expect, it, onTestFinished, vi } from 'vitest';
-import { errorIn, testApi } from '../support/api.ts';
+import { errorIn, ownership, testApi } from '../support/api.ts';
 import type { TestApi } from '../support/api.ts';
 import { fakeBuilder, imageFolder } from '../support/images.ts';
 import { hasPostgres, postgresDatabase } from '../support/postgres.ts';
@@ -56,7 +56,6 @@ async function world({
   const sandboxes = openSandboxes({
     store,
     images: async () => images,
-    now: () => Date.parse('2026-01-01T00:00:00Z'),
     onError: (error) => faults.push(error),
   });
   onTestFinished(async () => {
@@ -66,10 +65,12 @@ async function world({
   });
   const engine = await createEngine({
     images: sandboxes.images,
-    tenant: (workflowId) => store.workflows.tenant(workflowId),
-    resolveChild: (caller, reference) => store.workflows.resolveChild(caller, reference),
+    ...ownership(store),
   });
-  const api = await testApi({ engine, store, operations: sandboxes.operations });
+  const api = await testApi({
+    ...{ engine, store, sandboxes },
+    now: () => Date.parse('2026-01-01T00:00:00Z'),
+  });
   const { workspaceId, key } = api;
   const pathOf = (id: string, workspace = workspaceId): string =>
     `/api/v2/sandboxes/${id}?workspaceId=${workspace}`;
@@ -193,7 +194,7 @@ describe.each(NAMES)('sandboxes on %s', (name) => {
       images: async () => images,
       onError: (error) => expect.unreachable(String(error)),
     });
-    await next.recover();
+    await testApi({ engine: api.engine, store: api.store, sandboxes: next });
     await vi.waitFor(async () => expect(await images.list()).toMatchObject([{ state: 'ready' }]));
     await images.close();
     await next.close();

@@ -6,14 +6,13 @@ import {
   listSecrets,
   rotateStoredSecrets,
   secretEnvironments,
-  secretOperations,
   Sealer,
   setStoredSecret,
 } from '@heddle/service';
 import { sql } from 'kysely';
 import type { Kysely } from 'kysely';
 import { beforeAll, describe, expect, it } from 'vitest';
-import { errorIn, testApi } from '../support/api.ts';
+import { errorIn, ownership, testApi } from '../support/api.ts';
 import type { TestApi } from '../support/api.ts';
 import { hasPostgres, postgresDatabase } from '../support/postgres.ts';
 import { block, workflow } from '../support/workflow.ts';
@@ -53,16 +52,14 @@ interface World extends TestApi {
 async function world(postgres: string | undefined, keys = OLD_KEY): Promise<World> {
   const secret = 'x'.repeat(32);
   const store = await openServiceStore(postgres === undefined ? {} : { postgres: { url: postgres }, secret });
-  const { workflows, database } = store;
+  const { database } = store;
   const sealer = new Sealer(keysInText(keys));
   const engine = await createEngine({
-    resolveChild: (caller, reference) => workflows.resolveChild(caller, reference),
-    tenant: (workflowId) => workflows.tenant(workflowId),
+    ...ownership(store),
     environments: secretEnvironments(database, sealer),
   });
   let time = Date.parse('2026-01-01T00:00:00Z');
-  const operations = secretOperations({ store, sealer, now: () => (time += 1000) });
-  const api = await testApi({ engine, store, operations });
+  const api = await testApi({ engine, store, sealer, now: () => (time += 1000) });
   return {
     ...api,
     sealer,

@@ -55,15 +55,15 @@ export async function queueRun(
 ): Promise<string> {
   const runId = crypto.randomUUID();
   await store.reservations.reserve({
-    engine_id: runId,
-    run_id: runId,
-    workflow_id: workflowId,
-    workspace_id: workspaceId,
-    created_at: new Date().toISOString(),
+    engineId: runId,
+    runId,
+    workflowId,
+    workspaceId,
+    createdAt: new Date().toISOString(),
     trigger: 'api',
     mode: 'async',
   });
-  await store.reservations.enqueue(runId, { input, version: 1 });
+  await store.reservations.queue.add(runId, { input, version: 1 });
   return runId;
 }
 

@@ -1,10 +1,19 @@
-import { createApi, openApiStore } from '@heddle/api';
-import type { Api, ApiOptions, ApiStore, ApiStoreOptions } from '@heddle/api';
+import { createApi } from '@heddle/api';
+import type { Api, ApiOptions, Area, Limiter, Limits, QueuedStart, Reservation } from '@heddle/api';
 import { createEngine } from '@heddle/engine';
 import type { Engine, EngineOptions } from '@heddle/engine';
+import { keyAuthenticator, openServiceStore, serviceAreas, servicePorts } from '@heddle/service';
+import type {
+  ServiceAreaOptions,
+  ServiceAreas,
+  ServicePortOptions,
+  ServiceStore,
+  ServiceStoreOptions,
+} from '@heddle/service';
 import type { Json } from '@heddle/core';
 import { afterAll } from 'vitest';
 import { draftOf } from './draft.ts';
+import { servedParts } from './served.ts';
 
 export { draftOf };
 
@@ -27,9 +36,9 @@ export interface CallOptions {
 }
 
 export interface TestApi {
-  api: Api;
+  api: Api<ServiceAreas>;
   engine: Engine;
-  store: ApiStore;
+  store: ServiceStore;
   /** A person who is admin of the workspace, and a key of theirs. */
   userId: string;
   workspaceId: string;
@@ -44,20 +53,82 @@ export interface TestApi {
   faults: unknown[];
 }
 
-export interface TestApiOptions extends Partial<ApiOptions> {
-  storeOptions?: ApiStoreOptions;
+export interface TestApiOptions
+  extends
+    Partial<Omit<ApiOptions, 'areas' | 'ports' | 'database'>>,
+    Omit<Limits, 'rate'>,
+    Omit<ServicePortOptions, 'limits'>,
+    Partial<ServiceAreaOptions> {
+  limiter?: Limiter;
+  storeOptions?: ServiceStoreOptions;
   engineOptions?: EngineOptions;
+  /** Areas besides those of the service. */
+  areas?: readonly Area[];
+}
+
+/** The options with which an engine separates the workspaces of the store. */
+export function ownership({ definitions: { resolveChild, tenant } }: Pick<ServiceStore, 'definitions'>) {
+  return { resolveChild, tenant };
+}
+
+/** The interface of a service over an engine and a store, as `heddle serve` has it. */
+export function serviceApi({
+  engine,
+  store,
+  ...options
+}: TestApiOptions & { engine: Engine; store: ServiceStore }): Promise<Api<ServiceAreas>> {
+  const {
+    usage,
+    concurrency,
+    capacity,
+    policy,
+    publicInputs,
+    limiter,
+    areas = [],
+    allowsPublicRuns,
+    ...rest
+  } = options;
+  const { sealer, sandboxes, retention, publicRunRetentionMs, ...own } = rest;
+  const limits = defined({ usage, concurrency, capacity, policy, publicInputs, rate: limiter });
+  const parts = defined({ sealer, sandboxes, retention, publicRunRetentionMs });
+  return createApi({
+    authenticator: keyAuthenticator(store.keys, options.now),
+    ...own,
+    ...{ engine, database: store },
+    ports: servicePorts(store, { limits, ...(allowsPublicRuns && { allowsPublicRuns }) }),
+    areas: [...serviceAreas({ store, ...servedParts(store), ...parts }), ...areas],
+  });
+}
+
+function defined<T extends object>(values: T): { [Key in keyof T]?: Exclude<T[Key], undefined> } {
+  return Object.fromEntries(Object.entries(values).filter(([, value]) => value !== undefined)) as never;
 }
 
 export const ORIGIN = 'http://heddle.test';
 
+/** Gives the environment to every workspace: `env` alone is for workflows without one. */
+function forTenants(options: EngineOptions = {}): EngineOptions {
+  const { env } = options;
+  if (!env) return options;
+  const values = (names: readonly string[]) =>
+    Object.fromEntries(names.flatMap((name) => (name in env ? [[name, env[name] as string]] : [])));
+  return {
+    environments: {
+      names: () => Promise.resolve(Object.keys(env)),
+      values: (_tenant, names) => Promise.resolve(values(names)),
+    },
+    ...options,
+  };
+}
+
 /** An API over an engine and a store in memory, closed after the file's tests. */
 export async function testApi(options: TestApiOptions = {}): Promise<TestApi> {
   const { storeOptions, engineOptions, ...rest } = options;
-  const engine = options.engine ?? (await createEngine(engineOptions));
-  const store = options.store ?? (await openApiStore(storeOptions));
+  const store = options.store ?? (await openServiceStore(storeOptions));
+  const engine =
+    options.engine ?? (await createEngine({ ...ownership(store), ...forTenants(engineOptions) }));
   const faults: unknown[] = [];
-  const api = await createApi({ engine, store, onError: (error) => faults.push(error), ...rest });
+  const api = await serviceApi({ onError: (error) => faults.push(error), ...rest, engine, store });
   afterAll(async () => {
     await api.close();
     await engine.close({ graceMs: 0 });
@@ -93,6 +164,16 @@ export async function testApi(options: TestApiOptions = {}): Promise<TestApi> {
     return id;
   };
   return { api, engine, store, userId, workspaceId, key, call, fetch, drafted, deployed, faults };
+}
+
+/** Returns the reservation with the engine's id of a run. */
+export async function reservationOf(store: ServiceStore, engineId: string): Promise<Reservation | undefined> {
+  return (await store.reservations.byEngineIds([engineId])).get(engineId);
+}
+
+/** Returns what a queued run starts with; undefined when the run is not in the queue. */
+export async function queuedStart(store: ServiceStore, engineId: string): Promise<QueuedStart | undefined> {
+  return (await store.reservations.queue.list()).find((each) => each.engineId === engineId)?.start;
 }
 
 /** What an error says, in the envelope of either interface. */

@@ -1,20 +1,20 @@
-import { ALL_OPERATIONS } from '../../packages/api/src/table.ts';
-import type { AnyOperation } from '../../packages/api/src/operation.ts';
-import { logOperations } from '../../packages/service/src/logs/operations.ts';
-import { sandboxOperations } from '../../packages/service/src/sandboxes/operations.ts';
-import { secretOperations } from '../../packages/service/src/secrets/operations.ts';
-import { transferOperations } from '../../packages/service/src/transfer/operations.ts';
-import { workflowOperations } from '../../packages/service/src/workflows/operations.ts';
+import type { AnyOperation } from '@heddle/api/areas';
+import { keysInText, openSandboxes, openServiceStore, Sealer, serviceAreas } from '@heddle/service';
+import type { ServiceStore } from '@heddle/service';
 
-const WORKFLOWS = workflowOperations({} as never);
+const KEY = Buffer.alloc(32, 1).toString('base64');
 
-/** Every operation that `heddle serve` has. Their handlers cannot be called. */
-export const SERVED: readonly AnyOperation[] = [
-  // An operation of the service replaces that of the API with its id.
-  ...ALL_OPERATIONS.filter(({ id }) => WORKFLOWS.every((other) => other.id !== id)),
-  ...logOperations({} as never, {} as never),
-  ...sandboxOperations({} as never),
-  ...secretOperations({ store: {} } as never),
-  ...transferOperations({ store: {} } as never),
-  ...WORKFLOWS,
-];
+/** Returns what the areas of secrets and sandboxes need; images cannot be built. */
+export function servedParts(store: ServiceStore) {
+  const images = (): Promise<never> => Promise.reject(new Error('There are no images.'));
+  const sandboxes = openSandboxes({ store, images, onError: () => undefined });
+  return { sandboxes, sealer: new Sealer(keysInText(KEY)) };
+}
+
+const store = await openServiceStore();
+await store.close();
+
+/** Every operation that `heddle serve` has. */
+export const SERVED: readonly AnyOperation[] = serviceAreas({ store, ...servedParts(store) }).flatMap(
+  (area): AnyOperation[] => Object.values(area.operations),
+);

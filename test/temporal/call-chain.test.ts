@@ -1,6 +1,6 @@
-import { openApiStore } from '@heddle/api';
+import { openServiceStore } from '@heddle/service';
 import { it } from 'vitest';
-import { testApi } from '../support/api.ts';
+import { ownership, testApi } from '../support/api.ts';
 import { chainServer, egressTo, expectChainPassedOn } from '../support/call-chain.ts';
 import { describeTemporal } from '../support/temporal.ts';
 import { placeOn } from './worker-place.ts';
@@ -8,10 +8,10 @@ import { placeOn } from './worker-place.ts';
 describeTemporal('the call chain of workflows', (server) => {
   it('passes through runs, children and requests of workers', async () => {
     const place = placeOn(server);
-    const store = await openApiStore({ data: place.data });
-    const engine = await place.engine();
+    const store = await openServiceStore({ data: place.data });
+    const engine = await place.engine(ownership(store));
     const foreign = await chainServer();
-    await place.worker({ egress: egressTo(foreign.url) });
+    await place.worker({ egress: egressTo(foreign.url), ...ownership(store) });
     await expectChainPassedOn(await testApi({ engine, store }), foreign);
   });
 });

@@ -1,21 +1,23 @@
-import { openApiStore, openWorkflowOwnership } from '@heddle/api';
+import { keysInText, openServiceOwnership, openServiceStore, Sealer } from '@heddle/service';
 import { expect, it, onTestFinished } from 'vitest';
-import { testApi } from '../support/api.ts';
+import { ownership, testApi } from '../support/api.ts';
 import type { ShownRun } from '../support/api-workflows.ts';
 import { GREETING } from '../support/api-workflows.ts';
 import { describeTemporal } from '../support/temporal.ts';
 import { block, workflow } from '../support/workflow.ts';
 import { placeOn } from './worker-place.ts';
 
+const sealer = new Sealer(keysInText(Buffer.alloc(32, 1).toString('base64')));
+
 describeTemporal('workers that resolve children in workspaces', (server) => {
   it('run the deployed version of a child, not the engine’s own', async () => {
     const place = placeOn(server);
-    const store = await openApiStore({ data: place.data });
-    const engine = await place.engine();
+    const store = await openServiceStore({ data: place.data });
+    const engine = await place.engine(ownership(store));
     const api = await testApi({ engine, store });
-    const { resolveChild, tenant, close } = await openWorkflowOwnership({ data: place.data });
-    onTestFinished(close);
-    await place.worker({ resolveChild, tenant });
+    const owners = await openServiceOwnership({ data: place.data }, sealer);
+    onTestFinished(() => owners.close());
+    await place.worker({ resolveChild: owners.resolveChild, tenant: owners.tenant });
     const child = await api.deployed(GREETING);
     // A deployment that was interrupted before it was recorded.
     await engine.deploy(workflow([], [], { id: child, name: 'Never recorded' }));
@@ -30,13 +32,13 @@ describeTemporal('workers that resolve children in workspaces', (server) => {
 
   it('run as children only workflows of their parent’s workspace', async () => {
     const place = placeOn(server);
-    const store = await openApiStore({ data: place.data });
-    const engine = await place.engine();
+    const store = await openServiceStore({ data: place.data });
+    const engine = await place.engine(ownership(store));
     const mine = await testApi({ engine, store });
     const theirs = await testApi({ engine, store });
-    const ownership = await openWorkflowOwnership({ data: place.data });
-    onTestFinished(() => ownership.close());
-    await place.worker({ resolveChild: ownership.resolveChild });
+    const owners = await openServiceOwnership({ data: place.data }, sealer);
+    onTestFinished(() => owners.close());
+    await place.worker({ resolveChild: owners.resolveChild });
     const called = async (child: string) => {
       const call = workflow([block('Call', 'workflow', { workflowId: child })], ['Start -> Call']);
       const id = await mine.deployed(call);

@@ -1,17 +1,28 @@
 // One API per process for the routes of a Next.js app. HEDDLE_DATA is the data folder, default ./.heddle.
-import { createApi, openApiStore } from '@heddle/api';
+import { createApi } from '@heddle/api';
 import type { Api } from '@heddle/api';
 import { createEngine } from '@heddle/engine';
+import { keyAuthenticator, openServiceStore, serviceAreas, servicePorts } from '@heddle/service';
 
 const data = process.env['HEDDLE_DATA'] ?? './.heddle';
-const held = globalThis as { heddleApi?: Promise<Api> };
+type Served = Pick<Api, 'fetch' | 'close'>;
+const held = globalThis as { heddleApi?: Promise<Served> };
 
 /** Returns the API of this process. `globalThis` keeps it when the development server reloads this file. */
-export function heddle(): Promise<Api> {
+export function heddle(): Promise<Served> {
   held.heddleApi ??= start();
   return held.heddleApi;
 }
 
-async function start(): Promise<Api> {
-  return createApi({ engine: await createEngine({ data }), store: await openApiStore({ data }) });
+async function start(): Promise<Served> {
+  const store = await openServiceStore({ data });
+  const { resolveChild, tenant } = store.definitions;
+  const engine = await createEngine({ data, resolveChild, tenant });
+  return createApi({
+    engine,
+    database: store,
+    authenticator: keyAuthenticator(store.keys),
+    ports: servicePorts(store),
+    areas: serviceAreas({ store }),
+  });
 }

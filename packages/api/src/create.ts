@@ -1,57 +1,34 @@
 import type { Engine } from '@heddle/engine';
 import type * as z from 'zod';
 import { admit } from './admission/admit.ts';
+import type { ServedOperation } from './admission/admit.ts';
 import { capacityLimits, createCapacity } from './admission/capacity.ts';
-import type { CapacityLimits } from './admission/capacity.ts';
 import { ANONYMOUS_LIMITS, expectFewValues } from './admission/input-limits.ts';
-import type { InputLimits } from './admission/input-limits.ts';
-import type { Limiter } from './admission/limiter.ts';
-import type { Concurrency, Usage } from './admission/usage.ts';
-import { keyAuthenticator } from './areas/keys/store.ts';
-import { PublicRunRetention } from './areas/runs/public-runs.ts';
+import type { Area, AreaContext, Database, OperationTable } from './area.ts';
+import { memoryReservations } from './areas/runs/memory-reservations.ts';
 import { RunQueue } from './areas/runs/queue.ts';
-import type { AllowsPublicRuns } from './auth/authorize.ts';
 import type { Authenticator, Principal } from './auth/principal.ts';
 import { NO_CREDENTIAL, payloadTooLarge, unauthorized } from './errors.ts';
 import { valid } from './http/parse.ts';
 import { referenceAsset, referencePage } from './http/reference.ts';
 import { createRoutes } from './http/routes.ts';
 import { openApiDocument } from './openapi.ts';
-import type { AnyOperation, Operation, Reply } from './operation.ts';
-import type { ExecutionPolicy, Services } from './services.ts';
-import type { ApiStore } from './store/open.ts';
-import { ALL_OPERATIONS, OPERATIONS } from './table.ts';
+import type { Operation, Reply } from './operation.ts';
+import type { Ports } from './ports.ts';
+import { expectOperations } from './table.ts';
 
-/** The parts of an API. Closing the API closes neither the engine nor the store. */
-export interface ApiOptions {
+/** The parts of an API. Closing the API closes neither the engine nor the database. */
+export interface ApiOptions<Areas extends readonly Area[] = readonly Area[]> {
+  /** Created with `resolveChild` and `tenant` of `ports.definitions`: otherwise workflows could call those of other workspaces. */
   engine: Engine;
-  store: ApiStore;
-  /** Identifies callers. Default: by the API keys of the store. */
-  authenticator?: Authenticator;
-  /** Operations besides those of this package. One with the id of one of these replaces it over HTTP. */
-  operations?: readonly AnyOperation[];
-  /** Limits the rate of requests. Default: no limits. */
-  limiter?: Limiter;
-  /** Accounts for what runs cost and refuses runs that are not paid for. Default: nothing is counted. */
-  usage?: Usage;
-  /** Limits the runs of an account in flight. Default: no limit. */
-  concurrency?: Concurrency;
-  /**
-   * Executions in flight in this process: in total (default 500), per caller (default half of the total), and per
-   * workspace (default three quarters). A number is the total.
-   */
-  capacity?: number | Partial<CapacityLimits>;
-  /** Input limits of callers without a credential. */
-  publicInputs?: Partial<InputLimits>;
-  /** Tells whether a workspace may have public workflows. An admin makes a workflow public. Default: yes. */
-  publicRuns?: AllowsPublicRuns;
-  /**
-   * Milliseconds for which runs of callers without a credential are kept after their end: at least an hour, default 30
-   * days; Infinity: for ever.
-   */
-  publicRunRetentionMs?: number;
-  /** Time limits of runs. Default: none. */
-  policy?: ExecutionPolicy;
+  /** The areas that are served: their operations are all that routes and OpenAPI have. */
+  areas: Areas;
+  ports: Ports;
+  authenticator: Authenticator;
+  /** The database of areas with tables. */
+  database?: Database;
+  /** The path below which the interface is served: `/internal/heddle`. Default: the root. */
+  basePath?: string;
   /** Treats faults that older engines tolerate as warnings. */
   compat?: boolean;
   /**
@@ -80,103 +57,151 @@ export interface FunctionCall<Path, Query, Body> {
 }
 
 type Callable<Op> =
-  Op extends Operation<infer Path, infer Query, infer Body>
+  Op extends Operation<infer _Services, infer _Value, infer Path, infer Query, infer Body>
     ? (call: FunctionCall<z.input<Path>, z.input<Query>, z.input<Body>>) => Promise<Reply>
     : never;
 
+type Callables<Table> = { [Name in keyof Table]: Callable<Table[Name]> };
+
+/** The operations of all areas in one type. */
+type Merged<Union> = (Union extends unknown ? (each: Union) => void : never) extends (all: infer All) => void
+  ? All
+  : never;
+
+/** The functions of the operations of these areas. */
+export type AreaFunctions<Areas extends readonly Area[]> = Callables<Merged<Areas[number]['operations']>>;
+
 /** The HTTP API of an engine: a request handler, and a function for each operation. */
-export interface Api {
+export interface Api<Areas extends readonly Area[] = readonly Area[]> {
   /** Answers any request. Never rejects, and needs no `this`. */
   fetch: (request: Request) => Promise<Response>;
   /** The operations without HTTP, with the same checks. They reject with an `ApiError`, or with what `refusalOf` converts to one. */
-  operations: { [Name in keyof typeof OPERATIONS]: Callable<(typeof OPERATIONS)[Name]> };
+  operations: AreaFunctions<Areas>;
   /** Returns the OpenAPI 3.1 document. */
   openApi(origin: string): object;
-  /** Stops starting queued runs. The next process starts the rest. */
+  /** Stops starting queued runs, and the background work of the areas. The next process starts the rest. */
   close(): Promise<void>;
 }
 
 const HEARTBEAT_MS = 15_000;
-const PUBLIC_RUN_RETENTION_MS = 30 * 24 * 3_600_000;
-/** Keeps retention from deleting what the engine has just stored. */
-const MIN_RETENTION_MS = 3_600_000;
 /** How often the queue is checked for runs of other processes, and for how long these must have waited. */
 const RECOVERY_MS = 5000;
 
-/** Returns the API of `engine` over `store`. Starts the runs that earlier processes have left in the queue. */
-export async function createApi(options: ApiOptions): Promise<Api> {
-  const { publicRunRetentionMs: retentionMs = PUBLIC_RUN_RETENTION_MS } = options;
-  if (!(retentionMs >= MIN_RETENTION_MS))
-    throw new RangeError(`publicRunRetentionMs must be at least ${MIN_RETENTION_MS}.`);
-  const services = servicesOf(options);
-  const { origin, clientAddress = () => undefined } = options;
-  const given = options.operations ?? [];
-  const replaced = new Set(given.map(({ id }) => id));
-  const table = [...ALL_OPERATIONS.filter(({ id }) => !replaced.has(id)), ...given];
-  const app = createRoutes(table, services, { origin, clientAddress });
-  app.get('/openapi.json', (c) => c.json(openApiDocument(table, origin ?? new URL(c.req.url).origin)));
+/**
+ * Returns the API of an engine: the operations of `areas`. Runs the migrations of the areas, and starts the runs that earlier
+ * processes have left in the queue. Throws a TypeError for an engine without tenants, and for areas that contradict each other.
+ */
+export async function createApi<const Areas extends readonly Area[]>(
+  options: ApiOptions<Areas>,
+): Promise<Api<Areas>> {
+  const { engine, areas, authenticator, basePath = '', origin, clientAddress = () => undefined } = options;
+  if (!engine.separatesTenants) {
+    throw new TypeError(
+      'The engine lets workflows call those of other workspaces: create it with the `resolveChild` and `tenant` of the definitions.',
+    );
+  }
+  if (!/^(\/[\w.~-]+)*$/.test(basePath))
+    throw new TypeError(`The base path "${basePath}" must begin with a slash and not end with one.`);
+  expectOperations(areas);
+  const context = contextOf(options);
+  const opened = await openAreas(areas, options.database, context);
+  const table = opened.flatMap(({ area, services }) =>
+    Object.values(area.operations).map((operation) => ({ operation, services })),
+  );
+  const operations = table.map(({ operation }) => operation);
+  const app = createRoutes(table, context, { authenticator, origin, basePath, clientAddress });
+  app.get('/openapi.json', (c) =>
+    c.json(openApiDocument(operations, (origin ?? new URL(c.req.url).origin) + basePath)),
+  );
   app.get('/docs', () => referencePage());
   app.get('/docs/:asset', async (c) => (await referenceAsset(c.req.param('asset'))) ?? c.notFound());
-  await services.queue.recover();
-  const stopRecovery = recoverRepeatedly(services);
-  const retention = new PublicRunRetention({ ...services, retentionMs });
+  await context.queue?.recover();
+  const stopRecovery = recoverRepeatedly(context);
   return {
     fetch: async (request) => app.fetch(request),
-    operations: functionsOf(services, origin ?? ''),
-    openApi: (at) => openApiDocument(table, at),
+    operations: functionsOf(context, opened, { origin: (origin ?? '') + basePath, basePath }),
+    openApi: (at) => openApiDocument(operations, at + basePath),
     close: async () => {
       stopRecovery();
-      await Promise.all([retention.close(), services.queue.close()]);
+      await context.queue?.close();
+      for (const { area, services } of opened) await area.close?.(services);
     },
   };
 }
 
+interface OpenedArea {
+  area: Area;
+  services: unknown;
+}
+
+async function openAreas(
+  areas: readonly Area[],
+  database: Database | undefined,
+  context: AreaContext,
+): Promise<OpenedArea[]> {
+  const opened: OpenedArea[] = [];
+  for (const area of areas) {
+    if (area.migrations) {
+      if (!database) throw new TypeError(`The area "${area.name}" has tables: createApi needs a database.`);
+      await database.migrate(area.name, area.migrations);
+    }
+    opened.push({ area, services: await area.services(context) });
+  }
+  return opened;
+}
+
 /** Starts queued runs of processes that have died. */
-function recoverRepeatedly({ queue, every, now, report }: Services): () => void {
+function recoverRepeatedly({ queue, every, now, report }: AreaContext): () => void {
+  if (!queue) return () => undefined;
   return every(RECOVERY_MS, () => {
     queue.recover(new Date(now() - RECOVERY_MS).toISOString()).catch(report);
   });
 }
 
-function servicesOf(options: ApiOptions): Services {
-  const { engine, store, now = Date.now, onError = warn } = options;
+function contextOf(options: ApiOptions): AreaContext {
+  const { engine, ports, database, now = Date.now, onError: report = warn } = options;
+  const { definitions, access, publicRuns, reservations = memoryReservations(), limits = {} } = ports;
   return {
-    engine,
-    store,
-    authenticator: options.authenticator ?? keyAuthenticator(store.keys, now),
-    limiter: options.limiter ?? { take: () => undefined },
-    usage: options.usage,
-    concurrency: options.concurrency,
-    capacity: createCapacity(capacityLimits(options.capacity)),
-    publicInputs: { ...ANONYMOUS_LIMITS, ...options.publicInputs },
-    queue: new RunQueue({ engine, reservations: store.reservations, report: onError }),
-    allowsPublicRuns: options.publicRuns ?? (() => true),
-    policy: options.policy ?? {},
+    ...{ engine, definitions, access, reservations, publicRuns, now, report },
+    audit: ports.audit ?? { record: () => Promise.resolve() },
+    limiter: limits.rate ?? { take: () => undefined },
+    usage: limits.usage,
+    concurrency: limits.concurrency,
+    capacity: createCapacity(capacityLimits(limits.capacity)),
+    policy: limits.policy ?? {},
+    publicInputs: { ...ANONYMOUS_LIMITS, ...limits.publicInputs },
+    queue: reservations.queue && new RunQueue({ engine, reservations, queue: reservations.queue, report }),
+    database: database?.database,
     compat: options.compat ?? false,
-    now,
     heartbeatMs: HEARTBEAT_MS,
     every: options.every ?? repeat,
-    report: onError,
   };
 }
 
-function functionsOf(services: Services, origin: string): Api['operations'] {
-  const functions = Object.entries(OPERATIONS).map(([name, operation]) => [
-    name,
-    functionOf(services, operation, origin),
-  ]);
-  return Object.fromEntries(functions) as Api['operations'];
+function functionsOf<Areas extends readonly Area[]>(
+  context: AreaContext,
+  opened: readonly OpenedArea[],
+  at: { origin: string; basePath: string },
+): AreaFunctions<Areas> {
+  const functions = opened.flatMap(({ area, services }) =>
+    Object.entries<OperationTable[string]>(area.operations).map(([name, operation]) => [
+      name,
+      functionOf(context, { operation, services }, at),
+    ]),
+  );
+  return Object.fromEntries(functions) as AreaFunctions<Areas>;
 }
 
-function functionOf(services: Services, operation: AnyOperation, origin: string) {
+function functionOf(context: AreaContext, served: ServedOperation, at: { origin: string; basePath: string }) {
+  const { operation } = served;
   return async (call: FunctionCall<object, object, unknown>): Promise<Reply> => {
-    if (!call.principal && !operation.public) throw unauthorized(NO_CREDENTIAL);
-    return admit(services, operation, {
+    if (!call.principal && !operation.principals.includes('anonymous')) throw unauthorized(NO_CREDENTIAL);
+    return admit(context, served, {
+      ...at,
       principal: call.principal,
       workflowId: (call.path as { workflowId?: string } | undefined)?.workflowId,
       headers: new Headers(call.headers),
       signal: call.signal ?? new AbortController().signal,
-      origin,
       read: async (limits) => {
         expectFewValues(call.body, limits);
         const bytes = call.principal ? 0 : Buffer.byteLength(JSON.stringify(call.body ?? {}));

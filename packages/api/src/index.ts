@@ -1,20 +1,32 @@
-/** The v2 HTTP interface of an engine. */
+/** The v2 HTTP interface of an engine, over ports that a host provides. */
 export { memoryLimiter, tightestOf } from './admission/limiter.ts';
 export type { Bucket, LimitKind, LimitState, Limiter } from './admission/limiter.ts';
 export { memoryConcurrency } from './admission/usage.ts';
 export type { Concurrency, RunRequest, Usage, UsageRefusal } from './admission/usage.ts';
-export { keyAuthenticator } from './areas/keys/store.ts';
-export type { ApiKeyInfo, KeyOwner } from './areas/keys/store.ts';
-export { expectAccess } from './auth/authorize.ts';
+export type { Area, AreaContext, Database, Migrations } from './area.ts';
+export { execute, legacy, meta, runs } from './areas/areas.ts';
+export { memoryReservations } from './areas/runs/memory-reservations.ts';
 export type { Authenticator, Credentials, Principal, Role, Scope } from './auth/principal.ts';
 export { createApi } from './create.ts';
 export type { Api, ApiOptions, FunctionCall } from './create.ts';
-export { cursorCodec } from './cursor.ts';
 export { ApiError, isApiError, refusalOf } from './errors.ts';
 export type { ApiDetailCode, ApiErrorCode } from './errors.ts';
-export { defineOperation } from './operation.ts';
-export type { AnyOperation, Reply } from './operation.ts';
-export type { ExecutionPolicy } from './services.ts';
-export { auditRow } from './store/audit.ts';
-export { openApiStore, openWorkflowOwnership } from './store/open.ts';
-export type { ApiStore, ApiStoreOptions, WorkflowOwnership } from './store/open.ts';
+export type {
+  Access,
+  AccessAnswer,
+  Audit,
+  AuditEvent,
+  Definition,
+  Definitions,
+  ExecutionPolicy,
+  Limits,
+  NewReservation,
+  Ports,
+  PublicRuns,
+  QueuedRun,
+  QueuedStart,
+  Reservation,
+  ReservationFailure,
+  Reservations,
+  StartQueue,
+} from './ports.ts';

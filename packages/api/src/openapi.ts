@@ -9,12 +9,14 @@ const ERROR = { $ref: '#/components/schemas/Error' };
 const LEGACY_ERROR = { $ref: '#/components/schemas/LegacyError' };
 const JSON_TYPE = 'application/json';
 
-/** Returns the OpenAPI 3.1 document of the operations. */
-export function openApiDocument(operations: readonly AnyOperation[], origin: string): Doc {
-  const paths: { [path: string]: Doc } = {};
+/** Returns the OpenAPI 3.1 document of the operations. `baseUrl`: the origin with the base path. */
+export function openApiDocument(operations: readonly AnyOperation[], baseUrl: string): Doc {
+  const described: { [path: string]: Doc } = {};
   for (const operation of operations) {
-    (paths[operation.path] ??= {})[operation.method.toLowerCase()] = operationDoc(operation);
+    (described[operation.path] ??= {})[operation.method.toLowerCase()] = operationDoc(operation);
   }
+  const shared: Doc = {};
+  const paths = withoutDefinitions(described, shared);
   return {
     openapi: '3.1.0',
     info: {
@@ -23,7 +25,7 @@ export function openApiDocument(operations: readonly AnyOperation[], origin: str
       description: 'Workflow definitions, their deployment, and their runs.',
       license: { name: 'Apache-2.0', identifier: 'Apache-2.0' },
     },
-    servers: [{ url: origin }],
+    servers: [{ url: baseUrl }],
     security: [{ apiKey: [] }, { oauthBearer: [] }],
     tags: [...new Set(operations.map(({ tag }) => tag))].map((name) => ({ name })),
     paths,
@@ -32,21 +34,39 @@ export function openApiDocument(operations: readonly AnyOperation[], origin: str
         apiKey: { type: 'apiKey', in: 'header', name: 'X-API-Key' },
         oauthBearer: { type: 'http', scheme: 'bearer' },
       },
-      schemas: { Error: errorSchema(), LegacyError: legacyErrorSchema() },
+      schemas: { Error: errorSchema(), LegacyError: legacyErrorSchema(), ...shared },
     },
   };
 }
 
+/**
+ * Returns the document without `$defs`, which zod writes into schemas that refer to themselves: there, their references would
+ * be relative to the whole document. They are added to `shared`, and referred to as components.
+ */
+function withoutDefinitions(node: unknown, shared: Doc): unknown {
+  if (Array.isArray(node)) return node.map((each) => withoutDefinitions(each, shared));
+  if (typeof node !== 'object' || node === null) return node;
+  const { $defs, ...rest } = node as Doc;
+  for (const [name, schema] of Object.entries($defs ?? {}))
+    shared[name] ??= withoutDefinitions(schema, shared);
+  const entries = Object.entries(rest).map(([key, value]) =>
+    key === '$ref' && typeof value === 'string'
+      ? [key, value.replace('#/$defs/', '#/components/schemas/')]
+      : [key, withoutDefinitions(value, shared)],
+  );
+  return Object.fromEntries(entries);
+}
+
 function operationDoc(operation: AnyOperation): Doc {
-  const { id, tag, summary, scope, role, workspaceKeys, body } = operation;
+  const { id, tag, summary, scope, role, principals, body } = operation;
   return {
     operationId: id,
     tags: [tag],
     summary,
     'x-oauth-scope': scope,
     'x-minimum-role': role,
-    'x-workspace-keys': workspaceKeys,
-    ...(operation.public && { security: [{ apiKey: [] }, { oauthBearer: [] }, {}] }),
+    'x-workspace-keys': principals.includes('workspace'),
+    ...(principals.includes('anonymous') && { security: [{ apiKey: [] }, { oauthBearer: [] }, {}] }),
     parameters: [...parameters(operation.params, 'path'), ...parameters(operation.query, 'query')],
     ...(body && {
       requestBody: {

@@ -1,75 +1,52 @@
-import {
-  cancelExecution,
-  executeLegacy,
-  getExecution,
-  getJob,
-  resumeExecution,
-} from './areas/legacy/operations.ts';
-import { getUsageLimits } from './areas/legacy/usage-limits.ts';
-import {
-  getPauseContext,
-  getPausedExecution,
-  getPausedExecutionByResumePath,
-  listPausedExecutions,
-} from './areas/legacy/paused.ts';
-import { streamExecution } from './areas/legacy/stream.ts';
-import { getApiMeta } from './areas/meta/operations.ts';
-import { downloadRunFile } from './areas/runs/download.ts';
-import { executeWorkflow } from './areas/runs/execute.ts';
-import { cancelRun, getWorkflowRun, listWorkflowRuns } from './areas/runs/operations.ts';
-import { previewRunFromBlock } from './areas/runs/preview.ts';
-import { resumeRun } from './areas/runs/resume.ts';
-import {
-  activateWorkflowVersion,
-  deployWorkflow,
-  getWorkflowDeployment,
-  getWorkflowVersion,
-  listWorkflowVersions,
-  undeployWorkflow,
-  updateWorkflowPublicApi,
-} from './areas/workflows/deployments.ts';
-import {
-  createWorkflow,
-  getWorkflow,
-  getWorkflowState,
-  listWorkflows,
-  replaceWorkflowState,
-} from './areas/workflows/operations.ts';
+import type { Area } from './area.ts';
 import type { AnyOperation } from './operation.ts';
 
-/** Every operation by function name. Routes, access checks, OpenAPI and tests read this table. */
-export const OPERATIONS = {
-  getApiMeta,
-  listWorkflows,
-  createWorkflow,
-  getWorkflow,
-  getWorkflowState,
-  replaceWorkflowState,
-  getWorkflowDeployment,
-  updateWorkflowPublicApi,
-  deployWorkflow,
-  undeployWorkflow,
-  listWorkflowVersions,
-  getWorkflowVersion,
-  activateWorkflowVersion,
-  executeWorkflow,
-  listWorkflowRuns,
-  previewRunFromBlock,
-  getWorkflowRun,
-  downloadRunFile,
-  resumeRun,
-  cancelRun,
-  executeLegacy,
-  getExecution,
-  cancelExecution,
-  streamExecution,
-  listPausedExecutions,
-  getPausedExecution,
-  getPausedExecutionByResumePath,
-  getPauseContext,
-  resumeExecution,
-  getJob,
-  getUsageLimits,
-} as const satisfies { [name: string]: AnyOperation };
+/** Throws a TypeError for areas or operations that occur twice, and for an operation that contradicts itself. */
+export function expectOperations(areas: readonly Area[]): void {
+  expectUnique(
+    'area',
+    areas.map(({ name }) => name),
+  );
+  const operations = areas.flatMap((area) => Object.entries(area.operations));
+  expectUnique(
+    'function',
+    operations.map(([name]) => name),
+  );
+  expectUnique(
+    'operation',
+    operations.map(([, { id }]) => id),
+  );
+  expectUnique(
+    'route',
+    operations.map(([, { method, path }]) => `${method} ${routeOf(path)}`),
+  );
+  for (const [, operation] of operations) expectConsistent(operation);
+}
 
-export const ALL_OPERATIONS: readonly AnyOperation[] = Object.values(OPERATIONS);
+function routeOf(path: string): string {
+  return path.replaceAll(/\{[^}]*\}/g, '{}');
+}
+
+function expectUnique(what: string, names: readonly string[]): void {
+  const twice = names.find((name, index) => names.indexOf(name) !== index);
+  if (twice !== undefined) throw new TypeError(`Two areas have the ${what} "${twice}".`);
+}
+
+function expectConsistent(operation: AnyOperation): void {
+  const { principals, resource, role, audit, method } = operation;
+  const faults: readonly (readonly [isFault: boolean, message: string])[] = [
+    [principals.length === 0, 'nobody may call it'],
+    [
+      principals.includes('anonymous') && resource.kind !== 'workflow',
+      'callers without a credential can only act on a workflow',
+    ],
+    [
+      principals.includes('workspace') && role === 'admin',
+      'the key of a workspace can never have the role admin',
+    ],
+    [audit !== undefined && audit.actions.length === 0, 'it has an audit without an action'],
+    [method === 'GET' && operation.body !== undefined, 'GET has no body'],
+  ];
+  const fault = faults.find(([isFault]) => isFault);
+  if (fault) throw new TypeError(`The operation ${operation.id} contradicts itself: ${fault[1]}.`);
+}

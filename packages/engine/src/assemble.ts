@@ -41,6 +41,7 @@ export function partsOf(stores: SharedStores, registry: Registry, options: Engin
     definitions: new Definitions({ stores, registry, limits: options.limits, now: () => clock.now() }),
     resolveChild: options.resolveChild ?? ((_caller, reference) => ({ workflow: reference })),
     tenant,
+    separatesTenants: options.resolveChild !== undefined && options.tenant !== undefined,
     report,
   };
 }

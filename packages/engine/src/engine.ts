@@ -35,7 +35,7 @@ import type {
   RunEvent,
   RunHandle,
   RunResource,
-  Trigger,
+  WorkflowBlock,
   WorkflowSource,
 } from './types.ts';
 
@@ -45,7 +45,7 @@ interface Selection {
 
 interface EngineParts extends Pick<
   RuntimeParts,
-  'stores' | 'values' | 'clock' | 'registry' | 'definitions' | 'environments' | 'tenant'
+  'stores' | 'values' | 'clock' | 'registry' | 'definitions' | 'environments' | 'tenant' | 'separatesTenants'
 > {
   runtime: RuntimePort;
   /** The HTTP client that fetches files of inputs. */
@@ -60,6 +60,10 @@ export class HeddleEngine implements Engine {
 
   constructor(parts: EngineParts) {
     this.#parts = parts;
+  }
+
+  get separatesTenants(): boolean {
+    return this.#parts.separatesTenants;
   }
 
   async deploy(workflow: unknown, options: { fileName?: string; compat?: boolean } = {}): Promise<Deployed> {
@@ -113,13 +117,22 @@ export class HeddleEngine implements Engine {
   async triggers(
     workflow: WorkflowSource,
     { version }: Pick<ExecuteOptions, 'version'> = {},
-  ): Promise<Trigger[]> {
+  ): Promise<WorkflowBlock[]> {
     this.#expectOpen();
     const { plan } = await this.#parts.definitions.resolve(workflow, version);
     return startCandidates(plan).flatMap((id) => {
       const block = plan.blocks[id];
       return block ? [{ blockId: id, name: block.name, type: block.type }] : [];
     });
+  }
+
+  async blocks(
+    workflow: WorkflowSource,
+    { version }: Pick<ExecuteOptions, 'version'> = {},
+  ): Promise<WorkflowBlock[]> {
+    this.#expectOpen();
+    const { plan } = await this.#parts.definitions.resolve(workflow, version);
+    return Object.values(plan.blocks).map(({ id, name, type }) => ({ blockId: id, name, type }));
   }
 
   async redact(

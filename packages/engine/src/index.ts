@@ -28,8 +28,8 @@ export type {
   RunEvent,
   RunHandle,
   RunSummary,
-  Trigger,
   RunResource,
+  WorkflowBlock,
   WorkflowSource,
 } from './types.ts';
 export { EngineError, isEngineError } from '@heddle/core';

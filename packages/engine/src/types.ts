@@ -35,8 +35,8 @@ export interface ExecuteOptions {
   select?: readonly string[];
 }
 
-/** A block at which runs can start. */
-export interface Trigger {
+/** A block of a workflow. */
+export interface WorkflowBlock {
   blockId: string;
   name: string;
   type: string;
@@ -214,6 +214,8 @@ export interface Deployed {
 
 /** A workflow engine: deploys workflows, runs them, and reads their runs. */
 export interface Engine {
+  /** True if the engine was created with `tenant` and `resolveChild`, so that workflows call only those of their tenant. */
+  readonly separatesTenants: boolean;
   /** Compiles the workflow and stores it as a new immutable version. Throws WORKFLOW_INVALID with every diagnostic in `details`. */
   deploy(workflow: unknown, options?: { fileName?: string; compat?: boolean }): Promise<Deployed>;
   /** Runs the workflow to its end, or until only a person can continue it. A failed run is a result. Throws what `start` throws. */
@@ -241,7 +243,9 @@ export interface Engine {
    * Returns the blocks at which runs of the workflow can start, the default first.
    * Throws WORKFLOW_NOT_FOUND, WORKFLOW_INVALID.
    */
-  triggers(workflow: WorkflowSource, options?: Pick<ExecuteOptions, 'version'>): Promise<Trigger[]>;
+  triggers(workflow: WorkflowSource, options?: Pick<ExecuteOptions, 'version'>): Promise<WorkflowBlock[]>;
+  /** Returns all blocks of the workflow, also disabled ones. Throws WORKFLOW_NOT_FOUND, WORKFLOW_INVALID. */
+  blocks(workflow: WorkflowSource, options?: Pick<ExecuteOptions, 'version'>): Promise<WorkflowBlock[]>;
   /**
    * Returns the value without the secrets that the workflow's blocks can read, as a run would record it: for callers that
    * store inputs or errors themselves. Throws WORKFLOW_NOT_FOUND, WORKFLOW_INVALID,

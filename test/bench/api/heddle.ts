@@ -1,8 +1,7 @@
 import type { Json } from '@heddle/core';
 import { createApi } from '@heddle/api';
-import { openLogs, openServiceStore } from '@heddle/service';
+import { keyAuthenticator, openServiceStore, serviceAreas, servicePorts } from '@heddle/service';
 import { createEngine } from '@heddle/engine';
-import type { EngineOptions } from '@heddle/engine';
 import { draftOf } from '../../support/draft.ts';
 import { BLOCKS, STEP, WAIT } from './blocks.ts';
 import type { Endpoint, Contender, Place } from './contender.ts';
@@ -20,12 +19,17 @@ function fail(error: unknown): never {
 export async function open(folder: string | undefined, place: Place): Promise<Contender> {
   const data = folder === undefined ? {} : { data: folder };
   const store = await openServiceStore(data);
-  const { workflows, workspaces, keys } = store;
-  const resolveChild: EngineOptions['resolveChild'] = (caller, reference) =>
-    workflows.resolveChild(caller, reference);
-  const engine = await createEngine({ ...data, blocks: BLOCKS, resolveChild });
-  const logs = openLogs({ engine, store, onError: fail });
-  const api = await createApi({ engine, store, capacity: CAPACITY, operations: logs.operations });
+  const { workspaces, keys } = store;
+  const { resolveChild, tenant } = store.definitions;
+  const engine = await createEngine({ ...data, blocks: BLOCKS, resolveChild, tenant });
+  const api = await createApi({
+    engine,
+    database: store,
+    authenticator: keyAuthenticator(keys),
+    ports: servicePorts(store, { limits: { capacity: CAPACITY } }),
+    areas: serviceAreas({ store }),
+    onError: fail,
+  });
   const userId = await workspaces.createUser({ email: 'ada@example.com', name: 'Ada' });
   const workspaceId = await workspaces.createWorkspace('Looms', userId);
   const { key } = await keys.create({ userId }, 'bench');
@@ -67,7 +71,6 @@ export async function open(folder: string | undefined, place: Place): Promise<Co
     ...(place === 'log' && (await logEndpoints())),
     async close() {
       await api.close();
-      await logs.close();
       await engine.close({ graceMs: 0 });
       await store.close();
     },

@@ -1,11 +1,11 @@
 import { ApiError, tooManyInFlight, unavailable } from '../errors.ts';
 import type { ApiDetailCode } from '../errors.ts';
-import type { Services } from '../services.ts';
+import type { AreaContext } from '../area.ts';
 import { once } from './counter.ts';
 import { takeFrom } from './limiter.ts';
 import type { Release, RunRequest, UsageRefusal } from './usage.ts';
 
-type Ports = Pick<Services, 'usage' | 'concurrency' | 'limiter' | 'now' | 'report'>;
+type Ports = Pick<AreaContext, 'usage' | 'concurrency' | 'limiter' | 'now' | 'report'>;
 
 /**
  * Admits a run: reserves its cost, takes from the bucket of its kind, and takes a slot among the runs in flight. Returns

@@ -1,27 +1,31 @@
+import type { AreaContext } from '../area.ts';
 import { anonymousPrincipal, expectAccess, expectPrincipal, expectWorkspaceKeys } from '../auth/authorize.ts';
 import { capacitySubjectOf } from '../auth/principal.ts';
 import type { Principal } from '../auth/principal.ts';
 import { notFound } from '../errors.ts';
 import { withOnEnd } from '../http/stream.ts';
-import type { AnyOperation, Reply } from '../operation.ts';
-import type { Services } from '../services.ts';
-import type { WorkflowRow } from '../store/schema.ts';
+import type { AnyOperation, Call, Recorded, Reply } from '../operation.ts';
+import type { Located } from '../resource.ts';
 import { callChainOf } from './call-chain.ts';
 import type { CapacitySlot } from './capacity.ts';
 import { AUTHENTICATED_LIMITS } from './input-limits.ts';
 import type { InputLimits } from './input-limits.ts';
 
+/** An operation with what its handler gets. */
+export interface ServedOperation {
+  operation: AnyOperation;
+  services: unknown;
+}
+
 /** A call whose credential has been checked and whose input has not been read. */
-export interface UnreadCall {
+export interface UnreadCall extends Pick<
+  Call<never, never, never>,
+  'headers' | 'signal' | 'origin' | 'basePath' | 'head'
+> {
   /** Undefined for a call without a credential. */
   principal: Principal | undefined;
   /** From the path, not validated. */
   workflowId: string | undefined;
-  headers: Headers;
-  signal: AbortSignal;
-  origin: string;
-  /** The response body is not sent. */
-  head?: boolean;
   /** Reads path, query and body by the schemas of the operation. Throws 400, 408, 413, 415. */
   read(limits: InputLimits): Promise<Input>;
 }
@@ -35,21 +39,23 @@ interface Input {
 type AdmittedCall = Input & { principal: Principal } & Omit<UnreadCall, 'principal' | 'workflowId' | 'read'>;
 
 /**
- * Runs the operation and returns its reply. Checks are made, and refused, in this order: scope, call chain, anonymous
- * access, input, capacity, rules between fields, access to the resource.
+ * Runs the operation and returns its reply. Checks are made, and refused, in this order: kind and scope, call chain,
+ * anonymous access, input, capacity, rules between fields, access to the resource.
  */
-export async function admit(services: Services, operation: AnyOperation, unread: UnreadCall): Promise<Reply> {
-  const { headers } = unread;
-  if (unread.principal) expectPrincipal(unread.principal, operation);
-  if (operation.executes) callChainOf(headers);
-  const principal = unread.principal ?? (await anonymousPrincipal(services, unread.workflowId));
-  const input = await unread.read(principal.anonymous ? services.publicInputs : AUTHENTICATED_LIMITS);
+export async function admit(
+  context: AreaContext,
+  served: ServedOperation,
+  { principal: caller, workflowId, read, head = false, ...request }: UnreadCall,
+): Promise<Reply> {
+  const { operation } = served;
+  if (caller) expectPrincipal(caller, operation);
+  if (operation.executes) callChainOf(request.headers);
+  const principal = caller ?? (await anonymousPrincipal(context, workflowId));
+  const input = await read(principal.anonymous ? context.publicInputs : AUTHENTICATED_LIMITS);
   // After the body has arrived: a client that sends nothing more must not hold a slot.
-  const slot = operation.executes ? services.capacity.acquire(capacitySubjectOf(principal)) : undefined;
+  const slot = operation.executes ? context.capacity.acquire(capacitySubjectOf(principal)) : undefined;
   try {
-    const { signal, origin, head = false } = unread;
-    const call = { principal, headers, signal, origin, head, ...input };
-    const reply = await handle(services, operation, call, slot);
+    const reply = await handle(context, served, { ...request, head, principal, ...input }, slot);
     // A stream holds its slot until it ends.
     if ('raw' in reply && slot) return { raw: withOnEnd(reply.raw, () => slot.release()) };
     slot?.release();
@@ -61,37 +67,50 @@ export async function admit(services: Services, operation: AnyOperation, unread:
 }
 
 async function handle(
-  services: Services,
-  operation: AnyOperation,
+  context: AreaContext,
+  { operation, services }: ServedOperation,
   call: AdmittedCall,
   slot: CapacitySlot | undefined,
 ): Promise<Reply> {
   operation.check?.(call as never);
-  const workflow = await authorizedWorkflow(services, operation, call);
-  if (workflow) slot?.joinWorkspace(workflow.workspace_id);
-  return operation.handle(services, call as never, workflow);
+  const { value, workspaceIds } = await authorized(context, { operation, services }, call);
+  const [workspaceId] = workspaceIds;
+  if (workspaceId !== undefined) slot?.joinWorkspace(workspaceId);
+  const record = recorder(context, operation, { principal: call.principal, workspaceId });
+  return operation.handle(services as never, { ...call, record } as never, value as never);
 }
 
-/** Checks access to the resource of the call. Returns the workflow where that is the resource. */
-async function authorizedWorkflow(
-  { store }: Services,
-  operation: AnyOperation,
-  { principal, path, query, body }: AdmittedCall,
-): Promise<WorkflowRow | undefined> {
-  const { resource, role, workspaceKeys } = operation;
-  if (resource === 'none') {
-    expectWorkspaceKeys(principal, operation);
-    return undefined;
-  }
-  if (resource === 'workflow') {
-    const { workflowId } = path as { workflowId: string };
-    const workflow = await store.workflows.find(workflowId);
-    const isVisible = workflow && (workflow.archived_at === null || operation.archived === true);
-    if (!isVisible) throw notFound('Workflow');
-    await expectAccess(store, principal, workflow.workspace_id, { role, workspaceKeys, noun: 'Workflow' });
-    return workflow;
-  }
-  const { workspaceId } = (resource === 'workspaceInQuery' ? query : body) as { workspaceId: string };
-  await expectAccess(store, principal, workspaceId, { role, workspaceKeys, noun: 'Workspace' });
-  return undefined;
+/** Finds the resource of the call and checks the caller's access to its workspaces. */
+async function authorized(
+  context: AreaContext,
+  { operation, services }: ServedOperation,
+  call: AdmittedCall,
+): Promise<Located<unknown>> {
+  const { resource, role, principals } = operation;
+  if (resource.kind === 'none') expectWorkspaceKeys(call.principal, operation);
+  const { noun } = resource;
+  const located = await resource.find(call, services as never, context);
+  if (!located) throw notFound(noun);
+  for (const workspaceId of new Set(located.workspaceIds))
+    await expectAccess(context, call.principal, workspaceId, { role, principals, noun });
+  return located;
+}
+
+/** Returns what records the actions that the operation declares. */
+function recorder(
+  { audit }: AreaContext,
+  { id, audit: declared }: AnyOperation,
+  { principal, workspaceId }: { principal: Principal; workspaceId: string | undefined },
+): Call<never, never, never>['record'] {
+  return async (recorded: Recorded, transaction?: unknown) => {
+    const { action = declared?.actions[0] ?? '', resourceId, details } = recorded;
+    if (!declared?.actions.includes(action))
+      throw new TypeError(`The operation ${id} does not declare the audit action "${action}".`);
+    const event = {
+      ...{ action, resourceId, details, principal },
+      workspaceId: recorded.workspaceId ?? workspaceId,
+      resourceType: recorded.resourceType ?? declared.resourceType,
+    };
+    await audit.record(event, transaction);
+  };
 }

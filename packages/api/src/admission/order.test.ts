@@ -1,5 +1,5 @@
 import { describe, expect, it } from 'vitest';
-import { errorIn } from '../../../../test/support/api.ts';
+import { errorIn, testApi } from '../../../../test/support/api.ts';
 import type { Answer } from '../../../../test/support/api.ts';
 import { GREETING, LONG, untilStatus } from '../../../../test/support/api-workflows.ts';
 import { recordingApi } from '../../../../test/support/recorded.ts';
@@ -64,8 +64,9 @@ function caller(apiKey: string | undefined, bearer: string | undefined): Promise
 }
 
 const { reservations, workspaces } = api.store;
-const enqueue = reservations.enqueue.bind(reservations);
-reservations.enqueue = (...given) => (faults.has('queue is down') ? down() : enqueue(...given));
+const { queue } = reservations;
+const add = queue.add.bind(queue);
+queue.add = (...given) => (faults.has('queue is down') ? down() : add(...given));
 const reserve = reservations.reserve.bind(reservations);
 reservations.reserve = (row) => (faults.has('reservations are down') ? down() : reserve(row));
 
@@ -78,12 +79,11 @@ if ((await send()).status !== 200) throw new Error('A valid request is refused.'
 
 async function foreignWorkflow(): Promise<string> {
   const stranger = await workspaces.createUser({ email: 'stranger@heddle.test', name: 'Eve' });
-  const row = await api.store.workflows.find(drafted);
-  if (!row) throw new Error('The draft is missing.');
-  const id = crypto.randomUUID();
-  const workspace_id = await workspaces.createWorkspace('Elsewhere', stranger);
-  await api.store.workflows.create({ ...row, id, workspace_id }, []);
-  return id;
+  const workspaceId = await workspaces.createWorkspace('Elsewhere', stranger);
+  const { key } = await api.store.keys.create({ workspaceId }, 'elsewhere');
+  const body = { workspaceId, name: 'Foreign' };
+  const elsewhere = await testApi({ engine: api.engine, store: api.store });
+  return (await elsewhere.call<{ id: string }>('POST', '/api/v2/workflows', { body, key })).data.id;
 }
 
 function bodyOf(): object {
@@ -233,7 +233,7 @@ const REFUSALS: readonly Refusal[] = [
   },
   {
     ...{ stage: 15, fault: 'selector', status: 400, code: 'BAD_REQUEST' },
-    message: 'Invalid selectedOutputs: "Ghost.x" names no block. There are "Start", "Words", "Reply".',
+    message: 'Invalid selectedOutputs: "Ghost.x" names no block. There are "Reply", "Start", "Words".',
   },
 ];
 

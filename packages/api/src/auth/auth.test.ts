@@ -1,11 +1,12 @@
 import { describe, expect, it } from 'vitest';
 import { errorIn, testApi } from '../../../../test/support/api.ts';
+import { SERVED } from '../../../../test/support/served.ts';
 import { block, workflow } from '../../../../test/support/workflow.ts';
-import { KEY_PREFIX } from '../areas/keys/store.ts';
 import { admit } from '../admission/admit.ts';
+import type { AreaContext } from '../area.ts';
+import { getApiMeta } from '../areas/meta/operations.ts';
 import type { AnyOperation } from '../operation.ts';
-import type { Services } from '../services.ts';
-import { ALL_OPERATIONS, OPERATIONS } from '../table.ts';
+import { PEOPLE } from './principal.ts';
 
 const api = await testApi();
 const { call, store, workspaceId } = api;
@@ -46,7 +47,10 @@ function requestOf(operation: AnyOperation): readonly [method: string, path: str
     .replaceAll('{runId}', runId)
     .replaceAll('{executionId}', runId)
     .replaceAll('{contextId}', 'wrong')
-    .replaceAll('{version}', '1');
+    .replaceAll('{version}', '1')
+    .replaceAll('{sandboxId}', 'none')
+    .replaceAll('{jobId}', runId)
+    .replaceAll('{name}', 'TOKEN');
   const bodies: { [id: string]: unknown } = {
     createWorkflowV2: { workspaceId, name: crypto.randomUUID() },
     // Sent as a dry run, which leaves the draft unchanged.
@@ -54,19 +58,40 @@ function requestOf(operation: AnyOperation): readonly [method: string, path: str
     executeWorkflowV2: {},
     resumeWorkflowRunV2: { contextId: 'wrong' },
     updateWorkflowPublicApi: { isPublicApi: false },
+    updateWorkflowV2: { description: 'Asks' },
+    moveWorkflows: { workspaceId, workflowIds: ['none'], folderPath: '/' },
+    createWorkflowsFolder: { workspaceId, path: `/${crypto.randomUUID()}` },
+    relocateWorkflowsFolder: { workspaceId, path: '/none', destinationPath: '/other' },
+    applyWorkflowOperations: { operations: [{ operation_type: 'delete', block_id: 'none' }] },
+    applyWorkflowVariables: { operations: [{ operation: 'delete', name: 'none' }] },
+    setSecret: { workspaceId, scope: 'personal', value: 'v' },
+    createSandbox: { workspaceId, name: crypto.randomUUID(), language: 'javascript', dependencies: ['a'] },
+    updateSandbox: { workspaceId, name: 'Other' },
   };
+  const inWorkspace = `?workspaceId=${workspaceId}`;
   const query: { [id: string]: string } = {
-    listWorkflows: `?workspaceId=${workspaceId}`,
+    listWorkflows: inWorkspace,
     replaceWorkflowState: '?dryRun=true',
     previewWorkflowRunFromBlock: '?blockId=Start&sourceRunId=unknown',
+    listWorkflowsFolders: inWorkspace,
+    deleteWorkflowsFolder: `${inWorkspace}&path=/none`,
+    applyWorkflowOperations: '?dryRun=true',
+    compareWorkflowVersions: '?base=1',
+    listLogs: inWorkspace,
+    getLogStats: inWorkspace,
+    listSecrets: inWorkspace,
+    deleteSecret: `${inWorkspace}&scope=personal`,
+    listSandboxes: inWorkspace,
+    getSandbox: inWorkspace,
+    deleteSandbox: inWorkspace,
   };
   return [operation.method, filled + (query[operation.id] ?? ''), bodies[operation.id]];
 }
 
-const TABLE = ALL_OPERATIONS.filter(
+const ENDS = ['cancelRunV2', 'cancelExecution', 'undeployWorkflow', 'deleteWorkflowV2'];
+const TABLE = SERVED.filter(
   // Operations that end the shared run or deployment are tested separately.
-  ({ resource, id }) =>
-    resource !== 'none' && !['cancelRunV2', 'cancelExecution', 'undeployWorkflow'].includes(id),
+  ({ resource, id }) => resource.kind !== 'none' && !ENDS.includes(id),
 ).map((operation) => [operation.id, operation] as const);
 /** Returns why the caller was refused; `none` when it passed the access checks. */
 function refusalOf({ status, body }: { status: number; body: unknown }): string | undefined {
@@ -81,7 +106,7 @@ describe.each(TABLE)('%s', (_id, operation) => {
     const [method, path, body] = requestOf(operation);
     return call(method, path, { key, body });
   };
-  const noun = operation.resource === 'workflow' ? 'Workflow' : 'Workspace';
+  const { noun } = operation.resource;
 
   it('is 404 for people and keys of other workspaces', async () => {
     for (const key of [keys.stranger, keys.foreign]) {
@@ -97,7 +122,9 @@ describe.each(TABLE)('%s', (_id, operation) => {
   });
 
   it('accepts a workspace key only if the operation table allows it', async () => {
-    const refusal = operation.workspaceKeys ? 'none' : 'WORKSPACE_KEY_OPERATION_NOT_PERMITTED';
+    const refusal = operation.principals.includes('workspace')
+      ? 'none'
+      : 'WORKSPACE_KEY_OPERATION_NOT_PERMITTED';
     expect(refusalOf(await as(keys.workspace))).toBe(refusal);
   });
 });
@@ -145,7 +172,7 @@ describe('personal keys', () => {
 describe('a key', () => {
   it('has the prefix, is shown once, and is stored as a hash', async () => {
     const { id, key } = await store.keys.create({ userId: api.userId }, 'shown');
-    expect(key).toMatch(new RegExp(`^${KEY_PREFIX}[A-Za-z0-9_-]{43}$`));
+    expect(key).toMatch(/^sk-heddle-[A-Za-z0-9_-]{43}$/);
     const listed = (await store.keys.list()).find((each) => each.id === id);
     expect(listed).toMatchObject({ name: 'shown', kind: 'personal', hint: key.slice(-4), revoked_at: null });
     expect(JSON.stringify(listed)).not.toContain(key);
@@ -185,16 +212,21 @@ describe('a key', () => {
   });
 });
 
-describe.each(ALL_OPERATIONS.map((operation) => [operation.id, operation] as const))(
+let principal: object;
+const { call: as } = await testApi({
+  engine: api.engine,
+  store,
+  authenticator: { authenticate: () => Promise.resolve(principal as never) },
+});
+
+describe.each(SERVED.map((operation) => [operation.id, operation] as const))(
   '%s accepts only the kinds of principals that it declares',
   (_id, operation) => {
     const base = { credentialId: 'c', userId: api.userId, workspaceId, expiresAt: null } as const;
     const scopes = ['api:write'] as const;
     /** Returns the refusal of an access check. What the operation does then does not matter. */
-    const refusalFor = async (principal: object): Promise<string | undefined> => {
-      const { engine } = api;
-      const authenticator = { authenticate: () => Promise.resolve(principal as never) };
-      const { call: as } = await testApi({ engine, store, authenticator });
+    const refusalFor = async (caller: object): Promise<string | undefined> => {
+      principal = caller;
       const [method, path, body] = requestOf(operation);
       const answer = await as(method, path, { key: 'any', body });
       return answer.status === 401 ? 'UNAUTHORIZED' : refusalOf(answer);
@@ -204,15 +236,22 @@ describe.each(ALL_OPERATIONS.map((operation) => [operation.id, operation] as con
       expect(await refusalFor({ ...base, kind: 'robot', scopes })).toBe('PRINCIPAL_KIND_NOT_PERMITTED');
     });
 
+    it('accepts a session only if it allows sessions', async () => {
+      const refusal = await refusalFor({ ...base, kind: 'session', scopes });
+      expect(refusal === 'PRINCIPAL_KIND_NOT_PERMITTED').toBe(!operation.principals.includes('session'));
+    });
+
     it('accepts an anonymous caller only if it is public', async () => {
       const anonymous = { ...base, kind: 'workspace', userId: null, anonymous: true, scopes };
       const refusal = await refusalFor(anonymous);
-      expect(refusal === 'UNAUTHORIZED').toBe(!operation.public);
+      expect(refusal === 'UNAUTHORIZED').toBe(!operation.principals.includes('anonymous'));
     });
 
     it('accepts a workspace key only if it allows workspace keys', async () => {
       const refusal = await refusalFor({ ...base, kind: 'workspace', userId: null, scopes });
-      expect(refusal).toBe(operation.workspaceKeys ? 'none' : 'WORKSPACE_KEY_OPERATION_NOT_PERMITTED');
+      expect(refusal).toBe(
+        operation.principals.includes('workspace') ? 'none' : 'WORKSPACE_KEY_OPERATION_NOT_PERMITTED',
+      );
     });
 
     it('refuses the scope api:read if it needs api:write', async () => {
@@ -221,33 +260,28 @@ describe.each(ALL_OPERATIONS.map((operation) => [operation.id, operation] as con
     });
 
     it('requires no role without a resource', () => {
-      const asked = operation.resource === 'none' ? ['read'] : ['read', 'write', 'admin'];
+      const asked = operation.resource.kind === 'none' ? ['read'] : ['read', 'write', 'admin'];
       expect(asked).toContain(operation.role);
     });
   },
 );
 
-describe('an operation without a resource', () => {
-  it.each([
-    [{ workspaceKeys: false }, 'WORKSPACE_KEY_OPERATION_NOT_PERMITTED'],
-    [{ role: 'admin' }, 'WORKSPACE_KEY_OPERATION_NOT_PERMITTED'],
-  ] as const)('refuses a workspace key with %o', async (declared, code) => {
-    const operation = { ...OPERATIONS.getApiMeta, ...declared } as AnyOperation;
-    const sent = (kind: 'workspace' | 'personal') => ({
-      principal: {
-        ...{ kind, credentialId: 'c', userId: null, workspaceId, expiresAt: null },
-        scopes: ['api:read'] as const,
-      },
-      ...{ workflowId: undefined, headers: new Headers(), origin: '', signal: new AbortController().signal },
-      read: () => Promise.resolve({ path: {}, query: {}, body: undefined }),
-    });
-    // The operation uses no service.
-    const noServices = {} as Services;
-    await expect(admit(noServices, operation, sent('workspace'))).rejects.toMatchObject({
-      details: { code },
-    });
-    expect(await admit(noServices, operation, sent('personal'))).toMatchObject({
-      data: { keyType: 'personal' },
-    });
+it('an operation without a resource refuses a workspace key unless it allows workspace keys', async () => {
+  const operation: AnyOperation = { ...getApiMeta, principals: PEOPLE };
+  const sent = (kind: 'workspace' | 'personal') => ({
+    principal: {
+      ...{ kind, credentialId: 'c', userId: null, workspaceId, expiresAt: null },
+      scopes: ['api:read'] as const,
+    },
+    ...{ workflowId: undefined, headers: new Headers(), origin: '', basePath: '' },
+    signal: new AbortController().signal,
+    read: () => Promise.resolve({ path: {}, query: {}, body: undefined }),
   });
+  // The operation uses nothing of it.
+  const context = {} as AreaContext;
+  const served = { operation, services: undefined };
+  await expect(admit(context, served, sent('workspace'))).rejects.toMatchObject({
+    details: { code: 'WORKSPACE_KEY_OPERATION_NOT_PERMITTED' },
+  });
+  expect(await admit(context, served, sent('personal'))).toMatchObject({ data: { keyType: 'personal' } });
 });

@@ -4,20 +4,33 @@ export type Scope = 'api:read' | 'api:write';
 /** What a member may do in a workspace. Each role includes those before it. */
 export type Role = 'read' | 'write' | 'admin';
 
-/** The caller: a person, by an API key or an access token, or a workspace, by its key. */
+/**
+ * How a caller has identified itself: with a person's API key, a workspace's API key, an access token, or a session of the
+ * host, in which a person sits at a screen.
+ */
+export type PrincipalKind = 'personal' | 'workspace' | 'oauth' | 'session';
+
+/** The caller: a person, or a workspace, by its key. */
 export interface Principal {
-  kind: 'personal' | 'workspace' | 'oauth';
-  /** Id of the key or token. Rate limits count by it. */
+  kind: PrincipalKind;
+  /** Id of the key, token or session. Rate limits count by it. */
   credentialId: string;
   /** The acting person; null for a workspace key. */
   userId: string | null;
   /** The workspace of a workspace key; null for other credentials. */
   workspaceId: string | null;
   scopes: readonly Scope[];
+  /** ISO 8601; null: it does not expire. */
   expiresAt: string | null;
   /** The caller sent no credential. The principal stands for the workspace of a public workflow. */
   anonymous?: true;
 }
+
+/** People, however they have identified themselves. */
+export const PEOPLE = ['personal', 'oauth', 'session'] as const satisfies PrincipalKind[];
+
+/** People, and the keys of workspaces. */
+export const EVERYONE = [...PEOPLE, 'workspace'] as const satisfies PrincipalKind[];
 
 /** The credentials of a request. */
 export interface Credentials {
@@ -25,10 +38,13 @@ export interface Credentials {
   bearer: string | undefined;
 }
 
-/** Identifies callers. A host can bring its own. */
+/** Identifies callers. */
 export interface Authenticator {
-  /** Returns the caller; undefined for an invalid credential, which is refused even where none is needed. */
-  authenticate(credentials: Credentials): Promise<Principal | undefined>;
+  /**
+   * Returns the caller; undefined for an invalid credential, which is refused even where none is needed. `headers` are those
+   * of the request, for hosts that identify callers by more than the two credentials: a session cookie.
+   */
+  authenticate(credentials: Credentials, headers: Headers): Promise<Principal | undefined>;
 }
 
 /** Returns the account that shares rate limits between its credentials: the person, else the workspace. */

@@ -10,7 +10,7 @@ import type { RunRequest } from '../admission/usage.ts';
 let allowed = true;
 const requests: RunRequest[] = [];
 const api = await recordingApi({
-  publicRuns: () => allowed,
+  allowsPublicRuns: () => allowed,
   usage: { reserve: (request) => (requests.push(request), {}) },
 });
 const { call } = api;

@@ -2,7 +2,7 @@ import { describe, expect, it } from 'vitest';
 import { errorIn, testApi } from '../../../../test/support/api.ts';
 import { GREETING } from '../../../../test/support/api-workflows.ts';
 import { memoryLimiter } from '../admission/limiter.ts';
-import { ALL_OPERATIONS } from '../table.ts';
+import { SERVED } from '../../../../test/support/served.ts';
 import { AUTHENTICATED_LIMITS } from '../admission/input-limits.ts';
 
 const api = await testApi();
@@ -13,9 +13,7 @@ function pathOf(path: string): string {
   return path.replaceAll('{version}', '1').replaceAll(/\{\w+\}/g, 'nothing');
 }
 
-const TABLE = ALL_OPERATIONS.map(
-  (operation) => [`${operation.method} ${operation.path}`, operation] as const,
-);
+const TABLE = SERVED.map((operation) => [`${operation.method} ${operation.path}`, operation] as const);
 
 describe.each(TABLE)('%s', (_title, operation) => {
   const { method, path } = operation;
@@ -26,7 +24,9 @@ describe.each(TABLE)('%s', (_title, operation) => {
     const code = operation.legacy ? undefined : 'UNAUTHORIZED';
     expect(errorIn(answer.body)).toEqual({
       code,
-      message: operation.public ? 'Unauthorized' : 'API key or OAuth access token required',
+      message: operation.principals.includes('anonymous')
+        ? 'Unauthorized'
+        : 'API key or OAuth access token required',
     });
     expect(answer.status).toBe(401);
     expect(answer.headers.get('www-authenticate')).toContain('header="x-api-key"');
@@ -230,7 +230,7 @@ describe('rate limits', () => {
 
 describe('errors', () => {
   it('that are internal reveal nothing, and are reported', async () => {
-    const store = { ...api.store, workspaces: { access: () => Promise.reject(new Error('secret place')) } };
+    const store = { ...api.store, workspaces: { check: () => Promise.reject(new Error('secret place')) } };
     const own = await testApi({
       engine: api.engine,
       store: {

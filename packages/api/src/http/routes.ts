@@ -1,17 +1,21 @@
 import { randomUUID } from 'node:crypto';
 import { Hono } from 'hono';
 import { admit } from '../admission/admit.ts';
+import type { ServedOperation } from '../admission/admit.ts';
 import { limitHeaders, takeFrom, unlimited } from '../admission/limiter.ts';
 import type { LimitKind, LimitState } from '../admission/limiter.ts';
+import type { AreaContext } from '../area.ts';
 import { accountOf } from '../auth/principal.ts';
-import type { Principal } from '../auth/principal.ts';
+import type { Authenticator, Principal } from '../auth/principal.ts';
 import { ApiError, NO_CREDENTIAL, isApiError, unauthorized, unavailable } from '../errors.ts';
 import type { AnyOperation } from '../operation.ts';
-import type { Services } from '../services.ts';
 import { readRequest } from './parse.ts';
 import { requestIdOf, respond, respondError } from './reply.ts';
 
 export interface RouteOptions {
+  authenticator: Authenticator;
+  /** The path below which the interface is served: empty, or with a slash before and none behind it. */
+  basePath: string;
   /** The origin of this deployment. Default: that of each request. */
   origin?: string | undefined;
   /** Returns the client's address, for the limit per address. */
@@ -22,31 +26,32 @@ type HeaderRecord = { [name: string]: string };
 
 /** Returns a router with a route for each operation. Every other request gets an error envelope. */
 export function createRoutes(
-  operations: readonly AnyOperation[],
-  services: Services,
+  table: readonly ServedOperation[],
+  context: AreaContext,
   options: RouteOptions,
 ): Hono {
-  const app = new Hono();
-  for (const operation of bySpecificity(operations)) {
-    app.on(operation.method, routePath(operation), (c) =>
-      answer(services, operation, { request: c.req.raw, params: c.req.param() as HeaderRecord, options }),
+  const app = new Hono().basePath(options.basePath);
+  const sorted = bySpecificity(table);
+  for (const served of sorted) {
+    app.on(served.operation.method, routePath(served.operation), (c) =>
+      answer(context, served, { request: c.req.raw, params: c.req.param() as HeaderRecord, options }),
     );
   }
-  for (const [path, methods] of methodsByPath(bySpecificity(operations))) {
+  for (const [path, methods] of methodsByPath(sorted.map(({ operation }) => operation))) {
     app.all(path, (c) => {
       const refusal = new ApiError(405, 'Method not allowed', { headers: { Allow: methods.join(', ') } });
-      return respondError(refusal, idHeader(c.req.raw), services.report);
+      return respondError(refusal, idHeader(c.req.raw), context.report);
     });
   }
-  app.notFound((c) => respondError(new ApiError(404, 'Not found'), idHeader(c.req.raw), services.report));
-  app.onError((error, c) => respondError(error, idHeader(c.req.raw), services.report));
+  app.notFound((c) => respondError(new ApiError(404, 'Not found'), idHeader(c.req.raw), context.report));
+  app.onError((error, c) => respondError(error, idHeader(c.req.raw), context.report));
   return app;
 }
 
 /** Returns the operations with literal segments before parameters: the first route that matches answers. */
-function bySpecificity(operations: readonly AnyOperation[]): AnyOperation[] {
-  const key = ({ path }: AnyOperation): string => path.replaceAll(/\{[^}]*\}/g, '\uffff');
-  return operations.toSorted((a, b) => (key(a) < key(b) ? -1 : key(a) > key(b) ? 1 : 0));
+function bySpecificity(table: readonly ServedOperation[]): ServedOperation[] {
+  const key = ({ operation }: ServedOperation): string => operation.path.replaceAll(/\{[^}]*\}/g, '\uffff');
+  return table.toSorted((a, b) => (key(a) < key(b) ? -1 : key(a) > key(b) ? 1 : 0));
 }
 
 interface RoutedRequest {
@@ -55,28 +60,35 @@ interface RoutedRequest {
   options: RouteOptions;
 }
 
-async function answer(services: Services, operation: AnyOperation, routed: RoutedRequest): Promise<Response> {
+async function answer(
+  context: AreaContext,
+  served: ServedOperation,
+  routed: RoutedRequest,
+): Promise<Response> {
   const { request, params, options } = routed;
+  const { operation } = served;
+  const { basePath } = options;
   const headers: HeaderRecord = idHeader(request);
   try {
-    const { principal, addressLimit } = await identify(services, operation, routed);
-    const limit = principal ? await takeForCall(services, operation, principal) : addressLimit;
+    const { principal, addressLimit } = await identify(context, operation, routed);
+    const limit = principal ? await takeForCall(context, operation, principal) : addressLimit;
     if (limit) Object.assign(headers, limitHeaders(limit));
-    const reply = await admit(services, operation, {
+    const reply = await admit(context, served, {
       principal,
       workflowId: params['workflowId'],
       headers: request.headers,
       signal: request.signal,
-      origin: options.origin ?? new URL(request.url).origin,
+      origin: (options.origin ?? new URL(request.url).origin) + basePath,
+      basePath,
       head: request.method === 'HEAD',
-      read: (limits) => readRequest(operation, request, { params, limits, every: services.every }),
+      read: (limits) => readRequest(operation, request, { params, limits, every: context.every }),
     });
-    const response = respond(reply, { ...limitHeaders(limit ?? unlimited(services.now())), ...headers });
+    const response = respond(reply, { ...limitHeaders(limit ?? unlimited(context.now())), ...headers });
     if (request.method !== 'HEAD') return response;
     await response.body?.cancel();
     return new Response(null, response);
   } catch (error) {
-    return respondError(error, headers, services.report, operation.legacy);
+    return respondError(error, headers, context.report, operation.legacy);
   }
 }
 
@@ -85,32 +97,32 @@ async function answer(services: Services, operation: AnyOperation, routed: Route
  * address. Throws 401, 429, 503.
  */
 async function identify(
-  services: Services,
+  context: AreaContext,
   operation: AnyOperation,
   { request, options }: RoutedRequest,
 ): Promise<{ principal: Principal | undefined; addressLimit: LimitState | undefined }> {
   const address = options.clientAddress(request);
-  const addressLimit = address === undefined ? undefined : await take(services, 'address', [address]);
-  const apiKey = request.headers.get('x-api-key') ?? undefined;
-  const authorization = request.headers.get('authorization') ?? undefined;
-  if (apiKey === undefined && authorization === undefined) {
-    if (operation.public) return { principal: undefined, addressLimit };
-    throw unauthorized(NO_CREDENTIAL);
-  }
+  const addressLimit = address === undefined ? undefined : await take(context, 'address', [address]);
+  const { headers } = request;
+  const apiKey = headers.get('x-api-key') ?? undefined;
+  const authorization = headers.get('authorization') ?? undefined;
   const bearer = apiKey === undefined ? /^bearer +(\S+)$/i.exec(authorization ?? '')?.[1] : undefined;
-  const principal = await authenticate(services, apiKey, bearer);
+  const principal = await authenticate(context, options.authenticator, [{ apiKey, bearer }, headers]);
   if (principal) return { principal, addressLimit };
-  throw apiKey === undefined ? unauthorized('Invalid access token', true) : unauthorized('Invalid API key');
+  if (apiKey !== undefined) throw unauthorized('Invalid API key');
+  if (authorization !== undefined) throw unauthorized('Invalid access token', true);
+  if (operation.principals.includes('anonymous')) return { principal: undefined, addressLimit };
+  throw unauthorized(NO_CREDENTIAL);
 }
 
 /** Throws 503 if the authenticator is unavailable. */
 async function authenticate(
-  { authenticator, report }: Services,
-  apiKey: string | undefined,
-  bearer: string | undefined,
+  { report }: AreaContext,
+  authenticator: Authenticator,
+  call: Parameters<Authenticator['authenticate']>,
 ): Promise<Principal | undefined> {
   try {
-    return await authenticator.authenticate({ apiKey, bearer });
+    return await authenticator.authenticate(...call);
   } catch (error) {
     report(error);
     throw unavailable();
@@ -118,18 +130,18 @@ async function authenticate(
 }
 
 async function takeForCall(
-  services: Services,
+  context: AreaContext,
   operation: AnyOperation,
   principal: Principal,
 ): Promise<LimitState | undefined> {
   const subjects = [principal.credentialId, accountOf(principal)];
   const keys = subjects.map((subject) => `v2:${operation.id}:${subject}`);
-  return take(services, 'operation', keys);
+  return take(context, 'operation', keys);
 }
 
 /** Takes from the buckets of the subjects. Throws 429, and 503 if the limiter is unavailable. */
 async function take(
-  { limiter, now, report }: Services,
+  { limiter, now, report }: AreaContext,
   kind: LimitKind,
   subjects: readonly string[],
 ): Promise<LimitState | undefined> {

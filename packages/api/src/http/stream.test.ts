@@ -1,7 +1,7 @@
 import { describe, expect, it } from 'vitest';
 import { testApi } from '../../../../test/support/api.ts';
 import { LONG, untilStatus } from '../../../../test/support/api-workflows.ts';
-import { ALL_OPERATIONS } from '../table.ts';
+import { SERVED } from '../../../../test/support/served.ts';
 import { eventStream, ndjson, withOnEnd } from './stream.ts';
 
 /** Counts the items that were read. */
@@ -86,7 +86,7 @@ describe('heartbeats', () => {
   const every = (_ms: number, beat: () => void) => (beats.push(beat), ignore);
 
   it('have a row here for each stream of the operation table', () => {
-    const streams = ALL_OPERATIONS.flatMap(({ id, streams: types = [] }) =>
+    const streams = SERVED.flatMap(({ id, streams: types = [] }) =>
       types.filter(({ type }) => type !== '*/*').map(({ type }) => `${id} ${type}`),
     );
     expect(Object.keys(HEARTBEATS).toSorted()).toEqual(streams.toSorted());

@@ -1,4 +1,4 @@
-import type { ApiStore, ApiKeyInfo } from '@heddle/api';
+import type { ApiKeyInfo, ServiceStore } from '@heddle/service';
 import { EXIT } from '../exit-code.ts';
 import { writeJson } from '../io.ts';
 import type { Io } from '../io.ts';
@@ -31,7 +31,7 @@ export async function createKey(
   return EXIT.completed;
 }
 
-async function firstPerson(store: ApiStore): Promise<string> {
+async function firstPerson(store: ServiceStore): Promise<string> {
   const began = await store.workspaces.bootstrap();
   const userId = began?.userId ?? (await store.workspaces.firstUser())?.id;
   if (userId === undefined)
@@ -43,7 +43,10 @@ async function firstPerson(store: ApiStore): Promise<string> {
 }
 
 /** The workspace with this prefix of its id; `true`: the only workspace. */
-export async function workspaceOf(store: ApiStore, given: string | true): Promise<{ workspaceId: string }> {
+export async function workspaceOf(
+  store: ServiceStore,
+  given: string | true,
+): Promise<{ workspaceId: string }> {
   const all = await store.workspaces.list();
   const [one, ...others] = given === true ? all : all.filter(({ id }) => id.startsWith(given));
   if (one && others.length === 0) return { workspaceId: one.id };

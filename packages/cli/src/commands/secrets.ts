@@ -1,6 +1,6 @@
 import { text } from 'node:stream/consumers';
 import type { StoredSecret } from '@heddle/service';
-import type { ApiStore } from '@heddle/api';
+import type { ServiceStore } from '@heddle/service';
 import { EXIT } from '../exit-code.ts';
 import { writeJson } from '../io.ts';
 import type { Io } from '../io.ts';
@@ -99,7 +99,7 @@ function done(io: Io, message: string): void {
 
 async function withSecrets<T>(
   options: SecretsOptions,
-  use: (store: ApiStore, sealing: Sealing) => Promise<T>,
+  use: (store: ServiceStore, sealing: Sealing) => Promise<T>,
 ): Promise<T> {
   const sealing = await sealingOf(options);
   return withApiStore(options, (store) => use(store, sealing));

@@ -1,7 +1,7 @@
-import type { AnyOperation, Api, ApiStore } from '@heddle/api';
+import type { Api } from '@heddle/api';
 import type { Engine } from '@heddle/engine';
 import type { ImageSource } from '@heddle/sandbox';
-import type { Logs, Sandboxes } from '@heddle/service';
+import type { RetentionLimits, Sandboxes, Sealer, ServiceStore } from '@heddle/service';
 import type { BlockImages } from '../block-images.ts';
 import { openSession, reporter, type Session } from '../engine-session.ts';
 import { readEnv } from '../env.ts';
@@ -44,8 +44,7 @@ interface FirstStart {
 
 interface Parts {
   engine: Engine;
-  api: Api;
-  logs: Logs;
+  api: Pick<Api, 'close'>;
   server: Listening;
 }
 
@@ -63,34 +62,35 @@ export async function serve(io: Io, options: ServeOptions): Promise<number> {
     peers.set(request, peer);
     return (await ready)(request);
   }, options);
-  let store: ApiStore | undefined;
+  let store: ServiceStore | undefined;
   let access: ServedAccess | undefined;
   let session: Session | undefined;
-  let areas: Areas | undefined;
+  let opened: Opened | undefined;
   const report = reporter(io);
   const onError = (error: unknown): void => report(error, undefined);
   try {
     store = await openStore(options);
-    areas = await areasOf(store, options, onError);
-    const { imagesOf } = areas;
-    const ownership = ownershipOf(areas.records, env);
+    opened = await openRecords(store, options, onError);
+    const { imagesOf, sealer, sandboxes } = opened;
+    const ownership = ownershipOf(opened.records, env);
     session = await openSession(io, { ...options, env, recover: true, ownership, imagesOf });
     const { engine } = session;
-    const { compat, keepPublicRuns } = options;
-    const publicRunRetentionMs = keepPublicRuns * DAY_MS;
     // Never the `Host` header of a request: a caller could then choose where URLs in responses lead.
     const origin = options.origin ?? server.origin;
     const peerOf = (request: Request): string | undefined => peers.get(request);
     access = await openAccess(options, { store, origin, peerOf, onError });
-    const logs = await logsOf(options, { engine, store, onError });
-    const operations = [...logs.operations, ...areas.operations];
-    const parts = { engine, store, operations, compat, onError, publicRunRetentionMs, origin };
+    const { limits, settings } = access;
     const { createApi } = await import('@heddle/api');
-    const api = await createApi({ ...parts, ...access.settings });
+    const { serviceAreas, servicePorts } = await import('@heddle/service');
+    const api = await createApi({
+      ...settings,
+      ...{ engine, database: store, compat: options.compat, onError, origin },
+      ports: servicePorts(store, { limits }),
+      areas: serviceAreas({ store, sealer, sandboxes, ...retentionOf(options) }),
+    });
     const first = await firstStart(store);
-    areas.sandboxes.recover().catch(onError);
     open(access.around(api.fetch));
-    return await untilStopped(io, stoppable({ engine, api, logs, server }), {
+    return await untilStopped(io, stoppable({ engine, api, server }), {
       ready: () => printReady(io, { url: server.url, first }, options),
       drainMs: options.grace * 1000,
       failed: server.failed.then(({ message }) => `The server has failed: ${message}`),
@@ -101,45 +101,39 @@ export async function serve(io: Io, options: ServeOptions): Promise<number> {
     throw error;
   } finally {
     await session?.close();
-    await areas?.sandboxes.close();
+    await opened?.sandboxes.close();
     await access?.close();
     await store?.close();
   }
 }
 
-/** The areas that need the store and not the engine. */
-interface Areas {
-  operations: readonly AnyOperation[];
+/** What needs the store and not the engine. */
+interface Opened {
   records: Parameters<typeof ownershipOf>[0];
+  sealer: Sealer;
   sandboxes: Sandboxes;
   /** Gives the sandboxes the image store of the session, and returns the images for its blocks. */
   imagesOf: (images: BlockImages) => ImageSource;
 }
 
-async function areasOf(
-  store: ApiStore,
+async function openRecords(
+  store: ServiceStore,
   options: ServeOptions,
   onError: (error: unknown) => void,
-): Promise<Areas> {
-  const { workflows, workspaces, database } = store;
+): Promise<Opened> {
+  const { definitions, workspaces, database } = store;
+  const { resolveChild, tenant } = definitions;
   const { sealer } = await sealingOf(options);
-  const { openSandboxes, secretEnvironments, secretOperations, transferOperations, workflowOperations } =
-    await import('@heddle/service');
+  const { openSandboxes, secretEnvironments } = await import('@heddle/service');
   const { promise: opened, resolve } = Promise.withResolvers<BlockImages>();
   const sandboxes = openSandboxes({ store, images: async () => (await opened).store(), onError });
   return {
-    operations: [
-      ...sandboxes.operations,
-      ...secretOperations({ store, sealer, now: Date.now }),
-      ...transferOperations({ store, now: Date.now }),
-      ...workflowOperations({ store, now: Date.now }),
-    ],
     records: {
-      resolveChild: (caller, reference) => workflows.resolveChild(caller, reference),
-      tenant: (workflowId) => workflows.tenant(workflowId),
+      ...{ resolveChild, tenant },
       oldestWorkspace: () => workspaces.oldest(),
       secrets: secretEnvironments(database, sealer),
     },
+    sealer,
     sandboxes,
     imagesOf(images) {
       resolve(images);
@@ -148,20 +142,22 @@ async function areasOf(
   };
 }
 
-async function logsOf(
-  { keepRuns, keepRunsMib }: ServeOptions,
-  parts: { engine: Engine; store: ApiStore; onError: (error: unknown) => void },
-): Promise<Logs> {
-  const { openLogs } = await import('@heddle/service');
-  const retention = {
-    ...(keepRuns !== undefined && { maxAgeMs: keepRuns * DAY_MS }),
-    ...(keepRunsMib !== undefined && { maxBytes: keepRunsMib * MIB }),
+/** Returns how long runs are kept. */
+function retentionOf({ keepRuns, keepRunsMib, keepPublicRuns }: ServeOptions): {
+  retention: RetentionLimits;
+  publicRunRetentionMs: number;
+} {
+  return {
+    retention: {
+      ...(keepRuns !== undefined && { maxAgeMs: keepRuns * DAY_MS }),
+      ...(keepRunsMib !== undefined && { maxBytes: keepRunsMib * MIB }),
+    },
+    publicRunRetentionMs: keepPublicRuns * DAY_MS,
   };
-  return openLogs({ ...parts, retention });
 }
 
 /** Creates the first workspace and key, if this is the first start. */
-async function firstStart(store: ApiStore): Promise<FirstStart | undefined> {
+async function firstStart(store: ServiceStore): Promise<FirstStart | undefined> {
   const began = await store.workspaces.bootstrap();
   if (!began) return undefined;
   const { userId, workspaceId } = began;
@@ -170,14 +166,13 @@ async function firstStart(store: ApiStore): Promise<FirstStart | undefined> {
 }
 
 /** Stops in order: requests, starts of runs, running blocks, and the connections that wait for them. */
-function stoppable({ engine, api, logs, server }: Parts): Parameters<typeof untilStopped>[1] {
+function stoppable({ engine, api, server }: Parts): Parameters<typeof untilStopped>[1] {
   return {
     // It never stops by itself.
     finished: new Promise(() => undefined),
     async stop({ drainMs } = {}) {
       server.close();
       await api.close();
-      await logs.close();
       await engine.close({ graceMs: drainMs ?? 0 });
       await server.ended();
     },

@@ -1,4 +1,5 @@
-import type { Api, ApiOptions, ApiStore } from '@heddle/api';
+import type { Api, ApiOptions, Limits } from '@heddle/api';
+import type { ServiceStore } from '@heddle/service';
 import { readEnv } from '../env.ts';
 import { clientAddressOf, openLimits } from './limits.ts';
 import type { LimitOptions } from './limits.ts';
@@ -11,16 +12,17 @@ export interface AccessOptions extends LimitOptions, TokenOptions {
   proxies: number;
 }
 
-/** What decides over calls: options of `createApi`, and what is around its `fetch`. */
+/** What decides over calls: options of `createApi`, limits, and what is around its `fetch`. */
 export interface ServedAccess {
-  settings: Pick<ApiOptions, 'authenticator' | 'limiter' | 'concurrency' | 'policy' | 'clientAddress'>;
+  settings: Required<Pick<ApiOptions, 'authenticator' | 'clientAddress'>>;
+  limits: Limits;
   /** Returns `fetch` with what tells callers where tokens come from. */
   around(fetch: Api['fetch']): Api['fetch'];
   close(): Promise<void>;
 }
 
 interface Parts {
-  store: ApiStore;
+  store: ServiceStore;
   /** `https://host` of this server. */
   origin: string;
   /** Returns the address of the other end of the connection. */
@@ -33,14 +35,14 @@ export async function openAccess(
   options: AccessOptions,
   { store, origin, peerOf, onError }: Parts,
 ): Promise<ServedAccess> {
-  const { keyAuthenticator } = await import('@heddle/api');
+  const { keyAuthenticator } = await import('@heddle/service');
   const { keysAnd, withResourceMetadata } = await import('@heddle/service/access');
-  const keys = keyAuthenticator(store.keys, Date.now);
+  const keys = keyAuthenticator(store.keys);
   const tokens = await tokensOf(options, readEnv(), store.workspaces);
-  const { close, ...limits } = await openLimits(options, onError);
+  const { close, limits } = await openLimits(options, onError);
   return {
+    limits,
     settings: {
-      ...limits,
       authenticator: tokens ? keysAnd(keys, tokens.authenticator) : keys,
       clientAddress: (request) => clientAddressOf(request.headers, peerOf(request), options.proxies),
     },

@@ -1,7 +1,6 @@
 import { join } from 'node:path';
-import type { ApiStore } from '@heddle/api';
 import type { EngineOptions } from '@heddle/engine';
-import type { RotatableKeys, Sealer, ServiceOwnership } from '@heddle/service';
+import type { RotatableKeys, Sealer, ServiceOwnership, ServiceStore } from '@heddle/service';
 import { readEnv } from '../env.ts';
 import { lazy } from '../lazy.ts';
 import type { StoreOptions } from '../store-options.ts';
@@ -12,7 +11,7 @@ const SECRET = 'HEDDLE_API_SECRET';
 const MIN_SECRET_CHARS = 32;
 
 /** Opens the store of the HTTP API. Throws a usage error if a database has no secret. */
-export async function openStore({ data, postgres }: StoreOptions): Promise<ApiStore> {
+export async function openStore({ data, postgres }: StoreOptions): Promise<ServiceStore> {
   const secret = readEnv().value(SECRET);
   const { openServiceStore } = await import('@heddle/service');
   if (postgres === undefined) return openServiceStore({ data });
@@ -96,7 +95,7 @@ export async function sealingOf({ data, postgres }: StoreOptions): Promise<Seali
 }
 
 /** The part of the API's store that workers need, opened on first use. */
-export function lazyWorkflowOwnership(options: StoreOptions): Omit<ServiceOwnership, 'database'> {
+export function lazyWorkflowOwnership(options: StoreOptions): ServiceOwnership {
   const { data, postgres } = options;
   const records = lazy(async () => {
     const { openServiceOwnership } = await import('@heddle/service');
@@ -118,7 +117,7 @@ export function lazyWorkflowOwnership(options: StoreOptions): Omit<ServiceOwners
 /** Calls `use` with the store of the HTTP API, and closes it afterwards. */
 export async function withApiStore<T>(
   options: StoreOptions,
-  use: (store: ApiStore) => Promise<T>,
+  use: (store: ServiceStore) => Promise<T>,
 ): Promise<T> {
   const store = await openStore(options);
   try {

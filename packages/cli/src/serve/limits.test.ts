@@ -9,13 +9,13 @@ const report = (error: unknown): void => {
 };
 
 const limitOf = async (options: { host: string; limits?: string }) => {
-  const { limiter } = await openLimits({ data: 'unused', ...options }, report);
-  return (await limiter?.take('operation', ['ada']))?.limit;
+  const { limits } = await openLimits({ data: 'unused', ...options }, report);
+  return (await limits.rate?.take('operation', ['ada']))?.limit;
 };
 
 describe('limits of a server', () => {
   it.each(['127.0.0.1', '127.8.0.1', '::1', 'localhost'])('on %s are none', async (host) => {
-    expect(await openLimits({ data: 'unused', host }, report)).not.toHaveProperty('limiter');
+    expect((await openLimits({ data: 'unused', host }, report)).limits).not.toHaveProperty('rate');
   });
 
   it.each(['0.0.0.0', '::', '192.0.2.1', 'localhost.example', '127.0.0.1.example'])(
@@ -30,7 +30,7 @@ describe('limits of a server', () => {
     writeFileSync(limits, '{"plan": "free", "asyncTimeoutSeconds": 9}');
     expect(await limitOf({ host: '127.0.0.1', limits })).toBe(60);
     expect(await openLimits({ data: 'unused', host: '::', limits }, report)).toMatchObject({
-      policy: { asyncSeconds: 9 },
+      limits: { policy: { asyncSeconds: 9 } },
     });
     writeFileSync(limits, '{"plan": "gold"}');
     await expect(limitOf({ host: '127.0.0.1', limits })).rejects.toThrow(

@@ -1,6 +1,6 @@
 import { readFileSync } from 'node:fs';
 import { isIPv6 } from 'node:net';
-import type { ApiOptions } from '@heddle/api';
+import type { Limits } from '@heddle/api';
 import type { LimitPlan } from '@heddle/service/access';
 import type { StoreOptions } from '../store-options.ts';
 import { UsageError } from '../usage-error.ts';
@@ -15,8 +15,9 @@ export interface LimitOptions extends StoreOptions {
   limits?: string;
 }
 
-/** Limits as options of `createApi`. */
-export interface ServedLimits extends Pick<ApiOptions, 'limiter' | 'concurrency' | 'policy'> {
+/** Open limits. */
+export interface ServedLimits {
+  limits: Limits;
   close: () => Promise<void>;
 }
 
@@ -34,19 +35,21 @@ export async function openLimits(
   const [buckets, policy] = [bucketsOf(plan), policyOf(plan)];
   const concurrentRuns = plan.concurrentRuns ?? undefined;
   if (Object.keys(buckets).length === 0 && concurrentRuns === undefined) {
-    return { policy, close: () => Promise.resolve() };
+    return { limits: { policy }, close: () => Promise.resolve() };
   }
   if (options.postgres !== undefined) {
     const more = concurrentRuns === undefined ? {} : { concurrentRuns };
     const shared = await openSharedLimits({ url: options.postgres, buckets, report, ...more });
-    const { limiter, concurrency } = shared;
-    return { limiter, policy, ...(concurrency && { concurrency }), close: () => shared.close() };
+    const { limiter: rate, concurrency } = shared;
+    return { limits: { rate, policy, ...(concurrency && { concurrency }) }, close: () => shared.close() };
   }
   const { memoryConcurrency, memoryLimiter } = await import('@heddle/api');
   return {
-    limiter: memoryLimiter(buckets),
-    policy,
-    ...(concurrentRuns !== undefined && { concurrency: memoryConcurrency(concurrentRuns) }),
+    limits: {
+      rate: memoryLimiter(buckets),
+      policy,
+      ...(concurrentRuns !== undefined && { concurrency: memoryConcurrency(concurrentRuns) }),
+    },
     close: () => Promise.resolve(),
   };
 }

@@ -31,5 +31,7 @@ export interface RuntimeParts {
   ) => Promise<ResolvedChild | undefined> | ResolvedChild | undefined;
   /** Returns the tenant of a workflow; undefined if it has none. */
   tenant: TenantOf;
+  /** The host has given both. */
+  separatesTenants: boolean;
   report(error: unknown, runId: string | undefined): void;
 }

@@ -66,7 +66,7 @@ const users = usersByClaim('sub', {
 
 function authenticatorOf(options: OAuthOptions) {
   const { authenticate } = oauthAuthenticator(options, users);
-  return (bearer: string) => authenticate({ apiKey: undefined, bearer });
+  return (bearer: string) => authenticate({ apiKey: undefined, bearer }, new Headers());
 }
 
 async function jwtSetup(more: Partial<JwtOptions> = {}) {
@@ -307,8 +307,8 @@ describe('authenticators together', () => {
       { authenticate: () => Promise.resolve(undefined) },
       { authenticate: (given) => Promise.resolve(given.bearer === undefined ? undefined : bearer) },
     );
-    expect(await both.authenticate({ apiKey: 'wrong', bearer: 'right' })).toBeUndefined();
-    expect(await both.authenticate({ apiKey: undefined, bearer: 'right' })).toBe(bearer);
+    expect(await both.authenticate({ apiKey: 'wrong', bearer: 'right' }, new Headers())).toBeUndefined();
+    expect(await both.authenticate({ apiKey: undefined, bearer: 'right' }, new Headers())).toBe(bearer);
   });
 
   it('find a user by a verified address only', async () => {

@@ -22,9 +22,9 @@ export function oauthAuthenticator({ jwt, introspection }: OAuthOptions, userOf:
   const signed = jwt && jwtAuthenticator(jwt, userOf);
   const opaque = introspection && introspectionAuthenticator(introspection, userOf);
   return {
-    authenticate: async (credentials) => {
+    authenticate: async (credentials, headers) => {
       const isSigned = signed !== undefined && JWT_FORM.test(credentials.bearer ?? '');
-      return (isSigned ? signed : opaque)?.authenticate(credentials);
+      return (isSigned ? signed : opaque)?.authenticate(credentials, headers);
     },
   };
 }
@@ -32,10 +32,10 @@ export function oauthAuthenticator({ jwt, introspection }: OAuthOptions, userOf:
 /** Returns an authenticator that checks API keys by `keys` and all other credentials by `others`, in this order. */
 export function keysAnd(keys: Authenticator, ...others: readonly Authenticator[]): Authenticator {
   return {
-    async authenticate(credentials) {
-      if (credentials.apiKey !== undefined) return keys.authenticate(credentials);
+    async authenticate(credentials, headers) {
+      if (credentials.apiKey !== undefined) return keys.authenticate(credentials, headers);
       for (const other of others) {
-        const principal = await other.authenticate(credentials);
+        const principal = await other.authenticate(credentials, headers);
         if (principal) return principal;
       }
       return undefined;

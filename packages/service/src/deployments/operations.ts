@@ -1,9 +1,8 @@
-import { ApiError, defineOperation } from '@heddle/api';
-import type { AnyOperation } from '@heddle/api';
-import { readGraph } from '@heddle/api/drafts';
+import { ApiError } from '@heddle/api';
 import type { JsonObject } from '@heddle/core';
 import * as z from 'zod';
-import { expectWorkflow, READ, READ_ERRORS } from '../workflows/context.ts';
+import { define, READ, READ_ERRORS, workflowRow } from '../workflows/context.ts';
+import { readGraph } from '../workflows/graph.ts';
 import { workflowPath } from '../workflows/schemas.ts';
 import { compareGraphs } from './compare.ts';
 import type { ComparedGraph } from './compare.ts';
@@ -44,24 +43,18 @@ const difference = z.strictObject({
   variables: entries,
 });
 
-/** Returns the operations of deployed versions that the API does not have. */
-export function versionOperations(): readonly AnyOperation[] {
-  return [compareVersions];
-}
-
-const compareVersions = defineOperation({
+export const compareWorkflowVersions = define({
   ...READ,
   id: 'compareWorkflowVersions',
   method: 'GET',
   path: '/api/v2/workflows/{workflowId}/versions/compare',
   summary: 'Compare two versions, or a version and the draft',
-  resource: 'workflow',
+  resource: workflowRow,
   params: workflowPath,
   query: compareQuery,
   success: [{ status: 200, schema: difference, description: 'How the target differs from the base' }],
   errors: READ_ERRORS,
-  async handle({ store }, { query: { base, target } }, workflow) {
-    const row = expectWorkflow(workflow);
+  async handle({ store }, { query: { base, target } }, row) {
     const stateOf = async (which: string): Promise<string> => {
       if (which === 'draft') return row.state;
       const version = which === 'active' ? row.active_version : Number(which);

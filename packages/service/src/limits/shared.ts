@@ -2,7 +2,6 @@ import { randomUUID } from 'node:crypto';
 import type { Bucket, Concurrency, LimitKind, LimitState, Limiter } from '@heddle/api';
 import { tightestOf } from '@heddle/api';
 import { Pool } from 'pg';
-import { interval } from '../interval.ts';
 import type { Buckets } from './plan.ts';
 import { CREATE, PEEK, RELEASE, RENEW, SWEEP, TAKE, TAKE_SLOT } from './statements.ts';
 
@@ -73,6 +72,12 @@ export async function openSharedLimits(options: SharedLimitOptions): Promise<Sha
       await pool.end();
     },
   };
+}
+
+function interval(ms: number, beat: () => void): () => void {
+  const timer = setInterval(beat, ms);
+  timer.unref();
+  return () => clearInterval(timer);
 }
 
 /** After this time every bucket is full, so its row says nothing. */

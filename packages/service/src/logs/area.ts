@@ -1,60 +1,57 @@
 import { setTimeout as sleep } from 'node:timers/promises';
-import { withoutCredentials } from '@heddle/api/drafts';
-import type { AnyOperation, ApiStore } from '@heddle/api';
+import type { Area, AreaContext } from '@heddle/api';
 import type { JsonObject } from '@heddle/core';
-import type { Engine } from '@heddle/engine';
 import type { Kysely } from 'kysely';
-import { interval } from '../interval.ts';
 import { LogIndexer } from './indexer.ts';
-import { logOperations } from './operations.ts';
+import { withoutCredentials } from '../workflows/redact.ts';
+import type { LogServices } from './logs.ts';
+import { LOG_MIGRATIONS } from './migrations.ts';
+import { getLog, getLogStats, listLogsOperation } from './operations.ts';
 import { RunRetention } from './retention.ts';
 import type { RetentionLimits } from './retention.ts';
 import type { LogTables } from './tables.ts';
 
-/** The parts of the log of runs. */
-export interface LogOptions {
-  engine: Engine;
-  /** Opened with `openServiceStore`. */
-  store: ApiStore;
-  /** How long runs are kept. Default: for ever. */
-  retention?: RetentionLimits;
-  now?: () => number;
-  /** Calls `beat` every `ms` milliseconds. Returns a function that stops it. */
-  every?: (ms: number, beat: () => void) => () => void;
-  /** Receives errors that reach no caller. */
-  onError: (error: unknown) => void;
-}
+export const LOGS = { listLogs: listLogsOperation, getLogStats, getLog } as const;
 
-/** The log of runs: its operations for `createApi`, its index and its retention. */
-export interface Logs {
-  operations: readonly AnyOperation[];
-  /** Stops background work. Closes neither the engine nor the store. */
+export interface OpenedLogs extends LogServices {
+  /** Stops background work. */
   close(): Promise<void>;
 }
 
 /** Pause between two deletions, in which runs go on. */
 const PAUSE_MS = 5;
 
-/** Begins to index the runs of the engine. Throws a RangeError for a retention limit that is too small. */
-export function openLogs(options: LogOptions): Logs {
-  const { engine, store, retention, now = Date.now, every = interval, onError: report } = options;
-  const db = store.database as Kysely<LogTables>;
+/**
+ * Returns the area of the log of runs, with its index and its retention. Throws a RangeError, when it is opened, for a
+ * retention limit that is too small.
+ */
+export function logs(retention: RetentionLimits = {}): Area<OpenedLogs, typeof LOGS> {
+  return {
+    name: 'logs',
+    operations: LOGS,
+    migrations: LOG_MIGRATIONS,
+    services: (context) => openLogs(context, retention),
+    close: (services) => services.close(),
+  };
+}
+
+function openLogs(
+  { engine, database, now, every, report }: AreaContext,
+  limits: RetentionLimits,
+): OpenedLogs {
+  const db = database as Kysely<LogTables>;
   const indexer = new LogIndexer({ engine, db, every, report });
-  const hasLimits = retention?.maxAgeMs !== undefined || retention?.maxBytes !== undefined;
+  const hasLimits = limits.maxAgeMs !== undefined || limits.maxBytes !== undefined;
   const sweeper = hasLimits
     ? new RunRetention({
-        ...{ engine, db, now, every, report },
-        limits: retention,
+        ...{ engine, db, now, every, report, limits },
         index: () => indexer.updateAll(),
         pause: () => sleep(PAUSE_MS),
       })
     : undefined;
-  const services = {
+  return {
     ...{ engine, db, indexer, now },
     withoutCredentials: (graph: JsonObject) => withoutCredentials(graph as never) as unknown as JsonObject,
-  };
-  return {
-    operations: logOperations(services, store),
     close: async () => {
       await sweeper?.close();
       await indexer.close();

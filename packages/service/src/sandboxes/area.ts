@@ -1,43 +1,51 @@
 import { memoryLimiter } from '@heddle/api';
-import type { AnyOperation, ApiStore } from '@heddle/api';
+import type { Area } from '@heddle/api';
 import type { ImageSource } from '@heddle/sandbox';
 import type { Kysely } from 'kysely';
 import { SandboxImages } from './builds.ts';
 import type { ImageStore } from './builds.ts';
-import { WRITES, sandboxOperations } from './operations.ts';
+import type { ServiceStore } from '../store/open.ts';
+import { SANDBOX_MIGRATIONS } from './migrations.ts';
+import { WRITES, createSandbox, deleteSandbox, getSandbox, listSandboxes, updateSandbox } from './operations.ts';
+import type { SandboxServices } from './operations.ts';
 import type { SandboxTables } from './tables.ts';
+
+export const SANDBOXES = { listSandboxes, createSandbox, getSandbox, updateSandbox, deleteSandbox } as const;
 
 /** The parts of the sandboxes of workspaces. */
 export interface SandboxOptions {
-  /** Opened with `openServiceStore`. */
-  store: Pick<ApiStore, 'database'>;
+  store: Pick<ServiceStore, 'database'>;
   /** Opens the image store when it is first needed. The caller closes it, before the sandboxes. */
   images: () => Promise<ImageStore>;
-  now?: () => number;
   /** Receives errors that reach no caller. */
   onError: (error: unknown) => void;
 }
 
 /** The sandboxes of workspaces. */
 export interface Sandboxes {
-  /** For `createApi`. */
-  operations: readonly AnyOperation[];
+  area: Area<SandboxServices, typeof SANDBOXES>;
   /** For the engine: function blocks use the sandboxes of their workspace. */
   images: ImageSource;
-  /** Continues the builds that a former process has not finished. */
-  recover(): Promise<void>;
   /** Waits for builds that are being stopped. */
   close(): Promise<void>;
 }
 
 /** Returns the sandboxes of workspaces: rows in the store, images in the image store. */
-export function openSandboxes({ store, images: open, now = Date.now, onError }: SandboxOptions): Sandboxes {
+export function openSandboxes({ store, images: open, onError }: SandboxOptions): Sandboxes {
   const db = store.database as Kysely<SandboxTables>;
   const images = new SandboxImages({ db, images: open, report: onError });
   return {
-    operations: sandboxOperations({ db, images, budget: memoryLimiter({ operation: WRITES }, now), now }),
+    area: {
+      name: 'sandboxes',
+      operations: SANDBOXES,
+      migrations: SANDBOX_MIGRATIONS,
+      services({ now, report }) {
+        // Continues the builds that a former process has not finished.
+        images.recover().catch(report);
+        return { db, images, budget: memoryLimiter({ operation: WRITES }, now), now };
+      },
+    },
     images,
-    recover: () => images.recover(),
     close: () => images.close(),
   };
 }

@@ -1,6 +1,15 @@
 import { randomUUID } from 'node:crypto';
-import { ApiError, auditRow, cursorCodec, defineOperation } from '@heddle/api';
-import type { AnyOperation, Bucket, Limiter, Principal } from '@heddle/api';
+import { ApiError } from '@heddle/api';
+import type { Bucket, Limiter } from '@heddle/api';
+import {
+  conflict,
+  cursorCodec,
+  EVERYONE,
+  notFound,
+  operationsOf,
+  PEOPLE,
+  workspace,
+} from '@heddle/api/areas';
 import type { ImageRecord } from '@heddle/images';
 import type { Kysely } from 'kysely';
 import * as z from 'zod';
@@ -17,7 +26,7 @@ import {
 } from './store.ts';
 import type { SandboxRow, SandboxTables } from './tables.ts';
 
-/** What the operations of sandboxes need. */
+/** What the operations of sandboxes use. */
 export interface SandboxServices {
   db: Kysely<SandboxTables>;
   images: SandboxImages;
@@ -28,175 +37,149 @@ export interface SandboxServices {
 
 type Shown = z.output<typeof schemas.sandbox>;
 
+const define = operationsOf<SandboxServices>();
 const TAG = 'Sandboxes';
-const READ = { tag: TAG, scope: 'api:read', role: 'read', workspaceKeys: true } as const;
-const WRITE = { tag: TAG, scope: 'api:write', role: 'admin', workspaceKeys: false } as const;
+const READ = { tag: TAG, scope: 'api:read', role: 'read', principals: EVERYONE } as const;
+const WRITE = { tag: TAG, scope: 'api:write', role: 'admin', principals: PEOPLE } as const;
 const ONE = { params: schemas.sandboxPath } as const;
 /** Writes that a workspace may do at once, and that it gets back in a minute. */
 export const WRITES: Bucket = { capacity: 20, perMinute: 10 };
 const cursors = cursorCodec(schemas.position);
 
-/** Returns the operations of sandboxes. */
-export function sandboxOperations(services: SandboxServices): readonly AnyOperation[] {
-  return [
-    listOperation(services),
-    createOperation(services),
-    getOperation(services),
-    updateOperation(services),
-    deleteOperation(services),
-  ];
-}
+export const listSandboxes = define({
+  ...READ,
+  id: 'listSandboxes',
+  method: 'GET',
+  path: '/api/v2/sandboxes',
+  summary: 'List sandboxes',
+  resource: workspace('query'),
+  params: z.strictObject({}),
+  query: schemas.listQuery,
+  success: [{ status: 200, schema: schemas.sandbox, page: true, description: 'A page of sandboxes' }],
+  errors: [400, 401, 403, 404, 429],
+  async handle(services, { query }) {
+    const after = cursors.decode(query.cursor, query);
+    const { rows, next } = await pageOfSandboxes(services.db, { ...query, after });
+    const page: Shown[] = [];
+    for (const row of rows) page.push(await shown(services, row));
+    return { page, nextCursor: next === undefined ? null : cursors.encode([...next], query) };
+  },
+});
 
-function listOperation(services: SandboxServices): AnyOperation {
-  return defineOperation({
-    ...READ,
-    id: 'listSandboxes',
-    method: 'GET',
-    path: '/api/v2/sandboxes',
-    summary: 'List sandboxes',
-    resource: 'workspaceInQuery',
-    params: z.strictObject({}),
-    query: schemas.listQuery,
-    success: [{ status: 200, schema: schemas.sandbox, page: true, description: 'A page of sandboxes' }],
-    errors: [400, 401, 403, 404, 429],
-    async handle(_services, { query }) {
-      const after = cursors.decode(query.cursor, query);
-      const { rows, next } = await pageOfSandboxes(services.db, { ...query, after });
-      const page: Shown[] = [];
-      for (const row of rows) page.push(await shown(services, row));
-      return { page, nextCursor: next === undefined ? null : cursors.encode([...next], query) };
-    },
-  });
-}
+export const createSandbox = define({
+  ...WRITE,
+  id: 'createSandbox',
+  audit: { resourceType: 'sandbox', actions: ['SANDBOX_CREATED'] },
+  method: 'POST',
+  path: '/api/v2/sandboxes',
+  summary: 'Create a sandbox and build it',
+  resource: workspace('body'),
+  params: z.strictObject({}),
+  query: z.strictObject({}),
+  body: schemas.createBody,
+  success: [{ status: 201, schema: schemas.sandbox, description: 'The sandbox, with a queued build' }],
+  errors: [400, 401, 403, 404, 409, 413, 415, 429],
+  async handle(services, { body, record }) {
+    const { db, images, now } = services;
+    const { workspaceId, name, ...given } = body;
+    const specification = specificationOf(given);
+    await takeBudget(services, workspaceId);
+    const at = new Date(now()).toISOString();
+    const row: SandboxRow = {
+      ...{ id: randomUUID(), workspace_id: workspaceId, name, created_at: at, updated_at: at },
+      ...columnsOf(specification),
+    };
+    await db.transaction().execute(async (tx) => {
+      if (!(await addSandbox(tx, row))) throw nameTaken(name);
+      await record({ resourceId: row.id, details: { name: row.name } }, tx);
+    });
+    if (row.image_id !== null) await images.request(row.image_id, specification.spec);
+    return { status: 201, data: await shown(services, row) };
+  },
+});
 
-function createOperation(services: SandboxServices): AnyOperation {
-  const { db, images, now } = services;
-  return defineOperation({
-    ...WRITE,
-    id: 'createSandbox',
-    method: 'POST',
-    path: '/api/v2/sandboxes',
-    summary: 'Create a sandbox and build it',
-    resource: 'workspaceInBody',
-    params: z.strictObject({}),
-    query: z.strictObject({}),
-    body: schemas.createBody,
-    success: [{ status: 201, schema: schemas.sandbox, description: 'The sandbox, with a queued build' }],
-    errors: [400, 401, 403, 404, 409, 413, 415, 429],
-    async handle(_services, { body, principal }) {
-      const { workspaceId, name, ...given } = body;
-      const specification = specificationOf(given);
-      await takeBudget(services, workspaceId);
-      const at = new Date(now()).toISOString();
-      const row: SandboxRow = {
-        ...{ id: randomUUID(), workspace_id: workspaceId, name, created_at: at, updated_at: at },
-        ...columnsOf(specification),
-      };
-      await db.transaction().execute(async (tx) => {
-        if (!(await addSandbox(tx, row))) throw nameTaken(name);
-        await tx
-          .insertInto('audit')
-          .values(auditOf('SANDBOX_CREATED', row, principal))
-          .execute();
-      });
-      if (row.image_id !== null) await images.request(row.image_id, specification.spec);
-      return { status: 201, data: await shown(services, row) };
-    },
-  });
-}
+export const getSandbox = define({
+  ...READ,
+  ...ONE,
+  id: 'getSandbox',
+  method: 'GET',
+  path: '/api/v2/sandboxes/{sandboxId}',
+  summary: 'Get a sandbox and the state of its build',
+  resource: workspace('query'),
+  query: schemas.workspaceQuery,
+  success: [{ status: 200, schema: schemas.sandbox, description: 'The sandbox' }],
+  errors: [400, 401, 403, 404, 429],
+  async handle(services, { path, query }) {
+    const row = await findSandbox(services.db, { id: path.sandboxId, ...query });
+    if (!row) throw notFound('Sandbox');
+    return { data: await shown(services, row) };
+  },
+});
 
-function getOperation(services: SandboxServices): AnyOperation {
-  return defineOperation({
-    ...READ,
-    ...ONE,
-    id: 'getSandbox',
-    method: 'GET',
-    path: '/api/v2/sandboxes/{sandboxId}',
-    summary: 'Get a sandbox and the state of its build',
-    resource: 'workspaceInQuery',
-    query: schemas.workspaceQuery,
-    success: [{ status: 200, schema: schemas.sandbox, description: 'The sandbox' }],
-    errors: [400, 401, 403, 404, 429],
-    async handle(_services, { path, query }) {
-      const row = await findSandbox(services.db, { id: path.sandboxId, ...query });
-      if (!row) throw notFound();
-      return { data: await shown(services, row) };
-    },
-  });
-}
+export const updateSandbox = define({
+  ...WRITE,
+  ...ONE,
+  id: 'updateSandbox',
+  audit: { resourceType: 'sandbox', actions: ['SANDBOX_UPDATED'] },
+  method: 'PATCH',
+  path: '/api/v2/sandboxes/{sandboxId}',
+  summary: 'Change a sandbox, or repeat its failed build',
+  resource: workspace('body'),
+  query: z.strictObject({}),
+  body: schemas.updateBody,
+  success: [{ status: 200, schema: schemas.sandbox, description: 'The sandbox' }],
+  errors: [400, 401, 403, 404, 409, 413, 415, 429],
+  async handle(services, { path, body, record }) {
+    const { db, images, now } = services;
+    const { workspaceId, name, ...changes } = body;
+    const before = await findSandbox(db, { id: path.sandboxId, workspaceId });
+    if (!before) throw notFound('Sandbox');
+    const specification = specificationOf({ ...storedSpec(before), ...defined(changes) });
+    await takeBudget(services, workspaceId);
+    const row: SandboxRow = {
+      ...before,
+      ...(name !== undefined && { name }),
+      ...columnsOf(specification),
+      updated_at: new Date(now()).toISOString(),
+    };
+    const replace = db.transaction().execute(async (tx) => {
+      if (!(await replaceSandbox(tx, row))) throw notFound('Sandbox');
+      await record({ resourceId: row.id, details: { name: row.name } }, tx);
+    });
+    await replace.catch(async (error: unknown) => {
+      throw (await isNameTaken(db, row)) ? nameTaken(row.name) : error;
+    });
+    if (row.image_id !== null) await images.request(row.image_id, specification.spec);
+    if (before.image_id !== null && before.image_id !== row.image_id) await images.release(before.image_id);
+    return { data: await shown(services, row) };
+  },
+});
 
-function updateOperation(services: SandboxServices): AnyOperation {
-  const { db, images, now } = services;
-  return defineOperation({
-    ...WRITE,
-    ...ONE,
-    id: 'updateSandbox',
-    method: 'PATCH',
-    path: '/api/v2/sandboxes/{sandboxId}',
-    summary: 'Change a sandbox, or repeat its failed build',
-    resource: 'workspaceInBody',
-    query: z.strictObject({}),
-    body: schemas.updateBody,
-    success: [{ status: 200, schema: schemas.sandbox, description: 'The sandbox' }],
-    errors: [400, 401, 403, 404, 409, 413, 415, 429],
-    async handle(_services, { path, body, principal }) {
-      const { workspaceId, name, ...changes } = body;
-      const before = await findSandbox(db, { id: path.sandboxId, workspaceId });
-      if (!before) throw notFound();
-      const specification = specificationOf({ ...storedSpec(before), ...defined(changes) });
-      await takeBudget(services, workspaceId);
-      const row: SandboxRow = {
-        ...before,
-        ...(name !== undefined && { name }),
-        ...columnsOf(specification),
-        updated_at: new Date(now()).toISOString(),
-      };
-      const replace = db.transaction().execute(async (tx) => {
-        if (!(await replaceSandbox(tx, row))) throw notFound();
-        await tx
-          .insertInto('audit')
-          .values(auditOf('SANDBOX_UPDATED', row, principal))
-          .execute();
-      });
-      await replace.catch(async (error: unknown) => {
-        throw (await isNameTaken(db, row)) ? nameTaken(row.name) : error;
-      });
-      if (row.image_id !== null) await images.request(row.image_id, specification.spec);
-      if (before.image_id !== null && before.image_id !== row.image_id) await images.release(before.image_id);
-      return { data: await shown(services, row) };
-    },
-  });
-}
-
-function deleteOperation(services: SandboxServices): AnyOperation {
-  const { db, images } = services;
-  return defineOperation({
-    ...WRITE,
-    ...ONE,
-    id: 'deleteSandbox',
-    method: 'DELETE',
-    path: '/api/v2/sandboxes/{sandboxId}',
-    summary: 'Delete a sandbox',
-    resource: 'workspaceInQuery',
-    query: schemas.workspaceQuery,
-    success: [{ status: 200, schema: schemas.deletedSandbox, description: 'The sandbox is deleted' }],
-    errors: [400, 401, 403, 404, 429],
-    async handle(_services, { path, query, principal }) {
-      const key = { id: path.sandboxId, workspaceId: query.workspaceId };
-      const row = await findSandbox(db, key);
-      if (!row) throw notFound();
-      await db.transaction().execute(async (tx) => {
-        if (!(await removeSandbox(tx, key))) throw notFound();
-        await tx
-          .insertInto('audit')
-          .values(auditOf('SANDBOX_DELETED', row, principal))
-          .execute();
-      });
-      if (row.image_id !== null) await images.release(row.image_id);
-      return { data: { id: row.id, deleted: true } };
-    },
-  });
-}
+export const deleteSandbox = define({
+  ...WRITE,
+  ...ONE,
+  id: 'deleteSandbox',
+  audit: { resourceType: 'sandbox', actions: ['SANDBOX_DELETED'] },
+  method: 'DELETE',
+  path: '/api/v2/sandboxes/{sandboxId}',
+  summary: 'Delete a sandbox',
+  resource: workspace('query'),
+  query: schemas.workspaceQuery,
+  success: [{ status: 200, schema: schemas.deletedSandbox, description: 'The sandbox is deleted' }],
+  errors: [400, 401, 403, 404, 429],
+  async handle(services, { path, query, record }) {
+    const { db, images } = services;
+    const key = { id: path.sandboxId, workspaceId: query.workspaceId };
+    const row = await findSandbox(db, key);
+    if (!row) throw notFound('Sandbox');
+    await db.transaction().execute(async (tx) => {
+      if (!(await removeSandbox(tx, key))) throw notFound('Sandbox');
+      await record({ resourceId: row.id, details: { name: row.name } }, tx);
+    });
+    if (row.image_id !== null) await images.release(row.image_id);
+    return { data: { id: row.id, deleted: true } };
+  },
+});
 
 /** Returns the fields that are not undefined. */
 function defined<T extends object>(given: T): { [K in keyof T]?: Exclude<T[K], undefined> } {
@@ -241,15 +224,6 @@ async function takeBudget({ budget }: SandboxServices, workspaceId: string): Pro
   });
 }
 
-function auditOf(action: string, row: SandboxRow, principal: Principal): SandboxTables['audit'] {
-  const resource = { workspaceId: row.workspace_id, resourceType: 'sandbox', resourceId: row.id };
-  return auditRow({ action, ...resource, details: { name: row.name } }, principal);
-}
-
 function nameTaken(name: string): ApiError {
-  return new ApiError(409, `A sandbox named "${name}" already exists in this workspace`);
-}
-
-function notFound(): ApiError {
-  return new ApiError(404, 'Sandbox not found');
+  return conflict(`A sandbox named "${name}" already exists in this workspace`);
 }

@@ -1,5 +1,3 @@
-import type { AuditTables } from '../audit.ts';
-
 /** A sandbox: the packages that function blocks of a workspace can use. */
 export interface SandboxRow {
   id: string;
@@ -17,7 +15,7 @@ export interface SandboxRow {
   updated_at: string;
 }
 
-/** The tables of the area, and the audit events that it records. */
-export interface SandboxTables extends AuditTables {
+/** The tables of the area. */
+export interface SandboxTables {
   sandboxes: SandboxRow;
 }

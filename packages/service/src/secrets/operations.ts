@@ -1,18 +1,17 @@
-import { ApiError, auditRow, cursorCodec, defineOperation } from '@heddle/api';
-import type { AnyOperation, ApiStore, Principal } from '@heddle/api';
+import { ApiError } from '@heddle/api';
+import type { Principal } from '@heddle/api';
+import { badRequest, cursorCodec, notFound, operationsOf, PEOPLE, workspace } from '@heddle/api/areas';
 import type { Kysely } from 'kysely';
 import * as z from 'zod';
-import type { AuditTables } from '../audit.ts';
 import type { Sealer } from '../sealing.ts';
+import type { ServiceStore } from '../store/open.ts';
 import * as schemas from './schemas.ts';
 import { pageOfSecrets, removeSecret, setSecret, countSecrets } from './store.ts';
-import type { SecretKey } from './store.ts';
 import type { SecretInfo, SecretTables } from './tables.ts';
 
-/** What the operations of secrets need. */
+/** What the operations of secrets use. */
 export interface SecretServices {
-  /** Opened with `openServiceStore`. */
-  store: Pick<ApiStore, 'database' | 'workspaces'>;
+  store: Pick<ServiceStore, 'database' | 'workspaces'>;
   sealer: Sealer;
   now: () => number;
 }
@@ -20,68 +19,63 @@ export interface SecretServices {
 type Scope = 'workspace' | 'personal';
 type Shown = z.output<typeof schemas.secret>;
 
-const SHARED = { tag: 'Secrets', role: 'read', workspaceKeys: false } as const;
+const SHARED = { tag: 'Secrets', role: 'read', principals: PEOPLE } as const;
 const READ = { ...SHARED, scope: 'api:read' } as const;
 const WRITE = { ...SHARED, scope: 'api:write' } as const;
-const cursors = cursorCodec(schemas.position);
-
-/** Returns the operations of secrets. None of them returns a value. */
-export function secretOperations(services: SecretServices): readonly AnyOperation[] {
-  return [listOperation(services), setOperation(services), deleteOperation(services)];
-}
+const define = operationsOf<SecretServices>();
 
 function tablesOf({ store }: SecretServices): Kysely<SecretTables> {
   return store.database as Kysely<SecretTables>;
 }
 
-function listOperation(services: SecretServices): AnyOperation {
-  const db = tablesOf(services);
-  return defineOperation({
-    ...READ,
-    id: 'listSecrets',
-    method: 'GET',
-    path: '/api/v2/secrets',
-    summary: 'List secrets without their values',
-    resource: 'workspaceInQuery',
-    params: z.strictObject({}),
-    query: schemas.listQuery,
-    success: [{ status: 200, schema: schemas.secret, page: true, description: 'A page of secrets' }],
-    errors: [400, 401, 403, 404, 429],
-    async handle(_services, { query, principal }) {
-      const after = cursors.decode(query.cursor, query);
-      const isAdmin = await isSecretAdmin(services, principal, query.workspaceId);
-      const userIds = ownersOf(query.scope, principal);
-      const { rows, next } = await pageOfSecrets(db, { ...query, userIds, after });
-      const page = rows.map((row) => shown(row, isAdmin));
-      return { page, nextCursor: next === undefined ? null : cursors.encode([...next], query) };
-    },
-  });
-}
+const cursors = cursorCodec(schemas.position);
 
-function setOperation(services: SecretServices): AnyOperation {
-  const db = tablesOf(services);
-  return defineOperation({
-    ...WRITE,
-    id: 'setSecret',
-    method: 'PUT',
-    path: '/api/v2/secrets/{name}',
-    summary: 'Create a secret or replace its value',
-    resource: 'workspaceInBody',
-    params: schemas.secretPath,
-    query: z.strictObject({}),
-    body: schemas.setBody,
-    success: [
-      { status: 200, schema: schemas.secret, description: 'The secret has a new value' },
-      { status: 201, schema: schemas.secret, description: 'The new secret' },
-    ],
-    errors: [400, 401, 403, 404, 413, 415, 429],
-    async handle(_services, { path, body, principal }) {
-      const { workspaceId, value, description, scope } = body;
-      const userId = ownerOf(scope, principal);
-      const key = { workspaceId, userId, name: path.name };
-      await expectSecretAdmin(services, principal, { workspaceId, scope });
-      const now = new Date(services.now()).toISOString();
-      const { row, isNew } = await db.transaction().execute(async (tx) => {
+export const listSecrets = define({
+  ...READ,
+  id: 'listSecrets',
+  method: 'GET',
+  path: '/api/v2/secrets',
+  summary: 'List secrets without their values',
+  resource: workspace('query'),
+  params: z.strictObject({}),
+  query: schemas.listQuery,
+  success: [{ status: 200, schema: schemas.secret, page: true, description: 'A page of secrets' }],
+  errors: [400, 401, 403, 404, 429],
+  async handle(services, { query, principal }) {
+    const after = cursors.decode(query.cursor, query);
+    const isAdmin = await isSecretAdmin(services, principal, query.workspaceId);
+    const userIds = ownersOf(query.scope, principal);
+    const { rows, next } = await pageOfSecrets(tablesOf(services), { ...query, userIds, after });
+    const page = rows.map((row) => shown(row, isAdmin));
+    return { page, nextCursor: next === undefined ? null : cursors.encode([...next], query) };
+  },
+});
+
+export const setSecretOperation = define({
+  ...WRITE,
+  id: 'setSecret',
+  audit: { resourceType: 'secret', actions: ['SECRET_CREATED', 'SECRET_UPDATED'] },
+  method: 'PUT',
+  path: '/api/v2/secrets/{name}',
+  summary: 'Create a secret or replace its value',
+  resource: workspace('body'),
+  params: schemas.secretPath,
+  query: z.strictObject({}),
+  body: schemas.setBody,
+  success: [
+    { status: 200, schema: schemas.secret, description: 'The secret has a new value' },
+    { status: 201, schema: schemas.secret, description: 'The new secret' },
+  ],
+  errors: [400, 401, 403, 404, 413, 415, 429],
+  async handle(services, { path, body, principal, record }) {
+    const { workspaceId, value, description, scope } = body;
+    const userId = ownerOf(scope, principal);
+    const key = { workspaceId, userId, name: path.name };
+    await expectSecretAdmin(services, principal, { workspaceId, scope });
+    const now = new Date(services.now()).toISOString();
+    const { row, isNew } = await tablesOf(services)
+      .transaction()
+      .execute(async (tx) => {
         const result = await setSecret(tx, services.sealer, {
           ...key,
           value,
@@ -90,45 +84,38 @@ function setOperation(services: SecretServices): AnyOperation {
         });
         if (result.isNew && (await countSecrets(tx, key)) > schemas.MAX_SECRETS) throw tooMany();
         const action = result.isNew ? 'SECRET_CREATED' : 'SECRET_UPDATED';
-        await tx
-          .insertInto('audit')
-          .values(auditOf(action, key, principal))
-          .execute();
+        await record({ action, resourceId: path.name, details: { scope } }, tx);
         return result;
       });
-      return { status: isNew ? 201 : 200, data: shown(row, true) };
-    },
-  });
-}
+    return { status: isNew ? 201 : 200, data: shown(row, true) };
+  },
+});
 
-function deleteOperation(services: SecretServices): AnyOperation {
-  const db = tablesOf(services);
-  return defineOperation({
-    ...WRITE,
-    id: 'deleteSecret',
-    method: 'DELETE',
-    path: '/api/v2/secrets/{name}',
-    summary: 'Delete a secret',
-    resource: 'workspaceInQuery',
-    params: schemas.secretPath,
-    query: schemas.deleteQuery,
-    success: [{ status: 200, schema: schemas.deletedSecret, description: 'The secret is deleted' }],
-    errors: [400, 401, 403, 404, 429],
-    async handle(_services, { path, query, principal }) {
-      const { workspaceId, scope } = query;
-      await expectSecretAdmin(services, principal, query);
-      const key = { workspaceId, userId: ownerOf(scope, principal), name: path.name };
-      await db.transaction().execute(async (tx) => {
-        if (!(await removeSecret(tx, key))) throw new ApiError(404, 'Secret not found');
-        await tx
-          .insertInto('audit')
-          .values(auditOf('SECRET_DELETED', key, principal))
-          .execute();
+export const deleteSecret = define({
+  ...WRITE,
+  id: 'deleteSecret',
+  audit: { resourceType: 'secret', actions: ['SECRET_DELETED'] },
+  method: 'DELETE',
+  path: '/api/v2/secrets/{name}',
+  summary: 'Delete a secret',
+  resource: workspace('query'),
+  params: schemas.secretPath,
+  query: schemas.deleteQuery,
+  success: [{ status: 200, schema: schemas.deletedSecret, description: 'The secret is deleted' }],
+  errors: [400, 401, 403, 404, 429],
+  async handle(services, { path, query, principal, record }) {
+    const { workspaceId, scope } = query;
+    await expectSecretAdmin(services, principal, query);
+    const key = { workspaceId, userId: ownerOf(scope, principal), name: path.name };
+    await tablesOf(services)
+      .transaction()
+      .execute(async (tx) => {
+        if (!(await removeSecret(tx, key))) throw notFound('Secret');
+        await record({ resourceId: path.name, details: { scope } }, tx);
       });
-      return { data: { name: path.name, scope, deleted: true } };
-    },
-  });
-}
+    return { data: { name: path.name, scope, deleted: true } };
+  },
+});
 
 /** Returns the owner in rows: the calling person, or empty for the workspace. */
 function ownerOf(scope: Scope, { userId }: Principal): string {
@@ -150,7 +137,7 @@ async function isSecretAdmin(
   { userId }: Principal,
   workspaceId: string,
 ): Promise<boolean> {
-  const access = userId === null ? undefined : await store.workspaces.access(workspaceId, userId);
+  const access = userId === null ? undefined : await store.workspaces.membership(workspaceId, userId);
   return access?.role === 'admin';
 }
 
@@ -177,15 +164,6 @@ function shown(row: SecretInfo, isAdmin: boolean): Shown {
   };
 }
 
-function auditOf(
-  action: string,
-  { workspaceId, userId, name }: SecretKey,
-  principal: Principal,
-): AuditTables['audit'] {
-  const details = { scope: userId === '' ? 'workspace' : 'personal' };
-  return auditRow({ action, workspaceId, resourceType: 'secret', resourceId: name, details }, principal);
-}
-
 function tooMany(): ApiError {
-  return new ApiError(400, `There are ${schemas.MAX_SECRETS} secrets already: delete one that is not used`);
+  return badRequest(`There are ${schemas.MAX_SECRETS} secrets already: delete one that is not used`);
 }

@@ -1,5 +1,3 @@
-import type { AuditTables } from '../audit.ts';
-
 /** A secret. Its primary key is `workspace_id`, `user_id`, `name`. */
 export interface SecretRow {
   workspace_id: string;
@@ -18,7 +16,7 @@ export interface SecretRow {
 /** The columns that lists read. */
 export type SecretInfo = Omit<SecretRow, 'key_id' | 'sealed'>;
 
-/** The tables of the area, and the audit events that it records. */
-export interface SecretTables extends AuditTables {
+/** The tables of the area. */
+export interface SecretTables {
   secrets: SecretRow;
 }

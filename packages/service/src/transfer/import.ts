@@ -1,7 +1,8 @@
 import type { Principal } from '@heddle/api';
 import { ApiError } from '@heddle/api';
-import { graphBody, graphOf } from '@heddle/api/drafts';
 import type { Json, JsonObject } from '@heddle/core/blocks';
+import { graphBody } from '../workflows/draft-schemas.ts';
+import { graphOf } from '../workflows/graph.ts';
 import { fingerprintOf } from './fingerprint.ts';
 import { fieldsOf, isEmpty } from './graph.ts';
 import type { PortableGraph } from './graph.ts';

@@ -1,95 +1,106 @@
-import { ApiError, defineOperation } from '@heddle/api';
-import type { AnyOperation } from '@heddle/api';
-import { expectWorkflow, READ, READ_ERRORS, WRITE, WRITE_ERRORS } from '../workflows/context.ts';
-import { receiptOperations } from './receipt-operations.ts';
+import { cursorCodec, notFound, operationsOf, workspace } from '@heddle/api/areas';
+import { READ, READ_ERRORS, WRITE, WRITE_ERRORS, records, workflowRow } from '../workflows/context.ts';
+import type { WorkflowServices } from '../workflows/context.ts';
+import { badRequest } from './instructions.ts';
 import * as schemas from './schemas.ts';
-import { Transfers } from './transfers.ts';
-import type { TransferOptions } from './transfers.ts';
+import type { Transfers } from './transfers.ts';
 
-/** Returns the operations that export and import workflows. */
-export function transferOperations(options: TransferOptions): readonly AnyOperation[] {
-  const transfers = new Transfers(options);
-  return [
-    exportWorkflow(transfers),
-    previewImport(transfers),
-    importWorkflow(transfers),
-    ...receiptOperations(transfers),
-  ];
+/** What the operations of exports and imports use. */
+export interface TransferServices extends Pick<WorkflowServices, 'store'> {
+  transfers: Transfers;
 }
 
-function exportWorkflow(transfers: Transfers): AnyOperation {
-  return defineOperation({
-    ...READ,
-    id: 'exportWorkflow',
-    method: 'GET',
-    path: '/api/v2/workflows/{workflowId}/export',
-    summary: 'Export a workflow without its secrets',
-    resource: 'workflow',
-    params: schemas.workflowPath,
-    query: schemas.exportQuery,
-    success: [{ status: 200, schema: schemas.exportPayload, description: 'The exported workflow' }],
-    errors: READ_ERRORS,
-    async handle(_api, { query, principal, head }, workflow) {
-      const row = expectWorkflow(workflow);
-      // HEAD tells whether the caller may export the workflow. Nothing is exported, so nothing is recorded.
-      if (head) return { raw: new Response(null) };
-      return { data: await transfers.export(row, query, principal) };
-    },
-  });
-}
+const define = operationsOf<TransferServices>();
+const IMPORT = { ...WRITE, method: 'POST', params: schemas.none, query: schemas.none, errors: WRITE_ERRORS } as const;
+const RECEIPTS = { ...READ, tag: 'Operations', method: 'GET', errors: READ_ERRORS } as const;
+const cursors = cursorCodec(schemas.receiptPosition);
 
-function previewImport(transfers: Transfers): AnyOperation {
-  return defineOperation({
-    ...WRITE,
-    id: 'previewWorkflowImport',
-    method: 'POST',
-    path: '/api/v2/workflows/import/preview',
-    summary: 'Show what an import would do',
-    resource: 'workspaceInBody',
-    params: schemas.none,
-    query: schemas.none,
-    body: schemas.previewBody,
-    success: [
-      { status: 200, schema: schemas.previewResult, description: 'The references and their targets' },
-    ],
-    errors: WRITE_ERRORS,
-    async handle(_api, { body, principal }) {
-      return { data: await transfers.preview(body, principal) };
-    },
-  });
-}
+export const exportWorkflow = define({
+  ...READ,
+  ...records('WORKFLOW_EXPORTED'),
+  id: 'exportWorkflow',
+  method: 'GET',
+  path: '/api/v2/workflows/{workflowId}/export',
+  summary: 'Export a workflow without its secrets',
+  resource: workflowRow,
+  params: schemas.workflowPath,
+  query: schemas.exportQuery,
+  success: [{ status: 200, schema: schemas.exportPayload, description: 'The exported workflow' }],
+  errors: READ_ERRORS,
+  async handle({ transfers }, { query, record, head }, row) {
+    // HEAD tells whether the caller may export the workflow. Nothing is exported, so nothing is recorded.
+    if (head) return { raw: new Response(null) };
+    return { data: await transfers.export(row, query, record) };
+  },
+});
 
-function importWorkflow(transfers: Transfers): AnyOperation {
-  return defineOperation({
-    ...WRITE,
-    id: 'importWorkflow',
-    method: 'POST',
-    path: '/api/v2/workflows/import',
-    summary: 'Make a workflow of an exported file',
-    resource: 'workspaceInBody',
-    params: schemas.none,
-    query: schemas.none,
-    body: schemas.importBody,
-    success: [
-      {
-        status: 201,
-        schema: schemas.importResult,
-        description: 'The workflow, and the report of a mapped import',
-      },
-    ],
-    errors: WRITE_ERRORS,
-    check: ({ body }) => expectWholeRequest(body),
-    async handle(_api, { body, principal }) {
-      return { status: 201, data: await transfers.import(body, principal) };
-    },
-  });
-}
+export const previewWorkflowImport = define({
+  ...IMPORT,
+  id: 'previewWorkflowImport',
+  path: '/api/v2/workflows/import/preview',
+  summary: 'Show what an import would do',
+  resource: workspace('body'),
+  body: schemas.previewBody,
+  success: [{ status: 200, schema: schemas.previewResult, description: 'The references and their targets' }],
+  async handle({ transfers }, { body, principal }) {
+    return { data: await transfers.preview(body, principal) };
+  },
+});
+
+export const importWorkflow = define({
+  ...IMPORT,
+  ...records('WORKFLOW_IMPORTED'),
+  id: 'importWorkflow',
+  path: '/api/v2/workflows/import',
+  summary: 'Make a workflow of an exported file',
+  resource: workspace('body'),
+  body: schemas.importBody,
+  success: [
+    { status: 201, schema: schemas.importResult, description: 'The workflow, and the report of a mapped import' },
+  ],
+  check: ({ body }) => expectWholeRequest(body),
+  async handle({ transfers }, { body, principal, record }) {
+    return { status: 201, data: await transfers.import(body, { principal, record }) };
+  },
+});
 
 /** Throws 400 for a mapped import without a request id or a preview. */
 function expectWholeRequest(body: schemas.ImportRequest): void {
   const { mappings, bindings, dependentValues, requestId, previewFingerprint } = body;
   const options = [mappings, bindings, dependentValues, requestId, previewFingerprint];
   if (options.every((option) => option === undefined)) return;
-  if (requestId === undefined) throw new ApiError(400, 'Mapped imports require requestId');
-  if (previewFingerprint === undefined) throw new ApiError(400, 'Mapped imports require previewFingerprint');
+  if (requestId === undefined) throw badRequest('Mapped imports require requestId');
+  if (previewFingerprint === undefined) throw badRequest('Mapped imports require previewFingerprint');
 }
+
+export const getWorkspaceOperation = define({
+  ...RECEIPTS,
+  id: 'getWorkspaceOperation',
+  path: '/api/v2/workspaces/{workspaceId}/operations/{operationId}',
+  summary: 'Get the receipt of an operation',
+  resource: workspace('path'),
+  params: schemas.receiptPath,
+  query: schemas.none,
+  success: [{ status: 200, schema: schemas.report, description: 'The receipt' }],
+  async handle({ transfers }, { path: { operationId } }, workspaceId) {
+    const data = await transfers.report(workspaceId, operationId);
+    if (!data) throw notFound('Operation');
+    return { data };
+  },
+});
+
+export const listWorkspaceOperations = define({
+  ...RECEIPTS,
+  id: 'listWorkspaceOperations',
+  path: '/api/v2/workspaces/{workspaceId}/operations',
+  summary: 'List the receipts of operations, newest first',
+  resource: workspace('path'),
+  params: schemas.receiptsPath,
+  query: schemas.receiptsQuery,
+  success: [{ status: 200, schema: schemas.report, page: true, description: 'A page of receipts' }],
+  async handle({ transfers }, { query }, workspaceId) {
+    const of = { ...query, workspaceId };
+    const { reports, next } = await transfers.reports({ ...of, after: cursors.decode(query.cursor, of) });
+    return { page: reports, nextCursor: next === undefined ? null : cursors.encode([...next], of) };
+  },
+});

@@ -1,14 +1,14 @@
 import { randomUUID } from 'node:crypto';
-import type { ApiStore, Principal } from '@heddle/api';
-import { readGraph } from '@heddle/api/drafts';
-import type { WorkflowRow } from '@heddle/api/drafts';
+import type { Principal } from '@heddle/api';
+import type { Call } from '@heddle/api/areas';
 import type { Kysely } from 'kysely';
-import { record } from '../workflows/context.ts';
+import type { ServiceStore } from '../store/open.ts';
+import type { WorkflowRow } from '../store/schema.ts';
 import { freeName, regenerated } from '../workflows/duplicate.ts';
 import { canonicalPath, expectFolder } from '../workflows/folders.ts';
+import { readGraph } from '../workflows/graph.ts';
 import type { Db } from '../workflows/folders.ts';
 import { addWorkflow, namesIn } from '../workflows/store.ts';
-import type { WorkflowColumns } from '../workflows/tables.ts';
 import { exportOf } from './export.ts';
 import type { Exported, ExportOptions } from './export.ts';
 import { fingerprintOf } from './fingerprint.ts';
@@ -32,11 +32,18 @@ import type { ReceiptPosition, ReceiptsQuery } from './receipts.ts';
 import type { ImportRequest, ImportResult, PreviewRequest, Report } from './schemas.ts';
 import type { ReceiptTables } from './tables.ts';
 
+type Record = Call<never, never, never>['record'];
+
 /** What export and import need. */
 export interface TransferOptions {
-  /** Opened with `openServiceStore`. */
-  store: Pick<ApiStore, 'database'>;
+  store: Pick<ServiceStore, 'database'>;
   now: () => number;
+}
+
+/** Who imports, and where that is recorded. */
+interface Importer {
+  principal: Principal;
+  record: Record;
 }
 
 /** A mapped import that is being applied. */
@@ -61,7 +68,7 @@ export class Transfers {
   async export(
     row: WorkflowRow,
     options: Omit<ExportOptions, 'exportedAt'>,
-    principal: Principal,
+    record: Record,
   ): Promise<Exported> {
     const { id, name, description, workspace_id: workspaceId, folder_path: folderPath } = row;
     const exported = exportOf(
@@ -69,7 +76,7 @@ export class Transfers {
       readGraph(row.state) as PortableGraph,
       { ...options, exportedAt: this.#time() },
     );
-    await record(this.#db, { action: 'WORKFLOW_EXPORTED', workspaceId, resourceId: id }, principal);
+    await record({ resourceId: id });
     return exported;
   }
 
@@ -92,7 +99,7 @@ export class Transfers {
    * of the request gets again. Throws 409 for a request id of another request, a stale preview and an import that is not
    * ready, 404 and 423 for the folder.
    */
-  async import(given: ImportRequest, principal: Principal): Promise<ImportResult> {
+  async import(given: ImportRequest, { principal, record }: Importer): Promise<ImportResult> {
     const { workspaceId, requestId } = given;
     expectMayBind(given, principal);
     const request = requestId === undefined ? undefined : { requestId, hash: fingerprintOf(given) };
@@ -102,7 +109,7 @@ export class Transfers {
     // Without a preview nobody has seen what a manifest would put into the graph.
     const plan = await this.#plan(given, request ? file : { graph: file.graph }, principal);
     if (request) expectApplicable(plan, given.previewFingerprint, previewFingerprint(given, plan));
-    const made = await this.#apply(given, { file, plan, request, principal });
+    const made = await this.#apply(given, { file, plan, request, record });
     // Another call with the same request id was faster.
     const result = made ?? (request && (await this.#earlier(workspaceId, request)));
     if (!result) throw new Error('The receipt of an import is missing.');
@@ -138,7 +145,7 @@ export class Transfers {
   /** Adds the workflow and the receipt. Undefined: there is a receipt for the request id, and nothing is added. */
   async #apply(
     given: ImportRequest,
-    { file, plan, request, principal }: Applied,
+    { file, plan, request, record }: Applied,
   ): Promise<ImportResult | undefined> {
     const warnings = warningsOf(file, plan);
     const graph = request ? plan.graph : withoutForeignCredentials(plan.graph);
@@ -151,8 +158,7 @@ export class Transfers {
       if (request && !(await this.#reserve(tx, operationId, { workspaceId, ...request }))) return undefined;
       const row = await this.#add(tx, given, { file, draft });
       const shown = { ...shownImport(row, draft), warnings };
-      const event = { action: 'WORKFLOW_IMPORTED', workspaceId, resourceId: row.id };
-      await record(tx, event, principal);
+      await record({ resourceId: row.id }, tx);
       if (!request) return shown;
       const about = { operationId, requestId: request.requestId, workspaceId, workflowId: row.id };
       const report = reportOf({ ...about, plan, warnings, idMap });
@@ -187,7 +193,7 @@ export class Transfers {
     tx: Db,
     given: ImportRequest,
     { file, draft }: { file: ImportFile; draft: PortableGraph },
-  ): Promise<WorkflowColumns> {
+  ): Promise<WorkflowRow> {
     const { workspaceId } = given;
     const folderPath = canonicalPath(given.folderPath ?? '/');
     const name = given.name ?? freeName(file.name, await namesIn(tx, workspaceId, folderPath));
@@ -208,10 +214,10 @@ interface Applied {
   file: ImportFile;
   plan: ImportPlan;
   request: Request | undefined;
-  principal: Principal;
+  record: Record;
 }
 
-function shownImport(row: WorkflowColumns, { blocks }: PortableGraph) {
+function shownImport(row: WorkflowRow, { blocks }: PortableGraph) {
   return {
     id: row.id,
     name: row.name,

@@ -1,27 +1,61 @@
-import { ApiError, auditRow } from '@heddle/api';
-import type { ApiStore, Principal } from '@heddle/api';
-import type { WorkflowRow } from '@heddle/api/drafts';
+import type { Engine } from '@heddle/engine';
+import { EVERYONE, operationsOf } from '@heddle/api/areas';
+import type { Resource } from '@heddle/api/areas';
 import { typeNames, typeTable } from '@heddle/core/drafts';
+import type { ServiceStore } from '../store/open.ts';
+import type { WorkflowRow } from '../store/schema.ts';
 import type { Db } from './folders.ts';
 
-/** What the operations of workflows need. */
+/** What the operations of workflows use. */
 export interface WorkflowServices {
-  /** Opened with `openServiceStore`. */
-  store: Pick<ApiStore, 'database'>;
-  now: () => number;
+  engine: Pick<Engine, 'deploy'>;
+  store: Pick<ServiceStore, 'database' | 'workflows' | 'reservations'>;
+  /** Faults that older engines tolerate are warnings. */
+  compat: boolean;
+  /** Tells whether a workspace may have public workflows. */
+  allowsPublicRuns: (workspaceId: string) => Promise<boolean> | boolean;
   /** Types of blocks that may be added to drafts. Default: those that the engine knows. */
-  types?: readonly string[];
+  types?: readonly string[] | undefined;
+  now: () => number;
 }
 
-export const READ = { tag: 'Workflows', scope: 'api:read', role: 'read', workspaceKeys: true } as const;
-export const WRITE = { tag: 'Workflows', scope: 'api:write', role: 'write', workspaceKeys: true } as const;
+export const define = operationsOf<WorkflowServices>();
+
+export const READ = { tag: 'Workflows', scope: 'api:read', role: 'read', principals: EVERYONE } as const;
+export const WRITE = { tag: 'Workflows', scope: 'api:write', role: 'write', principals: EVERYONE } as const;
 
 /** The errors of reads, and of writes. */
 export const READ_ERRORS = [400, 401, 403, 404, 429] as const;
 export const WRITE_ERRORS = [400, 401, 403, 404, 409, 413, 415, 423, 429] as const;
 
+/** Returns what an operation that records an action on a workflow declares. */
+export function records(...actions: readonly string[]) {
+  return { audit: { resourceType: 'workflow', actions } } as const;
+}
+
+/** The workflow that `workflowId` in the path names, with its draft, also if it is archived. */
+export const anyWorkflowRow: Resource<WorkflowRow, Pick<WorkflowServices, 'store'>> = {
+  kind: 'workflow',
+  noun: 'Workflow',
+  archived: true,
+  async find({ path }, { store }) {
+    const row = await store.workflows.find((path as { workflowId: string }).workflowId);
+    return row && { value: row, workspaceIds: [row.workspace_id] };
+  },
+};
+
+/** The workflow that `workflowId` in the path names, with its draft. Archived ones are not found. */
+export const workflowRow: Resource<WorkflowRow, Pick<WorkflowServices, 'store'>> = {
+  kind: 'workflow',
+  noun: 'Workflow',
+  async find(...call) {
+    const found = await anyWorkflowRow.find(...call);
+    return found?.value.archived_at === null ? found : undefined;
+  },
+};
+
 /** Returns the database with the tables of this area. */
-export function tablesOf({ store }: WorkflowServices): Db {
+export function tablesOf({ store }: Pick<WorkflowServices, 'store'>): Db {
   return store.database as Db;
 }
 
@@ -31,31 +65,4 @@ export function timeOf({ now }: WorkflowServices): string {
 
 export function typesOf({ types }: WorkflowServices): ReadonlySet<string> {
   return new Set(types ?? [...typeNames(typeTable()), 'note']);
-}
-
-/** Narrows the workflow of an operation whose resource is one. */
-export function expectWorkflow(row: WorkflowRow | undefined): WorkflowRow {
-  if (!row) throw new ApiError(404, 'Workflow not found');
-  return row;
-}
-
-/** Where an audit event happened. */
-export interface Happened {
-  action: string;
-  workspaceId: string;
-  resourceId: string;
-  resourceType?: string;
-  details?: object;
-}
-
-/** Records an event in the transaction of its change. */
-export async function record(
-  db: Db,
-  { resourceType = 'workflow', ...event }: Happened,
-  principal: Principal,
-): Promise<void> {
-  await db
-    .insertInto('audit')
-    .values(auditRow({ resourceType, ...event }, principal))
-    .execute();
 }

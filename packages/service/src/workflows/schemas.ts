@@ -1,4 +1,4 @@
-import { lintReport, workflowItem } from '@heddle/api/drafts';
+import { lintReport, workflowItem } from './draft-schemas.ts';
 import * as z from 'zod';
 import { deferredEdge, inputError, skippedItem } from './edit/schemas.ts';
 

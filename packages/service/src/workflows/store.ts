@@ -1,13 +1,14 @@
 import { randomUUID } from 'node:crypto';
 import { ApiError } from '@heddle/api';
-import { isDuplicate } from '@heddle/api/drafts';
+
 import type { JsonObject } from '@heddle/core';
 import type { DraftGraph } from './containers.ts';
+import { isDuplicate } from '../store/database.ts';
+import type { WorkflowRow } from '../store/schema.ts';
 import { freeName } from './duplicate.ts';
 import { expectFolder, expectUnlocked } from './folders.ts';
 import type { Db } from './folders.ts';
 import { ROOT } from './folder-path.ts';
-import type { WorkflowColumns } from './tables.ts';
 
 /** Ids per statement, below the parameter limits of both databases. */
 const CHUNK = 500;
@@ -26,14 +27,14 @@ export interface NewWorkflow {
 export async function addWorkflow(
   db: Db,
   { workspaceId, name, description, folderPath, graph, now }: NewWorkflow,
-): Promise<WorkflowColumns> {
+): Promise<WorkflowRow> {
   await expectFolder(db, { workspaceId, path: folderPath });
   const last = await db
     .selectFrom('workflows')
     .select((eb) => eb.fn.max('position').as('position'))
     .where('workspace_id', '=', workspaceId)
     .executeTakeFirst();
-  const row: WorkflowColumns = {
+  const row: WorkflowRow = {
     id: randomUUID(),
     workspace_id: workspaceId,
     name,
@@ -70,9 +71,9 @@ export interface WorkflowChange {
 /** Changes name, description and folder. Throws 404 and 423 for the folders, 409 for the name. */
 export async function changeWorkflow(
   db: Db,
-  row: Pick<WorkflowColumns, 'id' | 'workspace_id' | 'folder_path' | 'name'>,
+  row: Pick<WorkflowRow, 'id' | 'workspace_id' | 'folder_path' | 'name'>,
   { change: { name, description, folderPath }, now }: { change: WorkflowChange; now: string },
-): Promise<WorkflowColumns> {
+): Promise<WorkflowRow> {
   await expectUnlocked(db, { workspaceId: row.workspace_id, path: row.folder_path });
   if (folderPath !== undefined) await expectFolder(db, { workspaceId: row.workspace_id, path: folderPath });
   const changed = await unlessTaken(name ?? row.name, () =>
@@ -94,7 +95,7 @@ export async function changeWorkflow(
 }
 
 /** Archives a workflow. Throws 404 for one that is archived, 423 for a locked folder. */
-export async function archiveWorkflow(db: Db, row: WorkflowColumns, now: string): Promise<void> {
+export async function archiveWorkflow(db: Db, row: WorkflowRow, now: string): Promise<void> {
   await expectUnlocked(db, { workspaceId: row.workspace_id, path: row.folder_path });
   const { numUpdatedRows } = await db
     .updateTable('workflows')
@@ -109,7 +110,7 @@ export async function archiveWorkflow(db: Db, row: WorkflowColumns, now: string)
  * Makes an archived workflow active again, in the root if its folder is gone, and with a number after its name if that has
  * been taken. Throws 409 for one that is not archived, 423 for a locked folder.
  */
-export async function restoreWorkflow(db: Db, row: WorkflowColumns, now: string): Promise<WorkflowColumns> {
+export async function unarchiveWorkflow(db: Db, row: WorkflowRow, now: string): Promise<WorkflowRow> {
   const folder = await existingFolder(db, row);
   const name = freeName(row.name, await namesIn(db, row.workspace_id, folder));
   const restored = await unlessTaken(name, () =>
@@ -140,7 +141,7 @@ export async function namesIn(db: Db, workspaceId: string, folderPath: string): 
 /** Changes the variables of the draft that is stored now: no other write gets between reading and writing. */
 export async function changeVariables(
   db: Db,
-  row: Pick<WorkflowColumns, 'id'>,
+  row: Pick<WorkflowRow, 'id'>,
   {
     change,
     now,
@@ -164,7 +165,7 @@ export async function changeVariables(
   return { variableCount: Object.keys(variables).length, changed };
 }
 
-async function existingFolder(db: Db, row: WorkflowColumns): Promise<string> {
+async function existingFolder(db: Db, row: WorkflowRow): Promise<string> {
   try {
     await expectFolder(db, { workspaceId: row.workspace_id, path: row.folder_path });
     return row.folder_path;

@@ -1,4 +1,4 @@
-import type { AuditTables } from '../audit.ts';
+import type { GraphIdRow, WorkflowRow } from '../store/schema.ts';
 
 // Timestamps are ISO 8601 text in UTC, booleans are 0 or 1, as in the other tables.
 
@@ -15,25 +15,8 @@ export interface FolderRow {
   updated_at: string;
 }
 
-/** The columns of workflows that this area reads and writes. */
-export interface WorkflowColumns {
-  id: string;
-  workspace_id: string;
-  name: string;
-  description: string | null;
-  folder_path: string;
-  position: number;
-  state: string;
-  active_version: number | null;
-  deployed_at: string | null;
-  public_api: number;
-  created_at: string;
-  updated_at: string;
-  archived_at: string | null;
-}
-
-export interface WorkflowTables extends AuditTables {
+export interface WorkflowTables {
   workflow_folders: FolderRow;
-  workflows: WorkflowColumns;
-  graph_ids: { workspace_id: string; id: string; workflow_id: string };
+  workflows: WorkflowRow;
+  graph_ids: GraphIdRow;
 }

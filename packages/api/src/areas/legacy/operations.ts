@@ -1,9 +1,10 @@
 import { isJsonObject } from '@heddle/core/blocks';
-import { expectAccess } from '../../auth/authorize.ts';
-import { notFound } from '../../errors.ts';
+import type { AreaContext } from '../../area.ts';
+import { EVERYONE } from '../../auth/principal.ts';
 import { valid } from '../../http/parse.ts';
-import { defineOperation } from '../../operation.ts';
+import { operationsOf } from '../../operation.ts';
 import type { Reply } from '../../operation.ts';
+import { record, workflow as workflowResource } from '../../resource.ts';
 import { emptyBody, noQuery, workflowPath } from '../shapes.ts';
 import { executeWorkflow } from '../runs/execute.ts';
 import { findReservation } from '../runs/find.ts';
@@ -15,9 +16,16 @@ import type { ExecuteBody, RunResult } from '../runs/schemas.ts';
 import { executedOf, executionResponse } from './response.ts';
 import * as schemas from './schemas.ts';
 
-const SHARED = { tag: 'Older interface', resource: 'workflow', legacy: true, query: noQuery } as const;
-const READ = { ...SHARED, scope: 'api:read', role: 'read', workspaceKeys: true } as const;
-const WRITE = { ...SHARED, scope: 'api:write', role: 'write', workspaceKeys: true } as const;
+const define = operationsOf<AreaContext>();
+const SHARED = {
+  tag: 'Older interface',
+  principals: EVERYONE,
+  resource: workflowResource,
+  legacy: true,
+  query: noQuery,
+} as const;
+const READ = { ...SHARED, scope: 'api:read', role: 'read' } as const;
+const WRITE = { ...SHARED, scope: 'api:write', role: 'write' } as const;
 const EXECUTE_ERRORS = [400, 401, 402, 403, 404, 409, 413, 415, 429, 503] as const;
 
 /** Returns the data of a reply of the current interface. */
@@ -26,7 +34,7 @@ function dataOf<Data>(reply: Reply): Data {
   return reply.data as Data;
 }
 
-export const executeLegacy = defineOperation({
+export const executeLegacy = define({
   ...WRITE,
   id: 'executeWorkflow',
   method: 'POST',
@@ -101,7 +109,7 @@ function bodyOf(
   return valid(executeBody, { input: given, async: isAsync, ...more }, 'Invalid request body');
 }
 
-export const getExecution = defineOperation({
+export const getExecution = define({
   ...READ,
   id: 'getExecution',
   method: 'GET',
@@ -134,12 +142,13 @@ export const getExecution = defineOperation({
   },
 });
 
-export const cancelExecution = defineOperation({
+export const cancelExecution = define({
   ...WRITE,
   id: 'cancelExecution',
   method: 'POST',
   path: '/api/workflows/{workflowId}/executions/{executionId}/cancel',
   summary: 'Cancel an execution',
+  audit: cancelRun.audit,
   params: schemas.executionPath,
   body: emptyBody,
   bodyOptional: true,
@@ -152,12 +161,13 @@ export const cancelExecution = defineOperation({
   },
 });
 
-export const resumeExecution = defineOperation({
+export const resumeExecution = define({
   ...WRITE,
   id: 'resumeExecution',
   method: 'POST',
   path: '/api/resume/{workflowId}/{executionId}/{contextId}',
   summary: 'Answer a pause point; the body is the answer',
+  audit: resumeRun.audit,
   params: schemas.contextPath,
   body: schemas.anyBody,
   bodyOptional: true,
@@ -189,23 +199,23 @@ export const resumeExecution = defineOperation({
 /** Statuses of jobs that differ from those of runs. */
 const JOB_STATUS: { [status: string]: string } = { running: 'processing', paused: 'processing' };
 
-export const getJob = defineOperation({
+export const getJob = define({
   ...READ,
   id: 'getJob',
   method: 'GET',
   path: '/api/jobs/{jobId}',
   summary: 'Get the status of an accepted execution',
-  resource: 'none',
+  resource: record('Job', async ({ principal, path }, services: AreaContext) => {
+    const { jobId } = path as { jobId: string };
+    const reservation = await findReservation(services, principal, jobId);
+    const workflow = reservation && (await services.definitions.find(reservation.workflowId));
+    return workflow && { value: workflow, workspaceIds: [workflow.workspaceId] };
+  }),
   params: schemas.jobPath,
   success: [{ status: 200, schema: schemas.job, description: 'The job' }],
   errors: [400, 401, 403, 404, 429],
-  async handle(services, call) {
+  async handle(services, call, workflow) {
     const { jobId } = call.path;
-    const reservation = await findReservation(services, call.principal, jobId);
-    const workflow = reservation && (await services.store.workflows.find(reservation.workflow_id));
-    if (!workflow) throw notFound('Job');
-    const requirement = { role: 'read', workspaceKeys: true, noun: 'Job' } as const;
-    await expectAccess(services.store, call.principal, workflow.workspace_id, requirement);
     const path = { workflowId: workflow.id, runId: jobId };
     const reply = await getWorkflowRun.handle(
       services,

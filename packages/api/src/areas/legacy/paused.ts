@@ -1,22 +1,25 @@
 import type { Engine, RunDetail, LogDetail } from '@heddle/engine';
+import type { AreaContext } from '../../area.ts';
+import { EVERYONE } from '../../auth/principal.ts';
 import { notFound } from '../../errors.ts';
-import { defineOperation } from '../../operation.ts';
-import type { Services } from '../../services.ts';
-import type { WorkflowRow } from '../../store/schema.ts';
+import { operationsOf } from '../../operation.ts';
+import type { Definition } from '../../ports.ts';
+import { workflow as workflowResource } from '../../resource.ts';
 import { noQuery, workflowPath } from '../shapes.ts';
 import { findRun } from '../runs/find.ts';
-import { expectWorkflow } from '../workflows/operations.ts';
 import * as schemas from './schemas.ts';
+
+const define = operationsOf<AreaContext>();
 
 /** Reading needs the right to resume: the responses have the resume tokens. */
 const SHARED = {
   method: 'GET',
   tag: 'Older interface',
   legacy: true,
-  resource: 'workflow',
+  principals: EVERYONE,
+  resource: workflowResource,
   scope: 'api:write',
   role: 'write',
-  workspaceKeys: true,
   query: noQuery,
   errors: [400, 401, 403, 404, 429],
 } as const;
@@ -25,7 +28,7 @@ const SHARED = {
 const MAX_LISTED = 1000;
 const PAGE = 100;
 
-export const listPausedExecutions = defineOperation({
+export const listPausedExecutions = define({
   ...SHARED,
   id: 'listPausedExecutions',
   path: '/api/workflows/{workflowId}/paused',
@@ -33,12 +36,12 @@ export const listPausedExecutions = defineOperation({
   params: workflowPath,
   query: schemas.pausedQuery,
   success: [{ status: 200, schema: schemas.pausedList, description: 'The paused executions' }],
-  async handle({ engine, store }, { query, origin }, workflow) {
-    const runs = await pausedRuns(engine, expectWorkflow(workflow).id);
-    const reservations = await store.reservations.byEngineIds(runs.map(({ runId }) => runId));
+  async handle({ engine, reservations: ids }, { query, origin }, workflow) {
+    const runs = await pausedRuns(engine, workflow.id);
+    const reservations = await ids.byEngineIds(runs.map(({ runId }) => runId));
     const all = await Promise.all(
       runs.map((run) => {
-        const runId = reservations.get(run.runId)?.run_id ?? run.runId;
+        const runId = reservations.get(run.runId)?.runId ?? run.runId;
         return pausedOf(engine, { run, runId }, origin);
       }),
     );
@@ -48,7 +51,7 @@ export const listPausedExecutions = defineOperation({
   },
 });
 
-export const getPausedExecution = defineOperation({
+export const getPausedExecution = define({
   ...SHARED,
   id: 'getPausedExecution',
   path: '/api/workflows/{workflowId}/paused/{executionId}',
@@ -58,19 +61,19 @@ export const getPausedExecution = defineOperation({
     { status: 200, schema: schemas.pausedExecution, description: 'The pause points of the execution' },
   ],
   async handle(services, { path, origin }, workflow) {
-    const paused = await expectPaused(services, expectWorkflow(workflow), path.executionId);
+    const paused = await expectPaused(services, workflow, path.executionId);
     return { raw: Response.json(await pausedOf(services.engine, paused, origin)) };
   },
 });
 
-export const getPausedExecutionByResumePath = defineOperation({
+export const getPausedExecutionByResumePath = define({
   ...getPausedExecution,
   id: 'getPausedExecutionByResumePath',
   path: '/api/resume/{workflowId}/{executionId}',
   summary: 'Get the pause points of an execution, at the address of its answers',
 });
 
-export const getPauseContext = defineOperation({
+export const getPauseContext = define({
   ...SHARED,
   id: 'getPauseContext',
   path: '/api/resume/{workflowId}/{executionId}/{contextId}',
@@ -78,7 +81,7 @@ export const getPauseContext = defineOperation({
   params: schemas.contextPath,
   success: [{ status: 200, schema: schemas.pauseContext, description: 'The point, and its execution' }],
   async handle(services, { path, origin }, workflow) {
-    const paused = await expectPaused(services, expectWorkflow(workflow), path.executionId);
+    const paused = await expectPaused(services, workflow, path.executionId);
     const { pausePoints, ...execution } = await pausedOf(services.engine, paused, origin);
     const pausePoint = pausePoints.find(({ contextId }) => contextId === path.contextId);
     if (!pausePoint) throw notFound('Pause point');
@@ -93,7 +96,7 @@ interface Paused {
 }
 
 /** Returns the paused run. Throws 404. */
-async function expectPaused(services: Services, workflow: WorkflowRow, id: string): Promise<Paused> {
+async function expectPaused(services: AreaContext, workflow: Definition, id: string): Promise<Paused> {
   const { run, runId } = await findRun(services, workflow, id);
   if (run?.status !== 'paused') throw notFound('Paused execution');
   return { run, runId };

@@ -1,27 +1,28 @@
 import * as z from 'zod';
 import type { Json } from '@heddle/core';
 import type { RunDetail, RunEvent } from '@heddle/engine';
+import type { AreaContext } from '../../area.ts';
+import { EVERYONE } from '../../auth/principal.ts';
 import { badRequest, notFound, refusalOf } from '../../errors.ts';
 import { eventStream } from '../../http/stream.ts';
 import type { ServerSentEvent } from '../../http/stream.ts';
-import { defineOperation } from '../../operation.ts';
-import type { Services } from '../../services.ts';
+import { operationsOf } from '../../operation.ts';
+import { workflow as workflowResource } from '../../resource.ts';
 import { findRun } from '../runs/find.ts';
 import type { RunIds } from '../runs/ids.ts';
-import { expectWorkflow } from '../workflows/operations.ts';
 import { executionPath } from './schemas.ts';
 
-export const streamExecution = defineOperation({
+export const streamExecution = operationsOf<AreaContext>()({
   id: 'streamExecution',
   method: 'GET',
   path: '/api/workflows/{workflowId}/executions/{executionId}/stream',
   tag: 'Older interface',
   summary: 'Follow an execution, from its beginning or from an event on',
   legacy: true,
-  resource: 'workflow',
+  principals: EVERYONE,
+  resource: workflowResource,
   scope: 'api:read',
   role: 'read',
-  workspaceKeys: true,
   params: executionPath,
   query: z.strictObject({ from: z.int().min(0).optional() }),
   success: [],
@@ -33,7 +34,7 @@ export const streamExecution = defineOperation({
   ],
   errors: [400, 401, 403, 404, 429],
   async handle(services, { path, query, headers }, workflow) {
-    const found = await findRun(services, expectWorkflow(workflow), path.executionId);
+    const found = await findRun(services, workflow, path.executionId);
     const { run, engineId, runId } = found;
     // A queued run has no events yet.
     if (!run) throw notFound('Execution');
@@ -54,7 +55,7 @@ function lastEventId(headers: Headers): number {
 }
 
 async function* eventsAfter(
-  services: Services,
+  services: AreaContext,
   run: FollowedRun,
   after: number,
   signal: AbortSignal,

@@ -1,7 +1,9 @@
 import * as z from 'zod';
 import type { LimitState } from '../../admission/limiter.ts';
-import { accountOf } from '../../auth/principal.ts';
-import { defineOperation } from '../../operation.ts';
+import type { AreaContext } from '../../area.ts';
+import { EVERYONE, accountOf } from '../../auth/principal.ts';
+import { operationsOf } from '../../operation.ts';
+import { none } from '../../resource.ts';
 import { noQuery, timestamp } from '../shapes.ts';
 
 const bucket = z.object({
@@ -20,17 +22,17 @@ const limits = z.object({
     .nullable(),
 });
 
-export const getUsageLimits = defineOperation({
+export const getUsageLimits = operationsOf<AreaContext>()({
   id: 'getUsageLimits',
   method: 'GET',
   path: '/api/users/me/usage-limits',
   tag: 'Older interface',
   summary: 'Get the rate limits and the usage of the caller',
   legacy: true,
-  resource: 'none',
+  principals: EVERYONE,
+  resource: none,
   scope: 'api:read',
   role: 'read',
-  workspaceKeys: true,
   params: z.strictObject({}),
   query: noQuery,
   success: [

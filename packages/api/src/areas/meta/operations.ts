@@ -1,5 +1,7 @@
 import * as z from 'zod';
-import { defineOperation } from '../../operation.ts';
+import type { PrincipalKind } from '../../auth/principal.ts';
+import { operationsOf } from '../../operation.ts';
+import { none } from '../../resource.ts';
 import { noQuery, timestamp } from '../shapes.ts';
 
 const meta = z.object({
@@ -8,9 +10,13 @@ const meta = z.object({
   v2Enabled: z.boolean(),
 });
 
-const KINDS = { personal: 'personal', workspace: 'workspace', oauth: 'oauth_access_token' } as const;
+const KINDS: { [kind in PrincipalKind]?: string } = {
+  personal: 'personal',
+  workspace: 'workspace',
+  oauth: 'oauth_access_token',
+};
 
-export const getApiMeta = defineOperation({
+export const getApiMeta = operationsOf<unknown>()({
   id: 'getApiMeta',
   method: 'GET',
   path: '/api/v2/meta',
@@ -18,8 +24,8 @@ export const getApiMeta = defineOperation({
   summary: 'Get the kind and expiry of the credential',
   scope: 'api:read',
   role: 'read',
-  workspaceKeys: true,
-  resource: 'none',
+  principals: ['personal', 'workspace', 'oauth'],
+  resource: none,
   params: z.strictObject({}),
   query: noQuery,
   success: [{ status: 200, schema: meta, description: 'The credential' }],

@@ -1,5 +1,5 @@
 import { describe, expect, it } from 'vitest';
-import { testApi } from '../../../../../test/support/api.ts';
+import { queuedStart, testApi } from '../../../../../test/support/api.ts';
 import {
   GREETING,
   LONG,
@@ -66,11 +66,11 @@ describe('an asynchronous run', () => {
     });
     const runId = await queueRun(api, id, { name: 'Eve' });
     const path = `/api/v2/workflows/${id}/runs/${runId}`;
-    expect(await store.reservations.queued(new Date(Date.now() - 5000).toISOString())).toEqual([]);
+    expect(await store.reservations.queue.list(new Date(Date.now() - 5000).toISOString())).toEqual([]);
     lateMs = 3_600_000;
     for (let times = 0; times < 3; times++) for (const beat of beats) beat();
     await untilStatus(api, path, 'completed');
-    expect((await store.reservations.find(runId))?.waiting).toBeNull();
+    expect(await queuedStart(store, runId)).toBeUndefined();
     expect(api.faults).toEqual([]);
   });
 

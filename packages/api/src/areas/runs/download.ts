@@ -1,33 +1,34 @@
 import { fileName, filesIn, mediaType } from '@heddle/core/files';
 import type { FileRecord } from '@heddle/core/files';
+import type { AreaContext } from '../../area.ts';
+import { EVERYONE } from '../../auth/principal.ts';
 import { isApiError, notFound } from '../../errors.ts';
-import { defineOperation } from '../../operation.ts';
-import type { Services } from '../../services.ts';
-import type { WorkflowRow } from '../../store/schema.ts';
+import { operationsOf } from '../../operation.ts';
+import type { Definition } from '../../ports.ts';
+import { workflow as workflowResource } from '../../resource.ts';
 import { noQuery } from '../shapes.ts';
-import { expectWorkflow } from '../workflows/operations.ts';
 import { filesFor } from './files.ts';
 import { findRun } from './find.ts';
 import type { FoundRun } from './find.ts';
 import * as schemas from './schemas.ts';
 
-export const downloadRunFile = defineOperation({
+export const downloadRunFile = operationsOf<AreaContext>()({
   id: 'downloadWorkflowRunFileV2',
   method: 'GET',
   path: '/api/v2/workflows/{workflowId}/runs/{runId}/files/{fileId}',
   tag: 'Workflow Runs',
   summary: 'Download a file of a run’s output',
+  principals: EVERYONE,
   scope: 'api:read',
   role: 'read',
-  workspaceKeys: true,
-  resource: 'workflow',
+  resource: workflowResource,
+  audit: { resourceType: 'run_file', actions: ['FILE_DOWNLOADED'] },
   params: schemas.runFilePath,
   query: noQuery,
   success: [],
   streams: [{ type: '*/*', description: 'The content of the file, as an attachment of its media type' }],
   errors: [400, 401, 403, 404, 429],
-  async handle(services, { path, principal, head, signal }, workflow) {
-    const row = expectWorkflow(workflow);
+  async handle(services, { path, record, head, signal }, row) {
     const found = await findRunIfAny(services, row, path.runId);
     const file = found?.run && filesIn(found.run.output).find(({ id }) => id === path.fileId);
     if (!file) throw notFound('File');
@@ -35,9 +36,8 @@ export const downloadRunFile = defineOperation({
     const read = await filesFor(services.engine, found.engineId, signal);
     const content = await read(file);
     if (content === undefined) throw notFound('File');
-    const resource = { workspaceId: row.workspace_id, resourceType: 'run_file', resourceId: file.id };
     const details = { workflowId: row.id, runId: path.runId, name: file.name };
-    await services.store.audit.record({ action: 'FILE_DOWNLOADED', ...resource, details }, principal);
+    await record({ resourceId: file.id, details });
     const bytes = Buffer.from(content, 'base64');
     const length = { 'Content-Length': String(bytes.byteLength) };
     return { raw: new Response(bytes, { headers: { ...headersOf(file), ...length } }) };
@@ -46,8 +46,8 @@ export const downloadRunFile = defineOperation({
 
 /** Returns the run; undefined for an unknown run, which is refused like an unknown file. */
 async function findRunIfAny(
-  services: Services,
-  workflow: WorkflowRow,
+  services: AreaContext,
+  workflow: Definition,
   runId: string,
 ): Promise<FoundRun | undefined> {
   try {

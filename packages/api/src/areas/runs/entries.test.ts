@@ -118,14 +118,14 @@ describe('selectors of workflows that a run has called', () => {
       (await call('POST', path, { body: { selectedOutputs: [selector] } })).body;
     expect(await refused(`${inner}.Ghost.x`)).toMatchObject({
       error: {
-        message: `Invalid selectedOutputs: "${inner}.Ghost.x" names no block. There are "Start", "Words", "Reply".`,
+        message: `Invalid selectedOutputs: "${inner}.Ghost.x" names no block. There are "Reply", "Start", "Words".`,
       },
     });
     const { engine, store } = api;
     const stranger = await testApi({ engine, store });
     const foreign = await stranger.deployed(GREETING);
     expect(await refused(`${foreign}.Reply.data`)).toMatchObject({
-      error: { message: expect.stringContaining('There are "Start", "Call".') },
+      error: { message: expect.stringContaining('There are "Call", "Start".') },
     });
   });
 });

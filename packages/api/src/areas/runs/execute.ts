@@ -3,18 +3,23 @@ import type { Json } from '@heddle/core';
 import { admitRun } from '../../admission/admit-run.ts';
 import { callChainOf } from '../../admission/call-chain.ts';
 import type { Release, RunRequest } from '../../admission/usage.ts';
+import type { AreaContext } from '../../area.ts';
 import { expectAccess } from '../../auth/authorize.ts';
-import { accountOf } from '../../auth/principal.ts';
-import { ApiError, clientClosedRequest, forbidden, isRunIdTaken, runIdConflict } from '../../errors.ts';
+import { EVERYONE, PEOPLE, accountOf } from '../../auth/principal.ts';
+import {
+  ApiError,
+  badRequest,
+  clientClosedRequest,
+  forbidden,
+  isRunIdTaken,
+  runIdConflict,
+} from '../../errors.ts';
 import { accepts } from '../../http/parse.ts';
-import { defineOperation } from '../../operation.ts';
+import { operationsOf } from '../../operation.ts';
 import type { Call, Reply } from '../../operation.ts';
-import type { Services } from '../../services.ts';
-import type { WorkflowRow } from '../../store/schema.ts';
+import type { Definition, QueuedStart } from '../../ports.ts';
+import { workflow as workflowResource } from '../../resource.ts';
 import { noQuery, workflowPath } from '../shapes.ts';
-import { readGraph } from '../workflows/graph.ts';
-import { expectWorkflow } from '../workflows/operations.ts';
-import { activeVersion } from '../workflows/views.ts';
 import { MAX_INLINE_BYTES, base64Inliner, filesFor } from './files.ts';
 import { engineIds, withCallerId } from './ids.ts';
 import type { RunIds } from './ids.ts';
@@ -24,11 +29,10 @@ import { modeOf, reserveRunId } from './reserve-run-id.ts';
 import { agentEventsOf, expectCombination, expectPresent, expectRunIdForm, isManual } from './rules.ts';
 import * as schemas from './schemas.ts';
 import type { ExecuteBody, RunResult } from './schemas.ts';
-import { blocksOf, resolveSelectors } from './selected.ts';
+import { resolveSelectors } from './selected.ts';
 import type { Selected } from './selected.ts';
-import { originFrom, sourceOf, startRun } from './start.ts';
+import { draftOf, originFrom, sourceOf, startRun } from './start.ts';
 import type { RunOrigin } from './start.ts';
-import type { QueuedStart } from './store.ts';
 import { finalResult, resultEvents, resultLines } from './streams.ts';
 import type { StreamedRun } from './streams.ts';
 import { receiptOf } from './views.ts';
@@ -47,16 +51,16 @@ class RunStartedError extends Error {
   }
 }
 
-export const executeWorkflow = defineOperation({
+export const executeWorkflow = operationsOf<AreaContext>()({
   id: 'executeWorkflowV2',
   method: 'POST',
   path: '/api/v2/workflows/{workflowId}/execute',
   tag: 'Workflow Runs',
   summary: 'Execute a workflow',
+  principals: [...EVERYONE, 'anonymous'],
   scope: 'api:write',
   role: 'read',
-  workspaceKeys: true,
-  resource: 'workflow',
+  resource: workflowResource,
   params: workflowPath,
   query: noQuery,
   body: schemas.executeBody,
@@ -80,30 +84,28 @@ export const executeWorkflow = defineOperation({
   ],
   errors: [400, 401, 402, 403, 404, 409, 413, 415, 429, 503],
   executes: true,
-  public: true,
   check({ body, headers, principal }) {
     expectRunIdForm(headers);
     expectCombination(body, headers, principal);
   },
-  async handle(services, call, found) {
-    const workflow = expectWorkflow(found);
+  async handle(services, call, workflow) {
     const { body, principal, headers } = call;
     if (isManual(body)) {
-      const requirement = { role: 'write', workspaceKeys: false, noun: 'Workflow' } as const;
-      await expectAccess(services.store, principal, workflow.workspace_id, requirement);
+      const need = { role: 'write', principals: PEOPLE, noun: 'Workflow' } as const;
+      await expectAccess(services, principal, workflow.workspaceId, need);
     }
+    if (body.async && !services.queue) throw badRequest('Runs cannot be started asynchronously here');
     const ids = await reserveRunId(services, workflow, call);
-    const { reservations, publicRuns } = services.store;
+    const { reservations, publicRuns } = services;
     try {
-      if (principal.anonymous)
-        await publicRuns.add({ run_id: ids.engineId, created_at: new Date(services.now()).toISOString() });
+      if (principal.anonymous) await publicRuns?.add(ids.engineId, new Date(services.now()).toISOString());
       return await execute(services, workflow, { ...call, ...ids, wantsLines: wantsLines(headers, body) });
     } catch (error) {
       // The engine has a run with this id, so the id stays used.
       if (isRunIdTaken(error)) throw runIdConflict(ids.runId);
       if (!(error instanceof RunStartedError)) {
         await reservations.release(ids.engineId);
-        if (principal.anonymous) await publicRuns.release(ids.engineId);
+        if (principal.anonymous) await publicRuns?.release(ids.engineId);
       }
       const reason = error instanceof RunStartedError ? error.reason : error;
       throw principal.anonymous ? publicRefusal(reason) : reason;
@@ -111,7 +113,7 @@ export const executeWorkflow = defineOperation({
   },
 });
 
-async function execute(services: Services, workflow: WorkflowRow, call: ReservedCall): Promise<Reply> {
+async function execute(services: AreaContext, workflow: Definition, call: ReservedCall): Promise<Reply> {
   const { body, principal } = call;
   const definition = await definitionFor(services, workflow, body);
   const origin = await originFrom(services, definition, body);
@@ -125,7 +127,7 @@ async function execute(services: Services, workflow: WorkflowRow, call: Reserved
 }
 
 /** Starts or queues an admitted run. `release` is called when a started run settles; the caller releases otherwise. */
-async function startOrQueue(services: Services, from: RunOrigin, call: AdmittedCall): Promise<Reply> {
+async function startOrQueue(services: AreaContext, from: RunOrigin, call: AdmittedCall): Promise<Reply> {
   const { signal, engineId, runId, origin, release, principal } = call;
   const { anonymous: isPublic = false } = principal;
   const ids = { engineId, runId };
@@ -164,14 +166,14 @@ async function startOrQueue(services: Services, from: RunOrigin, call: AdmittedC
 
 /** Returns the live version or the draft to run. Throws 403 for a workflow that is not deployed. */
 async function definitionFor(
-  services: Services,
-  workflow: WorkflowRow,
+  services: AreaContext,
+  workflow: Definition,
   body: ExecuteBody,
 ): Promise<Omit<RunOrigin, 'start'>> {
-  if (isManual(body)) return { workflow, version: undefined };
-  const version = await activeVersion(services, workflow);
-  if (!version) throw forbidden('WORKFLOW_NOT_DEPLOYED', 'Workflow is not deployed');
-  return { workflow, version };
+  if (isManual(body)) return { workflow, from: await draftOf(services, workflow) };
+  const { live: version } = workflow;
+  if (version === undefined) throw forbidden('WORKFLOW_NOT_DEPLOYED', 'Workflow is not deployed');
+  return { workflow, from: { version } };
 }
 
 /**
@@ -179,18 +181,18 @@ async function definitionFor(
  * cannot be stored. That failure is recorded, and the run id stays used.
  */
 async function storeInputFiles(
-  services: Services,
+  services: AreaContext,
   origin: RunOrigin,
   body: ExecuteBody,
   { engineId, runId, signal, isPublic }: RunIds & { signal: AbortSignal; isPublic: boolean },
 ): Promise<ExecuteBody> {
-  const source = body.input === undefined ? undefined : sourceOf(services, origin);
-  if (!source) return body;
-  const { workflow, ...start } = source;
+  if (body.input === undefined || origin.start === undefined) return body;
+  const [workflow, at] = sourceOf(origin);
   const { files, fileBytes: bytes } = services.publicInputs;
   const stored: string[] = [];
   const options = {
-    ...start,
+    ...at,
+    start: origin.start,
     signal,
     onStored: ({ key }: { key: string }): void => void stored.push(key),
     ...(isPublic && { limits: { files, bytes } }),
@@ -201,24 +203,26 @@ async function storeInputFiles(
   } catch (error) {
     if (!isEngineError(error) || error.code !== 'INPUT_INVALID') throw error;
     expectPresent(signal);
-    const why = await redactedMessage(services.engine, workflow, error.message, start);
+    const why = await redactedMessage(services.engine, workflow, error.message, at);
     const message = `File processing failed: ${why}`;
-    await services.store.reservations.fail(engineId, { reason: 'INVALID_INPUT', message });
+    await services.reservations.fail(engineId, { reason: 'INVALID_INPUT', message });
     const details = { details: { runId }, headers: { 'X-Run-Id': runId } };
     throw new RunStartedError(new ApiError(400, message, details));
   } finally {
-    if (isPublic && stored.length > 0) await services.store.publicRuns.addFiles(engineId, stored);
+    if (isPublic && stored.length > 0) await services.publicRuns?.addFiles(engineId, stored);
   }
 }
 
 /** Stores the queued run with its input. The caller gets the 202 only after this. */
-async function enqueue(services: Services, from: RunOrigin, call: AdmittedCall): Promise<void> {
+async function enqueue(services: AreaContext, from: RunOrigin, call: AdmittedCall): Promise<void> {
   const { body, headers, engineId, runId, release } = call;
+  const { queue } = services;
+  if (!queue) throw new TypeError('There is no queue.');
   const via = callChainOf(headers);
   const seconds = [services.policy.asyncSeconds, body.executionTimeoutSeconds].filter(
     (each) => each !== undefined,
   );
-  const version = from.version?.engine_version ?? 0;
+  const version = from.workflow.live ?? 0;
   const start: QueuedStart = {
     input: await services.engine.redact(from.workflow.id, (body.input ?? {}) as Json, { version }),
     version,
@@ -228,7 +232,7 @@ async function enqueue(services: Services, from: RunOrigin, call: AdmittedCall):
     ...(seconds.length > 0 && { timeoutMs: Math.min(...seconds) * 1000 }),
   };
   try {
-    await services.store.reservations.enqueue(engineId, start);
+    await queue.add(engineId, start);
   } catch (error) {
     services.report(error);
     throw new RunStartedError(
@@ -238,12 +242,12 @@ async function enqueue(services: Services, from: RunOrigin, call: AdmittedCall):
       }),
     );
   }
-  services.queue.submit({ engineId, runId, workflowId: from.workflow.id, start, release });
+  queue.submit({ engineId, runId, workflowId: from.workflow.id, start, release });
 }
 
 /** Returns how values of the run are shown: with the contents of their files, unless the body declines them. */
 function shownWith(
-  { engine }: Services,
+  { engine }: AreaContext,
   { includeFileBase64, base64MaxBytes }: ExecuteBody,
   { engineId, signal }: Pick<AdmittedCall, 'engineId' | 'signal'>,
 ): StreamedRun['show'] {
@@ -252,18 +256,18 @@ function shownWith(
 }
 
 async function selectionOf(
-  services: Services,
-  { workflow, version }: RunOrigin,
+  services: AreaContext,
+  origin: RunOrigin,
   { selectedOutputs }: ExecuteBody,
 ): Promise<Selected[] | undefined> {
   if (selectedOutputs === undefined) return undefined;
-  const blocks = blocksOf(readGraph(version?.state ?? workflow.state));
-  return resolveSelectors(services, selectedOutputs, { workflow, blocks });
+  const blocks = await services.engine.blocks(...sourceOf(origin));
+  return resolveSelectors(services, selectedOutputs, { workflow: origin.workflow, blocks });
 }
 
-function runRequestOf(workflow: WorkflowRow, { engineId, body, principal }: ReservedCall): RunRequest {
+function runRequestOf(workflow: Definition, { engineId, body, principal }: ReservedCall): RunRequest {
   const mode = modeOf(body);
-  const { id: workflowId, workspace_id: workspaceId } = workflow;
+  const { id: workflowId, workspaceId } = workflow;
   return { runId: engineId, workflowId, workspaceId, userId: principal.userId, mode };
 }
 

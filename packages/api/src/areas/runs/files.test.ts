@@ -3,7 +3,7 @@ import type { AddressInfo } from 'node:net';
 import type { Json } from '@heddle/core';
 import { filesIn } from '@heddle/core/files';
 import { afterAll, describe, expect, it } from 'vitest';
-import { errorIn, testApi } from '../../../../../test/support/api.ts';
+import { errorIn, queuedStart, testApi } from '../../../../../test/support/api.ts';
 import { untilStatus } from '../../../../../test/support/api-workflows.ts';
 import { CONTENT_FILE, ECHO, FILE } from '../../../../../test/support/api-files.ts';
 
@@ -90,8 +90,7 @@ describe('a file of an input', () => {
   it('is stored before a run is queued: the queue has only the record', async () => {
     const { status, data } = await run({ async: true, input: { doc: FILE } });
     expect(status).toBe(202);
-    const claim = await store.reservations.find(data.runId);
-    expect(claim?.waiting ?? '').not.toContain(CONTENT_FILE);
+    expect(JSON.stringify((await queuedStart(store, data.runId)) ?? {})).not.toContain(CONTENT_FILE);
     await untilStatus(api, `${path}/runs/${data.runId}`, 'completed');
     const read = await call<Ran>('GET', `${path}/runs/${data.runId}?includeOutput=true`);
     expect(read.data.output.data).toMatchObject({ text: CONTENT_FILE });

@@ -54,9 +54,12 @@ function keyOf({ id, key }: FileRecord): string {
 }
 
 /** Returns the path from which a file of a run is downloaded. */
-export function downloadPath(run: { workflowId: string; runId: string }, fileId: string): string {
+export function downloadPath(
+  run: { workflowId: string; runId: string; basePath: string },
+  fileId: string,
+): string {
   const [workflow, id, file] = [run.workflowId, run.runId, fileId].map(encodeURIComponent);
-  return `/api/v2/workflows/${workflow}/runs/${id}/files/${file}`;
+  return `${run.basePath}/api/v2/workflows/${workflow}/runs/${id}/files/${file}`;
 }
 
 /**
@@ -65,7 +68,7 @@ export function downloadPath(run: { workflowId: string; runId: string }, fileId:
  */
 export async function runFilesOf(
   files: () => Promise<FileReader>,
-  run: { workflowId: string; runId: string; output: Json },
+  run: { workflowId: string; runId: string; basePath: string; output: Json },
   maxBytes?: number,
 ): Promise<RunFile[]> {
   const found: RunFile[] = [];

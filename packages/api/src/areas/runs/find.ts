@@ -1,29 +1,28 @@
 import type { Engine, RunDetail } from '@heddle/engine';
 import type { Principal } from '../../auth/principal.ts';
+import { workspacesOf } from '../../auth/authorize.ts';
 import { isRunNotFound, notFound } from '../../errors.ts';
-import type { Services } from '../../services.ts';
-import type { ReservationRow, WorkflowRow } from '../../store/schema.ts';
+import type { AreaContext } from '../../area.ts';
+import type { Definition, Reservation } from '../../ports.ts';
 import type { RunIds } from './ids.ts';
 
 /** A run of the engine with the reservation of its id. A queued run has only the reservation. */
 export type FoundRun = RunIds &
-  (
-    | { run: RunDetail; reservation: ReservationRow | undefined }
-    | { run: undefined; reservation: ReservationRow }
-  );
+  ({ run: RunDetail; reservation: Reservation | undefined } | { run: undefined; reservation: Reservation });
 
 /** Returns the run. Throws 404, also for a run of another workflow. */
 export async function findRun(
-  { engine, store }: Services,
-  { id, workspace_id }: WorkflowRow,
+  { engine, reservations }: AreaContext,
+  { id, workspaceId }: Definition,
   runId: string,
 ): Promise<FoundRun> {
   // The reservation is read first: if the run starts between the two reads, the engine has it.
   const reservation =
-    (await store.reservations.findIn(workspace_id, runId)) ?? (await store.reservations.find(runId));
-  if (reservation && reservation.workflow_id !== id) throw notFound('Run');
+    (await reservations.byRunId(runId, [workspaceId]))[0] ??
+    (await reservations.byEngineIds([runId])).get(runId);
+  if (reservation && reservation.workflowId !== id) throw notFound('Run');
   const ids = reservation
-    ? { engineId: reservation.engine_id, runId: reservation.run_id }
+    ? { engineId: reservation.engineId, runId: reservation.runId }
     : { engineId: runId, runId };
   const run = await engineRun(engine, ids.engineId);
   if (!run && reservation && isUnstarted(reservation)) return { ...ids, run, reservation };
@@ -36,18 +35,17 @@ export async function findRun(
  * several.
  */
 export async function findReservation(
-  { store }: Pick<Services, 'store'>,
-  { kind, workspaceId, userId }: Principal,
+  context: Pick<AreaContext, 'access' | 'reservations'>,
+  principal: Principal,
   runId: string,
-): Promise<ReservationRow | undefined> {
-  const { reservations } = store;
-  if (kind === 'workspace') return workspaceId === null ? undefined : reservations.findIn(workspaceId, runId);
-  const [only, second] = userId === null ? [] : await reservations.findOf(userId, runId);
+): Promise<Reservation | undefined> {
+  const workspaceIds = await workspacesOf(context, principal);
+  const [only, second] = await context.reservations.byRunId(runId, workspaceIds);
   return second ? undefined : only;
 }
 
-function isUnstarted({ waiting, failure }: ReservationRow): boolean {
-  return waiting !== null || failure !== null;
+function isUnstarted({ isQueued, failure }: Reservation): boolean {
+  return isQueued || failure !== undefined;
 }
 
 /** Returns the engine's run with this id; undefined when there is none. */

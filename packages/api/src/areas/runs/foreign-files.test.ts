@@ -10,7 +10,7 @@ import { CONTENT_FILE, ECHO, FILE } from '../../../../../test/support/api-files.
 const MiB = 1024 * 1024;
 
 const api: TestApi = await testApi({
-  engineOptions: { tenant: (workflowId) => api.store.workflows.tenant(workflowId) },
+  engineOptions: { tenant: (workflowId) => api.store.definitions.tenant(workflowId) },
 });
 /** Another workspace of the same service, with its own members. */
 const other = await testApi({ engine: api.engine, store: api.store });

@@ -225,9 +225,9 @@ describe('a run with an id that the caller chose', () => {
     const id = await api.deployed(REPORTS_IDS);
     const runId = `reported.${crypto.randomUUID()}`;
     const seen = await everything(id, runId);
-    const claim = await api.store.reservations.findIn(api.workspaceId, runId);
-    expect(claim?.engine_id).toMatch(/^[\da-f-]{36}$/);
-    for (const text of seen) expect(text).not.toContain(claim?.engine_id);
+    const claim = (await api.store.reservations.byRunId(runId, [api.workspaceId]))[0];
+    expect(claim?.engineId).toMatch(/^[\da-f-]{36}$/);
+    for (const text of seen) expect(text).not.toContain(claim?.engineId);
     for (const text of seen.filter((each) => !each.includes('/files/')))
       expect(text.split('\n').slice(1).join('\n')).toContain(runId);
     // The id that the run's own blocks see.
@@ -283,8 +283,8 @@ describe('a run with an id that the caller chose', () => {
     const path = await greetingOf(api);
     const runId = `both.${crypto.randomUUID()}`;
     await call('POST', `${path}/execute`, { headers: { 'X-Run-Id': runId }, body: {} });
-    const claim = await api.store.reservations.findIn(api.workspaceId, runId);
-    expect(await call('GET', `${path}/runs/${claim?.engine_id}`)).toMatchObject({
+    const claim = (await api.store.reservations.byRunId(runId, [api.workspaceId]))[0];
+    expect(await call('GET', `${path}/runs/${claim?.engineId}`)).toMatchObject({
       status: 200,
       data: { runId, trigger: 'api' },
     });

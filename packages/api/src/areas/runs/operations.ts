@@ -1,33 +1,33 @@
+import type { AreaContext } from '../../area.ts';
 import { expectAccess } from '../../auth/authorize.ts';
 import { cursorCodec } from '../../cursor.ts';
 import { badRequest, isApiError } from '../../errors.ts';
-import { defineOperation } from '../../operation.ts';
-import type { Services } from '../../services.ts';
+import { operationsOf } from '../../operation.ts';
+import { EVERYONE } from '../../auth/principal.ts';
 import type { Principal } from '../../auth/principal.ts';
-import type { WorkflowRow } from '../../store/schema.ts';
+import type { Definition } from '../../ports.ts';
+import { workflow as workflowResource } from '../../resource.ts';
 import { workflowPath } from '../shapes.ts';
-import { readGraph } from '../workflows/graph.ts';
-import { expectWorkflow } from '../workflows/operations.ts';
 import { MAX_INLINE_BYTES, filesFor, runFilesOf } from './files.ts';
 import { findRun } from './find.ts';
 import type { FoundRun } from './find.ts';
 import { withCallerId } from './ids.ts';
 import { pageOfRuns } from './page.ts';
 import * as schemas from './schemas.ts';
-import { blocksOf, resolveSelectors, selectedValues } from './selected.ts';
+import { resolveSelectors, selectedValues } from './selected.ts';
 import { pausedOf, resultOf, triggerOf, unstartedRun } from './views.ts';
 
 const TAG = 'Workflow Runs';
-const READ = { scope: 'api:read', role: 'read', workspaceKeys: true } as const;
+const READ = { principals: EVERYONE, scope: 'api:read', role: 'read', resource: workflowResource } as const;
+const define = operationsOf<AreaContext>();
 
-export const getWorkflowRun = defineOperation({
+export const getWorkflowRun = define({
   id: 'getWorkflowRunV2',
   method: 'GET',
   path: '/api/v2/workflows/{workflowId}/runs/{runId}',
   tag: TAG,
   summary: 'Get the status of a run',
   ...READ,
-  resource: 'workflow',
   params: schemas.runPath,
   query: schemas.runQuery,
   repeatable: ['selectedOutputs'],
@@ -36,8 +36,7 @@ export const getWorkflowRun = defineOperation({
   check({ query }) {
     expectFileOptions(query);
   },
-  async handle(services, { path, query, principal, head, signal }, workflow) {
-    const row = expectWorkflow(workflow);
+  async handle(services, { path, query, principal, basePath, head, signal }, row) {
     const found = await findRun(services, row, path.runId);
     if (head) return { data: null };
     if (!found.run)
@@ -53,7 +52,9 @@ export const getWorkflowRun = defineOperation({
         trigger: triggerOf(run, reservation),
         paused: await pausedOf(services.engine, found, mayResume),
         cost: null,
-        files: query.includeOutput ? await filesOf(services, shown ? found : undefined, query, signal) : null,
+        files: query.includeOutput
+          ? await filesOf(services, shown ? found : undefined, query, { signal, basePath })
+          : null,
       },
     };
   },
@@ -61,14 +62,14 @@ export const getWorkflowRun = defineOperation({
 
 /** Returns the files of the output, with their contents if requested. Throws 404, 413. */
 async function filesOf(
-  { engine }: Services,
+  { engine }: AreaContext,
   found: FoundRun | undefined,
   { includeFileBase64, base64MaxBytes = MAX_INLINE_BYTES }: schemas.RunQuery,
-  signal: AbortSignal,
+  { signal, basePath }: { signal: AbortSignal; basePath: string },
 ): Promise<schemas.RunFile[]> {
   if (!found?.run) return [];
   const inline = includeFileBase64 === true ? base64MaxBytes : undefined;
-  const run = { ...found.run, runId: found.runId };
+  const run = { ...found.run, runId: found.runId, basePath };
   return runFilesOf(() => filesFor(engine, found.engineId, signal), run, inline);
 }
 
@@ -81,20 +82,18 @@ function expectFileOptions(query: schemas.RunQuery): void {
 
 const runsCursor = cursorCodec(schemas.runsPosition);
 
-export const listWorkflowRuns = defineOperation({
+export const listWorkflowRuns = define({
   id: 'listWorkflowRunsV2',
   method: 'GET',
   path: '/api/v2/workflows/{workflowId}/runs',
   tag: TAG,
   summary: 'List the runs of a workflow',
   ...READ,
-  resource: 'workflow',
   params: workflowPath,
   query: schemas.runsQuery,
   success: [{ status: 200, schema: schemas.runItem, page: true, description: 'A page of runs' }],
   errors: [400, 401, 403, 404, 429],
-  async handle(services, { query }, workflow) {
-    const row = expectWorkflow(workflow);
+  async handle(services, { query }, row) {
     const { startDate, endDate, cursor } = query;
     if (startDate !== undefined && endDate !== undefined && Date.parse(startDate) > Date.parse(endDate)) {
       throw badRequest('startDate must not be after endDate');
@@ -106,29 +105,25 @@ export const listWorkflowRuns = defineOperation({
   },
 });
 
-export const cancelRun = defineOperation({
+export const cancelRun = define({
   id: 'cancelRunV2',
   method: 'POST',
   path: '/api/v2/workflows/{workflowId}/runs/{runId}/cancel',
   tag: TAG,
   summary: 'Cancel a run',
+  ...READ,
   scope: 'api:write',
   role: 'write',
-  workspaceKeys: true,
-  resource: 'workflow',
+  audit: { resourceType: 'run', actions: ['RUN_CANCELLED'] },
   params: schemas.runPath,
   query: workflowPath.pick({}),
   success: [{ status: 200, schema: schemas.cancelResult, description: 'The result of the cancel' }],
   errors: [400, 401, 403, 404, 409, 429],
-  async handle(services, { path, principal }, workflow) {
-    const row = expectWorkflow(workflow);
+  async handle(services, { path, record }, row) {
     const found = await findRun(services, row, path.runId);
     const { runId } = found;
     const outcome = await withCallerId(found, () => cancelFound(services, found));
-    if (outcome.success) {
-      const resource = { workspaceId: row.workspace_id, resourceType: 'run', resourceId: runId };
-      await services.store.audit.record({ action: 'RUN_CANCELLED', ...resource }, principal);
-    }
+    if (outcome.success) await record({ resourceId: runId });
     const fixed = { runId, redisAvailable: false, durablyRecorded: outcome.success };
     return { data: { locallyAborted: false, pausedCancelled: false, ...fixed, ...outcome } };
   },
@@ -141,16 +136,15 @@ interface CancelOutcome {
   pausedCancelled?: boolean;
 }
 
-async function cancelFound(services: Services, found: FoundRun): Promise<CancelOutcome> {
-  const { engine, store } = services;
+async function cancelFound(services: AreaContext, found: FoundRun): Promise<CancelOutcome> {
+  const { engine, queue, reservations } = services;
   const { engineId } = found;
   if (!found.run) {
     const failure = { reason: 'CANCELLED', message: 'The run was cancelled before it began.' } as const;
-    if (await store.reservations.dequeue(engineId, failure))
-      return { success: true, reason: 'queue_cancelled' };
+    if (await queue?.remove(engineId, failure)) return { success: true, reason: 'queue_cancelled' };
     // The run has left the queue since `found` was read: it was started, or it has failed.
-    const reservation = await store.reservations.find(engineId);
-    if (reservation?.failure != null)
+    const reservation = (await reservations.byEngineIds([engineId])).get(engineId);
+    if (reservation?.failure)
       return { success: false, reason: `already_${unstartedRun(reservation).status}` };
   }
   const before = found.run?.status;
@@ -163,30 +157,31 @@ async function cancelFound(services: Services, found: FoundRun): Promise<CancelO
 }
 
 async function selectedOf(
-  services: Services,
-  row: WorkflowRow,
+  services: AreaContext,
+  workflow: Definition,
   runId: string,
   selectors: readonly string[] | undefined,
 ) {
   if (selectors === undefined) return null;
-  const ran = (await services.engine.getLogs(runId)).map(({ blockId, blockName }) => ({
-    id: blockId,
-    name: blockName,
-  }));
-  const blocks = [...ran, ...blocksOf(readGraph(row.state))];
+  const { blocks: planned } = await services.engine.planOf(runId);
+  const blocks = Object.values(planned).map(({ id, name }) => ({ blockId: id, name }));
   return selectedValues(
     services.engine,
     runId,
-    await resolveSelectors(services, selectors, { workflow: row, blocks }),
+    await resolveSelectors(services, selectors, { workflow, blocks }),
   );
 }
 
 /** True when the caller may resume runs of the workflow. */
-async function mayResumeRuns({ store }: Services, principal: Principal, row: WorkflowRow): Promise<boolean> {
+async function mayResumeRuns(
+  services: AreaContext,
+  principal: Principal,
+  { workspaceId }: Definition,
+): Promise<boolean> {
   if (!principal.scopes.includes('api:write')) return false;
   try {
-    const requirement = { role: 'write', workspaceKeys: true, noun: 'Workflow' } as const;
-    await expectAccess(store, principal, row.workspace_id, requirement);
+    const need = { role: 'write', principals: EVERYONE, noun: 'Workflow' } as const;
+    await expectAccess(services, principal, workspaceId, need);
     return true;
   } catch (error) {
     if (isApiError(error)) return false;

@@ -1,6 +1,6 @@
 import type { RunDetail } from '@heddle/engine';
-import type { Services } from '../../services.ts';
-import type { ReservationRow, WorkflowRow } from '../../store/schema.ts';
+import type { AreaContext } from '../../area.ts';
+import type { Definition, Reservation } from '../../ports.ts';
 import { triggerOf } from './views.ts';
 
 interface RunsQuery {
@@ -19,8 +19,8 @@ type Item = ReturnType<typeof itemOf>;
 
 /** Returns a page of runs, and the engine's cursor of the next page. */
 export async function pageOfRuns(
-  services: Services,
-  workflow: WorkflowRow,
+  services: AreaContext,
+  workflow: Definition,
   query: RunsQuery,
   from: string | undefined,
 ): Promise<{ items: Item[]; next: string | undefined }> {
@@ -30,7 +30,7 @@ export async function pageOfRuns(
   let cursor = from;
   for (let pages = 0; pages < MAX_PAGES; pages += 1) {
     const page = await list(services, workflow, query, { limit: query.limit, cursor });
-    const reservations = await services.store.reservations.byEngineIds(page.runs.map(({ runId }) => runId));
+    const reservations = await services.reservations.byEngineIds(page.runs.map(({ runId }) => runId));
     const all = page.runs.map((run) => itemOf(run, reservations.get(run.runId)));
     const matching = all.filter((item) => query.trigger === undefined || item.trigger === query.trigger);
     const taken = matching.slice(0, query.limit - items.length);
@@ -50,8 +50,8 @@ export async function pageOfRuns(
 }
 
 async function list(
-  { engine }: Services,
-  workflow: WorkflowRow,
+  { engine }: AreaContext,
+  workflow: Definition,
   { status, startDate, endDate, order }: RunsQuery,
   { limit, cursor }: { limit: number; cursor: string | undefined },
 ) {
@@ -66,10 +66,10 @@ async function list(
   });
 }
 
-function itemOf(run: RunDetail, reservation: ReservationRow | undefined) {
+function itemOf(run: RunDetail, reservation: Reservation | undefined) {
   const { workflowId, status, startedAt, createdAt, endedAt, durationMs } = run;
   return {
-    runId: reservation?.run_id ?? run.runId,
+    runId: reservation?.runId ?? run.runId,
     workflowId,
     status,
     trigger: triggerOf(run, reservation),

@@ -1,32 +1,33 @@
 import { isEngineError } from '@heddle/core';
 import type { RestartPreview } from '@heddle/engine';
+import type { AreaContext } from '../../area.ts';
+import { PEOPLE } from '../../auth/principal.ts';
 import { badRequest } from '../../errors.ts';
-import { defineOperation } from '../../operation.ts';
+import { operationsOf } from '../../operation.ts';
+import { workflow as workflowResource } from '../../resource.ts';
 import { workflowPath } from '../shapes.ts';
-import { expectWorkflow } from '../workflows/operations.ts';
 import { withCallerId } from './ids.ts';
 import * as schemas from './schemas.ts';
 import { draftOf, sourceRun } from './start.ts';
 
-export const previewRunFromBlock = defineOperation({
+export const previewRunFromBlock = operationsOf<AreaContext>()({
   id: 'previewWorkflowRunFromBlock',
   method: 'GET',
   path: '/api/v2/workflows/{workflowId}/runs/preview',
   tag: 'Workflow Runs',
   summary: 'Preview what a run from a block would reuse',
+  principals: PEOPLE,
   scope: 'api:read',
   role: 'write',
-  workspaceKeys: false,
-  resource: 'workflow',
+  resource: workflowResource,
   params: workflowPath,
   query: schemas.previewQuery,
   success: [{ status: 200, schema: schemas.runPreview, description: 'What would run again, and what not' }],
   errors: [400, 401, 403, 404, 409, 429],
-  async handle(services, { query }, workflow) {
-    const row = expectWorkflow(workflow);
+  async handle(services, { query }, row) {
     const { blockId, sourceRunId } = query;
     const source = await sourceRun(services, row, sourceRunId);
-    const draft = draftOf(row, services.compat);
+    const draft = await draftOf(services, row);
     const preview = await withCallerId(source, async () => {
       try {
         return await services.engine.previewFromBlock(source.engineId, blockId, { workflow: draft });

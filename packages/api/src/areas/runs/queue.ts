@@ -5,7 +5,7 @@ import type { Release } from '../../admission/usage.ts';
 import { isRunIdTaken, refusalOf } from '../../errors.ts';
 import { engineIds } from './ids.ts';
 import { redactedMessage } from './redacted-message.ts';
-import type { QueuedRun, ReservationStore } from './store.ts';
+import type { QueuedRun, QueuedStart, ReservationFailure, Reservations, StartQueue } from '../../ports.ts';
 
 /** How many queued runs are started at once. */
 const AT_ONCE = 16;
@@ -19,16 +19,23 @@ interface Submission extends QueuedRun {
 /** Starts queued runs. The queue is stored: when a process dies, the next one starts its runs. */
 export class RunQueue {
   readonly #engine: Engine;
-  readonly #reservations: ReservationStore;
+  readonly #reservations: Reservations;
+  readonly #queue: StartQueue;
   readonly #report: (error: unknown) => void;
   readonly #starts = new PQueue({ concurrency: AT_ONCE });
   /** The engine's ids of submitted runs that have not been started. */
   readonly #submitted = new Set<string>();
   #isClosed = false;
 
-  constructor(options: { engine: Engine; reservations: ReservationStore; report: (error: unknown) => void }) {
+  constructor(options: {
+    engine: Engine;
+    reservations: Reservations;
+    queue: StartQueue;
+    report: (error: unknown) => void;
+  }) {
     this.#engine = options.engine;
     this.#reservations = options.reservations;
+    this.#queue = options.queue;
     this.#report = options.report;
   }
 
@@ -38,8 +45,18 @@ export class RunQueue {
    */
   async recover(before?: string): Promise<void> {
     if (this.#isClosed) return;
-    for (const queued of await this.#reservations.queued(before))
+    for (const queued of await this.#queue.list(before))
       if (!this.#submitted.has(queued.engineId)) this.submit(queued);
+  }
+
+  /** Stores the run, so that it starts even if this process dies. */
+  add(engineId: string, start: QueuedStart): Promise<void> {
+    return this.#queue.add(engineId, start);
+  }
+
+  /** Takes a run from the queue. False when it is not in the queue. */
+  remove(engineId: string, failure: ReservationFailure): Promise<boolean> {
+    return this.#queue.remove(engineId, failure);
   }
 
   /** Starts the run after those that were submitted before it. */
@@ -74,11 +91,10 @@ export class RunQueue {
     const { engineId } = queued;
     const run = await this.#engineStart(queued);
     if (run === 'failed') return undefined;
-    if (await this.#reservations.dequeue(engineId)) return run;
+    if (await this.#queue.remove(engineId)) return run;
     // The run was cancelled in the queue while the engine started it.
-    const reservation = await this.#reservations.find(engineId);
-    if (reservation?.failure != null)
-      await this.#engine.cancel(engineId, 'The run was cancelled before it began.');
+    const reservation = (await this.#reservations.byEngineIds([engineId])).get(engineId);
+    if (reservation?.failure) await this.#engine.cancel(engineId, 'The run was cancelled before it began.');
     return run;
   }
 
@@ -105,6 +121,6 @@ export class RunQueue {
     const text = refusal?.message ?? 'The run could not be started.';
     const message = await redactedMessage(this.#engine, workflowId, text, { version });
     const reason = isInvalid ? 'INVALID_INPUT' : 'EXECUTION_FAILED';
-    await this.#reservations.dequeue(engineId, { reason, message });
+    await this.#queue.remove(engineId, { reason, message });
   }
 }

@@ -1,8 +1,9 @@
 import { EngineError } from '@heddle/core';
 import { createEngine } from '@heddle/engine';
 import type { EngineOptions } from '@heddle/engine';
+import { openServiceStore } from '@heddle/service';
 import { describe, expect, it } from 'vitest';
-import { testApi } from '../../../../../test/support/api.ts';
+import { ownership, queuedStart, reservationOf, testApi } from '../../../../../test/support/api.ts';
 import type { ShownRun } from '../../../../../test/support/api-workflows.ts';
 import { overriding } from '../../../../../test/support/overriding.ts';
 import { fn, workflow } from '../../../../../test/support/workflow.ts';
@@ -16,15 +17,16 @@ const FILES = workflow([fn('F', 'return {{KEY}}.length')], ['Start -> F'], {
 
 /** An API whose queued runs do not start before `start` settles. */
 async function open() {
+  const store = await openServiceStore();
   const tenants = {
     names: () => ['KEY'],
     values: () => ({ KEY: SECRET }),
   };
-  const options: EngineOptions = { tenant: () => 'a', environments: tenants };
+  const options: EngineOptions = { ...ownership(store), environments: tenants };
   const engine = await createEngine(options);
   const { promise: started, reject } = Promise.withResolvers<never>();
   started.catch(() => undefined);
-  const api = await testApi({ engine: overriding(engine, { start: () => started }) });
+  const api = await testApi({ store, engine: overriding(engine, { start: () => started }) });
   const accept = async (id: string) => {
     const answer = await api.call<ShownRun>('POST', `/api/v2/workflows/${id}/execute`, {
       body: { async: true, input: { text: `with ${SECRET}` } },
@@ -40,23 +42,23 @@ describe('records of queued runs', () => {
     const { accept, refuse, store, deployed, call } = await open();
     const id = await deployed(READING);
     const runId = await accept(id);
-    expect(JSON.parse((await store.reservations.find(runId))?.waiting ?? '')).toMatchObject({
+    expect(await queuedStart(store, runId)).toMatchObject({
       input: { text: 'with «redacted:KEY»' },
     });
     refuse(new EngineError('INPUT_INVALID', `The input "${SECRET}" does not fit.`));
-    await expect.poll(async () => (await store.reservations.find(runId))?.failure).toBeTypeOf('string');
+    await expect.poll(async () => (await reservationOf(store, runId))?.failure).toBeDefined();
     expect(await call('GET', `/api/v2/workflows/${id}/runs/${runId}`)).toMatchObject({
       data: { status: 'failed', error: { message: 'The input "«redacted:KEY»" does not fit.' } },
     });
-    expect(JSON.stringify(await store.reservations.find(runId))).not.toContain(SECRET);
+    expect(JSON.stringify(await reservationOf(store, runId))).not.toContain(SECRET);
   });
 
   it('are unchanged for workflows that read no secrets', async () => {
     const { accept, refuse, store, deployed } = await open();
     const runId = await accept(await deployed(PLAIN));
-    expect((await store.reservations.find(runId))?.waiting).toContain(SECRET);
+    expect(JSON.stringify(await queuedStart(store, runId))).toContain(SECRET);
     refuse(new EngineError('INPUT_INVALID', 'It does not fit.'));
-    await expect.poll(async () => (await store.reservations.find(runId))?.waiting).toBeNull();
+    await expect.poll(() => queuedStart(store, runId)).toBeUndefined();
   });
 
   it('have no secrets in the failures of files', async () => {
@@ -69,9 +71,9 @@ describe('records of queued runs', () => {
       headers: { 'X-Run-Id': runId },
     });
     expect(answer.status).toBe(400);
-    const claim = await store.reservations.findIn(workspaceId, runId);
-    expect(claim?.failure).toMatch(/File processing failed.*«redacted:KEY»/);
-    expect(claim?.failure).not.toContain(SECRET);
+    const claim = (await store.reservations.byRunId(runId, [workspaceId]))[0];
+    expect(claim?.failure?.message).toMatch(/File processing failed.*«redacted:KEY»/);
+    expect(JSON.stringify(claim)).not.toContain(SECRET);
     refuse(new Error('nothing is started'));
   });
 });

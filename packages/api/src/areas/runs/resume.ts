@@ -2,12 +2,13 @@ import { isEngineError } from '@heddle/core';
 import type { Json } from '@heddle/core';
 import type { RunDetail, RunResource } from '@heddle/engine';
 import { reserveUsage } from '../../admission/admit-run.ts';
+import type { AreaContext } from '../../area.ts';
+import { EVERYONE } from '../../auth/principal.ts';
 import { badRequest, conflict } from '../../errors.ts';
 import type { ApiError } from '../../errors.ts';
-import { defineOperation } from '../../operation.ts';
-import type { Services } from '../../services.ts';
+import { operationsOf } from '../../operation.ts';
+import { workflow as workflowResource } from '../../resource.ts';
 import { noQuery } from '../shapes.ts';
-import { expectWorkflow } from '../workflows/operations.ts';
 import { findRun } from './find.ts';
 import { withCallerId } from './ids.ts';
 import * as schemas from './schemas.ts';
@@ -16,16 +17,17 @@ import { receiptOf, resultOf } from './views.ts';
 /** How often a resumed run is polled until it has accepted the answer. */
 const POLL_MS = 20;
 
-export const resumeRun = defineOperation({
+export const resumeRun = operationsOf<AreaContext>()({
   id: 'resumeWorkflowRunV2',
   method: 'POST',
   path: '/api/v2/workflows/{workflowId}/runs/{runId}/resume',
   tag: 'Workflow Runs',
   summary: 'Answer a pause point that waits for a person',
+  principals: EVERYONE,
   scope: 'api:write',
   role: 'write',
-  workspaceKeys: true,
-  resource: 'workflow',
+  resource: workflowResource,
+  audit: { resourceType: 'run', actions: ['RUN_RESUMED'] },
   params: schemas.runPath,
   query: noQuery,
   body: schemas.resumeBody,
@@ -42,21 +44,19 @@ export const resumeRun = defineOperation({
     },
   ],
   errors: [400, 401, 402, 403, 404, 409, 413, 415, 429, 503],
-  async handle(services, { path, body, principal, origin }, workflow) {
-    const row = expectWorkflow(workflow);
+  async handle(services, { path, body, principal, origin, record }, row) {
     const found = await findRun(services, row, path.runId);
     const { run, reservation, engineId, runId } = found;
     if (!run) throw conflict(`Run ${runId} has not started: nothing in it can be resumed.`);
-    const resource = { workspaceId: row.workspace_id, resourceType: 'run', resourceId: runId };
     const input = (body.input ?? {}) as Json;
-    const ids = { runId: engineId, workflowId: row.id, workspaceId: row.workspace_id };
+    const ids = { runId: engineId, workflowId: row.id, workspaceId: row.workspaceId };
     // No rate limit and no concurrency limit: a run that has started may end.
     const release = await reserveUsage(services, { ...ids, userId: principal.userId, mode: 'resume' });
     const given = { token: body.contextId, input };
     const settled = withCallerId(found, () => answer(services, run, given)).finally(release);
     const waits = reservation === undefined || reservation.mode === 'sync';
     const result = waits ? await settled : await accepted(services, settled, engineId, body.contextId);
-    await services.store.audit.record({ action: 'RUN_RESUMED', ...resource }, principal);
+    await record({ resourceId: runId });
     const headers = { 'X-Run-Id': runId };
     if (waits && result) return { headers, data: resultOf({ ...result, runId }, null) };
     return { status: 202, headers, data: receiptOf(row.id, runId, origin) };
@@ -65,7 +65,7 @@ export const resumeRun = defineOperation({
 
 /** Submits the answer. Resolves when the run ends or pauses again. */
 async function answer(
-  { engine }: Services,
+  { engine }: AreaContext,
   run: RunDetail,
   given: { token: string; input: Json },
 ): Promise<RunResource> {
@@ -84,7 +84,7 @@ function timedPause(): ApiError {
 
 /** Resolves when the run has accepted the answer, with the result if it has settled. Rejects when it refuses the answer. */
 async function accepted(
-  services: Services,
+  services: AreaContext,
   settled: Promise<RunResource>,
   engineId: string,
   token: string,

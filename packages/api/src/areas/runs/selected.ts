@@ -1,13 +1,10 @@
 import type { Json } from '@heddle/core';
 import { isJsonObject, normalizeName } from '@heddle/core/blocks';
-import type { Engine, LogDetail } from '@heddle/engine';
+import type { Engine, LogDetail, WorkflowBlock } from '@heddle/engine';
 import { badRequest } from '../../errors.ts';
 import type { ApiError } from '../../errors.ts';
-import type { Services } from '../../services.ts';
-import type { WorkflowRow } from '../../store/schema.ts';
-import { readGraph, textOr } from '../workflows/graph.ts';
-import type { Graph } from '../workflows/graph.ts';
-import { activeVersion } from '../workflows/views.ts';
+import type { AreaContext } from '../../area.ts';
+import type { Definition } from '../../ports.ts';
 
 /** A resolved selector: a block, and a path into its output. */
 export interface Selected {
@@ -18,20 +15,17 @@ export interface Selected {
   workflowId?: string;
 }
 
-/** The id and name of a block. */
-interface NamedBlock {
-  id: string;
-  name: string;
-}
+type NamedBlock = Pick<WorkflowBlock, 'blockId' | 'name'>;
+type Ports = Pick<AreaContext, 'engine' | 'definitions'>;
 
 /**
  * Resolves selectors to blocks and paths. `blocks` are those of the run's workflow. A selector that begins with the id of
  * a workflow that this one can call refers to its live version. Throws 400 for a selector that names no block.
  */
 export async function resolveSelectors(
-  services: Pick<Services, 'store'>,
+  services: Ports,
   selectors: readonly string[],
-  of: { workflow: WorkflowRow; blocks: readonly NamedBlock[] },
+  of: { workflow: Definition; blocks: readonly NamedBlock[] },
 ): Promise<Selected[]> {
   const known = indexOf(of.blocks);
   const children = new Map<string, BlockIndex | undefined>();
@@ -47,9 +41,9 @@ export async function resolveSelectors(
 
 /** `children` caches the workflows of earlier selectors. */
 async function inChild(
-  services: Pick<Services, 'store'>,
+  services: Ports,
   selector: string,
-  { of, children }: { of: WorkflowRow; children: Map<string, BlockIndex | undefined> },
+  { of, children }: { of: Definition; children: Map<string, BlockIndex | undefined> },
 ): Promise<Selected | undefined> {
   const end = selector.indexOf('.');
   const workflowId = end < 0 ? '' : selector.slice(0, end);
@@ -64,14 +58,14 @@ async function inChild(
 
 /** Returns the blocks of the live version of a workflow; undefined when `caller` cannot call it. */
 async function childOf(
-  { store }: Pick<Services, 'store'>,
-  caller: WorkflowRow,
+  { engine, definitions }: Ports,
+  caller: Definition,
   workflowId: string,
 ): Promise<BlockIndex | undefined> {
-  if ((await store.workflows.resolveChild(caller.id, workflowId))?.workflow !== workflowId) return undefined;
-  const child = await store.workflows.find(workflowId);
-  const version = child && (await activeVersion({ store }, child));
-  return version && indexOf(blocksOf(readGraph(version.state)));
+  const child = await definitions.resolveChild(caller.id, workflowId);
+  if (child?.workflow !== workflowId) return undefined;
+  const { version } = child;
+  return indexOf(await engine.blocks(workflowId, version === undefined ? {} : { version }));
 }
 
 /** Most block names in an error message. */
@@ -79,6 +73,7 @@ const MAX_NAMES = 50;
 
 function unknownBlock(selector: string, { names: all }: BlockIndex): ApiError {
   const names = all
+    .toSorted()
     .slice(0, MAX_NAMES)
     .map((name) => `"${name}"`)
     .join(', ');
@@ -97,18 +92,14 @@ interface BlockIndex {
 }
 
 function indexOf(blocks: readonly NamedBlock[]): BlockIndex {
-  const ids = blocks.map(({ id }) => id);
+  const ids = blocks.map(({ blockId }) => blockId);
   return {
     positions: new Map(ids.map((id, position) => [id, position])),
     ids,
     names: blocks.map(({ name }) => name),
-    byName: new Map(blocks.toReversed().map(({ id, name }) => [normalizeName(name), id])),
+    byName: new Map(blocks.toReversed().map(({ blockId, name }) => [normalizeName(name), blockId])),
     longestId: ids.reduce((longest, id) => Math.max(longest, id.length), 0),
   };
-}
-
-export function blocksOf(graph: Graph): NamedBlock[] {
-  return Object.entries(graph.blocks).map(([id, block]) => ({ id, name: textOr(block['name'], id) }));
 }
 
 /** Resolves `block.path` by name or id, `id_path`, and a block alone. */

@@ -1,20 +1,25 @@
 import type { Json } from '@heddle/core';
-import type { ExecuteOptions, RunHandle, Trigger, WorkflowSource } from '@heddle/engine';
-import { ApiError, badRequest, isApiError } from '../../errors.ts';
-import type { Services } from '../../services.ts';
-import type { VersionRow, WorkflowRow } from '../../store/schema.ts';
-import { exported, readGraph } from '../workflows/graph.ts';
+import type { ExecuteOptions, RunHandle, WorkflowBlock, WorkflowSource } from '@heddle/engine';
+import type { AreaContext } from '../../area.ts';
+import { ApiError, badRequest, isApiError, notFound } from '../../errors.ts';
+import type { Definition } from '../../ports.ts';
 import { findRun } from './find.ts';
 import { withCallerId } from './ids.ts';
 import type { RunIds } from './ids.ts';
 import type { ExecuteBody } from './schemas.ts';
 
-/** What a run starts from: a live version, or the draft when `version` is undefined. */
+/** What a run starts from: a live version, or the draft. */
 export interface RunOrigin {
-  workflow: WorkflowRow;
-  version: VersionRow | undefined;
+  workflow: Definition;
+  from: { version: number } | Draft;
   /** Id of the block at which the run begins; undefined for a run from a block. */
   start: string | undefined;
+}
+
+/** A draft, for the engine. */
+export interface Draft {
+  workflow: Json;
+  compat?: true;
 }
 
 /** Types of triggers that an HTTP call fires. */
@@ -30,19 +35,16 @@ const API_TRIGGERS: ReadonlySet<string> = new Set([
  * are possible and the body names none.
  */
 export async function originFrom(
-  services: Services,
+  services: AreaContext,
   origin: Omit<RunOrigin, 'start'>,
   { run }: ExecuteBody,
 ): Promise<RunOrigin> {
   if (run?.entry?.type === 'block') return { ...origin, start: undefined };
-  const { workflow, version } = origin;
-  const triggers = version
-    ? await services.engine.triggers(workflow.id, { version: version.engine_version })
-    : await services.engine.triggers(draftOf(workflow, services.compat));
+  const triggers = await services.engine.triggers(...sourceOf(origin));
   return { ...origin, start: chooseTrigger(triggers, run) };
 }
 
-function chooseTrigger(triggers: readonly Trigger[], run: ExecuteBody['run']): string {
+function chooseTrigger(triggers: readonly WorkflowBlock[], run: ExecuteBody['run']): string {
   const names = triggers.map(({ blockId, name }) => `${blockId} (${name})`).join(', ');
   const named = run?.entry?.blockId;
   if (named !== undefined) {
@@ -63,58 +65,61 @@ function chooseTrigger(triggers: readonly Trigger[], run: ExecuteBody['run']): s
 
 /** Starts the requested run. When it throws, no run exists. */
 export async function startRun(
-  services: Services,
+  services: AreaContext,
   origin: RunOrigin,
   body: ExecuteBody,
   options: Pick<ExecuteOptions, 'runId' | 'callerId' | 'timeoutMs' | 'signal' | 'via'>,
 ): Promise<RunHandle> {
-  const { workflow, version, start } = origin;
+  const { workflow, from, start } = origin;
   const until = body.stopAfterBlockId;
   const shared: ExecuteOptions = { ...options, ...(until !== undefined && { until }) };
   const input = (body.input ?? {}) as Json;
-  if (!version) return startDraft(services, origin, body, shared);
+  if ('workflow' in from) return startDraft(services, { workflow, draft: from, start }, body, shared);
   return services.engine.start(workflow.id, input, {
     ...shared,
-    version: version.engine_version,
+    ...from,
     ...(start !== undefined && { start }),
   });
 }
 
-/** Returns the workflow and trigger that define the input; undefined for a run from a block, which has no input fields. */
-export function sourceOf(
-  { compat }: Services,
-  { workflow, version, start }: RunOrigin,
-): { workflow: WorkflowSource; version?: number; start: string } | undefined {
-  if (start === undefined) return undefined;
-  if (version) return { workflow: workflow.id, version: version.engine_version, start };
-  return { workflow: draftOf(workflow, compat), start };
+/** Returns the workflow and its version as arguments of the engine. */
+export function sourceOf({
+  workflow,
+  from,
+}: Omit<RunOrigin, 'start'>): [workflow: WorkflowSource, options: { version?: number }] {
+  return 'workflow' in from ? [from, {}] : [workflow.id, from];
 }
 
-export function draftOf(workflow: WorkflowRow, compat: boolean): { workflow: Json; compat?: true } {
-  return { workflow: exported(workflow, readGraph(workflow.state)), ...(compat && { compat }) };
+/** Returns the draft of the workflow. Throws 404 when there is none. */
+export async function draftOf(
+  { definitions, compat }: Pick<AreaContext, 'definitions' | 'compat'>,
+  { id }: Definition,
+): Promise<Draft> {
+  const workflow = await definitions.draft?.(id);
+  if (workflow === undefined) throw notFound('Draft');
+  return { workflow, ...(compat && { compat }) };
 }
 
 async function startDraft(
-  services: Services,
-  { workflow, start }: RunOrigin,
+  services: AreaContext,
+  { workflow, draft, start }: { workflow: Definition; draft: Draft; start: string | undefined },
   body: ExecuteBody,
   options: ExecuteOptions,
 ): Promise<RunHandle> {
-  const { engine, compat } = services;
-  const source = draftOf(workflow, compat);
+  const { engine } = services;
   const entry = body.run?.source === 'manual' ? body.run.entry : undefined;
   const input = body.input as Json | undefined;
   if (entry?.type === 'block') {
     const from = await sourceRun(services, workflow, entry.sourceRunId);
-    const given = { ...options, ...(input !== undefined && { input }), workflow: source };
+    const given = { ...options, ...(input !== undefined && { input }), workflow: draft };
     return withCallerId(from, () => engine.runFromBlock(from.engineId, entry.blockId, given));
   }
   // Without input, a run begins with the example values of its trigger, which are the defaults of its fields.
-  return engine.start(source, input ?? {}, { ...options, ...(start !== undefined && { start }) });
+  return engine.start(draft, input ?? {}, { ...options, ...(start !== undefined && { start }) });
 }
 
 /** Returns the run of this workflow from which a run of the draft continues. Throws 404. */
-export async function sourceRun(services: Services, workflow: WorkflowRow, runId: string): Promise<RunIds> {
+export async function sourceRun(services: AreaContext, workflow: Definition, runId: string): Promise<RunIds> {
   try {
     const found = await findRun(services, workflow, runId);
     if (found.run) return found;

@@ -2,7 +2,7 @@ import type { Json } from '@heddle/core';
 import type { RunEvent, RunHandle, RunResource } from '@heddle/engine';
 import { eventStream, ndjson } from '../../http/stream.ts';
 import type { ServerSentEvent } from '../../http/stream.ts';
-import type { Services } from '../../services.ts';
+import type { AreaContext } from '../../area.ts';
 import { OutputFrames } from './output-frames.ts';
 import type { AgentEvents } from './output-frames.ts';
 import { AGENT_EVENTS } from './rules.ts';
@@ -29,7 +29,7 @@ export interface StreamedRun {
 }
 
 /** Returns JSON lines: a heartbeat at once and then at intervals, and the result as the last line. */
-export function resultLines(services: Services, streamed: StreamedRun): Response {
+export function resultLines(services: AreaContext, streamed: StreamedRun): Response {
   const result = finalResult(services, streamed).then(
     (data) => ({ type: 'final', data }),
     (error: unknown) => {
@@ -54,7 +54,7 @@ export function resultLines(services: Services, streamed: StreamedRun): Response
 }
 
 /** Returns server-sent events: selected outputs as blocks end, then `final` or `error`, then `"[DONE]"`. No heartbeats. */
-export function resultEvents(services: Services, streamed: StreamedRun): Response {
+export function resultEvents(services: AreaContext, streamed: StreamedRun): Response {
   const { run, selected = [], agents } = streamed;
   // Events cover this run only. What is selected of called workflows is part of the last frame.
   const own = selected.filter(({ workflowId }) => workflowId === undefined);
@@ -68,7 +68,7 @@ export function resultEvents(services: Services, streamed: StreamedRun): Respons
 }
 
 async function* frames(
-  services: Services,
+  services: AreaContext,
   streamed: StreamedRun,
   { own, events }: { own: readonly Selected[]; events: AsyncIterable<RunEvent> | undefined },
 ): AsyncGenerator<ServerSentEvent> {
@@ -87,7 +87,7 @@ async function* frames(
 }
 
 async function lastFrame(
-  services: Services,
+  services: AreaContext,
   streamed: StreamedRun,
   sent: ReadonlySet<string>,
 ): Promise<object> {
@@ -106,7 +106,7 @@ async function lastFrame(
 
 /** Returns the selected values that have not been streamed: `{blockId: {path: value}}`. */
 async function unsentValues(
-  { engine }: Services,
+  { engine }: AreaContext,
   { runId }: RunResource,
   selected: readonly Selected[],
   sent: ReadonlySet<string>,
@@ -123,7 +123,7 @@ async function unsentValues(
 
 /** Returns the result of the run with the selected values. */
 export async function finalResult(
-  { engine }: Pick<Services, 'engine'>,
+  { engine }: Pick<AreaContext, 'engine'>,
   { run, runId, selected, show, view }: Pick<StreamedRun, 'run' | 'runId' | 'selected' | 'show' | 'view'>,
 ): Promise<RunResult> {
   const resource = await run.result();

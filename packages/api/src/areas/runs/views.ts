@@ -1,10 +1,8 @@
 import type { Json } from '@heddle/core';
 import type { Engine, RunDetail, RunResource } from '@heddle/engine';
-import type { ReservationRow } from '../../store/schema.ts';
-import { textOr } from '../workflows/graph.ts';
+import type { Reservation } from '../../ports.ts';
 import { withCallerIdIn } from './ids.ts';
 import type { RunIds } from './ids.ts';
-import type { ReservationFailure } from './store.ts';
 import type { RunErrorCode, RunResult } from './schemas.ts';
 
 type Failure = NonNullable<RunResource['error']>;
@@ -21,7 +19,7 @@ const CODES: { [code: string]: RunErrorCode } = {
 export function errorOf(error: Failure | null): RunResult['error'] {
   if (!error) return null;
   const details = detailsOf(error.details);
-  const isChild = textOr(details['blockType'], '').startsWith('workflow');
+  const isChild = String(details['blockType'] ?? '').startsWith('workflow');
   const atBlock = details['blockId'] === undefined ? 'EXECUTION_FAILED' : 'BLOCK_EXECUTION_FAILED';
   const byBlock = isChild ? 'CHILD_WORKFLOW_FAILED' : atBlock;
   const known = Object.hasOwn(CODES, error.code) ? CODES[error.code] : undefined;
@@ -50,11 +48,9 @@ export function resultOf(resource: RunResource, blockOutputs: RunResult['blockOu
 
 /** Returns a run that exists only as a reservation: queued, or failed before it started. */
 export function unstartedRun(
-  reservation: ReservationRow,
+  reservation: Reservation,
 ): RunResult & { trigger: string; paused: null; cost: null } {
-  const failure =
-    reservation.failure === null ? null : (JSON.parse(reservation.failure) as ReservationFailure);
-  const { run_id: runId, workflow_id: workflowId, created_at: startedAt, trigger } = reservation;
+  const { runId, workflowId, createdAt: startedAt, trigger, failure = null } = reservation;
   const ended = failure === null ? null : startedAt;
   const status = failure === null ? 'queued' : failure.reason === 'CANCELLED' ? 'cancelled' : 'failed';
   const error = failure && status === 'failed' ? { code: failure.reason, message: failure.message } : null;
@@ -95,10 +91,7 @@ function waitingReason(suspended: string | null): string | null {
 }
 
 /** Returns what started a run. */
-export function triggerOf(
-  run: Pick<RunDetail, 'parentRunId'>,
-  reservation: ReservationRow | undefined,
-): string {
+export function triggerOf(run: Pick<RunDetail, 'parentRunId'>, reservation: Reservation | undefined): string {
   return reservation?.trigger ?? (run.parentRunId === null ? 'api' : 'workflow');
 }
 

@@ -1,0 +1,21 @@
+/** What an area is made of: its operations, the resources that they act on, cursors, and the schemas that areas share. */
+export {
+  emptyBody,
+  cursor,
+  json,
+  noQuery,
+  order,
+  pageLimit,
+  timestamp,
+  workflowPath,
+  workspaceId,
+} from './areas/shapes.ts';
+export { expectAccess, workspacesOf } from './auth/authorize.ts';
+export { EVERYONE, PEOPLE } from './auth/principal.ts';
+export type { PrincipalKind } from './auth/principal.ts';
+export { cursorCodec } from './cursor.ts';
+export { badRequest, conflict, forbidden, notFound } from './errors.ts';
+export { operationsOf } from './operation.ts';
+export type { AnyOperation, Call, Operation, Reply } from './operation.ts';
+export { none, record, workflow, workspace } from './resource.ts';
+export type { Located, Resource } from './resource.ts';

@@ -1,0 +1,72 @@
+import type { Area, AreaContext } from '../area.ts';
+import { only } from '../area.ts';
+import {
+  cancelExecution,
+  executeLegacy,
+  getExecution,
+  getJob,
+  resumeExecution,
+} from './legacy/operations.ts';
+import {
+  getPauseContext,
+  getPausedExecution,
+  getPausedExecutionByResumePath,
+  listPausedExecutions,
+} from './legacy/paused.ts';
+import { streamExecution } from './legacy/stream.ts';
+import { getUsageLimits } from './legacy/usage-limits.ts';
+import { getApiMeta } from './meta/operations.ts';
+import { downloadRunFile } from './runs/download.ts';
+import { executeWorkflow } from './runs/execute.ts';
+import { cancelRun, getWorkflowRun, listWorkflowRuns } from './runs/operations.ts';
+import { previewRunFromBlock } from './runs/preview.ts';
+import { resumeRun } from './runs/resume.ts';
+
+const EXECUTE = { executeWorkflow } as const;
+
+const RUNS = {
+  listWorkflowRuns,
+  previewRunFromBlock,
+  getWorkflowRun,
+  downloadRunFile,
+  resumeRun,
+  cancelRun,
+} as const;
+
+const LEGACY = {
+  executeLegacy,
+  getExecution,
+  cancelExecution,
+  streamExecution,
+  listPausedExecutions,
+  getPausedExecution,
+  getPausedExecutionByResumePath,
+  getPauseContext,
+  resumeExecution,
+  getJob,
+  getUsageLimits,
+} as const;
+
+const META = { getApiMeta } as const;
+
+/** Returns the area that executes workflows. */
+export function execute(): Area<AreaContext, typeof EXECUTE> {
+  return { name: 'execute', operations: EXECUTE, services: (context) => context };
+}
+
+/** Returns the area of runs: their states, results and files, and what continues or cancels them. `only`: these operations. */
+export function runs<Name extends keyof typeof RUNS = keyof typeof RUNS>(
+  options: { only?: readonly Name[] } = {},
+): Area<AreaContext, Pick<typeof RUNS, Name>> {
+  return { name: 'runs', operations: only(RUNS, options.only), services: (context) => context };
+}
+
+/** Returns the area of the older interface. */
+export function legacy(): Area<AreaContext, typeof LEGACY> {
+  return { name: 'legacy', operations: LEGACY, services: (context) => context };
+}
+
+/** Returns the area with which callers read what their credential is. */
+export function meta(): Area<AreaContext, typeof META> {
+  return { name: 'meta', operations: META, services: (context) => context };
+}

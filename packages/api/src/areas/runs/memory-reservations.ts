@@ -1,0 +1,51 @@
+import type { NewReservation, Reservation, Reservations } from '../../ports.ts';
+
+/** How many reservations are kept. The oldest one is dropped first: its run id can then be used again. */
+const MAX_RESERVATIONS = 100_000;
+
+/**
+ * Returns reservations in the memory of this process, without a queue: for tests, and for hosts of one process that run
+ * workflows only while the caller waits.
+ */
+export function memoryReservations(): Reservations {
+  const byEngineId = new Map<string, Reservation>();
+  const byRunId = new Map<string, Reservation>();
+  const keyOf = ({ workspaceId, runId }: Pick<NewReservation, 'workspaceId' | 'runId'>): string =>
+    JSON.stringify([workspaceId, runId]);
+  const remove = (reservation: Reservation): void => {
+    byEngineId.delete(reservation.engineId);
+    byRunId.delete(keyOf(reservation));
+  };
+  return {
+    reserve(reservation) {
+      if (byRunId.has(keyOf(reservation))) return Promise.resolve(false);
+      const added = { ...reservation, isQueued: false };
+      byEngineId.set(added.engineId, added);
+      byRunId.set(keyOf(added), added);
+      const [oldest] = byEngineId.size > MAX_RESERVATIONS ? byEngineId.values() : [];
+      if (oldest) remove(oldest);
+      return Promise.resolve(true);
+    },
+    release(engineId) {
+      const found = byEngineId.get(engineId);
+      if (found) remove(found);
+      return Promise.resolve();
+    },
+    fail(engineId, failure) {
+      const found = byEngineId.get(engineId);
+      if (found) found.failure = failure;
+      return Promise.resolve();
+    },
+    byEngineIds(engineIds) {
+      const found = engineIds.flatMap((id): [string, Reservation][] => {
+        const reservation = byEngineId.get(id);
+        return reservation ? [[id, reservation]] : [];
+      });
+      return Promise.resolve(new Map(found));
+    },
+    byRunId(runId, workspaceIds) {
+      const keys = workspaceIds.map((workspaceId) => keyOf({ workspaceId, runId }));
+      return Promise.resolve(keys.flatMap((key) => byRunId.get(key) ?? []));
+    },
+  };
+}

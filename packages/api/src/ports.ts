@@ -1,0 +1,189 @@
+import type { Json } from '@heddle/core';
+import type { ResolvedChild } from '@heddle/engine';
+import type { Limiter } from './admission/limiter.ts';
+import type { InputLimits } from './admission/input-limits.ts';
+import type { CapacityLimits } from './admission/capacity.ts';
+import type { Concurrency, Usage } from './admission/usage.ts';
+import type { RunErrorCode } from './areas/runs/schemas.ts';
+import type { Principal, Role } from './auth/principal.ts';
+import type { ApiDetailCode } from './errors.ts';
+
+// What a host provides. Ports are plain data and functions: no rows, no classes.
+
+/** A workflow, without its graph. */
+export interface Definition {
+  id: string;
+  workspaceId: string;
+  /** The version of the engine's deployment that runs; absent: the workflow is not deployed. */
+  live?: number | undefined;
+  /** Callers without a credential may run the live version. */
+  isPublic?: boolean;
+  /** An archived workflow is not found, except by operations that say so. */
+  isArchived?: boolean;
+}
+
+/** Where workflows are found. */
+export interface Definitions {
+  find(workflowId: string): Promise<Definition | undefined>;
+  /** Returns the draft as an exported workflow. Absent: there are no drafts, so manual runs are refused. */
+  draft?(workflowId: string): Promise<Json | undefined>;
+  /**
+   * Returns the live version of the workflow to which `reference`, an id or a name, refers in the workspace of the workflow
+   * `callerId`. Give the engine the same function as its `resolveChild`.
+   */
+  resolveChild(callerId: string, reference: string): Promise<ResolvedChild | undefined>;
+  /** Returns the workspace of a workflow. Give the engine the same function as its `tenant`. */
+  tenant(workflowId: string): Promise<string | undefined>;
+}
+
+/** `concealed`: the caller may not know that the workspace exists, and gets a 404. A code: the reason of a 403. */
+export type AccessAnswer = 'granted' | 'concealed' | ApiDetailCode;
+
+/** What people may do. A workspace key has access to its own workspace, and is not asked about. */
+export interface Access {
+  /** Tells whether the caller, a person, has at least this role in the workspace. The host maps roles to its own. */
+  check(principal: Principal, workspaceId: string, role: Role): Promise<AccessAnswer>;
+  /** Returns the workspaces of a person, for ids of runs that name no workspace. Absent: none are searched. */
+  workspaces?(principal: Principal): Promise<readonly string[]>;
+}
+
+/** Why a run was not started. `CANCELLED`: it was cancelled in the queue. */
+export interface ReservationFailure {
+  reason: RunErrorCode;
+  message: string;
+}
+
+/** A reserved run id. */
+export interface Reservation {
+  /** The engine's id of the run, unique over all workspaces. */
+  engineId: string;
+  /** The id that the caller chose, else the engine's; unique within the workspace. */
+  runId: string;
+  workflowId: string;
+  workspaceId: string;
+  trigger: 'api' | 'manual';
+  mode: 'sync' | 'async' | 'stream';
+  /** ISO 8601. */
+  createdAt: string;
+  /** The run waits in the queue. */
+  isQueued: boolean;
+  /** Why the run was not started. */
+  failure?: ReservationFailure | undefined;
+}
+
+export type NewReservation = Omit<Reservation, 'isQueued' | 'failure'>;
+
+/** Run ids of workspaces. A reservation is permanent, unless its run was never created. */
+export interface Reservations {
+  /** False when the workspace has used the run id before. */
+  reserve(reservation: NewReservation): Promise<boolean>;
+  /** Frees the id of a run that was never created. */
+  release(engineId: string): Promise<void>;
+  /** Records why the run was not started. The id stays used. */
+  fail(engineId: string, failure: ReservationFailure): Promise<void>;
+  /** Returns the reservations with these ids of the engine, by id. */
+  byEngineIds(engineIds: readonly string[]): Promise<ReadonlyMap<string, Reservation>>;
+  /** Returns the reservations of a run id in these workspaces. */
+  byRunId(runId: string, workspaceIds: readonly string[]): Promise<readonly Reservation[]>;
+  /** Absent: asynchronous runs are refused. */
+  queue?: StartQueue;
+}
+
+/** What a queued run starts with. */
+export interface QueuedStart {
+  input: Json;
+  /** Version of the engine's deployment. */
+  version: number;
+  /** Id of the block at which the run begins; absent: the version's default. */
+  start?: string;
+  timeoutMs?: number;
+  /** Workflows that called each other up to this run. */
+  via?: string[];
+  /** The stored files have owners. Absent: an earlier version, which did not record owners, has queued the run. */
+  ownsFiles?: true;
+}
+
+/** A run in the queue. */
+export interface QueuedRun {
+  engineId: string;
+  runId: string;
+  workflowId: string;
+  start: QueuedStart;
+}
+
+/** The stored queue of asynchronous runs. When a process dies, another one starts its runs. */
+export interface StartQueue {
+  /** Queues the run of a reserved id. */
+  add(engineId: string, start: QueuedStart): Promise<void>;
+  /** Returns the queued runs, oldest first. With `before`, in ISO 8601: only those reserved before that time. */
+  list(before?: string): Promise<QueuedRun[]>;
+  /** Takes the run from the queue: it was started, or it failed to start. False when it is not in the queue. */
+  remove(engineId: string, failure?: ReservationFailure): Promise<boolean>;
+}
+
+/** The runs of callers without a credential, so that the host can delete them. */
+export interface PublicRuns {
+  /** Tells whether a workspace may have public workflows. */
+  allows(workspaceId: string): Promise<boolean> | boolean;
+  /** Records a run before it starts. `at` is in ISO 8601. */
+  add(engineId: string, at: string): Promise<void>;
+  /** Records the keys of the files stored for the run. */
+  addFiles(engineId: string, keys: readonly string[]): Promise<void>;
+  /** Forgets a run that was not started, unless files are stored for it. */
+  release(engineId: string): Promise<void>;
+}
+
+/** An action on a resource. */
+export interface AuditEvent {
+  action: string;
+  /** Undefined: it concerns no workspace. */
+  workspaceId: string | undefined;
+  resourceType: string;
+  resourceId: string;
+  details?: object | undefined;
+  principal: Principal;
+}
+
+/** Where actions are recorded. */
+export interface Audit {
+  /** Records the event, in the transaction if there is one: then both are stored, or none. */
+  record(event: AuditEvent, transaction?: unknown): Promise<void>;
+}
+
+/** Time limits of runs, in seconds. Absent: no limit. */
+export interface ExecutionPolicy {
+  syncSeconds?: number;
+  asyncSeconds?: number;
+}
+
+/** What limits requests and runs. Whatever is absent has no limit, except as its default says. */
+export interface Limits {
+  /** Rates of requests. */
+  rate?: Limiter;
+  /** Accounts for what runs cost and refuses runs that are not paid for. */
+  usage?: Usage;
+  /** Limits the runs of an account in flight. */
+  concurrency?: Concurrency;
+  /**
+   * Executions in flight in this process: in total (default 500), per caller (default half of the total), and per
+   * workspace (default three quarters). A number is the total.
+   */
+  capacity?: number | Partial<CapacityLimits>;
+  /** Time limits of runs. */
+  policy?: ExecutionPolicy;
+  /** Input limits of callers without a credential. Default: 1 MiB, 10,000 values, 5 files of 10 MiB together. */
+  publicInputs?: Partial<InputLimits>;
+}
+
+/** The ports of an API. Only `definitions` and `access` are required. */
+export interface Ports {
+  definitions: Definitions;
+  access: Access;
+  /** Default: in the memory of this process, without a queue. */
+  reservations?: Reservations;
+  /** Absent: public workflows cannot be run without a credential. */
+  publicRuns?: PublicRuns;
+  /** Default: nothing is recorded. */
+  audit?: Audit;
+  limits?: Limits;
+}

@@ -1,0 +1,66 @@
+import type { AreaContext } from './area.ts';
+import type { Principal } from './auth/principal.ts';
+import type { Definition } from './ports.ts';
+
+/** The input of a call, as the operation's schemas have parsed it. */
+export interface ResourceCall {
+  principal: Principal;
+  path: object;
+  query: object;
+  body: unknown;
+}
+
+/** What an operation acts on, and the workspaces that it belongs to: the caller needs access to all of them. */
+export interface Located<Value> {
+  value: Value;
+  workspaceIds: readonly string[];
+}
+
+/** How the resource of an operation is found. The handler gets it only after the caller's access was checked. */
+export interface Resource<Value = unknown, Services = unknown> {
+  kind: 'workflow' | 'workspace' | 'record' | 'none';
+  /** Begins the message of the 404 that callers without access get, as for a resource that does not exist. */
+  noun: string;
+  /** Archived workflows are found too. */
+  archived?: true;
+  /** Returns the resource; undefined when there is none. */
+  find(call: ResourceCall, services: Services, context: AreaContext): Promise<Located<Value> | undefined>;
+}
+
+/** The operation acts on no resource: it concerns the caller. */
+export const none: Resource<undefined> = {
+  kind: 'none',
+  noun: 'Resource',
+  find: () => Promise.resolve({ value: undefined, workspaceIds: [] }),
+};
+
+/** The workspace that `workspaceId` in this part of the call names. The value is its id. */
+export function workspace(part: 'path' | 'query' | 'body'): Resource<string> {
+  return {
+    kind: 'workspace',
+    noun: 'Workspace',
+    find(call) {
+      const { workspaceId } = call[part] as { workspaceId: string };
+      return Promise.resolve({ value: workspaceId, workspaceIds: [workspaceId] });
+    },
+  };
+}
+
+/** The workflow that `workflowId` in the path names, by the port of definitions. */
+export const workflow: Resource<Definition> = {
+  kind: 'workflow',
+  noun: 'Workflow',
+  async find({ path }, _services, { definitions }) {
+    const found = await definitions.find((path as { workflowId: string }).workflowId);
+    if (!found || found.isArchived) return undefined;
+    return { value: found, workspaceIds: [found.workspaceId] };
+  },
+};
+
+/** A record that an area looks up itself. */
+export function record<Value, Services>(
+  noun: string,
+  find: (call: ResourceCall, services: Services, context: AreaContext) => Promise<Located<Value> | undefined>,
+): Resource<Value, Services> {
+  return { kind: 'record', noun, find };
+}

@@ -1,0 +1,74 @@
+import type { Area, Limits, Ports } from '@heddle/api';
+import { execute, legacy, meta, runs } from '@heddle/api';
+import { logs } from './logs/area.ts';
+import type { RetentionLimits } from './logs/retention.ts';
+import type { Sandboxes } from './sandboxes/area.ts';
+import type { Sealer } from './sealing.ts';
+import { secrets } from './secrets/area.ts';
+import type { ServiceStore } from './store/open.ts';
+import { publicRuns } from './store/public-runs.ts';
+import { transfers } from './transfer/area.ts';
+import { workflows } from './workflows/area.ts';
+
+/** The ports of a service, besides its store. */
+export interface ServicePortOptions {
+  limits?: Limits;
+  /** Tells whether a workspace may have public workflows. An admin makes a workflow public. Default: yes. */
+  allowsPublicRuns?: (workspaceId: string) => Promise<boolean> | boolean;
+}
+
+/** Returns the ports of the interface over the store. */
+export function servicePorts(
+  store: ServiceStore,
+  { limits, allowsPublicRuns = () => true }: ServicePortOptions = {},
+): Ports {
+  const { definitions, workspaces, reservations, audit, publicRuns: records } = store;
+  return {
+    ...{ definitions, access: workspaces, reservations, audit },
+    publicRuns: {
+      allows: allowsPublicRuns,
+      add: (engineId, at) => records.add(engineId, at),
+      addFiles: (engineId, keys) => records.addFiles(engineId, keys),
+      release: (engineId) => records.release(engineId),
+    },
+    ...(limits && { limits }),
+  };
+}
+
+/** The parts of the areas of a service. */
+export interface ServiceAreaOptions {
+  store: ServiceStore;
+  /** Seals secrets. Absent: there is no area of secrets. */
+  sealer?: Sealer;
+  /** Absent: there is no area of sandboxes. */
+  sandboxes?: Sandboxes;
+  /** How long runs are kept. Default: for ever. */
+  retention?: RetentionLimits;
+  /** Milliseconds for which runs of callers without a credential are kept after their end. Default: 30 days. */
+  publicRunRetentionMs?: number;
+}
+
+/** Returns all areas of the interface, as `heddle serve` has them. */
+export function serviceAreas({
+  store,
+  sealer,
+  sandboxes,
+  retention,
+  publicRunRetentionMs: retentionMs,
+}: ServiceAreaOptions) {
+  return [
+    meta(),
+    execute(),
+    runs(),
+    legacy(),
+    workflows({ store }),
+    transfers({ store }),
+    logs(retention),
+    ...(sealer ? [secrets({ store, sealer })] : []),
+    ...(sandboxes ? [sandboxes.area] : []),
+    publicRuns({ store, ...(retentionMs !== undefined && { retentionMs }) }),
+  ] as const satisfies readonly Area[];
+}
+
+/** The areas of a service, for the type of its API: `Api<ServiceAreas>`. */
+export type ServiceAreas = ReturnType<typeof serviceAreas>;

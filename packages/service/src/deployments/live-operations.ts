@@ -1,0 +1,203 @@
+import {
+  PEOPLE,
+  cursorCodec,
+  emptyBody,
+  forbidden,
+  noQuery,
+  notFound,
+  workflowPath,
+} from '@heddle/api/areas';
+import type { WorkflowRow } from '../store/schema.ts';
+import { READ, READ_ERRORS, WRITE, define, records, workflowRow } from '../workflows/context.ts';
+import type { WorkflowServices } from '../workflows/context.ts';
+import * as schemas from '../workflows/draft-schemas.ts';
+import { exported, readGraph } from '../workflows/graph.ts';
+import { withoutCredentials } from '../workflows/redact.ts';
+import { activeVersion, deploymentOf, needsRedeployment, versionOf } from '../workflows/views.ts';
+
+const ADMIN = { ...WRITE, role: 'admin', principals: PEOPLE } as const;
+
+export const deployWorkflow = define({
+  id: 'deployWorkflow',
+  method: 'POST',
+  path: '/api/v2/workflows/{workflowId}/deploy',
+  summary: 'Deploy the draft as a new version',
+  ...ADMIN,
+  ...records('WORKFLOW_DEPLOYED'),
+  resource: workflowRow,
+  params: workflowPath,
+  query: noQuery,
+  body: schemas.deployBody,
+  bodyOptional: true,
+  success: [{ status: 200, schema: schemas.deployResult, description: 'The version is live' }],
+  errors: [400, 401, 403, 404, 413, 415, 423, 429],
+  async handle(services, { body, principal, record }, row) {
+    const { version: engineVersion, warnings } = await deployToEngine(services, row, row.state);
+    const created_at = new Date(services.now()).toISOString();
+    const added = await services.store.workflows.addVersion(
+      {
+        workflow_id: row.id,
+        name: body.name ?? null,
+        description: body.description ?? null,
+        state: row.state,
+        engine_version: engineVersion,
+        created_at,
+        deployed_by: principal.userId,
+      },
+      (tx, { version }) => record({ resourceId: row.id, details: { version } }, tx),
+    );
+    const state = deploymentOf({ ...row, deployed_at: created_at }, added);
+    return { data: { ...state, warnings, version: added.version } };
+  },
+});
+
+export const undeployWorkflow = define({
+  id: 'undeployWorkflow',
+  method: 'DELETE',
+  path: '/api/v2/workflows/{workflowId}/deploy',
+  summary: 'Undeploy the workflow',
+  ...ADMIN,
+  ...records('WORKFLOW_UNDEPLOYED'),
+  resource: workflowRow,
+  params: workflowPath,
+  query: noQuery,
+  success: [{ status: 200, schema: schemas.deploymentState, description: 'No version is live' }],
+  errors: [400, 401, 403, 404, 423, 429],
+  async handle(services, { record }, row) {
+    await services.store.workflows.undeploy(row.id, (tx) => record({ resourceId: row.id }, tx));
+    return { data: deploymentOf({ ...row, active_version: null, deployed_at: null }, undefined) };
+  },
+});
+
+export const getWorkflowDeployment = define({
+  id: 'getWorkflowDeployment',
+  method: 'GET',
+  path: '/api/v2/workflows/{workflowId}/deployment',
+  summary: 'Get the state of the deployment',
+  ...READ,
+  resource: workflowRow,
+  params: workflowPath,
+  query: noQuery,
+  success: [{ status: 200, schema: schemas.deploymentDetail, description: 'The deployment' }],
+  errors: READ_ERRORS,
+  async handle(services, _call, row) {
+    const active = await activeVersion(services, row);
+    const needed = needsRedeployment(row, active);
+    return {
+      data: { ...deploymentOf(row, active), needsRedeployment: needed, isPublicApi: row.public_api === 1 },
+    };
+  },
+});
+
+export const updateWorkflowPublicApi = define({
+  id: 'updateWorkflowPublicApi',
+  method: 'PATCH',
+  path: '/api/v2/workflows/{workflowId}/deployment',
+  summary: 'Allow or forbid runs of the live version without a credential',
+  ...ADMIN,
+  ...records('WORKFLOW_PUBLIC_API_UPDATED'),
+  resource: workflowRow,
+  params: workflowPath,
+  query: noQuery,
+  body: schemas.publicBody,
+  success: [{ status: 200, schema: schemas.publicResult, description: 'Whether the workflow is public' }],
+  errors: [400, 401, 403, 404, 413, 415, 423, 429],
+  async handle(services, { body, record }, row) {
+    const { isPublicApi } = body;
+    if (isPublicApi && !(await services.allowsPublicRuns(row.workspace_id)))
+      throw forbidden('PUBLIC_SHARING_NOT_ALLOWED', 'Workflows of this workspace may not be public');
+    await services.store.workflows.setPublic(row.id, isPublicApi, (tx) =>
+      record({ resourceId: row.id, details: { isPublicApi } }, tx),
+    );
+    return { data: { id: row.id, isPublicApi } };
+  },
+});
+
+const versionsCursor = cursorCodec(schemas.versionPosition);
+
+export const listWorkflowVersions = define({
+  id: 'listWorkflowVersionsV2',
+  method: 'GET',
+  path: '/api/v2/workflows/{workflowId}/versions',
+  summary: 'List the deployed versions, newest first',
+  ...READ,
+  resource: workflowRow,
+  params: workflowPath,
+  query: schemas.versionsQuery,
+  success: [{ status: 200, schema: schemas.versionItem, page: true, description: 'A page of versions' }],
+  errors: READ_ERRORS,
+  async handle(services, { query }, row) {
+    const filters = { workflow: row.id };
+    const [before] = versionsCursor.decode(query.cursor, filters) ?? [];
+    const rows = await services.store.workflows.versions(row.id, query.limit, before);
+    const page = rows.slice(0, query.limit).map((version) => versionOf(version, row.active_version));
+    const last = rows.length > query.limit ? page.at(-1) : undefined;
+    return { page, nextCursor: last ? versionsCursor.encode([last.version], filters) : null };
+  },
+});
+
+export const getWorkflowVersion = define({
+  id: 'getWorkflowVersionV2',
+  method: 'GET',
+  path: '/api/v2/workflows/{workflowId}/versions/{version}',
+  summary: 'Get a version with its graph, without credentials',
+  ...READ,
+  resource: workflowRow,
+  params: schemas.versionPath,
+  query: noQuery,
+  success: [{ status: 200, schema: schemas.versionDetail, description: 'The version' }],
+  errors: READ_ERRORS,
+  async handle(services, { path }, row) {
+    const version = await services.store.workflows.version(row.id, Number(path.version));
+    if (!version) throw notFound('Version');
+    return {
+      data: {
+        ...versionOf(version, row.active_version),
+        state: withoutCredentials(readGraph(version.state)),
+      },
+    };
+  },
+});
+
+export const activateWorkflowVersion = define({
+  id: 'activateWorkflowVersion',
+  method: 'POST',
+  path: '/api/v2/workflows/{workflowId}/versions/{version}/activate',
+  summary: 'Make a version live',
+  ...ADMIN,
+  ...records('WORKFLOW_VERSION_ACTIVATED'),
+  resource: workflowRow,
+  params: schemas.versionPath,
+  query: noQuery,
+  body: emptyBody,
+  bodyOptional: true,
+  success: [{ status: 200, schema: schemas.deployResult, description: 'The version is live' }],
+  errors: [400, 401, 403, 404, 413, 415, 423, 429],
+  async handle(services, { path, record }, row) {
+    const { store } = services;
+    const found = await store.workflows.version(row.id, Number(path.version));
+    if (!found) throw notFound('Version');
+    // Compiled again, so that a version that this engine cannot run is refused now and not at each run.
+    const { version: engine_version, warnings } = await deployToEngine(services, row, found.state);
+    const at = new Date(services.now()).toISOString();
+    const { version } = found;
+    await store.workflows.activate({ ...found, engine_version }, at, (tx) =>
+      record({ resourceId: row.id, details: { version } }, tx),
+    );
+    const state = deploymentOf({ ...row, deployed_at: at }, found);
+    return { data: { ...state, warnings, version: found.version } };
+  },
+});
+
+/**
+ * Compiles the graph and stores it in the engine. The engine's store and ours share no transaction, so this comes first:
+ * a version that is then not recorded never runs. Throws 400 with every diagnostic.
+ */
+async function deployToEngine(
+  { engine, compat }: WorkflowServices,
+  row: WorkflowRow,
+  state: string,
+): Promise<{ version: number; warnings: string[] }> {
+  const deployed = await engine.deploy(exported(row, readGraph(state)), { compat });
+  return { version: deployed.version, warnings: deployed.diagnostics.map(({ message }) => message) };
+}

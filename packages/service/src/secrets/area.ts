@@ -1,0 +1,21 @@
+import type { Area } from '@heddle/api';
+import type { Sealer } from '../sealing.ts';
+import type { ServiceStore } from '../store/open.ts';
+import { SECRET_MIGRATIONS } from './migrations.ts';
+import { deleteSecret, listSecrets, setSecretOperation } from './operations.ts';
+import type { SecretServices } from './operations.ts';
+
+export const SECRETS = { listSecrets, setSecret: setSecretOperation, deleteSecret } as const;
+
+/** Returns the area of secrets, which `sealer` seals. */
+export function secrets(options: {
+  store: ServiceStore;
+  sealer: Sealer;
+}): Area<SecretServices, typeof SECRETS> {
+  return {
+    name: 'secrets',
+    operations: SECRETS,
+    migrations: SECRET_MIGRATIONS,
+    services: ({ now }) => ({ ...options, now }),
+  };
+}

@@ -1,0 +1,43 @@
+import { randomUUID } from 'node:crypto';
+import type { Audit, AuditEvent } from '@heddle/api';
+import type { Db } from './database.ts';
+import type { AuditRow } from './schema.ts';
+
+/** The audit log. */
+export class AuditStore implements Audit {
+  readonly #db: Db;
+
+  constructor(db: Db) {
+    this.#db = db;
+  }
+
+  /** Records the event, in `transaction` if there is one. */
+  async record(event: AuditEvent, transaction?: unknown): Promise<void> {
+    const db = (transaction as Db | undefined) ?? this.#db;
+    await db.insertInto('audit').values(rowOf(event)).execute();
+  }
+
+  /** Returns the events of a resource, oldest first. */
+  async ofResource(resourceId: string): Promise<AuditRow[]> {
+    return this.#db
+      .selectFrom('audit')
+      .selectAll()
+      .where('resource_id', '=', resourceId)
+      .orderBy('created_at')
+      .execute();
+  }
+}
+
+function rowOf({ principal, ...event }: AuditEvent): AuditRow {
+  return {
+    id: randomUUID(),
+    workspace_id: event.workspaceId ?? null,
+    user_id: principal.userId,
+    credential_id: principal.credentialId,
+    action: event.action,
+    resource_type: event.resourceType,
+    resource_id: event.resourceId,
+    details: event.details ? JSON.stringify(event.details) : null,
+    created_at: new Date().toISOString(),
+  };
+}

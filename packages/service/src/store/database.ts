@@ -1,0 +1,87 @@
+import type { Migrations } from '@heddle/api';
+import { Kysely, PostgresDialect } from 'kysely';
+import type { Dialect } from 'kysely';
+import { Migrator } from 'kysely/migration';
+import { Pool } from 'pg';
+import { MIGRATIONS } from './migrations.ts';
+import { nodeSqlite } from './node-sqlite.ts';
+import type { Tables } from './schema.ts';
+
+export type Db = Kysely<Tables>;
+
+/** A SQLite file (`:memory:` for none), or a PostgreSQL database. */
+export type DatabaseLocation = { file: string } | { url: string; schema?: string; maxConnections?: number };
+
+const DEFAULT_SCHEMA = 'heddle_api';
+const DEFAULT_CONNECTIONS = 10;
+
+/** An open database. */
+export interface OpenDatabase {
+  db: Db;
+  /** Runs the migrations of an area that have not run yet. */
+  migrate(area: string, migrations: Migrations): Promise<void>;
+}
+
+/** Opens the database and migrates the tables that all areas use to the newest version. */
+export async function openDatabase(
+  location: DatabaseLocation,
+  migrations: Migrations = MIGRATIONS,
+): Promise<OpenDatabase> {
+  const onPostgres = 'url' in location;
+  const schema = onPostgres ? (location.schema ?? DEFAULT_SCHEMA) : undefined;
+  const dialect = onPostgres ? postgres(location, schema ?? DEFAULT_SCHEMA) : nodeSqlite(location.file);
+  const db = new Kysely<Tables>({ dialect });
+  try {
+    await migrate(db, schema, { migrations });
+  } catch (error) {
+    await db.destroy();
+    throw error;
+  }
+  return { db, migrate: (area, own) => migrate(db, schema, { area, migrations: own }) };
+}
+
+/** Each area has a table for its own migrations, so a process that knows fewer areas can open the database too. */
+async function migrate(
+  db: Db,
+  schema: string | undefined,
+  { area, migrations }: { area?: string; migrations: Migrations },
+): Promise<void> {
+  const migrator = new Migrator({
+    db,
+    provider: { getMigrations: () => Promise.resolve({ ...migrations }) },
+    ...(schema !== undefined && { migrationTableSchema: schema }),
+    ...(area !== undefined && {
+      migrationTableName: `${area}_migration`,
+      migrationLockTableName: `${area}_migration_lock`,
+    }),
+  });
+  const { error } = await migrator.migrateToLatest();
+  if (error !== undefined) throw asError(error);
+}
+
+function asError(error: unknown): Error {
+  return error instanceof Error ? error : new Error('The tables could not be created.', { cause: error });
+}
+
+/** The search path resolves unqualified names to the schema, so that both databases run the same queries. */
+function postgres(location: { url: string; maxConnections?: number }, schema: string): Dialect {
+  const pool = new Pool({
+    connectionString: location.url,
+    max: location.maxConnections ?? DEFAULT_CONNECTIONS,
+    fallback_application_name: 'heddle-api',
+    options: `-c search_path=${schema.replaceAll(/[\\ ]/g, '\\$&')}`,
+  });
+  // An idle connection was lost. The pool has dropped it and opens another one when needed.
+  pool.on('error', () => undefined);
+  return new PostgresDialect({ pool });
+}
+
+const SQLITE_UNIQUE = 2067;
+const SQLITE_PRIMARY_KEY = 1555;
+const POSTGRES_UNIQUE = '23505';
+
+/** True when a row violates a unique constraint. */
+export function isDuplicate(error: unknown): boolean {
+  const { code, errcode } = (error ?? {}) as { code?: unknown; errcode?: unknown };
+  return code === POSTGRES_UNIQUE || errcode === SQLITE_UNIQUE || errcode === SQLITE_PRIMARY_KEY;
+}

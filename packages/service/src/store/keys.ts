@@ -1,0 +1,127 @@
+import { createHmac, randomBytes, randomUUID } from 'node:crypto';
+import type { Authenticator } from '@heddle/api';
+import { compiled } from './compiled.ts';
+import type { Db } from './database.ts';
+import type { ApiKeyRow } from './schema.ts';
+
+/** The prefix of every key, by which scanners find leaked keys. */
+export const KEY_PREFIX = 'sk-heddle-';
+
+/** 256 bits cannot be guessed, so hashes need no salt. */
+const KEY_BYTES = 32;
+const HINT_CHARACTERS = 4;
+/** How often the time of the last use is written, at most. */
+const USED_EVERY_MS = 60_000;
+
+/** The owner of a new key. */
+export type KeyOwner = { userId: string } | { workspaceId: string };
+
+/** A key as it is listed, without the key itself and its hash. */
+export type ApiKeyInfo = Omit<ApiKeyRow, 'hash'>;
+
+/** API keys, stored as HMACs: the database does not reveal them. */
+export class KeyStore {
+  readonly #db: Db;
+  readonly #secret: string;
+  readonly #byHash: (hash: string) => Promise<ApiKeyRow[]>;
+
+  constructor(db: Db, secret: string) {
+    this.#db = db;
+    this.#secret = secret;
+    this.#byHash = compiled(db, (query) =>
+      query.selectFrom('api_keys').selectAll().where('hash', '=', '').where('revoked_at', 'is', null),
+    );
+  }
+
+  /** Creates a key. Its text cannot be read again. */
+  async create(
+    owner: KeyOwner,
+    name: string,
+    expiresAt: string | null = null,
+  ): Promise<{ id: string; key: string }> {
+    const key = KEY_PREFIX + randomBytes(KEY_BYTES).toString('base64url');
+    const id = randomUUID();
+    const isPersonal = 'userId' in owner;
+    await this.#db
+      .insertInto('api_keys')
+      .values({
+        id,
+        kind: isPersonal ? 'personal' : 'workspace',
+        name,
+        user_id: isPersonal ? owner.userId : null,
+        workspace_id: isPersonal ? null : owner.workspaceId,
+        hash: this.#hash(key),
+        hint: key.slice(-HINT_CHARACTERS),
+        created_at: new Date().toISOString(),
+        expires_at: expiresAt,
+        last_used_at: null,
+        revoked_at: null,
+      })
+      .execute();
+    return { id, key };
+  }
+
+  /** Returns the row of the key; undefined for a key that is unknown, revoked, or expired at `nowMs`. */
+  async find(key: string, nowMs: number): Promise<ApiKeyRow | undefined> {
+    if (!key.startsWith(KEY_PREFIX)) return undefined;
+    // Not cached: a key that any process has revoked is refused from the next request on.
+    const [row] = await this.#byHash(this.#hash(key));
+    if (!row || (row.expires_at !== null && Date.parse(row.expires_at) <= nowMs)) return undefined;
+    await this.#recordUse(row, nowMs);
+    return row;
+  }
+
+  async #recordUse(row: ApiKeyRow, nowMs: number): Promise<void> {
+    if (row.last_used_at !== null && nowMs - Date.parse(row.last_used_at) < USED_EVERY_MS) return;
+    await this.#db
+      .updateTable('api_keys')
+      .set({ last_used_at: new Date(nowMs).toISOString() })
+      .where('id', '=', row.id)
+      .execute();
+  }
+
+  /** Returns all keys, also revoked ones, oldest first. */
+  async list(): Promise<ApiKeyInfo[]> {
+    return this.#db
+      .selectFrom('api_keys')
+      .select(['id', 'kind', 'name', 'user_id', 'workspace_id', 'hint'])
+      .select(['created_at', 'expires_at', 'last_used_at', 'revoked_at'])
+      .orderBy('created_at')
+      .orderBy('id')
+      .execute();
+  }
+
+  /** Revokes the key, at once for all processes. False for an unknown key, or one that was revoked before. */
+  async revoke(id: string): Promise<boolean> {
+    const result = await this.#db
+      .updateTable('api_keys')
+      .set({ revoked_at: new Date().toISOString() })
+      .where('id', '=', id)
+      .where('revoked_at', 'is', null)
+      .executeTakeFirst();
+    return Number(result.numUpdatedRows) > 0;
+  }
+
+  #hash(key: string): string {
+    return createHmac('sha256', this.#secret).update(key).digest('base64url');
+  }
+}
+
+/** Returns an authenticator that accepts the API keys of the store and no other credentials. */
+export function keyAuthenticator(keys: KeyStore, now: () => number = Date.now): Authenticator {
+  return {
+    async authenticate({ apiKey }) {
+      const row = apiKey === undefined ? undefined : await keys.find(apiKey, now());
+      return (
+        row && {
+          kind: row.kind,
+          credentialId: row.id,
+          userId: row.user_id,
+          workspaceId: row.workspace_id,
+          scopes: ['api:read', 'api:write'],
+          expiresAt: row.expires_at,
+        }
+      );
+    },
+  };
+}

@@ -1,0 +1,65 @@
+import { sql } from 'kysely';
+import type { SelectQueryBuilder } from 'kysely';
+import type { Db } from './database.ts';
+import type { Tables, WorkflowRow } from './schema.ts';
+
+export type WorkflowSort = 'position' | 'name' | 'createdAt' | 'updatedAt' | 'runCount';
+
+export interface WorkflowListQuery {
+  workspaceId: string;
+  archived: boolean;
+  folderPath?: string | undefined;
+  deployedOnly?: boolean | undefined;
+  search?: string | undefined;
+  sortBy: WorkflowSort;
+  sortOrder: 'asc' | 'desc';
+  limit: number;
+  /** The sorted value and the id of the last item of the previous page. */
+  after?: readonly [string | number | null, string] | undefined;
+}
+
+type Rows = SelectQueryBuilder<Tables, 'workflows', WorkflowRow>;
+
+const COLUMNS = {
+  position: 'position',
+  name: 'name',
+  createdAt: 'created_at',
+  updatedAt: 'updated_at',
+} as const;
+
+/** Returns the expression to sort by. */
+function sortColumn(sortBy: WorkflowSort) {
+  if (sortBy !== 'runCount') return sql<string | number>`${sql.ref(COLUMNS[sortBy])}`;
+  return sql<number>`(select count(*) from claims where claims.workflow_id = workflows.id)`;
+}
+
+export function listQuery(db: Db, query: WorkflowListQuery): Rows {
+  const { workspaceId, archived, folderPath, deployedOnly, sortOrder, limit } = query;
+  const rows = db
+    .selectFrom('workflows')
+    .selectAll()
+    .where('workspace_id', '=', workspaceId)
+    .where('archived_at', archived ? 'is not' : 'is', null)
+    .$if(folderPath !== undefined, (some) => some.where('folder_path', '=', folderPath as string))
+    .$if(deployedOnly === true, (some) => some.where('active_version', 'is not', null));
+  const by = sortColumn(query.sortBy);
+  return after(searched(rows, query.search), query)
+    .orderBy(by, sortOrder)
+    .orderBy('id', sortOrder)
+    .limit(limit + 1);
+}
+
+/** `search` is literal text: wildcards are escaped. */
+function searched(rows: Rows, search: string | undefined): Rows {
+  if (search === undefined) return rows;
+  const pattern = `%${search.toLowerCase().replaceAll(/[\\%_]/g, '\\$&')}%`;
+  return rows.where(sql<boolean>`lower(name) like ${pattern} escape '\\'`);
+}
+
+function after(rows: Rows, query: WorkflowListQuery): Rows {
+  if (!query.after) return rows;
+  const [value, id] = query.after;
+  const by = sortColumn(query.sortBy);
+  const beyond = sql.raw(query.sortOrder === 'asc' ? '>' : '<');
+  return rows.where(sql<boolean>`(${by}, id) ${beyond} (${value}, ${id})`);
+}

@@ -1,0 +1,152 @@
+import { randomBytes } from 'node:crypto';
+import { readFileSync, writeFileSync } from 'node:fs';
+import { join } from 'node:path';
+import type { Database, Definitions } from '@heddle/api';
+import { makePrivateData, makePrivateFile } from '@heddle/engine/stores';
+import type { TenantEnvironments } from '@heddle/engine';
+import type { Kysely } from 'kysely';
+import { LOG_MIGRATIONS } from '../logs/migrations.ts';
+import { SANDBOX_MIGRATIONS } from '../sandboxes/migrations.ts';
+import type { Sealer } from '../sealing.ts';
+import { secretEnvironments } from '../secrets/environments.ts';
+import { SECRET_MIGRATIONS } from '../secrets/migrations.ts';
+import { TRANSFER_MIGRATIONS } from '../transfer/migrations.ts';
+import { storedDefinitions } from '../workflows/definitions.ts';
+import { WORKFLOW_MIGRATIONS } from '../workflows/migrations.ts';
+import { AuditStore } from './audit.ts';
+import { openDatabase } from './database.ts';
+import type { DatabaseLocation, OpenDatabase } from './database.ts';
+import { KeyStore } from './keys.ts';
+import { PublicRunStore } from './public-runs.ts';
+import { ReservationStore } from './reservations.ts';
+import { WorkflowStore } from './workflows.ts';
+import { WorkspaceStore } from './workspaces.ts';
+
+/** The tables of each area of this package. */
+const AREAS = {
+  logs: LOG_MIGRATIONS,
+  sandboxes: SANDBOX_MIGRATIONS,
+  secrets: SECRET_MIGRATIONS,
+  transfer: TRANSFER_MIGRATIONS,
+  workflows: WORKFLOW_MIGRATIONS,
+};
+
+/** Where the service keeps its records. Without `data` and `postgres`: in memory. */
+export interface ServiceStoreOptions {
+  /** A data folder. The store creates `api.db` in it, and the secret for key hashes. */
+  data?: string;
+  /** A PostgreSQL database instead, for several processes. It needs `secret`. */
+  postgres?: { url: string; schema?: string; maxConnections?: number };
+  /** The secret for key hashes: at least 32 characters, the same in all processes. */
+  secret?: string;
+}
+
+/**
+ * Workspaces, people, keys, drafts and versions, reserved run ids, audit, and the tables of all areas. The engine stores plans,
+ * runs and logs.
+ */
+export interface ServiceStore extends Database {
+  readonly workspaces: WorkspaceStore;
+  readonly keys: KeyStore;
+  readonly workflows: WorkflowStore;
+  readonly definitions: Definitions;
+  readonly reservations: ReservationStore;
+  readonly publicRuns: PublicRunStore;
+  readonly audit: AuditStore;
+  close(): Promise<void>;
+}
+
+/** What workers need of the store: whose workflows are, which may call which, and the secrets of workspaces. */
+export interface ServiceOwnership extends Pick<Definitions, 'resolveChild' | 'tenant'> {
+  /** Returns the id of the oldest workspace; undefined when there is none. */
+  oldestWorkspace(): Promise<string | undefined>;
+  secrets: TenantEnvironments;
+  close(): Promise<void>;
+}
+
+const MIN_SECRET_LENGTH = 32;
+
+/** Opens the store. Creates or migrates its tables. */
+export async function openServiceStore(options: ServiceStoreOptions = {}): Promise<ServiceStore> {
+  const location = locationOf(options);
+  const secret = secretOf(options);
+  const { db, migrate } = await openMigrated(location);
+  return {
+    database: db as unknown as Kysely<unknown>,
+    migrate: async (area, migrations) => {
+      if (!Object.hasOwn(AREAS, area)) await migrate(area, migrations);
+    },
+    workspaces: new WorkspaceStore(db),
+    keys: new KeyStore(db, secret),
+    workflows: new WorkflowStore(db),
+    definitions: storedDefinitions(db),
+    reservations: new ReservationStore(db),
+    publicRuns: new PublicRunStore(db),
+    audit: new AuditStore(db),
+    close: () => db.destroy(),
+  };
+}
+
+/** Opens the part of the store that workers need, without a secret for keys. `sealer` opens the secrets of workspaces. */
+export async function openServiceOwnership(
+  options: Omit<ServiceStoreOptions, 'secret'>,
+  sealer: Sealer,
+): Promise<ServiceOwnership> {
+  const { db } = await openMigrated(locationOf(options));
+  const workspaces = new WorkspaceStore(db);
+  return {
+    ...storedDefinitions(db),
+    oldestWorkspace: () => workspaces.oldest(),
+    secrets: secretEnvironments(db as unknown as Kysely<unknown>, sealer),
+    close: () => db.destroy(),
+  };
+}
+
+async function openMigrated(location: DatabaseLocation): Promise<OpenDatabase> {
+  const opened = await openDatabase(location);
+  try {
+    for (const [area, migrations] of Object.entries(AREAS)) await opened.migrate(area, migrations);
+  } catch (error) {
+    await opened.db.destroy();
+    throw error;
+  }
+  return opened;
+}
+
+/** Returns where the database is. Creates its folder and file, readable only by this user. */
+function locationOf({ data, postgres }: ServiceStoreOptions): DatabaseLocation {
+  if (postgres) return postgres;
+  if (data === undefined) return { file: ':memory:' };
+  makePrivateData(data, (error) => process.emitWarning(error.message, 'HeddleWarning'));
+  const file = join(data, 'api.db');
+  makePrivateFile(file);
+  return { file };
+}
+
+function secretOf({ data, postgres, secret }: ServiceStoreOptions): string {
+  if (secret !== undefined) {
+    if (secret.length >= MIN_SECRET_LENGTH) return secret;
+    throw new RangeError(`The secret for key hashes has at least ${MIN_SECRET_LENGTH} characters.`);
+  }
+  if (postgres) {
+    throw new RangeError(
+      'PostgreSQL needs a secret for key hashes: set `secret` to the same value in all processes.',
+    );
+  }
+  return data === undefined ? newSecret() : secretIn(data);
+}
+
+/** Returns the secret of the data folder. The first process creates it. */
+function secretIn(data: string): string {
+  const file = join(data, 'api-secret');
+  try {
+    writeFileSync(file, newSecret(), { flag: 'wx', mode: 0o600 });
+  } catch (error) {
+    if ((error as NodeJS.ErrnoException).code !== 'EEXIST') throw error;
+  }
+  return readFileSync(file, 'utf8');
+}
+
+function newSecret(): string {
+  return randomBytes(MIN_SECRET_LENGTH).toString('base64url');
+}

@@ -1,0 +1,172 @@
+import type {
+  NewReservation,
+  QueuedRun,
+  QueuedStart,
+  Reservation,
+  ReservationFailure,
+  Reservations,
+  StartQueue,
+} from '@heddle/api';
+import { compiled } from './compiled.ts';
+import { isDuplicate } from './database.ts';
+import type { Db } from './database.ts';
+import type { ReservationRow } from './schema.ts';
+
+type NewRow = Omit<ReservationRow, 'waiting' | 'failure'>;
+
+/** Gives the order of the columns in the insert statement. */
+const TEMPLATE: NewRow = {
+  engine_id: '',
+  run_id: '',
+  workflow_id: '',
+  workspace_id: '',
+  trigger: 'api',
+  mode: 'sync',
+  created_at: '',
+};
+const COLUMNS = Object.keys(TEMPLATE) as (keyof typeof TEMPLATE)[];
+
+/** Reserved run ids. */
+export class ReservationStore implements Reservations {
+  readonly #db: Db;
+  readonly #insert: (...values: unknown[]) => Promise<unknown>;
+  readonly queue: StartQueue;
+
+  constructor(db: Db) {
+    this.#db = db;
+    this.#insert = compiled(db, (query) => query.insertInto('claims').values(TEMPLATE));
+    this.queue = new StoredQueue(db);
+  }
+
+  async reserve(reservation: NewReservation): Promise<boolean> {
+    const row = rowOf(reservation);
+    try {
+      await this.#insert(...COLUMNS.map((column) => row[column]));
+      return true;
+    } catch (error) {
+      if (isDuplicate(error)) return false;
+      throw error;
+    }
+  }
+
+  async release(engineId: string): Promise<void> {
+    await this.#db.deleteFrom('claims').where('engine_id', '=', engineId).execute();
+  }
+
+  async fail(engineId: string, failure: ReservationFailure): Promise<void> {
+    await this.#db
+      .updateTable('claims')
+      .set({ failure: JSON.stringify(failure) })
+      .where('engine_id', '=', engineId)
+      .execute();
+  }
+
+  async byRunId(runId: string, workspaceIds: readonly string[]): Promise<Reservation[]> {
+    if (workspaceIds.length === 0) return [];
+    const rows = await this.#db
+      .selectFrom('claims')
+      .selectAll()
+      .where('workspace_id', 'in', workspaceIds)
+      .where('run_id', '=', runId)
+      .execute();
+    return rows.map(reservationOf);
+  }
+
+  async byEngineIds(engineIds: readonly string[]): Promise<Map<string, Reservation>> {
+    if (engineIds.length === 0) return new Map();
+    const rows = await this.#db
+      .selectFrom('claims')
+      .selectAll()
+      .where('engine_id', 'in', engineIds)
+      .execute();
+    return new Map(rows.map((row) => [row.engine_id, reservationOf(row)]));
+  }
+
+  /** Returns how many runs each workflow has had, and when the last one was reserved. */
+  async counts(workflowIds: readonly string[]): Promise<Map<string, { count: number; last: string | null }>> {
+    if (workflowIds.length === 0) return new Map();
+    const rows = await this.#db
+      .selectFrom('claims')
+      .select((eb) => ['workflow_id', eb.fn.countAll().as('count'), eb.fn.max('created_at').as('last')])
+      .where('workflow_id', 'in', workflowIds)
+      .groupBy('workflow_id')
+      .execute();
+    return new Map(rows.map((row) => [row.workflow_id, { count: Number(row.count), last: row.last }]));
+  }
+}
+
+class StoredQueue implements StartQueue {
+  readonly #db: Db;
+
+  constructor(db: Db) {
+    this.#db = db;
+  }
+
+  async add(engineId: string, start: QueuedStart): Promise<void> {
+    await this.#db
+      .updateTable('claims')
+      .set({ waiting: JSON.stringify(start) })
+      .where('engine_id', '=', engineId)
+      .execute();
+  }
+
+  async list(before?: string): Promise<QueuedRun[]> {
+    const rows = await this.#db
+      .selectFrom('claims')
+      .select(['engine_id', 'run_id', 'workflow_id', 'waiting'])
+      .where('waiting', 'is not', null)
+      .$if(before !== undefined, (query) => query.where('created_at', '<', before as string))
+      .orderBy('created_at')
+      .execute();
+    return rows.map((row) => ({
+      engineId: row.engine_id,
+      runId: row.run_id,
+      workflowId: row.workflow_id,
+      start: JSON.parse(row.waiting ?? 'null') as QueuedStart,
+    }));
+  }
+
+  async remove(engineId: string, failure?: ReservationFailure): Promise<boolean> {
+    const result = await this.#db
+      .updateTable('claims')
+      .set({ waiting: null, failure: failure ? JSON.stringify(failure) : null })
+      .where('engine_id', '=', engineId)
+      .where('waiting', 'is not', null)
+      .executeTakeFirst();
+    return Number(result.numUpdatedRows) > 0;
+  }
+}
+
+function rowOf({
+  engineId,
+  runId,
+  workflowId,
+  workspaceId,
+  trigger,
+  mode,
+  createdAt,
+}: NewReservation): NewRow {
+  return {
+    engine_id: engineId,
+    run_id: runId,
+    workflow_id: workflowId,
+    workspace_id: workspaceId,
+    trigger,
+    mode,
+    created_at: createdAt,
+  };
+}
+
+function reservationOf(row: ReservationRow): Reservation {
+  return {
+    engineId: row.engine_id,
+    runId: row.run_id,
+    workflowId: row.workflow_id,
+    workspaceId: row.workspace_id,
+    trigger: row.trigger,
+    mode: row.mode,
+    createdAt: row.created_at,
+    isQueued: row.waiting !== null,
+    failure: row.failure === null ? undefined : (JSON.parse(row.failure) as ReservationFailure),
+  };
+}

@@ -1,0 +1,188 @@
+import { mkdtempSync, rmSync, statSync } from 'node:fs';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { sql } from 'kysely';
+import { afterAll, describe, expect, it } from 'vitest';
+import { draftOf, testApi } from '../../../../test/support/api.ts';
+import { hasPostgres, postgresDatabase } from '../../../../test/support/postgres.ts';
+import { block, workflow } from '../../../../test/support/workflow.ts';
+import { openDatabase } from './database.ts';
+import type { DatabaseLocation } from './database.ts';
+import { MIGRATIONS } from './migrations.ts';
+import { openServiceStore } from './open.ts';
+import type { ServiceStore, ServiceStoreOptions } from './open.ts';
+
+const SECRET = 'a secret that is only for the tests of this file';
+const GREETING = workflow(
+  [block('Reply', 'response', { dataMode: 'json', data: '{"hello": "world"}' })],
+  ['Start -> Reply'],
+);
+
+function folder(): string {
+  const data = mkdtempSync(join(tmpdir(), 'heddle-api-'));
+  afterAll(() => rmSync(data, { recursive: true, force: true }));
+  return data;
+}
+
+function opened(options: ServiceStoreOptions): Promise<ServiceStore> {
+  const store = openServiceStore(options);
+  afterAll(async () => (await store).close());
+  return store;
+}
+
+async function onPostgres(): Promise<[ServiceStore, ServiceStore]> {
+  const options = { postgres: { url: await postgresDatabase() }, secret: SECRET };
+  // Concurrently: one of them creates the tables.
+  return Promise.all([opened(options), opened(options)]);
+}
+
+async function onFolder(): Promise<[ServiceStore, ServiceStore]> {
+  const store = await opened({ data: folder() });
+  return [store, store];
+}
+
+function describeTwo(stores: () => Promise<[ServiceStore, ServiceStore]>): void {
+  async function two() {
+    const [first, second] = await stores();
+    const one = await testApi({ store: first });
+    const other = await testApi({ store: second, engine: one.engine });
+    return { one, other };
+  }
+
+  it('accept the same keys, and refuse a key that either has revoked', async () => {
+    const { one, other } = await two();
+    const { key } = one;
+    expect(await other.call('GET', '/api/v2/meta', { key })).toMatchObject({ status: 200 });
+    const [mine] = (await one.store.keys.list()).filter(({ user_id }) => user_id === one.userId);
+    expect(await other.store.keys.revoke(mine?.id ?? '')).toBe(true);
+    expect(await one.call('GET', '/api/v2/meta', { key })).toMatchObject({ status: 401 });
+  });
+
+  it('reserve a run id for one of many concurrent requests', async () => {
+    const { one, other } = await two();
+    const id = await one.deployed(GREETING);
+    const { key } = one;
+    const options = { key, headers: { 'X-Run-Id': crypto.randomUUID() }, body: {} };
+    const answers = await Promise.all(
+      Array.from({ length: 10 }, (_, index) =>
+        (index % 2 === 0 ? one : other).call('POST', `/api/v2/workflows/${id}/execute`, options),
+      ),
+    );
+    expect(answers.map(({ status }) => status).toSorted((a, b) => a - b)).toEqual([
+      200,
+      ...Array<number>(9).fill(409),
+    ]);
+    expect([...one.faults, ...other.faults]).toEqual([]);
+  });
+
+  it('number versions without gaps when both deploy at once', async () => {
+    const { one, other } = await two();
+    const id = await one.drafted(GREETING);
+    const { key } = one;
+    const answers = await Promise.all(
+      Array.from({ length: 6 }, (_, index) =>
+        (index % 2 === 0 ? one : other).call<{ version: number }>('POST', `/api/v2/workflows/${id}/deploy`, {
+          key,
+        }),
+      ),
+    );
+    expect(answers.map(({ status }) => status)).toEqual(Array<number>(6).fill(200));
+    expect(answers.map(({ data }) => data.version).toSorted((a, b) => a - b)).toEqual([1, 2, 3, 4, 5, 6]);
+    const list = await other.call<{ isActive: boolean }[]>('GET', `/api/v2/workflows/${id}/versions`, {
+      key,
+    });
+    expect(list.data.filter(({ isActive }) => isActive)).toHaveLength(1);
+  });
+
+  it('give a block id to one of two workflows that use it at once', async () => {
+    const { one, other } = await two();
+    const { key } = one;
+    const ids = [await one.drafted(GREETING), await one.drafted(GREETING)];
+    const body = draftOf(GREETING);
+    const put = (api: typeof one, id: string | undefined) =>
+      api.call('PUT', `/api/v2/workflows/${id}/state`, { key, body });
+    const answers = await Promise.all([put(one, ids[0]), put(other, ids[1])]);
+    expect(answers.map(({ status }) => status).toSorted((a, b) => a - b)).toEqual([200, 409]);
+  });
+
+  it('list the same workflows in the same order', async () => {
+    const { one, other } = await two();
+    const { key, workspaceId } = one;
+    for (const name of ['b', 'a', 'c'])
+      await one.call('POST', '/api/v2/workflows', { key, body: { workspaceId, name } });
+    const path = `/api/v2/workflows?workspaceId=${workspaceId}&sortBy=name&limit=2`;
+    const first = await other.call<{ name: string }[]>('GET', path, { key });
+    expect(first.data.map(({ name }) => name)).toEqual(['a', 'b']);
+    const { nextCursor } = first.body as { nextCursor: string };
+    const rest = await one.call<{ name: string }[]>('GET', `${path}&cursor=${nextCursor}`, { key });
+    expect(rest.data.map(({ name }) => name)).toEqual(['c']);
+  });
+}
+
+/** Creates the tables of the version before run ids were unique per workspace, with one reservation. */
+async function createOlderReservations(location: DatabaseLocation): Promise<void> {
+  const { '0001': first, '0002': second } = MIGRATIONS;
+  if (!first || !second) throw new Error('A migration is missing.');
+  const { db } = await openDatabase(location, { '0001': first, '0002': second });
+  await sql`insert into claims (run_id, workflow_id, workspace_id, trigger, mode, created_at, waiting)
+    values ('mine', 'w', 'looms', 'api', 'async', '2026-01-01T00:00:00.000Z', '{"input":{},"version":3}')`.execute(
+    db,
+  );
+  await db.destroy();
+}
+
+async function expectOlderReservations({ reservations }: ServiceStore): Promise<void> {
+  const about = { workflowId: 'w', trigger: 'api' } as const;
+  const mine = { ...about, engineId: 'mine', runId: 'mine', workspaceId: 'looms', isQueued: true };
+  expect(await reservations.byRunId('mine', ['looms'])).toMatchObject([mine]);
+  expect((await reservations.byEngineIds(['mine'])).get('mine')).toMatchObject(mine);
+  const waiting = { input: {}, version: 3 };
+  expect(await reservations.queue.list()).toEqual([
+    { engineId: 'mine', runId: 'mine', workflowId: 'w', start: waiting },
+  ]);
+  const createdAt = '2026-01-02T00:00:00.000Z';
+  const again = { ...about, mode: 'sync', createdAt, engineId: 'e1', runId: 'mine' } as const;
+  expect(await reservations.reserve({ ...again, workspaceId: 'looms' })).toBe(false);
+  expect(await reservations.reserve({ ...again, workspaceId: 'dyers' })).toBe(true);
+  expect(await reservations.byRunId('mine', ['dyers'])).toMatchObject([{ engineId: 'e1' }]);
+}
+
+describe('reservations of the version before run ids were unique per workspace', () => {
+  it('keep their ids in a data folder', async () => {
+    const data = folder();
+    await createOlderReservations({ file: join(data, 'api.db') });
+    await expectOlderReservations(await opened({ data }));
+  });
+
+  it.skipIf(!hasPostgres)('keep their ids in PostgreSQL', async () => {
+    const url = await postgresDatabase();
+    await createOlderReservations({ url });
+    await expectOlderReservations(await opened({ postgres: { url }, secret: SECRET }));
+  });
+});
+
+describe('two APIs on the store of a data folder', () => {
+  describeTwo(onFolder);
+});
+
+describe.skipIf(!hasPostgres)('two APIs with separate stores on one PostgreSQL database', () => {
+  describeTwo(onPostgres);
+});
+
+describe('a store', () => {
+  it('in a folder keeps its data and secret when it is reopened', async () => {
+    const data = folder();
+    const first = await openServiceStore({ data });
+    const userId = await first.workspaces.createUser({ email: 'a@heddle.test', name: 'Ada' });
+    const { key } = await first.keys.create({ userId }, 'kept');
+    await first.close();
+    const second = await opened({ data });
+    expect(await second.keys.find(key, Date.now())).toMatchObject({ user_id: userId });
+    expect(statSync(join(data, 'api-secret')).mode & 0o777).toBe(0o600);
+  });
+
+  it('in PostgreSQL needs a secret, and every secret must be long enough', async () => {
+    await expect(openServiceStore({ postgres: { url: 'postgresql://nowhere' } })).rejects.toThrow('secret');
+    await expect(openServiceStore({ secret: 'short' })).rejects.toThrow('at least 32');
+  });
+});

@@ -1,0 +1,199 @@
+import { compiled } from './compiled.ts';
+import { isDuplicate } from './database.ts';
+import type { Db } from './database.ts';
+import type { VersionRow, WorkflowRow } from './schema.ts';
+import { listQuery } from './list-query.ts';
+import type { WorkflowListQuery } from './list-query.ts';
+
+/** Ids per statement, below the parameter limits of both databases. */
+const CHUNK = 500;
+/** How often a version number is tried that other processes take at the same time. */
+const MAX_ATTEMPTS = 10;
+
+/** Records a change in its transaction. */
+export type Recorder<Changed = void> = (transaction: Db, changed: Changed) => Promise<void>;
+
+/** A version whose number is not assigned yet. */
+export type NewVersion = Omit<VersionRow, 'version'>;
+
+/** Drafts, versions, and which version is live. */
+export class WorkflowStore {
+  readonly #db: Db;
+  readonly #byId: (id: string) => Promise<WorkflowRow[]>;
+  readonly #versionOf: (workflowId: string, version: number) => Promise<VersionRow[]>;
+
+  constructor(db: Db) {
+    this.#db = db;
+    this.#byId = compiled(db, (query) => query.selectFrom('workflows').selectAll().where('id', '=', ''));
+    this.#versionOf = compiled(db, (query) =>
+      query
+        .selectFrom('workflow_versions')
+        .selectAll()
+        .where('workflow_id', '=', '')
+        .where('version', '=', 0),
+    );
+  }
+
+  async find(id: string): Promise<WorkflowRow | undefined> {
+    return (await this.#byId(id))[0];
+  }
+
+  /** Returns a page, and one more item when there is a next page. */
+  async list(query: WorkflowListQuery): Promise<WorkflowRow[]> {
+    return listQuery(this.#db, query).execute();
+  }
+
+  /** Returns those of the ids that another workflow of the workspace uses. */
+  async foreignIds(workflow: WorkflowRow, ids: readonly string[]): Promise<string[]> {
+    return foreignIds(this.#db, workflow, ids);
+  }
+
+  /** Replaces the draft. Returns the ids that another workflow uses; if there are any, nothing changes. */
+  async replaceState(
+    workflow: WorkflowRow,
+    { state, ids }: { state: string; ids: readonly string[] },
+    record: Recorder,
+  ): Promise<string[]> {
+    try {
+      return await this.#db.transaction().execute(async (db) => {
+        const foreign = await foreignIds(db, workflow, ids);
+        if (foreign.length > 0) return foreign;
+        await db
+          .updateTable('workflows')
+          .set({ state, updated_at: new Date().toISOString() })
+          .where('id', '=', workflow.id)
+          .execute();
+        await db.deleteFrom('graph_ids').where('workflow_id', '=', workflow.id).execute();
+        await insertGraphIds(db, workflow, ids);
+        await record(db);
+        return [];
+      });
+    } catch (error) {
+      // Another workflow has taken an id since the check.
+      if (isDuplicate(error)) return foreignIds(this.#db, workflow, ids);
+      throw error;
+    }
+  }
+
+  /** Adds a version and makes it live, in one transaction with its audit record. */
+  async addVersion(version: NewVersion, record: Recorder<VersionRow>): Promise<VersionRow> {
+    for (let attempt = 1; ; attempt += 1) {
+      try {
+        return await this.#db.transaction().execute(async (db) => {
+          // Locks the row, so that concurrent deployments in other processes wait.
+          await db
+            .updateTable('workflows')
+            .set((eb) => ({ active_version: eb.ref('active_version') }))
+            .where('id', '=', version.workflow_id)
+            .execute();
+          const last = await db
+            .selectFrom('workflow_versions')
+            .select((eb) => eb.fn.max('version').as('number'))
+            .where('workflow_id', '=', version.workflow_id)
+            .executeTakeFirst();
+          const row = { ...version, version: Number(last?.number ?? 0) + 1 };
+          await db.insertInto('workflow_versions').values(row).execute();
+          await setActive(db, row, row.created_at);
+          await record(db, row);
+          return row;
+        });
+      } catch (error) {
+        if (!isDuplicate(error) || attempt === MAX_ATTEMPTS) throw error;
+      }
+    }
+  }
+
+  /** Makes a stored version live from `at` on, and records its `engine_version`. */
+  async activate(row: VersionRow, at: string, record: Recorder): Promise<void> {
+    await this.#db.transaction().execute(async (db) => {
+      await db
+        .updateTable('workflow_versions')
+        .set({ engine_version: row.engine_version })
+        .where('workflow_id', '=', row.workflow_id)
+        .where('version', '=', row.version)
+        .execute();
+      await setActive(db, row, at);
+      await record(db);
+    });
+  }
+
+  async undeploy(workflowId: string, record: Recorder): Promise<void> {
+    await this.#db.transaction().execute(async (db) => {
+      await db
+        .updateTable('workflows')
+        .set({ active_version: null, deployed_at: null })
+        .where('id', '=', workflowId)
+        .execute();
+      await record(db);
+    });
+  }
+
+  /** Allows or forbids anonymous runs of the live version. */
+  async setPublic(workflowId: string, isPublic: boolean, record: Recorder): Promise<void> {
+    await this.#db.transaction().execute(async (db) => {
+      await db
+        .updateTable('workflows')
+        .set({ public_api: isPublic ? 1 : 0 })
+        .where('id', '=', workflowId)
+        .execute();
+      await record(db);
+    });
+  }
+
+  async version(workflowId: string, version: number): Promise<VersionRow | undefined> {
+    return (await this.#versionOf(workflowId, version))[0];
+  }
+
+  /** Returns versions below `before`, newest first, and one more than `limit` when there is a next page. */
+  async versions(workflowId: string, limit: number, before?: number): Promise<VersionRow[]> {
+    return this.#db
+      .selectFrom('workflow_versions')
+      .selectAll()
+      .where('workflow_id', '=', workflowId)
+      .$if(before !== undefined, (query) => query.where('version', '<', before as number))
+      .orderBy('version', 'desc')
+      .limit(limit + 1)
+      .execute();
+  }
+}
+
+async function setActive(
+  db: Db,
+  row: Pick<VersionRow, 'workflow_id' | 'version'>,
+  deployed_at: string,
+): Promise<void> {
+  await db
+    .updateTable('workflows')
+    .set({ active_version: row.version, deployed_at })
+    .where('id', '=', row.workflow_id)
+    .execute();
+}
+
+async function foreignIds(db: Db, workflow: WorkflowRow, ids: readonly string[]): Promise<string[]> {
+  const found: string[] = [];
+  for (const some of chunks(ids)) {
+    const rows = await db
+      .selectFrom('graph_ids')
+      .select('id')
+      .where('workspace_id', '=', workflow.workspace_id)
+      .where('workflow_id', '!=', workflow.id)
+      .where('id', 'in', some)
+      .execute();
+    for (const { id } of rows) found.push(id);
+  }
+  return found;
+}
+
+async function insertGraphIds(db: Db, workflow: WorkflowRow, ids: readonly string[]): Promise<void> {
+  for (const some of chunks(ids)) {
+    const rows = some.map((id) => ({ workspace_id: workflow.workspace_id, id, workflow_id: workflow.id }));
+    await db.insertInto('graph_ids').values(rows).execute();
+  }
+}
+
+function chunks(ids: readonly string[]): string[][] {
+  const all = [...new Set(ids)];
+  return Array.from({ length: Math.ceil(all.length / CHUNK) }, (_, part) =>
+    all.slice(part * CHUNK, (part + 1) * CHUNK),
+  );
+}

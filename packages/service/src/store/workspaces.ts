@@ -1,0 +1,156 @@
+import { randomUUID } from 'node:crypto';
+import type { Access, AccessAnswer, Principal, Role } from '@heddle/api';
+import { compiled } from './compiled.ts';
+import { isDuplicate } from './database.ts';
+import type { Db } from './database.ts';
+
+/** What a person is in a workspace. */
+export interface Membership {
+  role: Role;
+  /** Whether the workspace accepts personal keys. */
+  personalKeys: boolean;
+}
+
+const RANK: Record<Role, number> = { read: 1, write: 2, admin: 3 };
+
+/** Workspaces, people, and memberships. */
+export class WorkspaceStore implements Access {
+  readonly #db: Db;
+  readonly #accessOf: (
+    workspaceId: string,
+    userId: string,
+  ) => Promise<{ role: Role; personal_keys: number }[]>;
+
+  constructor(db: Db) {
+    this.#db = db;
+    this.#accessOf = compiled(db, (query) =>
+      query
+        .selectFrom('members')
+        .innerJoin('workspaces', 'workspaces.id', 'members.workspace_id')
+        .select(['members.role', 'workspaces.personal_keys'])
+        .where('members.workspace_id', '=', '')
+        .where('members.user_id', '=', ''),
+    );
+  }
+
+  async createUser(user: { email: string; name: string }): Promise<string> {
+    const id = randomUUID();
+    const created_at = new Date().toISOString();
+    await this.#db
+      .insertInto('users')
+      .values({ id, ...user, created_at })
+      .execute();
+    return id;
+  }
+
+  /** Returns the id of the person with this id; undefined when there is none. */
+  async userById(id: string): Promise<string | undefined> {
+    return (await this.#db.selectFrom('users').select('id').where('id', '=', id).executeTakeFirst())?.id;
+  }
+
+  /** Returns the id of the person with exactly this address; undefined when there is none. */
+  async userByEmail(email: string): Promise<string | undefined> {
+    return (await this.#db.selectFrom('users').select('id').where('email', '=', email).executeTakeFirst())
+      ?.id;
+  }
+
+  async createWorkspace(name: string, admin: string): Promise<string> {
+    const id = randomUUID();
+    const created_at = new Date().toISOString();
+    await this.#db.transaction().execute(async (db) => {
+      await db.insertInto('workspaces').values({ id, name, personal_keys: 1, created_at }).execute();
+      await db
+        .insertInto('members')
+        .values({ workspace_id: id, user_id: admin, role: 'admin', created_at })
+        .execute();
+    });
+    return id;
+  }
+
+  /** Adds the user as a member with this role, or changes the member's role. */
+  async setMember(workspaceId: string, userId: string, role: Role): Promise<void> {
+    await this.#db
+      .insertInto('members')
+      .values({ workspace_id: workspaceId, user_id: userId, role, created_at: new Date().toISOString() })
+      .onConflict((conflict) => conflict.columns(['workspace_id', 'user_id']).doUpdateSet({ role }))
+      .execute();
+  }
+
+  async setPersonalKeys(workspaceId: string, allowed: boolean): Promise<void> {
+    await this.#db
+      .updateTable('workspaces')
+      .set({ personal_keys: allowed ? 1 : 0 })
+      .where('id', '=', workspaceId)
+      .execute();
+  }
+
+  async check({ kind, userId }: Principal, workspaceId: string, role: Role): Promise<AccessAnswer> {
+    const member = userId === null ? undefined : await this.membership(workspaceId, userId);
+    if (!member) return 'concealed';
+    if (kind === 'personal' && !member.personalKeys) return 'PERSONAL_API_KEYS_DISABLED';
+    return RANK[member.role] < RANK[role] ? 'INSUFFICIENT_WORKSPACE_ROLE' : 'granted';
+  }
+
+  async workspaces({ userId }: Principal): Promise<readonly string[]> {
+    if (userId === null) return [];
+    const rows = await this.#db
+      .selectFrom('members')
+      .select('workspace_id')
+      .where('user_id', '=', userId)
+      .execute();
+    return rows.map((row) => row.workspace_id);
+  }
+
+  /** Returns what the person is in the workspace; undefined when the person is not a member. */
+  async membership(workspaceId: string, userId: string): Promise<Membership | undefined> {
+    const [row] = await this.#accessOf(workspaceId, userId);
+    return row && { role: row.role, personalKeys: row.personal_keys === 1 };
+  }
+
+  /** Returns all workspaces, oldest first. */
+  async list(): Promise<{ id: string; name: string }[]> {
+    return this.#db
+      .selectFrom('workspaces')
+      .select(['id', 'name'])
+      .orderBy('created_at')
+      .orderBy('id')
+      .execute();
+  }
+
+  /** Returns the id of the oldest workspace; undefined when there is none. */
+  async oldest(): Promise<string | undefined> {
+    return (
+      await this.#db
+        .selectFrom('workspaces')
+        .select('id')
+        .orderBy('created_at')
+        .orderBy('id')
+        .limit(1)
+        .executeTakeFirst()
+    )?.id;
+  }
+
+  /** Creates the first person and a workspace with that person as admin; undefined when there is a person already. */
+  async bootstrap(): Promise<{ userId: string; workspaceId: string } | undefined> {
+    if (await this.firstUser()) return undefined;
+    try {
+      const userId = await this.createUser({ email: 'admin@heddle.local', name: 'Admin' });
+      return { userId, workspaceId: await this.createWorkspace('Default', userId) };
+    } catch (error) {
+      // Another process has created the person at the same time: email addresses are unique.
+      if (isDuplicate(error)) return undefined;
+      throw error;
+    }
+  }
+
+  /** Returns the oldest person. */
+  async firstUser(): Promise<{ id: string; email: string } | undefined> {
+    return this.#db
+      .selectFrom('users')
+      .select(['id', 'email'])
+      .orderBy('created_at')
+      .orderBy('id')
+      .limit(1)
+      .executeTakeFirst();
+  }
+}

@@ -1,0 +1,30 @@
+import type { Area } from '@heddle/api';
+import type { ServiceStore } from '../store/open.ts';
+import { TRANSFER_MIGRATIONS } from './migrations.ts';
+import {
+  exportWorkflow,
+  getWorkspaceOperation,
+  importWorkflow,
+  listWorkspaceOperations,
+  previewWorkflowImport,
+} from './operations.ts';
+import type { TransferServices } from './operations.ts';
+import { Transfers } from './transfers.ts';
+
+const TRANSFERS = {
+  exportWorkflow,
+  previewWorkflowImport,
+  importWorkflow,
+  getWorkspaceOperation,
+  listWorkspaceOperations,
+} as const;
+
+/** Returns the area that exports and imports workflows, with the receipts of imports. */
+export function transfers({ store }: { store: ServiceStore }): Area<TransferServices, typeof TRANSFERS> {
+  return {
+    name: 'transfer',
+    operations: TRANSFERS,
+    migrations: TRANSFER_MIGRATIONS,
+    services: ({ now }) => ({ store, transfers: new Transfers({ store, now }) }),
+  };
+}

@@ -1,0 +1,83 @@
+import type { Area } from '@heddle/api';
+import { compareWorkflowVersions } from '../deployments/operations.ts';
+import {
+  activateWorkflowVersion,
+  deployWorkflow,
+  getWorkflowDeployment,
+  getWorkflowVersion,
+  listWorkflowVersions,
+  undeployWorkflow,
+  updateWorkflowPublicApi,
+} from '../deployments/live-operations.ts';
+import type { ServiceStore } from '../store/open.ts';
+import type { WorkflowServices } from './context.ts';
+import {
+  getWorkflow,
+  getWorkflowState,
+  listWorkflows,
+  replaceWorkflowState,
+} from './definition-operations.ts';
+import { applyWorkflowOperations, applyWorkflowVariables, inspectWorkflow } from './draft-operations.ts';
+import {
+  createWorkflowFolder,
+  deleteWorkflowFolder,
+  listWorkflowFolders,
+  relocateWorkflowFolder,
+} from './folder-operations.ts';
+import {
+  createWorkflow,
+  deleteWorkflow,
+  duplicateWorkflow,
+  moveWorkflows,
+  restoreWorkflow,
+  updateWorkflow,
+} from './lifecycle-operations.ts';
+import { WORKFLOW_MIGRATIONS } from './migrations.ts';
+
+export const WORKFLOWS = {
+  listWorkflows,
+  createWorkflow,
+  getWorkflow,
+  updateWorkflow,
+  deleteWorkflow,
+  restoreWorkflow,
+  duplicateWorkflow,
+  moveWorkflows,
+  listWorkflowFolders,
+  createWorkflowFolder,
+  relocateWorkflowFolder,
+  deleteWorkflowFolder,
+  getWorkflowState,
+  replaceWorkflowState,
+  applyWorkflowOperations,
+  applyWorkflowVariables,
+  inspectWorkflow,
+  getWorkflowDeployment,
+  updateWorkflowPublicApi,
+  deployWorkflow,
+  undeployWorkflow,
+  listWorkflowVersions,
+  getWorkflowVersion,
+  compareWorkflowVersions,
+  activateWorkflowVersion,
+} as const;
+
+/** The parts of the area of workflows. */
+export interface WorkflowOptions {
+  store: ServiceStore;
+  /** Types of blocks that may be added to drafts. Default: those that the engine knows. */
+  types?: readonly string[];
+}
+
+/** Returns the area of workflows: definitions, folders, drafts, deployments and their versions. */
+export function workflows({ store, types }: WorkflowOptions): Area<WorkflowServices, typeof WORKFLOWS> {
+  return {
+    name: 'workflows',
+    operations: WORKFLOWS,
+    migrations: WORKFLOW_MIGRATIONS,
+    services: ({ engine, compat, publicRuns, now }) => ({
+      ...{ engine, store, compat, types, now },
+      allowsPublicRuns: (workspaceId) => publicRuns?.allows(workspaceId) ?? false,
+    }),
+  };
+}

@@ -1,0 +1,130 @@
+import { PEOPLE, conflict, cursorCodec, noQuery, workflowPath, workspace } from '@heddle/api/areas';
+import * as z from 'zod';
+import {
+  READ,
+  READ_ERRORS,
+  WRITE,
+  WRITE_ERRORS,
+  anyWorkflowRow,
+  define,
+  records,
+  workflowRow,
+} from './context.ts';
+import { exported, graphOf, idsOf, readGraph } from './graph.ts';
+import { lint } from './lint.ts';
+import * as schemas from './draft-schemas.ts';
+import { activeVersion, itemsOf, needsRedeployment } from './views.ts';
+
+export const listWorkflows = define({
+  id: 'listWorkflows',
+  method: 'GET',
+  path: '/api/v2/workflows',
+  summary: 'List workflows',
+  ...READ,
+  resource: workspace('query'),
+  params: z.strictObject({}),
+  query: schemas.listQuery,
+  success: [{ status: 200, schema: schemas.workflowItem, page: true, description: 'A page of workflows' }],
+  errors: READ_ERRORS,
+  async handle(services, { query }) {
+    const { cursor, scope, sortBy, limit } = query;
+    const codec = cursorCodec(schemas.listPosition(sortBy));
+    const after = codec.decode(cursor, query);
+    const rows = await services.store.workflows.list({ ...query, archived: scope === 'archived', after });
+    const page = await itemsOf(services, rows.slice(0, limit));
+    const last = rows.length > limit ? page.at(-1) : undefined;
+    if (!last) return { page, nextCursor: null };
+    const value = sortBy === 'position' ? (rows[limit - 1]?.position ?? 0) : last[sortBy];
+    return { page, nextCursor: codec.encode([value, last.id], query) };
+  },
+});
+
+export const getWorkflow = define({
+  id: 'getWorkflow',
+  method: 'GET',
+  path: '/api/v2/workflows/{workflowId}',
+  summary: 'Get a workflow',
+  ...READ,
+  resource: anyWorkflowRow,
+  params: workflowPath,
+  query: noQuery,
+  success: [{ status: 200, schema: schemas.workflowDetail, description: 'The workflow' }],
+  errors: READ_ERRORS,
+  async handle(services, _call, row) {
+    const [item] = await itemsOf(services, [row]);
+    const active = await activeVersion(services, row);
+    return { data: { ...item, variables: readGraph(row.state).variables, inputs: inputsOf(active?.state) } };
+  },
+});
+
+export const getWorkflowState = define({
+  id: 'getWorkflowState',
+  method: 'GET',
+  path: '/api/v2/workflows/{workflowId}/state',
+  summary: 'Get the draft graph',
+  ...READ,
+  resource: workflowRow,
+  params: workflowPath,
+  query: noQuery,
+  success: [{ status: 200, schema: schemas.graph, description: 'The draft' }],
+  errors: READ_ERRORS,
+  handle(_services, _call, row) {
+    return Promise.resolve({ data: readGraph(row.state) });
+  },
+});
+
+export const replaceWorkflowState = define({
+  id: 'replaceWorkflowState',
+  method: 'PUT',
+  path: '/api/v2/workflows/{workflowId}/state',
+  summary: 'Replace the draft graph',
+  ...WRITE,
+  principals: PEOPLE,
+  ...records('WORKFLOW_STATE_REPLACED'),
+  resource: workflowRow,
+  params: workflowPath,
+  query: schemas.replaceQuery,
+  body: schemas.graphBody,
+  success: [{ status: 200, schema: schemas.replaceResult, description: 'The problems of the draft' }],
+  errors: WRITE_ERRORS,
+  async handle(services, { query, body, record }, row) {
+    const { store, compat } = services;
+    const { graph, warnings } = graphOf(body, readGraph(row.state));
+    const state = JSON.stringify(graph);
+    const ids = idsOf(graph);
+    const foreign = query.dryRun
+      ? await store.workflows.foreignIds(row, ids)
+      : await store.workflows.replaceState(row, { state, ids }, (tx) => record({ resourceId: row.id }, tx));
+    if (foreign.length > 0) {
+      throw conflict(`The graph has ids of another workflow: ${foreign.slice(0, 10).join(', ')}`);
+    }
+    const active = await activeVersion(services, row);
+    const needed = needsRedeployment(query.dryRun ? row : { ...row, state }, active);
+    const report = lint(exported(row, graph), graph, compat);
+    const result = { id: row.id, warnings, needsRedeployment: needed, dryRun: query.dryRun, lint: report };
+    return { data: result };
+  },
+});
+
+type Field = { name?: unknown; type?: unknown; description?: unknown };
+
+/** Returns the input fields of the live version's trigger. */
+function inputsOf(state: string | undefined): { name: string; type: string; description: string | null }[] {
+  if (state === undefined) return [];
+  const blocks = Object.values(readGraph(state).blocks) as {
+    subBlocks?: { inputFormat?: { value?: unknown } };
+  }[];
+  const formats = blocks.map((block) => block.subBlocks?.inputFormat?.value);
+  const fields = formats.find((value): value is Field[] => Array.isArray(value) && value.length > 0) ?? [];
+  return fields.flatMap(({ name, type, description }) =>
+    typeof name === 'string'
+      ? [
+          {
+            name,
+            type: typeof type === 'string' ? type : 'string',
+            description: typeof description === 'string' ? description : null,
+          },
+        ]
+      : [],
+  );
+}

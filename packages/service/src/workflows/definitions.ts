@@ -1,0 +1,76 @@
+import type { Definition, Definitions } from '@heddle/api';
+import { compiled } from '../store/compiled.ts';
+import type { Db } from '../store/database.ts';
+import { exported, readGraph } from './graph.ts';
+
+interface Row {
+  id: string;
+  workspace_id: string;
+  public_api: number;
+  archived_at: string | null;
+  engine_version: number | null;
+}
+
+/** Returns the workflows of the store, for the interface and the engine. Only `draft` reads graphs. The functions need no `this`. */
+export function storedDefinitions(db: Db): Definitions {
+  const byId = compiled<Row>(db, (query) =>
+    withLiveVersion(query)
+      .select(['workflows.id', 'workflows.workspace_id', 'workflows.public_api', 'workflows.archived_at'])
+      .select('workflow_versions.engine_version')
+      .where('workflows.id', '=', ''),
+  );
+
+  async function find(id: string): Promise<Definition | undefined> {
+    const [row] = await byId(id);
+    return (
+      row && {
+        id: row.id,
+        workspaceId: row.workspace_id,
+        live: row.engine_version ?? undefined,
+        isPublic: row.public_api === 1,
+        isArchived: row.archived_at !== null,
+      }
+    );
+  }
+
+  return {
+    find,
+    async draft(id) {
+      const row = await db
+        .selectFrom('workflows')
+        .select(['id', 'name', 'description', 'state'])
+        .where('id', '=', id)
+        .executeTakeFirst();
+      return row && exported(row, readGraph(row.state));
+    },
+    async resolveChild(callerId, reference) {
+      const caller = await find(callerId);
+      // A caller without a workspace resolves only workflows without one.
+      if (!caller) return (await find(reference)) ? undefined : { workflow: reference };
+      const rows = await withLiveVersion(db)
+        .select(['workflows.id', 'workflow_versions.engine_version'])
+        .where('workflows.workspace_id', '=', caller.workspaceId)
+        .where('workflows.archived_at', 'is', null)
+        .where('workflows.active_version', 'is not', null)
+        .where((or) => or.or([or('workflows.id', '=', reference), or('workflows.name', '=', reference)]))
+        .orderBy('workflows.deployed_at', 'desc')
+        .execute();
+      // Ids take precedence over names. Of equal names in several folders, the latest deployment wins.
+      const live = rows.find(({ id }) => id === reference) ?? rows[0];
+      return (
+        live && { workflow: live.id, ...(live.engine_version !== null && { version: live.engine_version }) }
+      );
+    },
+    tenant: async (workflowId) => (await find(workflowId))?.workspaceId,
+  };
+}
+
+function withLiveVersion(db: Db) {
+  return db
+    .selectFrom('workflows')
+    .leftJoin('workflow_versions', (join) =>
+      join
+        .onRef('workflow_versions.workflow_id', '=', 'workflows.id')
+        .onRef('workflow_versions.version', '=', 'workflows.active_version'),
+    );
+}

@@ -1,0 +1,234 @@
+import * as z from 'zod';
+import { cursor, json, order, pageLimit, timestamp, workspaceId } from '@heddle/api/areas';
+
+/** Most blocks and edges of a draft. */
+const MAX_BLOCKS = 2000;
+const MAX_EDGES = 10_000;
+
+/** An integer that both databases can store. */
+const databaseInt = z.int().min(0).max(2_147_483_647);
+
+const folderPath = z.string().max(4096);
+const open = z.record(z.string(), json);
+
+export const listQuery = z.strictObject({
+  workspaceId,
+  scope: z.enum(['active', 'archived']).default('active'),
+  folderPath: folderPath.optional(),
+  deployedOnly: z.boolean().optional(),
+  limit: pageLimit(100, 50),
+  cursor,
+  search: z.string().min(1).max(200).optional(),
+  sortBy: z.enum(['position', 'name', 'createdAt', 'updatedAt', 'runCount']).default('position'),
+  sortOrder: order.default('asc'),
+});
+
+/** Returns the schema of a page's last position: the sorted value, and the id. */
+export function listPosition(sortBy: z.output<typeof listQuery>['sortBy']) {
+  const value = sortBy === 'position' || sortBy === 'runCount' ? databaseInt : z.string();
+  return z.tuple([value, z.string()]);
+}
+
+export const workflowItem = z.object({
+  id: z.string(),
+  name: z.string(),
+  description: z.string().nullable(),
+  folderPath: z.string(),
+  workspaceId: z.string(),
+  isDeployed: z.boolean(),
+  deployedAt: timestamp.nullable(),
+  runCount: z.int().min(0),
+  lastRunAt: timestamp.nullable(),
+  createdAt: timestamp,
+  updatedAt: timestamp,
+});
+
+export const workflowDetail = workflowItem.extend({
+  variables: open,
+  inputs: z.array(z.object({ name: z.string(), type: z.string(), description: z.string().nullable() })),
+});
+
+/** A block in the workflow format. Exports write null for absent values. */
+export const blockShape = z.looseObject({
+  id: z.string().min(1).nullish(),
+  type: z.string().min(1),
+  name: z.string().min(1).max(255),
+  position: z.object({ x: z.number(), y: z.number() }).nullish(),
+  subBlocks: z.record(z.string(), json).nullish(),
+  outputs: json.optional(),
+  enabled: z.boolean().nullish(),
+  horizontalHandles: z.boolean().nullish(),
+  height: z.number().nullish(),
+  advancedMode: z.boolean().nullish(),
+  errorEnabled: z.boolean().nullish(),
+  retry: json.optional(),
+  timeoutMs: json.optional(),
+  triggerMode: z.boolean().nullish(),
+  data: open.nullish(),
+  locked: z.boolean().nullish(),
+});
+
+export const edgeShape = z.looseObject({
+  id: z.string().min(1).nullish(),
+  source: z.string().min(1),
+  target: z.string().min(1),
+  sourceHandle: z.string().nullish(),
+  targetHandle: z.string().nullish(),
+  type: z.string().nullish(),
+});
+
+export const variableShape = z.looseObject({
+  id: z.string().nullish(),
+  name: z.string().min(1).max(255),
+  type: z.string(),
+  value: json,
+});
+
+export const graphBody = z.strictObject({
+  blocks: z
+    .record(z.string(), blockShape)
+    .refine((blocks) => Object.keys(blocks).length <= MAX_BLOCKS, `A draft has at most ${MAX_BLOCKS} blocks`)
+    .meta({ maxProperties: MAX_BLOCKS }),
+  edges: z.array(edgeShape).max(MAX_EDGES),
+  loops: json.optional(),
+  parallels: json.optional(),
+  variables: z.union([z.record(z.string(), variableShape), z.array(variableShape)]).nullish(),
+  metadata: open.nullish(),
+  // Keys of exported states, which drafts do not have.
+  lastSaved: json.optional(),
+  isDeployed: json.optional(),
+  deployedAt: json.optional(),
+  deploymentStatuses: json.optional(),
+  needsRedeployment: json.optional(),
+});
+
+export type GraphBody = z.output<typeof graphBody>;
+
+export const graph = z.object({
+  blocks: open,
+  edges: z.array(open),
+  loops: open,
+  parallels: open,
+  variables: open,
+});
+
+const blockRef = z.object({
+  blockId: z.string(),
+  blockName: z.string().nullable(),
+  blockType: z.string().nullable(),
+});
+
+const diagnostic = z.object({
+  code: z.string(),
+  severity: z.enum(['error', 'warning']),
+  blockId: z.string().nullable(),
+  path: z.array(z.union([z.string(), z.number()])),
+  message: z.string(),
+  hint: z.string(),
+});
+
+export const lintReport = z.object({
+  checks: z.array(
+    z.object({ name: z.string(), status: z.enum(['complete', 'partial', 'skipped']), detail: z.string() }),
+  ),
+  sources: z.array(blockRef),
+  sinks: z.array(blockRef),
+  orphanBlocks: z.array(blockRef),
+  emptyOutgoingPorts: z.array(blockRef.extend({ handle: z.string(), label: z.string() })),
+  invalidBranchPorts: z.array(blockRef.extend({ sourceHandle: z.string().nullable(), reason: z.string() })),
+  invalidConnectionTargets: z.array(
+    z.object({
+      sourceBlockId: z.string(),
+      sourceHandle: z.string().nullable(),
+      targetBlockId: z.string(),
+      reason: z.string(),
+    }),
+  ),
+  fieldIssues: z.array(
+    blockRef.extend({ missingRequiredFields: z.array(z.string()), inactiveModeValues: z.array(open) }),
+  ),
+  unresolvedReferences: z.array(
+    blockRef.extend({ field: z.string(), value: z.string(), kind: z.string(), reason: z.string() }),
+  ),
+  codeIssues: z.array(blockRef.extend({ field: z.string(), language: z.string(), message: z.string() })),
+  tableFieldIssues: z.array(open),
+  diagnostics: z.array(diagnostic),
+  notes: z.array(z.string()),
+});
+
+export type LintReport = z.output<typeof lintReport>;
+
+export const replaceQuery = z.strictObject({ dryRun: z.boolean().default(false) });
+
+export const replaceResult = z.object({
+  id: z.string(),
+  warnings: z.array(z.string()),
+  needsRedeployment: z.boolean(),
+  dryRun: z.boolean(),
+  lint: lintReport,
+});
+
+export const deployBody = z.strictObject({
+  name: z.string().min(1).max(100).nullish(),
+  description: z.string().max(50_000).nullish(),
+});
+
+const activeDeployment = z.object({
+  deploymentVersionId: z.string(),
+  version: z.int().min(1),
+  deployedAt: timestamp,
+});
+
+const attempt = z.object({
+  id: z.string(),
+  deploymentVersionId: z.string(),
+  version: z.int().min(1),
+  action: z.enum(['deploy', 'activate']),
+  status: z.enum(['preparing', 'activating', 'active', 'failed', 'superseded']),
+  isCurrent: z.boolean(),
+  readiness: z.object({ webhooks: z.string(), schedules: z.string(), mcp: z.string() }),
+  requestedAt: timestamp,
+  activatedAt: timestamp.nullable(),
+  error: z.object({ code: z.string(), message: z.string(), retryable: z.boolean() }).nullable(),
+});
+
+export const deploymentState = z.object({
+  id: z.string(),
+  isDeployed: z.boolean(),
+  deployedAt: timestamp.nullable(),
+  warnings: z.array(z.string()),
+  activeDeployment: activeDeployment.nullable(),
+  latestDeploymentAttempt: attempt.nullable(),
+});
+
+export const deployResult = deploymentState.extend({ version: z.int().min(1) });
+
+export const deploymentDetail = deploymentState.extend({
+  needsRedeployment: z.boolean(),
+  isPublicApi: z.boolean(),
+});
+
+export const publicBody = z.strictObject({ isPublicApi: z.boolean() });
+
+export const publicResult = z.object({ id: z.string(), isPublicApi: z.boolean() });
+
+export const versionPath = z.strictObject({
+  workflowId: z.string().min(1),
+  version: z.string().regex(/^[1-9]\d{0,8}$/, 'version is a whole number from 1 on'),
+});
+
+export const versionsQuery = z.strictObject({ limit: pageLimit(100, 50), cursor });
+
+export const versionPosition = z.tuple([databaseInt]);
+
+export const versionItem = z.object({
+  id: z.string(),
+  version: z.int().min(1),
+  name: z.string().nullable(),
+  description: z.string().nullable(),
+  isActive: z.boolean(),
+  createdAt: timestamp,
+  deployedBy: z.string().nullable(),
+});
+
+export const versionDetail = versionItem.extend({ state: graph });

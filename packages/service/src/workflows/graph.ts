@@ -1,0 +1,224 @@
+import { createHash, randomUUID } from 'node:crypto';
+import { isDeepStrictEqual } from 'node:util';
+import type * as z from 'zod';
+import type { Json, JsonObject } from '@heddle/core';
+import { blockShape, edgeShape, variableShape } from './draft-schemas.ts';
+import type { GraphBody } from './draft-schemas.ts';
+
+/** A draft, as it is stored and shown. */
+export interface Graph {
+  blocks: { [id: string]: JsonObject };
+  edges: JsonObject[];
+  loops: JsonObject;
+  parallels: JsonObject;
+  variables: JsonObject;
+  metadata?: JsonObject;
+}
+
+export function readGraph(state: string): Graph {
+  return JSON.parse(state) as Graph;
+}
+
+/** Returns a new draft: a start block. */
+export function seededGraph(): Graph {
+  const id = randomUUID();
+  const start: JsonObject = {
+    id,
+    type: 'start_trigger',
+    name: 'Start',
+    position: { x: 0, y: 0 },
+    subBlocks: { inputFormat: { id: 'inputFormat', type: 'input-format', value: [] } },
+    outputs: {},
+    enabled: true,
+  };
+  return { blocks: { [id]: start }, edges: [], loops: {}, parallels: {}, variables: {} };
+}
+
+/** Returns the draft for a body, and a warning for everything that was changed or dropped. */
+export function graphOf(body: GraphBody, before: Graph): { graph: Graph; warnings: string[] } {
+  const dropped = new DroppedKeys();
+  const warnings: string[] = [];
+  const blocks = Object.entries(body.blocks).map(([id, block]): [string, JsonObject] => {
+    if (block.id != null && block.id !== id) {
+      warnings.push(`The block "${id}" has the id "${block.id}" in it: its key is used.`);
+    }
+    return [id, plain({ ...dropped.known(blockShape, block, `block "${block.name}"`), id })];
+  });
+  const edges = body.edges.map((edge, index) => {
+    const id = edge.id ?? edgeId(edge, index);
+    return plain({ ...dropped.known(edgeShape, edge, `edge "${id}"`), id });
+  });
+  const given = body.variables == null ? before.variables : variables(body.variables, dropped);
+  const graph: Graph = {
+    blocks: Object.fromEntries(blocks),
+    edges,
+    ...containers(blocks),
+    variables: given,
+    ...(body.metadata && { metadata: plain(body.metadata) }),
+  };
+  for (const key of ['loops', 'parallels'] as const) {
+    const differs = body[key] != null && !isDeepStrictEqual(body[key], graph[key]);
+    if (differs) warnings.push(`"${key}" was replaced: the blocks define it.`);
+  }
+  for (const key of EXPORT_ONLY) if (body[key] != null) dropped.add(key, 'the graph');
+  return { graph, warnings: [...warnings, ...dropped.warnings()] };
+}
+
+/** Keys of exported states that drafts do not have. */
+const EXPORT_ONLY = [
+  'lastSaved',
+  'isDeployed',
+  'deployedAt',
+  'deploymentStatuses',
+  'needsRedeployment',
+] as const;
+
+/** Most keys that warnings name, and most characters of each. */
+const MAX_WARNINGS = 100;
+const SHOWN_CHARACTERS = 100;
+
+/** Collects unknown keys of a body, with one warning for each name. */
+class DroppedKeys {
+  readonly #found = new Map<string, { first: string; count: number }>();
+
+  /** Returns the value without the keys that are unknown to `shape`. */
+  known(shape: z.ZodObject, value: object, where: string): object {
+    const entries = Object.entries(value);
+    const kept = entries.filter(([key]) => Object.hasOwn(shape.shape, key));
+    if (kept.length === entries.length) return value;
+    for (const [key] of entries) if (!Object.hasOwn(shape.shape, key)) this.add(key, where);
+    return Object.fromEntries(kept);
+  }
+
+  add(key: string, where: string): void {
+    const found = this.#found.get(key);
+    if (found) found.count += 1;
+    else if (this.#found.size < MAX_WARNINGS) this.#found.set(key, { first: where, count: 1 });
+  }
+
+  warnings(): string[] {
+    return [...this.#found].map(([key, { first, count }]) => {
+      const others = count === 1 ? '' : ` and ${count - 1} more`;
+      return `The key "${key.slice(0, SHOWN_CHARACTERS)}" of ${first}${others} was dropped: drafts do not have it.`;
+    });
+  }
+}
+
+/** Returns the ids of all blocks and edges. */
+export function idsOf(graph: Graph): string[] {
+  return [...Object.keys(graph.blocks), ...graph.edges.map((edge) => textOr(edge['id'], ''))];
+}
+
+/** Returns a hash that is equal for graphs that run the same. Positions and sizes on the screen do not count. */
+export function graphHash(graph: Graph): string {
+  const { blocks, edges, variables: values, metadata } = graph;
+  const running = Object.entries(blocks)
+    .toSorted(([a], [b]) => (a < b ? -1 : 1))
+    .map(([id, { position: _position, height: _height, locked: _locked, ...rest }]) => [id, sorted(rest)]);
+  const wires = edges.map(({ source, target, sourceHandle = null }) => [source, target, sourceHandle]);
+  const text = JSON.stringify([running, wires, sorted(values), sorted(metadata ?? {})]);
+  return createHash('sha256').update(text).digest('hex');
+}
+
+/** Returns the workflow in the engine's format. */
+export function exported(
+  { id, name, description }: { id: string; name: string; description: string | null },
+  graph: Graph,
+): JsonObject {
+  const about: JsonObject = { id, name, ...(description !== null && { description }) };
+  return { version: '1.0', workflow: about, state: graph as unknown as JsonObject };
+}
+
+/** Derives loops and parallels from the blocks. Those in a request body are ignored. */
+function containers(blocks: readonly [string, JsonObject][]): { loops: JsonObject; parallels: JsonObject } {
+  const children = new Map<Json | undefined, string[]>();
+  for (const [id, block] of blocks) {
+    const siblings = children.get(parentOf(block));
+    if (siblings) siblings.push(id);
+    else children.set(parentOf(block), [id]);
+  }
+  const inside = (container: string): string[] => children.get(container) ?? [];
+  const found = { loops: {} as JsonObject, parallels: {} as JsonObject };
+  for (const [id, block] of blocks) {
+    const data = objectOr(block['data']);
+    const enabled = block['enabled'] !== false;
+    if (block['type'] === 'loop') found.loops[id] = loop(id, { data, nodes: inside(id), enabled });
+    if (block['type'] === 'parallel')
+      found.parallels[id] = parallel(id, { data, nodes: inside(id), enabled });
+  }
+  return found;
+}
+
+type Container = { data: JsonObject; nodes: string[]; enabled: boolean };
+
+function loop(id: string, { data, nodes, enabled }: Container): JsonObject {
+  return plain({
+    id,
+    nodes,
+    iterations: data['count'] ?? 5,
+    loopType: data['loopType'] ?? 'for',
+    forEachItems: data['collection'],
+    whileCondition: data['whileCondition'],
+    doWhileCondition: data['doWhileCondition'],
+    enabled,
+  });
+}
+
+function parallel(id: string, { data, nodes, enabled }: Container): JsonObject {
+  return plain({
+    id,
+    nodes,
+    distribution: data['collection'],
+    count: data['count'],
+    parallelType: data['parallelType'] ?? 'count',
+    batchSize: data['batchSize'],
+    enabled,
+  });
+}
+
+/** Returns the variables by id, from a record or a list. */
+function variables(given: NonNullable<GraphBody['variables']>, dropped: DroppedKeys): JsonObject {
+  const keyed = Array.isArray(given)
+    ? given.map((variable) => [variable.id ?? variable.name, variable] as const)
+    : Object.entries(given);
+  return Object.fromEntries(
+    keyed.map(([key, variable]): [string, Json] => {
+      const known = dropped.known(variableShape, variable, `variable "${variable.name}"`);
+      return [key, plain({ ...known, id: variable.id ?? key })];
+    }),
+  );
+}
+
+/** Returns an id that is equal for equal edges, so that a dry run and the write use the same ids. */
+function edgeId(
+  edge: { source: string; target: string; sourceHandle?: string | null | undefined },
+  index: number,
+): string {
+  const text = JSON.stringify([edge.source, edge.target, edge.sourceHandle ?? null, index]);
+  return `edge-${createHash('sha256').update(text).digest('hex').slice(0, 24)}`;
+}
+
+function parentOf(block: JsonObject): Json | undefined {
+  return objectOr(block['data'])['parentId'];
+}
+
+function objectOr(value: Json | undefined): JsonObject {
+  return typeof value === 'object' && value !== null && !Array.isArray(value) ? value : {};
+}
+
+/** Returns the value if it is a string. */
+export function textOr(value: unknown, otherwise: string): string {
+  return typeof value === 'string' ? value : otherwise;
+}
+
+/** Returns the value without undefined keys. */
+function plain(value: object): JsonObject {
+  return JSON.parse(JSON.stringify(value)) as JsonObject;
+}
+
+function sorted(value: Json): Json {
+  if (Array.isArray(value)) return value.map(sorted);
+  if (typeof value !== 'object' || value === null) return value;
+  const entries = Object.entries(value).toSorted(([a], [b]) => (a < b ? -1 : 1));
+  return Object.fromEntries(entries.map(([key, inner]): [string, Json] => [key, sorted(inner)]));
+}

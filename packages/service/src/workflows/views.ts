@@ -1,0 +1,79 @@
+import type { VersionRow, WorkflowRow } from '../store/schema.ts';
+import type { WorkflowServices } from './context.ts';
+import { graphHash, readGraph } from './graph.ts';
+
+/** Returns the workflows as lists show them. One lookup serves all of them. */
+export async function itemsOf({ store }: Pick<WorkflowServices, 'store'>, rows: readonly WorkflowRow[]) {
+  const counts = await store.reservations.counts(rows.map(({ id }) => id));
+  return rows.map((row) => ({
+    id: row.id,
+    name: row.name,
+    description: row.description,
+    folderPath: row.folder_path,
+    workspaceId: row.workspace_id,
+    isDeployed: row.active_version !== null,
+    deployedAt: row.deployed_at,
+    runCount: counts.get(row.id)?.count ?? 0,
+    lastRunAt: counts.get(row.id)?.last ?? null,
+    createdAt: row.created_at,
+    updatedAt: row.updated_at,
+  }));
+}
+
+/** Returns the state of a workflow's deployment. */
+export function deploymentOf(row: WorkflowRow, active: VersionRow | undefined) {
+  const deployedAt = row.deployed_at ?? active?.created_at ?? '';
+  // A deployed version is live from its creation. An activated one became live later.
+  const action: 'deploy' | 'activate' = deployedAt === active?.created_at ? 'deploy' : 'activate';
+  const version = active && { deploymentVersionId: versionId(active), version: active.version };
+  const ready = { webhooks: 'not_applicable', schedules: 'not_applicable', mcp: 'not_applicable' };
+  return {
+    id: row.id,
+    isDeployed: active !== undefined,
+    deployedAt: active ? deployedAt : null,
+    warnings: [] as string[],
+    activeDeployment: version ? { ...version, deployedAt } : null,
+    latestDeploymentAttempt: version
+      ? {
+          id: `${version.deploymentVersionId}@${deployedAt}`,
+          ...version,
+          action,
+          status: 'active' as const,
+          isCurrent: true,
+          readiness: ready,
+          requestedAt: deployedAt,
+          activatedAt: deployedAt,
+          error: null,
+        }
+      : null,
+  };
+}
+
+export function versionOf(version: VersionRow, active: number | null) {
+  return {
+    id: versionId(version),
+    version: version.version,
+    name: version.name,
+    description: version.description,
+    isActive: version.version === active,
+    createdAt: version.created_at,
+    deployedBy: version.deployed_by,
+  };
+}
+
+/** True when the draft runs differently from the live version. */
+export function needsRedeployment(row: WorkflowRow, active: VersionRow | undefined): boolean {
+  return active !== undefined && graphHash(readGraph(row.state)) !== graphHash(readGraph(active.state));
+}
+
+/** Returns the live version; undefined when the workflow is not deployed. */
+export async function activeVersion(
+  { store }: Pick<WorkflowServices, 'store'>,
+  row: WorkflowRow,
+): Promise<VersionRow | undefined> {
+  return row.active_version === null ? undefined : store.workflows.version(row.id, row.active_version);
+}
+
+function versionId(version: VersionRow): string {
+  return `${version.workflow_id}:${version.version}`;
+}

@@ -1,0 +1,399 @@
+import { describe, expect, it } from 'vitest';
+import { draftOf, testApi } from '../../../../test/support/api.ts';
+import { block, fn, workflow } from '../../../../test/support/workflow.ts';
+
+const api = await testApi();
+const { call, workspaceId } = api;
+
+const GREETING = workflow(
+  [block('Reply', 'response', { dataMode: 'json', data: '{"hello": "<start.name>"}' })],
+  ['Start -> Reply'],
+);
+
+interface CreatedWorkflow {
+  id: string;
+  blocks: { id: string; type: string; name: string }[];
+}
+
+async function created(name: string = crypto.randomUUID()): Promise<CreatedWorkflow> {
+  return (await call<CreatedWorkflow>('POST', '/api/v2/workflows', { body: { workspaceId, name } })).data;
+}
+
+describe('workflows', () => {
+  it('are created with a start block', async () => {
+    const answer = await call<CreatedWorkflow>('POST', '/api/v2/workflows', {
+      body: { workspaceId, name: ' Weave ', description: 'Threads' },
+    });
+    expect(answer.status).toBe(201);
+    expect(answer.data).toMatchObject({
+      name: 'Weave',
+      description: 'Threads',
+      folderPath: '/',
+      workspaceId,
+      isDeployed: false,
+      deployedAt: null,
+      runCount: 0,
+      lastRunAt: null,
+      blocks: [{ type: 'start_trigger', name: 'Start' }],
+    });
+    const state = await call<{ blocks: object }>('GET', `/api/v2/workflows/${answer.data.id}/state`);
+    expect(Object.keys(state.data.blocks)).toEqual([answer.data.blocks[0]?.id]);
+  });
+
+  it.each([
+    [{ name: '' }, 400, 'name is required'],
+    [{}, 400, 'name is required'],
+    [{ name: 'x'.repeat(256) }, 400, 'name must have at most 255 characters'],
+    [{ name: 'a', workspaceId: undefined }, 400, 'workspaceId is required'],
+    [{ name: 'a', workspaceId: 'x'.repeat(129) }, 400, 'workspaceId must have at most 128 characters'],
+    [{ name: 'a', folderPath: '/nowhere' }, 404, 'Folder not found'],
+    [{ name: 'a', colour: 'red' }, 400, 'Unrecognized key: "colour"'],
+  ])('are not created with the body %o', async (body, status, message) => {
+    const answer = await call('POST', '/api/v2/workflows', { body: { workspaceId, ...body } });
+    expect(answer.status).toBe(status);
+    expect(answer.body).toMatchObject({ error: { message } });
+  });
+
+  it('have unique names in a folder', async () => {
+    await created('Twice');
+    const answer = await call('POST', '/api/v2/workflows', { body: { workspaceId, name: 'Twice' } });
+    expect(answer).toMatchObject({ status: 409, body: { error: { code: 'CONFLICT' } } });
+  });
+
+  it('are listed once each over all pages, in every order', async () => {
+    const own = await testApi();
+    for (const name of ['b', 'a', 'C', 'd']) {
+      await own.call('POST', '/api/v2/workflows', { body: { workspaceId: own.workspaceId, name } });
+    }
+    const list = async (more: string): Promise<string[][]> => {
+      const pages: string[][] = [];
+      for (let cursor: string | null = ''; cursor !== null;) {
+        const at: string = cursor === '' ? '' : `&cursor=${cursor}`;
+        const path = `/api/v2/workflows?workspaceId=${own.workspaceId}${more}${at}`;
+        const answer = await own.call<{ name: string }[]>('GET', path);
+        expect(answer.status).toBe(200);
+        pages.push(answer.data.map(({ name }) => name));
+        cursor = (answer.body as { nextCursor: string | null }).nextCursor;
+      }
+      return pages;
+    };
+    expect(await list('&limit=3')).toEqual([['b', 'a', 'C'], ['d']]);
+    expect(await list('&sortBy=name&limit=2')).toEqual([
+      ['C', 'a'],
+      ['b', 'd'],
+    ]);
+    expect(await list('&sortBy=name&sortOrder=desc&limit=4')).toEqual([['d', 'b', 'a', 'C']]);
+    expect((await list('&sortBy=runCount&limit=3')).flat().toSorted()).toEqual(['C', 'a', 'b', 'd']);
+    expect(await list('&search=c')).toEqual([['C']]);
+    expect(await list('&search=%25')).toEqual([[]]);
+    expect(await list('&scope=archived')).toEqual([[]]);
+    expect(await list('&deployedOnly=true')).toEqual([[]]);
+    expect(await list('&folderPath=%2Felsewhere')).toEqual([[]]);
+  });
+
+  it('refuse a forged cursor, and the cursor of another query', async () => {
+    await created();
+    await created();
+    const path = `/api/v2/workflows?workspaceId=${workspaceId}&limit=1`;
+    const { nextCursor } = (await call('GET', path)).body as { nextCursor: string };
+    expect(await call('GET', `${path}&cursor=${nextCursor}`)).toMatchObject({ status: 200 });
+    expect(await call('GET', `${path}&cursor=${nextCursor}&sortBy=name`)).toMatchObject({ status: 400 });
+    expect(await call('GET', `${path}&cursor=nonsense`)).toMatchObject({ status: 400 });
+  });
+
+  it('show the inputs of the live version', async () => {
+    const inputFormat = [{ name: 'name', type: 'string', description: 'Whom to greet' }];
+    const id = await api.deployed(workflow([], [], { inputFormat }));
+    const answer = await call('GET', `/api/v2/workflows/${id}`);
+    expect(answer.data).toMatchObject({ id, isDeployed: true, variables: {}, inputs: inputFormat });
+  });
+});
+
+describe('a draft', () => {
+  it('is replaced as a whole; its blocks define the containers, and its variables stay', async () => {
+    const { id } = await created();
+    const path = `/api/v2/workflows/${id}/state`;
+    const variables = { v1: { id: 'v1', name: 'thread', type: 'string', value: 'red' } };
+    const loop = { type: 'loop', name: 'L', data: { loopType: 'for', count: 3 } };
+    const inner = { type: 'function', name: 'In', data: { parentId: `${id}-l` } };
+    const blocks = { [`${id}-l`]: loop, [`${id}-f`]: inner };
+    const body = { blocks, edges: [], loops: { ghost: {} }, variables };
+    expect(await call('PUT', path, { body })).toMatchObject({ status: 200 });
+    expect(await call('PUT', path, { body: { blocks, edges: [] } })).toMatchObject({ status: 200 });
+    const read = await call<{ loops: object }>('GET', path);
+    expect(read.data).toMatchObject({
+      variables,
+      loops: { [`${id}-l`]: { nodes: [`${id}-f`], iterations: 3 } },
+    });
+    expect(Object.keys(read.data.loops)).toEqual([`${id}-l`]);
+    expect(await call('PUT', path, { body: read.data })).toMatchObject({
+      status: 200,
+      data: { warnings: [] },
+    });
+  });
+
+  it('warns of what was dropped or replaced', async () => {
+    const { id } = await created();
+    const path = `/api/v2/workflows/${id}/state`;
+    const mark = crypto.randomUUID();
+    const blocks = {
+      [`${mark}-a`]: { type: 'function', name: 'A', colour: 'red', selected: true },
+      [`${mark}-b`]: { type: 'function', name: 'B', colour: 'blue' },
+    };
+    const edges = [{ id: `${mark}-e`, source: `${mark}-a`, target: `${mark}-b`, animated: true }];
+    const variables = [{ id: 'v', name: 'v', type: 'string', value: '', workflowId: 'w' }];
+    const body = { blocks, edges, variables, loops: { ghost: {} } };
+    for (const query of ['?dryRun=true', ''])
+      expect(await call('PUT', path + query, { body })).toMatchObject({
+        status: 200,
+        data: {
+          warnings: [
+            '"loops" was replaced: the blocks define it.',
+            'The key "colour" of block "A" and 1 more was dropped: drafts do not have it.',
+            'The key "selected" of block "A" was dropped: drafts do not have it.',
+            `The key "animated" of edge "${mark}-e" was dropped: drafts do not have it.`,
+            'The key "workflowId" of variable "v" was dropped: drafts do not have it.',
+          ],
+        },
+      });
+    const read = await call<{ blocks: object; variables: object }>('GET', path);
+    expect(JSON.stringify(read.data)).not.toMatch(/colour|selected|animated|workflowId/);
+    expect(read.data.variables).toEqual({ v: { id: 'v', name: 'v', type: 'string', value: '' } });
+  });
+
+  it('can be the state of an exported file', async () => {
+    const { id } = await created();
+    const exported = workflow([fn('A', 'return 1')], ['Start -> A']) as { state: object };
+    const own = draftOf(exported as never);
+    const body = {
+      ...{ ...exported.state, ...own, metadata: null, variables: null },
+      ...{
+        lastSaved: 1,
+        isDeployed: true,
+        deployedAt: null,
+        deploymentStatuses: {},
+        needsRedeployment: false,
+      },
+    };
+    const answer = await call<{ warnings: string[] }>('PUT', `/api/v2/workflows/${id}/state`, { body });
+    expect(answer.status).toBe(200);
+    expect(answer.data.warnings).toContain(
+      'The key "lastSaved" of the graph was dropped: drafts do not have it.',
+    );
+    expect(await call('POST', `/api/v2/workflows/${id}/deploy`)).toMatchObject({ status: 200 });
+    const strange = await call('PUT', `/api/v2/workflows/${id}/state`, { body: { ...body, colour: 'red' } });
+    expect(strange).toMatchObject({ status: 400 });
+  });
+
+  it('is linted, and saved with problems', async () => {
+    const { id } = await created();
+    const body = draftOf(workflow([fn('A', 'return <b.c>'), fn('Lost', 'return 1')], ['Start -> A']));
+    const answer = await call<{ lint: { [list: string]: unknown } }>('PUT', `/api/v2/workflows/${id}/state`, {
+      body,
+    });
+    expect(answer.status).toBe(200);
+    const { lint } = answer.data;
+    expect(lint['orphanBlocks']).toMatchObject([{ blockName: 'Lost' }]);
+    expect(lint['unresolvedReferences']).toMatchObject([{ blockName: 'A', field: 'code', value: '<b.c>' }]);
+    expect(lint['diagnostics']).toContainEqual(expect.objectContaining({ code: 'REFERENCE_UNKNOWN_BLOCK' }));
+  });
+
+  it('does not change in a dry run, whose response is the same', async () => {
+    const { id } = await created();
+    const path = `/api/v2/workflows/${id}/state`;
+    const before = await call('GET', path);
+    const body = draftOf(GREETING);
+    const dry = await call<object>('PUT', `${path}?dryRun=true`, { body });
+    expect(await call('GET', path)).toMatchObject({ data: before.data });
+    const audited = await api.store.audit.ofResource(id);
+    expect(audited.map(({ action }) => action)).toEqual(['WORKFLOW_CREATED']);
+    const saved = await call('PUT', path, { body });
+    expect({ ...dry.data, dryRun: false }).toEqual(saved.data);
+  });
+
+  it('refuses ids of another workflow, also in a dry run', async () => {
+    const body = draftOf(GREETING);
+    const { id } = await created();
+    const { id: other } = await created();
+    await call('PUT', `/api/v2/workflows/${id}/state`, { body });
+    for (const query of ['', '?dryRun=true']) {
+      const answer = await call('PUT', `/api/v2/workflows/${other}/state${query}`, { body });
+      expect(answer).toMatchObject({ status: 409, body: { error: { code: 'CONFLICT' } } });
+    }
+    expect(await call('PUT', `/api/v2/workflows/${id}/state`, { body })).toMatchObject({ status: 200 });
+  });
+
+  it('can use an id that another workflow no longer uses', async () => {
+    const body = draftOf(GREETING);
+    const { id } = await created();
+    const { id: other } = await created();
+    await call('PUT', `/api/v2/workflows/${id}/state`, { body });
+    await call('PUT', `/api/v2/workflows/${id}/state`, { body: { blocks: {}, edges: [] } });
+    expect(await call('PUT', `/api/v2/workflows/${other}/state`, { body })).toMatchObject({ status: 200 });
+  });
+});
+
+describe('deployments', () => {
+  it('warn of misspelt fields, wrong values and syntax errors, as drafts do', async () => {
+    const { id } = await created();
+    const [s, f, w] = [`${id}-s`, `${id}-f`, `${id}-w`];
+    const blocks = {
+      [s]: { type: 'start_trigger', name: 'Start' },
+      [f]: {
+        type: 'function',
+        name: 'Work',
+        subBlocks: { code: { value: 'return (' }, langauge: { value: 'python' } },
+      },
+      [w]: { type: 'wait', name: 'Pause', subBlocks: { timeUnit: { value: 'fortnights' } } },
+    };
+    const edges = [
+      { source: s, target: f },
+      { source: f, target: w },
+    ];
+    const put = await call<{
+      lint: { diagnostics: { code: string; message: string }[]; codeIssues: object[] };
+    }>('PUT', `/api/v2/workflows/${id}/state`, { body: { blocks, edges } });
+    const { diagnostics, codeIssues } = put.data.lint;
+    expect(diagnostics.map(({ code }) => code).toSorted()).toEqual([
+      'FIELD_UNKNOWN',
+      'FIELD_VALUE',
+      'SYNTAX_INVALID',
+    ]);
+    expect(codeIssues).toMatchObject([{ blockId: f, field: 'code', language: 'javascript' }]);
+    const deployed = await call<{ warnings: string[] }>('POST', `/api/v2/workflows/${id}/deploy`, {
+      body: {},
+    });
+    expect(deployed.data.warnings.toSorted()).toEqual(diagnostics.map(({ message }) => message).toSorted());
+  });
+
+  it('create a version each, and the newest is live', async () => {
+    const id = await api.deployed(GREETING);
+    const again = await call('POST', `/api/v2/workflows/${id}/deploy`, { body: { name: 'second' } });
+    expect(again).toMatchObject({
+      status: 200,
+      data: { id, isDeployed: true, version: 2, activeDeployment: { version: 2 }, warnings: [] },
+    });
+    const list = await call('GET', `/api/v2/workflows/${id}/versions`);
+    expect(list.body).toMatchObject({
+      data: [
+        { version: 2, name: 'second', isActive: true, deployedBy: api.userId },
+        { version: 1, name: null, isActive: false },
+      ],
+      nextCursor: null,
+    });
+    const first = await call('GET', `/api/v2/workflows/${id}/versions?limit=1`);
+    const { nextCursor } = first.body as { nextCursor: string };
+    const second = await call('GET', `/api/v2/workflows/${id}/versions?limit=1&cursor=${nextCursor}`);
+    expect(second.body).toMatchObject({ data: [{ version: 1 }], nextCursor: null });
+  });
+
+  it('keep the graph of each version', async () => {
+    const id = await api.deployed(GREETING);
+    const before = await call('GET', `/api/v2/workflows/${id}/state`);
+    await call('PUT', `/api/v2/workflows/${id}/state`, { body: { blocks: {}, edges: [] } });
+    const version = await call('GET', `/api/v2/workflows/${id}/versions/1`);
+    expect(version).toMatchObject({ status: 200, data: { version: 1, isActive: true, state: before.data } });
+    expect(await call('GET', `/api/v2/workflows/${id}/versions/2`)).toMatchObject({ status: 404 });
+    expect(await call('GET', `/api/v2/workflows/${id}/versions/x`)).toMatchObject({ status: 400 });
+  });
+
+  it('show whether the draft runs differently from the live version', async () => {
+    const id = await api.deployed(GREETING);
+    const path = `/api/v2/workflows/${id}`;
+    const detail = { id, isDeployed: true, isPublicApi: false };
+    expect(await call('GET', `${path}/deployment`)).toMatchObject({
+      data: { ...detail, needsRedeployment: false },
+    });
+    const { data } = await call<{ blocks: { [id: string]: { position: object } } }>('GET', `${path}/state`);
+    for (const moved of Object.values(data.blocks)) moved.position = { x: 7, y: 7 };
+    expect(await call('PUT', `${path}/state`, { body: data })).toMatchObject({
+      data: { needsRedeployment: false },
+    });
+    const body = draftOf(GREETING);
+    expect(await call('PUT', `${path}/state?dryRun=1`, { body })).toMatchObject({
+      data: { needsRedeployment: false },
+    });
+    expect(await call('PUT', `${path}/state`, { body })).toMatchObject({ data: { needsRedeployment: true } });
+    expect(await call('GET', `${path}/deployment`)).toMatchObject({ data: { needsRedeployment: true } });
+  });
+
+  it('are refused for a draft with errors, and nothing is recorded', async () => {
+    const id = await api.drafted(workflow([fn('A', 'return <b.c>')], ['Start -> A']));
+    const answer = await call('POST', `/api/v2/workflows/${id}/deploy`);
+    expect(answer).toMatchObject({
+      status: 400,
+      body: {
+        error: { code: 'BAD_REQUEST', details: { diagnostics: [{ code: 'REFERENCE_UNKNOWN_BLOCK' }] } },
+      },
+    });
+    expect(await call('GET', `/api/v2/workflows/${id}/versions`)).toMatchObject({ body: { data: [] } });
+  });
+
+  it('can be undone, and a version activated again', async () => {
+    const id = await api.deployed(GREETING);
+    const undeployed = await call('DELETE', `/api/v2/workflows/${id}/deploy`);
+    expect(undeployed).toMatchObject({ status: 200, data: { isDeployed: false, activeDeployment: null } });
+    expect(await call('POST', `/api/v2/workflows/${id}/execute`, { body: {} })).toMatchObject({
+      status: 403,
+      body: { error: { details: { code: 'WORKFLOW_NOT_DEPLOYED' } } },
+    });
+    expect(await call('POST', `/api/v2/workflows/${id}/versions/7/activate`)).toMatchObject({ status: 404 });
+    const answer = await call('POST', `/api/v2/workflows/${id}/versions/1/activate`);
+    expect(answer).toMatchObject({
+      status: 200,
+      data: { isDeployed: true, activeDeployment: { version: 1 } },
+    });
+    expect(await call('POST', `/api/v2/workflows/${id}/execute`, { body: {} })).toMatchObject({
+      status: 200,
+    });
+    const audited = (await api.store.audit.ofResource(id)).map(({ action }) => action);
+    expect(audited.slice(-3)).toEqual([
+      'WORKFLOW_DEPLOYED',
+      'WORKFLOW_UNDEPLOYED',
+      'WORKFLOW_VERSION_ACTIVATED',
+    ]);
+  });
+
+  it('are the same in the response and when they are read', async () => {
+    const id = await api.deployed(GREETING);
+    const path = `/api/v2/workflows/${id}`;
+    for (const change of ['deploy', 'deploy', 'versions/1/activate']) {
+      const { data } = await call<object>('POST', `${path}/${change}`);
+      const { latestDeploymentAttempt: attempt } = data as { latestDeploymentAttempt: { action: string } };
+      expect(attempt.action).toBe(change === 'deploy' ? 'deploy' : 'activate');
+      const { version: _version, ...state } = data as { version: number };
+      expect(await call('GET', `${path}/deployment`)).toMatchObject({ data: state });
+      const { deployedAt } = data as { deployedAt: string };
+      expect(await call('GET', path)).toMatchObject({ data: { deployedAt } });
+    }
+  });
+
+  it('run the version that was activated, not the newest', async () => {
+    const reply = (value: string) =>
+      workflow(
+        [block('Reply', 'response', { dataMode: 'json', data: `{"v": "${value}"}` })],
+        ['Start -> Reply'],
+      );
+    const id = await api.deployed(reply('one'));
+    await call('PUT', `/api/v2/workflows/${id}/state`, { body: draftOf(reply('two')) });
+    await call('POST', `/api/v2/workflows/${id}/deploy`);
+    const run = () => call('POST', `/api/v2/workflows/${id}/execute`, { body: {} });
+    expect(await run()).toMatchObject({ data: { output: { data: { v: 'two' } } } });
+    await call('POST', `/api/v2/workflows/${id}/versions/1/activate`);
+    expect(await run()).toMatchObject({ data: { output: { data: { v: 'one' } } } });
+  });
+
+  it('refuse unknown fields', async () => {
+    const id = await api.deployed(GREETING);
+    const answer = await call('POST', `/api/v2/workflows/${id}/versions/1/activate`, {
+      body: { version: 1 },
+    });
+    expect(answer).toMatchObject({
+      status: 400,
+      body: { error: { details: [{ code: 'unrecognized_keys', keys: ['version'] }] } },
+    });
+    expect(await call('DELETE', `/api/v2/workflows/${id}/deploy`, { body: { x: 1 } })).toMatchObject({
+      status: 400,
+    });
+  });
+});
