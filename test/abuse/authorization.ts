@@ -42,6 +42,30 @@ const ALLOWED: {
   getPauseContext: ['write', true],
   resumeExecution: ['write', true],
   getJob: ['read', true],
+  updateWorkflowV2: ['write', true],
+  deleteWorkflowV2: ['write', true],
+  restoreWorkflow: ['write', true],
+  duplicateWorkflow: ['write', true],
+  moveWorkflows: ['write', true],
+  listWorkflowsFolders: ['read', true],
+  createWorkflowsFolder: ['write', true],
+  relocateWorkflowsFolder: ['write', true],
+  deleteWorkflowsFolder: ['write', true],
+  applyWorkflowOperations: ['write', false],
+  applyWorkflowVariables: ['write', true],
+  inspectWorkflow: ['read', true],
+  compareWorkflowVersions: ['read', true],
+  listLogs: ['read', true],
+  getLogStats: ['read', true],
+  getLog: ['read', true],
+  listSecrets: ['read', false],
+  setSecret: ['read', false],
+  deleteSecret: ['read', false],
+  listSandboxes: ['read', true],
+  createSandbox: ['admin', false],
+  getSandbox: ['read', true],
+  updateSandbox: ['admin', false],
+  deleteSandbox: ['admin', false],
 };
 
 const RANK = { any: 0, read: 1, write: 2, admin: 3 };
@@ -61,11 +85,24 @@ function requestOf(id: string, { workflow, runId, workspaceId }: Subject): Reque
     .replaceAll('{workflowId}', workflow)
     .replaceAll(/\{(runId|executionId|jobId)\}/g, runId)
     .replaceAll(/\{(contextId|fileId)\}/g, 'nothing')
-    .replaceAll('{version}', '1');
+    .replaceAll('{version}', '1')
+    .replaceAll(/\{(sandboxId|name)\}/g, 'NOTHING');
+  const inWorkspace = `?workspaceId=${workspaceId}`;
   const query: { [id: string]: string } = {
-    listWorkflows: `?workspaceId=${workspaceId}`,
+    listWorkflows: inWorkspace,
     replaceWorkflowState: '?dryRun=true',
     previewWorkflowRunFromBlock: `?sourceRunId=${runId}&blockId=nothing`,
+    listWorkflowsFolders: inWorkspace,
+    deleteWorkflowsFolder: `${inWorkspace}&path=/nothing`,
+    applyWorkflowOperations: '?dryRun=true',
+    compareWorkflowVersions: '?base=1',
+    listLogs: inWorkspace,
+    getLogStats: inWorkspace,
+    listSecrets: inWorkspace,
+    deleteSecret: `${inWorkspace}&scope=personal`,
+    listSandboxes: inWorkspace,
+    getSandbox: inWorkspace,
+    deleteSandbox: inWorkspace,
   };
   const bodies: { [id: string]: unknown } = {
     createWorkflowV2: { workspaceId, name: `Made ${crypto.randomUUID()}` },
@@ -75,6 +112,15 @@ function requestOf(id: string, { workflow, runId, workspaceId }: Subject): Reque
     executeWorkflow: {},
     resumeWorkflowRunV2: { contextId: 'nothing' },
     resumeExecution: {},
+    updateWorkflowV2: { description: 'Waits' },
+    moveWorkflows: { workspaceId, workflowIds: ['nothing'], folderPath: '/' },
+    createWorkflowsFolder: { workspaceId, path: `/${crypto.randomUUID()}` },
+    relocateWorkflowsFolder: { workspaceId, path: '/nothing', destinationPath: '/other' },
+    applyWorkflowOperations: { operations: [{ operation_type: 'delete', block_id: 'nothing' }] },
+    applyWorkflowVariables: { operations: [{ operation: 'delete', name: 'nothing' }] },
+    setSecret: { workspaceId, scope: 'personal', value: 'v' },
+    createSandbox: { workspaceId, name: crypto.randomUUID(), language: 'javascript' },
+    updateSandbox: { workspaceId, name: 'Other' },
   };
   const body = bodies[id];
   return { method, path: filled + (query[id] ?? ''), sent: body === undefined ? {} : { body } };
@@ -91,7 +137,7 @@ interface Subject {
 function refusalOf({ status, text }: Reply): 401 | 403 | 404 | undefined {
   if (status === 401 || status === 403) return status;
   // A caller with access gets 404 only for things inside the workflow.
-  const isConcealed = status === 404 && /(Workflow|Workspace|Run|Execution|Job) not found/i.test(text);
+  const isConcealed = status === 404 && /(Workflow|Workspace|Run|Execution|Job|Log) not found/i.test(text);
   return isConcealed ? 404 : undefined;
 }
 
@@ -105,7 +151,7 @@ function expectedOf(caller: Caller, [minimum, key]: readonly [keyof typeof RANK,
 
 const CALLERS = ['nobody', 'stranger', 'foreign', 'read', 'write', 'shared', 'admin'] as const;
 /** Called last, because they end what the others need. */
-const ENDS = ['cancelRunV2', 'cancelExecution', 'undeployWorkflow'];
+const ENDS = ['cancelRunV2', 'cancelExecution', 'undeployWorkflow', 'deleteWorkflowV2'];
 
 /** Calls every operation as every caller. */
 export function describeAuthorization(service: () => Service): void {
@@ -115,6 +161,7 @@ export function describeAuthorization(service: () => Service): void {
     const run = dataOf<{ runId: string }>(await call('admin', 'POST', `${path}/execute`, { body: {} }), 200);
     const workflow = path.split('/').at(-1) ?? '';
     const subject: Subject = { workflow, runId: run.runId, workspaceId: workspaces.first };
+    const fresh = async (): Promise<string> => (await deployed(GREETING)).split('/').at(-1) ?? '';
     const ids = Object.keys(ALLOWED);
     expect(ids.toSorted()).toEqual(SERVED.map(({ id }) => id).toSorted());
     const ordered = [...ids.filter((id) => !ENDS.includes(id)), ...ENDS];
@@ -122,7 +169,9 @@ export function describeAuthorization(service: () => Service): void {
     const expected: object[] = [];
     for (const id of ordered) {
       for (const caller of CALLERS) {
-        const { method, path: at, sent } = requestOf(id, subject);
+        // The first caller with access archives it.
+        const acted = id === 'deleteWorkflowV2' ? { ...subject, workflow: await fresh() } : subject;
+        const { method, path: at, sent } = requestOf(id, acted);
         const reply = await call(caller, method, at, sent);
         expect(reply.status, `${id} as ${caller}: ${reply.text}`).toBeLessThan(500);
         found.push({ id, caller, refusal: refusalOf(reply) });

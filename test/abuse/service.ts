@@ -9,6 +9,9 @@ import type { Started } from '../support/heddle.ts';
 /** The secret for key hashes of a service on PostgreSQL. */
 export const SECRET = 'a secret of at least thirty-two characters';
 
+/** The key that seals the secrets of a service on PostgreSQL. */
+const SEALING_KEY = Buffer.alloc(32, 7).toString('base64');
+
 /** The value of `{{TOKEN}}` in the environment of `heddle serve`. No response, record or file may contain it. */
 export const TOKEN = `tok-${createHash('sha256').update('abuse').digest('hex').slice(0, 24)}`;
 
@@ -54,7 +57,7 @@ export interface Records {
 export async function serve({ args, store }: Records, more: readonly string[]): Promise<Service> {
   const started = startHeddle(
     ['serve', '--port', '0', '--json', '--grace', '1', '--env', `TOKEN=${TOKEN}`, ...args, ...more],
-    { env: { HEDDLE_API_SECRET: SECRET }, whenDone: () => undefined },
+    { env: { HEDDLE_API_SECRET: SECRET, HEDDLE_SECRET_KEYS: SEALING_KEY }, whenDone: () => undefined },
   );
   try {
     const ready = JSON.parse(await started.line()) as { url: string; workspaceId: string; key: string };

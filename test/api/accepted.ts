@@ -24,12 +24,27 @@ async function ran(api: TestApi, workflowId: string, input: object = {}): Promis
   return { ...shown.data, runId: data.runId };
 }
 
+/** Creates folders, a secret, and a sandbox, whose id it returns, and archives the workflow. */
+async function prepared(api: TestApi, archived: string): Promise<string> {
+  const { workspaceId } = api;
+  for (const path of ['/old', '/unwanted'])
+    await api.call('POST', '/api/v2/workflows/folders', { body: { workspaceId, path } });
+  const secret = { workspaceId, scope: 'workspace', value: 'v' };
+  await api.call('PUT', '/api/v2/secrets/UNWANTED', { body: secret });
+  await api.call('DELETE', `/api/v2/workflows/${archived}`);
+  // Without packages it needs no image.
+  const body = { workspaceId, name: 'Tools', language: 'javascript' };
+  return (await api.call<{ id: string }>('POST', '/api/v2/sandboxes', { body })).data.id;
+}
+
 /** Creates the resources that operations need. Returns an accepted request for each operation, by method and path. */
 export async function acceptedCalls(api: TestApi): Promise<{ [call: string]: AcceptedCall }> {
-  const [plain, victim, asks, files] = await Promise.all(
-    [PLAIN, PLAIN, APPROVAL, ECHO].map((each) => api.deployed(each)),
+  const [plain, victim, asks, files, archived, unwanted] = await Promise.all(
+    [PLAIN, PLAIN, APPROVAL, ECHO, PLAIN, PLAIN].map((each) => api.deployed(each)),
   );
-  if (!plain || !victim || !asks || !files) throw new Error('A workflow is missing.');
+  if (!plain || !victim || !asks || !files || !archived || !unwanted)
+    throw new Error('A workflow is missing.');
+  const sandboxId = await prepared(api, archived);
   const { runId } = await ran(api, plain);
   const { data: draft } = await api.call<{ blocks: { [id: string]: { name: string } } }>(
     'GET',
@@ -41,9 +56,11 @@ export async function acceptedCalls(api: TestApi): Promise<{ [call: string]: Acc
   const contextOf = (run: Run): string => run.paused?.contextId ?? '';
   const waits = { workflowId: asks, executionId: third.runId };
   const victims = { path: { workflowId: victim } };
+  const { workspaceId } = api;
+  const inWorkspace = { query: { workspaceId } };
   const own: { [id: string]: Partial<AcceptedCall> } = {
-    listWorkflows: { query: { workspaceId: api.workspaceId } },
-    createWorkflowV2: { body: { workspaceId: api.workspaceId, name: 'Made {n}' } },
+    listWorkflows: inWorkspace,
+    createWorkflowV2: { body: { workspaceId, name: 'Made {n}' } },
     replaceWorkflowState: { ...victims, body: { blocks: {}, edges: [] } },
     updateWorkflowPublicApi: { ...victims, body: { isPublicApi: true } },
     undeployWorkflow: victims,
@@ -60,6 +77,36 @@ export async function acceptedCalls(api: TestApi): Promise<{ [call: string]: Acc
     },
     previewWorkflowRunFromBlock: { query: { blockId: words, sourceRunId: runId } },
     executeWorkflow: { body: {} },
+    updateWorkflowV2: { ...victims, body: { description: 'New' } },
+    deleteWorkflowV2: { path: { workflowId: unwanted } },
+    restoreWorkflow: { path: { workflowId: archived } },
+    duplicateWorkflow: { body: { name: 'Copy {n}' } },
+    moveWorkflows: { body: { workspaceId, workflowIds: [plain], folderPath: '/' } },
+    listWorkflowsFolders: inWorkspace,
+    createWorkflowsFolder: { body: { workspaceId, path: '/made' } },
+    relocateWorkflowsFolder: { body: { workspaceId, path: '/old', destinationPath: '/new' } },
+    deleteWorkflowsFolder: { query: { workspaceId, path: '/unwanted' } },
+    applyWorkflowOperations: {
+      ...victims,
+      body: {
+        operations: [{ operation_type: 'add', block_id: 'b-{n}', params: { type: 'wait', name: 'W{n}' } }],
+      },
+    },
+    applyWorkflowVariables: {
+      ...victims,
+      body: { operations: [{ operation: 'add', name: 'v{n}', type: 'string', value: 'x' }] },
+    },
+    compareWorkflowVersions: { query: { base: '1' } },
+    listLogs: inWorkspace,
+    getLogStats: inWorkspace,
+    listSecrets: inWorkspace,
+    setSecret: { path: { name: 'SET' }, body: { workspaceId, scope: 'workspace', value: 'v' } },
+    deleteSecret: { path: { name: 'UNWANTED' }, query: { workspaceId, scope: 'workspace' } },
+    listSandboxes: inWorkspace,
+    createSandbox: { body: { workspaceId, name: 'Made {n}', language: 'javascript' } },
+    getSandbox: inWorkspace,
+    updateSandbox: { body: { workspaceId, name: 'Changed' } },
+    deleteSandbox: inWorkspace,
     listPausedExecutions: { path: { workflowId: asks } },
     getPausedExecution: { path: waits },
     getPausedExecutionByResumePath: { path: waits },
@@ -70,7 +117,7 @@ export async function acceptedCalls(api: TestApi): Promise<{ [call: string]: Acc
     },
   };
   const usual: { [name: string]: string } = {
-    ...{ workflowId: plain, runId, executionId: runId, jobId: runId, version: '1' },
+    ...{ workflowId: plain, runId, executionId: runId, jobId: runId, version: '1', sandboxId },
   };
   return Object.fromEntries(
     SERVED.map(({ id, method, path, params }): [string, AcceptedCall] => {

@@ -3,7 +3,7 @@ import { createEngine } from '@heddle/engine';
 import { beforeAll, describe, expect, it } from 'vitest';
 import type { AnyOperation } from '../../packages/api/src/operation.ts';
 import { SERVED } from '../support/served.ts';
-import { testApi } from '../support/api.ts';
+import { ownership, testApi } from '../support/api.ts';
 import type { Answer, TestApi } from '../support/api.ts';
 import { untilStatus } from '../support/api-workflows.ts';
 import { hasPostgres, postgresDatabase } from '../support/postgres.ts';
@@ -29,8 +29,8 @@ async function onMemory(): Promise<TestApi> {
 
 async function onPostgres(): Promise<TestApi> {
   const url = await postgresDatabase();
-  const engine = await createEngine({ postgres: { url } });
   const store = await openServiceStore({ postgres: { url }, secret: 'a secret for the tests of this file' });
+  const engine = await createEngine({ postgres: { url }, ...ownership(store) });
   return testApi({ engine, store });
 }
 

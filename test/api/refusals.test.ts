@@ -94,7 +94,8 @@ describe.each(TABLE)('%s records nothing when it refuses', (_title, operation) =
     }
   });
 
-  if (Object.keys(params.shape).length > 0)
+  // The name of a secret need not exist before it is set.
+  if (Object.keys(params.shape).length > 0 && id !== 'setSecret')
     it('unknown ids', async () => {
       for (const name of Object.keys(params.shape)) {
         const nothing = name === 'version' ? '999999' : 'nothing';

@@ -50,7 +50,10 @@ async function world({
   folder?: string;
 }): Promise<World> {
   const secret = 'x'.repeat(32);
-  const store = await openServiceStore(url === undefined ? {} : { postgres: { url }, secret });
+  const store = await openServiceStore(
+    // Of its own, because each service continues the builds of the one before.
+    url === undefined ? {} : { postgres: { url, schema: `s${crypto.randomUUID()}` }, secret },
+  );
   const images = createImages({ folder, builders: { javascript: builder } });
   const faults: unknown[] = [];
   const sandboxes = openSandboxes({

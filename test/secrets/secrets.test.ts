@@ -59,7 +59,7 @@ async function world(postgres: string | undefined, keys = OLD_KEY): Promise<Worl
     environments: secretEnvironments(database, sealer),
   });
   let time = Date.parse('2026-01-01T00:00:00Z');
-  const api = await testApi({ engine, store, sealer, now: () => (time += 1000) });
+  const api = await testApi({ engine, store, sealer, now: () => time });
   return {
     ...api,
     sealer,
@@ -69,11 +69,13 @@ async function world(postgres: string | undefined, keys = OLD_KEY): Promise<Worl
       await store.workspaces.setMember(api.workspaceId, userId, role);
       return { userId, key: (await store.keys.create({ userId }, 'member')).key };
     },
-    put: (name, body = {}, key = api.key) =>
-      api.call<Secret>('PUT', `/api/v2/secrets/${encodeURIComponent(name)}`, {
+    put: (name, body = {}, key = api.key) => {
+      time += 1000;
+      return api.call<Secret>('PUT', `/api/v2/secrets/${encodeURIComponent(name)}`, {
         body: { workspaceId: api.workspaceId, scope: 'workspace', value: VALUE, ...body },
         key,
-      }),
+      });
+    },
     names: async (query = {}, key = api.key) => {
       const search = new URLSearchParams({ workspaceId: api.workspaceId, ...query }).toString();
       const { data } = await api.call<Secret[]>('GET', `/api/v2/secrets?${search}`, { key });

@@ -1,5 +1,6 @@
 import { createApi } from '@heddle/api';
-import type { Api, ApiOptions, Area, Limiter, Limits, QueuedStart, Reservation } from '@heddle/api';
+import type { Api, ApiOptions, Area, Limiter, Limits } from '@heddle/api';
+import type { QueuedStart, Reservation } from '@heddle/api/ports';
 import { createEngine } from '@heddle/engine';
 import type { Engine, EngineOptions } from '@heddle/engine';
 import { keyAuthenticator, openServiceStore, serviceAreas, servicePorts } from '@heddle/service';
@@ -15,7 +16,7 @@ import { afterAll } from 'vitest';
 import { draftOf } from './draft.ts';
 import { servedParts } from './served.ts';
 
-export { draftOf };
+export { draftOf, openServiceStore };
 
 /** An answer with its JSON read; `data` is what the test takes it to be. */
 export interface Answer<Data> {

@@ -11,22 +11,4 @@ export { createApi } from './create.ts';
 export type { Api, ApiOptions, FunctionCall } from './create.ts';
 export { ApiError, isApiError, refusalOf } from './errors.ts';
 export type { ApiDetailCode, ApiErrorCode } from './errors.ts';
-export type {
-  Access,
-  AccessAnswer,
-  Audit,
-  AuditEvent,
-  Definition,
-  Definitions,
-  ExecutionPolicy,
-  Limits,
-  NewReservation,
-  Ports,
-  PublicRuns,
-  QueuedRun,
-  QueuedStart,
-  Reservation,
-  ReservationFailure,
-  Reservations,
-  StartQueue,
-} from './ports.ts';
+export type { Limits, Ports } from './ports.ts';

@@ -1,3 +1,4 @@
+/** What a host provides: its workflows, access to them, run ids, audit. Ports are plain data and functions. */
 import type { Json } from '@heddle/core';
 import type { ResolvedChild } from '@heddle/engine';
 import type { Limiter } from './admission/limiter.ts';
@@ -7,8 +8,6 @@ import type { Concurrency, Usage } from './admission/usage.ts';
 import type { RunErrorCode } from './areas/runs/schemas.ts';
 import type { Principal, Role } from './auth/principal.ts';
 import type { ApiDetailCode } from './errors.ts';
-
-// What a host provides. Ports are plain data and functions: no rows, no classes.
 
 /** A workflow, without its graph. */
 export interface Definition {

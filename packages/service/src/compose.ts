@@ -54,7 +54,7 @@ export function serviceAreas({
   sealer,
   sandboxes,
   retention,
-  publicRunRetentionMs: retentionMs,
+  publicRunRetentionMs,
 }: ServiceAreaOptions) {
   return [
     meta(),
@@ -66,7 +66,7 @@ export function serviceAreas({
     logs(retention),
     ...(sealer ? [secrets({ store, sealer })] : []),
     ...(sandboxes ? [sandboxes.area] : []),
-    publicRuns({ store, ...(retentionMs !== undefined && { retentionMs }) }),
+    publicRuns({ store, ...(publicRunRetentionMs !== undefined && { publicRunRetentionMs }) }),
   ] as const satisfies readonly Area[];
 }
 

@@ -24,12 +24,22 @@ export async function readRequest(
   request: Request,
   { params, ...options }: ReceiveOptions & { params: { [name: string]: string } },
 ): Promise<{ path: object; query: object; body: unknown }> {
+  expectDecodable(new URL(request.url).pathname);
   const path = valid(operation.params, params, 'Invalid path parameters');
   const query = valid(operation.query, readQuery(operation, request.url), 'Invalid query parameters');
   const body = operation.body
     ? await readBody(operation, { schema: operation.body, request, options })
     : await noBody(request, options);
   return { path, query, body };
+}
+
+/** Throws 400 for a path with percent-encoding that is no UTF-8: the router would pass it on as it is. */
+function expectDecodable(path: string): void {
+  try {
+    decodeURIComponent(path);
+  } catch {
+    throw badRequest('The path has invalid percent-encoding');
+  }
 }
 
 /** Returns `value` as the schema parses it. Throws 400 with every issue. */

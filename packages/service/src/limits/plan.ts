@@ -1,4 +1,5 @@
-import type { Bucket, ExecutionPolicy, LimitKind } from '@heddle/api';
+import type { Bucket, LimitKind } from '@heddle/api';
+import type { ExecutionPolicy } from '@heddle/api/ports';
 import * as z from 'zod';
 
 /** Limits of the requests and runs of a deployment. Null: no limit. */

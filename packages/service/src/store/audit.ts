@@ -1,5 +1,5 @@
 import { randomUUID } from 'node:crypto';
-import type { Audit, AuditEvent } from '@heddle/api';
+import type { Audit, AuditEvent } from '@heddle/api/ports';
 import type { Db } from './database.ts';
 import type { AuditRow } from './schema.ts';
 

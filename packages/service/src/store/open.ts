@@ -1,7 +1,8 @@
 import { randomBytes } from 'node:crypto';
 import { readFileSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
-import type { Database, Definitions } from '@heddle/api';
+import type { Database } from '@heddle/api';
+import type { Definitions } from '@heddle/api/ports';
 import { makePrivateData, makePrivateFile } from '@heddle/engine/stores';
 import type { TenantEnvironments } from '@heddle/engine';
 import type { Kysely } from 'kysely';

@@ -1,4 +1,5 @@
-import type { Area, Reservations } from '@heddle/api';
+import type { Area } from '@heddle/api';
+import type { Reservations } from '@heddle/api/ports';
 import { isEngineError } from '@heddle/core';
 import type { Engine } from '@heddle/engine';
 import type { Db } from './database.ts';
@@ -141,18 +142,18 @@ const DEFAULT_RETENTION_MS = 30 * 24 * 3_600_000;
 const MIN_RETENTION_MS = 3_600_000;
 
 /**
- * Returns the area that deletes runs of callers without a credential `retentionMs` milliseconds after their end: at least an
+ * Returns the area that deletes runs of callers without a credential `publicRunRetentionMs` milliseconds after their end: at least an
  * hour, default 30 days; Infinity: never. It has no operations. Throws a RangeError.
  */
 export function publicRuns({
   store,
-  retentionMs = DEFAULT_RETENTION_MS,
+  publicRunRetentionMs: retentionMs = DEFAULT_RETENTION_MS,
 }: {
   store: { publicRuns: PublicRunStore };
-  retentionMs?: number;
+  publicRunRetentionMs?: number;
 }): Area<{ close(): Promise<void> }, Record<never, never>> {
   if (!(retentionMs >= MIN_RETENTION_MS))
-    throw new RangeError(`The retention of public runs must be at least ${MIN_RETENTION_MS} ms.`);
+    throw new RangeError(`publicRunRetentionMs must be at least ${MIN_RETENTION_MS}.`);
   return {
     name: 'public-runs',
     operations: {},

@@ -6,7 +6,7 @@ import type {
   ReservationFailure,
   Reservations,
   StartQueue,
-} from '@heddle/api';
+} from '@heddle/api/ports';
 import { compiled } from './compiled.ts';
 import { isDuplicate } from './database.ts';
 import type { Db } from './database.ts';

@@ -1,5 +1,6 @@
 import { randomUUID } from 'node:crypto';
-import type { Access, AccessAnswer, Principal, Role } from '@heddle/api';
+import type { Principal, Role } from '@heddle/api';
+import type { Access, AccessAnswer } from '@heddle/api/ports';
 import { compiled } from './compiled.ts';
 import { isDuplicate } from './database.ts';
 import type { Db } from './database.ts';

@@ -1,4 +1,4 @@
-import type { Definition, Definitions } from '@heddle/api';
+import type { Definition, Definitions } from '@heddle/api/ports';
 import { compiled } from '../store/compiled.ts';
 import type { Db } from '../store/database.ts';
 import { exported, readGraph } from './graph.ts';

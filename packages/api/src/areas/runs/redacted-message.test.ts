@@ -1,9 +1,14 @@
 import { EngineError } from '@heddle/core';
 import { createEngine } from '@heddle/engine';
 import type { EngineOptions } from '@heddle/engine';
-import { openServiceStore } from '@heddle/service';
 import { describe, expect, it } from 'vitest';
-import { ownership, queuedStart, reservationOf, testApi } from '../../../../../test/support/api.ts';
+import {
+  openServiceStore,
+  ownership,
+  queuedStart,
+  reservationOf,
+  testApi,
+} from '../../../../../test/support/api.ts';
 import type { ShownRun } from '../../../../../test/support/api-workflows.ts';
 import { overriding } from '../../../../../test/support/overriding.ts';
 import { fn, workflow } from '../../../../../test/support/workflow.ts';

@@ -1,0 +1,39 @@
+// Execute and runs in a host with its own workflows, sessions and roles.
+import { createApi, execute, runs } from '@heddle/api';
+import type { Access, Definition, Definitions } from '@heddle/api/ports';
+import { createEngine } from '@heddle/engine';
+
+/** Workflows by id, and the role of each person: `owner` or `guest` of the team `looms`. */
+export async function hostApi(workflows: Map<string, Definition>, roles: Record<string, string>) {
+  const definitions: Definitions = {
+    find: async (id) => workflows.get(id),
+    tenant: async (id) => workflows.get(id)?.workspaceId,
+    async resolveChild(callerId, id) {
+      const [caller, child] = [workflows.get(callerId), workflows.get(id)];
+      if (!child || child.live === undefined || child.workspaceId !== caller?.workspaceId) return undefined;
+      return { workflow: id, version: child.live };
+    },
+  };
+  const access: Access = {
+    async check({ userId }, team, role) {
+      const has = team === 'looms' ? roles[userId ?? ''] : undefined;
+      if (has === undefined) return 'concealed';
+      return has === 'owner' || role === 'read' ? 'granted' : 'INSUFFICIENT_WORKSPACE_ROLE';
+    },
+  };
+  const { resolveChild, tenant } = definitions;
+  const engine = await createEngine({ resolveChild, tenant });
+  const areas = [execute(), runs({ only: ['getWorkflowRun', 'cancelRun'] })] as const;
+  const authenticator = {
+    async authenticate(_credentials: object, headers: Headers) {
+      const userId = /(?:^|; )session=(\w+)/.exec(headers.get('cookie') ?? '')?.[1];
+      const session = { kind: 'session', workspaceId: null, scopes: ['api:write'], expiresAt: null } as const;
+      return userId === undefined ? undefined : { ...session, credentialId: userId, userId };
+    },
+  };
+  const ports = { definitions, access };
+  return {
+    engine,
+    api: await createApi({ engine, ports, areas, authenticator, basePath: '/internal/heddle' }),
+  };
+}

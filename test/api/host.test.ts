@@ -1,0 +1,181 @@
+import { readFileSync } from 'node:fs';
+import { createApi, execute, runs } from '@heddle/api';
+import type { Area } from '@heddle/api';
+import type { Definition } from '@heddle/api/ports';
+import { createEngine } from '@heddle/engine';
+import { afterAll, beforeAll, describe, expect, it } from 'vitest';
+import { hostApi } from '../../examples/host/host.ts';
+import { ratings } from '../../examples/host/ratings.ts';
+import { testApi } from '../support/api.ts';
+import { GREETING, LONG } from '../support/api-workflows.ts';
+import { block, workflow } from '../support/workflow.ts';
+
+const BASE = 'http://host.test/internal/heddle';
+
+describe('a host with its own workflows, sessions and roles', () => {
+  const workflows = new Map<string, Definition>();
+  let host: Awaited<ReturnType<typeof hostApi>>;
+
+  async function ask(method: string, path: string, person: string | null, body?: object) {
+    const headers = {
+      'Content-Type': 'application/json',
+      ...(person !== null && { Cookie: `session=${person}` }),
+    };
+    const request = new Request(BASE + path, {
+      method,
+      headers,
+      ...(body && { body: JSON.stringify(body) }),
+    });
+    const response = await host.api.fetch(request);
+    return { status: response.status, body: (await response.json()) as { data: { runId: string } } };
+  }
+
+  beforeAll(async () => {
+    host = await hostApi(workflows, { ada: 'owner', eve: 'guest' });
+    const calling = workflow([block('Call', 'workflow', { workflowId: 'theirs' })], ['Start -> Call']);
+    const drawn = { greeting: GREETING, long: LONG, calling, theirs: GREETING };
+    for (const [id, drawing] of Object.entries(drawn)) {
+      const exported = { ...(drawing as object), workflow: { id, name: id } };
+      const { version } = await host.engine.deploy(exported);
+      workflows.set(id, { id, workspaceId: id === 'theirs' ? 'dyers' : 'looms', live: version });
+    }
+  });
+  afterAll(async () => {
+    await host.api.close();
+    await host.engine.close({ graceMs: 0 });
+  });
+
+  it('needs less than 40 lines', () => {
+    const lines = readFileSync(new URL('../../examples/host/host.ts', import.meta.url), 'utf8')
+      .trim()
+      .split('\n');
+    expect(lines.length).toBeLessThan(40);
+  });
+
+  it('runs its workflows for its sessions, below its own path', async () => {
+    const ran = await ask('POST', '/api/v2/workflows/greeting/execute', 'eve', { input: { name: 'Eve' } });
+    expect(ran).toMatchObject({ status: 200, body: { data: { output: { data: { hello: 'Eve' } } } } });
+    const path = `/api/v2/workflows/greeting/runs/${ran.body.data.runId}`;
+    expect(await ask('GET', path, 'ada')).toMatchObject({
+      status: 200,
+      body: { data: { status: 'completed' } },
+    });
+    expect((await host.api.fetch(new Request(`http://host.test${path}`))).status).toBe(404);
+  });
+
+  it('maps roles to its own', async () => {
+    const path = '/api/v2/workflows/greeting/runs/unknown/cancel';
+    expect(await ask('POST', path, 'eve')).toMatchObject({ status: 403 });
+    expect(await ask('POST', path, 'ada')).toMatchObject({
+      status: 404,
+      body: { error: { message: 'Run not found' } },
+    });
+    expect(await ask('POST', '/api/v2/workflows/greeting/execute', 'bob', {})).toMatchObject({ status: 404 });
+    expect(await ask('POST', '/api/v2/workflows/theirs/execute', 'ada', {})).toMatchObject({ status: 404 });
+    expect(await ask('POST', '/api/v2/workflows/greeting/execute', null, {})).toMatchObject({ status: 401 });
+  });
+
+  it('keeps child workflows in their team', async () => {
+    expect(await ask('POST', '/api/v2/workflows/calling/execute', 'ada', {})).toMatchObject({
+      body: { data: { status: 'failed', error: { details: { reason: 'CHILD_NOT_FOUND' } } } },
+    });
+  });
+
+  it('refuses what its ports do not have: drafts and queues', async () => {
+    const path = '/api/v2/workflows/greeting/execute';
+    expect(await ask('POST', path, 'ada', { run: { source: 'manual' } })).toMatchObject({ status: 404 });
+    expect(await ask('POST', path, 'ada', { async: true })).toMatchObject({ status: 400 });
+  });
+
+  it('has only the operations that it asked for', async () => {
+    const document = (await (await host.api.fetch(new Request(`${BASE}/openapi.json`))).json()) as {
+      paths: { [path: string]: { [method: string]: { operationId: string } } };
+      servers: object[];
+    };
+    const ids = Object.values(document.paths).flatMap((path) =>
+      Object.values(path).map((each) => each.operationId),
+    );
+    expect(ids.toSorted()).toEqual(['cancelRunV2', 'executeWorkflowV2', 'getWorkflowRunV2']);
+    expect(document.servers).toEqual([{ url: BASE }]);
+    expect(Object.keys(host.api.operations).toSorted()).toEqual([
+      'cancelRun',
+      'executeWorkflow',
+      'getWorkflowRun',
+    ]);
+    expect(await ask('GET', '/api/v2/workflows/greeting/runs', 'ada')).toMatchObject({ status: 404 });
+  });
+});
+
+describe('an area of a host', () => {
+  it('has its own table, in the database and the transaction of the others', async () => {
+    const api = await testApi({ areas: [ratings()] });
+    const id = await api.deployed(GREETING);
+    const path = `/api/v2/workflows/${id}/rating`;
+    expect(await api.call('PUT', path, { body: { stars: 4 } })).toMatchObject({
+      status: 200,
+      data: { stars: 4 },
+    });
+    expect(await api.call('PUT', path, { body: { stars: 6 } })).toMatchObject({ status: 400 });
+    expect(await api.call('PUT', path, { body: { stars: 5 }, key: null })).toMatchObject({ status: 401 });
+    const events = (await api.store.audit.ofResource(id)).filter(({ action }) => action === 'WORKFLOW_RATED');
+    expect(events).toMatchObject([{ details: '{"stars":4}', workspace_id: api.workspaceId }]);
+    expect(api.api.openApi('')).toMatchObject({ paths: { '/api/v2/workflows/{workflowId}/rating': {} } });
+  });
+});
+
+describe('createApi refuses', () => {
+  const ports = {
+    definitions: {
+      find: () => Promise.resolve(undefined),
+      resolveChild: () => Promise.resolve(undefined),
+      tenant: () => Promise.resolve(undefined),
+    },
+    access: { check: () => Promise.resolve('granted' as const) },
+  };
+  const authenticator = { authenticate: () => Promise.resolve(undefined) };
+
+  async function creating(areas: readonly Area[], separates = true, basePath = ''): Promise<string> {
+    const { resolveChild, tenant } = ports.definitions;
+    const engine = await createEngine(separates ? { resolveChild, tenant } : {});
+    try {
+      await createApi({ engine, ports, authenticator, areas, basePath });
+      return 'created';
+    } catch (error) {
+      return (error as Error).message;
+    } finally {
+      await engine.close({ graceMs: 0 });
+    }
+  }
+
+  it('an engine that lets workflows call those of other workspaces', async () => {
+    expect(await creating([execute()], false)).toMatch(/^The engine lets workflows call/);
+    expect(await creating([execute()])).toBe('created');
+  });
+
+  it('areas with the same name, function, operation or route', async () => {
+    expect(await creating([execute(), execute()])).toBe('Two areas have the area "execute".');
+    const other = { ...runs(), name: 'other' };
+    expect(await creating([runs(), other])).toBe('Two areas have the function "listWorkflowRuns".');
+  });
+
+  it('an area with tables where there is no database', async () => {
+    expect(await creating([ratings()])).toBe('The area "ratings" has tables: createApi needs a database.');
+  });
+
+  it('an operation that contradicts itself', async () => {
+    const { executeWorkflow } = execute().operations;
+    const withRow = (row: object): Area => ({
+      ...execute(),
+      operations: { executeWorkflow: { ...executeWorkflow, ...row } },
+    });
+    expect(await creating([withRow({ role: 'admin' })])).toMatch(/can never have the role admin/);
+    expect(await creating([withRow({ principals: [] })])).toMatch(/nobody may call it/);
+    expect(await creating([withRow({ audit: { resourceType: 'run', actions: [] } })])).toMatch(
+      /without an action/,
+    );
+  });
+
+  it('a base path that ends with a slash', async () => {
+    expect(await creating([execute()], true, '/heddle/')).toMatch(/^The base path "\/heddle\/"/);
+  });
+});
