@@ -54,6 +54,7 @@ const ALLOWED: {
   applyWorkflowOperations: ['write', false],
   applyWorkflowVariables: ['write', true],
   inspectWorkflow: ['read', true],
+  exportWorkflow: ['read', true],
   compareWorkflowVersions: ['read', true],
   listLogs: ['read', true],
   getLogStats: ['read', true],

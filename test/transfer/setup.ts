@@ -1,12 +1,5 @@
 import type { Json, JsonObject } from '@heddle/core';
-import {
-  keysInText,
-  openServiceStore,
-  Sealer,
-  setStoredSecret,
-  transferOperations,
-  workflowOperations,
-} from '@heddle/service';
+import { keysInText, openServiceStore, Sealer, setStoredSecret } from '@heddle/service';
 import { testApi } from '../support/api.ts';
 import type { TestApi } from '../support/api.ts';
 import { hasPostgres, postgresDatabase } from '../support/postgres.ts';
@@ -89,9 +82,7 @@ export async function world(name: (typeof NAMES)[number]): Promise<World> {
   const secret = 'x'.repeat(32);
   const url = name === 'postgres' ? await postgresDatabase() : undefined;
   const store = await openServiceStore(url === undefined ? {} : { postgres: { url }, secret });
-  const now = Date.now;
-  const operations = [...transferOperations({ store, now }), ...workflowOperations({ store, now })];
-  const api = await testApi({ store, operations });
+  const api = await testApi({ store });
   const sealer = new Sealer(keysInText(Buffer.alloc(32, 1).toString('base64')));
   return {
     ...api,

@@ -40,7 +40,7 @@ export interface Call<Path, Query, Body> {
    * Records what the operation has done, in `transaction` if there is one. Throws a TypeError for an action that the
    * operation does not declare.
    */
-  record(recorded: Recorded, transaction?: unknown): Promise<void>;
+  record: (recorded: Recorded, transaction?: unknown) => Promise<void>;
 }
 
 /** One row of the operation table. Routes, access checks, OpenAPI and tests read it. */

@@ -30,9 +30,9 @@ export interface Definitions {
    * Returns the live version of the workflow to which `reference`, an id or a name, refers in the workspace of the workflow
    * `callerId`. Give the engine the same function as its `resolveChild`.
    */
-  resolveChild(callerId: string, reference: string): Promise<ResolvedChild | undefined>;
+  resolveChild: (callerId: string, reference: string) => Promise<ResolvedChild | undefined>;
   /** Returns the workspace of a workflow. Give the engine the same function as its `tenant`. */
-  tenant(workflowId: string): Promise<string | undefined>;
+  tenant: (workflowId: string) => Promise<string | undefined>;
 }
 
 /** `concealed`: the caller may not know that the workspace exists, and gets a 404. A code: the reason of a 403. */

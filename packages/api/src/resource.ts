@@ -1,4 +1,4 @@
-import type { AreaContext } from './area.ts';
+import type { AreaContext } from './context.ts';
 import type { Principal } from './auth/principal.ts';
 import type { Definition } from './ports.ts';
 

@@ -1,6 +1,6 @@
 import { ApiError, tooManyInFlight, unavailable } from '../errors.ts';
 import type { ApiDetailCode } from '../errors.ts';
-import type { AreaContext } from '../area.ts';
+import type { AreaContext } from '../context.ts';
 import { once } from './counter.ts';
 import { takeFrom } from './limiter.ts';
 import type { Release, RunRequest, UsageRefusal } from './usage.ts';

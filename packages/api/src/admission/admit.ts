@@ -1,4 +1,4 @@
-import type { AreaContext } from '../area.ts';
+import type { AreaContext } from '../context.ts';
 import { anonymousPrincipal, expectAccess, expectPrincipal, expectWorkspaceKeys } from '../auth/authorize.ts';
 import { capacitySubjectOf } from '../auth/principal.ts';
 import type { Principal } from '../auth/principal.ts';
@@ -27,7 +27,7 @@ export interface UnreadCall extends Pick<
   /** From the path, not validated. */
   workflowId: string | undefined;
   /** Reads path, query and body by the schemas of the operation. Throws 400, 408, 413, 415. */
-  read(limits: InputLimits): Promise<Input>;
+  read: (limits: InputLimits) => Promise<Input>;
 }
 
 interface Input {

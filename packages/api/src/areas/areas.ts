@@ -1,4 +1,5 @@
-import type { Area, AreaContext } from '../area.ts';
+import type { Area } from '../area.ts';
+import type { AreaContext } from '../context.ts';
 import { only } from '../area.ts';
 import {
   cancelExecution,

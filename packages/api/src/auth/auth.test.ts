@@ -3,7 +3,7 @@ import { errorIn, testApi } from '../../../../test/support/api.ts';
 import { SERVED } from '../../../../test/support/served.ts';
 import { block, workflow } from '../../../../test/support/workflow.ts';
 import { admit } from '../admission/admit.ts';
-import type { AreaContext } from '../area.ts';
+import type { AreaContext } from '../context.ts';
 import { getApiMeta } from '../areas/meta/operations.ts';
 import type { AnyOperation } from '../operation.ts';
 import { PEOPLE } from './principal.ts';

@@ -1,4 +1,4 @@
-import type { AreaContext } from '../area.ts';
+import type { AreaContext } from '../context.ts';
 import { ApiError, NO_CREDENTIAL, forbidden, notFound, unauthorized } from '../errors.ts';
 import type { ApiDetailCode } from '../errors.ts';
 import type { AnyOperation } from '../operation.ts';

@@ -4,7 +4,7 @@ import { admit } from '../admission/admit.ts';
 import type { ServedOperation } from '../admission/admit.ts';
 import { limitHeaders, takeFrom, unlimited } from '../admission/limiter.ts';
 import type { LimitKind, LimitState } from '../admission/limiter.ts';
-import type { AreaContext } from '../area.ts';
+import type { AreaContext } from '../context.ts';
 import { accountOf } from '../auth/principal.ts';
 import type { Authenticator, Principal } from '../auth/principal.ts';
 import { ApiError, NO_CREDENTIAL, isApiError, unauthorized, unavailable } from '../errors.ts';

@@ -6,7 +6,14 @@ import { SandboxImages } from './builds.ts';
 import type { ImageStore } from './builds.ts';
 import type { ServiceStore } from '../store/open.ts';
 import { SANDBOX_MIGRATIONS } from './migrations.ts';
-import { WRITES, createSandbox, deleteSandbox, getSandbox, listSandboxes, updateSandbox } from './operations.ts';
+import {
+  WRITES,
+  createSandbox,
+  deleteSandbox,
+  getSandbox,
+  listSandboxes,
+  updateSandbox,
+} from './operations.ts';
 import type { SandboxServices } from './operations.ts';
 import type { SandboxTables } from './tables.ts';
 

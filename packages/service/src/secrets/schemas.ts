@@ -13,11 +13,10 @@ const MAX_NAME_CHARS = 255;
 const MAX_VALUE_CHARS = 65_536;
 const MAX_DESCRIPTION_CHARS = 500;
 
+/** Written out, because not every reader of the document knows the class of control characters, `\p{Cc}`. */
+const CONTROL = String.raw`\u0000-\u001f\u007f-\u009f`;
 /** What `{{NAME}}` in a workflow can contain: no braces, control characters or outer white space. */
-// Control characters are written out: not every reader of the document knows `\p{Cc}`.
-// oxlint-disable-next-line no-control-regex
-const NAME =
-  /^[^{}\s\u0000-\u001f\u007f-\u009f](?:[^{}\u0000-\u001f\u007f-\u009f]*[^{}\s\u0000-\u001f\u007f-\u009f])?$/u;
+const NAME = new RegExp(String.raw`^[^{}\s${CONTROL}](?:[^{}${CONTROL}]*[^{}\s${CONTROL}])?$`, 'u');
 
 export const secretName = z
   .string()

@@ -19,7 +19,7 @@ const DEFAULT_CONNECTIONS = 10;
 export interface OpenDatabase {
   db: Db;
   /** Runs the migrations of an area that have not run yet. */
-  migrate(area: string, migrations: Migrations): Promise<void>;
+  migrate: (area: string, migrations: Migrations) => Promise<void>;
 }
 
 /** Opens the database and migrates the tables that all areas use to the newest version. */

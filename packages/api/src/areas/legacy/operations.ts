@@ -1,5 +1,5 @@
 import { isJsonObject } from '@heddle/core/blocks';
-import type { AreaContext } from '../../area.ts';
+import type { AreaContext } from '../../context.ts';
 import { EVERYONE } from '../../auth/principal.ts';
 import { valid } from '../../http/parse.ts';
 import { operationsOf } from '../../operation.ts';

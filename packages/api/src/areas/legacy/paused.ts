@@ -1,5 +1,5 @@
 import type { Engine, RunDetail, LogDetail } from '@heddle/engine';
-import type { AreaContext } from '../../area.ts';
+import type { AreaContext } from '../../context.ts';
 import { EVERYONE } from '../../auth/principal.ts';
 import { notFound } from '../../errors.ts';
 import { operationsOf } from '../../operation.ts';

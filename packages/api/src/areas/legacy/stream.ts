@@ -1,7 +1,7 @@
 import * as z from 'zod';
 import type { Json } from '@heddle/core';
 import type { RunDetail, RunEvent } from '@heddle/engine';
-import type { AreaContext } from '../../area.ts';
+import type { AreaContext } from '../../context.ts';
 import { EVERYONE } from '../../auth/principal.ts';
 import { badRequest, notFound, refusalOf } from '../../errors.ts';
 import { eventStream } from '../../http/stream.ts';

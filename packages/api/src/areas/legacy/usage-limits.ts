@@ -1,6 +1,6 @@
 import * as z from 'zod';
 import type { LimitState } from '../../admission/limiter.ts';
-import type { AreaContext } from '../../area.ts';
+import type { AreaContext } from '../../context.ts';
 import { EVERYONE, accountOf } from '../../auth/principal.ts';
 import { operationsOf } from '../../operation.ts';
 import { none } from '../../resource.ts';

@@ -1,6 +1,6 @@
 import { fileName, filesIn, mediaType } from '@heddle/core/files';
 import type { FileRecord } from '@heddle/core/files';
-import type { AreaContext } from '../../area.ts';
+import type { AreaContext } from '../../context.ts';
 import { EVERYONE } from '../../auth/principal.ts';
 import { isApiError, notFound } from '../../errors.ts';
 import { operationsOf } from '../../operation.ts';

@@ -3,7 +3,7 @@ import type { Json } from '@heddle/core';
 import { admitRun } from '../../admission/admit-run.ts';
 import { callChainOf } from '../../admission/call-chain.ts';
 import type { Release, RunRequest } from '../../admission/usage.ts';
-import type { AreaContext } from '../../area.ts';
+import type { AreaContext } from '../../context.ts';
 import { expectAccess } from '../../auth/authorize.ts';
 import { EVERYONE, PEOPLE, accountOf } from '../../auth/principal.ts';
 import {
@@ -90,11 +90,7 @@ export const executeWorkflow = operationsOf<AreaContext>()({
   },
   async handle(services, call, workflow) {
     const { body, principal, headers } = call;
-    if (isManual(body)) {
-      const need = { role: 'write', principals: PEOPLE, noun: 'Workflow' } as const;
-      await expectAccess(services, principal, workflow.workspaceId, need);
-    }
-    if (body.async && !services.queue) throw badRequest('Runs cannot be started asynchronously here');
+    await expectMode(services, workflow, call);
     const ids = await reserveRunId(services, workflow, call);
     const { reservations, publicRuns } = services;
     try {
@@ -112,6 +108,19 @@ export const executeWorkflow = operationsOf<AreaContext>()({
     }
   },
 });
+
+/** Throws 403 for a caller who may not run drafts, 400 for an asynchronous run where there is no queue. */
+async function expectMode(
+  services: AreaContext,
+  { workspaceId }: Definition,
+  { body, principal }: Pick<ExecuteCall, 'body' | 'principal'>,
+): Promise<void> {
+  if (isManual(body)) {
+    const need = { role: 'write', principals: PEOPLE, noun: 'Workflow' } as const;
+    await expectAccess(services, principal, workspaceId, need);
+  }
+  if (body.async && !services.queue) throw badRequest('Runs cannot be started asynchronously here');
+}
 
 async function execute(services: AreaContext, workflow: Definition, call: ReservedCall): Promise<Reply> {
   const { body, principal } = call;

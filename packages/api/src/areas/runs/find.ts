@@ -2,7 +2,7 @@ import type { Engine, RunDetail } from '@heddle/engine';
 import type { Principal } from '../../auth/principal.ts';
 import { workspacesOf } from '../../auth/authorize.ts';
 import { isRunNotFound, notFound } from '../../errors.ts';
-import type { AreaContext } from '../../area.ts';
+import type { AreaContext } from '../../context.ts';
 import type { Definition, Reservation } from '../../ports.ts';
 import type { RunIds } from './ids.ts';
 

@@ -1,4 +1,4 @@
-import type { AreaContext } from '../../area.ts';
+import type { AreaContext } from '../../context.ts';
 import { expectAccess } from '../../auth/authorize.ts';
 import { cursorCodec } from '../../cursor.ts';
 import { badRequest, isApiError } from '../../errors.ts';

@@ -1,5 +1,5 @@
 import type { RunDetail } from '@heddle/engine';
-import type { AreaContext } from '../../area.ts';
+import type { AreaContext } from '../../context.ts';
 import type { Definition, Reservation } from '../../ports.ts';
 import { triggerOf } from './views.ts';
 

@@ -1,6 +1,6 @@
 import { isEngineError } from '@heddle/core';
 import type { RestartPreview } from '@heddle/engine';
-import type { AreaContext } from '../../area.ts';
+import type { AreaContext } from '../../context.ts';
 import { PEOPLE } from '../../auth/principal.ts';
 import { badRequest } from '../../errors.ts';
 import { operationsOf } from '../../operation.ts';

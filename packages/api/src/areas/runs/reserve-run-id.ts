@@ -1,7 +1,7 @@
 import { randomUUID } from 'node:crypto';
 import type { Principal } from '../../auth/principal.ts';
 import { runIdConflict, unavailable } from '../../errors.ts';
-import type { AreaContext } from '../../area.ts';
+import type { AreaContext } from '../../context.ts';
 import type { Definition, NewReservation } from '../../ports.ts';
 import { engineRun } from './find.ts';
 import type { RunIds } from './ids.ts';

@@ -2,7 +2,7 @@ import { isEngineError } from '@heddle/core';
 import type { Json } from '@heddle/core';
 import type { RunDetail, RunResource } from '@heddle/engine';
 import { reserveUsage } from '../../admission/admit-run.ts';
-import type { AreaContext } from '../../area.ts';
+import type { AreaContext } from '../../context.ts';
 import { EVERYONE } from '../../auth/principal.ts';
 import { badRequest, conflict } from '../../errors.ts';
 import type { ApiError } from '../../errors.ts';

@@ -3,7 +3,7 @@ import { isJsonObject, normalizeName } from '@heddle/core/blocks';
 import type { Engine, LogDetail, WorkflowBlock } from '@heddle/engine';
 import { badRequest } from '../../errors.ts';
 import type { ApiError } from '../../errors.ts';
-import type { AreaContext } from '../../area.ts';
+import type { AreaContext } from '../../context.ts';
 import type { Definition } from '../../ports.ts';
 
 /** A resolved selector: a block, and a path into its output. */

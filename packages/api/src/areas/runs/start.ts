@@ -1,6 +1,6 @@
 import type { Json } from '@heddle/core';
 import type { ExecuteOptions, RunHandle, WorkflowBlock, WorkflowSource } from '@heddle/engine';
-import type { AreaContext } from '../../area.ts';
+import type { AreaContext } from '../../context.ts';
 import { ApiError, badRequest, isApiError, notFound } from '../../errors.ts';
 import type { Definition } from '../../ports.ts';
 import { findRun } from './find.ts';

@@ -2,7 +2,7 @@ import type { Json } from '@heddle/core';
 import type { RunEvent, RunHandle, RunResource } from '@heddle/engine';
 import { eventStream, ndjson } from '../../http/stream.ts';
 import type { ServerSentEvent } from '../../http/stream.ts';
-import type { AreaContext } from '../../area.ts';
+import type { AreaContext } from '../../context.ts';
 import { OutputFrames } from './output-frames.ts';
 import type { AgentEvents } from './output-frames.ts';
 import { AGENT_EVENTS } from './rules.ts';

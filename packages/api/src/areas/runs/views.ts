@@ -19,7 +19,8 @@ const CODES: { [code: string]: RunErrorCode } = {
 export function errorOf(error: Failure | null): RunResult['error'] {
   if (!error) return null;
   const details = detailsOf(error.details);
-  const isChild = String(details['blockType'] ?? '').startsWith('workflow');
+  const { blockType } = details;
+  const isChild = typeof blockType === 'string' && blockType.startsWith('workflow');
   const atBlock = details['blockId'] === undefined ? 'EXECUTION_FAILED' : 'BLOCK_EXECUTION_FAILED';
   const byBlock = isChild ? 'CHILD_WORKFLOW_FAILED' : atBlock;
   const known = Object.hasOwn(CODES, error.code) ? CODES[error.code] : undefined;

@@ -1,0 +1,42 @@
+import type { Engine } from '@heddle/engine';
+import type { Kysely } from 'kysely';
+import type { Capacity } from './admission/capacity.ts';
+import type { InputLimits } from './admission/input-limits.ts';
+import type { Limiter } from './admission/limiter.ts';
+import type { Concurrency, Usage } from './admission/usage.ts';
+import type { RunQueue } from './areas/runs/queue.ts';
+import type { Access, Audit, Definitions, ExecutionPolicy, PublicRuns, Reservations } from './ports.ts';
+
+/** What areas get. */
+export interface AreaContext {
+  engine: Engine;
+  definitions: Definitions;
+  access: Access;
+  reservations: Reservations;
+  /** Undefined: public workflows cannot be run without a credential. */
+  publicRuns: PublicRuns | undefined;
+  audit: Audit;
+  limiter: Limiter;
+  /** Undefined: usage is not counted. */
+  usage: Usage | undefined;
+  /** Undefined: runs in flight are not limited. */
+  concurrency: Concurrency | undefined;
+  /** Executions in flight in this process. */
+  capacity: Capacity;
+  policy: ExecutionPolicy;
+  /** Input limits of callers without a credential. */
+  publicInputs: Required<InputLimits>;
+  /** Starts asynchronous runs; undefined: they are refused. */
+  queue: RunQueue | undefined;
+  /** Undefined: the host has no database for areas. */
+  database: Kysely<unknown> | undefined;
+  /** Faults that older engines tolerate are warnings. */
+  compat: boolean;
+  now: () => number;
+  /** Milliseconds between two heartbeats of a stream. */
+  heartbeatMs: number;
+  /** Calls `beat` every `ms` milliseconds. Returns a function that stops it. */
+  every: (ms: number, beat: () => void) => () => void;
+  /** Reports errors that reach no caller. */
+  report: (error: unknown) => void;
+}
