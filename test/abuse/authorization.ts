@@ -55,6 +55,10 @@ const ALLOWED: {
   applyWorkflowVariables: ['write', true],
   inspectWorkflow: ['read', true],
   exportWorkflow: ['read', true],
+  previewWorkflowImport: ['write', true],
+  importWorkflow: ['write', true],
+  getWorkspaceOperation: ['read', true],
+  listWorkspaceOperations: ['read', true],
   compareWorkflowVersions: ['read', true],
   listLogs: ['read', true],
   getLogStats: ['read', true],
@@ -68,6 +72,9 @@ const ALLOWED: {
   updateSandbox: ['admin', false],
   deleteSandbox: ['admin', false],
 };
+
+/** A file that can be imported. */
+const FILE = { version: '1.0', workflow: { name: 'Imported' }, state: { blocks: {}, edges: [] } };
 
 const RANK = { any: 0, read: 1, write: 2, admin: 3 };
 
@@ -87,7 +94,8 @@ function requestOf(id: string, { workflow, runId, workspaceId }: Subject): Reque
     .replaceAll(/\{(runId|executionId|jobId)\}/g, runId)
     .replaceAll(/\{(contextId|fileId)\}/g, 'nothing')
     .replaceAll('{version}', '1')
-    .replaceAll(/\{(sandboxId|name)\}/g, 'NOTHING');
+    .replaceAll('{workspaceId}', workspaceId)
+    .replaceAll(/\{(sandboxId|operationId|name)\}/g, 'NOTHING');
   const inWorkspace = `?workspaceId=${workspaceId}`;
   const query: { [id: string]: string } = {
     listWorkflows: inWorkspace,
@@ -120,6 +128,8 @@ function requestOf(id: string, { workflow, runId, workspaceId }: Subject): Reque
     applyWorkflowOperations: { operations: [{ operation_type: 'delete', block_id: 'nothing' }] },
     applyWorkflowVariables: { operations: [{ operation: 'delete', name: 'nothing' }] },
     setSecret: { workspaceId, scope: 'personal', value: 'v' },
+    previewWorkflowImport: { workspaceId, workflow: FILE },
+    importWorkflow: { workspaceId, workflow: FILE },
     createSandbox: { workspaceId, name: crypto.randomUUID(), language: 'javascript' },
     updateSandbox: { workspaceId, name: 'Other' },
   };

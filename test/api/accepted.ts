@@ -15,6 +15,9 @@ export interface AcceptedCall {
 /** A workflow that ends at once and sets no status for the older interface. */
 const PLAIN = workflow([block('Words', 'variables', {})], ['Start -> Words']);
 
+/** A file that can be imported. */
+const IMPORTED = { version: '1.0', workflow: { name: 'Imported' }, state: { blocks: {}, edges: [] } };
+
 type Run = ShownRun & { files: { id: string }[] | null };
 
 async function ran(api: TestApi, workflowId: string, input: object = {}): Promise<Run> {
@@ -37,6 +40,16 @@ async function prepared(api: TestApi, archived: string): Promise<string> {
   return (await api.call<{ id: string }>('POST', '/api/v2/sandboxes', { body })).data.id;
 }
 
+/** Imports a workflow with a receipt. Returns the id of the operation. */
+async function imported(api: TestApi): Promise<string> {
+  const body = { workspaceId: api.workspaceId, workflow: IMPORTED };
+  const at = '/api/v2/workflows/import';
+  const preview = await api.call<{ previewFingerprint: string }>('POST', `${at}/preview`, { body });
+  const { previewFingerprint } = preview.data;
+  const given = { ...body, requestId: crypto.randomUUID(), previewFingerprint };
+  return (await api.call<{ operationId: string }>('POST', at, { body: given })).data.operationId;
+}
+
 /** Creates the resources that operations need. Returns an accepted request for each operation, by method and path. */
 export async function acceptedCalls(api: TestApi): Promise<{ [call: string]: AcceptedCall }> {
   const [plain, victim, asks, files, archived, unwanted] = await Promise.all(
@@ -45,6 +58,7 @@ export async function acceptedCalls(api: TestApi): Promise<{ [call: string]: Acc
   if (!plain || !victim || !asks || !files || !archived || !unwanted)
     throw new Error('A workflow is missing.');
   const sandboxId = await prepared(api, archived);
+  const operationId = await imported(api);
   const { runId } = await ran(api, plain);
   const { data: draft } = await api.call<{ blocks: { [id: string]: { name: string } } }>(
     'GET',
@@ -96,6 +110,8 @@ export async function acceptedCalls(api: TestApi): Promise<{ [call: string]: Acc
       ...victims,
       body: { operations: [{ operation: 'add', name: 'v{n}', type: 'string', value: 'x' }] },
     },
+    previewWorkflowImport: { body: { workspaceId, workflow: IMPORTED } },
+    importWorkflow: { body: { workspaceId, workflow: IMPORTED } },
     compareWorkflowVersions: { query: { base: '1' } },
     listLogs: inWorkspace,
     getLogStats: inWorkspace,
@@ -117,7 +133,16 @@ export async function acceptedCalls(api: TestApi): Promise<{ [call: string]: Acc
     },
   };
   const usual: { [name: string]: string } = {
-    ...{ workflowId: plain, runId, executionId: runId, jobId: runId, version: '1', sandboxId },
+    ...{
+      workflowId: plain,
+      runId,
+      executionId: runId,
+      jobId: runId,
+      version: '1',
+      sandboxId,
+      workspaceId,
+      operationId,
+    },
   };
   return Object.fromEntries(
     SERVED.map(({ id, method, path, params }): [string, AcceptedCall] => {

@@ -1,14 +1,12 @@
 /** The areas of the v2 interface that have tables, and the ports of the interface over a database. */
 export { serviceAreas, servicePorts } from './compose.ts';
 export type { ServiceAreaOptions, ServiceAreas, ServicePortOptions } from './compose.ts';
-export { logs } from './logs/area.ts';
 export type { RetentionLimits } from './logs/retention.ts';
 export { openSandboxes } from './sandboxes/area.ts';
 export type { Sandboxes, SandboxOptions } from './sandboxes/area.ts';
 export type { ImageStore } from './sandboxes/builds.ts';
 export { KeyFolder, keysInText, missingKeys, Sealer, SealingError } from './sealing.ts';
 export type { RotatableKeys, Sealed, SealingKey, SealingKeys } from './sealing.ts';
-export { secrets } from './secrets/area.ts';
 export { secretEnvironments } from './secrets/environments.ts';
 export { listSecrets, removeStoredSecret, rotateStoredSecrets, setStoredSecret } from './secrets/manage.ts';
 export type { Rotated, SecretOwner, StoredSecret } from './secrets/manage.ts';
@@ -16,7 +14,3 @@ export { keyAuthenticator } from './store/keys.ts';
 export type { ApiKeyInfo, KeyOwner } from './store/keys.ts';
 export { openServiceOwnership, openServiceStore } from './store/open.ts';
 export type { ServiceOwnership, ServiceStore, ServiceStoreOptions } from './store/open.ts';
-export { transfers } from './transfer/area.ts';
-export { publicRuns } from './store/public-runs.ts';
-export { workflows } from './workflows/area.ts';
-export type { WorkflowOptions } from './workflows/area.ts';

@@ -11,6 +11,7 @@ import { PEOPLE } from './principal.ts';
 const api = await testApi();
 const { call, store, workspaceId } = api;
 
+const FILE = { version: '1.0', workflow: { name: 'Imported' }, state: { blocks: {}, edges: [] } };
 const ASK = workflow([block('Ask', 'human_in_the_loop')], ['Start -> Ask']);
 const workflowId = await api.deployed(ASK);
 const started = await call<{ runId: string }>('POST', `/api/v2/workflows/${workflowId}/execute`, {
@@ -49,6 +50,8 @@ function requestOf(operation: AnyOperation): readonly [method: string, path: str
     .replaceAll('{contextId}', 'wrong')
     .replaceAll('{version}', '1')
     .replaceAll('{sandboxId}', 'none')
+    .replaceAll('{operationId}', 'none')
+    .replaceAll('{workspaceId}', workspaceId)
     .replaceAll('{jobId}', runId)
     .replaceAll('{name}', 'TOKEN');
   const bodies: { [id: string]: unknown } = {
@@ -65,6 +68,8 @@ function requestOf(operation: AnyOperation): readonly [method: string, path: str
     applyWorkflowOperations: { operations: [{ operation_type: 'delete', block_id: 'none' }] },
     applyWorkflowVariables: { operations: [{ operation: 'delete', name: 'none' }] },
     setSecret: { workspaceId, scope: 'personal', value: 'v' },
+    previewWorkflowImport: { workspaceId, workflow: FILE },
+    importWorkflow: { workspaceId, workflow: FILE },
     createSandbox: { workspaceId, name: crypto.randomUUID(), language: 'javascript', dependencies: ['a'] },
     updateSandbox: { workspaceId, name: 'Other' },
   };

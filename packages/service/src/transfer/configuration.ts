@@ -1,5 +1,5 @@
 import type { Json } from '@heddle/core/blocks';
-import { badRequest } from './instructions.ts';
+import { badRequest } from '@heddle/api/areas';
 import { fieldsOf, isEmpty } from './graph.ts';
 import type { Field, PortableGraph } from './graph.ts';
 import type { KindName } from './kinds.ts';

@@ -1,12 +1,13 @@
 import type { Principal } from '@heddle/api';
 import { ApiError } from '@heddle/api';
+import { badRequest } from '@heddle/api/areas';
 import type { Json, JsonObject } from '@heddle/core/blocks';
 import { graphBody } from '../workflows/draft-schemas.ts';
 import { graphOf } from '../workflows/graph.ts';
 import { fingerprintOf } from './fingerprint.ts';
 import { fieldsOf, isEmpty } from './graph.ts';
 import type { PortableGraph } from './graph.ts';
-import { badRequest, placeKey } from './instructions.ts';
+import { placeKey } from './instructions.ts';
 import { REFERENCE_KINDS } from './kinds.ts';
 import { isReady, strippedReferences } from './plan.ts';
 import type { ImportPlan, PlannedBinding } from './plan.ts';

@@ -1,4 +1,4 @@
-import { ApiError } from '@heddle/api';
+import { badRequest } from '@heddle/api/areas';
 import type { KindName } from './kinds.ts';
 import type { Occurrence } from './references.ts';
 
@@ -123,7 +123,7 @@ function kindIn(key: string): KindName {
   return key.slice(0, key.indexOf(' ')) as KindName;
 }
 
-function conflicting(what: string): ApiError {
+function conflicting(what: string): ReturnType<typeof badRequest> {
   return badRequest(`The import has contradicting instructions for ${what}: send one`);
 }
 
@@ -131,10 +131,6 @@ function conflicting(what: string): ApiError {
 export function named({ blockId, subBlockKey, valuePath }: Occurrence): string {
   const path = [subBlockKey, ...valuePath].join('.');
   return `"${shortened(path)}" of block "${shortened(blockId)}"`;
-}
-
-export function badRequest(message: string): ApiError {
-  return new ApiError(400, message);
 }
 
 function shortened(text: string): string {

@@ -1,7 +1,6 @@
-import { cursorCodec, notFound, operationsOf, workspace } from '@heddle/api/areas';
+import { badRequest, cursorCodec, notFound, operationsOf, workspace } from '@heddle/api/areas';
 import { READ, READ_ERRORS, WRITE, WRITE_ERRORS, records, workflowRow } from '../workflows/context.ts';
 import type { WorkflowServices } from '../workflows/context.ts';
-import { badRequest } from './instructions.ts';
 import * as schemas from './schemas.ts';
 import type { Transfers } from './transfers.ts';
 
@@ -11,7 +10,13 @@ export interface TransferServices extends Pick<WorkflowServices, 'store'> {
 }
 
 const define = operationsOf<TransferServices>();
-const IMPORT = { ...WRITE, method: 'POST', params: schemas.none, query: schemas.none, errors: WRITE_ERRORS } as const;
+const IMPORT = {
+  ...WRITE,
+  method: 'POST',
+  params: schemas.none,
+  query: schemas.none,
+  errors: WRITE_ERRORS,
+} as const;
 const RECEIPTS = { ...READ, tag: 'Operations', method: 'GET', errors: READ_ERRORS } as const;
 const cursors = cursorCodec(schemas.receiptPosition);
 
@@ -56,7 +61,11 @@ export const importWorkflow = define({
   resource: workspace('body'),
   body: schemas.importBody,
   success: [
-    { status: 201, schema: schemas.importResult, description: 'The workflow, and the report of a mapped import' },
+    {
+      status: 201,
+      schema: schemas.importResult,
+      description: 'The workflow, and the report of a mapped import',
+    },
   ],
   check: ({ body }) => expectWholeRequest(body),
   async handle({ transfers }, { body, principal, record }) {
