@@ -40,7 +40,6 @@ export const exportPayload = z.object({
   referenceManifest: manifest.optional(),
 });
 
-
 const workspaceId = z.string().min(1).max(128);
 const requestId = z
   .string()
