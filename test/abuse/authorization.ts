@@ -25,6 +25,9 @@ const ALLOWED: {
   listWorkflowVersionsV2: ['read', true],
   getWorkflowVersionV2: ['read', true],
   activateWorkflowVersion: ['admin', false],
+  rollbackWorkflow: ['admin', false],
+  updateWorkflowVersionV2: ['write', true],
+  revertWorkflowVersion: ['admin', false],
   executeWorkflowV2: ['read', true],
   listWorkflowRunsV2: ['read', true],
   getWorkflowRunV2: ['read', true],
@@ -66,6 +69,14 @@ const ALLOWED: {
   listSecrets: ['read', false],
   setSecret: ['read', false],
   deleteSecret: ['read', false],
+  listWorkspaces: ['any', true],
+  getWorkspace: ['read', true],
+  listWorkspaceMembers: ['read', true],
+  listBlocks: ['read', true],
+  getBlock: ['read', true],
+  listTools: ['read', true],
+  getTool: ['read', true],
+  executeTool: ['write', false],
   listSandboxes: ['read', true],
   createSandbox: ['admin', false],
   getSandbox: ['read', true],
@@ -93,9 +104,9 @@ function requestOf(id: string, { workflow, runId, workspaceId }: Subject): Reque
     .replaceAll('{workflowId}', workflow)
     .replaceAll(/\{(runId|executionId|jobId)\}/g, runId)
     .replaceAll(/\{(contextId|fileId)\}/g, 'nothing')
-    .replaceAll('{version}', '1')
     .replaceAll('{workspaceId}', workspaceId)
-    .replaceAll(/\{(sandboxId|operationId|name)\}/g, 'NOTHING');
+    .replaceAll('{version}', '1')
+    .replaceAll(/\{(sandboxId|operationId|blockId|toolId|name)\}/g, 'NOTHING');
   const inWorkspace = `?workspaceId=${workspaceId}`;
   const query: { [id: string]: string } = {
     listWorkflows: inWorkspace,
@@ -109,6 +120,10 @@ function requestOf(id: string, { workflow, runId, workspaceId }: Subject): Reque
     getLogStats: inWorkspace,
     listSecrets: inWorkspace,
     deleteSecret: `${inWorkspace}&scope=personal`,
+    listBlocks: inWorkspace,
+    getBlock: inWorkspace,
+    listTools: inWorkspace,
+    getTool: inWorkspace,
     listSandboxes: inWorkspace,
     getSandbox: inWorkspace,
     deleteSandbox: inWorkspace,
@@ -132,6 +147,8 @@ function requestOf(id: string, { workflow, runId, workspaceId }: Subject): Reque
     importWorkflow: { workspaceId, workflow: FILE },
     createSandbox: { workspaceId, name: crypto.randomUUID(), language: 'javascript' },
     updateSandbox: { workspaceId, name: 'Other' },
+    executeTool: { workspaceId, input: {} },
+    updateWorkflowVersionV2: { name: 'Named' },
   };
   const body = bodies[id];
   return { method, path: filled + (query[id] ?? ''), sent: body === undefined ? {} : { body } };

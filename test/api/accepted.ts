@@ -80,6 +80,14 @@ export async function acceptedCalls(api: TestApi): Promise<{ [call: string]: Acc
     undeployWorkflow: victims,
     deployWorkflow: { body: {} },
     activateWorkflowVersion: { body: {} },
+    rollbackWorkflow: { body: { version: 1 } },
+    updateWorkflowVersionV2: { body: { name: 'Named' } },
+    revertWorkflowVersion: { body: {} },
+    listBlocks: inWorkspace,
+    getBlock: inWorkspace,
+    listTools: inWorkspace,
+    getTool: inWorkspace,
+    executeTool: { body: { workspaceId, input: { text: 'hi' } } },
     executeWorkflowV2: { body: { input: { name: 'Ada' } } },
     downloadWorkflowRunFileV2: {
       path: { workflowId: files, runId: download.runId, fileId: download.files?.[0]?.id ?? '' },
@@ -142,6 +150,8 @@ export async function acceptedCalls(api: TestApi): Promise<{ [call: string]: Acc
       sandboxId,
       workspaceId,
       operationId,
+      blockId: 'api',
+      toolId: 'echo',
     },
   };
   return Object.fromEntries(

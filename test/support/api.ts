@@ -89,9 +89,9 @@ export function serviceApi({
     allowsPublicRuns,
     ...rest
   } = options;
-  const { sealer, sandboxes, retention, publicRunRetentionMs, ...own } = rest;
+  const { sealer, sandboxes, tools, retention, publicRunRetentionMs, ...own } = rest;
   const limits = defined({ usage, concurrency, capacity, policy, publicInputs, rate: limiter });
-  const parts = defined({ sealer, sandboxes, retention, publicRunRetentionMs });
+  const parts = defined({ sealer, sandboxes, tools, retention, publicRunRetentionMs });
   return createApi({
     authenticator: keyAuthenticator(store.keys, options.now),
     ...own,

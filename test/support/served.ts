@@ -1,14 +1,24 @@
+import { describeBlocks } from '@heddle/blocks';
 import type { AnyOperation } from '@heddle/api/areas';
 import { keysInText, openSandboxes, openServiceStore, Sealer, serviceAreas } from '@heddle/service';
 import type { ServiceStore } from '@heddle/service';
+import type { CatalogTool } from '@heddle/service/areas';
 
 const KEY = Buffer.alloc(32, 1).toString('base64');
 
-/** Returns what the areas of secrets and sandboxes need; images cannot be built. */
+/** A tool that returns its arguments. */
+const ECHO_TOOL: CatalogTool = {
+  id: 'echo',
+  description: 'Returns its arguments.',
+  parameters: { type: 'object', properties: { text: { type: 'string' } } },
+  run: (args) => Promise.resolve(args),
+};
+
+/** Returns what the areas of secrets, sandboxes and the catalog need; images cannot be built. */
 export function servedParts(store: ServiceStore) {
   const images = (): Promise<never> => Promise.reject(new Error('There are no images.'));
   const sandboxes = openSandboxes({ store, images, onError: () => undefined });
-  return { sandboxes, sealer: new Sealer(keysInText(KEY)) };
+  return { describeBlocks, tools: [ECHO_TOOL], sandboxes, sealer: new Sealer(keysInText(KEY)) };
 }
 
 const store = await openServiceStore();

@@ -1,7 +1,12 @@
 /** The areas of the service one by one, for hosts that serve some of them. `serviceAreas` returns all. */
+export { catalog } from './catalog/area.ts';
+export type { CatalogOptions } from './catalog/area.ts';
+export type { BlockDescription } from './catalog/catalog.ts';
+export type { CatalogTool } from './catalog/tools.ts';
 export { logs } from './logs/area.ts';
 export { secrets } from './secrets/area.ts';
 export { publicRuns } from './store/public-runs.ts';
 export { transfers } from './transfer/area.ts';
 export { workflows } from './workflows/area.ts';
 export type { WorkflowOptions } from './workflows/area.ts';
+export { workspaces } from './workspaces/area.ts';

@@ -1,5 +1,7 @@
 import type { Area, Limits, Ports } from '@heddle/api';
 import { execute, legacy, meta, runs } from '@heddle/api';
+import { catalog } from './catalog/area.ts';
+import type { CatalogOptions } from './catalog/area.ts';
 import { logs } from './logs/area.ts';
 import type { RetentionLimits } from './logs/retention.ts';
 import type { Sandboxes } from './sandboxes/area.ts';
@@ -9,6 +11,7 @@ import type { ServiceStore } from './store/open.ts';
 import { publicRuns } from './store/public-runs.ts';
 import { transfers } from './transfer/area.ts';
 import { workflows } from './workflows/area.ts';
+import { workspaces } from './workspaces/area.ts';
 
 /** The ports of a service, besides its store. */
 export interface ServicePortOptions {
@@ -42,6 +45,10 @@ export interface ServiceAreaOptions {
   sealer?: Sealer;
   /** Absent: there is no area of sandboxes. */
   sandboxes?: Sandboxes;
+  /** Absent: there is no catalog. */
+  describeBlocks?: CatalogOptions['describeBlocks'];
+  /** The tools of the catalog, which agents can call. */
+  tools?: CatalogOptions['tools'];
   /** How long runs are kept. Default: for ever. */
   retention?: RetentionLimits;
   /** Milliseconds for which runs of callers without a credential are kept after their end. Default: 30 days. */
@@ -53,6 +60,8 @@ export function serviceAreas({
   store,
   sealer,
   sandboxes,
+  describeBlocks,
+  tools = [],
   retention,
   publicRunRetentionMs,
 }: ServiceAreaOptions) {
@@ -61,10 +70,12 @@ export function serviceAreas({
     execute(),
     runs(),
     legacy(),
+    workspaces({ store }),
     workflows({ store }),
     transfers({ store }),
     logs(retention),
     ...(sealer ? [secrets({ store, sealer })] : []),
+    ...(describeBlocks ? [catalog({ describeBlocks, tools })] : []),
     ...(sandboxes ? [sandboxes.area] : []),
     publicRuns({ store, ...(publicRunRetentionMs !== undefined && { publicRunRetentionMs }) }),
   ] as const satisfies readonly Area[];

@@ -1,4 +1,5 @@
 import type { Api } from '@heddle/api';
+import type { BlockDescription } from '@heddle/blocks';
 import type { Engine } from '@heddle/engine';
 import type { ImageSource } from '@heddle/sandbox';
 import type { RetentionLimits, Sandboxes, Sealer, ServiceStore } from '@heddle/service';
@@ -86,7 +87,7 @@ export async function serve(io: Io, options: ServeOptions): Promise<number> {
       ...settings,
       ...{ engine, database: store, compat: options.compat, onError, origin },
       ports: servicePorts(store, { limits }),
-      areas: serviceAreas({ store, sealer, sandboxes, ...retentionOf(options) }),
+      areas: serviceAreas({ store, sealer, sandboxes, describeBlocks, ...retentionOf(options) }),
     });
     const first = await firstStart(store);
     open(access.around(api.fetch));
@@ -105,6 +106,11 @@ export async function serve(io: Io, options: ServeOptions): Promise<number> {
     await access?.close();
     await store?.close();
   }
+}
+
+/** What the blocks of `openSession` do. Loads their schemas, so it is called only for the catalog. */
+async function describeBlocks(): Promise<readonly BlockDescription[]> {
+  return (await import('@heddle/blocks')).describeBlocks();
 }
 
 /** What needs the store and not the engine. */

@@ -7,7 +7,9 @@ import {
   notFound,
   workflowPath,
 } from '@heddle/api/areas';
-import type { WorkflowRow } from '../store/schema.ts';
+import type { Call } from '@heddle/api/areas';
+import type * as z from 'zod';
+import type { VersionRow, WorkflowRow } from '../store/schema.ts';
 import { READ, READ_ERRORS, WRITE, define, records, workflowRow } from '../workflows/context.ts';
 import type { WorkflowServices } from '../workflows/context.ts';
 import * as schemas from '../workflows/draft-schemas.ts';
@@ -174,20 +176,27 @@ export const activateWorkflowVersion = define({
   success: [{ status: 200, schema: schemas.deployResult, description: 'The version is live' }],
   errors: [400, 401, 403, 404, 413, 415, 423, 429],
   async handle(services, { path, record }, row) {
-    const { store } = services;
-    const found = await store.workflows.version(row.id, Number(path.version));
+    const found = await services.store.workflows.version(row.id, Number(path.version));
     if (!found) throw notFound('Version');
-    // Compiled again, so that a version that this engine cannot run is refused now and not at each run.
-    const { version: engine_version, warnings } = await deployToEngine(services, row, found.state);
-    const at = new Date(services.now()).toISOString();
-    const { version } = found;
-    await store.workflows.activate({ ...found, engine_version }, at, (tx) =>
-      record({ resourceId: row.id, details: { version } }, tx),
-    );
-    const state = deploymentOf({ ...row, deployed_at: at }, found);
-    return { data: { ...state, warnings, version: found.version } };
+    return { data: await madeLive(services, { row, version: found }, record) };
   },
 });
+
+/** Makes a stored version live. Returns the state of the deployment. Throws 400 for a version that cannot run. */
+export async function madeLive(
+  services: WorkflowServices,
+  { row, version: found }: { row: WorkflowRow; version: VersionRow },
+  record: Call<unknown, unknown, unknown>['record'],
+): Promise<z.output<typeof schemas.deployResult>> {
+  // Compiled again, so that a version that this engine cannot run is refused now and not at each run.
+  const { version: engine_version, warnings } = await deployToEngine(services, row, found.state);
+  const at = new Date(services.now()).toISOString();
+  const { version } = found;
+  await services.store.workflows.activate({ ...found, engine_version }, at, (tx) =>
+    record({ resourceId: row.id, details: { version } }, tx),
+  );
+  return { ...deploymentOf({ ...row, deployed_at: at }, found), warnings, version };
+}
 
 /**
  * Compiles the graph and stores it in the engine. The engine's store and ours share no transaction, so this comes first:

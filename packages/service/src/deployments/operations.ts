@@ -2,12 +2,13 @@ import { ApiError } from '@heddle/api';
 import type { JsonObject } from '@heddle/core';
 import * as z from 'zod';
 import { define, READ, READ_ERRORS, workflowRow } from '../workflows/context.ts';
+import { versionPath } from '../workflows/draft-schemas.ts';
 import { readGraph } from '../workflows/graph.ts';
 import { workflowPath } from '../workflows/schemas.ts';
 import { compareGraphs } from './compare.ts';
 import type { ComparedGraph } from './compare.ts';
 
-const number = z.string().regex(/^[1-9]\d{0,9}$/);
+const number = versionPath.shape.version;
 
 const compareQuery = z.strictObject({
   base: z.union([number, z.literal('active')]).describe('A version, or the live one'),

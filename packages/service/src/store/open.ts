@@ -14,6 +14,7 @@ import { SECRET_MIGRATIONS } from '../secrets/migrations.ts';
 import { TRANSFER_MIGRATIONS } from '../transfer/migrations.ts';
 import { storedDefinitions } from '../workflows/definitions.ts';
 import { WORKFLOW_MIGRATIONS } from '../workflows/migrations.ts';
+import { WORKSPACE_MIGRATIONS } from '../workspaces/migrations.ts';
 import { AuditStore } from './audit.ts';
 import { openDatabase } from './database.ts';
 import type { DatabaseLocation, OpenDatabase } from './database.ts';
@@ -30,6 +31,7 @@ const AREAS = {
   secrets: SECRET_MIGRATIONS,
   transfer: TRANSFER_MIGRATIONS,
   workflows: WORKFLOW_MIGRATIONS,
+  workspaces: WORKSPACE_MIGRATIONS,
 };
 
 /** Where the service keeps its records. Without `data` and `postgres`: in memory. */

@@ -1,4 +1,4 @@
-import type { ColumnType } from 'kysely';
+import type { ColumnType, Generated } from 'kysely';
 import type { Role } from '@heddle/api';
 
 // SQLite and PostgreSQL have the same columns: timestamps are ISO 8601 text in UTC, booleans are 0 or 1, JSON is text.
@@ -16,6 +16,8 @@ export interface WorkspaceRow {
   /** Whether the workspace accepts personal keys. */
   personal_keys: number;
   created_at: string;
+  /** Null: never changed. */
+  updated_at: Generated<string | null>;
 }
 
 export interface MemberRow {

@@ -117,6 +117,25 @@ export class WorkflowStore {
     });
   }
 
+  /** Changes what is given of a version. Returns the version; undefined when there is none. */
+  async changeVersion(
+    { workflowId, version }: { workflowId: string; version: number },
+    { name, description }: { name?: string | undefined; description?: string | null | undefined },
+    record: Recorder,
+  ): Promise<VersionRow | undefined> {
+    return this.#db.transaction().execute(async (db) => {
+      const row = await db
+        .updateTable('workflow_versions')
+        .set({ ...(name !== undefined && { name }), ...(description !== undefined && { description }) })
+        .where('workflow_id', '=', workflowId)
+        .where('version', '=', version)
+        .returningAll()
+        .executeTakeFirst();
+      if (row) await record(db);
+      return row;
+    });
+  }
+
   async undeploy(workflowId: string, record: Recorder): Promise<void> {
     await this.#db.transaction().execute(async (db) => {
       await db

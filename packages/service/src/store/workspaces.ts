@@ -80,7 +80,7 @@ export class WorkspaceStore implements Access {
   async setPersonalKeys(workspaceId: string, allowed: boolean): Promise<void> {
     await this.#db
       .updateTable('workspaces')
-      .set({ personal_keys: allowed ? 1 : 0 })
+      .set({ personal_keys: allowed ? 1 : 0, updated_at: new Date().toISOString() })
       .where('id', '=', workspaceId)
       .execute();
   }

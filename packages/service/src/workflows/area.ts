@@ -1,6 +1,11 @@
 import type { Area } from '@heddle/api';
 import { compareWorkflowVersions } from '../deployments/operations.ts';
 import {
+  revertWorkflowVersion,
+  rollbackWorkflow,
+  updateWorkflowVersion,
+} from '../deployments/version-operations.ts';
+import {
   activateWorkflowVersion,
   deployWorkflow,
   getWorkflowDeployment,
@@ -60,6 +65,9 @@ export const WORKFLOWS = {
   getWorkflowVersion,
   compareWorkflowVersions,
   activateWorkflowVersion,
+  rollbackWorkflow,
+  updateWorkflowVersion,
+  revertWorkflowVersion,
 } as const;
 
 /** The parts of the area of workflows. */

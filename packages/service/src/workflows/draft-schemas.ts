@@ -217,6 +217,45 @@ export const versionPath = z.strictObject({
   version: z.string().regex(/^[1-9]\d{0,8}$/, 'version is a whole number from 1 on'),
 });
 
+/** The path of an operation that takes the live version by the word `active` too. */
+export const versionOrActivePath = z.strictObject({
+  workflowId: z.string().min(1),
+  version: z
+    .union([z.literal('active'), versionPath.shape.version])
+    .meta({ description: 'A version, or the live one' }),
+});
+
+export const rollbackBody = z.strictObject({
+  version: z
+    .int()
+    .min(1)
+    .max(999_999_999)
+    .optional()
+    .meta({ description: 'Default: the one before the live one' }),
+});
+
+export const versionChange = z
+  .strictObject({
+    name: z.string().min(1).max(100).optional(),
+    description: z.string().max(50_000).nullish(),
+  })
+  .refine(
+    ({ name, description }) => name !== undefined || description !== undefined,
+    'At least one of name or description is required',
+  );
+
+export const changedVersion = z.object({
+  version: z.int().min(1),
+  name: z.string().nullable(),
+  description: z.string().nullable(),
+});
+
+export const revertResult = z.object({
+  id: z.string(),
+  version: z.int().min(1),
+  lastSaved: z.int().meta({ description: 'When the draft was replaced, in milliseconds since 1970' }),
+});
+
 export const versionsQuery = z.strictObject({ limit: pageLimit(100, 50), cursor });
 
 export const versionPosition = z.tuple([databaseInt]);

@@ -1,0 +1,122 @@
+import { describe, expect, it } from 'vitest';
+import type { JsonObject } from '@heddle/core/blocks';
+import { Catalog } from './catalog.ts';
+import type { BlockDescription, CatalogQuery } from './catalog.ts';
+
+function described(type: string, fields: JsonObject = {}, rest: JsonObject = {}): BlockDescription {
+  return {
+    type,
+    summary: `Does ${type}.`,
+    fields: { type: 'object', properties: fields, ...rest },
+    outputs: { type: 'object', properties: { done: { type: 'boolean', description: 'Whether it is.' } } },
+  };
+}
+
+function catalogOf(...blocks: BlockDescription[]): Catalog {
+  return new Catalog(() => Promise.resolve(blocks));
+}
+
+const ALL: CatalogQuery = { sortBy: 'id', sortOrder: 'asc', limit: 50 };
+
+async function ids(catalog: Catalog, query: Partial<CatalogQuery> = {}): Promise<string[]> {
+  return (await catalog.list({ ...ALL, ...query })).page.map(({ id }) => id);
+}
+
+describe('Catalog', () => {
+  const catalog = catalogOf(
+    described('wait'),
+    { ...described('acme_mail'), source: 'custom' },
+    described('start_trigger'),
+    described('api'),
+  );
+
+  it('lists types by id, name or category, in both orders', async () => {
+    expect(await ids(catalog)).toEqual(['acme_mail', 'api', 'start_trigger', 'wait']);
+    expect(await ids(catalog, { sortOrder: 'desc' })).toEqual(['wait', 'start_trigger', 'api', 'acme_mail']);
+    expect(await ids(catalog, { sortBy: 'name' })).toEqual(['api', 'acme_mail', 'start_trigger', 'wait']);
+    expect(await ids(catalog, { sortBy: 'category', sortOrder: 'desc' })).toEqual([
+      'start_trigger',
+      'wait',
+      'api',
+      'acme_mail',
+    ]);
+  });
+
+  it('filters by text in any case, category, capability and source', async () => {
+    expect(await ids(catalog, { search: 'DOES W' })).toEqual(['wait']);
+    expect(await ids(catalog, { search: '%' })).toEqual([]);
+    expect(await ids(catalog, { category: 'triggers' })).toEqual(['start_trigger']);
+    expect(await ids(catalog, { capability: 'trigger' })).toEqual(['start_trigger']);
+    expect(await ids(catalog, { source: 'custom' })).toEqual(['acme_mail']);
+    expect(await ids(catalog, { category: 'tools' })).toEqual([]);
+  });
+
+  it.each(['asc', 'desc'] as const)('has every type on exactly one page, %s', async (sortOrder) => {
+    const query: CatalogQuery = { ...ALL, sortBy: 'category', sortOrder, limit: 1 };
+    const seen: string[] = [];
+    let after: CatalogQuery['after'];
+    do {
+      const { page, next } = await catalog.list({ ...query, after });
+      seen.push(...page.map(({ id }) => id));
+      after = next;
+    } while (after);
+    expect(seen).toEqual(await ids(catalog, { sortBy: 'category', sortOrder }));
+  });
+
+  it('describes fields with the control that edits them', async () => {
+    const fields: JsonObject = {
+      method: { enum: ['GET', 'POST'], default: 'GET', description: 'The method.' },
+      apiKey: { type: 'string' },
+      maxTokens: { type: 'string' },
+      retries: { type: 'integer', minimum: 0, maximum: 10 },
+      cached: { anyOf: [{ type: 'boolean' }, { type: 'string', enum: ['true', 'false'] }] },
+      rows: { type: 'array', items: { $ref: '#/$defs/row' } },
+      anything: {},
+    };
+    const definitions = { row: { type: 'object' } };
+    const detail = await catalogOf(
+      described('x', fields, { required: ['method', 'apiKey'], $defs: definitions }),
+    ).find('x');
+    expect(detail?.inputSchema).toEqual([
+      {
+        id: 'method',
+        type: 'dropdown',
+        options: [{ id: 'GET' }, { id: 'POST' }],
+        description: 'The method.',
+        defaultValue: 'GET',
+      },
+      { id: 'apiKey', type: 'short-input', password: true, required: true },
+      { id: 'maxTokens', type: 'long-input' },
+      { id: 'retries', type: 'short-input', integer: true, min: 0, max: 10 },
+      { id: 'cached', type: 'switch' },
+      { id: 'rows', type: 'code', language: 'json' },
+      { id: 'anything', type: 'long-input' },
+    ]);
+    expect(detail?.inputDefinitions['rows']).toEqual({
+      type: 'array',
+      schema: { ...(fields['rows'] as JsonObject), $defs: definitions },
+    });
+    expect(detail?.inputDefinitions['anything']).toEqual({ type: 'any', schema: {} });
+    expect(detail?.outputs).toEqual({ done: { type: 'boolean', description: 'Whether it is.' } });
+  });
+
+  it('has triggers only for types that start runs, and no unknown type', async () => {
+    const trigger = await catalog.find('start_trigger');
+    expect(trigger?.triggers.map(({ id }) => id)).toEqual(['start_trigger']);
+    expect((await catalog.find('api'))?.triggers).toEqual([]);
+    for (const id of ['none', '__proto__', 'constructor']) expect(await catalog.find(id)).toBeUndefined();
+  });
+
+  it('reads the descriptions once, and again after a failure', async () => {
+    let calls = 0;
+    const flaky = new Catalog(async () => {
+      calls += 1;
+      if (calls === 1) throw new Error('not now');
+      return [described('api')];
+    });
+    await expect(flaky.find('api')).rejects.toThrow('not now');
+    await flaky.find('api');
+    await flaky.list(ALL);
+    expect(calls).toBe(2);
+  });
+});

@@ -1,0 +1,185 @@
+import { own } from '@heddle/core/blocks';
+import type { JsonObject } from '@heddle/core/blocks';
+import { isTriggerType } from '@heddle/core/drafts';
+import { fieldsOf, kindOf, propertiesOf } from './fields.ts';
+import type { BlockField } from './fields.ts';
+import { contains, pageOfEntries } from './page.ts';
+import type { CatalogPosition, PageQuery } from './page.ts';
+
+/** A type of blocks, with the schemas of its executor. `describeBlocks` of `@heddle/blocks` returns these. */
+export interface BlockDescription {
+  type: string;
+  /** What the block does, in one sentence. */
+  summary: string;
+  /** JSON Schema of the fields: an object whose properties are the fields by name. */
+  fields: JsonObject;
+  /** JSON Schema of the output. */
+  outputs: JsonObject;
+  /** `custom`: a type that a host has added. Default: builtin. */
+  source?: Source;
+}
+
+type Source = 'builtin' | 'custom';
+type Category = 'blocks' | 'triggers';
+type Sort = 'id' | 'name' | 'category';
+
+/** A type of blocks in a list. */
+export interface BlockSummary {
+  id: string;
+  name: string;
+  description: string;
+  category: Category;
+  source: Source;
+  triggerAllowed: boolean;
+  triggerCapable: boolean;
+  triggerIds: string[];
+  toolIds: string[];
+  operationIds: string[];
+  preview: boolean;
+  tags: string[];
+}
+
+/** The type and the meaning of an input or output. */
+interface ValueInfo {
+  type: string;
+  description?: string;
+}
+
+/** A type of blocks with its fields and outputs. */
+export interface BlockDetail extends BlockSummary {
+  inputSchema: BlockField[];
+  operationInputSchema: { [operation: string]: BlockField[] };
+  inputDefinitions: { [name: string]: ValueInfo & { schema: JsonObject } };
+  operations: JsonObject;
+  tools: JsonObject[];
+  triggers: { id: string; outputs: { [name: string]: ValueInfo }; configFields: JsonObject }[];
+  outputs: { [name: string]: ValueInfo };
+}
+
+export interface CatalogQuery extends PageQuery {
+  search?: string | undefined;
+  category?: string | undefined;
+  /** Only types that can start a run. */
+  capability?: 'trigger' | undefined;
+  source?: Source | undefined;
+  sortBy: Sort;
+}
+
+/** The types of blocks that the engine of a service runs. */
+export class Catalog {
+  readonly #describe: () => Promise<readonly BlockDescription[]>;
+  #entries: Promise<ReadonlyMap<string, Entry>> | undefined;
+
+  /** `describe` is called once, when the catalog is first read. */
+  constructor(describe: () => Promise<readonly BlockDescription[]>) {
+    this.#describe = describe;
+  }
+
+  /** Returns a page of the types, and the position of its last one if more follow. */
+  async list(query: CatalogQuery): Promise<{ page: BlockSummary[]; next: CatalogPosition | undefined }> {
+    const found = [...(await this.#read()).values()]
+      .map(({ summary }) => summary)
+      .filter((block) => matches(block, query));
+    return pageOfEntries(found, query, (block) => [block[query.sortBy], block.id]);
+  }
+
+  /** Returns the type with its fields and outputs; undefined for an unknown one. */
+  async find(id: string): Promise<BlockDetail | undefined> {
+    const entry = (await this.#read()).get(id);
+    return entry && detailOf(entry);
+  }
+
+  #read(): Promise<ReadonlyMap<string, Entry>> {
+    this.#entries ??= this.#load().catch((error: unknown) => {
+      // The next call tries again.
+      this.#entries = undefined;
+      throw error;
+    });
+    return this.#entries;
+  }
+
+  async #load(): Promise<ReadonlyMap<string, Entry>> {
+    const described = await this.#describe();
+    return new Map(described.map((block) => [block.type, { block, summary: summaryOf(block) }]));
+  }
+}
+
+interface Entry {
+  block: BlockDescription;
+  summary: BlockSummary;
+}
+
+function summaryOf({ type, summary, source = 'builtin' }: BlockDescription): BlockSummary {
+  const isTrigger = isTriggerType(type);
+  return {
+    id: type,
+    name: nameOf(type),
+    description: summary,
+    category: isTrigger ? 'triggers' : 'blocks',
+    source,
+    triggerAllowed: isTrigger,
+    triggerCapable: isTrigger,
+    triggerIds: isTrigger ? [type] : [],
+    toolIds: [],
+    operationIds: [],
+    preview: false,
+    tags: [],
+  };
+}
+
+function detailOf({ block, summary }: Entry): BlockDetail {
+  const inputSchema = fieldsOf(block.fields);
+  const outputs = infosOf(block.outputs);
+  const configFields = Object.fromEntries(
+    inputSchema.map(({ id, type, required = false, description }): [string, JsonObject] => [
+      id,
+      { type, required, ...(description !== undefined && { description }) },
+    ]),
+  );
+  return {
+    ...summary,
+    inputSchema,
+    operationInputSchema: {},
+    inputDefinitions: Object.fromEntries(
+      propertiesOf(block.fields).map(([name, schema]) => [
+        name,
+        { ...infoOf(schema), schema: withDefinitions(schema, block.fields) },
+      ]),
+    ),
+    operations: {},
+    tools: [],
+    triggers: summary.triggerIds.map((id) => ({ id, outputs, configFields })),
+    outputs,
+  };
+}
+
+function infosOf(schema: JsonObject): { [name: string]: ValueInfo } {
+  return Object.fromEntries(propertiesOf(schema).map(([name, each]) => [name, infoOf(each)]));
+}
+
+function infoOf(schema: JsonObject): ValueInfo {
+  const description = own(schema, 'description');
+  return { type: kindOf(schema), ...(typeof description === 'string' && { description }) };
+}
+
+/** Returns the schema of a field with the definitions of the whole, if it refers to any. */
+function withDefinitions(schema: JsonObject, whole: JsonObject): JsonObject {
+  const definitions = own(whole, '$defs');
+  return definitions === undefined || !JSON.stringify(schema).includes('"$ref"')
+    ? schema
+    : { ...schema, $defs: definitions };
+}
+
+/** Returns the type as readers see it: `human_in_the_loop` is `Human in the loop`. */
+function nameOf(type: string): string {
+  const words = type.split('_').map((word) => (word === 'api' ? 'API' : word));
+  const text = words.join(' ');
+  return `${text.charAt(0).toUpperCase()}${text.slice(1)}`;
+}
+
+function matches(block: BlockSummary, { search, category, capability, source }: CatalogQuery): boolean {
+  if (category !== undefined && block.category !== category) return false;
+  if (capability === 'trigger' && !block.triggerCapable) return false;
+  if (source !== undefined && block.source !== source) return false;
+  return contains(search, [block.id, block.name, block.description]);
+}

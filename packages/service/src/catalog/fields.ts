@@ -1,0 +1,80 @@
+import { isJsonObject, own } from '@heddle/core/blocks';
+import type { Json, JsonObject } from '@heddle/core/blocks';
+
+/** A field of a type of blocks, for editors. */
+export interface BlockField {
+  id: string;
+  /** Which control edits it. */
+  type: string;
+  required?: boolean;
+  description?: string;
+  options?: { id: string }[];
+  min?: number;
+  max?: number;
+  integer?: boolean;
+  /** Its value is a credential. */
+  password?: boolean;
+  language?: string;
+  defaultValue?: Json;
+}
+
+/** Names of fields with credentials. */
+const CREDENTIAL = /(?:key|secret|password|token)$/i;
+/** Names that end like those of credentials, and are none. */
+const NO_CREDENTIAL = /^(?:maxTokens|idempotencyKey)$/i;
+
+/** Returns the properties of a schema of an object. */
+export function propertiesOf(schema: JsonObject): [string, JsonObject][] {
+  const properties = own(schema, 'properties');
+  if (!isJsonObject(properties)) return [];
+  return Object.entries(properties).map(([name, each]) => [name, isJsonObject(each) ? each : {}]);
+}
+
+/** Returns the fields that the schema of a block's fields describes. */
+export function fieldsOf(schema: JsonObject): BlockField[] {
+  const required = own(schema, 'required');
+  const names = new Set(Array.isArray(required) ? required : []);
+  return propertiesOf(schema).map(([id, each]) => fieldOf(id, each, names.has(id)));
+}
+
+/** Returns the type of the schema's values: a name of JSON Schema, several with `|` between them, or `any`. */
+export function kindOf(schema: JsonObject): string {
+  const type = own(schema, 'type');
+  if (typeof type === 'string') return type;
+  const anyOf = own(schema, 'anyOf');
+  if (!Array.isArray(anyOf)) return 'any';
+  const kinds = anyOf.map((each) => (isJsonObject(each) ? kindOf(each) : 'any'));
+  return kinds.includes('any') ? 'any' : [...new Set(kinds)].join('|');
+}
+
+function fieldOf(id: string, schema: JsonObject, required: boolean): BlockField {
+  const description = own(schema, 'description');
+  const defaultValue = own(schema, 'default');
+  const [min, max] = [own(schema, 'minimum'), own(schema, 'maximum')];
+  return {
+    id,
+    ...controlOf(id, schema),
+    ...(required && defaultValue === undefined && { required }),
+    ...(typeof description === 'string' && { description }),
+    ...(typeof min === 'number' && { min }),
+    ...(typeof max === 'number' && { max }),
+    ...(defaultValue !== undefined && { defaultValue }),
+  };
+}
+
+function controlOf(id: string, schema: JsonObject): Omit<BlockField, 'id'> {
+  const options = own(schema, 'enum');
+  if (Array.isArray(options))
+    return { type: 'dropdown', options: options.map((each) => ({ id: textOf(each) })) };
+  const kind = kindOf(schema);
+  if (kind.split('|').includes('boolean')) return { type: 'switch' };
+  if (kind === 'number' || kind === 'number|string') return { type: 'short-input' };
+  if (kind === 'integer') return { type: 'short-input', integer: true };
+  if (/array|object/.test(kind)) return { type: 'code', language: 'json' };
+  if (CREDENTIAL.test(id) && !NO_CREDENTIAL.test(id)) return { type: 'short-input', password: true };
+  return { type: 'long-input' };
+}
+
+function textOf(value: Json): string {
+  return typeof value === 'string' ? value : JSON.stringify(value);
+}

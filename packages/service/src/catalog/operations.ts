@@ -1,0 +1,123 @@
+import { randomUUID } from 'node:crypto';
+import { ApiError } from '@heddle/api';
+import { cursorCodec, EVERYONE, notFound, operationsOf, PEOPLE, workspace } from '@heddle/api/areas';
+import type { JsonObject } from '@heddle/core/blocks';
+import * as z from 'zod';
+import type { Catalog } from './catalog.ts';
+import type { Tools } from './tools.ts';
+import * as schemas from './schemas.ts';
+
+/** What the operations of the catalog use. */
+export interface CatalogServices {
+  catalog: Catalog;
+  tools: Tools;
+}
+
+const define = operationsOf<CatalogServices>();
+const READ = { tag: 'Catalog', scope: 'api:read', role: 'read', principals: EVERYONE } as const;
+const IN_WORKSPACE = { resource: workspace('query') } as const;
+const cursors = cursorCodec(schemas.position);
+
+export const listBlocks = define({
+  ...READ,
+  ...IN_WORKSPACE,
+  id: 'listBlocks',
+  method: 'GET',
+  path: '/api/v2/blocks',
+  summary: 'List the types of blocks',
+  params: z.strictObject({}),
+  query: schemas.listQuery,
+  success: [{ status: 200, schema: schemas.blockSummary, page: true, description: 'A page of types' }],
+  errors: [400, 401, 403, 404, 429],
+  async handle({ catalog }, { query }) {
+    const after = cursors.decode(query.cursor, query);
+    const { page, next } = await catalog.list({ ...query, after });
+    return { page, nextCursor: next === undefined ? null : cursors.encode([...next], query) };
+  },
+});
+
+export const getBlock = define({
+  ...READ,
+  ...IN_WORKSPACE,
+  id: 'getBlock',
+  method: 'GET',
+  path: '/api/v2/blocks/{blockId}',
+  summary: 'Get a type of blocks with its fields and outputs',
+  params: schemas.blockPath,
+  query: schemas.workspaceQuery,
+  success: [{ status: 200, schema: schemas.blockDetail, description: 'The type' }],
+  errors: [400, 401, 403, 404, 429],
+  async handle({ catalog }, { path }) {
+    const data = await catalog.find(path.blockId);
+    if (!data) throw notFound('Block');
+    return { data };
+  },
+});
+
+export const listTools = define({
+  ...READ,
+  ...IN_WORKSPACE,
+  id: 'listTools',
+  method: 'GET',
+  path: '/api/v2/tools',
+  summary: 'List the registered tools',
+  params: z.strictObject({}),
+  query: schemas.toolsQuery,
+  success: [{ status: 200, schema: schemas.toolSummary, page: true, description: 'A page of tools' }],
+  errors: [400, 401, 403, 404, 429],
+  async handle({ tools }, { query }) {
+    const after = cursors.decode(query.cursor, query);
+    const { page, next } = tools.list({ ...query, after });
+    return { page, nextCursor: next === undefined ? null : cursors.encode([...next], query) };
+  },
+});
+
+export const getTool = define({
+  ...READ,
+  ...IN_WORKSPACE,
+  id: 'getTool',
+  method: 'GET',
+  path: '/api/v2/tools/{toolId}',
+  summary: 'Get a tool with its arguments',
+  params: schemas.toolPath,
+  query: schemas.workspaceQuery,
+  success: [{ status: 200, schema: schemas.toolDetail, description: 'The tool' }],
+  errors: [400, 401, 403, 404, 429],
+  async handle({ tools }, { path }) {
+    const data = tools.find(path.toolId);
+    if (!data) throw notFound('Tool');
+    return { data };
+  },
+});
+
+export const executeTool = define({
+  tag: 'Catalog',
+  scope: 'api:write',
+  role: 'write',
+  principals: PEOPLE,
+  resource: workspace('body'),
+  audit: { resourceType: 'tool', actions: ['TOOL_EXECUTED'] },
+  executes: true,
+  id: 'executeTool',
+  method: 'POST',
+  path: '/api/v2/tools/{toolId}/execute',
+  summary: 'Run a registered tool',
+  params: schemas.toolPath,
+  query: z.strictObject({}),
+  body: schemas.executeBody,
+  success: [{ status: 200, schema: schemas.toolResult, description: 'The result, or why there is none' }],
+  errors: [400, 401, 403, 404, 413, 415, 429],
+  async handle({ tools }, { path: { toolId }, body, signal, record }) {
+    if (!tools.find(toolId)) throw notFound('Tool');
+    // There are no credentials yet, so none has this id.
+    if (body.credentialId !== undefined) throw notFound('Credential');
+    const args = body.input as JsonObject;
+    const details = tools.problems(toolId, args);
+    if (details.length > 0)
+      throw new ApiError(400, 'The input does not match the schema of the tool', { details });
+    // First: a call whose record is lost must not have happened.
+    await record({ resourceId: toolId });
+    const call = { args, idempotencyKey: randomUUID(), timeoutMs: body.timeoutSeconds * 1000, signal };
+    return { data: { toolId, ...(await tools.run(toolId, call)) } };
+  },
+});

@@ -1,0 +1,39 @@
+/** The sorted value and the id of a page's last entry. */
+export type CatalogPosition = readonly [value: string, id: string];
+
+export interface PageQuery {
+  sortOrder: 'asc' | 'desc';
+  limit: number;
+  after?: CatalogPosition | undefined;
+}
+
+/** Returns a page of the entries by their positions, and the position of its last one if more follow. */
+export function pageOfEntries<Entry>(
+  entries: readonly Entry[],
+  { sortOrder, limit, after }: PageQuery,
+  positionOf: (entry: Entry) => CatalogPosition,
+): { page: Entry[]; next: CatalogPosition | undefined } {
+  const sign = sortOrder === 'asc' ? 1 : -1;
+  const found = entries
+    .filter((entry) => after === undefined || compare(positionOf(entry), after) * sign > 0)
+    .toSorted((a, b) => compare(positionOf(a), positionOf(b)) * sign);
+  const page = found.slice(0, limit);
+  const last = found.length > limit ? page.at(-1) : undefined;
+  return { page, next: last && positionOf(last) };
+}
+
+/** Tells whether one of the texts contains the search, in any case. */
+export function contains(search: string | undefined, texts: readonly string[]): boolean {
+  if (search === undefined) return true;
+  const wanted = search.toLowerCase();
+  return texts.some((text) => text.toLowerCase().includes(wanted));
+}
+
+function compare(a: CatalogPosition, b: CatalogPosition): number {
+  return order(a[0], b[0]) || order(a[1], b[1]);
+}
+
+function order(a: string, b: string): number {
+  if (a === b) return 0;
+  return a < b ? -1 : 1;
+}

@@ -1,0 +1,115 @@
+import * as z from 'zod';
+
+const workspaceId = z.string().min(1).max(128);
+const texts = z.array(z.string());
+const json = z.unknown();
+const open = z.record(z.string(), json);
+/** Longest time of a tool. */
+const MAX_TOOL_SECONDS = 300;
+
+export const blockPath = z.strictObject({ blockId: z.string().min(1).max(255) });
+export const workspaceQuery = z.strictObject({ workspaceId });
+
+export const listQuery = z.strictObject({
+  workspaceId,
+  search: z.string().min(1).max(200).optional(),
+  category: z.enum(['blocks', 'tools', 'triggers']).optional(),
+  capability: z.literal('trigger').optional(),
+  source: z.enum(['builtin', 'custom']).optional(),
+  sortBy: z.enum(['id', 'name', 'category']).default('id'),
+  sortOrder: z.enum(['asc', 'desc']).default('asc'),
+  limit: z.int().min(1, 'limit must be at least 1').max(100, 'limit cannot exceed 100').default(50),
+  cursor: z.string().min(1).max(4096).optional(),
+});
+
+export const toolPath = z.strictObject({ toolId: z.string().min(1).max(255) });
+
+export const toolsQuery = z.strictObject({
+  ...listQuery.omit({ category: true, capability: true, source: true }).shape,
+  hostedApiKey: z.enum(['always', 'conditional', 'none']).optional(),
+  oauthProvider: z.string().min(1).max(255).optional(),
+  sortBy: z.enum(['id', 'name']).default('id'),
+});
+
+export const executeBody = z.strictObject({
+  workspaceId,
+  input: open,
+  credentialId: z.string().min(1).max(255).optional(),
+  timeoutSeconds: z.int().min(1).max(MAX_TOOL_SECONDS).default(60),
+});
+
+export const toolSummary = z.object({
+  id: z.string(),
+  name: z.string(),
+  description: z.string(),
+  hostedApiKey: z.enum(['always', 'conditional', 'none']),
+});
+
+export const toolDetail = toolSummary.extend({
+  params: z.record(
+    z.string(),
+    z.object({
+      type: z.string(),
+      required: z.boolean(),
+      description: z.string().optional(),
+      default: json.optional(),
+      items: json.optional(),
+    }),
+  ),
+  outputs: open,
+});
+
+export const toolResult = z.object({
+  toolId: z.string(),
+  status: z.enum(['completed', 'failed']),
+  output: json,
+  error: z.string().nullable(),
+});
+
+export const position = z.tuple([z.string(), z.string()]);
+
+export const blockSummary = z.object({
+  id: z.string().meta({ description: 'The type of the blocks' }),
+  name: z.string(),
+  description: z.string(),
+  category: z.string(),
+  source: z.enum(['builtin', 'custom']),
+  triggerAllowed: z.boolean(),
+  triggerCapable: z.boolean().meta({ description: 'Blocks of the type can start runs' }),
+  triggerIds: texts,
+  toolIds: texts,
+  operationIds: texts,
+  preview: z.boolean(),
+  tags: texts,
+});
+
+const field = z.object({
+  id: z.string(),
+  type: z.string().meta({ description: 'Which control edits the field' }),
+  required: z.boolean().optional(),
+  description: z.string().optional(),
+  options: z.array(z.object({ id: z.string() })).optional(),
+  min: z.number().optional(),
+  max: z.number().optional(),
+  integer: z.boolean().optional(),
+  password: z.boolean().optional().meta({ description: 'The value is a credential' }),
+  language: z.string().optional(),
+  defaultValue: json.optional(),
+});
+
+const valueInfo = z.object({ type: z.string(), description: z.string().optional() });
+
+export const blockDetail = blockSummary.extend({
+  inputSchema: z.array(field),
+  operationInputSchema: z.record(z.string(), z.array(field)),
+  inputDefinitions: z.record(
+    z.string(),
+    valueInfo.extend({ schema: open.meta({ description: 'JSON Schema of the field' }) }),
+  ),
+  operations: open,
+  tools: z.array(open),
+  triggers: z.array(
+    z.object({ id: z.string(), outputs: z.record(z.string(), valueInfo), configFields: open }),
+  ),
+  outputs: z.record(z.string(), valueInfo),
+});

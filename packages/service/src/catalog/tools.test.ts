@@ -1,0 +1,101 @@
+import type { Json, JsonObject } from '@heddle/core/blocks';
+import { describe, expect, it } from 'vitest';
+import { Tools } from './tools.ts';
+import type { CatalogTool, ToolsQuery } from './tools.ts';
+
+const PARAMETERS: JsonObject = {
+  type: 'object',
+  properties: {
+    city: { type: 'string', description: 'Where.' },
+    days: { type: 'integer', default: 1 },
+    units: { type: 'array', items: { type: 'string' } },
+  },
+  required: ['city'],
+};
+
+function tool(id: string, run: CatalogTool['run'] = async () => null): CatalogTool {
+  return { id, description: `Does ${id}.`, parameters: PARAMETERS, run };
+}
+
+const ALL: ToolsQuery = { sortBy: 'id', sortOrder: 'asc', limit: 50 };
+const CALL = { args: { city: 'Ulm' }, idempotencyKey: 'k', timeoutMs: 60_000 };
+
+function call(run: CatalogTool['run'], rest: { timeoutMs?: number; signal?: AbortSignal } = {}) {
+  return new Tools([tool('t', run)]).run('t', { ...CALL, signal: new AbortController().signal, ...rest });
+}
+
+describe('Tools', () => {
+  it('lists tools by id or name, filtered', () => {
+    const tools = new Tools([tool('b'), { ...tool('a'), name: 'Zulu' }]);
+    const ids = (query: Partial<ToolsQuery> = {}): string[] =>
+      tools.list({ ...ALL, ...query }).page.map(({ id }) => id);
+    expect(ids()).toEqual(['a', 'b']);
+    expect(ids({ sortBy: 'name', sortOrder: 'desc' })).toEqual(['b', 'a']);
+    expect(ids({ search: 'zul' })).toEqual(['a']);
+    expect(ids({ hostedApiKey: 'none' })).toEqual(['a', 'b']);
+    expect(ids({ hostedApiKey: 'always' })).toEqual([]);
+    expect(ids({ oauthProvider: 'x' })).toEqual([]);
+    const first = tools.list({ ...ALL, limit: 1 });
+    expect(tools.list({ ...ALL, limit: 1, after: first.next })).toMatchObject({ page: [{ id: 'b' }] });
+  });
+
+  it('shows the arguments of a tool', () => {
+    expect(new Tools([tool('t')]).find('t')).toMatchObject({
+      ...{ id: 't', name: 't', hostedApiKey: 'none' },
+      params: {
+        city: { type: 'string', required: true, description: 'Where.' },
+        days: { type: 'integer', required: false, default: 1 },
+        units: { type: 'array', required: false, items: { type: 'string' } },
+      },
+    });
+    expect(new Tools([]).find('constructor')).toBeUndefined();
+  });
+
+  it('finds arguments that do not match the schema', () => {
+    const tools = new Tools([tool('t')]);
+    expect(tools.problems('t', { city: 'Ulm', days: 2 })).toEqual([]);
+    expect(tools.problems('t', { days: 'two' }).map(({ path }) => path)).toEqual(['city', 'days']);
+  });
+
+  it('returns what a tool returns', async () => {
+    const given: Json[] = [];
+    const outcome = await call(async (args, { params, idempotencyKey }) => {
+      given.push(args, params, idempotencyKey);
+      return { warm: true };
+    });
+    expect(outcome).toEqual({ status: 'completed', output: { warm: true }, error: null });
+    expect(given).toEqual([{ city: 'Ulm' }, {}, 'k']);
+    expect(await call(async () => undefined as never)).toMatchObject({ status: 'completed', output: null });
+  });
+
+  it('fails with what a tool throws, with a result that is too large, and after its time', async () => {
+    expect(await call(() => Promise.reject(new Error('no such city')))).toEqual({
+      ...{ status: 'failed', output: null, error: 'no such city' },
+    });
+    const large = await call(async () => 'x'.repeat(8 * 2 ** 20));
+    expect(large).toMatchObject({ status: 'failed', error: 'The output is larger than 8 MiB.' });
+    let signal: AbortSignal | undefined;
+    const endless = await call(
+      (_args, given) => {
+        ({ signal } = given);
+        return new Promise(() => undefined);
+      },
+      { timeoutMs: 20 },
+    );
+    expect(endless).toMatchObject({ status: 'failed', error: 'The tool did not end within 0.02 seconds.' });
+    expect(signal?.aborted).toBe(true);
+  });
+
+  it('ends when the caller has gone', async () => {
+    const gone = new AbortController();
+    const outcome = call(() => new Promise(() => undefined), { signal: gone.signal });
+    gone.abort(new Error('gone'));
+    expect(await outcome).toMatchObject({ status: 'failed' });
+  });
+
+  it('refuses two tools with one id, and parameters that describe no object', () => {
+    expect(() => new Tools([tool('t'), tool('t')])).toThrow('two tools with the id "t"');
+    expect(() => new Tools([{ ...tool('t'), parameters: { type: 'string' } }])).toThrow('no schema');
+    expect(() => new Tools([{ ...tool('t'), parameters: {} }])).toThrow('no schema');
+  });
+});

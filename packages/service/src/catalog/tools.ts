@@ -1,0 +1,177 @@
+import { isJsonObject, own } from '@heddle/core/blocks';
+import type { Json, JsonObject } from '@heddle/core/blocks';
+import * as z from 'zod';
+import { kindOf, propertiesOf } from './fields.ts';
+import { contains, pageOfEntries } from './page.ts';
+import type { CatalogPosition, PageQuery } from './page.ts';
+
+/** A tool that a host has registered. The tools of agents (`AgentTool` of `@heddle/blocks`) are such tools. */
+export interface CatalogTool {
+  id: string;
+  /** Default: the id. */
+  name?: string;
+  description: string;
+  /** JSON Schema of the arguments. */
+  parameters: JsonObject;
+  /** Returns the result. What it throws is shown to the caller. */
+  run(
+    args: JsonObject,
+    call: { params: JsonObject; idempotencyKey: string; signal: AbortSignal },
+  ): Promise<Json>;
+}
+
+/** A tool in a list. */
+export interface ToolSummary {
+  id: string;
+  name: string;
+  description: string;
+  /** Whether the service has a key for what the tool calls. */
+  hostedApiKey: 'none';
+}
+
+/** A tool with its arguments. */
+export interface ToolDetail extends ToolSummary {
+  params: { [name: string]: ToolParam };
+  outputs: JsonObject;
+}
+
+interface ToolParam {
+  type: string;
+  required: boolean;
+  description?: string;
+  default?: Json;
+  items?: Json;
+}
+
+export interface ToolsQuery extends PageQuery {
+  search?: string | undefined;
+  hostedApiKey?: string | undefined;
+  oauthProvider?: string | undefined;
+  sortBy: 'id' | 'name';
+}
+
+/** The result of a call: the output, or why there is none. */
+export interface ToolOutcome {
+  status: 'completed' | 'failed';
+  output: Json;
+  error: string | null;
+}
+
+/** One call of a tool. */
+export interface ToolCall {
+  args: JsonObject;
+  /** Equal whenever the call is repeated. */
+  idempotencyKey: string;
+  timeoutMs: number;
+  /** Aborted when the caller has gone. */
+  signal: AbortSignal;
+}
+
+/** Most bytes of an output. */
+const MAX_OUTPUT_BYTES = 8 * 2 ** 20;
+
+/** The tools that a host has registered. */
+export class Tools {
+  readonly #tools: ReadonlyMap<string, { tool: CatalogTool; schema: z.ZodType }>;
+
+  /** Throws a RangeError for two tools with one id, and for parameters that are no schema of an object. */
+  constructor(tools: readonly CatalogTool[]) {
+    const known = new Map<string, { tool: CatalogTool; schema: z.ZodType }>();
+    for (const tool of tools) {
+      if (known.has(tool.id)) throw new RangeError(`There are two tools with the id "${tool.id}".`);
+      known.set(tool.id, { tool, schema: schemaOf(tool) });
+    }
+    this.#tools = known;
+  }
+
+  /** Returns a page of the tools, and the position of its last one if more follow. */
+  list(query: ToolsQuery): { page: ToolSummary[]; next: CatalogPosition | undefined } {
+    const { search, hostedApiKey = 'none', oauthProvider, sortBy } = query;
+    if (hostedApiKey !== 'none' || oauthProvider !== undefined) return { page: [], next: undefined };
+    const found = [...this.#tools.values()]
+      .map(({ tool }) => summaryOf(tool))
+      .filter(({ id, name, description }) => contains(search, [id, name, description]));
+    return pageOfEntries(found, query, (tool) => [tool[sortBy], tool.id]);
+  }
+
+  /** Returns the tool with its arguments; undefined for an unknown one. */
+  find(id: string): ToolDetail | undefined {
+    const tool = this.#tools.get(id)?.tool;
+    return tool && { ...summaryOf(tool), params: paramsOf(tool.parameters), outputs: {} };
+  }
+
+  /** Returns what is wrong with the arguments of a known tool; an empty list: nothing. */
+  problems(id: string, args: JsonObject): { path: string; message: string }[] {
+    const parsed = this.#tools.get(id)?.schema.safeParse(args);
+    return (parsed?.error?.issues ?? []).map(({ path, message }) => ({ path: path.join('.'), message }));
+  }
+
+  /** Runs the tool once. Returns a failure for what it throws, and when it does not end in time. */
+  async run(id: string, { args, idempotencyKey, timeoutMs, signal }: ToolCall): Promise<ToolOutcome> {
+    const found = this.#tools.get(id);
+    if (!found) return failed('The tool is not there any more.');
+    const timeout = AbortSignal.timeout(timeoutMs);
+    const both = AbortSignal.any([signal, timeout]);
+    try {
+      const ended = found.tool.run(args, { params: {}, idempotencyKey, signal: both });
+      return completed(await Promise.race([ended, aborted(both)]));
+    } catch (error) {
+      if (timeout.aborted) return failed(`The tool did not end within ${timeoutMs / 1000} seconds.`);
+      return failed(error instanceof Error ? error.message : String(error));
+    }
+  }
+}
+
+function summaryOf({ id, name = id, description }: CatalogTool): ToolSummary {
+  return { id, name, description, hostedApiKey: 'none' };
+}
+
+function paramsOf(parameters: JsonObject): { [name: string]: ToolParam } {
+  const required = own(parameters, 'required');
+  const names = new Set(Array.isArray(required) ? required : []);
+  return Object.fromEntries(
+    propertiesOf(parameters).map(([name, schema]) => {
+      const [description, byDefault] = [own(schema, 'description'), own(schema, 'default')];
+      const items = own(schema, 'items');
+      const param: ToolParam = {
+        type: kindOf(schema),
+        required: names.has(name),
+        ...(typeof description === 'string' && { description }),
+        ...(byDefault !== undefined && { default: byDefault }),
+        ...(items !== undefined && { items }),
+      };
+      return [name, param];
+    }),
+  );
+}
+
+function schemaOf({ id, parameters }: CatalogTool): z.ZodType {
+  if (!isJsonObject(parameters) || own(parameters, 'type') !== 'object')
+    throw new RangeError(`The parameters of the tool "${id}" are no schema of an object.`);
+  try {
+    return z.fromJSONSchema(parameters as Parameters<typeof z.fromJSONSchema>[0]);
+  } catch (error) {
+    throw new RangeError(`The parameters of the tool "${id}" cannot be read.`, { cause: error });
+  }
+}
+
+/** Rejects when the signal is aborted: a tool may not listen to it. */
+function aborted(signal: AbortSignal): Promise<never> {
+  return new Promise((_resolve, reject) => {
+    const abort = (): void => reject(signal.reason as Error);
+    if (signal.aborted) abort();
+    else signal.addEventListener('abort', abort, { once: true });
+  });
+}
+
+function completed(output: Json): ToolOutcome {
+  const text = JSON.stringify(output) as string | undefined;
+  if (text === undefined) return { status: 'completed', output: null, error: null };
+  if (Buffer.byteLength(text) > MAX_OUTPUT_BYTES)
+    return failed(`The output is larger than ${MAX_OUTPUT_BYTES / 2 ** 20} MiB.`);
+  return { status: 'completed', output, error: null };
+}
+
+function failed(error: string): ToolOutcome {
+  return { status: 'failed', output: null, error };
+}

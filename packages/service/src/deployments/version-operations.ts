@@ -1,0 +1,98 @@
+import { conflict, emptyBody, noQuery, notFound, PEOPLE, workflowPath } from '@heddle/api/areas';
+import type { VersionRow, WorkflowRow } from '../store/schema.ts';
+import { define, records, tablesOf, workflowRow, WRITE, WRITE_ERRORS } from '../workflows/context.ts';
+import type { WorkflowServices } from '../workflows/context.ts';
+import * as schemas from '../workflows/draft-schemas.ts';
+import { expectUnlocked } from '../workflows/folders.ts';
+import { idsOf, readGraph } from '../workflows/graph.ts';
+import { madeLive } from './live-operations.ts';
+
+const ADMIN = { ...WRITE, role: 'admin', principals: PEOPLE, errors: WRITE_ERRORS } as const;
+/** Ids that a conflict names. */
+const SHOWN_IDS = 10;
+
+export const rollbackWorkflow = define({
+  ...ADMIN,
+  ...records('WORKFLOW_ROLLED_BACK'),
+  id: 'rollbackWorkflow',
+  method: 'POST',
+  path: '/api/v2/workflows/{workflowId}/rollback',
+  summary: 'Make an earlier version live again',
+  resource: workflowRow,
+  params: workflowPath,
+  query: noQuery,
+  body: schemas.rollbackBody,
+  bodyOptional: true,
+  success: [{ status: 200, schema: schemas.deployResult, description: 'The version is live' }],
+  async handle(services, { body, record }, row) {
+    const version =
+      body.version === undefined
+        ? await versionBeforeLive(services, row)
+        : await services.store.workflows.version(row.id, body.version);
+    if (!version) throw notFound('Version');
+    return { data: await madeLive(services, { row, version }, record) };
+  },
+});
+
+async function versionBeforeLive({ store }: WorkflowServices, row: WorkflowRow): Promise<VersionRow> {
+  const { id, active_version: live } = row;
+  if (live === null) throw conflict('The workflow has no live version: say which version to make live.');
+  const [before] = await store.workflows.versions(id, 1, live);
+  if (before) return before;
+  throw conflict(`Version ${live} is live, and there is none before it.`);
+}
+
+export const updateWorkflowVersion = define({
+  ...WRITE,
+  ...records('WORKFLOW_VERSION_UPDATED'),
+  id: 'updateWorkflowVersionV2',
+  method: 'PATCH',
+  path: '/api/v2/workflows/{workflowId}/versions/{version}',
+  summary: 'Name or describe a version',
+  resource: workflowRow,
+  params: schemas.versionPath,
+  query: noQuery,
+  body: schemas.versionChange,
+  success: [{ status: 200, schema: schemas.changedVersion, description: 'The version' }],
+  errors: [400, 401, 403, 404, 413, 415, 429],
+  async handle({ store }, { path, body, record }, row) {
+    const key = { workflowId: row.id, version: Number(path.version) };
+    const details = { version: key.version };
+    const changed = await store.workflows.changeVersion(key, body, (tx) =>
+      record({ resourceId: row.id, details }, tx),
+    );
+    if (!changed) throw notFound('Version');
+    const { version, name, description } = changed;
+    return { data: { version, name, description } };
+  },
+});
+
+export const revertWorkflowVersion = define({
+  ...ADMIN,
+  ...records('WORKFLOW_DRAFT_REVERTED'),
+  id: 'revertWorkflowVersion',
+  method: 'POST',
+  path: '/api/v2/workflows/{workflowId}/versions/{version}/revert',
+  summary: 'Replace the draft with the graph of a version',
+  resource: workflowRow,
+  params: schemas.versionOrActivePath,
+  query: noQuery,
+  body: emptyBody,
+  bodyOptional: true,
+  success: [{ status: 200, schema: schemas.revertResult, description: 'The draft is replaced' }],
+  async handle(services, { path, record }, row) {
+    const { store, now } = services;
+    await expectUnlocked(tablesOf(services), { workspaceId: row.workspace_id, path: row.folder_path });
+    const number = path.version === 'active' ? row.active_version : Number(path.version);
+    const found = number === null ? undefined : await store.workflows.version(row.id, number);
+    if (!found) throw notFound('Version');
+    const { state, version } = found;
+    const draft = { state, ids: idsOf(readGraph(state)) };
+    const foreign = await store.workflows.replaceState(row, draft, (tx) =>
+      record({ resourceId: row.id, details: { version } }, tx),
+    );
+    if (foreign.length === 0) return { data: { id: row.id, version, lastSaved: now() } };
+    const some = foreign.slice(0, SHOWN_IDS).join(', ');
+    throw conflict(`Another workflow has taken ids of the version: ${some}`);
+  },
+});

@@ -1,0 +1,17 @@
+import type { Area } from '@heddle/api';
+import type { ServiceStore } from '../store/open.ts';
+import { WORKSPACE_MIGRATIONS } from './migrations.ts';
+import { getWorkspace, listWorkspaceMembers, listWorkspaces } from './operations.ts';
+import type { WorkspaceServices } from './operations.ts';
+
+export const WORKSPACES = { listWorkspaces, getWorkspace, listWorkspaceMembers } as const;
+
+/** Returns the area of workspaces and their members. */
+export function workspaces({ store }: { store: ServiceStore }): Area<WorkspaceServices, typeof WORKSPACES> {
+  return {
+    name: 'workspaces',
+    operations: WORKSPACES,
+    migrations: WORKSPACE_MIGRATIONS,
+    services: () => ({ store }),
+  };
+}

@@ -1,0 +1,163 @@
+import { createHash } from 'node:crypto';
+import type { Principal, Role } from '@heddle/api';
+import { sql } from 'kysely';
+import type { Kysely } from 'kysely';
+import { isAfter, pageOf } from '../paging.ts';
+
+/** The columns that this area reads. Timestamps are ISO 8601 text in UTC, booleans are 0 or 1. */
+export interface WorkspaceTables {
+  workspaces: {
+    id: string;
+    name: string;
+    /** Whether the workspace accepts personal keys. */
+    personal_keys: number;
+    created_at: string;
+    /** Null: never changed. */
+    updated_at: string | null;
+  };
+  members: { workspace_id: string; user_id: string; role: Role; created_at: string };
+  users: { id: string; email: string; name: string; created_at: string };
+}
+
+type Db = Kysely<WorkspaceTables>;
+
+/** A workspace as its members see it. */
+export interface WorkspaceInfo {
+  id: string;
+  name: string;
+  /** CSS colour, by which people tell workspaces apart. It follows from the id. */
+  color: string;
+  logoUrl: null;
+  memberCount: number;
+  createdAt: string;
+  updatedAt: string;
+}
+
+/** A member of a workspace. */
+export interface MemberInfo {
+  userId: string;
+  email: string;
+  name: string;
+  image: null;
+  role: Role;
+  isExternal: boolean;
+  joinedAt: string;
+}
+
+export interface WorkspacesQuery {
+  sortBy: 'name' | 'createdAt' | 'updatedAt';
+  sortOrder: 'asc' | 'desc';
+  limit: number;
+  after?: WorkspacePosition | undefined;
+}
+
+/** The sorted value and the id of a page's last row. */
+export type WorkspacePosition = readonly [value: string, id: string];
+
+const SORTED = { name: 'name', createdAt: 'created_at', updatedAt: 'updated_at' } as const;
+const COLORS = ['#2563eb', '#0d9488', '#7c3aed', '#c2410c', '#be185d', '#4d7c0f', '#0369a1', '#a16207'];
+
+/** Returns a page of the workspaces that the caller can enter, and the position of its last one if more follow. */
+export async function pageOfWorkspaces(
+  db: Db,
+  principal: Pick<Principal, 'kind' | 'userId' | 'workspaceId'>,
+  { sortBy, sortOrder, limit, after }: WorkspacesQuery,
+): Promise<{ page: WorkspaceInfo[]; next: WorkspacePosition | undefined }> {
+  const column = SORTED[sortBy];
+  let select = db.selectFrom(infos(db).as('w')).selectAll().where(isVisible(principal));
+  if (after) select = select.where(isAfter([column, 'id'], after, sortOrder));
+  const found = await select
+    .orderBy(column, sortOrder)
+    .orderBy('id', sortOrder)
+    .limit(limit + 1)
+    .execute();
+  const { rows, next } = pageOf(found, limit, (row): WorkspacePosition => [row[column], row.id]);
+  return { page: rows.map(infoOf), next };
+}
+
+/** Returns the workspace; undefined when there is none. */
+export async function findWorkspace(db: Db, id: string): Promise<WorkspaceInfo | undefined> {
+  const row = await db.selectFrom(infos(db).as('w')).selectAll().where('id', '=', id).executeTakeFirst();
+  return row && infoOf(row);
+}
+
+/** Returns a page of the members by address, and the address of its last one if more follow. */
+export async function pageOfMembers(
+  db: Db,
+  workspaceId: string,
+  { limit, after }: { limit: number; after?: string | undefined },
+): Promise<{ page: MemberInfo[]; next: string | undefined }> {
+  let select = db
+    .selectFrom('members')
+    .innerJoin('users', 'users.id', 'members.user_id')
+    .select(['users.id', 'users.email', 'users.name', 'members.role', 'members.created_at'])
+    .where('members.workspace_id', '=', workspaceId);
+  if (after !== undefined) select = select.where('users.email', '>', after);
+  const found = await select
+    .orderBy('users.email')
+    .limit(limit + 1)
+    .execute();
+  const { rows, next } = pageOf(found, limit, ({ email }) => email);
+  return { page: rows.map(memberOf), next };
+}
+
+/** The columns of workspaces that callers see. */
+function infos(db: Db) {
+  return db
+    .selectFrom('workspaces')
+    .select((eb) => [
+      'id',
+      'name',
+      'personal_keys',
+      'created_at',
+      eb.fn.coalesce('updated_at', 'created_at').as('updated_at'),
+      eb
+        .selectFrom('members')
+        .select(eb.fn.countAll().as('count'))
+        .whereRef('members.workspace_id', '=', 'workspaces.id')
+        .as('member_count'),
+    ]);
+}
+
+/** A workspace key opens its own workspace; a person's credential those of the person, a personal key where it is accepted. */
+function isVisible({ kind, userId, workspaceId }: Pick<Principal, 'kind' | 'userId' | 'workspaceId'>) {
+  if (kind === 'workspace') return sql<boolean>`id = ${workspaceId ?? ''}`;
+  const accepted = kind === 'personal' ? sql`personal_keys = 1` : sql`1 = 1`;
+  return sql<boolean>`id in (select workspace_id from members where user_id = ${userId ?? ''}) and ${accepted}`;
+}
+
+interface InfoRow {
+  id: string;
+  name: string;
+  created_at: string;
+  updated_at: string;
+  /** PostgreSQL returns counts as text. */
+  member_count: number | string | bigint | null;
+}
+
+function infoOf({ id, name, created_at, updated_at, member_count }: InfoRow): WorkspaceInfo {
+  return {
+    ...{ id, name, color: colorOf(id), logoUrl: null },
+    memberCount: Number(member_count),
+    createdAt: created_at,
+    updatedAt: updated_at,
+  };
+}
+
+function colorOf(id: string): string {
+  const [byte = 0] = createHash('sha256').update(id).digest();
+  return COLORS[byte % COLORS.length] as string;
+}
+
+interface MemberRow {
+  id: string;
+  email: string;
+  name: string;
+  role: Role;
+  created_at: string;
+}
+
+/** There are no organizations, so nobody is from outside of one. */
+function memberOf({ id, email, name, role, created_at }: MemberRow): MemberInfo {
+  return { userId: id, email, name, image: null, role, isExternal: false, joinedAt: created_at };
+}

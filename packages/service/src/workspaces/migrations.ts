@@ -1,0 +1,12 @@
+import type { Kysely } from 'kysely';
+import type { Migration } from 'kysely/migration';
+
+async function changedAt({ schema }: Kysely<unknown>): Promise<void> {
+  await schema.alterTable('workspaces').addColumn('updated_at', 'text').execute();
+  await schema.createIndex('members_user').on('members').columns(['user_id', 'workspace_id']).execute();
+}
+
+/** The migrations of the area. Entries are added, never changed. */
+export const WORKSPACE_MIGRATIONS: Readonly<Record<string, Migration>> = {
+  '0001': { up: (db: Kysely<unknown>) => changedAt(db) },
+};

@@ -1,0 +1,75 @@
+import { cursorCodec, EVERYONE, none, notFound, operationsOf, workspace } from '@heddle/api/areas';
+import type { Kysely } from 'kysely';
+import type { ServiceStore } from '../store/open.ts';
+import { findWorkspace, pageOfMembers, pageOfWorkspaces } from './directory.ts';
+import type { WorkspaceTables } from './directory.ts';
+import * as schemas from './schemas.ts';
+
+/** What the operations of workspaces use. */
+export interface WorkspaceServices {
+  store: Pick<ServiceStore, 'database'>;
+}
+
+const define = operationsOf<WorkspaceServices>();
+const READ = { tag: 'Workspaces', scope: 'api:read', role: 'read', principals: EVERYONE } as const;
+const cursors = cursorCodec(schemas.workspacePosition);
+const memberCursors = cursorCodec(schemas.memberPosition);
+
+function tablesOf({ store }: WorkspaceServices): Kysely<WorkspaceTables> {
+  return store.database as Kysely<WorkspaceTables>;
+}
+
+export const listWorkspaces = define({
+  ...READ,
+  id: 'listWorkspaces',
+  method: 'GET',
+  path: '/api/v2/workspaces',
+  summary: 'List the workspaces that the credential opens',
+  resource: none,
+  params: schemas.none,
+  query: schemas.listQuery,
+  success: [{ status: 200, schema: schemas.workspace, page: true, description: 'A page of workspaces' }],
+  errors: [400, 401, 403, 429],
+  async handle(services, { query, principal }) {
+    const after = cursors.decode(query.cursor, query);
+    const { page, next } = await pageOfWorkspaces(tablesOf(services), principal, { ...query, after });
+    return { page, nextCursor: next === undefined ? null : cursors.encode([...next], query) };
+  },
+});
+
+export const getWorkspace = define({
+  ...READ,
+  id: 'getWorkspace',
+  method: 'GET',
+  path: '/api/v2/workspaces/{workspaceId}',
+  summary: 'Get a workspace',
+  resource: workspace('path'),
+  params: schemas.workspacePath,
+  query: schemas.none,
+  success: [{ status: 200, schema: schemas.workspace, description: 'The workspace' }],
+  errors: [400, 401, 403, 404, 429],
+  async handle(services, _call, workspaceId) {
+    const data = await findWorkspace(tablesOf(services), workspaceId);
+    if (!data) throw notFound('Workspace');
+    return { data };
+  },
+});
+
+export const listWorkspaceMembers = define({
+  ...READ,
+  id: 'listWorkspaceMembers',
+  method: 'GET',
+  path: '/api/v2/workspaces/{workspaceId}/members',
+  summary: 'List the members of a workspace by address',
+  resource: workspace('path'),
+  params: schemas.workspacePath,
+  query: schemas.membersQuery,
+  success: [{ status: 200, schema: schemas.member, page: true, description: 'A page of members' }],
+  errors: [400, 401, 403, 404, 429],
+  async handle(services, { query: { limit, cursor } }, workspaceId) {
+    const of = { workspaceId };
+    const [after] = memberCursors.decode(cursor, of) ?? [];
+    const { page, next } = await pageOfMembers(tablesOf(services), workspaceId, { limit, after });
+    return { page, nextCursor: next === undefined ? null : memberCursors.encode([next], of) };
+  },
+});

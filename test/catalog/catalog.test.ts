@@ -1,0 +1,179 @@
+import { BLOCK_FIELDS } from '@heddle/core/drafts';
+import type { CatalogTool } from '@heddle/service/areas';
+import { beforeAll, describe, expect, it } from 'vitest';
+import { errorIn, testApi } from '../support/api.ts';
+import type { TestApi } from '../support/api.ts';
+
+interface Block {
+  id: string;
+  name: string;
+  category: string;
+  triggerCapable: boolean;
+}
+
+interface Detail extends Block {
+  inputSchema: { id: string; type: string; password?: boolean; options?: { id: string }[] }[];
+  inputDefinitions: { [name: string]: { type: string; schema: object } };
+  outputs: { [name: string]: { type: string } };
+}
+
+describe('the catalog', () => {
+  let api: TestApi;
+  let inWorkspace: string;
+
+  beforeAll(async () => {
+    api = await testApi();
+    inWorkspace = `workspaceId=${api.workspaceId}`;
+  });
+
+  async function list(query: string): Promise<{ data: Block[]; nextCursor: string | null }> {
+    const { status, body } = await api.call('GET', `/api/v2/blocks?${inWorkspace}${query}`);
+    expect(status).toBe(200);
+    return body as { data: Block[]; nextCursor: string | null };
+  }
+
+  it('lists every type that the engine runs, in pages', async () => {
+    const ids: string[] = [];
+    let cursor = '';
+    do {
+      const { data, nextCursor } = await list(`&limit=7${cursor}`);
+      ids.push(...data.map(({ id }) => id));
+      cursor = nextCursor === null ? '' : `&cursor=${nextCursor}`;
+    } while (cursor !== '');
+    expect(ids).toEqual(ids.toSorted());
+    expect(new Set(ids).size).toBe(ids.length);
+    expect(ids).toEqual(expect.arrayContaining([...BLOCK_FIELDS.keys(), 'agent', 'router_v2']));
+  });
+
+  it('lists types that start runs, and types by text', async () => {
+    const triggers = (await list('&capability=trigger')).data;
+    expect(triggers.map(({ id }) => id)).toContain('start_trigger');
+    expect(triggers.every(({ category, triggerCapable }) => category === 'triggers' && triggerCapable)).toBe(
+      true,
+    );
+    expect((await list('&search=HTTP%20request')).data.map(({ id }) => id)).toContain('api');
+    expect((await list('&search=%25')).data).toEqual([]);
+  });
+
+  it('shows the fields and outputs of every type', async () => {
+    for (const { id, name } of (await list('&limit=100')).data) {
+      const { status, data } = await api.call<Detail>('GET', `/api/v2/blocks/${id}?${inWorkspace}`);
+      expect([status, data.id, data.name]).toEqual([200, id, name]);
+      expect(data.inputSchema.map((field) => field.id)).toEqual(Object.keys(data.inputDefinitions));
+    }
+    const { data } = await api.call<Detail>('GET', `/api/v2/blocks/api?${inWorkspace}`);
+    expect(data.inputSchema.find(({ id }) => id === 'method')).toMatchObject({
+      type: 'dropdown',
+      options: expect.arrayContaining([{ id: 'POST' }]) as object[],
+    });
+    expect(data.outputs['status']).toMatchObject({ type: 'number' });
+    const agent = await api.call<Detail>('GET', `/api/v2/blocks/agent?${inWorkspace}`);
+    expect(agent.data.inputSchema.find(({ id }) => id === 'apiKey')).toMatchObject({ password: true });
+  });
+
+  it.each(['none', '__proto__', 'API'])('has no type %s', async (type) => {
+    const { status, body } = await api.call('GET', `/api/v2/blocks/${type}?${inWorkspace}`);
+    expect([status, errorIn(body).message]).toEqual([404, 'Block not found']);
+  });
+
+  it('opens with keys of the workspace, and not to others', async () => {
+    const { key } = await api.store.keys.create({ workspaceId: api.workspaceId }, 'workspace');
+    expect((await api.call('GET', `/api/v2/blocks?${inWorkspace}`, { key })).status).toBe(200);
+    const userId = await api.store.workspaces.createUser({ email: 'other@x.test', name: 'O' });
+    const other = (await api.store.keys.create({ userId }, 'other')).key;
+    for (const path of ['/api/v2/blocks', '/api/v2/blocks/api']) {
+      const foreign = await api.call('GET', `${path}?${inWorkspace}`, { key: other });
+      const absent = await api.call('GET', `${path}?workspaceId=none`, { key: other });
+      expect([foreign.status, foreign.body]).toEqual([404, absent.body]);
+      expect((await api.call('GET', path)).status).toBe(400);
+    }
+  });
+
+  it('refuses cursors of other filters', async () => {
+    const { nextCursor } = await list('&limit=1&sortBy=name');
+    const at = `/api/v2/blocks?${inWorkspace}&sortBy=category&cursor=${nextCursor}`;
+    expect((await api.call('GET', at)).status).toBe(400);
+  });
+});
+
+describe('the tools of the catalog', () => {
+  const called: object[] = [];
+  let api: TestApi;
+
+  beforeAll(async () => {
+    const forecast: CatalogTool = {
+      id: 'forecast',
+      name: 'Forecast',
+      description: 'Tells what comes.',
+      parameters: { type: 'object', properties: { city: { type: 'string' } }, required: ['city'] },
+      async run(args) {
+        called.push(args);
+        if (args['city'] === 'Atlantis') throw new Error('There is no such city.');
+        return { sunny: true };
+      },
+    };
+    api = await testApi({ tools: [forecast] });
+  });
+
+  const execute = (body: object, options: { id?: string; key?: string } = {}) =>
+    api.call('POST', `/api/v2/tools/${options.id ?? 'forecast'}/execute`, {
+      body: { workspaceId: api.workspaceId, input: { city: 'Ulm' }, ...body },
+      ...(options.key !== undefined && { key: options.key }),
+    });
+
+  async function member(role: 'read' | 'write'): Promise<string> {
+    const userId = await api.store.workspaces.createUser({
+      email: `${crypto.randomUUID()}@x.test`,
+      name: 'B',
+    });
+    await api.store.workspaces.setMember(api.workspaceId, userId, role);
+    return (await api.store.keys.create({ userId }, 'member')).key;
+  }
+
+  it('are listed and shown', async () => {
+    const query = `workspaceId=${api.workspaceId}`;
+    const list = await api.call('GET', `/api/v2/tools?${query}`);
+    const summary = {
+      id: 'forecast',
+      name: 'Forecast',
+      description: 'Tells what comes.',
+      hostedApiKey: 'none',
+    };
+    expect([list.status, list.body]).toEqual([200, { data: [summary], nextCursor: null }]);
+    const { data } = await api.call('GET', `/api/v2/tools/forecast?${query}`);
+    expect(data).toEqual({ ...summary, params: { city: { type: 'string', required: true } }, outputs: {} });
+    expect((await api.call('GET', `/api/v2/tools/none?${query}`)).status).toBe(404);
+  });
+
+  it('run with their input, for members who may write, and are recorded', async () => {
+    const { status, data } = await execute({}, { key: await member('write') });
+    expect([status, data]).toEqual([
+      200,
+      { toolId: 'forecast', status: 'completed', output: { sunny: true }, error: null },
+    ]);
+    const failed = await execute({ input: { city: 'Atlantis' } });
+    expect([failed.status, failed.data]).toEqual([
+      200,
+      { toolId: 'forecast', status: 'failed', output: null, error: 'There is no such city.' },
+    ]);
+    const recorded = await api.store.audit.ofResource('forecast');
+    expect(recorded.map(({ action }) => action)).toEqual(['TOOL_EXECUTED', 'TOOL_EXECUTED']);
+  });
+
+  it('do not run for readers, workspace keys, others, or with input that does not fit', async () => {
+    const before = called.length;
+    const { key: workspaceKey } = await api.store.keys.create({ workspaceId: api.workspaceId }, 'w');
+    const elsewhere = await api.store.workspaces.createWorkspace('Else', api.userId);
+    const userId = await api.store.workspaces.createUser({ email: 'foreign@x.test', name: 'F' });
+    const foreign = (await api.store.keys.create({ userId }, 'foreign')).key;
+    expect((await execute({}, { key: await member('read') })).status).toBe(403);
+    expect((await execute({}, { key: workspaceKey })).status).toBe(403);
+    expect((await execute({}, { key: foreign })).status).toBe(404);
+    expect((await execute({ workspaceId: elsewhere }, { key: await member('write') })).status).toBe(404);
+    expect((await execute({}, { id: 'none' })).status).toBe(404);
+    expect((await execute({ credentialId: 'c' })).status).toBe(404);
+    for (const body of [{ input: {} }, { input: { city: 1 } }, { input: [] }, { timeoutSeconds: 301 }])
+      expect((await execute(body)).status).toBe(400);
+    expect(called).toHaveLength(before);
+  });
+});

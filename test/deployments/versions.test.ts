@@ -1,0 +1,240 @@
+import { openServiceStore } from '@heddle/service';
+import { sql } from 'kysely';
+import { beforeAll, describe, expect, it } from 'vitest';
+import { errorIn, testApi } from '../support/api.ts';
+import type { TestApi } from '../support/api.ts';
+import { draftOf } from '../support/draft.ts';
+import { hasPostgres, postgresDatabase } from '../support/postgres.ts';
+import { block, workflow } from '../support/workflow.ts';
+
+const NAMES = hasPostgres ? (['sqlite', 'postgres'] as const) : (['sqlite'] as const);
+
+/** A workflow whose result is `value`. */
+function returning(value: number) {
+  return workflow([block('Say', 'function', { code: `return ${value};` })], ['Start -> Say']);
+}
+
+interface Deployment {
+  isDeployed: boolean;
+  needsRedeployment: boolean;
+  activeDeployment: { version: number } | null;
+}
+
+describe.each(NAMES)('versions on %s', (database) => {
+  let api: TestApi;
+
+  beforeAll(async () => {
+    const secret = 'x'.repeat(32);
+    const url = database === 'postgres' ? await postgresDatabase() : undefined;
+    api = await testApi({
+      store: await openServiceStore(url === undefined ? {} : { postgres: { url }, secret }),
+    });
+  });
+
+  const at = (id: string, rest: string): string => `/api/v2/workflows/${id}/${rest}`;
+  const post = (id: string, rest: string, options: { body?: unknown; key?: string | null } = {}) =>
+    api.call<{ version: number; lastSaved: number }>('POST', at(id, rest), options);
+
+  /** A workflow with versions that return 1, 2 and so on. The last one is live. */
+  async function versions(count: number): Promise<string> {
+    const id = await api.deployed(returning(1));
+    for (let value = 2; value <= count; value += 1) {
+      await api.call('PUT', at(id, 'state'), { body: draftOf(returning(value)) });
+      expect((await post(id, 'deploy')).status).toBe(200);
+    }
+    return id;
+  }
+
+  async function result(id: string): Promise<unknown> {
+    const { data } = await api.call<{ output: { result?: unknown } }>('POST', at(id, 'execute'), {
+      body: { input: {} },
+    });
+    return data.output.result;
+  }
+
+  async function deployment(id: string): Promise<Deployment> {
+    return (await api.call<Deployment>('GET', at(id, 'deployment'))).data;
+  }
+
+  async function live(id: string): Promise<number | undefined> {
+    return (await deployment(id)).activeDeployment?.version;
+  }
+
+  async function actions(id: string): Promise<string[]> {
+    return (await api.store.audit.ofResource(id)).map(({ action }) => action);
+  }
+
+  async function member(role: 'read' | 'write' | 'admin', workspaceId = api.workspaceId): Promise<string> {
+    const userId = await api.store.workspaces.createUser({
+      email: `${crypto.randomUUID()}@x.test`,
+      name: 'B',
+    });
+    await api.store.workspaces.setMember(workspaceId, userId, role);
+    return (await api.store.keys.create({ userId }, 'member')).key;
+  }
+
+  it('have the name and description of their deployment, which can be changed and cleared', async () => {
+    const id = await versions(1);
+    const body = { name: 'Second', description: 'With thanks.' };
+    expect((await post(id, 'deploy', { body })).data.version).toBe(2);
+    const read = async () => (await api.call('GET', at(id, 'versions/2'))).data;
+    expect(await read()).toMatchObject({ version: 2, ...body });
+    const renamed = await api.call('PATCH', at(id, 'versions/2'), { body: { name: 'Third' } });
+    expect([renamed.status, renamed.data]).toEqual([200, { ...body, version: 2, name: 'Third' }]);
+    const cleared = await api.call('PATCH', at(id, 'versions/2'), { body: { description: null } });
+    expect(cleared.data).toEqual({ version: 2, name: 'Third', description: null });
+    expect(await read()).toMatchObject({ name: 'Third', description: null });
+    expect((await api.call('GET', at(id, 'versions/1'))).data).toMatchObject({
+      name: null,
+      description: null,
+    });
+    expect((await actions(id)).filter((action) => action === 'WORKFLOW_VERSION_UPDATED')).toHaveLength(2);
+  });
+
+  it.each([{}, { name: null }, { name: '' }, { name: 'x'.repeat(101) }, { state: {} }, { version: 3 }])(
+    'refuse the change %j',
+    async (body) => {
+      const id = await versions(1);
+      const { status } = await api.call('PATCH', at(id, 'versions/1'), { body });
+      expect(status).toBe(400);
+      expect(await actions(id)).not.toContain('WORKFLOW_VERSION_UPDATED');
+    },
+  );
+
+  it('go back to the one before the live one, or to a named one', async () => {
+    const id = await versions(3);
+    expect(await result(id)).toBe(3);
+    const back = await post(id, 'rollback');
+    expect([back.status, back.data.version]).toEqual([200, 2]);
+    expect([await live(id), await result(id)]).toEqual([2, 2]);
+    expect((await post(id, 'rollback', { body: {} })).data.version).toBe(1);
+    expect(await result(id)).toBe(1);
+    expect((await post(id, 'rollback', { body: { version: 3 } })).data.version).toBe(3);
+    expect(await result(id)).toBe(3);
+    expect((await actions(id)).filter((action) => action === 'WORKFLOW_ROLLED_BACK')).toHaveLength(3);
+  });
+
+  it('cannot go back before the first one, to one that is not there, or from none', async () => {
+    const id = await versions(1);
+    const first = await post(id, 'rollback');
+    expect([first.status, errorIn(first.body).message]).toEqual([
+      409,
+      'Version 1 is live, and there is none before it.',
+    ]);
+    expect((await post(id, 'rollback', { body: { version: 9 } })).status).toBe(404);
+    for (const body of [{ version: 0 }, { version: '1' }, { versoin: 1 }])
+      expect((await post(id, 'rollback', { body })).status).toBe(400);
+    await api.call('DELETE', at(id, 'deploy'));
+    expect((await post(id, 'rollback')).status).toBe(409);
+    expect((await post(id, 'rollback', { body: { version: 1 } })).status).toBe(200);
+    expect(await live(id)).toBe(1);
+  });
+
+  it('replace the draft, and what is live stays', async () => {
+    const id = await versions(2);
+    const before = (await api.call('GET', at(id, 'versions/1'))).data as { state: object };
+    const reverted = await post(id, 'versions/1/revert');
+    expect([reverted.status, reverted.data]).toEqual([
+      200,
+      { id, version: 1, lastSaved: expect.any(Number) as number },
+    ]);
+    expect((await api.call('GET', at(id, 'state'))).data).toEqual(before.state);
+    expect(await deployment(id)).toMatchObject({ activeDeployment: { version: 2 }, needsRedeployment: true });
+    expect(await result(id)).toBe(2);
+    expect((await post(id, 'versions/active/revert')).data.version).toBe(2);
+    expect(await deployment(id)).toMatchObject({ needsRedeployment: false });
+    expect((await actions(id)).filter((action) => action === 'WORKFLOW_DRAFT_REVERTED')).toHaveLength(2);
+  });
+
+  it('that are not there replace nothing', async () => {
+    const id = await versions(1);
+    expect((await post(id, 'versions/9/revert')).status).toBe(404);
+    expect((await post(id, 'versions/latest/revert')).status).toBe(400);
+    expect((await post(id, 'versions/1/revert', { body: { force: true } })).status).toBe(400);
+    await api.call('DELETE', at(id, 'deploy'));
+    expect((await post(id, 'versions/active/revert')).status).toBe(404);
+    expect(await actions(id)).not.toContain('WORKFLOW_DRAFT_REVERTED');
+  });
+
+  it('have numbers that every database can store', async () => {
+    const id = await versions(1);
+    const large = '9999999999';
+    for (const path of [
+      `versions/${large}`,
+      `versions/compare?base=${large}`,
+      `versions/compare?base=1&target=${large}`,
+    ])
+      expect((await api.call('GET', at(id, path))).status).toBe(400);
+    expect((await post(id, 'rollback', { body: { version: Number(large) } })).status).toBe(400);
+    expect((await api.call('GET', at(id, 'versions/compare?base=999999999'))).status).toBe(404);
+  });
+
+  it('do not take ids that another workflow has meanwhile', async () => {
+    const id = await versions(1);
+    const { data } = await api.call<{ blocks: { [id: string]: { name: string } } }>('GET', at(id, 'state'));
+    const copy = structuredClone(data);
+    await api.call('PUT', at(id, 'state'), { body: { blocks: {}, edges: [] } });
+    const other = await api.drafted({ state: { blocks: {}, edges: [] } });
+    expect((await api.call('PUT', at(other, 'state'), { body: copy })).status).toBe(200);
+    const refused = await post(id, 'versions/1/revert');
+    expect(refused.status).toBe(409);
+    expect(errorIn(refused.body).message).toContain(Object.keys(copy.blocks)[0]);
+    expect((await api.call<{ blocks: object }>('GET', at(id, 'state'))).data.blocks).toEqual({});
+  });
+
+  it('do not replace the draft of a workflow in a locked folder', async () => {
+    const id = await versions(1);
+    const { workspaceId } = api;
+    await api.call('POST', '/api/v2/workflows/folders', { body: { workspaceId, path: '/closed' } });
+    await api.call('PATCH', `/api/v2/workflows/${id}`, { body: { folderPath: '/closed' } });
+    await sql`update workflow_folders set locked = 1 where workspace_id = ${workspaceId}`.execute(
+      api.store.database,
+    );
+    expect((await post(id, 'versions/1/revert')).status).toBe(423);
+  });
+
+  it.each([
+    ['POST', 'rollback', 'admin'],
+    ['POST', 'versions/1/revert', 'admin'],
+    ['PATCH', 'versions/1', 'write'],
+  ] as const)('need for %s %s the role %s in the workspace', async (method, rest, role) => {
+    const id = await versions(2);
+    const call = async (key: string | null, of = id) =>
+      api.call(method, at(of, rest), { key, ...(method === 'PATCH' && { body: { name: 'N' } }) });
+    const lower = await call(await member(role === 'admin' ? 'write' : 'read'));
+    expect([lower.status, errorIn(lower.body).details?.code]).toEqual([403, 'INSUFFICIENT_WORKSPACE_ROLE']);
+    expect((await call(await member(role))).status).toBe(200);
+    const elsewhere = await member('admin', await api.store.workspaces.createWorkspace('Else', api.userId));
+    const foreign = await call(elsewhere);
+    expect([foreign.status, foreign.body]).toEqual([404, (await call(elsewhere, 'none')).body]);
+    const { key } = await api.store.keys.create({ workspaceId: api.workspaceId }, 'workspace');
+    expect((await call(key)).status).toBe(role === 'admin' ? 403 : 200);
+    expect((await call(null)).status).toBe(401);
+    await api.call('DELETE', `/api/v2/workflows/${id}`);
+    expect((await call(api.key)).status).toBe(404);
+  });
+
+  it('stay with the runs that they started, while others go live', async () => {
+    const paused = (value: number) =>
+      workflow(
+        [
+          block('Ask', 'human_in_the_loop', { inputFormat: [] }),
+          block('Say', 'function', { code: `return ${value};` }),
+        ],
+        ['Start -> Ask', 'Ask -> Say'],
+      );
+    const id = await api.deployed(paused(1));
+    const started = await api.call<{ runId: string; status: string }>('POST', at(id, 'execute'), {
+      body: { input: {} },
+    });
+    await api.call('PUT', at(id, 'state'), { body: draftOf(paused(2)) });
+    await post(id, 'deploy');
+    const run = at(id, `runs/${started.data.runId}`);
+    const { contextId } = (await api.call<{ paused: { contextId: string } }>('GET', run)).data.paused;
+    expect((await api.call('POST', `${run}/resume`, { body: { contextId } })).status).toBe(200);
+    await expect
+      .poll(async () => (await api.call('GET', `${run}?includeOutput=true`)).data)
+      .toMatchObject({ status: 'completed', output: { result: 1 } });
+    expect(await live(id)).toBe(2);
+  });
+});
