@@ -348,12 +348,6 @@ describe('an agent that is configured wrongly', () => {
       /more than 32 levels/,
     ],
     [
-      'uses a memory',
-      { memoryType: 'conversation' },
-      'BLOCK_CONFIG_INVALID',
-      /uses a memory \(memoryType\), which agents do not have yet/,
-    ],
-    [
       'has a temperature that is no number',
       { temperature: 'hot' },
       'BLOCK_CONFIG_INVALID',

@@ -18,7 +18,7 @@ export function haltingStores(stores: Stores, writes: number): Stores & { writte
     if (written >= writes) throw new Crash('The process died here.');
     return write();
   };
-  const { runs, values, definitions, changes, control } = stores;
+  const { runs, values, definitions, changes, conversations, control } = stores;
   const halting: TailableRunStore = {
     create: async (run, first, record) => through(() => runs.create(run, first, record)),
     append: async (runId, entries, saved) => through(() => runs.append(runId, entries, saved)),
@@ -47,6 +47,10 @@ export function haltingStores(stores: Stores, writes: number): Stores & { writte
     },
     definitions,
     changes,
+    conversations: {
+      add: async (conversation, exchange) => whileAlive(() => conversations.add(conversation, exchange)),
+      newest: (conversation, maxChars) => conversations.newest(conversation, maxChars),
+    },
     control,
     close: () => stores.close(),
     written: () => written,

@@ -1,3 +1,4 @@
+import { describeConversations } from '../conformance/stores/conversations.ts';
 import { describeControlStore } from '../conformance/stores/control-store.ts';
 import { describeDefinitionStore } from '../conformance/stores/definition-store.ts';
 import { describeRunChanges } from '../conformance/stores/run-changes.ts';
@@ -18,6 +19,7 @@ for (const [name, make] of Object.entries(makers)) {
   describeValueStore(name, () => make().values);
   describePruning(name, make);
   describeRunChanges(name, make);
+  describeConversations(name, () => make().conversations);
   describeDefinitionStore(name, () => make().definitions);
   describeControlStore(name, () => make().control);
 }

@@ -2,6 +2,7 @@ import { randomUUID } from 'node:crypto';
 import { Client } from 'pg';
 import { beforeAll, describe, expect, it, onTestFinished } from 'vitest';
 import type { PostgresOptions, SharedStores } from '@heddle/engine/stores';
+import { describeConversations } from '../conformance/stores/conversations.ts';
 import { describeDefinitionStore } from '../conformance/stores/definition-store.ts';
 import { describeRunChanges } from '../conformance/stores/run-changes.ts';
 import { describeRunStore } from '../conformance/stores/run-store.ts';
@@ -37,6 +38,7 @@ describe.skipIf(!hasPostgres)('PostgreSQL', () => {
   describeValueStore('postgres', async () => (await open()).values);
   describePruning('postgres', open);
   describeRunChanges('postgres', open);
+  describeConversations('postgres', async () => (await open()).conversations);
   describeDefinitionStore('postgres', async () => (await open()).definitions);
 
   describe('several processes that open the stores', () => {
@@ -47,7 +49,7 @@ describe.skipIf(!hasPostgres)('PostgreSQL', () => {
       await first.runs.create(newRun('r'), started());
       await second.runs.append('r', [entry(2)]);
       expect(await first.runs.tail('r', 1)).toEqual([entry(2)]);
-      expect(await rows(`SELECT format FROM "${schema}".format`)).toEqual([{ format: 5 }]);
+      expect(await rows(`SELECT format FROM "${schema}".format`)).toEqual([{ format: 6 }]);
     });
 
     it('migrate a schema of format 2: runs get their parents, and old values are never pruned', async () => {

@@ -143,6 +143,7 @@ export function contextOf(scene: Scene): EngineContext {
       service: absent('service'),
       file: absent('files'),
       runs: absent('log'),
+      conversation: absent('conversations'),
       lookup: lookupOf(scene),
       run: {
         variables: scene.variables ?? [],

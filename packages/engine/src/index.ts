@@ -8,6 +8,7 @@ export type {
   ConfiguredService,
   ExecutorServices,
   HttpClient,
+  Conversation,
   RunLog,
   RunLogQuery,
 } from './executors/services.ts';

@@ -13,6 +13,7 @@ import type { OpenModel } from '../models/open.ts';
 import { addTokens, costOf, inDollars, NO_TOKENS } from '../models/usage.ts';
 import type { BlocksOptions } from '../options.ts';
 import { invalid } from '../invalid.ts';
+import { memoryOf } from './memory.ts';
 import { modelSettings } from './settings.ts';
 import { promptOf } from './prompt.ts';
 import { formatOptions, readFormatted, responseFormatOf } from './response-format.ts';
@@ -51,8 +52,10 @@ export async function runAgent(context: Context, options: BlocksOptions): Promis
   const opened = await openModel(context, options);
   const format = responseFormatOf(context);
   const tools = toolsOf(context, options.tools ?? []);
-  const agent = new Agent({ context, opened, format, tools });
-  return { output: await agent.run(promptOf(context)) };
+  const memory = await memoryOf(context, opened, promptOf(context));
+  const { output, text } = await new Agent({ context, opened, format, tools }).run(memory.prompt);
+  await memory.keep(text);
+  return { output };
 }
 
 /**
@@ -67,16 +70,13 @@ export async function askModel(
   { prompt, format }: { prompt: LanguageModelV4Prompt; format?: ResponseFormat },
 ): Promise<JsonObject> {
   const opened = await openModel(context, options);
-  return new Agent({ context, opened, format, tools: new Map() }).run(prompt);
+  const { output } = await new Agent({ context, opened, format, tools: new Map() }).run(prompt);
+  return output;
 }
 
 /** Throws for settings that would change the answer and have no effect yet. */
 function refuseMissingAbilities(context: Context): void {
-  const memory = context.field('memoryType') ?? '';
-  const uses =
-    memory !== '' && memory !== 'none'
-      ? 'a memory (memoryType)'
-      : ['files', 'skills'].find((name) => !isEmpty(context.field(name, 'native')));
+  const uses = ['files', 'skills'].find((name) => !isEmpty(context.field(name, 'native')));
   if (uses === undefined) return;
   throw invalid(context, `uses ${uses}, which agents do not have yet`);
 }
@@ -107,16 +107,15 @@ class Agent {
     this.#settings = modelSettings(parts.context, parts.opened);
   }
 
-  /** Returns the output of the block. */
-  async run(prompt: LanguageModelV4Prompt): Promise<JsonObject> {
+  /** Returns the output of the block, and the text of the answer. */
+  async run(prompt: LanguageModelV4Prompt): Promise<{ output: JsonObject; text: string }> {
     const messages = [...prompt];
     const answer = await this.#converse(messages);
     const { format } = this.#parts;
     const text = textOf(answer);
-    return {
-      ...(format ? await this.#formatted(format, messages, text) : { content: text }),
-      ...this.#facts(),
-    };
+    if (!format) return { output: { content: text, ...this.#facts() }, text };
+    const formatted = await this.#formatted(format, messages, text);
+    return { output: { ...fieldsOf(formatted.value), ...this.#facts() }, text: formatted.text };
   }
 
   /** Calls the model, and the tools that it asks for, until it answers without calling one. Adds all messages but the last. */
@@ -219,14 +218,14 @@ class Agent {
     }
   }
 
-  /** Returns the fields of an answer with a format. An answer that does not match is repaired once. */
+  /** Returns the JSON of an answer with a format, and its text. An answer that does not match is repaired once. */
   async #formatted(
     format: ResponseFormat,
     messages: LanguageModelV4Prompt,
     text: string,
-  ): Promise<JsonObject> {
+  ): Promise<{ value: Json; text: string }> {
     const first = readFormatted(text, format);
-    if ('value' in first) return fieldsOf(first.value);
+    if ('value' in first) return { value: first.value, text };
     const demand = `The answer does not match the JSON Schema: ${first.problems}. Answer again, with JSON that matches it and nothing else.`;
     this.#parts.context.emit({ type: 'reset' });
     const repaired = await this.#ask('repair', [
@@ -235,7 +234,7 @@ class Agent {
       { role: 'user', content: [{ type: 'text', text: demand }] },
     ]);
     const second = readFormatted(textOf(repaired), format);
-    if ('value' in second) return fieldsOf(second.value);
+    if ('value' in second) return { value: second.value, text: textOf(repaired) };
     throw new BlockError(
       'AGENT_OUTPUT_INVALID',
       `The model's answer for "${this.#parts.context.block.name}" does not match the response format, also after one repair: ${second.problems}`,

@@ -16,6 +16,18 @@ export const agentSchema = {
     tools: list
       .optional()
       .describe('Tools that the model may call: rows {"type", "params", "usageControl"}.'),
+    memoryType: z
+      .string()
+      .optional()
+      .describe(
+        'What the model gets of earlier exchanges: none, conversation, sliding_window or sliding_window_tokens.',
+      ),
+    conversationId: z.string().optional().describe('Which conversation, for a memory.'),
+    slidingWindowSize: z.coerce.number().optional().describe('Messages of sliding_window. Default 10.'),
+    slidingWindowTokens: z.coerce
+      .number()
+      .optional()
+      .describe('Tokens of sliding_window_tokens. Default 4000.'),
     responseFormat: z
       .json()
       .optional()

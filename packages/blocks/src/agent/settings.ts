@@ -30,12 +30,13 @@ export function modelSettings(
   };
 }
 
-function numberOf(context: BlockContext, name: string, min: number, max: number): number | undefined {
+/** Returns a number that a field has; undefined for an empty field. Throws BLOCK_CONFIG_INVALID. */
+export function numberOf(context: BlockContext, name: string, min: number, max: number): number | undefined {
   const value = context.field(name, 'native') ?? null;
   if (value === null || value === '') return undefined;
   const number = Number(value);
   if (number >= min && number <= max) return number;
-  const limits = `at least ${min}${max < 100 ? ` and at most ${max}` : ''}`;
+  const limits = `at least ${min}${max < Number.MAX_SAFE_INTEGER ? ` and at most ${max}` : ''}`;
   throw invalid(context, `has "${name}" that is not a number of ${limits}`);
 }
 

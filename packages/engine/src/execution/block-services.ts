@@ -22,6 +22,7 @@ import { chain } from '../maybe-async.ts';
 import type { BlockTask } from './attempt.ts';
 import { callChain, childError, findChildRun } from './child-runs.ts';
 import type { WarmUp } from './code-service.ts';
+import { conversationOf } from './conversation.ts';
 import type { RunEnvironment } from './run-environment.ts';
 import type { CommandExecutorParts } from './command-executor.ts';
 import type { Gate } from './gate.ts';
@@ -162,6 +163,17 @@ function servicesOf({ parts, run, place, resolver, task, facts, tenant }: Servic
     egress: () => parts.egress(),
     service: (name) => parts.service(name),
     file: (record) => fileReader(parts, run.header, { tenant })(record),
+    conversation: (id) =>
+      conversationOf(
+        {
+          store: parts.stores.conversations,
+          tenant,
+          environment: run.environment,
+          runId: run.header.runId,
+          place,
+        },
+        id,
+      ),
     runs: () => createRunLog(parts, { workflow: plan.workflow, tenant, find }),
     lookup: resolver,
     run: facts,

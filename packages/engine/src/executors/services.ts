@@ -25,6 +25,8 @@ export interface ExecutorServices {
   file(record: Pick<FileRecord, 'id' | 'key'>): Promise<string | undefined>;
   /** The log of runs. */
   runs(): RunLog;
+  /** A conversation of the tenant, which blocks of all its workflows can continue. The id has 1 to 255 characters. */
+  conversation(id: string): Conversation;
   /** The data that the block can read. */
   lookup: Lookup;
   run: RunInfo;
@@ -38,6 +40,14 @@ export interface ExecutorServices {
   child(request: ChildRequest): Promise<ChildOutcome>;
   /** URLs at which a person can resume the pause; absent if the engine has none. */
   pauseLinks?(): PauseLinks;
+}
+
+/** The exchanges of a conversation, oldest first. It keeps the newest 500. Throws an InfrastructureError if the store fails. */
+export interface Conversation {
+  /** Returns the newest exchanges that have at most `maxChars` characters together, as JSON. */
+  newest(maxChars: number): Promise<Json[]>;
+  /** Adds the exchange of this execution of the block, without secrets. Later calls, also of other attempts, do nothing. */
+  add(exchange: Json): Promise<void>;
 }
 
 /** The log of the runs of the tenant's workflows, as they are stored: without secrets, and up to a second late. */

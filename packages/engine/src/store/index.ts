@@ -4,4 +4,11 @@ export { openPostgres } from './open-postgres.ts';
 export { makePrivateData, makePrivateFile } from './private-files.ts';
 export type { StoreOptions } from './open.ts';
 export type { PostgresOptions } from './postgres/open.ts';
-export type { Durability, RunChangeStore, TailableRunStore, SharedStores, Stores } from './stores.ts';
+export type {
+  ConversationStore,
+  Durability,
+  RunChangeStore,
+  TailableRunStore,
+  SharedStores,
+  Stores,
+} from './stores.ts';

@@ -7,12 +7,14 @@ import { systemClock } from '../clock.ts';
 import { lockData, shareData } from './lock.ts';
 import type { DataLock } from './lock.ts';
 import { MemoryControlStore, MemoryDefinitionStore, MemoryRunStore, MemoryValueStore } from './memory.ts';
+import { MemoryConversations } from './memory-conversations.ts';
 import { MemoryRunChanges } from './memory-run-changes.ts';
 import { makePrivateData, makePrivateFile } from './private-files.ts';
 import { ChangeNotifier } from './sqlite/change-notifier.ts';
 import { GroupCommit } from './sqlite/commit.ts';
 import { SqliteControlStore } from './sqlite/control.ts';
 import type { WriteConnection } from './sqlite/control.ts';
+import { SqliteConversations } from './sqlite/conversations.ts';
 import { openDatabase, withFileErrors } from './sqlite/database.ts';
 import { SqliteDefinitionStore } from './sqlite/definitions.ts';
 import { systemError } from './sqlite/errors.ts';
@@ -72,6 +74,7 @@ function memoryStores(clock: Clock): Stores {
   return {
     runs,
     changes,
+    conversations: new MemoryConversations(),
     definitions: new MemoryDefinitionStore(),
     values: new MemoryValueStore(runs, clock),
     control: new MemoryControlStore(clock),
@@ -188,6 +191,7 @@ function storesOf(
     definitions: new SqliteDefinitionStore(db, file, commit),
     values: new SqliteValueStore(db, { file, files, clock }, commit),
     changes: new SqliteRunChanges(db, file, commit),
+    conversations: new SqliteConversations(db, file, commit),
     control,
   };
   return { stores, control };

@@ -43,12 +43,30 @@ export interface RunChangeStore {
   bytesOf(runIds: readonly string[]): Promise<Map<string, number>> | Map<string, number>;
 }
 
+/** A conversation of a tenant. Equal ids of different tenants are different conversations. */
+export interface ConversationKey {
+  tenant: string;
+  id: string;
+}
+
+/** How many exchanges a conversation keeps. Older ones are removed. */
+export const KEPT_EXCHANGES = 500;
+
+/** Exchanges of conversations, as JSON text in the order in which they were added. `describeConversations` tests an implementation. */
+export interface ConversationStore {
+  /** Adds an exchange, unless the conversation has one with this key. */
+  add(conversation: ConversationKey, exchange: { key: string; json: string }): Promise<void> | void;
+  /** Returns the newest exchanges that together have at most `maxChars` characters, oldest first. */
+  newest(conversation: ConversationKey, maxChars: number): Promise<string[]> | string[];
+}
+
 /** Stores that several processes use at the same time. */
 export interface SharedStores {
   readonly runs: TailableRunStore;
   readonly definitions: DefinitionStore;
   readonly values: ValueStore;
   readonly changes: RunChangeStore;
+  readonly conversations: ConversationStore;
   /** Finishes pending writes and releases all resources. Later calls fail with ENGINE_CLOSED. */
   close(): Promise<void> | void;
 }

@@ -1,6 +1,7 @@
 import { EngineError } from '@heddle/core';
 import { systemClock } from '../../clock.ts';
 import type { LeasedStores } from '../leases.ts';
+import { PostgresConversations } from './conversations.ts';
 import { Database } from './database.ts';
 import { PostgresDefinitionStore } from './definitions.ts';
 import { PostgresLeaseStore } from './leases.ts';
@@ -49,6 +50,7 @@ export async function openDatabaseStores(options: PostgresOptions): Promise<Leas
     values: new PostgresValueStore(database),
     leases: new PostgresLeaseStore(database),
     changes: new PostgresRunChanges(database),
+    conversations: new PostgresConversations(database),
     requests: new PostgresRequestStore(database, systemClock),
     close: () => database.close(),
   };

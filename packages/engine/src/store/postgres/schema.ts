@@ -54,6 +54,14 @@ export interface Tables {
   /** At most one row. */
   run_feed: { id: number; seeded: boolean };
   run_changes: { position: Generated<number>; run_id: string };
+  exchanges: {
+    position: Generated<number>;
+    tenant: string;
+    conversation: string;
+    key: string;
+    chars: number;
+    json: string;
+  };
 }
 
 /**
@@ -239,4 +247,18 @@ export const FORMAT_5 = `
   CREATE TRIGGER run_created AFTER INSERT OR DELETE ON runs FOR EACH ROW EXECUTE FUNCTION record_run_change();
   CREATE TRIGGER run_changed AFTER UPDATE OF status ON runs
     FOR EACH ROW WHEN (OLD.status IS DISTINCT FROM NEW.status) EXECUTE FUNCTION record_run_change();
+`;
+
+/** Format 6: exchanges of conversations (`ConversationStore`). */
+export const FORMAT_6 = `
+  CREATE TABLE exchanges (
+    position bigint GENERATED ALWAYS AS IDENTITY PRIMARY KEY,
+    tenant text COLLATE "C" NOT NULL,
+    conversation text COLLATE "C" NOT NULL,
+    key text COLLATE "C" NOT NULL,
+    chars integer NOT NULL,
+    json text NOT NULL,
+    UNIQUE (tenant, conversation, key)
+  );
+  CREATE INDEX exchanges_order ON exchanges (tenant, conversation, position);
 `;

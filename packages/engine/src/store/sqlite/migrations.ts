@@ -1,10 +1,17 @@
 import type { DatabaseSync } from 'node:sqlite';
 import { EngineError } from '@heddle/core';
 import { FORMAT_1 } from './format-1.ts';
-import { FORMAT_2, FROM_1_TO_2, FROM_2_TO_3, FROM_3_TO_4, FROM_4_TO_5 } from './schema.ts';
+import { FORMAT_2, FROM_1_TO_2, FROM_2_TO_3, FROM_3_TO_4, FROM_4_TO_5, FROM_5_TO_6 } from './schema.ts';
 
 /** The statements from format n (the index) to format n + 1. Entries are only added, never changed. */
-export const MIGRATIONS: readonly string[] = [FORMAT_1, FROM_1_TO_2, FROM_2_TO_3, FROM_3_TO_4, FROM_4_TO_5];
+export const MIGRATIONS: readonly string[] = [
+  FORMAT_1,
+  FROM_1_TO_2,
+  FROM_2_TO_3,
+  FROM_3_TO_4,
+  FROM_4_TO_5,
+  FROM_5_TO_6,
+];
 
 export interface Formats {
   migrations: readonly string[];
@@ -14,7 +21,7 @@ export interface Formats {
 
 const FORMATS: Formats = {
   migrations: MIGRATIONS,
-  newest: `${FORMAT_2} ${FROM_2_TO_3} ${FROM_3_TO_4} ${FROM_4_TO_5}`,
+  newest: `${FORMAT_2} ${FROM_2_TO_3} ${FROM_3_TO_4} ${FROM_4_TO_5} ${FROM_5_TO_6}`,
 };
 
 /** The format of the file; 0 for a new file. */

@@ -174,3 +174,17 @@ export const FROM_1_TO_2 = `
     FROM logs_1 GROUP BY run, part;
   DROP TABLE logs_1;
 `;
+
+/** From format 5 to 6: exchanges of conversations (`ConversationStore`). */
+export const FROM_5_TO_6 = `
+  CREATE TABLE exchanges (
+    position INTEGER PRIMARY KEY,
+    tenant TEXT NOT NULL,
+    conversation TEXT NOT NULL,
+    key TEXT NOT NULL,
+    chars INTEGER NOT NULL,
+    json TEXT NOT NULL,
+    UNIQUE (tenant, conversation, key)
+  );
+  CREATE INDEX exchanges_order ON exchanges (tenant, conversation, position);
+`;

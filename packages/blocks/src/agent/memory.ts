@@ -1,0 +1,126 @@
+import type { LanguageModelV4Message, LanguageModelV4Prompt } from '@ai-sdk/provider';
+import { isJsonObject } from '@heddle/core/blocks';
+import type { BlockContext, Json, JsonObject } from '@heddle/core/blocks';
+import type { Conversation, ExecutorServices } from '@heddle/engine';
+import { invalid } from '../invalid.ts';
+import type { OpenModel } from '../models/open.ts';
+import { numberOf } from './settings.ts';
+
+/** Characters that count as one token. */
+const TOKEN_CHARS = 4;
+/** Context of a model that is not in the table, in tokens. */
+const UNKNOWN_CONTEXT = 32_000;
+/** The part of a model's context that earlier exchanges may fill. */
+const SHARE = 0.5;
+const DEFAULT_MESSAGES = 10;
+const DEFAULT_TOKENS = 4000;
+
+type Context = BlockContext<ExecutorServices>;
+
+/** What an agent takes from its conversation and adds to it. */
+export interface Memory {
+  /** The prompt, with earlier exchanges before the question. */
+  prompt: LanguageModelV4Prompt;
+  /** Adds the question and its answer to the conversation. Later attempts of the block do not add them again. */
+  keep(answer: string): Promise<void>;
+}
+
+/** How much of a conversation the model gets: exchanges up to both limits. */
+interface Window {
+  maxChars: number;
+  maxMessages: number;
+}
+
+/** A message of a stored exchange. */
+interface Turn {
+  role: 'user' | 'assistant';
+  text: string;
+}
+
+/**
+ * Returns the memory that the fields `memoryType` and `conversationId` describe; without one, the prompt unchanged. The
+ * exchanges are read in a step, so that another attempt of the block has the same ones.
+ *
+ * Throws BLOCK_CONFIG_INVALID.
+ */
+export async function memoryOf(
+  context: Context,
+  { info }: Pick<OpenModel, 'info'>,
+  prompt: LanguageModelV4Prompt,
+): Promise<Memory> {
+  const window = windowOf(context, info?.context ?? UNKNOWN_CONTEXT);
+  if (!window) return { prompt, keep: async () => undefined };
+  const conversation = conversationOf(context);
+  const read = async (): Promise<Json[]> => conversation.newest(window.maxChars);
+  const exchanges = (await context.step('memory', read, { idempotent: true })).map(turnsOf);
+  const start = questionStart(prompt);
+  const question = prompt.slice(start);
+  return {
+    prompt: [
+      ...prompt.slice(0, start),
+      ...newestWithin(exchanges, window.maxMessages).flat().map(messageOf),
+      ...question,
+    ],
+    async keep(answer) {
+      // Providers refuse messages without text.
+      if (answer.trim() === '') return;
+      const turns = [...question.flatMap(turnOf), { role: 'assistant' as const, text: answer }];
+      await conversation.add({ turns: turns.map((turn) => ({ ...turn })) });
+    },
+  };
+}
+
+function windowOf(context: Context, modelTokens: number): Window | undefined {
+  const type = context.field('memoryType') ?? '';
+  const maxChars = Math.floor(modelTokens * SHARE) * TOKEN_CHARS;
+  const all = { maxChars, maxMessages: Infinity };
+  if (type === '' || type === 'none') return undefined;
+  if (type === 'conversation') return all;
+  if (type === 'sliding_window')
+    return { ...all, maxMessages: numberOf(context, 'slidingWindowSize', 1, 10_000) ?? DEFAULT_MESSAGES };
+  if (type === 'sliding_window_tokens') {
+    const tokens = numberOf(context, 'slidingWindowTokens', 1, 10_000_000) ?? DEFAULT_TOKENS;
+    return { ...all, maxChars: Math.min(maxChars, Math.floor(tokens) * TOKEN_CHARS) };
+  }
+  throw invalid(
+    context,
+    `has the memory ${JSON.stringify(type)}: it must be none, conversation, sliding_window or sliding_window_tokens`,
+  );
+}
+
+function conversationOf(context: Context): Conversation {
+  const id = context.field('conversationId');
+  if (typeof id !== 'string' || id.trim() === '')
+    throw invalid(context, 'has a memory, and its "conversationId" is empty');
+  return context.services.conversation(id);
+}
+
+/** Returns where the question begins: the last messages of the user, and what is behind them. Examples stay before them. */
+function questionStart(prompt: LanguageModelV4Prompt): number {
+  let start = prompt.findLastIndex(({ role }) => role === 'user');
+  while (prompt[start - 1]?.role === 'user') start -= 1;
+  return start === -1 ? prompt.findIndex(({ role }) => role !== 'system') : start;
+}
+
+/** Returns the newest exchanges with at most this many messages, none of them cut. */
+function newestWithin(exchanges: readonly Turn[][], maxMessages: number): Turn[][] {
+  let first = exchanges.length;
+  let left = maxMessages;
+  while (first > 0 && (left -= exchanges[first - 1]?.length ?? 0) >= 0) first -= 1;
+  return exchanges.slice(first);
+}
+
+function turnOf(message: LanguageModelV4Message): Turn[] {
+  if (message.role !== 'user' && message.role !== 'assistant') return [];
+  const text = message.content.flatMap((part) => (part.type === 'text' ? [part.text] : [])).join('');
+  return [{ role: message.role, text }];
+}
+
+function turnsOf(exchange: Json): Turn[] {
+  const { turns } = exchange as JsonObject;
+  return (Array.isArray(turns) ? turns : []).filter(isJsonObject) as unknown as Turn[];
+}
+
+function messageOf({ role, text }: Turn): LanguageModelV4Message {
+  return { role, content: [{ type: 'text', text }] };
+}

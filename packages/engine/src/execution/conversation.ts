@@ -1,0 +1,43 @@
+import { createHash } from 'node:crypto';
+import { BlockError } from '@heddle/core/blocks';
+import type { Json } from '@heddle/core/blocks';
+import type { Place } from '@heddle/core/run';
+import { idempotencyKeyOf } from '../executors/context.ts';
+import type { Conversation } from '../executors/services.ts';
+import { asInfrastructure } from '../records/infrastructure-error.ts';
+import type { ConversationStore } from '../store/stores.ts';
+import type { RunEnvironment } from './run-environment.ts';
+
+const MAX_ID_CHARS = 255;
+const CONTROL_CHARACTER = /\p{Cc}/u;
+
+interface ConversationParts {
+  store: ConversationStore;
+  tenant: () => Promise<string | undefined>;
+  environment: Pick<RunEnvironment, 'json'>;
+  runId: string;
+  place: Place;
+}
+
+/** Returns a conversation of the run's tenant, for the block at `place`. Throws BLOCK_CONFIG_INVALID for an unusable id. */
+export function conversationOf(parts: ConversationParts, id: string): Conversation {
+  if (id === '' || id.length > MAX_ID_CHARS || !id.isWellFormed() || CONTROL_CHARACTER.test(id)) {
+    const why = `must have 1 to ${MAX_ID_CHARS} characters and no control characters`;
+    throw new BlockError('BLOCK_CONFIG_INVALID', `The id of a conversation ${why}.`, { retryable: false });
+  }
+  const { store, environment, runId, place } = parts;
+  const conversation = async () => ({ tenant: (await parts.tenant()) ?? '', id });
+  return {
+    newest: async (maxChars) => {
+      const texts = await asInfrastructure(async () => store.newest(await conversation(), maxChars));
+      return texts.map((text) => JSON.parse(text) as Json);
+    },
+    add: async (exchange) => {
+      const key = createHash('sha256')
+        .update(idempotencyKeyOf(runId, place.block, place.scope))
+        .digest('hex');
+      const json = JSON.stringify(environment.json(exchange));
+      await asInfrastructure(async () => store.add(await conversation(), { key, json }));
+    },
+  };
+}

@@ -1,0 +1,53 @@
+import type { DatabaseSync } from 'node:sqlite';
+import { KEPT_EXCHANGES } from '../stores.ts';
+import type { ConversationKey, ConversationStore } from '../stores.ts';
+import type { GroupCommit } from './commit.ts';
+import { withFileErrors } from './database.ts';
+
+function prepare(db: DatabaseSync) {
+  return {
+    add: db.prepare(
+      'INSERT OR IGNORE INTO exchanges (tenant, conversation, key, chars, json) VALUES (?, ?, ?, ?, ?)',
+    ),
+    trim: db.prepare(`
+      DELETE FROM exchanges WHERE tenant = ? AND conversation = ? AND position <= (
+        SELECT position FROM exchanges WHERE tenant = ? AND conversation = ?
+        ORDER BY position DESC LIMIT 1 OFFSET ${KEPT_EXCHANGES})`),
+    newest: db.prepare(`
+      SELECT json FROM (
+        SELECT position, json, sum(chars) OVER (ORDER BY position DESC) AS total
+        FROM exchanges WHERE tenant = ? AND conversation = ?
+      ) WHERE total <= ? ORDER BY position`),
+  };
+}
+
+/** Conversations in the data file. */
+export class SqliteConversations implements ConversationStore {
+  readonly #db: DatabaseSync;
+  readonly #file: string;
+  readonly #commit: GroupCommit;
+  #prepared: ReturnType<typeof prepare> | undefined;
+
+  constructor(db: DatabaseSync, file: string, commit: GroupCommit) {
+    this.#db = db;
+    this.#file = file;
+    this.#commit = commit;
+  }
+
+  /** Prepared at the first use: most engines have no conversations. */
+  get #sql(): ReturnType<typeof prepare> {
+    return (this.#prepared ??= prepare(this.#db));
+  }
+
+  add({ tenant, id }: ConversationKey, { key, json }: { key: string; json: string }): Promise<void> {
+    return this.#commit.run(() => {
+      const { changes } = this.#sql.add.run(tenant, id, key, json.length, json);
+      if (changes === 1) this.#sql.trim.run(tenant, id, tenant, id);
+    });
+  }
+
+  newest({ tenant, id }: ConversationKey, maxChars: number): string[] {
+    const rows = withFileErrors(this.#file, () => this.#sql.newest.all(tenant, id, maxChars));
+    return rows.map(({ json }) => json as string);
+  }
+}

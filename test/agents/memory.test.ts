@@ -1,0 +1,188 @@
+import { blocks } from '@heddle/blocks';
+import type { AgentTool } from '@heddle/blocks';
+import type { JsonObject } from '@heddle/core';
+import { createEngine } from '@heddle/engine';
+import type { Engine, EngineOptions } from '@heddle/engine';
+import { describe, expect, it, onTestFinished } from 'vitest';
+import { dataFolder } from '../support/data-folder.ts';
+import { startModelServer } from '../support/model-server.ts';
+import type { ModelAnswer, ModelRequest, ModelServer } from '../support/model-server.ts';
+import { block, workflow } from '../support/workflow.ts';
+
+const REMEMBER = { memoryType: 'conversation', conversationId: '<start.talk>' };
+
+/** Repeats the question in its answer: `answer to QUESTION`. */
+function echo(request: ModelRequest): ModelAnswer {
+  return { text: `answer to ${talkOf(request).at(-1)}` };
+}
+
+async function modelServer(answer: (request: ModelRequest) => ModelAnswer = echo): Promise<ModelServer> {
+  const server = await startModelServer(answer);
+  onTestFinished(() => server.close());
+  return server;
+}
+
+/** The texts of all messages of a request but the instructions. */
+function talkOf({ body }: ModelRequest): string[] {
+  const messages = body['messages'] as { role: string; content: string }[];
+  return messages.filter(({ role }) => role !== 'system').map(({ content }) => content);
+}
+
+async function open(server: ModelServer, options: EngineOptions = {}, tools: AgentTool[] = []) {
+  const engine = await createEngine({
+    blocks: blocks({ tools }),
+    services: server.services,
+    ...options,
+  });
+  onTestFinished(() => engine.close({ graceMs: 0 }));
+  return engine;
+}
+
+function agentWorkflow(fields: JsonObject, id = 'talking') {
+  const agent = block('A', 'agent', {
+    model: 'local/scripted',
+    messages: [{ role: 'user', content: '<start.question>' }],
+    ...fields,
+  });
+  return workflow([agent], ['Start -> A'], { id });
+}
+
+async function ask(engine: Engine, question: string, fields: JsonObject = REMEMBER, talk = 'c1') {
+  const result = await engine.execute({ workflow: agentWorkflow(fields) }, { question, talk });
+  expect(result).toMatchObject({ status: 'completed' });
+  return result;
+}
+
+describe('an agent with a memory', () => {
+  it('gets the earlier questions and answers of its conversation, and of no other', async () => {
+    const server = await modelServer();
+    const engine = await open(server);
+    await ask(engine, 'one');
+    await ask(engine, 'else', REMEMBER, 'c2');
+    await ask(engine, 'two');
+    expect(talkOf(server.requests.at(-1) as ModelRequest)).toEqual(['one', 'answer to one', 'two']);
+  });
+
+  it('puts them behind instructions and examples, which are not stored', async () => {
+    const server = await modelServer();
+    const engine = await open(server);
+    const messages = [
+      { role: 'system', content: 'Be brief.' },
+      { role: 'user', content: 'example' },
+      { role: 'assistant', content: 'sample' },
+      { role: 'user', content: '<start.question>' },
+    ];
+    await ask(engine, 'one', { ...REMEMBER, messages });
+    await ask(engine, 'two', { ...REMEMBER, messages });
+    const request = server.requests.at(-1) as ModelRequest;
+    expect(talkOf(request)).toEqual(['example', 'sample', 'one', 'answer to one', 'two']);
+  });
+
+  it('stores the last answer, without the calls of tools before it', async () => {
+    const tool: AgentTool = {
+      id: 'look',
+      description: 'Looks.',
+      parameters: { type: 'object' },
+      run: async () => 'seen',
+    };
+    const server = await modelServer((request) =>
+      JSON.stringify(request.body).includes('seen') || request.number > 2
+        ? { text: 'done' }
+        : { tools: [{ name: 'look', args: {} }] },
+    );
+    const engine = await open(server, {}, [tool]);
+    await ask(engine, 'one', { ...REMEMBER, tools: [{ type: 'look' }] });
+    await ask(engine, 'two');
+    expect(talkOf(server.requests.at(-1) as ModelRequest)).toEqual(['one', 'done', 'two']);
+  });
+
+  it.each([
+    [{ memoryType: 'sliding_window', slidingWindowSize: 2 }, ['three', 'answer to three']],
+    [{ memoryType: 'sliding_window', slidingWindowSize: '3' }, ['three', 'answer to three']],
+    [{ memoryType: 'sliding_window', slidingWindowSize: 1 }, []],
+    [{ memoryType: 'sliding_window_tokens', slidingWindowTokens: 30 }, ['three', 'answer to three']],
+    [{ memoryType: 'sliding_window_tokens', slidingWindowTokens: 5 }, []],
+    [{ memoryType: 'none' }, []],
+  ])('takes whole exchanges up to the limit: %j', async (fields, earlier) => {
+    const server = await modelServer();
+    const engine = await open(server);
+    for (const question of ['one', 'two', 'three']) await ask(engine, question);
+    await ask(engine, 'four', { ...REMEMBER, ...fields });
+    expect(talkOf(server.requests.at(-1) as ModelRequest)).toEqual([...earlier, 'four']);
+  });
+
+  it('stores nothing for a question without an answer', async () => {
+    const server = await modelServer((request) =>
+      request.number === 1 ? { status: 400, message: 'no' } : echo(request),
+    );
+    const engine = await open(server);
+    const failed = await engine.execute(
+      { workflow: agentWorkflow(REMEMBER) },
+      { question: 'zero', talk: 'c1' },
+    );
+    expect(failed).toMatchObject({ status: 'failed' });
+    await ask(engine, 'one');
+    await ask(engine, 'two');
+    expect(talkOf(server.requests.at(-1) as ModelRequest)).toEqual(['one', 'answer to one', 'two']);
+  });
+
+  it('keeps the exchanges of runs that continue a conversation at the same time', async () => {
+    const server = await modelServer();
+    const engine = await open(server);
+    const questions = ['a', 'b', 'c', 'd'];
+    await Promise.all(questions.map((question) => ask(engine, question)));
+    await ask(engine, 'last');
+    const talk = talkOf(server.requests.at(-1) as ModelRequest);
+    expect(talk.toSorted()).toEqual(
+      [...questions, ...questions.map((question) => `answer to ${question}`), 'last'].toSorted(),
+    );
+  });
+
+  it('remembers after a restart', async () => {
+    const server = await modelServer();
+    const data = dataFolder();
+    const first = await open(server, { data });
+    await ask(first, 'one');
+    await first.close();
+    await ask(await open(server, { data }), 'two');
+    expect(talkOf(server.requests.at(-1) as ModelRequest)).toEqual(['one', 'answer to one', 'two']);
+  });
+
+  it('shares nothing with workflows of another tenant', async () => {
+    const server = await modelServer();
+    const engine = await open(server, { tenant: (id) => `tenant of ${id}` });
+    for (const id of ['mine', 'foreign'])
+      await engine.execute({ workflow: agentWorkflow(REMEMBER, id) }, { question: id, talk: 'c1' });
+    expect(talkOf(server.requests.at(-1) as ModelRequest)).toEqual(['foreign']);
+  });
+
+  it.each<[why: string, fields: JsonObject, message: RegExp]>([
+    [
+      'has a memory without a conversation',
+      { memoryType: 'conversation' },
+      /"A" has a memory, and its "conversationId" is empty/,
+    ],
+    [
+      'has an unknown memory',
+      { memoryType: 'elephant', conversationId: 'c' },
+      /"A" has the memory "elephant": it must be none, conversation/,
+    ],
+    [
+      'has a conversation with too long an id',
+      { memoryType: 'conversation', conversationId: 'c'.repeat(256) },
+      /id of a conversation must have 1 to 255 characters/,
+    ],
+    [
+      'has a window without a size',
+      { memoryType: 'sliding_window', conversationId: 'c', slidingWindowSize: 0 },
+      /"slidingWindowSize" that is not a number of at least 1/,
+    ],
+  ])('%s: fails before it calls the model', async (_why, fields, message) => {
+    const server = await modelServer();
+    const engine = await open(server);
+    const result = await engine.execute({ workflow: agentWorkflow(fields) }, { question: 'one' });
+    expect(result).toMatchObject({ status: 'failed', error: { code: 'BLOCK_CONFIG_INVALID' } });
+    expect(result.error?.message).toMatch(message);
+    expect(server.requests).toEqual([]);
+  });
+});

@@ -1,0 +1,54 @@
+import { describe, expect, it } from 'vitest';
+import type { ConversationStore } from '@heddle/engine/stores';
+
+const TALK = { tenant: 'a', id: 'talk' };
+
+/** Tests the conversations of a store that `make` opens empty. */
+export function describeConversations(
+  name: string,
+  make: () => ConversationStore | Promise<ConversationStore>,
+): void {
+  describe(`${name}: conversations`, () => {
+    it('returns the exchanges in their order; one with the same key is added once', async () => {
+      const store = await make();
+      await store.add(TALK, { key: '1', json: '"one"' });
+      await store.add(TALK, { key: '2', json: '"two"' });
+      await store.add(TALK, { key: '1', json: '"again"' });
+      expect(await store.newest(TALK, 1000)).toEqual(['"one"', '"two"']);
+    });
+
+    it('returns the newest whole exchanges that fit, even if a smaller one is older', async () => {
+      const store = await make();
+      for (const [index, json] of ['"a"', '"bbbbbbbb"', '"c"', '"d"'].entries())
+        await store.add(TALK, { key: String(index), json });
+      expect(await store.newest(TALK, 6)).toEqual(['"c"', '"d"']);
+      expect(await store.newest(TALK, 15)).toEqual(['"c"', '"d"']);
+      expect(await store.newest(TALK, 16)).toEqual(['"bbbbbbbb"', '"c"', '"d"']);
+      expect(await store.newest(TALK, 2)).toEqual([]);
+    });
+
+    it('keeps conversations of other tenants and other ids apart', async () => {
+      const store = await make();
+      await store.add(TALK, { key: '1', json: '1' });
+      await store.add({ tenant: 'b', id: 'talk' }, { key: '1', json: '2' });
+      await store.add({ tenant: 'a', id: 'other' }, { key: '1', json: '3' });
+      expect(await store.newest(TALK, 1000)).toEqual(['1']);
+      expect(await store.newest({ tenant: 'b', id: 'talk' }, 1000)).toEqual(['2']);
+      expect(await store.newest({ tenant: '', id: 'talk' }, 1000)).toEqual([]);
+    });
+
+    it('loses no exchange of writers at the same time, and keeps the newest 500', async () => {
+      const store = await make();
+      const numbers = Array.from({ length: 505 }, (_, index) => index);
+      for (const number of numbers.slice(0, 300))
+        await store.add(TALK, { key: String(number), json: String(number) });
+      await Promise.all(
+        numbers
+          .slice(300)
+          .map(async (number) => store.add(TALK, { key: String(number), json: String(number) })),
+      );
+      const kept = (await store.newest(TALK, 1_000_000)).map(Number);
+      expect(kept.toSorted((a, b) => a - b)).toEqual(numbers.slice(5));
+    });
+  });
+}
