@@ -162,6 +162,18 @@ describe('createApi refuses', () => {
     expect(await creating([ratings()])).toBe('The area "ratings" has tables: createApi needs a database.');
   });
 
+  it('to leave areas open when a later one cannot be opened', async () => {
+    const closed: string[] = [];
+    const first: Area = { ...execute(), close: () => void closed.push('execute') };
+    const second: Area = {
+      name: 'second',
+      operations: {},
+      services: () => Promise.reject(new Error('no disk')),
+    };
+    expect(await creating([first, second])).toBe('no disk');
+    expect(closed).toEqual(['execute']);
+  });
+
   it('an operation that contradicts itself', async () => {
     const { executeWorkflow } = execute().operations;
     const withRow = (row: object): Area => ({

@@ -125,7 +125,7 @@ export async function createApi<const Areas extends readonly Area[]>(
     close: async () => {
       stopRecovery();
       await context.queue?.close();
-      for (const { area, services } of opened) await area.close?.(services);
+      await closeAreas(opened);
     },
   };
 }
@@ -141,14 +141,23 @@ async function openAreas(
   context: AreaContext,
 ): Promise<OpenedArea[]> {
   const opened: OpenedArea[] = [];
-  for (const area of areas) {
-    if (area.migrations) {
-      if (!database) throw new TypeError(`The area "${area.name}" has tables: createApi needs a database.`);
-      await database.migrate(area.name, area.migrations);
+  try {
+    for (const area of areas) {
+      if (area.migrations) {
+        if (!database) throw new TypeError(`The area "${area.name}" has tables: createApi needs a database.`);
+        await database.migrate(area.name, area.migrations);
+      }
+      opened.push({ area, services: await area.services(context) });
     }
-    opened.push({ area, services: await area.services(context) });
+  } catch (error) {
+    await closeAreas(opened);
+    throw error;
   }
   return opened;
+}
+
+async function closeAreas(opened: readonly OpenedArea[]): Promise<void> {
+  for (const { area, services } of opened.toReversed()) await area.close?.(services);
 }
 
 /** Starts queued runs of processes that have died. */

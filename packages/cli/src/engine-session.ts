@@ -7,7 +7,7 @@ import type { BlockOptions } from './block-options.ts';
 import type { Io } from './io.ts';
 import { isOnTemporal } from './store-options.ts';
 import type { RuntimeOptions } from './store-options.ts';
-import type { Ownership } from './serve/api-store.ts';
+import type { Ownership } from './serve/service-store.ts';
 import { safe, styleFor } from './render/style.ts';
 
 /** Options of an engine for a command. */

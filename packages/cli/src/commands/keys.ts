@@ -7,7 +7,7 @@ import type { StoreOptions } from '../store-options.ts';
 import { localTime } from '../render/format.ts';
 import { safeLine, styleFor } from '../render/style.ts';
 import { table } from '../render/table.ts';
-import { withApiStore } from '../serve/api-store.ts';
+import { withServiceStore } from '../serve/service-store.ts';
 import { UsageError } from '../usage-error.ts';
 
 type KeysOptions = StoreOptions & { json: boolean };
@@ -17,7 +17,7 @@ export async function createKey(
   io: Io,
   options: KeysOptions & { name: string; workspace?: string | true },
 ): Promise<number> {
-  const created = await withApiStore(options, async (store) => {
+  const created = await withServiceStore(options, async (store) => {
     const { workspace, name } = options;
     const owner =
       workspace === undefined ? { userId: await firstPerson(store) } : await workspaceOf(store, workspace);
@@ -60,7 +60,7 @@ export async function workspaceOf(
 /** Lists keys, oldest first. */
 export async function listKeys(io: Io, options: KeysOptions): Promise<number> {
   expectData(options);
-  const keys = await withApiStore(options, (store) => store.keys.list());
+  const keys = await withServiceStore(options, (store) => store.keys.list());
   if (options.json) {
     writeJson(io, { data: keys.map(resourceOf) });
     return EXIT.completed;
@@ -100,7 +100,7 @@ function row(key: ApiKeyInfo): string[] {
 /** Revokes a key: every process rejects it from now on. */
 export async function revokeKey(io: Io, key: string, options: KeysOptions): Promise<number> {
   expectData(options);
-  const id = await withApiStore(options, async (store) => {
+  const id = await withServiceStore(options, async (store) => {
     const found = (await store.keys.list()).filter((each) => each.id.startsWith(key));
     const [one] = found;
     if (!one || key === '')
@@ -118,7 +118,7 @@ export async function revokeKey(io: Io, key: string, options: KeysOptions): Prom
 /** Lists workspaces, oldest first. */
 export async function listWorkspaces(io: Io, options: KeysOptions): Promise<number> {
   expectData(options);
-  const workspaces = await withApiStore(options, (store) => store.workspaces.list());
+  const workspaces = await withServiceStore(options, (store) => store.workspaces.list());
   if (options.json) writeJson(io, { data: workspaces });
   else if (workspaces.length === 0) io.stderr.write('No workspaces. heddle serve creates the first one.\n');
   else {

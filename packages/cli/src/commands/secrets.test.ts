@@ -4,7 +4,7 @@ import { openServiceStore } from '@heddle/service';
 import { expect, it } from 'vitest';
 import { dataFolder } from '../../../../test/support/data-folder.ts';
 import { keptIo } from '../../../../test/support/io.ts';
-import { sealingOf } from '../serve/api-store.ts';
+import { sealingOf } from '../serve/service-store.ts';
 import { listSecrets, removeSecret, rotateSecrets, setSecret } from './secrets.ts';
 
 /** A data folder with one workspace, as the first `heddle serve` leaves it. */

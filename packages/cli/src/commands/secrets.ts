@@ -7,8 +7,8 @@ import type { Io } from '../io.ts';
 import { localTime } from '../render/format.ts';
 import { safeLine, styleFor } from '../render/style.ts';
 import { table } from '../render/table.ts';
-import { sealingOf, withApiStore } from '../serve/api-store.ts';
-import type { Sealing } from '../serve/api-store.ts';
+import { sealingOf, withServiceStore } from '../serve/service-store.ts';
+import type { Sealing } from '../serve/service-store.ts';
 import { expectData } from '../store-options.ts';
 import type { StoreOptions } from '../store-options.ts';
 import { UsageError } from '../usage-error.ts';
@@ -47,7 +47,7 @@ async function valueFrom(io: Io): Promise<string> {
 export async function listSecrets(io: Io, options: WorkspaceOptions): Promise<number> {
   expectData(options);
   const { listSecrets: list } = await import('@heddle/service');
-  const secrets = await withApiStore(options, async (store) => {
+  const secrets = await withServiceStore(options, async (store) => {
     const { workspaceId } = await workspaceOf(store, options.workspace ?? true);
     return list(store.database, workspaceId);
   });
@@ -68,7 +68,7 @@ function row({ name, description, updatedAt }: StoredSecret): string[] {
 export async function removeSecret(io: Io, name: string, options: WorkspaceOptions): Promise<number> {
   expectData(options);
   const { removeStoredSecret } = await import('@heddle/service');
-  await withApiStore(options, async (store) => {
+  await withServiceStore(options, async (store) => {
     const { workspaceId } = await workspaceOf(store, options.workspace ?? true);
     if (await removeStoredSecret(store.database, { workspaceId, name })) return;
     throw new UsageError(
@@ -102,7 +102,7 @@ async function withSecrets<T>(
   use: (store: ServiceStore, sealing: Sealing) => Promise<T>,
 ): Promise<T> {
   const sealing = await sealingOf(options);
-  return withApiStore(options, (store) => use(store, sealing));
+  return withServiceStore(options, (store) => use(store, sealing));
 }
 
 /** Turns what the person at the terminal can correct into usage errors. */

@@ -14,7 +14,7 @@ import { table } from '../render/table.ts';
 import type { RunOptions } from '../run-options.ts';
 import { openAccess } from '../serve/access.ts';
 import type { AccessOptions, ServedAccess } from '../serve/access.ts';
-import { openStore, ownershipOf, sealingOf } from '../serve/api-store.ts';
+import { openStore, ownershipOf, sealingOf } from '../serve/service-store.ts';
 import { listen } from '../serve/listen.ts';
 import type { Listening } from '../serve/listen.ts';
 import type { TokenOptions } from '../serve/oauth.ts';

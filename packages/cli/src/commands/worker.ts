@@ -7,7 +7,7 @@ import type { Io } from '../io.ts';
 import { storeName } from '../store-options.ts';
 import type { RuntimeOptions } from '../store-options.ts';
 import { DEFAULTS, serverOf } from '../temporal/server-options.ts';
-import { lazyWorkflowOwnership, ownershipOf } from '../serve/api-store.ts';
+import { lazyWorkflowOwnership, ownershipOf } from '../serve/service-store.ts';
 import { startWorker } from '../temporal/start-worker.ts';
 import { untilStopped } from '../temporal/until-stopped.ts';
 

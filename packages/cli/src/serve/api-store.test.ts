@@ -1,5 +1,5 @@
 import { expect, it } from 'vitest';
-import { ownershipOf } from './api-store.ts';
+import { ownershipOf } from './service-store.ts';
 
 const SECRETS: { [workspace: string]: { [name: string]: string } } = {
   second: { KEY: 'stored', OTHER: 'stored too' },

@@ -7,7 +7,7 @@ import type { Io } from '../io.ts';
 import { storesOf } from '../store-options.ts';
 import { loadTemporal } from './runtime.ts';
 import type { StoreOptions } from '../store-options.ts';
-import type { Ownership } from '../serve/api-store.ts';
+import type { Ownership } from '../serve/service-store.ts';
 
 /** Options of a worker process. */
 export interface StartOptions extends StoreOptions, BlockOptions {

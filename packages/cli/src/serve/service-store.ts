@@ -115,7 +115,7 @@ export function lazyWorkflowOwnership(options: StoreOptions): ServiceOwnership {
 }
 
 /** Calls `use` with the store of the HTTP API, and closes it afterwards. */
-export async function withApiStore<T>(
+export async function withServiceStore<T>(
   options: StoreOptions,
   use: (store: ServiceStore) => Promise<T>,
 ): Promise<T> {
