@@ -28,7 +28,7 @@ export async function openStore({ data, postgres }: StoreOptions): Promise<Servi
 export type Ownership = Required<Pick<EngineOptions, 'resolveChild' | 'tenant' | 'environments'>>;
 
 /**
- * Ownership from the API's store. A workspace's environment is its secrets. `env`, the values of the command line, belongs
+ * Ownership from the service's store. A workspace's environment is its secrets. `env`, the values of the command line, belongs
  * to the oldest workspace and replaces secrets with the same names.
  */
 export function ownershipOf(
@@ -94,7 +94,7 @@ export async function sealingOf({ data, postgres }: StoreOptions): Promise<Seali
   return { sealer: new SealerOf(folder), folder };
 }
 
-/** The part of the API's store that workers need, opened on first use. */
+/** The part of the service's store that workers need, opened on first use. */
 export function lazyWorkflowOwnership(options: StoreOptions): ServiceOwnership {
   const { data, postgres } = options;
   const records = lazy(async () => {
