@@ -3,9 +3,11 @@ import { createServer } from 'node:http';
 import type { AddressInfo } from 'node:net';
 import { fileURLToPath } from 'node:url';
 import { getRequestListener } from '@hono/node-server';
+import { openSandboxes } from '@heddle/service';
 import { afterAll, describe, expect, it } from 'vitest';
+import { fakeBuilder, openImages } from '../support/images.ts';
 import { SERVED } from '../support/served.ts';
-import { testApi } from '../support/api.ts';
+import { openServiceStore, testApi } from '../support/api.ts';
 import type { TestApi } from '../support/api.ts';
 import { dataFolder } from '../support/data-folder.ts';
 import { isFull, leftOut } from '../support/scale.ts';
@@ -83,7 +85,10 @@ if (!isFull) leftOut('the phase "coverage" of schemathesis');
 
 describe.skipIf(!tool)('calls that are made up from /openapi.json', { timeout: 300_000 }, () => {
   it('get responses that match the document, and no internal errors', async () => {
-    const api = await testApi();
+    const store = await openServiceStore();
+    const images = openImages({ javascript: fakeBuilder(), python: fakeBuilder() });
+    const sandboxes = openSandboxes({ store, images: async () => images, onError: () => undefined });
+    const api = await testApi({ store, sandboxes });
     const { url, answered } = await listening(api);
     const calls = await acceptedCalls(api);
     const cwd = dataFolder();
