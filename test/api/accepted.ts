@@ -66,6 +66,7 @@ export async function acceptedCalls(api: TestApi): Promise<{ [call: string]: Acc
   );
   const [words = ''] = Object.keys(draft.blocks).filter((id) => draft.blocks[id]?.name === 'Words');
   const [first, second, third] = [await ran(api, asks), await ran(api, asks), await ran(api, asks)];
+  const [fourth, fifth] = [await ran(api, asks), await ran(api, asks)];
   const download = await ran(api, files, { doc: FILE });
   const contextOf = (run: Run): string => run.paused?.contextId ?? '';
   const waits = { workflowId: asks, executionId: third.runId };
@@ -97,6 +98,8 @@ export async function acceptedCalls(api: TestApi): Promise<{ [call: string]: Acc
       path: { workflowId: asks, runId: first.runId },
       body: { contextId: contextOf(first), input: { ok: true } },
     },
+    cancelRunV2: { path: { workflowId: asks, runId: fourth.runId } },
+    cancelExecution: { path: { workflowId: asks, executionId: fifth.runId } },
     previewWorkflowRunFromBlock: { query: { blockId: words, sourceRunId: runId } },
     executeWorkflow: { body: {} },
     updateWorkflowV2: { ...victims, body: { description: 'New' } },

@@ -170,11 +170,14 @@ describe('a refused answer to a pause records nothing', () => {
 
 // Last, because these calls change the resources of the others.
 describe.each(TABLE)('%s', (_title, operation) => {
-  it('accepts its request above', async () => {
+  it('accepts its request above, and records an action if it declares one', async () => {
+    const before = api.rows()['audit'] ?? 0;
     const answer = await send(operation);
     expect([answer.status, answer.body]).toEqual([
       expect.toSatisfy((status: number) => status < 300),
       answer.body,
     ]);
+    const recorded = (api.rows()['audit'] ?? 0) - before;
+    expect(recorded > 0).toBe(operation.audit !== undefined);
   });
 });

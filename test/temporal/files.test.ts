@@ -1,5 +1,5 @@
 import { expect, it } from 'vitest';
-import { testApi } from '../support/api.ts';
+import { openServiceStore, ownership, testApi } from '../support/api.ts';
 import { ECHO, FILE } from '../support/api-files.ts';
 import { describeTemporal } from '../support/temporal.ts';
 import { block, workflow } from '../support/workflow.ts';
@@ -24,9 +24,10 @@ describeTemporal('files of an input', (server) => {
     ['read by a worker', ECHO, TEXT.repeat(500), true],
   ])('stay in the stores, and come from there, when they are %s', async (_how, exported, text, isRead) => {
     const place = placeOn(server);
-    const engine = await place.engine();
-    await place.worker();
-    const api = await testApi({ engine });
+    const store = await openServiceStore();
+    const engine = await place.engine(ownership(store));
+    await place.worker(ownership(store));
+    const api = await testApi({ engine, store });
     const path = `/api/v2/workflows/${await api.deployed(exported)}`;
     const content = Buffer.from(text).toString('base64');
     const input = { doc: { ...FILE, data: `data:text/plain;base64,${content}` } };
