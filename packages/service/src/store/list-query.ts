@@ -18,7 +18,10 @@ export interface WorkflowListQuery {
   after?: readonly [string | number | null, string] | undefined;
 }
 
-type Rows = SelectQueryBuilder<Tables, 'workflows', WorkflowRow>;
+/** A workflow without its draft, which lists do not read: it is long. */
+export type ListedWorkflow = Omit<WorkflowRow, 'state'>;
+
+type Rows = SelectQueryBuilder<Tables, 'workflows', ListedWorkflow>;
 
 const COLUMNS = {
   position: 'position',
@@ -37,7 +40,8 @@ export function listQuery(db: Db, query: WorkflowListQuery): Rows {
   const { workspaceId, archived, folderPath, deployedOnly, sortOrder, limit } = query;
   const rows = db
     .selectFrom('workflows')
-    .selectAll()
+    .select(['id', 'workspace_id', 'name', 'description', 'folder_path', 'position', 'active_version'])
+    .select(['deployed_at', 'public_api', 'created_at', 'updated_at', 'archived_at'])
     .where('workspace_id', '=', workspaceId)
     .where('archived_at', archived ? 'is not' : 'is', null)
     .$if(folderPath !== undefined, (some) => some.where('folder_path', '=', folderPath as string))

@@ -3,7 +3,7 @@ import { isDuplicate } from './database.ts';
 import type { Db } from './database.ts';
 import type { VersionRow, WorkflowRow } from './schema.ts';
 import { listQuery } from './list-query.ts';
-import type { WorkflowListQuery } from './list-query.ts';
+import type { ListedWorkflow, WorkflowListQuery } from './list-query.ts';
 
 /** Ids per statement, below the parameter limits of both databases. */
 const CHUNK = 500;
@@ -39,7 +39,7 @@ export class WorkflowStore {
   }
 
   /** Returns a page, and one more item when there is a next page. */
-  async list(query: WorkflowListQuery): Promise<WorkflowRow[]> {
+  async list(query: WorkflowListQuery): Promise<ListedWorkflow[]> {
     return listQuery(this.#db, query).execute();
   }
 

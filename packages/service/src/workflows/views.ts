@@ -1,9 +1,10 @@
+import type { ListedWorkflow } from '../store/list-query.ts';
 import type { VersionRow, WorkflowRow } from '../store/schema.ts';
 import type { WorkflowServices } from './context.ts';
 import { graphHash, readGraph } from './graph.ts';
 
 /** Returns the workflows as lists show them. One lookup serves all of them. */
-export async function itemsOf({ store }: Pick<WorkflowServices, 'store'>, rows: readonly WorkflowRow[]) {
+export async function itemsOf({ store }: Pick<WorkflowServices, 'store'>, rows: readonly ListedWorkflow[]) {
   const counts = await store.reservations.counts(rows.map(({ id }) => id));
   return rows.map((row) => ({
     id: row.id,
