@@ -160,7 +160,7 @@ describe('packages that are imported on a Node that is too old', () => {
   const libraries = packageFolders().filter((folder) => folder !== 'cli');
   const entries = libraries.flatMap((folder) => {
     const { name, exports = {} } = readJson<Manifest>(`packages/${folder}/package.json`);
-    // The machine is compiled into Temporal's workflows too, where there is no Node to ask; ports are types only.
+    // The machine is compiled into Temporal's workflows too, where there is no Node to ask; ports load nothing.
     return Object.keys(exports)
       .filter((path) => !path.endsWith('.json') && !['./machine', './ports'].includes(path))
       .map((path) => posix.join(name, path));

@@ -6,7 +6,6 @@ export type { Concurrency, RunRequest, Usage, UsageRefusal } from './admission/u
 export type { Area, Database, Migrations } from './area.ts';
 export type { AreaContext } from './context.ts';
 export { execute, legacy, meta, runs } from './areas/areas.ts';
-export { memoryReservations } from './areas/runs/memory-reservations.ts';
 export type { Authenticator, Credentials, Principal, Role, Scope } from './auth/principal.ts';
 export { createApi } from './create.ts';
 export type { Api, ApiOptions, FunctionCall } from './create.ts';

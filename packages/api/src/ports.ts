@@ -1,4 +1,3 @@
-/** What a host provides: its workflows, access to them, run ids, audit. Ports are plain data and functions. */
 import type { Json } from '@heddle/core';
 import type { ResolvedChild } from '@heddle/engine';
 import type { Limiter } from './admission/limiter.ts';

@@ -1,0 +1,21 @@
+/** What a host provides: its workflows, access to them, run ids, audit. Ports are plain data and functions. */
+export { memoryReservations } from './areas/runs/memory-reservations.ts';
+export type {
+  Access,
+  AccessAnswer,
+  Audit,
+  AuditEvent,
+  Definition,
+  Definitions,
+  ExecutionPolicy,
+  Limits,
+  NewReservation,
+  Ports,
+  PublicRuns,
+  QueuedRun,
+  QueuedStart,
+  Reservation,
+  ReservationFailure,
+  Reservations,
+  StartQueue,
+} from './ports.ts';

@@ -1,0 +1,58 @@
+import { memoryReservations } from '@heddle/api/ports';
+import type { NewReservation, Reservations } from '@heddle/api/ports';
+import { describe, expect, it, onTestFinished } from 'vitest';
+import { openServiceStore } from './open.ts';
+
+const OPENERS: { [name: string]: () => Promise<Reservations> } = {
+  'in memory': () => Promise.resolve(memoryReservations()),
+  'in the database': async () => {
+    const store = await openServiceStore();
+    onTestFinished(() => store.close());
+    return store.reservations;
+  },
+};
+
+function reservation(more: Partial<NewReservation> = {}): NewReservation {
+  return {
+    ...{ engineId: 'e1', runId: 'mine', workflowId: 'w', workspaceId: 'looms' },
+    ...{ trigger: 'api', mode: 'sync', createdAt: '2026-01-01T00:00:00.000Z' },
+    ...more,
+  };
+}
+
+describe.each(Object.entries(OPENERS))('reservations %s', (_name, open) => {
+  it('take a run id once in a workspace', async () => {
+    const reservations = await open();
+    expect(await reservations.reserve(reservation())).toBe(true);
+    expect(await reservations.reserve(reservation({ engineId: 'e2' }))).toBe(false);
+    expect(await reservations.reserve(reservation({ engineId: 'e3', workspaceId: 'dyers' }))).toBe(true);
+    expect(await reservations.byRunId('mine', ['looms'])).toMatchObject([
+      { engineId: 'e1', isQueued: false },
+    ]);
+    expect(await reservations.byRunId('mine', ['looms', 'dyers'])).toHaveLength(2);
+    expect(await reservations.byRunId('mine', [])).toEqual([]);
+    expect(await reservations.byRunId('other', ['looms'])).toEqual([]);
+  });
+
+  it('free the id of a run that was never created', async () => {
+    const reservations = await open();
+    await reservations.reserve(reservation());
+    await reservations.release('e1');
+    await reservations.release('unknown');
+    expect(await reservations.byEngineIds(['e1'])).toEqual(new Map());
+    expect(await reservations.reserve(reservation({ engineId: 'e2' }))).toBe(true);
+  });
+
+  it('keep the id of a run that was not started, with the reason', async () => {
+    const reservations = await open();
+    await reservations.reserve(reservation());
+    const failure = { reason: 'INVALID_INPUT', message: 'It does not fit.' } as const;
+    await reservations.fail('e1', failure);
+    expect((await reservations.byEngineIds(['e1', 'unknown'])).get('e1')).toEqual({
+      ...reservation(),
+      isQueued: false,
+      failure,
+    });
+    expect(await reservations.reserve(reservation({ engineId: 'e2' }))).toBe(false);
+  });
+});
