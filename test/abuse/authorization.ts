@@ -1,8 +1,11 @@
 import { expect, it } from 'vitest';
+import type { AnyOperation } from '@heddle/api/areas';
+import { requestOf } from '../support/requests.ts';
+import type { Subject } from '../support/requests.ts';
 import { SERVED } from '../support/served.ts';
 import { APPROVAL, GREETING } from '../support/api-workflows.ts';
 import { dataOf } from './service.ts';
-import type { Caller, Reply, Sent, Service } from './service.ts';
+import type { Caller, Reply, Service } from './service.ts';
 
 /**
  * Who may call each operation, written by hand and not derived from the operations: the minimum role, and whether
@@ -84,81 +87,18 @@ const ALLOWED: {
   deleteSandbox: ['admin', false],
 };
 
-/** A file that can be imported. */
-const FILE = { version: '1.0', workflow: { name: 'Imported' }, state: { blocks: {}, edges: [] } };
-
 const RANK = { any: 0, read: 1, write: 2, admin: 3 };
 
-interface Request {
-  method: string;
-  path: string;
-  sent: Sent;
-}
-
-/** Returns a request of the operation. It may find nothing after it has passed the access checks. */
-function requestOf(id: string, { workflow, runId, workspaceId }: Subject): Request {
+function servedOperation(id: string): AnyOperation {
   const operation = SERVED.find((each) => each.id === id);
   if (!operation) throw new Error(`There is no operation ${id}: remove it from the table.`);
-  const { method, path } = operation;
-  const filled = path
-    .replaceAll('{workflowId}', workflow)
-    .replaceAll(/\{(runId|executionId|jobId)\}/g, runId)
-    .replaceAll(/\{(contextId|fileId)\}/g, 'nothing')
-    .replaceAll('{workspaceId}', workspaceId)
-    .replaceAll('{version}', '1')
-    .replaceAll(/\{(sandboxId|operationId|blockId|toolId|name)\}/g, 'NOTHING');
-  const inWorkspace = `?workspaceId=${workspaceId}`;
-  const query: { [id: string]: string } = {
-    listWorkflows: inWorkspace,
-    replaceWorkflowState: '?dryRun=true',
-    previewWorkflowRunFromBlock: `?sourceRunId=${runId}&blockId=nothing`,
-    listWorkflowsFolders: inWorkspace,
-    deleteWorkflowsFolder: `${inWorkspace}&path=/nothing`,
-    applyWorkflowOperations: '?dryRun=true',
-    compareWorkflowVersions: '?base=1',
-    listLogs: inWorkspace,
-    getLogStats: inWorkspace,
-    listSecrets: inWorkspace,
-    deleteSecret: `${inWorkspace}&scope=personal`,
-    listBlocks: inWorkspace,
-    getBlock: inWorkspace,
-    listTools: inWorkspace,
-    getTool: inWorkspace,
-    listSandboxes: inWorkspace,
-    getSandbox: inWorkspace,
-    deleteSandbox: inWorkspace,
-  };
-  const bodies: { [id: string]: unknown } = {
-    createWorkflowV2: { workspaceId, name: `Made ${crypto.randomUUID()}` },
-    replaceWorkflowState: { blocks: {}, edges: [] },
-    updateWorkflowPublicApi: { isPublicApi: false },
-    executeWorkflowV2: {},
-    executeWorkflow: {},
-    resumeWorkflowRunV2: { contextId: 'nothing' },
-    resumeExecution: {},
-    updateWorkflowV2: { description: 'Waits' },
-    moveWorkflows: { workspaceId, workflowIds: ['nothing'], folderPath: '/' },
-    createWorkflowsFolder: { workspaceId, path: `/${crypto.randomUUID()}` },
-    relocateWorkflowsFolder: { workspaceId, path: '/nothing', destinationPath: '/other' },
-    applyWorkflowOperations: { operations: [{ operation_type: 'delete', block_id: 'nothing' }] },
-    applyWorkflowVariables: { operations: [{ operation: 'delete', name: 'nothing' }] },
-    setSecret: { workspaceId, scope: 'personal', value: 'v' },
-    previewWorkflowImport: { workspaceId, workflow: FILE },
-    importWorkflow: { workspaceId, workflow: FILE },
-    createSandbox: { workspaceId, name: crypto.randomUUID(), language: 'javascript' },
-    updateSandbox: { workspaceId, name: 'Other' },
-    executeTool: { workspaceId, input: {} },
-    updateWorkflowVersionV2: { name: 'Named' },
-  };
-  const body = bodies[id];
-  return { method, path: filled + (query[id] ?? ''), sent: body === undefined ? {} : { body } };
+  return operation;
 }
 
-/** A workflow with a run. The requests may end the run. */
-interface Subject {
-  workflow: string;
-  runId: string;
-  workspaceId: string;
+/** Calls the operation as this caller. */
+function callAs(call: Service['call'], caller: Caller, id: string, subject: Subject): Promise<Reply> {
+  const { method, path, body } = requestOf(servedOperation(id), subject);
+  return call(caller, method, path, body === undefined ? {} : { body });
 }
 
 /** Returns the refusal of an access check: 401, 403, or 404 for the workflow, run or workspace itself. */
@@ -187,8 +127,8 @@ export function describeAuthorization(service: () => Service): void {
     const { call, deployed, workspaces } = service();
     const path = await deployed(APPROVAL);
     const run = dataOf<{ runId: string }>(await call('admin', 'POST', `${path}/execute`, { body: {} }), 200);
-    const workflow = path.split('/').at(-1) ?? '';
-    const subject: Subject = { workflow, runId: run.runId, workspaceId: workspaces.first };
+    const workflowId = path.split('/').at(-1) ?? '';
+    const subject: Subject = { workflowId, runId: run.runId, workspaceId: workspaces.first };
     const fresh = async (): Promise<string> => (await deployed(GREETING)).split('/').at(-1) ?? '';
     const ids = Object.keys(ALLOWED);
     expect(ids.toSorted()).toEqual(SERVED.map(({ id }) => id).toSorted());
@@ -198,9 +138,8 @@ export function describeAuthorization(service: () => Service): void {
     for (const id of ordered) {
       for (const caller of CALLERS) {
         // The first caller with access archives it.
-        const acted = id === 'deleteWorkflowV2' ? { ...subject, workflow: await fresh() } : subject;
-        const { method, path: at, sent } = requestOf(id, acted);
-        const reply = await call(caller, method, at, sent);
+        const acted = id === 'deleteWorkflowV2' ? { ...subject, workflowId: await fresh() } : subject;
+        const reply = await callAs(call, caller, id, acted);
         expect(reply.status, `${id} as ${caller}: ${reply.text}`).toBeLessThan(500);
         found.push({ id, caller, refusal: refusalOf(reply) });
         expected.push({ id, caller, refusal: expectedOf(caller, ALLOWED[id] ?? ['admin', false]) });
@@ -214,12 +153,11 @@ export function describeAuthorization(service: () => Service): void {
     const path = await deployed(GREETING, 'admin', { isPublic: true });
     const ran = await call('nobody', 'POST', `${path}/execute`, { body: { input: { name: 'Ada' } } });
     const { runId } = dataOf<{ runId: string }>(ran, 200);
-    const workflow = path.split('/').at(-1) ?? '';
-    const subject: Subject = { workflow, runId, workspaceId: workspaces.first };
+    const workflowId = path.split('/').at(-1) ?? '';
+    const subject: Subject = { workflowId, runId, workspaceId: workspaces.first };
     for (const id of Object.keys(ALLOWED)) {
       if (id === 'executeWorkflowV2' || id === 'executeWorkflow') continue;
-      const { method, path: at, sent } = requestOf(id, subject);
-      expect([id, (await call('nobody', method, at, sent)).status]).toEqual([id, 401]);
+      expect([id, (await callAs(call, 'nobody', id, subject)).status]).toEqual([id, 401]);
     }
   });
 }

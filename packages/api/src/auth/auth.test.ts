@@ -1,5 +1,6 @@
 import { describe, expect, it } from 'vitest';
 import { errorIn, testApi } from '../../../../test/support/api.ts';
+import { requestOf } from '../../../../test/support/requests.ts';
 import { SERVED } from '../../../../test/support/served.ts';
 import { block, workflow } from '../../../../test/support/workflow.ts';
 import { admit } from '../admission/admit.ts';
@@ -11,13 +12,13 @@ import { PEOPLE } from './principal.ts';
 const api = await testApi();
 const { call, store, workspaceId } = api;
 
-const FILE = { version: '1.0', workflow: { name: 'Imported' }, state: { blocks: {}, edges: [] } };
 const ASK = workflow([block('Ask', 'human_in_the_loop')], ['Start -> Ask']);
 const workflowId = await api.deployed(ASK);
 const started = await call<{ runId: string }>('POST', `/api/v2/workflows/${workflowId}/execute`, {
   body: {},
 });
 const { runId } = started.data;
+const subject = { workflowId, runId, workspaceId };
 
 async function member(role: 'read' | 'write' | 'admin' | null): Promise<string> {
   const userId = await store.workspaces.createUser({
@@ -41,64 +42,6 @@ async function otherWorkspace(): Promise<string> {
   return store.workspaces.createWorkspace('Elsewhere', api.userId);
 }
 
-/** A request that is valid apart from its caller. */
-function requestOf(operation: AnyOperation): readonly [method: string, path: string, body: unknown] {
-  const filled = operation.path
-    .replaceAll('{workflowId}', workflowId)
-    .replaceAll('{runId}', runId)
-    .replaceAll('{executionId}', runId)
-    .replaceAll('{contextId}', 'wrong')
-    .replaceAll('{version}', '1')
-    .replaceAll('{sandboxId}', 'none')
-    .replaceAll('{operationId}', 'none')
-    .replaceAll('{workspaceId}', workspaceId)
-    .replaceAll('{jobId}', runId)
-    .replaceAll('{name}', 'TOKEN');
-  const bodies: { [id: string]: unknown } = {
-    createWorkflowV2: { workspaceId, name: crypto.randomUUID() },
-    // Sent as a dry run, which leaves the draft unchanged.
-    replaceWorkflowState: { blocks: {}, edges: [] },
-    executeWorkflowV2: {},
-    resumeWorkflowRunV2: { contextId: 'wrong' },
-    updateWorkflowPublicApi: { isPublicApi: false },
-    updateWorkflowV2: { description: 'Asks' },
-    moveWorkflows: { workspaceId, workflowIds: ['none'], folderPath: '/' },
-    createWorkflowsFolder: { workspaceId, path: `/${crypto.randomUUID()}` },
-    relocateWorkflowsFolder: { workspaceId, path: '/none', destinationPath: '/other' },
-    applyWorkflowOperations: { operations: [{ operation_type: 'delete', block_id: 'none' }] },
-    applyWorkflowVariables: { operations: [{ operation: 'delete', name: 'none' }] },
-    setSecret: { workspaceId, scope: 'personal', value: 'v' },
-    executeTool: { workspaceId, input: {} },
-    updateWorkflowVersionV2: { name: 'Named' },
-    previewWorkflowImport: { workspaceId, workflow: FILE },
-    importWorkflow: { workspaceId, workflow: FILE },
-    createSandbox: { workspaceId, name: crypto.randomUUID(), language: 'javascript', dependencies: ['a'] },
-    updateSandbox: { workspaceId, name: 'Other' },
-  };
-  const inWorkspace = `?workspaceId=${workspaceId}`;
-  const query: { [id: string]: string } = {
-    listWorkflows: inWorkspace,
-    replaceWorkflowState: '?dryRun=true',
-    previewWorkflowRunFromBlock: '?blockId=Start&sourceRunId=unknown',
-    listWorkflowsFolders: inWorkspace,
-    deleteWorkflowsFolder: `${inWorkspace}&path=/none`,
-    applyWorkflowOperations: '?dryRun=true',
-    compareWorkflowVersions: '?base=1',
-    listLogs: inWorkspace,
-    getLogStats: inWorkspace,
-    listSecrets: inWorkspace,
-    deleteSecret: `${inWorkspace}&scope=personal`,
-    listSandboxes: inWorkspace,
-    listBlocks: inWorkspace,
-    getBlock: inWorkspace,
-    listTools: inWorkspace,
-    getTool: inWorkspace,
-    getSandbox: inWorkspace,
-    deleteSandbox: inWorkspace,
-  };
-  return [operation.method, filled + (query[operation.id] ?? ''), bodies[operation.id]];
-}
-
 const ENDS = ['cancelRunV2', 'cancelExecution', 'undeployWorkflow', 'deleteWorkflowV2'];
 const TABLE = SERVED.filter(
   // Operations that end the shared run or deployment are tested separately.
@@ -114,7 +57,7 @@ const RANK = { read: 1, write: 2, admin: 3 };
 
 describe.each(TABLE)('%s', (_id, operation) => {
   const as = (key: string) => {
-    const [method, path, body] = requestOf(operation);
+    const { method, path, body } = requestOf(operation, subject);
     return call(method, path, { key, body });
   };
   const { noun } = operation.resource;
@@ -238,7 +181,7 @@ describe.each(SERVED.map((operation) => [operation.id, operation] as const))(
     /** Returns the refusal of an access check. What the operation does then does not matter. */
     const refusalFor = async (caller: object): Promise<string | undefined> => {
       principal = caller;
-      const [method, path, body] = requestOf(operation);
+      const { method, path, body } = requestOf(operation, subject);
       const answer = await as(method, path, { key: 'any', body });
       return answer.status === 401 ? 'UNAUTHORIZED' : refusalOf(answer);
     };

@@ -1,0 +1,71 @@
+import type { AnyOperation } from '@heddle/api/areas';
+
+/** What the requests act on. */
+export interface Subject {
+  workflowId: string;
+  /** A run of the workflow. */
+  runId: string;
+  workspaceId: string;
+}
+
+/** A file that can be imported. */
+const FILE = { version: '1.0', workflow: { name: 'Imported' }, state: { blocks: {}, edges: [] } };
+
+/**
+ * Returns a request of the operation that is valid apart from its caller. It may find nothing once the caller has passed the
+ * access checks. A new operation needs a row here if its query or body has required fields.
+ */
+export function requestOf(
+  { id, method, path }: Pick<AnyOperation, 'id' | 'method' | 'path'>,
+  { workflowId, runId, workspaceId }: Subject,
+): { method: string; path: string; body: unknown } {
+  const known: { [name: string]: string } = {
+    ...{ workflowId, workspaceId, runId, executionId: runId, jobId: runId, version: '1' },
+  };
+  const filled = path.replaceAll(/\{(\w+)\}/g, (_, name: string) => known[name] ?? 'NOTHING');
+  const inWorkspace = `?workspaceId=${workspaceId}`;
+  const queries: { [id: string]: string } = {
+    listWorkflows: inWorkspace,
+    // Dry runs leave the draft unchanged.
+    replaceWorkflowState: '?dryRun=true',
+    applyWorkflowOperations: '?dryRun=true',
+    previewWorkflowRunFromBlock: `?sourceRunId=${runId}&blockId=nothing`,
+    listWorkflowsFolders: inWorkspace,
+    deleteWorkflowsFolder: `${inWorkspace}&path=/nothing`,
+    compareWorkflowVersions: '?base=1',
+    listLogs: inWorkspace,
+    getLogStats: inWorkspace,
+    listSecrets: inWorkspace,
+    deleteSecret: `${inWorkspace}&scope=personal`,
+    listBlocks: inWorkspace,
+    getBlock: inWorkspace,
+    listTools: inWorkspace,
+    getTool: inWorkspace,
+    listSandboxes: inWorkspace,
+    getSandbox: inWorkspace,
+    deleteSandbox: inWorkspace,
+  };
+  const bodies: { [id: string]: unknown } = {
+    createWorkflowV2: { workspaceId, name: `Made ${crypto.randomUUID()}` },
+    replaceWorkflowState: { blocks: {}, edges: [] },
+    updateWorkflowPublicApi: { isPublicApi: false },
+    executeWorkflowV2: {},
+    executeWorkflow: {},
+    resumeWorkflowRunV2: { contextId: 'nothing' },
+    resumeExecution: {},
+    updateWorkflowV2: { description: 'Waits' },
+    moveWorkflows: { workspaceId, workflowIds: ['nothing'], folderPath: '/' },
+    createWorkflowsFolder: { workspaceId, path: `/${crypto.randomUUID()}` },
+    relocateWorkflowsFolder: { workspaceId, path: '/nothing', destinationPath: '/other' },
+    applyWorkflowOperations: { operations: [{ operation_type: 'delete', block_id: 'nothing' }] },
+    applyWorkflowVariables: { operations: [{ operation: 'delete', name: 'nothing' }] },
+    setSecret: { workspaceId, scope: 'personal', value: 'v' },
+    previewWorkflowImport: { workspaceId, workflow: FILE },
+    importWorkflow: { workspaceId, workflow: FILE },
+    createSandbox: { workspaceId, name: crypto.randomUUID(), language: 'javascript' },
+    updateSandbox: { workspaceId, name: 'Other' },
+    executeTool: { workspaceId, input: {} },
+    updateWorkflowVersionV2: { name: 'Named' },
+  };
+  return { method, path: filled + (queries[id] ?? ''), body: bodies[id] };
+}
