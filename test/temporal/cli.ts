@@ -7,7 +7,7 @@ import type { Ended, HeddleOptions, Started } from '../support/heddle.ts';
 import { workflowFile } from '../support/workflow-file.ts';
 import type { DrawnWorkflow } from '../support/workflow-file.ts';
 
-/** A folder with a workflow in `flow.json`, and commands in it with a server and a queue of their own. */
+/** A folder with a workflow in `flow.json`, where commands use one server and one queue. */
 export interface Place {
   cwd: string;
   queue: string;

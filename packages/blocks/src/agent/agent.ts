@@ -4,8 +4,8 @@ import type {
   LanguageModelV4Prompt,
 } from '@ai-sdk/provider';
 import { BlockError, isBlockError, isJsonObject } from '@heddle/core/blocks';
-import type { BlockContext, BlockResult, Json, JsonObject, StepCall } from '@heddle/core/blocks';
-import type { ExecutorServices } from '@heddle/engine';
+import type { BlockResult, Json, JsonObject, StepCall } from '@heddle/core/blocks';
+import type { Context } from '../define.ts';
 import { callModel, textOf } from '../models/call.ts';
 import type { Answer } from '../models/call.ts';
 import { openModel } from '../models/open.ts';
@@ -28,7 +28,6 @@ const MAX_CALLS = 64;
 /** Characters of a tool's result that the model gets. */
 const MAX_RESULT_CHARS = 100_000;
 
-type Context = BlockContext<ExecutorServices>;
 type ToolCall = Extract<Answer['content'][number], { type: 'tool-call' }>;
 
 interface CallResult {

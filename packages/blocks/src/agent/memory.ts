@@ -1,7 +1,8 @@
 import type { LanguageModelV4Message, LanguageModelV4Prompt } from '@ai-sdk/provider';
 import { isJsonObject } from '@heddle/core/blocks';
-import type { BlockContext, Json, JsonObject } from '@heddle/core/blocks';
-import type { Conversation, ExecutorServices } from '@heddle/engine';
+import type { Json, JsonObject } from '@heddle/core/blocks';
+import type { Conversation } from '@heddle/engine';
+import type { Context } from '../define.ts';
 import { invalid } from '../invalid.ts';
 import type { OpenModel } from '../models/open.ts';
 import { numberOf } from './settings.ts';
@@ -14,8 +15,6 @@ const UNKNOWN_CONTEXT = 32_000;
 const SHARE = 0.5;
 const DEFAULT_MESSAGES = 10;
 const DEFAULT_TOKENS = 4000;
-
-type Context = BlockContext<ExecutorServices>;
 
 /** What an agent takes from its conversation and adds to it. */
 export interface Memory {

@@ -1,7 +1,7 @@
 import type { LanguageModelV4FunctionTool, LanguageModelV4ToolChoice } from '@ai-sdk/provider';
 import { BlockError, isJsonObject } from '@heddle/core/blocks';
-import type { BlockContext, Json, JsonObject } from '@heddle/core/blocks';
-import type { ExecutorServices } from '@heddle/engine';
+import type { Json, JsonObject } from '@heddle/core/blocks';
+import type { Context } from '../define.ts';
 import type { AgentTool, AgentToolCall } from '../options.ts';
 import { invalid } from '../invalid.ts';
 import { compileSchema } from './json-schema.ts';
@@ -10,8 +10,6 @@ import type { SchemaCheck } from './json-schema.ts';
 const MAX_TOOLS = 100;
 const MAX_TOOL_MS = 300_000;
 const NAME = /^[a-zA-Z0-9_-]{1,64}$/;
-
-type Context = BlockContext<ExecutorServices>;
 
 /** A tool of an agent, ready to be called. */
 export interface ReadyTool {

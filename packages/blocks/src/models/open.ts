@@ -1,7 +1,7 @@
 import type { LanguageModelV4 } from '@ai-sdk/provider';
 import { BlockError } from '@heddle/core/blocks';
-import type { BlockContext } from '@heddle/core/blocks';
-import type { ConfiguredService, ExecutorServices } from '@heddle/engine';
+import type { ConfiguredService } from '@heddle/engine';
+import type { Context } from '../define.ts';
 import type { BlocksOptions } from '../options.ts';
 import { modelNamed } from './catalog.ts';
 import type { ModelInfo } from './catalog.ts';
@@ -17,8 +17,6 @@ export interface OpenModel {
   /** The key that the provider gets. */
   secret: string | undefined;
 }
-
-type Context = BlockContext<ExecutorServices>;
 
 /**
  * Opens the model that the block names in `model`, or the default one. Its key is, by priority, the operator's credential,

@@ -42,7 +42,7 @@ type Sdk = (options: {
   fetch: typeof fetch;
 }) => (model: string) => LanguageModelV4;
 
-/** Returns a provider with an SDK of its own that takes a key. */
+/** Returns a provider that has its own SDK package and is called with a key. */
 function keyed(address: string, load: () => Promise<Sdk>, ...variables: string[]): Provider {
   return {
     address,

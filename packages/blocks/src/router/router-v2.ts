@@ -4,7 +4,7 @@ import { invalid } from '../invalid.ts';
 import { modelFields } from '../models/fields.ts';
 import { choiceOutputs, choose } from './route.ts';
 
-/** A router with routes of its own. */
+/** A router whose routes are defined in the block. */
 export const routerV2 = defineOutside({
   summary: 'Lets a model choose one of several routes.',
   fields: z.object({

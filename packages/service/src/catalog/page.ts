@@ -1,3 +1,5 @@
+import { pageOf } from '../paging.ts';
+
 /** The sorted value and the id of a page's last entry. */
 export type CatalogPosition = readonly [value: string, id: string];
 
@@ -17,9 +19,8 @@ export function pageOfEntries<Entry>(
   const found = entries
     .filter((entry) => after === undefined || compare(positionOf(entry), after) * sign > 0)
     .toSorted((a, b) => compare(positionOf(a), positionOf(b)) * sign);
-  const page = found.slice(0, limit);
-  const last = found.length > limit ? page.at(-1) : undefined;
-  return { page, next: last && positionOf(last) };
+  const { rows: page, next } = pageOf(found, limit, positionOf);
+  return { page, next };
 }
 
 /** Tells whether one of the texts contains the search, in any case. */

@@ -1,8 +1,7 @@
+import { json, pageLimit, workspaceId } from '@heddle/api/areas';
 import * as z from 'zod';
 
-const workspaceId = z.string().min(1).max(128);
 const texts = z.array(z.string());
-const json = z.unknown();
 const open = z.record(z.string(), json);
 /** Longest time of a tool. */
 const MAX_TOOL_SECONDS = 300;
@@ -18,7 +17,7 @@ export const listQuery = z.strictObject({
   source: z.enum(['builtin', 'custom']).optional(),
   sortBy: z.enum(['id', 'name', 'category']).default('id'),
   sortOrder: z.enum(['asc', 'desc']).default('asc'),
-  limit: z.int().min(1, 'limit must be at least 1').max(100, 'limit cannot exceed 100').default(50),
+  limit: pageLimit(100, 50),
   cursor: z.string().min(1).max(4096).optional(),
 });
 

@@ -1,6 +1,14 @@
 import { conflict, emptyBody, noQuery, notFound, PEOPLE, workflowPath } from '@heddle/api/areas';
 import type { VersionRow, WorkflowRow } from '../store/schema.ts';
-import { define, records, tablesOf, workflowRow, WRITE, WRITE_ERRORS } from '../workflows/context.ts';
+import {
+  define,
+  records,
+  tablesOf,
+  workflowRow,
+  WRITE,
+  WRITE_ERRORS,
+  expectNoForeignIds,
+} from '../workflows/context.ts';
 import type { WorkflowServices } from '../workflows/context.ts';
 import * as schemas from '../workflows/draft-schemas.ts';
 import { expectUnlocked } from '../workflows/folders.ts';
@@ -8,9 +16,6 @@ import { idsOf, readGraph } from '../workflows/graph.ts';
 import { madeLive } from './live-operations.ts';
 
 const ADMIN = { ...WRITE, role: 'admin', principals: PEOPLE, errors: WRITE_ERRORS } as const;
-/** Ids that a conflict names. */
-const SHOWN_IDS = 10;
-
 export const rollbackWorkflow = define({
   ...ADMIN,
   ...records('WORKFLOW_ROLLED_BACK'),
@@ -91,8 +96,7 @@ export const revertWorkflowVersion = define({
     const foreign = await store.workflows.replaceState(row, draft, (tx) =>
       record({ resourceId: row.id, details: { version } }, tx),
     );
-    if (foreign.length === 0) return { data: { id: row.id, version, lastSaved: now() } };
-    const some = foreign.slice(0, SHOWN_IDS).join(', ');
-    throw conflict(`Another workflow has taken ids of the version: ${some}`);
+    expectNoForeignIds(foreign, 'Another workflow has taken ids of the version');
+    return { data: { id: row.id, version, lastSaved: now() } };
   },
 });

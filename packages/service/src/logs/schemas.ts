@@ -1,9 +1,8 @@
+import { json, workspaceId } from '@heddle/api/areas';
 import * as z from 'zod';
 import { LOG_STATUSES } from './tables.ts';
 
-const json = z.unknown();
 const timestamp = z.iso.datetime();
-const workspaceId = z.string().min(1).max(128);
 
 const MAX_DURATION_MS = 2_147_483_647;
 const MAX_COST_USD = 1_000_000;

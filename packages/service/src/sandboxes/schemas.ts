@@ -1,7 +1,7 @@
+import { workspaceId } from '@heddle/api/areas';
 import { CLI_TOOLS } from '@heddle/images';
 import * as z from 'zod';
 
-const workspaceId = z.string().min(1).max(128);
 const timestamp = z.iso.datetime();
 const MAX_LINES = 1_000;
 const MAX_LINE_CHARS = 2_000;

@@ -1,8 +1,7 @@
+import { order, workspaceId } from '@heddle/api/areas';
 import * as z from 'zod';
 
-const workspaceId = z.string().min(1).max(128);
 const timestamp = z.iso.datetime();
-const order = z.enum(['asc', 'desc']);
 const scope = z
   .enum(['workspace', 'personal'])
   .meta({ description: 'Of the workspace, or of the calling person' });

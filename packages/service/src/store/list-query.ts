@@ -1,5 +1,6 @@
 import { sql } from 'kysely';
 import type { SelectQueryBuilder } from 'kysely';
+import { escapeLike } from '../paging.ts';
 import type { Db } from './database.ts';
 import type { Tables, WorkflowRow } from './schema.ts';
 
@@ -56,7 +57,7 @@ export function listQuery(db: Db, query: WorkflowListQuery): Rows {
 /** `search` is literal text: wildcards are escaped. */
 function searched(rows: Rows, search: string | undefined): Rows {
   if (search === undefined) return rows;
-  const pattern = `%${search.toLowerCase().replaceAll(/[\\%_]/g, '\\$&')}%`;
+  const pattern = `%${escapeLike(search.toLowerCase())}%`;
   return rows.where(sql<boolean>`lower(name) like ${pattern} escape '\\'`);
 }
 

@@ -4,7 +4,7 @@ import { fieldsOf, isEmpty } from './graph.ts';
 import type { Field, PortableGraph } from './graph.ts';
 import type { KindName } from './kinds.ts';
 
-/** What somebody chose that depends on a reference, such as a channel of an account. */
+/** A field whose choices depend on a reference, such as a channel of an account. */
 export interface ConfigurationField {
   blockId: string;
   subBlockKey: string;

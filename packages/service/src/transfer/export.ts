@@ -66,7 +66,7 @@ export function exportOf(
   };
 }
 
-/** Leaves out ids that may be secrets: somebody may have typed a password where an id is expected. */
+/** Leaves out ids that may be secrets: a user can type a password into a field for an id. */
 function* shown(references: Iterable<FoundReference>): Generator<FoundReference> {
   for (const reference of references) {
     const { kind, sourceId, isChosen } = reference;

@@ -9,7 +9,7 @@ export interface PortableGraph extends DraftGraph {
   metadata?: JsonObject | undefined;
 }
 
-/** A value of a block that somebody edits: a sub-block, or a field of a container. */
+/** An editable value of a block: a sub-block, or a field of a container. */
 export interface Field {
   blockId: string;
   blockType: string;

@@ -1,3 +1,4 @@
+import type { ApiError } from '@heddle/api';
 import { badRequest } from '@heddle/api/areas';
 import type { KindName } from './kinds.ts';
 import type { Occurrence } from './references.ts';
@@ -123,7 +124,7 @@ function kindIn(key: string): KindName {
   return key.slice(0, key.indexOf(' ')) as KindName;
 }
 
-function conflicting(what: string): ReturnType<typeof badRequest> {
+function conflicting(what: string): ApiError {
   return badRequest(`The import has contradicting instructions for ${what}: send one`);
 }
 

@@ -29,16 +29,15 @@ const CHUNK = 500;
 export function storeLookups(database: Kysely<unknown>): Lookups {
   const db = database as Db;
   return {
-    'env-var': inChunks(async (names, workspaceId) => {
-      const rows = await db
+    'env-var': inChunks((names, workspaceId) =>
+      db
         .selectFrom('secrets')
         .select('name as id')
         .where('workspace_id', '=', workspaceId)
         .where('user_id', '=', '')
         .where('name', 'in', names)
-        .execute();
-      return rows;
-    }),
+        .execute(),
+    ),
     sandbox: inChunks((ids, workspaceId) =>
       db
         .selectFrom('sandboxes')

@@ -1,6 +1,7 @@
 import * as z from 'zod';
 import { isJsonObject, own } from '@heddle/core/blocks';
 import type { Json, JsonObject } from '@heddle/core/blocks';
+import { MAX_BLOCKS, MAX_EDGES } from '../workflows/draft-schemas.ts';
 import type { PortableGraph } from './graph.ts';
 import { KINDS } from './kinds.ts';
 import { MAX_OCCURRENCES, MAX_PATH, MAX_POSITIONS, REFUSED_KEYS } from './references.ts';
@@ -19,8 +20,6 @@ export class PayloadError extends Error {
   override readonly name = 'PayloadError';
 }
 
-const MAX_BLOCKS = 2000;
-const MAX_EDGES = 10_000;
 /** Values of a file: objects, lists, and everything in them. */
 const MAX_VALUES = 500_000;
 /** Nesting of a file. Deeper ones would exhaust the stack of whatever reads them. */

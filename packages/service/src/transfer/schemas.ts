@@ -1,3 +1,4 @@
+import { workspaceId } from '@heddle/api/areas';
 import * as z from 'zod';
 import { key, kindName, manifest, occurrence, resourceId } from './payload.ts';
 
@@ -40,7 +41,6 @@ export const exportPayload = z.object({
   referenceManifest: manifest.optional(),
 });
 
-const workspaceId = z.string().min(1).max(128);
 const requestId = z
   .string()
   .min(1)

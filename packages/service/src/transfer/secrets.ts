@@ -1,15 +1,13 @@
 import { isDeepStrictEqual } from 'node:util';
 import { isJsonObject } from '@heddle/core/blocks';
 import type { Json, JsonObject } from '@heddle/core/blocks';
+import { isCredential } from '../workflows/redact.ts';
 import { isReference } from './graph.ts';
 
 // What counts as a secret: by the name of its field, and by its form.
 
-/** Names of fields with secrets, in lower case and without separators. */
-const SECRET_NAME =
-  /password|passwd|passphrase|secret|apikey|accesskey|privatekey|signingkey|credential|authorization|bearer|cookie|token$|^auth$|connectionstring/;
-/** Names that match and have no secrets: which secrets a function block sees. */
-const NOT_SECRET: ReadonlySet<string> = new Set(['secretscope', 'mountedsecrets']);
+/** Names like those of credentials that have no secrets, without separators: which secrets a function block sees. */
+const NOT_SECRET = /^(?:secretscope|mountedsecrets)$/i;
 
 /** Takes the place of a secret inside other text. */
 const REMOVED = 'REMOVED';
@@ -44,8 +42,7 @@ const MAX_DEPTH = 100;
 
 /** Whether a field, variable, header or parameter of this name has a secret. */
 export function isSecretName(name: string): boolean {
-  const plain = name.toLowerCase().replaceAll(/[^a-z0-9]/g, '');
-  return SECRET_NAME.test(plain) && !NOT_SECRET.has(plain);
+  return isCredential(name) && !NOT_SECRET.test(name.replaceAll(/[^a-zA-Z0-9]/g, ''));
 }
 
 /** Returns null for a secret, or the value if it only refers to one (`{{NAME}}`, `<block.output>`) or is a switch. */

@@ -1,5 +1,5 @@
 import type { Engine } from '@heddle/engine';
-import { EVERYONE, operationsOf } from '@heddle/api/areas';
+import { EVERYONE, conflict, operationsOf } from '@heddle/api/areas';
 import type { Resource } from '@heddle/api/areas';
 import { typeNames, typeTable } from '@heddle/core/drafts';
 import type { ServiceStore } from '../store/open.ts';
@@ -53,6 +53,14 @@ export const workflowRow: Resource<WorkflowRow, Pick<WorkflowServices, 'store'>>
     return found?.value.archived_at === null ? found : undefined;
   },
 };
+
+/** Ids that a conflict names. */
+const SHOWN_IDS = 10;
+
+/** Throws 409 if there are ids: another workflow of the workspace uses them. `fault` is what is wrong about that. */
+export function expectNoForeignIds(ids: readonly string[], fault: string): void {
+  if (ids.length > 0) throw conflict(`${fault}: ${ids.slice(0, SHOWN_IDS).join(', ')}`);
+}
 
 /** Returns the database with the tables of this area. */
 export function tablesOf({ store }: Pick<WorkflowServices, 'store'>): Db {

@@ -1,4 +1,4 @@
-import { PEOPLE, conflict, cursorCodec, noQuery, workflowPath, workspace } from '@heddle/api/areas';
+import { PEOPLE, cursorCodec, noQuery, workflowPath, workspace } from '@heddle/api/areas';
 import * as z from 'zod';
 import {
   READ,
@@ -9,6 +9,7 @@ import {
   define,
   records,
   workflowRow,
+  expectNoForeignIds,
 } from './context.ts';
 import { exported, graphOf, idsOf, readGraph } from './graph.ts';
 import { lint } from './lint.ts';
@@ -95,9 +96,7 @@ export const replaceWorkflowState = define({
     const foreign = query.dryRun
       ? await store.workflows.foreignIds(row, ids)
       : await store.workflows.replaceState(row, { state, ids }, (tx) => record({ resourceId: row.id }, tx));
-    if (foreign.length > 0) {
-      throw conflict(`The graph has ids of another workflow: ${foreign.slice(0, 10).join(', ')}`);
-    }
+    expectNoForeignIds(foreign, 'The graph has ids of another workflow');
     const active = await activeVersion(services, row);
     const needed = needsRedeployment(query.dryRun ? row : { ...row, state }, active);
     const report = lint(exported(row, graph), graph, compat);

@@ -1,6 +1,6 @@
 import { randomUUID } from 'node:crypto';
 import { ApiError } from '@heddle/api';
-import { badRequest, conflict, PEOPLE } from '@heddle/api/areas';
+import { badRequest, PEOPLE } from '@heddle/api/areas';
 import type { Json } from '@heddle/core';
 import { parentIdOf } from './containers.ts';
 import {
@@ -14,6 +14,7 @@ import {
   workflowRow,
   WRITE,
   WRITE_ERRORS,
+  expectNoForeignIds,
 } from './context.ts';
 import type { WorkflowServices } from './context.ts';
 import { applyOperations, DraftTooLargeError } from './edit/apply.ts';
@@ -30,8 +31,6 @@ import { activeVersion, needsRedeployment } from './views.ts';
 import { applyVariables, VariableError, variablesBody } from './variables.ts';
 
 const ONE = { resource: workflowRow, params: schemas.workflowPath } as const;
-/** Ids that a conflict names. */
-const SHOWN_IDS = 10;
 
 export const applyWorkflowOperations = define({
   ...WRITE,
@@ -58,10 +57,7 @@ export const applyWorkflowOperations = define({
     const foreign = dryRun
       ? await store.workflows.foreignIds(row, ids)
       : await store.workflows.replaceState(row, { state, ids }, (tx) => record({ resourceId: row.id }, tx));
-    if (foreign.length > 0) {
-      const some = foreign.slice(0, SHOWN_IDS).join(', ');
-      throw conflict(`The graph has ids of another workflow: ${some}`);
-    }
+    expectNoForeignIds(foreign, 'The graph has ids of another workflow');
     const active = await activeVersion(services, row);
     const minted = Object.values(outcome.mintedBlockIds);
     return {

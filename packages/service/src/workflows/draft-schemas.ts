@@ -2,8 +2,8 @@ import * as z from 'zod';
 import { cursor, json, order, pageLimit, timestamp, workspaceId } from '@heddle/api/areas';
 
 /** Most blocks and edges of a draft. */
-const MAX_BLOCKS = 2000;
-const MAX_EDGES = 10_000;
+export const MAX_BLOCKS = 2000;
+export const MAX_EDGES = 10_000;
 
 /** An integer that both databases can store. */
 const databaseInt = z.int().min(0).max(2_147_483_647);

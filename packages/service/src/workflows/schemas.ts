@@ -1,3 +1,4 @@
+import { timestamp, workspaceId } from '@heddle/api/areas';
 import { lintReport, workflowItem } from './draft-schemas.ts';
 import * as z from 'zod';
 import { deferredEdge, inputError, skippedItem } from './edit/schemas.ts';
@@ -5,11 +6,9 @@ import { deferredEdge, inputError, skippedItem } from './edit/schemas.ts';
 /** Most workflows that are moved at once. */
 const MAX_MOVED = 100;
 
-const workspaceId = z.string().min(1).max(128);
 const name = z.string().regex(/\S/, 'name is required').trim().min(1, 'name is required').max(255);
 const path = z.string().min(1).max(4096);
 const description = z.string().max(50_000);
-const timestamp = z.iso.datetime().meta({ description: 'ISO 8601, UTC' });
 
 export { workflowItem };
 export const none = z.strictObject({});

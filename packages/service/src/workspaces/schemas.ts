@@ -1,11 +1,11 @@
+import { pageLimit, timestamp, workspaceId } from '@heddle/api/areas';
 import * as z from 'zod';
 
-const timestamp = z.iso.datetime().meta({ description: 'ISO 8601, UTC' });
-const limit = z.int().min(1, 'limit must be at least 1').max(100, 'limit cannot exceed 100').default(50);
+const limit = pageLimit(100, 50);
 const cursor = z.string().min(1).max(4096).optional();
 
 export const none = z.strictObject({});
-export const workspacePath = z.strictObject({ workspaceId: z.string().min(1).max(128) });
+export const workspacePath = z.strictObject({ workspaceId });
 
 export const listQuery = z.strictObject({
   sortBy: z.enum(['name', 'createdAt', 'updatedAt']).default('createdAt'),

@@ -8,7 +8,7 @@ import { addBlock, applyParams, fitsInto, isDisabled, isLocked, levelsOf } from 
 import { connectPending, removeEdges } from './connections.ts';
 import { DraftEditor, textOr } from './draft-editor.ts';
 import { placeBlocks } from './layout.ts';
-import { MAX_BLOCKS, MAX_EDGES } from './schemas.ts';
+import { MAX_BLOCKS, MAX_EDGES } from '../draft-schemas.ts';
 import type { DeferredEdge, DraftOperation, InputError, OperationsRequest, SkippedItem } from './schemas.ts';
 
 /** A draft after a batch of operations, and what was not applied. */

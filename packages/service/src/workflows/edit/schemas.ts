@@ -1,13 +1,9 @@
+import { json } from '@heddle/api/areas';
 import * as z from 'zod';
-
-/** Any JSON value. */
-const json = z.unknown();
+import { MAX_BLOCKS, MAX_EDGES } from '../draft-schemas.ts';
 
 /** Most operations of a batch. */
 export const MAX_OPERATIONS = 200;
-/** Most blocks and edges of a draft. */
-export const MAX_BLOCKS = 2000;
-export const MAX_EDGES = 10_000;
 /** Most entries of a list or an object inside an operation. */
 const MAX_ENTRIES = 500;
 
