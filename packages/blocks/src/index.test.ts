@@ -25,7 +25,7 @@ describe('the blocks', () => {
 
 describe('the fields of agents', () => {
   /** Fields that agents refuse. */
-  const REFUSED = ['files', 'skills'];
+  const REFUSED = ['skills'];
 
   it('are described: all that the executor reads', () => {
     const folder = new URL('.', import.meta.url).pathname;

@@ -6,6 +6,7 @@ import type {
 import { BlockError, isBlockError, isJsonObject } from '@heddle/core/blocks';
 import type { BlockResult, Json, JsonObject, StepCall } from '@heddle/core/blocks';
 import type { Context } from '../define.ts';
+import { attachmentsOf } from '../models/attachments.ts';
 import { callModel, textOf } from '../models/call.ts';
 import type { Answer } from '../models/call.ts';
 import { openModel } from '../models/open.ts';
@@ -47,12 +48,14 @@ interface ShownCall extends CallResult {
  * Throws a BlockError.
  */
 export async function runAgent(context: Context, options: BlocksOptions): Promise<BlockResult> {
-  refuseMissingAbilities(context);
+  if (!isEmpty(context.field('skills', 'native')))
+    throw invalid(context, 'uses skills, which agents do not have yet');
   const opened = await openModel(context, options);
   const format = responseFormatOf(context);
   const tools = toolsOf(context, options.tools ?? []);
   const memory = await memoryOf(context, opened, promptOf(context));
-  const { output, text } = await new Agent({ context, opened, format, tools }).run(memory.prompt);
+  const prompt = await withFiles(memory.prompt, context);
+  const { output, text } = await new Agent({ context, opened, format, tools }).run(prompt);
   await memory.keep(text);
   return { output };
 }
@@ -73,11 +76,15 @@ export async function askModel(
   return output;
 }
 
-/** Throws for settings that would change the answer and have no effect yet. */
-function refuseMissingAbilities(context: Context): void {
-  const uses = ['files', 'skills'].find((name) => !isEmpty(context.field(name, 'native')));
-  if (uses === undefined) return;
-  throw invalid(context, `uses ${uses}, which agents do not have yet`);
+/** Returns the prompt with the files of the block in the last message of the user. Conversations do not keep them. */
+async function withFiles(prompt: LanguageModelV4Prompt, context: Context): Promise<LanguageModelV4Prompt> {
+  const files = context.field('files', 'json') ?? null;
+  if (isEmpty(files)) return prompt;
+  const parts = await attachmentsOf(files, { context, noun: 'file' });
+  const last = prompt.findLastIndex(({ role }) => role === 'user');
+  const message = prompt[last];
+  if (message?.role !== 'user') return [...prompt, { role: 'user', content: parts }];
+  return prompt.with(last, { ...message, content: [...message.content, ...parts] });
 }
 
 function isEmpty(value: Json | undefined): boolean {

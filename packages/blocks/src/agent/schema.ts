@@ -16,6 +16,12 @@ export const agentSchema = {
     tools: list
       .optional()
       .describe('Tools that the model may call: rows {"type", "params", "usageControl"}.'),
+    files: z
+      .json()
+      .optional()
+      .describe(
+        'Images, PDF and texts for the question: a file or a list of files, such as <start.files>; or an address.',
+      ),
     memoryType: z
       .string()
       .optional()

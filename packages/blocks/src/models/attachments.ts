@@ -1,0 +1,157 @@
+import { isUtf8 } from 'node:buffer';
+import type { LanguageModelV4FilePart, LanguageModelV4TextPart } from '@ai-sdk/provider';
+import { BlockError } from '@heddle/core/blocks';
+import type { Json } from '@heddle/core/blocks';
+import { fileName, filesIn } from '@heddle/core/files';
+import type { FileRecord } from '@heddle/core/files';
+import { invalid } from '../invalid.ts';
+import type { Context } from '../define.ts';
+
+/** Attachments of one question. */
+const MAX_FILES = 10;
+/** Bytes of all attachments together. */
+const MAX_BYTES = 20_000_000;
+/** Bytes of one text, which the model gets as part of its prompt. */
+const MAX_TEXT_BYTES = 1_000_000;
+const DOWNLOAD_MS = 60_000;
+
+/** What a block attaches, for messages: an image only, or any file that models read. */
+export type AttachmentNoun = 'image' | 'file';
+
+/** Something for a model to read beside the question. */
+interface Attachment {
+  name: string;
+  /** What the bytes say, whatever a name or a server says. */
+  mediaType: string;
+  bytes: Uint8Array;
+}
+
+/** The first bytes of the formats that models read. */
+const FORMATS: readonly (readonly [mediaType: string, test: (head: string) => boolean])[] = [
+  ['image/png', (head) => head.startsWith('\x89PNG\r\n\x1A\n')],
+  ['image/jpeg', (head) => head.startsWith('\xFF\xD8\xFF')],
+  ['image/gif', (head) => head.startsWith('GIF8')],
+  ['image/webp', (head) => head.startsWith('RIFF') && head.slice(8, 12) === 'WEBP'],
+  ['application/pdf', (head) => head.startsWith('%PDF-')],
+];
+const TEXT = 'text/plain';
+
+/** The question of a block, and what is attached to it. */
+interface Attached {
+  context: Context;
+  noun: AttachmentNoun;
+}
+
+/**
+ * Returns the parts of a message for the files that a field names: stored files, an address, or a `data:` URL. Images and PDF
+ * become files of the message, a text becomes text with the name of the file. Addresses are under the rules of egress.
+ *
+ * Throws BLOCK_CONFIG_INVALID, HTTP_FAILED.
+ */
+export async function attachmentsOf(
+  value: Json,
+  { context, noun }: Attached,
+): Promise<(LanguageModelV4FilePart | LanguageModelV4TextPart)[]> {
+  const at: Attached = { context, noun };
+  const sources = typeof value === 'string' ? [value.trim()] : filesIn(value);
+  if (sources.length === 0) throw unknownSource(at);
+  if (sources.length > MAX_FILES) throw invalid(context, `has more than ${MAX_FILES} ${noun}s`);
+  const parts: (LanguageModelV4FilePart | LanguageModelV4TextPart)[] = [];
+  let left = MAX_BYTES;
+  for (const source of sources) {
+    const { name, bytes } =
+      typeof source === 'string'
+        ? await bytesAt(source, at)
+        : { name: source.name, bytes: await bytesOf(source, left, at) };
+    left -= bytes.length;
+    if (left < 0) throw tooLarge(at);
+    parts.push(partOf({ name, bytes, mediaType: mediaTypeOf(bytes, name, at) }, at));
+  }
+  return parts;
+}
+
+function partOf(
+  { name, bytes, mediaType }: Attachment,
+  { context }: Attached,
+): LanguageModelV4FilePart | LanguageModelV4TextPart {
+  if (mediaType !== TEXT)
+    return { type: 'file', mediaType, filename: name, data: { type: 'data', data: bytes } };
+  if (bytes.length > MAX_TEXT_BYTES)
+    throw invalid(context, `has a text "${name}" of more than ${MAX_TEXT_BYTES / 1e6} MB`);
+  return { type: 'text', text: `File ${JSON.stringify(name)}:\n${new TextDecoder().decode(bytes)}` };
+}
+
+async function bytesOf(file: FileRecord, left: number, at: Attached): Promise<Uint8Array> {
+  if (file.size > left) throw tooLarge(at);
+  const base64 = await at.context.services.file(file);
+  if (base64 === undefined)
+    throw invalid(at.context, `has ${article(at)} "${file.name}", which is no file of this workspace`);
+  return Buffer.from(base64, 'base64');
+}
+
+async function bytesAt(address: string, at: Attached): Promise<{ name: string; bytes: Uint8Array }> {
+  if (/^data:/i.test(address)) return { name: at.noun, bytes: bytesIn(address, at.context) };
+  const url = URL.canParse(address) ? new URL(address) : undefined;
+  if (url?.protocol !== 'http:' && url?.protocol !== 'https:') throw unknownSource(at);
+  return { name: fileName(url.pathname), bytes: await download(url, at) };
+}
+
+function bytesIn(address: string, context: Context): Uint8Array {
+  const base64 = /^data:[^,]{0,200};base64,(.*)$/is.exec(address)?.[1];
+  if (base64 === undefined) throw invalid(context, 'has a data: URL that is not in Base64');
+  return Buffer.from(base64, 'base64');
+}
+
+async function download(url: URL, { context, noun }: Attached): Promise<Uint8Array> {
+  const egress = await context.services.egress();
+  const { signal, remainingMs = DOWNLOAD_MS } = context;
+  const what = `The ${noun} at ${url.origin}${url.pathname}`;
+  let response: Awaited<ReturnType<typeof egress.fetch>>;
+  try {
+    response = await egress.fetch({
+      url: url.href,
+      timeoutMs: Math.max(1, Math.min(DOWNLOAD_MS, remainingMs)),
+      maxResponseBytes: MAX_BYTES,
+      signal,
+    });
+  } catch (error) {
+    signal.throwIfAborted();
+    const { message, code } = error as Error & { code?: string };
+    const retryable = code !== 'EGRESS_DENIED' && code !== 'EGRESS_TOO_LARGE';
+    throw new BlockError('HTTP_FAILED', `${what} cannot be read: ${message}`, { retryable, cause: error });
+  }
+  const { status, body } = response;
+  if (status === 200) return body;
+  const retryable = status === 429 || status >= 500;
+  throw new BlockError('HTTP_FAILED', `${what} cannot be read: the server answered ${status}.`, {
+    retryable,
+  });
+}
+
+function mediaTypeOf(bytes: Uint8Array, name: string, { context, noun }: Attached): string {
+  const head = Buffer.from(bytes.subarray(0, 16)).toString('latin1');
+  const [mediaType = isText(bytes) ? TEXT : undefined] = FORMATS.find(([, test]) => test(head)) ?? [];
+  if (noun === 'image' && !mediaType?.startsWith('image/'))
+    throw invalid(context, 'has an image that is no PNG, JPEG, GIF or WebP');
+  if (mediaType !== undefined) return mediaType;
+  throw invalid(
+    context,
+    `has a file "${name}" that models cannot read: it is no PNG, JPEG, GIF, WebP or PDF, and no text in UTF-8`,
+  );
+}
+
+function isText(bytes: Uint8Array): boolean {
+  return isUtf8(bytes) && !bytes.includes(0);
+}
+
+function unknownSource(at: Attached): BlockError {
+  return invalid(at.context, `has ${article(at)} that is neither a file of this engine nor an address`);
+}
+
+function tooLarge({ context, noun }: Attached): BlockError {
+  return invalid(context, `has ${noun}s of more than ${MAX_BYTES / 1e6} MB together`);
+}
+
+function article({ noun }: Attached): string {
+  return noun === 'image' ? 'an image' : 'a file';
+}
