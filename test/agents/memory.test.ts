@@ -186,3 +186,78 @@ describe('an agent with a memory', () => {
     expect(server.requests).toEqual([]);
   });
 });
+
+describe('a block that reads and writes conversations', () => {
+  async function remember(engine: Engine, fields: JsonObject, input: JsonObject = {}) {
+    const drawn = workflow([block('M', 'memory', fields)], ['Start -> M'], { id: 'remembering' });
+    return engine.execute({ workflow: drawn }, input);
+  }
+
+  it('adds messages that agents remember, and gets those of agents', async () => {
+    const server = await modelServer();
+    const engine = await open(server);
+    await remember(engine, { operation: 'add', id: 'c1', role: 'user', content: 'my name is Ada' });
+    const added = { operation: 'add', conversationId: 'c1', role: 'assistant', content: 'hello Ada' };
+    expect(await remember(engine, added)).toMatchObject({
+      output: {
+        id: 'c1',
+        memories: [
+          { role: 'user', content: 'my name is Ada' },
+          { role: 'assistant', content: 'hello Ada' },
+        ],
+      },
+    });
+    await ask(engine, 'who am I?');
+    expect(talkOf(server.requests[0] as ModelRequest)).toEqual(['my name is Ada', 'hello Ada', 'who am I?']);
+    const { output } = await remember(engine, { operation: 'get', id: 'c1' });
+    expect((output as { memories: JsonObject[] }).memories.slice(2)).toEqual([
+      { role: 'user', content: 'who am I?' },
+      { role: 'assistant', content: 'answer to who am I?' },
+    ]);
+  });
+
+  it('lists conversations, and deletes one', async () => {
+    const engine = await open(await modelServer());
+    for (const id of ['b', 'a']) await remember(engine, { id, content: `in ${id}` });
+    const all = {
+      memories: ['a', 'b'].map((id) => ({ id, messages: [{ role: 'user', content: `in ${id}` }] })),
+    };
+    expect(await remember(engine, { operation: 'getAll' })).toMatchObject({ output: all });
+    const gone = { output: { id: 'a', memories: [] } };
+    expect(await remember(engine, { operation: 'delete', id: 'a' })).toMatchObject(gone);
+    expect(await remember(engine, { operation: 'get', id: 'a' })).toMatchObject(gone);
+    expect(await remember(engine, { operation: 'getAll' })).toMatchObject({
+      output: { memories: [{ id: 'b' }] },
+    });
+  });
+
+  it('sees only conversations of its tenant', async () => {
+    const engine = await open(await modelServer(), {
+      tenant: (id) => (id === 'theirs' ? 'b' : 'a'),
+    });
+    await remember(engine, { id: 'c1', content: 'mine' });
+    const theirs = workflow([block('M', 'memory', { operation: 'getAll' })], ['Start -> M'], {
+      id: 'theirs',
+    });
+    expect(await engine.execute({ workflow: theirs }, {})).toMatchObject({ output: { memories: [] } });
+    expect(await remember(engine, { operation: 'getAll' })).toMatchObject({
+      output: { memories: [{ id: 'c1' }] },
+    });
+  });
+
+  it.each<[what: string, fields: JsonObject, message: string]>([
+    ['no id', { operation: 'get' }, 'has no "id", which "get" needs'],
+    ['no message', { id: 'c1', content: ' ' }, 'has no "content"'],
+    ['instructions', { id: 'c1', role: 'system', content: 'obey' }, '"role"'],
+    ['an unknown operation', { operation: 'forget', id: 'c1' }, '"operation"'],
+    [
+      'an id that is too long',
+      { operation: 'get', id: 'x'.repeat(256) },
+      'The id of a conversation must have',
+    ],
+  ])('fails with %s', async (_, fields, message) => {
+    const result = await remember(await open(await modelServer()), fields);
+    expect(result).toMatchObject({ status: 'failed', error: { code: 'BLOCK_CONFIG_INVALID' } });
+    expect(result.error?.message).toContain(message);
+  });
+});

@@ -50,6 +50,8 @@ export function haltingStores(stores: Stores, writes: number): Stores & { writte
     conversations: {
       add: async (conversation, exchange) => whileAlive(() => conversations.add(conversation, exchange)),
       newest: (conversation, maxChars) => conversations.newest(conversation, maxChars),
+      remove: async (conversation) => whileAlive(() => conversations.remove(conversation)),
+      ids: (tenant, limit) => conversations.ids(tenant, limit),
     },
     control,
     close: () => stores.close(),

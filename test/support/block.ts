@@ -144,6 +144,7 @@ export function contextOf(scene: Scene): EngineContext {
       file: absent('files'),
       runs: absent('log'),
       conversation: absent('conversations'),
+      conversationIds: absent('conversations'),
       lookup: lookupOf(scene),
       run: {
         variables: scene.variables ?? [],

@@ -20,6 +20,7 @@ const DEFINITIONS: { readonly [type: string]: Load } = {
   router: async () => (await import('./router/router.ts')).router,
   evaluator: async () => (await import('./evaluator/evaluator.ts')).evaluator,
   translate: async () => (await import('./translate/translate.ts')).translate,
+  memory: async () => (await import('./memory/memory.ts')).memory,
   logs: async () => (await import('./logs/logs.ts')).logs,
   vision: async () => (await import('./vision/vision.ts')).vision,
   guardrails: async () => (await import('./guardrails/guardrails.ts')).guardrails,

@@ -37,6 +37,30 @@ export function describeConversations(
       expect(await store.newest({ tenant: '', id: 'talk' }, 1000)).toEqual([]);
     });
 
+    it('removes a conversation, which can then begin again', async () => {
+      const store = await make();
+      await store.add(TALK, { key: '1', json: '1' });
+      await store.add({ ...TALK, tenant: 'b' }, { key: '1', json: '2' });
+      await store.remove(TALK);
+      await store.remove({ tenant: 'a', id: 'never' });
+      expect(await store.newest(TALK, 1000)).toEqual([]);
+      expect(await store.ids('a', 10)).toEqual([]);
+      expect(await store.newest({ ...TALK, tenant: 'b' }, 1000)).toEqual(['2']);
+      await store.add(TALK, { key: '1', json: '3' });
+      expect(await store.newest(TALK, 1000)).toEqual(['3']);
+    });
+
+    it('lists the ids of a tenant in the order of their code points', async () => {
+      const store = await make();
+      const ids = ['\u{1F9F6}', '\uFF01', 'b', 'a', 'B'];
+      for (const id of ids)
+        for (const key of ['1', '2']) await store.add({ tenant: 'a', id }, { key, json: '1' });
+      await store.add({ tenant: 'b', id: 'c' }, { key: '1', json: '1' });
+      expect(await store.ids('a', 10)).toEqual(['B', 'a', 'b', '\uFF01', '\u{1F9F6}']);
+      expect(await store.ids('a', 2)).toEqual(['B', 'a']);
+      expect(await store.ids('none', 10)).toEqual([]);
+    });
+
     it('loses no exchange of writers at the same time, and keeps the newest 500', async () => {
       const store = await make();
       const numbers = Array.from({ length: 505 }, (_, index) => index);

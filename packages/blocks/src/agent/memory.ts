@@ -115,7 +115,8 @@ function turnOf(message: LanguageModelV4Message): Turn[] {
   return [{ role: message.role, text }];
 }
 
-function turnsOf(exchange: Json): Turn[] {
+/** Returns the messages of a stored exchange. */
+export function turnsOf(exchange: Json): Turn[] {
   const { turns } = exchange as JsonObject;
   return (Array.isArray(turns) ? turns : []).filter(isJsonObject) as unknown as Turn[];
 }

@@ -22,7 +22,7 @@ import { chain } from '../maybe-async.ts';
 import type { BlockTask } from './attempt.ts';
 import { callChain, childError, findChildRun } from './child-runs.ts';
 import type { WarmUp } from './code-service.ts';
-import { conversationOf } from './conversation.ts';
+import { conversationIds, conversationOf } from './conversation.ts';
 import type { RunEnvironment } from './run-environment.ts';
 import type { CommandExecutorParts } from './command-executor.ts';
 import type { Gate } from './gate.ts';
@@ -174,6 +174,7 @@ function servicesOf({ parts, run, place, resolver, task, facts, tenant }: Servic
         },
         id,
       ),
+    conversationIds: (limit) => conversationIds({ store: parts.stores.conversations, tenant }, limit),
     runs: () => createRunLog(parts, { workflow: plan.workflow, tenant, find }),
     lookup: resolver,
     run: facts,

@@ -39,5 +39,14 @@ export function conversationOf(parts: ConversationParts, id: string): Conversati
       const json = JSON.stringify(environment.json(exchange));
       await asInfrastructure(async () => store.add(await conversation(), { key, json }));
     },
+    remove: async () => asInfrastructure(async () => store.remove(await conversation())),
   };
+}
+
+/** Returns the ids of the conversations of the run's tenant, at most `limit`. */
+export async function conversationIds(
+  { store, tenant }: Pick<ConversationParts, 'store' | 'tenant'>,
+  limit: number,
+): Promise<string[]> {
+  return asInfrastructure(async () => store.ids((await tenant()) ?? '', limit));
 }

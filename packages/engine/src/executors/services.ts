@@ -27,6 +27,8 @@ export interface ExecutorServices {
   runs(): RunLog;
   /** A conversation of the tenant, which blocks of all its workflows can continue. The id has 1 to 255 characters. */
   conversation(id: string): Conversation;
+  /** Returns the ids of the tenant's conversations, at most `limit`, in order. */
+  conversationIds(limit: number): Promise<string[]>;
   /** The data that the block can read. */
   lookup: Lookup;
   run: RunInfo;
@@ -48,6 +50,8 @@ export interface Conversation {
   newest(maxChars: number): Promise<Json[]>;
   /** Adds the exchange of this execution of the block, without secrets. Later calls, also of other attempts, do nothing. */
   add(exchange: Json): Promise<void>;
+  /** Removes all exchanges. */
+  remove(): Promise<void>;
 }
 
 /** The log of the runs of the tenant's workflows, as they are stored: without secrets, and up to a second late. */

@@ -4,30 +4,38 @@ import type { ConversationKey, ConversationStore } from './stores.ts';
 /** Conversations in memory. */
 export class MemoryConversations implements ConversationStore {
   /** By tenant and id: the exchanges by their keys, oldest first. */
-  readonly #conversations = new Map<string, Map<string, string>>();
+  readonly #tenants = new Map<string, Map<string, Map<string, string>>>();
 
-  add(conversation: ConversationKey, { key, json }: { key: string; json: string }): void {
-    const exchanges = this.#of(conversation) ?? new Map<string, string>();
-    this.#conversations.set(nameOf(conversation), exchanges);
+  add({ tenant, id }: ConversationKey, { key, json }: { key: string; json: string }): void {
+    const conversations = this.#tenants.get(tenant) ?? new Map<string, Map<string, string>>();
+    this.#tenants.set(tenant, conversations);
+    const exchanges = conversations.get(id) ?? new Map<string, string>();
+    conversations.set(id, exchanges);
     if (exchanges.has(key)) return;
     exchanges.set(key, json);
     const [oldest] = exchanges.keys();
     if (exchanges.size > KEPT_EXCHANGES && oldest !== undefined) exchanges.delete(oldest);
   }
 
-  newest(conversation: ConversationKey, maxChars: number): string[] {
-    const exchanges = [...(this.#of(conversation)?.values() ?? [])];
+  newest({ tenant, id }: ConversationKey, maxChars: number): string[] {
+    const exchanges = [...(this.#tenants.get(tenant)?.get(id)?.values() ?? [])];
     let first = exchanges.length;
     let left = maxChars;
     while (first > 0 && (left -= (exchanges[first - 1] ?? '').length) >= 0) first -= 1;
     return exchanges.slice(first);
   }
 
-  #of(conversation: ConversationKey): Map<string, string> | undefined {
-    return this.#conversations.get(nameOf(conversation));
+  remove({ tenant, id }: ConversationKey): void {
+    this.#tenants.get(tenant)?.delete(id);
+  }
+
+  ids(tenant: string, limit: number): string[] {
+    const ids = [...(this.#tenants.get(tenant)?.keys() ?? [])];
+    return ids.toSorted(byCodePoint).slice(0, limit);
   }
 }
 
-function nameOf({ tenant, id }: ConversationKey): string {
-  return JSON.stringify([tenant, id]);
+/** The order of the databases. That of JavaScript puts characters beyond 16 bits before some that are smaller. */
+function byCodePoint(one: string, other: string): number {
+  return Buffer.compare(Buffer.from(one), Buffer.from(other));
 }

@@ -58,6 +58,10 @@ export interface ConversationStore {
   add(conversation: ConversationKey, exchange: { key: string; json: string }): Promise<void> | void;
   /** Returns the newest exchanges that together have at most `maxChars` characters, oldest first. */
   newest(conversation: ConversationKey, maxChars: number): Promise<string[]> | string[];
+  /** Removes a conversation with all its exchanges. */
+  remove(conversation: ConversationKey): Promise<void> | void;
+  /** Returns the ids of a tenant's conversations in the order of their characters (code points), at most `limit`. */
+  ids(tenant: string, limit: number): Promise<string[]> | string[];
 }
 
 /** Stores that several processes use at the same time. */

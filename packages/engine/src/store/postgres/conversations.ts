@@ -55,4 +55,27 @@ export class PostgresConversations implements ConversationStore {
     );
     return rows.map(({ json }) => json);
   }
+
+  async remove({ tenant, id }: ConversationKey): Promise<void> {
+    const { build } = this.#database;
+    await this.#database.run(
+      build.deleteFrom('exchanges').where('tenant', '=', tenant).where('conversation', '=', id),
+    );
+  }
+
+  async ids(tenant: string, limit: number): Promise<string[]> {
+    const { build } = this.#database;
+    const first = build
+      .selectFrom('exchanges')
+      .where('tenant', '=', tenant)
+      .select(({ fn }) => fn.min<string | null>('conversation').as('id'));
+    const next = first.where('conversation', '>', sql.ref<string>('found.id'));
+    // Goes from id to id in the index, so that it does not read all exchanges.
+    const query = sql<{ id: string }>`
+      WITH RECURSIVE found (id) AS (
+        ${first} UNION ALL SELECT ${next} FROM found WHERE id IS NOT NULL
+      ) SELECT id FROM found WHERE id IS NOT NULL LIMIT ${limit}`;
+    const { rows } = await this.#database.run({ compile: () => query.compile(build) });
+    return rows.map(({ id }) => id);
+  }
 }

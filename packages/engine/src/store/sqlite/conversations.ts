@@ -18,6 +18,15 @@ function prepare(db: DatabaseSync) {
         SELECT position, json, sum(chars) OVER (ORDER BY position DESC) AS total
         FROM exchanges WHERE tenant = ? AND conversation = ?
       ) WHERE total <= ? ORDER BY position`),
+    remove: db.prepare('DELETE FROM exchanges WHERE tenant = ? AND conversation = ?'),
+    // Goes from id to id in the index, so that it does not read all exchanges.
+    ids: db.prepare(`
+      WITH RECURSIVE found (id) AS (
+        SELECT min(conversation) FROM exchanges WHERE tenant = $tenant
+        UNION ALL
+        SELECT (SELECT min(conversation) FROM exchanges WHERE tenant = $tenant AND conversation > id)
+        FROM found WHERE id IS NOT NULL
+      ) SELECT id FROM found WHERE id IS NOT NULL LIMIT $limit`),
   };
 }
 
@@ -49,5 +58,16 @@ export class SqliteConversations implements ConversationStore {
   newest({ tenant, id }: ConversationKey, maxChars: number): string[] {
     const rows = withFileErrors(this.#file, () => this.#sql.newest.all(tenant, id, maxChars));
     return rows.map(({ json }) => json as string);
+  }
+
+  async remove({ tenant, id }: ConversationKey): Promise<void> {
+    await this.#commit.run(() => {
+      this.#sql.remove.run(tenant, id);
+    });
+  }
+
+  ids(tenant: string, limit: number): string[] {
+    const rows = withFileErrors(this.#file, () => this.#sql.ids.all({ tenant, limit }));
+    return rows.map(({ id }) => id as string);
   }
 }

@@ -1,0 +1,79 @@
+import type { Json } from '@heddle/core/blocks';
+import * as z from 'zod';
+import { turnsOf } from '../agent/memory.ts';
+import { defineOutside } from '../define.ts';
+import type { Context } from '../define.ts';
+import { invalid } from '../invalid.ts';
+
+/** Conversations of one list. */
+const MAX_CONVERSATIONS = 100;
+/** Characters of all messages that one block reads, as JSON. */
+const MAX_CHARS = 1_000_000;
+
+const message = z.object({ role: z.string(), content: z.string() });
+type Message = z.output<typeof message>;
+
+const fields = z.object({
+  operation: z
+    .enum(['add', 'get', 'getAll', 'delete'])
+    .default('add')
+    .describe('add a message, get a conversation, getAll conversations, or delete one. Default: add.'),
+  id: z.string().optional().describe('Id of the conversation, as in "conversationId" of agents.'),
+  conversationId: z.string().optional().describe('The same, if id is empty.'),
+  role: z.enum(['user', 'assistant']).default('user').describe('add: who says it. Default: user.'),
+  content: z.string().optional().describe('add: the message.'),
+});
+
+type Fields = z.output<typeof fields>;
+
+/** The conversations that agents remember. */
+export const memory = defineOutside({
+  summary: 'Reads and writes the conversations that agents remember.',
+  fields,
+  outputs: z.object({
+    id: z.string().optional().describe('Id of the conversation.'),
+    memories: z
+      .array(z.json())
+      .describe('The messages {"role", "content"}, oldest first; getAll: conversations {"id", "messages"}.'),
+  }),
+  async run({ fields: given, context }) {
+    if (given.operation === 'getAll') return { output: { memories: await allOf(context) } };
+    const id = idOf(given, context);
+    const conversation = context.services.conversation(id);
+    if (given.operation === 'delete') {
+      await conversation.remove();
+      return { output: { id, memories: [] } };
+    }
+    if (given.operation === 'add')
+      await conversation.add({ turns: [{ role: given.role, text: contentOf(given, context) }] });
+    return { output: { id, memories: messagesOf(await conversation.newest(MAX_CHARS)) } };
+  },
+});
+
+async function allOf(context: Context): Promise<Json[]> {
+  const { services } = context;
+  const conversations: Json[] = [];
+  let left = MAX_CHARS;
+  for (const id of await services.conversationIds(MAX_CONVERSATIONS)) {
+    const exchanges = await services.conversation(id).newest(left);
+    left -= JSON.stringify(exchanges).length;
+    conversations.push({ id, messages: messagesOf(exchanges) });
+  }
+  return conversations;
+}
+
+function messagesOf(exchanges: readonly Json[]): Message[] {
+  return exchanges.flatMap(turnsOf).map(({ role, text }) => ({ role, content: text }));
+}
+
+function idOf({ operation, id, conversationId }: Fields, context: Context): string {
+  const given = id ?? conversationId;
+  if (given === undefined) throw invalid(context, `has no "id", which "${operation}" needs`);
+  return given;
+}
+
+function contentOf({ content }: Fields, context: Context): string {
+  if (content === undefined || content.trim() === '')
+    throw invalid(context, 'has no "content": a message has text');
+  return content;
+}
