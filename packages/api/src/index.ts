@@ -1,6 +1,6 @@
 /** The v2 HTTP interface of an engine, over ports that a host provides. */
-export { memoryLimiter, tightestOf } from './admission/limiter.ts';
-export type { Bucket, LimitKind, LimitState, Limiter } from './admission/limiter.ts';
+export { bucketFor, memoryLimiter, tightestOf } from './admission/limiter.ts';
+export type { Bucket, Buckets, LimitKind, LimitState, Limiter } from './admission/limiter.ts';
 export { memoryConcurrency } from './admission/usage.ts';
 export type { Concurrency, RunRequest, Usage, UsageRefusal } from './admission/usage.ts';
 export type { Area, Database, Migrations } from './area.ts';

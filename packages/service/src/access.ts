@@ -7,7 +7,7 @@ export type { ProtectedResource } from './access/metadata.ts';
 export { withResourceMetadata } from './access/metadata.ts';
 export type { OAuthOptions } from './access/oauth.ts';
 export { keysAnd, oauthAuthenticator } from './access/oauth.ts';
-export type { Buckets, LimitPlan } from './limits/plan.ts';
+export type { LimitPlan } from './limits/plan.ts';
 export { PLANS, bucketsOf, parseLimits, policyOf } from './limits/plan.ts';
 export type { SharedLimitOptions, SharedLimits } from './limits/shared.ts';
 export { openSharedLimits } from './limits/shared.ts';

@@ -23,9 +23,10 @@ type LimitAnswer = Promise<LimitState | undefined> | LimitState | undefined;
 export interface Limiter {
   /**
    * Takes a token from the bucket of each subject that has one. Returns the state of the tightest bucket, by
-   * `tightestOf`; undefined when there is no limit of this kind.
+   * `tightestOf`; undefined when there is no limit of this kind. `operation` is the id of the operation that is called, for
+   * limiters with limits of their own for some operations.
    */
-  take(kind: LimitKind, subjects: readonly string[]): LimitAnswer;
+  take(kind: LimitKind, subjects: readonly string[], operation?: string): LimitAnswer;
   /** Returns the state of the bucket and takes nothing. Without this method callers cannot see their limits. */
   peek?(kind: LimitKind, subject: string): LimitAnswer;
 }
@@ -36,23 +37,34 @@ export interface Bucket {
   perMinute: number;
 }
 
+/** The buckets of each kind of limit. */
+export interface Buckets extends Partial<Record<LimitKind, Bucket>> {
+  /** Of single operations, in place of `operation`, by the id of the operation; null: no limit. */
+  operations?: { readonly [operationId: string]: Bucket | null };
+}
+
+/** Returns the bucket of a kind, for calls of an operation; undefined if there is no limit. */
+export function bucketFor(buckets: Buckets, kind: LimitKind, operation?: string): Bucket | undefined {
+  const { operations = {} } = buckets;
+  if (kind !== 'operation' || operation === undefined || !Object.hasOwn(operations, operation))
+    return buckets[kind];
+  return operations[operation] ?? undefined;
+}
+
 const MINUTE_MS = 60_000;
 /** How many buckets are kept. The least recently used one is dropped first. */
 const MAX_BUCKETS = 100_000;
 
 /** Returns token buckets in the memory of this process. */
-export function memoryLimiter(
-  kinds: Partial<Record<LimitKind, Bucket>>,
-  now: () => number = Date.now,
-): Limiter {
+export function memoryLimiter(kinds: Buckets, now: () => number = Date.now): Limiter {
   const buckets = new Map<string, { tokens: number; atMs: number }>();
   const tokensOf = (bucket: Bucket, key: string, atMs: number): number => {
     const before = buckets.get(key) ?? { tokens: bucket.capacity, atMs };
     return Math.min(bucket.capacity, before.tokens + ((atMs - before.atMs) * bucket.perMinute) / MINUTE_MS);
   };
   return {
-    take(kind, subjects) {
-      const bucket = kinds[kind];
+    take(kind, subjects, operation) {
+      const bucket = bucketFor(kinds, kind, operation);
       if (!bucket) return undefined;
       const atMs = now();
       const states = [...new Set(subjects)].map((subject) => {
@@ -132,9 +144,9 @@ export async function takeFrom(
   limiter: Limiter,
   kind: LimitKind,
   subjects: readonly string[],
-  { nowMs, reason }: { nowMs: number; reason?: ApiDetailCode },
+  { nowMs, reason, operation }: { nowMs: number; reason?: ApiDetailCode; operation?: string },
 ): Promise<LimitState | undefined> {
-  const state = await limiter.take(kind, subjects);
+  const state = await limiter.take(kind, subjects, operation);
   if (state && !state.allowed) throw rateLimited(state, nowMs, reason);
   return state;
 }

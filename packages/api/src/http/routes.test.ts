@@ -187,6 +187,17 @@ describe('rate limits', () => {
     expect(await own.call('GET', list)).toMatchObject({ status: 200 });
   });
 
+  it('of an operation of its own replaces that of all operations', async () => {
+    const operations = { getApiMeta: { capacity: 1, perMinute: 60 } };
+    const limiter = memoryLimiter({ operation: { capacity: 9, perMinute: 60 }, operations }, () => 0);
+    const own = await testApi({ limiter, now: () => 0 });
+    const meta = () => own.call('GET', '/api/v2/meta');
+    expect(await meta()).toMatchObject({ status: 200 });
+    expect(await meta()).toMatchObject({ status: 429, body: { error: { code: 'RATE_LIMITED' } } });
+    const list = await own.call('GET', `/api/v2/workflows?workspaceId=${own.workspaceId}`);
+    expect(list.headers.get('x-ratelimit-limit')).toBe('9');
+  });
+
   it('are in the headers of each success, for every caller and kind of response', async () => {
     const limiter = memoryLimiter({ address: { capacity: 100, perMinute: 60 } }, () => 0);
     const own = await testApi({ limiter, clientAddress: () => '192.0.2.1', now: () => 0 });

@@ -136,7 +136,7 @@ async function takeForCall(
 ): Promise<LimitState | undefined> {
   const subjects = [principal.credentialId, accountOf(principal)];
   const keys = subjects.map((subject) => `v2:${operation.id}:${subject}`);
-  return take(context, 'operation', keys);
+  return take(context, 'operation', keys, operation.id);
 }
 
 /** Takes from the buckets of the subjects. Throws 429, and 503 if the limiter is unavailable. */
@@ -144,9 +144,13 @@ async function take(
   { limiter, now, report }: AreaContext,
   kind: LimitKind,
   subjects: readonly string[],
+  operation?: string,
 ): Promise<LimitState | undefined> {
   try {
-    return await takeFrom(limiter, kind, subjects, { nowMs: now() });
+    return await takeFrom(limiter, kind, subjects, {
+      nowMs: now(),
+      ...(operation !== undefined && { operation }),
+    });
   } catch (error) {
     if (isApiError(error)) throw error;
     report(error);

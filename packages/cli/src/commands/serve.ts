@@ -79,15 +79,17 @@ export async function serve(io: Io, options: ServeOptions): Promise<number> {
     // Never the `Host` header of a request: a caller could then choose where URLs in responses lead.
     const origin = options.origin ?? server.origin;
     const peerOf = (request: Request): string | undefined => peers.get(request);
-    access = await openAccess(options, { store, origin, peerOf, onError });
-    const { limits, settings } = access;
     const { createApi } = await import('@heddle/api');
     const { serviceAreas, servicePorts } = await import('@heddle/service');
+    const areas = serviceAreas({ store, sealer, sandboxes, describeBlocks, ...retentionOf(options) });
+    const operationIds = areas.flatMap(({ operations }) => Object.values(operations).map(({ id }) => id));
+    access = await openAccess(options, { store, operationIds, origin, peerOf, onError });
+    const { limits, settings } = access;
     const api = await createApi({
       ...settings,
       ...{ engine, database: store, compat: options.compat, onError, origin },
       ports: servicePorts(store, { limits }),
-      areas: serviceAreas({ store, sealer, sandboxes, describeBlocks, ...retentionOf(options) }),
+      areas,
     });
     const first = await firstStart(store);
     open(access.around(api.fetch));

@@ -23,6 +23,8 @@ export interface ServedAccess {
 
 interface Parts {
   store: ServiceStore;
+  /** The operations that can have limits of their own. */
+  operationIds: readonly string[];
   /** `https://host` of this server. */
   origin: string;
   /** Returns the address of the other end of the connection. */
@@ -33,13 +35,13 @@ interface Parts {
 /** Opens the limits of the server, and accepts keys and access tokens. */
 export async function openAccess(
   options: AccessOptions,
-  { store, origin, peerOf, onError }: Parts,
+  { store, operationIds, origin, peerOf, onError }: Parts,
 ): Promise<ServedAccess> {
   const { keyAuthenticator } = await import('@heddle/service');
   const { keysAnd, withResourceMetadata } = await import('@heddle/service/access');
   const keys = keyAuthenticator(store.keys);
   const tokens = await tokensOf(options, readEnv(), store.workspaces);
-  const { close, limits } = await openLimits(options, onError);
+  const { close, limits } = await openLimits(options, { operationIds, report: onError });
   return {
     limits,
     settings: {

@@ -4,18 +4,21 @@ import { describe, expect, it, onTestFinished } from 'vitest';
 import { dataFolder } from '../../../../test/support/data-folder.ts';
 import { clientAddressOf, openLimits } from './limits.ts';
 
-const report = (error: unknown): void => {
-  throw error;
+const parts = {
+  operationIds: ['listLogs', 'getLog'],
+  report(error: unknown): void {
+    throw error;
+  },
 };
 
-const limitOf = async (options: { host: string; limits?: string }) => {
-  const { limits } = await openLimits({ data: 'unused', ...options }, report);
-  return (await limits.rate?.take('operation', ['ada']))?.limit;
+const limitOf = async (options: { host: string; limits?: string }, operation = 'getLog') => {
+  const { limits } = await openLimits({ data: 'unused', ...options }, parts);
+  return (await limits.rate?.take('operation', ['ada'], operation))?.limit;
 };
 
 describe('limits of a server', () => {
   it.each(['127.0.0.1', '127.8.0.1', '::1', 'localhost'])('on %s are none', async (host) => {
-    expect((await openLimits({ data: 'unused', host }, report)).limits).not.toHaveProperty('rate');
+    expect((await openLimits({ data: 'unused', host }, parts)).limits).not.toHaveProperty('rate');
   });
 
   it.each(['0.0.0.0', '::', '192.0.2.1', 'localhost.example', '127.0.0.1.example'])(
@@ -29,7 +32,7 @@ describe('limits of a server', () => {
     const limits = join(dataFolder(onTestFinished), 'limits.json');
     writeFileSync(limits, '{"plan": "free", "asyncTimeoutSeconds": 9}');
     expect(await limitOf({ host: '127.0.0.1', limits })).toBe(60);
-    expect(await openLimits({ data: 'unused', host: '::', limits }, report)).toMatchObject({
+    expect(await openLimits({ data: 'unused', host: '::', limits }, parts)).toMatchObject({
       limits: { policy: { asyncSeconds: 9 } },
     });
     writeFileSync(limits, '{"plan": "gold"}');
@@ -37,6 +40,17 @@ describe('limits of a server', () => {
       /^--limits .*: The limits are not valid\. plan: /,
     );
     await expect(limitOf({ host: '::', limits: `${limits}x` })).rejects.toThrow(/ENOENT/);
+  });
+
+  it('of single operations replace that of all, and unknown operations are refused', async () => {
+    const limits = join(dataFolder(onTestFinished), 'limits.json');
+    writeFileSync(limits, '{"plan": "none", "operations": {"listLogs": {"requestsPerMinute": 3}}}');
+    expect(await limitOf({ host: '::', limits }, 'listLogs')).toBe(6);
+    expect(await limitOf({ host: '::', limits }, 'getLog')).toBeUndefined();
+    writeFileSync(limits, '{"operations": {"listlogs": {"requestsPerMinute": 3}}}');
+    await expect(limitOf({ host: '::', limits })).rejects.toThrow(
+      'operations: There is no operation "listlogs". Did you mean "listLogs"?',
+    );
   });
 });
 

@@ -27,11 +27,11 @@ export interface ServedLimits {
  */
 export async function openLimits(
   options: LimitOptions,
-  report: (error: unknown) => void,
+  { operationIds, report }: { operationIds: readonly string[]; report: (error: unknown) => void },
 ): Promise<ServedLimits> {
   const { PLANS, bucketsOf, openSharedLimits, policyOf } = await import('@heddle/service/access');
   const defaults = LOOPBACK.test(options.host) ? PLANS.none : PLANS.enterprise;
-  const plan = options.limits === undefined ? defaults : await planIn(options.limits);
+  const plan = options.limits === undefined ? defaults : await planIn(options.limits, operationIds);
   const [buckets, policy] = [bucketsOf(plan), policyOf(plan)];
   const concurrentRuns = plan.concurrentRuns ?? undefined;
   if (Object.keys(buckets).length === 0 && concurrentRuns === undefined) {
@@ -54,10 +54,10 @@ export async function openLimits(
   };
 }
 
-async function planIn(file: string): Promise<LimitPlan> {
+async function planIn(file: string, operationIds: readonly string[]): Promise<LimitPlan> {
   const { parseLimits } = await import('@heddle/service/access');
   try {
-    return parseLimits(readFileSync(file, 'utf8'));
+    return parseLimits(readFileSync(file, 'utf8'), operationIds);
   } catch (error) {
     throw new UsageError(
       `--limits ${file}: ${(error as Error).message}`,

@@ -162,14 +162,18 @@ describe('a function block', () => {
     });
   });
 
-  it('uses its own timeout, limited to the remaining time, five minutes by default (F4, F5)', async () => {
+  it('uses its own timeout, limited to a second more than the block has, five minutes by default (F4, F5)', async () => {
     expect((await jobOf({})).limits).toEqual({ wallMs: 300_000 });
     expect((await jobOf({ params: { timeout: '1000' } })).limits).toEqual({ wallMs: 1000, cpuMs: 1000 });
     expect((await jobOf({ params: { timeout: 1000 }, deadlineMs: 400 })).limits).toEqual({
-      wallMs: 400,
-      cpuMs: 400,
+      wallMs: 1000,
+      cpuMs: 1000,
     });
-    expect((await jobOf({ deadlineMs: 700 })).limits).toEqual({ wallMs: 700 });
+    expect((await jobOf({ params: { timeout: 9000 }, deadlineMs: 400 })).limits).toEqual({
+      wallMs: 1400,
+      cpuMs: 1400,
+    });
+    expect((await jobOf({ deadlineMs: 700 })).limits).toEqual({ wallMs: 1700 });
   });
 
   it('cannot exceed the code limits of the engine', async () => {

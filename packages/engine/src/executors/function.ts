@@ -11,6 +11,9 @@ const DEFAULT_TIMEOUT_MS = 300_000;
 /** The maximum of the sandbox's time limits. */
 const MAX_MS = 3_600_000;
 
+/** The block's own timeout comes before the sandbox's limit, so that its message does not depend on which clock is faster. */
+const ABORT_MS = 1000;
+
 /** Runs a function block's JavaScript, Python or script for bash: output `{result, stdout}`. */
 export const functionExecutor: EngineExecutor = {
   types: ['function'],
@@ -107,7 +110,12 @@ function limitsOf(context: EngineContext): Partial<Limits> {
   const own = Number(context.field('timeout') ?? Number.NaN);
   const asked = Number.isFinite(own) && own > 0 ? own : undefined;
   const wallMs = atLeastOne(
-    Math.min(asked ?? DEFAULT_TIMEOUT_MS, context.remainingMs ?? MAX_MS, max.wallMs ?? MAX_MS, MAX_MS),
+    Math.min(
+      asked ?? DEFAULT_TIMEOUT_MS,
+      (context.remainingMs ?? MAX_MS) + ABORT_MS,
+      max.wallMs ?? MAX_MS,
+      MAX_MS,
+    ),
   );
   return asked === undefined
     ? { wallMs }

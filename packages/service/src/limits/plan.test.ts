@@ -1,14 +1,16 @@
 import { describe, expect, it } from 'vitest';
 import { PLANS, bucketsOf, parseLimits, policyOf } from './plan.ts';
 
+const IDS = ['listLogs'];
+
 describe('a limits file', () => {
   it('replaces values of its plan; null removes a limit', () => {
     const text = JSON.stringify({ plan: 'pro', requestsPerMinute: 7, concurrentRuns: null });
-    expect(parseLimits(text)).toEqual({ ...PLANS.pro, requestsPerMinute: 7, concurrentRuns: null });
+    expect(parseLimits(text, IDS)).toEqual({ ...PLANS.pro, requestsPerMinute: 7, concurrentRuns: null });
   });
 
   it('has the limits of the highest plan unless it names one', () => {
-    expect(parseLimits('{}')).toEqual(PLANS.enterprise);
+    expect(parseLimits('{}', IDS)).toEqual(PLANS.enterprise);
   });
 
   it.each([
@@ -18,8 +20,10 @@ describe('a limits file', () => {
     ['{"requestsPerMinute": 1.5}', /requestsPerMinute: Invalid input/],
     ['{"syncRunsPerMinute": "5", "plan": "gold"}', /plan: Invalid option.*syncRunsPerMinute: Invalid input/],
     ['[]', /expected object/],
+    ['{"operations": {"nothing": {"requestsPerMinute": 5}}}', /There is no operation "nothing"\.$/],
+    ['{"operations": {"listLogs": {"syncRunsPerMinute": 5}}}', /operations: listLogs: .*requestsPerMinute/],
   ])('that is wrong is refused with the reason: %s', (text, message) => {
-    expect(() => parseLimits(text)).toThrow(message);
+    expect(() => parseLimits(text, IDS)).toThrow(message);
   });
 });
 
@@ -27,6 +31,10 @@ it('a bucket holds twice its rate, and there is none without a limit', () => {
   expect(bucketsOf(PLANS.none)).toEqual({});
   expect(bucketsOf({ ...PLANS.none, syncRunsPerMinute: 50 })).toEqual({
     sync: { capacity: 100, perMinute: 50 },
+  });
+  const operations = { listLogs: { requestsPerMinute: 5 }, getLog: { requestsPerMinute: null } };
+  expect(bucketsOf({ ...PLANS.none, operations })).toEqual({
+    operations: { listLogs: { capacity: 10, perMinute: 5 }, getLog: null },
   });
 });
 

@@ -1,11 +1,14 @@
-import type { Bucket, LimitKind } from '@heddle/api';
+import type { Bucket, Buckets } from '@heddle/api';
 import type { ExecutionPolicy } from '@heddle/api/ports';
+import { SimilarNames } from '@heddle/core/drafts';
 import * as z from 'zod';
 
 /** Limits of the requests and runs of a deployment. Null: no limit. */
 export interface LimitPlan {
   /** Requests of one credential, and of all credentials of one account, to one operation. */
   requestsPerMinute: number | null;
+  /** Requests to single operations, in place of `requestsPerMinute`, by the id of the operation. */
+  operations: { readonly [operationId: string]: { requestsPerMinute: number | null } };
   /** Runs that an account starts and waits for. */
   syncRunsPerMinute: number | null;
   /** Runs that an account starts in the background. */
@@ -22,6 +25,7 @@ export interface LimitPlan {
 
 const NONE: LimitPlan = {
   requestsPerMinute: null,
+  operations: {},
   syncRunsPerMinute: null,
   asyncRunsPerMinute: null,
   concurrentRuns: null,
@@ -54,13 +58,15 @@ function planOf([requests, sync, async, runs]: readonly [number, number, number,
 
 const MAX_RATE = 1_000_000;
 const MAX_SECONDS = 604_800;
-const rate = z.int().min(1).max(MAX_RATE).nullable().optional();
+const perMinute = z.int().min(1).max(MAX_RATE);
+const rate = perMinute.nullable().optional();
 const seconds = z.int().min(1).max(MAX_SECONDS).nullable().optional();
 
 /** A limits file: a plan, and values that replace those of the plan. */
 const limitsFile = z.strictObject({
   plan: z.enum(Object.keys(PLANS) as [PlanName, ...PlanName[]]).default('enterprise'),
   requestsPerMinute: rate,
+  operations: z.record(z.string(), z.strictObject({ requestsPerMinute: perMinute.nullable() })).optional(),
   syncRunsPerMinute: rate,
   asyncRunsPerMinute: rate,
   concurrentRuns: rate,
@@ -69,8 +75,11 @@ const limitsFile = z.strictObject({
   asyncTimeoutSeconds: seconds,
 });
 
-/** Returns the limits of a file. Throws an error that names each wrong value. */
-export function parseLimits(text: string): LimitPlan {
+/**
+ * Returns the limits of a file. `operationIds` are the operations that can have limits of their own. Throws an error that names
+ * each wrong value.
+ */
+export function parseLimits(text: string, operationIds: readonly string[]): LimitPlan {
   let value: unknown;
   try {
     value = JSON.parse(text);
@@ -83,24 +92,42 @@ export function parseLimits(text: string): LimitPlan {
     throw new Error(`The limits are not valid. ${reasons.join('. ')}.`);
   }
   const { plan, ...own } = parsed.data;
+  const unknown = Object.keys(own.operations ?? {}).find((id) => !operationIds.includes(id));
+  if (unknown !== undefined) throw new Error(unknownOperation(unknown, operationIds));
   const replaced = Object.entries(own).filter(([, each]) => each !== undefined);
   return { ...PLANS[plan], ...Object.fromEntries(replaced) };
 }
 
-/** The token buckets of a plan: twice the rate fits in, and the rate is added each minute. */
-export type Buckets = Partial<Record<LimitKind, Bucket>>;
+function unknownOperation(id: string, operationIds: readonly string[]): string {
+  const similar = new SimilarNames(operationIds).nearest(id);
+  const hint = similar ? ` Did you mean ${JSON.stringify(similar.name)}?` : '';
+  return `The limits are not valid. operations: There is no operation ${JSON.stringify(id)}.${hint}`;
+}
 
+/** Returns the token buckets of a plan: twice the rate fits in, and the rate is added each minute. */
 export function bucketsOf(plan: LimitPlan): Buckets {
-  const rates = {
+  const kinds = limited({
     address: plan.addressRequestsPerMinute,
     operation: plan.requestsPerMinute,
     sync: plan.syncRunsPerMinute,
     async: plan.asyncRunsPerMinute,
-  };
-  const limited = Object.entries(rates).filter((entry): entry is [string, number] => entry[1] !== null);
-  return Object.fromEntries(
-    limited.map(([kind, perMinute]) => [kind, { capacity: 2 * perMinute, perMinute }]),
-  ) as Buckets;
+  });
+  const operations = Object.entries(plan.operations).map(
+    ([id, { requestsPerMinute }]): [string, Bucket | null] => [
+      id,
+      requestsPerMinute === null ? null : bucketOf(requestsPerMinute),
+    ],
+  );
+  return { ...kinds, ...(operations.length > 0 && { operations: Object.fromEntries(operations) }) };
+}
+
+function limited(rates: { [kind: string]: number | null }): { [kind: string]: Bucket } {
+  const found = Object.entries(rates).filter((entry): entry is [string, number] => entry[1] !== null);
+  return Object.fromEntries(found.map(([kind, perMinute]) => [kind, bucketOf(perMinute)]));
+}
+
+function bucketOf(perMinute: number): Bucket {
+  return { capacity: 2 * perMinute, perMinute };
 }
 
 /** The time limits of a plan. */

@@ -60,6 +60,17 @@ describe.skipIf(!hasPostgres)('limits of several processes on PostgreSQL', () =>
     expect(await limiter?.peek?.('sync', 'eve')).toMatchObject({ allowed: true, remaining: 1 });
   });
 
+  it('replace the limit of an operation by its own, or by none', async () => {
+    const operations = { slow: { ...FIXED, capacity: 1 }, free: null };
+    const { opened } = await processes(2, { buckets: { operation: FIXED, operations } });
+    const take = (process: number, operation: string) =>
+      opened[process]?.limiter.take('operation', [`${operation}:ada`], operation);
+    expect(await take(0, 'slow')).toMatchObject({ allowed: true, limit: 1 });
+    expect(await take(1, 'slow')).toMatchObject({ allowed: false, limit: 1 });
+    expect(await take(0, 'free')).toBeUndefined();
+    expect(await take(0, 'other')).toMatchObject({ allowed: true, limit: 5 });
+  });
+
   it('refill by the clock of the database, and full buckets are deleted', async () => {
     const { opened, query, beat } = await processes(1, { buckets: { sync: { capacity: 2, perMinute: 2 } } });
     const limiter = opened[0]?.limiter;

@@ -1,8 +1,7 @@
 import { randomUUID } from 'node:crypto';
-import type { Bucket, Concurrency, LimitKind, LimitState, Limiter } from '@heddle/api';
-import { tightestOf } from '@heddle/api';
+import type { Bucket, Buckets, Concurrency, LimitKind, LimitState, Limiter } from '@heddle/api';
+import { bucketFor, tightestOf } from '@heddle/api';
 import { Pool } from 'pg';
-import type { Buckets } from './plan.ts';
 import { CREATE, PEEK, RELEASE, RENEW, SWEEP, TAKE, TAKE_SLOT } from './statements.ts';
 
 /** Limits that all processes of one PostgreSQL database share. */
@@ -82,7 +81,9 @@ function interval(ms: number, beat: () => void): () => void {
 
 /** After this time every bucket is full, so its row says nothing. */
 function slowestMs(buckets: Buckets): number {
-  const times = Object.values(buckets).map(({ capacity, perMinute }) => (capacity / perMinute) * MINUTE_MS);
+  const { operations = {}, ...kinds } = buckets;
+  const all = [...Object.values(kinds), ...Object.values(operations)].filter((bucket) => bucket !== null);
+  const times = all.map(({ capacity, perMinute }) => (capacity / perMinute) * MINUTE_MS);
   return Math.max(MINUTE_MS, ...times);
 }
 
@@ -96,9 +97,9 @@ function limiterOf(pool: Pool, buckets: Buckets): Limiter {
   const query = async (
     statement: { name: string; text: string },
     kind: LimitKind,
-    subjects: readonly string[],
+    { subjects, operation }: { subjects: readonly string[]; operation?: string | undefined },
   ) => {
-    const bucket = buckets[kind];
+    const bucket = bucketFor(buckets, kind, operation);
     if (!bucket) return undefined;
     const { capacity, perMinute } = bucket;
     // Sorted, so that two requests lock the same buckets in the same order. A key twice cannot be updated twice.
@@ -110,8 +111,8 @@ function limiterOf(pool: Pool, buckets: Buckets): Limiter {
     return tightestOf(rows.map((row) => stateOf(bucket, row)));
   };
   return {
-    take: (kind, subjects) => query(TAKE, kind, subjects),
-    peek: (kind, subject) => query(PEEK, kind, [subject]),
+    take: (kind, subjects, operation) => query(TAKE, kind, { subjects, operation }),
+    peek: (kind, subject) => query(PEEK, kind, { subjects: [subject] }),
   };
 }
 
