@@ -1,24 +1,46 @@
-import { createServer } from 'node:http';
-import type { AddressInfo } from 'node:net';
-import { getRequestListener } from '@hono/node-server';
 import type { Json } from '@heddle/core';
 import createClient from 'openapi-fetch';
 import openapiTS, { astToString } from 'openapi-typescript';
-import { afterAll, describe, expect, it } from 'vitest';
-import { draftOf, testApi } from '../support/api.ts';
+import { afterAll, beforeAll, describe, expect, it } from 'vitest';
+import { draftOf } from '../support/api.ts';
 import { CONTENT_FILE, ECHO, FILE } from '../support/api-files.ts';
 import { APPROVAL, GREETING } from '../support/api-workflows.ts';
+import { dataFolder } from '../support/data-folder.ts';
+import { startHeddle } from '../support/heddle.ts';
+import { hasPostgres, postgresDatabase } from '../support/postgres.ts';
 import type { paths } from './fixtures/api.d.ts';
 
-const { api, key, workspaceId } = await testApi();
-const listener = getRequestListener(api.fetch, { overrideGlobalObjects: false });
-const server = createServer((request, response) => void listener(request, response));
-await new Promise<void>((resolve) => {
-  server.listen(0, '127.0.0.1', resolve);
-});
-afterAll(() => server.close().closeAllConnections());
-const baseUrl = `http://127.0.0.1:${(server.address() as AddressInfo).port}`;
-const client = createClient<paths>({ baseUrl, headers: { 'X-API-Key': key } });
+/** What a server has printed. */
+interface Ready {
+  url: string;
+  workspaceId: string;
+  key: string;
+}
+
+const SECRETS = {
+  HEDDLE_API_SECRET: 'a secret of at least thirty-two characters',
+  HEDDLE_SECRET_KEYS: Buffer.alloc(32, 1).toString('base64'),
+};
+const STARTED = { timeout: 60_000 };
+
+let ready: Ready;
+let client: ReturnType<typeof createClient<paths>>;
+
+/** Opens an empty store. Returns the options that name it. */
+type Store = (whenDone: (stop: () => void) => void) => Promise<readonly string[]>;
+
+/** Starts `heddle serve` for the tests of this suite. */
+function serveBeforeAll(store: Store): void {
+  const stops: (() => void)[] = [];
+  const whenDone = (stop: () => void): void => void stops.unshift(stop);
+  beforeAll(async () => {
+    const args = ['serve', '--port', '0', '--json', ...(await store(whenDone))];
+    const started = startHeddle(args, { env: SECRETS, whenDone });
+    ready = JSON.parse(await started.line()) as Ready;
+    client = createClient<paths>({ baseUrl: ready.url, headers: { 'X-API-Key': ready.key } });
+  });
+  afterAll(() => stops.forEach((stop) => stop()));
+}
 
 /** A response that is not a stream. */
 function objectOf<T>(data: T | string | undefined): Exclude<T, string> {
@@ -28,6 +50,7 @@ function objectOf<T>(data: T | string | undefined): Exclude<T, string> {
 
 /** Deploys a workflow. Returns its id. */
 async function deployed(exported: Json, name: string): Promise<string> {
+  const { workspaceId } = ready;
   const made = await client.POST('/api/v2/workflows', { body: { workspaceId, name } });
   const workflowId = made.data!.data.id;
   const params = { path: { workflowId } };
@@ -39,87 +62,138 @@ async function deployed(exported: Json, name: string): Promise<string> {
   return workflowId;
 }
 
-describe('a client generated from /openapi.json', () => {
-  // `npx vitest run --config test/vitest.config.ts test/client -u` updates the types.
-  it('has the types of the current document', async () => {
-    const document = await (await fetch(`${baseUrl}/openapi.json`)).json();
-    const types = astToString(await openapiTS(JSON.stringify(document)));
-    expect(types).toContain('"/api/v2/workflows/{workflowId}/execute"');
-    await expect(types).toMatchFileSnapshot('fixtures/api.d.ts');
-  });
+const STORES: readonly [name: string, hasStore: boolean, store: Store][] = [
+  ['SQLite', true, async (whenDone) => ['--data', dataFolder(whenDone)]],
+  ['PostgreSQL', hasPostgres, async () => ['--postgres', await postgresDatabase()]],
+];
 
-  it('defines, deploys, runs and reads', async () => {
-    const workflowId = await deployed(GREETING, 'Greeting');
-    const path = { workflowId };
-    const ran = await client.POST('/api/v2/workflows/{workflowId}/execute', {
-      params: { path },
-      body: { input: { name: 'Ada' }, selectedOutputs: ['Reply.data.hello'] },
-    });
-    expect(ran.response.status).toBe(200);
-    const result = objectOf(ran.data).data;
-    if (!('status' in result)) throw new Error('A synchronous run was answered with a receipt.');
-    expect(result).toMatchObject({ status: 'completed', blockOutputs: { 'Reply.data.hello': 'Ada' } });
-    const { runId } = result;
-    const read = await client.GET('/api/v2/workflows/{workflowId}/runs/{runId}', {
-      params: { path: { workflowId, runId }, query: { includeOutput: true } },
-    });
-    expect(read.data?.data).toMatchObject({ runId, output: { data: { hello: 'Ada' } } });
-    const list = await client.GET('/api/v2/workflows/{workflowId}/runs', {
-      params: { path, query: { status: 'completed', limit: 10 } },
-    });
-    expect(list.data?.data.map((run) => run.runId)).toEqual([runId]);
-    expect(list.data?.nextCursor).toBeNull();
-    const versions = await client.GET('/api/v2/workflows/{workflowId}/versions', { params: { path } });
-    expect(versions.data?.data).toMatchObject([{ version: 1, isActive: true }]);
-  });
+describe.each(STORES.filter(([, hasStore]) => hasStore))(
+  'a client generated from /openapi.json of heddle serve on %s',
+  (_, _hasStore, store) => {
+    serveBeforeAll(store);
 
-  it('sends files, lists those of the output and downloads them', async () => {
-    const workflowId = await deployed(ECHO, 'Echo');
-    const ran = await client.POST('/api/v2/workflows/{workflowId}/execute', {
-      params: { path: { workflowId } },
-      body: { input: { doc: [FILE] }, includeFileBase64: false },
+    // `npx vitest run --config test/vitest.config.ts test/client -u` updates the types.
+    it('has the types of the current document', async () => {
+      const document = await (await fetch(`${ready.url}/openapi.json`)).json();
+      const types = astToString(await openapiTS(JSON.stringify(document)));
+      expect(types).toContain('"/api/v2/workflows/{workflowId}/execute"');
+      await expect(types).toMatchFileSnapshot('fixtures/api.d.ts');
     });
-    const { runId } = objectOf(ran.data).data;
-    const run = await client.GET('/api/v2/workflows/{workflowId}/runs/{runId}', {
-      params: { path: { workflowId, runId }, query: { includeOutput: true, includeFileBase64: true } },
-    });
-    const [file] = run.data?.data.files ?? [];
-    expect(file).toMatchObject({ name: 'abc.txt', base64: CONTENT_FILE });
-    const path = { workflowId, runId, fileId: file?.id ?? '' };
-    const place = '/api/v2/workflows/{workflowId}/runs/{runId}/files/{fileId}';
-    const bytes = await client.GET(place, { params: { path }, parseAs: 'text' });
-    expect(bytes.data).toBe('abc');
-    const none = await client.GET(place, { params: { path: { ...path, fileId: 'none' } } });
-    expect(none.error).toEqual({ error: { code: 'NOT_FOUND', message: 'File not found' } });
-  });
 
-  it('starts and resumes asynchronous runs', async () => {
-    const workflowId = await deployed(APPROVAL, 'Approval');
-    const accepted = await client.POST('/api/v2/workflows/{workflowId}/execute', {
-      params: { path: { workflowId } },
-      body: { async: true },
+    it('defines, deploys, runs and reads', async () => {
+      const workflowId = await deployed(GREETING, 'Greeting');
+      const path = { workflowId };
+      const ran = await client.POST('/api/v2/workflows/{workflowId}/execute', {
+        params: { path },
+        body: { input: { name: 'Ada' }, selectedOutputs: ['Reply.data.hello'] },
+      });
+      expect(ran.response.status).toBe(200);
+      const result = objectOf(ran.data).data;
+      if (!('status' in result)) throw new Error('A synchronous run was answered with a receipt.');
+      expect(result).toMatchObject({ status: 'completed', blockOutputs: { 'Reply.data.hello': 'Ada' } });
+      const { runId } = result;
+      const read = await client.GET('/api/v2/workflows/{workflowId}/runs/{runId}', {
+        params: { path: { workflowId, runId }, query: { includeOutput: true } },
+      });
+      expect(read.data?.data).toMatchObject({ runId, output: { data: { hello: 'Ada' } } });
+      const list = await client.GET('/api/v2/workflows/{workflowId}/runs', {
+        params: { path, query: { status: 'completed', limit: 10 } },
+      });
+      expect(list.data?.data.map((run) => run.runId)).toEqual([runId]);
+      expect(list.data?.nextCursor).toBeNull();
+      const versions = await client.GET('/api/v2/workflows/{workflowId}/versions', { params: { path } });
+      expect(versions.data?.data).toMatchObject([{ version: 1, isActive: true }]);
     });
-    expect(accepted.response.status).toBe(202);
-    const { runId } = objectOf(accepted.data).data;
-    const params = { path: { workflowId, runId } };
-    const shown = () => client.GET('/api/v2/workflows/{workflowId}/runs/{runId}', { params });
-    await expect.poll(async () => (await shown()).data?.data.status).toBe('paused');
-    const contextId = (await shown()).data?.data.paused?.contextId ?? '';
-    const resumed = await client.POST('/api/v2/workflows/{workflowId}/runs/{runId}/resume', {
-      params,
-      body: { contextId, input: { ok: true } },
-    });
-    expect([200, 202]).toContain(resumed.response.status);
-    await expect.poll(async () => (await shown()).data?.data.status).toBe('completed');
-  });
 
-  it('gets refusals in the shape of the document', async () => {
-    const params = { path: { workflowId: 'nothing' } };
-    const { error, response } = await client.GET('/api/v2/workflows/{workflowId}', { params });
-    expect(response.status).toBe(404);
-    expect(error?.error).toEqual({ code: 'NOT_FOUND', message: 'Workflow not found' });
-    const wrong = { workspaceId, name: 7 as never };
-    const refused = await client.POST('/api/v2/workflows', { body: wrong });
-    expect(refused.error?.error.code).toBe('BAD_REQUEST');
-  });
-});
+    it('sends files, lists those of the output and downloads them', async () => {
+      const workflowId = await deployed(ECHO, 'Echo');
+      const ran = await client.POST('/api/v2/workflows/{workflowId}/execute', {
+        params: { path: { workflowId } },
+        body: { input: { doc: [FILE] }, includeFileBase64: false },
+      });
+      const { runId } = objectOf(ran.data).data;
+      const run = await client.GET('/api/v2/workflows/{workflowId}/runs/{runId}', {
+        params: { path: { workflowId, runId }, query: { includeOutput: true, includeFileBase64: true } },
+      });
+      const [file] = run.data?.data.files ?? [];
+      expect(file).toMatchObject({ name: 'abc.txt', base64: CONTENT_FILE });
+      const path = { workflowId, runId, fileId: file?.id ?? '' };
+      const place = '/api/v2/workflows/{workflowId}/runs/{runId}/files/{fileId}';
+      const bytes = await client.GET(place, { params: { path }, parseAs: 'text' });
+      expect(bytes.data).toBe('abc');
+      const none = await client.GET(place, { params: { path: { ...path, fileId: 'none' } } });
+      expect(none.error).toEqual({ error: { code: 'NOT_FOUND', message: 'File not found' } });
+    });
+
+    it('starts and resumes asynchronous runs', async () => {
+      const workflowId = await deployed(APPROVAL, 'Approval');
+      const accepted = await client.POST('/api/v2/workflows/{workflowId}/execute', {
+        params: { path: { workflowId } },
+        body: { async: true },
+      });
+      expect(accepted.response.status).toBe(202);
+      const { runId } = objectOf(accepted.data).data;
+      const params = { path: { workflowId, runId } };
+      const shown = () => client.GET('/api/v2/workflows/{workflowId}/runs/{runId}', { params });
+      await expect.poll(async () => (await shown()).data?.data.status, STARTED).toBe('paused');
+      const contextId = (await shown()).data?.data.paused?.contextId ?? '';
+      const resumed = await client.POST('/api/v2/workflows/{workflowId}/runs/{runId}/resume', {
+        params,
+        body: { contextId, input: { ok: true } },
+      });
+      expect([200, 202]).toContain(resumed.response.status);
+      await expect.poll(async () => (await shown()).data?.data.status, STARTED).toBe('completed');
+    });
+
+    it('reads logs, and moves a workflow by export and import', async () => {
+      const { workspaceId } = ready;
+      const workflowId = await deployed(GREETING, 'Moved');
+      const params = { path: { workflowId } };
+      const ran = await client.POST('/api/v2/workflows/{workflowId}/execute', {
+        params,
+        body: { input: { name: 'Ada' } },
+      });
+      const { runId } = objectOf(ran.data).data;
+      const listed = () =>
+        client.GET('/api/v2/logs', { params: { query: { workspaceId, workflowIds: workflowId } } });
+      await expect
+        .poll(async () => (await listed()).data?.data.map((log) => log.runId), STARTED)
+        .toEqual([runId]);
+      const exported = await client.GET('/api/v2/workflows/{workflowId}/export', { params });
+      const imported = await client.POST('/api/v2/workflows/import', {
+        body: { workspaceId, workflow: exported.data!.data as {} },
+      });
+      expect(imported.data?.data).toMatchObject({ workspaceId });
+    });
+
+    it('stores secrets without their values, and lists workspaces, blocks and tools', async () => {
+      const { workspaceId } = ready;
+      const put = await client.PUT('/api/v2/secrets/{name}', {
+        params: { path: { name: 'LOOM' } },
+        body: { workspaceId, scope: 'workspace', value: 'warp-and-weft' },
+      });
+      expect(put.error).toBeUndefined();
+      const query = { workspaceId };
+      const listed = await client.GET('/api/v2/secrets', { params: { query } });
+      expect(listed.data?.data).toMatchObject([{ name: 'LOOM' }]);
+      expect(JSON.stringify(listed.data)).not.toContain('warp-and-weft');
+      const workspaces = await client.GET('/api/v2/workspaces', {});
+      expect(workspaces.data?.data.map(({ id }) => id)).toEqual([workspaceId]);
+      const found = await client.GET('/api/v2/blocks', {
+        params: { query: { workspaceId, search: 'agent' } },
+      });
+      expect(found.data?.data).not.toEqual([]);
+      expect((await client.GET('/api/v2/tools', { params: { query } })).data?.data).toEqual([]);
+    });
+
+    it('gets refusals in the shape of the document', async () => {
+      const params = { path: { workflowId: 'nothing' } };
+      const { error, response } = await client.GET('/api/v2/workflows/{workflowId}', { params });
+      expect(response.status).toBe(404);
+      expect(error?.error).toEqual({ code: 'NOT_FOUND', message: 'Workflow not found' });
+      const wrong = { workspaceId: ready.workspaceId, name: 7 as never };
+      const refused = await client.POST('/api/v2/workflows', { body: wrong });
+      expect(refused.error?.error.code).toBe('BAD_REQUEST');
+    });
+  },
+);
