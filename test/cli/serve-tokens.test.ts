@@ -1,0 +1,112 @@
+import { generateKeyPairSync, sign } from 'node:crypto';
+import { createServer } from 'node:http';
+import type { AddressInfo } from 'node:net';
+import { openServiceStore } from '@heddle/service';
+import { describe, expect, it, onTestFinished } from 'vitest';
+import { dataFolder } from '../support/data-folder.ts';
+import { heddle, startHeddle } from '../support/heddle.ts';
+
+const ISSUER = 'https://id.example.com';
+const AUDIENCE = 'https://heddle.example.com';
+
+const signer = (kid: string) => ({ kid, ...generateKeyPairSync('ec', { namedCurve: 'P-256' }) });
+type Signer = ReturnType<typeof signer>;
+
+/** An identity provider: the keys of `signers`, and what it says about opaque tokens. */
+async function provider(signers: Signer[]) {
+  const opaque = new Map<string, object>();
+  const server = createServer((request, response) => {
+    void (async () => {
+      let body = '';
+      for await (const chunk of request) body += String(chunk);
+      const token = new URLSearchParams(body).get('token') ?? '';
+      const keys = signers.map(({ kid, publicKey }) => ({ ...publicKey.export({ format: 'jwk' }), kid }));
+      const answer = request.url === '/jwks' ? { keys } : (opaque.get(token) ?? { active: false });
+      response.writeHead(200, { 'Content-Type': 'application/json' }).end(JSON.stringify(answer));
+    })();
+  });
+  await new Promise<void>((listening) => server.listen(0, '127.0.0.1', listening));
+  onTestFinished(() => server.close().closeAllConnections());
+  return { opaque, url: `http://127.0.0.1:${(server.address() as AddressInfo).port}` };
+}
+
+function tokenOf({ kid, privateKey }: Signer, claims: object): string {
+  const [head, payload] = [{ alg: 'ES256', typ: 'at+jwt', kid }, claims].map((part) =>
+    Buffer.from(JSON.stringify(part)).toString('base64url'),
+  );
+  const signed = `${head}.${payload}`;
+  const signature = sign('sha256', Buffer.from(signed), { key: privateKey, dsaEncoding: 'ieee-p1363' });
+  return `${signed}.${signature.toString('base64url')}`;
+}
+
+/** A server that accepts tokens of the provider, and the claims of its first person. */
+async function served(options: readonly string[], env = {}) {
+  const data = dataFolder();
+  const args = ['serve', '--port', '0', '--json', '--data', data, '--oauth-user', 'sub'];
+  const place = ['--oauth-issuer', ISSUER, '--oauth-audience', AUDIENCE, ...options];
+  const started = startHeddle([...args, ...place], { env });
+  const { url, workspaceId } = JSON.parse(await started.line()) as { url: string; workspaceId: string };
+  const store = await openServiceStore({ data });
+  const { id: sub } = (await store.workspaces.firstUser()) ?? { id: '' };
+  await store.close();
+  const seconds = Math.floor(Date.now() / 1000);
+  return {
+    claims: { iss: ISSUER, aud: AUDIENCE, sub, iat: seconds, exp: seconds + 600, scope: 'api:read' },
+    workspaceId,
+    async call(token: string, method = 'GET', body?: object) {
+      const path = method === 'GET' ? `/api/v2/workflows?workspaceId=${workspaceId}` : '/api/v2/workflows';
+      const response = await fetch(url + path, {
+        method,
+        headers: { Authorization: `Bearer ${token}`, 'Content-Type': 'application/json' },
+        ...(body && { body: JSON.stringify(body) }),
+      });
+      const { error } = (await response.json()) as { error?: { details?: { code: string } } };
+      const challenge = response.headers.get('www-authenticate') ?? '';
+      return { status: response.status, code: error?.details?.code, challenge };
+    },
+  };
+}
+
+describe('heddle serve with access tokens', { timeout: 60_000 }, () => {
+  it('accepts signed tokens of its issuer for itself, by their scopes', async () => {
+    const signers = [signer('first')];
+    const [first, second] = [signers[0] as Signer, signer('second')];
+    const { url } = await provider(signers);
+    const { call, claims, workspaceId } = await served(['--oauth-jwks', `${url}/jwks`]);
+    expect(await call(tokenOf(first, claims))).toMatchObject({ status: 200 });
+    const body = { workspaceId, name: 'Loom' };
+    const readOnly = { status: 403, code: 'INSUFFICIENT_SCOPE' };
+    expect(await call(tokenOf(first, claims), 'POST', body)).toMatchObject(readOnly);
+    const writing = tokenOf(first, { ...claims, scope: 'api:read api:write' });
+    expect(await call(writing, 'POST', body)).toMatchObject({ status: 201 });
+    const refused = { status: 401, challenge: expect.stringContaining('oauth-protected-resource') as string };
+    for (const wrong of [
+      { aud: 'https://other.example.com' },
+      { iss: 'https://evil.example.com' },
+      { exp: claims.iat - 60 },
+      { sub: 'nobody' },
+    ])
+      expect(await call(tokenOf(first, { ...claims, ...wrong }))).toMatchObject(refused);
+    expect(await call(tokenOf({ ...second, kid: 'first' }, claims))).toMatchObject(refused);
+    const [head, , signature] = tokenOf(first, claims).split('.');
+    const forged = Buffer.from(JSON.stringify({ ...claims, scope: 'api:write' })).toString('base64url');
+    expect(await call(`${head}.${forged}.${signature}`)).toMatchObject(refused);
+  });
+
+  it('asks the issuer about opaque tokens', async () => {
+    const { url, opaque } = await provider([]);
+    const env = { HEDDLE_OAUTH_CLIENT_ID: 'heddle', HEDDLE_OAUTH_CLIENT_SECRET: 'client-secret' };
+    const { call, claims } = await served(['--oauth-introspection', `${url}/introspect`], env);
+    opaque.set('good', { active: true, ...claims });
+    opaque.set('elsewhere', { active: true, ...claims, aud: 'https://other.example.com' });
+    expect(await call('good')).toMatchObject({ status: 200 });
+    expect(await call('elsewhere')).toMatchObject({ status: 401 });
+    expect(await call('unknown')).toMatchObject({ status: 401 });
+  });
+
+  it('does not start with half of the options', async () => {
+    const { exit, stderr } = await heddle(['serve', '--data', dataFolder(), '--oauth-issuer', ISSUER]);
+    expect(exit).toBe(2);
+    expect(stderr).toContain('Access tokens need --oauth-issuer, --oauth-audience, and --oauth-jwks');
+  });
+});
