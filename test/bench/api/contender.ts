@@ -1,8 +1,11 @@
 /** Who answers: Heddle's interface, a bare Hono handler that calls the same engine, one that answers a constant. */
 export type ContenderName = 'heddle' | 'hono' | 'constant';
 
-/** Where runs and records are: in memory, in a data folder with SQLite, or there with 100,000 runs in the log. */
-export type Place = 'memory' | 'folder' | 'log';
+/** Where runs and records are: in memory, in a data folder with SQLite, or there with many rows. */
+export type Place = 'memory' | 'folder' | 'filled';
+
+/** What is read of 10,000 workflows and 100,000 runs: a page, or one of them. */
+export type ReadName = 'workflows' | 'workflow' | 'logs' | 'log';
 
 /** How a contender is asked to run its workflow once: the same body for all of them. */
 export interface Endpoint {
@@ -17,9 +20,8 @@ export interface Contender {
   run: Endpoint;
   /** The workflow that steps, and then waits for the gate. */
   wait: Endpoint;
-  /** A page of the log of runs, and one run of it. */
-  logs?: Endpoint;
-  log?: Endpoint;
+  /** In a filled place. */
+  reads?: Readonly<Record<ReadName, Endpoint>>;
   close(): Promise<void>;
 }
 
@@ -37,7 +39,7 @@ export type ServerRequest =
 
 export type Reply = Opened | { number: number } | 'done' | { failed: string };
 
-export interface Opened extends Pick<Contender, 'run' | 'wait' | 'logs' | 'log'> {
+export interface Opened extends Pick<Contender, 'run' | 'wait' | 'reads'> {
   origin: string;
 }
 

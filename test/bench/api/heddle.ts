@@ -5,7 +5,7 @@ import { createEngine } from '@heddle/engine';
 import { draftOf } from '../../support/draft.ts';
 import { BLOCKS, STEP, WAIT } from './blocks.ts';
 import type { Endpoint, Contender, Place } from './contender.ts';
-import { fillLog } from './fill-log.ts';
+import { fillLog, fillWorkflows } from './fill.ts';
 
 /** Streams at once, with room: the default is made for servers that do other things too. */
 const CAPACITY = 5000;
@@ -50,17 +50,22 @@ export async function open(folder: string | undefined, place: Place): Promise<Co
     return { path: `/api/v2/workflows/${id}/execute`, headers };
   }
 
-  /** Fills the log, and runs a workflow once. */
-  async function logEndpoints(): Promise<Pick<Contender, 'logs' | 'log'>> {
+  /** Runs a workflow once, and fills the lists. */
+  async function filled(): Promise<Pick<Contender, 'reads'>> {
     const answer = await api.fetch(
       new Request(`http://bench${run.path}`, { method: 'POST', headers, body: '{"input":{}}' }),
     );
     const { data: ran } = (await answer.json()) as { data: { runId: string } };
-    await fillLog(store.database, { workspaceId, workflowId: run.path.split('/')[4] ?? '' });
-    return {
+    const workflowId = run.path.split('/')[4] ?? '';
+    await fillWorkflows(store.database, workspaceId);
+    await fillLog(store.database, { workspaceId, workflowId });
+    const reads = {
+      workflows: { path: `/api/v2/workflows?workspaceId=${workspaceId}&limit=50`, headers },
+      workflow: { path: `/api/v2/workflows/${workflowId}`, headers },
       logs: { path: `/api/v2/logs?workspaceId=${workspaceId}&limit=50`, headers },
       log: { path: `/api/v2/logs/${ran.runId}`, headers },
     };
+    return { reads };
   }
 
   const run = await deployed('Step', STEP);
@@ -68,7 +73,7 @@ export async function open(folder: string | undefined, place: Place): Promise<Co
     fetch: api.fetch,
     run,
     wait: await deployed('Wait', WAIT),
-    ...(place === 'log' && (await logEndpoints())),
+    ...(place === 'filled' && (await filled())),
     async close() {
       await api.close();
       await engine.close({ graceMs: 0 });

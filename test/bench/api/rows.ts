@@ -2,7 +2,7 @@ import { atMost, NO_TARGET } from '../rows.ts';
 import type { Line } from '../rows.ts';
 import type { Shot, Took } from './load.ts';
 import type { Server } from './server.ts';
-import type { Place, ContenderName } from './contender.ts';
+import type { Place, ContenderName, ReadName } from './contender.ts';
 import type { StreamsTook } from './streams.ts';
 
 /** A line of a row: which figure of a sample it shows. */
@@ -99,26 +99,39 @@ const streams: ApiRow = {
   ],
 };
 
-const LOG_P99_MS = 50;
+const READ_P99_MS = 50;
 
-/** What is asked of a log of 100,000 runs; `more`: filters of the list. */
-const LOG_READS: { readonly [what: string]: { endpoint: 'logs' | 'log'; more?: string; says: string } } = {
-  'a page': { endpoint: 'logs', says: '"runId"' },
-  'a page by duration': { endpoint: 'logs', more: '&sortBy=durationMs', says: '"runId"' },
-  'a page of failed runs': { endpoint: 'logs', more: '&status=failed&details=full', says: '"failed"' },
-  'a page without matches': { endpoint: 'logs', more: '&triggers=none&workflowName=none', says: '"data":[]' },
-  'one run': { endpoint: 'log', says: '"traceSpans"' },
+/** What is read of 10,000 workflows and 100,000 runs; `more`: filters of the list. */
+const READS: { readonly [name: string]: { endpoint: ReadName; more?: string; says: string } } = {
+  'list of 10,000 workflows: a page': { endpoint: 'workflows', says: '"Workflow ' },
+  'list of 10,000 workflows: a page by change': {
+    ...{ endpoint: 'workflows', more: '&sortBy=updatedAt&sortOrder=desc', says: '"Workflow ' },
+  },
+  'list of 10,000 workflows: a page without matches': {
+    ...{ endpoint: 'workflows', more: '&search=none', says: '"data":[]' },
+  },
+  'list of 10,000 workflows: one workflow': { endpoint: 'workflow', says: '"Step"' },
+  'log of 100,000 runs: a page': { endpoint: 'logs', says: '"runId"' },
+  'log of 100,000 runs: a page by duration': {
+    ...{ endpoint: 'logs', more: '&sortBy=durationMs', says: '"runId"' },
+  },
+  'log of 100,000 runs: a page of failed runs': {
+    ...{ endpoint: 'logs', more: '&status=failed&details=full', says: '"failed"' },
+  },
+  'log of 100,000 runs: a page without matches': {
+    ...{ endpoint: 'logs', more: '&triggers=none&workflowName=none', says: '"data":[]' },
+  },
+  'log of 100,000 runs: one run': { endpoint: 'log', says: '"traceSpans"' },
 };
 
-function logRead(what: string): ApiRow {
-  const { endpoint, more = '', says } = LOG_READS[what] as (typeof LOG_READS)[string];
-  const name = `log of 100,000 runs: ${what}`;
+function read(name: string): ApiRow {
+  const { endpoint, more = '', says } = READS[name] as (typeof READS)[string];
   const within = {
-    target: `≤ ${LOG_P99_MS} ms`,
-    met: ({ ours }: { ours?: number | undefined }) => atMost(ours, LOG_P99_MS),
+    target: `≤ ${READ_P99_MS} ms`,
+    met: ({ ours }: { ours?: number | undefined }) => atMost(ours, READ_P99_MS),
   };
   return {
-    ...{ name, place: 'log', contenders: ['heddle'] },
+    ...{ name, place: 'filled', contenders: ['heddle'] },
     shot(server) {
       const { path, headers } = server.endpoint(endpoint);
       return { method: 'GET', path: path + more, headers, connections: 1, status: 200, says };
@@ -183,5 +196,5 @@ export const API_ROWS: readonly ApiRow[] = [
   ...PLACES.map((place) => inFlight(place, 'asynchronous')),
   streams,
   ...Object.keys(REFUSALS).map((what) => refused(what, 'folder')),
-  ...Object.keys(LOG_READS).map(logRead),
+  ...Object.keys(READS).map(read),
 ];

@@ -25,8 +25,8 @@ async function open(name: ContenderName, place: Place): Promise<Opened> {
   contender = opened;
   // The listener of `heddle serve`, for all of them.
   server = await listen(async (request) => opened.fetch(request), { host: '127.0.0.1', port: 0 });
-  const { run, wait, logs, log } = opened;
-  return { origin: server.url, run, wait, ...(logs && { logs }), ...(log && { log }) };
+  const { run, wait, reads } = opened;
+  return { origin: server.url, run, wait, ...(reads && { reads }) };
 }
 
 async function close(): Promise<void> {

@@ -1,7 +1,7 @@
 import { fork } from 'node:child_process';
 import { fileURLToPath } from 'node:url';
 import { PROCESS_ENV } from '../process-env.ts';
-import type { Endpoint, Opened, Place, Reply, ServerRequest, ContenderName } from './contender.ts';
+import type { Endpoint, Opened, Place, ReadName, Reply, ServerRequest, ContenderName } from './contender.ts';
 
 const SERVE = fileURLToPath(new URL('serve.ts', import.meta.url));
 const PATIENCE_MS = 120_000;
@@ -36,8 +36,9 @@ export class Server {
   }
 
   /** Throws for an endpoint that this contender does not have. */
-  endpoint(name: 'run' | 'wait' | 'logs' | 'log'): Endpoint {
-    const endpoint = this.#opened?.[name];
+  endpoint(name: 'run' | 'wait' | ReadName): Endpoint {
+    const { run, wait, reads } = this.#opened ?? {};
+    const endpoint = { run, wait, ...reads }[name];
     if (!endpoint) throw new Error(`${this.contender} has no endpoint "${name}".`);
     return endpoint;
   }

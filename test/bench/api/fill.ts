@@ -2,6 +2,9 @@ import { sql } from 'kysely';
 import type { Kysely } from 'kysely';
 
 const RUNS = 100_000;
+const WORKFLOWS = 10_000;
+/** Characters of each draft, which lists do not read. */
+const DRAFT_CHARS = 4000;
 
 /** Adds 100,000 runs of a workflow and of others to the log of a workspace. */
 export async function fillLog(
@@ -14,5 +17,17 @@ export async function fillLog(
     select 'r' || n, 'r' || n, ${workspaceId}, case n % 10 when 0 then ${workflowId} else 'w' || (n % 10) end,
       case n % 50 when 0 then 'failed' else 'completed' end, case n % 50 when 0 then 'error' else 'info' end,
       case n % 3 when 0 then 'manual' else 'api' end, n * 1000, n * 1000 + n % 700, n % 700, -1, 1, 0, 1
+    from numbers`.execute(db);
+}
+
+/** Adds 10,000 workflows to a workspace, in 100 folders; a third are deployed. */
+export async function fillWorkflows(db: Kysely<unknown>, workspaceId: string): Promise<void> {
+  const draft = JSON.stringify({ blocks: {}, edges: [], notes: 'x'.repeat(DRAFT_CHARS) });
+  await sql`with recursive numbers (n) as (select 1 union all select n + 1 from numbers where n < ${sql.lit(WORKFLOWS)})
+    insert into workflows (id, workspace_id, name, folder_path, position, state, active_version, public_api, created_at,
+      updated_at)
+    select 'w' || n, ${workspaceId}, 'Workflow ' || (n * 7919 % ${sql.lit(WORKFLOWS)}), '/Folder ' || (n % 100), n, ${draft},
+      case n % 3 when 0 then 1 end, 0, '2026-01-01T00:00:00.000Z',
+      '2026-01-' || (10 + n % 20) || 'T00:00:00.000Z'
     from numbers`.execute(db);
 }
