@@ -1,6 +1,6 @@
 import { createApi } from '@heddle/api';
 import type { Api, ApiOptions, Area, Limiter, Limits } from '@heddle/api';
-import type { QueuedStart, Reservation } from '@heddle/api/ports';
+import type { Access, QueuedStart, Reservation } from '@heddle/api/ports';
 import { createEngine } from '@heddle/engine';
 import type { Engine, EngineOptions } from '@heddle/engine';
 import { keyAuthenticator, openServiceStore, serviceAreas, servicePorts } from '@heddle/service';
@@ -61,6 +61,8 @@ export interface TestApiOptions
     Omit<ServicePortOptions, 'limits'>,
     Partial<ServiceAreaOptions> {
   limiter?: Limiter;
+  /** Decides over access in place of the store. */
+  access?: (stored: Access) => Access;
   storeOptions?: ServiceStoreOptions;
   engineOptions?: EngineOptions;
   /** Areas besides those of the service. */
@@ -87,16 +89,18 @@ export function serviceApi({
     limiter,
     areas = [],
     allowsPublicRuns,
+    access = (stored) => stored,
     ...rest
   } = options;
   const { sealer, sandboxes, tools, retention, publicRunRetentionMs, ...own } = rest;
   const limits = defined({ usage, concurrency, capacity, policy, publicInputs, rate: limiter });
   const parts = defined({ sealer, sandboxes, tools, retention, publicRunRetentionMs });
+  const ports = servicePorts(store, { limits, ...(allowsPublicRuns && { allowsPublicRuns }) });
   return createApi({
     authenticator: keyAuthenticator(store.keys, options.now),
     ...own,
     ...{ engine, database: store },
-    ports: servicePorts(store, { limits, ...(allowsPublicRuns && { allowsPublicRuns }) }),
+    ports: { ...ports, access: access(ports.access) },
     areas: [...serviceAreas({ store, ...servedParts(store), ...parts }), ...areas],
   });
 }

@@ -12,8 +12,9 @@ export {
 } from './areas/shapes.ts';
 export { expectAccess, workspacesOf } from './auth/authorize.ts';
 export { EVERYONE, PEOPLE } from './auth/principal.ts';
-export type { PrincipalKind } from './auth/principal.ts';
+export type { Capability, PrincipalKind } from './auth/principal.ts';
 export { cursorCodec } from './cursor.ts';
+export { bytesBody, formBody, jsonBody } from './http/body.ts';
 export { badRequest, conflict, forbidden, notFound } from './errors.ts';
 export { operationsOf } from './operation.ts';
 export type { AnyOperation, Call, Operation, Reply } from './operation.ts';

@@ -1,6 +1,7 @@
 import * as z from 'zod';
 import { STATUS_CODES } from './errors.ts';
 import type { ErrorStatus } from './errors.ts';
+import { bodyKindOf } from './http/body.ts';
 import type { AnyOperation } from './operation.ts';
 
 type Doc = { [key: string]: unknown };
@@ -58,24 +59,34 @@ function withoutDefinitions(node: unknown, shared: Doc): unknown {
 }
 
 function operationDoc(operation: AnyOperation): Doc {
-  const { id, tag, summary, scope, role, principals, body } = operation;
+  const { id, tag, summary, scope, role, capability, principals, body } = operation;
   return {
     operationId: id,
     tags: [tag],
     summary,
     'x-oauth-scope': scope,
     'x-minimum-role': role,
+    ...(capability !== undefined && { 'x-capability': capability }),
     'x-workspace-keys': principals.includes('workspace'),
     ...(principals.includes('anonymous') && { security: [{ apiKey: [] }, { oauthBearer: [] }, {}] }),
     parameters: [...parameters(operation.params, 'path'), ...parameters(operation.query, 'query')],
     ...(body && {
       requestBody: {
         required: operation.bodyOptional !== true,
-        content: { [JSON_TYPE]: { schema: schemaOf(body, 'input') } },
+        content: contentOf(body),
       },
     }),
     responses: { ...successes(operation), ...failures(operation) },
   };
+}
+
+/** Returns the body by media type. */
+function contentOf(body: z.ZodType): Doc {
+  const kind = bodyKindOf(body);
+  if (kind.kind === 'form') return { 'multipart/form-data': { schema: schemaOf(body, 'input') } };
+  if (kind.kind === 'json') return { [JSON_TYPE]: { schema: schemaOf(body, 'input') } };
+  const types = kind.types.length > 0 ? kind.types : ['application/octet-stream'];
+  return Object.fromEntries(types.map((type) => [type, { schema: { type: 'string', format: 'binary' } }]));
 }
 
 function parameters(schema: z.ZodObject, location: 'path' | 'query'): Doc[] {

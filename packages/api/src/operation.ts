@@ -1,5 +1,5 @@
 import type * as z from 'zod';
-import type { Principal, PrincipalKind, Role, Scope } from './auth/principal.ts';
+import type { Capability, Principal, PrincipalKind, Role, Scope } from './auth/principal.ts';
 import type { ErrorStatus } from './errors.ts';
 import type { Resource } from './resource.ts';
 
@@ -62,6 +62,8 @@ export interface Operation<
   scope: Scope;
   /** What a person needs in the workspaces of the resource. Workspace keys can never have the role `admin`. */
   role: Role;
+  /** What a host can withhold from people in a workspace, whatever their role. */
+  capability?: Capability;
   /** What it acts on. The caller's access to its workspaces is checked before the handler runs. */
   resource: Resource<Value, Services>;
   /** Belongs to the older interface: errors are `{error: text, details?}`, and responses have no envelope. */
@@ -70,6 +72,7 @@ export interface Operation<
   query: Query;
   /** Query keys that may be sent several times. */
   repeatable?: readonly string[];
+  /** JSON, unless the schema is one of `bytesBody` or `formBody`. */
   body?: Body;
   /** The body may be left out. */
   bodyOptional?: true;

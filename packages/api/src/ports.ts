@@ -5,7 +5,7 @@ import type { InputLimits } from './admission/input-limits.ts';
 import type { CapacityLimits } from './admission/capacity.ts';
 import type { Concurrency, Usage } from './admission/usage.ts';
 import type { RunErrorCode } from './areas/runs/schemas.ts';
-import type { Principal, Role } from './auth/principal.ts';
+import type { Capability, Principal, Role } from './auth/principal.ts';
 import type { ApiDetailCode } from './errors.ts';
 
 /** A workflow, without its graph. */
@@ -39,8 +39,16 @@ export type AccessAnswer = 'granted' | 'concealed' | ApiDetailCode;
 
 /** What people may do. A workspace key has access to its own workspace, and is not asked about. */
 export interface Access {
-  /** Tells whether the caller, a person, has at least this role in the workspace. The host maps roles to its own. */
-  check(principal: Principal, workspaceId: string, role: Role): Promise<AccessAnswer>;
+  /**
+   * Tells whether the caller, a person, has at least this role in the workspace, and the capability if the operation names one.
+   * The host maps roles to its own. It answers PERMISSION_GROUP_CAPABILITY_BLOCKED if it withholds the capability.
+   */
+  check(
+    principal: Principal,
+    workspaceId: string,
+    role: Role,
+    capability?: Capability,
+  ): Promise<AccessAnswer>;
   /** Returns the workspaces of a person, for ids of runs that name no workspace. Absent: none are searched. */
   workspaces?(principal: Principal): Promise<readonly string[]>;
 }

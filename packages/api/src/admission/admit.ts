@@ -86,13 +86,13 @@ async function authorized(
   { operation, services }: ServedOperation,
   call: AdmittedCall,
 ): Promise<Located<unknown>> {
-  const { resource, role, principals } = operation;
+  const { resource } = operation;
   if (resource.kind === 'none') expectWorkspaceKeys(call.principal, operation);
   const { noun } = resource;
   const located = await resource.find(call, services as never, context);
   if (!located) throw notFound(noun);
   for (const workspaceId of new Set(located.workspaceIds))
-    await expectAccess(context, call.principal, workspaceId, { role, principals, noun });
+    await expectAccess(context, call.principal, workspaceId, { ...operation, noun });
   return located;
 }
 

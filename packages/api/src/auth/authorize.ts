@@ -40,15 +40,17 @@ export function expectWorkspaceKeys(
 }
 
 /** What a caller needs in a workspace. */
-export interface Need extends Pick<AnyOperation, 'principals'> {
+export interface Need extends Pick<AnyOperation, 'principals' | 'capability'> {
   role: Role;
   /** Begins the message of the 404. */
   noun: string;
 }
 
-const REASONS: { [code in ApiDetailCode]?: (role: Role) => string } = {
+const REASONS: { [code in ApiDetailCode]?: (need: Need) => string } = {
   PERSONAL_API_KEYS_DISABLED: () => 'Personal API keys are disabled in this workspace',
-  INSUFFICIENT_WORKSPACE_ROLE: (role) => `This operation needs the role ${role} in the workspace`,
+  INSUFFICIENT_WORKSPACE_ROLE: ({ role }) => `This operation needs the role ${role} in the workspace`,
+  PERMISSION_GROUP_CAPABILITY_BLOCKED: ({ capability }) =>
+    `The workspace withholds ${capability ?? 'this operation'} from you`,
 };
 
 /**
@@ -61,15 +63,15 @@ export async function expectAccess(
   workspaceId: string,
   need: Need,
 ): Promise<void> {
-  const { role, noun } = need;
+  const { role, capability, noun } = need;
   if (principal.kind === 'workspace') {
     if (principal.workspaceId !== workspaceId) throw notFound(noun);
     return expectWorkspaceKeys(principal, need);
   }
-  const answer = await access.check(principal, workspaceId, role);
+  const answer = await access.check(principal, workspaceId, role, capability);
   if (answer === 'granted') return;
   if (answer === 'concealed') throw notFound(noun);
-  throw forbidden(answer, REASONS[answer]?.(role) ?? 'This operation is not permitted in the workspace');
+  throw forbidden(answer, REASONS[answer]?.(need) ?? 'This operation is not permitted in the workspace');
 }
 
 /** Returns the workspaces in which the caller may look for an id that names none. */

@@ -4,6 +4,32 @@ export type Scope = 'api:read' | 'api:write';
 /** What a member may do in a workspace. Each role includes those before it. */
 export type Role = 'read' | 'write' | 'admin';
 
+/** A part of the interface that a host can withhold from people. */
+export type Capability =
+  | 'deploy.api'
+  | 'deploy.chat'
+  | 'deploy.mcp'
+  | 'public_api.use'
+  | 'mcp_tools.use'
+  | 'copilot.use'
+  | 'files.use'
+  | 'files.bulk_download'
+  | 'tables.use'
+  | 'tables.create'
+  | 'tables.export'
+  | 'knowledge.use'
+  | 'knowledge.create'
+  | 'knowledge.upload'
+  | 'knowledge.export'
+  | 'skills.use'
+  | 'sandboxes.use'
+  | 'secrets.manage'
+  | 'integrations.manage'
+  | 'credentials.personal'
+  | 'invitations.send'
+  | 'organization.member_directory'
+  | 'logs.export';
+
 /**
  * How a caller has identified itself: with a person's API key, a workspace's API key, an access token, or a session of the
  * host, in which a person sits at a screen.

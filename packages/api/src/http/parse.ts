@@ -2,11 +2,13 @@ import type * as z from 'zod';
 import type { Json } from '@heddle/core';
 import { expectFewValues } from '../admission/input-limits.ts';
 import type { InputLimits } from '../admission/input-limits.ts';
-import { ApiError, badRequest, payloadTooLarge } from '../errors.ts';
+import { ApiError, badRequest, isApiError, payloadTooLarge } from '../errors.ts';
 import type { AnyOperation } from '../operation.ts';
+import { bodyKindOf } from './body.ts';
+import type { BodyKind } from './body.ts';
 import { unstorableTexts } from './unstorable.ts';
 
-/** Time for the whole body to arrive. */
+/** Time for the whole body to arrive; of bytes and forms, for the next part of it. */
 const BODY_TIMEOUT_MS = 30_000;
 
 /** How a body is received. */
@@ -152,7 +154,12 @@ async function readBody(
   operation: AnyOperation,
   { schema, request, options }: { schema: z.ZodType; request: Request; options: ReceiveOptions },
 ): Promise<unknown> {
-  const text = await receiveText(request, options);
+  const kind = bodyKindOf(schema);
+  if (kind.kind === 'bytes') return bytesOf(request, kind, options);
+  if (kind.kind === 'form')
+    return valid(schema, await formOf(request, kind, options), 'Invalid request body');
+  const maxBytes = Math.min(kind.maxBytes ?? options.limits.bytes, options.limits.bytes);
+  const text = await receiveText(request, { ...options, limits: { ...options.limits, bytes: maxBytes } });
   if (text === '' && operation.bodyOptional) return valid(schema, {}, 'Invalid request body');
   expectJson(request);
   const value = parsed(text);
@@ -258,14 +265,84 @@ function expectJson(request: Request): void {
   throw new ApiError(415, 'Request body must be sent as application/json');
 }
 
+/** Returns the media type of a request, in lower case and without parameters. */
+function mediaTypeOf(request: Request): string {
+  return (request.headers.get('content-type') ?? '').split(';')[0]?.trim().toLowerCase() ?? '';
+}
+
+type Kind<Name extends BodyKind['kind']> = Extract<BodyKind, { kind: Name }>;
+
+/** Returns the bytes of a body, read as the handler reads them. Throws 415, and 413 for a body that says its size. */
+function bytesOf(
+  request: Request,
+  { types, maxBytes }: Kind<'bytes'>,
+  { every }: ReceiveOptions,
+): ReadableStream<Uint8Array> {
+  if (types.length > 0 && !types.includes(mediaTypeOf(request)))
+    throw new ApiError(415, `Request body must be sent as ${types.join(' or ')}`);
+  return limited(request, { maxBytes, every });
+}
+
+/** Returns the parts of a form by name. Throws 400, 408, 413, 415. */
+async function formOf(
+  request: Request,
+  { maxBytes }: Kind<'form'>,
+  { every }: ReceiveOptions,
+): Promise<object> {
+  if (mediaTypeOf(request) !== 'multipart/form-data')
+    throw new ApiError(415, 'Request body must be sent as multipart/form-data');
+  const { headers } = request;
+  const received = { method: 'POST', headers, body: limited(request, { maxBytes, every }), duplex: 'half' };
+  let form: FormData;
+  try {
+    form = await new Request(request.url, received as RequestInit).formData();
+  } catch (error) {
+    if (isApiError(error)) throw error;
+    throw badRequest('Request body must be valid multipart/form-data');
+  }
+  const parts = [...Map.groupBy(form, ([name]) => name)].map(([name, pairs]) => {
+    const values = pairs.map(([, value]) => value);
+    return [name, values.length === 1 ? values[0] : values];
+  });
+  return Object.fromEntries(parts) as object;
+}
+
+/** Returns the body as a stream that fails with 413 after `maxBytes`, and with 408 where nothing arrives for 30 seconds. */
+function limited(
+  request: Request,
+  { maxBytes, every }: { maxBytes: number } & Pick<ReceiveOptions, 'every'>,
+): ReadableStream<Uint8Array> {
+  if (Number(request.headers.get('content-length') ?? 0) > maxBytes) throw payloadTooLarge();
+  const reader = request.body?.getReader() as ReadableStreamDefaultReader<Uint8Array> | undefined;
+  let bytes = 0;
+  return new ReadableStream<Uint8Array>(
+    {
+      async pull(controller) {
+        const chunk = reader ? await inTime(() => reader.read(), every) : { done: true as const };
+        if (chunk.done) return controller.close();
+        bytes += chunk.value.byteLength;
+        if (bytes > maxBytes) throw payloadTooLarge();
+        controller.enqueue(chunk.value);
+      },
+      cancel: (reason) => reader?.cancel(reason),
+    },
+    { highWaterMark: 0 },
+  );
+}
+
 /** Returns the text of the body. Throws 408 when it does not arrive in time, 413. */
 async function receiveText(request: Request, { limits, every }: ReceiveOptions): Promise<string> {
+  return inTime(() => textOf(request, limits.bytes), every);
+}
+
+/** Waits for `receive`, at most 30 seconds. Throws 408. */
+async function inTime<T>(receive: () => Promise<T>, every: ReceiveOptions['every']): Promise<T> {
   const { promise: late, reject } = Promise.withResolvers<never>();
   const stop = every(BODY_TIMEOUT_MS, () => {
     reject(new ApiError(408, `Request body did not arrive within ${BODY_TIMEOUT_MS / 1000} seconds`));
   });
   try {
-    return await Promise.race([textOf(request, limits.bytes), late]);
+    return await Promise.race([receive(), late]);
   } finally {
     stop();
   }

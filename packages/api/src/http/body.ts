@@ -1,0 +1,49 @@
+import * as z from 'zod';
+
+/** How the body of an operation is sent. */
+export type BodyKind =
+  | { kind: 'json'; maxBytes?: number | undefined }
+  | { kind: 'bytes'; types: readonly string[]; maxBytes: number }
+  | { kind: 'form'; maxBytes: number };
+
+const KINDS = z.registry<BodyKind>();
+
+/** Returns how the body with this schema is sent: JSON, unless it was made by a function below. */
+export function bodyKindOf(schema: z.ZodType): BodyKind {
+  return KINDS.get(schema) ?? { kind: 'json' };
+}
+
+/** Returns the schema of a JSON body of at most `maxBytes`, in place of the limit for all operations if that is higher. */
+export function jsonBody<Schema extends z.ZodType>(schema: Schema, maxBytes: number): Schema {
+  return registered(schema.clone() as Schema, { kind: 'json', maxBytes });
+}
+
+/**
+ * Returns the schema of a body of raw bytes in one of these media types, which handlers read as a stream. The stream fails with
+ * 413 after `maxBytes`, and with 408 if no bytes arrive for 30 seconds. Any media type is accepted without `types`.
+ */
+export function bytesBody({
+  types = [],
+  maxBytes,
+}: {
+  types?: readonly string[];
+  maxBytes: number;
+}): z.ZodType<ReadableStream<Uint8Array>> {
+  return registered(z.instanceof(ReadableStream<Uint8Array>), { kind: 'bytes', types, maxBytes });
+}
+
+/**
+ * Returns the schema of a `multipart/form-data` body of at most `maxBytes` together, which is held in memory. Files are
+ * `z.file()`. A part that is sent several times is a list.
+ */
+export function formBody<Shape extends z.ZodRawShape>(
+  shape: Shape,
+  maxBytes: number,
+): z.ZodObject<Shape, z.core.$strict> {
+  return registered(z.strictObject(shape), { kind: 'form', maxBytes });
+}
+
+function registered<Schema extends z.ZodType>(schema: Schema, kind: BodyKind): Schema {
+  KINDS.add(schema, kind);
+  return schema;
+}

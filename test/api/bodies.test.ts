@@ -1,0 +1,241 @@
+import type { Area } from '@heddle/api';
+import { bytesBody, formBody, jsonBody, operationsOf, PEOPLE, workspace } from '@heddle/api/areas';
+import * as z from 'zod';
+import { describe, expect, it } from 'vitest';
+import { testApi } from '../support/api.ts';
+
+const MAX_BYTES = 1000;
+/** The time in which bytes of a body must arrive. */
+const BODY_MS = 30_000;
+const define = operationsOf<object>();
+
+const common = {
+  method: 'POST',
+  tag: 'Bodies',
+  principals: PEOPLE,
+  scope: 'api:write',
+  role: 'write',
+  resource: workspace('query'),
+  params: z.strictObject({}),
+  query: z.strictObject({ workspaceId: z.string() }),
+  errors: [400, 401, 403, 404, 413, 415, 429],
+} as const;
+const success = (schema: z.ZodType) => [{ status: 200, schema, description: 'What was received' }];
+
+let read = 0;
+
+const sendBytes = define({
+  ...common,
+  id: 'sendBytes',
+  path: '/api/v2/bodies/bytes',
+  summary: 'Receive bytes',
+  body: bytesBody({ types: ['text/csv', 'application/zip'], maxBytes: MAX_BYTES }),
+  success: success(z.object({ bytes: z.int() })),
+  async handle(_services, { body }) {
+    let bytes = 0;
+    for await (const chunk of body) bytes += chunk.byteLength;
+    read += bytes;
+    return { data: { bytes } };
+  },
+});
+
+const sendForm = define({
+  ...common,
+  id: 'sendForm',
+  path: '/api/v2/bodies/form',
+  summary: 'Receive a form',
+  body: formBody({ title: z.string().max(20), file: z.file().max(500) }, MAX_BYTES),
+  success: success(z.object({ title: z.string(), text: z.string() })),
+  async handle(_services, { body: { title, file } }) {
+    return { data: { title, text: await file.text() } };
+  },
+});
+
+const sendJson = define({
+  ...common,
+  id: 'sendJson',
+  path: '/api/v2/bodies/json',
+  summary: 'Receive JSON',
+  body: jsonBody(z.strictObject({ text: z.string() }), MAX_BYTES),
+  success: success(z.object({ text: z.string() })),
+  handle: async (_services, { body }) => ({ data: body }),
+});
+
+const operations = { sendBytes, sendForm, sendJson };
+const area: Area<object, typeof operations> = { name: 'bodies', operations, services: () => ({}) };
+const beats: (() => void)[] = [];
+const every = (ms: number, beat: () => void) => {
+  // The others are of the service.
+  if (ms !== BODY_MS) return () => undefined;
+  beats.push(beat);
+  return () => void beats.splice(beats.indexOf(beat), 1);
+};
+const { api, key, workspaceId, call } = await testApi({ areas: [area], every });
+
+interface Sent {
+  type?: string;
+  body: NonNullable<RequestInit['body']>;
+  key?: string;
+}
+
+async function send(name: 'bytes' | 'form' | 'json', { type, body, key: own = key }: Sent) {
+  const headers = { 'X-API-Key': own, ...(type !== undefined && { 'Content-Type': type }) };
+  const url = `http://heddle.test/api/v2/bodies/${name}?workspaceId=${workspaceId}`;
+  const init = { method: 'POST', headers, body, duplex: 'half' } as RequestInit;
+  const response = await api.fetch(new Request(url, init));
+  const { data, error } = (await response.json()) as { data?: object; error?: { message: string } };
+  return { status: response.status, data, message: error?.message };
+}
+
+/** A body that does not say its size. `sent` counts the chunks that were asked for. */
+function chunks(count: number, size: number, sent = { chunks: 0 }): ReadableStream<Uint8Array> {
+  return new ReadableStream<Uint8Array>(
+    {
+      pull(controller) {
+        if (sent.chunks++ < count) controller.enqueue(new Uint8Array(size));
+        else controller.close();
+      },
+    },
+    { highWaterMark: 0 },
+  );
+}
+
+const tooLarge = { status: 413, message: 'Request body is too large' };
+
+describe('a body of raw bytes', () => {
+  it('reaches the handler as a stream', async () => {
+    expect(await send('bytes', { type: 'text/csv; charset=utf-8', body: 'a,b' })).toMatchObject({
+      status: 200,
+      data: { bytes: 3 },
+    });
+    expect(await send('bytes', { type: 'application/zip', body: chunks(10, 100) })).toMatchObject({
+      data: { bytes: MAX_BYTES },
+    });
+  });
+
+  it('is refused past its size, without reading the rest', async () => {
+    const sent = { chunks: 0 };
+    const body = chunks(1000, 100, sent);
+    expect(await send('bytes', { type: 'text/csv', body })).toMatchObject(tooLarge);
+    expect(sent.chunks).toBeLessThan(15);
+    const said = await send('bytes', { type: 'text/csv', body: 'x'.repeat(MAX_BYTES + 1) });
+    expect(said).toMatchObject(tooLarge);
+  });
+
+  it('is refused in another media type, and before it is read for callers without access', async () => {
+    expect(await send('bytes', { type: 'application/json', body: '{}' })).toMatchObject({
+      status: 415,
+      message: 'Request body must be sent as text/csv or application/zip',
+    });
+    read = 0;
+    expect(await send('bytes', { type: 'text/csv', body: 'a,b', key: 'sk-heddle-wrong' })).toMatchObject({
+      status: 401,
+    });
+    expect(read).toBe(0);
+  });
+
+  it('is refused if nothing arrives for too long', async () => {
+    const never = new ReadableStream<Uint8Array>({ pull: () => new Promise(() => undefined) });
+    const answered = send('bytes', { type: 'text/csv', body: never });
+    await expect.poll(() => beats.length).toBeGreaterThan(0);
+    for (const beat of [...beats]) beat();
+    expect(await answered).toMatchObject({ status: 408 });
+  });
+});
+
+describe('a form', () => {
+  const form = (parts: [string, string | Blob][]): FormData => {
+    const data = new FormData();
+    for (const [name, value] of parts) data.append(name, value);
+    return data;
+  };
+  const file = (size: number) => new File(['x'.repeat(size)], 'x.txt');
+
+  it('reaches the handler with its files', async () => {
+    const body = form([
+      ['title', 'Loom'],
+      ['file', file(3)],
+    ]);
+    expect(await send('form', { body })).toMatchObject({
+      status: 200,
+      data: { title: 'Loom', text: 'xxx' },
+    });
+  });
+
+  it.each<[what: string, parts: [string, string | Blob][], message: string]>([
+    ['without a part', [['title', 'Loom']], 'file is required'],
+    [
+      'with a text for a file',
+      [
+        ['title', 'Loom'],
+        ['file', 'x'],
+      ],
+      'file must be of type file',
+    ],
+    [
+      'with a part twice',
+      [
+        ['title', 'Loom'],
+        ['title', 'Loom'],
+        ['file', file(1)],
+      ],
+      'title must be of type string',
+    ],
+    [
+      'with a file that is too large',
+      [
+        ['title', 'Loom'],
+        ['file', file(501)],
+      ],
+      'file',
+    ],
+    [
+      'with an unknown part',
+      [
+        ['title', 'Loom'],
+        ['file', file(1)],
+        ['more', 'x'],
+      ],
+      'Unrecognized key',
+    ],
+  ])('is refused %s', async (_, parts, message) => {
+    const refused = await send('form', { body: form(parts) });
+    expect(refused.status).toBe(400);
+    expect(refused.message).toContain(message);
+  });
+
+  it('is refused past its size, in another media type and with a broken body', async () => {
+    const large = form([
+      ['title', 'Loom'],
+      ['file', file(2000)],
+    ]);
+    expect(await send('form', { body: large })).toMatchObject(tooLarge);
+    expect(await send('form', { type: 'application/json', body: '{}' })).toMatchObject({ status: 415 });
+    const type = 'multipart/form-data; boundary=x';
+    expect(await send('form', { type, body: '--x\r\nnothing' })).toMatchObject({ status: 400 });
+    expect(await send('form', { type, body: chunks(1000, 100) })).toMatchObject(tooLarge);
+  });
+});
+
+describe('a JSON body with a size of its own', () => {
+  it('is refused past it', async () => {
+    const sent = (length: number) =>
+      send('json', { type: 'application/json', body: JSON.stringify({ text: 'x'.repeat(length) }) });
+    expect(await sent(900)).toMatchObject({ status: 200 });
+    expect(await sent(1000)).toMatchObject(tooLarge);
+  });
+});
+
+it('the document has their media types', async () => {
+  const { body } = await call('GET', '/openapi.json', { key: null });
+  const { paths } = body as { paths: { [path: string]: { post: { requestBody: { content: object } } } } };
+  const contentOf = (name: string) => paths[`/api/v2/bodies/${name}`]?.post.requestBody.content;
+  const binary = { schema: { type: 'string', format: 'binary' } };
+  expect(contentOf('bytes')).toEqual({ 'text/csv': binary, 'application/zip': binary });
+  expect(contentOf('form')).toMatchObject({
+    'multipart/form-data': {
+      schema: { properties: { title: { type: 'string' }, file: { type: 'string', format: 'binary' } } },
+    },
+  });
+  expect(Object.keys(contentOf('json') ?? {})).toEqual(['application/json']);
+});

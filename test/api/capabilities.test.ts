@@ -1,0 +1,72 @@
+import type { AnyOperation } from '@heddle/api/areas';
+import { describe, expect, it } from 'vitest';
+import { errorIn, testApi } from '../support/api.ts';
+import { GREETING } from '../support/api-workflows.ts';
+import { requestOf } from '../support/requests.ts';
+import { SERVED } from '../support/served.ts';
+
+/** The operations that a host can withhold, written by hand and not derived from the operations. */
+const WITHHELD: { readonly [id: string]: string } = {
+  deployWorkflow: 'deploy.api',
+  undeployWorkflow: 'deploy.api',
+  activateWorkflowVersion: 'deploy.api',
+  updateWorkflowPublicApi: 'public_api.use',
+  listSandboxes: 'sandboxes.use',
+  createSandbox: 'sandboxes.use',
+  getSandbox: 'sandboxes.use',
+  updateSandbox: 'sandboxes.use',
+  deleteSandbox: 'sandboxes.use',
+  setSecret: 'secrets.manage',
+  deleteSecret: 'secrets.manage',
+};
+
+const asked: (string | undefined)[] = [];
+const api = await testApi({
+  access: (stored) => ({
+    async check(principal, workspaceId, role, capability) {
+      asked.push(capability);
+      const answer = await stored.check(principal, workspaceId, role, capability);
+      if (answer !== 'granted' || capability === undefined) return answer;
+      return 'PERMISSION_GROUP_CAPABILITY_BLOCKED';
+    },
+  }),
+});
+const { call, store, workspaceId } = api;
+const workflowId = await api.drafted(GREETING);
+const stranger = await store.workspaces.createUser({ email: 'eve@heddle.test', name: 'Eve' });
+const { key: foreign } = await store.keys.create({ userId: stranger }, 'foreign');
+
+function ask(operation: AnyOperation, key = api.key) {
+  const { method, path, body } = requestOf(operation, { workflowId, runId: 'none', workspaceId });
+  return call(method, path, { key, ...(body !== undefined && { body }) });
+}
+
+describe('a host that withholds capabilities', () => {
+  it('knows the operations that need one', () => {
+    const declared = SERVED.flatMap(({ id, capability }) => (capability ? [[id, capability]] : []));
+    expect(Object.fromEntries(declared)).toEqual(WITHHELD);
+  });
+
+  it.each(SERVED.filter(({ id }) => id in WITHHELD).map((operation) => [operation.id, operation] as const))(
+    'refuses %s to members with the role, and conceals it from others',
+    async (id, operation) => {
+      const refused = await ask(operation);
+      // A record is looked up before its workspace is known.
+      if (refused.status === 404) expect(operation.resource.kind).toBe('record');
+      else {
+        expect(refused.status).toBe(403);
+        expect(errorIn(refused.body)).toMatchObject({
+          message: `The workspace withholds ${WITHHELD[id]} from you`,
+          details: { code: 'PERMISSION_GROUP_CAPABILITY_BLOCKED' },
+        });
+      }
+      expect(await ask(operation, foreign)).toMatchObject({ status: 404 });
+    },
+  );
+
+  it('asks for nothing else about other operations', async () => {
+    asked.length = 0;
+    expect(await call('GET', `/api/v2/workflows?workspaceId=${workspaceId}`)).toMatchObject({ status: 200 });
+    expect(asked).toEqual([undefined]);
+  });
+});
