@@ -14,7 +14,9 @@ import type * as answers from '../../packages/api/src/areas/runs/public-result.t
 import type * as selectors from '../../packages/api/src/areas/runs/selected.ts';
 import type * as graphs from '../../packages/service/src/workflows/graph.ts';
 import type * as requests from '../../packages/api/src/http/parse.ts';
-import type * as linting from '../../packages/service/src/workflows/lint.ts';
+import type * as linting from '../../packages/service/src/workflows/lint/report.ts';
+import type * as resources from '../../packages/service/src/workflows/lint/resources.ts';
+import type * as bindings from '../../packages/service/src/workflows/lint/bindings.ts';
 import type * as files from '../../packages/core/src/file-record.ts';
 import { expectLinear } from './linear.ts';
 import type { Growth } from './linear.ts';
@@ -32,6 +34,8 @@ type Modules = typeof blocks &
   typeof selectors &
   typeof graphs &
   typeof linting &
+  typeof resources &
+  typeof bindings &
   typeof requests &
   typeof files;
 
@@ -51,7 +55,9 @@ beforeAll(async () => {
     ...(await import('../../packages/api/src/areas/runs/public-result.ts')),
     ...(await import('../../packages/api/src/areas/runs/selected.ts')),
     ...(await import('../../packages/service/src/workflows/graph.ts')),
-    ...(await import('../../packages/service/src/workflows/lint.ts')),
+    ...(await import('../../packages/service/src/workflows/lint/report.ts')),
+    ...(await import('../../packages/service/src/workflows/lint/resources.ts')),
+    ...(await import('../../packages/service/src/workflows/lint/bindings.ts')),
     ...(await import('../../packages/api/src/http/parse.ts')),
     ...(await import('../../packages/core/src/file-record.ts')),
   };
@@ -210,13 +216,51 @@ const PAIRS: { [title: string]: Growth<unknown> } = {
       }));
       return modules.graphOf({ blocks: object(n, loop), edges } as never, { variables: {} } as never).graph;
     },
+    pass: (graph) => {
+      const diagnostics = graph.edges.map((_, index) => ({
+        ...{ code: 'PORT_UNKNOWN', severity: 'warning' as const, path: ['edges', index, 'sourceHandle'] },
+        ...{ blockId: `b${index}`, message: '', hint: '' },
+      }));
+      modules.lintReport(graph, { diagnostics, missing: [], resources: [], sources: {} });
+    },
+  }),
+  'ports of a draft that lead nowhere': grow({
+    make: (n) => {
+      const rows = list(n, (index) => ({ id: `r${index}`, title: 'if', value: 'true' }));
+      const edges = list(n, (index) => ({ source: 'c', target: 'x', sourceHandle: `condition-r${index}` }));
+      const blocks = { c: field('condition', 'conditions', rows), x: field('function', 'code', '') };
+      return { blocks, edges, loops: {}, parallels: {}, variables: {} };
+    },
+    pass: (graph) => modules.lintReport(graph, { diagnostics: [], missing: [], resources: [], sources: {} }),
+  }),
+  'tools and placeholders of a draft': grow({
+    make: (n) => {
+      const tools = list(n, (index) => ({ type: `t${index}`, params: { text: `{{N${index}}}` } }));
+      const blocks = { a: field('agent', 'tools', JSON.stringify(tools)) };
+      return { blocks, edges: [], loops: {}, parallels: {}, variables: {} };
+    },
     pass: (graph) =>
-      modules.lint(modules.exported({ id: 'w', name: 'W', description: null }, graph), graph, false),
+      modules.unresolvedResources(graph, {
+        ...{ db: undefined as never, workspaceId: 'w' },
+        sources: { tools: [{ id: 'known' }], environments: { names: () => [] } },
+      }),
+  }),
+  'bindings of a draft': grow({
+    make: (n) => {
+      const ids = list(n, (index) => `id${index}`).join(',');
+      const blocks = { a: field('table', 'tableId', ids), b: field('x', 'credential', ids) };
+      return { blocks, edges: [], loops: {}, parallels: {}, variables: {} };
+    },
+    pass: (graph) => modules.removedBindings(graph, { ...graph, blocks: {} }),
   }),
 };
 
 function grow<T>(growth: Omit<Growth<T>, 'size'>): Growth<unknown> {
   return { ...growth, size: 200 } as unknown as Growth<unknown>;
+}
+
+function field(type: string, name: string, value: Json): JsonObject {
+  return { type, name: type, subBlocks: { [name]: { id: name, type: 'short-input', value } } };
 }
 
 function loop(index: number): [string, Json] {

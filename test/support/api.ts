@@ -92,9 +92,9 @@ export function serviceApi({
     access = (stored) => stored,
     ...rest
   } = options;
-  const { sealer, sandboxes, tools, retention, publicRunRetentionMs, ...own } = rest;
+  const { sealer, sandboxes, tools, environments, retention, publicRunRetentionMs, ...own } = rest;
   const limits = defined({ usage, concurrency, capacity, policy, publicInputs, rate: limiter });
-  const parts = defined({ sealer, sandboxes, tools, retention, publicRunRetentionMs });
+  const parts = defined({ sealer, sandboxes, tools, environments, retention, publicRunRetentionMs });
   const ports = servicePorts(store, { limits, ...(allowsPublicRuns && { allowsPublicRuns }) });
   return createApi({
     authenticator: keyAuthenticator(store.keys, options.now),

@@ -1,5 +1,20 @@
-import { compile, EngineError, parseWorkflow, parseWorkflowText, readPlan } from '@heddle/core';
-import type { CompileOptions, DefinitionStore, Diagnostic, Json, Plan, PlanLimits } from '@heddle/core';
+import {
+  checkWorkflow,
+  compile,
+  EngineError,
+  parseWorkflow,
+  parseWorkflowText,
+  readPlan,
+} from '@heddle/core';
+import type {
+  CompileOptions,
+  DefinitionStore,
+  Diagnostic,
+  Json,
+  ParseResult,
+  Plan,
+  PlanLimits,
+} from '@heddle/core';
 import { blockTypeInfos } from './executors/registry.ts';
 import type { Registry } from './executors/registry.ts';
 import type { SharedStores } from './store/stores.ts';
@@ -42,15 +57,23 @@ export class Definitions {
     workflow: unknown,
     options: { fileName?: string; compat?: boolean } = {},
   ): { plan: Plan; diagnostics: Diagnostic[] } {
-    const named = options.fileName === undefined ? {} : { fileName: options.fileName };
-    const parsed =
-      typeof workflow === 'string' ? parseWorkflowText(workflow, named) : parseWorkflow(workflow, named);
+    const parsed = parsedWorkflow(workflow, options);
     if (!parsed.workflow) throw invalid(parsed.diagnostics);
-    const compiled = compile(parsed.workflow, { ...this.#options, ...(options.compat && { compat: true }) });
+    const compiled = compile(parsed.workflow, this.#optionsFor(options));
     const diagnostics = [...parsed.diagnostics, ...compiled.diagnostics];
     if (!compiled.ok || parsed.diagnostics.some(({ severity }) => severity === 'error'))
       throw invalid(diagnostics);
     return { plan: compiled.plan, diagnostics };
+  }
+
+  /** Returns the diagnostics of a workflow. `compile` refuses exactly the workflows with an error here. */
+  check(workflow: unknown, options: { fileName?: string; compat?: boolean }): Diagnostic[] {
+    const { workflow: parsed, diagnostics } = parsedWorkflow(workflow, options);
+    return parsed ? [...diagnostics, ...checkWorkflow(parsed, this.#optionsFor(options))] : diagnostics;
+  }
+
+  #optionsFor({ compat }: { compat?: boolean }): CompileOptions {
+    return { ...this.#options, ...(compat && { compat: true }) };
   }
 
   async deploy(workflow: unknown, options: { fileName?: string; compat?: boolean }): Promise<Deployed> {
@@ -104,6 +127,11 @@ export async function storedPlan(definitions: Pick<DefinitionStore, 'plan'>, has
   const stored = await definitions.plan(hash);
   if (stored === undefined) throw new EngineError('JOURNAL_CORRUPT', `The plan ${hash} is not in the store.`);
   return readPlan(stored);
+}
+
+function parsedWorkflow(workflow: unknown, { fileName }: { fileName?: string }): ParseResult {
+  const named = fileName === undefined ? {} : { fileName };
+  return typeof workflow === 'string' ? parseWorkflowText(workflow, named) : parseWorkflow(workflow, named);
 }
 
 function invalid(diagnostics: readonly Diagnostic[]): EngineError {

@@ -1,6 +1,6 @@
 import { randomUUID } from 'node:crypto';
 import { EngineError, startCandidates } from '@heddle/core';
-import type { Json, Plan } from '@heddle/core';
+import type { Diagnostic, Json, Plan } from '@heddle/core';
 import { traceOf } from '@heddle/core/run';
 import type { Span, Stored } from '@heddle/core/run';
 import { childExecutor } from './executors/child.ts';
@@ -69,6 +69,10 @@ export class HeddleEngine implements Engine {
   async deploy(workflow: unknown, options: { fileName?: string; compat?: boolean } = {}): Promise<Deployed> {
     this.#expectOpen();
     return this.#parts.definitions.deploy(workflow, options);
+  }
+
+  check(workflow: unknown, options: { fileName?: string; compat?: boolean } = {}): Diagnostic[] {
+    return this.#parts.definitions.check(workflow, options);
   }
 
   async execute(

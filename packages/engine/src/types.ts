@@ -218,6 +218,11 @@ export interface Engine {
   readonly separatesTenants: boolean;
   /** Compiles the workflow and stores it as a new immutable version. Throws WORKFLOW_INVALID with every diagnostic in `details`. */
   deploy(workflow: unknown, options?: { fileName?: string; compat?: boolean }): Promise<Deployed>;
+  /**
+   * Returns all diagnostics of a workflow, as `deploy` finds them with the blocks of this engine. Stores nothing, and never
+   * throws for a workflow.
+   */
+  check(workflow: unknown, options?: { fileName?: string; compat?: boolean }): Diagnostic[];
   /** Runs the workflow to its end, or until only a person can continue it. A failed run is a result. Throws what `start` throws. */
   execute(workflow: WorkflowSource, input?: Json, options?: ExecuteOptions): Promise<RunResource>;
   /**

@@ -11,6 +11,7 @@ import type { ServiceStore } from './store/open.ts';
 import { publicRuns } from './store/public-runs.ts';
 import { transfers } from './transfer/area.ts';
 import { workflows } from './workflows/area.ts';
+import type { LintSources } from './workflows/context.ts';
 import { workspaces } from './workspaces/area.ts';
 
 /** The ports of a service, besides its store. */
@@ -47,8 +48,10 @@ export interface ServiceAreaOptions {
   sandboxes?: Sandboxes;
   /** Absent: there is no catalog. */
   describeBlocks?: CatalogOptions['describeBlocks'];
-  /** The tools of the catalog, which agents can call. */
+  /** The tools of the catalog, which agents can call. With them, drafts with other tools get a warning. */
   tools?: CatalogOptions['tools'];
+  /** As the engine has them: drafts get a warning for `{{NAME}}` without a value. */
+  environments?: LintSources['environments'];
   /** How long runs are kept. Default: for ever. */
   retention?: RetentionLimits;
   /** Milliseconds for which runs of callers without a credential are kept after their end. Default: 30 days. */
@@ -61,21 +64,28 @@ export function serviceAreas({
   sealer,
   sandboxes,
   describeBlocks,
-  tools = [],
+  tools,
+  environments,
   retention,
   publicRunRetentionMs,
 }: ServiceAreaOptions) {
+  const sources = {
+    sandboxes: sandboxes !== undefined,
+    ...(describeBlocks && { describeBlocks }),
+    ...(tools && { tools }),
+    ...(environments && { environments }),
+  };
   return [
     meta(),
     execute(),
     runs(),
     legacy(),
     workspaces({ store }),
-    workflows({ store }),
+    workflows({ store, sources }),
     transfers({ store }),
     logs(retention),
     ...(sealer ? [secrets({ store, sealer })] : []),
-    ...(describeBlocks ? [catalog({ describeBlocks, tools })] : []),
+    ...(describeBlocks ? [catalog({ describeBlocks, ...(tools && { tools }) })] : []),
     ...(sandboxes ? [sandboxes.area] : []),
     publicRuns({ store, ...(publicRunRetentionMs !== undefined && { publicRunRetentionMs }) }),
   ] as const satisfies readonly Area[];

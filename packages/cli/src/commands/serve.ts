@@ -81,7 +81,11 @@ export async function serve(io: Io, options: ServeOptions): Promise<number> {
     const peerOf = (request: Request): string | undefined => peers.get(request);
     const { createApi } = await import('@heddle/api');
     const { serviceAreas, servicePorts } = await import('@heddle/service');
-    const areas = serviceAreas({ store, sealer, sandboxes, describeBlocks, ...retentionOf(options) });
+    const areas = serviceAreas({
+      ...{ store, sealer, sandboxes, describeBlocks, tools: [] },
+      environments: ownership.environments,
+      ...retentionOf(options),
+    });
     const operationIds = areas.flatMap(({ operations }) => Object.values(operations).map(({ id }) => id));
     access = await openAccess(options, { store, operationIds, origin, peerOf, onError });
     const { limits, settings } = access;

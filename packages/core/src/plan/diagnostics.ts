@@ -9,7 +9,10 @@ export interface Diagnostic {
   blockId?: string;
   /** Position in the input: keys and indexes from the root of the workflow state. */
   path: (string | number)[];
-  /** What to do about it. */
+  /** Position in the text at `path`: from 1, in UTF-16 units. A column only where it is known. */
+  line?: number;
+  column?: number;
+  /** What is wrong, and where. */
   message: string;
   /** What to do about it. */
   hint: string;
@@ -100,6 +103,8 @@ export type DiagnosticCode = keyof typeof DIAGNOSTIC_CODES;
 export interface DiagnosticDetails {
   blockId?: string;
   path: (string | number)[];
+  line?: number;
+  column?: number;
   message: string;
   hint: string;
   /** Defaults to the severity of the code. */
@@ -108,8 +113,17 @@ export interface DiagnosticDetails {
 
 /** Returns a diagnostic of `code`. The severity of the code is the default. */
 export function diagnostic(code: DiagnosticCode, finding: DiagnosticDetails): Diagnostic {
-  const { blockId, path, message, hint, severity = DIAGNOSTIC_CODES[code].severity } = finding;
-  return { code, severity, ...(blockId !== undefined && { blockId }), path, message, hint };
+  const { blockId, path, line, column, message, hint } = finding;
+  return {
+    code,
+    severity: finding.severity ?? DIAGNOSTIC_CODES[code].severity,
+    ...(blockId !== undefined && { blockId }),
+    path,
+    ...(line !== undefined && { line }),
+    ...(column !== undefined && { column }),
+    message,
+    hint,
+  };
 }
 
 /** Returns true if any diagnostic is an error. */

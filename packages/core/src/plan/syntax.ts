@@ -25,7 +25,7 @@ export function checkCode(
 ): void {
   if (code.language !== 'javascript' || isBroken(findings)) return;
   const fault = faultIn(compilation, code.code, ['', '']);
-  if (fault) report(compilation, location, { what: 'The code', authored: code.authored, fault });
+  if (fault) report(compilation, location, { what: 'The code', compiled: code, fault });
 }
 
 /** Reports a condition, a loop's condition or a count that is not a JavaScript expression. */
@@ -37,7 +37,7 @@ export function checkExpression(
   const { expression, findings, what } = compiled;
   if (expression.code === '' || isBroken(findings)) return;
   const fault = faultIn(compilation, expression.code, ['return (', ')']);
-  if (fault) report(compilation, location, { what, authored: expression.authored, fault });
+  if (fault) report(compilation, location, { what, compiled: expression, fault });
 }
 
 function isBroken(findings: readonly ReferenceFinding[]): boolean {
@@ -47,6 +47,8 @@ function isBroken(findings: readonly ReferenceFinding[]): boolean {
 interface Fault {
   /** Line in the authored text, from 1. */
   line: number;
+  /** Column in the compiled text, from 1. */
+  column: number;
   message: string;
 }
 
@@ -67,29 +69,34 @@ function faultIn(
     const { body } = parse(source, { ecmaVersion: 'latest', allowImportExportEverywhere: true });
     const end = body[0]?.end ?? 0;
     // An extra brace ends the function before the end of its code.
-    return end === source.length ? undefined : faultAt(getLineInfo(source, end).line, 'Unexpected token');
+    return end === source.length ? undefined : faultAt(getLineInfo(source, end), 'Unexpected token');
   } catch (error) {
     if (!(error instanceof SyntaxError)) throw error;
     // Code that is nested too deeply for this parser may work in the sandbox.
     if (error.message.startsWith(TOO_DEEP)) return undefined;
-    const { loc } = error as SyntaxError & { loc?: { line: number } };
-    return faultAt(loc?.line ?? 2, error.message.replace(/ \(\d+:\d+\)$/, ''));
+    const { loc } = error as SyntaxError & { loc?: { line: number; column: number } };
+    return faultAt(loc ?? { line: 2, column: 0 }, error.message.replace(/ \(\d+:\d+\)$/, ''));
   }
 }
 
 /** The line before the code is ours, not the author's. */
-function faultAt(line: number, message: string): Fault {
-  return { line: Math.max(1, line - 1), message };
+function faultAt({ line, column }: { line: number; column: number }, message: string): Fault {
+  return { line: Math.max(1, line - 1), column: column + 1, message };
 }
+
+const LINE_END = /\r\n|[\n\r\u2028\u2029]/;
 
 function report(
   compilation: Compilation,
   { block, path }: FieldLocation,
-  { what, authored, fault }: { what: string; authored: string; fault: Fault },
+  { what, compiled, fault }: { what: string; compiled: { authored: string; code: string }; fault: Fault },
 ): void {
-  const lines = authored.split(/\r\n|[\n\r\u2028\u2029]/);
+  const lines = compiled.authored.split(LINE_END);
   const line = Math.min(fault.line, lines.length);
-  const text = (lines[line - 1] ?? '').trim();
+  const authored = lines[line - 1] ?? '';
+  const text = authored.trim();
+  // Identifiers in place of references move the columns of their line.
+  const isSame = line === fault.line && compiled.code.split(LINE_END)[line - 1] === authored;
   const shown = text.length > MAX_SHOWN ? `${text.slice(0, MAX_SHOWN)}…` : text;
   const where = [
     ...(lines.length > 1 ? [`at line ${line}`] : []),
@@ -99,6 +106,8 @@ function report(
     diagnostic('SYNTAX_INVALID', {
       blockId: block.id,
       path,
+      line,
+      ...(isSame && { column: fault.column }),
       message: `${what} of "${block.name}" is not valid JavaScript: ${[fault.message, ...where].join(' ')}.`,
       hint: 'Correct it. Until then the block fails when it is reached.',
     }),

@@ -15,7 +15,10 @@ export interface Destination {
  * Returns those of the ids that the workspace has and the caller may use. Ids of other workspaces are left out, as absent
  * ones are.
  */
-export type Lookup = (ids: readonly string[], destination: Destination) => Promise<ReadonlySet<string>>;
+export type Lookup = (
+  ids: readonly string[],
+  destination: Pick<Destination, 'workspaceId'>,
+) => Promise<ReadonlySet<string>>;
 
 /** The lookups of the kinds whose areas there are. References of other kinds stay unresolved and can only be cleared. */
 export type Lookups = { readonly [K in KindName]?: Lookup };
@@ -26,10 +29,10 @@ type Db = Kysely<WorkflowTables & SecretTables & SandboxTables>;
 const CHUNK = 500;
 
 /** Returns the lookups of what the store has. */
-export function storeLookups(database: Kysely<unknown>): Lookups {
+export function storeLookups(database: Kysely<unknown>) {
   const db = database as Db;
   return {
-    'env-var': inChunks((names, workspaceId) =>
+    'env-var': lookup((names, workspaceId) =>
       db
         .selectFrom('secrets')
         .select('name as id')
@@ -38,7 +41,7 @@ export function storeLookups(database: Kysely<unknown>): Lookups {
         .where('name', 'in', names)
         .execute(),
     ),
-    sandbox: inChunks((ids, workspaceId) =>
+    sandbox: lookup((ids, workspaceId) =>
       db
         .selectFrom('sandboxes')
         .select('id')
@@ -46,7 +49,7 @@ export function storeLookups(database: Kysely<unknown>): Lookups {
         .where('id', 'in', ids)
         .execute(),
     ),
-    workflow: inChunks((ids, workspaceId) =>
+    workflow: lookup((ids, workspaceId) =>
       db
         .selectFrom('workflows')
         .select('id')
@@ -55,16 +58,26 @@ export function storeLookups(database: Kysely<unknown>): Lookups {
         .where('id', 'in', ids)
         .execute(),
     ),
+  } satisfies Lookups;
+}
+
+function lookup(find: (ids: string[], workspaceId: string) => Promise<{ id: string }[]>): Lookup {
+  return async (ids, { workspaceId }) => {
+    const rows = await inChunks((some) => find(some, workspaceId))(ids);
+    return new Set(rows.map(({ id }) => id));
   };
 }
 
-function inChunks(find: (ids: string[], workspaceId: string) => Promise<{ id: string }[]>): Lookup {
-  return async (ids, { workspaceId }) => {
-    const found = new Set<string>();
+/** Returns what finds rows by any number of ids. Text that the database cannot store is left out. */
+export function inChunks<Row>(
+  find: (ids: string[]) => Promise<Row[]>,
+): (ids: readonly string[]) => Promise<Row[]> {
+  return async (ids) => {
+    const rows: Row[] = [];
     const storable = ids.filter((id) => !id.includes('\0') && id.isWellFormed());
     for (let start = 0; start < storable.length; start += CHUNK) {
-      for (const { id } of await find(storable.slice(start, start + CHUNK), workspaceId)) found.add(id);
+      for (const row of await find(storable.slice(start, start + CHUNK))) rows.push(row);
     }
-    return found;
+    return rows;
   };
 }

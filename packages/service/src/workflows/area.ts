@@ -15,7 +15,7 @@ import {
   updateWorkflowPublicApi,
 } from '../deployments/live-operations.ts';
 import type { ServiceStore } from '../store/open.ts';
-import type { WorkflowServices } from './context.ts';
+import type { LintSources, WorkflowServices } from './context.ts';
 import {
   getWorkflow,
   getWorkflowState,
@@ -37,6 +37,7 @@ import {
   restoreWorkflow,
   updateWorkflow,
 } from './lifecycle-operations.ts';
+import { requiredFieldsOf } from './lint/required-fields.ts';
 import { WORKFLOW_MIGRATIONS } from './migrations.ts';
 
 export const WORKFLOWS = {
@@ -75,16 +76,23 @@ export interface WorkflowOptions {
   store: ServiceStore;
   /** Types of blocks that may be added to drafts. Default: those that the engine knows. */
   types?: readonly string[];
+  /** What drafts are compared with. Default: the workflows of the store. */
+  sources?: LintSources;
 }
 
 /** Returns the area of workflows: definitions, folders, drafts, deployments and their versions. */
-export function workflows({ store, types }: WorkflowOptions): Area<WorkflowServices, typeof WORKFLOWS> {
+export function workflows({
+  store,
+  types,
+  sources = {},
+}: WorkflowOptions): Area<WorkflowServices, typeof WORKFLOWS> {
+  const requiredFields = requiredFieldsOf(sources.describeBlocks);
   return {
     name: 'workflows',
     operations: WORKFLOWS,
     migrations: WORKFLOW_MIGRATIONS,
     services: ({ engine, compat, publicRuns, now }) => ({
-      ...{ engine, store, compat, types, now },
+      ...{ engine, store, compat, types, sources, now, requiredFields },
       allowsPublicRuns: (workspaceId) => publicRuns?.allows(workspaceId) ?? false,
     }),
   };

@@ -1,14 +1,28 @@
-import type { Engine } from '@heddle/engine';
+import type { Engine, TenantEnvironments } from '@heddle/engine';
 import { EVERYONE, conflict, operationsOf } from '@heddle/api/areas';
 import type { Resource } from '@heddle/api/areas';
 import { typeNames, typeTable } from '@heddle/core/drafts';
+import type { BlockDescription } from '../catalog/catalog.ts';
 import type { ServiceStore } from '../store/open.ts';
 import type { WorkflowRow } from '../store/schema.ts';
 import type { Db } from './folders.ts';
+import type { RequiredFields } from './lint/required-fields.ts';
+
+/** What drafts are compared with, besides the workflows of the store. What is absent is not checked. */
+export interface LintSources {
+  /** The types of blocks with their required fields. */
+  describeBlocks?: () => Promise<readonly BlockDescription[]>;
+  /** The names of the values of each workspace, as the engine has them. */
+  environments?: Pick<TenantEnvironments, 'names'>;
+  /** The area of sandboxes is served, so its tables exist. */
+  sandboxes?: boolean;
+  /** The tools that agents can call. */
+  tools?: readonly { id: string }[];
+}
 
 /** What the operations of workflows use. */
 export interface WorkflowServices {
-  engine: Pick<Engine, 'deploy'>;
+  engine: Pick<Engine, 'check' | 'deploy'>;
   store: Pick<ServiceStore, 'database' | 'workflows' | 'reservations'>;
   /** Faults that older engines tolerate are warnings. */
   compat: boolean;
@@ -16,6 +30,9 @@ export interface WorkflowServices {
   allowsPublicRuns: (workspaceId: string) => Promise<boolean> | boolean;
   /** Types of blocks that may be added to drafts. Default: those that the engine knows. */
   types?: readonly string[] | undefined;
+  sources: LintSources;
+  /** Returns the required fields of the described types. */
+  requiredFields: () => Promise<RequiredFields>;
   now: () => number;
 }
 

@@ -11,8 +11,9 @@ import {
   workflowRow,
   expectNoForeignIds,
 } from './context.ts';
-import { exported, graphOf, idsOf, readGraph } from './graph.ts';
-import { lint } from './lint.ts';
+import { graphOf, idsOf, readGraph } from './graph.ts';
+import { removedBindings } from './lint/bindings.ts';
+import { lint } from './lint/lint.ts';
 import * as schemas from './draft-schemas.ts';
 import { activeVersion, itemsOf, needsRedeployment } from './views.ts';
 
@@ -89,8 +90,9 @@ export const replaceWorkflowState = define({
   success: [{ status: 200, schema: schemas.replaceResult, description: 'The problems of the draft' }],
   errors: WRITE_ERRORS,
   async handle(services, { query, body, record }, row) {
-    const { store, compat } = services;
-    const { graph, warnings } = graphOf(body, readGraph(row.state));
+    const { store } = services;
+    const before = readGraph(row.state);
+    const { graph, warnings } = graphOf(body, before);
     const state = JSON.stringify(graph);
     const ids = idsOf(graph);
     const foreign = query.dryRun
@@ -99,9 +101,13 @@ export const replaceWorkflowState = define({
     expectNoForeignIds(foreign, 'The graph has ids of another workflow');
     const active = await activeVersion(services, row);
     const needed = needsRedeployment(query.dryRun ? row : { ...row, state }, active);
-    const report = lint(exported(row, graph), graph, compat);
-    const result = { id: row.id, warnings, needsRedeployment: needed, dryRun: query.dryRun, lint: report };
-    return { data: result };
+    return {
+      data: {
+        ...{ id: row.id, warnings, needsRedeployment: needed, dryRun: query.dryRun },
+        lint: await lint(services, row, graph),
+        removedBindings: removedBindings(before, graph),
+      },
+    };
   },
 });
 

@@ -23,8 +23,9 @@ import { textOr } from './edit/draft-editor.ts';
 import { operationsBody } from './edit/schemas.ts';
 import type { OperationsRequest } from './edit/schemas.ts';
 import { expectUnlocked } from './folders.ts';
-import { exported, idsOf, readGraph } from './graph.ts';
-import { lint } from './lint.ts';
+import { idsOf, readGraph } from './graph.ts';
+import { removedBindings } from './lint/bindings.ts';
+import { lint } from './lint/lint.ts';
 import * as schemas from './schemas.ts';
 import { changeVariables } from './store.ts';
 import { activeVersion, needsRedeployment } from './views.ts';
@@ -67,7 +68,8 @@ export const applyWorkflowOperations = define({
         ...(dryRun && { previewBlockIds: minted }),
         needsRedeployment: needsRedeployment(dryRun ? row : { ...row, state }, active),
         dryRun,
-        lint: lint(exported(row, graph), graph, services.compat),
+        lint: await lint(services, row, graph),
+        removedBindings: removedBindings(before, graph),
       },
     };
   },
@@ -161,7 +163,7 @@ export const inspectWorkflow = define({
         edgeCount: graph.edges.length,
         variableCount: Object.keys(graph.variables).length,
         blocks,
-        lint: lint(exported(row, graph), graph, services.compat),
+        lint: await lint(services, row, graph),
       },
     };
   },

@@ -139,24 +139,67 @@ export const lintReport = z.object({
   invalidConnectionTargets: z.array(
     z.object({
       sourceBlockId: z.string(),
+      sourceBlockName: z.string().nullable(),
       sourceHandle: z.string().nullable(),
       targetBlockId: z.string(),
       reason: z.string(),
     }),
   ),
   fieldIssues: z.array(
-    blockRef.extend({ missingRequiredFields: z.array(z.string()), inactiveModeValues: z.array(open) }),
+    blockRef.extend({
+      missingRequiredFields: z.array(z.string()),
+      inactiveModeValues: z.array(
+        z.object({
+          canonicalId: z.string(),
+          activeMemberId: z.string().nullable(),
+          inactiveMemberId: z.string(),
+          kind: z.enum(['credential', 'resource', 'other']),
+        }),
+      ),
+    }),
   ),
   unresolvedReferences: z.array(
-    blockRef.extend({ field: z.string(), value: z.string(), kind: z.string(), reason: z.string() }),
+    blockRef.extend({
+      field: z.string(),
+      value: z.string(),
+      kind: z.enum(['credential', 'resource', 'custom-tool', 'mcp-tool', 'block-output']),
+      reason: z.string(),
+    }),
   ),
-  codeIssues: z.array(blockRef.extend({ field: z.string(), language: z.string(), message: z.string() })),
-  tableFieldIssues: z.array(open),
+  codeIssues: z.array(
+    blockRef.extend({
+      field: z.string(),
+      language: z.literal('javascript'),
+      message: z.string(),
+      line: z.int().min(1).nullable(),
+      column: z.int().min(1).nullable(),
+    }),
+  ),
+  tableFieldIssues: z.array(blockRef.extend({ field: z.string(), tableName: z.string() })),
   diagnostics: z.array(diagnostic),
   notes: z.array(z.string()),
 });
 
 export type LintReport = z.output<typeof lintReport>;
+
+const removedBinding = z.object({
+  blockId: z.string(),
+  blockName: z.string(),
+  field: z.string(),
+  valuePath: z.array(z.union([z.string(), z.int().min(0)])),
+  kind: z.enum(['credential', 'table']),
+  resourceId: z.string(),
+});
+
+export type RemovedBinding = z.output<typeof removedBinding>;
+
+/** What every result of a write of a draft has. */
+export const draftReport = {
+  lint: lintReport,
+  removedBindings: z
+    .array(removedBinding)
+    .meta({ description: 'Credentials and tables that blocks named before and do not name any more' }),
+} as const;
 
 export const replaceQuery = z.strictObject({ dryRun: z.boolean().default(false) });
 
@@ -165,7 +208,7 @@ export const replaceResult = z.object({
   warnings: z.array(z.string()),
   needsRedeployment: z.boolean(),
   dryRun: z.boolean(),
-  lint: lintReport,
+  ...draftReport,
 });
 
 export const deployBody = z.strictObject({

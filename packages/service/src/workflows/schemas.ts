@@ -1,5 +1,5 @@
 import { timestamp, workspaceId } from '@heddle/api/areas';
-import { lintReport, workflowItem } from './draft-schemas.ts';
+import { draftReport, lintReport, workflowItem } from './draft-schemas.ts';
 import * as z from 'zod';
 import { deferredEdge, inputError, skippedItem } from './edit/schemas.ts';
 
@@ -107,7 +107,7 @@ export const operationsResult = z.object({
   warnings: z.array(z.string()),
   needsRedeployment: z.boolean(),
   dryRun: z.boolean(),
-  lint: lintReport,
+  ...draftReport,
 });
 
 export const inspection = z.object({

@@ -1,0 +1,37 @@
+import { textOr } from '../edit/draft-editor.ts';
+import type { RemovedBinding } from '../draft-schemas.ts';
+import type { Graph } from '../graph.ts';
+import { REFERENCE_KINDS } from '../../transfer/kinds.ts';
+import { MAX_OCCURRENCES, referencesOf } from '../../transfer/references.ts';
+import type { FoundReference } from '../../transfer/references.ts';
+import { MAX_LISTED } from './limits.ts';
+
+const KINDS = REFERENCE_KINDS.filter(({ kind }) => kind === 'credential' || kind === 'table');
+
+/** Returns the credentials and tables that blocks named before a change and do not name any more, at most 500 of them. */
+export function removedBindings(before: Graph, after: Graph): RemovedBinding[] {
+  const removed = new Map<string, FoundReference>();
+  for (const binding of bindingsOf(before)) {
+    if (removed.size === MAX_OCCURRENCES) break;
+    removed.set(keyOf(binding), binding);
+  }
+  for (const binding of bindingsOf(after)) removed.delete(keyOf(binding));
+  return [...removed.values()].slice(0, MAX_LISTED).map(({ kind, sourceId, occurrence }) => ({
+    blockId: occurrence.blockId,
+    blockName: textOr(before.blocks[occurrence.blockId]?.['name']),
+    field: occurrence.subBlockKey,
+    valuePath: occurrence.valuePath,
+    kind: kind === 'table' ? 'table' : 'credential',
+    resourceId: sourceId,
+  }));
+}
+
+/** `{{NAME}}` is found too, and is no binding. */
+function* bindingsOf(graph: Graph): Generator<FoundReference> {
+  for (const found of referencesOf(graph, KINDS)) if (found.kind !== 'env-var') yield found;
+}
+
+/** The same binding at another position of a list is not removed. */
+function keyOf({ kind, sourceId, occurrence: { blockId, subBlockKey } }: FoundReference): string {
+  return JSON.stringify([blockId, subBlockKey, kind, sourceId]);
+}

@@ -1,0 +1,270 @@
+import { createEngine, defineBlock } from '@heddle/engine';
+import { describe, expect, it } from 'vitest';
+import * as z from 'zod';
+import type { JsonObject } from '@heddle/core';
+import { ownership, testApi } from '../../../../../test/support/api.ts';
+import { openServiceStore } from '../../store/open.ts';
+import type { LintReport, RemovedBinding } from '../draft-schemas.ts';
+
+const store = await openServiceStore();
+const letter = defineBlock({ type: 'letter', input: z.object({ to: z.string() }), run: () => ({}) });
+const engine = await createEngine({ ...ownership(store), blocks: [letter] });
+const environments = { names: async () => ['KNOWN'] };
+const api = await testApi({ store, engine, environments });
+
+type Written = { lint: LintReport; removedBindings: RemovedBinding[] };
+type Blocks = { [id: string]: JsonObject };
+
+interface Draft {
+  blocks: Blocks;
+  edges?: { source: string; target: string; sourceHandle?: string }[];
+}
+
+function block(type: string, fields: JsonObject = {}, more: JsonObject = {}): JsonObject {
+  const subBlocks = Object.fromEntries(
+    Object.entries(fields).map(([id, value]) => [id, { id, type: 'short-input', value }]),
+  );
+  return { type, name: type, subBlocks, ...more };
+}
+
+/** Returns ids that no other test uses. */
+function ids<const Names extends readonly string[]>(...names: Names): { [Name in Names[number]]: string } {
+  const scope = crypto.randomUUID();
+  return Object.fromEntries(names.map((name) => [name, `${scope}-${name}`])) as never;
+}
+
+async function created(name: string = crypto.randomUUID()): Promise<string> {
+  const body = { workspaceId: api.workspaceId, name };
+  return (await api.call<{ id: string }>('POST', '/api/v2/workflows', { body })).data.id;
+}
+
+async function put(workflowId: string, { blocks, edges = [] }: Draft): Promise<Written> {
+  const answer = await api.call<Written>('PUT', `/api/v2/workflows/${workflowId}/state`, {
+    body: { blocks, edges },
+  });
+  expect(answer.status).toBe(200);
+  return answer.data;
+}
+
+async function lintOf(draft: Draft): Promise<LintReport> {
+  return (await put(await created(), draft)).lint;
+}
+
+describe('the lint of a draft', () => {
+  it('lists ports of conditions, routers and containers that lead nowhere, also for edges without a port', async () => {
+    const { c, r, l, inner, f } = ids('c', 'r', 'l', 'inner', 'f');
+    const { emptyOutgoingPorts } = await lintOf({
+      blocks: {
+        [c]: block('condition', {
+          conditions: [
+            { id: 'one', title: 'if', value: 'true' },
+            { id: 'two', title: 'else', value: '' },
+          ],
+        }),
+        [r]: block('router_v2', { routes: JSON.stringify([{ id: 'left', title: 'Left', value: 'x' }]) }),
+        [l]: block('loop', {}, { data: { loopType: 'for', count: 1 } }),
+        [inner]: block('function', {}, { data: { parentId: l } }),
+        [f]: block('function'),
+      },
+      edges: [{ source: c, target: f }],
+    });
+    expect(emptyOutgoingPorts).toMatchObject([
+      { blockId: c, blockType: 'condition', handle: 'condition-two', label: 'else' },
+      { blockId: r, handle: 'router-left', label: 'Left' },
+      { blockId: l, handle: 'loop-start-source', label: 'Start' },
+    ]);
+  });
+
+  it('counts neither notes nor edges to blocks that are not there', async () => {
+    const { n, a, b } = ids('n', 'a', 'b');
+    const lint = await lintOf({
+      blocks: { [n]: block('note'), [a]: block('function'), [b]: block('function', {}, { name: 'B' }) },
+      edges: [
+        { source: a, target: 'gone' },
+        { source: a, target: b },
+      ],
+    });
+    expect(lint.sources.map(({ blockId }) => blockId)).toEqual([a]);
+    expect(lint.sinks.map(({ blockId }) => blockId)).toEqual([b]);
+    expect(lint.orphanBlocks).toEqual([]);
+    expect(lint.invalidConnectionTargets).toMatchObject([
+      { sourceBlockId: a, sourceBlockName: 'function', targetBlockId: 'gone' },
+    ]);
+  });
+
+  it('lists the required fields of a block together, also of types that the host registers', async () => {
+    const { s, a, b, t } = ids('s', 'a', 'b', 't');
+    const { fieldIssues, diagnostics } = await lintOf({
+      blocks: {
+        ...{ [s]: block('start_trigger'), [a]: block('letter'), [b]: block('api') },
+        // The catalog describes it, and this engine has no executor for it.
+        [t]: block('translate', { context: ' ', targetLanguage: 'Dutch' }),
+      },
+      edges: [
+        { source: s, target: a },
+        { source: a, target: b },
+      ],
+    });
+    expect(fieldIssues).toEqual([
+      {
+        ...{ blockId: a, blockName: 'letter', blockType: 'letter' },
+        ...{ missingRequiredFields: ['to'], inactiveModeValues: [] },
+      },
+      expect.objectContaining({ blockId: b, missingRequiredFields: ['url'] }),
+      expect.objectContaining({ blockId: t, missingRequiredFields: ['context'] }),
+    ]);
+    const unknown = diagnostics.filter(({ code }) => code === 'BLOCK_TYPE_UNKNOWN');
+    expect(unknown.map(({ blockId }) => blockId)).toEqual([t]);
+  });
+
+  it('names line and column of a syntax error, and no column where references move it', async () => {
+    const { s, a, b } = ids('s', 'a', 'b');
+    const { codeIssues } = await lintOf({
+      blocks: {
+        [s]: block('start_trigger'),
+        [a]: block('function', { code: 'const x = 1;\nreturn x +* 2' }),
+        [b]: block('function', { code: 'return <function.result> +* 2' }, { name: 'b' }),
+      },
+      edges: [
+        { source: s, target: a },
+        { source: a, target: b },
+      ],
+    });
+    expect(codeIssues).toMatchObject([
+      { blockId: a, field: 'code', language: 'javascript', line: 2, column: 11 },
+      { blockId: b, line: 1, column: null },
+    ]);
+  });
+
+  it('lists outputs that no block has, and says so of blocks that cannot have run', async () => {
+    const { s, a, b } = ids('s', 'a', 'b');
+    const { unresolvedReferences } = await lintOf({
+      blocks: {
+        [s]: block('start_trigger'),
+        [a]: block('function', { code: 'return [<late.result>, <nobody.x>]' }),
+        [b]: block('function', { code: 'return <function.typo>' }, { name: 'Late' }),
+      },
+      edges: [
+        { source: s, target: a },
+        { source: a, target: b },
+      ],
+    });
+    expect(new Set(unresolvedReferences.map(({ value, kind }) => `${kind} ${value}`))).toEqual(
+      new Set(['block-output <function.typo>', 'block-output <late.result>', 'block-output <nobody.x>']),
+    );
+  });
+
+  it('lists workflows that the workspace does not have, or that are not deployed, by id or name', async () => {
+    const [present, live] = [await created(), await created('Live child')];
+    await api.call('POST', `/api/v2/workflows/${live}/deploy`);
+    const other = await store.workspaces.createWorkspace('Other', api.userId);
+    const foreign = await api.call<{ id: string }>('POST', '/api/v2/workflows', {
+      body: { workspaceId: other, name: 'Foreign' },
+    });
+    const wanted = ['Live child', present, 'Nobody', foreign.data.id, '<start.id>'];
+    const { unresolvedReferences } = await lintOf({
+      blocks: Object.fromEntries(
+        wanted.map((workflowId, index) => {
+          const { w } = ids('w');
+          return [w, block('workflow', { workflowId }, { name: `w${index}` })];
+        }),
+      ),
+    });
+    expect(
+      unresolvedReferences
+        .filter(({ kind }) => kind === 'resource')
+        .map(({ field, value, reason }) => [field, value, reason]),
+    ).toEqual([
+      ['workflowId', present, `The workflow "${present}" is not deployed.`],
+      ['workflowId', 'Nobody', 'The workspace has no workflow with the id or name "Nobody".'],
+      [
+        'workflowId',
+        foreign.data.id,
+        `The workspace has no workflow with the id or name "${foreign.data.id}".`,
+      ],
+    ]);
+  });
+
+  it('lists unknown secrets, sandboxes and tools, and no text in braces of other templates', async () => {
+    const { f, a } = ids('f', 'a');
+    const sandboxId = crypto.randomUUID();
+    const tools = [
+      { type: 'echo' },
+      { type: 'slack', operation: 'send' },
+      { type: 'slack', usageControl: 'none' },
+      { type: 'mcp', params: { serverId: 'srv', toolName: 'search' } },
+      { type: 'custom-tool', customToolId: 'ct' },
+      { type: 'custom-tool', code: 'return 1', schema: {} },
+      { type: 'workflow', params: { workflowId: 'a\u0000b' } },
+    ];
+    const { unresolvedReferences, checks } = await lintOf({
+      blocks: {
+        [f]: block('function', { code: 'return {{KNOWN}} + {{MISSING}}', sandboxId }),
+        [a]: block('agent', { systemPrompt: 'Dear {{first name}}', tools: JSON.stringify(tools) }),
+      },
+    });
+    expect(unresolvedReferences.map(({ kind, value }) => [kind, value])).toEqual([
+      ['resource', 'a\u0000b'],
+      ['resource', sandboxId],
+      ['credential', '{{MISSING}}'],
+      ['resource', 'send'],
+      ['mcp-tool', 'search'],
+      ['custom-tool', 'ct'],
+      ['resource', 'workflow'],
+    ]);
+    expect(checks.map(({ name, status }) => [name, status])).toEqual([
+      ['graph', 'complete'],
+      ['fields', 'complete'],
+      ['block-output-references', 'complete'],
+      ['branch-output-references', 'complete'],
+      ['embedded-code-syntax', 'partial'],
+      ['credential-resource-references', 'partial'],
+      ['agent-tool-references', 'complete'],
+      ['table-fields', 'skipped'],
+      ['runtime-execution', 'skipped'],
+    ]);
+  });
+
+  it('says that nothing was checked of a draft that cannot be read, and that a long list is cut', async () => {
+    const { a } = ids('a');
+    const deep = JSON.parse(`${'['.repeat(120)}${']'.repeat(120)}`) as never;
+    const unread = await lintOf({ blocks: { [a]: block('function', { code: deep }) } });
+    expect(unread.checks.find(({ name }) => name === 'fields')?.status).toBe('skipped');
+    const many = Object.fromEntries(
+      Array.from({ length: 600 }, (_, index) => [
+        `${a}-${index}`,
+        block('workflow', { workflowId: `nobody ${index}` }, { name: `n${index}` }),
+      ]),
+    );
+    const cut = await lintOf({ blocks: many });
+    expect(cut.unresolvedReferences).toHaveLength(500);
+  });
+
+  it('lists credentials and tables that a write removes, also in a dry run and in operations', async () => {
+    const id = await created();
+    const { x, t } = ids('x', 't');
+    const before = {
+      [x]: block('gmail', { credential: 'c1', tools: [{ type: 'gmail', params: { credential: 'c2' } }] }),
+      [t]: block('table', { tableId: 't1' }),
+    };
+    expect((await put(id, { blocks: before })).removedBindings).toEqual([]);
+    const removed = [
+      {
+        blockId: x,
+        blockName: 'gmail',
+        field: 'credential',
+        valuePath: [],
+        kind: 'credential',
+        resourceId: 'c1',
+      },
+      { blockId: t, blockName: 'table', field: 'tableId', valuePath: [], kind: 'table', resourceId: 't1' },
+    ];
+    const dry = await api.call<Written>('POST', `/api/v2/workflows/${id}/operations?dryRun=true`, {
+      body: { operations: [{ operation_type: 'delete', block_id: t }] },
+    });
+    expect(dry.data.removedBindings).toEqual(removed.slice(1));
+    const moved = [{ type: 'other' }, { type: 'gmail', params: { credential: 'c2' } }];
+    const after = { [x]: block('gmail', { credential: '', tools: moved }) };
+    expect((await put(id, { blocks: after })).removedBindings).toEqual(removed);
+  });
+});

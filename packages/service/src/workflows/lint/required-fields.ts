@@ -1,0 +1,54 @@
+import { own } from '@heddle/core/blocks';
+import type { Json, JsonObject } from '@heddle/core/blocks';
+import type { BlockDescription } from '../../catalog/catalog.ts';
+import { objectOr } from '../containers.ts';
+import { textOr } from '../edit/draft-editor.ts';
+import type { Graph } from '../graph.ts';
+
+/** The required fields of types of blocks, by type. */
+export type RequiredFields = ReadonlyMap<string, readonly string[]>;
+
+/** An empty field that a type of blocks requires. */
+export interface MissingField {
+  blockId: string;
+  field: string;
+}
+
+/** Returns what reads the required fields from the schemas of the types: once, and again after a failure. */
+export function requiredFieldsOf(
+  describeBlocks: () => Promise<readonly BlockDescription[]> = () => Promise.resolve([]),
+): () => Promise<RequiredFields> {
+  let read: Promise<RequiredFields> | undefined;
+  return () => {
+    read ??= describeBlocks().then(
+      (blocks) => new Map(blocks.map(({ type, fields }) => [type, requiredIn(fields)])),
+    );
+    read.catch(() => (read = undefined));
+    return read;
+  };
+}
+
+/** Returns the required fields that are empty in enabled blocks. */
+export function missingFields(graph: Graph, required: RequiredFields): MissingField[] {
+  return Object.entries(graph.blocks).flatMap(([blockId, block]) => {
+    if (block['enabled'] === false) return [];
+    const subBlocks = objectOr(block['subBlocks']);
+    const names = required.get(textOr(block['type'])) ?? [];
+    return names
+      .filter((name) => isEmpty(objectOr(own(subBlocks, name))['value']))
+      .map((field) => ({ blockId, field }));
+  });
+}
+
+/** Returns the required properties of a schema without a default. */
+function requiredIn(schema: JsonObject): string[] {
+  const required = own(schema, 'required');
+  const properties = objectOr(own(schema, 'properties'));
+  const names = Array.isArray(required) ? required.filter((name) => typeof name === 'string') : [];
+  return names.filter((name) => objectOr(own(properties, name))['default'] === undefined);
+}
+
+function isEmpty(value: Json | undefined): boolean {
+  if (typeof value === 'string') return value.trim() === '';
+  return value == null || (Array.isArray(value) && value.length === 0);
+}

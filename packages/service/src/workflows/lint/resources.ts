@@ -1,0 +1,167 @@
+import { isJsonObject } from '@heddle/core/blocks';
+import type { Json, JsonObject } from '@heddle/core/blocks';
+import type { Kysely } from 'kysely';
+import type { LintSources } from '../context.ts';
+import type { LintReport } from '../draft-schemas.ts';
+import type { Db } from '../folders.ts';
+import type { Graph } from '../graph.ts';
+import { fieldsOf, objectOf, textOf } from '../../transfer/graph.ts';
+import { REFERENCE_KINDS } from '../../transfer/kinds.ts';
+import { inChunks, storeLookups } from '../../transfer/lookups.ts';
+import { MAX_OCCURRENCES, referencesOf, structured } from '../../transfer/references.ts';
+import type { FoundReference } from '../../transfer/references.ts';
+import { isToolList } from '../../transfer/sanitize.ts';
+import { refOf } from './block-ref.ts';
+import { MAX_LISTED, shownValue } from './limits.ts';
+
+type Unresolved = LintReport['unresolvedReferences'][number];
+
+/** Returns why a reference has no target; undefined if it has one. */
+type Judge = (id: string) => string | undefined;
+
+interface Workspace {
+  db: Db;
+  workspaceId: string;
+  sources: LintSources;
+}
+
+const WORKFLOWS = REFERENCE_KINDS.filter(({ kind }) => kind === 'workflow');
+const WITH_SANDBOXES = REFERENCE_KINDS.filter(({ kind }) => kind === 'workflow' || kind === 'sandbox');
+
+/** The names that a placeholder may have. Other text in double braces belongs to somebody else's templates. */
+const NAME = /^[A-Za-z_]\w*$/;
+
+/** The ids of sandboxes. Other names belong to images of the operator, which no workspace lists. */
+const SANDBOX_ID = /^[0-9a-f]{8}(?:-[0-9a-f]{4}){3}-[0-9a-f]{12}$/;
+
+/** Returns the references of a draft to workflows, sandboxes, values and tools that the workspace does not have, at most 500. */
+export async function unresolvedResources(graph: Graph, workspace: Workspace): Promise<Unresolved[]> {
+  const { sources } = workspace;
+  const kinds = sources.sandboxes === true ? WITH_SANDBOXES : WORKFLOWS;
+  const found = Map.groupBy(firstOf(referencesOf(graph, kinds)), ({ kind }) => kind);
+  const unresolved: Unresolved[] = [];
+  for (const { kind, judge } of [
+    { kind: 'workflow', judge: judgeWorkflows },
+    { kind: 'sandbox', judge: judgeSandboxes },
+    { kind: 'env-var', judge: judgeNames },
+  ] as const) {
+    const ofKind = found.get(kind) ?? [];
+    if (ofKind.length === 0) continue;
+    const reasonOf = await judge([...new Set(ofKind.map(({ sourceId }) => sourceId))], workspace);
+    for (const each of ofKind) add(unresolved, { graph, each, reason: reasonOf(each.sourceId) });
+  }
+  for (const tool of unknownTools(graph, sources.tools)) {
+    if (unresolved.length === MAX_LISTED) break;
+    unresolved.push(tool);
+  }
+  return unresolved;
+}
+
+function* firstOf(references: Iterable<FoundReference>): Generator<FoundReference> {
+  let count = 0;
+  for (const each of references) {
+    if (count === MAX_OCCURRENCES) return;
+    count += 1;
+    yield each;
+  }
+}
+
+function add(
+  unresolved: Unresolved[],
+  { graph, each, reason }: { graph: Graph; each: FoundReference; reason: string | undefined },
+): void {
+  if (reason === undefined || unresolved.length === MAX_LISTED) return;
+  const { kind, sourceId, occurrence } = each;
+  unresolved.push({
+    ...refOf(graph, occurrence.blockId),
+    field: occurrence.subBlockKey,
+    value: shownValue(kind === 'env-var' ? `{{${sourceId}}}` : sourceId),
+    kind: kind === 'env-var' ? 'credential' : 'resource',
+    reason,
+  });
+}
+
+/** A child workflow is named by its id or its name, and must be live. */
+async function judgeWorkflows(names: readonly string[], { db, workspaceId }: Workspace): Promise<Judge> {
+  const live = new Map<string, boolean>();
+  const chunks = inChunks((some) =>
+    db
+      .selectFrom('workflows')
+      .select(['id', 'name', 'active_version'])
+      .where('workspace_id', '=', workspaceId)
+      .where('archived_at', 'is', null)
+      .where((or) => or.or([or('id', 'in', some), or('name', 'in', some)]))
+      .execute(),
+  );
+  for (const { id, name, active_version: version } of await chunks(names)) {
+    for (const key of [id, name]) live.set(key, (live.get(key) ?? false) || version !== null);
+  }
+  return (name) => {
+    const isLive = live.get(name);
+    if (isLive === undefined)
+      return `The workspace has no workflow with the id or name "${shownValue(name)}".`;
+    return isLive ? undefined : `The workflow "${shownValue(name)}" is not deployed.`;
+  };
+}
+
+async function judgeSandboxes(ids: readonly string[], { db, workspaceId }: Workspace): Promise<Judge> {
+  const known = await storeLookups(db as Kysely<unknown>).sandbox(ids, { workspaceId });
+  return (id) =>
+    known.has(id) || !SANDBOX_ID.test(id) ? undefined : `The workspace has no sandbox "${id}".`;
+}
+
+async function judgeNames(_: readonly string[], { sources, workspaceId }: Workspace): Promise<Judge> {
+  if (!sources.environments) return () => undefined;
+  const known = new Set(await sources.environments.names(workspaceId));
+  return (name) =>
+    known.has(name) || !NAME.test(name)
+      ? undefined
+      : `The workspace has no secret "${shownValue(name)}": the placeholder stays as it is.`;
+}
+
+const MCP: ReadonlySet<string> = new Set(['mcp', 'mcp-server', 'mcp-server-advanced']);
+
+/** Returns the tools of agents that are not registered, and custom tools without code. */
+function* unknownTools(graph: Graph, tools: LintSources['tools']): Generator<Unresolved> {
+  if (!tools) return;
+  const registered = new Set(tools.map(({ id }) => id));
+  for (const field of fieldsOf(graph)) {
+    if (!isToolList(field)) continue;
+    const list = structured(field);
+    for (const tool of Array.isArray(list) ? list : []) {
+      const fault = toolFault(tool, registered);
+      if (fault) yield { ...refOf(graph, field.blockId), field: field.key, ...fault };
+    }
+  }
+}
+
+/** As agents read their tools: the first of these keys that names a registered tool counts. */
+function toolFault(
+  tool: Json,
+  registered: ReadonlySet<string>,
+): Pick<Unresolved, 'kind' | 'value' | 'reason'> | undefined {
+  if (!isJsonObject(tool) || tool['usageControl'] === 'none') return undefined;
+  if (tool['type'] === 'custom-tool') return customToolFault(tool);
+  const ids = ['toolId', 'operation', 'type'].map((key) => textOf(tool, key)).filter((id) => id !== '');
+  const [first = ''] = ids;
+  if (ids.some((id) => registered.has(id))) return undefined;
+  const isMcp = MCP.has(textOf(tool, 'type'));
+  const params = objectOf(tool, 'params');
+  const value = shownValue((isMcp && (textOf(params, 'toolName') || textOf(params, 'serverId'))) || first);
+  return {
+    kind: isMcp ? 'mcp-tool' : 'resource',
+    value,
+    reason: isMcp ? 'This service has no MCP servers.' : `No tool with the id "${value}" is registered.`,
+  };
+}
+
+function customToolFault(tool: JsonObject): Pick<Unresolved, 'kind' | 'value' | 'reason'> | undefined {
+  if (textOf(tool, 'code').trim() !== '') return undefined;
+  const value = shownValue(textOf(tool, 'customToolId') || textOf(tool, 'title'));
+  return {
+    kind: 'custom-tool',
+    value,
+    reason:
+      'The tool has no code. This service has no custom tools besides those with their code in the agent.',
+  };
+}

@@ -1,0 +1,70 @@
+import { branchPorts, portReader } from '@heddle/core/drafts';
+import type { JsonObject } from '@heddle/core';
+import { isContainer, parentIdOf } from '../containers.ts';
+import type { LintReport } from '../draft-schemas.ts';
+import { rowBlock } from '../edit/connections.ts';
+import { textOr } from '../edit/draft-editor.ts';
+import type { Graph } from '../graph.ts';
+import { refOf } from './block-ref.ts';
+import { MAX_LISTED, shownValue } from './limits.ts';
+
+type Ends = Pick<LintReport, 'sources' | 'sinks' | 'orphanBlocks'>;
+
+/** Returns blocks without incoming edges, without outgoing edges, and without either. Notes have none. */
+export function endsOf(graph: Graph): Ends {
+  const edges = realEdges(graph);
+  const entered = new Set(edges.map(({ target }) => target));
+  const left = new Set(edges.map(({ source }) => source));
+  const ids = Object.entries(graph.blocks).flatMap(([id, { type }]) => (type === 'note' ? [] : [id]));
+  const refs = (matches: (id: string) => boolean) => ids.filter(matches).map((id) => refOf(graph, id));
+  return {
+    sources: refs((id) => !entered.has(id)),
+    sinks: refs((id) => !left.has(id)),
+    orphanBlocks: refs((id) => !entered.has(id) && !left.has(id)),
+  };
+}
+
+/** Returns the branches of conditions and routers, and the starts of containers, that lead nowhere, at most 500. */
+export function emptyOutgoingPorts(graph: Graph): LintReport['emptyOutgoingPorts'] {
+  const edgesFrom = Map.groupBy(realEdges(graph), ({ source }) => source);
+  const empty: LintReport['emptyOutgoingPorts'] = [];
+  for (const [id, block] of Object.entries(graph.blocks)) {
+    const rows = rowBlock(id, block);
+    const ports = branchPorts(rows);
+    if (ports.length === 0) continue;
+    const edges = edgesFrom.get(id) ?? [];
+    const used = isContainer(block['type']) ? usedStart(graph, id, edges) : usedBranches(rows, edges);
+    for (const { handle, label } of ports) {
+      if (used === true || (used !== false && used.has(handle))) continue;
+      if (empty.length === MAX_LISTED) return empty;
+      empty.push({ ...refOf(graph, id), handle: shownValue(handle), label: shownValue(label) });
+    }
+  }
+  return empty;
+}
+
+interface RealEdge {
+  source: string;
+  target: string;
+  handle: string | undefined;
+}
+
+/** Returns whether an edge leads from a container to a block inside. */
+function usedStart(graph: Graph, container: string, edges: readonly RealEdge[]): boolean {
+  return edges.some(({ target }) => parentIdOf(graph.blocks[target] ?? {}) === container);
+}
+
+function usedBranches(block: Parameters<typeof portReader>[0], edges: readonly RealEdge[]): Set<string> {
+  const read = portReader(block);
+  return new Set(edges.map(({ handle, target }, nth) => read(handle, nth, target).port));
+}
+
+/** Returns the edges between two blocks of the draft. */
+function realEdges({ blocks, edges }: Graph): RealEdge[] {
+  return edges.flatMap((edge: JsonObject) => {
+    const [source, target] = [textOr(edge['source']), textOr(edge['target'])];
+    const isReal = source !== target && Object.hasOwn(blocks, source) && Object.hasOwn(blocks, target);
+    const handle = textOr(edge['sourceHandle']) || undefined;
+    return isReal ? [{ source, target, handle }] : [];
+  });
+}
