@@ -10,7 +10,15 @@ import {
 import type { Call } from '@heddle/api/areas';
 import type * as z from 'zod';
 import type { VersionRow, WorkflowRow } from '../store/schema.ts';
-import { READ, READ_ERRORS, WRITE, define, records, workflowRow } from '../workflows/context.ts';
+import {
+  READ,
+  READ_ERRORS,
+  WRITE,
+  define,
+  defineChange,
+  records,
+  workflowRow,
+} from '../workflows/context.ts';
 import type { WorkflowServices } from '../workflows/context.ts';
 import * as schemas from '../workflows/draft-schemas.ts';
 import { exported, readGraph } from '../workflows/graph.ts';
@@ -19,7 +27,7 @@ import { activeVersion, deploymentOf, needsRedeployment, versionOf } from '../wo
 
 const ADMIN = { ...WRITE, role: 'admin', principals: PEOPLE } as const;
 
-export const deployWorkflow = define({
+export const deployWorkflow = defineChange({
   id: 'deployWorkflow',
   method: 'POST',
   path: '/api/v2/workflows/{workflowId}/deploy',
@@ -54,7 +62,7 @@ export const deployWorkflow = define({
   },
 });
 
-export const undeployWorkflow = define({
+export const undeployWorkflow = defineChange({
   id: 'undeployWorkflow',
   method: 'DELETE',
   path: '/api/v2/workflows/{workflowId}/deploy',
@@ -93,7 +101,7 @@ export const getWorkflowDeployment = define({
   },
 });
 
-export const updateWorkflowPublicApi = define({
+export const updateWorkflowPublicApi = defineChange({
   id: 'updateWorkflowPublicApi',
   method: 'PATCH',
   path: '/api/v2/workflows/{workflowId}/deployment',
@@ -164,7 +172,7 @@ export const getWorkflowVersion = define({
   },
 });
 
-export const activateWorkflowVersion = define({
+export const activateWorkflowVersion = defineChange({
   id: 'activateWorkflowVersion',
   method: 'POST',
   path: '/api/v2/workflows/{workflowId}/versions/{version}/activate',

@@ -1,9 +1,8 @@
 import { conflict, emptyBody, noQuery, notFound, PEOPLE, workflowPath } from '@heddle/api/areas';
 import type { VersionRow, WorkflowRow } from '../store/schema.ts';
 import {
-  define,
+  defineChange,
   records,
-  tablesOf,
   workflowRow,
   WRITE,
   WRITE_ERRORS,
@@ -11,12 +10,11 @@ import {
 } from '../workflows/context.ts';
 import type { WorkflowServices } from '../workflows/context.ts';
 import * as schemas from '../workflows/draft-schemas.ts';
-import { expectUnlocked } from '../workflows/folders.ts';
 import { idsOf, readGraph } from '../workflows/graph.ts';
 import { madeLive } from './live-operations.ts';
 
 const ADMIN = { ...WRITE, role: 'admin', principals: PEOPLE, errors: WRITE_ERRORS } as const;
-export const rollbackWorkflow = define({
+export const rollbackWorkflow = defineChange({
   ...ADMIN,
   ...records('WORKFLOW_ROLLED_BACK'),
   id: 'rollbackWorkflow',
@@ -47,7 +45,7 @@ async function versionBeforeLive({ store }: WorkflowServices, row: WorkflowRow):
   throw conflict(`Version ${live} is live, and there is none before it.`);
 }
 
-export const updateWorkflowVersion = define({
+export const updateWorkflowVersion = defineChange({
   ...WRITE,
   ...records('WORKFLOW_VERSION_UPDATED'),
   id: 'updateWorkflowVersionV2',
@@ -59,7 +57,7 @@ export const updateWorkflowVersion = define({
   query: noQuery,
   body: schemas.versionChange,
   success: [{ status: 200, schema: schemas.changedVersion, description: 'The version' }],
-  errors: [400, 401, 403, 404, 413, 415, 429],
+  errors: [400, 401, 403, 404, 413, 415, 423, 429],
   async handle({ store }, { path, body, record }, row) {
     const key = { workflowId: row.id, version: Number(path.version) };
     const details = { version: key.version };
@@ -72,7 +70,7 @@ export const updateWorkflowVersion = define({
   },
 });
 
-export const revertWorkflowVersion = define({
+export const revertWorkflowVersion = defineChange({
   ...ADMIN,
   ...records('WORKFLOW_DRAFT_REVERTED'),
   id: 'revertWorkflowVersion',
@@ -87,7 +85,6 @@ export const revertWorkflowVersion = define({
   success: [{ status: 200, schema: schemas.revertResult, description: 'The draft is replaced' }],
   async handle(services, { path, record }, row) {
     const { store, now } = services;
-    await expectUnlocked(tablesOf(services), { workspaceId: row.workspace_id, path: row.folder_path });
     const number = path.version === 'active' ? row.active_version : Number(path.version);
     const found = number === null ? undefined : await store.workflows.version(row.id, number);
     if (!found) throw notFound('Version');

@@ -1,10 +1,12 @@
 import type { Engine, TenantEnvironments } from '@heddle/engine';
 import { EVERYONE, conflict, operationsOf } from '@heddle/api/areas';
-import type { Resource } from '@heddle/api/areas';
+import type { Operation, Resource } from '@heddle/api/areas';
 import { typeNames, typeTable } from '@heddle/core/drafts';
+import type * as z from 'zod';
 import type { BlockDescription } from '../catalog/catalog.ts';
 import type { ServiceStore } from '../store/open.ts';
 import type { WorkflowRow } from '../store/schema.ts';
+import { expectUnlocked } from './folders.ts';
 import type { Db } from './folders.ts';
 import type { RequiredFields } from './lint/required-fields.ts';
 
@@ -37,6 +39,23 @@ export interface WorkflowServices {
 }
 
 export const define = operationsOf<WorkflowServices>();
+
+/** Defines an operation that changes the workflow in its path. It answers 423 if a folder around the workflow is locked. */
+export function defineChange<
+  const Path extends z.ZodObject,
+  const Query extends z.ZodObject,
+  const Body extends z.ZodType,
+>(
+  operation: Operation<WorkflowServices, WorkflowRow, Path, Query, Body>,
+): Operation<WorkflowServices, WorkflowRow, Path, Query, Body> {
+  return {
+    ...operation,
+    async handle(services, call, row) {
+      await expectUnlocked(tablesOf(services), { workspaceId: row.workspace_id, path: row.folder_path });
+      return operation.handle(services, call, row);
+    },
+  };
+}
 
 export const READ = { tag: 'Workflows', scope: 'api:read', role: 'read', principals: EVERYONE } as const;
 export const WRITE = { tag: 'Workflows', scope: 'api:write', role: 'write', principals: EVERYONE } as const;

@@ -7,6 +7,7 @@ import {
   WRITE_ERRORS,
   anyWorkflowRow,
   define,
+  defineChange,
   records,
   workflowRow,
   expectNoForeignIds,
@@ -75,7 +76,7 @@ export const getWorkflowState = define({
   },
 });
 
-export const replaceWorkflowState = define({
+export const replaceWorkflowState = defineChange({
   id: 'replaceWorkflowState',
   method: 'PUT',
   path: '/api/v2/workflows/{workflowId}/state',

@@ -5,6 +5,7 @@ import type { Json } from '@heddle/core';
 import { parentIdOf } from './containers.ts';
 import {
   define,
+  defineChange,
   READ,
   READ_ERRORS,
   records,
@@ -33,7 +34,7 @@ import { applyVariables, VariableError, variablesBody } from './variables.ts';
 
 const ONE = { resource: workflowRow, params: schemas.workflowPath } as const;
 
-export const applyWorkflowOperations = define({
+export const applyWorkflowOperations = defineChange({
   ...WRITE,
   ...ONE,
   id: 'applyWorkflowOperations',
@@ -47,7 +48,6 @@ export const applyWorkflowOperations = define({
   success: [{ status: 200, schema: schemas.operationsResult, description: 'What was applied' }],
   errors: WRITE_ERRORS,
   async handle(services, { query: { dryRun }, body, record }, row) {
-    await expectUnlocked(tablesOf(services), { workspaceId: row.workspace_id, path: row.folder_path });
     const before = readGraph(row.state);
     const { graph: edited, ...outcome } = applied(services, before, body);
     if (body.atomic) expectAllApplied(outcome);

@@ -1,0 +1,64 @@
+import { sql } from 'kysely';
+import { describe, expect, it } from 'vitest';
+import { errorIn } from '../support/api.ts';
+import { recordingApi } from '../support/recorded.ts';
+import { SERVED } from '../support/served.ts';
+import { acceptedCalls } from './accepted.ts';
+
+const api = await recordingApi();
+const calls = await acceptedCalls(api);
+const { workspaceId } = api;
+const LOCKED = '/Locked';
+
+// A host locks folders: no operation does.
+await api.call('POST', '/api/v2/workflows/folders', { body: { workspaceId, path: LOCKED } });
+await api.call('POST', '/api/v2/workflows/folders', { body: { workspaceId, path: `${LOCKED}/In` } });
+const inside = `${LOCKED}/In`;
+await sql`update workflows set folder_path = ${inside} where workspace_id = ${workspaceId}`.execute(
+  api.store.database,
+);
+await sql`update workflow_folders set locked = 1 where path = ${LOCKED}`.execute(api.store.database);
+
+/** What these operations get in place of what their accepted request has: they name a folder. */
+const IN_FOLDER: { [id: string]: { body?: object; query?: { [name: string]: string } } } = {
+  createWorkflowV2: { body: { folderPath: inside } },
+  moveWorkflows: { body: { folderPath: inside } },
+  previewWorkflowImport: { body: { folderPath: inside } },
+  importWorkflow: { body: { folderPath: inside } },
+  createWorkflowsFolder: { body: { path: `${inside}/made` } },
+  relocateWorkflowsFolder: { body: { path: inside } },
+  deleteWorkflowsFolder: { query: { path: inside } },
+};
+
+const CHANGES = SERVED.filter(({ tag, scope }) => tag === 'Workflows' && scope === 'api:write');
+
+describe('a folder that a host has locked', () => {
+  it.each(CHANGES.map((operation) => [`${operation.method} ${operation.path}`, operation] as const))(
+    'refuses %s with 423, and nothing is recorded',
+    async (title, operation) => {
+      const accepted = calls[title];
+      const { body, query } = IN_FOLDER[operation.id] ?? {};
+      const path = operation.path.replaceAll(/\{(\w+)\}/g, (_, name: string) => accepted?.path[name] ?? '');
+      const text = new URLSearchParams({ ...accepted?.query, ...query }).toString();
+      const before = api.rows();
+      const answer = await api.call(operation.method, `${path}?${text}`.replace(/\?$/, ''), {
+        ...((accepted?.body || body) && { body: { ...accepted?.body, ...body } }),
+      });
+      expect([answer.status, errorIn(answer.body)]).toEqual([
+        423,
+        { code: 'LOCKED', message: `The folder "${LOCKED}" is locked`, details: { lock: 'folder' } },
+      ]);
+      expect(api.rows()).toEqual(before);
+      expect(operation.errors).toContain(423);
+    },
+  );
+
+  it('does not stop runs, and shows nothing to other workspaces', async () => {
+    const { workflowId: id } = calls['POST /api/v2/workflows/{workflowId}/execute']!.path;
+    const run = await api.call('POST', `/api/v2/workflows/${id}/execute`, { body: { input: {} } });
+    expect(run.status).toBe(200);
+    const other = await recordingApi({ engine: api.engine, store: api.store });
+    const foreign = await other.call('POST', `/api/v2/workflows/${id}/deploy`, { body: {} });
+    expect(foreign.status).toBe(404);
+  });
+});
