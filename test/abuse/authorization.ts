@@ -79,6 +79,7 @@ const ALLOWED: {
   getBlock: ['read', true],
   listTools: ['read', true],
   getTool: ['read', true],
+  listConnectorTypes: ['read', true],
   executeTool: ['write', false],
   listSandboxes: ['read', true],
   createSandbox: ['admin', false],

@@ -88,6 +88,7 @@ export async function acceptedCalls(api: TestApi): Promise<{ [call: string]: Acc
     getBlock: inWorkspace,
     listTools: inWorkspace,
     getTool: inWorkspace,
+    listConnectorTypes: inWorkspace,
     executeTool: { body: { workspaceId, input: { text: 'hi' } } },
     executeWorkflowV2: { body: { input: { name: 'Ada' } } },
     downloadWorkflowRunFileV2: {

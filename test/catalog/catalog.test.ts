@@ -1,5 +1,5 @@
 import { BLOCK_FIELDS } from '@heddle/core/drafts';
-import type { CatalogTool } from '@heddle/service/areas';
+import type { CatalogTool, ConnectorType } from '@heddle/service/areas';
 import { beforeAll, describe, expect, it } from 'vitest';
 import { errorIn, testApi } from '../support/api.ts';
 import type { TestApi } from '../support/api.ts';
@@ -175,5 +175,70 @@ describe('the tools of the catalog', () => {
     for (const body of [{ input: {} }, { input: { city: 1 } }, { input: [] }, { timeoutSeconds: 301 }])
       expect((await execute(body)).status).toBe(400);
     expect(called).toHaveLength(before);
+  });
+});
+
+describe('the types of connectors', () => {
+  const wiki: ConnectorType = {
+    connectorType: 'wiki',
+    name: 'Wiki',
+    description: 'Reads the pages of a wiki.',
+    version: '1.2.0',
+    auth: { mode: 'apiKey', label: 'Token', optional: true },
+    configFields: [
+      { id: 'pick', title: 'Space', type: 'selector', selectorKey: 'wiki.spaces', canonicalParamId: 'space' },
+      { id: 'typed', title: 'Space', type: 'short-input', canonicalParamId: 'space', multi: true },
+    ],
+    supportsIncrementalSync: true,
+    tagDefinitions: [{ id: 'author', displayName: 'Author', fieldType: 'text' }],
+  };
+  const drive: ConnectorType = {
+    ...{ connectorType: 'drive', name: 'Drive', description: 'Reads files.', version: '1.0.0' },
+    auth: { mode: 'oauth', provider: 'example', requiredScopes: ['files.read'] },
+    ...{ configFields: [], supportsIncrementalSync: false, tagDefinitions: [] },
+  };
+  // What a host keeps besides stays there.
+  const kept = { ...wiki, clientSecret: 'hidden', auth: { ...wiki.auth, token: 'hidden' } };
+  let api: TestApi;
+
+  beforeAll(async () => {
+    api = await testApi({ connectorTypes: [kept, drive] });
+  });
+
+  const list = async (query = '') => {
+    const { status, body } = await api.call(
+      'GET',
+      `/api/v2/connector-types?workspaceId=${api.workspaceId}${query}`,
+    );
+    return { status, ...(body as { data: object[]; nextCursor: string | null }) };
+  };
+
+  it('are listed in summary, and in full without what the host keeps besides', async () => {
+    const summary = [
+      { connectorType: 'drive', name: 'Drive', description: 'Reads files.', auth: { mode: 'oauth' } },
+      { connectorType: 'wiki', name: 'Wiki', description: wiki.description, auth: { mode: 'apiKey' } },
+    ];
+    expect(await list()).toEqual({ status: 200, data: summary, nextCursor: null });
+    expect((await list('&detail=full')).data).toEqual([drive, wiki]);
+  });
+
+  it('are found by text in any case, and come in pages', async () => {
+    expect((await list('&search=PAGES')).data).toMatchObject([{ connectorType: 'wiki' }]);
+    expect((await list('&search=none')).data).toEqual([]);
+    const first = await list('&limit=1');
+    expect(first.data).toMatchObject([{ connectorType: 'drive' }]);
+    const second = await list(`&limit=1&cursor=${first.nextCursor}`);
+    expect(second).toMatchObject({ data: [{ connectorType: 'wiki' }], nextCursor: null });
+    expect((await list(`&limit=1&detail=full&cursor=${first.nextCursor}`)).status).toBe(400);
+    for (const limit of [0, 101]) expect((await list(`&limit=${limit}`)).status).toBe(400);
+  });
+
+  it('are none without a registration, and have different names and all their fields', async () => {
+    const none = await testApi();
+    const { body } = await none.call('GET', `/api/v2/connector-types?workspaceId=${none.workspaceId}`);
+    expect(body).toEqual({ data: [], nextCursor: null });
+    await expect(testApi({ connectorTypes: [wiki, wiki] })).rejects.toThrow('two connector types "wiki"');
+    const { version: _, ...partial } = wiki;
+    await expect(testApi({ connectorTypes: [partial as ConnectorType] })).rejects.toThrow('"version"');
   });
 });

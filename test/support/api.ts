@@ -92,9 +92,18 @@ export function serviceApi({
     access = (stored) => stored,
     ...rest
   } = options;
-  const { sealer, sandboxes, tools, environments, retention, publicRunRetentionMs, ...own } = rest;
+  const { sealer, sandboxes, tools, connectorTypes, environments, retention, publicRunRetentionMs, ...own } =
+    rest;
   const limits = defined({ usage, concurrency, capacity, policy, publicInputs, rate: limiter });
-  const parts = defined({ sealer, sandboxes, tools, environments, retention, publicRunRetentionMs });
+  const parts = defined({
+    sealer,
+    sandboxes,
+    tools,
+    connectorTypes,
+    environments,
+    retention,
+    publicRunRetentionMs,
+  });
   const ports = servicePorts(store, { limits, ...(allowsPublicRuns && { allowsPublicRuns }) });
   return createApi({
     authenticator: keyAuthenticator(store.keys, options.now),

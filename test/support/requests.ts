@@ -41,6 +41,7 @@ export function requestOf(
     getBlock: inWorkspace,
     listTools: inWorkspace,
     getTool: inWorkspace,
+    listConnectorTypes: inWorkspace,
     listSandboxes: inWorkspace,
     getSandbox: inWorkspace,
     deleteSandbox: inWorkspace,

@@ -2,6 +2,7 @@
 export { catalog } from './catalog/area.ts';
 export type { CatalogOptions } from './catalog/area.ts';
 export type { BlockDescription } from './catalog/catalog.ts';
+export type { ConnectorType } from './catalog/connectors.ts';
 export type { CatalogTool } from './catalog/tools.ts';
 export { logs } from './logs/area.ts';
 export { secrets } from './secrets/area.ts';

@@ -50,6 +50,8 @@ export interface ServiceAreaOptions {
   describeBlocks?: CatalogOptions['describeBlocks'];
   /** The tools of the catalog, which agents can call. With them, drafts with other tools get a warning. */
   tools?: CatalogOptions['tools'];
+  /** The types of connectors of the catalog. */
+  connectorTypes?: CatalogOptions['connectorTypes'];
   /** As the engine has them: drafts get a warning for `{{NAME}}` without a value. */
   environments?: LintSources['environments'];
   /** How long runs are kept. Default: for ever. */
@@ -65,6 +67,7 @@ export function serviceAreas({
   sandboxes,
   describeBlocks,
   tools,
+  connectorTypes,
   environments,
   retention,
   publicRunRetentionMs,
@@ -85,7 +88,9 @@ export function serviceAreas({
     transfers({ store }),
     logs(retention),
     ...(sealer ? [secrets({ store, sealer })] : []),
-    ...(describeBlocks ? [catalog({ describeBlocks, ...(tools && { tools }) })] : []),
+    ...(describeBlocks
+      ? [catalog({ describeBlocks, ...(tools && { tools }), ...(connectorTypes && { connectorTypes }) })]
+      : []),
     ...(sandboxes ? [sandboxes.area] : []),
     publicRuns({ store, ...(publicRunRetentionMs !== undefined && { publicRunRetentionMs }) }),
   ] as const satisfies readonly Area[];

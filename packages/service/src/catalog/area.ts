@@ -1,12 +1,21 @@
 import type { Area } from '@heddle/api';
 import { Catalog } from './catalog.ts';
 import type { BlockDescription } from './catalog.ts';
-import { executeTool, getBlock, getTool, listBlocks, listTools } from './operations.ts';
+import { ConnectorTypes } from './connectors.ts';
+import type { ConnectorType } from './connectors.ts';
+import { executeTool, getBlock, getTool, listBlocks, listConnectorTypes, listTools } from './operations.ts';
 import type { CatalogServices } from './operations.ts';
 import { Tools } from './tools.ts';
 import type { CatalogTool } from './tools.ts';
 
-export const CATALOG = { listBlocks, getBlock, listTools, getTool, executeTool } as const;
+export const CATALOG = {
+  listBlocks,
+  getBlock,
+  listTools,
+  getTool,
+  executeTool,
+  listConnectorTypes,
+} as const;
 
 /** What workflows and their agents can use. */
 export interface CatalogOptions {
@@ -14,13 +23,20 @@ export interface CatalogOptions {
   describeBlocks: () => Promise<readonly BlockDescription[]>;
   /** The tools that agents can call, as in the options of their blocks. Default: none. */
   tools?: readonly CatalogTool[];
+  /** The types of connectors that fill knowledge bases. Default: none. */
+  connectorTypes?: readonly ConnectorType[];
 }
 
-/** Returns the area of types of blocks and of tools. Throws a RangeError for tools that cannot be used. */
+/** Returns the area of types of blocks, tools and connectors. Throws a RangeError for tools that cannot be used. */
 export function catalog({
   describeBlocks,
   tools = [],
+  connectorTypes = [],
 }: CatalogOptions): Area<CatalogServices, typeof CATALOG> {
-  const services = { catalog: new Catalog(describeBlocks), tools: new Tools(tools) };
+  const services = {
+    catalog: new Catalog(describeBlocks),
+    tools: new Tools(tools),
+    connectorTypes: new ConnectorTypes(connectorTypes),
+  };
   return { name: 'catalog', operations: CATALOG, services: () => services };
 }

@@ -4,6 +4,7 @@ import { cursorCodec, EVERYONE, notFound, operationsOf, PEOPLE, workspace } from
 import type { JsonObject } from '@heddle/core/blocks';
 import * as z from 'zod';
 import type { Catalog } from './catalog.ts';
+import type { ConnectorTypes } from './connectors.ts';
 import type { Tools } from './tools.ts';
 import * as schemas from './schemas.ts';
 
@@ -11,6 +12,7 @@ import * as schemas from './schemas.ts';
 export interface CatalogServices {
   catalog: Catalog;
   tools: Tools;
+  connectorTypes: ConnectorTypes;
 }
 
 const define = operationsOf<CatalogServices>();
@@ -87,6 +89,27 @@ export const getTool = define({
     const data = tools.find(path.toolId);
     if (!data) throw notFound('Tool');
     return { data };
+  },
+});
+
+export const listConnectorTypes = define({
+  ...READ,
+  ...IN_WORKSPACE,
+  id: 'listConnectorTypes',
+  method: 'GET',
+  path: '/api/v2/connector-types',
+  summary: 'List the registered types of connectors',
+  params: z.strictObject({}),
+  query: schemas.connectorsQuery,
+  success: [{ status: 200, schema: schemas.connectorType, page: true, description: 'A page of types' }],
+  errors: [400, 401, 403, 404, 429],
+  handle({ connectorTypes }, { query }) {
+    const after = cursors.decode(query.cursor, query);
+    const { page, next } = connectorTypes.list({ ...query, after });
+    return Promise.resolve({
+      page,
+      nextCursor: next === undefined ? null : cursors.encode([...next], query),
+    });
   },
 });
 

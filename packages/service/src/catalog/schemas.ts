@@ -30,6 +30,71 @@ export const toolsQuery = z.strictObject({
   sortBy: z.enum(['id', 'name']).default('id'),
 });
 
+export const connectorsQuery = z.strictObject({
+  workspaceId,
+  search: z.string().min(1).max(200).optional(),
+  detail: z
+    .enum(['summary', 'full'])
+    .default('summary')
+    .meta({ description: 'full: with version, settings of the authentication, fields and tags' }),
+  limit: pageLimit(100, 25),
+  cursor: z.string().min(1).max(4096).optional(),
+});
+
+const connectorField = z.object({
+  id: z.string(),
+  title: z.string(),
+  type: z.enum(['short-input', 'dropdown', 'selector']),
+  placeholder: z.string().optional(),
+  required: z.boolean().optional(),
+  description: z.string().optional(),
+  options: z.array(z.object({ id: z.string(), label: z.string() })).optional(),
+  selectorKey: z.string().optional(),
+  mimeType: z.string().optional(),
+  dependsOn: z.union([texts, z.object({ all: texts.optional(), any: texts.optional() })]).optional(),
+  mode: z.enum(['basic', 'advanced']).optional(),
+  canonicalParamId: z
+    .string()
+    .optional()
+    .meta({ description: 'The key in the configuration: send one value of the fields that share it' }),
+  multi: z.boolean().optional().meta({ description: 'The value may be a list of texts' }),
+});
+
+/** A connector type; the optional keys are those of `detail=full`. */
+export const connectorType = z.object({
+  connectorType: z.string(),
+  name: z.string(),
+  description: z.string(),
+  auth: z.object({
+    mode: z.enum(['oauth', 'apiKey']),
+    provider: z.string().optional(),
+    requiredScopes: texts.optional(),
+    label: z.string().optional(),
+    placeholder: z.string().optional(),
+    optional: z.boolean().optional(),
+  }),
+  version: z.string().optional(),
+  configFields: z.array(connectorField).optional(),
+  supportsIncrementalSync: z.boolean().optional(),
+  tagDefinitions: z
+    .array(
+      z.object({
+        id: z.string(),
+        displayName: z.string(),
+        fieldType: z.enum(['text', 'number', 'date', 'boolean']),
+      }),
+    )
+    .optional(),
+});
+
+/** A registered type: what `detail=full` shows. */
+export const registeredConnector = connectorType.required({
+  version: true,
+  configFields: true,
+  supportsIncrementalSync: true,
+  tagDefinitions: true,
+});
+
 export const executeBody = z.strictObject({
   workspaceId,
   input: open,

@@ -1,0 +1,102 @@
+import type * as z from 'zod';
+import { contains, pageOfEntries } from './page.ts';
+import type { CatalogPosition } from './page.ts';
+import * as schemas from './schemas.ts';
+
+/** How a connector authenticates: with an account of a provider, or with a key. */
+export type ConnectorAuth =
+  | { mode: 'oauth'; provider: string; requiredScopes?: string[] }
+  | {
+      mode: 'apiKey';
+      label?: string;
+      placeholder?: string;
+      /** True: the connector also works without a key. */
+      optional: boolean;
+    };
+
+/** A field of the configuration of a connector. */
+export interface ConnectorField {
+  id: string;
+  title: string;
+  type: 'short-input' | 'dropdown' | 'selector';
+  placeholder?: string;
+  required?: boolean;
+  description?: string;
+  options?: { id: string; label: string }[];
+  /** Which selector lists the choices. */
+  selectorKey?: string;
+  mimeType?: string;
+  /** Fields that must have a value first. */
+  dependsOn?: string[] | { all?: string[]; any?: string[] };
+  mode?: 'basic' | 'advanced';
+  /** The key in the configuration, if it differs from the id: a picker and its manual entry share one. */
+  canonicalParamId?: string;
+  /** The value may be a list. */
+  multi?: boolean;
+}
+
+/** A kind of source from which knowledge bases can be filled, that a host has registered. */
+export interface ConnectorType {
+  connectorType: string;
+  name: string;
+  description: string;
+  version: string;
+  auth: ConnectorAuth;
+  configFields: ConnectorField[];
+  /** A synchronization reads only what has changed since the last one. */
+  supportsIncrementalSync: boolean;
+  tagDefinitions: { id: string; displayName: string; fieldType: 'text' | 'number' | 'date' | 'boolean' }[];
+}
+
+type Shown = z.output<typeof schemas.connectorType>;
+
+export interface ConnectorsQuery {
+  search?: string | undefined;
+  detail: 'summary' | 'full';
+  limit: number;
+  after?: CatalogPosition | undefined;
+}
+
+/** The connector types that a host has registered. */
+export class ConnectorTypes {
+  readonly #types: readonly Shown[];
+
+  /** Throws a RangeError for two types of one name, and for a type without its fields. */
+  constructor(types: readonly ConnectorType[]) {
+    const known = new Map<string, Shown>();
+    for (const type of types) {
+      const { connectorType: name } = type;
+      if (known.has(name)) throw new RangeError(`There are two connector types "${name}".`);
+      known.set(name, shownType(type));
+    }
+    this.#types = [...known.values()];
+  }
+
+  /** Returns a page of the types, in the order of their `connectorType`, and the position of its last one if more follow. */
+  list({ search, detail, limit, after }: ConnectorsQuery): {
+    page: Shown[];
+    next: CatalogPosition | undefined;
+  } {
+    const found = this.#types.filter(({ connectorType, name, description }) =>
+      contains(search, [connectorType, name, description]),
+    );
+    const { page, next } = pageOfEntries(found, { sortOrder: 'asc', limit, after }, ({ connectorType }) => [
+      connectorType,
+      connectorType,
+    ]);
+    return { page: detail === 'full' ? page : page.map(summaryOf), next };
+  }
+}
+
+/** Returns what readers see of a type: nothing else that the host keeps in it. */
+function shownType(type: ConnectorType): Shown {
+  const { data, error } = schemas.registeredConnector.safeParse(type);
+  if (data) return data;
+  const [issue] = error.issues;
+  const what = issue ? `"${issue.path.join('.')}": ${issue.message}` : error.message;
+  throw new RangeError(`The connector type "${type.connectorType}" cannot be used: ${what}.`);
+}
+
+function summaryOf({ connectorType, name, description, auth }: Shown): Shown {
+  return { connectorType, name, description, auth: { mode: auth.mode } };
+}
