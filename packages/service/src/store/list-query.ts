@@ -29,18 +29,21 @@ const COLUMNS = {
   name: 'name',
   createdAt: 'created_at',
   updatedAt: 'updated_at',
+  runCount: 'runs',
 } as const;
 
 /** Returns the expression to sort by. */
 function sortColumn(sortBy: WorkflowSort) {
-  if (sortBy !== 'runCount') return sql<string | number>`${sql.ref(COLUMNS[sortBy])}`;
-  return sql<number>`(select count(*) from claims where claims.workflow_id = workflows.id)`;
+  return sql<string | number>`${sql.ref(COLUMNS[sortBy])}`;
 }
 
 export function listQuery(db: Db, query: WorkflowListQuery): Rows {
   const { workspaceId, archived, folderPath, deployedOnly, sortOrder, limit } = query;
-  const rows = db
-    .selectFrom('workflows')
+  const from =
+    query.sortBy === 'runCount'
+      ? db.selectFrom('workflows').innerJoin('run_counts', 'run_counts.workflow_id', 'workflows.id')
+      : db.selectFrom('workflows');
+  const rows = from
     .select(['id', 'workspace_id', 'name', 'description', 'folder_path', 'position', 'active_version'])
     .select(['deployed_at', 'public_api', 'created_at', 'updated_at', 'archived_at'])
     .where('workspace_id', '=', workspaceId)

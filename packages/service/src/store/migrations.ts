@@ -1,4 +1,4 @@
-import { sql } from 'kysely';
+import { PostgresAdapter, sql } from 'kysely';
 import type { Kysely } from 'kysely';
 import type { Migration } from 'kysely/migration';
 
@@ -8,6 +8,7 @@ export const MIGRATIONS: Readonly<Record<string, Migration>> = {
   '0002': { up: (db: Kysely<unknown>) => publicWorkflows(db) },
   '0003': { up: (db: Kysely<unknown>) => runIdsPerWorkspace(db) },
   '0004': { up: (db: Kysely<unknown>) => publicRuns(db) },
+  '0005': { up: (db: Kysely<unknown>) => runCounts(db) },
 };
 
 async function initial(db: Kysely<unknown>): Promise<void> {
@@ -185,4 +186,62 @@ async function publicRuns(db: Kysely<unknown>): Promise<void> {
     .on('public_runs')
     .columns(['created_at', 'run_id'])
     .execute();
+}
+
+/**
+ * Adds the number of runs of each workflow. Counting them for a list would take time in proportion to all runs. The database
+ * counts, so that no writer can forget it: a row is added with its workflow, and follows the reservations.
+ */
+async function runCounts(db: Kysely<unknown>): Promise<void> {
+  await db.schema
+    .createTable('run_counts')
+    .addColumn('workflow_id', 'text', (column) => column.primaryKey())
+    .addColumn('runs', 'integer', (column) => column.notNull())
+    .addColumn('last_at', 'text')
+    .execute();
+  const isPostgres = db.getExecutor().adapter instanceof PostgresAdapter;
+  // Before the table is filled: PostgreSQL then locks the counted tables until the migration ends.
+  for (const { name, event, statement } of COUNTING) {
+    if (isPostgres) await postgresTrigger(db, { name, event, statement });
+    else await sql.raw(`create trigger ${name} ${event} for each row begin ${statement}; end`).execute(db);
+  }
+  await sql`
+    insert into run_counts (workflow_id, runs, last_at)
+    select workflows.id, count(claims.engine_id), max(claims.created_at)
+    from workflows left join claims on claims.workflow_id = workflows.id
+    group by workflows.id`.execute(db);
+}
+
+interface Trigger {
+  name: string;
+  event: string;
+  statement: string;
+}
+
+const COUNTING: readonly Trigger[] = [
+  {
+    name: 'run_counts_workflow',
+    event: 'after insert on workflows',
+    statement: 'insert into run_counts (workflow_id, runs) values (new.id, 0)',
+  },
+  {
+    name: 'run_counts_reserved',
+    event: 'after insert on claims',
+    statement: `update run_counts set runs = runs + 1,
+      last_at = case when last_at > new.created_at then last_at else new.created_at end
+      where workflow_id = new.workflow_id`,
+  },
+  {
+    name: 'run_counts_released',
+    event: 'after delete on claims',
+    statement: `update run_counts set runs = runs - 1,
+      last_at = (select max(created_at) from claims where claims.workflow_id = old.workflow_id)
+      where workflow_id = old.workflow_id`,
+  },
+];
+
+async function postgresTrigger(db: Kysely<unknown>, { name, event, statement }: Trigger): Promise<void> {
+  const body = `begin ${statement}; return null; end`;
+  await sql.raw(`create function ${name}() returns trigger language plpgsql as $$ ${body} $$`).execute(db);
+  await sql.raw(`create trigger ${name} ${event} for each row execute function ${name}()`).execute(db);
 }

@@ -86,12 +86,11 @@ export class ReservationStore implements Reservations {
   async counts(workflowIds: readonly string[]): Promise<Map<string, { count: number; last: string | null }>> {
     if (workflowIds.length === 0) return new Map();
     const rows = await this.#db
-      .selectFrom('claims')
-      .select((eb) => ['workflow_id', eb.fn.countAll().as('count'), eb.fn.max('created_at').as('last')])
+      .selectFrom('run_counts')
+      .selectAll()
       .where('workflow_id', 'in', workflowIds)
-      .groupBy('workflow_id')
       .execute();
-    return new Map(rows.map((row) => [row.workflow_id, { count: Number(row.count), last: row.last }]));
+    return new Map(rows.map(({ workflow_id: id, runs, last_at: last }) => [id, { count: runs, last }]));
   }
 }
 

@@ -99,6 +99,14 @@ export interface ReservationRow {
   failure: string | null;
 }
 
+/** The reserved runs of a workflow, counted by triggers. */
+export interface RunCountRow {
+  workflow_id: string;
+  runs: number;
+  /** When the last run was reserved. */
+  last_at: string | null;
+}
+
 /** A run that a caller without a credential has started. */
 export interface PublicRunRow {
   run_id: string;
@@ -128,6 +136,7 @@ export interface Tables {
   workflow_versions: VersionRow;
   graph_ids: GraphIdRow;
   claims: ReservationRow;
+  run_counts: RunCountRow;
   public_runs: Omit<PublicRunRow, 'files'> & { files: ColumnType<string | null, string | null | undefined> };
   audit: AuditRow;
 }
