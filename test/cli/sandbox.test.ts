@@ -1,4 +1,7 @@
+import { join } from 'node:path';
+import { DatabaseSync } from 'node:sqlite';
 import { describe, expect, it } from 'vitest';
+import { heddle, startHeddle } from '../support/heddle.ts';
 import { placeWith, SPEC } from './sandbox-place.ts';
 
 describe('heddle sandbox run', () => {
@@ -87,5 +90,82 @@ describe('heddle sandbox build', () => {
     const { exit, stderr } = await sandbox('build', 'spec.json');
     expect(exit).toBe(2);
     expect(stderr).toMatch(/dependencies\[1\] "--flag".*\n.*dependencies\[2\] "https:/);
+  });
+});
+
+describe('heddle sandbox log', () => {
+  it('prints the whole log of a failed build and of one that succeeded, without tokens', async () => {
+    const spec = { ...SPEC, name: 'broken', dependencies: ['ghost'] };
+    const { cwd, sandbox } = await placeWith({
+      'bad.json': JSON.stringify(spec),
+      'good.json': JSON.stringify(SPEC),
+      '.npmrc': '//registry.test/:_authToken=token-of-the-test\n',
+    });
+    await sandbox('build', 'bad.json');
+    await sandbox('build', 'good.json');
+    const bad = await sandbox('log', 'broken');
+    expect(bad).toMatchObject({ exit: 0, stderr: '' });
+    expect(bad.stdout).toMatch(/^== resolving\n[\s\S]*E404[\s\S]*\npackage_not_found: .*ghost/);
+    expect(bad.stdout).not.toContain('token-of-the-test');
+    const good = await sandbox('log', 'greetings', '--json');
+    expect(JSON.parse(good.stdout)).toMatchObject({
+      data: { state: 'ready', log: expect.stringMatching(/== resolving[\s\S]*== publishing$/) as string },
+    });
+    // As an earlier version has left it.
+    const index = new DatabaseSync(join(cwd, '.heddle/images/images.db'));
+    index.exec('DELETE FROM build_logs');
+    index.close();
+    expect(await sandbox('log', 'greetings')).toMatchObject({
+      ...{ exit: 1, stdout: '' },
+      stderr: 'The image is ready, and no log of a build is stored.\n',
+    });
+    const none = await sandbox('log', 'greetings', '--json');
+    expect([none.exit, JSON.parse(none.stdout)]).toMatchObject([1, { data: { log: null } }]);
+  });
+
+  it('prints the log of a sandbox of a workspace while the server runs', async () => {
+    const { cwd, registry } = await placeWith({});
+    const options = { cwd, env: { npm_config_registry: registry.url, npm_config_fetch_retries: '0' } };
+    const server = startHeddle(['serve', '--port', '0', '--data', 'data', '--json'], options);
+    const { url, workspaceId, key } = JSON.parse(await server.line()) as { [name: string]: string };
+    const at = `${url}/api/v2/sandboxes`;
+    const headers = { 'X-API-Key': key ?? '', 'Content-Type': 'application/json' };
+    const create = async (name: string, dependencies: string[]): Promise<string> => {
+      const body = JSON.stringify({ workspaceId, name, language: 'javascript', dependencies });
+      const { data } = (await (await fetch(at, { method: 'POST', headers, body })).json()) as {
+        data: { id: string };
+      };
+      return data.id;
+    };
+    const [failing, empty] = [await create('failing', ['ghost']), await create('empty', [])];
+    const state = async (): Promise<string | null> => {
+      const shown = await fetch(`${at}/${failing}?workspaceId=${workspaceId}`, { headers });
+      return ((await shown.json()) as { data: { buildStatus: string } }).data.buildStatus;
+    };
+    await expect.poll(state, { timeout: 60_000, interval: 100 }).toBe('failed');
+    const log = (id: string) => heddle(['sandbox', 'log', id, '--data', 'data'], options);
+    expect(await log(failing)).toMatchObject({
+      exit: 0,
+      stdout: expect.stringMatching(/^== resolving\n[\s\S]*\npackage_not_found: /) as string,
+    });
+    expect(await log(empty)).toMatchObject({
+      exit: 2,
+      stderr: expect.stringContaining('no packages') as string,
+    });
+    expect(await log(crypto.randomUUID())).toMatchObject({
+      exit: 2,
+      stderr: expect.stringContaining('There is no sandbox') as string,
+    });
+    server.child.kill('SIGTERM');
+    await server.ended;
+  });
+
+  it('says which image, sandbox or folder it does not know', async () => {
+    const { sandbox } = await placeWith({});
+    const unknown = await sandbox('log', 'nothing');
+    expect(unknown).toMatchObject({ exit: 2, stdout: '' });
+    expect(unknown.stderr).toContain('There is no image "nothing" in');
+    const noData = await sandbox('log', crypto.randomUUID());
+    expect(noData).toMatchObject({ exit: 2, stderr: expect.stringContaining('no data folder') as string });
   });
 });

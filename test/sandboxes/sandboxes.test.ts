@@ -203,6 +203,53 @@ describe.each(NAMES)('sandboxes on %s', (name) => {
     await next.close();
   });
 
+  it('answer 503 before anything is stored if the image store cannot be opened; without packages they need none', async () => {
+    const before = await world({ url });
+    const { data: built } = await before.create();
+    await before.settled(built.id, 'ready');
+    const { store, engine, key, workspaceId } = before;
+    const faults: unknown[] = [];
+    const broken = openSandboxes({
+      store,
+      images: () => Promise.reject(new Error('no folder /secret/path')),
+      onError: (error) => faults.push(error),
+    });
+    const api = await testApi({ engine, store, sandboxes: broken });
+    const call = (method: string, path: string, body?: object) =>
+      api.call<Sandbox>(method, `/api/v2/sandboxes${path}`, { key, ...(body && { body }) });
+    const audited = async () => (await store.audit.ofResource(built.id)).length;
+    const recorded = await audited();
+    faults.length = 0;
+    const packages = { language: 'javascript', dependencies: ['alpha'] };
+    const at = `/${built.id}?workspaceId=${workspaceId}`;
+    for (const [method, path, body] of [
+      ['POST', '', { workspaceId, name: 'new', ...packages }],
+      ['PATCH', `/${built.id}`, { workspaceId, name: 'changed' }],
+      ['PATCH', `/${built.id}`, { workspaceId, dependencies: [] }],
+      ['DELETE', at],
+      ['GET', at],
+      ['GET', `?workspaceId=${workspaceId}`],
+    ] as const) {
+      const answer = await call(method, path, body);
+      expect([method, answer.status, answer.headers.get('retry-after')]).toEqual([method, 503, '5']);
+      expect(errorIn(answer.body)).toEqual({
+        code: 'SERVICE_UNAVAILABLE',
+        message: 'Packages cannot be used now: the image store of this server cannot be opened',
+      });
+    }
+    expect(faults).toHaveLength(6);
+    expect(await audited()).toBe(recorded);
+    expect((await before.show(built.id)).data).toMatchObject({ name: 'tools', buildStatus: 'ready' });
+    const empty = await call('POST', '', { workspaceId, name: 'empty', language: 'javascript' });
+    expect(empty).toMatchObject({ status: 201, data: { buildStatus: null } });
+    const wanted = { workspaceId, dependencies: ['alpha'] };
+    expect((await call('PATCH', `/${empty.data.id}`, wanted)).status).toBe(503);
+    expect((await call('GET', `/${empty.data.id}?workspaceId=${workspaceId}`)).data).toMatchObject({
+      dependencies: [],
+    });
+    expect((await call('DELETE', `/${empty.data.id}?workspaceId=${workspaceId}`)).status).toBe(200);
+  });
+
   it('have unique names in a workspace, for creation and renaming', async () => {
     const api = await world({ url });
     const one = await api.create();

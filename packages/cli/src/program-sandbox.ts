@@ -17,6 +17,7 @@ export function declareSandbox(program: Command, io: Io, done: Done): void {
     );
   declareBuild(sandbox, io, done);
   declareList(sandbox, io, done);
+  declareLog(sandbox, io, done);
   declareRun(sandbox, io, done);
   declareDoctor(sandbox, io, done);
 }
@@ -56,6 +57,25 @@ function declareList(sandbox: Command, io: Io, done: Done): void {
   ]).action(async (options) => {
     const { list } = await import('./sandbox/images.ts');
     done(await list(io, options));
+  });
+}
+
+function declareLog(sandbox: Command, io: Io, done: Done): void {
+  const command = sandbox
+    .command('log')
+    .summary('Print the log of a build.')
+    .description(
+      'Prints the whole log of the last build of an image, also of a failed one, without tokens. ' +
+        'Exits with 0, or with 1 if none is stored, because no build has ended yet.',
+    )
+    .argument('<id>', 'name or id of an image, or id of a sandbox of a workspace');
+  withOptions(command, [
+    new Option('--images <dir>', 'folder that stores images (default: images in the data folder)'),
+    ...runOptions('data', 'postgres'),
+    new Option('--json', 'print only JSON: {"data": {"id": …, "log": …}}').default(false),
+  ]).action(async (id: string, options) => {
+    const { log } = await import('./sandbox/log.ts');
+    done(await log(io, id, options));
   });
 }
 

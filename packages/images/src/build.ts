@@ -36,13 +36,18 @@ export interface BuildEnvironment {
 export interface Built {
   readonly manifest: Manifest;
   readonly lock: Lock;
+  /** The whole log. */
+  readonly log: string;
 }
 
 /** A failed build. */
 export interface BuildFailure {
   readonly code: ImageError['code'];
   readonly message: string;
+  /** The end of the log. */
   readonly detail: string;
+  /** The whole log. */
+  readonly log: string;
 }
 
 const SQLITE_FULL = 13;
@@ -107,20 +112,23 @@ function isFull(error: unknown): boolean {
 
 /** Returns the failure of a build, with messages that contain no tokens or paths. */
 function explain(error: unknown, signal: AbortSignal, log: BuildLog): BuildFailure {
-  const detail = log.tail();
   const reason: unknown = signal.aborted ? signal.reason : error;
-  if (isImageError(reason)) return { code: reason.code, message: log.redact(reason.message), detail };
-  if (isFull(reason))
+  const { code, message } = isImageError(reason) ? reason : interruption(reason, log);
+  log.note(`${code}: ${message}`);
+  return { code, message: log.redact(message), detail: log.tail(), log: log.whole() };
+}
+
+/** Returns code and message for an error that is not about the packages. */
+function interruption(error: unknown, log: BuildLog): Pick<ImageError, 'code' | 'message'> {
+  if (isFull(error))
     return {
       code: 'provider_error',
       message: 'The disk with the images is full; free some space and build again.',
-      detail,
     };
-  const message = reason instanceof Error ? reason.message : String(reason);
+  const message = log.redact(error instanceof Error ? error.message : String(error)).slice(0, 500);
   return {
     code: 'provider_error',
-    message: `The build was interrupted, not because of the packages: ${log.redact(message).slice(0, 500)}`,
-    detail,
+    message: `The build was interrupted, not because of the packages: ${message}`,
   };
 }
 
@@ -132,11 +140,15 @@ export async function buildImage(
   request: BuildRequest,
   environment: BuildEnvironment,
   signal: AbortSignal,
-  progress: (step: string) => void,
+  report: (step: string) => void,
 ): Promise<Built | BuildFailure> {
   const { blobs, fetcher, registries, now, largest } = environment;
   const workFolder = join(environment.folder, 'work', `${now()}-${randomUUID()}`);
   const log = new BuildLog(secretsOf(registries), [workFolder, environment.folder]);
+  const progress = (step: string): void => {
+    log.note(`== ${step}`);
+    report(step);
+  };
   const context: BuildContext = {
     workFolder,
     registries,
@@ -159,7 +171,7 @@ export async function buildImage(
     const assembled = await request.builder.assemble(lock, request.spec, context);
     signal.throwIfAborted();
     progress('publishing');
-    return { manifest: await publish(request, lock, assembled, environment), lock };
+    return { manifest: await publish(request, lock, assembled, environment), lock, log: log.whole() };
   } catch (error) {
     return explain(error, signal, log);
   } finally {

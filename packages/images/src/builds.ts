@@ -165,7 +165,7 @@ export class Builds {
     const spec = records.spec(specHash)?.spec;
     if (spec === undefined)
       return {
-        result: { code: 'provider_error', message: 'The specification was removed.', detail: '' },
+        result: { code: 'provider_error', message: 'The specification was removed.', detail: '', log: '' },
         by: runtime,
       };
     const make = ({ builder, key }: Runtime, from: Lock | null): Promise<Built | BuildFailure> =>
@@ -181,9 +181,10 @@ export class Builds {
     progress('building for the native runtime');
     const native = await runtimes.of('native');
     const second = await make(native, null);
-    if (!('code' in second)) return { result: second, by: native };
+    const log = `${result.log}\n== building for the native runtime\n${second.log}`;
+    if (!('code' in second)) return { result: { ...second, log }, by: native };
     const message = `${result.message} The native runtime cannot build it either: ${second.message}`;
-    return { result: { ...result, message, detail: second.detail || result.detail }, by: runtime };
+    return { result: { ...result, message, detail: second.detail || result.detail, log }, by: runtime };
   }
 
   /** Stores the outcome (image, lock and state) in one transaction. */
@@ -195,6 +196,7 @@ export class Builds {
       if (!renewClaim(records, claim, nowMs)) return false;
       // The specification was removed meanwhile.
       if (records.spec(claim.specHash) === undefined) return deleteBuild(records, claim);
+      records.storeLog(claim.specHash, result.log);
       if ('code' in result) return recordOutcome(records, claim, { imageId: null, error: result }, nowMs);
       const { manifest, lock } = result;
       records.change(

@@ -54,6 +54,11 @@ export interface Images extends ImageSource {
   get(id: string): Promise<ImageRecord | null>;
   list(): Promise<ImageRecord[]>;
   /**
+   * Returns the log of the last build that has ended, without tokens and paths, by name, id or unambiguous prefix of an
+   * id: at most 1,048,576 characters for each runtime that was tried. Undefined without one.
+   */
+  log(id: string): string | undefined;
+  /**
    * Removes a name, or a specification with its names; the next collection removes the files. Returns whether it
    * existed.
    */
@@ -174,6 +179,11 @@ class ImageStore implements Images {
     return all.filter((record) => record !== null);
   }
 
+  log(id: string): string | undefined {
+    const hash = this.#specOf(id);
+    return hash === null ? undefined : this.#records.log(hash);
+  }
+
   async open(id: string): Promise<LoadedImage> {
     const hash = this.#specOf(id);
     if (hash === null) {
@@ -194,6 +204,7 @@ class ImageStore implements Images {
       this.#records.change('DELETE FROM names WHERE spec_hash = ?', hash);
       // Removes the lock too, so that the same specification is resolved again. A build in progress ends by itself.
       this.#records.change('DELETE FROM builds WHERE spec_hash = ? AND claim IS NULL', hash);
+      this.#records.change('DELETE FROM build_logs WHERE spec_hash = ?', hash);
       return this.#records.change('DELETE FROM specs WHERE spec_hash = ?', hash) > 0;
     });
   }

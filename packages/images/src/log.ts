@@ -5,9 +5,13 @@ const TAIL_CHARS = 4_000;
 /** More than the tail, since redaction may shorten the text. */
 const KEPT_CHARS = 8 * TAIL_CHARS;
 
+/** Maximum length of the whole log of a build, in characters. The beginning of a longer one is dropped. */
+export const MAX_LOG_CHARS = 1_048_576;
+
 const TOKENS: readonly (readonly [RegExp, string])[] = [
   [
-    /(_authToken|_auth|_password|authorization|bearer|basic|password|token)(["']?\s*[=: ]\s*["']?)[^\s"',]+/gi,
+    // A run of white space is read once: packages write into the log.
+    /(_authToken|_auth|_password|authorization|bearer|basic|password|token)(["']?(?:\s*[=:]\s*|[^\S\n]+)["']?(?:(?:bearer|basic|token)[^\S\n]+)?)[^\s"',]+/gi,
     '$1$2***',
   ],
   [/(https?:\/\/)[^\s/@]+@/gi, '$1***@'],
@@ -17,6 +21,7 @@ const TOKENS: readonly (readonly [RegExp, string])[] = [
 /** The log of one build: the output of its tools, without secrets and paths. */
 export class BuildLog {
   #text = '';
+  readonly #whole = new LogEnd(MAX_LOG_CHARS);
   readonly #secrets: readonly string[];
   readonly #paths: readonly string[];
 
@@ -26,8 +31,16 @@ export class BuildLog {
     this.#paths = [...paths, homedir()].filter((path) => path.length > 1).sort((a, b) => b.length - a.length);
   }
 
+  /** Adds output of a tool. */
   add(text: string): void {
-    this.#text = `${this.#text}${text.trimEnd()}\n`.slice(-KEPT_CHARS);
+    const lines = `${text.trimEnd()}\n`;
+    this.#text = `${this.#text}${lines}`.slice(-KEPT_CHARS);
+    this.#whole.add(lines);
+  }
+
+  /** Adds a line about the build itself, which is only in the whole log. */
+  note(line: string): void {
+    this.#whole.add(`${line}\n`);
   }
 
   /** Removes tokens and paths from the text. */
@@ -43,7 +56,53 @@ export class BuildLog {
   /** Returns the end of the log, at most 4,000 characters, with `…` if the beginning is missing. */
   tail(): string {
     const clean = this.redact(this.#text).trim();
-    return clean.length <= TAIL_CHARS ? clean : `…${clean.slice(1 - TAIL_CHARS)}`;
+    return cut(clean, TAIL_CHARS);
+  }
+
+  /** Returns the whole log, at most 1,048,576 characters, with `…` if the beginning is missing. */
+  whole(): string {
+    const { text, isCut } = this.#whole.read();
+    const clean = this.redact(text).trim();
+    return cut(isCut ? `…${clean}` : clean, MAX_LOG_CHARS);
+  }
+}
+
+/** Returns the end of the text, with `…` if the beginning is missing. */
+function cut(text: string, chars: number): string {
+  return text.length <= chars ? text : `…${text.slice(1 - chars)}`;
+}
+
+/** Collects text, and keeps the end of it. Adding takes time in proportion to what is added. */
+class LogEnd {
+  readonly #limit: number;
+  #parts: string[] = [];
+  #chars = 0;
+  #isCut = false;
+
+  constructor(limit: number) {
+    this.#limit = limit;
+  }
+
+  add(text: string): void {
+    this.#parts.push(text);
+    this.#chars += text.length;
+    if (this.#chars > 2 * this.#limit) this.#shorten();
+  }
+
+  /** Returns the kept text. It begins with a whole line: half of a secret is not recognized as one. */
+  read(): { text: string; isCut: boolean } {
+    if (this.#chars > this.#limit) this.#shorten();
+    const text = this.#parts.join('');
+    if (!this.#isCut) return { text, isCut: false };
+    const lineEnd = text.indexOf('\n');
+    return { text: text.slice(lineEnd + 1), isCut: true };
+  }
+
+  #shorten(): void {
+    const text = this.#parts.join('').slice(-this.#limit);
+    this.#parts = [text];
+    this.#chars = text.length;
+    this.#isCut = true;
   }
 }
 
@@ -52,9 +111,19 @@ export function secretsOf(value: unknown, key = ''): string[] {
   if (typeof value === 'string') {
     const named = /_authToken|_auth|_password|password|token/i.test(key) ? [value] : [];
     const url = URL.canParse(value) ? new URL(value) : null;
-    const inUrl = [url?.password ?? '', decodeURIComponent(url?.password ?? '')];
-    return [...named, ...inUrl].filter((text) => text !== '');
+    // A URL with one part before the @ has a token there.
+    const inUrl = url === null ? '' : url.password === '' ? url.username : url.password;
+    return [...named, inUrl, decoded(inUrl)].filter((text) => text !== '');
   }
   if (typeof value !== 'object' || value === null) return [];
   return Object.entries(value).flatMap(([inner, item]) => secretsOf(item, inner));
+}
+
+/** Returns the text without percent-encoding, or as it is if the encoding is broken. */
+function decoded(text: string): string {
+  try {
+    return decodeURIComponent(text);
+  } catch {
+    return text;
+  }
 }

@@ -47,7 +47,10 @@ PRAGMA user_version = 1;
 `;
 
 /** Tables added later; earlier versions work without them. */
-const ADDED_TABLES = `CREATE TABLE IF NOT EXISTS marks (name TEXT PRIMARY KEY, value INTEGER NOT NULL) STRICT;`;
+const ADDED_TABLES = `
+CREATE TABLE IF NOT EXISTS marks (name TEXT PRIMARY KEY, value INTEGER NOT NULL) STRICT;
+CREATE TABLE IF NOT EXISTS build_logs (spec_hash TEXT PRIMARY KEY, log TEXT NOT NULL) STRICT;
+`;
 
 const FORMAT = 1;
 
@@ -124,6 +127,22 @@ export class Records {
       );
       return before ?? null;
     });
+  }
+
+  /** Stores the log of the last build of a specification. */
+  storeLog(specHash: string, log: string): void {
+    this.change(
+      'INSERT INTO build_logs (spec_hash, log) VALUES (?, ?) ON CONFLICT (spec_hash) DO UPDATE SET log = excluded.log',
+      specHash,
+      log,
+    );
+  }
+
+  /** Returns the log of the last build of a specification that has ended. */
+  log(specHash: string): string | undefined {
+    return this.one('SELECT log FROM build_logs WHERE spec_hash = ?', specHash)?.['log'] as
+      | string
+      | undefined;
   }
 
   spec(specHash: string): SpecRow | undefined {

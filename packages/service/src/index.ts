@@ -4,6 +4,7 @@ export type { ServiceAreaOptions, ServiceAreas, ServicePortOptions } from './com
 export type { RetentionLimits } from './logs/retention.ts';
 export { openSandboxes } from './sandboxes/area.ts';
 export type { Sandboxes, SandboxOptions } from './sandboxes/area.ts';
+export { imageOfSandbox } from './sandboxes/store.ts';
 export type { ImageStore } from './sandboxes/builds.ts';
 export { KeyFolder, keysInText, missingKeys, Sealer, SealingError } from './sealing.ts';
 export type { RotatableKeys, Sealed, SealingKey, SealingKeys } from './sealing.ts';

@@ -40,6 +40,17 @@ export class SandboxImages implements ImageSource {
     this.#options = options;
   }
 
+  /** Returns whether the image store can be opened, and reports why not. */
+  async isAvailable(): Promise<boolean> {
+    try {
+      await this.#options.images();
+      return true;
+    } catch (error) {
+      this.#options.report(error);
+      return false;
+    }
+  }
+
   /** Queues the build of an image unless it is ready or being built. A failed build is repeated. */
   async request(imageId: string, spec: ImageSpec): Promise<void> {
     if (this.#isQueued(imageId)) return;

@@ -8,6 +8,7 @@ import {
   notFound,
   operationsOf,
   PEOPLE,
+  unavailable,
   workspace,
 } from '@heddle/api/areas';
 import type { ImageRecord } from '@heddle/images';
@@ -44,6 +45,8 @@ const WRITE = { tag: TAG, scope: 'api:write', role: 'admin', principals: PEOPLE 
 const ONE = { params: schemas.sandboxPath } as const;
 /** Writes that a workspace may do at once, and that it gets back in a minute. */
 export const WRITES: Bucket = { capacity: 20, perMinute: 10 };
+const READ_ERRORS = [400, 401, 403, 404, 429, 503] as const;
+const WRITE_ERRORS = [400, 401, 403, 404, 409, 413, 415, 429, 503] as const;
 const cursors = cursorCodec(schemas.position);
 
 export const listSandboxes = define({
@@ -57,10 +60,11 @@ export const listSandboxes = define({
   params: z.strictObject({}),
   query: schemas.listQuery,
   success: [{ status: 200, schema: schemas.sandbox, page: true, description: 'A page of sandboxes' }],
-  errors: [400, 401, 403, 404, 429],
+  errors: READ_ERRORS,
   async handle(services, { query }) {
     const after = cursors.decode(query.cursor, query);
     const { rows, next } = await pageOfSandboxes(services.db, { ...query, after });
+    await expectImages(services, rows);
     const page: Shown[] = [];
     for (const row of rows) page.push(await shown(services, row));
     return { page, nextCursor: next === undefined ? null : cursors.encode([...next], query) };
@@ -80,17 +84,18 @@ export const createSandbox = define({
   query: z.strictObject({}),
   body: schemas.createBody,
   success: [{ status: 201, schema: schemas.sandbox, description: 'The sandbox, with a queued build' }],
-  errors: [400, 401, 403, 404, 409, 413, 415, 429],
+  errors: WRITE_ERRORS,
   async handle(services, { body, record }) {
     const { db, images, now } = services;
     const { workspaceId, name, ...given } = body;
     const specification = specificationOf(given);
-    await takeBudget(services, workspaceId);
     const at = new Date(now()).toISOString();
     const row: SandboxRow = {
       ...{ id: randomUUID(), workspace_id: workspaceId, name, created_at: at, updated_at: at },
       ...columnsOf(specification),
     };
+    await expectImages(services, [row]);
+    await takeBudget(services, workspaceId);
     await db.transaction().execute(async (tx) => {
       if (!(await addSandbox(tx, row))) throw nameTaken(name);
       await record({ resourceId: row.id, details: { name: row.name } }, tx);
@@ -111,10 +116,11 @@ export const getSandbox = define({
   resource: workspace('query'),
   query: schemas.workspaceQuery,
   success: [{ status: 200, schema: schemas.sandbox, description: 'The sandbox' }],
-  errors: [400, 401, 403, 404, 429],
+  errors: READ_ERRORS,
   async handle(services, { path, query }) {
     const row = await findSandbox(services.db, { id: path.sandboxId, ...query });
     if (!row) throw notFound('Sandbox');
+    await expectImages(services, [row]);
     return { data: await shown(services, row) };
   },
 });
@@ -132,20 +138,21 @@ export const updateSandbox = define({
   query: z.strictObject({}),
   body: schemas.updateBody,
   success: [{ status: 200, schema: schemas.sandbox, description: 'The sandbox' }],
-  errors: [400, 401, 403, 404, 409, 413, 415, 429],
+  errors: WRITE_ERRORS,
   async handle(services, { path, body, record }) {
     const { db, images, now } = services;
     const { workspaceId, name, ...changes } = body;
     const before = await findSandbox(db, { id: path.sandboxId, workspaceId });
     if (!before) throw notFound('Sandbox');
     const specification = specificationOf({ ...storedSpec(before), ...defined(changes) });
-    await takeBudget(services, workspaceId);
     const row: SandboxRow = {
       ...before,
       ...(name !== undefined && { name }),
       ...columnsOf(specification),
       updated_at: new Date(now()).toISOString(),
     };
+    await expectImages(services, [before, row]);
+    await takeBudget(services, workspaceId);
     const replace = db.transaction().execute(async (tx) => {
       if (!(await replaceSandbox(tx, row))) throw notFound('Sandbox');
       await record({ resourceId: row.id, details: { name: row.name } }, tx);
@@ -171,12 +178,13 @@ export const deleteSandbox = define({
   resource: workspace('query'),
   query: schemas.workspaceQuery,
   success: [{ status: 200, schema: schemas.deletedSandbox, description: 'The sandbox is deleted' }],
-  errors: [400, 401, 403, 404, 429],
+  errors: READ_ERRORS,
   async handle(services, { path, query, record }) {
     const { db, images } = services;
     const key = { id: path.sandboxId, workspaceId: query.workspaceId };
     const row = await findSandbox(db, key);
     if (!row) throw notFound('Sandbox');
+    await expectImages(services, [row]);
     await db.transaction().execute(async (tx) => {
       if (!(await removeSandbox(tx, key))) throw notFound('Sandbox');
       await record({ resourceId: row.id, details: { name: row.name } }, tx);
@@ -217,6 +225,12 @@ function failureOf(
   const errorCode = schemas.ERROR_CODES.find((known) => known === code) ?? 'install_failed';
   if (errorCode === code) return { errorCode, errorMessage, errorDetail };
   return { errorCode, errorMessage, errorDetail: `${code}\n${errorDetail ?? ''}` };
+}
+
+/** Throws 503 if one of the sandboxes has an image, and the image store cannot be opened. Before anything is stored. */
+async function expectImages({ images }: SandboxServices, rows: readonly SandboxRow[]): Promise<void> {
+  if (rows.every(({ image_id: image }) => image === null) || (await images.isAvailable())) return;
+  throw unavailable('Packages cannot be used now: the image store of this server cannot be opened');
 }
 
 async function takeBudget({ budget }: SandboxServices, workspaceId: string): Promise<void> {

@@ -75,6 +75,19 @@ export async function findSandbox(
     .executeTakeFirst();
 }
 
+/** Returns the image of a sandbox of any workspace, for the operator; null if it has none, undefined for no sandbox. */
+export async function imageOfSandbox(
+  database: Kysely<unknown>,
+  sandboxId: string,
+): Promise<string | null | undefined> {
+  const row = await (database as Db)
+    .selectFrom('sandboxes')
+    .select('image_id')
+    .where('id', '=', sandboxId)
+    .executeTakeFirst();
+  return row?.image_id;
+}
+
 /** Returns whether any workspace has a sandbox with this image. */
 export async function isImageUsed(db: Db, imageId: string): Promise<boolean> {
   const row = await db

@@ -16,7 +16,7 @@ export interface LintSources {
   describeBlocks?: () => Promise<readonly BlockDescription[]>;
   /** The names of the values of each workspace, as the engine has them. */
   environments?: Pick<TenantEnvironments, 'names'>;
-  /** The area of sandboxes is served, so its tables exist. */
+  /** The area of sandboxes is served. */
   sandboxes?: boolean;
   /** The tools that agents can call. */
   tools?: readonly { id: string }[];

@@ -1,0 +1,56 @@
+import { hasImages, imagesFolder } from '../block-images.ts';
+import { EXIT } from '../exit-code.ts';
+import { writeJson } from '../io.ts';
+import type { Io } from '../io.ts';
+import { safe, safeLine } from '../render/style.ts';
+import { expectData } from '../store-options.ts';
+import type { StoreOptions } from '../store-options.ts';
+import { UsageError } from '../usage-error.ts';
+import { withImages } from './open-images.ts';
+
+export interface LogOptions extends StoreOptions {
+  /** Default: the images of the data folder. */
+  images?: string;
+  json: boolean;
+}
+
+/** The form of a sandbox's id. */
+const SANDBOX_ID = /^[0-9a-f]{8}(?:-[0-9a-f]{4}){3}-[0-9a-f]{12}$/;
+
+/** Prints the log of an image's last build. Returns 0, or 1 if none is stored. */
+export async function log(io: Io, id: string, options: LogOptions): Promise<number> {
+  const { data, json, images: folder = imagesFolder(data) } = options;
+  const image = SANDBOX_ID.test(id) ? await imageOf(id, options) : id;
+  const found = hasImages(folder) ? await logIn(folder, image) : undefined;
+  if (!found) {
+    throw new UsageError(
+      `There is no image "${safeLine(id)}" in ${safeLine(folder)}.`,
+      'heddle sandbox list shows the images of a folder. Use --images for another one.',
+    );
+  }
+  const { state, log: text = null } = found;
+  if (json) writeJson(io, { data: { id: found.id, state, log: text } });
+  else if (text === null) io.stderr.write(`The image is ${state}, and no log of a build is stored.\n`);
+  else io.stdout.write(`${safe(text)}\n`);
+  return text === null ? EXIT.failed : EXIT.completed;
+}
+
+/** Returns the image's id, the state of its build and its log; undefined for no image. */
+function logIn(folder: string, image: string) {
+  return withImages({ images: folder }, async (images) => {
+    const record = await images.get(image);
+    return record ? { id: record.id, state: record.state, log: images.log(record.id) } : undefined;
+  });
+}
+
+/** Returns the id of a sandbox's image. Throws a usage error for a sandbox without one. */
+async function imageOf(sandboxId: string, options: StoreOptions): Promise<string> {
+  expectData(options);
+  const { imageOfSandbox } = await import('@heddle/service');
+  const { withServiceStore } = await import('../serve/service-store.ts');
+  const image = await withServiceStore(options, (store) => imageOfSandbox(store.database, sandboxId));
+  if (image === undefined) throw new UsageError(`There is no sandbox "${sandboxId}".`);
+  if (image === null)
+    throw new UsageError(`The sandbox "${sandboxId}" has no packages, so nothing is built.`);
+  return image;
+}

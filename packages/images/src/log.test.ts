@@ -1,0 +1,120 @@
+import { DatabaseSync } from 'node:sqlite';
+import { join } from 'node:path';
+import { describe, expect, it } from 'vitest';
+import { fakeBuilder, imageFolder, openImages, SPEC } from '../../../test/support/images.ts';
+import type { ImageBuilder } from './builder.ts';
+import { ImageError } from './error.ts';
+import { BuildLog, MAX_LOG_CHARS, secretsOf } from './log.ts';
+
+/** A builder that writes a log, and then fails with this error if there is one. */
+function loggingBuilder(lines: readonly string[], error?: Error) {
+  const sound = fakeBuilder();
+  const resolve: ImageBuilder['resolve'] = async (spec, context) => {
+    for (const line of lines) context.log(line);
+    if (error) throw error;
+    return sound.resolve(spec, context);
+  };
+  return { ...sound, resolve };
+}
+
+describe('the log of a build', () => {
+  it('is stored whole, of a build that succeeds and of one that fails', async () => {
+    const lines = Array.from({ length: 3000 }, (_, line) => `line ${line}`);
+    const good = openImages({ javascript: loggingBuilder(lines) });
+    const built = await good.build(SPEC, { name: 'tools' });
+    const steps = ['== assembling', '== publishing'];
+    expect(good.log('tools')).toBe(['== resolving', ...lines, ...steps].join('\n'));
+    expect(good.log(built.id.slice(0, 12))).toBe(good.log('tools'));
+    const error = new ImageError('package_not_found', 'No package "alpha".');
+    const bad = openImages({ javascript: loggingBuilder(lines, error) });
+    const failed = await bad.build(SPEC);
+    expect(failed.errorDetail).toHaveLength(4000);
+    expect(bad.log(failed.id)).toBe(
+      ['== resolving', ...lines, 'package_not_found: No package "alpha".'].join('\n'),
+    );
+    expect(bad.log('nothing')).toBeUndefined();
+  });
+
+  it('has both attempts, if the native runtime is tried too', async () => {
+    const wheel = new ImageError('no_compatible_wheel', 'No wheel fits.');
+    const store = openImages({
+      python: loggingBuilder(['for the isolate'], wheel),
+      native: { ...loggingBuilder(['for the host']), runtime: 'native' },
+    });
+    const { id, state } = await store.build({ language: 'python', dependencies: ['alpha'] });
+    expect(state).toBe('ready');
+    expect(store.log(id)).toMatch(
+      /for the isolate\nno_compatible_wheel: No wheel fits\.\n== building for the native runtime\n== resolving\nfor the host/,
+    );
+  });
+
+  it('has no credentials of indexes, neither as they are set nor in addresses', async () => {
+    const registries = {
+      npm: { '//registry.test/:_authToken': 'npm-index-token' },
+      python: {
+        indexUrl: 'https://reader:p%40ss-of-index@pypi.test/simple',
+        extraIndexUrls: ['https://only-a-token@other.test/simple'],
+      },
+    };
+    const secrets = ['npm-index-token', 'p%40ss-of-index', 'p@ss-of-index', 'only-a-token', 'unknown-pass'];
+    const lines = [
+      'GET https://reader:p%40ss-of-index@pypi.test/simple/alpha',
+      'with p@ss-of-index, npm-index-token and only-a-token',
+      'redirected to https://me:unknown-pass@mirror.test/x?token=unknown-pass',
+      'Authorization: Bearer  unknown-pass',
+      '"authorization": "token unknown-pass"',
+    ];
+    const error = new Error(`failed at https://reader:p%40ss-of-index@pypi.test/ with only-a-token`);
+    const store = openImages(
+      { javascript: loggingBuilder(lines, error) },
+      { registries: registries as never },
+    );
+    const { id, errorMessage } = await store.build(SPEC);
+    for (const secret of secrets) expect(store.log(id) + String(errorMessage)).not.toContain(secret);
+    expect(store.log(id)).toContain('@pypi.test/simple/alpha');
+    expect(secretsOf({ token: 'x', broken: 'https://%zz@host/' })).toEqual(['x', '%zz', '%zz']);
+  });
+
+  it('keeps the end of a long one, from the beginning of a line on', () => {
+    const log = new BuildLog(['the-secret-of-this-line'], []);
+    log.add(`the-secret-of-this-line ${'x'.repeat(MAX_LOG_CHARS)}`);
+    for (let line = 0; line < 40; line += 1) log.add(`${line} ${'y'.repeat(100_000)}`);
+    const whole = log.whole();
+    expect(whole.length).toBeLessThanOrEqual(MAX_LOG_CHARS);
+    expect(whole.length).toBeGreaterThan(MAX_LOG_CHARS - 100_010);
+    expect(whole).toMatch(/^…\d+ y/);
+    expect(whole).toMatch(/\n39 y+$/);
+  });
+
+  it('is cleaned in time that grows with its length, whatever packages write', () => {
+    const began = performance.now();
+    for (const text of [
+      `token${' '.repeat(1_000_000)},`,
+      'token= '.repeat(140_000),
+      '{{https://'.repeat(100_000),
+    ]) {
+      const log = new BuildLog([], []);
+      log.add(text);
+      log.whole();
+    }
+    const chatty = new BuildLog([], []);
+    for (let line = 0; line < 100_000; line += 1) chatty.add(`line ${line} ${'z'.repeat(100)}`);
+    chatty.whole();
+    expect(performance.now() - began).toBeLessThan(5000);
+  });
+
+  it('is replaced by that of the next build, and removed with its image', async () => {
+    const folder = imageFolder();
+    const error = new ImageError('package_not_found', 'No package.');
+    const first = openImages({ javascript: loggingBuilder(['first'], error) }, { folder });
+    const { id } = await first.build(SPEC);
+    expect(first.log(id)).toContain('first');
+    const second = openImages({ javascript: loggingBuilder(['second']) }, { folder });
+    await second.build(SPEC);
+    expect(second.log(id)).toMatch(/^== resolving\nsecond/);
+    expect(second.remove(id)).toBe(true);
+    const index = new DatabaseSync(join(folder, 'images.db'), { readOnly: true });
+    expect(index.prepare('SELECT count(*) AS n FROM build_logs').get()).toEqual({ n: 0 });
+    index.close();
+  });
+});
