@@ -221,7 +221,7 @@ const PAIRS: { [title: string]: Growth<unknown> } = {
         ...{ code: 'PORT_UNKNOWN', severity: 'warning' as const, path: ['edges', index, 'sourceHandle'] },
         ...{ blockId: `b${index}`, message: '', hint: '' },
       }));
-      modules.lintReport(graph, { diagnostics, missing: [], resources: [], sources: {} });
+      modules.lintReport(graph, { diagnostics, missing: [], resources: [], compared: NOTHING });
     },
   }),
   'ports of a draft that lead nowhere': grow({
@@ -231,7 +231,8 @@ const PAIRS: { [title: string]: Growth<unknown> } = {
       const blocks = { c: field('condition', 'conditions', rows), x: field('function', 'code', '') };
       return { blocks, edges, loops: {}, parallels: {}, variables: {} };
     },
-    pass: (graph) => modules.lintReport(graph, { diagnostics: [], missing: [], resources: [], sources: {} }),
+    pass: (graph) =>
+      modules.lintReport(graph, { diagnostics: [], missing: [], resources: [], compared: NOTHING }),
   }),
   'tools and placeholders of a draft': grow({
     make: (n) => {
@@ -242,7 +243,7 @@ const PAIRS: { [title: string]: Growth<unknown> } = {
     pass: (graph) =>
       modules.unresolvedResources(graph, {
         ...{ db: undefined as never, workspaceId: 'w' },
-        sources: { tools: [{ id: 'known' }], environments: { names: () => [] } },
+        compared: { ...NOTHING, tools: [{ id: 'known' }], names: new Set<string>() },
       }),
   }),
   'bindings of a draft': grow({
@@ -258,6 +259,9 @@ const PAIRS: { [title: string]: Growth<unknown> } = {
 function grow<T>(growth: Omit<Growth<T>, 'size'>): Growth<unknown> {
   return { ...growth, size: 200 } as unknown as Growth<unknown>;
 }
+
+/** What drafts are compared with. */
+const NOTHING = { requiredFields: undefined, names: undefined, sandboxes: false, tools: undefined };
 
 function field(type: string, name: string, value: Json): JsonObject {
   return { type, name: type, subBlocks: { [name]: { id: name, type: 'short-input', value } } };

@@ -92,14 +92,15 @@ export function serviceApi({
     access = (stored) => stored,
     ...rest
   } = options;
-  const { sealer, sandboxes, tools, connectorTypes, environments, retention, publicRunRetentionMs, ...own } =
-    rest;
+  const { sealer, sandboxes, tools, connectorTypes, describeBlocks, environments, ...others } = rest;
+  const { retention, publicRunRetentionMs, ...own } = others;
   const limits = defined({ usage, concurrency, capacity, policy, publicInputs, rate: limiter });
   const parts = defined({
     sealer,
     sandboxes,
     tools,
     connectorTypes,
+    describeBlocks,
     environments,
     retention,
     publicRunRetentionMs,

@@ -91,8 +91,8 @@ export function workflows({
     name: 'workflows',
     operations: WORKFLOWS,
     migrations: WORKFLOW_MIGRATIONS,
-    services: ({ engine, compat, publicRuns, now }) => ({
-      ...{ engine, store, compat, types, sources, now, requiredFields },
+    services: ({ engine, compat, publicRuns, now, report }) => ({
+      ...{ engine, store, compat, types, sources, now, requiredFields, report },
       allowsPublicRuns: (workspaceId) => publicRuns?.allows(workspaceId) ?? false,
     }),
   };

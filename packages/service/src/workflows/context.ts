@@ -34,7 +34,9 @@ export interface WorkflowServices {
   types?: readonly string[] | undefined;
   sources: LintSources;
   /** Returns the required fields of the described types. */
-  requiredFields: () => Promise<RequiredFields>;
+  requiredFields: () => Promise<RequiredFields | undefined>;
+  /** Reports errors that reach no caller. */
+  report: (error: unknown) => void;
   now: () => number;
 }
 

@@ -90,7 +90,7 @@ export const replaceWorkflowState = defineChange({
   body: schemas.graphBody,
   success: [{ status: 200, schema: schemas.replaceResult, description: 'The problems of the draft' }],
   errors: WRITE_ERRORS,
-  async handle(services, { query, body, record }, row) {
+  async handle(services, { principal, query, body, record }, row) {
     const { store } = services;
     const before = readGraph(row.state);
     const { graph, warnings } = graphOf(body, before);
@@ -105,7 +105,7 @@ export const replaceWorkflowState = defineChange({
     return {
       data: {
         ...{ id: row.id, warnings, needsRedeployment: needed, dryRun: query.dryRun },
-        lint: await lint(services, row, graph),
+        lint: await lint(services, { row, principal }, graph),
         removedBindings: removedBindings(before, graph),
       },
     };

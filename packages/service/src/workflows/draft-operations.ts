@@ -47,7 +47,7 @@ export const applyWorkflowOperations = defineChange({
   body: operationsBody,
   success: [{ status: 200, schema: schemas.operationsResult, description: 'What was applied' }],
   errors: WRITE_ERRORS,
-  async handle(services, { query: { dryRun }, body, record }, row) {
+  async handle(services, { principal, query: { dryRun }, body, record }, row) {
     const before = readGraph(row.state);
     const { graph: edited, ...outcome } = applied(services, before, body);
     if (body.atomic) expectAllApplied(outcome);
@@ -68,7 +68,7 @@ export const applyWorkflowOperations = defineChange({
         ...(dryRun && { previewBlockIds: minted }),
         needsRedeployment: needsRedeployment(dryRun ? row : { ...row, state }, active),
         dryRun,
-        lint: await lint(services, row, graph),
+        lint: await lint(services, { row, principal }, graph),
         removedBindings: removedBindings(before, graph),
       },
     };
@@ -143,7 +143,7 @@ export const inspectWorkflow = define({
   query: schemas.none,
   success: [{ status: 200, schema: schemas.inspection, description: 'The overview' }],
   errors: READ_ERRORS,
-  async handle(services, _call, row) {
+  async handle(services, { principal }, row) {
     const graph = readGraph(row.state);
     const active = await activeVersion(services, row);
     const blocks = Object.entries(graph.blocks).map(([id, block]) => ({
@@ -163,7 +163,7 @@ export const inspectWorkflow = define({
         edgeCount: graph.edges.length,
         variableCount: Object.keys(graph.variables).length,
         blocks,
-        lint: await lint(services, row, graph),
+        lint: await lint(services, { row, principal }, graph),
       },
     };
   },

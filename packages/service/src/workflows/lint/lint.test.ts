@@ -225,6 +225,39 @@ describe('the lint of a draft', () => {
     ]);
   });
 
+  it('tells the key of a workspace, which may not list secrets, no names of them', async () => {
+    const id = await created();
+    const { f } = ids('f');
+    const blocks = { [f]: block('function', { code: 'return {{KNOWN}} + {{MISSING}}' }) };
+    expect((await put(id, { blocks })).lint.unresolvedReferences).toHaveLength(1);
+    const { key } = await store.keys.create({ workspaceId: api.workspaceId }, 'workspace');
+    const answer = await api.call<Written>('GET', `/api/v2/workflows/${id}/inspect`, { key });
+    expect(answer.data.lint.unresolvedReferences).toEqual([]);
+    const compared = answer.data.lint.checks.find(({ name }) => name === 'credential-resource-references');
+    expect(compared?.detail).not.toContain('{{');
+  });
+
+  it('does not fail a write when the names or the schemas cannot be read, and says so', async () => {
+    const broken = await testApi({
+      ...{ store, engine },
+      environments: { names: () => Promise.reject(new Error('no names')) },
+      describeBlocks: () => Promise.reject(new Error('no schemas')),
+    });
+    const body = { workspaceId: broken.workspaceId, name: 'Broken' };
+    const { data } = await broken.call<{ id: string }>('POST', '/api/v2/workflows', { body });
+    const { f } = ids('f');
+    const blocks = { [f]: block('function', { code: 'return {{MISSING}}' }) };
+    const answer = await broken.call<Written>('PUT', `/api/v2/workflows/${data.id}/state`, {
+      body: { blocks, edges: [] },
+    });
+    expect(answer.status).toBe(200);
+    expect(answer.data.lint.unresolvedReferences).toEqual([]);
+    expect(answer.data.lint.checks).toContainEqual(
+      expect.objectContaining({ name: 'fields', status: 'partial' }),
+    );
+    expect(broken.faults.map(String)).toEqual(['Error: no names', 'Error: no schemas']);
+  });
+
   it('says that nothing was checked of a draft that cannot be read, and that a long list is cut', async () => {
     const { a } = ids('a');
     const deep = JSON.parse(`${'['.repeat(120)}${']'.repeat(120)}`) as never;

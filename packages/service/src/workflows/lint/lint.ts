@@ -1,20 +1,59 @@
+import type { Principal } from '@heddle/api';
 import type { WorkflowRow } from '../../store/schema.ts';
 import { tablesOf } from '../context.ts';
 import type { WorkflowServices } from '../context.ts';
 import type { LintReport } from '../draft-schemas.ts';
 import { exported } from '../graph.ts';
 import type { Graph } from '../graph.ts';
+import type { Compared } from './compared.ts';
 import { lintReport } from './report.ts';
 import { missingFields } from './required-fields.ts';
 import { unresolvedResources } from './resources.ts';
 
-/** Returns the problems of a draft. They are advice: a draft with problems can be saved. */
-export async function lint(services: WorkflowServices, row: WorkflowRow, graph: Graph): Promise<LintReport> {
+interface Subject {
+  row: WorkflowRow;
+  /** Who reads the report. */
+  principal: Principal;
+}
+
+/**
+ * Returns the problems of a draft. They are advice: a draft with problems can be saved, and what cannot be compared is
+ * reported to the host and left out.
+ */
+export async function lint(
+  services: WorkflowServices,
+  { row, principal }: Subject,
+  graph: Graph,
+): Promise<LintReport> {
   const { engine, compat, sources } = services;
+  const workspaceId = row.workspace_id;
   const diagnostics = engine.check(exported(row, graph), { compat });
-  const resources = await unresolvedResources(graph, {
-    ...{ sources, db: tablesOf(services), workspaceId: row.workspace_id },
-  });
-  const missing = missingFields(graph, await services.requiredFields());
-  return lintReport(graph, { diagnostics, missing, resources, sources });
+  // The names of secrets are for people, as in the list of secrets.
+  const mayKnowNames = principal.kind !== 'workspace' && sources.environments !== undefined;
+  const names = mayKnowNames
+    ? await unlessFailed(services, async () => new Set(await sources.environments?.names(workspaceId)))
+    : undefined;
+  const requiredFields = await unlessFailed(services, services.requiredFields);
+  const compared: Compared = {
+    names,
+    requiredFields,
+    sandboxes: sources.sandboxes === true,
+    tools: sources.tools,
+  };
+  const resources = await unresolvedResources(graph, { compared, db: tablesOf(services), workspaceId });
+  const missing = missingFields(graph, requiredFields ?? new Map());
+  return lintReport(graph, { diagnostics, missing, resources, compared });
+}
+
+/** Returns what `read` returns; undefined after a failure, which is reported to the host. */
+async function unlessFailed<T>(
+  { report }: Pick<WorkflowServices, 'report'>,
+  read: () => Promise<T>,
+): Promise<T | undefined> {
+  try {
+    return await read();
+  } catch (error) {
+    report(error);
+    return undefined;
+  }
 }

@@ -1,9 +1,9 @@
 import type { Diagnostic, JsonObject } from '@heddle/core';
-import type { LintSources } from '../context.ts';
 import type { LintReport } from '../draft-schemas.ts';
 import { textOr } from '../edit/draft-editor.ts';
 import type { Graph } from '../graph.ts';
 import { refOf, textOrNull } from './block-ref.ts';
+import type { Compared } from './compared.ts';
 import { MAX_LISTED } from './limits.ts';
 import type { MissingField } from './required-fields.ts';
 import { emptyOutgoingPorts, endsOf } from './wiring.ts';
@@ -38,12 +38,12 @@ export interface Findings {
   missing: readonly MissingField[];
   /** References to what the workspace does not have. */
   resources: LintReport['unresolvedReferences'];
-  sources: LintSources;
+  compared: Compared;
 }
 
 /** Returns the report about a draft. */
 export function lintReport(graph: Graph, findings: Findings): LintReport {
-  const { diagnostics, missing, resources, sources } = findings;
+  const { diagnostics, missing, resources, compared } = findings;
   const of = (codes: ReadonlySet<string>): Diagnostic[] => diagnostics.filter(({ code }) => codes.has(code));
   const outputs = of(UNRESOLVED).map((each) => ({
     ...refOf(graph, each.blockId ?? ''),
@@ -53,7 +53,7 @@ export function lintReport(graph: Graph, findings: Findings): LintReport {
     reason: each.message,
   }));
   return {
-    checks: checksOf(diagnostics, sources),
+    checks: checksOf(diagnostics, compared),
     ...endsOf(graph),
     emptyOutgoingPorts: emptyOutgoingPorts(graph),
     ...edgeIssues(graph, of),
@@ -119,7 +119,7 @@ function fieldIssues(graph: Graph, missing: readonly MissingField[]): LintReport
 }
 
 /** Returns what was checked, and what was not. */
-function checksOf(diagnostics: readonly Diagnostic[], sources: LintSources): Check[] {
+function checksOf(diagnostics: readonly Diagnostic[], compared: Compared): Check[] {
   const isUnread = diagnostics.some(({ code, severity }) => severity === 'error' && UNREADABLE.has(code));
   const isCut = diagnostics.some(({ code }) => code === 'DIAGNOSTICS_MORE');
   const compiled = (name: string, detail: string, status: Check['status'] = 'complete'): Check => {
@@ -129,7 +129,11 @@ function checksOf(diagnostics: readonly Diagnostic[], sources: LintSources): Che
   };
   return [
     compiled('graph', 'Checked as for a deployment.'),
-    compiled('fields', 'Required fields are checked as for a deployment. No type has fields in two modes.'),
+    compiled(
+      'fields',
+      `Required fields are checked${compared.requiredFields ? '' : ' of some types'}. No type has fields in two modes.`,
+      compared.requiredFields ? 'complete' : 'partial',
+    ),
     compiled('block-output-references', 'Checked as for a deployment.'),
     compiled('branch-output-references', 'Checked as for a deployment.'),
     compiled(
@@ -137,8 +141,8 @@ function checksOf(diagnostics: readonly Diagnostic[], sources: LintSources): Che
       'JavaScript is parsed. In other languages only the references are checked.',
       'partial',
     ),
-    resourceCheck(sources),
-    sources.tools
+    resourceCheck(compared),
+    compared.tools
       ? check('agent-tool-references', 'complete', 'Tools are compared with the registered ones.')
       : check('agent-tool-references', 'skipped', 'This service does not know the tools of its agents.'),
     check('table-fields', 'skipped', 'This service has no tables.'),
@@ -146,12 +150,8 @@ function checksOf(diagnostics: readonly Diagnostic[], sources: LintSources): Che
   ];
 }
 
-function resourceCheck({ environments, sandboxes }: LintSources): Check {
-  const known = [
-    'workflows',
-    ...(sandboxes === true ? ['sandboxes'] : []),
-    ...(environments ? ['names in {{ }}'] : []),
-  ];
+function resourceCheck({ names, sandboxes }: Compared): Check {
+  const known = ['workflows', ...(sandboxes ? ['sandboxes'] : []), ...(names ? ['names in {{ }}'] : [])];
   const detail = `Compared with the workspace: ${known.join(', ')}. Ids of other resources are not looked up.`;
   return check('credential-resource-references', 'partial', detail);
 }

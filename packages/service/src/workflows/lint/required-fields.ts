@@ -14,12 +14,13 @@ export interface MissingField {
   field: string;
 }
 
-/** Returns what reads the required fields from the schemas of the types: once, and again after a failure. */
+/** Returns what reads the required fields from the schemas of the types: once, and again after a failure. Undefined: nobody describes them. */
 export function requiredFieldsOf(
-  describeBlocks: () => Promise<readonly BlockDescription[]> = () => Promise.resolve([]),
-): () => Promise<RequiredFields> {
+  describeBlocks: (() => Promise<readonly BlockDescription[]>) | undefined,
+): () => Promise<RequiredFields | undefined> {
   let read: Promise<RequiredFields> | undefined;
   return () => {
+    if (!describeBlocks) return Promise.resolve(undefined);
     read ??= describeBlocks().then(
       (blocks) => new Map(blocks.map(({ type, fields }) => [type, requiredIn(fields)])),
     );

@@ -1,7 +1,6 @@
 import { isJsonObject } from '@heddle/core/blocks';
 import type { Json, JsonObject } from '@heddle/core/blocks';
 import type { Kysely } from 'kysely';
-import type { LintSources } from '../context.ts';
 import type { LintReport } from '../draft-schemas.ts';
 import type { Db } from '../folders.ts';
 import type { Graph } from '../graph.ts';
@@ -12,6 +11,7 @@ import { MAX_OCCURRENCES, referencesOf, structured } from '../../transfer/refere
 import type { FoundReference } from '../../transfer/references.ts';
 import { isToolList } from '../../transfer/sanitize.ts';
 import { refOf } from './block-ref.ts';
+import type { Compared } from './compared.ts';
 import { MAX_LISTED, shownValue } from './limits.ts';
 
 type Unresolved = LintReport['unresolvedReferences'][number];
@@ -22,7 +22,7 @@ type Judge = (id: string) => string | undefined;
 interface Workspace {
   db: Db;
   workspaceId: string;
-  sources: LintSources;
+  compared: Compared;
 }
 
 const WORKFLOWS = REFERENCE_KINDS.filter(({ kind }) => kind === 'workflow');
@@ -36,8 +36,8 @@ const SANDBOX_ID = /^[0-9a-f]{8}(?:-[0-9a-f]{4}){3}-[0-9a-f]{12}$/;
 
 /** Returns the references of a draft to workflows, sandboxes, values and tools that the workspace does not have, at most 500. */
 export async function unresolvedResources(graph: Graph, workspace: Workspace): Promise<Unresolved[]> {
-  const { sources } = workspace;
-  const kinds = sources.sandboxes === true ? WITH_SANDBOXES : WORKFLOWS;
+  const { sandboxes, tools } = workspace.compared;
+  const kinds = sandboxes ? WITH_SANDBOXES : WORKFLOWS;
   const found = Map.groupBy(firstOf(referencesOf(graph, kinds)), ({ kind }) => kind);
   const unresolved: Unresolved[] = [];
   for (const { kind, judge } of [
@@ -50,7 +50,7 @@ export async function unresolvedResources(graph: Graph, workspace: Workspace): P
     const reasonOf = await judge([...new Set(ofKind.map(({ sourceId }) => sourceId))], workspace);
     for (const each of ofKind) add(unresolved, { graph, each, reason: reasonOf(each.sourceId) });
   }
-  for (const tool of unknownTools(graph, sources.tools)) {
+  for (const tool of unknownTools(graph, tools)) {
     if (unresolved.length === MAX_LISTED) break;
     unresolved.push(tool);
   }
@@ -110,11 +110,10 @@ async function judgeSandboxes(ids: readonly string[], { db, workspaceId }: Works
     known.has(id) || !SANDBOX_ID.test(id) ? undefined : `The workspace has no sandbox "${id}".`;
 }
 
-async function judgeNames(_: readonly string[], { sources, workspaceId }: Workspace): Promise<Judge> {
-  if (!sources.environments) return () => undefined;
-  const known = new Set(await sources.environments.names(workspaceId));
+function judgeNames(_: readonly string[], { compared: { names } }: Workspace): Judge {
+  if (!names) return () => undefined;
   return (name) =>
-    known.has(name) || !NAME.test(name)
+    names.has(name) || !NAME.test(name)
       ? undefined
       : `The workspace has no secret "${shownValue(name)}": the placeholder stays as it is.`;
 }
@@ -122,7 +121,7 @@ async function judgeNames(_: readonly string[], { sources, workspaceId }: Worksp
 const MCP: ReadonlySet<string> = new Set(['mcp', 'mcp-server', 'mcp-server-advanced']);
 
 /** Returns the tools of agents that are not registered, and custom tools without code. */
-function* unknownTools(graph: Graph, tools: LintSources['tools']): Generator<Unresolved> {
+function* unknownTools(graph: Graph, tools: Compared['tools']): Generator<Unresolved> {
   if (!tools) return;
   const registered = new Set(tools.map(({ id }) => id));
   for (const field of fieldsOf(graph)) {
