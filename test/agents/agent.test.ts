@@ -362,43 +362,6 @@ describe('an agent that is configured wrongly', () => {
   });
 });
 
-describe('the key of a provider', () => {
-  const keyOf = (server: ModelServer): string | undefined => server.requests[0]?.headers.authorization;
-
-  it('is the credential of the operator, else that of the block, else the variable', async () => {
-    const fields = { apiKey: '{{KEY}}' };
-    const options = { variables: { OPENAI_API_KEY: 'key-of-the-variable' } };
-    const env = { KEY: 'key-of-the-block' };
-    const keys: (string | undefined)[] = [];
-    for (const setting of [
-      { fields, options, engine: { env } },
-      { fields, options, engine: { env, credentials: {} } },
-      { options, engine: { credentials: {} } },
-    ]) {
-      const server = await modelServer([{ text: 'Rain.' }]);
-      expect(await ask(server, setting)).toMatchObject({ status: 'completed' });
-      keys.push(keyOf(server));
-    }
-    expect(keys).toEqual(['Bearer key-of-openai', 'Bearer key-of-the-block', 'Bearer key-of-the-variable']);
-  });
-
-  it('of the operator is not sent to an address that the block gives', async () => {
-    const server = await modelServer([{ text: 'Rain.' }]);
-    const fields = { model: 'azure/mine', azureEndpoint: server.services.openai };
-    const engine = {
-      credentials: { azure: 'key-of-the-operator' },
-      services: {},
-      egress: { exceptions: [new URL(server.services.openai).host] },
-    };
-    const refused = await ask(server, { fields, engine, options: { variables: { AZURE_API_KEY: 'key' } } });
-    expect(refused).toMatchObject({ status: 'failed', error: { code: 'MODEL_KEY_MISSING' } });
-    expect(server.requests).toEqual([]);
-    const own = await ask(server, { fields: { ...fields, apiKey: 'mine' }, engine });
-    expect(own).toMatchObject({ status: 'completed', output: { content: 'Rain.' } });
-    expect(JSON.stringify(server.requests[0]?.headers)).not.toContain('key-of-the-operator');
-  });
-});
-
 async function collect(events: AsyncIterable<RunEvent>): Promise<RunEvent[]> {
   const all: RunEvent[] = [];
   for await (const event of events) all.push(event);

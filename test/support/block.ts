@@ -141,6 +141,7 @@ export function contextOf(scene: Scene): EngineContext {
       sandbox: absent('sandbox'),
       egress: absent('egress'),
       service: absent('service'),
+      credential: absent('credentials'),
       file: absent('files'),
       runs: absent('log'),
       conversation: absent('conversations'),

@@ -1,4 +1,5 @@
 import type { Json, JsonObject } from '@heddle/core/blocks';
+import type { Credential } from '@heddle/engine';
 
 /** Options of the blocks. */
 export interface BlocksOptions {
@@ -32,6 +33,12 @@ export interface AgentTool {
 export interface AgentToolCall {
   /** Values that the author has set for the tool in the agent. The model does not see them. */
   params: JsonObject;
+  /**
+   * Returns the stored credential whose id the author has set in `params.credential`. Call it where the credential is used:
+   * its secret is redacted in all data of the run, and an access token is refreshed if it expires soon. Throws
+   * CREDENTIAL_UNKNOWN if there is no such credential.
+   */
+  credential(): Promise<Credential>;
   /** Equal whenever the call is repeated. */
   idempotencyKey: string;
   /** Aborted at the block's timeout and when the run is cancelled. */

@@ -37,6 +37,7 @@ export function partsOf(stores: SharedStores, registry: Registry, options: Engin
     codeLimits: codeLimits(options),
     egress: blockHttpClient(options),
     service: configuredServices(options),
+    credentials: options.tenantCredentials,
     concurrency: { ...DEFAULT_CONCURRENCY, ...options.concurrency },
     definitions: new Definitions({ stores, registry, limits: options.limits, now: () => clock.now() }),
     resolveChild: options.resolveChild ?? ((_caller, reference) => ({ workflow: reference })),

@@ -2,6 +2,7 @@ import type { BlockExecutor, Clock, PlanLimits } from '@heddle/core';
 import type { ImageSource, IsolationOptions } from '@heddle/sandbox';
 import type { ResolvedChild } from './definitions.ts';
 import type { EnvironmentValue, TenantEnvironments } from './execution/run-environment.ts';
+import type { TenantCredentials } from './secrets/credentials.ts';
 import type { RuntimeProvider } from './runtime-port.ts';
 import type { PostgresOptions } from './store/postgres/open.ts';
 
@@ -36,6 +37,8 @@ export interface EngineOptions {
   services?: { readonly [name: string]: string };
   /** Credentials of services, by name. Every workflow may use them, and they take precedence over those of a block. */
   credentials?: { readonly [name: string]: string };
+  /** Credentials that tenants have stored, for blocks of their workflows. Default: none. */
+  tenantCredentials?: TenantCredentials;
   sandbox?: SandboxLimits;
   /** Provides the dependency images that function blocks select with `sandboxId`. */
   images?: ImageSource;

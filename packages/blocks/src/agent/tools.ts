@@ -1,6 +1,7 @@
 import type { LanguageModelV4FunctionTool, LanguageModelV4ToolChoice } from '@ai-sdk/provider';
 import { BlockError, isJsonObject } from '@heddle/core/blocks';
 import type { Json, JsonObject } from '@heddle/core/blocks';
+import type { Credential } from '@heddle/engine';
 import type { Context } from '../define.ts';
 import type { AgentTool, AgentToolCall } from '../options.ts';
 import { invalid } from '../invalid.ts';
@@ -19,7 +20,7 @@ export interface ReadyTool {
   idempotent: boolean;
   /** The model must call it first. */
   forced: boolean;
-  run(args: JsonObject, call: Omit<AgentToolCall, 'params'>): Promise<Json>;
+  run(args: JsonObject, call: Omit<AgentToolCall, 'params' | 'credential'>): Promise<Json>;
 }
 
 /**
@@ -85,8 +86,19 @@ function registeredTool(
       inputSchema: tool.parameters as never,
     },
     idempotent: tool.idempotent === true,
-    run: (args, call) => tool.run(args, { ...call, params }),
+    run: (args, call) =>
+      tool.run(args, { ...call, params, credential: () => credentialOf(context, params['credential']) }),
   };
+}
+
+/** Returns the stored credential with this id. */
+async function credentialOf({ services }: Context, id: Json | undefined): Promise<Credential> {
+  const found = typeof id === 'string' && id !== '' ? await services.credential({ id }) : undefined;
+  if (found) return found;
+  const why = id === undefined ? 'has no credential' : 'names a credential that does not exist';
+  throw new BlockError('CREDENTIAL_UNKNOWN', `The tool ${why}: set the id of a stored one in "credential".`, {
+    retryable: false,
+  });
 }
 
 /** A tool whose code is in the agent. It runs in the sandbox, with each argument as a variable. */

@@ -20,9 +20,10 @@ export interface OpenModel {
 
 /**
  * Opens the model that the block names in `model`, or the default one. Its key is, by priority, the operator's credential,
- * the block's `apiKey`, or the provider's usual variable. An address that the block gives only gets the block's key.
+ * the block's `apiKey`, the tenant's stored key, or the provider's usual variable. An address that the block gives only gets
+ * the block's key.
  *
- * Throws MODEL_UNKNOWN, MODEL_KEY_MISSING, MODEL_ADDRESS_MISSING.
+ * Throws MODEL_UNKNOWN, MODEL_KEY_MISSING, MODEL_ADDRESS_MISSING, CREDENTIAL_UNAVAILABLE.
  */
 export async function openModel(context: Context, options: BlocksOptions): Promise<OpenModel> {
   const name = text(context, 'model') || options.defaultModel || '';
@@ -32,7 +33,9 @@ export async function openModel(context: Context, options: BlocksOptions): Promi
   const service = await context.services.service(provider);
   const { address, isAuthored } = addressFor(context, provider, service);
   const aws = provider === 'bedrock' ? awsOf(context) : undefined;
-  const key = aws ? undefined : keyFor(context, provider, isAuthored ? undefined : { service, options });
+  const key = aws
+    ? undefined
+    : await keyFor(context, provider, isAuthored ? undefined : { service, options });
   const apiVersion = text(context, 'azureApiVersion') || undefined;
   const settings = { address, key, fetch: fetchOver(service.http), apiVersion, aws };
   const model = await providerNamed(provider).open(settings, id);
@@ -59,22 +62,22 @@ function addressFor(
 
 /**
  * Returns the key for a provider; undefined if it needs none. Without `operator`, only the key of the block: the author of a
- * workflow could otherwise send the operator's key to an address of their own.
+ * workflow could otherwise send the key of the operator or of the workspace to an address of their own.
  */
-function keyFor(
+async function keyFor(
   context: Context,
   provider: string,
   operator: { service: ConfiguredService; options: BlocksOptions } | undefined,
-): string | undefined {
+): Promise<string | undefined> {
   const { variables } = providerNamed(provider);
   const key =
     operator?.service.credential ??
     ownKey(context, provider) ??
-    (operator && variableOf(variables, operator.options));
+    (operator && ((await storedKey(context, provider)) ?? variableOf(variables, operator.options)));
   const [variable] = variables;
   if (key !== undefined || variable === undefined) return key;
   const where = operator
-    ? `Set its API key, ${variable}, or --credential ${provider}=KEY.`
+    ? `Set its API key, store one with heddle credentials add NAME --provider ${provider}, or set ${variable} or --credential ${provider}=KEY.`
     : 'Set its API key: at an address that a block gives, only the key of the block is used.';
   throw refuse('MODEL_KEY_MISSING', context, `has no key for ${provider}. ${where}`);
 }
@@ -92,6 +95,11 @@ async function chosen(context: Context, name: string) {
 function ownKey(context: Context, provider: string): string | undefined {
   const fields = provider === 'bedrock' ? ['bedrockApiKey', 'apiKey'] : ['apiKey'];
   return fields.map((field) => text(context, field)).find((key) => key !== '');
+}
+
+/** Returns the key that the tenant has stored for the provider. */
+async function storedKey({ services }: Context, provider: string): Promise<string | undefined> {
+  return (await services.credential({ provider, type: 'api_key' }))?.secret;
 }
 
 function addressOf(context: Context, provider: string): string | undefined {

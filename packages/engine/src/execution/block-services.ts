@@ -21,6 +21,8 @@ import { NO_MOCKS, parseMocks, type Mocks } from '../mocks/mocks.ts';
 import { chain } from '../maybe-async.ts';
 import type { BlockTask } from './attempt.ts';
 import { callChain, childError, findChildRun } from './child-runs.ts';
+import type { CredentialSource } from '../secrets/credentials.ts';
+import { findCredential } from '../secrets/credentials.ts';
 import type { WarmUp } from './code-service.ts';
 import { conversationIds, conversationOf } from './conversation.ts';
 import type { RunEnvironment } from './run-environment.ts';
@@ -162,6 +164,7 @@ function servicesOf({ parts, run, place, resolver, task, facts, tenant }: Servic
     sandbox: async () => parts.code.gated((work) => run.gate(work, task.signal), await tenant()),
     egress: () => parts.egress(),
     service: (name) => parts.service(name),
+    credential: (query) => findCredential(credentialSource(parts, run, tenant), query),
     file: (record) => fileReader(parts, run.header, { tenant })(record),
     conversation: (id) =>
       conversationOf(
@@ -188,6 +191,18 @@ function servicesOf({ parts, run, place, resolver, task, facts, tenant }: Servic
     },
     // Redacted here, because the child does not redact secrets that its own blocks cannot read.
     child: (request) => run.runChild({ ...request, input: run.environment.json(request.input) }, place, task),
+  };
+}
+
+function credentialSource(
+  parts: RuntimeParts,
+  { header, environment }: ServedRun,
+  tenant: () => Promise<string | undefined>,
+): CredentialSource {
+  return {
+    ...{ credentials: parts.credentials, tenant },
+    addSecret: (name, value) => environment.addSecret(name, value),
+    report: (error) => parts.report(error, header.runId),
   };
 }
 

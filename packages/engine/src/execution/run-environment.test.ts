@@ -40,14 +40,25 @@ const SECRET = planOf('return {{KEY}}');
 const blockOf = (plan: Plan): string => Object.values(plan.blocks).find(({ name }) => name === 'F')?.id ?? '';
 
 describe('the environment of a run', () => {
-  it('is opened without a promise, once for each plan, if there are no tenants', () => {
+  it('is opened without a promise if there are no tenants', () => {
     const { made } = environments({
       env: { KEY: 'a-secret-value', OPEN: { value: 'open-value', secret: false } },
     });
     const opened = made.open(SECRET);
     expect(opened).toMatchObject({ values: { KEY: 'a-secret-value' } });
-    expect(made.open(SECRET)).toBe(opened);
     expect(made.open(planOf('return 1'))).toMatchObject({ values: {} });
+  });
+
+  it('redacts the credentials that its blocks get, and the other runs of the plan do not', async () => {
+    const { made } = environments({ env: { KEY: 'a-secret' } });
+    const [first, second] = [await made.open(SECRET), await made.open(SECRET)];
+    first.addSecret('Key of the shop', 'a-secret-of-the-shop');
+    first.addSecret('Key of the shop', 'its-later-value');
+    expect(first.text('a-secret a-secret-of-the-shop its-later-value')).toBe(
+      '«redacted:KEY» «redacted:Key_of_the_shop» «redacted:Key_of_the_shop»',
+    );
+    expect(first.sanitizer.text('its-later-value')).toBe('«redacted:Key_of_the_shop»');
+    expect(second.text('a-secret its-later-value')).toBe('«redacted:KEY» its-later-value');
   });
 
   it('of a tenant has the current values, and only those that the blocks can read', async () => {

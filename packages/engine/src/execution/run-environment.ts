@@ -44,6 +44,8 @@ export interface RunEnvironment extends Redactor {
   readonly sanitizer: Sanitizer;
   /** Reads the values again before `block` runs, if they may have changed; else returns undefined. Rejects with ENVIRONMENT_UNAVAILABLE. */
   refresh(block: string): Promise<void> | undefined;
+  /** From now on also redacts `value`, a credential that a block of the run gets. */
+  addSecret(name: string, value: string): void;
 }
 
 interface EnvironmentsParts {
@@ -59,15 +61,13 @@ interface EnvironmentsParts {
 /** Creates the environments of a process's runs. */
 export class Environments {
   readonly #parts: EnvironmentsParts;
-  readonly #empty: RunEnvironment;
-  readonly #untenanted = new WeakMap<Plan, RunEnvironment>();
+  readonly #untenanted = new WeakMap<Plan, ReadValues>();
   /** The last redactor of a plan, with the secrets that it redacts. */
   readonly #redactors = new WeakMap<Plan, { secrets: string; redactor: Redactor }>();
   readonly #warned = new Set<string>();
 
   constructor(parts: EnvironmentsParts) {
     this.#parts = parts;
-    this.#empty = constantEnvironment({}, NO_SECRETS, parts.values);
     this.#warn(parts.env);
   }
 
@@ -79,25 +79,32 @@ export class Environments {
    */
   open(plan: Plan): RunEnvironment | Promise<RunEnvironment> {
     const reads = environmentReads(plan);
-    if (reads.blocks.size === 0) return this.#empty;
+    if (reads.blocks.size === 0) return this.#constant(plan, NO_VALUES);
     return chain(this.#parts.tenant(plan.workflow.id), (tenant) =>
       tenant === undefined ? this.#withoutTenant(plan, reads) : this.#ofTenant(plan, reads, tenant),
     );
   }
 
   #withoutTenant(plan: Plan, reads: EnvironmentReads): RunEnvironment {
-    const known = this.#untenanted.get(plan);
-    if (known) return known;
-    const { env, values } = this.#parts;
-    const readable = pick(env, reads.all ? Object.keys(env) : reads.names);
-    const environment = constantEnvironment(textsOf(readable), createRedactor(secretsOf(readable)), values);
-    this.#untenanted.set(plan, environment);
-    return environment;
+    let read = this.#untenanted.get(plan);
+    if (!read) {
+      const { env } = this.#parts;
+      const readable = pick(env, reads.all ? Object.keys(env) : reads.names);
+      const secrets = secretsOf(readable);
+      read = { texts: textsOf(readable), secrets, redactor: createRedactor(secrets) };
+      this.#untenanted.set(plan, read);
+    }
+    return this.#constant(plan, read);
+  }
+
+  #constant(plan: Plan, read: ReadValues): RunEnvironment {
+    const { values } = this.#parts;
+    return new ConstantEnvironment({ values, redactor: (secrets) => this.#redactorOf(plan, secrets) }, read);
   }
 
   async #ofTenant(plan: Plan, reads: EnvironmentReads, tenant: string): Promise<RunEnvironment> {
     const { tenants, values, clock } = this.#parts;
-    if (!tenants) return this.#empty;
+    if (!tenants) return this.#constant(plan, NO_VALUES);
     const environment = new TenantEnvironment({
       reads,
       values,
@@ -153,31 +160,35 @@ export class Environments {
   }
 }
 
-function constantEnvironment(texts: Texts, redactor: Redactor, values: Values): RunEnvironment {
-  return { ...redactor, values: texts, sanitizer: new Sanitizer(values, redactor), refresh: () => undefined };
+/** Values that a run reads, and the redactor of the secrets among them. */
+interface ReadValues {
+  texts: Texts;
+  secrets: Texts;
+  redactor: Redactor;
 }
 
-interface TenantParts {
-  reads: EnvironmentReads;
+const NO_VALUES: ReadValues = { texts: {}, secrets: {}, redactor: NO_SECRETS };
+
+interface EnvironmentParts {
   values: Values;
-  clock: Clock;
-  read: () => Promise<EnvironmentValues>;
   redactor: (secrets: { readonly [name: string]: readonly string[] }) => Redactor;
 }
 
-/** The environment of a tenant's run, whose values may change during the run. */
-class TenantEnvironment implements RunEnvironment {
-  values: Texts = {};
+/** The environment of a run whose values do not change. */
+class ConstantEnvironment implements RunEnvironment {
+  values: Texts;
   readonly sanitizer: Sanitizer;
-  readonly #parts: TenantParts;
-  #redactor = NO_SECRETS;
+  readonly #redactorOf: EnvironmentParts['redactor'];
+  #redactor: Redactor;
   /** Every secret read so far: the run's data may contain one that was replaced since. */
   readonly #seen = new Map<string, Set<string>>();
-  #readMs = Number.NEGATIVE_INFINITY;
 
-  constructor(parts: TenantParts) {
-    this.#parts = parts;
-    this.sanitizer = new Sanitizer(parts.values, this);
+  constructor({ values, redactor }: EnvironmentParts, read: ReadValues) {
+    this.values = read.texts;
+    this.sanitizer = new Sanitizer(values, this);
+    this.#redactorOf = redactor;
+    this.#redactor = read.redactor;
+    for (const [name, value] of Object.entries(read.secrets)) this.#see(name, value);
   }
 
   text(text: string): string {
@@ -188,7 +199,44 @@ class TenantEnvironment implements RunEnvironment {
     return this.#redactor.json(value);
   }
 
-  refresh(block: string): Promise<void> | undefined {
+  refresh(_block: string): Promise<void> | undefined {
+    return undefined;
+  }
+
+  addSecret(name: string, value: string): void {
+    if (!this.#seen.get(name)?.has(value)) this.addSecrets({ [name]: value });
+  }
+
+  protected addSecrets(secrets: Texts): void {
+    for (const [name, value] of Object.entries(secrets)) this.#see(name, value);
+    const all = [...this.#seen].map(([name, values]): [string, string[]] => [name, [...values]]);
+    this.#redactor = this.#redactorOf(Object.fromEntries(all));
+  }
+
+  #see(name: string, value: string): void {
+    const values = this.#seen.get(name);
+    if (values) values.add(value);
+    else this.#seen.set(name, new Set([value]));
+  }
+}
+
+interface TenantParts extends EnvironmentParts {
+  reads: EnvironmentReads;
+  clock: Clock;
+  read: () => Promise<EnvironmentValues>;
+}
+
+/** The environment of a tenant's run, whose values may change during the run. */
+class TenantEnvironment extends ConstantEnvironment {
+  readonly #parts: TenantParts;
+  #readMs = Number.NEGATIVE_INFINITY;
+
+  constructor(parts: TenantParts) {
+    super(parts, NO_VALUES);
+    this.#parts = parts;
+  }
+
+  override refresh(block: string): Promise<void> | undefined {
     const { reads, clock } = this.#parts;
     if (!reads.blocks.has(block) || clock.now() - this.#readMs < FRESH_MS) return undefined;
     return this.load().catch((error: unknown) => {
@@ -200,10 +248,7 @@ class TenantEnvironment implements RunEnvironment {
   /** Reads the values. Throws ENVIRONMENT_UNAVAILABLE. */
   async load(): Promise<void> {
     const read = await this.#parts.read();
-    for (const [name, value] of Object.entries(secretsOf(read)))
-      this.#seen.set(name, (this.#seen.get(name) ?? new Set()).add(value));
-    const secrets = [...this.#seen].map(([name, all]): [string, string[]] => [name, [...all]]);
-    this.#redactor = this.#parts.redactor(Object.fromEntries(secrets));
+    this.addSecrets(secretsOf(read));
     this.values = textsOf(read);
     this.#readMs = this.#parts.clock.now();
   }

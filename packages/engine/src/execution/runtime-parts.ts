@@ -3,6 +3,7 @@ import type { ResolvedChild, Definitions } from '../definitions.ts';
 import type { Registry } from '../executors/registry.ts';
 import type { ConfiguredService, HttpClient } from '../executors/services.ts';
 import type { TenantOf } from '../files/storage.ts';
+import type { TenantCredentials } from '../secrets/credentials.ts';
 import type { Values } from '../records/values.ts';
 import type { SharedStores } from '../store/stores.ts';
 import type { CodeService } from './code-service.ts';
@@ -20,6 +21,8 @@ export interface RuntimeParts {
   codeLimits: { wallMs?: number; cpuMs?: number };
   egress(): Promise<HttpClient>;
   service(name: string): Promise<ConfiguredService>;
+  /** Undefined: tenants have none. */
+  credentials: TenantCredentials | undefined;
   /** How many effects run at once, in the engine and in each run. */
   concurrency: { engine: number; run: number };
   definitions: Definitions;

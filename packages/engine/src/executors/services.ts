@@ -12,6 +12,7 @@ import type { FileRecord } from '@heddle/core/files';
 import type { Stored } from '@heddle/core/run';
 import type { EgressRequest, EgressResponse, EgressStream } from '@heddle/sandbox/egress';
 import type { Sandbox } from '@heddle/sandbox';
+import type { Credential, CredentialQuery } from '../secrets/credentials.ts';
 
 /** What the engine's own executors get in addition to the fields of a block. One object per attempt. */
 export interface ExecutorServices {
@@ -21,6 +22,11 @@ export interface ExecutorServices {
   egress(): Promise<HttpClient>;
   /** What the operator has configured for a service, such as a provider of models. */
   service(name: string): Promise<ConfiguredService>;
+  /**
+   * Returns a credential that the run's tenant has stored; undefined if it has none. Its secret is redacted in all data of the
+   * run. Read it where it is used: an access token may expire. Throws a BlockError if it cannot be used now.
+   */
+  credential(query: CredentialQuery): Promise<Credential | undefined>;
   /** Returns the content of a stored file as Base64; undefined if the record belongs to no file of the run's tenant. */
   file(record: Pick<FileRecord, 'id' | 'key'>): Promise<string | undefined>;
   /** The log of runs. */

@@ -132,7 +132,7 @@ export const executeTool = define({
   errors: [400, 401, 403, 404, 413, 415, 429],
   async handle({ tools }, { path: { toolId }, body, signal, record }) {
     if (!tools.find(toolId)) throw notFound('Tool');
-    // There are no credentials yet, so none has this id.
+    // Credentials are for runs, whose data is redacted.
     if (body.credentialId !== undefined) throw notFound('Credential');
     const args = body.input as JsonObject;
     const details = tools.problems(toolId, args);

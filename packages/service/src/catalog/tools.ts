@@ -1,5 +1,6 @@
 import { isJsonObject, own } from '@heddle/core/blocks';
 import type { Json, JsonObject } from '@heddle/core/blocks';
+import type { Credential } from '@heddle/engine';
 import * as z from 'zod';
 import { kindOf, propertiesOf } from './fields.ts';
 import { contains, pageOfEntries } from './page.ts';
@@ -16,7 +17,12 @@ export interface CatalogTool {
   /** Returns the result. What it throws is shown to the caller. */
   run(
     args: JsonObject,
-    call: { params: JsonObject; idempotencyKey: string; signal: AbortSignal },
+    call: {
+      params: JsonObject;
+      credential: () => Promise<Credential>;
+      idempotencyKey: string;
+      signal: AbortSignal;
+    },
   ): Promise<Json>;
 }
 
@@ -113,13 +119,19 @@ export class Tools {
     const timeout = AbortSignal.timeout(timeoutMs);
     const both = AbortSignal.any([signal, timeout]);
     try {
-      const ended = found.tool.run(args, { params: {}, idempotencyKey, signal: both });
+      const call = { params: {}, credential: noCredential, idempotencyKey, signal: both };
+      const ended = found.tool.run(args, call);
       return completed(await Promise.race([ended, aborted(both)]));
     } catch (error) {
       if (timeout.aborted) return failed(`The tool did not end within ${timeoutMs / 1000} seconds.`);
       return failed(error instanceof Error ? error.message : String(error));
     }
   }
+}
+
+/** A call outside a run has no credential: nothing would redact its secret. */
+function noCredential(): Promise<never> {
+  return Promise.reject(new Error('The tool needs a stored credential, which it has only in a workflow.'));
 }
 
 function summaryOf({ id, name = id, description }: CatalogTool): ToolSummary {

@@ -1,0 +1,122 @@
+import type { JsonObject } from '@heddle/core';
+import { BlockError } from '@heddle/core/blocks';
+import { expect, it, onTestFinished } from 'vitest';
+import { block, fn, workflow } from '../../../../test/support/workflow.ts';
+import { createEngine } from '../create.ts';
+import type { EngineExecutor } from '../executors/services.ts';
+import type { EngineOptions } from '../options.ts';
+import type { CredentialQuery, TenantCredentials } from './credentials.ts';
+
+const SECRET = 'sk-the-key-of-the-workspace';
+const STORED = {
+  id: 'c1',
+  type: 'api_key',
+  provider: 'shop',
+  name: 'The shop',
+  secret: SECRET,
+} as const;
+
+/** A block that gets the credential of its fields, and puts it wherever data of a run can be. It waits for `ready`. */
+const user = (ready: Promise<void>): EngineExecutor => ({
+  types: ['use'],
+  class: 'effect',
+  async execute(context) {
+    await ready;
+    const found = await context.services.credential(context.field('query', 'json') as CredentialQuery);
+    if (!found) return { output: { found: false, secret: null } };
+    context.emit({ type: 'text', text: `I have ${found.secret}` });
+    await context.step('call', async () => ({ echoed: found.secret }));
+    if (context.field('fails') === true) throw new BlockError('SHOP_FAILED', `401 for ${found.secret}`);
+    return { output: { found: true, secret: found.secret, inside: [`Bearer ${found.secret}`] } };
+  },
+});
+
+interface Setting {
+  credentials: TenantCredentials;
+  fields?: JsonObject;
+  engine?: EngineOptions;
+}
+
+/** Runs a block with these fields, and a block that reads its output. Returns all that is kept or shown of the run. */
+async function run({ credentials, fields = {}, engine: options }: Setting) {
+  const errors: unknown[] = [];
+  const { promise: listening, resolve: listen } = Promise.withResolvers<void>();
+  const engine = await createEngine({
+    blocks: [user(listening)],
+    tenantCredentials: credentials,
+    tenant: () => 'a',
+    onError: (error) => void errors.push(error),
+    ...options,
+  });
+  onTestFinished(() => engine.close({ graceMs: 0 }));
+  const use = block('Use', 'use', { query: { provider: 'shop', type: 'api_key' }, ...fields });
+  const graph = workflow([use, fn('Next', 'return [<use.secret>]')], ['Start -> Use -> Next']);
+  const started = await engine.start({ workflow: graph }, {});
+  const reader = started.events()[Symbol.asyncIterator]();
+  const events: unknown[] = [];
+  let next = reader.next();
+  listen();
+  for (let event = await next; event.done !== true; event = await next) {
+    events.push(event.value);
+    next = reader.next();
+  }
+  const result = await started.result();
+  const { runId } = started;
+  const shown = JSON.stringify([result, events, await engine.getRun(runId), await engine.getLogs(runId)]);
+  return { result, shown, errors };
+}
+
+it('gives a block the credential of its tenant, and redacts it in all data of the run', async () => {
+  const asked: unknown[] = [];
+  const find: TenantCredentials['find'] = (...query) => {
+    asked.push(query);
+    return STORED;
+  };
+  const { result, shown } = await run({ credentials: { find } });
+  expect(asked).toEqual([['a', { provider: 'shop', type: 'api_key' }]]);
+  expect(result).toMatchObject({
+    status: 'completed',
+    output: { result: ['«redacted:The_shop»'] },
+  });
+  expect(shown).toContain('I have «redacted:The_shop»');
+  expect(shown).not.toContain(SECRET);
+});
+
+it('redacts the credential in the error of the block', async () => {
+  const { result, shown } = await run({ credentials: { find: () => STORED }, fields: { fails: true } });
+  expect(result).toMatchObject({ error: { code: 'SHOP_FAILED', message: '401 for «redacted:The_shop»' } });
+  expect(shown).not.toContain(SECRET);
+});
+
+it('asks for a workflow without a tenant too, and gives nothing if there is no such credential', async () => {
+  const asked: unknown[] = [];
+  const find: TenantCredentials['find'] = (tenant) => void asked.push(tenant);
+  const { result } = await run({ credentials: { find }, engine: { tenant: () => undefined } });
+  expect(result).toMatchObject({ status: 'completed', output: { result: [null] } });
+  expect(asked).toEqual([undefined]);
+});
+
+it('fails the block with the error of the source, and reports a fault of the source without showing it', async () => {
+  const refused = await run({
+    credentials: {
+      find() {
+        throw new BlockError('CREDENTIAL_RECONNECT', 'Connect "The shop" again.', { retryable: false });
+      },
+    },
+  });
+  expect(refused.result.error).toMatchObject({
+    code: 'CREDENTIAL_RECONNECT',
+    message: 'Connect "The shop" again.',
+  });
+  expect(refused.errors).toEqual([]);
+  const broken = await run({
+    credentials: {
+      find() {
+        throw new Error('unreachable: db.internal');
+      },
+    },
+  });
+  expect(broken.result.error).toMatchObject({ code: 'CREDENTIAL_UNAVAILABLE' });
+  expect(broken.shown).not.toContain('db.internal');
+  expect(broken.errors).toMatchObject([{ message: 'unreachable: db.internal' }]);
+});

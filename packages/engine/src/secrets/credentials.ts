@@ -1,0 +1,63 @@
+import { BlockError, isBlockError } from '@heddle/core/blocks';
+
+export type CredentialType = 'api_key' | 'service_account' | 'oauth';
+
+/** A credential of a tenant: the one with an id, or the oldest of a provider and type. */
+export type CredentialQuery = { id: string } | { provider: string; type: CredentialType };
+
+/** A credential as a block gets it. It is valid when it is read, and is not kept. */
+export interface Credential {
+  id: string;
+  type: CredentialType;
+  provider: string;
+  /** The name for people. */
+  name: string;
+  /** The key, the key file of the service account, or the access token. */
+  secret: string;
+  /** When the secret expires, in milliseconds since 1970; absent: unknown. */
+  expiresMs?: number;
+  /** The account at the provider, if it is known. */
+  account?: string;
+}
+
+/** Source of the credentials that tenants have stored. */
+export interface TenantCredentials {
+  /**
+   * Returns the credential of the tenant for a block that is about to use it; undefined if there is none. `tenant` is undefined
+   * for a workflow without a tenant. A BlockError fails the block; other errors are reported, and the block fails with
+   * CREDENTIAL_UNAVAILABLE.
+   */
+  find(
+    this: void,
+    tenant: string | undefined,
+    query: CredentialQuery,
+  ): Promise<Credential | undefined> | Credential | undefined;
+}
+
+/** What `findCredential` uses of a run. */
+export interface CredentialSource {
+  credentials: TenantCredentials | undefined;
+  tenant: () => Promise<string | undefined>;
+  /** Redacts the secret in all data of the run from now on. */
+  addSecret(name: string, value: string): void;
+  report(error: unknown): void;
+}
+
+/** Returns a credential of the run's tenant; undefined if there is none. Throws a BlockError if it cannot be used now. */
+export async function findCredential(
+  source: CredentialSource,
+  query: CredentialQuery,
+): Promise<Credential | undefined> {
+  if (!source.credentials) return undefined;
+  try {
+    const found = await source.credentials.find(await source.tenant(), query);
+    if (found) source.addSecret(found.name, found.secret);
+    return found;
+  } catch (error) {
+    if (isBlockError(error)) throw error;
+    source.report(error);
+    throw new BlockError('CREDENTIAL_UNAVAILABLE', 'The stored credentials cannot be read now.', {
+      retryable: true,
+    });
+  }
+}

@@ -1,0 +1,125 @@
+import { blocks } from '@heddle/blocks';
+import type { AgentTool, BlocksOptions } from '@heddle/blocks';
+import type { JsonObject } from '@heddle/core';
+import { createEngine } from '@heddle/engine';
+import type { EngineOptions, TenantCredentials } from '@heddle/engine';
+import { describe, expect, it, onTestFinished } from 'vitest';
+import { startModelServer } from '../support/model-server.ts';
+import type { ModelAnswer, ModelServer } from '../support/model-server.ts';
+import { block, workflow } from '../support/workflow.ts';
+
+/** Answers the requests in order; the last answer repeats. */
+async function modelServer(answers: readonly ModelAnswer[]): Promise<ModelServer> {
+  const server = await startModelServer(
+    ({ number }) => answers[Math.min(number, answers.length) - 1] as ModelAnswer,
+  );
+  onTestFinished(() => server.close());
+  return server;
+}
+
+interface Setting {
+  fields?: JsonObject;
+  options?: BlocksOptions;
+  engine?: EngineOptions;
+}
+
+/** Runs an agent with these fields. */
+async function ask(server: ModelServer, { fields = {}, options, engine: more }: Setting) {
+  const credentials = { openai: 'key-of-openai' };
+  const { services } = server;
+  const engine = await createEngine({ blocks: blocks(options), services, credentials, ...more });
+  onTestFinished(() => engine.close({ graceMs: 0 }));
+  const messages = [{ role: 'user', content: 'What is the weather?' }];
+  const agent = block('A', 'agent', { messages, model: 'gpt-4o', ...fields });
+  return engine.execute({ workflow: workflow([agent], ['Start -> A']) });
+}
+
+describe('the key of a provider', () => {
+  const keyOf = (server: ModelServer): string | undefined => server.requests[0]?.headers.authorization;
+
+  /** Stored by every tenant, for every provider. */
+  const stored: TenantCredentials = {
+    find: (_tenant, query) =>
+      'provider' in query && query.type === 'api_key'
+        ? { id: 'c1', name: 'Ours', secret: 'key-of-the-workspace', ...query }
+        : undefined,
+  };
+
+  it('is that of the operator, else of the block, else of the workspace, else the variable', async () => {
+    const fields = { apiKey: '{{KEY}}' };
+    const options = { variables: { OPENAI_API_KEY: 'key-of-the-variable' } };
+    const env = { KEY: 'key-of-the-block' };
+    const keys: (string | undefined)[] = [];
+    for (const setting of [
+      { fields, options, engine: { env } },
+      { fields, options, engine: { env, credentials: {}, tenantCredentials: stored } },
+      { options, engine: { credentials: {}, tenantCredentials: stored } },
+      { options, engine: { credentials: {} } },
+    ]) {
+      const server = await modelServer([{ text: 'Rain.' }]);
+      expect(await ask(server, setting)).toMatchObject({ status: 'completed' });
+      keys.push(keyOf(server));
+    }
+    expect(keys).toEqual([
+      'Bearer key-of-openai',
+      'Bearer key-of-the-block',
+      'Bearer key-of-the-workspace',
+      'Bearer key-of-the-variable',
+    ]);
+  });
+
+  it('of the operator or the workspace is not sent to an address that the block gives', async () => {
+    const server = await modelServer([{ text: 'Rain.' }]);
+    const fields = { model: 'azure/mine', azureEndpoint: server.services.openai };
+    const engine = {
+      credentials: { azure: 'key-of-the-operator' },
+      tenantCredentials: stored,
+      services: {},
+      egress: { exceptions: [new URL(server.services.openai).host] },
+    };
+    const refused = await ask(server, { fields, engine, options: { variables: { AZURE_API_KEY: 'key' } } });
+    expect(refused).toMatchObject({ status: 'failed', error: { code: 'MODEL_KEY_MISSING' } });
+    expect(server.requests).toEqual([]);
+    const own = await ask(server, { fields: { ...fields, apiKey: 'mine' }, engine });
+    expect(own).toMatchObject({ status: 'completed', output: { content: 'Rain.' } });
+    expect(JSON.stringify(server.requests[0]?.headers)).not.toMatch(/key-of-the-(?:operator|workspace)/);
+  });
+});
+
+describe('a tool with a stored credential', () => {
+  const shop: AgentTool = {
+    id: 'shop',
+    description: 'Lists the orders.',
+    parameters: { type: 'object', properties: {} },
+    async run(_args, call) {
+      const { secret, account } = await call.credential();
+      return { account: account ?? null, sent: `Bearer ${secret}` };
+    },
+  };
+  const tenantCredentials: TenantCredentials = {
+    find: (_tenant, query) =>
+      'id' in query && query.id === 'c1'
+        ? { id: 'c1', name: 'Shop', type: 'oauth', provider: 'shop', secret: 'at-1234567', account: 'me' }
+        : undefined,
+  };
+  const call = async (params: JsonObject) => {
+    const server = await modelServer([{ tools: [{ name: 'shop', args: {} }] }, { text: 'Done.' }]);
+    const fields = { tools: [{ type: 'shop', params }] };
+    const result = await ask(server, { fields, options: { tools: [shop] }, engine: { tenantCredentials } });
+    const { list } = (result.output as { toolCalls: { list: { result: unknown }[] } }).toolCalls;
+    return { result: list[0]?.result, sent: JSON.stringify(server.requests.map(({ body }) => body)) };
+  };
+
+  it('gets it by the id in its parameters, and neither the model nor the run sees the secret', async () => {
+    const { result, sent } = await call({ credential: 'c1' });
+    expect(result).toEqual({ account: 'me', sent: 'Bearer «redacted:Shop»' });
+    expect(sent).toContain('«redacted:Shop»');
+    expect(sent).not.toContain('at-1234567');
+  });
+
+  it('fails if there is none, or none with this id', async () => {
+    expect((await call({})).result).toMatch(/^The tool has no credential/);
+    expect((await call({ credential: 'c2' })).result).toMatch(/^The tool names a credential that does not/);
+    expect((await call({ credential: 7 })).result).toMatch(/^The tool names a credential that does not/);
+  });
+});
