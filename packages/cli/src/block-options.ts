@@ -18,6 +18,8 @@ export interface BlockOptions {
   /** `NAME=VALUE`. */
   credential?: readonly string[];
   defaultModel?: string;
+  /** Id of the workspace whose stored credentials blocks use. */
+  workspace?: string;
 }
 
 /** Memory of an isolate, in MiB. A result exists there several times, as values and as text. */
@@ -85,10 +87,11 @@ function memoryFor(resultMiB: number): number {
 
 /** The options about services and egress as arguments of a later command, without credentials. */
 export function reachArgs(options: BlockOptions): string[] {
-  const { allowHost = [], denyHost = [], service = [], defaultModel } = options;
+  const { allowHost = [], denyHost = [], service = [], defaultModel, workspace } = options;
   return [
     ...service.flatMap((pair) => ['--service', pair]),
     ...(defaultModel === undefined ? [] : ['--default-model', defaultModel]),
+    ...(workspace === undefined ? [] : ['--workspace', workspace]),
     ...allowHost.flatMap((text) => ['--allow-host', text]),
     ...denyHost.flatMap((text) => ['--deny-host', text]),
   ];

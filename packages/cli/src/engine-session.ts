@@ -8,6 +8,7 @@ import type { Io } from './io.ts';
 import { isOnTemporal } from './store-options.ts';
 import type { RuntimeOptions } from './store-options.ts';
 import type { Ownership } from './serve/service-store.ts';
+import type { WorkspaceCredentials } from './workspace-credentials.ts';
 import { safe, styleFor } from './render/style.ts';
 
 /** Options of an engine for a command. */
@@ -29,26 +30,35 @@ export interface Session {
 
 /** Opens an engine on the data folder, on a database, or on Temporal. Throws DATA_LOCKED, DATA_UNREACHABLE, RUNTIME_UNREACHABLE, ISOLATION_TOO_LOW. */
 export async function openSession(io: Io, options: SessionOptions): Promise<Session> {
-  const { env, ownership = {}, isolation } = options;
+  const { env, isolation } = options;
   const blocks = await blockOptions(options);
   const runtime = isOnTemporal(options) ? { runtime: await temporalRuntime(options) } : localRuntime(options);
   const { createEngine } = await import('@heddle/engine');
   const images = blockImages(options.data, isolation);
+  const stored =
+    options.workspace === undefined ? undefined : await credentialsOf(options, options.workspace);
   const engine = await createEngine({
     ...runtime,
     ...blocks,
     env,
     images: options.imagesOf?.(images) ?? images,
     onError: reporter(io),
-    ...ownership,
+    ...options.ownership,
+    ...(stored && { tenantCredentials: stored.credentials }),
   });
   return {
     engine,
     async close() {
       await engine.close();
       await images.close();
+      await stored?.close();
     },
   };
+}
+
+async function credentialsOf(options: SessionOptions, workspace: string): Promise<WorkspaceCredentials> {
+  const { workspaceCredentials } = await import('./workspace-credentials.ts');
+  return workspaceCredentials(options, workspace);
 }
 
 /** Executes runs in this process, on a data folder or a shared database. */

@@ -82,7 +82,18 @@ function declareResume(runs: Command, io: Io, done: Done): void {
     );
   withOptions(command.argument('<run>', 'id of the run'), [
     new Option('--point <id>', 'pause point to answer, if several are open'),
-    ...runOptions('input', 'env', 'services', 'egress', 'data', 'json', 'select', 'isolation', 'resultLimit'),
+    ...runOptions(
+      'input',
+      'env',
+      'services',
+      'workspace',
+      'egress',
+      'data',
+      'json',
+      'select',
+      'isolation',
+      'resultLimit',
+    ),
     ...runOptions(...RUNTIME, 'worker'),
   ]).action(async (run: string, options) => {
     const { resumeRun } = await import('./commands/runs-resume.ts');
@@ -103,6 +114,7 @@ function declareRerun(runs: Command, io: Io, done: Done): void {
       'bindings',
       'env',
       'services',
+      'workspace',
       'egress',
       'mocks',
       'workflows',

@@ -49,7 +49,8 @@ export function declareSecrets(program: Command, io: Io, done: Done): void {
   });
 }
 
-function withWorkspace(command: Command): Command {
+/** Adds the options of a command about one workspace. */
+export function withWorkspace(command: Command): Command {
   return withStore(
     command.addOption(new Option('--workspace <id>', 'id of the workspace (default: the only one)')),
   );

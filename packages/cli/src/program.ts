@@ -5,6 +5,7 @@ import type { Io } from './io.ts';
 import { declareBlocks } from './program-blocks.ts';
 import { declareRuns } from './program-runs.ts';
 import { declareLogs, declareRemote, declareServe } from './program-serve.ts';
+import { declareCredentials } from './program-credentials.ts';
 import { declareSecrets } from './program-secrets.ts';
 import { declareTemporal } from './program-temporal.ts';
 import { declareSandbox } from './program-sandbox.ts';
@@ -51,6 +52,7 @@ export function buildProgram(io: Io, done: (exit: number) => void): Command {
   declareRemote(program, io, done);
   declareLogs(program, io, done);
   declareSecrets(program, io, done);
+  declareCredentials(program, io, done);
   declareTemporal(program, io, done);
   declareSandbox(program, io, done);
   everyCommand(program, (command) => {
@@ -109,6 +111,7 @@ function declareRun(program: Command, io: Io, done: (exit: number) => void): voi
       'bindings',
       'env',
       'services',
+      'workspace',
       'egress',
       'mocks',
       'workflows',

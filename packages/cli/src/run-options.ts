@@ -124,6 +124,12 @@ const DEFINITIONS = {
     ),
     new Option('--default-model <name>', 'model of agents that name none'),
   ],
+  workspace: () => [
+    new Option(
+      '--workspace <id>',
+      'workspace of heddle serve whose stored credentials blocks use (default: none)',
+    ),
+  ],
   resultLimit: () => [
     new Option('--result-limit <MiB>', 'maximum size of a result of code as JSON (default 4)').argParser(
       mebibytes,

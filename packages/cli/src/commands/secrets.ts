@@ -1,18 +1,16 @@
-import { text } from 'node:stream/consumers';
 import type { StoredSecret } from '@heddle/service';
-import type { ServiceStore } from '@heddle/service';
 import { EXIT } from '../exit-code.ts';
 import { writeJson } from '../io.ts';
 import type { Io } from '../io.ts';
 import { localTime } from '../render/format.ts';
 import { safeLine, styleFor } from '../render/style.ts';
 import { table } from '../render/table.ts';
-import { sealingOf, withServiceStore } from '../serve/service-store.ts';
-import type { Sealing } from '../serve/service-store.ts';
+import { withServiceStore } from '../serve/service-store.ts';
 import { expectData } from '../store-options.ts';
 import type { StoreOptions } from '../store-options.ts';
 import { UsageError } from '../usage-error.ts';
 import { workspaceOf } from './keys.ts';
+import { done, usage, valueFrom, withSealedStore } from './sealed-store.ts';
 
 type SecretsOptions = StoreOptions & { json: boolean };
 type WorkspaceOptions = SecretsOptions & { workspace?: string };
@@ -24,9 +22,9 @@ export async function setSecret(
   options: WorkspaceOptions & { description?: string },
 ): Promise<number> {
   expectData(options);
-  const value = await valueFrom(io);
+  const value = await valueFrom(io, 'heddle secrets set NAME < FILE');
   const { setStoredSecret } = await import('@heddle/service');
-  const isNew = await withSecrets(options, async (store, { sealer }) => {
+  const isNew = await withSealedStore(options, async (store, { sealer }) => {
     const { workspaceId } = await workspaceOf(store, options.workspace ?? true);
     const { description } = options;
     return usage(() => setStoredSecret(store.database, sealer, { workspaceId, name, value, description }));
@@ -34,13 +32,6 @@ export async function setSecret(
   if (options.json) writeJson(io, { data: { name, created: isNew } });
   else done(io, `The secret ${safeLine(name)} is ${isNew ? 'stored' : 'replaced'}.`);
   return EXIT.completed;
-}
-
-/** Reads standard input to its end, without the line break of `echo`. */
-async function valueFrom(io: Io): Promise<string> {
-  const value = (await text(io.stdin)).replace(/\r?\n$/, '');
-  if (value !== '') return value;
-  throw new UsageError('There is no value on standard input.', 'For example: heddle secrets set NAME < FILE');
 }
 
 /** Lists the secrets of a workspace, without their values. */
@@ -85,33 +76,10 @@ export async function removeSecret(io: Io, name: string, options: WorkspaceOptio
 export async function rotateSecrets(io: Io, options: SecretsOptions): Promise<number> {
   expectData(options);
   const { rotateStoredSecrets } = await import('@heddle/service');
-  const rotated = await withSecrets(options, (store, { sealer, folder }) =>
+  const rotated = await withSealedStore(options, (store, { sealer, folder }) =>
     usage(() => rotateStoredSecrets(store.database, sealer, folder)),
   );
   if (options.json) writeJson(io, { data: rotated });
   else done(io, `All secrets have the key ${rotated.keyId}; ${rotated.resealed} were sealed again.`);
   return EXIT.completed;
-}
-
-function done(io: Io, message: string): void {
-  io.stderr.write(`${styleFor(io.stderr).green('✓')} ${message}\n`);
-}
-
-async function withSecrets<T>(
-  options: SecretsOptions,
-  use: (store: ServiceStore, sealing: Sealing) => Promise<T>,
-): Promise<T> {
-  const sealing = await sealingOf(options);
-  return withServiceStore(options, (store) => use(store, sealing));
-}
-
-/** Turns what the person at the terminal can correct into usage errors. */
-async function usage<T>(act: () => Promise<T>): Promise<T> {
-  try {
-    return await act();
-  } catch (error) {
-    const { SealingError } = await import('@heddle/service');
-    if (error instanceof RangeError || error instanceof SealingError) throw new UsageError(error.message);
-    throw error;
-  }
 }

@@ -137,6 +137,7 @@ async function openRecords(
   const { resolveChild, tenant } = definitions;
   const { sealer } = await sealingOf(options);
   const { openSandboxes, secretEnvironments } = await import('@heddle/service');
+  const { storedCredentials } = await import('@heddle/service/credentials');
   const { promise: opened, resolve } = Promise.withResolvers<BlockImages>();
   const sandboxes = openSandboxes({ store, images: async () => (await opened).store(), onError });
   return {
@@ -144,6 +145,7 @@ async function openRecords(
       ...{ resolveChild, tenant },
       oldestWorkspace: () => workspaces.oldest(),
       secrets: secretEnvironments(database, sealer),
+      credentials: storedCredentials(database, sealer),
     },
     sealer,
     sandboxes,

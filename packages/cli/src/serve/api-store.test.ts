@@ -11,6 +11,7 @@ const records = (oldest: () => string | undefined) => ({
     values: (workspace: string, names: readonly string[]) =>
       Object.fromEntries(Object.entries(SECRETS[workspace] ?? {}).filter(([name]) => names.includes(name))),
   },
+  credentials: { find: () => undefined },
   resolveChild: async () => undefined,
   tenant: async () => undefined,
   oldestWorkspace: async () => oldest(),

@@ -24,15 +24,17 @@ export async function openStore({ data, postgres }: StoreOptions): Promise<Servi
   return openServiceStore({ postgres: { url: postgres }, secret });
 }
 
-/** Options of an engine about the API's workspaces: which workflows may call which, their owners, and their environments. */
-export type Ownership = Required<Pick<EngineOptions, 'resolveChild' | 'tenant' | 'environments'>>;
+/** Options of an engine about the API's workspaces: which workflows may call which, their owners, their environments, and their credentials. */
+export type Ownership = Required<
+  Pick<EngineOptions, 'resolveChild' | 'tenant' | 'environments' | 'tenantCredentials'>
+>;
 
 /**
  * Ownership from the service's store. A workspace's environment is its secrets. `env`, the values of the command line, belongs
  * to the oldest workspace and replaces secrets with the same names.
  */
 export function ownershipOf(
-  records: Pick<ServiceOwnership, 'resolveChild' | 'tenant' | 'oldestWorkspace' | 'secrets'>,
+  records: Omit<ServiceOwnership, 'close'>,
   env: { [name: string]: string },
 ): Ownership {
   let oldest: string | undefined;
@@ -43,6 +45,7 @@ export function ownershipOf(
   return {
     resolveChild: (caller, reference) => records.resolveChild(caller, reference),
     tenant: (workflowId) => records.tenant(workflowId),
+    tenantCredentials: records.credentials,
     environments: {
       names: async (tenant) => [
         ...new Set([...(await records.secrets.names(tenant)), ...Object.keys(await envOf(tenant))]),
@@ -109,6 +112,9 @@ export function lazyWorkflowOwnership(options: StoreOptions): ServiceOwnership {
     secrets: {
       names: async (tenant) => (await records.get()).secrets.names(tenant),
       values: async (tenant, names) => (await records.get()).secrets.values(tenant, names),
+    },
+    credentials: {
+      find: async (tenant, query) => (await records.get()).credentials.find(tenant, query),
     },
     close: () => records.close(),
   };

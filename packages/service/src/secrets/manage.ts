@@ -1,7 +1,7 @@
 import type { Kysely } from 'kysely';
-import type { RotatableKeys, Sealer } from '../sealing.ts';
+import type { Sealer } from '../sealing.ts';
 import { MAX_SECRETS, secretName, secretValue } from './schemas.ts';
-import { countSecrets, keyIdsInUse, pageOfSecrets, removeSecret, resealBatch, setSecret } from './store.ts';
+import { countSecrets, pageOfSecrets, removeSecret, setSecret } from './store.ts';
 import type { SecretPosition } from './store.ts';
 import type { SecretTables } from './tables.ts';
 
@@ -22,13 +22,6 @@ export interface StoredSecret {
 export interface SecretOwner {
   workspaceId: string;
   name: string;
-}
-
-export interface Rotated {
-  /** Values that were sealed again. */
-  resealed: number;
-  /** Id of the key that sealed them. */
-  keyId: string;
 }
 
 /** Secrets that one step reads. */
@@ -81,28 +74,4 @@ export async function listSecrets(database: Database, workspaceId: string): Prom
 /** Deletes a secret of a workspace. Returns whether it existed. */
 export function removeStoredSecret(database: Database, { workspaceId, name }: SecretOwner): Promise<boolean> {
   return removeSecret(tables(database), { workspaceId, userId: '', name });
-}
-
-/**
- * Seals all values with a new key. The old key opens values until they are sealed again, so runs go on meanwhile. A
- * rotation that was interrupted is continued by the next one, with the same key. `keys`: those of a folder, which get a
- * new key; undefined: the first of the given keys is the new one. Throws a SealingError for a value that cannot be opened.
- */
-export async function rotateStoredSecrets(
-  database: Database,
-  sealer: Sealer,
-  keys: RotatableKeys | undefined,
-): Promise<Rotated> {
-  const db = tables(database);
-  if (keys) {
-    const inUse = await keyIdsInUse(db);
-    const isInterrupted = [...inUse].some((id) => id !== sealer.currentKeyId());
-    if (!isInterrupted) keys.rotate(inUse);
-  }
-  let resealed = 0;
-  for (;;) {
-    const count = await resealBatch(db, sealer, BATCH);
-    if (count === 0) return { resealed, keyId: sealer.currentKeyId() };
-    resealed += count;
-  }
 }

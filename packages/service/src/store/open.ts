@@ -4,8 +4,10 @@ import { join } from 'node:path';
 import type { Database } from '@heddle/api';
 import type { Definitions } from '@heddle/api/ports';
 import { makePrivateData, makePrivateFile } from '@heddle/engine/stores';
-import type { TenantEnvironments } from '@heddle/engine';
+import type { TenantCredentials, TenantEnvironments } from '@heddle/engine';
 import type { Kysely } from 'kysely';
+import { CREDENTIAL_MIGRATIONS } from '../credentials/migrations.ts';
+import { storedCredentials } from '../credentials/tenant-credentials.ts';
 import { LOG_MIGRATIONS } from '../logs/migrations.ts';
 import { SANDBOX_MIGRATIONS } from '../sandboxes/migrations.ts';
 import type { Sealer } from '../sealing.ts';
@@ -26,6 +28,7 @@ import { WorkspaceStore } from './workspaces.ts';
 
 /** The tables of each area of this package. */
 const AREAS = {
+  credentials: CREDENTIAL_MIGRATIONS,
   logs: LOG_MIGRATIONS,
   sandboxes: SANDBOX_MIGRATIONS,
   secrets: SECRET_MIGRATIONS,
@@ -59,11 +62,12 @@ export interface ServiceStore extends Database {
   close(): Promise<void>;
 }
 
-/** What workers need of the store: whose workflows are, which may call which, and the secrets of workspaces. */
+/** What workers need of the store: whose workflows are, which may call which, and the secrets and credentials of workspaces. */
 export interface ServiceOwnership extends Pick<Definitions, 'resolveChild' | 'tenant'> {
   /** Returns the id of the oldest workspace; undefined when there is none. */
   oldestWorkspace(): Promise<string | undefined>;
   secrets: TenantEnvironments;
+  credentials: TenantCredentials;
   close(): Promise<void>;
 }
 
@@ -90,17 +94,19 @@ export async function openServiceStore(options: ServiceStoreOptions = {}): Promi
   };
 }
 
-/** Opens the part of the store that workers need, without a secret for keys. `sealer` opens the secrets of workspaces. */
+/** Opens the part of the store that workers need, without a secret for keys. `sealer` opens the secrets and credentials of workspaces. */
 export async function openServiceOwnership(
   options: Omit<ServiceStoreOptions, 'secret'>,
   sealer: Sealer,
 ): Promise<ServiceOwnership> {
   const { db } = await openMigrated(locationOf(options));
   const workspaces = new WorkspaceStore(db);
+  const database = db as unknown as Kysely<unknown>;
   return {
     ...storedDefinitions(db),
     oldestWorkspace: () => workspaces.oldest(),
-    secrets: secretEnvironments(db as unknown as Kysely<unknown>, sealer),
+    secrets: secretEnvironments(database, sealer),
+    credentials: storedCredentials(database, sealer),
     close: () => db.destroy(),
   };
 }

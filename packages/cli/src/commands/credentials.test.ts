@@ -1,0 +1,90 @@
+import { join } from 'node:path';
+import type { CredentialQuery } from '@heddle/engine';
+import { openServiceOwnership, openServiceStore } from '@heddle/service';
+import { expect, it } from 'vitest';
+import { dataFolder } from '../../../../test/support/data-folder.ts';
+import { keptIo } from '../../../../test/support/io.ts';
+import { sealingOf } from '../serve/service-store.ts';
+import { addCredential, listCredentials, removeCredential } from './credentials.ts';
+
+const KEY = 'sk-the-key-of-the-shop';
+
+/** A data folder with one workspace, as the first `heddle serve` leaves it. */
+async function served() {
+  const data = dataFolder();
+  const store = await openServiceStore({ data });
+  const began = await store.workspaces.bootstrap();
+  await store.close();
+  const workspaceId = began?.workspaceId ?? '';
+  const options = { data, json: true, provider: 'shop', serviceAccount: false };
+  /** What a block of the workspace gets. */
+  const find = async (query: CredentialQuery, tenant = workspaceId) => {
+    const records = await openServiceOwnership({ data }, (await sealingOf({ data })).sealer);
+    try {
+      return await records.credentials.find(tenant, query);
+    } finally {
+      await records.close();
+    }
+  };
+  return { options, find };
+}
+
+it('adds, lists and removes credentials; output never has a key', async () => {
+  const { options, find } = await served();
+  const add = keptIo(`${KEY}\n`);
+  await addCredential(add, 'Shop', { ...options, description: 'of the shop' });
+  const { data } = JSON.parse(add.stdout.text) as { data: { id: string } };
+  expect(data).toMatchObject({ name: 'Shop', provider: 'shop', type: 'api_key', created: true });
+  expect(await find({ id: data.id })).toMatchObject({ secret: KEY, name: 'Shop' });
+  expect(await find({ provider: 'shop', type: 'api_key' })).toMatchObject({ id: data.id });
+  expect(await find({ provider: 'shop', type: 'oauth' })).toBeUndefined();
+  expect(await find({ id: data.id }, 'another workspace')).toBeUndefined();
+  const list = keptIo();
+  await listCredentials(list, options);
+  expect(JSON.parse(list.stdout.text)).toMatchObject({ data: [{ id: data.id, description: 'of the shop' }] });
+  const shownTable = keptIo();
+  await listCredentials(shownTable, { ...options, json: false });
+  expect(shownTable.stdout.text).toContain('Shop');
+  const remove = keptIo();
+  await removeCredential(remove, 'Shop', options);
+  expect(await find({ id: data.id })).toBeUndefined();
+  const shown = [add, list, shownTable, remove]
+    .map(({ stdout, stderr }) => stdout.text + stderr.text)
+    .join('');
+  expect(shown).not.toContain(KEY);
+  await expect(removeCredential(keptIo(), 'Shop', options)).rejects.toThrow('There is no credential Shop.');
+});
+
+it('replaces the key of a credential, whose id stays', async () => {
+  const { options, find } = await served();
+  const io = keptIo(KEY);
+  await addCredential(io, 'Shop', { ...options, json: false });
+  const id = io.stdout.text.trim();
+  const again = keptIo('sk-another-key');
+  await addCredential(again, 'Shop', { ...options, json: false });
+  expect(again.stdout.text.trim()).toBe(id);
+  expect(again.stderr.text).toContain('The credential Shop is replaced.');
+  expect(await find({ id })).toMatchObject({ secret: 'sk-another-key' });
+});
+
+it('stores the key of a service account, with its lines', async () => {
+  const { options, find } = await served();
+  const key = '{\n  "private_key": "-----BEGIN KEY-----"\n}';
+  await addCredential(keptIo(key), 'Robot', { ...options, serviceAccount: true });
+  expect(await find({ provider: 'shop', type: 'service_account' })).toMatchObject({ secret: key });
+});
+
+it('refuses an empty or invalid key, an invalid provider, and an unknown workspace or folder', async () => {
+  const { options } = await served();
+  await expect(addCredential(keptIo('\n'), 'Shop', options)).rejects.toThrow('There is no value');
+  await expect(addCredential(keptIo('two words'), 'Shop', options)).rejects.toThrow('The key is invalid');
+  await expect(addCredential(keptIo(KEY), 'Shop', { ...options, provider: 'a/b' })).rejects.toThrow(
+    'The provider is invalid',
+  );
+  await expect(addCredential(keptIo(KEY), 'Shop', { ...options, workspace: 'none' })).rejects.toThrow(
+    'There is no such workspace.',
+  );
+  await expect(listCredentials(keptIo(), { ...options, data: join(options.data, 'none') })).rejects.toThrow(
+    'There is no data folder',
+  );
+});

@@ -1,0 +1,42 @@
+import { text } from 'node:stream/consumers';
+import type { ServiceStore } from '@heddle/service';
+import type { Io } from '../io.ts';
+import { styleFor } from '../render/style.ts';
+import { sealingOf, withServiceStore } from '../serve/service-store.ts';
+import type { Sealing } from '../serve/service-store.ts';
+import type { StoreOptions } from '../store-options.ts';
+import { UsageError } from '../usage-error.ts';
+
+// What the commands for secrets and for credentials share.
+
+/** Reads standard input to its end, without the line break of `echo`. */
+export async function valueFrom(io: Io, example: string): Promise<string> {
+  const value = (await text(io.stdin)).replace(/\r?\n$/, '');
+  if (value !== '') return value;
+  throw new UsageError('There is no value on standard input.', `For example: ${example}`);
+}
+
+/** Prints that a command has succeeded. */
+export function done(io: Io, message: string): void {
+  io.stderr.write(`${styleFor(io.stderr).green('✓')} ${message}\n`);
+}
+
+/** Calls `use` with the store of the HTTP API and what seals secrets and credentials, and closes the store afterwards. */
+export async function withSealedStore<T>(
+  options: StoreOptions,
+  use: (store: ServiceStore, sealing: Sealing) => Promise<T>,
+): Promise<T> {
+  const sealing = await sealingOf(options);
+  return withServiceStore(options, (store) => use(store, sealing));
+}
+
+/** Turns what the person at the terminal can correct into usage errors. */
+export async function usage<T>(act: () => Promise<T>): Promise<T> {
+  try {
+    return await act();
+  } catch (error) {
+    const { SealingError } = await import('@heddle/service');
+    if (error instanceof RangeError || error instanceof SealingError) throw new UsageError(error.message);
+    throw error;
+  }
+}

@@ -1,0 +1,42 @@
+import { Option } from 'commander';
+import type { Command } from 'commander';
+import type { AddOptions } from './commands/credentials.ts';
+import type { Io } from './io.ts';
+import { withWorkspace } from './program-secrets.ts';
+
+type Done = (exit: number) => void;
+
+/** `heddle credentials`: keys and accounts of providers that the workflows of a workspace use. */
+export function declareCredentials(program: Command, io: Io, done: Done): void {
+  const credentials = program
+    .command('credentials')
+    .summary('Manage the stored credentials of workspaces.')
+    .description(
+      'Manages keys and accounts of providers that the workflows of a workspace use, also while heddle serve runs. They are ' +
+        'encrypted and never shown. The keys are in the data folder, or in HEDDLE_SECRET_KEYS (with --postgres always).',
+    );
+  const add = credentials
+    .command('add')
+    .description('Stores the key on standard input, or replaces the one with this name. Prints the id.')
+    .argument('<name>', 'name of the credential')
+    .addOption(new Option('--provider <name>', 'provider, such as openai').makeOptionMandatory())
+    .addOption(new Option('--service-account', 'the key is that of a service account').default(false))
+    .addOption(new Option('--description <text>', 'what the credential is for'));
+  withWorkspace(add).action(async (name: string, options: AddOptions) => {
+    const { addCredential } = await import('./commands/credentials.ts');
+    done(await addCredential(io, name, options));
+  });
+  const list = credentials.command('list').description('Lists credentials without their secrets.');
+  withWorkspace(list).action(async (options) => {
+    const { listCredentials } = await import('./commands/credentials.ts');
+    done(await listCredentials(io, options));
+  });
+  const remove = credentials
+    .command('remove')
+    .description('Removes a credential.')
+    .argument('<name>', 'name of the credential');
+  withWorkspace(remove).action(async (name: string, options) => {
+    const { removeCredential } = await import('./commands/credentials.ts');
+    done(await removeCredential(io, name, options));
+  });
+}

@@ -1,0 +1,119 @@
+import { randomUUID } from 'node:crypto';
+import type { Kysely } from 'kysely';
+import type { ZodType } from 'zod';
+import type { Sealer } from '../sealing.ts';
+import {
+  credentialDescription,
+  credentialName,
+  material as materialSchema,
+  MAX_CREDENTIALS,
+  providerId as providerSchema,
+} from './schemas.ts';
+import type { CredentialType, Material } from './schemas.ts';
+import { countCredentials, pageOfCredentials, putCredential, removeCredential } from './store.ts';
+import type { CredentialPosition } from './store.ts';
+import type { CredentialInfo, CredentialTables } from './tables.ts';
+
+// Credentials as the administrator of an installation manages them, without the HTTP API.
+
+/** A database with the tables of the service. */
+type Database = Kysely<unknown>;
+
+/** A credential of a workspace, without its secret. */
+export interface StoredCredential {
+  id: string;
+  type: CredentialType;
+  provider: string;
+  name: string;
+  description: string | null;
+  account: string | null;
+  /** `reconnect`: the provider no longer accepts it. */
+  state: 'connected' | 'reconnect';
+  createdAt: string;
+  updatedAt: string;
+}
+
+/** A credential to store. */
+export interface CredentialToStore {
+  workspaceId: string;
+  name: string;
+  provider: string;
+  description?: string | undefined;
+  account?: string | undefined;
+  material: Material;
+}
+
+const BATCH = 100;
+
+function tables(database: Database): Kysely<CredentialTables> {
+  return database as Kysely<CredentialTables>;
+}
+
+/**
+ * Stores a credential of a workspace, or replaces the secret of the one with this name. Throws a RangeError for an invalid
+ * part, for too many credentials, and for a name that a credential of another type or provider has.
+ */
+export async function storeCredential(
+  database: Database,
+  sealer: Sealer,
+  given: CredentialToStore,
+): Promise<{ credential: StoredCredential; isNew: boolean }> {
+  expectValid('name', credentialName, given.name);
+  expectValid('provider', providerSchema, given.provider);
+  if (given.description !== undefined) expectValid('description', credentialDescription, given.description);
+  expectValid(given.material.type === 'oauth' ? 'token' : 'key', materialSchema, given.material);
+  const { workspaceId, name, provider, description, account = null, material } = given;
+  return tables(database)
+    .transaction()
+    .execute(async (db) => {
+      const stored = await putCredential(db, sealer, {
+        ...{ workspaceId, id: randomUUID(), providerId: provider, displayName: name, description },
+        ...{ accountId: account, material, now: new Date().toISOString() },
+      });
+      if (!stored)
+        throw new RangeError(`Another credential has the name ${JSON.stringify(name)}: choose another one.`);
+      const { row, isNew } = stored;
+      if (isNew && (await countCredentials(db, workspaceId)) > MAX_CREDENTIALS)
+        throw new RangeError(`The workspace has ${MAX_CREDENTIALS} credentials already.`);
+      return { credential: shown(row), isNew };
+    });
+}
+
+/** Throws a RangeError that does not contain the value. */
+function expectValid(what: string, schema: ZodType, value: unknown): void {
+  const read = schema.safeParse(value);
+  if (!read.success) throw new RangeError(`The ${what} is invalid: ${read.error.issues[0]?.message}.`);
+}
+
+/** Returns the credentials of a workspace by name, without their secrets. */
+export async function listCredentials(database: Database, workspaceId: string): Promise<StoredCredential[]> {
+  const credentials: StoredCredential[] = [];
+  const query = { workspaceId, sortBy: 'displayName', sortOrder: 'asc', limit: BATCH } as const;
+  let after: CredentialPosition | undefined;
+  do {
+    const { rows, next } = await pageOfCredentials(tables(database), { ...query, after });
+    credentials.push(...rows.map(shown));
+    after = next;
+  } while (after);
+  return credentials;
+}
+
+/** Deletes the credential with this name. Returns whether it existed. */
+export function removeStoredCredential(
+  database: Database,
+  which: { workspaceId: string; name: string },
+): Promise<boolean> {
+  return removeCredential(tables(database), which);
+}
+
+function shown(row: CredentialInfo): StoredCredential {
+  const { id, type, description, state } = row;
+  return {
+    ...{ id, type, description, state },
+    provider: row.provider_id,
+    name: row.display_name,
+    account: row.account_id,
+    createdAt: row.created_at,
+    updatedAt: row.updated_at,
+  };
+}

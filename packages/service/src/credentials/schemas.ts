@@ -1,0 +1,68 @@
+import * as z from 'zod';
+
+export type CredentialType = 'api_key' | 'service_account' | 'oauth';
+
+/** Most credentials of a workspace. */
+export const MAX_CREDENTIALS = 1_000;
+const MAX_NAME_CHARS = 255;
+const MAX_DESCRIPTION_CHARS = 500;
+/** Shorter secrets can be guessed by testing which texts are redacted. */
+const MIN_SECRET_CHARS = 8;
+const MAX_KEY_CHARS = 8_192;
+const MAX_ACCOUNT_KEY_CHARS = 131_072;
+const MAX_TOKEN_CHARS = 16_384;
+
+/** Written out, because not every reader of the document knows the class of control characters, `\p{Cc}`. */
+const CONTROL = String.raw`\u0000-\u001f\u007f-\u009f`;
+const NAME = new RegExp(String.raw`^[^\s${CONTROL}](?:[^${CONTROL}]*[^\s${CONTROL}])?$`, 'u');
+
+export const credentialName = z
+  .string()
+  .min(1)
+  .max(MAX_NAME_CHARS)
+  .regex(NAME, 'a name has no control characters and no white space at its ends')
+  .refine((name) => name.isWellFormed(), 'the name is not valid Unicode');
+
+/** What can be the PROVIDER of a model, PROVIDER/MODEL. */
+export const providerId = z
+  .string()
+  .min(1)
+  .max(MAX_NAME_CHARS)
+  .regex(/^[A-Za-z0-9][A-Za-z0-9._-]*$/, 'a provider has letters, digits, ".", "_" and "-" only');
+
+export const credentialDescription = z
+  .string()
+  .max(MAX_DESCRIPTION_CHARS)
+  .refine((text) => text.isWellFormed() && !text.includes('\u0000'), 'the description is not valid Unicode');
+
+/** A key travels in a header. */
+const apiKey = z
+  .string()
+  .min(MIN_SECRET_CHARS)
+  .max(MAX_KEY_CHARS)
+  .regex(/^[\x21-\x7e]*$/, 'a key has printable ASCII characters only');
+
+/** A string of one unpaired surrogate cannot be stored as UTF-8, and would come back as another value. */
+const accountKey = z
+  .string()
+  .min(MIN_SECRET_CHARS)
+  .max(MAX_ACCOUNT_KEY_CHARS)
+  .refine((value) => value.isWellFormed(), 'the value is not valid Unicode');
+
+const token = z.string().min(1).max(MAX_TOKEN_CHARS);
+
+/** The secret part of a credential. */
+export const material = z.discriminatedUnion('type', [
+  z.strictObject({ type: z.literal('api_key'), key: apiKey }),
+  z.strictObject({ type: z.literal('service_account'), key: accountKey }),
+  z.strictObject({
+    type: z.literal('oauth'),
+    accessToken: token,
+    /** Absent: the token cannot be refreshed. */
+    refreshToken: token.optional(),
+    /** When the access token expires, in milliseconds since 1970; absent: unknown. */
+    expiresMs: z.int().optional(),
+  }),
+]);
+
+export type Material = z.output<typeof material>;

@@ -1,0 +1,178 @@
+import { sql } from 'kysely';
+import type { Kysely } from 'kysely';
+import { beforeAll, describe, expect, it, onTestFinished } from 'vitest';
+import { hasPostgres, postgresDatabase } from '../../../../test/support/postgres.ts';
+import { rotateStoredSecrets } from '../rotation.ts';
+import { keysInText, Sealer } from '../sealing.ts';
+import { setStoredSecret } from '../secrets/manage.ts';
+import { openServiceStore } from '../store/open.ts';
+import { listCredentials, removeStoredCredential, storeCredential } from './manage.ts';
+import type { CredentialToStore } from './manage.ts';
+import { MAX_CREDENTIALS } from './schemas.ts';
+import { findCredentialRow, oldestCredentialRow, openMaterial } from './store.ts';
+import type { CredentialRow, CredentialTables } from './tables.ts';
+
+const [OLD_KEY, NEW_KEY] = [1, 2].map((byte) => Buffer.alloc(32, byte).toString('base64')) as [
+  string,
+  string,
+];
+const KEY = 'sk-the-key-of-the-shop';
+
+const NAMES = hasPostgres ? (['sqlite', 'postgres'] as const) : (['sqlite'] as const);
+
+describe.each(NAMES)('stored credentials on %s', (kind) => {
+  let url: string | undefined;
+  beforeAll(async () => {
+    url = kind === 'postgres' ? await postgresDatabase() : undefined;
+  });
+
+  /** A workspace of its own, and another one. */
+  async function world(postgres = url) {
+    const secret = 'x'.repeat(32);
+    const store = await openServiceStore(
+      postgres === undefined ? {} : { postgres: { url: postgres }, secret },
+    );
+    onTestFinished(() => store.close());
+    const { workspaces, database } = store;
+    const userId = await workspaces.createUser({ email: `${crypto.randomUUID()}@x.test`, name: 'A' });
+    const workspaceId = await workspaces.createWorkspace('Mine', userId);
+    const other = await workspaces.createWorkspace('Other', userId);
+    const sealer = new Sealer(keysInText(OLD_KEY));
+    const db = database as Kysely<CredentialTables>;
+    const add = (given: Partial<CredentialToStore> = {}) =>
+      storeCredential(database, sealer, {
+        ...{ workspaceId, name: 'Shop', provider: 'shop' },
+        material: { type: 'api_key', key: KEY },
+        ...given,
+      });
+    const row = async (id: string, workspace = workspaceId) =>
+      (await findCredentialRow(db, { workspaceId: workspace, id })) as CredentialRow;
+    return { database, db, sealer, workspaceId, other, add, row };
+  }
+
+  it('are stored sealed, replaced by their name, listed without secrets and removed', async () => {
+    const { database, db, sealer, workspaceId, add, row } = await world();
+    const { credential, isNew } = await add({ description: 'of the shop' });
+    expect(isNew).toBe(true);
+    expect(openMaterial(sealer, await row(credential.id))).toEqual({ type: 'api_key', key: KEY });
+    const again = await add({ material: { type: 'api_key', key: 'sk-another-key' } });
+    expect(again).toMatchObject({
+      isNew: false,
+      credential: { id: credential.id, description: 'of the shop' },
+    });
+    expect(await row(credential.id)).toMatchObject({ version: 2 });
+    expect(openMaterial(sealer, await row(credential.id))).toMatchObject({ key: 'sk-another-key' });
+    const rows = JSON.stringify(await db.selectFrom('credentials').selectAll().execute());
+    const listed = await listCredentials(database, workspaceId);
+    expect(listed).toMatchObject([
+      { name: 'Shop', provider: 'shop', type: 'api_key', state: 'connected', description: 'of the shop' },
+    ]);
+    expect(rows + JSON.stringify(listed)).not.toMatch(/sk-(?:the|another)/);
+    expect(await removeStoredCredential(database, { workspaceId, name: 'Shop' })).toBe(true);
+    expect(await removeStoredCredential(database, { workspaceId, name: 'Shop' })).toBe(false);
+  });
+
+  it('of another workspace can neither be read nor named', async () => {
+    const { database, db, workspaceId, other, add } = await world();
+    const { credential } = await add();
+    const query = { providerId: 'shop', type: 'api_key' } as const;
+    expect(await findCredentialRow(db, { workspaceId: other, id: credential.id })).toBeUndefined();
+    expect(await oldestCredentialRow(db, { workspaceId: other, ...query })).toBeUndefined();
+    expect(await listCredentials(database, other)).toEqual([]);
+    expect(await removeStoredCredential(database, { workspaceId: other, name: 'Shop' })).toBe(false);
+    expect(await add({ workspaceId: other })).toMatchObject({ isNew: true });
+    expect(await oldestCredentialRow(db, { workspaceId, ...query })).toMatchObject({ id: credential.id });
+  });
+
+  it('are not opened in another workspace, under another id, provider or type', async () => {
+    const { db, sealer, workspaceId, other, add, row } = await world();
+    const { credential } = await add({
+      material: { type: 'service_account', key: '{"private":"of the shop"}' },
+    });
+    const { id } = credential;
+    const copy = await row(id);
+    for (const change of [
+      { workspace_id: other },
+      { id: 'another', display_name: 'Another' },
+      { id: 'a', display_name: 'A', provider_id: 'another' },
+    ]) {
+      const moved = { ...copy, ...change };
+      await db.insertInto('credentials').values(moved).execute();
+      const read = await row(moved.id, moved.workspace_id);
+      expect(() => openMaterial(sealer, read)).toThrow(expect.objectContaining({ code: 'NOT_AUTHENTIC' }));
+    }
+    await db.updateTable('credentials').set({ type: 'api_key' }).where('id', '=', id).execute();
+    const changed = await row(id, workspaceId);
+    expect(() => openMaterial(sealer, changed)).toThrow(expect.objectContaining({ code: 'NOT_AUTHENTIC' }));
+  });
+
+  it('keep their type and provider: another credential needs another name', async () => {
+    const { add } = await world();
+    await add();
+    await expect(add({ provider: 'other' })).rejects.toThrow('Another credential has the name "Shop"');
+    await expect(add({ material: { type: 'service_account', key: KEY } })).rejects.toThrow(
+      'Another credential has the name "Shop"',
+    );
+  });
+
+  it.each<[string, Partial<CredentialToStore>]>([
+    ['name', { name: '' }],
+    ['name', { name: ' x' }],
+    ['name', { name: 'a\u0000b' }],
+    ['name', { name: '\ud800' }],
+    ['name', { name: 'x'.repeat(256) }],
+    ['provider', { provider: 'a/b' }],
+    ['provider', { provider: '' }],
+    ['description', { description: '\ud800' }],
+    ['description', { description: 'x'.repeat(501) }],
+    ['key', { material: { type: 'api_key', key: 'short' } }],
+    ['key', { material: { type: 'api_key', key: `${KEY}\r\nX-Other: header` } }],
+    ['key', { material: { type: 'api_key', key: 'x'.repeat(8193) } }],
+    ['key', { material: { type: 'service_account', key: `${KEY}\ud800` } }],
+    ['token', { material: { type: 'oauth', accessToken: '' } }],
+  ])('refuse an invalid %s without showing it: %j', async (what, given) => {
+    const { add } = await world();
+    const refused = await add(given).catch((error: unknown) => error as Error);
+    expect(refused).toMatchObject({ name: 'RangeError' });
+    expect((refused as Error).message).toMatch(new RegExp(`^The ${what} is invalid: `));
+    expect((refused as Error).message).not.toContain(KEY);
+  });
+
+  it('are limited in number', async () => {
+    const { database, db, workspaceId, add, row } = await world();
+    const { credential } = await add();
+    const first = await row(credential.id);
+    const more = Array.from({ length: MAX_CREDENTIALS - 1 }, (_, index) => ({
+      ...first,
+      id: `c${index}`,
+      display_name: `C${index}`,
+    }));
+    for (let at = 0; at < more.length; at += 100)
+      await db
+        .insertInto('credentials')
+        .values(more.slice(at, at + 100))
+        .execute();
+    await expect(add({ name: 'One more' })).rejects.toThrow('The workspace has 1000 credentials already.');
+    expect(await add()).toMatchObject({ isNew: false });
+    expect(await listCredentials(database, workspaceId)).toHaveLength(MAX_CREDENTIALS);
+  });
+
+  it('are sealed again with the secrets when the key is rotated', async () => {
+    const { database, workspaceId, add, row } = await world(
+      kind === 'postgres' ? await postgresDatabase() : undefined,
+    );
+    const old = new Sealer(keysInText(OLD_KEY));
+    await setStoredSecret(database, old, { workspaceId, name: 'TOKEN', value: 'a secret value' });
+    const ids: string[] = [];
+    for (let index = 0; index < 120; index++) ids.push((await add({ name: `Shop ${index}` })).credential.id);
+    const both = new Sealer(keysInText(`${NEW_KEY},${OLD_KEY}`));
+    expect(await rotateStoredSecrets(database, both, undefined)).toMatchObject({ resealed: 121 });
+    expect(await rotateStoredSecrets(database, both, undefined)).toMatchObject({ resealed: 0 });
+    const fresh = new Sealer(keysInText(NEW_KEY));
+    for (const id of ids) expect(openMaterial(fresh, await row(id))).toEqual({ type: 'api_key', key: KEY });
+    expect(await row(ids[0] as string)).toMatchObject({ version: 1 });
+    expect(
+      (await sql`select * from secrets where key_id = ${old.currentKeyId()}`.execute(database)).rows,
+    ).toEqual([]);
+  });
+});

@@ -1,0 +1,246 @@
+import type { Kysely, Selectable } from 'kysely';
+import { SealingError } from '../sealing.ts';
+import type { Sealer } from '../sealing.ts';
+import { contains, isAfter, pageOf } from '../paging.ts';
+import { material as materialSchema } from './schemas.ts';
+import type { CredentialType, Material } from './schemas.ts';
+import type { CredentialInfo, CredentialRow, CredentialTables } from './tables.ts';
+
+export type Db = Kysely<CredentialTables>;
+
+/** The primary key of a credential. */
+export interface CredentialKey {
+  workspaceId: string;
+  id: string;
+}
+
+export interface NewCredential extends CredentialKey {
+  providerId: string;
+  displayName: string;
+  /** Undefined: the present description stays. */
+  description: string | undefined;
+  accountId: string | null;
+  material: Material;
+  /** ISO 8601. */
+  now: string;
+}
+
+export interface CredentialsQuery {
+  workspaceId: string;
+  types?: readonly CredentialType[] | undefined;
+  providerId?: string | undefined;
+  search?: string | undefined;
+  sortBy: 'displayName' | 'createdAt' | 'updatedAt';
+  sortOrder: 'asc' | 'desc';
+  limit: number;
+  after?: CredentialPosition | undefined;
+}
+
+/** The sorted value and the id of a page's last row. */
+export type CredentialPosition = readonly [value: string, id: string];
+
+const COLUMNS = [
+  ...['workspace_id', 'id', 'type', 'provider_id', 'display_name', 'description', 'account_id'],
+  ...['state', 'version', 'created_at', 'updated_at'],
+] as unknown as readonly (keyof CredentialInfo)[];
+const SORTED = { displayName: 'display_name', createdAt: 'created_at', updatedAt: 'updated_at' } as const;
+
+type BoundRow = Pick<CredentialRow, 'workspace_id' | 'id' | 'provider_id'>;
+
+/** The binding of sealed material to its row. */
+function bindingOf({ workspace_id, id, provider_id }: BoundRow): string[] {
+  return ['credential', workspace_id, id, provider_id];
+}
+
+/** Returns the columns of sealed material. */
+export function sealMaterial(
+  sealer: Sealer,
+  row: BoundRow,
+  material: Material,
+): Pick<CredentialRow, 'key_id' | 'sealed'> {
+  const { keyId, sealed } = sealer.seal(JSON.stringify(material), bindingOf(row));
+  return { key_id: keyId, sealed };
+}
+
+/** Opens the material of a row. Throws a SealingError if it belongs to another row, or the row has another type. */
+export function openMaterial(sealer: Sealer, row: CredentialRow): Material {
+  const text = sealer.open({ keyId: row.key_id, sealed: row.sealed }, bindingOf(row));
+  const material = materialSchema.parse(JSON.parse(text));
+  if (material.type === row.type) return material;
+  throw new SealingError(
+    'NOT_AUTHENTIC',
+    `The type of the credential ${row.id} was changed in the database.`,
+  );
+}
+
+/**
+ * Creates a credential, or replaces the material of the one with the same name, which then is connected again. Returns
+ * undefined if that one has another type or provider, or another credential has the id.
+ */
+export async function putCredential(
+  db: Db,
+  sealer: Sealer,
+  given: NewCredential,
+): Promise<{ row: CredentialInfo; isNew: boolean } | undefined> {
+  const { workspaceId, id, providerId, displayName, description, accountId, material, now } = given;
+  const bound = { workspace_id: workspaceId, id, provider_id: providerId };
+  const added = await db
+    .insertInto('credentials')
+    .values({
+      ...bound,
+      ...sealMaterial(sealer, bound, material),
+      type: material.type,
+      display_name: displayName,
+      description: description ?? null,
+      account_id: accountId,
+      state: 'connected',
+      version: 1,
+      refresh_owner: null,
+      refresh_until: null,
+      created_at: now,
+      updated_at: now,
+    })
+    .onConflict((conflict) => conflict.doNothing())
+    .returning(COLUMNS)
+    .executeTakeFirst();
+  if (added) return { row: added, isNew: true };
+  const present = await findNamed(db, workspaceId, displayName);
+  if (!present || present.type !== material.type || present.provider_id !== providerId) return undefined;
+  const row = await db
+    .updateTable('credentials')
+    .set((eb) => ({
+      ...sealMaterial(sealer, present, material),
+      ...(description !== undefined && { description }),
+      account_id: accountId,
+      state: 'connected' as const,
+      version: eb('version', '+', 1),
+      refresh_owner: null,
+      refresh_until: null,
+      updated_at: now,
+    }))
+    .where('workspace_id', '=', workspaceId)
+    .where('id', '=', present.id)
+    .returning(COLUMNS)
+    .executeTakeFirst();
+  // Another caller has removed it in the meantime.
+  return row ? { row, isNew: false } : putCredential(db, sealer, given);
+}
+
+function findNamed(
+  db: Db,
+  workspaceId: string,
+  name: string,
+): Promise<Selectable<CredentialRow> | undefined> {
+  return db
+    .selectFrom('credentials')
+    .selectAll()
+    .where('workspace_id', '=', workspaceId)
+    .where('display_name', '=', name)
+    .executeTakeFirst();
+}
+
+/** Deletes a credential, by its id or its name. Returns whether it existed. */
+export async function removeCredential(
+  db: Db,
+  { workspaceId, ...which }: { workspaceId: string } & ({ id: string } | { name: string }),
+): Promise<boolean> {
+  const [column, value] =
+    'id' in which ? (['id', which.id] as const) : (['display_name', which.name] as const);
+  const { numDeletedRows } = await db
+    .deleteFrom('credentials')
+    .where('workspace_id', '=', workspaceId)
+    .where(column, '=', value)
+    .executeTakeFirst();
+  return numDeletedRows > 0n;
+}
+
+/** Returns the number of credentials of the workspace. */
+export async function countCredentials(db: Db, workspaceId: string): Promise<number> {
+  const { count } = await db
+    .selectFrom('credentials')
+    .select((eb) => eb.fn.countAll().as('count'))
+    .where('workspace_id', '=', workspaceId)
+    .executeTakeFirstOrThrow();
+  return Number(count);
+}
+
+/** Returns a page of credentials without their material, and the position of its last row if more follow. */
+export async function pageOfCredentials(
+  db: Db,
+  query: CredentialsQuery,
+): Promise<{ rows: CredentialInfo[]; next: CredentialPosition | undefined }> {
+  const { workspaceId, types, providerId, search, sortOrder, limit, after } = query;
+  const column = SORTED[query.sortBy];
+  let select = db.selectFrom('credentials').select(COLUMNS).where('workspace_id', '=', workspaceId);
+  if (types !== undefined) select = select.where('type', 'in', [...types]);
+  if (providerId !== undefined) select = select.where('provider_id', '=', providerId);
+  if (search !== undefined) select = select.where(contains('display_name', search));
+  if (after) select = select.where(isAfter([column, 'id'], after, sortOrder));
+  const found = await select
+    .orderBy(column, sortOrder)
+    .orderBy('id', sortOrder)
+    .limit(limit + 1)
+    .execute();
+  return pageOf(found, limit, (row): CredentialPosition => [row[column], row.id]);
+}
+
+/** Returns the row with this id; undefined if the workspace has none. */
+export function findCredentialRow(
+  db: Db,
+  { workspaceId, id }: CredentialKey,
+): Promise<CredentialRow | undefined> {
+  return db
+    .selectFrom('credentials')
+    .selectAll()
+    .where('workspace_id', '=', workspaceId)
+    .where('id', '=', id)
+    .executeTakeFirst();
+}
+
+/** Returns the oldest credential of this provider and type; undefined if the workspace has none. */
+export function oldestCredentialRow(
+  db: Db,
+  { workspaceId, providerId, type }: { workspaceId: string; providerId: string; type: CredentialType },
+): Promise<CredentialRow | undefined> {
+  return db
+    .selectFrom('credentials')
+    .selectAll()
+    .where('workspace_id', '=', workspaceId)
+    .where('provider_id', '=', providerId)
+    .where('type', '=', type)
+    .orderBy('created_at')
+    .orderBy('id')
+    .limit(1)
+    .executeTakeFirst();
+}
+
+/** Returns the ids of the keys that sealed the material of the table. */
+export async function credentialKeyIds(db: Db): Promise<Set<string>> {
+  const rows = await db.selectFrom('credentials').select('key_id').distinct().execute();
+  return new Set(rows.map((row) => row.key_id));
+}
+
+/**
+ * Seals up to `limit` rows of other keys with the present key. Returns how many it found; 0: all have the present key.
+ * Material that is replaced at the same time stays as it is.
+ */
+export async function resealCredentials(db: Db, sealer: Sealer, limit: number): Promise<number> {
+  const rows = await db
+    .selectFrom('credentials')
+    .selectAll()
+    .where('key_id', '!=', sealer.currentKeyId())
+    .orderBy('workspace_id')
+    .orderBy('id')
+    .limit(limit)
+    .execute();
+  for (const row of rows) {
+    await db
+      .updateTable('credentials')
+      .set(sealMaterial(sealer, row, openMaterial(sealer, row)))
+      .where('workspace_id', '=', row.workspace_id)
+      .where('id', '=', row.id)
+      .where('sealed', '=', row.sealed)
+      .execute();
+  }
+  return rows.length;
+}

@@ -1,0 +1,90 @@
+import { readdirSync, readFileSync, writeFileSync } from 'node:fs';
+import { join } from 'node:path';
+import { openServiceStore } from '@heddle/service';
+import { describe, expect, it, onTestFinished } from 'vitest';
+import { draftOf } from '../support/api.ts';
+import { dataFolder } from '../support/data-folder.ts';
+import { heddle, startHeddle } from '../support/heddle.ts';
+import { startModelServer } from '../support/model-server.ts';
+import { block, workflow } from '../support/workflow.ts';
+
+const KEY = 'sk-the-key-of-the-workspace';
+
+/** A provider that repeats the key of each request. */
+async function echoingModel() {
+  const server = await startModelServer(({ headers }) => ({ text: `You sent ${headers.authorization}.` }));
+  onTestFinished(() => server.close());
+  return { requests: server.requests, args: ['--service', `openai=${server.services.openai}`] };
+}
+
+const AGENT = workflow(
+  [block('A', 'agent', { model: 'gpt-4o', messages: [{ role: 'user', content: 'What is my key?' }] })],
+  ['Start -> A'],
+);
+
+/** Every file of the folder, as text. */
+function contentOf(folder: string): string {
+  return readdirSync(folder, { recursive: true, withFileTypes: true })
+    .filter((entry) => entry.isFile())
+    .map((entry) => readFileSync(join(entry.parentPath, entry.name), 'latin1'))
+    .join('\n');
+}
+
+async function addKey(data: string, ...more: string[]): Promise<void> {
+  const args = ['credentials', 'add', 'Models', '--provider', 'openai', '--data', data, ...more];
+  expect(await heddle(args, { input: `${KEY}\n` })).toMatchObject({ exit: 0 });
+}
+
+describe('a stored key on the command line', { timeout: 120_000 }, () => {
+  it('is used by heddle run --workspace, and is in no file and no output', async () => {
+    const data = dataFolder();
+    const store = await openServiceStore({ data });
+    const { workspaceId = '' } = (await store.workspaces.bootstrap()) ?? {};
+    await store.close();
+    await addKey(data);
+    const { requests, args } = await echoingModel();
+    const file = join(data, 'agent.json');
+    writeFileSync(file, JSON.stringify(AGENT));
+    const run = ['run', file, '--data', data, ...args, '--json'];
+    const without = await heddle(run);
+    expect(without.stdout).toContain('MODEL_KEY_MISSING');
+    expect(requests).toEqual([]);
+    expect((await heddle([...run, '--workspace', 'none'])).stderr).toContain('There is no such workspace.');
+    const ran = await heddle([...run, '--workspace', workspaceId]);
+    expect(ran.stdout).toContain('You sent Bearer «redacted:Models».');
+    expect(requests[0]?.headers.authorization).toBe(`Bearer ${KEY}`);
+    expect(contentOf(data) + ran.stdout + ran.stderr).not.toContain(KEY);
+  });
+
+  it('is used by heddle serve at once, for the workflows of its workspace only', async () => {
+    const data = dataFolder();
+    const { requests, args } = await echoingModel();
+    const served = startHeddle(['serve', '--port', '0', '--data', data, '--json', ...args]);
+    const ready = JSON.parse(await served.line()) as { url: string; workspaceId: string; key: string };
+    const call = async (method: string, path: string, body: object) => {
+      const headers = { 'X-API-Key': ready.key, 'Content-Type': 'application/json' };
+      const response = await fetch(ready.url + path, { method, headers, body: JSON.stringify(body) });
+      return (await response.json()) as { data: { id: string } };
+    };
+    const store = await openServiceStore({ data });
+    const other = await store.workspaces.createWorkspace(
+      'Other',
+      (await store.workspaces.firstUser())?.id ?? '',
+    );
+    await store.close();
+    const execute = async (workspaceId: string): Promise<string> => {
+      const { data: made } = await call('POST', '/api/v2/workflows', { workspaceId, name: 'Ask' });
+      await call('PUT', `/api/v2/workflows/${made.id}/state`, draftOf(AGENT));
+      await call('POST', `/api/v2/workflows/${made.id}/deploy`, {});
+      return JSON.stringify(await call('POST', `/api/v2/workflows/${made.id}/execute`, {}));
+    };
+    await addKey(data, '--workspace', ready.workspaceId);
+    expect(await execute(other)).toContain('MODEL_KEY_MISSING');
+    expect(requests).toEqual([]);
+    expect(await execute(ready.workspaceId)).toContain('You sent Bearer «redacted:Models».');
+    expect(requests[0]?.headers.authorization).toBe(`Bearer ${KEY}`);
+    served.child.kill('SIGTERM');
+    const { stdout, stderr } = await served.ended;
+    expect(contentOf(data) + stdout + stderr).not.toContain(KEY);
+  });
+});
