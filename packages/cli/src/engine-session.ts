@@ -36,7 +36,7 @@ export async function openSession(io: Io, options: SessionOptions): Promise<Sess
   const { createEngine } = await import('@heddle/engine');
   const images = blockImages(options.data, isolation);
   const stored =
-    options.workspace === undefined ? undefined : await credentialsOf(options, options.workspace);
+    options.workspace === undefined ? undefined : await credentialsOf(io, options, options.workspace);
   const engine = await createEngine({
     ...runtime,
     ...blocks,
@@ -56,9 +56,14 @@ export async function openSession(io: Io, options: SessionOptions): Promise<Sess
   };
 }
 
-async function credentialsOf(options: SessionOptions, workspace: string): Promise<WorkspaceCredentials> {
+async function credentialsOf(
+  io: Io,
+  options: SessionOptions,
+  workspace: string,
+): Promise<WorkspaceCredentials> {
   const { workspaceCredentials } = await import('./workspace-credentials.ts');
-  return workspaceCredentials(options, workspace);
+  const report = reporter(io);
+  return workspaceCredentials(options, workspace, (error) => report(error, undefined));
 }
 
 /** Executes runs in this process, on a data folder or a shared database. */

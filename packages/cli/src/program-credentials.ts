@@ -3,6 +3,7 @@ import type { Command } from 'commander';
 import type { AddOptions } from './commands/credentials.ts';
 import type { Io } from './io.ts';
 import { withWorkspace } from './program-secrets.ts';
+import { seconds } from './run-options.ts';
 
 type Done = (exit: number) => void;
 
@@ -17,10 +18,25 @@ export function declareCredentials(program: Command, io: Io, done: Done): void {
     );
   const add = credentials
     .command('add')
-    .description('Stores the key on standard input, or replaces the one with this name. Prints the id.')
+    .description(
+      'Stores the key on standard input, or with --oauth an account, or replaces the one with this name. Prints the id.',
+    )
     .argument('<name>', 'name of the credential')
     .addOption(new Option('--provider <name>', 'provider, such as openai').makeOptionMandatory())
     .addOption(new Option('--service-account', 'the key is that of a service account').default(false))
+    .addOption(
+      new Option(
+        '--oauth',
+        'connect an account instead: opens an authorization of the OAuth client in HEDDLE_OAUTH_CLIENTS',
+      )
+        .default(false)
+        .conflicts('serviceAccount'),
+    )
+    .addOption(
+      new Option('--timeout <seconds>', 'time for the authorization ')
+        .argParser(seconds)
+        .default(300_000, '300'),
+    )
     .addOption(new Option('--description <text>', 'what the credential is for'));
   withWorkspace(add).action(async (name: string, options: AddOptions) => {
     const { addCredential } = await import('./commands/credentials.ts');

@@ -16,7 +16,14 @@ async function served() {
   const began = await store.workspaces.bootstrap();
   await store.close();
   const workspaceId = began?.workspaceId ?? '';
-  const options = { data, json: true, provider: 'shop', serviceAccount: false };
+  const options = {
+    data,
+    json: true,
+    provider: 'shop',
+    serviceAccount: false,
+    oauth: false,
+    timeout: 60_000,
+  };
   /** What a block of the workspace gets. */
   const find = async (query: CredentialQuery, tenant = workspaceId) => {
     const records = await openServiceOwnership({ data }, (await sealingOf({ data })).sealer);

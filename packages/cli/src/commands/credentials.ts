@@ -4,6 +4,9 @@ import { writeJson } from '../io.ts';
 import type { Io } from '../io.ts';
 import { safeLine, styleFor } from '../render/style.ts';
 import { table } from '../render/table.ts';
+import { CLIENTS_FILE, oauthClientsOf } from '../serve/oauth-clients.ts';
+import { listenForRedirect } from '../serve/redirect-listener.ts';
+import type { RedirectListener } from '../serve/redirect-listener.ts';
 import { withServiceStore } from '../serve/service-store.ts';
 import { expectData } from '../store-options.ts';
 import type { StoreOptions } from '../store-options.ts';
@@ -18,11 +21,16 @@ export type AddOptions = WorkspaceOptions & {
   description?: string;
   /** The value is the key of a service account, which may have several lines. */
   serviceAccount: boolean;
+  /** Connects an account instead: a person authorizes the operator's OAuth client. */
+  oauth: boolean;
+  /** Milliseconds in which the person answers. */
+  timeout: number;
 };
 
 /** Stores a credential of a workspace. The key comes from standard input, since arguments are visible to other processes. */
 export async function addCredential(io: Io, name: string, options: AddOptions): Promise<number> {
   expectData(options);
+  if (options.oauth) return connectAccount(io, name, options);
   const { provider, description, serviceAccount } = options;
   const key = await valueFrom(io, 'heddle credentials add NAME --provider PROVIDER < FILE');
   const { storeCredential } = await import('@heddle/service/credentials');
@@ -31,6 +39,33 @@ export async function addCredential(io: Io, name: string, options: AddOptions): 
     const type = serviceAccount ? 'service_account' : 'api_key';
     const given = { workspaceId, name, provider, description, material: { type, key } } as const;
     return usage(() => storeCredential(store.database, sealer, given));
+  });
+  printStored(io, stored, options);
+  return EXIT.completed;
+}
+
+/** Connects an account with OAuth: prints an address for the browser, and waits for its redirect to this machine. */
+async function connectAccount(io: Io, name: string, options: AddOptions): Promise<number> {
+  const { provider, description, timeout } = options;
+  const { OAuthFailure, storeCredential } = await import('@heddle/service/credentials');
+  const clients = await oauthClientsOf({});
+  const stored = await withSealedStore(options, async (store, { sealer }) => {
+    const { workspaceId } = await workspaceOf(store, options.workspace ?? true);
+    let listener: RedirectListener | undefined;
+    try {
+      listener = await listenForRedirect(clients.config(provider).redirectPort ?? 0);
+      const authorization = await clients.authorize(provider, listener.redirectUri);
+      io.stderr.write(`Open this address in a browser on this machine:\n${authorization.url}\n`);
+      const redirected = await listener.redirected(authorization.state, timeout);
+      const { material, account } = await clients.exchange(provider, authorization, redirected);
+      const given = { workspaceId, name, provider, description, account, material };
+      return await usage(() => storeCredential(store.database, sealer, given));
+    } catch (error) {
+      if (!(error instanceof OAuthFailure)) throw error;
+      throw new UsageError(error.message, `${CLIENTS_FILE} is the file with the OAuth clients.`);
+    } finally {
+      listener?.close();
+    }
   });
   printStored(io, stored, options);
   return EXIT.completed;

@@ -15,6 +15,7 @@ import type { RunOptions } from '../run-options.ts';
 import { openAccess } from '../serve/access.ts';
 import type { AccessOptions, ServedAccess } from '../serve/access.ts';
 import { openStore, ownershipOf, sealingOf } from '../serve/service-store.ts';
+import { refreshOptionsOf } from '../serve/oauth-clients.ts';
 import { listen } from '../serve/listen.ts';
 import type { Listening } from '../serve/listen.ts';
 import type { TokenOptions } from '../serve/oauth.ts';
@@ -145,7 +146,7 @@ async function openRecords(
       ...{ resolveChild, tenant },
       oldestWorkspace: () => workspaces.oldest(),
       secrets: secretEnvironments(database, sealer),
-      credentials: storedCredentials(database, sealer),
+      credentials: storedCredentials(database, sealer, await refreshOptionsOf(options, onError)),
     },
     sealer,
     sandboxes,

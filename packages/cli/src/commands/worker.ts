@@ -1,5 +1,6 @@
 import type { HeddleWorker, Role, WorkerTuning } from '@heddle/temporal';
 import type { BlockOptions } from '../block-options.ts';
+import { reporter } from '../engine-session.ts';
 import { readEnv } from '../env.ts';
 import { envValues } from '../input/env-values.ts';
 import type { EnvOptions } from '../input/env-values.ts';
@@ -29,8 +30,9 @@ export async function worker(io: Io, options: WorkerOptions): Promise<number> {
   const server = serverOf(options, environment);
   const env = await envValues(options, environment);
   const version = build && { version: build };
+  const report = reporter(io);
   // Workflows of different workspaces must not call each other or share processes. This worker runs their blocks, so it checks.
-  const workflowOwnership = lazyWorkflowOwnership(options);
+  const workflowOwnership = lazyWorkflowOwnership(options, (error) => report(error, undefined));
   try {
     const ownership = ownershipOf(workflowOwnership, env);
     const started = await startWorker(io, { ...options, server, queue, env, ownership, ...version });

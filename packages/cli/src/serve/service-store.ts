@@ -1,10 +1,12 @@
 import { join } from 'node:path';
 import type { EngineOptions } from '@heddle/engine';
 import type { RotatableKeys, Sealer, ServiceOwnership, ServiceStore } from '@heddle/service';
+import type { BlockOptions } from '../block-options.ts';
 import { readEnv } from '../env.ts';
 import { lazy } from '../lazy.ts';
 import type { StoreOptions } from '../store-options.ts';
 import { UsageError } from '../usage-error.ts';
+import { refreshOptionsOf } from './oauth-clients.ts';
 
 /** Variable with the secret that hashes keys in PostgreSQL. */
 const SECRET = 'HEDDLE_API_SECRET';
@@ -97,13 +99,18 @@ export async function sealingOf({ data, postgres }: StoreOptions): Promise<Seali
   return { sealer: new SealerOf(folder), folder };
 }
 
-/** The part of the service's store that workers need, opened on first use. */
-export function lazyWorkflowOwnership(options: StoreOptions): ServiceOwnership {
+/** The part of the service's store that workers need, opened on first use. Failures without a caller go to `report`. */
+export function lazyWorkflowOwnership(
+  options: StoreOptions & BlockOptions,
+  report: (error: unknown) => void,
+): ServiceOwnership {
   const { data, postgres } = options;
   const records = lazy(async () => {
     const { openServiceOwnership } = await import('@heddle/service');
     const { sealer } = await sealingOf(options);
-    return openServiceOwnership(postgres === undefined ? { data } : { postgres: { url: postgres } }, sealer);
+    const refresh = await refreshOptionsOf(options, report);
+    const place = postgres === undefined ? { data } : { postgres: { url: postgres } };
+    return openServiceOwnership(place, sealer, refresh);
   });
   return {
     resolveChild: async (caller, reference) => (await records.get()).resolveChild(caller, reference),

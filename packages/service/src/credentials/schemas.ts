@@ -36,11 +36,11 @@ export const credentialDescription = z
   .refine((text) => text.isWellFormed() && !text.includes('\u0000'), 'the description is not valid Unicode');
 
 /** A key travels in a header. */
-const apiKey = z
+const headerText = z
   .string()
   .min(MIN_SECRET_CHARS)
-  .max(MAX_KEY_CHARS)
-  .regex(/^[\x21-\x7e]*$/, 'a key has printable ASCII characters only');
+  .regex(/^[\x21-\x7e]*$/, 'it has other characters than printable ones of ASCII');
+const apiKey = headerText.max(MAX_KEY_CHARS);
 
 /** A string of one unpaired surrogate cannot be stored as UTF-8, and would come back as another value. */
 const accountKey = z
@@ -49,7 +49,9 @@ const accountKey = z
   .max(MAX_ACCOUNT_KEY_CHARS)
   .refine((value) => value.isWellFormed(), 'the value is not valid Unicode');
 
-const token = z.string().min(1).max(MAX_TOKEN_CHARS);
+/** An access token travels in a header too. */
+const accessToken = headerText.max(MAX_TOKEN_CHARS);
+const refreshToken = z.string().min(1).max(MAX_TOKEN_CHARS);
 
 /** The secret part of a credential. */
 export const material = z.discriminatedUnion('type', [
@@ -57,12 +59,13 @@ export const material = z.discriminatedUnion('type', [
   z.strictObject({ type: z.literal('service_account'), key: accountKey }),
   z.strictObject({
     type: z.literal('oauth'),
-    accessToken: token,
+    accessToken,
     /** Absent: the token cannot be refreshed. */
-    refreshToken: token.optional(),
+    refreshToken: refreshToken.optional(),
     /** When the access token expires, in milliseconds since 1970; absent: unknown. */
     expiresMs: z.int().optional(),
   }),
 ]);
 
 export type Material = z.output<typeof material>;
+export type OAuthMaterial = Extract<Material, { type: 'oauth' }>;

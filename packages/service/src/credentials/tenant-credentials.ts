@@ -1,19 +1,32 @@
 import type { Credential, CredentialQuery, TenantCredentials } from '@heddle/engine';
 import type { Kysely } from 'kysely';
 import type { Sealer } from '../sealing.ts';
+import { OAuthClients } from './oauth-clients.ts';
+import { TokenRefresher } from './refresh.ts';
+import type { RefreshOptions } from './refresh.ts';
 import { findCredentialRow, oldestCredentialRow, openMaterial } from './store.ts';
 import type { CredentialRow, CredentialTables } from './tables.ts';
 
+const WITHOUT_CLIENTS: RefreshOptions = {
+  clients: new OAuthClients({ clients: {} }),
+  report: () => undefined,
+};
+
 /**
- * Returns the credentials of workspaces: a block reads those of its own workspace. The engine redacts the secrets in everything
- * that the run records.
+ * Returns the credentials of workspaces: a block reads those of its own workspace, with a token that is valid now. The engine
+ * redacts the secrets in everything that the run records. Without `refresh`, access tokens are used until they expire.
  */
-export function storedCredentials(database: Kysely<unknown>, sealer: Sealer): TenantCredentials {
+export function storedCredentials(
+  database: Kysely<unknown>,
+  sealer: Sealer,
+  refresh: RefreshOptions = WITHOUT_CLIENTS,
+): TenantCredentials {
   const db = database as Kysely<CredentialTables>;
+  const refresher = new TokenRefresher(db, sealer, refresh);
   return {
     async find(workspaceId, query) {
       const row = workspaceId === undefined ? undefined : await rowOf(db, workspaceId, query);
-      return row && credentialOf(sealer, row);
+      return row && credentialOf(row, { sealer, refresher });
     },
   };
 }
@@ -27,14 +40,19 @@ function rowOf(
   return oldestCredentialRow(db, { workspaceId, providerId: query.provider, type: query.type });
 }
 
-function credentialOf(sealer: Sealer, row: CredentialRow): Credential {
-  const material = openMaterial(sealer, row);
+async function credentialOf(
+  row: CredentialRow,
+  { sealer, refresher }: { sealer: Sealer; refresher: TokenRefresher },
+): Promise<Credential | undefined> {
+  const material = row.type === 'oauth' ? await refresher.token(row) : openMaterial(sealer, row);
+  if (!material) return undefined;
   return {
     id: row.id,
     type: row.type,
     provider: row.provider_id,
     name: row.display_name,
     secret: material.type === 'oauth' ? material.accessToken : material.key,
+    ...(material.type === 'oauth' && material.expiresMs !== undefined && { expiresMs: material.expiresMs }),
     ...(row.account_id !== null && { account: row.account_id }),
   };
 }

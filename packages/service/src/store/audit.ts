@@ -3,6 +3,8 @@ import type { Audit, AuditEvent } from '@heddle/api/ports';
 import type { Db } from './database.ts';
 import type { AuditRow } from './schema.ts';
 
+type RecordedEvent = Omit<AuditEvent, 'principal'> & Partial<Pick<AuditEvent, 'principal'>>;
+
 /** The audit log. */
 export class AuditStore implements Audit {
   readonly #db: Db;
@@ -11,8 +13,8 @@ export class AuditStore implements Audit {
     this.#db = db;
   }
 
-  /** Records the event, in `transaction` if there is one. */
-  async record(event: AuditEvent, transaction?: unknown): Promise<void> {
+  /** Records the event, in `transaction` if there is one. Without a principal, it is the service's own. */
+  async record(event: RecordedEvent, transaction?: unknown): Promise<void> {
     const db = (transaction as Db | undefined) ?? this.#db;
     await db.insertInto('audit').values(rowOf(event)).execute();
   }
@@ -28,12 +30,12 @@ export class AuditStore implements Audit {
   }
 }
 
-function rowOf({ principal, ...event }: AuditEvent): AuditRow {
+function rowOf({ principal, ...event }: RecordedEvent): AuditRow {
   return {
     id: randomUUID(),
     workspace_id: event.workspaceId ?? null,
-    user_id: principal.userId,
-    credential_id: principal.credentialId,
+    user_id: principal?.userId ?? null,
+    credential_id: principal?.credentialId ?? null,
     action: event.action,
     resource_type: event.resourceType,
     resource_id: event.resourceId,

@@ -7,6 +7,7 @@ import { makePrivateData, makePrivateFile } from '@heddle/engine/stores';
 import type { TenantCredentials, TenantEnvironments } from '@heddle/engine';
 import type { Kysely } from 'kysely';
 import { CREDENTIAL_MIGRATIONS } from '../credentials/migrations.ts';
+import type { RefreshOptions } from '../credentials/refresh.ts';
 import { storedCredentials } from '../credentials/tenant-credentials.ts';
 import { LOG_MIGRATIONS } from '../logs/migrations.ts';
 import { SANDBOX_MIGRATIONS } from '../sandboxes/migrations.ts';
@@ -94,10 +95,12 @@ export async function openServiceStore(options: ServiceStoreOptions = {}): Promi
   };
 }
 
-/** Opens the part of the store that workers need, without a secret for keys. `sealer` opens the secrets and credentials of workspaces. */
+/** Opens the part of the store that workers need, without a secret for keys. `sealer` opens the secrets and credentials of workspaces, `refresh` says how access tokens are
+ * refreshed; without it they are not. */
 export async function openServiceOwnership(
   options: Omit<ServiceStoreOptions, 'secret'>,
   sealer: Sealer,
+  refresh?: RefreshOptions,
 ): Promise<ServiceOwnership> {
   const { db } = await openMigrated(locationOf(options));
   const workspaces = new WorkspaceStore(db);
@@ -106,7 +109,7 @@ export async function openServiceOwnership(
     ...storedDefinitions(db),
     oldestWorkspace: () => workspaces.oldest(),
     secrets: secretEnvironments(database, sealer),
-    credentials: storedCredentials(database, sealer),
+    credentials: storedCredentials(database, sealer, refresh),
     close: () => db.destroy(),
   };
 }

@@ -1,0 +1,74 @@
+import { createServer } from 'node:http';
+import type { ServerResponse } from 'node:http';
+import type { AddressInfo } from 'node:net';
+import { UsageError } from '../usage-error.ts';
+
+/** Waits on this machine for the redirect of a browser at the end of an OAuth authorization. */
+export interface RedirectListener {
+  redirectUri: string;
+  /** Returns the address of the first redirect with this state; others are refused. Throws a usage error after `timeoutMs`. */
+  redirected(state: string, timeoutMs: number): Promise<URL>;
+  close(): void;
+}
+
+const PATH = '/callback';
+const HEADERS = {
+  'Content-Type': 'text/plain; charset=utf-8',
+  'Content-Security-Policy': "default-src 'none'",
+  'Cache-Control': 'no-store',
+  'Referrer-Policy': 'no-referrer',
+  'X-Content-Type-Options': 'nosniff',
+  Connection: 'close',
+};
+
+/** Listens on 127.0.0.1 only. `port` 0: any. Throws a usage error if the port is taken. */
+export async function listenForRedirect(port: number): Promise<RedirectListener> {
+  let expected: string | undefined;
+  const { promise: redirect, resolve } = Promise.withResolvers<URL>();
+  const server = createServer((request, response) => {
+    const url = URL.parse(request.url ?? '', redirectUri);
+    if (request.method !== 'GET' || url?.pathname !== PATH) return answer(response, 404, 'Not found.');
+    // A page that the person visits meanwhile can send requests here too, but does not know the state.
+    if (expected === undefined || url.searchParams.get('state') !== expected)
+      return answer(response, 400, 'This is not the authorization that Heddle waits for.');
+    expected = undefined;
+    resolve(url);
+    return answer(
+      response,
+      200,
+      'Heddle has the answer. Return to the terminal: it says whether the account is connected.',
+    );
+  });
+  await new Promise<void>((listening, reject) => {
+    server.once('error', (error: NodeJS.ErrnoException) => {
+      reject(new UsageError(`Cannot listen on 127.0.0.1:${port} for the redirect (${error.code}).`));
+    });
+    server.listen(port, '127.0.0.1', listening);
+  });
+  const redirectUri = `http://127.0.0.1:${(server.address() as AddressInfo).port}${PATH}`;
+  return {
+    redirectUri,
+    async redirected(state, timeoutMs) {
+      expected = state;
+      const { promise: timeout, reject } = Promise.withResolvers<never>();
+      const timer = setTimeout(() => {
+        reject(
+          new UsageError(`Nobody has answered within ${timeoutMs / 1000} seconds.`, 'Run the command again.'),
+        );
+      }, timeoutMs);
+      try {
+        return await Promise.race([redirect, timeout]);
+      } finally {
+        clearTimeout(timer);
+      }
+    },
+    close() {
+      server.close();
+      server.closeIdleConnections();
+    },
+  };
+}
+
+function answer(response: ServerResponse, status: number, text: string): void {
+  response.writeHead(status, HEADERS).end(`${text}\n`);
+}

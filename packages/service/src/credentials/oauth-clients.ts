@@ -1,0 +1,328 @@
+import type { EgressPolicy } from '@heddle/sandbox/egress';
+import type * as openidClient from 'openid-client';
+import type { Configuration, CustomFetch, TokenEndpointResponse } from 'openid-client';
+import * as z from 'zod';
+import { providerUrl } from '../access/bounded-fetch.ts';
+import { material as materialSchema, providerId } from './schemas.ts';
+import type { OAuthMaterial } from './schemas.ts';
+
+type OAuthLibrary = typeof openidClient;
+
+const address = z.string().max(2048).superRefine(checkAddress);
+const text = z.string().min(1).max(8192);
+
+const oauthClient = z
+  .strictObject({
+    /** The server, which publishes its addresses. It also tells which account was connected. */
+    issuer: address.optional(),
+    /** The addresses of a server that does not publish them. */
+    authorizationUrl: address.optional(),
+    tokenUrl: address.optional(),
+    clientId: text,
+    clientSecret: text.optional(),
+    /** How the secret is sent: in the body (default) or in a header. */
+    authentication: z.enum(['post', 'basic']).default('post'),
+    scopes: z
+      .array(z.string().regex(/^[\x21\x23-\x5b\x5d-\x7e]{1,512}$/))
+      .max(100)
+      .default([]),
+    /** Further parameters of the authorization request, such as `access_type`. */
+    parameters: z.record(z.string().min(1).max(255), z.string().max(2048)).default({}),
+    /** The port of the redirect to this machine, if the server knows only certain ones. */
+    redirectPort: z.int().min(1).max(65_535).optional(),
+  })
+  .refine(
+    ({ issuer, authorizationUrl, tokenUrl }) =>
+      issuer === undefined
+        ? authorizationUrl !== undefined && tokenUrl !== undefined
+        : authorizationUrl === undefined && tokenUrl === undefined,
+    'either "issuer", or both "authorizationUrl" and "tokenUrl"',
+  );
+
+const oauthClients = z.record(providerId, oauthClient);
+
+/** An OAuth client of the operator. */
+export type OAuthClientConfig = z.output<typeof oauthClient>;
+
+/** Returns the OAuth clients in a JSON text, by provider. Throws a RangeError with all problems and no values. */
+export function readOAuthClients(json: string): { [provider: string]: OAuthClientConfig } {
+  let value: unknown;
+  try {
+    value = JSON.parse(json);
+  } catch {
+    // The message of the parser shows a part of the text, which contains secrets.
+    throw new RangeError('The file of OAuth clients is not JSON.');
+  }
+  const read = oauthClients.safeParse(value);
+  if (read.success) return read.data;
+  const problems = read.error.issues.map(({ path, message }) => `${path.join('.') || '(all)'}: ${message}`);
+  throw new RangeError(`The file of OAuth clients is invalid: ${problems.join('; ')}.`);
+}
+
+/** A token request takes less, with the refresh lease well above it. */
+export const TOKEN_TIMEOUT_MS = 10_000;
+const MAX_RESPONSE_BYTES = 65_536;
+/** Parameters that only this module sets. */
+const RESERVED = new Set([
+  ...['client_id', 'client_secret', 'redirect_uri', 'response_type', 'response_mode', 'scope', 'state'],
+  ...['nonce', 'code_challenge', 'code_challenge_method', 'request', 'request_uri'],
+]);
+
+/** Why a server gave no token. The message contains no token, no code and no text of the server. */
+export class OAuthFailure extends Error {
+  override readonly name = 'OAuthFailure';
+  /** `invalid_grant`: the server no longer accepts the refresh token, or the code. */
+  readonly code: 'invalid_grant' | 'no_client' | 'failed';
+
+  constructor(code: OAuthFailure['code'], message: string) {
+    super(message);
+    this.code = code;
+  }
+}
+
+/** True if the server no longer accepts the refresh token. */
+export function isInvalidGrant(error: unknown): boolean {
+  return error instanceof OAuthFailure && error.code === 'invalid_grant';
+}
+
+/** An authorization that a person has to give in a browser. */
+export interface Authorization {
+  /** The address for the browser. */
+  url: string;
+  state: string;
+  codeVerifier: string;
+  redirectUri: string;
+}
+
+/** Options of OAuth clients. */
+export interface OAuthClientsOptions {
+  clients: { readonly [provider: string]: OAuthClientConfig };
+  /** The rules for requests to the servers. The configured addresses are allowed in addition. */
+  egress?: EgressPolicy;
+  /** Time limit of a request. Default 10 seconds. */
+  timeoutMs?: number;
+  now?: () => number;
+}
+
+/** Talks to OAuth servers as the operator's clients. */
+export class OAuthClients {
+  readonly #options: OAuthClientsOptions;
+  readonly #opened = new Map<string, Promise<Configuration>>();
+  #fetch: Promise<CustomFetch> | undefined;
+
+  constructor(options: OAuthClientsOptions) {
+    this.#options = options;
+  }
+
+  /** Returns the client of a provider. Throws an OAuthFailure `no_client` if the operator has configured none. */
+  config(provider: string): OAuthClientConfig {
+    const { clients } = this.#options;
+    const found = Object.hasOwn(clients, provider) ? clients[provider] : undefined;
+    if (found) return found;
+    throw new OAuthFailure('no_client', `There is no OAuth client for ${provider} in the configuration.`);
+  }
+
+  /** Exchanges a refresh token for new tokens. Throws an OAuthFailure. */
+  async refresh(provider: string, refreshToken: string): Promise<OAuthMaterial> {
+    const answer = await this.#ask(provider, async (configuration, { refreshTokenGrant }) =>
+      refreshTokenGrant(configuration, refreshToken),
+    );
+    return this.#materialOf(provider, answer, refreshToken);
+  }
+
+  /** Begins an authorization with PKCE, which ends with a redirect to `redirectUri`. Throws an OAuthFailure. */
+  async authorize(provider: string, redirectUri: string): Promise<Authorization> {
+    const { scopes, parameters } = this.config(provider);
+    return this.#ask(provider, async (configuration, oauth) => {
+      const codeVerifier = oauth.randomPKCECodeVerifier();
+      const state = oauth.randomState();
+      const url = oauth.buildAuthorizationUrl(configuration, {
+        ...Object.fromEntries(Object.entries(parameters).filter(([name]) => !RESERVED.has(name))),
+        ...(scopes.length > 0 && { scope: scopes.join(' ') }),
+        redirect_uri: redirectUri,
+        state,
+        code_challenge: await oauth.calculatePKCECodeChallenge(codeVerifier),
+        code_challenge_method: 'S256',
+      });
+      return { url: url.href, state, codeVerifier, redirectUri };
+    });
+  }
+
+  /**
+   * Ends an authorization with the address to which the browser was redirected. Checks the state and proves the code
+   * verifier. Throws an OAuthFailure.
+   */
+  async exchange(
+    provider: string,
+    { state, codeVerifier }: Authorization,
+    redirected: URL,
+  ): Promise<{ material: OAuthMaterial; account: string | undefined }> {
+    const answer = await this.#ask(provider, async (configuration, { authorizationCodeGrant }) =>
+      authorizationCodeGrant(configuration, redirected, {
+        pkceCodeVerifier: codeVerifier,
+        expectedState: state,
+      }),
+    );
+    return { material: this.#materialOf(provider, answer), account: accountOf(answer.claims()) };
+  }
+
+  async #ask<T>(
+    provider: string,
+    use: (configuration: Configuration, oauth: OAuthLibrary) => Promise<T>,
+  ): Promise<T> {
+    const configured = this.config(provider);
+    const oauth = await import('openid-client');
+    try {
+      return await use(await this.#open(provider, configured, oauth), oauth);
+    } catch (error) {
+      throw failureOf(provider, error);
+    }
+  }
+
+  /** Returns the opened client. After a failure, the next call tries again. */
+  #open(provider: string, configured: OAuthClientConfig, oauth: OAuthLibrary): Promise<Configuration> {
+    let opening = this.#opened.get(provider);
+    if (!opening) {
+      opening = this.#configure(configured, oauth).catch((error: unknown) => {
+        this.#opened.delete(provider);
+        throw error;
+      });
+      this.#opened.set(provider, opening);
+    }
+    return opening;
+  }
+
+  async #configure(configured: OAuthClientConfig, oauth: OAuthLibrary): Promise<Configuration> {
+    const { issuer, authorizationUrl = '', tokenUrl = '', clientId } = configured;
+    const fetch = await (this.#fetch ??= this.#guardedFetch());
+    const timeout = this.#timeoutMs / 1000;
+    const authentication = authenticationOf(configured, oauth);
+    if (issuer !== undefined) {
+      const server = new URL(issuer);
+      return oauth.discovery(server, clientId, {}, authentication, {
+        ...{ timeout, [oauth.customFetch]: fetch },
+        ...(server.protocol === 'http:' && { execute: [oauth.allowInsecureRequests] }),
+      });
+    }
+    const metadata = {
+      issuer: new URL(tokenUrl).origin,
+      authorization_endpoint: authorizationUrl,
+      token_endpoint: tokenUrl,
+    };
+    const configuration = new oauth.Configuration(metadata, clientId, {}, authentication);
+    configuration.timeout = timeout;
+    configuration[oauth.customFetch] = fetch;
+    if (tokenUrl.startsWith('http:')) oauth.allowInsecureRequests(configuration);
+    return configuration;
+  }
+
+  get #timeoutMs(): number {
+    return this.#options.timeoutMs ?? TOKEN_TIMEOUT_MS;
+  }
+
+  /** Returns a `fetch` under the rules of egress. It follows no redirect, which could send a secret to another host. */
+  async #guardedFetch(): Promise<CustomFetch> {
+    const { clients, egress = {} } = this.#options;
+    const { createEgress } = await import('@heddle/sandbox/egress');
+    const http = createEgress({
+      ...egress,
+      timeoutMs: this.#timeoutMs,
+      maxResponseBytes: MAX_RESPONSE_BYTES,
+      exceptions: [...(egress.exceptions ?? []), ...Object.values(clients).flatMap(targetsOf)],
+    });
+    return async (url, { method, headers, body, signal }) => {
+      const request = new Request(url, {
+        method,
+        headers,
+        body: body ?? null,
+        duplex: 'half',
+      } as RequestInit);
+      const response = await http.fetch({
+        ...{ url: request.url, method, headers: [...request.headers], redirect: 'error' },
+        body: request.body === null ? null : new Uint8Array(await request.arrayBuffer()),
+        ...(signal && { signal }),
+      });
+      const { status, statusText } = response;
+      const content = status === 204 || status === 304 ? null : new Uint8Array(response.body);
+      return new Response(content, { status, statusText, headers: response.headers });
+    };
+  }
+
+  #materialOf(provider: string, answer: TokenEndpointResponse, refreshToken?: string): OAuthMaterial {
+    const { expires_in: seconds } = answer;
+    const read = materialSchema.safeParse({
+      type: 'oauth',
+      accessToken: answer.access_token,
+      // A server that does not replace the refresh token goes on accepting the present one.
+      refreshToken: answer.refresh_token ?? refreshToken,
+      ...(seconds !== undefined && {
+        expiresMs: (this.#options.now ?? Date.now)() + Math.floor(Math.max(0, seconds) * 1000),
+      }),
+    });
+    if (read.success && read.data.type === 'oauth') return read.data;
+    throw new OAuthFailure('failed', `${provider} sent a token that cannot be stored.`);
+  }
+}
+
+function authenticationOf({ clientSecret, authentication }: OAuthClientConfig, oauth: OAuthLibrary) {
+  if (clientSecret === undefined) return oauth.None();
+  return authentication === 'basic'
+    ? oauth.ClientSecretBasic(clientSecret)
+    : oauth.ClientSecretPost(clientSecret);
+}
+
+/** Returns the addresses of a client as exceptions of egress. */
+function targetsOf({ issuer, tokenUrl }: OAuthClientConfig): string[] {
+  return [issuer, tokenUrl].flatMap((text) => {
+    if (text === undefined) return [];
+    const { host, protocol, port } = new URL(text);
+    return [port === '' ? `${host}:${protocol === 'https:' ? 443 : 80}` : host];
+  });
+}
+
+function checkAddress(text: string, context: z.RefinementCtx): void {
+  try {
+    providerUrl(text, 'the address');
+  } catch {
+    context.addIssue({ code: 'custom', message: 'not an https URL without a password' });
+  }
+}
+
+function accountOf(claims: { sub: string; email?: unknown } | undefined): string | undefined {
+  if (!claims) return undefined;
+  const { email, sub } = claims;
+  return (typeof email === 'string' && email !== '' ? email : sub).slice(0, 255);
+}
+
+/** Codes of OAuth errors: RFC 6749, 5.2. Anything else is text of the server, which may contain a token. */
+const ERROR_CODE = /^[a-z_]{1,64}$/;
+
+/** Codes of Node, of egress and of the client. */
+const FAILURE_CODE = /^[A-Z][A-Z0-9_]{1,63}$/;
+
+interface AnyFailure {
+  error?: unknown;
+  status?: unknown;
+  code?: unknown;
+  cause?: unknown;
+}
+
+/** Returns a failure that says only what is known to be no secret: codes and the status. */
+function failureOf(provider: string, error: unknown): OAuthFailure {
+  if (error instanceof OAuthFailure) return error;
+  const failure = (error ?? {}) as AnyFailure;
+  const reason = matching(failure.error, ERROR_CODE);
+  if (reason === 'invalid_grant')
+    return new OAuthFailure('invalid_grant', `${provider} no longer accepts the authorization (${reason}).`);
+  const { code: causeCode } = (failure.cause ?? {}) as AnyFailure;
+  const known = reason ?? matching(failure.code, FAILURE_CODE) ?? matching(causeCode, FAILURE_CODE);
+  const answer = [
+    known ?? 'no answer',
+    ...(typeof failure.status === 'number' ? [`status ${failure.status}`] : []),
+  ];
+  return new OAuthFailure('failed', `${provider} gave no token (${answer.join(', ')}).`);
+}
+
+function matching(value: unknown, form: RegExp): string | undefined {
+  return typeof value === 'string' && form.test(value) ? value : undefined;
+}

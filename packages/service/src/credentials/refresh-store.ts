@@ -1,0 +1,91 @@
+import type { Sealer } from '../sealing.ts';
+import type { AuditStore } from '../store/audit.ts';
+import type { OAuthMaterial } from './schemas.ts';
+import { sealMaterial } from './store.ts';
+import type { CredentialKey, Db } from './store.ts';
+import type { CredentialRow } from './tables.ts';
+
+/** The right to refresh a token, for a time. Times are ISO 8601. */
+export interface RefreshLease {
+  /** Id of the process. */
+  owner: string;
+  now: string;
+  until: string;
+}
+
+/** Takes the lease. Returns the row as it is then; undefined if another process has the lease, or the row is not connected. */
+export function takeRefresh(
+  db: Db,
+  { workspaceId, id }: CredentialKey,
+  { owner, now, until }: RefreshLease,
+): Promise<CredentialRow | undefined> {
+  return db
+    .updateTable('credentials')
+    .set({ refresh_owner: owner, refresh_until: until })
+    .where('workspace_id', '=', workspaceId)
+    .where('id', '=', id)
+    .where('type', '=', 'oauth')
+    .where('state', '=', 'connected')
+    .where((eb) => eb.or([eb('refresh_until', 'is', null), eb('refresh_until', '<=', now)]))
+    .returningAll()
+    .executeTakeFirst();
+}
+
+/** Frees the lease for other processes. */
+export async function releaseRefresh(db: Db, row: CredentialRow, owner: string): Promise<void> {
+  await ofVersion(db, row)
+    .set({ refresh_owner: null, refresh_until: null })
+    .where('refresh_owner', '=', owner)
+    .execute();
+}
+
+/** Stores new tokens and frees the lease. False: the row was changed or removed since it was read. */
+export async function storeRefreshed(
+  db: Db,
+  sealer: Sealer,
+  { row, material, now }: { row: CredentialRow; material: OAuthMaterial; now: string },
+): Promise<boolean> {
+  const { numUpdatedRows } = await ofVersion(db, row)
+    .set({
+      ...sealMaterial(sealer, row, material),
+      version: row.version + 1,
+      refresh_owner: null,
+      refresh_until: null,
+      updated_at: now,
+    })
+    .executeTakeFirst();
+  return numUpdatedRows > 0n;
+}
+
+/** Marks the credential as one to connect again, with an audit record. False: the row was changed or removed since it was read. */
+export function markReconnect(
+  db: Db,
+  audit: AuditStore,
+  { row, now }: { row: CredentialRow; now: string },
+): Promise<boolean> {
+  return db.transaction().execute(async (tx) => {
+    const { numUpdatedRows } = await ofVersion(tx, row)
+      .set({ state: 'reconnect', refresh_owner: null, refresh_until: null, updated_at: now })
+      .where('state', '=', 'connected')
+      .executeTakeFirst();
+    if (numUpdatedRows === 0n) return false;
+    const event = {
+      action: 'CREDENTIAL_RECONNECT_REQUIRED',
+      workspaceId: row.workspace_id,
+      resourceType: 'credential',
+      resourceId: row.id,
+      details: { displayName: row.display_name, providerId: row.provider_id },
+    };
+    await audit.record(event, tx);
+    return true;
+  });
+}
+
+/** Updates the row if its material is still that of `row`. */
+function ofVersion(db: Db, { workspace_id, id, version }: CredentialRow) {
+  return db
+    .updateTable('credentials')
+    .where('workspace_id', '=', workspace_id)
+    .where('id', '=', id)
+    .where('version', '=', version);
+}

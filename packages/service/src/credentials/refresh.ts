@@ -1,0 +1,200 @@
+import { randomUUID } from 'node:crypto';
+import { BlockError } from '@heddle/core/blocks';
+import type { Sealer } from '../sealing.ts';
+import { AuditStore } from '../store/audit.ts';
+import type { Db as StoreDb } from '../store/database.ts';
+import type { OAuthClients } from './oauth-clients.ts';
+import { isInvalidGrant } from './oauth-clients.ts';
+import type { OAuthMaterial } from './schemas.ts';
+import { findCredentialRow, openMaterial } from './store.ts';
+import type { CredentialKey, Db } from './store.ts';
+import { markReconnect, releaseRefresh, storeRefreshed, takeRefresh } from './refresh-store.ts';
+import type { CredentialRow } from './tables.ts';
+
+/** The provider no longer accepts a credential: a person must connect the account again. */
+export interface CredentialEvent {
+  type: 'credential.reconnect';
+  workspaceId: string;
+  credentialId: string;
+  name: string;
+  provider: string;
+}
+
+export interface RefreshOptions {
+  clients: OAuthClients;
+  /** Receives an event once, in the process that has found out. */
+  onEvent?: ((event: CredentialEvent) => void) | undefined;
+  /** Receives failures of a refresh while the present token can still be used. */
+  report: (error: unknown) => void;
+  now?: () => number;
+  /** Waits for another process. */
+  wait?: (ms: number) => Promise<void>;
+}
+
+/** A token is refreshed this long before it expires. */
+export const REFRESH_BEFORE_MS = 60_000;
+/** A token that expires within this time is not used any more: it could expire on its way. */
+const MIN_LIFE_MS = 5_000;
+/** After this, another process may refresh in place of one that has not ended. Longer than a request may take. */
+export const REFRESH_LEASE_MS = 30_000;
+/** Longer than the lease, so that the caller who waits for a process that has died refreshes itself. */
+const MAX_WAIT_MS = REFRESH_LEASE_MS + 5_000;
+const POLL_MS = 250;
+
+/** Keeps access tokens valid: refreshes them before they expire, one refresh at a time over all processes. */
+export class TokenRefresher {
+  readonly #db: Db;
+  readonly #sealer: Sealer;
+  readonly #audit: AuditStore;
+  readonly #options: RefreshOptions;
+  readonly #owner = randomUUID();
+  readonly #running = new Map<string, Promise<OAuthMaterial | undefined>>();
+
+  constructor(db: Db, sealer: Sealer, options: RefreshOptions) {
+    this.#db = db;
+    this.#sealer = sealer;
+    this.#audit = new AuditStore(db as unknown as StoreDb);
+    this.#options = options;
+  }
+
+  /**
+   * Returns a token that is valid now; undefined if the credential was removed. Throws CREDENTIAL_RECONNECT if a person must
+   * connect the account again, and an Error if the token cannot be refreshed now.
+   */
+  async token(row: CredentialRow): Promise<OAuthMaterial | undefined> {
+    if (row.state === 'reconnect') throw reconnectError(row);
+    const present = this.#open(row);
+    if (!this.#isDue(present)) return present;
+    const key = { workspaceId: row.workspace_id, id: row.id };
+    const name = JSON.stringify([key.workspaceId, key.id]);
+    let running = this.#running.get(name);
+    if (!running) {
+      running = this.#refresh(key).finally(() => this.#running.delete(name));
+      this.#running.set(name, running);
+    }
+    return running;
+  }
+
+  /** Refreshes the token, or waits until another process has. */
+  async #refresh(key: CredentialKey): Promise<OAuthMaterial | undefined> {
+    const untilMs = this.#now() + MAX_WAIT_MS;
+    for (;;) {
+      const taken = await takeRefresh(this.#db, key, this.#lease());
+      if (taken) return this.#renew(taken);
+      const row = await findCredentialRow(this.#db, key);
+      if (!row) return undefined;
+      if (row.state === 'reconnect') throw reconnectError(row);
+      const present = this.#open(row);
+      // Another process refreshes it, so that this one goes on with the present token as long as it is valid.
+      if (this.#isUsable(present)) return present;
+      if (this.#now() >= untilMs)
+        throw new Error(`The token of the credential ${nameOf(row)} is being refreshed by another process.`);
+      await this.#wait(POLL_MS);
+    }
+  }
+
+  /** Refreshes the token of a row for which this process has the lease. */
+  async #renew(row: CredentialRow): Promise<OAuthMaterial | undefined> {
+    const present = this.#open(row);
+    // Another process has refreshed it between the look and the lease.
+    if (!this.#isDue(present)) return this.#keep(row, present);
+    const { refreshToken } = present;
+    if (refreshToken === undefined)
+      return this.#isUsable(present) ? this.#keep(row, present) : this.#disconnect(row);
+    let next: OAuthMaterial;
+    try {
+      next = await this.#options.clients.refresh(row.provider_id, refreshToken);
+    } catch (error) {
+      if (isInvalidGrant(error)) return this.#disconnect(row);
+      await releaseRefresh(this.#db, row, this.#owner);
+      if (!this.#isUsable(present)) throw failure(row, error);
+      this.#options.report(failure(row, error));
+      return present;
+    }
+    const now = this.#isoNow();
+    if (await storeRefreshed(this.#db, this.#sealer, { row, material: next, now })) return next;
+    return this.#changed(row);
+  }
+
+  async #keep(row: CredentialRow, present: OAuthMaterial): Promise<OAuthMaterial> {
+    await releaseRefresh(this.#db, row, this.#owner);
+    return present;
+  }
+
+  /** Marks the credential, unless its token has changed since it was read: then the new one is used. */
+  async #disconnect(row: CredentialRow): Promise<OAuthMaterial | undefined> {
+    const isMarked = await markReconnect(this.#db, this.#audit, { row, now: this.#isoNow() });
+    if (!isMarked) return this.#changed(row);
+    this.#options.onEvent?.({
+      type: 'credential.reconnect',
+      workspaceId: row.workspace_id,
+      credentialId: row.id,
+      name: row.display_name,
+      provider: row.provider_id,
+    });
+    throw reconnectError(row);
+  }
+
+  /** Returns the token that another process has stored in the meantime. */
+  async #changed({ workspace_id: workspaceId, id }: CredentialRow): Promise<OAuthMaterial | undefined> {
+    const row = await findCredentialRow(this.#db, { workspaceId, id });
+    if (!row) return undefined;
+    if (row.state === 'reconnect') throw reconnectError(row);
+    const present = this.#open(row);
+    if (this.#isUsable(present)) return present;
+    throw new Error(`The token of the credential ${nameOf(row)} has expired while it was refreshed.`);
+  }
+
+  #open(row: CredentialRow): OAuthMaterial {
+    const material = openMaterial(this.#sealer, row);
+    if (material.type === 'oauth') return material;
+    throw new Error(`The credential ${nameOf(row)} has no token.`);
+  }
+
+  #lease() {
+    const now = this.#now();
+    return { owner: this.#owner, now: iso(now), until: iso(now + REFRESH_LEASE_MS) };
+  }
+
+  #isDue({ expiresMs }: OAuthMaterial): boolean {
+    return expiresMs !== undefined && expiresMs - this.#now() < REFRESH_BEFORE_MS;
+  }
+
+  #isUsable({ expiresMs }: OAuthMaterial): boolean {
+    return expiresMs === undefined || expiresMs - this.#now() >= MIN_LIFE_MS;
+  }
+
+  #now(): number {
+    return (this.#options.now ?? Date.now)();
+  }
+
+  #isoNow(): string {
+    return iso(this.#now());
+  }
+
+  #wait(ms: number): Promise<void> {
+    const { wait } = this.#options;
+    return wait ? wait(ms) : new Promise((resolve) => setTimeout(resolve, ms));
+  }
+}
+
+function iso(ms: number): string {
+  return new Date(ms).toISOString();
+}
+
+function nameOf({ display_name: name, provider_id: provider }: CredentialRow): string {
+  return `${JSON.stringify(name)} of ${provider}`;
+}
+
+function failure(row: CredentialRow, error: unknown): Error {
+  const why = error instanceof Error ? error.message : String(error);
+  return new Error(`The token of the credential ${nameOf(row)} cannot be refreshed: ${why}`);
+}
+
+function reconnectError(row: CredentialRow): BlockError {
+  return new BlockError(
+    'CREDENTIAL_RECONNECT',
+    `The credential ${nameOf(row)} is no longer accepted by the provider. Connect the account again.`,
+    { retryable: false, details: { credentialId: row.id } },
+  );
+}

@@ -1,0 +1,191 @@
+import { writeFileSync } from 'node:fs';
+import { join } from 'node:path';
+import { openServiceStore } from '@heddle/service';
+import { OAuthClients, readOAuthClients } from '@heddle/service/credentials';
+import { describe, expect, it, onTestFinished } from 'vitest';
+import { dataFolder } from '../support/data-folder.ts';
+import { heddle, startHeddle } from '../support/heddle.ts';
+import { startOAuthServer } from '../support/oauth-server.ts';
+import type { OAuthServerOptions } from '../support/oauth-server.ts';
+
+const CLIENT = { clientId: 'heddle', clientSecret: 'the-secret-of-the-client' };
+
+async function oauthServer(options: OAuthServerOptions = {}) {
+  const server = await startOAuthServer({ expiresIn: 3600, ...options });
+  onTestFinished(() => server.close());
+  return server;
+}
+
+/** Does what a browser does: follows the address to the server, and from there back to this machine. */
+async function browse(address: string, change: (back: URL) => void = () => undefined): Promise<Response> {
+  const asked = await fetch(address, { redirect: 'manual' });
+  const back = new URL(asked.headers.get('location') ?? '');
+  change(back);
+  return fetch(back);
+}
+
+describe('heddle credentials add --oauth', { timeout: 120_000 }, () => {
+  /** A data folder with a workspace, and a client of the server. */
+  async function world() {
+    const server = await oauthServer();
+    const data = dataFolder();
+    const store = await openServiceStore({ data });
+    await store.workspaces.bootstrap();
+    await store.close();
+    const file = join(data, 'clients.json');
+    const shop = {
+      ...CLIENT,
+      issuer: server.origin,
+      scopes: ['openid', 'orders'],
+      parameters: { prompt: 'consent' },
+    };
+    writeFileSync(file, JSON.stringify({ shop }));
+    const env = { HEDDLE_OAUTH_CLIENTS: file };
+    const add = (...more: string[]) =>
+      startHeddle(
+        ['credentials', 'add', 'Shop', '--provider', 'shop', '--oauth', '--data', data, '--json', ...more],
+        { env },
+      );
+    return { server, data, env, add };
+  }
+
+  it('connects an account with PKCE, and ignores redirects of others', async () => {
+    const { server, data, env, add } = await world();
+    const started = add();
+    const address = await addressOf(started);
+    const { searchParams } = new URL(address);
+    expect(Object.fromEntries(searchParams)).toMatchObject({
+      response_type: 'code',
+      client_id: 'heddle',
+      scope: 'openid orders',
+      prompt: 'consent',
+      code_challenge_method: 'S256',
+      redirect_uri: expect.stringMatching(/^http:\/\/127\.0\.0\.1:\d+\/callback$/) as string,
+    });
+    expect(searchParams.get('state')?.length).toBeGreaterThan(40);
+    expect((await browse(address, (back) => back.searchParams.set('state', 'forged'))).status).toBe(400);
+    expect((await browse(address, (back) => back.searchParams.delete('state'))).status).toBe(400);
+    expect((await browse(address, (back) => (back.pathname = '/other'))).status).toBe(404);
+    const shown = await browse(address);
+    expect(shown.status).toBe(200);
+    expect(shown.headers.get('cache-control')).toBe('no-store');
+    const { exit, stdout, stderr } = await started.ended;
+    expect(exit).toBe(0);
+    expect(JSON.parse(stdout)).toMatchObject({
+      data: { name: 'Shop', provider: 'shop', type: 'oauth', account: 'ada@example.com', state: 'connected' },
+    });
+    expect(server.requests).toMatchObject([
+      { parameters: { grant_type: 'authorization_code', client_secret: CLIENT.clientSecret } },
+    ]);
+    const listed = await heddle(['credentials', 'list', '--data', data], { env });
+    expect(listed.stdout).toContain('connected');
+    expect(stdout + stderr + listed.stdout).not.toMatch(/\b[ar]t-|the-secret-of-the-client/);
+  });
+
+  it('stops if nobody answers, and if the person refuses', async () => {
+    const { server, add } = await world();
+    const late = await add('--timeout', '0.2').ended;
+    expect(late).toMatchObject({ exit: 2 });
+    expect(late.stderr).toContain('Nobody has answered within 0.2 seconds.');
+    const refused = add();
+    const address = await addressOf(refused);
+    await browse(address, (back) => {
+      back.searchParams.delete('code');
+      back.searchParams.set('error', 'access_denied');
+    });
+    const ended = await refused.ended;
+    expect(ended.exit).toBe(2);
+    expect(ended.stderr).toContain('shop gave no token (access_denied).');
+    expect(server.requests).toEqual([]);
+  });
+
+  it('says what is wrong with the clients without showing their secrets', async () => {
+    const { data, env, add } = await world();
+    const args = ['credentials', 'add', 'Shop', '--oauth', '--data', data, '--provider'];
+    expect((await heddle([...args, 'other'], { env })).stderr).toContain(
+      'There is no OAuth client for other in the configuration.',
+    );
+    expect((await heddle([...args, 'shop'])).stderr).toContain('There is no OAuth client for shop');
+    for (const [content, message] of [
+      [`{"shop": "the-secret-of-the-client"`, 'The file of OAuth clients is not JSON.'],
+      [JSON.stringify({ shop: CLIENT }), 'shop: either '],
+      [
+        JSON.stringify({ shop: { ...CLIENT, issuer: 'http://shop.example' } }),
+        'shop.issuer: not an https URL',
+      ],
+    ] as const) {
+      writeFileSync(env.HEDDLE_OAUTH_CLIENTS, content);
+      const { exit, stderr } = await add().ended;
+      expect(exit).toBe(2);
+      expect(stderr).toContain(message);
+      expect(stderr).not.toContain('the-secret-of-the-client');
+    }
+  });
+});
+
+/** The address that the command prints. */
+async function addressOf(started: ReturnType<typeof startHeddle>): Promise<string> {
+  let said = '';
+  started.child.stderr?.on('data', (text: string) => (said += text));
+  await started.until('state=');
+  await started.until('\n');
+  return /http\S+/.exec(said)?.[0] ?? '';
+}
+
+describe('an OAuth client', () => {
+  const clientsOf = (shop: object, egress = {}) =>
+    new OAuthClients({ clients: readOAuthClients(JSON.stringify({ shop })), egress });
+  const redirectUri = 'http://127.0.0.1:1/callback';
+
+  it('gives no token for a code whose verifier or state is not its own', async () => {
+    const server = await oauthServer();
+    const clients = clientsOf({ ...CLIENT, issuer: server.origin });
+    const [first, second] = [
+      await clients.authorize('shop', redirectUri),
+      await clients.authorize('shop', redirectUri),
+    ];
+    const asked = await fetch(first.url, { redirect: 'manual' });
+    const back = new URL(asked.headers.get('location') ?? '');
+    await expect(clients.exchange('shop', second, back)).rejects.toMatchObject({ name: 'OAuthFailure' });
+    expect(server.requests).toEqual([]);
+    const mixed = { ...first, codeVerifier: second.codeVerifier };
+    await expect(clients.exchange('shop', mixed, back)).rejects.toMatchObject({ code: 'invalid_grant' });
+  });
+
+  it('sends its secret in a header if the server wants it there, or has none', async () => {
+    const server = await oauthServer();
+    const addresses = { authorizationUrl: `${server.origin}/authorize`, tokenUrl: `${server.origin}/token` };
+    await clientsOf({ ...CLIENT, ...addresses, authentication: 'basic' }).refresh('shop', server.issue());
+    await clientsOf({ clientId: 'public', ...addresses }).refresh('shop', server.issue());
+    const [basic, open] = server.requests;
+    expect(basic?.headers.authorization).toMatch(/^Basic /);
+    expect(basic?.parameters).not.toHaveProperty('client_secret');
+    expect(open?.parameters).toMatchObject({ client_id: 'public' });
+  });
+
+  it('cannot be changed by further parameters of the authorization', async () => {
+    const server = await oauthServer();
+    const parameters = { redirect_uri: 'https://evil.example', state: 'x', access_type: 'offline' };
+    const { url, state } = await clientsOf({ ...CLIENT, issuer: server.origin, parameters }).authorize(
+      'shop',
+      redirectUri,
+    );
+    const asked = Object.fromEntries(new URL(url).searchParams);
+    expect(asked).toMatchObject({ redirect_uri: redirectUri, state, access_type: 'offline' });
+  });
+
+  it('reaches no other internal address that the server names, and none that the operator denies', async () => {
+    const other = await oauthServer();
+    const server = await oauthServer({ tokenEndpoint: `${other.origin}/token` });
+    await expect(clientsOf({ ...CLIENT, issuer: server.origin }).refresh('shop', 'rt')).rejects.toMatchObject(
+      {
+        message: 'shop gave no token (EGRESS_DENIED).',
+      },
+    );
+    expect(other.requests).toEqual([]);
+    const denied = clientsOf({ ...CLIENT, issuer: server.origin }, { denyHosts: ['127.0.0.1:*'] });
+    await expect(denied.refresh('shop', 'rt')).rejects.toMatchObject({
+      message: 'shop gave no token (EGRESS_DENIED).',
+    });
+  });
+});

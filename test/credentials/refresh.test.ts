@@ -1,0 +1,276 @@
+import type { CredentialQuery } from '@heddle/engine';
+import { keysInText, openServiceStore, Sealer } from '@heddle/service';
+import type { SealingKeys } from '@heddle/service';
+import {
+  listCredentials,
+  OAuthClients,
+  readOAuthClients,
+  storeCredential,
+  storedCredentials,
+} from '@heddle/service/credentials';
+import type { CredentialEvent } from '@heddle/service/credentials';
+import { beforeAll, describe, expect, it, onTestFinished } from 'vitest';
+import { dataFolder } from '../support/data-folder.ts';
+import { startOAuthServer } from '../support/oauth-server.ts';
+import type { OAuthServerOptions } from '../support/oauth-server.ts';
+import { hasPostgres, postgresDatabase } from '../support/postgres.ts';
+
+const KEYS = keysInText(Buffer.alloc(32, 1).toString('base64'));
+const MINUTE = 60_000;
+/** After this, another process refreshes in place of one that has died. */
+const LEASE_MS = 30_000;
+
+const NAMES = hasPostgres ? (['sqlite', 'postgres'] as const) : (['sqlite'] as const);
+
+describe.each(NAMES)('access tokens on %s', (kind) => {
+  let url = '';
+  beforeAll(async () => {
+    if (kind === 'postgres') url = await postgresDatabase();
+  });
+
+  /** A server, and a workspace with a token of it that expires in `expiresInMs`. */
+  async function world({
+    expiresInMs = 10_000,
+    ...options
+  }: OAuthServerOptions & { expiresInMs?: number } = {}) {
+    const server = await startOAuthServer({ expiresIn: 3600, ...options });
+    onTestFinished(() => server.close());
+    const place =
+      kind === 'postgres' ? { postgres: { url }, secret: 'x'.repeat(32) } : { data: dataFolder() };
+    const clock = { nowMs: Date.parse('2026-01-01T00:00:00Z') };
+    /** What one process does. */
+    const startProcess = async (keys: SealingKeys = KEYS) => {
+      const store = await openServiceStore(place);
+      onTestFinished(() => store.close());
+      const sealer = new Sealer(keys);
+      const reports: string[] = [];
+      const events: CredentialEvent[] = [];
+      const now = (): number => clock.nowMs;
+      const shop = {
+        authorizationUrl: `${server.origin}/authorize`,
+        tokenUrl: `${server.origin}/token`,
+        clientId: 'heddle',
+      };
+      const credentials = storedCredentials(store.database, sealer, {
+        clients: new OAuthClients({
+          clients: readOAuthClients(JSON.stringify({ shop })),
+          timeoutMs: 300,
+          now,
+        }),
+        report: (error) => void reports.push((error as Error).message),
+        onEvent: (event) => void events.push(event),
+        now,
+        wait: () => new Promise((resolve) => void setImmediate(resolve)),
+      });
+      const secret = async (query: CredentialQuery = { provider: 'shop', type: 'oauth' }) =>
+        (await credentials.find(workspaceId, query))?.secret;
+      return { store, sealer, reports, events, secret };
+    };
+    const first = await openServiceStore(place);
+    onTestFinished(() => first.close());
+    const userId = await first.workspaces.createUser({ email: `${crypto.randomUUID()}@x.test`, name: 'A' });
+    const workspaceId = await first.workspaces.createWorkspace('Mine', userId);
+    const connect = (expiresMs = clock.nowMs + expiresInMs, refreshToken: string | null = server.issue()) =>
+      storeCredential(first.database, new Sealer(KEYS), {
+        ...{ workspaceId, name: 'Shop', provider: 'shop' },
+        material: {
+          ...{ type: 'oauth', accessToken: 'at-present', expiresMs },
+          ...(refreshToken !== null && { refreshToken }),
+        },
+      });
+    const { credential } = await connect();
+    const state = async () => (await listCredentials(first.database, workspaceId))[0]?.state;
+    const audited = () => first.audit.ofResource(credential.id);
+    return { server, clock, startProcess, connect, credential, state, audited, workspaceId };
+  }
+
+  it('are refreshed before they expire, once, and kept', async () => {
+    const { server, clock, startProcess } = await world({ expiresInMs: 2 * MINUTE });
+    const { secret } = await startProcess();
+    expect(await secret()).toBe('at-present');
+    expect(server.requests).toEqual([]);
+    clock.nowMs += MINUTE + 1;
+    const next = await secret();
+    expect(next).toMatch(/^at-[0-9a-f-]{36}$/);
+    expect(await secret()).toBe(next);
+    expect(await (await startProcess()).secret()).toBe(next);
+    expect(server.requests).toMatchObject([
+      { parameters: { grant_type: 'refresh_token', client_id: 'heddle' } },
+    ]);
+  });
+
+  it.each([true, false])(
+    'use the refresh token that the server gives, or the present one (rotates: %s)',
+    async (rotates) => {
+      const { server, clock, startProcess } = await world({ rotates });
+      const { secret } = await startProcess();
+      const tokens = new Set<string | undefined>();
+      for (let times = 0; times < 3; times++) {
+        tokens.add(await secret());
+        clock.nowMs += 3600_000;
+      }
+      expect(tokens.size).toBe(3);
+      const used = new Set(server.requests.map(({ parameters }) => parameters['refresh_token']));
+      expect(used.size).toBe(rotates ? 3 : 1);
+    },
+  );
+
+  it('are refreshed by one process while the others wait, or go on with a token that is still valid', async () => {
+    for (const expiresInMs of [0, 20_000]) {
+      const { server, startProcess } = await world({ rotates: true, expiresInMs });
+      const processes = [await startProcess(), await startProcess(), await startProcess()];
+      const all = await Promise.all(
+        processes.flatMap(({ secret }) => Array.from({ length: 5 }, () => secret())),
+      );
+      expect(server.requests).toHaveLength(1);
+      const next = await processes[0]?.secret();
+      expect(new Set(all)).toEqual(new Set(expiresInMs === 0 ? [next] : [next, 'at-present']));
+    }
+  });
+
+  it.each([
+    ['answers with 500', { status: 500, body: { error: 'server_error' } }],
+    ['answers with 500 and text', { status: 500, body: 'rt-of-the-server' }],
+    [
+      'answers with 503 and a code that means something else below 500',
+      { status: 503, body: { error: 'invalid_grant' } },
+    ],
+    ['answers without a token', { status: 200, body: {} }],
+    [
+      'sends the token in another way',
+      { status: 200, body: { access_token: 'at\r\nX: y', token_type: 'bearer' } },
+    ],
+    ['redirects', { status: 307, headers: { Location: 'http://127.0.0.1:1/token' } }],
+    ['is slow', { before: () => new Promise<void>((resolve) => onTestFinished(() => resolve())) }],
+  ])('stay in use while they are valid if the server %s, and are refreshed later', async (_what, fault) => {
+    const { server, clock, startProcess, state } = await world();
+    const { secret, reports, events } = await startProcess();
+    server.faults.push(fault, fault);
+    expect(await secret()).toBe('at-present');
+    expect(reports).toMatchObject([expect.stringContaining('"Shop" of shop cannot be refreshed: ')]);
+    clock.nowMs += 6_000;
+    const failed = await secret().catch((error: unknown) => String(error));
+    expect(failed).toContain('The token of the credential "Shop" of shop cannot be refreshed: ');
+    expect([failed, ...reports].join()).not.toMatch(/rt-|at-/);
+    expect(await secret()).toMatch(/^at-[0-9a-f-]{36}$/);
+    expect(await state()).toBe('connected');
+    expect(events).toEqual([]);
+  });
+
+  it('that the server no longer refreshes mark the credential, once, and name it', async () => {
+    const { server, startProcess, state, connect, credential, audited, workspaceId } = await world();
+    server.revoke();
+    const processes = [await startProcess(), await startProcess()];
+    const failures = await Promise.all(
+      processes.map(async ({ secret }) => secret().catch((error: unknown) => error as Error)),
+    );
+    // The other process may have used the token while the first one asked.
+    for (const failure of failures.filter((each) => typeof each !== 'string'))
+      expect(failure).toMatchObject({
+        code: 'CREDENTIAL_RECONNECT',
+        message:
+          'The credential "Shop" of shop is no longer accepted by the provider. Connect the account again.',
+        details: { credentialId: credential.id },
+      });
+    for (const { secret } of processes)
+      await expect(secret()).rejects.toMatchObject({ code: 'CREDENTIAL_RECONNECT' });
+    expect(server.requests).toHaveLength(1);
+    expect(await state()).toBe('reconnect');
+    expect(processes.flatMap(({ events }) => events)).toEqual([
+      {
+        type: 'credential.reconnect',
+        workspaceId,
+        credentialId: credential.id,
+        name: 'Shop',
+        provider: 'shop',
+      },
+    ]);
+    expect(await audited()).toMatchObject([
+      { action: 'CREDENTIAL_RECONNECT_REQUIRED', workspace_id: workspaceId, user_id: null },
+    ]);
+    expect(await connect()).toMatchObject({
+      isNew: false,
+      credential: { id: credential.id, state: 'connected' },
+    });
+    expect(await processes[0]?.secret()).toMatch(/^at-[0-9a-f-]{36}$/);
+  });
+
+  it('that have changed while the server refused the former ones are used', async () => {
+    const { server, clock, startProcess, connect, state } = await world();
+    const { secret, events } = await startProcess();
+    const before = async (): Promise<void> => {
+      await connect(clock.nowMs + 3600_000);
+    };
+    server.faults.push({ before, status: 400, body: { error: 'invalid_grant' } });
+    expect(await secret()).toBe('at-present');
+    expect(await state()).toBe('connected');
+    expect(events).toEqual([]);
+    clock.nowMs += 3600_000;
+    expect(await secret()).toMatch(/^at-[0-9a-f-]{36}$/);
+  });
+
+  it('do not replace those that a person has connected meanwhile', async () => {
+    const { server, clock, startProcess, connect } = await world();
+    const { secret } = await startProcess();
+    const before = async (): Promise<void> => {
+      await connect(clock.nowMs + 3600_000);
+    };
+    server.faults.push({ before });
+    expect(await secret()).toBe('at-present');
+    expect(await secret()).toBe('at-present');
+    expect(server.requests).toHaveLength(1);
+  });
+
+  it('that cannot be refreshed are used until they expire', async () => {
+    const { server, clock, startProcess, connect, state } = await world();
+    await connect(clock.nowMs + 10_000, null);
+    const { secret } = await startProcess();
+    expect(await secret()).toBe('at-present');
+    clock.nowMs += 6_000;
+    await expect(secret()).rejects.toMatchObject({ code: 'CREDENTIAL_RECONNECT' });
+    expect(await state()).toBe('reconnect');
+    expect(server.requests).toEqual([]);
+  });
+
+  it.each([false, true])(
+    'are refreshed by another process after one has died with the answer (rotates: %s)',
+    async (rotates) => {
+      const { server, clock, startProcess, state } = await world({ rotates, expiresInMs: 0 });
+      let isDead = false;
+      const dying = await startProcess({
+        find: (id) => KEYS.find(id),
+        current() {
+          isDead = true;
+          throw new Error('The process has died.');
+        },
+      });
+      await expect(dying.secret()).rejects.toThrow('The process has died.');
+      expect(isDead).toBe(true);
+      expect(server.requests).toHaveLength(1);
+      const other = await startProcess();
+      const waiting = other.secret();
+      clock.nowMs += LEASE_MS;
+      if (rotates) await expect(waiting).rejects.toMatchObject({ code: 'CREDENTIAL_RECONNECT' });
+      else expect(await waiting).toMatch(/^at-[0-9a-f-]{36}$/);
+      expect(server.requests).toHaveLength(2);
+      expect(await state()).toBe(rotates ? 'reconnect' : 'connected');
+    },
+  );
+
+  it('of a provider without a client are used while they are valid', async () => {
+    const { clock, startProcess, workspaceId } = await world();
+    const { store, sealer } = await startProcess();
+    const { find } = storedCredentials(store.database, sealer, {
+      clients: new OAuthClients({ clients: {} }),
+      report: () => undefined,
+      now: () => clock.nowMs,
+    });
+    expect(await find(workspaceId, { provider: 'shop', type: 'oauth' })).toMatchObject({
+      secret: 'at-present',
+    });
+    clock.nowMs += 10_000;
+    await expect(find(workspaceId, { provider: 'shop', type: 'oauth' })).rejects.toThrow(
+      'There is no OAuth client for shop in the configuration.',
+    );
+  });
+});

@@ -1,0 +1,178 @@
+import { createHash, randomUUID } from 'node:crypto';
+import { createServer } from 'node:http';
+import type { IncomingMessage, ServerResponse } from 'node:http';
+import type { AddressInfo } from 'node:net';
+import { text } from 'node:stream/consumers';
+
+/** A request to the token endpoint. */
+export interface TokenRequest {
+  parameters: { readonly [name: string]: string };
+  headers: IncomingMessage['headers'];
+}
+
+/** What the token endpoint does instead of an answer, or before it. */
+export interface TokenFault {
+  /** Resolves before the request is looked at. */
+  before?: () => Promise<void>;
+  /** Answered in place of tokens, with this body. */
+  status?: number;
+  body?: object | string;
+  headers?: { [name: string]: string };
+  /** The new tokens take effect, and the connection breaks before the answer. */
+  cut?: true;
+}
+
+export interface OAuthServer {
+  origin: string;
+  /** Requests to the token endpoint. */
+  requests: TokenRequest[];
+  /** Faults of the next requests to the token endpoint, in order. */
+  faults: TokenFault[];
+  /** Makes a refresh token that the server accepts. */
+  issue(): string;
+  /** No refresh token is accepted any more. */
+  revoke(): void;
+  close(): Promise<void>;
+}
+
+export interface OAuthServerOptions {
+  /** Seconds; absent: the answers say none. */
+  expiresIn?: number;
+  /** True: each refresh gives a new refresh token, and the used one is refused from then on. */
+  rotates?: boolean;
+  /** In the metadata; default: that of the server. */
+  tokenEndpoint?: string;
+}
+
+/** Starts an OAuth server with authorization codes, PKCE and refresh tokens. Its person agrees to everything. */
+export async function startOAuthServer(options: OAuthServerOptions = {}): Promise<OAuthServer> {
+  const state = { codes: new Map<string, URLSearchParams>(), refreshTokens: new Set<string>() };
+  const requests: TokenRequest[] = [];
+  const faults: TokenFault[] = [];
+  const server = createServer((request, response) => {
+    const origin = `http://${request.headers.host}`;
+    const parts = { origin, state, options, requests, faults };
+    answer(request, response, parts).catch((error: unknown) => response.destroy(error as Error));
+  });
+  await new Promise<void>((resolve) => server.listen(0, '127.0.0.1', resolve));
+  return {
+    origin: `http://127.0.0.1:${(server.address() as AddressInfo).port}`,
+    requests,
+    faults,
+    issue: () => issueRefreshToken(state),
+    revoke: () => state.refreshTokens.clear(),
+    close: () =>
+      new Promise((resolve) => {
+        server.close(() => resolve());
+        server.closeAllConnections();
+      }),
+  };
+}
+
+interface State {
+  codes: Map<string, URLSearchParams>;
+  refreshTokens: Set<string>;
+}
+
+interface Parts {
+  origin: string;
+  state: State;
+  options: OAuthServerOptions;
+  requests: TokenRequest[];
+  faults: TokenFault[];
+}
+
+function issueRefreshToken({ refreshTokens }: State): string {
+  const token = `rt-${randomUUID()}`;
+  refreshTokens.add(token);
+  return token;
+}
+
+async function answer(request: IncomingMessage, response: ServerResponse, parts: Parts): Promise<void> {
+  const url = new URL(request.url ?? '/', parts.origin);
+  if (url.pathname === '/.well-known/openid-configuration') return json(response, 200, metadata(parts));
+  if (url.pathname === '/authorize') return authorize(url, response, parts.state);
+  const parameters = Object.fromEntries(new URLSearchParams(await text(request)));
+  parts.requests.push({ parameters, headers: request.headers });
+  const fault = parts.faults.shift();
+  await fault?.before?.();
+  if (fault?.status !== undefined) return json(response, fault.status, fault.body ?? {}, fault.headers);
+  const tokens = tokensFor(parameters, parts);
+  if (fault?.cut) return void response.destroy();
+  return json(response, 'error' in tokens ? 400 : 200, tokens);
+}
+
+function metadata({ origin, options }: Parts): object {
+  return {
+    issuer: origin,
+    authorization_endpoint: `${origin}/authorize`,
+    token_endpoint: options.tokenEndpoint ?? `${origin}/token`,
+    jwks_uri: `${origin}/jwks`,
+    response_types_supported: ['code'],
+    code_challenge_methods_supported: ['S256'],
+  };
+}
+
+function authorize({ searchParams }: URL, response: ServerResponse, { codes }: State): void {
+  const code = randomUUID();
+  codes.set(code, searchParams);
+  const back = new URL(searchParams.get('redirect_uri') ?? '');
+  back.searchParams.set('code', code);
+  back.searchParams.set('state', searchParams.get('state') ?? '');
+  response.writeHead(302, { Location: back.href }).end();
+}
+
+function tokensFor(parameters: TokenRequest['parameters'], parts: Parts): object {
+  if (parameters['grant_type'] === 'authorization_code') return tokensForCode(parameters, parts);
+  const { refresh_token: used = '' } = parameters;
+  const { state, options } = parts;
+  if (!state.refreshTokens.has(used)) return refused(used);
+  if (!options.rotates) return issued(options);
+  state.refreshTokens.delete(used);
+  return { ...issued(options), refresh_token: issueRefreshToken(state) };
+}
+
+function tokensForCode(
+  { code = '', code_verifier: verifier = '', redirect_uri: redirectUri = '' }: TokenRequest['parameters'],
+  { origin, state, options }: Parts,
+): object {
+  const asked = state.codes.get(code);
+  state.codes.delete(code);
+  const challenge = createHash('sha256').update(verifier).digest('base64url');
+  if (asked?.get('code_challenge') !== challenge || asked.get('redirect_uri') !== redirectUri)
+    return refused(code);
+  const isOpenId = asked.get('scope')?.split(' ').includes('openid');
+  return {
+    ...issued(options),
+    refresh_token: issueRefreshToken(state),
+    ...(isOpenId && { id_token: idToken(origin, asked.get('client_id') ?? '') }),
+  };
+}
+
+/** A refusal whose description shows what was sent, as that of a careless server. */
+function refused(sent: string): object {
+  return { error: 'invalid_grant', error_description: `${sent} is unknown.` };
+}
+
+function issued({ expiresIn }: OAuthServerOptions): object {
+  const token = { access_token: `at-${randomUUID()}`, token_type: 'Bearer' };
+  return expiresIn === undefined ? token : { ...token, expires_in: expiresIn };
+}
+
+/** An id token with a signature that nothing checks: it comes from the server itself. */
+function idToken(issuer: string, audience: string): string {
+  const seconds = Math.floor(Date.now() / 1000);
+  const claims = { iss: issuer, aud: audience, sub: 'person-1', email: 'ada@example.com' };
+  const parts = [{ alg: 'RS256' }, { ...claims, iat: seconds, exp: seconds + 600 }, 'signature'];
+  return parts.map((part) => Buffer.from(JSON.stringify(part)).toString('base64url')).join('.');
+}
+
+function json(
+  response: ServerResponse,
+  status: number,
+  body: object | string,
+  headers: { [name: string]: string } = {},
+): void {
+  response.writeHead(status, { 'Content-Type': 'application/json', 'Cache-Control': 'no-store', ...headers });
+  response.end(typeof body === 'string' ? body : JSON.stringify(body));
+}

@@ -1,0 +1,109 @@
+import { blocks } from '@heddle/blocks';
+import type { AgentTool } from '@heddle/blocks';
+import { keysInText, openServiceOwnership, Sealer } from '@heddle/service';
+import { OAuthClients, readOAuthClients, storeCredential } from '@heddle/service/credentials';
+import { expect, it, onTestFinished } from 'vitest';
+import { openServiceStore, ownership, testApi } from '../support/api.ts';
+import { startModelServer } from '../support/model-server.ts';
+import { startOAuthServer } from '../support/oauth-server.ts';
+import { hasPostgres, postgresDatabase } from '../support/postgres.ts';
+import { describeTemporal } from '../support/temporal.ts';
+import { block, fn, workflow } from '../support/workflow.ts';
+import { clientOf, historyText } from './history.ts';
+import { placeOn } from './worker-place.ts';
+
+const KEY = 'sk-the-key-of-the-workspace';
+const STORES = hasPostgres ? (['a data folder', 'PostgreSQL'] as const) : (['a data folder'] as const);
+
+/** A tool that returns the token of its credential. */
+const shop: AgentTool = {
+  id: 'shop',
+  description: 'Lists the orders.',
+  parameters: { type: 'object', properties: {} },
+  run: async (_args, { credential }) => ({ sent: `Bearer ${(await credential()).secret}` }),
+};
+
+describeTemporal('stored credentials', (server) => {
+  it.each(STORES)(
+    'are used by workers with %s, and are in no history, log, event or answer',
+    async (kind) => {
+      const model = await startModelServer(({ number, headers }) =>
+        number === 1
+          ? { tools: [{ name: 'shop', args: {} }] }
+          : number === 2
+            ? { text: `You sent ${headers.authorization}.` }
+            : { status: 401, message: `The key ${headers.authorization} is not valid.` },
+      );
+      onTestFinished(() => model.close());
+      const oauth = await startOAuthServer({ expiresIn: 3600 });
+      onTestFinished(() => oauth.close());
+      const place = placeOn(server);
+      const url = kind === 'PostgreSQL' ? await postgresDatabase() : undefined;
+      const runs = url === undefined ? {} : { data: undefined, postgres: url };
+      const secret = 'x'.repeat(32);
+      const records = url === undefined ? { data: place.data } : { postgres: { url } };
+      const store = await openServiceStore({ ...records, secret });
+      const engine = await place.engine(ownership(store), runs as object);
+      const sealer = new Sealer(keysInText(Buffer.alloc(32, 1).toString('base64')));
+      const api = await testApi({ engine, store, sealer });
+      const { workspaceId } = api;
+      await storeCredential(store.database, sealer, {
+        ...{ workspaceId, name: 'Models', provider: 'openai' },
+        material: { type: 'api_key', key: KEY },
+      });
+      const { credential } = await storeCredential(store.database, sealer, {
+        ...{ workspaceId, name: 'Shop', provider: 'shop' },
+        material: { type: 'oauth', accessToken: 'at-expired', refreshToken: oauth.issue(), expiresMs: 0 },
+      });
+      const addresses = { authorizationUrl: `${oauth.origin}/authorize`, tokenUrl: `${oauth.origin}/token` };
+      const clients = readOAuthClients(JSON.stringify({ shop: { clientId: 'heddle', ...addresses } }));
+      const reports: unknown[] = [];
+      const report = (error: unknown): void => void reports.push(error);
+      const owners = await openServiceOwnership(records, sealer, {
+        clients: new OAuthClients({ clients }),
+        report,
+      });
+      onTestFinished(() => owners.close());
+      const { services } = model;
+      await place.worker({
+        ...(runs as object),
+        ...{
+          resolveChild: owners.resolveChild,
+          tenant: owners.tenant,
+          tenantCredentials: owners.credentials,
+        },
+        ...{ blocks: blocks({ tools: [shop] }), services, onError: report },
+      });
+      const messages = [{ role: 'user', content: 'What did I send?' }];
+      const tools = [{ type: 'shop', params: { credential: credential.id } }];
+      const asks = block('Ask', 'agent', { model: 'gpt-4o', messages, tools });
+      const fails = block('Fail', 'agent', { model: 'gpt-4o', messages });
+      const graph = workflow(
+        [asks, fn('Next', 'return [<ask.content>, <ask.toolCalls>]'), fails],
+        ['Start -> Ask -> Next -> Fail'],
+      );
+      const id = await api.deployed(graph);
+      const answer = await api.call('POST', `/api/v2/workflows/${id}/execute`, { body: {} });
+      const sent = model.requests.map(({ headers }) => headers.authorization);
+      expect(sent).toEqual([`Bearer ${KEY}`, `Bearer ${KEY}`, `Bearer ${KEY}`]);
+      expect(oauth.requests).toHaveLength(1);
+      const { runId = '' } = (await engine.listRuns({ workflowId: id })).runs[0] ?? {};
+      const logs = JSON.stringify(await engine.getLogs(runId));
+      expect(logs).toContain('You sent Bearer «redacted:Models».');
+      expect(logs).toContain('Bearer «redacted:Shop»');
+      const run = JSON.stringify(await engine.getRun(runId));
+      expect(run).toContain('MODEL_REFUSED');
+      const history = await historyText(await clientOf(server), runId);
+      expect(history.length).toBeGreaterThan(1000);
+      const shown = [
+        JSON.stringify(answer.body),
+        logs,
+        run,
+        history,
+        JSON.stringify(model.requests.map(({ body }) => body)),
+      ];
+      for (const text of [...shown, reports.map(String).join()])
+        expect(text).not.toMatch(/sk-the-key|\bat-|\brt-/);
+    },
+  );
+});
