@@ -27,13 +27,18 @@ async function ran(api: TestApi, workflowId: string, input: object = {}): Promis
   return { ...shown.data, runId: data.runId };
 }
 
-/** Creates folders, a secret, and a sandbox, whose id it returns, and archives the workflow. */
+/** Creates folders, a secret, credentials, and a sandbox, whose id it returns, and archives the workflow. */
 async function prepared(api: TestApi, archived: string): Promise<string> {
   const { workspaceId } = api;
   for (const path of ['/old', '/unwanted'])
     await api.call('POST', '/api/v2/workflows/folders', { body: { workspaceId, path } });
   const secret = { workspaceId, scope: 'workspace', value: 'v' };
   await api.call('PUT', '/api/v2/secrets/UNWANTED', { body: secret });
+  for (const id of ['KEPT', 'UNWANTED']) {
+    const credential = { workspaceId, type: 'service_account', providerId: 'shop', displayName: id, id };
+    const body = { ...credential, credentials: '{"apiToken": "key-of-the-shop"}' };
+    await api.call('POST', '/api/v2/credentials', { body });
+  }
   await api.call('DELETE', `/api/v2/workflows/${archived}`);
   // Without packages it needs no image.
   const body = { workspaceId, name: 'Tools', language: 'javascript' };
@@ -130,6 +135,15 @@ export async function acceptedCalls(api: TestApi): Promise<{ [call: string]: Acc
     listSecrets: inWorkspace,
     setSecret: { path: { name: 'SET' }, body: { workspaceId, scope: 'workspace', value: 'v' } },
     deleteSecret: { path: { name: 'UNWANTED' }, query: { workspaceId, scope: 'workspace' } },
+    listCredentials: inWorkspace,
+    createServiceAccountCredential: {
+      body: {
+        ...{ workspaceId, type: 'service_account', providerId: 'shop', displayName: 'Made {n}' },
+        credentials: '{"apiToken": "key-of-the-shop"}',
+      },
+    },
+    updateCredential: { ...inWorkspace, path: { credentialId: 'KEPT' }, body: { description: 'Kept' } },
+    deleteCredential: { ...inWorkspace, path: { credentialId: 'UNWANTED' } },
     listSandboxes: inWorkspace,
     createSandbox: { body: { workspaceId, name: 'Made {n}', language: 'javascript' } },
     getSandbox: inWorkspace,

@@ -48,6 +48,9 @@ const REQUIRED_FIELDS: { [id: string]: object } = {
   applyWorkflowOperations: { operations: [{ operation_type: 'delete', block_id: 'b' }] },
   applyWorkflowVariables: { operations: [{ operation: 'delete', name: 'v' }] },
   setSecret: { workspaceId: 'w', scope: 'personal', value: 'v' },
+  createServiceAccountCredential: {
+    ...{ workspaceId: 'w', type: 'service_account', providerId: 'p', credentials: 'the-secret' },
+  },
   previewWorkflowImport: { workspaceId: 'w', workflow: {} },
   importWorkflow: { workspaceId: 'w', workflow: {} },
   createSandbox: { workspaceId: 'w', name: 'n', language: 'javascript', dependencies: ['a'] },

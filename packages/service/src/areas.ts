@@ -4,6 +4,7 @@ export type { CatalogOptions } from './catalog/area.ts';
 export type { BlockDescription } from './catalog/catalog.ts';
 export type { ConnectorType } from './catalog/connectors.ts';
 export type { CatalogTool } from './catalog/tools.ts';
+export { credentials } from './credentials/area.ts';
 export { logs } from './logs/area.ts';
 export { secrets } from './secrets/area.ts';
 export { publicRuns } from './store/public-runs.ts';

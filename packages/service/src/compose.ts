@@ -2,6 +2,7 @@ import type { Area, Limits, Ports } from '@heddle/api';
 import { execute, legacy, meta, runs } from '@heddle/api';
 import { catalog } from './catalog/area.ts';
 import type { CatalogOptions } from './catalog/area.ts';
+import { credentials } from './credentials/area.ts';
 import { logs } from './logs/area.ts';
 import type { RetentionLimits } from './logs/retention.ts';
 import type { Sandboxes } from './sandboxes/area.ts';
@@ -42,7 +43,7 @@ export function servicePorts(
 /** The parts of the areas of a service. */
 export interface ServiceAreaOptions {
   store: ServiceStore;
-  /** Seals secrets. Absent: there is no area of secrets. */
+  /** Seals secrets and credentials. Absent: there are no areas of them. */
   sealer?: Sealer;
   /** Absent: there is no area of sandboxes. */
   sandboxes?: Sandboxes;
@@ -87,7 +88,7 @@ export function serviceAreas({
     workflows({ store, sources }),
     transfers({ store }),
     logs(retention),
-    ...(sealer ? [secrets({ store, sealer })] : []),
+    ...(sealer ? [secrets({ store, sealer }), credentials({ store, sealer })] : []),
     ...(describeBlocks
       ? [catalog({ describeBlocks, ...(tools && { tools }), ...(connectorTypes && { connectorTypes }) })]
       : []),

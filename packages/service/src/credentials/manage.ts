@@ -68,7 +68,7 @@ export async function storeCredential(
     .execute(async (db) => {
       const stored = await putCredential(db, sealer, {
         ...{ workspaceId, id: randomUUID(), providerId: provider, displayName: name, description },
-        ...{ accountId: account, material, now: new Date().toISOString() },
+        ...{ accountId: account, createdBy: null, material, now: new Date().toISOString() },
       });
       if (!stored)
         throw new RangeError(`Another credential has the name ${JSON.stringify(name)}: choose another one.`);

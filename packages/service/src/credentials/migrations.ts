@@ -17,6 +17,7 @@ async function initial({ schema }: Kysely<unknown>): Promise<void> {
     .addColumn('sealed', 'text', (column) => column.notNull())
     .addColumn('refresh_owner', 'text')
     .addColumn('refresh_until', 'text')
+    .addColumn('created_by', 'text')
     .addColumn('created_at', 'text', (column) => column.notNull())
     .addColumn('updated_at', 'text', (column) => column.notNull())
     .addPrimaryKeyConstraint('credentials_key', ['workspace_id', 'id'])

@@ -7,9 +7,9 @@ export const MAX_CREDENTIALS = 1_000;
 const MAX_NAME_CHARS = 255;
 const MAX_DESCRIPTION_CHARS = 500;
 /** Shorter secrets can be guessed by testing which texts are redacted. */
-const MIN_SECRET_CHARS = 8;
+export const MIN_SECRET_CHARS = 8;
 const MAX_KEY_CHARS = 8_192;
-const MAX_ACCOUNT_KEY_CHARS = 131_072;
+export const MAX_ACCOUNT_KEY_CHARS = 131_072;
 const MAX_TOKEN_CHARS = 16_384;
 
 /** Written out, because not every reader of the document knows the class of control characters, `\p{Cc}`. */
@@ -40,10 +40,10 @@ const headerText = z
   .string()
   .min(MIN_SECRET_CHARS)
   .regex(/^[\x21-\x7e]*$/, 'it has other characters than printable ones of ASCII');
-const apiKey = headerText.max(MAX_KEY_CHARS);
+export const apiKey = headerText.max(MAX_KEY_CHARS);
 
 /** A string of one unpaired surrogate cannot be stored as UTF-8, and would come back as another value. */
-const accountKey = z
+export const accountKey = z
   .string()
   .min(MIN_SECRET_CHARS)
   .max(MAX_ACCOUNT_KEY_CHARS)

@@ -20,6 +20,8 @@ export interface NewCredential extends CredentialKey {
   /** Undefined: the present description stays. */
   description: string | undefined;
   accountId: string | null;
+  /** The person who may change it, besides admins. */
+  createdBy: string | null;
   material: Material;
   /** ISO 8601. */
   now: string;
@@ -41,7 +43,7 @@ export type CredentialPosition = readonly [value: string, id: string];
 
 const COLUMNS = [
   ...['workspace_id', 'id', 'type', 'provider_id', 'display_name', 'description', 'account_id'],
-  ...['state', 'version', 'created_at', 'updated_at'],
+  ...['state', 'version', 'created_by', 'created_at', 'updated_at'],
 ] as unknown as readonly (keyof CredentialInfo)[];
 const SORTED = { displayName: 'display_name', createdAt: 'created_at', updatedAt: 'updated_at' } as const;
 
@@ -73,18 +75,16 @@ export function openMaterial(sealer: Sealer, row: CredentialRow): Material {
   );
 }
 
-/**
- * Creates a credential, or replaces the material of the one with the same name, which then is connected again. Returns
- * undefined if that one has another type or provider, or another credential has the id.
- */
-export async function putCredential(
+/** Adds a credential. Returns undefined if the workspace has one with this id or name. */
+export function addCredential(
   db: Db,
   sealer: Sealer,
   given: NewCredential,
-): Promise<{ row: CredentialInfo; isNew: boolean } | undefined> {
-  const { workspaceId, id, providerId, displayName, description, accountId, material, now } = given;
+): Promise<CredentialInfo | undefined> {
+  const { workspaceId, id, providerId, displayName, description, accountId, createdBy, material, now } =
+    given;
   const bound = { workspace_id: workspaceId, id, provider_id: providerId };
-  const added = await db
+  return db
     .insertInto('credentials')
     .values({
       ...bound,
@@ -97,31 +97,72 @@ export async function putCredential(
       version: 1,
       refresh_owner: null,
       refresh_until: null,
+      created_by: createdBy,
       created_at: now,
       updated_at: now,
     })
     .onConflict((conflict) => conflict.doNothing())
     .returning(COLUMNS)
     .executeTakeFirst();
-  if (added) return { row: added, isNew: true };
-  const present = await findNamed(db, workspaceId, displayName);
-  if (!present || present.type !== material.type || present.provider_id !== providerId) return undefined;
-  const row = await db
+}
+
+/** What changes of a credential. Undefined: the present value stays. */
+export interface CredentialChanges {
+  displayName?: string | undefined;
+  description?: string | null | undefined;
+  accountId?: string | null;
+  /** New material. The credential is then connected. */
+  material?: Material | undefined;
+  /** ISO 8601. */
+  now: string;
+}
+
+/**
+ * Changes a credential. Returns undefined if it was removed. Throws the database's error for the name of another credential.
+ */
+export function changeCredential(
+  db: Db,
+  sealer: Sealer,
+  { row, changes }: { row: CredentialInfo; changes: CredentialChanges },
+): Promise<CredentialInfo | undefined> {
+  const { displayName, description, accountId, material, now } = changes;
+  return db
     .updateTable('credentials')
     .set((eb) => ({
-      ...sealMaterial(sealer, present, material),
+      ...(displayName !== undefined && { display_name: displayName }),
       ...(description !== undefined && { description }),
-      account_id: accountId,
-      state: 'connected' as const,
-      version: eb('version', '+', 1),
-      refresh_owner: null,
-      refresh_until: null,
+      ...(accountId !== undefined && { account_id: accountId }),
+      ...(material && {
+        ...sealMaterial(sealer, row, material),
+        state: 'connected' as const,
+        version: eb('version', '+', 1),
+        refresh_owner: null,
+        refresh_until: null,
+      }),
       updated_at: now,
     }))
-    .where('workspace_id', '=', workspaceId)
-    .where('id', '=', present.id)
+    .where('workspace_id', '=', row.workspace_id)
+    .where('id', '=', row.id)
     .returning(COLUMNS)
     .executeTakeFirst();
+}
+
+/**
+ * Adds a credential, or replaces the material of the one with the same name. Returns undefined if that one has another type or
+ * provider, or another credential has the id.
+ */
+export async function putCredential(
+  db: Db,
+  sealer: Sealer,
+  given: NewCredential,
+): Promise<{ row: CredentialInfo; isNew: boolean } | undefined> {
+  const added = await addCredential(db, sealer, given);
+  if (added) return { row: added, isNew: true };
+  const { workspaceId, displayName, providerId, description, accountId, material, now } = given;
+  const present = await findNamed(db, workspaceId, displayName);
+  if (!present || present.type !== material.type || present.provider_id !== providerId) return undefined;
+  const changes = { description, accountId, material, now };
+  const row = await changeCredential(db, sealer, { row: present, changes });
   // Another caller has removed it in the meantime.
   return row ? { row, isNew: false } : putCredential(db, sealer, given);
 }

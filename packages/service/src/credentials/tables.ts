@@ -22,6 +22,8 @@ export interface CredentialRow {
   refresh_owner: string | null;
   /** ISO 8601: after this, another process may refresh the token. */
   refresh_until: string | null;
+  /** The person who has added it over HTTP and may change it; null: nobody but admins. */
+  created_by: string | null;
   created_at: string;
   updated_at: string;
 }

@@ -5,6 +5,7 @@ import type { Kysely } from 'kysely';
 import * as z from 'zod';
 import type { Sealer } from '../sealing.ts';
 import type { ServiceStore } from '../store/open.ts';
+import { isWorkspaceAdmin } from '../workspace-admin.ts';
 import * as schemas from './schemas.ts';
 import { pageOfSecrets, removeSecret, setSecret, countSecrets } from './store.ts';
 import type { SecretInfo, SecretTables } from './tables.ts';
@@ -43,7 +44,7 @@ export const listSecrets = define({
   errors: [400, 401, 403, 404, 429],
   async handle(services, { query, principal }) {
     const after = cursors.decode(query.cursor, query);
-    const isAdmin = await isSecretAdmin(services, principal, query.workspaceId);
+    const isAdmin = await isWorkspaceAdmin(services.store, principal, query.workspaceId);
     const userIds = ownersOf(query.scope, principal);
     const { rows, next } = await pageOfSecrets(tablesOf(services), { ...query, userIds, after });
     const page = rows.map((row) => shown(row, isAdmin));
@@ -133,22 +134,12 @@ function ownersOf(scope: Scope | undefined, principal: Principal): string[] {
   return principal.userId === null || principal.userId === '' ? [''] : ['', principal.userId];
 }
 
-/** True for an admin of the workspace, who may change its secrets. */
-async function isSecretAdmin(
-  { store }: Pick<SecretServices, 'store'>,
-  { userId }: Principal,
-  workspaceId: string,
-): Promise<boolean> {
-  const access = userId === null ? undefined : await store.workspaces.membership(workspaceId, userId);
-  return access?.role === 'admin';
-}
-
 async function expectSecretAdmin(
   services: SecretServices,
   principal: Principal,
   { workspaceId, scope }: { workspaceId: string; scope: Scope },
 ): Promise<void> {
-  if (scope === 'personal' || (await isSecretAdmin(services, principal, workspaceId))) return;
+  if (scope === 'personal' || (await isWorkspaceAdmin(services.store, principal, workspaceId))) return;
   throw new ApiError(403, 'Only workspace admins can change secrets of the workspace', {
     details: { code: 'SECRET_ADMIN_ACCESS_REQUIRED' },
   });

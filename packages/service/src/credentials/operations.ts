@@ -1,0 +1,244 @@
+import { randomUUID } from 'node:crypto';
+import { ApiError } from '@heddle/api';
+import type { Principal } from '@heddle/api';
+import {
+  badRequest,
+  conflict,
+  cursorCodec,
+  EVERYONE,
+  notFound,
+  operationsOf,
+  PEOPLE,
+  workspace,
+} from '@heddle/api/areas';
+import type { Kysely } from 'kysely';
+import * as z from 'zod';
+import type { Sealer } from '../sealing.ts';
+import { isDuplicate } from '../store/database.ts';
+import type { ServiceStore } from '../store/open.ts';
+import { isWorkspaceAdmin } from '../workspace-admin.ts';
+import * as schemas from './api-schemas.ts';
+import { MAX_CREDENTIALS } from './schemas.ts';
+import type { Material } from './schemas.ts';
+import {
+  addCredential,
+  changeCredential,
+  countCredentials,
+  findCredentialRow,
+  pageOfCredentials,
+  removeCredential,
+} from './store.ts';
+import type { CredentialInfo, CredentialTables } from './tables.ts';
+
+/** What the operations of credentials use. */
+export interface CredentialServices {
+  store: Pick<ServiceStore, 'database' | 'workspaces'>;
+  sealer: Sealer;
+  now: () => number;
+}
+
+type Shown = z.output<typeof schemas.credential>;
+
+const READ = { tag: 'Credentials', scope: 'api:read', role: 'read', principals: EVERYONE } as const;
+const WRITE = { tag: 'Credentials', scope: 'api:write', principals: PEOPLE } as const;
+/** Changes of one credential, by its admins. */
+const CHANGE = {
+  ...WRITE,
+  role: 'read',
+  path: '/api/v2/credentials/{credentialId}',
+  resource: workspace('query'),
+  params: schemas.credentialPath,
+  query: schemas.workspaceQuery,
+} as const;
+const define = operationsOf<CredentialServices>();
+
+function tablesOf({ store }: CredentialServices): Kysely<CredentialTables> {
+  return store.database as Kysely<CredentialTables>;
+}
+
+const cursors = cursorCodec(schemas.position);
+
+export const listCredentials = define({
+  ...READ,
+  id: 'listCredentials',
+  method: 'GET',
+  path: '/api/v2/credentials',
+  summary: 'List credentials without their secrets',
+  resource: workspace('query'),
+  params: z.strictObject({}),
+  query: schemas.listQuery,
+  success: [{ status: 200, schema: schemas.credential, page: true, description: 'A page of credentials' }],
+  errors: [400, 401, 403, 404, 429],
+  async handle(services, { query, principal }) {
+    const after = cursors.decode(query.cursor, query);
+    const isAdmin = await isWorkspaceAdmin(services.store, principal, query.workspaceId);
+    const types =
+      query.type &&
+      (query.type === 'oauth' ? (['oauth'] as const) : (['api_key', 'service_account'] as const));
+    const { rows, next } = await pageOfCredentials(tablesOf(services), { ...query, types, after });
+    const page = rows.map((row) => shown(row, isAdmin || isCreator(row, principal)));
+    return { page, nextCursor: next === undefined ? null : cursors.encode([...next], query) };
+  },
+});
+
+export const createServiceAccountCredential = define({
+  ...WRITE,
+  role: 'write',
+  id: 'createServiceAccountCredential',
+  audit: { resourceType: 'credential', actions: ['CREDENTIAL_CREATED'] },
+  method: 'POST',
+  path: '/api/v2/credentials',
+  summary: 'Store a key or the key of a service account',
+  resource: workspace('body'),
+  params: z.strictObject({}),
+  query: z.strictObject({}),
+  body: schemas.createBody,
+  success: [{ status: 201, schema: schemas.credential, description: 'The credential, without its secret' }],
+  errors: [400, 401, 403, 404, 409, 413, 415, 429],
+  async handle(services, { body, principal, record }) {
+    const { workspaceId, providerId, displayName = providerId, description, id = randomUUID() } = body;
+    const material = materialIn(body.credentials);
+    const row = await tablesOf(services)
+      .transaction()
+      .execute(async (tx) => {
+        const added = await addCredential(tx, services.sealer, {
+          ...{ workspaceId, id, providerId, displayName, description, material },
+          ...{ accountId: null, createdBy: principal.userId, now: isoNow(services) },
+        });
+        if (!added) throw nameTaken(displayName);
+        if ((await countCredentials(tx, workspaceId)) > MAX_CREDENTIALS)
+          throw badRequest(`There are ${MAX_CREDENTIALS} credentials already: delete one that is not used`);
+        await record({ resourceId: id, details: { displayName, providerId } }, tx);
+        return added;
+      });
+    return { status: 201, data: shown(row, true) };
+  },
+});
+
+export const updateCredential = define({
+  ...CHANGE,
+  id: 'updateCredential',
+  audit: { resourceType: 'credential', actions: ['CREDENTIAL_UPDATED'] },
+  method: 'PATCH',
+  summary: 'Rename a credential or replace its key',
+  body: schemas.updateBody,
+  success: [{ status: 200, schema: schemas.credential, description: 'The credential, without its secret' }],
+  errors: [400, 401, 403, 404, 409, 413, 415, 429],
+  async handle(services, { path, query, body, principal, record }) {
+    const row = await changeable(services, principal, { ...query, id: path.credentialId });
+    const { displayName, description } = body;
+    const material = replacement(row, body);
+    const changes = { displayName, description, material, now: isoNow(services) };
+    const changed = await tablesOf(services)
+      .transaction()
+      .execute(async (tx) => {
+        const next = await changeCredential(tx, services.sealer, { row, changes });
+        if (!next) throw notFound('Credential');
+        const details = { displayName: next.display_name, hasNewKey: material !== undefined };
+        await record({ resourceId: row.id, details }, tx);
+        return next;
+      })
+      .catch((error: unknown) => {
+        throw displayName !== undefined && isDuplicate(error) ? nameTaken(displayName) : error;
+      });
+    return { data: shown(changed, true) };
+  },
+});
+
+export const deleteCredential = define({
+  ...CHANGE,
+  id: 'deleteCredential',
+  audit: { resourceType: 'credential', actions: ['CREDENTIAL_DELETED'] },
+  method: 'DELETE',
+  summary: 'Delete a credential',
+  success: [{ status: 200, schema: schemas.deletedCredential, description: 'The credential is deleted' }],
+  errors: [400, 401, 403, 404, 429],
+  async handle(services, { path, query, principal, record }) {
+    const key = { workspaceId: query.workspaceId, id: path.credentialId };
+    const row = await changeable(services, principal, key);
+    await tablesOf(services)
+      .transaction()
+      .execute(async (tx) => {
+        if (!(await removeCredential(tx, key))) throw notFound('Credential');
+        const details = { displayName: row.display_name, providerId: row.provider_id };
+        await record({ resourceId: key.id, details }, tx);
+      });
+    return { data: { id: key.id, deleted: true } };
+  },
+});
+
+/** Returns the credential. Throws 404 if there is none, and 403 if the caller may not change it. */
+async function changeable(
+  services: CredentialServices,
+  principal: Principal,
+  key: { workspaceId: string; id: string },
+): Promise<CredentialInfo> {
+  const row = await findCredentialRow(tablesOf(services), key);
+  if (!row) throw notFound('Credential');
+  if (isCreator(row, principal) || (await isWorkspaceAdmin(services.store, principal, key.workspaceId)))
+    return row;
+  throw new ApiError(403, 'Only its creator and workspace admins can change this credential', {
+    details: { code: 'CREDENTIAL_ADMIN_ACCESS_REQUIRED' },
+  });
+}
+
+function isCreator({ created_by: creator }: CredentialInfo, { userId }: Principal): boolean {
+  return creator !== null && creator === userId;
+}
+
+/** Returns what the text of a new credential contains: a key, or else the key of a service account. */
+function materialIn(text: string): Material {
+  const key = schemas.keyText.safeParse(jsonIn(text));
+  if (key.success) return { type: 'api_key', key: key.data.apiToken };
+  if (text.isWellFormed()) return { type: 'service_account', key: text };
+  throw badRequest('credentials is not valid Unicode');
+}
+
+function jsonIn(text: string): unknown {
+  try {
+    return JSON.parse(text);
+  } catch {
+    return undefined;
+  }
+}
+
+/** Returns the new material; undefined if the present one stays. */
+function replacement(
+  { type }: CredentialInfo,
+  { apiToken, serviceAccountJson }: z.output<typeof schemas.updateBody>,
+): Material | undefined {
+  if (apiToken === undefined && serviceAccountJson === undefined) return undefined;
+  if (type === 'api_key' && apiToken !== undefined) return { type, key: apiToken };
+  if (type === 'service_account' && serviceAccountJson !== undefined)
+    return { type, key: serviceAccountJson };
+  const fields = { api_key: 'apiToken', service_account: 'serviceAccountJson', oauth: undefined };
+  const field = fields[type];
+  throw badRequest(
+    field === undefined
+      ? 'The account of this credential must be connected again to change its tokens'
+      : `The secret of this credential is ${field}`,
+  );
+}
+
+function isoNow({ now }: CredentialServices): string {
+  return new Date(now()).toISOString();
+}
+
+function shown(row: CredentialInfo, isAdmin: boolean): Shown {
+  return {
+    id: row.id,
+    type: row.type === 'oauth' ? 'oauth' : 'service_account',
+    displayName: row.display_name,
+    description: row.description,
+    providerId: row.provider_id,
+    accountId: row.account_id,
+    hasServiceAccountKey: row.type !== 'oauth',
+    role: isAdmin ? 'admin' : 'member',
+    createdAt: row.created_at,
+    updatedAt: row.updated_at,
+  };
+}
+
+function nameTaken(name: string): ApiError {
+  return conflict(`A credential named "${name}", or with this id, already exists in this workspace`);
+}

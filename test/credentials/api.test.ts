@@ -1,0 +1,212 @@
+import { createEngine } from '@heddle/engine';
+import { keysInText, openServiceStore, Sealer } from '@heddle/service';
+import { storeCredential, storedCredentials } from '@heddle/service/credentials';
+import { sql } from 'kysely';
+import { beforeAll, describe, expect, it } from 'vitest';
+import { errorIn, ownership, testApi } from '../support/api.ts';
+import { hasPostgres, postgresDatabase } from '../support/postgres.ts';
+
+const KEY = 'sk-the-key-of-the-shop';
+const AS_KEY = JSON.stringify({ apiToken: KEY });
+
+interface Shown {
+  id: string;
+  type: string;
+  displayName: string;
+  role: string;
+}
+
+const NAMES = hasPostgres ? (['sqlite', 'postgres'] as const) : (['sqlite'] as const);
+
+describe.each(NAMES)('credentials over HTTP on %s', (name) => {
+  let url: string | undefined;
+  beforeAll(async () => {
+    url = name === 'postgres' ? await postgresDatabase() : undefined;
+  });
+
+  async function world() {
+    const secret = 'x'.repeat(32);
+    const store = await openServiceStore(url === undefined ? {} : { postgres: { url }, secret });
+    const sealer = new Sealer(keysInText(Buffer.alloc(32, 1).toString('base64')));
+    const engine = await createEngine(ownership(store));
+    let time = Date.parse('2026-01-01T00:00:00Z');
+    const api = await testApi({ engine, store, sealer, now: () => time });
+    const { workspaceId } = api;
+    const { find } = storedCredentials(store.database, sealer);
+    const at = (id: string): string => `/api/v2/credentials/${id}?workspaceId=${workspaceId}`;
+    return {
+      ...api,
+      sealer,
+      at,
+      find: async (id: string) => (await find(workspaceId, { id }))?.secret,
+      member: async (role: 'read' | 'write' | 'admin') => {
+        const userId = await store.workspaces.createUser({
+          email: `${crypto.randomUUID()}@x.test`,
+          name: 'B',
+        });
+        await store.workspaces.setMember(workspaceId, userId, role);
+        return (await store.keys.create({ userId }, 'member')).key;
+      },
+      add: (body: object = {}, key = api.key) => {
+        time += 1000;
+        const given = { workspaceId, type: 'service_account', providerId: 'shop', credentials: AS_KEY };
+        return api.call<Shown>('POST', '/api/v2/credentials', { body: { ...given, ...body }, key });
+      },
+      change: (id: string, body: object, key = api.key) => api.call<Shown>('PATCH', at(id), { body, key }),
+      names: async (query: object = {}, key = api.key) => {
+        const search = new URLSearchParams({ workspaceId, ...query }).toString();
+        const { data } = await api.call<Shown[]>('GET', `/api/v2/credentials?${search}`, { key });
+        return data.map(({ displayName }) => displayName);
+      },
+    };
+  }
+
+  it('are stored, renamed, given a new key, listed and deleted, and no answer has a secret', async () => {
+    const api = await world();
+    const made = await api.add({ description: 'of the shop' });
+    expect(made.status).toBe(201);
+    expect(made.data).toEqual({
+      id: made.data.id,
+      type: 'service_account',
+      displayName: 'shop',
+      description: 'of the shop',
+      providerId: 'shop',
+      accountId: null,
+      hasServiceAccountKey: true,
+      role: 'admin',
+      createdAt: '2026-01-01T00:00:01.000Z',
+      updatedAt: '2026-01-01T00:00:01.000Z',
+    });
+    const { id } = made.data;
+    expect(await api.find(id)).toBe(KEY);
+    const renamed = await api.change(id, { displayName: 'Orders', description: null });
+    expect(renamed.data).toMatchObject({ displayName: 'Orders', description: null });
+    expect(await api.find(id)).toBe(KEY);
+    const replaced = await api.change(id, { apiToken: 'sk-another-key' });
+    expect(await api.find(id)).toBe('sk-another-key');
+    const listed = await api.call('GET', `/api/v2/credentials?workspaceId=${api.workspaceId}`);
+    const deleted = await api.call('DELETE', api.at(id));
+    expect(deleted.data).toEqual({ id, deleted: true });
+    expect(await api.find(id)).toBeUndefined();
+    const { rows } = await sql`select * from audit where resource_id = ${id} order by created_at`.execute(
+      api.store.database,
+    );
+    expect(new Set((rows as { action: string }[]).map(({ action }) => action))).toEqual(
+      new Set(['CREDENTIAL_CREATED', 'CREDENTIAL_UPDATED', 'CREDENTIAL_DELETED']),
+    );
+    const all = [made, renamed, replaced, listed, deleted].map(({ body }) => body);
+    expect(JSON.stringify([all, rows])).not.toMatch(/sk-(?:the|another)/);
+  });
+
+  it('are the key of a service account, unless the text has a key', async () => {
+    const api = await world();
+    const account = '{"private_key": "of the robot"}';
+    const { data } = await api.add({ credentials: account });
+    expect(await api.find(data.id)).toBe(account);
+    expect((await api.change(data.id, { apiToken: KEY })).status).toBe(400);
+    expect((await api.change(data.id, { serviceAccountJson: '{"private_key": 1}' })).status).toBe(200);
+    expect(await api.find(data.id)).toBe('{"private_key": 1}');
+  });
+
+  it('cannot have the name or the id of another one', async () => {
+    const api = await world();
+    await api.add({ id: 'first', displayName: 'First' });
+    await api.add({ id: 'second', displayName: 'Second' });
+    expect((await api.add({ id: 'first', displayName: 'Other' })).status).toBe(409);
+    expect((await api.add({ displayName: 'First' })).status).toBe(409);
+    expect((await api.change('second', { displayName: 'First' })).status).toBe(409);
+    expect(await api.find('first')).toBe(KEY);
+  });
+
+  it('are changed by who has stored them and by admins; others learn that they exist', async () => {
+    const api = await world();
+    const [reader, writer, other, admin] = [
+      await api.member('read'),
+      await api.member('write'),
+      await api.member('write'),
+      await api.member('admin'),
+    ];
+    expect((await api.add({}, reader)).status).toBe(403);
+    const { data } = await api.add({ displayName: 'Mine' }, writer);
+    for (const key of [reader, other]) {
+      for (const refused of [
+        await api.change(data.id, { displayName: 'Theirs' }, key),
+        await api.call('DELETE', api.at(data.id), { key }),
+      ]) {
+        expect(refused.status).toBe(403);
+        expect(errorIn(refused.body).details?.code).toBe('CREDENTIAL_ADMIN_ACCESS_REQUIRED');
+      }
+      const list = await api.call<Shown[]>('GET', `/api/v2/credentials?workspaceId=${api.workspaceId}`, {
+        key,
+      });
+      expect(list.data).toMatchObject([{ displayName: 'Mine', role: 'member' }]);
+    }
+    expect((await api.change(data.id, { displayName: 'Still mine' }, writer)).data.role).toBe('admin');
+    expect((await api.call('DELETE', api.at(data.id), { key: admin })).status).toBe(200);
+  });
+
+  it('of other workspaces do not exist, and workspace keys only list', async () => {
+    const api = await world();
+    const other = await api.store.workspaces.createWorkspace('Other', api.userId);
+    const { data } = await api.add();
+    const elsewhere = `/api/v2/credentials/${data.id}?workspaceId=${other}`;
+    expect((await api.call('DELETE', elsewhere)).status).toBe(404);
+    expect((await api.call('PATCH', elsewhere, { body: { displayName: 'x' } })).status).toBe(404);
+    expect(await api.names({ workspaceId: other })).toEqual([]);
+    const { key } = await api.store.keys.create({ workspaceId: api.workspaceId }, 'workspace');
+    expect(await api.names({}, key)).toEqual(['shop']);
+    const refused = await api.add({ displayName: 'x' }, key);
+    expect(errorIn(refused.body).details?.code).toBe('WORKSPACE_KEY_OPERATION_NOT_PERMITTED');
+  });
+
+  it('are listed in pages, by type, provider and text', async () => {
+    const api = await world();
+    for (const displayName of ['b_1', 'a%1', 'B_2', 'c']) await api.add({ displayName });
+    await api.add({ displayName: 'd', providerId: 'other' });
+    await storeCredential(api.store.database, api.sealer, {
+      ...{ workspaceId: api.workspaceId, name: 'account', provider: 'shop' },
+      material: { type: 'oauth', accessToken: 'at-1234567' },
+    });
+    expect(await api.names({ type: 'oauth' })).toEqual(['account']);
+    expect((await api.names({ type: 'service_account' })).length).toBe(5);
+    expect(await api.names({ providerId: 'other' })).toEqual(['d']);
+    expect(await api.names({ search: '%' })).toEqual(['a%1']);
+    const all = await api.names();
+    expect(all).toEqual(['account', 'd', 'c', 'B_2', 'a%1', 'b_1']);
+    expect((await api.names({ sortBy: 'displayName', sortOrder: 'asc' })).toSorted()).toEqual(all.toSorted());
+    const read: string[] = [];
+    let cursor: string | null = '';
+    while (cursor !== null) {
+      const query = {
+        workspaceId: api.workspaceId,
+        sortBy: 'createdAt',
+        limit: '2',
+        ...(cursor && { cursor }),
+      };
+      const path = `/api/v2/credentials?${new URLSearchParams(query).toString()}`;
+      const body: { data: Shown[]; nextCursor: string | null } = (await api.call('GET', path)).body as never;
+      read.push(...body.data.map((each) => each.displayName));
+      cursor = body.nextCursor;
+    }
+    expect(read).toEqual(all);
+  });
+
+  it('refuse what cannot be stored, and a new secret for a connected account', async () => {
+    const api = await world();
+    for (const body of [
+      { credentials: 'short' },
+      { credentials: `${KEY}\ud800` },
+      { providerId: 'a/b' },
+      { displayName: ' x' },
+      { id: '../x' },
+      { type: 'oauth' },
+    ])
+      expect((await api.add(body)).status).toBe(400);
+    const { credential } = await storeCredential(api.store.database, api.sealer, {
+      ...{ workspaceId: api.workspaceId, name: 'account', provider: 'shop' },
+      material: { type: 'oauth', accessToken: 'at-1234567' },
+    });
+    expect((await api.change(credential.id, { apiToken: KEY })).status).toBe(400);
+    expect(await api.find(credential.id)).toBe('at-1234567');
+  });
+});
