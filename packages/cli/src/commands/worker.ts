@@ -1,4 +1,5 @@
 import type { HeddleWorker, Role, WorkerTuning } from '@heddle/temporal';
+import type { BlockImages } from '../block-images.ts';
 import type { BlockOptions } from '../block-options.ts';
 import { reporter } from '../engine-session.ts';
 import { readEnv } from '../env.ts';
@@ -35,7 +36,16 @@ export async function worker(io: Io, options: WorkerOptions): Promise<number> {
   const workflowOwnership = lazyWorkflowOwnership(options, (error) => report(error, undefined));
   try {
     const ownership = ownershipOf(workflowOwnership, env);
-    const started = await startWorker(io, { ...options, server, queue, env, ownership, ...version });
+    const imagesOf = (images: BlockImages) => workflowOwnership.sandboxImages(images);
+    const started = await startWorker(io, {
+      ...options,
+      server,
+      queue,
+      env,
+      ownership,
+      imagesOf,
+      ...version,
+    });
     return await untilStopped(io, started, {
       ready: () => printReady(io, started, { ...options, ...server, queue }),
       drainMs: grace * 1000,

@@ -1,6 +1,8 @@
 import { join } from 'node:path';
 import type { EngineOptions } from '@heddle/engine';
+import type { ImageSource } from '@heddle/sandbox';
 import type { RotatableKeys, Sealer, ServiceOwnership, ServiceStore } from '@heddle/service';
+import type { BlockImages } from '../block-images.ts';
 import type { BlockOptions } from '../block-options.ts';
 import { readEnv } from '../env.ts';
 import { lazy } from '../lazy.ts';
@@ -36,7 +38,7 @@ export type Ownership = Required<
  * to the oldest workspace and replaces secrets with the same names.
  */
 export function ownershipOf(
-  records: Omit<ServiceOwnership, 'close'>,
+  records: Omit<ServiceOwnership, 'close' | 'database'>,
   env: { [name: string]: string },
 ): Ownership {
   let oldest: string | undefined;
@@ -99,11 +101,17 @@ export async function sealingOf({ data, postgres }: StoreOptions): Promise<Seali
   return { sealer: new SealerOf(folder), folder };
 }
 
+/** What workers need of the service, opened on first use. */
+export interface WorkerOwnership extends Omit<ServiceOwnership, 'database'> {
+  /** Returns the images of blocks: those of the sandboxes of their workspace, built in the image store. */
+  sandboxImages(images: BlockImages): ImageSource;
+}
+
 /** The part of the service's store that workers need, opened on first use. Failures without a caller go to `report`. */
 export function lazyWorkflowOwnership(
   options: StoreOptions & BlockOptions,
   report: (error: unknown) => void,
-): ServiceOwnership {
+): WorkerOwnership {
   const { data, postgres } = options;
   const records = lazy(async () => {
     const { openServiceOwnership } = await import('@heddle/service');
@@ -112,6 +120,7 @@ export function lazyWorkflowOwnership(
     const place = postgres === undefined ? { data } : { postgres: { url: postgres } };
     return openServiceOwnership(place, sealer, refresh);
   });
+  let sandboxes: { close(): Promise<void> } | undefined;
   return {
     resolveChild: async (caller, reference) => (await records.get()).resolveChild(caller, reference),
     tenant: async (workflowId) => (await records.get()).tenant(workflowId),
@@ -123,7 +132,24 @@ export function lazyWorkflowOwnership(
     credentials: {
       find: async (tenant, query) => (await records.get()).credentials.find(tenant, query),
     },
-    close: () => records.close(),
+    sandboxImages(images) {
+      const opened = lazy(async () => {
+        const { openSandboxes } = await import('@heddle/service');
+        // Another process may have accepted the sandbox: this one has not built its image yet.
+        const parts = { store: await records.get(), images: () => images.store(), onError: report };
+        return openSandboxes({ ...parts, waitsForBuilds: true });
+      });
+      sandboxes = opened;
+      return {
+        open: async (id, tenant) =>
+          tenant === undefined ? images.open(id) : (await opened.get()).images.open(id, tenant),
+      };
+    },
+    // After the image store: its end stops the builds.
+    async close() {
+      await sandboxes?.close();
+      await records.close();
+    },
   };
 }
 

@@ -1,5 +1,7 @@
 import type { DeploymentOptions, HeddleWorker, Role, ServerOptions, WorkerTuning } from '@heddle/temporal';
+import type { ImageSource } from '@heddle/sandbox';
 import { blockImages } from '../block-images.ts';
+import type { BlockImages } from '../block-images.ts';
 import { blockOptions } from '../block-options.ts';
 import type { BlockOptions } from '../block-options.ts';
 import { reporter } from '../engine-session.ts';
@@ -23,6 +25,8 @@ export interface StartOptions extends StoreOptions, BlockOptions {
   health?: { host: string; port: number } | undefined;
   /** Ownership and environments of workflows; default: no owners, and `env` for all. */
   ownership?: Ownership;
+  /** Returns what blocks use in place of the images of the data folder. */
+  imagesOf?: (images: BlockImages) => ImageSource;
 }
 
 /**
@@ -31,7 +35,7 @@ export interface StartOptions extends StoreOptions, BlockOptions {
  */
 export async function startWorker(
   io: Io,
-  { server, checkpoint, env, roles, version, health, ownership, ...rest }: StartOptions,
+  { server, checkpoint, env, roles, version, health, ownership, imagesOf, ...rest }: StartOptions,
 ): Promise<HeddleWorker> {
   const blocks = await blockOptions(rest);
   const { createWorker } = await loadTemporal();
@@ -46,7 +50,7 @@ export async function startWorker(
     tuning: { ...(roles && { roles }), ...(version && { version }) },
     ...ownership,
     ...(health && { http: health }),
-    images,
+    images: imagesOf?.(images) ?? images,
     onError: reporter(io),
   });
   return {

@@ -26,6 +26,8 @@ export interface SandboxOptions {
   images: () => Promise<ImageStore>;
   /** Receives errors that reach no caller. */
   onError: (error: unknown) => void;
+  /** Blocks wait for the build of their sandbox, within their timeout. Default: they fail until it has ended. */
+  waitsForBuilds?: boolean;
 }
 
 /** The sandboxes of workspaces. */
@@ -38,9 +40,14 @@ export interface Sandboxes {
 }
 
 /** Returns the sandboxes of workspaces: rows in the store, images in the image store. */
-export function openSandboxes({ store, images: open, onError }: SandboxOptions): Sandboxes {
+export function openSandboxes({
+  store,
+  images: open,
+  onError,
+  waitsForBuilds: waits,
+}: SandboxOptions): Sandboxes {
   const db = store.database as Kysely<SandboxTables>;
-  const images = new SandboxImages({ db, images: open, report: onError });
+  const images = new SandboxImages({ db, images: open, report: onError, waits });
   return {
     area: {
       name: 'sandboxes',

@@ -14,6 +14,15 @@ interface BuildsOptions {
   /** Opens the image store when it is first needed. */
   images: () => Promise<ImageStore>;
   report: (error: unknown) => void;
+  /** Whether blocks wait for the build of their sandbox. */
+  waits?: boolean | undefined;
+}
+
+/** A build that waits for its turn, or runs. */
+interface QueuedBuild {
+  spec: ImageSpec;
+  /** Resolved when it has ended, or was given up. */
+  end: PromiseWithResolvers<void>;
 }
 
 /** Builds that one process runs at once. */
@@ -31,9 +40,9 @@ const IMAGE_ID = /^[0-9a-f]{7,64}$/;
  */
 export class SandboxImages implements ImageSource {
   readonly #options: BuildsOptions;
-  /** Specifications that wait for a build, by the id of the image. */
-  readonly #waiting = new Map<string, ImageSpec>();
-  readonly #running = new Map<string, Promise<void>>();
+  /** Builds that wait for their turn, by the id of the image. */
+  readonly #waiting = new Map<string, QueuedBuild>();
+  readonly #running = new Map<string, QueuedBuild>();
   #isClosed = false;
 
   constructor(options: BuildsOptions) {
@@ -56,7 +65,7 @@ export class SandboxImages implements ImageSource {
     if (this.#isQueued(imageId)) return;
     const record = await (await this.#options.images()).get(imageId);
     if (record?.state === 'ready' || this.#isClosed || this.#isQueued(imageId)) return;
-    this.#waiting.set(imageId, spec);
+    this.#waiting.set(imageId, { spec, end: Promise.withResolvers() });
     this.#startNext();
   }
 
@@ -87,7 +96,7 @@ export class SandboxImages implements ImageSource {
   /** Releases the image of a sandbox that was changed or deleted, unless another sandbox or a name has it. */
   async release(imageId: string): Promise<void> {
     if (await isImageUsed(this.#options.db, imageId)) return;
-    this.#waiting.delete(imageId);
+    this.#giveUp(imageId);
     const images = await this.#options.images();
     const record = await images.get(imageId);
     if (record && record.names.length === 0 && record.state !== 'building') images.remove(imageId);
@@ -116,7 +125,11 @@ export class SandboxImages implements ImageSource {
     if (imageId === null)
       throw new SandboxError('IMAGE_NOT_FOUND', `${what} has no packages: remove it from the block.`);
     const images = await this.#options.images();
-    const record = await this.describe(imageId);
+    let record = await this.describe(imageId);
+    if (this.#options.waits && (!record || (record.imageId === null && record.state !== 'failed'))) {
+      await this.#built(imageId, storedSpec(row));
+      record = await this.describe(imageId);
+    }
     if (record?.state === 'failed' && record.imageId === null) {
       // The image store repeats a failed build after some time. Runs do not wait for it.
       const { errorCode, errorMessage } = record;
@@ -135,16 +148,28 @@ export class SandboxImages implements ImageSource {
     return images.open(imageId);
   }
 
+  /** Resolves when the build of an image has ended. */
+  async #built(imageId: string, spec: ImageSpec): Promise<void> {
+    await this.request(imageId, spec);
+    await (this.#running.get(imageId) ?? this.#waiting.get(imageId))?.end.promise;
+  }
+
   #startNext(): void {
-    for (const [imageId, spec] of this.#waiting) {
+    for (const [imageId, build] of this.#waiting) {
       if (this.#isClosed || this.#running.size >= MAX_BUILDS) return;
       this.#waiting.delete(imageId);
-      const build = this.#build(spec).finally(() => {
+      this.#running.set(imageId, build);
+      void this.#build(build.spec).finally(() => {
         this.#running.delete(imageId);
+        build.end.resolve();
         this.#startNext();
       });
-      this.#running.set(imageId, build);
     }
+  }
+
+  #giveUp(imageId: string): void {
+    this.#waiting.get(imageId)?.end.resolve();
+    this.#waiting.delete(imageId);
   }
 
   async #build(spec: ImageSpec): Promise<void> {
@@ -161,8 +186,8 @@ export class SandboxImages implements ImageSource {
   /** Starts no more builds and waits for those that run. Close the image store first: it stops them. */
   async close(): Promise<void> {
     this.#isClosed = true;
-    this.#waiting.clear();
-    await Promise.all(this.#running.values());
+    for (const imageId of [...this.#waiting.keys()]) this.#giveUp(imageId);
+    await Promise.all([...this.#running.values()].map(({ end }) => end.promise));
   }
 }
 

@@ -69,6 +69,8 @@ export interface ServiceOwnership extends Pick<Definitions, 'resolveChild' | 'te
   oldestWorkspace(): Promise<string | undefined>;
   secrets: TenantEnvironments;
   credentials: TenantCredentials;
+  /** For `openSandboxes`. */
+  database: Kysely<unknown>;
   close(): Promise<void>;
 }
 
@@ -107,6 +109,7 @@ export async function openServiceOwnership(
   const database = db as unknown as Kysely<unknown>;
   return {
     ...storedDefinitions(db),
+    database,
     oldestWorkspace: () => workspaces.oldest(),
     secrets: secretEnvironments(database, sealer),
     credentials: storedCredentials(database, sealer, refresh),

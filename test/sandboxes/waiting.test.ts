@@ -1,0 +1,51 @@
+import { ImageError } from '@heddle/images';
+import { openSandboxes, openServiceStore } from '@heddle/service';
+import { expect, it, onTestFinished } from 'vitest';
+import { testApi } from '../support/api.ts';
+import { fakeBuilder, openImages } from '../support/images.ts';
+
+it('a process with images of its own builds a sandbox when a block first needs it, and the block waits', async () => {
+  const store = await openServiceStore();
+  const faults: unknown[] = [];
+  const onError = (error: unknown): void => void faults.push(error);
+  // The process that accepts the sandboxes builds its own images.
+  const accepting = openImages({ javascript: fakeBuilder() });
+  const sandboxes = openSandboxes({ store, images: async () => accepting, onError });
+  const api = await testApi({ store, sandboxes });
+  const { workspaceId } = api;
+  const create = async (name: string): Promise<string> => {
+    const body = { workspaceId, name, language: 'javascript', dependencies: [name] };
+    return (await api.call<{ id: string }>('POST', '/api/v2/sandboxes', { body })).data.id;
+  };
+  const [alpha, broken] = [await create('alpha'), await create('broken')];
+
+  const builder = fakeBuilder();
+  const { promise: allowed, resolve: allow } = Promise.withResolvers<void>();
+  const images = openImages({
+    javascript: {
+      ...builder,
+      async resolve(spec, context) {
+        await allowed;
+        if (spec.dependencies.includes('broken'))
+          throw new ImageError('package_not_found', 'There is no package "broken".');
+        return builder.resolve(spec, context);
+      },
+    },
+  });
+  const waiting = openSandboxes({ store, images: async () => images, onError, waitsForBuilds: true });
+  onTestFinished(async () => {
+    await Promise.all([sandboxes.close(), waiting.close()]);
+    expect(faults).toEqual([]);
+  });
+  const opened = Promise.all([1, 2].map(() => waiting.images.open(alpha, workspaceId)));
+  const failed = waiting.images.open(broken, workspaceId).catch((error: unknown) => error);
+  const other = await store.workspaces.createWorkspace('Other', api.userId);
+  await expect(waiting.images.open(alpha, other)).rejects.toMatchObject({ code: 'IMAGE_NOT_FOUND' });
+  allow();
+  expect(await opened).toMatchObject([{ features: { modules: ['alpha'] } }, { language: 'javascript' }]);
+  expect(builder.calls).toEqual(['resolve', 'assemble']);
+  expect(await failed).toMatchObject({
+    code: 'IMAGE_FAILED',
+    message: expect.stringContaining('The sandbox "broken" could not be built (package_not_found)') as string,
+  });
+});

@@ -1,0 +1,44 @@
+import { openSandboxes, openServiceStore } from '@heddle/service';
+import { expect, it, onTestFinished } from 'vitest';
+import { ownership, testApi } from '../support/api.ts';
+import { startHeddle } from '../support/heddle.ts';
+import { openImages } from '../support/images.ts';
+import { describeTemporal } from '../support/temporal.ts';
+import { block, workflow } from '../support/workflow.ts';
+import { placeOn } from './worker-place.ts';
+
+describeTemporal('heddle worker', (server) => {
+  it('uses the sandboxes of the workspace of a run, and of no other', async () => {
+    const place = placeOn(server);
+    const store = await openServiceStore({ data: place.data });
+    const sandboxes = openSandboxes({
+      store,
+      images: async () => images,
+      onError: (error) => api.faults.push(error),
+    });
+    const images = openImages({});
+    onTestFinished(() => sandboxes.close());
+    const engine = await place.engine(ownership(store));
+    const api = await testApi({ engine, store, sandboxes });
+    const { address, namespace } = server;
+    const at = ['--address', address, '--namespace', namespace, '--queue', place.queue];
+    const worker = startHeddle(['worker', '--json', '--data', place.data, ...at]);
+    await worker.line();
+
+    const sandbox = async (name: string, workspaceId = api.workspaceId): Promise<string> => {
+      const body = { workspaceId, name, language: 'javascript' };
+      return (await api.call<{ id: string }>('POST', '/api/v2/sandboxes', { body })).data.id;
+    };
+    const messageOf = async (sandboxId: string): Promise<string> => {
+      const code = block('Code', 'function', { code: 'return 1', sandboxId });
+      const id = await api.deployed(workflow([code], ['Start -> Code']));
+      const { body } = await api.call('POST', `/api/v2/workflows/${id}/execute`, { body: {} });
+      return JSON.stringify(body);
+    };
+    expect(await messageOf(await sandbox('tools'))).toContain('The sandbox \\"tools\\" has no packages');
+    const other = await api.store.workspaces.createWorkspace('Other', api.userId);
+    expect(await messageOf(await sandbox('theirs', other))).toContain('There is no sandbox');
+    worker.child.kill('SIGTERM');
+    expect(await worker.ended).toMatchObject({ exit: 0 });
+  });
+});
