@@ -73,6 +73,7 @@ const ALLOWED: {
   setSecret: ['read', false],
   deleteSecret: ['read', false],
   listCredentials: ['read', true],
+  listCredentialProviders: ['read', true],
   createServiceAccountCredential: ['write', false],
   updateCredential: ['read', false],
   deleteCredential: ['read', false],

@@ -136,6 +136,7 @@ export async function acceptedCalls(api: TestApi): Promise<{ [call: string]: Acc
     setSecret: { path: { name: 'SET' }, body: { workspaceId, scope: 'workspace', value: 'v' } },
     deleteSecret: { path: { name: 'UNWANTED' }, query: { workspaceId, scope: 'workspace' } },
     listCredentials: inWorkspace,
+    listCredentialProviders: inWorkspace,
     createServiceAccountCredential: {
       body: {
         ...{ workspaceId, type: 'service_account', providerId: 'shop', displayName: 'Made {n}' },

@@ -191,6 +191,27 @@ describe.each(NAMES)('credentials over HTTP on %s', (name) => {
     expect(read).toEqual(all);
   });
 
+  it('have providers: those of models, and those with an OAuth client', async () => {
+    const api = await world();
+    const list = async (search: object) => {
+      const query = new URLSearchParams({ workspaceId: api.workspaceId, ...search }).toString();
+      return (await api.call<{ serviceId: string }[]>('GET', `/api/v2/credentials/providers?${query}`)).data;
+    };
+    const all = (await list({})).map(({ serviceId }) => serviceId);
+    expect(all).toEqual(expect.arrayContaining(['shop', 'openai', 'anthropic']));
+    expect(await list({ search: 'ANTHROP' })).toMatchObject([
+      {
+        type: 'service_account',
+        providerId: 'anthropic',
+        docsUrl: 'https://console.anthropic.com/settings/keys',
+        fields: [{ id: 'apiToken', secret: true }],
+      },
+    ]);
+    expect(await list({ search: 'shop' })).toMatchObject([
+      { type: 'oauth', serviceId: 'shop', authorizationOptions: [{ providerId: 'shop' }] },
+    ]);
+  });
+
   it('refuse what cannot be stored, and a new secret for a connected account', async () => {
     const api = await world();
     for (const body of [

@@ -38,6 +38,7 @@ export function requestOf(
     listSecrets: inWorkspace,
     deleteSecret: `${inWorkspace}&scope=personal`,
     listCredentials: inWorkspace,
+    listCredentialProviders: inWorkspace,
     updateCredential: inWorkspace,
     deleteCredential: inWorkspace,
     listBlocks: inWorkspace,

@@ -1,4 +1,4 @@
-import { describeBlocks } from '@heddle/blocks';
+import { describeBlocks, knownProviders } from '@heddle/blocks';
 import type { AnyOperation } from '@heddle/api/areas';
 import { keysInText, openSandboxes, Sealer, serviceAreas } from '@heddle/service';
 import type { ServiceStore } from '@heddle/service';
@@ -17,8 +17,15 @@ const ECHO_TOOL: CatalogTool = {
 /** Returns what the areas of secrets, sandboxes and the catalog need; images cannot be built. */
 export function servedParts(store: ServiceStore) {
   const images = (): Promise<never> => Promise.reject(new Error('There are no images.'));
+  const credentialProviders = { keys: knownProviders, oauth: ['shop'] };
   const sandboxes = openSandboxes({ store, images, onError: () => undefined });
-  return { describeBlocks, tools: [ECHO_TOOL], sandboxes, sealer: new Sealer(keysInText(KEY)) };
+  return {
+    describeBlocks,
+    tools: [ECHO_TOOL],
+    sandboxes,
+    sealer: new Sealer(keysInText(KEY)),
+    credentialProviders,
+  };
 }
 
 /** The rows say nothing of the store, so none is opened. */

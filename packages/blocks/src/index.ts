@@ -9,6 +9,8 @@ import type { BlocksOptions } from './options.ts';
 
 export { knownModels } from './models/catalog.ts';
 export type { ModelInfo, Prices } from './models/catalog.ts';
+export { knownProviders } from './models/known-providers.ts';
+export type { KnownProvider } from './models/known-providers.ts';
 export type { BlockDescription } from './describe/describe.ts';
 export type { AgentTool, AgentToolCall, BlocksOptions } from './options.ts';
 

@@ -3,6 +3,7 @@ import { execute, legacy, meta, runs } from '@heddle/api';
 import { catalog } from './catalog/area.ts';
 import type { CatalogOptions } from './catalog/area.ts';
 import { credentials } from './credentials/area.ts';
+import type { CredentialProviders } from './credentials/providers.ts';
 import { logs } from './logs/area.ts';
 import type { RetentionLimits } from './logs/retention.ts';
 import type { Sandboxes } from './sandboxes/area.ts';
@@ -45,6 +46,8 @@ export interface ServiceAreaOptions {
   store: ServiceStore;
   /** Seals secrets and credentials. Absent: there are no areas of them. */
   sealer?: Sealer;
+  /** The providers of credentials. Default: none are listed. */
+  credentialProviders?: CredentialProviders;
   /** Absent: there is no area of sandboxes. */
   sandboxes?: Sandboxes;
   /** Absent: there is no catalog. */
@@ -65,6 +68,7 @@ export interface ServiceAreaOptions {
 export function serviceAreas({
   store,
   sealer,
+  credentialProviders,
   sandboxes,
   describeBlocks,
   tools,
@@ -88,7 +92,7 @@ export function serviceAreas({
     workflows({ store, sources }),
     transfers({ store }),
     logs(retention),
-    ...(sealer ? [secrets({ store, sealer }), credentials({ store, sealer })] : []),
+    ...(sealer ? [secrets({ store, sealer }), credentials({ store, sealer, providers: credentialProviders })] : []),
     ...(describeBlocks
       ? [catalog({ describeBlocks, ...(tools && { tools }), ...(connectorTypes && { connectorTypes }) })]
       : []),

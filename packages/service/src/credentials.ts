@@ -3,5 +3,6 @@ export { listCredentials, removeStoredCredential, storeCredential } from './cred
 export type { CredentialToStore, StoredCredential } from './credentials/manage.ts';
 export { OAuthClients, OAuthFailure, readOAuthClients } from './credentials/oauth-clients.ts';
 export type { Authorization, OAuthClientConfig, OAuthClientsOptions } from './credentials/oauth-clients.ts';
+export type { CredentialProviders, KeyProvider } from './credentials/providers.ts';
 export type { CredentialEvent, RefreshOptions } from './credentials/refresh.ts';
 export { storedCredentials } from './credentials/tenant-credentials.ts';

@@ -3,6 +3,7 @@ import type { BlockDescription } from '@heddle/blocks';
 import type { Engine } from '@heddle/engine';
 import type { ImageSource } from '@heddle/sandbox';
 import type { RetentionLimits, Sandboxes, Sealer, ServiceStore } from '@heddle/service';
+import type { CredentialProviders, KeyProvider } from '@heddle/service/credentials';
 import type { BlockImages } from '../block-images.ts';
 import { openSession, reporter, type Session } from '../engine-session.ts';
 import { readEnv } from '../env.ts';
@@ -73,7 +74,7 @@ export async function serve(io: Io, options: ServeOptions): Promise<number> {
   try {
     store = await openStore(options);
     opened = await openRecords(store, options, onError);
-    const { imagesOf, sealer, sandboxes } = opened;
+    const { imagesOf, sealer, sandboxes, credentialProviders } = opened;
     const ownership = ownershipOf(opened.records, env);
     session = await openSession(io, { ...options, env, recover: true, ownership, imagesOf });
     const { engine } = session;
@@ -83,7 +84,7 @@ export async function serve(io: Io, options: ServeOptions): Promise<number> {
     const { createApi } = await import('@heddle/api');
     const { serviceAreas, servicePorts } = await import('@heddle/service');
     const areas = serviceAreas({
-      ...{ store, sealer, sandboxes, describeBlocks, tools: [] },
+      ...{ store, sealer, sandboxes, describeBlocks, credentialProviders, tools: [] },
       environments: ownership.environments,
       ...retentionOf(options),
     });
@@ -120,11 +121,17 @@ async function describeBlocks(): Promise<readonly BlockDescription[]> {
   return (await import('@heddle/blocks')).describeBlocks();
 }
 
+/** The providers of models that take keys; loaded only for their list. */
+async function knownProviders(): Promise<readonly KeyProvider[]> {
+  return (await import('@heddle/blocks')).knownProviders();
+}
+
 /** What needs the store and not the engine. */
 interface Opened {
   records: Parameters<typeof ownershipOf>[0];
   sealer: Sealer;
   sandboxes: Sandboxes;
+  credentialProviders: CredentialProviders;
   /** Gives the sandboxes the image store of the session, and returns the images for its blocks. */
   imagesOf: (images: BlockImages) => ImageSource;
 }
@@ -139,6 +146,7 @@ async function openRecords(
   const { sealer } = await sealingOf(options);
   const { openSandboxes, secretEnvironments } = await import('@heddle/service');
   const { storedCredentials } = await import('@heddle/service/credentials');
+  const refresh = await refreshOptionsOf(options, onError);
   const { promise: opened, resolve } = Promise.withResolvers<BlockImages>();
   const sandboxes = openSandboxes({ store, images: async () => (await opened).store(), onError });
   return {
@@ -146,10 +154,11 @@ async function openRecords(
       ...{ resolveChild, tenant },
       oldestWorkspace: () => workspaces.oldest(),
       secrets: secretEnvironments(database, sealer),
-      credentials: storedCredentials(database, sealer, await refreshOptionsOf(options, onError)),
+      credentials: storedCredentials(database, sealer, refresh),
     },
     sealer,
     sandboxes,
+    credentialProviders: { keys: knownProviders, oauth: refresh.clients.providers },
     imagesOf(images) {
       resolve(images);
       return sandboxes.images;

@@ -73,6 +73,46 @@ export const credential = z.object({
   updatedAt: timestamp,
 });
 
+export const providersQuery = z.strictObject({
+  workspaceId,
+  search: z.string().min(1).max(200).optional(),
+});
+
+const service = {
+  serviceId: z.string(),
+  name: z.string(),
+  description: z.string(),
+  providerFamily: z.string(),
+  available: z.boolean(),
+};
+
+export const oauthProvider = z.object({
+  type: z.literal('oauth'),
+  ...service,
+  supportsReconnect: z.boolean(),
+  authorizationOptions: z.array(z.object({ providerId: z.string(), label: z.string() })),
+});
+
+export const keyProvider = z.object({
+  type: z.literal('service_account'),
+  ...service,
+  providerId: z.string(),
+  docsUrl: z.string().meta({ description: 'Where the provider issues keys' }),
+  requiresClientGeneratedCredentialId: z.boolean(),
+  fields: z.array(
+    z.object({
+      id: z.string(),
+      label: z.string(),
+      placeholder: z.string(),
+      required: z.boolean(),
+      secret: z.boolean(),
+      multiline: z.boolean(),
+    }),
+  ),
+});
+
+export const provider = z.discriminatedUnion('type', [oauthProvider, keyProvider]);
+
 export const deletedCredential = z.object({ id: z.string(), deleted: z.literal(true) });
 
 export const position = z.tuple([z.string(), z.string()]);

@@ -5,27 +5,35 @@ import { CREDENTIAL_MIGRATIONS } from './migrations.ts';
 import {
   createServiceAccountCredential,
   deleteCredential,
+  listCredentialProviders,
   listCredentials,
   updateCredential,
 } from './operations.ts';
 import type { CredentialServices } from './operations.ts';
+import type { CredentialProviders } from './providers.ts';
 
 export const CREDENTIALS = {
   listCredentials,
+  listCredentialProviders,
   createServiceAccountCredential,
   updateCredential,
   deleteCredential,
 } as const;
 
-/** Returns the area of stored credentials, which `sealer` seals. */
-export function credentials(options: {
+/** Returns the area of stored credentials, which `sealer` seals. Default of `providers`: none are listed. */
+export function credentials({
+  store,
+  sealer,
+  providers = { keys: () => [], oauth: [] },
+}: {
   store: ServiceStore;
   sealer: Sealer;
+  providers?: CredentialProviders | undefined;
 }): Area<CredentialServices, typeof CREDENTIALS> {
   return {
     name: 'credentials',
     operations: CREDENTIALS,
     migrations: CREDENTIAL_MIGRATIONS,
-    services: ({ now }) => ({ ...options, now }),
+    services: ({ now }) => ({ store, sealer, providers, now }),
   };
 }

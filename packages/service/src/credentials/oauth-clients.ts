@@ -11,6 +11,12 @@ type OAuthLibrary = typeof openidClient;
 const address = z.string().max(2048).superRefine(checkAddress);
 const text = z.string().min(1).max(8192);
 
+/** Parameters that only this module sets. */
+const RESERVED = new Set([
+  ...['client_id', 'client_secret', 'redirect_uri', 'response_type', 'response_mode', 'scope', 'state'],
+  ...['nonce', 'code_challenge', 'code_challenge_method', 'request', 'request_uri'],
+]);
+
 const oauthClient = z
   .strictObject({
     /** The server, which publishes its addresses. It also tells which account was connected. */
@@ -27,7 +33,10 @@ const oauthClient = z
       .max(100)
       .default([]),
     /** Further parameters of the authorization request, such as `access_type`. */
-    parameters: z.record(z.string().min(1).max(255), z.string().max(2048)).default({}),
+    parameters: z
+      .record(z.string().min(1).max(255), z.string().max(2048))
+      .superRefine(refuseReserved)
+      .default({}),
     /** The port of the redirect to this machine, if the server knows only certain ones. */
     redirectPort: z.int().min(1).max(65_535).optional(),
   })
@@ -62,12 +71,7 @@ export function readOAuthClients(json: string): { [provider: string]: OAuthClien
 /** A token request takes less, with the refresh lease well above it. */
 export const TOKEN_TIMEOUT_MS = 10_000;
 const MAX_RESPONSE_BYTES = 65_536;
-/** Parameters that only this module sets. */
-const RESERVED = new Set([
-  ...['client_id', 'client_secret', 'redirect_uri', 'response_type', 'response_mode', 'scope', 'state'],
-  ...['nonce', 'code_challenge', 'code_challenge_method', 'request', 'request_uri'],
-]);
-
+const MAX_ACCOUNT_CHARS = 255;
 /** Why a server gave no token. The message contains no token, no code and no text of the server. */
 export class OAuthFailure extends Error {
   override readonly name = 'OAuthFailure';
@@ -114,6 +118,11 @@ export class OAuthClients {
     this.#options = options;
   }
 
+  /** The providers that have a client. */
+  get providers(): string[] {
+    return Object.keys(this.#options.clients);
+  }
+
   /** Returns the client of a provider. Throws an OAuthFailure `no_client` if the operator has configured none. */
   config(provider: string): OAuthClientConfig {
     const { clients } = this.#options;
@@ -137,7 +146,7 @@ export class OAuthClients {
       const codeVerifier = oauth.randomPKCECodeVerifier();
       const state = oauth.randomState();
       const url = oauth.buildAuthorizationUrl(configuration, {
-        ...Object.fromEntries(Object.entries(parameters).filter(([name]) => !RESERVED.has(name))),
+        ...parameters,
         ...(scopes.length > 0 && { scope: scopes.join(' ') }),
         redirect_uri: redirectUri,
         state,
@@ -280,6 +289,12 @@ function targetsOf({ issuer, tokenUrl }: OAuthClientConfig): string[] {
   });
 }
 
+function refuseReserved(parameters: object, context: z.RefinementCtx): void {
+  for (const name of Object.keys(parameters))
+    if (RESERVED.has(name))
+      context.addIssue({ code: 'custom', path: [name], message: 'Heddle sets this parameter itself' });
+}
+
 function checkAddress(text: string, context: z.RefinementCtx): void {
   try {
     providerUrl(text, 'the address');
@@ -291,7 +306,12 @@ function checkAddress(text: string, context: z.RefinementCtx): void {
 function accountOf(claims: { sub: string; email?: unknown } | undefined): string | undefined {
   if (!claims) return undefined;
   const { email, sub } = claims;
-  return (typeof email === 'string' && email !== '' ? email : sub).slice(0, 255);
+  const account = typeof email === 'string' && email !== '' ? email : sub;
+  // The server chooses it, and a database refuses some characters.
+  return account
+    .replaceAll(/\p{Cc}/gu, '')
+    .slice(0, MAX_ACCOUNT_CHARS)
+    .toWellFormed();
 }
 
 /** Codes of OAuth errors: RFC 6749, 5.2. Anything else is text of the server, which may contain a token. */

@@ -18,6 +18,8 @@ import { isDuplicate } from '../store/database.ts';
 import type { ServiceStore } from '../store/open.ts';
 import { isWorkspaceAdmin } from '../workspace-admin.ts';
 import * as schemas from './api-schemas.ts';
+import { providersWith } from './providers.ts';
+import type { CredentialProviders } from './providers.ts';
 import { MAX_CREDENTIALS } from './schemas.ts';
 import type { Material } from './schemas.ts';
 import {
@@ -34,6 +36,7 @@ import type { CredentialInfo, CredentialTables } from './tables.ts';
 export interface CredentialServices {
   store: Pick<ServiceStore, 'database' | 'workspaces'>;
   sealer: Sealer;
+  providers: CredentialProviders;
   now: () => number;
 }
 
@@ -78,6 +81,22 @@ export const listCredentials = define({
     const { rows, next } = await pageOfCredentials(tablesOf(services), { ...query, types, after });
     const page = rows.map((row) => shown(row, isAdmin || isCreator(row, principal)));
     return { page, nextCursor: next === undefined ? null : cursors.encode([...next], query) };
+  },
+});
+
+export const listCredentialProviders = define({
+  ...READ,
+  id: 'listCredentialProviders',
+  method: 'GET',
+  path: '/api/v2/credentials/providers',
+  summary: 'List the providers for which keys can be stored or accounts connected',
+  resource: workspace('query'),
+  params: z.strictObject({}),
+  query: schemas.providersQuery,
+  success: [{ status: 200, schema: schemas.provider, page: true, description: 'All providers' }],
+  errors: [400, 401, 403, 404, 429],
+  async handle({ providers }, { query }) {
+    return { page: await providersWith(providers, query.search), nextCursor: null };
   },
 });
 

@@ -40,6 +40,7 @@ export const REFRESH_LEASE_MS = 30_000;
 /** Longer than the lease, so that the caller who waits for a process that has died refreshes itself. */
 const MAX_WAIT_MS = REFRESH_LEASE_MS + 5_000;
 const POLL_MS = 250;
+const MAX_STORE_ATTEMPTS = 5;
 
 /** Keeps access tokens valid: refreshes them before they expire, one refresh at a time over all processes. */
 export class TokenRefresher {
@@ -111,9 +112,19 @@ export class TokenRefresher {
       this.#options.report(failure(row, error));
       return present;
     }
-    const now = this.#isoNow();
-    if (await storeRefreshed(this.#db, this.#sealer, { row, material: next, now })) return next;
-    return this.#changed(row);
+    return (await this.#store(row, next)) ? next : this.#changed(row);
+  }
+
+  /** Stores new tokens, also if the database fails for a moment: the server may have replaced the refresh token. */
+  async #store(row: CredentialRow, material: OAuthMaterial): Promise<boolean> {
+    for (let attempt = 1; ; attempt++) {
+      try {
+        return await storeRefreshed(this.#db, this.#sealer, { row, material, now: this.#isoNow() });
+      } catch (error) {
+        if (attempt === MAX_STORE_ATTEMPTS) throw error;
+        await this.#wait(POLL_MS);
+      }
+    }
   }
 
   async #keep(row: CredentialRow, present: OAuthMaterial): Promise<OAuthMaterial> {

@@ -1,0 +1,59 @@
+import type * as z from 'zod';
+import type { oauthProvider, keyProvider } from './api-schemas.ts';
+
+/** A provider for which workspaces can store keys. The known providers of `@heddle/blocks` are such ones. */
+export interface KeyProvider {
+  id: string;
+  name: string;
+  /** Where the provider issues keys. */
+  keyUrl: string;
+}
+
+/** The providers of an installation. */
+export interface CredentialProviders {
+  /** The providers that take keys; called for each list. */
+  keys: () => Promise<readonly KeyProvider[]> | readonly KeyProvider[];
+  /** The providers for which the operator has an OAuth client. */
+  oauth: readonly string[];
+}
+
+type Shown = z.output<typeof oauthProvider> | z.output<typeof keyProvider>;
+
+/** Returns the providers whose name or id contains the text. */
+export async function providersWith(
+  { keys, oauth }: CredentialProviders,
+  search: string | undefined,
+): Promise<Shown[]> {
+  const wanted = search?.toLowerCase() ?? '';
+  const all: Shown[] = [...oauth.map(oauthShown), ...(await keys()).map(keyShown)];
+  return all.filter(({ serviceId, name }) => `${serviceId}\n${name}`.toLowerCase().includes(wanted));
+}
+
+function oauthShown(id: string): Shown {
+  return {
+    type: 'oauth',
+    serviceId: id,
+    name: id,
+    description: `An account at ${id}, which is connected with OAuth 2`,
+    providerFamily: id,
+    available: true,
+    supportsReconnect: true,
+    authorizationOptions: [{ providerId: id, label: id }],
+  };
+}
+
+function keyShown({ id, name, keyUrl }: KeyProvider): Shown {
+  const field = { id: 'apiToken', label: 'API key', placeholder: `A key of ${name}` };
+  return {
+    type: 'service_account',
+    serviceId: id,
+    name,
+    description: `A key of ${name}`,
+    providerFamily: id,
+    available: true,
+    providerId: id,
+    docsUrl: keyUrl,
+    requiresClientGeneratedCredentialId: false,
+    fields: [{ ...field, required: true, secret: true, multiline: false }],
+  };
+}
