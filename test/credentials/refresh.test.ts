@@ -275,6 +275,32 @@ describe.each(NAMES)('access tokens on %s', (kind) => {
     },
   );
 
+  it.each(['before', 'after'] as const)(
+    'of a refresh that outlasts its lease are used, if the server is slow %s it replaces the tokens',
+    async (moment) => {
+      const { server, clock, startProcess, state } = await world({ rotates: true, expiresInMs: 0 });
+      const { promise: asked, resolve: ask } = Promise.withResolvers<void>();
+      const { promise: answered, resolve: answer } = Promise.withResolvers<void>();
+      const hold = (): Promise<void> => {
+        ask();
+        return answered;
+      };
+      server.faults.push({ [moment]: hold });
+      const slow = (await startProcess()).secret();
+      await asked;
+      clock.nowMs += LEASE_MS;
+      const other = await startProcess();
+      const taken = await other.secret().catch((error: unknown) => (error as { code: string }).code);
+      answer();
+      const token = await slow;
+      expect(token).toMatch(/^at-[0-9a-f-]{36}$/);
+      // Slow before: the other process gets the new tokens, and this one is refused. Slow after: the other way round.
+      expect(taken).toBe(moment === 'before' ? token : 'CREDENTIAL_RECONNECT');
+      expect(await other.secret()).toBe(token);
+      expect(await state()).toBe('connected');
+    },
+  );
+
   it('are stored although the database fails for a moment', async () => {
     const { server, startProcess } = await world({ rotates: true, expiresInMs: 0 });
     let failures = 2;

@@ -14,12 +14,12 @@ export interface TokenRequest {
 export interface TokenFault {
   /** Resolves before the request is looked at. */
   before?: () => Promise<void>;
+  /** Resolves before the answer, when the new tokens are in effect. */
+  after?: () => Promise<void>;
   /** Answered in place of tokens, with this body. */
   status?: number;
   body?: object | string;
   headers?: { [name: string]: string };
-  /** The new tokens take effect, and the connection breaks before the answer. */
-  cut?: true;
 }
 
 export interface OAuthServer {
@@ -98,7 +98,7 @@ async function answer(request: IncomingMessage, response: ServerResponse, parts:
   await fault?.before?.();
   if (fault?.status !== undefined) return json(response, fault.status, fault.body ?? {}, fault.headers);
   const tokens = tokensFor(parameters, parts);
-  if (fault?.cut) return void response.destroy();
+  await fault?.after?.();
   return json(response, 'error' in tokens ? 400 : 200, tokens);
 }
 

@@ -33,7 +33,7 @@ export function declareCredentials(program: Command, io: Io, done: Done): void {
         .conflicts('serviceAccount'),
     )
     .addOption(
-      new Option('--timeout <seconds>', 'time for the authorization ')
+      new Option('--timeout <seconds>', 'time for the authorization')
         .argParser(seconds)
         .default(300_000, '300'),
     )

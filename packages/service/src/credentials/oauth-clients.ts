@@ -68,10 +68,11 @@ export function readOAuthClients(json: string): { [provider: string]: OAuthClien
   throw new RangeError(`The file of OAuth clients is invalid: ${problems.join('; ')}.`);
 }
 
-/** A token request takes less, with the refresh lease well above it. */
-export const TOKEN_TIMEOUT_MS = 10_000;
+/** Time limit of a request. A refresh needs up to two of them, which is less than its lease. */
+const TOKEN_TIMEOUT_MS = 10_000;
 const MAX_RESPONSE_BYTES = 65_536;
 const MAX_ACCOUNT_CHARS = 255;
+
 /** Why a server gave no token. The message contains no token, no code and no text of the server. */
 export class OAuthFailure extends Error {
   override readonly name = 'OAuthFailure';

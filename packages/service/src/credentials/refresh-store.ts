@@ -48,6 +48,8 @@ export async function storeRefreshed(
   const { numUpdatedRows } = await ofVersion(db, row)
     .set({
       ...sealMaterial(sealer, row, material),
+      // A process that took over a slow refresh was refused, because this one had the answer.
+      state: 'connected',
       version: row.version + 1,
       refresh_owner: null,
       refresh_until: null,

@@ -32,11 +32,11 @@ export interface RefreshOptions {
 }
 
 /** A token is refreshed this long before it expires. */
-export const REFRESH_BEFORE_MS = 60_000;
+const REFRESH_BEFORE_MS = 60_000;
 /** A token that expires within this time is not used any more: it could expire on its way. */
 const MIN_LIFE_MS = 5_000;
 /** After this, another process may refresh in place of one that has not ended. Longer than a request may take. */
-export const REFRESH_LEASE_MS = 30_000;
+const REFRESH_LEASE_MS = 30_000;
 /** Longer than the lease, so that the caller who waits for a process that has died refreshes itself. */
 const MAX_WAIT_MS = REFRESH_LEASE_MS + 5_000;
 const POLL_MS = 250;
