@@ -1,10 +1,10 @@
 import { join } from 'node:path';
 import type { CredentialQuery } from '@heddle/engine';
-import { openServiceOwnership, openServiceStore } from '@heddle/service';
+import { openServiceStore } from '@heddle/service';
 import { expect, it } from 'vitest';
 import { dataFolder } from '../../../../test/support/data-folder.ts';
 import { keptIo } from '../../../../test/support/io.ts';
-import { sealingOf } from '../serve/service-store.ts';
+import { lazyWorkflowOwnership } from '../serve/service-store.ts';
 import { addCredential, listCredentials, removeCredential } from './credentials.ts';
 
 const KEY = 'sk-the-key-of-the-shop';
@@ -24,13 +24,15 @@ async function served() {
     oauth: false,
     timeout: 60_000,
   };
-  /** What a block of the workspace gets. */
+  const reports: unknown[] = [];
+  /** What a block of the workspace gets in a worker. */
   const find = async (query: CredentialQuery, tenant = workspaceId) => {
-    const records = await openServiceOwnership({ data }, (await sealingOf({ data })).sealer);
+    const records = lazyWorkflowOwnership(options, (error) => reports.push(error));
     try {
       return await records.credentials.find(tenant, query);
     } finally {
       await records.close();
+      expect(reports).toEqual([]);
     }
   };
   return { options, find };
