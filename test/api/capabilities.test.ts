@@ -16,6 +16,11 @@ const WITHHELD: { readonly [id: string]: string } = {
   getSandbox: 'sandboxes.use',
   updateSandbox: 'sandboxes.use',
   deleteSandbox: 'sandboxes.use',
+  listCredentials: 'integrations.manage',
+  listCredentialProviders: 'integrations.manage',
+  createServiceAccountCredential: 'integrations.manage',
+  updateCredential: 'integrations.manage',
+  deleteCredential: 'integrations.manage',
   setSecret: 'secrets.manage',
   deleteSecret: 'secrets.manage',
 };

@@ -92,7 +92,16 @@ export function serviceApi({
     access = (stored) => stored,
     ...rest
   } = options;
-  const { sealer, credentialProviders, sandboxes, tools, connectorTypes, describeBlocks, environments, ...others } = rest;
+  const {
+    sealer,
+    credentialProviders,
+    sandboxes,
+    tools,
+    connectorTypes,
+    describeBlocks,
+    environments,
+    ...others
+  } = rest;
   const { retention, publicRunRetentionMs, ...own } = others;
   const limits = defined({ usage, concurrency, capacity, policy, publicInputs, rate: limiter });
   const parts = defined({

@@ -92,7 +92,9 @@ export function serviceAreas({
     workflows({ store, sources }),
     transfers({ store }),
     logs(retention),
-    ...(sealer ? [secrets({ store, sealer }), credentials({ store, sealer, providers: credentialProviders })] : []),
+    ...(sealer
+      ? [secrets({ store, sealer }), credentials({ store, sealer, providers: credentialProviders })]
+      : []),
     ...(describeBlocks
       ? [catalog({ describeBlocks, ...(tools && { tools }), ...(connectorTypes && { connectorTypes }) })]
       : []),

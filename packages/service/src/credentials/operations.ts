@@ -64,6 +64,7 @@ const cursors = cursorCodec(schemas.position);
 export const listCredentials = define({
   ...READ,
   id: 'listCredentials',
+  capability: 'integrations.manage',
   method: 'GET',
   path: '/api/v2/credentials',
   summary: 'List credentials without their secrets',
@@ -87,6 +88,7 @@ export const listCredentials = define({
 export const listCredentialProviders = define({
   ...READ,
   id: 'listCredentialProviders',
+  capability: 'integrations.manage',
   method: 'GET',
   path: '/api/v2/credentials/providers',
   summary: 'List the providers for which keys can be stored or accounts connected',
@@ -104,6 +106,7 @@ export const createServiceAccountCredential = define({
   ...WRITE,
   role: 'write',
   id: 'createServiceAccountCredential',
+  capability: 'integrations.manage',
   audit: { resourceType: 'credential', actions: ['CREDENTIAL_CREATED'] },
   method: 'POST',
   path: '/api/v2/credentials',
@@ -137,6 +140,7 @@ export const createServiceAccountCredential = define({
 export const updateCredential = define({
   ...CHANGE,
   id: 'updateCredential',
+  capability: 'integrations.manage',
   audit: { resourceType: 'credential', actions: ['CREDENTIAL_UPDATED'] },
   method: 'PATCH',
   summary: 'Rename a credential or replace its key',
@@ -167,6 +171,7 @@ export const updateCredential = define({
 export const deleteCredential = define({
   ...CHANGE,
   id: 'deleteCredential',
+  capability: 'integrations.manage',
   audit: { resourceType: 'credential', actions: ['CREDENTIAL_DELETED'] },
   method: 'DELETE',
   summary: 'Delete a credential',
