@@ -15,7 +15,7 @@ const FULL_ONLY = {
   'test/temporal/chaos/**/*.test.ts': 'workers and servers of Temporal killed while runs are in flight',
 };
 /** Tests of modules, without processes of their own. */
-const UNITS = 'packages/{api,cli,core,engine,temporal}/src/**/*.test.ts';
+const UNITS = 'packages/{api,blocks,cli,core,engine,service,temporal}/src/**/*.test.ts';
 
 /** What starts Temporal's server at once; none where it has to be built first. */
 const temporal = await findServer({
@@ -56,8 +56,8 @@ export default defineConfig(({ mode }) => {
       unstubEnvs: true,
       testTimeout,
       hookTimeout: 120_000,
-      // Many tests wait for processes of their own, so that one worker for each core leaves the cores idle.
-      maxWorkers: availableParallelism() + 1,
+      // Many tests wait for processes of their own, so that two workers more than cores keep the cores busy.
+      maxWorkers: availableParallelism() + 2,
       projects: [
         {
           // Files share the modules that they load: a process for each would cost more than its tests.
