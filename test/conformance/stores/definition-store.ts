@@ -32,6 +32,12 @@ export function describeDefinitionStore(
       expect(await store.find('w', 0)).toBeUndefined();
     });
 
+    it('finds nothing for a text that no workflow can have as its id or name', async () => {
+      const store = await withPlans();
+      await store.deploy({ workflowId: 'w', name: 'W', planHash: 'p1', atMs: 1 });
+      for (const text of ['w\0', '\0', '\uD800', '']) expect(await store.find(text)).toBeUndefined();
+    });
+
     it('creates no new version for the newest plan, but one for an older plan', async () => {
       const store = await withPlans();
       const deploy = async (planHash: string): Promise<number> =>

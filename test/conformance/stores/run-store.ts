@@ -109,9 +109,11 @@ function describeJournals(make: () => RunStore | Promise<RunStore>): void {
 
   it('has no data for an unknown run', async () => {
     const store = await make();
-    expect(await store.header('r')).toBeUndefined();
+    for (const unknown of ['r', 'r\0', '\uD800', '']) {
+      expect(await store.header(unknown)).toBeUndefined();
+      expect(await store.record(unknown)).toBeUndefined();
+    }
     expect(await store.journal('r')).toEqual([]);
-    expect(await store.record('r')).toBeUndefined();
     expect(await store.logs('r')).toEqual([]);
   });
 }

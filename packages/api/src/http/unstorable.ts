@@ -48,6 +48,7 @@ function isOpen(schema: z.core.$ZodType): boolean {
   return 'innerType' in def ? isOpen(def.innerType) : def.type === 'unknown';
 }
 
-function isStorable(text: string): boolean {
+/** Tells whether both databases can store the text as an id or name. */
+export function isStorable(text: string): boolean {
   return !text.includes('\0') && text.isWellFormed();
 }

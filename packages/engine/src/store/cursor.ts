@@ -1,5 +1,6 @@
 import { EngineError } from '@heddle/core';
 import type { RunQuery } from '@heddle/core';
+import { isStorable } from './stores.ts';
 
 const DEFAULT_LIMIT = 50;
 const MAX_LIMIT = 1000;
@@ -22,7 +23,7 @@ export function decodeCursor(query: RunQuery): Cursor | undefined {
     const [createdMs, runId] = JSON.parse(Buffer.from(query.cursor, 'base64url').toString()) as unknown[];
     const isTime = Number.isSafeInteger(createdMs);
     // PostgreSQL text cannot contain NUL.
-    const isId = typeof runId === 'string' && runId.isWellFormed() && !runId.includes('\0');
+    const isId = typeof runId === 'string' && isStorable(runId);
     if (isTime && isId) return { createdMs: createdMs as number, runId };
   } catch {
     // Text that is not JSON gets the same error as other invalid cursors.

@@ -43,6 +43,11 @@ export interface RunChangeStore {
   bytesOf(runIds: readonly string[]): Promise<Map<string, number>> | Map<string, number>;
 }
 
+/** Tells whether every store can hold the text as an id or name: PostgreSQL cannot store NUL, nor half of a surrogate pair. */
+export function isStorable(text: string): boolean {
+  return !text.includes('\0') && text.isWellFormed();
+}
+
 /** A conversation of a tenant. Equal ids of different tenants are different conversations. */
 export interface ConversationKey {
   tenant: string;

@@ -1,3 +1,4 @@
+import { isStorable } from '@heddle/api/areas';
 import type { Credential, CredentialQuery, TenantCredentials } from '@heddle/engine';
 import type { Kysely } from 'kysely';
 import type { Sealer } from '../sealing.ts';
@@ -25,7 +26,8 @@ export function storedCredentials(
   const refresher = new TokenRefresher(db, sealer, refresh);
   return {
     async find(workspaceId, query) {
-      const row = workspaceId === undefined ? undefined : await rowOf(db, workspaceId, query);
+      const isFindable = isStorable('id' in query ? query.id : query.provider);
+      const row = workspaceId !== undefined && isFindable ? await rowOf(db, workspaceId, query) : undefined;
       return row && credentialOf(row, { sealer, refresher });
     },
   };

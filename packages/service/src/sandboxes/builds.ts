@@ -1,3 +1,4 @@
+import { isStorable } from '@heddle/api/areas';
 import type { Images, ImageRecord, ImageSpec } from '@heddle/images';
 import { isSandboxError, SandboxError } from '@heddle/sandbox';
 import type { ImageSource, LoadedImage } from '@heddle/sandbox';
@@ -109,7 +110,7 @@ export class SandboxImages implements ImageSource {
   async open(id: string, workspaceId?: string): Promise<LoadedImage> {
     const { db, images } = this.#options;
     if (workspaceId === undefined) return (await images()).open(id);
-    const row = await findSandbox(db, { id, workspaceId });
+    const row = isStorable(id) ? await findSandbox(db, { id, workspaceId }) : undefined;
     if (row) return this.#openSandbox(row);
     if (IMAGE_ID.test(id)) throw noSandbox(id);
     try {

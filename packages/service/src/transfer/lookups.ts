@@ -1,4 +1,5 @@
 import type { Principal } from '@heddle/api';
+import { isStorable } from '@heddle/api/areas';
 import type { Kysely } from 'kysely';
 import type { SandboxTables } from '../sandboxes/tables.ts';
 import type { SecretTables } from '../secrets/tables.ts';
@@ -74,7 +75,7 @@ export function inChunks<Row>(
 ): (ids: readonly string[]) => Promise<Row[]> {
   return async (ids) => {
     const rows: Row[] = [];
-    const storable = ids.filter((id) => !id.includes('\0') && id.isWellFormed());
+    const storable = ids.filter(isStorable);
     for (let start = 0; start < storable.length; start += CHUNK) {
       for (const row of await find(storable.slice(start, start + CHUNK))) rows.push(row);
     }

@@ -1,3 +1,4 @@
+import { isStorable } from '@heddle/api/areas';
 import type { Definition, Definitions } from '@heddle/api/ports';
 import { compiled } from '../store/compiled.ts';
 import type { Db } from '../store/database.ts';
@@ -21,6 +22,8 @@ export function storedDefinitions(db: Db): Definitions {
   );
 
   async function find(id: string): Promise<Definition | undefined> {
+    // References to children may come from the input of a run.
+    if (!isStorable(id)) return undefined;
     const [row] = await byId(id);
     return (
       row && {
@@ -44,6 +47,7 @@ export function storedDefinitions(db: Db): Definitions {
       return row && exported(row, readGraph(row.state));
     },
     async resolveChild(callerId, reference) {
+      if (!isStorable(reference)) return undefined;
       const caller = await find(callerId);
       // A caller without a workspace resolves only workflows without one.
       if (!caller) return (await find(reference)) ? undefined : { workflow: reference };

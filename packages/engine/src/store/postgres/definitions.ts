@@ -1,6 +1,7 @@
 import type { DefinitionStore, Deployment, Json } from '@heddle/core';
 import { sql } from 'kysely';
 import { parseStored, unknownPlan } from '../errors.ts';
+import { isStorable } from '../stores.ts';
 import type { Database } from './database.ts';
 import { FOREIGN_KEY, sqlState } from './errors.ts';
 
@@ -40,6 +41,8 @@ export class PostgresDefinitionStore implements DefinitionStore {
   }
 
   async find(workflow: string, version?: number): Promise<Deployment | undefined> {
+    // A reference may come from the input of a run.
+    if (!isStorable(workflow)) return undefined;
     const { build } = this.#database;
     const byId = build
       .selectFrom('deployments')

@@ -6,6 +6,7 @@ import { duplicateEntry, journalCorrupt, parseStored, unknownRun } from '../erro
 import { readJournal, readTail, toRows } from '../journal.ts';
 import type { JournalRow } from '../journal.ts';
 import { stepPlace } from '../step-place.ts';
+import { isStorable } from '../stores.ts';
 import type { TailableRunStore, RunProjection, StoredStep } from '../stores.ts';
 import type { Database } from './database.ts';
 import { NOT_NULL, sqlState, UNIQUE } from './errors.ts';
@@ -53,6 +54,7 @@ export class PostgresRunStore implements TailableRunStore {
   }
 
   async header(runId: string): Promise<NewRun | undefined> {
+    if (!isStorable(runId)) return undefined;
     const query = this.#database.build.selectFrom('runs').select('header').where('run_id', '=', runId);
     const [row] = (await this.#database.run(query)).rows;
     return row && parseStored(row.header, `header of run "${runId}"`);
@@ -79,6 +81,7 @@ export class PostgresRunStore implements TailableRunStore {
   }
 
   async record(runId: string): Promise<RunRecord | undefined> {
+    if (!isStorable(runId)) return undefined;
     const query = this.#database.build.selectFrom('runs').select('record').where('run_id', '=', runId);
     const text = (await this.#database.run(query)).rows[0]?.record;
     return text == null ? undefined : parseStored(text, `record of run "${runId}"`);

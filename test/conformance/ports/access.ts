@@ -1,0 +1,57 @@
+import type { Principal, Role } from '@heddle/api';
+import type { PrincipalKind } from '@heddle/api/areas';
+import type { Access } from '@heddle/api/ports';
+import { describe, expect, it } from 'vitest';
+
+/** An implementation that is tested, with what fills it. */
+export interface AccessPlace {
+  access: Access;
+  workspaceIds: readonly [string, string];
+  /** Adds a person with this role in the workspace; without one, who is no member. Returns the id. */
+  person(workspaceId: string, role?: Role): Promise<string>;
+}
+
+const ROLES = ['read', 'write', 'admin'] as const;
+
+function principalOf(userId: string | null, kind: PrincipalKind = 'personal'): Principal {
+  const scopes = ['api:write'] as const;
+  return { kind, credentialId: 'c', userId, workspaceId: null, scopes, expiresAt: null };
+}
+
+/** Tests what decides over access of people. `open` opens a place with two workspaces. */
+export function describeAccess(name: string, open: () => Promise<AccessPlace>): void {
+  describe(`${name}: access`, () => {
+    it('is granted to members with the role or a higher one', async () => {
+      const { access, person, workspaceIds } = await open();
+      const [workspaceId] = workspaceIds;
+      for (const [has, role] of ROLES.entries()) {
+        const principal = principalOf(await person(workspaceId, role));
+        for (const [needs, needed] of ROLES.entries()) {
+          const answer = has >= needs ? 'granted' : 'INSUFFICIENT_WORKSPACE_ROLE';
+          expect(await access.check(principal, workspaceId, needed)).toBe(answer);
+        }
+      }
+    });
+
+    it('conceals a workspace from people who are no members, and from callers who are no people', async () => {
+      const { access, person, workspaceIds } = await open();
+      const [workspaceId, other] = workspaceIds;
+      const strangers = [await person(other, 'admin'), await person(workspaceId), 'nobody', '', null];
+      for (const stranger of strangers)
+        expect(await access.check(principalOf(stranger), workspaceId, 'read')).toBe('concealed');
+      const member = principalOf(await person(workspaceId, 'read'));
+      for (const unknown of ['none', ''])
+        expect(await access.check(member, unknown, 'read')).toBe('concealed');
+    });
+
+    it('lists the workspaces of a person, and none of callers who are no people', async () => {
+      const { access, person, workspaceIds } = await open();
+      const [workspaceId] = workspaceIds;
+      expect(await access.workspaces?.(principalOf(await person(workspaceId, 'read')))).toEqual([
+        workspaceId,
+      ]);
+      expect(await access.workspaces?.(principalOf(await person(workspaceId)))).toEqual([]);
+      expect(await access.workspaces?.(principalOf(null))).toEqual([]);
+    });
+  });
+}

@@ -1,0 +1,67 @@
+import type { Buckets, Concurrency, Limiter } from '@heddle/api';
+import { describe, expect, it } from 'vitest';
+
+/** Buckets that do not fill up during a test. */
+const SLOW = { capacity: 2, perMinute: 0.001 };
+const RUN = { workflowId: 'w', userId: null, mode: 'sync' } as const;
+
+/** Tests limits that `open` opens empty. */
+export function describeLimits(
+  name: string,
+  open: (given: { buckets: Buckets; concurrentRuns: number }) => Promise<{
+    limiter: Limiter;
+    concurrency: Concurrency;
+  }>,
+): void {
+  describe(`${name}: limits`, () => {
+    const openWith = (buckets: Buckets) => open({ buckets, concurrentRuns: 2 });
+
+    it('take a token from each subject, and answer for the tightest', async () => {
+      const { limiter } = await openWith({ sync: SLOW });
+      expect(await limiter.take('sync', ['ada'])).toMatchObject({ allowed: true, limit: 2, remaining: 1 });
+      expect(await limiter.take('sync', ['ada', 'bob'])).toMatchObject({ allowed: true, remaining: 0 });
+      const refused = await limiter.take('sync', ['bob', 'ada']);
+      expect(refused).toMatchObject({ allowed: false, remaining: 0, perMinute: SLOW.perMinute });
+      expect(refused?.retryAfterMs).toBeGreaterThan(1000);
+      expect(refused?.resetMs).toBeGreaterThan(0);
+    });
+
+    it('count one subject once, and look without taking', async () => {
+      const { limiter } = await openWith({ sync: SLOW });
+      await limiter.take('sync', ['ada', 'ada']);
+      for (let look = 0; look < 3; look++)
+        expect(await limiter.peek?.('sync', 'ada')).toMatchObject({ allowed: true, remaining: 1 });
+      expect(await limiter.peek?.('sync', 'new')).toMatchObject({ remaining: 2 });
+    });
+
+    it('have a bucket for each kind, and none where there is no limit', async () => {
+      const { limiter } = await openWith({ sync: SLOW, async: SLOW });
+      await limiter.take('sync', ['ada']);
+      expect(await limiter.peek?.('async', 'ada')).toMatchObject({ remaining: 2 });
+      expect(await limiter.take('operation', ['ada'])).toBeUndefined();
+      expect(await limiter.peek?.('operation', 'ada')).toBeUndefined();
+    });
+
+    it('replace the limit of an operation by its own, or by none', async () => {
+      const operations = { slow: { ...SLOW, capacity: 1 }, free: null };
+      const { limiter } = await openWith({ operation: SLOW, operations });
+      const take = (operation: string) => limiter.take('operation', [`${operation}:ada`], operation);
+      expect(await take('slow')).toMatchObject({ allowed: true, limit: 1 });
+      expect(await take('slow')).toMatchObject({ allowed: false, limit: 1 });
+      expect(await take('free')).toBeUndefined();
+      expect(await take('other')).toMatchObject({ allowed: true, limit: 2 });
+    });
+
+    it('hold a number of runs of each workspace in flight', async () => {
+      const { concurrency } = await openWith({});
+      const acquire = async (runId: string, workspaceId = 'looms') =>
+        concurrency.acquire({ ...RUN, runId, workspaceId });
+      const first = await acquire('r1');
+      expect(await acquire('r2')).toBeDefined();
+      expect(await acquire('r3')).toBeUndefined();
+      expect(await acquire('r4', 'dyers')).toBeDefined();
+      first?.();
+      await expect.poll(() => acquire('r5')).toBeDefined();
+    });
+  });
+}

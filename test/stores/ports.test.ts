@@ -1,0 +1,111 @@
+import { memoryConcurrency, memoryLimiter } from '@heddle/api';
+import { createEngine } from '@heddle/engine';
+import { openServiceStore } from '@heddle/service';
+import type { ServiceStore } from '@heddle/service';
+import { openSharedLimits } from '@heddle/service/access';
+import { beforeAll, describe, onTestFinished } from 'vitest';
+import { describeAccess } from '../conformance/ports/access.ts';
+import { describeDefinitions } from '../conformance/ports/definitions.ts';
+import { describeLimits } from '../conformance/ports/limits.ts';
+import { draftOf, ORIGIN, ownership, serviceApi } from '../support/api.ts';
+import { GREETING } from '../support/api-workflows.ts';
+import { hasPostgres, postgresDatabase } from '../support/postgres.ts';
+
+const SECRET = 'x'.repeat(32);
+
+/** Returns what calls the interface over the store as the person. */
+async function callerOf(store: ServiceStore, userId: string) {
+  const engine = await createEngine(ownership(store));
+  const api = await serviceApi({ engine, store });
+  onTestFinished(async () => {
+    await api.close();
+    await engine.close({ graceMs: 0 });
+  });
+  const { key } = await store.keys.create({ userId }, 'test');
+  return async (method: string, path: string, body?: object): Promise<{ id: string }> => {
+    const headers = { 'X-API-Key': key, 'Content-Type': 'application/json' };
+    const sent = { method, headers, ...(body && { body: JSON.stringify(body) }) };
+    const response = await api.fetch(new Request(ORIGIN + path, sent));
+    const { data, error } = (await response.json()) as { data: { id: string }; error?: object };
+    if (error) throw new Error(JSON.stringify(error));
+    return data;
+  };
+}
+
+/** Tests the ports of the service over stores that `open` opens empty. */
+function describePorts(name: string, open: () => Promise<ServiceStore>): void {
+  async function opened() {
+    const store = await open();
+    onTestFinished(() => store.close());
+    const { workspaces } = store;
+    const userId = await workspaces.createUser({ email: 'ada@heddle.test', name: 'Ada' });
+    const workspaceIds = [
+      await workspaces.createWorkspace('Looms', userId),
+      await workspaces.createWorkspace('Dyers', userId),
+    ] as const;
+    return { store, userId, workspaceIds };
+  }
+
+  describeAccess(name, async () => {
+    const { store, workspaceIds } = await opened();
+    let people = 0;
+    return {
+      access: store.workspaces,
+      workspaceIds,
+      async person(workspaceId, role) {
+        const email = `${(people += 1)}@heddle.test`;
+        const id = await store.workspaces.createUser({ email, name: 'Bob' });
+        if (role) await store.workspaces.setMember(workspaceId, id, role);
+        return id;
+      },
+    };
+  });
+
+  describeDefinitions(name, async () => {
+    const { store, userId, workspaceIds } = await opened();
+    const call = await callerOf(store, userId);
+    return {
+      definitions: store.definitions,
+      workspaceIds,
+      async define({ workspaceId, name: called, isDeployed, isPublic, isArchived }) {
+        const { id } = await call('POST', '/api/v2/workflows', { workspaceId, name: called });
+        const path = `/api/v2/workflows/${id}`;
+        await call('PUT', `${path}/state`, draftOf(GREETING) as object);
+        if (isDeployed) await call('POST', `${path}/deploy`);
+        if (isPublic) await call('PATCH', `${path}/deployment`, { isPublicApi: true });
+        if (isArchived) await call('DELETE', path);
+        return id;
+      },
+    };
+  });
+}
+
+describePorts('in memory', () => openServiceStore());
+
+describeLimits('in memory', async ({ buckets, concurrentRuns }) => ({
+  limiter: memoryLimiter(buckets),
+  concurrency: memoryConcurrency(concurrentRuns),
+}));
+
+describe.skipIf(!hasPostgres)('on PostgreSQL', () => {
+  let url = '';
+  beforeAll(async () => {
+    url = await postgresDatabase();
+  });
+  const schemaOf = (): string => `s${crypto.randomUUID()}`;
+
+  describePorts('PostgreSQL', () =>
+    openServiceStore({ postgres: { url, schema: schemaOf() }, secret: SECRET }),
+  );
+
+  describeLimits('PostgreSQL', async (given) => {
+    const report = (error: unknown): void => {
+      throw error;
+    };
+    const shared = await openSharedLimits({ url, schema: schemaOf(), ...given, report });
+    onTestFinished(() => shared.close());
+    const { limiter, concurrency } = shared;
+    if (!concurrency) throw new Error('There is no limit of runs in flight.');
+    return { limiter, concurrency };
+  });
+});
