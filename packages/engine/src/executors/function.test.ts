@@ -162,7 +162,7 @@ describe('a function block', () => {
     });
   });
 
-  it('uses its own timeout, limited to a second more than the block has, five minutes by default (F4, F5)', async () => {
+  it('uses its own timeout, limited to the remaining time, five minutes by default (F4, F5)', async () => {
     expect((await jobOf({})).limits).toEqual({ wallMs: 300_000 });
     expect((await jobOf({ params: { timeout: '1000' } })).limits).toEqual({ wallMs: 1000, cpuMs: 1000 });
     expect((await jobOf({ params: { timeout: 1000 }, deadlineMs: 400 })).limits).toEqual({
