@@ -46,7 +46,8 @@ function describeJournals(make: () => RunStore | Promise<RunStore>): void {
   it('creates one run for two calls with the same id in the same event loop turn', async () => {
     const store = await make();
     const create = async (): Promise<boolean> => store.create(newRun('r'), started());
-    expect(await Promise.all([create(), create()])).toEqual([true, false]);
+    // Which of them wins is open where a store has several connections.
+    expect((await Promise.all([create(), create()])).toSorted()).toEqual([false, true]);
   });
 
   it('appends entries in order, several at once, and returns them', async () => {
