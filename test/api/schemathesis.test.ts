@@ -83,7 +83,7 @@ function schemathesis(args: string[], cwd: string, env: object): Promise<{ code:
 
 if (!isFull) leftOut('the phase "coverage" of schemathesis');
 
-describe.skipIf(!tool)('calls that are made up from /openapi.json', { timeout: 300_000 }, () => {
+describe.skipIf(!tool)('calls that are made up from /openapi.json', { timeout: isFull ? 1_800_000 : 300_000 }, () => {
   it('get responses that match the document, and no internal errors', async () => {
     const store = await openServiceStore();
     const images = openImages({ javascript: fakeBuilder(), python: fakeBuilder() });
