@@ -83,38 +83,42 @@ function schemathesis(args: string[], cwd: string, env: object): Promise<{ code:
 
 if (!isFull) leftOut('the phase "coverage" of schemathesis');
 
-describe.skipIf(!tool)('calls that are made up from /openapi.json', { timeout: isFull ? 1_800_000 : 300_000 }, () => {
-  it('get responses that match the document, and no internal errors', async () => {
-    const store = await openServiceStore();
-    const images = openImages({ javascript: fakeBuilder(), python: fakeBuilder() });
-    const sandboxes = openSandboxes({ store, images: async () => images, onError: () => undefined });
-    const api = await testApi({ store, sandboxes });
-    const { url, answered } = await listening(api);
-    const calls = await acceptedCalls(api);
-    const cwd = dataFolder();
-    const args = ['run', `${url}/openapi.json`, '-H', `X-API-Key: ${api.key}`, '--no-color'];
-    const scale = isFull
-      ? ['--max-examples', '200']
-      : ['--max-examples', '8', '--seed', '1', '--phases', 'examples,fuzzing'];
-    const options = ['--checks', CHECKS.join(','), '--continue-on-failure', '--request-timeout', '10'];
-    const env = {
-      SCHEMATHESIS_HOOKS: HOOKS,
-      HEDDLE_TEST_WORKSPACE: api.workspaceId,
-      HEDDLE_TEST_CALLS: JSON.stringify(calls),
-    };
-    const { code, said } = await schemathesis([...args, ...scale, ...options], cwd, env);
-    expect(said).toMatch(/ {2}Tested: (1[7-9]|[2-9]\d)/);
-    expect({
-      code,
-      said: code === 0 ? '' : said.slice(said.search(/== (FAILURES|ERRORS|WARNINGS)/)),
-    }).toEqual({
-      code: 0,
-      said: '',
+describe.skipIf(!tool)(
+  'calls that are made up from /openapi.json',
+  { timeout: isFull ? 1_800_000 : 300_000 },
+  () => {
+    it('get responses that match the document, and no internal errors', async () => {
+      const store = await openServiceStore();
+      const images = openImages({ javascript: fakeBuilder(), python: fakeBuilder() });
+      const sandboxes = openSandboxes({ store, images: async () => images, onError: () => undefined });
+      const api = await testApi({ store, sandboxes });
+      const { url, answered } = await listening(api);
+      const calls = await acceptedCalls(api);
+      const cwd = dataFolder();
+      const args = ['run', `${url}/openapi.json`, '-H', `X-API-Key: ${api.key}`, '--no-color'];
+      const scale = isFull
+        ? ['--max-examples', '200']
+        : ['--max-examples', '8', '--seed', '1', '--phases', 'examples,fuzzing'];
+      const options = ['--checks', CHECKS.join(','), '--continue-on-failure', '--request-timeout', '10'];
+      const env = {
+        SCHEMATHESIS_HOOKS: HOOKS,
+        HEDDLE_TEST_WORKSPACE: api.workspaceId,
+        HEDDLE_TEST_CALLS: JSON.stringify(calls),
+      };
+      const { code, said } = await schemathesis([...args, ...scale, ...options], cwd, env);
+      expect(said).toMatch(/ {2}Tested: (1[7-9]|[2-9]\d)/);
+      expect({
+        code,
+        said: code === 0 ? '' : said.slice(said.search(/== (FAILURES|ERRORS|WARNINGS)/)),
+      }).toEqual({
+        code: 0,
+        said: '',
+      });
+      expect(api.faults).toEqual([]);
+      // Each operation got valid and invalid requests.
+      const shut = [...answered].filter(([, found]) => ![...found].some((status) => status < 300));
+      const open = [...answered].filter(([, found]) => ![...found].some((status) => status >= 400));
+      expect({ shut, open }).toEqual({ shut: [], open: [] });
     });
-    expect(api.faults).toEqual([]);
-    // Each operation got valid and invalid requests.
-    const shut = [...answered].filter(([, found]) => ![...found].some((status) => status < 300));
-    const open = [...answered].filter(([, found]) => ![...found].some((status) => status >= 400));
-    expect({ shut, open }).toEqual({ shut: [], open: [] });
-  });
-});
+  },
+);
