@@ -62,6 +62,12 @@ async function deployed(exported: Json, name: string): Promise<string> {
   return workflowId;
 }
 
+/** An exported workflow as other tools write it. */
+function withMetadata(exported: object): Record<string, unknown> {
+  const { state, ...rest } = exported as { state: object };
+  return { ...rest, state: { ...state, metadata: { name: 'Elsewhere' } } };
+}
+
 const STORES: readonly [name: string, hasStore: boolean, store: Store][] = [
   ['SQLite', true, async (whenDone) => ['--data', dataFolder(whenDone)]],
   ['PostgreSQL', hasPostgres, async () => ['--postgres', await postgresDatabase()]],
@@ -161,9 +167,14 @@ describe.each(STORES.filter(([, hasStore]) => hasStore))(
         .toEqual([runId]);
       const exported = await client.GET('/api/v2/workflows/{workflowId}/export', { params });
       const imported = await client.POST('/api/v2/workflows/import', {
-        body: { workspaceId, workflow: exported.data!.data as {} },
+        body: { workspaceId, workflow: withMetadata(exported.data!.data) },
       });
       expect(imported.data?.data).toMatchObject({ workspaceId });
+      const state = await client.GET('/api/v2/workflows/{workflowId}/state', {
+        params: { path: { workflowId: imported.data!.data.id } },
+      });
+      const keys = ['blocks', 'edges', 'loops', 'parallels', 'variables'];
+      expect(Object.keys(state.data?.data ?? {}).sort()).toEqual(keys);
     });
 
     it('stores secrets without their values, and lists workspaces, blocks and tools', async () => {

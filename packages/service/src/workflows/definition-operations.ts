@@ -72,7 +72,9 @@ export const getWorkflowState = define({
   success: [{ status: 200, schema: schemas.graph, description: 'The draft' }],
   errors: READ_ERRORS,
   handle(_services, _call, row) {
-    return Promise.resolve({ data: readGraph(row.state) });
+    // Imported drafts have metadata, which is no part of the graph.
+    const { metadata: _metadata, ...graph } = readGraph(row.state);
+    return Promise.resolve({ data: graph });
   },
 });
 
