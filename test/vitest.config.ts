@@ -56,7 +56,7 @@ export default defineConfig(({ mode }) => {
       unstubEnvs: true,
       testTimeout,
       hookTimeout: 120_000,
-      // Many tests wait for processes of their own, so that two workers more than cores keep the cores busy.
+      // Many tests mostly wait for processes, so more workers than cores keep the cores busy.
       maxWorkers: availableParallelism() + 2,
       projects: [
         {

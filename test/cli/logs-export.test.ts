@@ -4,7 +4,7 @@ import type { AddressInfo } from 'node:net';
 import { join } from 'node:path';
 import { describe, expect, it, onTestFinished } from 'vitest';
 import { dataFolder } from '../support/data-folder.ts';
-import { heddle, startHeddle } from '../support/heddle.ts';
+import { heddle, startServe } from '../support/heddle.ts';
 import { code, start, workflowFile } from '../support/workflow-file.ts';
 
 const ENTRY = {
@@ -122,12 +122,7 @@ describe('heddle logs export', { timeout: 60_000 }, () => {
     const greet = workflowFile({ blocks: { s: start(), a: code('return 1') }, edges: ['s > a'] });
     writeFileSync(join(cwd, 'greet.json'), JSON.stringify(greet));
     const limits = ['--keep-runs', '30', '--keep-runs-mib', '100'];
-    const serving = startHeddle(['serve', '--port', '0', '--json', '--grace', '1', ...limits], { cwd });
-    const {
-      url = '',
-      workspaceId = '',
-      key = '',
-    } = JSON.parse(await serving.line()) as Record<string, string>;
+    const { url, workspaceId, key } = await startServe(['--grace', '1', ...limits], { cwd });
     const env = { HEDDLE_URL: url, HEDDLE_WORKSPACE: workspaceId, HEDDLE_API_KEY: key };
     const call = (...args: string[]) => heddle(args, { cwd, env });
     expect(await call('deploy', 'greet.json')).toMatchObject({ exit: 0 });

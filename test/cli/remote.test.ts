@@ -2,7 +2,7 @@ import { cpSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { describe, expect, it } from 'vitest';
 import { dataFolder } from '../support/data-folder.ts';
-import { heddle, startHeddle } from '../support/heddle.ts';
+import { heddle, startServe } from '../support/heddle.ts';
 import { code, start, workflowFile } from '../support/workflow-file.ts';
 import { repository } from '../repo/sources.ts';
 
@@ -18,9 +18,8 @@ const GREET = workflowFile({
 async function server() {
   const cwd = dataFolder();
   writeFileSync(join(cwd, 'greet.json'), JSON.stringify(GREET));
-  const serving = startHeddle(['serve', '--port', '0', '--json', '--grace', '1'], { cwd });
-  const { url, workspaceId, key } = JSON.parse(await serving.line()) as { [name: string]: string };
-  const env = { HEDDLE_URL: url ?? '', HEDDLE_WORKSPACE: workspaceId ?? '', HEDDLE_API_KEY: key ?? '' };
+  const { url, workspaceId, key } = await startServe(['--grace', '1'], { cwd });
+  const env = { HEDDLE_URL: url, HEDDLE_WORKSPACE: workspaceId, HEDDLE_API_KEY: key };
   const call = (args: string[], more: { [name: string]: string } = {}, input = '') =>
     heddle(args, { cwd, env: { ...env, ...more }, input });
   return { cwd, env, call };

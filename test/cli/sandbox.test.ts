@@ -1,7 +1,7 @@
 import { join } from 'node:path';
 import { DatabaseSync } from 'node:sqlite';
 import { describe, expect, it } from 'vitest';
-import { heddle, startHeddle } from '../support/heddle.ts';
+import { heddle, startServe } from '../support/heddle.ts';
 import { placeWith, SPEC } from './sandbox-place.ts';
 
 describe('heddle sandbox run', () => {
@@ -126,10 +126,10 @@ describe('heddle sandbox log', () => {
   it('prints the log of a sandbox of a workspace while the server runs', async () => {
     const { cwd, registry } = await placeWith({});
     const options = { cwd, env: { npm_config_registry: registry.url, npm_config_fetch_retries: '0' } };
-    const server = startHeddle(['serve', '--port', '0', '--data', 'data', '--json'], options);
-    const { url, workspaceId, key } = JSON.parse(await server.line()) as { [name: string]: string };
+    const server = await startServe(['--data', 'data'], options);
+    const { url, workspaceId, key } = server;
     const at = `${url}/api/v2/sandboxes`;
-    const headers = { 'X-API-Key': key ?? '', 'Content-Type': 'application/json' };
+    const headers = { 'X-API-Key': key, 'Content-Type': 'application/json' };
     const create = async (name: string, dependencies: string[]): Promise<string> => {
       const body = JSON.stringify({ workspaceId, name, language: 'javascript', dependencies });
       const { data } = (await (await fetch(at, { method: 'POST', headers, body })).json()) as {
@@ -156,8 +156,8 @@ describe('heddle sandbox log', () => {
       exit: 2,
       stderr: expect.stringContaining('There is no sandbox') as string,
     });
-    server.child.kill('SIGTERM');
-    await server.ended;
+    server.process.child.kill('SIGTERM');
+    await server.process.ended;
   });
 
   it('says which image, sandbox or folder it does not know', async () => {

@@ -1,17 +1,10 @@
 import { beforeAll, describe, expect, it } from 'vitest';
 import { draftOf } from '../support/api.ts';
-import { startHeddle } from '../support/heddle.ts';
-import type { Started } from '../support/heddle.ts';
+import { startServe } from '../support/heddle.ts';
+import type { Served } from '../support/heddle.ts';
 import { hasPostgres, postgresDatabase } from '../support/postgres.ts';
 import { block, fn, workflow } from '../support/workflow.ts';
 import type { Json } from '@heddle/core';
-
-interface Server {
-  process: Started;
-  url: string;
-  workspaceId: string;
-  key: string;
-}
 
 interface Answer {
   status: number;
@@ -26,15 +19,12 @@ const TIMEOUT = { timeout: 60_000, interval: 100 };
 let url = '';
 
 /** A process that serves the database. */
-async function served(first?: Server): Promise<Server> {
-  const args = ['serve', '--port', '0', '--postgres', url, '--json', '--grace', '5'];
-  const process = startHeddle(args, { env: SECRET });
-  const ready = JSON.parse(await process.line()) as Server;
-  return { ...first, ...ready, process };
+async function served(first?: Served): Promise<Served> {
+  return { ...first, ...(await startServe(['--postgres', url, '--grace', '5'], { env: SECRET })) };
 }
 
 async function call(
-  { url: base, key }: Server,
+  { url: base, key }: Served,
   method: string,
   path: string,
   given: { body?: Json; headers?: { [name: string]: string } } = {},
@@ -48,7 +38,7 @@ async function call(
   return { status: response.status, data, runId: response.headers.get('x-run-id') ?? '' };
 }
 
-async function deployed(server: Server, name: string, drawn: Json): Promise<string> {
+async function deployed(server: Served, name: string, drawn: Json): Promise<string> {
   const { workspaceId } = server;
   const made = await call(server, 'POST', '/workflows', { body: { workspaceId, name } });
   const path = `/workflows/${made.data.id}`;
@@ -71,7 +61,7 @@ describe.skipIf(!hasPostgres)('heddle serve, several processes on PostgreSQL', {
     expect(one.key).toMatch(/^sk-heddle-/);
     const two = await served(one);
     expect(two.key).toBe(one.key);
-    const both = (n: number): Server => (n % 2 === 0 ? one : two);
+    const both = (n: number): Served => (n % 2 === 0 ? one : two);
 
     // A hundred starts with one id, fifty in each process.
     const path = await deployed(one, 'Claim', workflow([fn('F', 'return 1')], ['Start -> F']));

@@ -4,7 +4,7 @@ import type { AddressInfo } from 'node:net';
 import { openServiceStore } from '@heddle/service';
 import { describe, expect, it, onTestFinished } from 'vitest';
 import { dataFolder } from '../support/data-folder.ts';
-import { heddle, startHeddle } from '../support/heddle.ts';
+import { heddle, startServe } from '../support/heddle.ts';
 
 const ISSUER = 'https://id.example.com';
 const AUDIENCE = 'https://heddle.example.com';
@@ -42,10 +42,8 @@ function tokenOf({ kid, privateKey }: Signer, claims: object): string {
 /** A server that accepts tokens of the provider, and the claims of its first person. */
 async function served(options: readonly string[], env = {}) {
   const data = dataFolder();
-  const args = ['serve', '--port', '0', '--json', '--data', data, '--oauth-user', 'sub'];
-  const place = ['--oauth-issuer', ISSUER, '--oauth-audience', AUDIENCE, ...options];
-  const started = startHeddle([...args, ...place], { env });
-  const { url, workspaceId } = JSON.parse(await started.line()) as { url: string; workspaceId: string };
+  const tokens = ['--oauth-user', 'sub', '--oauth-issuer', ISSUER, '--oauth-audience', AUDIENCE];
+  const { url, workspaceId } = await startServe(['--data', data, ...tokens, ...options], { env });
   const store = await openServiceStore({ data });
   const { id: sub } = (await store.workspaces.firstUser()) ?? { id: '' };
   await store.close();

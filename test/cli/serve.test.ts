@@ -6,19 +6,12 @@ import { describe, expect, it, onTestFinished } from 'vitest';
 import { draftOf } from '../support/api.ts';
 import { ECHO, FILE } from '../support/api-files.ts';
 import { dataFolder } from '../support/data-folder.ts';
-import { heddle, startHeddle } from '../support/heddle.ts';
-import type { Started } from '../support/heddle.ts';
+import { heddle, startServe } from '../support/heddle.ts';
+import type { Served } from '../support/heddle.ts';
 import { block, fn, workflow } from '../support/workflow.ts';
 
-interface Ready {
-  url: string;
-  workspaceId?: string;
-  key?: string;
-}
-
-async function served(data: string, ...more: string[]): Promise<Ready & { process: Started }> {
-  const started = startHeddle(['serve', '--port', '0', '--data', data, '--json', '--grace', '5', ...more]);
-  return { ...(JSON.parse(await started.line()) as Ready), process: started };
+function served(data: string, ...more: string[]): Promise<Served> {
+  return startServe(['--data', data, '--grace', '5', ...more]);
 }
 
 const ASK = workflow(
@@ -27,7 +20,7 @@ const ASK = workflow(
 );
 
 /** Calls of a server that is up. */
-function caller({ url, key = '' }: Ready) {
+function caller({ url, key = '' }: Partial<Served>) {
   return async (method: string, path: string, body?: unknown) => {
     const headers = { 'X-API-Key': key, 'Content-Type': 'application/json' };
     const sent = body === undefined ? {} : { body: JSON.stringify(body) };
@@ -116,7 +109,7 @@ describe('heddle serve', { timeout: 120_000 }, () => {
 
   it('accepts key commands while it runs', async () => {
     const data = dataFolder();
-    const { url, workspaceId = '' } = await served(data);
+    const { url, workspaceId } = await served(data);
     const meta = async (key: string) =>
       (await fetch(`${url}/api/v2/meta`, { headers: { 'X-API-Key': key } })).status;
     const made = await heddle([

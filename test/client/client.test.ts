@@ -6,16 +6,10 @@ import { draftOf } from '../support/api.ts';
 import { CONTENT_FILE, ECHO, FILE } from '../support/api-files.ts';
 import { APPROVAL, GREETING } from '../support/api-workflows.ts';
 import { dataFolder } from '../support/data-folder.ts';
-import { startHeddle } from '../support/heddle.ts';
+import { startServe } from '../support/heddle.ts';
+import type { Served } from '../support/heddle.ts';
 import { hasPostgres, postgresDatabase } from '../support/postgres.ts';
 import type { paths } from './fixtures/api.d.ts';
-
-/** What a server has printed. */
-interface Ready {
-  url: string;
-  workspaceId: string;
-  key: string;
-}
 
 const SECRETS = {
   HEDDLE_API_SECRET: 'a secret of at least thirty-two characters',
@@ -23,7 +17,7 @@ const SECRETS = {
 };
 const STARTED = { timeout: 60_000 };
 
-let ready: Ready;
+let ready: Served;
 let client: ReturnType<typeof createClient<paths>>;
 
 /** Opens an empty store. Returns the options that name it. */
@@ -34,9 +28,7 @@ function serveBeforeAll(store: Store): void {
   const stops: (() => void)[] = [];
   const whenDone = (stop: () => void): void => void stops.unshift(stop);
   beforeAll(async () => {
-    const args = ['serve', '--port', '0', '--json', ...(await store(whenDone))];
-    const started = startHeddle(args, { env: SECRETS, whenDone });
-    ready = JSON.parse(await started.line()) as Ready;
+    ready = await startServe(await store(whenDone), { env: SECRETS, whenDone });
     client = createClient<paths>({ baseUrl: ready.url, headers: { 'X-API-Key': ready.key } });
   });
   afterAll(() => stops.forEach((stop) => stop()));

@@ -4,7 +4,7 @@ import { openServiceStore } from '@heddle/service';
 import { describe, expect, it, onTestFinished } from 'vitest';
 import { draftOf } from '../support/api.ts';
 import { dataFolder } from '../support/data-folder.ts';
-import { heddle, startHeddle } from '../support/heddle.ts';
+import { heddle, startServe } from '../support/heddle.ts';
 import { startModelServer } from '../support/model-server.ts';
 import { block, workflow } from '../support/workflow.ts';
 
@@ -59,8 +59,7 @@ describe('a stored key on the command line', { timeout: 120_000 }, () => {
   it('is used by heddle serve at once, for the workflows of its workspace only', async () => {
     const data = dataFolder();
     const { requests, args } = await echoingModel();
-    const served = startHeddle(['serve', '--port', '0', '--data', data, '--json', ...args]);
-    const ready = JSON.parse(await served.line()) as { url: string; workspaceId: string; key: string };
+    const ready = await startServe(['--data', data, ...args]);
     const call = async (method: string, path: string, body: object) => {
       const headers = { 'X-API-Key': ready.key, 'Content-Type': 'application/json' };
       const response = await fetch(ready.url + path, { method, headers, body: JSON.stringify(body) });
@@ -83,8 +82,8 @@ describe('a stored key on the command line', { timeout: 120_000 }, () => {
     expect(requests).toEqual([]);
     expect(await execute(ready.workspaceId)).toContain('You sent Bearer «redacted:Models».');
     expect(requests[0]?.headers.authorization).toBe(`Bearer ${KEY}`);
-    served.child.kill('SIGTERM');
-    const { stdout, stderr } = await served.ended;
+    ready.process.child.kill('SIGTERM');
+    const { stdout, stderr } = await ready.process.ended;
     expect(contentOf(data) + stdout + stderr).not.toContain(KEY);
   });
 });

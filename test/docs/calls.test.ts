@@ -1,7 +1,7 @@
 import { rmSync } from 'node:fs';
 import { onTestFinished, describe, expect, it } from 'vitest';
 import { dataFolder } from '../support/data-folder.ts';
-import { startHeddle } from '../support/heddle.ts';
+import { startServe } from '../support/heddle.ts';
 import { SERVED } from '../support/served.ts';
 import { requireTool } from '../tools/fetch.ts';
 import { fencesOf, readPage } from './markdown.ts';
@@ -37,8 +37,7 @@ describe('docs/api-calls.md', () => {
   });
 
   it.skipIf(!curl)('does what it says from its top to its end', { timeout: 180_000 }, async () => {
-    const server = startHeddle(['serve', '--port', '0', '--data', dataFolder(), '--json']);
-    const ready = JSON.parse(await server.line()) as { url: string; key: string; workspaceId: string };
+    const ready = await startServe(['--data', dataFolder()]);
     const folder = folderOf(PAGE);
     onTestFinished(() => rmSync(folder, { recursive: true, force: true }));
     const script = fences.map(({ at, text }) => `echo '${at}' >&2\n${text}`).join('\n');

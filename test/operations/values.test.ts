@@ -174,7 +174,7 @@ const PAIRS: { [title: string]: Growth<unknown> } = {
     pass: (given) => modules.resolveSelectors(STORE, [given], { workflow: WORKFLOW, blocks: named(5) }),
   }),
   'the position of a cursor': grow({
-    make: (n) => modules.cursorCodec(z.array(z.string())).encode(list(n, String), { sort: 'name' }),
+    make: (n) => modules.cursorCodec(z.array(z.string())).encode(list(n, String), { sort: 'name' }) ?? '',
     pass: (given) => modules.cursorCodec(z.array(z.string())).decode(given, { sort: 'name' }),
   }),
   'keys of a query': grow({

@@ -43,6 +43,21 @@ export function heddle(args: readonly string[], options: HeddleOptions = {}): Pr
   return startHeddle(args, options).ended;
 }
 
+/** A server that accepts requests. */
+export interface Served {
+  process: Started;
+  url: string;
+  /** Printed at the first start of its store only, as the key. */
+  workspaceId: string;
+  key: string;
+}
+
+/** Starts `heddle serve` on a free port. Resolves once it accepts requests. */
+export async function startServe(args: readonly string[], options: HeddleOptions = {}): Promise<Served> {
+  const process = startHeddle(['serve', '--port', '0', '--json', ...args], options);
+  return { ...(JSON.parse(await process.line()) as Omit<Served, 'process'>), process };
+}
+
 /** Starts the real, bundled command line; it is killed when the test is over, or when `whenDone` says. */
 export function startHeddle(args: readonly string[], options: HeddleOptions = {}): Started {
   const { PATH = '', HOME = '' } = process.env;

@@ -1,18 +1,15 @@
 import { expect, it } from 'vitest';
 import { draftOf } from '../support/api.ts';
-import { startHeddle } from '../support/heddle.ts';
-import type { Started } from '../support/heddle.ts';
+import { startServe } from '../support/heddle.ts';
+import type { Served } from '../support/heddle.ts';
 import { hasPostgres, postgresDatabase } from '../support/postgres.ts';
 import { describeTemporal } from '../support/temporal.ts';
 import { block, fn, workflow } from '../support/workflow.ts';
 import { dataFolder } from '../support/data-folder.ts';
 import { ON_TEMPORAL, placeOn } from './cli.ts';
 
-interface Served {
-  process: Started;
+interface Server extends Served {
   call(method: string, path: string, body?: object): Promise<{ status: number; runId: string; data: Shown }>;
-  workspaceId: string;
-  key: string;
 }
 
 interface Shown {
@@ -33,15 +30,12 @@ const DRAWN = workflow(
 );
 
 /** A process that serves runs on the server; `before`: the process whose records it uses. */
-async function serve(server: readonly string[], place: readonly string[], before?: Served): Promise<Served> {
-  const args = ['serve', '--port', '0', '--json', '--grace', '5', ...ON_TEMPORAL, ...server, ...place];
-  const process = startHeddle(args, { env: SECRET });
-  const ready = JSON.parse(await process.line()) as { url: string; workspaceId: string; key: string };
-  const { url, workspaceId, key } = { ...before, ...ready };
+async function serve(server: readonly string[], place: readonly string[], before?: Server): Promise<Server> {
+  const args = ['--grace', '5', ...ON_TEMPORAL, ...server, ...place];
+  const served = { ...before, ...(await startServe(args, { env: SECRET })) };
+  const { url, key } = served;
   return {
-    process,
-    workspaceId,
-    key,
+    ...served,
     call: async (method, path, body) => {
       const response = await fetch(`${url}/api/v2${path}`, {
         method,

@@ -5,8 +5,8 @@ import { unstorableTexts } from './http/unstorable.ts';
 
 /** Encodes the position at which a page ended as an opaque cursor. */
 export interface CursorCodec<Position> {
-  /** Returns the cursor of `position`. It is valid only with the same sort and filters as `query`. */
-  encode(position: Position, query: object): string;
+  /** Returns the cursor of `position`, null without one. It is valid only with the same sort and filters as `query`. */
+  encode(position: Readonly<Position> | undefined, query: object): string | null;
   /**
    * Returns the position of the cursor; undefined without one. Throws 400 for a cursor that cannot be read or was
    * forged, and for the cursor of another query.
@@ -19,8 +19,10 @@ const envelope = z.object({ at: z.unknown(), of: z.string() });
 /** Returns the codec of a list whose positions match `schema`. */
 export function cursorCodec<Position>(schema: z.ZodType<Position>): CursorCodec<Position> {
   return {
-    encode: (position, query) =>
-      Buffer.from(JSON.stringify({ at: position, of: fingerprint(query) })).toString('base64url'),
+    encode(position, query) {
+      if (position === undefined) return null;
+      return Buffer.from(JSON.stringify({ at: position, of: fingerprint(query) })).toString('base64url');
+    },
     decode(cursor, query) {
       if (cursor === undefined) return undefined;
       const decoded = envelope.safeParse(parseCursor(cursor)).data;

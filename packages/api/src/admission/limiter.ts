@@ -23,8 +23,8 @@ type LimitAnswer = Promise<LimitState | undefined> | LimitState | undefined;
 export interface Limiter {
   /**
    * Takes a token from the bucket of each subject that has one. Returns the state of the tightest bucket, by
-   * `tightestOf`; undefined when there is no limit of this kind. `operation` is the id of the operation that is called, for
-   * limiters with limits of their own for some operations.
+   * `tightestOf`; undefined when there is no limit of this kind. `operation` is the id of the called operation, for limiters that
+   * limit some operations separately.
    */
   take(kind: LimitKind, subjects: readonly string[], operation?: string): LimitAnswer;
   /** Returns the state of the bucket and takes nothing. Without this method callers cannot see their limits. */

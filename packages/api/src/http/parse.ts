@@ -252,12 +252,8 @@ const JSON_SUFFIX = /^application\/[\w.+-]+\+json$/;
 
 /** Throws 415 for a body whose media type is not JSON. No type and `text/plain` count as JSON. */
 function expectJson(request: Request): void {
-  const declared = request.headers.get('content-type')?.trim() ?? '';
-  if (declared === '') return;
-  const [type = '', ...parameters] = declared
-    .toLowerCase()
-    .split(';')
-    .map((part) => part.trim());
+  const { type, parameters } = contentTypeOf(request);
+  if (type === '' && parameters.length === 0) return;
   const isJson = ['application/json', 'text/plain'].includes(type) || JSON_SUFFIX.test(type);
   const charset = parameters.find((each) => each.startsWith('charset='))?.slice('charset='.length);
   const isUtf8 = charset === undefined || ['utf-8', 'utf8', 'us-ascii'].includes(charset.replaceAll('"', ''));
@@ -265,9 +261,14 @@ function expectJson(request: Request): void {
   throw new ApiError(415, 'Request body must be sent as application/json');
 }
 
-/** Returns the media type of a request, in lower case and without parameters. */
-function mediaTypeOf(request: Request): string {
-  return (request.headers.get('content-type') ?? '').split(';')[0]?.trim().toLowerCase() ?? '';
+/** Returns the media type of a request and its parameters, in lower case; an empty type for a request without one. */
+function contentTypeOf(request: Request): { type: string; parameters: string[] } {
+  const declared = request.headers.get('content-type') ?? '';
+  const [type = '', ...parameters] = declared
+    .toLowerCase()
+    .split(';')
+    .map((part) => part.trim());
+  return { type, parameters };
 }
 
 type Kind<Name extends BodyKind['kind']> = Extract<BodyKind, { kind: Name }>;
@@ -278,7 +279,7 @@ function bytesOf(
   { types, maxBytes }: Kind<'bytes'>,
   { every }: ReceiveOptions,
 ): ReadableStream<Uint8Array> {
-  if (types.length > 0 && !types.includes(mediaTypeOf(request)))
+  if (types.length > 0 && !types.includes(contentTypeOf(request).type))
     throw new ApiError(415, `Request body must be sent as ${types.join(' or ')}`);
   return limited(request, { maxBytes, every });
 }
@@ -289,7 +290,7 @@ async function formOf(
   { maxBytes }: Kind<'form'>,
   { every }: ReceiveOptions,
 ): Promise<object> {
-  if (mediaTypeOf(request) !== 'multipart/form-data')
+  if (contentTypeOf(request).type !== 'multipart/form-data')
     throw new ApiError(415, 'Request body must be sent as multipart/form-data');
   const { headers } = request;
   const received = { method: 'POST', headers, body: limited(request, { maxBytes, every }), duplex: 'half' };

@@ -62,7 +62,7 @@ function addressFor(
 
 /**
  * Returns the key for a provider; undefined if it needs none. Without `operator`, only the key of the block: the author of a
- * workflow could otherwise send the key of the operator or of the workspace to an address of their own.
+ * workflow could otherwise send the key of the operator or of the workspace to their own address.
  */
 async function keyFor(
   context: Context,

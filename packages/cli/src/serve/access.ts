@@ -23,7 +23,7 @@ export interface ServedAccess {
 
 interface Parts {
   store: ServiceStore;
-  /** The operations that can have limits of their own. */
+  /** The operations that a limits file can limit separately. */
   operationIds: readonly string[];
   /** `https://host` of this server. */
   origin: string;

@@ -34,7 +34,7 @@ export const listBlocks = define({
   async handle({ catalog }, { query }) {
     const after = cursors.decode(query.cursor, query);
     const { page, next } = await catalog.list({ ...query, after });
-    return { page, nextCursor: next === undefined ? null : cursors.encode([...next], query) };
+    return { page, nextCursor: cursors.encode(next, query) };
   },
 });
 
@@ -70,7 +70,7 @@ export const listTools = define({
   async handle({ tools }, { query }) {
     const after = cursors.decode(query.cursor, query);
     const { page, next } = tools.list({ ...query, after });
-    return { page, nextCursor: next === undefined ? null : cursors.encode([...next], query) };
+    return { page, nextCursor: cursors.encode(next, query) };
   },
 });
 
@@ -108,7 +108,7 @@ export const listConnectorTypes = define({
     const { page, next } = connectorTypes.list({ ...query, after });
     return Promise.resolve({
       page,
-      nextCursor: next === undefined ? null : cursors.encode([...next], query),
+      nextCursor: cursors.encode(next, query),
     });
   },
 });

@@ -263,7 +263,7 @@ export class OAuthClients {
     const read = materialSchema.safeParse({
       type: 'oauth',
       accessToken: answer.access_token,
-      // A server that does not replace the refresh token goes on accepting the present one.
+      // A server that sends no new refresh token still accepts the current one.
       refreshToken: answer.refresh_token ?? refreshToken,
       ...(seconds !== undefined && {
         expiresMs: (this.#options.now ?? Date.now)() + Math.floor(Math.max(0, seconds) * 1000),

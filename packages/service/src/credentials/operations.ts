@@ -81,7 +81,7 @@ export const listCredentials = define({
       (query.type === 'oauth' ? (['oauth'] as const) : (['api_key', 'service_account'] as const));
     const { rows, next } = await pageOfCredentials(tablesOf(services), { ...query, types, after });
     const page = rows.map((row) => shown(row, isAdmin || isCreator(row, principal)));
-    return { page, nextCursor: next === undefined ? null : cursors.encode([...next], query) };
+    return { page, nextCursor: cursors.encode(next, query) };
   },
 });
 

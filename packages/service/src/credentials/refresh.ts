@@ -24,7 +24,7 @@ export interface RefreshOptions {
   clients: OAuthClients;
   /** Receives an event once, in the process that has found out. */
   onEvent?: ((event: CredentialEvent) => void) | undefined;
-  /** Receives failures of a refresh while the present token can still be used. */
+  /** Receives failures of a refresh while the current token can still be used. */
   report: (error: unknown) => void;
   now?: () => number;
   /** Waits for another process. */
@@ -59,7 +59,7 @@ export class TokenRefresher {
   }
 
   /**
-   * Returns a token that is valid now; undefined if the credential was removed. Throws CREDENTIAL_RECONNECT if a person must
+   * Returns a token that can be used at once; undefined if the credential was removed. Throws CREDENTIAL_RECONNECT if a person must
    * connect the account again, and an Error if the token cannot be refreshed now.
    */
   async token(row: CredentialRow): Promise<OAuthMaterial | undefined> {
@@ -86,7 +86,7 @@ export class TokenRefresher {
       if (!row) return undefined;
       if (row.state === 'reconnect') throw reconnectError(row);
       const present = this.#open(row);
-      // Another process refreshes it, so that this one goes on with the present token as long as it is valid.
+      // Another process is refreshing it. Until it expires, this one uses the current token.
       if (this.#isUsable(present)) return present;
       if (this.#now() >= untilMs)
         throw new Error(`The token of the credential ${nameOf(row)} is being refreshed by another process.`);

@@ -1,3 +1,4 @@
+import { isStorable } from '@heddle/api/areas';
 import * as z from 'zod';
 
 export type CredentialType = 'api_key' | 'service_account' | 'oauth';
@@ -33,7 +34,7 @@ export const providerId = z
 export const credentialDescription = z
   .string()
   .max(MAX_DESCRIPTION_CHARS)
-  .refine((text) => text.isWellFormed() && !text.includes('\u0000'), 'the description is not valid Unicode');
+  .refine(isStorable, 'the description is not valid Unicode');
 
 /** A key travels in a header. */
 const headerText = z

@@ -14,8 +14,9 @@ const WITHOUT_CLIENTS: RefreshOptions = {
 };
 
 /**
- * Returns the credentials of workspaces: a block reads those of its own workspace, with a token that is valid now. The engine
- * redacts the secrets in everything that the run records. Without `refresh`, access tokens are used until they expire.
+ * Returns the credentials of workspaces. A block can read those of its own workspace, and gets tokens that it can use at once.
+ * The engine redacts the secrets in everything that the run records. Without `refresh`, access tokens are used until they
+ * expire.
  */
 export function storedCredentials(
   database: Kysely<unknown>,

@@ -75,10 +75,7 @@ const limitsFile = z.strictObject({
   asyncTimeoutSeconds: seconds,
 });
 
-/**
- * Returns the limits of a file. `operationIds` are the operations that can have limits of their own. Throws an error that names
- * each wrong value.
- */
+/** Returns the limits of a file, which can limit these operations separately. Throws an error that names each wrong value. */
 export function parseLimits(text: string, operationIds: readonly string[]): LimitPlan {
   let value: unknown;
   try {

@@ -36,7 +36,7 @@ export const listLogsOperation = define({
   async handle(services, { query }) {
     const after = cursors.decode(query.cursor, query);
     const { entries, next } = await listLogs(services, query, after);
-    return { page: entries, nextCursor: next === undefined ? null : cursors.encode([...next], query) };
+    return { page: entries, nextCursor: cursors.encode(next, query) };
   },
 });
 export const getLogStats = define({

@@ -67,7 +67,7 @@ export const listSandboxes = define({
     await expectImages(services, rows);
     const page: Shown[] = [];
     for (const row of rows) page.push(await shown(services, row));
-    return { page, nextCursor: next === undefined ? null : cursors.encode([...next], query) };
+    return { page, nextCursor: cursors.encode(next, query) };
   },
 });
 

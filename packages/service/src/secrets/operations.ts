@@ -48,7 +48,7 @@ export const listSecrets = define({
     const userIds = ownersOf(query.scope, principal);
     const { rows, next } = await pageOfSecrets(tablesOf(services), { ...query, userIds, after });
     const page = rows.map((row) => shown(row, isAdmin));
-    return { page, nextCursor: next === undefined ? null : cursors.encode([...next], query) };
+    return { page, nextCursor: cursors.encode(next, query) };
   },
 });
 

@@ -110,6 +110,6 @@ export const listWorkspaceOperations = define({
   async handle({ transfers }, { query }, workspaceId) {
     const of = { ...query, workspaceId };
     const { reports, next } = await transfers.reports({ ...of, after: cursors.decode(query.cursor, of) });
-    return { page: reports, nextCursor: next === undefined ? null : cursors.encode([...next], of) };
+    return { page: reports, nextCursor: cursors.encode(next, of) };
   },
 });

@@ -33,7 +33,7 @@ export const listWorkspaces = define({
   async handle(services, { query, principal }) {
     const after = cursors.decode(query.cursor, query);
     const { page, next } = await pageOfWorkspaces(tablesOf(services), principal, { ...query, after });
-    return { page, nextCursor: next === undefined ? null : cursors.encode([...next], query) };
+    return { page, nextCursor: cursors.encode(next, query) };
   },
 });
 

@@ -14,7 +14,10 @@ export interface MissingField {
   field: string;
 }
 
-/** Returns what reads the required fields from the schemas of the types: once, and again after a failure. Undefined: nobody describes them. */
+/**
+ * Returns a function that reads the required fields from the schemas of the types: once, and again after a failure. It returns
+ * undefined without `describeBlocks`.
+ */
 export function requiredFieldsOf(
   describeBlocks: (() => Promise<readonly BlockDescription[]>) | undefined,
 ): () => Promise<RequiredFields | undefined> {

@@ -28,7 +28,7 @@ interface Workspace {
 const WORKFLOWS = REFERENCE_KINDS.filter(({ kind }) => kind === 'workflow');
 const WITH_SANDBOXES = REFERENCE_KINDS.filter(({ kind }) => kind === 'workflow' || kind === 'sandbox');
 
-/** The names that a placeholder may have. Other text in double braces belongs to somebody else's templates. */
+/** The names that a placeholder can have. Other text in double braces is not a placeholder: other template languages use it too. */
 const NAME = /^[A-Za-z_]\w*$/;
 
 /** The ids of sandboxes. Other names belong to images of the operator, which no workspace lists. */
