@@ -1,10 +1,11 @@
 import { createServer } from 'node:http';
 import type { IncomingMessage, ServerResponse } from 'node:http';
 import type { AddressInfo } from 'node:net';
+import { crc32 } from 'node:zlib';
 import type { Json, JsonObject } from '@heddle/core';
 
 /** The interface that a request speaks. */
-export type Protocol = 'openai' | 'compatible' | 'anthropic' | 'google';
+export type Protocol = 'openai' | 'compatible' | 'anthropic' | 'google' | 'bedrock';
 
 /** A request to the server. */
 export interface ModelRequest {
@@ -38,11 +39,33 @@ export interface ModelAnswer {
 export interface ModelServer {
   requests: ModelRequest[];
   /** Addresses for the option `services` of an engine. */
-  services: { openai: string; anthropic: string; google: string; local: string };
+  services: { readonly [provider in (typeof SERVICES)[number]]: string };
   close(): Promise<void>;
 }
 
-/** Starts a server that speaks the streaming interfaces of OpenAI, of what is compatible with it, of Anthropic and of Google. */
+/** Providers with an address here; `local` is any that is compatible with OpenAI. */
+const SERVICES = [
+  'openai',
+  'anthropic',
+  'google',
+  'mistral',
+  'groq',
+  'openrouter',
+  'azure',
+  'bedrock',
+  'local',
+] as const;
+
+/** Paths of the addresses of providers; of the others: their names and a version. */
+const PATHS: { readonly [provider: string]: string } = {
+  openai: '/v1',
+  anthropic: '/v1',
+  google: '/v1beta',
+  azure: '',
+  bedrock: '',
+};
+
+/** Starts a server that speaks the streaming interfaces of OpenAI, of what is compatible with it, of Anthropic, Google and Bedrock. */
 export async function startModelServer(answer: (request: ModelRequest) => ModelAnswer): Promise<ModelServer> {
   const requests: ModelRequest[] = [];
   const server = createServer((incoming, response) => {
@@ -52,12 +75,9 @@ export async function startModelServer(answer: (request: ModelRequest) => ModelA
   const base = `http://127.0.0.1:${(server.address() as AddressInfo).port}`;
   return {
     requests,
-    services: {
-      openai: `${base}/v1`,
-      anthropic: `${base}/v1`,
-      google: `${base}/v1beta`,
-      local: `${base}/local/v1`,
-    },
+    services: Object.fromEntries(
+      SERVICES.map((provider) => [provider, `${base}${PATHS[provider] ?? `/${provider}/v1`}`]),
+    ) as ModelServer['services'],
     close: () =>
       new Promise((resolve) => {
         server.close(() => resolve());
@@ -89,17 +109,21 @@ async function respond(
     response.end(JSON.stringify(ERRORS[request.protocol](given.message ?? 'refused')));
     return;
   }
-  response.writeHead(200, { 'content-type': 'text/event-stream', ...given.headers });
+  const isBedrock = request.protocol === 'bedrock';
+  const type = isBedrock ? 'application/vnd.amazon.eventstream' : 'text/event-stream';
+  response.writeHead(200, { 'content-type': type, ...given.headers });
   const { events, rest } = STREAMS[request.protocol](given);
-  const write = (event: StreamEvent): boolean => response.write(sse(event));
+  const write = (event: StreamEvent): boolean => response.write(isBedrock ? awsMessage(event) : sse(event));
   for (const event of events) write(event);
   if (given.cut) return void setImmediate(() => response.destroy());
   for (const event of rest) write(event);
   response.end(request.protocol === 'compatible' ? 'data: [DONE]\n\n' : '');
 }
 
-function protocolOf(path: string): Protocol {
-  if (path.includes(':streamGenerateContent')) return 'google';
+function protocolOf(url: string): Protocol {
+  const [path = ''] = url.split('?');
+  if (path.endsWith(':streamGenerateContent')) return 'google';
+  if (path.endsWith('/converse-stream')) return 'bedrock';
   if (path.endsWith('/messages')) return 'anthropic';
   return path.endsWith('/chat/completions') ? 'compatible' : 'openai';
 }
@@ -111,11 +135,38 @@ function sse(event: StreamEvent): string {
   return `${name}data: ${JSON.stringify(event)}\n\n`;
 }
 
+/** Encodes `{ [type]: content }` in the binary format of event streams of AWS: lengths, headers, content, checksums. */
+function awsMessage(event: StreamEvent): Buffer {
+  const [[type, content] = ['', {}]] = Object.entries(event);
+  const header = (name: string, value: string): Buffer =>
+    Buffer.concat([
+      Buffer.from([name.length]),
+      Buffer.from(name),
+      Buffer.from([7, 0, value.length]),
+      Buffer.from(value),
+    ]);
+  const headers = Buffer.concat([header(':message-type', 'event'), header(':event-type', type)]);
+  const body = Buffer.from(JSON.stringify(content));
+  const number = (value: number): Buffer => {
+    const bytes = Buffer.alloc(4);
+    bytes.writeUInt32BE(value);
+    return bytes;
+  };
+  const prelude = Buffer.concat([number(16 + headers.length + body.length), number(headers.length)]);
+  const summed = Buffer.concat([prelude, number(crc32(prelude)), headers, body]);
+  return Buffer.concat([summed, number(crc32(summed))]);
+}
+
 const ERRORS: Record<Protocol, (message: string) => JsonObject> = {
   openai: (message) => ({ error: { message, type: 'error', code: null, param: null } }),
-  compatible: (message) => ({ error: { message, type: 'error', code: null, param: null } }),
+  // At the top as Mistral has it.
+  compatible: (message) => {
+    const error = { message, type: 'error', code: null, param: null };
+    return { object: 'error', ...error, error };
+  },
   anthropic: (message) => ({ type: 'error', error: { type: 'error', message } }),
   google: (message) => ({ error: { code: 400, message, status: 'ERROR' } }),
+  bedrock: (message) => ({ message }),
 };
 
 function piecesOf({ pieces, text }: ModelAnswer): readonly string[] {
@@ -214,7 +265,15 @@ const STREAMS: Record<Protocol, (answer: ModelAnswer) => Stream> = {
         chunk({ role: 'assistant', content: '' }),
         ...piecesOf(answer).map((content) => chunk({ content })),
       ],
-      rest: [...calls, { ...chunk({}, { finish_reason: tools.length > 0 ? 'tool_calls' : 'stop' }), usage }],
+      rest: [
+        ...calls,
+        {
+          ...chunk({}, { finish_reason: tools.length > 0 ? 'tool_calls' : 'stop' }),
+          usage,
+          // Where Groq has it.
+          x_groq: { usage },
+        },
+      ],
     };
   },
   anthropic: (answer) => {
@@ -296,6 +355,36 @@ const STREAMS: Record<Protocol, (answer: ModelAnswer) => Stream> = {
     return {
       events: piecesOf(answer).map((text) => part([{ text }])),
       rest: [{ ...part(calls, { finishReason: 'STOP' }), usageMetadata }],
+    };
+  },
+  bedrock: (answer) => {
+    const { tools = [], input = 10, output = 5, cached = 0 } = answer;
+    const calls = tools.flatMap(({ name, args }, at): StreamEvent[] => {
+      const contentBlockIndex = at + 1;
+      const toolUse = { toolUseId: `tooluse_${at}`, name };
+      return [
+        { contentBlockStart: { contentBlockIndex, start: { toolUse } } },
+        { contentBlockDelta: { contentBlockIndex, delta: { toolUse: { input: argumentsOf(args) } } } },
+        { contentBlockStop: { contentBlockIndex } },
+      ];
+    });
+    const usage = {
+      inputTokens: input - cached,
+      outputTokens: output,
+      totalTokens: input + output,
+      cacheReadInputTokens: cached,
+    };
+    return {
+      events: [
+        { messageStart: { role: 'assistant' } },
+        ...piecesOf(answer).map((text) => ({ contentBlockDelta: { contentBlockIndex: 0, delta: { text } } })),
+      ],
+      rest: [
+        { contentBlockStop: { contentBlockIndex: 0 } },
+        ...calls,
+        { messageStop: { stopReason: tools.length > 0 ? 'tool_use' : 'end_turn' } },
+        { metadata: { usage, metrics: { latencyMs: 1 } } },
+      ],
     };
   },
 };

@@ -84,9 +84,17 @@ const PROVIDERS: { readonly [name: string]: Provider } = {
   azure: {
     address: undefined,
     variables: ['AZURE_OPENAI_API_KEY', 'AZURE_API_KEY'],
-    async open({ address: baseURL, key = '', fetch, apiVersion }, model) {
+    async open({ address, key: apiKey = '', fetch, apiVersion = '' }, model) {
       const { createAzure } = await import('@ai-sdk/azure');
-      return createAzure({ baseURL, apiKey: key, fetch, ...(apiVersion && { apiVersion }) })(model);
+      // Without a path it is the address of a resource.
+      const base = new URL(address).pathname === '/' ? `${address}/openai` : address;
+      // Dated versions exist below the paths of deployments only, and the interface without a version below v1 only.
+      if (/^\d/.test(apiVersion)) {
+        const baseURL = base.replace(/\/v1$/, '');
+        return createAzure({ baseURL, apiKey, fetch, apiVersion, useDeploymentBasedUrls: true }).chat(model);
+      }
+      const baseURL = base.endsWith('/openai') ? `${base}/v1` : base;
+      return createAzure({ baseURL, apiKey, fetch })(model);
     },
   },
   bedrock: {

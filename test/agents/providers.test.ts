@@ -1,0 +1,142 @@
+import { blocks } from '@heddle/blocks';
+import type { AgentTool } from '@heddle/blocks';
+import type { JsonObject } from '@heddle/core';
+import { createEngine } from '@heddle/engine';
+import { describe, expect, it, onTestFinished } from 'vitest';
+import { startModelServer } from '../support/model-server.ts';
+import type { ModelAnswer, ModelServer } from '../support/model-server.ts';
+import { block, workflow } from '../support/workflow.ts';
+
+interface Case {
+  provider: 'mistral' | 'groq' | 'openrouter' | 'azure' | 'bedrock';
+  model: string;
+  path: string;
+  /** The header with the key. */
+  sent: readonly [name: string, value: string];
+  what?: string;
+  fields?: JsonObject;
+  /** Default: 'secret-key'. */
+  credential?: string | null;
+}
+
+const BEARER = ['authorization', 'Bearer secret-key'] as const;
+const CASES: readonly Case[] = [
+  {
+    provider: 'mistral',
+    model: 'mistral/mistral-large-latest',
+    path: '/mistral/v1/chat/completions',
+    sent: BEARER,
+  },
+  {
+    provider: 'groq',
+    model: 'groq/llama-3.3-70b-versatile',
+    path: '/groq/v1/chat/completions',
+    sent: BEARER,
+  },
+  {
+    provider: 'openrouter',
+    model: 'openrouter/meta-llama/llama-3.3-70b-instruct',
+    path: '/openrouter/v1/chat/completions',
+    sent: BEARER,
+  },
+  { provider: 'azure', model: 'azure/my-gpt', path: '/openai/v1/responses', sent: ['api-key', 'secret-key'] },
+  {
+    provider: 'azure',
+    model: 'azure/my-gpt',
+    what: 'with a dated version',
+    fields: { azureApiVersion: '2024-10-21' },
+    path: '/openai/deployments/my-gpt/chat/completions?api-version=2024-10-21',
+    sent: ['api-key', 'secret-key'],
+  },
+  {
+    provider: 'bedrock',
+    model: 'bedrock/anthropic.claude-sonnet-4-5-20250929-v1:0',
+    path: '/model/anthropic.claude-sonnet-4-5-20250929-v1%3A0/converse-stream',
+    sent: BEARER,
+  },
+  {
+    provider: 'bedrock',
+    model: 'bedrock/anthropic.claude-sonnet-4-5-20250929-v1:0',
+    what: 'with a pair of keys',
+    credential: null,
+    fields: {
+      bedrockRegion: 'eu-central-1',
+      bedrockAccessKeyId: 'AKIDEXAMPLE',
+      bedrockSecretKey: 'secret-key',
+    },
+    path: '/model/anthropic.claude-sonnet-4-5-20250929-v1%3A0/converse-stream',
+    sent: ['authorization', 'AWS4-HMAC-SHA256 Credential=AKIDEXAMPLE/'],
+  },
+];
+
+const forecast: AgentTool = {
+  id: 'weather',
+  description: 'Returns the weather of a city.',
+  parameters: { type: 'object', properties: { city: { type: 'string' } }, required: ['city'] },
+  run: async ({ city }) => ({ city: city ?? null, degrees: 7 }),
+};
+
+async function modelServer(...answers: readonly ModelAnswer[]): Promise<ModelServer> {
+  const server = await startModelServer(({ number }) => answers[Math.min(number, answers.length) - 1] ?? {});
+  onTestFinished(() => server.close());
+  return server;
+}
+
+async function ask(
+  server: ModelServer,
+  { provider, credential = 'secret-key', ...row }: Case,
+  more: JsonObject = {},
+) {
+  const engine = await createEngine({
+    blocks: blocks({ tools: [forecast] }),
+    services: { [provider]: server.services[provider] },
+    credentials: credential === null ? {} : { [provider]: credential },
+  });
+  onTestFinished(() => engine.close({ graceMs: 0 }));
+  const fields = { messages: [{ role: 'user', content: 'Is it warm in Oslo?' }], model: row.model };
+  const agent = block('A', 'agent', { ...fields, ...row.fields, ...more });
+  return engine.execute({ workflow: workflow([agent], ['Start -> A']) }, {});
+}
+
+describe.each(CASES.map((row) => [`${row.provider} ${row.what ?? ''}`.trim(), row] as const))(
+  'an agent with %s',
+  (_, row) => {
+    it('sends its key, gives the model what a tool returned, and reports the tokens of both calls', async () => {
+      const server = await modelServer(
+        { tools: [{ name: 'weather', args: { city: 'Oslo' } }], input: 20, output: 5 },
+        { pieces: ['It is', ' cold.'], input: 30, output: 7 },
+      );
+      const result = await ask(server, row, { tools: [{ type: 'weather' }] });
+      expect(result).toMatchObject({
+        status: 'completed',
+        output: {
+          content: 'It is cold.',
+          tokens: { input: 50, output: 12, total: 62 },
+          toolCalls: { count: 1, list: [{ name: 'weather', result: { city: 'Oslo', degrees: 7 } }] },
+        },
+      });
+      expect(server.requests.map(({ path }) => path)).toEqual([row.path, row.path]);
+      const [name, value] = row.sent;
+      for (const { headers } of server.requests) expect(headers[name]).toContain(value);
+      expect(JSON.stringify(server.requests[1]?.body)).toMatch(/degrees\\*":7/);
+      expect(JSON.stringify(result)).not.toContain('secret-key');
+    });
+
+    it('demands a format of the answer and reads it', async () => {
+      const server = await modelServer({ text: '{"warm":false}' });
+      const properties = { warm: { type: 'boolean' } };
+      const schema = { type: 'object', properties, required: ['warm'], additionalProperties: false };
+      const result = await ask(server, row, { responseFormat: { name: 'weather', schema } });
+      expect(result).toMatchObject({ status: 'completed', output: { warm: false } });
+      expect(JSON.stringify(server.requests[0]?.body)).toContain('warm');
+    });
+
+    it('fails with the words of a refusal, without its key', async () => {
+      const server = await modelServer({ status: 400, message: 'No such model for secret-key.' });
+      const result = await ask(server, row);
+      expect(result).toMatchObject({ status: 'failed', error: { code: 'MODEL_REFUSED' } });
+      expect(result.error?.message).toContain('No such model');
+      expect(JSON.stringify(result)).not.toContain('secret-key');
+    });
+  },
+);
