@@ -1,15 +1,18 @@
-// A process to be killed: `node agent-process.ts DATA MODEL_URL EFFECTS STOP`. Its agent calls a tool in each of four rounds;
-// each call appends its number to EFFECTS and prints it, and at STOP the process waits to be killed.
+// A process to be killed: `node agent-process.ts OPTIONS`, where OPTIONS is AgentProcess as JSON. Its agent calls a tool in each
+// of four rounds; each call appends its number to `effects` and prints it, and at `stop` the process waits to be killed. With
+// `engine` it runs the workflow and prints the output; with `worker` it works until its input ends.
 import { appendFileSync } from 'node:fs';
 import { blocks } from '@heddle/blocks';
 import { createEngine, isEngineError } from '@heddle/engine';
-import { block, workflow } from '../support/workflow.ts';
+import type { Json } from '@heddle/core';
+import { createWorker } from '@heddle/temporal';
+import { COUNTING } from './killed.ts';
+import type { AgentProcess } from './killed.ts';
 
 const RUN_ID = 'agent-run';
-const [, , data = '', url = '', effects = '', stop = ''] = process.argv;
+const { url, effects, stop, ...where } = JSON.parse(process.argv[2] ?? '') as AgentProcess;
 
-const engine = await createEngine({
-  data,
+const options = {
   services: { local: url },
   blocks: blocks({
     tools: [
@@ -28,18 +31,24 @@ const engine = await createEngine({
       },
     ],
   }),
-});
-const agent = block('A', 'agent', {
-  model: 'local/scripted',
-  messages: [{ role: 'user', content: 'Count to four.' }],
-  tools: [{ type: 'count' }],
-});
-await engine.deploy(workflow([agent], ['Start -> A'], { id: 'counting' }));
-const run = await engine.attach(RUN_ID).catch((error: unknown) => {
-  if (isEngineError(error) && error.code === 'RUN_NOT_FOUND')
-    return engine.start('counting', {}, { runId: RUN_ID });
-  throw error;
-});
-const { output } = await run.result();
-await engine.close();
-process.stdout.write(`${JSON.stringify(output)}\n`);
+};
+
+/** Starts the run, or continues it, and returns its output. */
+async function runToItsEnd(): Promise<Json> {
+  const engine = await createEngine({ ...options, ...where.engine });
+  await engine.deploy(COUNTING);
+  const run = await engine.attach(RUN_ID).catch((error: unknown) => {
+    if (isEngineError(error) && error.code === 'RUN_NOT_FOUND')
+      return engine.start('counting', {}, { runId: RUN_ID });
+    throw error;
+  });
+  const { output } = await run.result();
+  await engine.close();
+  return output ?? null;
+}
+
+if (where.worker) {
+  const worker = await createWorker({ ...options, ...where.worker });
+  process.stdin.on('end', () => void worker.stop({ drainMs: 0, killMs: 2000 }));
+  process.stdin.resume();
+} else process.stdout.write(`${JSON.stringify(await runToItsEnd())}\n`);

@@ -1,0 +1,87 @@
+import { spawn } from 'node:child_process';
+import { readFileSync } from 'node:fs';
+import { join } from 'node:path';
+import { createInterface } from 'node:readline';
+import { fileURLToPath } from 'node:url';
+import type { EngineOptions } from '@heddle/engine';
+import type { WorkerOptions } from '@heddle/temporal';
+import { expect, onTestFinished } from 'vitest';
+import { dataFolder } from '../support/data-folder.ts';
+import { startModelServer } from '../support/model-server.ts';
+import { block, workflow } from '../support/workflow.ts';
+
+const PROGRAM = fileURLToPath(new URL('agent-process.ts', import.meta.url));
+
+/** What a process does, and with which store or server. */
+export interface AgentProcess {
+  engine?: Pick<EngineOptions, 'data' | 'postgres'>;
+  worker?: WorkerOptions;
+  /** Address of the model. */
+  url: string;
+  /** File for the numbers of the calls. */
+  effects: string;
+  /** The number at whose call the process waits to be killed. */
+  stop?: string;
+}
+
+/** An agent that counts to four with a tool. */
+export const COUNTING = workflow(
+  [
+    block('A', 'agent', {
+      model: 'local/scripted',
+      messages: [{ role: 'user', content: 'Count to four.' }],
+      tools: [{ type: 'count' }],
+    }),
+  ],
+  ['Start -> A'],
+  { id: 'counting' },
+);
+
+/** A process and the lines that it prints. */
+export interface Played {
+  /** Resolves with the last line when the process has exited. */
+  last: Promise<string>;
+  /** Ends the input of a worker. */
+  end(): void;
+}
+
+/** Starts a process; it is killed with SIGKILL after it has printed its `stop`, at the latest after the test. */
+export function play(options: AgentProcess): Played {
+  const child = spawn(process.execPath, ['--conditions=@heddle/source', PROGRAM, JSON.stringify(options)], {
+    stdio: ['pipe', 'pipe', 'inherit'],
+  });
+  onTestFinished(() => void child.kill('SIGKILL'));
+  const closed = new Promise((resolve) => child.on('close', resolve));
+  const read = async (): Promise<string> => {
+    let last = '';
+    for await (const line of createInterface({ input: child.stdout })) {
+      last = line;
+      if (line === options.stop) child.kill('SIGKILL');
+    }
+    await closed;
+    return last;
+  };
+  return { last: read(), end: () => void child.stdin.end() };
+}
+
+/** A model that asks for the numbers up to four, the files of a test, and what must be true in the end. */
+export async function counting() {
+  const server = await startModelServer(({ body }) => {
+    const done = (body['messages'] as { role: string }[]).filter(({ role }) => role === 'tool').length;
+    return done === 4 ? { text: 'Done.' } : { tools: [{ name: 'count', args: { n: done + 1 } }] };
+  });
+  onTestFinished(() => server.close());
+  const folder = dataFolder();
+  const effects = join(folder, 'effects');
+  return {
+    folder,
+    common: { url: server.services.local, effects },
+    calls: () => server.requests.length,
+    /** The fourth call of the tool was repeated, and no other call of it or of the model. */
+    expectOneRepeated: (output: unknown) => {
+      expect(output).toMatchObject({ content: 'Done.', tokens: { total: 75 }, toolCalls: { count: 4 } });
+      expect(server.requests).toHaveLength(5);
+      expect(readFileSync(effects, 'utf8').trim().split('\n')).toEqual(['1', '2', '3', '4', '4']);
+    },
+  };
+}
