@@ -3,6 +3,7 @@ import { join } from 'node:path';
 import { fileURLToPath } from 'node:url';
 import { configDefaults, defineConfig } from 'vitest/config';
 import { findServer } from '../packages/temporal/src/server/find.ts';
+import { filesLeftOut } from './drawn-files.ts';
 import { FolderReporter } from './reporter.ts';
 import { LongestFirst } from './sequencer.ts';
 
@@ -14,7 +15,7 @@ const FULL_ONLY = {
   [PRODUCTION]: 'on the production server of Temporal, which takes minutes to build',
   'test/temporal/chaos/**/*.test.ts': 'workers and servers of Temporal killed while runs are in flight',
 };
-/** Tests of modules, without processes of their own. */
+/** Tests of modules. */
 const UNITS = 'packages/{api,blocks,cli,core,engine,service,temporal}/src/**/*.test.ts';
 
 /** What starts Temporal's server at once; none where it has to be built first. */
@@ -27,7 +28,9 @@ const temporal = await findServer({
 export default defineConfig(({ mode }) => {
   const isFull = mode === 'full' || process.env['HEDDLE_SCALE'] === 'full';
   const seed = process.env['HEDDLE_SAMPLE_SEED'] ?? String(Math.floor(Math.random() * 2 ** 31));
-  const left = isFull ? undefined : FULL_ONLY;
+  // Without `vitest run`.
+  const args = process.argv.slice(3);
+  const left = isFull ? undefined : { ...FULL_ONLY, ...filesLeftOut(seed, args) };
   const excluded = [...configDefaults.exclude, ...Object.keys(left ?? {})];
   const testTimeout = isFull ? 600_000 : 60_000;
   const root = fileURLToPath(new URL('..', import.meta.url));
@@ -52,6 +55,8 @@ export default defineConfig(({ mode }) => {
       sequence: { sequencer: LongestFirst },
       // Where a machine is shared, a process can be kept waiting for seconds. The reporter names each test that needed it.
       retry: process.env['CI'] ? 1 : 0,
+      // Files share processes and the modules that they load: loading both for each file would cost more than most tests.
+      isolate: false,
       restoreMocks: true,
       unstubEnvs: true,
       testTimeout,
@@ -60,9 +65,8 @@ export default defineConfig(({ mode }) => {
       maxWorkers: availableParallelism() + 2,
       projects: [
         {
-          // Files share the modules that they load: a process for each would cost more than its tests.
           extends: true,
-          test: { name: 'units', include: [UNITS], isolate: false, sequence: { groupOrder: 1 } },
+          test: { name: 'units', include: [UNITS], sequence: { groupOrder: 1 } },
         },
         {
           extends: true,

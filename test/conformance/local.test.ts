@@ -31,5 +31,5 @@ describeRuntime('local, in memory', (whenDone) => local(undefined, whenDone), { 
 describeRuntime('local, on SQLite', (whenDone) => local(dataFolder(whenDone), whenDone), {
   durable: true,
   // All groups run in memory, and restarts always on SQLite.
-  share: 1 / 2,
+  share: 1 / 4,
 });

@@ -4,5 +4,5 @@ import { onServer } from './runtime.ts';
 
 describeTemporal('conformance', (server) => {
   const durability = { durable: true, shared: true };
-  describeServices('Temporal', (whenDone) => onServer(server, whenDone), { ...durability, share: 1 / 3 });
+  describeServices('Temporal', (whenDone) => onServer(server, whenDone), { ...durability, share: 1 / 4 });
 });
