@@ -10,6 +10,7 @@ export const CONTENDERS: { readonly [name: string]: Load } = {
   'heddle-standard': async () => ({ contender: (await import('./sandbox/heddle.ts')).standard }),
   'heddle-strict': async () => ({ contender: (await import('./sandbox/heddle.ts')).strict }),
   floor: () => import('./contenders/floor.ts'),
+  'ai-sdk': () => import('./agents/ai-sdk.ts'),
   'aws-local-stepfunctions': () => import('./contenders/aws-local-stepfunctions.ts'),
   bullmq: () => import('./contenders/bullmq.ts'),
   cpython: () => import('./sandbox/cpython.ts'),

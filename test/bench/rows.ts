@@ -187,8 +187,7 @@ export const ROWS: readonly Row[] = [
     peers: ['xstate', 'aws-local-stepfunctions', 'node-red', 'n8n-core', 'langgraph'],
     floor: true,
     target: '≤ 80 ms over node -e 0',
-    met: ({ ours, floor }) =>
-      atMost(ours === undefined || floor === undefined ? undefined : ours - floor, 80),
+    met: ({ ours, floor }) => atMost(difference(ours, floor), 80),
   },
   {
     name: 'memory of the command line',
@@ -214,7 +213,58 @@ export const ROWS: readonly Row[] = [
     met: ({ ours }) => atMost(ours, 8),
     rounds: 3,
   },
+  {
+    name: 'agent, a round with a tool, in memory',
+    workload: 'agent',
+    size: 10,
+    unit: 'ms/round',
+    scale: 1 / 11,
+    peers: ['ai-sdk', 'langgraph'],
+    floor: true,
+    target: '≤ 0.4 ms over the floor, ≤ 1× the AI SDK',
+    met: ({ ours, floor, peers }) =>
+      all(atMost(difference(ours, floor), 0.4), atMost(ratio(ours, peers.get('ai-sdk')), 1)),
+  },
+  {
+    name: 'agent, a round with a tool, SQLite',
+    workload: 'durable agent',
+    size: 10,
+    unit: 'ms/round',
+    scale: 1 / 11,
+    peers: ['langgraph-sqlite'],
+    floor: true,
+    target: '≤ 1 ms over the floor, ≤ 1/4 of LangGraph with SQLite',
+    met: ({ ours, floor, peers }) =>
+      all(atMost(difference(ours, floor), 1), atMost(ratio(ours, peers.get('langgraph-sqlite')), 0.25)),
+  },
+  {
+    name: 'step of a block of 100, SQLite',
+    workload: 'steps',
+    size: 100,
+    unit: 'ms/step',
+    scale: 1 / 100,
+    peers: [],
+    floor: true,
+    target: '≤ 1 ms',
+    met: ({ ours }) => atMost(ours, 1),
+  },
+  {
+    name: 'step of a block of 1,000, SQLite',
+    workload: 'steps',
+    size: 1000,
+    unit: 'ms/step',
+    scale: 1 / 1000,
+    peers: [],
+    floor: true,
+    target: '≤ 1 ms, ≤ 1.1× a step of 100',
+    met: (row, others) =>
+      all(atMost(row.ours, 1), atMost(growth(row, others, 'step of a block of 100, SQLite'), 1.1)),
+  },
 ];
+
+function difference(a: number | undefined, b: number | undefined): number | undefined {
+  return a === undefined || b === undefined ? undefined : a - b;
+}
 
 function ratio(a: number | undefined, b: number | undefined): number | undefined {
   return a === undefined || b === undefined ? undefined : a / b;

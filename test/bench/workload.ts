@@ -35,7 +35,10 @@ export type WorkloadName =
   | 'compile'
   | 'cold start'
   | 'memory at start'
-  | 'memory of outputs';
+  | 'memory of outputs'
+  | 'agent'
+  | 'durable agent'
+  | 'steps';
 
 /** What one engine, or one floor, can do; what is missing it does not offer. */
 export type Contender = {

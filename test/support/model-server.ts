@@ -1,3 +1,4 @@
+import { randomUUID } from 'node:crypto';
 import { createServer } from 'node:http';
 import type { IncomingMessage, ServerResponse } from 'node:http';
 import type { AddressInfo } from 'node:net';
@@ -22,7 +23,8 @@ export interface ModelAnswer {
   text?: string;
   /** Sent as several pieces. Default: as one. */
   pieces?: readonly string[];
-  tools?: readonly { name: string; args: Json | string }[];
+  /** `id` is that of the call, with the interface of OpenAI's chat completions. */
+  tools?: readonly { name: string; args: Json | string; id?: string }[];
   input?: number;
   output?: number;
   cached?: number;
@@ -240,17 +242,24 @@ const STREAMS: Record<Protocol, (answer: ModelAnswer) => Stream> = {
   },
   compatible: (answer) => {
     const { tools = [], input = 10, output = 5, cached = 0 } = answer;
+    // Callers may tell answers apart by it.
+    const answerId = randomUUID();
     const chunk = (delta: JsonObject, more: JsonObject = {}): StreamEvent => ({
-      id: 'chat_1',
+      id: answerId,
       object: 'chat.completion.chunk',
       created: 1,
       model: 'scripted',
       choices: [{ index: 0, delta, finish_reason: null, ...more }],
     });
-    const calls = tools.map(({ name, args }, index) =>
+    const calls = tools.map(({ name, args, id }, index) =>
       chunk({
         tool_calls: [
-          { index, id: `call_${index}`, type: 'function', function: { name, arguments: argumentsOf(args) } },
+          {
+            index,
+            id: id ?? `call_${index}`,
+            type: 'function',
+            function: { name, arguments: argumentsOf(args) },
+          },
         ],
       }),
     );

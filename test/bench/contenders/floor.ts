@@ -4,6 +4,7 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { performance } from 'node:perf_hooks';
 import { DatabaseSync } from 'node:sqlite';
+import { floor as agents } from '../agents/floor.ts';
 import { expectValues, expressionsOf, N } from '../sandbox/code.ts';
 import { isolatedVm } from '../sandbox/isolates.ts';
 import { firstResult, SAYS } from '../sandbox/program.ts';
@@ -110,4 +111,5 @@ export const contender: Contender = {
   }),
   'memory at start': nothingInMemory,
   'sandbox memory': nothingInMemory,
+  ...agents,
 };

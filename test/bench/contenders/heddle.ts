@@ -8,6 +8,7 @@ import type { Engine } from '@heddle/engine';
 import { createSandbox } from '@heddle/sandbox';
 import { CHAIN, expectResult } from '../workload.ts';
 import type { Contender, Timed } from '../workload.ts';
+import { heddle as agents } from '../agents/heddle.ts';
 import { coldStart, memoryAtStart } from './heddle-process.ts';
 import { memoryOfOutputs } from './heddle-outputs.ts';
 import { chainOf, fanOf, loopOf } from './workflows.ts';
@@ -95,4 +96,5 @@ export const contender: Contender = {
   'cold start': coldStart,
   'memory at start': memoryAtStart,
   'memory of outputs': memoryOfOutputs,
+  ...agents,
 };

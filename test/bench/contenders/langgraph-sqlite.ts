@@ -1,6 +1,7 @@
 import { mkdtempSync, rmSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
+import { onSqlite } from '../agents/langgraph.ts';
 import { peer } from '../peer.ts';
 import { CHAIN } from '../workload.ts';
 import type { Contender, Timed } from '../workload.ts';
@@ -24,4 +25,4 @@ async function durable(inFlight: number): Promise<Timed> {
 }
 
 /** LangGraph with its SQLite saver, as durable as a commit in WAL mode without a flush for each. */
-export const contender: Contender = { durable: () => durable(1), 'durable in flight': durable };
+export const contender: Contender = { durable: () => durable(1), 'durable in flight': durable, ...onSqlite };

@@ -1,5 +1,6 @@
+import { inMemory } from '../agents/langgraph.ts';
 import { graphs } from './langgraph-graphs.ts';
 import { importing } from './process.ts';
 
 /** LangGraph without a checkpointer: nothing is kept. */
-export const contender = { ...importing('@langchain/langgraph'), ...graphs };
+export const contender = { ...importing('@langchain/langgraph'), ...graphs, ...inMemory };

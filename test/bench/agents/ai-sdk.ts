@@ -1,0 +1,39 @@
+import { peer } from '../peer.ts';
+import type { Contender } from '../workload.ts';
+import { COUNT, QUESTION, runsOf } from './model.ts';
+
+interface Ai {
+  streamText(options: object): { text: Promise<string>; steps: Promise<{ toolCalls: unknown[] }[]> };
+  stepCountIs(count: number): object;
+  tool(options: object): object;
+  jsonSchema(schema: object): object;
+}
+
+interface Compatible {
+  createOpenAICompatible(options: object): (model: string) => object;
+}
+
+/** The loop of the AI SDK: streamed calls, nothing is kept. */
+export const contender: Contender = {
+  agent: (rounds) =>
+    runsOf(rounds, async (baseURL) => {
+      const { streamText, stepCountIs, tool, jsonSchema } = await peer<Ai>('ai');
+      const { createOpenAICompatible } = await peer<Compatible>('@ai-sdk/openai-compatible');
+      const model = createOpenAICompatible({ name: 'local', baseURL })('scripted');
+      const { description, parameters } = COUNT;
+      const count = tool({
+        description,
+        inputSchema: jsonSchema(parameters),
+        execute: async () => ({ counted: 1 }),
+      });
+      return {
+        async ask() {
+          const messages = [{ role: 'user', content: QUESTION }];
+          const stopWhen = stepCountIs(rounds + 1);
+          const { text, steps } = streamText({ model, messages, tools: { count }, stopWhen, maxRetries: 0 });
+          const calls = (await steps).reduce((sum, { toolCalls }) => sum + toolCalls.length, 0);
+          return { text: await text, calls };
+        },
+      };
+    }),
+};

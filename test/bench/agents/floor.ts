@@ -1,0 +1,88 @@
+import { mkdtempSync, rmSync } from 'node:fs';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { DatabaseSync } from 'node:sqlite';
+import type { Contender } from '../workload.ts';
+import { COUNT, QUESTION, runsOf } from './model.ts';
+import type { Answered } from './model.ts';
+
+interface Message {
+  role: string;
+  content?: string;
+  tool_calls?: object[];
+  tool_call_id?: string;
+}
+
+interface Chunk {
+  choices: { delta: { content?: string; tool_calls?: { id: string }[] } }[];
+}
+
+/** Sends the messages and reads the streamed answer. */
+async function call(url: string, messages: Message[]): Promise<{ text: string; calls: { id: string }[] }> {
+  const tools = [{ type: 'function', function: COUNT }];
+  const response = await fetch(`${url}/chat/completions`, {
+    method: 'POST',
+    headers: { 'content-type': 'application/json' },
+    body: JSON.stringify({ model: 'scripted', stream: true, messages, tools }),
+  });
+  let text = '';
+  const calls: { id: string }[] = [];
+  for (const line of (await response.text()).split('\n')) {
+    if (!line.startsWith('data: {')) continue;
+    for (const { delta } of (JSON.parse(line.slice(6)) as Chunk).choices) {
+      text += delta.content ?? '';
+      calls.push(...(delta.tool_calls ?? []));
+    }
+  }
+  return { text, calls };
+}
+
+/** Asks until there is an answer; `keep` gets the result of each call of the model and of the tool. */
+async function ask(url: string, keep: (result: object) => void): Promise<Answered> {
+  const messages: Message[] = [{ role: 'user', content: QUESTION }];
+  for (let calls = 0; ; calls++) {
+    const answer = await call(url, messages);
+    keep(answer);
+    if (answer.calls.length === 0) return { text: answer.text, calls };
+    const counted = { counted: calls };
+    keep(counted);
+    messages.push({ role: 'assistant', tool_calls: answer.calls });
+    for (const { id } of answer.calls)
+      messages.push({ role: 'tool', tool_call_id: id, content: JSON.stringify(counted) });
+  }
+}
+
+/** Plain requests in a loop, and for the durable rows one commit for each result. */
+export const floor: Contender = {
+  agent: (rounds) => runsOf(rounds, async (url) => ({ ask: () => ask(url, () => undefined) })),
+  'durable agent': (rounds) =>
+    runsOf(rounds, async (url) => {
+      const { keep, close } = commits();
+      return { ask: () => ask(url, keep), close };
+    }),
+  steps: (size) => {
+    const { keep, close } = commits();
+    return {
+      once() {
+        for (let n = 0; n < size; n++) keep({ n });
+      },
+      close,
+    };
+  },
+};
+
+/** A table to which each result is committed. */
+function commits() {
+  const folder = mkdtempSync(join(tmpdir(), 'heddle-bench-'));
+  const db = new DatabaseSync(join(folder, 'floor.db'));
+  db.exec('PRAGMA journal_mode = WAL; PRAGMA synchronous = NORMAL');
+  db.exec('CREATE TABLE steps (id INTEGER PRIMARY KEY, result TEXT)');
+  const insert = db.prepare('INSERT INTO steps (result) VALUES (?)');
+  return {
+    keep: (result: object): void => void insert.run(JSON.stringify(result)),
+    close() {
+      db.close();
+      rmSync(folder, { recursive: true });
+    },
+  };
+}

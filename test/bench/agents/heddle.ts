@@ -1,0 +1,71 @@
+import { mkdtempSync, rmSync } from 'node:fs';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { blocks } from '@heddle/blocks';
+import type { BlockExecutor } from '@heddle/core';
+import { createEngine } from '@heddle/engine';
+import { block, workflow } from '../../support/workflow.ts';
+import { expectResult } from '../workload.ts';
+import type { Contender, Timed } from '../workload.ts';
+import { COUNT, QUESTION, runsOf } from './model.ts';
+
+function agentOf(rounds: number, folder: string | undefined): Promise<Timed> {
+  return runsOf(rounds, async (url) => {
+    const { name: id, ...described } = COUNT;
+    const count = { ...described, id, idempotent: true, run: async () => ({ counted: 1 }) };
+    const engine = await createEngine({
+      ...(folder !== undefined && { data: folder }),
+      blocks: blocks({ tools: [count] }),
+      services: { local: url },
+    });
+    const fields = {
+      model: 'local/scripted',
+      messages: [{ role: 'user', content: QUESTION }],
+      tools: [{ type: id }],
+    };
+    await engine.deploy(workflow([block('A', 'agent', fields)], ['Start -> A'], { id: 'agent' }));
+    return {
+      async ask() {
+        const { output } = await engine.execute('agent', {});
+        const { content, toolCalls } = output as { content: string; toolCalls: { count: number } };
+        return { text: content, calls: toolCalls.count };
+      },
+      async close() {
+        await engine.close();
+        if (folder !== undefined) rmSync(folder, { recursive: true });
+      },
+    };
+  });
+}
+
+const newFolder = (): string => mkdtempSync(join(tmpdir(), 'heddle-bench-'));
+
+/** A block that takes `size` steps. */
+async function stepsOf(size: number): Promise<Timed> {
+  const steps: BlockExecutor = {
+    types: ['steps'],
+    class: 'effect',
+    async execute({ step }) {
+      for (let n = 0; n < size; n++) await step(`step-${n}`, () => ({ n }), { idempotent: true });
+      return { output: { n: size } };
+    },
+  };
+  const folder = newFolder();
+  const engine = await createEngine({ data: folder, blocks: [steps] });
+  await engine.deploy(workflow([block('S', 'steps')], ['Start -> S'], { id: 'steps' }));
+  return {
+    async once() {
+      expectResult(((await engine.execute('steps', {})).output as { n: number }).n, size);
+    },
+    async close() {
+      await engine.close();
+      rmSync(folder, { recursive: true });
+    },
+  };
+}
+
+export const heddle: Contender = {
+  agent: (rounds) => agentOf(rounds, undefined),
+  'durable agent': (rounds) => agentOf(rounds, newFolder()),
+  steps: stepsOf,
+};

@@ -1,0 +1,72 @@
+import { mkdtempSync, rmSync } from 'node:fs';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { peer } from '../peer.ts';
+import type { Contender, Timed } from '../workload.ts';
+import { COUNT, QUESTION, runsOf } from './model.ts';
+
+interface Message {
+  content: string;
+  getType(): string;
+}
+
+interface Prebuilt {
+  createReactAgent(options: object): {
+    invoke(input: object, config: object): Promise<{ messages: Message[] }>;
+  };
+}
+
+interface OpenAi {
+  ChatOpenAICompletions: new (options: object) => object;
+}
+
+interface Sqlite {
+  SqliteSaver: { fromConnString(file: string): object };
+}
+
+let thread = 0;
+
+/** The prebuilt agent, with or without a checkpointer. */
+function agentOf(rounds: number, isDurable: boolean): Promise<Timed> {
+  return runsOf(rounds, async (baseURL) => {
+    const { createReactAgent } = await peer<Prebuilt>('@langchain/langgraph/prebuilt');
+    const { ChatOpenAICompletions } = await peer<OpenAi>('@langchain/openai');
+    const { tool } = await peer<{ tool(run: () => Promise<object>, options: object): object }>(
+      '@langchain/core/tools',
+    );
+    const { name, description, parameters: schema } = COUNT;
+    const count = tool(async () => ({ counted: 1 }), { name, description, schema });
+    const llm = new ChatOpenAICompletions({
+      ...{ model: 'scripted', apiKey: 'none', streaming: true, maxRetries: 0 },
+      configuration: { baseURL },
+    });
+    // Otherwise it downloads the tokens of a model, to estimate what the answer says.
+    Object.assign(llm, { getNumTokens: async () => 0 });
+    const folder = isDurable ? mkdtempSync(join(tmpdir(), 'heddle-bench-')) : undefined;
+    const checkpointer = folder === undefined ? undefined : await saverIn(folder);
+    const agent = createReactAgent({ llm, tools: [count], checkpointer });
+    return {
+      async ask() {
+        const config = { recursionLimit: 1_000_000, configurable: { thread_id: `t${thread++}` } };
+        const input = { messages: [{ role: 'user', content: QUESTION }] };
+        const { messages } = await agent.invoke(input, config);
+        const calls = messages.filter((message) => message.getType() === 'tool').length;
+        return { text: messages.at(-1)?.content ?? '', calls };
+      },
+      close() {
+        if (folder !== undefined) rmSync(folder, { recursive: true });
+      },
+    };
+  });
+}
+
+async function saverIn(folder: string): Promise<object> {
+  const { SqliteSaver } = await peer<Sqlite>('@langchain/langgraph-checkpoint-sqlite');
+  return SqliteSaver.fromConnString(join(folder, 'graph.db'));
+}
+
+/** Nothing is kept. */
+export const inMemory: Contender = { agent: (rounds) => agentOf(rounds, false) };
+
+/** With the SQLite saver: a checkpoint after each step. */
+export const onSqlite: Contender = { 'durable agent': (rounds) => agentOf(rounds, true) };

@@ -1,0 +1,51 @@
+import { fork } from 'node:child_process';
+import { once } from 'node:events';
+import { fileURLToPath } from 'node:url';
+import { expectResult } from '../workload.ts';
+import type { Timed } from '../workload.ts';
+
+const PROGRAM = fileURLToPath(new URL('model-process.ts', import.meta.url));
+
+export const QUESTION = 'Count.';
+export const ANSWER = 'Done.';
+
+/** The tool that the model calls in each round. */
+export const COUNT = {
+  name: 'count',
+  description: 'Counts.',
+  parameters: {
+    type: 'object',
+    properties: { n: { type: 'number' } },
+    required: ['n'],
+    additionalProperties: false,
+  },
+};
+
+/** One run of an agent: its answer, and how often it called the tool. */
+export interface Answered {
+  text: string;
+  calls: number;
+}
+
+/** Runs of an agent against a model in another process that calls the tool in each of `rounds` rounds. */
+export async function runsOf(
+  rounds: number,
+  open: (url: string) => Promise<{ ask(): Promise<Answered>; close?(): Promise<void> | void }>,
+): Promise<Timed> {
+  const child = fork(PROGRAM, [String(rounds)], {
+    execArgv: ['--conditions=@heddle/source', '--no-warnings'],
+  });
+  const [url] = (await once(child, 'message')) as [string];
+  const agent = await open(url);
+  return {
+    async once() {
+      const { text, calls } = await agent.ask();
+      expectResult(text, ANSWER);
+      expectResult(calls, rounds);
+    },
+    async close() {
+      await agent.close?.();
+      child.disconnect();
+    },
+  };
+}
