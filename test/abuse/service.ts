@@ -53,7 +53,7 @@ export interface Records {
   store: ServiceStoreOptions;
 }
 
-/** Starts `heddle serve` with this store and creates the callers. Whoever calls this ends the process. */
+/** Starts `heddle serve` with this store and creates the callers. The caller ends the process. */
 export async function serve({ args, store }: Records, more: readonly string[]): Promise<Service> {
   const started = startHeddle(
     ['serve', '--port', '0', '--json', '--grace', '1', '--env', `TOKEN=${TOKEN}`, ...args, ...more],

@@ -88,7 +88,7 @@ function answer(request: ModelRequest) {
 }
 
 const mocks = JSON.parse(readFileSync(join(FIXTURES, 'mocks.json'), 'utf8')) as { types: JsonObject };
-/** Types that run here, and do not need a service of somebody else. */
+/** Types that run here without a service of a third party. */
 const OURS = ['agent', 'router_v2', 'evaluator', 'translate', 'guardrails'];
 const integrations = Object.fromEntries(Object.entries(mocks.types).filter(([type]) => !OURS.includes(type)));
 const input = JSON.parse(readFileSync(join(FIXTURES, 'input.json'), 'utf8')) as Json;

@@ -87,7 +87,7 @@ describe.skipIf(!hasPostgres)('heddle serve, several processes on PostgreSQL', {
     expect(live).toHaveLength(1);
     expect([3, 5, 7, 9]).toContain(live[0]?.version);
 
-    // Two answers to one pause, one in each process: the first one counts, and both are told what came of it.
+    // Two answers to one pause, one in each process: the first one counts, and both get its result.
     const asking = await deployed(one, 'Ask', ASK);
     for (let round = 0; round < 4; round++) {
       const { runId } = await call(both(round), 'POST', `${asking}/execute`, { body: {} });
@@ -130,7 +130,7 @@ describe.skipIf(!hasPostgres)('heddle serve, several processes on PostgreSQL', {
         .poll(async () => (await call(two, 'GET', `${waits}/runs/${runId}?includeOutput=true`)).data, TIMEOUT)
         .toMatchObject({ status: 'completed', output: { result: 7 } });
 
-    // An orderly end hands over what waits, and a caller who waits is told to come again.
+    // A graceful shutdown hands over queued runs, and a waiting caller is asked to retry.
     const three = await served(one);
     const left = await call(two, 'POST', `${waits}/execute`, { body: { async: true } });
     expect(left.status).toBe(202);

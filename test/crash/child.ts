@@ -8,7 +8,7 @@ import { RUN_ID, TURNS } from './process-run.ts';
 
 const [, , data = '', effects = '', stop = ''] = process.argv;
 
-/** Prints where the process is; never goes on from the place where it is to be killed. */
+/** Prints where the process is, and stops for ever at the place where it will be killed. */
 async function at(place: string): Promise<void> {
   process.stdout.write(`${place}\n`);
   if (place === stop) await new Promise(() => undefined);

@@ -69,7 +69,7 @@ const RESULTS = [0, 1, 2].map((n) => [
   { by: 'F', answer: n },
 ]);
 
-/** The run has ended as if nobody had been killed; of the effects only those that were under way ran twice. */
+/** Expects a run that ended as if no process had been killed, and in which only the effects in flight ran twice. */
 async function expectWhole(folder: string, twice: readonly string[]): Promise<void> {
   const client = openFolderClient(join(folder, 'data'));
   onTestFinished(() => client.close());

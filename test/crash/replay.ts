@@ -32,7 +32,7 @@ export interface Seen {
   blocks: string[];
 }
 
-/** How a run went that was stopped after so many writes of the journal, and gone on with. */
+/** The result of a run that was stopped after a number of journal writes, and then resumed. */
 export interface Stopped {
   seen: Seen;
   /** Blocks that were recorded as finished before the stop, and ran again. */
@@ -97,7 +97,7 @@ function step(ran: (place: string) => void): BlockExecutor {
   };
 }
 
-/** Goes on with the run, or starts it, to its end: answers every pause, and lets time pass when nothing else moves. */
+/** Resumes the run, or starts it, and runs it to its end: answers every pause, and lets time pass when nothing else moves. */
 async function finish(engine: Engine, subject: Subject, clock: TestClock): Promise<Seen> {
   for (const child of subject.children ?? []) await engine.deploy(child);
   const running = ended(engine, subject);

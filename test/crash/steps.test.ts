@@ -94,7 +94,7 @@ const SUBJECTS: { [title: string]: Subject } = {
   },
 };
 
-/** Stops the run after each write of its journal in turn, and compares with the run that nobody stopped. */
+/** Stops the run after each write of its journal in turn, and compares with an uninterrupted run. */
 async function stopEverywhere(subject: Subject): Promise<number> {
   const whole = await playStopped(subject, newFolder(), Number.POSITIVE_INFINITY);
   for (let writes = 0; writes < whole.written; writes++) {

@@ -21,7 +21,7 @@ beforeAll(() => {
   const config = {
     extends: join(repository, 'tsconfig.json'),
     compilerOptions: {
-      // What a reader goes on with need not be used yet.
+      // A snippet may declare names that only the reader's next step uses.
       noUnusedLocals: false,
       // The declarations that a reader installs.
       customConditions: [],

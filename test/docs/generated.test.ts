@@ -13,7 +13,7 @@ const constants = tablesOf('docs/limits.md', page)
 /** Names of constants that set a bound. */
 const BOUND = /^(?:export )?const ((?:MOST|MAX|LARGEST|LONGEST|DEEPEST|HIGHEST)(?:_[A-Z_]+)?)\b/gm;
 
-/** Bounds on how something is done, which nobody meets: tries, looks, lines of a message, sizes of parts. `package#NAME`. */
+/** Internal bounds that users do not meet: attempts, polls, lines of a message, sizes of chunks. `package#NAME`. */
 const INNER = new Set([
   'api#MAX_ATTEMPTS',
   'api#MAX_STATUS',

@@ -43,7 +43,7 @@ export function shell(
   });
 }
 
-/** What the page says that a command gives, and what it gave. */
+/** Returns the documented and the actual output of a command. */
 export function compared(
   { main, parts }: Example,
   { exit, stdout, stderr }: Outcome,

@@ -53,7 +53,7 @@ const OURS = [
 /** The SDK's part of workflows, with what that imports. */
 const THIRD_PARTY = ['@temporalio/workflow', '@temporalio/common', 'nexus-rpc', 'long', 'ms'];
 
-/** Left out by the SDK's bundler, since nobody gave one. */
+/** Left out by the SDK's bundler, because none is configured. */
 const IGNORED = /^__temporal_custom_(payload|failure)_converter \(ignored\)$/;
 
 /** True for a module that may stand in the bundle of the workflows. */

@@ -20,7 +20,7 @@ export interface DebianMirror {
   readonly url: string;
   /** Paths that were asked for. */
   readonly asked: readonly string[];
-  /** What it has, by path; may be changed. */
+  /** Responses by path; may be changed. */
   readonly routes: Map<string, Buffer | number>;
 }
 

@@ -76,7 +76,7 @@ export async function npmRegistry(packages: readonly FixturePackage[]): Promise<
   return registry;
 }
 
-/** A registry of npm packages over HTTP on this machine, for whoever closes it. */
+/** Starts a registry of npm packages over HTTP on this machine. The caller closes it. */
 export async function openNpmRegistry(packages: readonly FixturePackage[]): Promise<NpmRegistry> {
   const registry: { -readonly [K in keyof NpmRegistry]: NpmRegistry[K] } = {
     requests: [],

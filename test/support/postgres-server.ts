@@ -36,7 +36,7 @@ interface Facts {
   password: string;
 }
 
-/** PostgreSQL refuses to run as root, so root starts it as this user ("nobody"), who owns nothing else of it. */
+/** PostgreSQL refuses to run as root, so root starts it as this user ("nobody"). */
 const NOBODY = { uid: 65_534, gid: 65_534 };
 const START_MS = 60_000;
 const POLL_MS = 25;
@@ -70,7 +70,7 @@ kill -INT "$server" 2>/dev/null; wait "$server"
 rm -rf "$folder"`;
 
 /**
- * The server of the test run that process `owner` is (its workers are its children), the same for everybody who asks:
+ * The server of the test run that process `owner` is (its workers are its children), the same for all callers:
  * started by the first one, gone with the run.
  */
 export async function serverOf(

@@ -52,7 +52,7 @@ export function describeTemporal(name: string, tests: (server: Serving) => void)
     it(`on Temporal: ${name}: needs a server`, () => expect.fail(server.reason));
     return;
   }
-  // Skipped tests are still collected, with a server that nobody asks anything.
+  // Skipped tests are still collected, with a server that is never called.
   const given = server.kind === 'serving' ? server : NOBODY;
   describe.skipIf(server.kind === 'none')(`on Temporal: ${name}`, () => {
     tests(given);

@@ -13,7 +13,7 @@ import { clientOf, eventsOf, historyText } from './history.ts';
 
 const REMOTE = [...ON_TEMPORAL, '--no-worker'] as const;
 const NAP = { type: 'wait', name: 'Nap', fields: { timeValue: '1', timeUnit: 'hours' } };
-/** Occupies a worker for so many milliseconds. */
+/** Occupies a worker for `ms` milliseconds. */
 const busy = (ms: number): DrawnWorkflow => ({
   blocks: { s: start(), work: code(`await new Promise((resolve) => setTimeout(resolve, ${ms})); return 7`) },
   edges: ['s > work'],

@@ -10,7 +10,7 @@ describe('without a server', () => {
   ])(
     'and HEDDLE_REQUIRE_TEMPORAL is "%s", tests %s, and the reason is printed',
     async (value, word, isRequired) => {
-      // Nobody listens at port 9.
+      // Nothing listens at port 9.
       vi.stubEnv('TEMPORAL_ADDRESS', '127.0.0.1:9');
       vi.stubEnv('HEDDLE_REQUIRE_TEMPORAL', value);
       vi.stubEnv('TEMPORAL_NAMESPACE', 'loom');

@@ -4,7 +4,7 @@ export interface Tool {
   readonly command: string;
   /** Arguments that exit with 0 where the tool works on this machine. */
   readonly check: readonly string[];
-  /** Folders below the root of a system where it may stand, although they are on nobody's PATH. */
+  /** Folders below the root of a system that may contain it although they are not on PATH. */
   readonly folders?: readonly string[];
   readonly routes: readonly Route[];
 }

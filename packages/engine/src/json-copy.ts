@@ -15,7 +15,7 @@ export interface JsonCopy {
 
 /**
  * Returns a private copy of `value` as `JSON.stringify` converts it: without `undefined`, and with dates as strings. So a run
- * reads the same value before and after a restart, and nobody can change a recorded value. `what` names the value in errors.
+ * reads the same value before and after a restart, and a recorded value cannot be changed. `what` names the value in errors.
  *
  * Throws BLOCK_FAILED, with the path, for functions, symbols, bigints and circular values.
  */

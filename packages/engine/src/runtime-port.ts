@@ -7,7 +7,7 @@ import type { RunEvent } from './types.ts';
 /** A run that has not ended. */
 export interface LiveRun {
   readonly runId: string;
-  /** Resolves when the run has ended, only a person can continue it, or it is suspended, and its record says so. Rejects if it cannot continue here. */
+  /** Resolves when the run has ended, only a person can continue it, or it is suspended, and this is in its record. Rejects if it cannot continue here. */
   whenIdle(): Promise<void>;
   /** Returns the events from the call on, until the run has ended or only a person can continue it. */
   events(): AsyncIterable<RunEvent>;

@@ -20,7 +20,7 @@ export type SandboxErrorCode =
   | 'SANDBOX_UNAVAILABLE'
   | 'CANCELLED';
 
-/** The failure of a job. `line` and `column` start at 1 and count in the code as it was given. */
+/** The failure of a job. `line` and `column` start at 1 and count in the code of the job. */
 export interface SandboxFailure {
   readonly code: SandboxErrorCode;
   readonly name: string;

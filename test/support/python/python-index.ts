@@ -11,7 +11,7 @@ export interface IndexedWheel extends FixtureWheel {
   readonly metadataBeside?: boolean;
   /** Whether what is served is not what was announced. */
   readonly forged?: boolean;
-  /** Metadata that says something else than the wheel's. */
+  /** Metadata that differs from the wheel's. */
   readonly announced?: readonly string[];
 }
 
@@ -96,7 +96,7 @@ export async function pythonIndex(
   return index;
 }
 
-/** A simple index of Python packages over HTTP on this machine, for whoever closes it. */
+/** Starts a simple index of Python packages over HTTP on this machine. The caller closes it. */
 export async function openPythonIndex(
   wheels: readonly IndexedWheel[],
   { form = 'json', ranges = true }: PythonIndexOptions = {},

@@ -119,7 +119,7 @@ export async function playLocally(
   }
 }
 
-/** Does the step, whose time has come. `refused` is told when an answer is not taken. */
+/** Carries out a due step. Calls `refused` when an answer is rejected. */
 export async function act(
   place: Place,
   runId: string,

@@ -64,7 +64,7 @@ export class Pair {
     });
   }
 
-  /** Plays the scenario on both and expects the same of them; false when what comes first is nobody's to say. */
+  /** Plays the scenario on both and expects the same of them; false if the order of events is undefined. */
   async compare(scenario: Scenario): Promise<boolean> {
     const run = { plan: planOf(scenario), scenario, runId: randomUUID(), apart: this.apart };
     let at = 'the local run';

@@ -43,7 +43,7 @@ describeTemporal('the production server', ({ address, namespace }) => {
         timeoutMs: 30_000,
       });
     };
-    // Only what it has to say of a file stands below the file's name.
+    // Only problems of a file are listed below the file's name.
     expect(await validate({ 'history.heddle': [{ value: 1 }] })).toEqual({
       out: `${file}\n  warning: unregistered key "history.heddle"\n`,
     });

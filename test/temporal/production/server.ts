@@ -17,7 +17,7 @@ export interface ProductionServerOptions {
   /** The tools `temporal-server` and `temporal-sql`. */
   readonly tools: { readonly server: Found; readonly sql: Found };
   readonly postgres: PostgresServer;
-  /** Names its databases. A server that is started again with the same name goes on where the last one was stopped. */
+  /** Names its databases. A server that is started again with the same name continues with the data of the previous one. */
   readonly name: string;
   /** Default 4, which also cannot be changed when it is started again. */
   readonly shards?: number;

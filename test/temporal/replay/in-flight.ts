@@ -19,7 +19,7 @@ export function inFlight<Item, Result>(
   return new Map(
     items.map((item) => {
       const result = run(item);
-      // Whoever asks for the result hears of it.
+      // The caller that awaits the result gets the error.
       result.catch(() => undefined);
       return [name(item), result];
     }),

@@ -24,7 +24,7 @@ export type Release = () => void;
 export interface Usage {
   /** Reserves the cost of a run. When it rejects, nothing runs. */
   reserve(run: RunRequest): Promise<UsageAnswer> | UsageAnswer;
-  /** Returns the caller's usage; undefined for a caller who may not see it. Without this method nobody sees it. */
+  /** Returns the caller's usage; undefined for a caller who may not see it. Without this method, usage is not shown. */
   summary?(caller: {
     userId: string | null;
     workspaceId: string | null;

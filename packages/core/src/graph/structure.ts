@@ -21,10 +21,10 @@ export interface RegionGraph {
   entries: string[];
 }
 
-/** A workflow's control flow: the blocks that take part, their containers, and the edges between them. */
+/** A workflow's control flow: the blocks that can run, their containers, and the edges between them. */
 export interface Structure {
   places: PlacedBlocks;
-  /** Blocks that take part: enabled, and inside a container also reached by an edge. */
+  /** Blocks that can run: enabled, and inside a container also reached by an edge. */
   members: ReadonlySet<string>;
   /** By container id, the top level under ''. Only containers that are members. */
   regions: ReadonlyMap<string, RegionGraph>;
@@ -91,7 +91,7 @@ function findMembers(places: PlacedBlocks, paths: ReadonlyMap<string, readonly s
   const reached = new Set<string>();
   for (const [id, place] of places) if (place.enabled && place.containers.length === 0) reached.add(id);
   for (const id of reached) for (const target of paths.get(id) ?? []) reached.add(target);
-  // A block inside a container that does not take part never runs either.
+  // A block inside a container that cannot run cannot run either.
   return new Set(
     [...reached].filter((id) => places.get(id)?.containers.every((around) => reached.has(around))),
   );

@@ -7,7 +7,7 @@ import { append } from './lists.ts';
 import { portReader } from './ports.ts';
 import type { PortReader } from './ports.ts';
 
-/** An edge that takes part in runs, between two blocks of the same container (or of the top level). */
+/** An edge that runs follow, between two blocks of the same container (or of the top level). */
 export interface Wire {
   source: string;
   target: string;
@@ -27,7 +27,7 @@ export interface WiringOptions {
   compat: boolean;
   /** Ports that registered executors declare, by block type. */
   ports: ReadonlyMap<string, readonly string[]>;
-  /** Ids of blocks that never take part (notes). */
+  /** Ids of blocks that never run (notes). */
   notes: ReadonlySet<string>;
 }
 

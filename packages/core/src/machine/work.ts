@@ -76,7 +76,7 @@ function pause(
   context.commands.push({ type: 'open', at: event.at });
 }
 
-/** R24: while a child run is blocked, its parent's block is blocked too. The attempt goes on. */
+/** R24: while a child run is blocked, its parent's block is blocked too. The attempt continues. */
 function updateBlocked(
   context: StepContext,
   level: Level,

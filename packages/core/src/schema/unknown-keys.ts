@@ -40,7 +40,7 @@ export class KnownKeys {
   }
 }
 
-/** Returns true for the value of a field that nobody has filled in. */
+/** Returns true for the value of an empty field. */
 export function isBlank(value: Json | undefined): value is undefined | null | '' {
   return value == null || value === '';
 }

@@ -52,7 +52,7 @@ export interface AttemptParts {
   /** The steps of the run's blocks. */
   steps: StepStore;
   services(place: Place, resolver: ReferenceResolver, task: BlockTask): ExecutorServices;
-  /** Forwards what a running block emits; absent: nobody listens. */
+  /** Forwards what a running block emits; absent if there is no listener. */
   emit?(place: Place, emission: BlockEmission): void;
 }
 

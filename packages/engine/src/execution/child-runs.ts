@@ -27,7 +27,7 @@ export function isChildRunId(runId: string): boolean {
 
 /**
  * Returns the id of a block's child run. It is the same for the same attempt of the same block, so that a recovered
- * parent finds the child that it started. It depends on the parent's key, so that nobody else can start a run with it
+ * parent finds the child that it started. It depends on the parent's key, so that no other caller can start a run with it
  * first.
  */
 export function childRunId(

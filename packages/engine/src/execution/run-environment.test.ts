@@ -15,7 +15,7 @@ function planOf(code: string): Plan {
   return compiled.plan;
 }
 
-/** The environments of a process in which every workflow is tenant `a`'s, or nobody's without `tenants`. */
+/** The environments of a process in which every workflow belongs to tenant `a`, or to no tenant without `tenants`. */
 function environments({
   env = {},
   tenants,

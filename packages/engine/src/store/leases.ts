@@ -37,7 +37,7 @@ export interface LeaseStore {
   acquire(owner: string, runId: string): Promise<Lease | undefined>;
   /** Those of the runs that should continue but have no living holder. */
   findUnowned(runIds: readonly string[]): Promise<string[]>;
-  /** Releases a run that waits for a person: nobody needs to hold it until then. */
+  /** Releases a run that waits for a person: no process needs to hold it until then. */
   release(lease: Lease): Promise<void>;
   /** Creates a run that the process holds; undefined: the id exists already. */
   create(owner: string, run: NewRun, first: Entry, record: RunRecord): Promise<Lease | undefined>;

@@ -101,7 +101,7 @@ export function shareData(data: string): DataLock {
   };
 }
 
-/** True while a process, this one or another, has locked the data folder exclusively. Writes nothing and blocks nobody. */
+/** True while a process, this one or another, has locked the data folder exclusively. Writes nothing and blocks no other process. */
 export function isOwned(data: string): boolean {
   const file = join(data, 'lock.db');
   if (!existsSync(file)) return false;

@@ -10,7 +10,7 @@ export const failed = (name: string, found: string, remedy: string): IsolationCh
   remedy,
 });
 
-/** Checks whether a tool exists; `purpose` says what it is needed for. */
+/** Checks whether a tool exists; `purpose` is what needs it. */
 export function checkTool(
   tool: string,
   path: string | null,

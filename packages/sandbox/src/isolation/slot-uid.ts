@@ -51,7 +51,7 @@ function claimUid(uid: number): boolean {
   try {
     writeFileSync(join(home, claim), '', { flag: 'wx' });
   } catch (error) {
-    // EEXIST: another thread of this process holds it. Any other error: nothing can be written, so nobody makes claims.
+    // EEXIST: another thread of this process holds it. Any other error: nothing can be written, so no process makes claims.
     return (error as NodeJS.ErrnoException).code !== 'EEXIST';
   }
   const others = readdirSync(home).filter((name) => name.startsWith(`${uid}-`) && name !== claim);

@@ -11,7 +11,7 @@ type IndexedEngine = Pick<Engine, 'runChanges' | 'getTrace' | 'readValue'>;
 
 /** Changes of one batch. Each batch is one transaction. */
 const BATCH = 200;
-/** How often changes are read when nobody asks for the log. */
+/** How often changes are read while the log has no readers. */
 const BEAT_MS = 500;
 /** Most batches that a reader of the log waits for. */
 const BATCHES_PER_READ = 5;

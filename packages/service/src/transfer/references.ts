@@ -24,7 +24,7 @@ export interface FoundReference {
   kind: KindName;
   sourceId: string;
   required: boolean;
-  /** Whether the id was chosen from a list: somebody may have typed another one by hand. */
+  /** Whether the id was chosen from a list; otherwise it was typed. */
   isChosen: boolean;
   occurrence: Occurrence;
 }

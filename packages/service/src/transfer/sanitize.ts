@@ -133,7 +133,7 @@ export function parsedList(text: string): Json[] | undefined {
   }
 }
 
-/** Removes addresses of files: whoever has one may read the file. */
+/** Removes addresses of files: an address gives access to the file. */
 function withoutAddresses(value: Json): Json {
   if (Array.isArray(value)) return value.map((file) => (isJsonObject(file) ? withoutAddress(file) : file));
   return isJsonObject(value) ? withoutAddress(value) : value;

@@ -157,7 +157,7 @@ interface MemberRow {
   created_at: string;
 }
 
-/** There are no organizations, so nobody is from outside of one. */
+/** There are no organizations, so no member is external. */
 function memberOf({ id, email, name, role, created_at }: MemberRow): MemberInfo {
   return { userId: id, email, name, image: null, role, isExternal: false, joinedAt: created_at };
 }

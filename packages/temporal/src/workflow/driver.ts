@@ -92,7 +92,7 @@ function processInbox({ history, inbox, executor }: DriverParts): Command[] {
 }
 
 /**
- * What is left of the history's budget. `spent`: the run continues as new as soon as nothing is under way. `exhausted`: it
+ * The rest of the history's budget. `spent`: the run continues as new as soon as nothing is under way. `exhausted`: it
  * starts no more activities until then. We count commands ourselves, since the SDK's figures do not change within a
  * workflow task.
  */

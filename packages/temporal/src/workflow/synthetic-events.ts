@@ -34,7 +34,7 @@ export function timerFired(
   };
 }
 
-/** A child run reported what it is blocked on. */
+/** A child run reported why it is blocked. */
 export function childBlocked(skeleton: Region, { at, runId, on, atMs }: ChildMessage): EventBatch {
   return {
     id: `blocked:${runId}:${atMs}:${on}`,
@@ -63,7 +63,7 @@ export function childLost(
   };
 }
 
-/** Somebody cancelled the workflow on the server, without a cancel signal from Heddle. */
+/** The workflow was cancelled on the server, without a cancel signal from Heddle. */
 export function cancelledOnServer(atMs: number): EventBatch {
   return {
     id: 'cancelled:outside',

@@ -169,7 +169,7 @@ describe('a failing api block', () => {
 });
 
 describe('retries of an api block', () => {
-  /** Calls with a clock that is moved on as soon as somebody waits for it; gives the waits. */
+  /** Calls with a clock that advances as soon as something waits for it. Returns the waits. */
   const waits = async (
     params: JsonObject,
     more: Call,

@@ -66,7 +66,7 @@ export class ActiveRun {
   #life: RunLife;
   #lastIdleState: IdleState = 'running';
   #lastIdleSeq = -1;
-  /** The write of the record at the last idle state. Whoever waits for that state may read the record afterwards. */
+  /** The write of the record at the last idle state. Callers that wait for that state may read the record afterwards. */
   #saving: Promise<void> | undefined;
 
   constructor(parts: ActiveRunParts) {
@@ -243,7 +243,7 @@ export class ActiveRun {
     return this.#lastIdleState === 'ended';
   }
 
-  /** True if the run can leave memory until somebody asks for it. */
+  /** True if the run can leave memory until it is needed again. */
   evictable(): boolean {
     const quiet = this.#executor.idle && !this.#driver.busy && !this.pauses.busy && this.#listeners.empty;
     return quiet && this.#lastIdleState === 'human' && this.suspended === undefined;
@@ -302,7 +302,7 @@ export class ActiveRun {
     await saving;
   }
 
-  /** Removes the run from memory: whoever holds this object has to open the run again. */
+  /** Removes the run from memory. Holders of this object have to open the run again. */
   evict(): void {
     this.#life = { state: 'evicted' };
     this.#detach();

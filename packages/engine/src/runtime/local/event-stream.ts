@@ -30,7 +30,7 @@ export class RunListeners {
     return this.#all.size === 0 && this.#idleState.size === 0;
   }
 
-  /** True if somebody listens to all events. */
+  /** True if there is a listener for all events. */
   get wantEvents(): boolean {
     return this.#all.size > 0;
   }

@@ -13,7 +13,7 @@ const MAX_FOLLOWERS_PER_RUN = 3;
 /** Caches followers of runs, so that the next segment of a run need not fold its journal again. */
 export class ReplicaCache {
   readonly #parts: FollowerParts;
-  /** Followers that nobody changes, least recently used first. */
+  /** Followers that are not in use, least recently used first. */
   readonly #cached = new Set<Follower>();
   readonly #byRun = new Map<string, Set<Follower>>();
   readonly #catchingUp = new Map<string, Promise<void>>();

@@ -66,7 +66,7 @@ export class Segments {
   /**
    * Writes the journal up to the request's position and executes the commands.
    *
-   * Throws errors that prevent the run from continuing, after the run's record says so: ENV_MISSING, VALUE_MISSING,
+   * Throws errors that prevent the run from continuing, after writing the reason to the run's record: ENV_MISSING, VALUE_MISSING,
    * JOURNAL_CORRUPT, PLAN_FORMAT_UNSUPPORTED, and errors of the stores. Throws RUN_ELSEWHERE if this process was stalled:
    * then it writes nothing more.
    */

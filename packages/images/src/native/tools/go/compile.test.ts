@@ -110,7 +110,7 @@ async function bench({ main, others = [], beside = [], variables = {}, answer }:
   };
 }
 
-/** What a compiled program prints, and what it is to print. */
+/** The actual and the expected output of a compiled program. */
 interface Printed {
   made: string;
   expected: string;
