@@ -87,10 +87,10 @@ export class Drive {
     this.state = JSON.parse(JSON.stringify(next)) as State;
     assert.deepEqual(this.state, next, 'the state is JSON');
     this.past.push(event);
-    this.account(event, outcome);
+    this.#account(event, outcome);
     for (const word of wordsOf(event, outcome)) this.seen.add(word);
     recount(this.region, this.state);
-    this.comparePending();
+    this.#comparePending();
     return outcome;
   }
 
@@ -105,11 +105,11 @@ export class Drive {
     assert.equal(next, this.state);
   }
 
-  private account(event: Event, outcome: StepResult): void {
-    if (outcome.changed) this.close(event);
+  #account(event: Event, outcome: StepResult): void {
+    if (outcome.changed) this.#close(event);
     for (const command of outcome.commands) {
       assert.isUndefined(this.end, 'nothing comes after the end');
-      if (command.type === 'abort') this.abort(command.at);
+      if (command.type === 'abort') this.#abort(command.at);
       else if (command.type === 'end') this.end = command;
       else {
         const key = keyOf(command);
@@ -129,7 +129,7 @@ export class Drive {
   }
 
   /** Removes what `event` answers from the open work. An abort must follow a timeout. */
-  private close(event: Event): void {
+  #close(event: Event): void {
     if (event.type === 'started' || event.type === 'cancelled' || event.type === 'blocked') return;
     const at = event.at.join('.');
     if (event.type === 'expanded') this.open.delete(`expand ${at} ${event.iteration}`);
@@ -144,7 +144,7 @@ export class Drive {
     }
   }
 
-  private abort(at: readonly number[]): void {
+  #abort(at: readonly number[]): void {
     const gone = [...this.open.keys()].filter(
       (key) => key.split(' ')[1] === at.join('.') && !key.startsWith('grace '),
     );
@@ -154,7 +154,7 @@ export class Drive {
   }
 
   /** Checks that the pending commands are the open work. Grace timers and deadlines that are not pending are void. */
-  private comparePending(): void {
+  #comparePending(): void {
     const owed = new Map(
       pendingCommands(this.region, this.state).map((command) => [keyOf(command as Asked), command as Asked]),
     );

@@ -33,22 +33,22 @@ export class Scope {
   why: 'failed' | 'answered' | undefined;
   cause: readonly number[] | undefined;
   readonly parent: Scope | undefined;
-  private readonly world: World;
-  private readonly graceMs: number;
-  private readonly at: readonly number[];
-  private readonly open = new Set<Open>();
-  private readonly inside = new Set<Scope>();
+  readonly #world: World;
+  readonly #graceMs: number;
+  readonly #at: readonly number[];
+  readonly #open = new Set<Open>();
+  readonly #inside = new Set<Scope>();
 
   constructor(world: World, graceMs: number, at: readonly number[], parent?: Scope) {
-    this.world = world;
-    this.graceMs = graceMs;
-    this.at = at;
+    this.#world = world;
+    this.#graceMs = graceMs;
+    this.#at = at;
     this.parent = parent;
   }
 
   inner(at: readonly number[]): Scope {
-    const scope = new Scope(this.world, this.graceMs, at, this);
-    this.inside.add(scope);
+    const scope = new Scope(this.#world, this.#graceMs, at, this);
+    this.#inside.add(scope);
     return scope;
   }
 
@@ -63,17 +63,17 @@ export class Scope {
 
   async ask(call: Call, patient: boolean): Promise<Answer> {
     if (this.over) throw GIVEN_UP;
-    return this.listen(call, patient);
+    return this.#listen(call, patient);
   }
 
   giveUp(why: 'failed' | 'answered', cause: readonly number[]): never {
     this.why = why;
     this.cause = cause;
-    this.stop(({ patient }) => !patient);
-    if (this.graceMs === 0) this.stop(() => true);
-    else if (this.isBusy())
-      this.listen({ do: 'grace', at: this.at, nth: 0 }, false).then(
-        () => this.stop(() => true),
+    this.#stop(({ patient }) => !patient);
+    if (this.#graceMs === 0) this.#stop(() => true);
+    else if (this.#isBusy())
+      this.#listen({ do: 'grace', at: this.#at, nth: 0 }, false).then(
+        () => this.#stop(() => true),
         () => undefined, // replaced by an outer scope, or no longer needed
       );
     throw GIVEN_UP;
@@ -81,32 +81,32 @@ export class Scope {
 
   /** Ends the scope and aborts its open calls. */
   close(): void {
-    this.stop(() => true);
-    this.parent?.inside.delete(this);
+    this.#stop(() => true);
+    if (this.parent) this.parent.#inside.delete(this);
   }
 
-  private listen(call: Call, patient: boolean): Promise<Answer> {
+  #listen(call: Call, patient: boolean): Promise<Answer> {
     return new Promise((resolve, reject) => {
       const open = { call, patient, reject };
-      this.open.add(open);
-      void this.world.ask(call).then((answer) => {
-        if (!this.open.delete(open)) return;
+      this.#open.add(open);
+      void this.#world.ask(call).then((answer) => {
+        if (!this.#open.delete(open)) return;
         if (this.over && call.do !== 'grace') reject(GIVEN_UP);
         else resolve(answer);
       });
     });
   }
 
-  private stop(which: (open: Open) => boolean): void {
-    for (const open of [...this.open].filter(which)) {
-      this.open.delete(open);
-      this.world.drop(open.call);
+  #stop(which: (open: Open) => boolean): void {
+    for (const open of [...this.#open].filter(which)) {
+      this.#open.delete(open);
+      this.#world.drop(open.call);
       open.reject(GIVEN_UP);
     }
-    for (const scope of this.inside) scope.stop(which);
+    for (const scope of this.#inside) scope.#stop(which);
   }
 
-  private isBusy(): boolean {
-    return this.open.size > 0 || [...this.inside].some((scope) => scope.isBusy());
+  #isBusy(): boolean {
+    return this.#open.size > 0 || [...this.#inside].some((scope) => scope.#isBusy());
   }
 }

@@ -17,36 +17,36 @@ export interface Call {
 export class Script {
   readonly calls: string[] = [];
   readonly aborted: string[] = [];
-  private readonly stops: { at: string; tell: () => void }[] = [];
-  private readonly waiting: Call[] = [];
-  private readonly wanted: { at: string; take: (call: Call) => void }[] = [];
-  private readonly answers: { [name: string]: (context: BlockContext) => BlockResult };
-  private readonly otherwise: ((context: BlockContext) => BlockResult) | undefined;
+  readonly #stops: { at: string; tell: () => void }[] = [];
+  readonly #waiting: Call[] = [];
+  readonly #wanted: { at: string; take: (call: Call) => void }[] = [];
+  readonly #answers: { [name: string]: (context: BlockContext) => BlockResult };
+  readonly #otherwise: ((context: BlockContext) => BlockResult) | undefined;
 
   /** `otherwise` answers the calls to all other blocks. */
   constructor(
     answers: { [name: string]: (context: BlockContext) => BlockResult } = {},
     otherwise?: (context: BlockContext) => BlockResult,
   ) {
-    this.answers = answers;
-    this.otherwise = otherwise;
+    this.#answers = answers;
+    this.#otherwise = otherwise;
   }
 
   readonly executor: BlockExecutor = {
     types: ['work'],
     class: 'effect',
-    execute: (context) => this.execute(context),
+    execute: (context) => this.#execute(context),
   };
 
-  private execute(context: BlockContext): BlockResult | Promise<BlockResult> {
+  #execute(context: BlockContext): BlockResult | Promise<BlockResult> {
     const at = [context.block.name, ...context.scope].join('.');
     this.calls.push(at);
-    const answer = this.answers[context.block.name] ?? this.otherwise;
+    const answer = this.#answers[context.block.name] ?? this.#otherwise;
     if (answer) return answer(context);
     return new Promise<BlockResult>((resolve, reject) => {
       context.signal.addEventListener('abort', () => {
         this.aborted.push(at);
-        for (const stop of this.stops) if (stop.at === at) stop.tell();
+        for (const stop of this.#stops) if (stop.at === at) stop.tell();
         reject(new Error('aborted'));
       });
       const call: Call = {
@@ -56,9 +56,9 @@ export class Script {
         done: (output = {}) => resolve({ output }),
         fail: reject,
       };
-      const index = this.wanted.findIndex((wish) => wish.at === at);
-      if (index < 0) this.waiting.push(call);
-      else this.wanted.splice(index, 1)[0]?.take(call);
+      const index = this.#wanted.findIndex((wish) => wish.at === at);
+      if (index < 0) this.#waiting.push(call);
+      else this.#wanted.splice(index, 1)[0]?.take(call);
     });
   }
 
@@ -66,14 +66,14 @@ export class Script {
   stopped(at: string): Promise<void> {
     return this.aborted.includes(at)
       ? Promise.resolve()
-      : new Promise((tell) => this.stops.push({ at, tell }));
+      : new Promise((tell) => this.#stops.push({ at, tell }));
   }
 
   /** The next call of the block at `at` that was not taken yet. */
   called(at: string): Promise<Call> {
-    const index = this.waiting.findIndex((call) => call.at === at);
-    const [call] = index < 0 ? [] : this.waiting.splice(index, 1);
-    return call ? Promise.resolve(call) : new Promise((take) => this.wanted.push({ at, take }));
+    const index = this.#waiting.findIndex((call) => call.at === at);
+    const [call] = index < 0 ? [] : this.#waiting.splice(index, 1);
+    return call ? Promise.resolve(call) : new Promise((take) => this.#wanted.push({ at, take }));
   }
 }
 

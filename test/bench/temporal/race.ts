@@ -35,35 +35,36 @@ const ONE_PROCESS: Layout = [['engine', 'effects', 'segments']];
 class Entrant {
   readonly tooks: Took[] = [];
   cpuMs = 0;
-  private readonly row: Row;
-  private readonly contender: ContenderName;
-  private readonly group: WorkerGroup;
-  private readonly baseline: Row['baseline'];
+  readonly #row: Row;
+  readonly #contender: ContenderName;
+  readonly #group: WorkerGroup;
+  readonly #baseline: Row['baseline'];
 
   constructor(
     row: Row,
     { contender, group, quick }: { contender: ContenderName; group: WorkerGroup; quick: boolean },
   ) {
-    this.row = row;
-    this.contender = contender;
-    this.group = group;
-    this.baseline = (quick && row.baseline.quick) || row.baseline;
+    this.#row = row;
+    this.#contender = contender;
+    this.#group = group;
+    this.#baseline = (quick && row.baseline.quick) || row.baseline;
   }
 
   async sample(runs: number): Promise<Took> {
-    const { row, contender } = this;
-    const { job } = contender === 'heddle' ? row : this.baseline;
-    return this.group.run(job, { runs, inFlight: row.inFlight ?? 1 });
+    const row = this.#row;
+    const contender = this.#contender;
+    const { job } = contender === 'heddle' ? row : this.#baseline;
+    return this.#group.run(job, { runs, inFlight: row.inFlight ?? 1 });
   }
 
   async measure(runs: number): Promise<void> {
-    const before = await this.group.cpu();
+    const before = await this.#group.cpu();
     this.tooks.push(await this.sample(runs));
-    this.cpuMs += (await this.group.cpu()) - before;
+    this.cpuMs += (await this.#group.cpu()) - before;
   }
 
   get scale(): number {
-    return this.contender === 'baseline' ? (this.baseline.scale ?? 1) : 1;
+    return this.#contender === 'baseline' ? (this.#baseline.scale ?? 1) : 1;
   }
 
   get cpuPerRunMs(): number {

@@ -6,24 +6,24 @@ export type Setup = Pick<WorkerGroupOptions, 'server' | 'bundle'>;
 
 /** The groups that have been started: rows that need the same processes share them. */
 export class WorkerGroups {
-  private readonly setup: Setup;
-  private readonly started = new Map<string, Promise<WorkerGroup>>();
+  readonly #setup: Setup;
+  readonly #started = new Map<string, Promise<WorkerGroup>>();
 
   constructor(setup: Setup) {
-    this.setup = setup;
+    this.#setup = setup;
   }
 
   get(wanted: Omit<WorkerGroupOptions, keyof Setup>): Promise<WorkerGroup> {
     const key = JSON.stringify([wanted.contender, wanted.layout, wanted.mode]);
-    const group = this.started.get(key) ?? WorkerGroup.start({ ...this.setup, ...wanted });
-    this.started.set(key, group);
+    const group = this.#started.get(key) ?? WorkerGroup.start({ ...this.#setup, ...wanted });
+    this.#started.set(key, group);
     return group;
   }
 
   /** Stops all but the groups that did not start. */
   async stop(): Promise<void> {
-    const all = await Promise.allSettled(this.started.values());
-    this.started.clear();
+    const all = await Promise.allSettled(this.#started.values());
+    this.#started.clear();
     await Promise.all(all.filter((group) => group.status === 'fulfilled').map(({ value }) => value.stop()));
   }
 }

@@ -28,12 +28,12 @@ export interface WorkerGroupOptions {
 
 /** The processes of one contender: the first is the client. */
 export class WorkerGroup {
-  private readonly members: ChildProcess[];
-  private readonly folder: string;
+  readonly #members: ChildProcess[];
+  readonly #folder: string;
 
   private constructor(members: ChildProcess[], folder: string) {
-    this.members = members;
-    this.folder = folder;
+    this.#members = members;
+    this.#folder = folder;
   }
 
   static async start({ contender, server, bundle, layout, mode }: WorkerGroupOptions): Promise<WorkerGroup> {
@@ -46,7 +46,7 @@ export class WorkerGroup {
     try {
       // One after the other: the first makes the data folder.
       for (const [index, roles] of layout.entries())
-        await group.ask(index, { contender, open: { ...shared, roles, client: index === 0 } });
+        await group.#ask(index, { contender, open: { ...shared, roles, client: index === 0 } });
       return group;
     } catch (error) {
       await group.stop();
@@ -55,45 +55,45 @@ export class WorkerGroup {
   }
 
   async run(job: Job, { runs, inFlight }: { runs: number; inFlight: number }): Promise<Took> {
-    return (await this.ask(0, { job, runs, inFlight })) as Took;
+    return (await this.#ask(0, { job, runs, inFlight })) as Took;
   }
 
   async pause(pauses: number, inFlight: number): Promise<void> {
-    await this.ask(0, { pauses, inFlight });
+    await this.#ask(0, { pauses, inFlight });
   }
 
   /** CPU time of all processes so far, in milliseconds. */
   async cpu(): Promise<number> {
     let sum = 0;
-    for (const index of this.members.keys()) sum += await this.used(index, 'cpu');
+    for (const index of this.#members.keys()) sum += await this.#used(index, 'cpu');
     return sum;
   }
 
   /** MB that the last process holds: the one that runs workflows. */
   memory(): Promise<number> {
-    return this.used(this.members.length - 1, 'memory');
+    return this.#used(this.#members.length - 1, 'memory');
   }
 
-  private async used(index: number, what: 'cpu' | 'memory'): Promise<number> {
-    return ((await this.ask(index, what)) as { used: number }).used;
+  async #used(index: number, what: 'cpu' | 'memory'): Promise<number> {
+    return ((await this.#ask(index, what)) as { used: number }).used;
   }
 
   async stop(): Promise<void> {
-    await Promise.all(this.members.map((member, index) => this.end(member, index)));
-    rmSync(this.folder, { recursive: true, force: true });
+    await Promise.all(this.#members.map((member, index) => this.#end(member, index)));
+    rmSync(this.#folder, { recursive: true, force: true });
   }
 
-  private async end(member: ChildProcess, index: number): Promise<void> {
+  async #end(member: ChildProcess, index: number): Promise<void> {
     if (member.exitCode !== null || member.signalCode !== null) return;
     const gone = new Promise((resolve) => member.once('exit', resolve));
     const late = setTimeout(() => member.kill('SIGKILL'), 8000);
-    this.ask(index, 'close').catch(() => member.kill('SIGKILL'));
+    this.#ask(index, 'close').catch(() => member.kill('SIGKILL'));
     await gone;
     clearTimeout(late);
   }
 
-  private ask(index: number, request: Request): Promise<Exclude<Reply, { failed: string }>> {
-    const member = this.members[index] as ChildProcess;
+  #ask(index: number, request: Request): Promise<Exclude<Reply, { failed: string }>> {
+    const member = this.#members[index] as ChildProcess;
     return new Promise((resolve, reject) => {
       const over = (): void => {
         clearTimeout(late);

@@ -26,25 +26,25 @@ export class Fleet {
   readonly killed: Killed[] = [];
   /** Workers that ended without being killed. */
   readonly lost: string[] = [];
-  private readonly options: WorkerOptions;
-  private readonly children = new Map<number, ChildProcess>();
+  readonly #options: WorkerOptions;
+  readonly #children = new Map<number, ChildProcess>();
 
   constructor(options: WorkerOptions) {
-    this.options = options;
+    this.#options = options;
   }
 
   /** Ids of the live processes. */
   get pids(): number[] {
-    return [...this.children.keys()];
+    return [...this.#children.keys()];
   }
 
   /** Starts a worker; resolves with its process id when it serves, or with undefined when it was killed before. */
   async start(): Promise<number | undefined> {
-    const args = ['--conditions=@heddle/source', WORKER, JSON.stringify(this.options)];
+    const args = ['--conditions=@heddle/source', WORKER, JSON.stringify(this.#options)];
     const child = spawn(process.execPath, args, { stdio: ['pipe', 'pipe', 'pipe'] });
     await once(child, 'spawn');
     const pid = child.pid as number;
-    this.children.set(pid, child);
+    this.#children.set(pid, child);
     child.stdin.on('error', () => undefined);
     child.stderr
       .setEncoding('utf8')
@@ -55,7 +55,7 @@ export class Fleet {
       else this.said.push(`${pid}: ${line}`);
     });
     child.once('exit', (code, signal) => {
-      if (this.children.delete(pid)) this.lost.push(`${pid} ended with ${signal ?? code}`);
+      if (this.#children.delete(pid)) this.lost.push(`${pid} ended with ${signal ?? code}`);
       ready.resolve(undefined);
     });
     return ready.promise;
@@ -63,9 +63,9 @@ export class Fleet {
 
   /** Kills the worker with SIGKILL; resolves when it is gone. */
   async kill(pid: number): Promise<void> {
-    const child = this.children.get(pid);
+    const child = this.#children.get(pid);
     if (!child) return;
-    this.children.delete(pid);
+    this.#children.delete(pid);
     const gone = once(child, 'exit');
     child.kill('SIGKILL');
     this.killed.push({ pid, atMs: Date.now() });
@@ -74,8 +74,8 @@ export class Fleet {
 
   /** Stops all workers, without counting them as killed. */
   async stop(): Promise<void> {
-    const left = [...this.children.values()];
-    this.children.clear();
+    const left = [...this.#children.values()];
+    this.#children.clear();
     await Promise.all(
       left.map(async (child) => {
         const gone = once(child, 'exit');

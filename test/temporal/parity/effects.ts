@@ -23,7 +23,7 @@ export function callName(block: string, scope: readonly number[], nth: number): 
 
 /** Holds effects until the test answers them, each according to its seed. */
 export class HeldEffects {
-  private readonly open = new Map<string, Map<string, () => void>>();
+  readonly #open = new Map<string, Map<string, () => void>>();
 
   readonly executors: readonly BlockExecutor[] = [
     { types: ['parity-calc'], class: 'compute', execute: answerOf },
@@ -34,31 +34,31 @@ export class HeldEffects {
       execute: pauseOf,
       resume: ({ paused, input }) => ({ ...paused, input }),
     },
-    { types: ['parity-effect'], class: 'effect', execute: (context) => this.perform(context) },
+    { types: ['parity-effect'], class: 'effect', execute: (context) => this.#perform(context) },
     { types: ['parity-hang'], class: 'effect', execute: hang },
   ];
 
   /** Pending calls of the run. */
   calls(runId: string): string[] {
-    return [...(this.open.get(runId)?.keys() ?? [])];
+    return [...(this.#open.get(runId)?.keys() ?? [])];
   }
 
   answer(runId: string, name: string): void {
-    const give = this.open.get(runId)?.get(name);
+    const give = this.#open.get(runId)?.get(name);
     if (!give) throw new Error(`${name} was not called`);
     give();
   }
 
   /** Ends the run's calls. */
   clear(runId: string): void {
-    this.open.delete(runId);
+    this.#open.delete(runId);
   }
 
-  private perform(context: BlockContext): Promise<BlockResult> {
+  #perform(context: BlockContext): Promise<BlockResult> {
     const { runId, block, scope, signal } = context;
     const name = callName(block.id, scope, context.attempt);
-    const calls = this.open.get(runId) ?? new Map<string, () => void>();
-    this.open.set(runId, calls);
+    const calls = this.#open.get(runId) ?? new Map<string, () => void>();
+    this.#open.set(runId, calls);
     return new Promise((resolve, reject) => {
       const leave = (): void => {
         if (calls.get(name) === give) calls.delete(name);

@@ -28,17 +28,17 @@ export type Action = Step extends infer S ? (S extends Step ? Omit<S, 'seq'> : n
 /** Entries of a run's journal, as they come. */
 export class Reading {
   readonly entries: Entry[] = [];
-  private readonly runs: Place['stores']['runs'];
-  private readonly runId: string;
+  readonly #runs: Place['stores']['runs'];
+  readonly #runId: string;
 
   constructor({ stores }: Place, runId: string) {
-    this.runs = stores.runs;
-    this.runId = runId;
+    this.#runs = stores.runs;
+    this.#runId = runId;
   }
 
   /** Those that have come since the last call. */
   async more(): Promise<Entry[]> {
-    const fresh = await this.runs.tail(this.runId, this.entries.at(-1)?.seq ?? -1);
+    const fresh = await this.#runs.tail(this.#runId, this.entries.at(-1)?.seq ?? -1);
     this.entries.push(...fresh);
     return fresh;
   }

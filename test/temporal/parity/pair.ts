@@ -28,18 +28,18 @@ type There = Place & { close(): Promise<void> };
 
 /** The local runtime in memory and the one on a server, with runs that are to be the same on both. */
 export class Pair {
-  private readonly here: There;
-  private readonly there: There;
-  private readonly histories: Histories;
+  readonly #here: There;
+  readonly #there: There;
+  readonly #histories: Histories;
   /** There, every block runs by itself. */
-  private readonly apart: boolean;
-  private readonly played: { scenario: Scenario; histories: RunHistory[] }[] = [];
+  readonly #apart: boolean;
+  readonly #played: { scenario: Scenario; histories: RunHistory[] }[] = [];
 
   private constructor(parts: { here: There; there: There; histories: Histories; apart: boolean }) {
-    this.here = parts.here;
-    this.there = parts.there;
-    this.histories = parts.histories;
-    this.apart = parts.apart;
+    this.#here = parts.here;
+    this.#there = parts.there;
+    this.#histories = parts.histories;
+    this.#apart = parts.apart;
   }
 
   static async on(
@@ -66,27 +66,27 @@ export class Pair {
 
   /** Plays the scenario on both and expects the same of them; false if the order of events is undefined. */
   async compare(scenario: Scenario): Promise<boolean> {
-    const run = { plan: planOf(scenario), scenario, runId: randomUUID(), apart: this.apart };
+    const run = { plan: planOf(scenario), scenario, runId: randomUUID(), apart: this.#apart };
     let at = 'the local run';
     const compared = async (): Promise<boolean> => {
-      const script = await playLocally(this.here, run);
+      const script = await playLocally(this.#here, run);
       if (script.racy) return false;
       at = `the run ${run.runId} on the server`;
-      const entries = await playAlong(this.there, {
+      const entries = await playAlong(this.#there, {
         ...run,
         ...script,
         total: script.entries.length,
-        isThrough: (runId) => this.histories.isThrough(runId),
+        isThrough: (runId) => this.#histories.isThrough(runId),
       });
-      const expected = await shapeOf(this.here.engine, run.runId, script.entries);
-      expect(await shapeOf(this.there.engine, run.runId, entries)).toEqual(expected);
+      const expected = await shapeOf(this.#here.engine, run.runId, script.entries);
+      expect(await shapeOf(this.#there.engine, run.runId, entries)).toEqual(expected);
       at = 'the end of its workflow';
-      const histories = await this.histories.of(run.runId);
-      this.played.push({ scenario, histories });
+      const histories = await this.#histories.of(run.runId);
+      this.#played.push({ scenario, histories });
       return true;
     };
     return within(STUCK_MS, compared()).catch(async (error: unknown) => {
-      const history = await this.histories.shortly(run.runId);
+      const history = await this.#histories.shortly(run.runId);
       throw new Error(`${String(error)}; ${at}; ${history}`, { cause: error });
     });
   }
@@ -96,19 +96,19 @@ export class Pair {
    * that the SDK does not give back, and hundreds of them more than a process has.
    */
   async unreplayable(): Promise<{ scenario: Scenario; error: string }[]> {
-    const faults = await replayFaults(this.played.flatMap(({ histories }) => histories));
+    const faults = await replayFaults(this.#played.flatMap(({ histories }) => histories));
     return faults.map((error) => {
       const [runId] = error.split(':');
-      const one = this.played.find(({ histories }) => histories[0]?.workflowId === runId);
+      const one = this.#played.find(({ histories }) => histories[0]?.workflowId === runId);
       if (!one) throw new Error(error);
       return { scenario: one.scenario, error: `its replay: ${error}` };
     });
   }
 
   async close(): Promise<void> {
-    await this.histories.close();
-    await this.there.close();
-    await this.here.close();
+    await this.#histories.close();
+    await this.#there.close();
+    await this.#here.close();
   }
 }
 

@@ -20,12 +20,12 @@ const BUNDLE = fileURLToPath(new URL('../../../packages/temporal/dist/workflow-b
 
 /** What the server has written down of runs. */
 export class Histories {
-  private readonly client: Client;
-  private readonly connection: Connection;
+  readonly #client: Client;
+  readonly #connection: Connection;
 
   private constructor(connection: Connection, namespace: string) {
-    this.connection = connection;
-    this.client = new Client({ connection, namespace });
+    this.#connection = connection;
+    this.#client = new Client({ connection, namespace });
   }
 
   static async at({ address, namespace }: TemporalServer): Promise<Histories> {
@@ -35,15 +35,15 @@ export class Histories {
   /** All histories of a run that has ended, the first one first. */
   async of(runId: string): Promise<RunHistory[]> {
     // Its record says that it has ended a moment before the server knows.
-    await this.client.workflow
+    await this.#client.workflow
       .getHandle(runId)
       .result()
       .catch(() => undefined);
-    const last = await this.client.workflow.getHandle(runId).fetchHistory();
+    const last = await this.#client.workflow.getHandle(runId).fetchHistory();
     const chain: RunHistory[] = [];
     let next = last.events?.[0]?.workflowExecutionStartedEventAttributes?.firstExecutionRunId;
     while (next) {
-      const history = await this.client.workflow.getHandle(runId, next).fetchHistory();
+      const history = await this.#client.workflow.getHandle(runId, next).fetchHistory();
       chain.push({ workflowId: runId, history });
       next = history.events?.at(-1)?.workflowExecutionContinuedAsNewEventAttributes?.newExecutionRunId;
     }
@@ -52,14 +52,14 @@ export class Histories {
 
   /** True when no workflow task of the run is under way or due: what has happened in it stands. */
   async isThrough(runId: string): Promise<boolean> {
-    const { raw } = await this.client.workflow.getHandle(runId).describe();
+    const { raw } = await this.#client.workflow.getHandle(runId).describe();
     return !raw.pendingWorkflowTask;
   }
 
   /** How the server sees the run, in a line. */
   async shortly(runId: string): Promise<string> {
     try {
-      const handle = this.client.workflow.getHandle(runId);
+      const handle = this.#client.workflow.getHandle(runId);
       const { status } = await handle.describe();
       const { events } = await handle.fetchHistory();
       return `${status.name}: ${(events ?? []).slice(-12).map(told).join(', ')}`;
@@ -69,7 +69,7 @@ export class Histories {
   }
 
   close(): Promise<void> {
-    return this.connection.close();
+    return this.#connection.close();
   }
 }
 

@@ -24,8 +24,8 @@ class Play {
   readonly replica: Replica;
   readonly entries: Entry[] = [];
   readonly plan: Plan;
-  private owed: Command[] = [];
-  private atMs = 1000;
+  #owed: Command[] = [];
+  #atMs = 1000;
 
   constructor(drawn: Json) {
     this.plan = planOf(drawn);
@@ -41,20 +41,20 @@ class Play {
   }
 
   post(body: EntryBody): boolean {
-    const entry: Entry = { seq: this.replica.seq + 1, atMs: ++this.atMs, ...body };
+    const entry: Entry = { seq: this.replica.seq + 1, atMs: ++this.#atMs, ...body };
     const applied = this.replica.apply(entry);
     if (!applied.changed) return false;
     this.entries.push(entry);
-    this.owed.push(...applied.commands);
+    this.#owed.push(...applied.commands);
     return true;
   }
 
   /** Answers pending commands, in or against their order, until none is left. */
   go(answer: (at: string) => Answer, pick: 'first' | 'last' = 'first'): this {
     for (;;) {
-      const command = pick === 'first' ? this.owed.shift() : this.owed.pop();
+      const command = pick === 'first' ? this.#owed.shift() : this.#owed.pop();
       if (!command) return this;
-      if (command.type === 'run') this.answer(command, answer);
+      if (command.type === 'run') this.#answer(command, answer);
       if (command.type === 'expand') {
         const place = this.replica.index.placeOf(command.at);
         this.post({ type: 'expanded', ...place, turn: command.turn, count: 2, items: { v: ['x', 'y'] } });
@@ -62,10 +62,10 @@ class Play {
     }
   }
 
-  private answer(command: Extract<Command, { type: 'run' }>, answer: (at: string) => Answer): void {
+  #answer(command: Extract<Command, { type: 'run' }>, answer: (at: string) => Answer): void {
     const place = this.replica.index.placeOf(command.at);
     const given = answer([place.block, ...place.scope].join('.'));
-    const tried = { ...place, try: command.try, startedMs: this.atMs };
+    const tried = { ...place, try: command.try, startedMs: this.#atMs };
     if (typeof given['error'] === 'string') {
       this.post({
         type: 'failed',

@@ -4,15 +4,15 @@ import type { RuntimeUnderTest } from '../suite.ts';
 /** Opens engines one after the other on the same stores; each is closed before the next opens. */
 export class Succession {
   readonly runtime: RuntimeUnderTest;
-  private engine: Engine | undefined;
+  #engine: Engine | undefined;
 
   constructor(runtime: RuntimeUnderTest) {
     this.runtime = runtime;
   }
 
   async next(options: EngineOptions = {}): Promise<Engine> {
-    await this.engine?.close({ graceMs: 0 });
-    this.engine = await this.runtime.open(options);
-    return this.engine;
+    await this.#engine?.close({ graceMs: 0 });
+    this.#engine = await this.runtime.open(options);
+    return this.#engine;
   }
 }
