@@ -1,16 +1,20 @@
 import { Validator } from '@cfworker/json-schema';
+import { isJsonObject } from '@heddle/core/blocks';
 import type { Json, JsonObject } from '@heddle/core/blocks';
 
 const MAX_SCHEMA_CHARS = 100_000;
 const MAX_DEPTH = 32;
 const MAX_ERRORS = 10;
+/** Evaluations of subschemas for one value. References make it possible that a small schema needs any number of them. */
+const MAX_EVALUATIONS = 200_000;
 
 /** Returns how a value differs from a schema; undefined: it matches. */
 export type SchemaCheck = (value: Json) => string | undefined;
 
 /**
- * Returns the check of values against a JSON Schema, without its regular expressions and formats. Throws what `refuse` returns
- * for a schema that could keep the validator busy, or that it cannot read.
+ * Returns the check of values against a JSON Schema, without its regular expressions, formats and `uniqueItems`. A value whose
+ * check takes too long does not match. Throws what `refuse` returns for a schema that could keep the validator busy, or that
+ * it cannot read.
  */
 export function compileSchema(schema: JsonObject, refuse: (why: string) => Error): SchemaCheck {
   const text = JSON.stringify(schema);
@@ -18,20 +22,46 @@ export function compileSchema(schema: JsonObject, refuse: (why: string) => Error
   if (depthOf(schema) > MAX_DEPTH) throw refuse(`is nested more than ${MAX_DEPTH} levels deep`);
   const foreign = text.match(/"\$ref":"(?!#)[^"]*"/);
   if (foreign) throw refuse(`refers to another document (${foreign[0].slice(0, 100)})`);
-  const validator = new Validator(withoutPatterns(schema) as never, '2020-12', false);
+  const budget: Budget = { left: 0 };
+  const validator = new Validator(checkable(schema, budget) as never, '2020-12', false);
+  const validate = (value: Json): ReturnType<Validator['validate']> => {
+    budget.left = MAX_EVALUATIONS;
+    return validator.validate(value);
+  };
   try {
     // Faults of the schema show when it is used.
-    validator.validate(null);
+    validate(null);
   } catch (error) {
-    throw refuse(`is not a JSON Schema: ${(error as Error).message}`);
+    throw refuse(isTooLong(error) ? 'takes too long to check' : `is not a JSON Schema: ${messageOf(error)}`);
   }
   return (value) => {
-    const { valid, errors } = validator.validate(value);
-    if (valid) return undefined;
-    // The last errors are the most specific ones.
-    const last = errors.slice(-MAX_ERRORS);
-    return last.map(({ instanceLocation, error }) => `${instanceLocation}: ${error}`).join('; ');
+    try {
+      const { valid, errors } = validate(value);
+      if (valid) return undefined;
+      // The last errors are the most specific ones.
+      const last = errors.slice(-MAX_ERRORS);
+      return last.map(({ instanceLocation, error }) => `${instanceLocation}: ${error}`).join('; ');
+    } catch (error) {
+      if (isTooLong(error)) return 'the check takes too long: use a smaller value';
+      throw error;
+    }
   };
+}
+
+/** Evaluations until the validator is stopped. */
+interface Budget {
+  left: number;
+}
+
+class BudgetError extends Error {}
+
+/** The validator recurses, and copies lists of errors as arguments, so an endless check can also end with a full stack. */
+function isTooLong(error: unknown): boolean {
+  return error instanceof BudgetError || error instanceof RangeError;
+}
+
+function messageOf(error: unknown): string {
+  return error instanceof Error ? error.message : String(error);
 }
 
 function depthOf(value: Json): number {
@@ -39,15 +69,28 @@ function depthOf(value: Json): number {
   return 1 + Object.values(value).reduce<number>((deepest, item) => Math.max(deepest, depthOf(item)), 0);
 }
 
-/** The schema without regular expressions and formats: an author could write one that takes hours for one answer. */
-function withoutPatterns(schema: Json): Json {
+/** Keywords that an author could use to keep the validator busy with one small value. */
+const UNCHECKED: ReadonlySet<string> = new Set(['pattern', 'format', '$recursiveRef', 'uniqueItems']);
+/** The validator reads it of every subschema that it evaluates, and never lists it. */
+const READ_ONCE = '__absolute_recursive_ref__';
+
+/** Returns the schema without what is not checked; each part counts its evaluations. */
+function checkable(schema: Json, budget: Budget): Json {
   if (typeof schema !== 'object' || schema === null) return schema;
-  if (Array.isArray(schema)) return schema.map(withoutPatterns);
-  return Object.fromEntries(
-    Object.entries(schema).flatMap(([key, value]) => {
-      if ((key === 'pattern' || key === 'format') && typeof value === 'string') return [];
-      if (key === 'patternProperties') return [];
-      return [[key, withoutPatterns(value)]];
-    }),
-  );
+  if (Array.isArray(schema)) return schema.map((item) => checkable(item, budget));
+  // Without its patterns, a schema cannot tell which other properties there are.
+  const isOpen = isJsonObject(schema['patternProperties']);
+  const kept = Object.entries(schema).filter(([key, value]) => {
+    if (UNCHECKED.has(key)) return typeof value === 'object';
+    if (key === 'patternProperties') return false;
+    return !(isOpen && (key === 'additionalProperties' || key === 'unevaluatedProperties'));
+  });
+  const copy = Object.fromEntries(kept.map(([key, value]) => [key, checkable(value, budget)]));
+  return Object.defineProperty(copy, READ_ONCE, {
+    enumerable: false,
+    get: () => {
+      if (--budget.left < 0) throw new BudgetError();
+      return undefined;
+    },
+  }) as JsonObject;
 }
