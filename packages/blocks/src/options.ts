@@ -1,5 +1,6 @@
 import type { Json, JsonObject } from '@heddle/core/blocks';
 import type { Credential } from '@heddle/engine';
+import type { ToolFile } from './openapi/file.ts';
 
 /** Options of the blocks. */
 export interface BlocksOptions {
@@ -12,6 +13,8 @@ export interface BlocksOptions {
   variables?: { readonly [name: string]: string | undefined };
   /** Tools of agents, beside their own code. */
   tools?: readonly AgentTool[];
+  /** Tools of services, as `importOpenApi` makes them. Files are checked when the first block uses them. */
+  toolFiles?: readonly ToolFile[];
 }
 
 /** A tool that agents can call. */

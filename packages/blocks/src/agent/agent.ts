@@ -20,7 +20,7 @@ import { promptOf } from './prompt.ts';
 import { formatOptions, readFormatted, responseFormatOf } from './response-format.ts';
 import type { ResponseFormat } from './response-format.ts';
 import { toolChoice, toolsOf } from './tools.ts';
-import type { ReadyTool } from './tools.ts';
+import type { ReadyTool } from './ready-tool.ts';
 
 /** Rounds of model and tools until the block fails. */
 const MAX_ROUNDS = 25;
@@ -52,7 +52,7 @@ export async function runAgent(context: Context, options: BlocksOptions): Promis
     throw invalid(context, 'uses skills, which agents do not have yet');
   const opened = await openModel(context, options);
   const format = responseFormatOf(context);
-  const tools = toolsOf(context, options.tools ?? []);
+  const tools = await toolsOf(context, options);
   const memory = await memoryOf(context, opened, promptOf(context));
   const prompt = await withFiles(memory.prompt, context);
   const { output, text } = await new Agent({ context, opened, format, tools }).run(prompt);
@@ -216,7 +216,9 @@ class Agent {
     if (problems !== undefined) return failed(`The arguments do not match the schema: ${problems}`);
     try {
       const call = ({ idempotencyKey }: StepCall) => callResult(tool, args, { context, idempotencyKey });
-      const result = await context.step(`tool ${round}.${index + 1}`, call, { idempotent: tool.idempotent });
+      const result = await context.step(`tool ${round}.${index + 1}`, call, {
+        idempotent: tool.isIdempotent(args),
+      });
       return result as unknown as CallResult;
     } catch (error) {
       if (!isBlockError(error) || error.code !== 'STEP_OUTCOME_UNKNOWN') throw error;

@@ -1,34 +1,24 @@
-import type { LanguageModelV4FunctionTool, LanguageModelV4ToolChoice } from '@ai-sdk/provider';
+import type { LanguageModelV4ToolChoice } from '@ai-sdk/provider';
 import { BlockError, isJsonObject } from '@heddle/core/blocks';
 import type { Json, JsonObject } from '@heddle/core/blocks';
 import type { Credential } from '@heddle/engine';
 import type { Context } from '../define.ts';
-import type { AgentTool, AgentToolCall } from '../options.ts';
+import { serviceToolsOf } from '../openapi/loaded.ts';
+import type { AgentTool, BlocksOptions } from '../options.ts';
 import { invalid } from '../invalid.ts';
 import { compileSchema } from './json-schema.ts';
-import type { SchemaCheck } from './json-schema.ts';
+import type { OfferedTool, ReadyTool } from './ready-tool.ts';
 
 const MAX_TOOLS = 100;
 const MAX_TOOL_MS = 300_000;
 const NAME = /^[a-zA-Z0-9_-]{1,64}$/;
-
-/** A tool of an agent, ready to be called. */
-export interface ReadyTool {
-  definition: LanguageModelV4FunctionTool;
-  /** Returns how arguments differ from the schema of the parameters. */
-  problemsOf: SchemaCheck;
-  idempotent: boolean;
-  /** The model must call it first. */
-  forced: boolean;
-  run(args: JsonObject, call: Omit<AgentToolCall, 'params' | 'credential'>): Promise<Json>;
-}
 
 /**
  * Returns the tools that the agent may use, by their names for the model. Tools whose use is `none` are left out.
  *
  * Throws BLOCK_CONFIG_INVALID, TOOL_UNKNOWN.
  */
-export function toolsOf(context: Context, registered: readonly AgentTool[]): Map<string, ReadyTool> {
+export async function toolsOf(context: Context, options: BlocksOptions): Promise<Map<string, ReadyTool>> {
   const rows = context.field('tools', 'json') ?? [];
   if (!Array.isArray(rows)) throw invalid(context, 'has tools that are not a list');
   if (rows.length > MAX_TOOLS) throw invalid(context, `has more than ${MAX_TOOLS} tools`);
@@ -36,18 +26,43 @@ export function toolsOf(context: Context, registered: readonly AgentTool[]): Map
   for (const row of rows) {
     if (!isJsonObject(row)) throw invalid(context, 'has a tool that is not an object');
     if (row['usageControl'] === 'none') continue;
-    const tool =
-      row['type'] === 'custom-tool' ? codeTool(context, row) : registeredTool(context, row, registered);
-    const { name } = tool.definition;
-    if (!NAME.test(name))
-      throw invalid(context, `has a tool with the name "${name}": use letters, digits, _ and -`);
-    if (tools.has(name)) throw invalid(context, `has two tools with the name "${name}"`);
-    const problemsOf = compileSchema(tool.definition.inputSchema as JsonObject, (why) =>
-      invalid(context, `has a tool "${name}" with parameters whose schema ${why}`),
-    );
-    tools.set(name, { ...tool, problemsOf, forced: row['usageControl'] === 'force' });
+    for (const tool of await offeredTools(context, row, options)) {
+      const { name } = tool.definition;
+      if (!NAME.test(name))
+        throw invalid(context, `has a tool with the name "${name}": use letters, digits, _ and -`);
+      if (tools.has(name)) throw invalid(context, `has two tools with the name "${name}"`);
+      const problemsOf = compileSchema(tool.definition.inputSchema as JsonObject, (why) =>
+        invalid(context, `has a tool "${name}" with parameters whose schema ${why}`),
+      );
+      tools.set(name, { ...tool, problemsOf, forced: row['usageControl'] === 'force' });
+    }
   }
   return tools;
+}
+
+async function offeredTools(
+  context: Context,
+  row: JsonObject,
+  options: BlocksOptions,
+): Promise<OfferedTool[]> {
+  if (row['type'] === 'custom-tool') return [codeTool(context, row)];
+  const registered = registeredTool(context, row, options.tools ?? []);
+  if (registered) return [registered];
+  const services = await serviceToolsOf(options);
+  const found = services && (await import('./service-rows.ts')).serviceRow(context, row, services);
+  if (found) return found;
+  const ids = idsOf(row);
+  const named = ids.length === 0 ? 'a tool without a type' : `the tool "${ids[0]}"`;
+  throw new BlockError(
+    'TOOL_UNKNOWN',
+    `The agent "${context.block.name}" uses ${named}, which this engine does not have. Remove it from the agent, register it, or mock the block.`,
+    { retryable: false },
+  );
+}
+
+/** What a row names its tool by, the most specific name first. */
+function idsOf(row: JsonObject): string[] {
+  return [row['toolId'], row['operation'], row['type']].filter((id) => typeof id === 'string');
 }
 
 /** Returns how the model chooses among the tools. A forced tool is chosen in the first round only, else there were no end. */
@@ -64,19 +79,11 @@ function registeredTool(
   context: Context,
   row: JsonObject,
   registered: readonly AgentTool[],
-): Omit<ReadyTool, 'forced' | 'problemsOf'> {
-  const ids = [row['toolId'], row['operation'], row['type']].filter((id) => typeof id === 'string');
-  const tool = ids
+): OfferedTool | undefined {
+  const tool = idsOf(row)
     .map((id) => registered.find((known) => known.id === id))
     .find((found) => found !== undefined);
-  if (!tool) {
-    const named = ids.length === 0 ? 'a tool without a type' : `the tool "${ids[0]}"`;
-    throw new BlockError(
-      'TOOL_UNKNOWN',
-      `The agent "${context.block.name}" uses ${named}, which this engine does not have. Remove it from the agent, register it, or mock the block.`,
-      { retryable: false },
-    );
-  }
+  if (!tool) return undefined;
   const params = isJsonObject(row['params']) ? row['params'] : {};
   return {
     definition: {
@@ -85,7 +92,7 @@ function registeredTool(
       description: tool.description,
       inputSchema: tool.parameters as never,
     },
-    idempotent: tool.idempotent === true,
+    isIdempotent: () => tool.idempotent === true,
     run: (args, call) =>
       tool.run(args, { ...call, params, credential: () => credentialOf(context, params['credential']) }),
   };
@@ -102,7 +109,7 @@ async function credentialOf({ services }: Context, id: Json | undefined): Promis
 }
 
 /** A tool whose code is in the agent. It runs in the sandbox, with each argument as a variable. */
-function codeTool(context: Context, row: JsonObject): Omit<ReadyTool, 'forced' | 'problemsOf'> {
+function codeTool(context: Context, row: JsonObject): OfferedTool {
   const schema = isJsonObject(row['schema']) ? row['schema'] : {};
   const given = isJsonObject(schema['function']) ? schema['function'] : {};
   const { name, description = '', parameters } = given;
@@ -118,7 +125,7 @@ function codeTool(context: Context, row: JsonObject): Omit<ReadyTool, 'forced' |
       description: typeof description === 'string' ? description : '',
       inputSchema: inputSchema as never,
     },
-    idempotent: false,
+    isIdempotent: () => false,
     run: (args, { signal }) => runCode(context, code, args, signal),
   };
 }

@@ -7,6 +7,7 @@ import type {
 } from '@ai-sdk/provider';
 import { BlockError } from '@heddle/core/blocks';
 import type { BlockContext, Json } from '@heddle/core/blocks';
+import { pause } from '../pause.ts';
 import { modelFailure } from './failure.ts';
 import { tokensOf } from './usage.ts';
 import type { Tokens } from './usage.ts';
@@ -155,22 +156,6 @@ class AnswerReader {
     if (texts && providerMetadata)
       texts.providerMetadata = { ...texts.providerMetadata, ...providerMetadata };
   }
-}
-
-/** Resolves after `ms`. Rejects when the block is stopped. */
-function pause({ clock, signal }: BlockContext, ms: number): Promise<void> {
-  return new Promise((resolve, reject) => {
-    const stop = (): void => {
-      cancel();
-      reject(signal.reason as Error);
-    };
-    const cancel = clock.at(clock.now() + ms, () => {
-      signal.removeEventListener('abort', stop);
-      resolve();
-    });
-    if (signal.aborted) stop();
-    else signal.addEventListener('abort', stop, { once: true });
-  });
 }
 
 /** Returns the text of an answer. */

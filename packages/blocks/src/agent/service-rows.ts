@@ -1,0 +1,191 @@
+import { isJsonObject, own } from '@heddle/core/blocks';
+import type { Json, JsonObject } from '@heddle/core/blocks';
+import type { Context } from '../define.ts';
+import { invalid } from '../invalid.ts';
+import { callService } from '../openapi/call.ts';
+import type { ServiceTool } from '../openapi/file.ts';
+import { withoutArguments } from '../openapi/service-tools.ts';
+import type { LoadedTool, Selection, ServiceTools } from '../openapi/service-tools.ts';
+import type { OfferedTool } from './ready-tool.ts';
+
+/** Operations in one result of a search. */
+const MAX_FOUND = 10;
+/** Characters of JSON in one result of a search, beside the first operation. */
+const MAX_FOUND_CHARS = 20_000;
+
+/**
+ * Returns the tools that a row of an agent names: one operation, by its id; or for a service, a search over its operations and
+ * a tool that calls what it finds. Undefined if the files of tools have neither.
+ *
+ * Throws BLOCK_CONFIG_INVALID.
+ */
+export function serviceRow(
+  context: Context,
+  row: JsonObject,
+  tools: ServiceTools,
+): OfferedTool[] | undefined {
+  const ids = [row['toolId'], row['operation'], row['type']].filter((id) => typeof id === 'string');
+  const params = isJsonObject(row['params']) ? row['params'] : {};
+  for (const id of ids) {
+    const loaded = tools.get(id);
+    if (loaded) return [operationTool(context, loaded, params)];
+    if (tools.hasService(id)) return searchTools(context, { service: id, params, tools });
+  }
+  return undefined;
+}
+
+/** One operation. What the author has set is no argument of the model. */
+function operationTool(context: Context, loaded: LoadedTool, params: JsonObject): OfferedTool {
+  const { tool, schema } = loaded;
+  const names = Object.keys((own(schema, 'properties') ?? {}) as JsonObject);
+  const set = names.filter((name) => name !== 'credential' && !isEmpty(own(params, name)));
+  const fixed = Object.fromEntries(set.map((name) => [name, params[name] as Json]));
+  return {
+    definition: {
+      type: 'function',
+      name: tool.id,
+      description: tool.description,
+      inputSchema: withoutArguments(schema, new Set(set)) as never,
+    },
+    isIdempotent: () => repeatable(tool),
+    run: (args, call) => run(context, loaded, { ...call, params, args: { ...args, ...fixed } }),
+  };
+}
+
+interface SearchRow {
+  service: string;
+  params: JsonObject;
+  tools: ServiceTools;
+}
+
+/** A search and a call for all operations of a service that the row allows, so that a prompt has two tools instead of all. */
+function searchTools(context: Context, { service, params, tools }: SearchRow): OfferedTool[] {
+  const selection = selectionOf(context, params);
+  const allowed = tools.selected(service, selection);
+  if (allowed.length === 0)
+    throw invalid(context, `uses the service "${service}" with a selection that no operation of it matches`);
+  const ids = new Set(allowed.map(({ id }) => id));
+  const prefix = service.replaceAll(/[^\w-]/g, '_').slice(0, 50);
+  const loadedOf = (args: JsonObject): LoadedTool | undefined => {
+    const id = textOf(args, 'operation');
+    return ids.has(id) ? tools.get(id) : undefined;
+  };
+  return [
+    {
+      definition: {
+        type: 'function',
+        name: `${prefix}_search`,
+        description: `Finds operations of ${service} (${allowed.length} in all) by words. Returns their names, what they do, and the JSON Schema of their arguments, for ${prefix}_call.`,
+        inputSchema: SEARCH_SCHEMA as never,
+      },
+      isIdempotent: () => true,
+      run: async (args) => found(tools, tools.search(service, textOf(args, 'query'), selection)),
+    },
+    {
+      definition: {
+        type: 'function',
+        name: `${prefix}_call`,
+        description: `Calls an operation of ${service}, with arguments as ${prefix}_search describes them.`,
+        inputSchema: CALL_SCHEMA as never,
+      },
+      isIdempotent: (args) => {
+        const loaded = loadedOf(args);
+        return loaded === undefined || repeatable(loaded.tool);
+      },
+      run: async (args, call) => {
+        const loaded = loadedOf(args);
+        if (!loaded)
+          throw new Error(
+            `There is no operation "${textOf(args, 'operation').slice(0, 100)}" here. Find one with ${prefix}_search.`,
+          );
+        const given = own(args, 'arguments');
+        return run(context, loaded, { ...call, params, args: isJsonObject(given) ? given : {} });
+      },
+    },
+  ];
+}
+
+const SEARCH_SCHEMA: JsonObject = {
+  type: 'object',
+  properties: {
+    query: { type: 'string', minLength: 1, maxLength: 300, description: 'Words, such as: create issue' },
+  },
+  required: ['query'],
+  additionalProperties: false,
+};
+
+const CALL_SCHEMA: JsonObject = {
+  type: 'object',
+  properties: {
+    operation: { type: 'string', maxLength: 64, description: 'The name of the operation' },
+    arguments: { type: 'object', description: 'Its arguments' },
+  },
+  required: ['operation'],
+  additionalProperties: false,
+};
+
+/** The first operations, with schemas as far as they fit. */
+function found(tools: ServiceTools, matches: readonly ServiceTool[]): Json {
+  let left = MAX_FOUND_CHARS;
+  const operations = matches.slice(0, MAX_FOUND).map(({ id, description }, index): Json => {
+    const shown = { name: id, description };
+    const schema = tools.get(id)?.schema ?? {};
+    left -= JSON.stringify(schema).length + description.length;
+    if (index === 0 || left > 0) return { ...shown, arguments: schema };
+    return { ...shown, note: 'The schema did not fit: search for this name alone.' };
+  });
+  const more = matches.length - operations.length;
+  return { operations, ...(more > 0 && { note: `${more} more match: use other words to see them.` }) };
+}
+
+/** Returns what `operations`, `tags` and `readOnly` of a row allow. Throws BLOCK_CONFIG_INVALID. */
+function selectionOf(context: Context, params: JsonObject): Selection {
+  const [operations, tags] = ['operations', 'tags'].map((name) => {
+    const value = own(params, name);
+    if (isEmpty(value)) return undefined;
+    const list = typeof value === 'string' ? value.split(',').map((each) => each.trim()) : value;
+    if (Array.isArray(list) && list.every((each) => typeof each === 'string')) return list;
+    throw invalid(context, `has a tool with "${name}" that is not a list of texts`);
+  });
+  const readOnly = own(params, 'readOnly');
+  return { operations, tags, readOnly: readOnly === true || readOnly === 'true' };
+}
+
+function textOf(args: JsonObject, name: string): string {
+  const value = own(args, name);
+  return typeof value === 'string' ? value : '';
+}
+
+function isEmpty(value: Json | undefined): boolean {
+  return (
+    value === undefined || value === null || value === '' || (Array.isArray(value) && value.length === 0)
+  );
+}
+
+function repeatable({ idempotent, keyHeader }: ServiceTool): boolean {
+  return idempotent || keyHeader !== undefined;
+}
+
+async function run(
+  context: Context,
+  { tool, services, problemsOf }: LoadedTool,
+  { args, params, idempotencyKey }: { args: JsonObject; params: JsonObject; idempotencyKey: string },
+): Promise<Json> {
+  const problems = problemsOf(args);
+  if (problems !== undefined) throw new Error(`The arguments do not match the schema: ${problems}`);
+  const credential = own(params, 'credential');
+  const { data } = await callService({
+    tool,
+    args,
+    services,
+    credentialId: typeof credential === 'string' && credential !== '' ? credential : undefined,
+    idempotencyKey,
+    context,
+  });
+  return isBinary(data) ? { type: data['type'] ?? null, size: data['size'] ?? null } : data;
+}
+
+/** Content that is no text is of no use for a model. */
+function isBinary(data: Json): data is JsonObject {
+  return isJsonObject(data) && typeof data['base64'] === 'string' && typeof data['size'] === 'number';
+}

@@ -1,0 +1,201 @@
+import { BlockError, isJsonObject } from '@heddle/core/blocks';
+import type { Json, JsonObject } from '@heddle/core/blocks';
+import type { ConfiguredService } from '@heddle/engine';
+import type { Context } from '../define.ts';
+import { pause } from '../pause.ts';
+import type { ServiceTool, ToolFile } from './file.ts';
+import { requestOf } from './request.ts';
+import type { ServiceRequest } from './request.ts';
+import { ArgumentError } from './wire.ts';
+
+/** A call of a tool. */
+export interface ServiceCall {
+  tool: ServiceTool;
+  args: JsonObject;
+  services: ToolFile['services'];
+  /** Id of the stored credential that the author has named. */
+  credentialId: string | undefined;
+  idempotencyKey: string;
+  context: Context;
+}
+
+/** What a service has answered. */
+export interface ServiceAnswer {
+  /** The body: JSON, text, or `{type, size, base64}` for other content. */
+  data: Json;
+  status: number;
+  headers: { [name: string]: string };
+}
+
+const MAX_ATTEMPTS = 3;
+const FIRST_PAUSE_MS = 1000;
+const MAX_PAUSE_MS = 30_000;
+const TIMEOUT_MS = 300_000;
+const EXCERPT_CHARS = 2000;
+/** Lets a server that runs workflows detect infinite recursion. */
+const CALL_CHAIN_HEADER = 'x-sim-via';
+
+/**
+ * Calls an operation of a service. Repeats a call that the service refuses for now, if that cannot do it twice.
+ *
+ * Throws a BlockError: TOOL_ARGUMENTS_INVALID, TOOL_ADDRESS_MISSING, CREDENTIAL_UNKNOWN, HTTP_FAILED.
+ */
+export async function callService(call: ServiceCall): Promise<ServiceAnswer> {
+  const { tool, context } = call;
+  const service = await context.services.service(tool.service);
+  const request = await builtRequest(call, service);
+  for (let attempt = 1; ; attempt++) {
+    const answer = await sendOnce(request, call, service);
+    if (!(answer instanceof BlockError)) return answer;
+    const pauseMs = Math.max(answer.retryAfterMs ?? 0, FIRST_PAUSE_MS * 2 ** (attempt - 1));
+    const isOver =
+      attempt === MAX_ATTEMPTS || pauseMs > Math.min(MAX_PAUSE_MS, context.remainingMs ?? Infinity);
+    if (!mayRepeat(answer, tool) || isOver) throw answer;
+    await pause(context, pauseMs);
+  }
+}
+
+/** A refused call (429) has done nothing. */
+function mayRepeat({ retryable, details }: BlockError, { idempotent }: ServiceTool): boolean {
+  if (!retryable) return false;
+  return idempotent || (isJsonObject(details) && details['status'] === 429);
+}
+
+async function builtRequest(call: ServiceCall, service: ConfiguredService): Promise<ServiceRequest> {
+  const { tool, args, services, context } = call;
+  const own = Object.hasOwn(services, tool.service) ? services[tool.service] : undefined;
+  const address = service.address ?? own?.address;
+  if (address === undefined)
+    throw refused(
+      'TOOL_ADDRESS_MISSING',
+      `The address of the service "${tool.service}" is unknown: give it with --service ${tool.service}=URL.`,
+    );
+  const secret = await secretFor(call, service);
+  try {
+    const request = await requestOf(tool, args, {
+      address,
+      secret,
+      file: (record) => context.services.file(record),
+    });
+    const { callChain } = context.services.run;
+    if (callChain.length > 0) request.headers.push([CALL_CHAIN_HEADER, callChain.join(',')]);
+    if (tool.keyHeader !== undefined)
+      request.headers.push([tool.keyHeader.toLowerCase(), call.idempotencyKey]);
+    return request;
+  } catch (error) {
+    if (!(error instanceof ArgumentError)) throw error;
+    throw refused('TOOL_ARGUMENTS_INVALID', `The tool "${tool.id}" cannot be called: ${error.message}.`);
+  }
+}
+
+/**
+ * Returns the credential of a call: the one that the author names, the operator's, or the one that the tenant has stored for
+ * the service. Arguments have no part in it.
+ */
+async function secretFor(
+  { tool: { credential, service: name }, credentialId, context }: ServiceCall,
+  service: ConfiguredService,
+): Promise<string | undefined> {
+  if (!credential) return undefined;
+  const { services } = context;
+  if (credentialId !== undefined) {
+    const found = await services.credential({ id: credentialId });
+    if (found) return found.secret;
+    throw refused(
+      'CREDENTIAL_UNKNOWN',
+      `The service "${name}" is called with a credential that does not exist.`,
+    );
+  }
+  // By the whole name: another server of the same document gets no key unless somebody gives it one.
+  if (service.credential !== undefined) return service.credential;
+  for (const type of ['oauth', 'api_key'] as const) {
+    const found = await services.credential({ provider: name, type });
+    if (found) return found.secret;
+  }
+  if (credential.optional) return undefined;
+  throw refused(
+    'CREDENTIAL_UNKNOWN',
+    `The service "${name}" needs a credential: set the id of a stored one in "credential", store one for the provider "${name}", or give it with --credential ${name}=VALUE.`,
+  );
+}
+
+async function sendOnce(
+  request: ServiceRequest,
+  { context }: ServiceCall,
+  { http }: ConfiguredService,
+): Promise<ServiceAnswer | BlockError> {
+  const { signal, remainingMs = TIMEOUT_MS } = context;
+  const what = `${request.method} ${shown(request.url)}`;
+  let response: Awaited<ReturnType<typeof http.fetch>>;
+  try {
+    response = await http.fetch({
+      ...request,
+      signal,
+      timeoutMs: Math.max(1, Math.min(TIMEOUT_MS, remainingMs)),
+    });
+  } catch (error) {
+    signal.throwIfAborted();
+    return connectionFailure(what, error);
+  }
+  const { status } = response;
+  const headers = Object.fromEntries(response.headers);
+  const data = dataOf(response.body, headers['content-type'] ?? '');
+  if (status >= 200 && status < 400) return { data, status, headers };
+  const retryAfterMs = retryAfterOf(headers['retry-after'], context.clock.now());
+  return new BlockError('HTTP_FAILED', `${what} answered ${status}: ${excerpt(data)}`, {
+    retryable: isRetryable(status),
+    ...(retryAfterMs !== undefined && { retryAfterMs }),
+    details: { status },
+  });
+}
+
+function connectionFailure(what: string, error: unknown): BlockError {
+  const code = error instanceof Error && 'code' in error ? error.code : undefined;
+  const retryable = code !== 'EGRESS_DENIED' && code !== 'EGRESS_TOO_LARGE';
+  const reason = error instanceof Error ? error.message : String(error);
+  return new BlockError('HTTP_FAILED', `${what} got no answer: ${reason}`, { retryable, cause: error });
+}
+
+function isRetryable(status: number): boolean {
+  return status === 408 || status === 425 || status === 429 || status >= 500;
+}
+
+/** The address for messages: without the query, which can have a key. */
+function shown(url: string): string {
+  return (url.split('?', 1)[0] ?? '').slice(0, 300);
+}
+
+function excerpt(data: Json): string {
+  const text = typeof data === 'string' ? data : JSON.stringify(data);
+  return text.length > EXCERPT_CHARS ? `${text.slice(0, EXCERPT_CHARS).toWellFormed()}…` : text;
+}
+
+function dataOf(body: Uint8Array, contentType: string): Json {
+  if (body.length === 0) return null;
+  const type = contentType.split(';', 1)[0]?.trim().toLowerCase() ?? '';
+  if (type === '' || /^text\/|[/+](?:json|xml|yaml|javascript|x-ndjson|x-www-form-urlencoded)$/.test(type)) {
+    const text = new TextDecoder().decode(body);
+    return type === '' || /[/+]json$/.test(type) ? parsed(text) : text;
+  }
+  return { type, size: body.length, base64: Buffer.from(body).toString('base64') };
+}
+
+function parsed(text: string): Json {
+  try {
+    return JSON.parse(text) as Json;
+  } catch {
+    return text;
+  }
+}
+
+function retryAfterOf(value: string | undefined, nowMs: number): number | undefined {
+  if (value === undefined) return undefined;
+  const seconds = Number(value.trim());
+  if (seconds >= 0) return seconds * 1000;
+  const date = Date.parse(value);
+  return Number.isNaN(date) ? undefined : Math.max(0, date - nowMs);
+}
+
+function refused(code: string, message: string): BlockError {
+  return new BlockError(code, message, { retryable: false });
+}

@@ -1,0 +1,131 @@
+import { EngineError, isJsonObject, own } from '@heddle/core/blocks';
+import type { Json, JsonObject } from '@heddle/core/blocks';
+
+/** Lists, objects, texts and numbers of one document. The largest public documents have about two million. */
+const MAX_VALUES = 4_000_000;
+const MAX_LEVELS = 100;
+/** Media types for all operations of a document of Swagger 2.0. */
+const MAX_TYPES = 50;
+/** References that lead to one another. */
+const MAX_HOPS = 32;
+
+/** A document of OpenAPI 3, without keys that a program could mistake for a prototype. */
+export interface OpenApiDocument {
+  root: JsonObject;
+}
+
+/** A part of a document that cannot be used, with the reason for people: `refers to … , which is not in the document`. */
+export class Unusable extends Error {
+  override readonly name = 'Unusable';
+}
+
+/**
+ * Returns the document as OpenAPI 3; one of Swagger 2.0 is converted. The caller's value does not change.
+ *
+ * Throws OPENAPI_INVALID for what is no such document, or is too large or too deep.
+ */
+export async function readDocument(value: unknown): Promise<OpenApiDocument> {
+  const copy = copyOf(value, { left: MAX_VALUES }, 0);
+  if (!isJsonObject(copy)) throw invalidDocument('is not a JSON object');
+  const root = own(copy, 'swagger') === undefined ? copy : await converted(copy);
+  const version = own(root, 'openapi');
+  if (typeof version !== 'string' || !/^3\.[0-2](?:\.|$)/.test(version))
+    throw invalidDocument(
+      'does not name a version that Heddle reads: "openapi" must be 3.0, 3.1 or 3.2, or "swagger" 2.0',
+    );
+  if (!isJsonObject(own(root, 'paths'))) throw invalidDocument('has no "paths"');
+  return { root };
+}
+
+/** Returns OPENAPI_INVALID: `The OpenAPI document <why>.` */
+export function invalidDocument(why: string): EngineError {
+  return new EngineError('OPENAPI_INVALID', `The OpenAPI document ${why}.`);
+}
+
+/** An object of a document. `pointer` is the reference that led to it, if there was one. */
+export interface Resolved {
+  object: JsonObject;
+  pointer: string | undefined;
+}
+
+/**
+ * Returns an object of the document, or the one that it refers to. Undefined for what is no object.
+ *
+ * Throws Unusable for a reference that leads nowhere, in a circle or to another document.
+ */
+export function resolve(document: OpenApiDocument, value: Json | undefined): Resolved | undefined {
+  let [at, pointer]: [Json | undefined, string | undefined] = [value, undefined];
+  for (let hops = 0; hops < MAX_HOPS; hops++) {
+    if (!isJsonObject(at)) return undefined;
+    const reference = own(at, '$ref');
+    if (typeof reference !== 'string') return { object: at, pointer };
+    [at, pointer] = [valueAt(document, reference), reference];
+  }
+  throw new Unusable('has a reference that leads in a circle');
+}
+
+/** Returns the value that a reference of the document names. Throws Unusable if there is none. */
+export function valueAt({ root }: OpenApiDocument, reference: string): Json {
+  if (reference !== '#' && !reference.startsWith('#/'))
+    throw new Unusable(`refers to another document (${shortened(reference)})`);
+  let at: Json | undefined = root;
+  for (const step of stepsOf(reference)) {
+    if (Array.isArray(at)) at = /^\d+$/.test(step) ? at[Number(step)] : undefined;
+    else at = isJsonObject(at) ? own(at, step) : undefined;
+  }
+  if (at === undefined) throw new Unusable(`refers to ${shortened(reference)}, which is not in the document`);
+  return at;
+}
+
+/** Returns a step of a reference, with the characters escaped that references use themselves. */
+export function pointerStep(text: string): string {
+  return encodeURIComponent(text.replaceAll('~', '~0').replaceAll('/', '~1'));
+}
+
+function stepsOf(reference: string): string[] {
+  try {
+    const steps = reference.split('/').slice(1);
+    return steps.map((step) => decodeURIComponent(step).replaceAll('~1', '/').replaceAll('~0', '~'));
+  } catch {
+    throw new Unusable(`has a reference with wrong percent-encoding (${shortened(reference)})`);
+  }
+}
+
+function shortened(text: string): string {
+  return text.length > 100 ? `${text.slice(0, 100)}…` : text;
+}
+
+/** Loaded for old documents only. */
+async function converted(document: JsonObject): Promise<JsonObject> {
+  if (own(document, 'swagger') !== '2.0') throw invalidDocument('has another "swagger" than "2.0"');
+  // The conversion repeats them in every operation.
+  for (const list of ['consumes', 'produces', 'schemes']) {
+    const types = own(document, list);
+    if (Array.isArray(types) && types.length > MAX_TYPES)
+      throw invalidDocument(`has more than ${MAX_TYPES} entries in "${list}"`);
+  }
+  const { upgradeFromTwoToThree } = await import('@scalar/openapi-upgrader/2.0-to-3.0');
+  try {
+    return upgradeFromTwoToThree(document) as JsonObject;
+  } catch (error) {
+    throw invalidDocument(`is not valid Swagger 2.0: ${(error as Error).message.slice(0, 200)}`);
+  }
+}
+
+function copyOf(value: unknown, count: { left: number }, depth: number): Json {
+  if (--count.left < 0) throw invalidDocument(`has more than ${MAX_VALUES.toLocaleString('en')} values`);
+  if (isScalar(value)) return value;
+  if (typeof value !== 'object' || value === null) throw invalidDocument('is not JSON');
+  if (depth >= MAX_LEVELS) throw invalidDocument(`is nested more than ${MAX_LEVELS} levels deep`);
+  if (Array.isArray(value)) return value.map((item) => copyOf(item, count, depth + 1));
+  const copy: JsonObject = {};
+  for (const [key, item] of Object.entries(value)) {
+    if (key === '__proto__') throw invalidDocument('has a key "__proto__"');
+    if (item !== undefined) copy[key] = copyOf(item, count, depth + 1);
+  }
+  return copy;
+}
+
+function isScalar(value: unknown): value is string | number | boolean | null {
+  return value === null || ['string', 'boolean'].includes(typeof value) || Number.isFinite(value);
+}

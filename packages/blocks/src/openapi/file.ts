@@ -1,0 +1,160 @@
+import { EngineError } from '@heddle/core/blocks';
+import type { JsonObject } from '@heddle/core/blocks';
+import * as z from 'zod';
+import { METHODS, PLACES } from './operations.ts';
+
+/** The version of files of tools. Later versions read what earlier ones wrote. */
+export const TOOL_FILE_VERSION = 1;
+
+const MAX_TOOLS = 20_000;
+const MAX_SERVICES = 1000;
+
+/** The id of a tool, and its name for models. */
+const toolName = z.string().regex(/^[A-Za-z0-9_-]{1,64}$/, 'must have 1 to 64 letters, digits, _ and -');
+/** The name of a service, as in `--service NAME=URL`. */
+const serviceName = z
+  .string()
+  .regex(/^[A-Za-z0-9][A-Za-z0-9_.:/-]{0,99}$/, 'must have 1 to 100 letters, digits and _ . : / -');
+const header = z.string().regex(/^[!#$%&'*+.^_`|~0-9A-Za-z-]{1,100}$/, 'must be the name of a header');
+const argument = z
+  .string()
+  .regex(/^[A-Za-z0-9_.-]{1,64}$/)
+  .refine((name) => name !== '__proto__');
+const schema = z.record(z.string(), z.json());
+const text = (max: number): z.ZodString => z.string().max(max);
+
+const scheme = z.discriminatedUnion('type', [
+  z.strictObject({ type: z.literal('bearer'), scopes: z.array(text(200)).max(250) }),
+  z.strictObject({ type: z.literal('basic') }),
+  z
+    .strictObject({
+      type: z.literal('key'),
+      in: z.enum(['header', 'query', 'cookie']),
+      name: text(200).min(1),
+    })
+    .refine((key) => key.in === 'query' || header.safeParse(key.name).success, 'has a wrong name'),
+]);
+
+const style = {
+  style: z.enum(['simple', 'label', 'matrix', 'form', 'spaceDelimited', 'pipeDelimited', 'deepObject']),
+  explode: z.boolean(),
+};
+
+const parameter = z
+  .strictObject({
+    argument,
+    in: z.enum(PLACES),
+    name: text(500).min(1),
+    ...style,
+    /** Reserved characters stay as they are. */
+    reserved: z.literal(true).optional(),
+    /** The value is sent as JSON text. */
+    json: z.literal(true).optional(),
+  })
+  .refine(
+    (each) => each.in !== 'header' || header.safeParse(each.name).success,
+    'has a header with a wrong name',
+  );
+
+const mediaType = text(200).regex(
+  /^[\w!#$&^.+*-]+\/[\w!#$&^.+*-]+(?:\s*;[\w .:/+="-]*)*$/,
+  'must be a media type',
+);
+
+const body = z.strictObject({
+  argument,
+  type: z.enum(['json', 'form', 'multipart', 'text', 'binary']),
+  mediaType,
+  /** How fields of forms are sent. */
+  fields: z
+    .record(
+      z.string(),
+      z
+        .strictObject({ ...style, mediaType: mediaType.optional(), file: z.literal(true).optional() })
+        .partial(),
+    )
+    .optional(),
+});
+
+const tool = z.strictObject({
+  id: toolName,
+  service: serviceName,
+  description: text(2000),
+  tags: z.array(text(100)).max(20).optional(),
+  method: z.enum(METHODS),
+  path: text(1000).regex(/^\/[^?#]*$/, 'must begin with / and have no query'),
+  /** JSON Schema of the arguments; references lead to `$defs` of the file. */
+  arguments: schema,
+  parameters: z.array(parameter).max(250).optional(),
+  body: body.optional(),
+  /** Media types of responses. */
+  accept: z.array(mediaType).max(10).optional(),
+  credential: z
+    .strictObject({ schemes: z.record(z.string(), scheme), optional: z.literal(true).optional() })
+    .optional(),
+  /** The header for a key that is equal whenever a call is repeated. */
+  keyHeader: header.optional(),
+  /** A call that was interrupted may be repeated. */
+  idempotent: z.boolean(),
+  /** A call changes nothing. */
+  readOnly: z.boolean(),
+});
+
+const service = z.strictObject({
+  title: text(500),
+  /** Undefined: the operator has to give one. */
+  address: z
+    .url({ protocol: /^https?$/ })
+    .max(2000)
+    .optional(),
+});
+
+/** Files of tools. */
+export const toolFile = z.strictObject({
+  version: z.literal(TOOL_FILE_VERSION),
+  services: z.record(serviceName, service),
+  tools: z.array(tool).max(MAX_TOOLS),
+  $defs: z.record(z.string().regex(/^\w{1,80}$/), schema),
+});
+
+/** Tools of services, as JSON: what `heddle tools import` writes. */
+export type ToolFile = z.output<typeof toolFile>;
+/** One operation of a service. */
+export type ServiceTool = ToolFile['tools'][number];
+export type ServiceParameter = NonNullable<ServiceTool['parameters']>[number];
+export type ServiceBody = NonNullable<ServiceTool['body']>;
+
+/**
+ * Returns a file of tools. Throws OPTIONS_INVALID with the first problems of what is none, has a tool twice, or a tool of a
+ * service that it does not describe.
+ */
+export function readToolFile(value: unknown, name = 'of tools'): ToolFile {
+  const read = toolFile.safeParse(value);
+  const problems = read.success
+    ? inconsistencies(read.data)
+    : read.error.issues.map(({ path, message }) => `${path.join('.') || 'the file'}: ${message}`);
+  if (read.success && problems.length === 0) return read.data;
+  const shown = problems.slice(0, 5).join('; ');
+  throw new EngineError(
+    'OPTIONS_INVALID',
+    `The file ${name} is not valid: ${shown}${problems.length > 5 ? ` (and ${problems.length - 5} more)` : ''}.`,
+  );
+}
+
+function inconsistencies({ services, tools }: ToolFile): string[] {
+  if (Object.keys(services).length > MAX_SERVICES) return [`services: more than ${MAX_SERVICES}`];
+  const seen = new Set<string>();
+  return tools.flatMap(({ id, service: of }) => {
+    const isTwice = seen.has(id);
+    seen.add(id);
+    return [
+      ...(isTwice ? [`tools: "${id}" is there twice`] : []),
+      ...(Object.hasOwn(services, of) ? [] : [`tools: "${id}" belongs to "${of}", which is not in services`]),
+    ];
+  });
+}
+
+/** Returns the definitions that schemas of the file refer to. */
+export function definitionsOf({ $defs }: ToolFile): JsonObject {
+  return $defs as JsonObject;
+}

@@ -1,0 +1,356 @@
+import { EngineError, isJsonObject, own } from '@heddle/core/blocks';
+import type { Json, JsonObject } from '@heddle/core/blocks';
+import { compileSchema } from '../agent/json-schema.ts';
+import { readDocument, Unusable } from './document.ts';
+import type { OpenApiDocument } from './document.ts';
+import type { ServiceBody, ServiceTool, ToolFile } from './file.ts';
+import { TOOL_FILE_VERSION } from './file.ts';
+import { argumentNames, matchesPattern, operationNames } from './names.ts';
+import { listOf, objectOf, operationsOf, reasonOf } from './operations.ts';
+import type { Body, Method, Operation, Parameter } from './operations.ts';
+import { bundled, SchemaConverter } from './schemas.ts';
+import { keyPlaces, placeOf, securityOf } from './security.ts';
+import { serverOf } from './servers.ts';
+import type { ServerOptions } from './servers.ts';
+
+/** Options of `importOpenApi`. */
+export interface ImportOptions extends ServerOptions {
+  /** The name of the service: 1 to 30 letters, digits, `_` and `-`. It begins the ids of the tools. */
+  name: string;
+  /** Operations to import, by id, operationId, `METHOD /path` or `tag:NAME`, with `*` for any text. Default: all. */
+  only?: readonly string[];
+  /** Operations, in the form of `only`, that may be repeated although their method is POST or PATCH. */
+  idempotent?: readonly string[];
+}
+
+/** An operation that is no tool, or only in part, and why. */
+export interface ImportNote {
+  /** Method and path. */
+  operation: string;
+  reason: string;
+}
+
+/** The tools of a document. */
+export interface ImportedTools {
+  file: ToolFile;
+  /** Operations that are not in the file. Those that `only` leaves out are only counted, in `unselected`. */
+  leftOut: ImportNote[];
+  /** Operations whose schemas are too large for models, so that inner parts of them are any value. */
+  simplified: ImportNote[];
+  unselected: number;
+}
+
+/** Characters of JSON Schema that a tool adds to each call of a model. */
+export const MAX_SCHEMA_CHARS = 30_000;
+const MAX_OPERATIONS = 20_000;
+const MAX_DESCRIPTION = 1000;
+
+/**
+ * Makes a tool of each operation of an OpenAPI document, 3.0 to 3.2 or Swagger 2.0, as parsed JSON. References to other
+ * documents are not followed. The result is plain data, for the option `toolFiles` of `blocks`, or `--tools FILE`.
+ *
+ * Throws OPENAPI_INVALID, OPTIONS_INVALID.
+ */
+export async function importOpenApi(document: unknown, options: ImportOptions): Promise<ImportedTools> {
+  if (!/^[A-Za-z0-9][A-Za-z0-9_-]{0,29}$/.test(options.name))
+    throw new EngineError(
+      'OPTIONS_INVALID',
+      `"${options.name.slice(0, 100)}" is not a name of a service: use 1 to 30 letters, digits, _ and -.`,
+    );
+  return new Importer(await readDocument(document), options).import();
+}
+
+class Importer {
+  readonly #document: OpenApiDocument;
+  readonly #options: ImportOptions;
+  readonly #schemas: SchemaConverter;
+  readonly #keyPlaces: ReadonlySet<string>;
+  /** The server of the document, or of its first operation. */
+  #usual: JsonObject | undefined;
+  readonly #services: ToolFile['services'] = {};
+  readonly #leftOut: ImportNote[] = [];
+  readonly #simplified: ImportNote[] = [];
+
+  constructor(document: OpenApiDocument, options: ImportOptions) {
+    this.#document = document;
+    this.#options = options;
+    this.#schemas = new SchemaConverter(document);
+    this.#keyPlaces = keyPlaces(document);
+  }
+
+  import(): ImportedTools {
+    const operations: Operation[] = [];
+    for (const found of operationsOf(this.#document)) {
+      if ('reason' in found) this.#leftOut.push({ operation: found.at, reason: found.reason });
+      else operations.push(found.operation);
+      if (operations.length > MAX_OPERATIONS)
+        throw new EngineError(
+          'OPENAPI_INVALID',
+          `The OpenAPI document has more than ${MAX_OPERATIONS} operations.`,
+        );
+    }
+    const names = operationNames(this.#options.name, operations);
+    const [usual] = listOf(own(this.#document.root, 'servers'));
+    this.#usual = isJsonObject(usual) ? usual : operations[0]?.servers[0];
+    const tools: ServiceTool[] = [];
+    let unselected = 0;
+    for (const [index, operation] of operations.entries()) {
+      const id = names[index] ?? '';
+      if (!isSelected(this.#options.only ?? ['*'], id, operation)) unselected++;
+      else tools.push(...this.#toolOrNone(id, operation));
+    }
+    return {
+      file: { version: TOOL_FILE_VERSION, services: this.#services, tools, $defs: this.#usedDefs(tools) },
+      leftOut: this.#leftOut,
+      simplified: this.#simplified,
+      unselected,
+    };
+  }
+
+  #toolOrNone(id: string, operation: Operation): ServiceTool[] {
+    try {
+      return [this.#tool(id, operation)];
+    } catch (error) {
+      this.#leftOut.push({ operation: operation.key, reason: reasonOf(error) });
+      return [];
+    }
+  }
+
+  #tool(id: string, operation: Operation): ServiceTool {
+    const { method, path, tags, responses } = operation;
+    const { schemes, isOptional } = securityOf(this.#document, operation);
+    const parameters = operation.parameters.filter((each) => !this.#keyPlaces.has(placeOf(each)));
+    const names = argumentNames([...parameters, { in: 'request', name: 'body' }]);
+    const service = this.#serviceOf(operation);
+    const args = this.#argumentsOf(operation, parameters, names);
+    this.#check(operation, args);
+    return {
+      id,
+      service,
+      description: descriptionOf(operation),
+      ...(tags.length > 0 && { tags }),
+      method,
+      path,
+      arguments: args,
+      ...(parameters.length > 0 && {
+        parameters: parameters.map((each, index) => bindingOf(each, names[index] ?? each.name)),
+      }),
+      ...(operation.body && { body: this.#bodyOf(operation.body, names.at(-1) ?? 'body') }),
+      ...(responses.length > 0 && { accept: responses }),
+      ...(Object.keys(schemes).length > 0 && {
+        credential: { schemes, ...(isOptional && { optional: true as const }) },
+      }),
+      idempotent: this.#isIdempotent(id, operation),
+      readOnly: isReadOnly(method),
+    };
+  }
+
+  #serviceOf({ servers: [server] }: Operation): string {
+    const { name, title, address } = serverOf(this.#document, { server, usual: this.#usual }, this.#options);
+    this.#services[name] ??= { title, ...(address !== undefined && { address }) };
+    return name;
+  }
+
+  /** The schema of all arguments together: one for each parameter, and one for the body. */
+  #argumentsOf({ body }: Operation, parameters: readonly Parameter[], names: readonly string[]): JsonObject {
+    const properties: JsonObject = {};
+    const required: string[] = [];
+    for (const [index, parameter] of parameters.entries()) {
+      const name = names[index] ?? parameter.name;
+      properties[name] = described(this.#schemas.convert(parameter.schema), parameter.description);
+      if (parameter.required) required.push(name);
+    }
+    const name = names.at(-1) ?? 'body';
+    if (body) {
+      properties[name] = described(this.#bodySchema(body), body.description);
+      if (body.required) required.push(name);
+    }
+    return {
+      type: 'object',
+      properties,
+      ...(required.length > 0 && { required }),
+      additionalProperties: false,
+    };
+  }
+
+  #bodySchema(body: Body): JsonObject {
+    const kind = kindOf(body);
+    if (kind === 'binary') return { ...FILE };
+    if (kind === 'text') return { type: 'string' };
+    const schema = this.#schemas.convert(body.schema);
+    return kind === 'json' ? schema : withFiles(schema, this.#formFields(body));
+  }
+
+  #bodyOf(body: Body, argument: string): ServiceBody {
+    const type = kindOf(body);
+    const mediaType = type === 'json' && body.mediaType === '*/*' ? 'application/json' : body.mediaType;
+    if (type !== 'form' && type !== 'multipart') return { argument, type, mediaType };
+    const fields = this.#formFields(body);
+    return { argument, type, mediaType, ...(Object.keys(fields).length > 0 && { fields }) };
+  }
+
+  /** How the fields of a form are sent, where it is not the usual way. */
+  #formFields({ schema, encoding }: Body): NonNullable<ServiceBody['fields']> {
+    const converted = this.#schemas.convert(schema);
+    const properties = propertiesOf(converted, this.#schemas.defs);
+    const names = new Set([...Object.keys(properties), ...Object.keys(encoding)]);
+    const fields = [...names].map(
+      (name) => [name, fieldOf(own(properties, name), own(encoding, name))] as const,
+    );
+    return Object.fromEntries(fields.filter(([, field]) => Object.keys(field).length > 0));
+  }
+
+  /** Throws Unusable for a schema that models cannot get. */
+  #check(operation: Operation, schema: JsonObject): void {
+    const found = bundled(schema, this.#schemas.defs, MAX_SCHEMA_CHARS);
+    if (!found)
+      throw new Unusable(`has arguments whose schema is larger than ${MAX_SCHEMA_CHARS} characters`);
+    compileSchema(found.schema, (why) => new Unusable(`has arguments whose schema ${why}`));
+    if (!found.isWhole)
+      this.#simplified.push({
+        operation: operation.key,
+        reason: 'inner parts of its arguments are any value',
+      });
+  }
+
+  #isIdempotent(id: string, operation: Operation): boolean {
+    const { method } = operation;
+    if (method !== 'POST' && method !== 'PATCH') return true;
+    return isSelected(this.#options.idempotent ?? [], id, operation);
+  }
+
+  /** The definitions that the tools need, in the order of their names. */
+  #usedDefs(tools: readonly ServiceTool[]): ToolFile['$defs'] {
+    const used = new Set<string>();
+    const queue: Json[] = tools.map((tool) => tool.arguments as JsonObject);
+    for (let next = queue.pop(); next !== undefined; next = queue.pop()) {
+      if (typeof next !== 'object' || next === null) continue;
+      const reference = isJsonObject(next) ? own(next, '$ref') : undefined;
+      const name = typeof reference === 'string' ? reference.slice('#/$defs/'.length) : undefined;
+      const def = name === undefined ? undefined : own(this.#schemas.defs, name);
+      if (name !== undefined && def !== undefined && !used.has(name)) {
+        used.add(name);
+        queue.push(def);
+      }
+      for (const value of Object.values(next)) queue.push(value);
+    }
+    const entries = [...used]
+      .toSorted()
+      .map((name) => [name, this.#schemas.defs[name] as JsonObject] as const);
+    return Object.fromEntries(entries);
+  }
+}
+
+function isSelected(patterns: readonly string[], id: string, operation: Operation): boolean {
+  const { operationId = '', key, tags } = operation;
+  const texts = [id, operationId, key, ...tags.map((tag) => `tag:${tag}`)];
+  return patterns.some((pattern) => texts.some((text) => matchesPattern(pattern, text)));
+}
+
+function isReadOnly(method: Method): boolean {
+  return method === 'GET' || method === 'HEAD' || method === 'OPTIONS';
+}
+
+function descriptionOf({ summary, description, key }: Operation): string {
+  const whole = [summary, description === summary ? '' : description]
+    .filter((text) => text !== '')
+    .join('\n');
+  const text = whole === '' ? key : whole;
+  return text.length > MAX_DESCRIPTION ? `${text.slice(0, MAX_DESCRIPTION).toWellFormed()}…` : text;
+}
+
+function described(schema: JsonObject, description: string | undefined): JsonObject {
+  if (description === undefined || schema['description'] !== undefined) return schema;
+  return { ...schema, description: description.slice(0, MAX_DESCRIPTION).toWellFormed() };
+}
+
+function bindingOf(
+  { in: place, name, style, explode, allowReserved, json }: Parameter,
+  argument: string,
+): NonNullable<ServiceTool['parameters']>[number] {
+  return {
+    argument,
+    in: place,
+    name,
+    style: style as 'simple',
+    explode,
+    ...(allowReserved && { reserved: true as const }),
+    ...(json && { json: true as const }),
+  };
+}
+
+/** A file as an argument. */
+const FILE: JsonObject = {
+  description: 'A file: its text, or a file of the run, or {"name", "type", "base64"}.',
+  anyOf: [
+    { type: 'string' },
+    {
+      type: 'object',
+      properties: { name: { type: 'string' }, type: { type: 'string' }, base64: { type: 'string' } },
+    },
+  ],
+};
+
+function kindOf({ mediaType, schema }: Body): ServiceBody['type'] {
+  if (/[/+]json\b/i.test(mediaType)) return 'json';
+  if (/^application\/x-www-form-urlencoded\b/i.test(mediaType)) return 'form';
+  if (/^multipart\//i.test(mediaType)) return 'multipart';
+  if (/^text\/|[/+](?:xml|yaml|graphql|javascript|x-ndjson)\b/i.test(mediaType)) return 'text';
+  const isData = mediaType === '*/*' && !isBinary(schema);
+  return isData ? 'json' : 'binary';
+}
+
+function isBinary(schema: Json | undefined): boolean {
+  if (!isJsonObject(schema)) return false;
+  const type = own(schema, 'type');
+  if (own(schema, 'format') === 'binary') return true;
+  const media = own(schema, 'contentMediaType');
+  return type === undefined && media !== undefined && own(schema, 'contentEncoding') === undefined;
+}
+
+const MAX_FIELDS = 500;
+
+/** The first properties of a schema, also behind a reference or in `allOf`. */
+function propertiesOf(schema: JsonObject, defs: JsonObject, found: JsonObject = {}, depth = 0): JsonObject {
+  if (depth > 5) return found;
+  for (const name in objectOf(own(schema, 'properties'))) {
+    if (Object.keys(found).length >= MAX_FIELDS) return found;
+    found[name] ??= objectOf(own(schema, 'properties'))[name] ?? {};
+  }
+  const reference = own(schema, '$ref');
+  const target = typeof reference === 'string' ? own(defs, reference.slice('#/$defs/'.length)) : undefined;
+  const all = own(schema, 'allOf');
+  const parts = [...(Array.isArray(all) ? all.slice(0, 20) : []), ...(target === undefined ? [] : [target])];
+  for (const part of parts) propertiesOf(objectOf(part), defs, found, depth + 1);
+  return found;
+}
+
+function fieldOf(
+  schema: Json | undefined,
+  encoding: Json | undefined,
+): NonNullable<ServiceBody['fields']>[string] {
+  const how = objectOf(encoding);
+  const [style, explode, contentType] = ['style', 'explode', 'contentType'].map((key) => own(how, key));
+  const known = ['form', 'spaceDelimited', 'pipeDelimited', 'deepObject'].find((each) => each === style);
+  const items = isJsonObject(schema) ? own(schema, 'items') : undefined;
+  const isType = typeof contentType === 'string' && /^[\w.+-]+\/[\w.+-]+$/.test(contentType);
+  return {
+    ...(known !== undefined && { style: known as 'form' }),
+    ...(typeof explode === 'boolean' && { explode }),
+    ...(isType && { mediaType: contentType }),
+    ...((isBinary(schema) || isBinary(items)) && { file: true as const }),
+  };
+}
+
+/** The schema of a form with schemas for its files. */
+function withFiles(schema: JsonObject, fields: NonNullable<ServiceBody['fields']>): JsonObject {
+  const properties = own(schema, 'properties');
+  if (!isJsonObject(properties)) return schema;
+  const entries = Object.entries(properties).map(([name, property]): [string, Json] => {
+    if (fields[name]?.file !== true) return [name, property];
+    const { description } = objectOf(property);
+    const file = { ...FILE, ...(description !== undefined && { description }) };
+    return [name, own(objectOf(property), 'type') === 'array' ? { type: 'array', items: file } : file];
+  });
+  return { ...schema, properties: Object.fromEntries(entries) };
+}

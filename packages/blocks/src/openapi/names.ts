@@ -1,0 +1,78 @@
+import type { Operation } from './operations.ts';
+import { digestOf } from './schemas.ts';
+
+/** Longest name of a tool that all providers of models accept. */
+const MAX_NAME = 64;
+
+/**
+ * Returns a name for each operation: letters, digits, `_` and `-`, at most 64 characters. It does not depend on the order of
+ * the operations: names that would be equal, or too long, end in a digest of method and path instead of a number.
+ */
+export function operationNames(
+  service: string,
+  operations: readonly Pick<Operation, 'method' | 'path' | 'key' | 'operationId'>[],
+): string[] {
+  const plain = operations.map(
+    ({ method, path, operationId }) =>
+      `${service}_${wordOf(operationId ?? `${method.toLowerCase()} ${path}`)}`,
+  );
+  const counts = new Map<string, number>();
+  for (const name of plain) counts.set(lower(name), (counts.get(lower(name)) ?? 0) + 1);
+  return plain.map((name, index) => {
+    if (name.length <= MAX_NAME && counts.get(lower(name)) === 1) return name;
+    return `${name.slice(0, MAX_NAME - 9).replace(/[_-]+$/, '')}_${digestOf(operations[index]?.key ?? '')}`;
+  });
+}
+
+/** Models mix up names that differ in the case of letters only. */
+function lower(name: string): string {
+  return name.toLowerCase();
+}
+
+function wordOf(text: string): string {
+  const word = text
+    .slice(0, 500)
+    .replaceAll(/[^A-Za-z0-9_-]+/g, '_')
+    .replaceAll(/_{2,}/g, '_')
+    .replaceAll(/^[_-]+|[_-]+$/g, '');
+  return word === '' ? 'operation' : word;
+}
+
+/**
+ * Returns a name for each argument: letters, digits, `_`, `.` and `-`, at most 64 characters. Equal names get the place of
+ * the parameter (`query_id`), then a digest.
+ */
+export function argumentNames(parameters: readonly { in: string; name: string }[]): string[] {
+  const taken = new Set<string>();
+  return parameters.map((parameter) => {
+    const plain = parameter.name.replaceAll(/[^A-Za-z0-9_.-]+/g, '_').replaceAll(/^_+|_+$/g, '');
+    const candidates = [
+      plain,
+      `${parameter.in}_${plain}`,
+      `${plain.slice(0, MAX_NAME - 9)}_${digestOf(`${parameter.in} ${parameter.name}`)}`,
+    ];
+    const name = candidates.find((each) => isArgument(each) && !taken.has(each)) ?? candidates[2] ?? plain;
+    taken.add(name);
+    return name;
+  });
+}
+
+function isArgument(name: string): boolean {
+  return /^[A-Za-z0-9_.-]{1,64}$/.test(name) && name !== '__proto__';
+}
+
+/** Returns true if a pattern with `*` for any characters matches the whole text. Takes time in proportion to both. */
+export function matchesPattern(pattern: string, text: string): boolean {
+  const pieces = pattern.split('*');
+  const [first = '', ...others] = pieces;
+  const last = others.pop();
+  if (last === undefined) return pattern === text;
+  if (!text.startsWith(first)) return false;
+  let at = first.length;
+  for (const piece of others) {
+    const found = text.indexOf(piece, at);
+    if (found < 0) return false;
+    at = found + piece.length;
+  }
+  return text.length - last.length >= at && text.endsWith(last);
+}

@@ -1,0 +1,341 @@
+import { isJsonObject, own } from '@heddle/core/blocks';
+import type { Json, JsonObject } from '@heddle/core/blocks';
+import { pointerStep, resolve, Unusable } from './document.ts';
+import type { OpenApiDocument, Resolved } from './document.ts';
+
+export const METHODS = ['GET', 'PUT', 'POST', 'DELETE', 'OPTIONS', 'HEAD', 'PATCH'] as const;
+export type Method = (typeof METHODS)[number];
+
+/** Methods of OpenAPI that clients cannot send, or that few servers have. */
+const OTHER_METHODS = ['trace', 'query'];
+
+export const PLACES = ['path', 'query', 'header', 'cookie'] as const;
+export type Place = (typeof PLACES)[number];
+
+/** A parameter of an operation, as its document describes it. */
+export interface Parameter {
+  in: Place;
+  name: string;
+  required: boolean;
+  description: string | undefined;
+  schema: Json | undefined;
+  style: string;
+  explode: boolean;
+  allowReserved: boolean;
+  /** The value is sent as JSON text. */
+  json: boolean;
+}
+
+/** The body of a request in the one media type that is used. */
+export interface Body {
+  mediaType: string;
+  required: boolean;
+  description: string | undefined;
+  schema: Json | undefined;
+  encoding: JsonObject;
+}
+
+/** An operation whose references to parameters and bodies are resolved. */
+export interface Operation {
+  method: Method;
+  path: string;
+  /** Method and path as the document has them; no two operations have the same. */
+  key: string;
+  operationId: string | undefined;
+  summary: string;
+  description: string;
+  tags: string[];
+  parameters: Parameter[];
+  body: Body | undefined;
+  /** Media types of successful responses. */
+  responses: string[];
+  /** Alternatives of security schemes; undefined: the document says nothing. */
+  security: JsonObject[] | undefined;
+  servers: JsonObject[];
+}
+
+/** An operation, or why it cannot be read. `at` is its method and path. */
+export type Found = { at: string; operation: Operation } | { at: string; reason: string };
+
+/** Headers that belong to the client, the connection or the credential, so that no argument sets them. */
+const OWN_HEADERS =
+  /^(?:accept|authorization|content-type|content-length|content-encoding|transfer-encoding|te|trailer|connection|keep-alive|upgrade|expect|host|cookie|proxy-.*|sec-.*|x-forwarded-.*|forwarded|via|x-sim-via)$/i;
+
+/** Characters of a path; longer ones are not from documents for people. */
+const MAX_PATH = 1000;
+const MAX_PARAMETERS = 200;
+const MAX_TAGS = 20;
+const MAX_ALTERNATIVES = 20;
+const MAX_TEXT = 5000;
+
+/** Returns all operations of the document, in its order. */
+export function* operationsOf(document: OpenApiDocument): Generator<Found> {
+  const paths = objectOf(own(document.root, 'paths'));
+  const seen = new Set<JsonObject>();
+  for (const [path, value] of Object.entries(paths)) {
+    if (path.startsWith('x-')) continue;
+    try {
+      const { object: item } = resolve(document, value) ?? {};
+      if (!item) continue;
+      // Operations that many paths share would make the result far larger than the document.
+      if (seen.has(item)) throw new Unusable('has the operations of another path');
+      seen.add(item);
+      yield* operationsAt(document, path, item);
+    } catch (error) {
+      yield { at: `* ${shortened(path)}`, reason: reasonOf(error) };
+    }
+  }
+}
+
+function* operationsAt(document: OpenApiDocument, path: string, item: JsonObject): Generator<Found> {
+  for (const [key, value] of Object.entries(item)) {
+    const at = `${key.toUpperCase()} ${shortened(path)}`;
+    if (OTHER_METHODS.includes(key)) yield { at, reason: `uses the method ${key.toUpperCase()}` };
+    const method = METHODS.find((each) => each.toLowerCase() === key);
+    if (!method) continue;
+    try {
+      if (!isJsonObject(value)) throw new Unusable('is not an object');
+      yield { at, operation: operationOf(document, { path, item }, { method, value }) };
+    } catch (error) {
+      yield { at, reason: reasonOf(error) };
+    }
+  }
+}
+
+/** Returns the text of an Unusable. Throws other errors. */
+export function reasonOf(error: unknown): string {
+  if (error instanceof Unusable) return error.message;
+  throw error;
+}
+
+function operationOf(
+  document: OpenApiDocument,
+  { path, item }: { path: string; item: JsonObject },
+  { method, value }: { method: Method; value: JsonObject },
+): Operation {
+  checkPath(path);
+  const { root } = document;
+  const security = own(value, 'security') ?? own(root, 'security');
+  const servers = [value, item, root].map((each) => own(each, 'servers'));
+  const operationId = own(value, 'operationId');
+  return {
+    method,
+    // Some documents use fragments to tell operations of one path apart.
+    path: path.replace(/[?#].*$/s, ''),
+    key: `${method} ${path}`,
+    operationId: typeof operationId === 'string' && operationId.trim() !== '' ? operationId : undefined,
+    summary: textOf(own(value, 'summary')) || textOf(own(item, 'summary')),
+    description: textOf(own(value, 'description')) || textOf(own(item, 'description')),
+    tags: listOf(own(value, 'tags')).slice(0, MAX_TAGS).map(tagOf),
+    parameters: parametersOf(document, path, [item, value]),
+    body: method === 'GET' || method === 'HEAD' ? undefined : bodyOf(document, own(value, 'requestBody')),
+    responses: responsesOf(document, own(value, 'responses')),
+    security: Array.isArray(security)
+      ? security.slice(0, MAX_ALTERNATIVES).filter((each) => isJsonObject(each))
+      : undefined,
+    servers: listOf(servers.find((each) => listOf(each).length > 0))
+      .slice(0, 1)
+      .filter((each) => isJsonObject(each)),
+  };
+}
+
+function checkPath(path: string): void {
+  if (!path.startsWith('/')) throw new Unusable('has a path that does not begin with /');
+  if (path.length > MAX_PATH) throw new Unusable(`has a path of more than ${MAX_PATH} characters`);
+  const hasDots = path.split('/').some((step) => /^\.\.?$/.test(step.replaceAll(/%2e/gi, '.')));
+  if (hasDots || /[\\\p{Cc}]/u.test(path))
+    throw new Unusable('has a path with ".", "..", a backslash or a control character');
+}
+
+/** The parameters of the path item, replaced and followed by those of the operation. */
+function parametersOf(document: OpenApiDocument, path: string, holders: readonly JsonObject[]): Parameter[] {
+  const names = new Set([...path.matchAll(/\{([^{}]+)\}/g)].map(([, name = '']) => name));
+  const found = new Map<string, Parameter>();
+  const values = holders.flatMap((each) => listOf(own(each, 'parameters')));
+  if (values.length > MAX_PARAMETERS) throw new Unusable(`has more than ${MAX_PARAMETERS} parameters`);
+  for (const value of values) {
+    const parameter = parameterOf(document, value);
+    if (!parameter) continue;
+    if (parameter.in === 'header' && OWN_HEADERS.test(parameter.name)) continue;
+    if (parameter.in === 'path' && !names.has(parameter.name)) continue;
+    found.set(`${parameter.in} ${parameter.name}`, parameter);
+  }
+  // Some documents forget them.
+  for (const name of names)
+    if (!found.has(`path ${name}`)) found.set(`path ${name}`, { ...PATH_PARAMETER, name });
+  return [...found.values()];
+}
+
+const PATH_PARAMETER: Omit<Parameter, 'name'> = {
+  in: 'path',
+  required: true,
+  description: undefined,
+  schema: { type: 'string' },
+  style: 'simple',
+  explode: false,
+  allowReserved: false,
+  json: false,
+};
+
+const STYLES: { readonly [place in Place]: readonly string[] } = {
+  path: ['simple', 'label', 'matrix'],
+  query: ['form', 'spaceDelimited', 'pipeDelimited', 'deepObject'],
+  header: ['simple'],
+  cookie: ['form'],
+};
+
+function parameterOf(document: OpenApiDocument, value: Json): Parameter | undefined {
+  const found = resolve(document, value);
+  if (!found) throw new Unusable('has a parameter that is not an object');
+  const { object } = found;
+  const name = own(object, 'name');
+  const place = PLACES.find((each) => each === own(object, 'in'));
+  if (typeof name !== 'string' || name === '' || !place) {
+    if (own(object, 'required') !== true) return undefined;
+    throw new Unusable('has a required parameter without a name, or in an unknown place');
+  }
+  const style = styleIn(place, own(object, 'style'));
+  const media = mediaOf(document, found, [/^application\/json$/]);
+  const explode = own(object, 'explode');
+  return {
+    in: place,
+    name,
+    required: place === 'path' || own(object, 'required') === true,
+    description: textOf(own(object, 'description')) || undefined,
+    schema: media ? media.schema : schemaOf(found, []),
+    style,
+    explode: typeof explode === 'boolean' ? explode : style === 'form',
+    allowReserved: place === 'query' && own(object, 'allowReserved') === true,
+    json: media !== undefined && /[/+]json\b/i.test(media.mediaType),
+  };
+}
+
+function styleIn(place: Place, asked: Json | undefined): string {
+  const [usual = 'form', ...others] = STYLES[place];
+  return others.find((style) => style === asked) ?? usual;
+}
+
+/** Media types of bodies, the most convenient ones first. */
+const PREFERRED = [
+  /^application\/json\b/i,
+  /^application\/[\w.+-]+\+json\b/i,
+  /^application\/x-www-form-urlencoded\b/i,
+  /^multipart\/form-data\b/i,
+  /^text\/plain\b/i,
+  /^application\/octet-stream\b/i,
+  /^(?!\*)/,
+];
+
+const MAX_ENCODINGS = 100;
+
+function bodyOf(document: OpenApiDocument, value: Json | undefined): Body | undefined {
+  const found = value === undefined ? undefined : resolve(document, value);
+  if (!found) return undefined;
+  const { object } = found;
+  if (Object.keys(objectOf(own(object, 'content'))).length === 0) return undefined;
+  const media = mediaOf(document, found, PREFERRED);
+  if (!media) throw new Unusable('has a body without a usable media type');
+  return {
+    mediaType: media.mediaType,
+    required: own(object, 'required') === true,
+    description: textOf(own(object, 'description')) || undefined,
+    schema: media.schema,
+    encoding: Object.fromEntries(
+      Object.entries(objectOf(own(media.object, 'encoding'))).slice(0, MAX_ENCODINGS),
+    ),
+  };
+}
+
+/** A media type, with parameters that need no escapes, as a header can carry it. */
+const MEDIA_TYPE = /^(?:\*|[\w!#$&^.+-]+)\/[\w!#$&^.+*-]+(?:\s*;\s*[\w.-]+="?[\w .:/+-]*"?)*$/;
+const MAX_MEDIA_TYPES = 50;
+
+interface Media {
+  mediaType: string;
+  object: JsonObject;
+  schema: Json | undefined;
+}
+
+/** Returns the first media type of a body or parameter that a pattern prefers, else the first one. */
+function mediaOf(
+  document: OpenApiDocument,
+  { object, pointer }: Resolved,
+  preferred: readonly RegExp[],
+): Media | undefined {
+  const content = objectOf(own(object, 'content'));
+  const types = Object.keys(content).slice(0, MAX_MEDIA_TYPES).filter(isMediaType);
+  const mediaType =
+    preferred.map((each) => types.find((type) => each.test(type))).find((type) => type !== undefined) ??
+    types[0];
+  if (mediaType === undefined) return undefined;
+  const found = resolve(document, content[mediaType]);
+  if (!found) return { mediaType, object: {}, schema: undefined };
+  const schema =
+    found.pointer === undefined
+      ? schemaOf({ object: found.object, pointer }, ['content', mediaType])
+      : schemaOf(found, []);
+  return { mediaType, object: found.object, schema };
+}
+
+function isMediaType(text: string): boolean {
+  return text.length <= 200 && MEDIA_TYPE.test(text);
+}
+
+/** Characters of a schema that every operation repeats if it shares the parameter or body. */
+const MAX_REPEATED = 1000;
+const sizes = new WeakMap<JsonObject, number>();
+
+/** Returns the schema; a reference to it if it is large and others may share it. */
+function schemaOf({ object, pointer }: Resolved, steps: readonly string[]): Json | undefined {
+  const schema = own(object, 'schema');
+  if (pointer === undefined || !isJsonObject(schema)) return schema;
+  const size = sizes.get(schema) ?? JSON.stringify(schema).length;
+  sizes.set(schema, size);
+  if (size <= MAX_REPEATED) return schema;
+  return { $ref: [pointer, ...steps.map(pointerStep), 'schema'].join('/') };
+}
+
+const responses = new WeakMap<JsonObject, string[]>();
+
+/** The media types of successful responses, at most ten. */
+function responsesOf(document: OpenApiDocument, value: Json | undefined): string[] {
+  const statuses = Object.entries(objectOf(value)).filter(([status]) => /^2|^default$/i.test(status));
+  const types = statuses.slice(0, 10).flatMap(([, response]) => {
+    try {
+      const { object } = resolve(document, response) ?? {};
+      if (!object) return [];
+      const known =
+        responses.get(object) ?? Object.keys(objectOf(own(object, 'content'))).filter(isMediaType);
+      responses.set(object, known.slice(0, 10));
+      return known;
+    } catch (error) {
+      // What a response is said to be does not decide whether the operation can be called.
+      if (error instanceof Unusable) return [];
+      throw error;
+    }
+  });
+  return [...new Set(types)].slice(0, 10);
+}
+
+/** Returns the object, or an empty one for anything else. */
+export function objectOf(value: Json | undefined): JsonObject {
+  return isJsonObject(value) ? value : {};
+}
+
+/** Returns the list, or an empty one for anything else. */
+export function listOf(value: Json | undefined): Json[] {
+  return Array.isArray(value) ? value : [];
+}
+
+/** Returns a text without the spaces around it; empty for anything else. */
+export function textOf(value: Json | undefined): string {
+  return typeof value === 'string' ? value.slice(0, MAX_TEXT).trim() : '';
+}
+
+function tagOf(value: Json): string {
+  return typeof value === 'string' ? value.slice(0, 100) : '';
+}
+
+function shortened(text: string): string {
+  return text.length > 200 ? `${text.slice(0, 200)}…` : text;
+}

@@ -1,0 +1,261 @@
+import { isJsonObject, own } from '@heddle/core/blocks';
+import type { Json, JsonObject } from '@heddle/core/blocks';
+import { fileName, filesIn } from '@heddle/core/files';
+import type { FileRecord } from '@heddle/core/files';
+import type { ServiceBody, ServiceParameter, ServiceTool } from './file.ts';
+import { placeOf } from './security.ts';
+import { ArgumentError, cookieText, encoded, encodedReserved, headerText } from './wire.ts';
+import { pathText, plainText, queryPairs, queryText } from './wire.ts';
+
+/** A request to a service. */
+export interface ServiceRequest {
+  method: string;
+  /** With the query, and with a key in it if the service wants that. */
+  url: string;
+  headers: [name: string, value: string][];
+  body: string | Uint8Array | null;
+}
+
+/** What a request needs beside the arguments. */
+export interface RequestParts {
+  address: string;
+  /** Undefined: the request has no credential. */
+  secret: string | undefined;
+  /** Returns the content of a file of the run as Base64; undefined if the run has no such file. */
+  file(record: FileRecord): Promise<string | undefined>;
+}
+
+/**
+ * Returns the request of a tool with these arguments. Whatever they are, it goes to the address of the service, to the path
+ * of the tool with its placeholders filled, and has no other headers and credentials than the tool describes.
+ *
+ * Throws an ArgumentError for arguments that cannot be sent.
+ */
+export async function requestOf(
+  tool: ServiceTool,
+  args: JsonObject,
+  parts: RequestParts,
+): Promise<ServiceRequest> {
+  const credential = credentialParts(tool, parts.secret);
+  const given = (tool.parameters ?? []).flatMap((parameter) => {
+    const value = own(args, parameter.argument);
+    return value === undefined || (value === null && parameter.in !== 'path') ? [] : [{ parameter, value }];
+  });
+  const path = filledPath(tool, args);
+  const query = [
+    ...given
+      .filter(({ parameter }) => parameter.in === 'query')
+      .map(({ parameter, value }) => queryOf(tool, parameter, value)),
+    ...credential.query,
+  ].filter((text) => text !== '');
+  const { type, body } = await bodyOf(tool.body, args, parts);
+  const headers: ServiceRequest['headers'] = [['accept', acceptOf(tool)]];
+  for (const { parameter, value } of given) {
+    if (parameter.in !== 'header') continue;
+    const text = named(parameter.argument, () => headerText(sent(parameter, value), parameter));
+    headers.push([parameter.name.toLowerCase(), text]);
+  }
+  if (type !== undefined) headers.push(['content-type', type]);
+  const cookies = given
+    .filter(({ parameter }) => parameter.in === 'cookie')
+    .map(({ parameter, value }) => `${encoded(parameter.name)}=${cookieText(sent(parameter, value))}`);
+  const allCookies = [...cookies, ...credential.cookies].join('; ');
+  if (allCookies !== '') headers.push(['cookie', allCookies]);
+  headers.push(...credential.headers);
+  const url = `${parts.address.replace(/\/+$/, '')}${path}${query.length > 0 ? `?${query.join('&')}` : ''}`;
+  return { method: tool.method, url, headers, body };
+}
+
+/** Runs `work`, and says which argument it failed for. */
+function named<T>(argument: string, work: () => T): T {
+  try {
+    return work();
+  } catch (error) {
+    throw error instanceof ArgumentError ? new ArgumentError(`"${argument}" ${error.message}`) : error;
+  }
+}
+
+/** The value as it is sent: a parameter with JSON is its text. */
+function sent({ json }: ServiceParameter, value: Json): Json {
+  return json === true ? JSON.stringify(value) : value;
+}
+
+function filledPath({ path, parameters = [] }: ServiceTool, args: JsonObject): string {
+  const byName = new Map(parameters.filter((each) => each.in === 'path').map((each) => [each.name, each]));
+  const filled = path.replaceAll(/\{([^{}]+)\}/g, (whole, name: string) => {
+    const parameter = byName.get(name);
+    if (!parameter) return encoded(whole);
+    const value = own(args, parameter.argument);
+    if (value === undefined || value === null)
+      throw new ArgumentError(`"${parameter.argument}" is missing, which the path needs`);
+    return named(parameter.argument, () => pathText(name, sent(parameter, value), parameter));
+  });
+  // Authored segments stay as they are, because a document may have them.
+  const authored = path.split('/');
+  for (const [index, segment] of filled.split('/').entries()) {
+    const hasHole = authored[index]?.includes('{') ?? false;
+    if (hasHole && /^\.\.?$/.test(segment.replaceAll(/%2e/gi, '.')))
+      throw new ArgumentError(`the path gets a segment "${segment}", which would lead to another path`);
+  }
+  return filled;
+}
+
+function queryOf(tool: ServiceTool, parameter: ServiceParameter, value: Json): string {
+  const pairs = named(parameter.argument, () =>
+    queryPairs(parameter.name, sent(parameter, value), parameter),
+  );
+  const isSpread = parameter.explode && parameter.style === 'form' && isJsonObject(value) && !parameter.json;
+  const other = isSpread ? pairs.find(({ name }) => isTaken(tool, name)) : undefined;
+  if (other)
+    throw new ArgumentError(
+      `"${parameter.argument}" has a member "${other.name}", which is another parameter`,
+    );
+  return queryText(pairs, parameter.reserved === true ? encodedReserved : encoded);
+}
+
+/** True if the query has a parameter or a key of this name, which an object spread over the query must not set. */
+function isTaken({ parameters = [], credential }: ServiceTool, name: string): boolean {
+  const keys = Object.values(credential?.schemes ?? {}).flatMap((scheme) =>
+    scheme.type === 'key' ? [placeOf(scheme)] : [],
+  );
+  return [...parameters.map((each) => placeOf(each)), ...keys].includes(placeOf({ in: 'query', name }));
+}
+
+interface CredentialParts {
+  headers: [string, string][];
+  query: string[];
+  cookies: string[];
+}
+
+function credentialParts({ credential }: ServiceTool, secret: string | undefined): CredentialParts {
+  const parts: CredentialParts = { headers: [], query: [], cookies: [] };
+  if (!credential || secret === undefined) return parts;
+  const schemes = Object.entries(credential.schemes);
+  for (const [name, scheme] of schemes) {
+    const value = schemes.length === 1 ? secret : partOf(secret, name, schemes.length);
+    if (scheme.type === 'bearer') parts.headers.push(['authorization', `Bearer ${value}`]);
+    else if (scheme.type === 'basic') parts.headers.push(['authorization', `Basic ${basicOf(value)}`]);
+    else if (scheme.in === 'header') parts.headers.push([scheme.name.toLowerCase(), value]);
+    else if (scheme.in === 'query') parts.query.push(`${encoded(scheme.name)}=${encoded(value)}`);
+    else parts.cookies.push(`${encoded(scheme.name)}=${encoded(value)}`);
+  }
+  return parts;
+}
+
+/** A key alone is a user without a password, as many services have it. */
+function basicOf(value: string): string {
+  return Buffer.from(value.includes(':') ? value : `${value}:`).toString('base64');
+}
+
+function partOf(secret: string, name: string, count: number): string {
+  let parts: Json = null;
+  try {
+    parts = JSON.parse(secret) as Json;
+  } catch {
+    // Said below.
+  }
+  const value = isJsonObject(parts) ? own(parts, name) : undefined;
+  if (typeof value === 'string' && value !== '') return value;
+  throw new ArgumentError(`the credential must be a JSON object with ${count} texts, one of them "${name}"`);
+}
+
+function acceptOf({ accept = [] }: ServiceTool): string {
+  const json = accept.filter((type) => /[/+]json\b/i.test(type));
+  const types = json.length > 0 ? json : accept;
+  return types.length === 0 ? '*/*' : [...types, ...(types.includes('*/*') ? [] : ['*/*;q=0.1'])].join(', ');
+}
+
+async function bodyOf(
+  body: ServiceBody | undefined,
+  args: JsonObject,
+  parts: RequestParts,
+): Promise<{ type?: string; body: ServiceRequest['body'] }> {
+  const value = body && own(args, body.argument);
+  if (!body || value === undefined) return { body: null };
+  const { type, mediaType, argument } = body;
+  if (type === 'json') return { type: mediaType, body: JSON.stringify(value) };
+  if (type === 'text') return { type: mediaType, body: plainText(value) };
+  if (type === 'binary') {
+    const file = await fileOf(argument, value, parts);
+    return { type: mediaType.includes('*') ? file.type : mediaType, body: file.bytes };
+  }
+  if (!isJsonObject(value)) throw new ArgumentError(`"${argument}" is not an object`);
+  if (type === 'form') return { type: mediaType, body: named(argument, () => formText(body, value)) };
+  return multipart(body, value, parts);
+}
+
+type Field = NonNullable<ServiceBody['fields']>[string];
+
+function fieldOf({ fields = {} }: ServiceBody, name: string): Field {
+  return Object.hasOwn(fields, name) ? (fields[name] ?? {}) : {};
+}
+
+/** Fields with a style are sent like parameters of a query, lists of texts repeated, and everything else as JSON. */
+function formText(body: ServiceBody, value: JsonObject): string {
+  const pairs = Object.entries(value).flatMap(([name, item]) => {
+    if (item === null) return [];
+    const { style, explode, mediaType } = fieldOf(body, name);
+    const isJson = mediaType !== undefined && /[/+]json\b/i.test(mediaType);
+    if (isJson) return [{ name, text: JSON.stringify(item), raw: false }];
+    if (style !== undefined || explode !== undefined) {
+      const known = style ?? 'form';
+      return queryPairs(name, item, { style: known, explode: explode ?? known === 'form' });
+    }
+    if (Array.isArray(item) && item.every((each) => typeof each !== 'object'))
+      return queryPairs(name, item, { style: 'form', explode: true });
+    return [{ name, text: plainText(item), raw: false }];
+  });
+  return queryText(pairs).replaceAll('%20', '+');
+}
+
+async function multipart(
+  body: ServiceBody,
+  value: JsonObject,
+  parts: RequestParts,
+): Promise<{ type: string; body: Uint8Array }> {
+  const form = new FormData();
+  for (const [name, item] of Object.entries(value)) {
+    if (item === null) continue;
+    const field = fieldOf(body, name);
+    for (const each of Array.isArray(item) ? item : [item]) {
+      if (field.file === true || recordOf(each)) {
+        const file = await fileOf(name, each, parts);
+        form.append(name, new Blob([file.bytes], { type: field.mediaType ?? file.type }), file.name);
+      } else if (field.mediaType !== undefined)
+        form.append(name, new Blob([plainText(each)], { type: field.mediaType }));
+      else form.append(name, plainText(each).toWellFormed());
+    }
+  }
+  const response = new Response(form);
+  const type = response.headers.get('content-type') ?? body.mediaType;
+  return { type, body: new Uint8Array(await response.arrayBuffer()) };
+}
+
+interface File {
+  name: string;
+  type: string;
+  bytes: Uint8Array<ArrayBuffer>;
+}
+
+/** Returns the value if it is itself a file of a run. */
+function recordOf(value: Json): FileRecord | undefined {
+  const [first] = isJsonObject(value) ? filesIn(value) : [];
+  return first && (first as unknown) === value ? first : undefined;
+}
+
+/** Returns a file of the run, one in Base64, or a text as a file. Throws an ArgumentError. */
+async function fileOf(argument: string, value: Json, parts: RequestParts): Promise<File> {
+  if (typeof value === 'string')
+    return { name: 'file.txt', type: 'text/plain', bytes: new TextEncoder().encode(value) };
+  if (!isJsonObject(value)) throw new ArgumentError(`"${argument}" is no file: give a text or an object`);
+  const record = recordOf(value);
+  const base64 = record ? await parts.file(record) : own(value, 'base64');
+  if (typeof base64 !== 'string')
+    throw new ArgumentError(`"${argument}" is no file of this run, and has no "base64"`);
+  const [name, type] = [own(value, 'name'), own(value, 'type')];
+  return {
+    name: typeof name === 'string' ? fileName(name) : 'file',
+    type: typeof type === 'string' && /^[\w.+-]+\/[\w.+-]+$/.test(type) ? type : 'application/octet-stream',
+    bytes: new Uint8Array(Buffer.from(base64, 'base64')),
+  };
+}

@@ -1,0 +1,373 @@
+import { createHash } from 'node:crypto';
+import { isJsonObject, own } from '@heddle/core/blocks';
+import type { Json, JsonObject } from '@heddle/core/blocks';
+import { Unusable, valueAt } from './document.ts';
+import type { OpenApiDocument } from './document.ts';
+
+const MAX_TEXT = 2000;
+/** Also of regular expressions, which are shown to models and never run. */
+const MAX_WORD = 200;
+
+/** A schema of a document that stands for any value, with the reason. */
+const anyValue = (why: string): JsonObject => ({ description: `Any value: its schema ${why}.` });
+
+/**
+ * Converts schemas of a document to JSON Schema 2020-12. What they refer to becomes an entry of `defs`, converted once, so
+ * that circles stay references. The result is valid whatever the document has; a part that cannot be read becomes any value.
+ */
+export class SchemaConverter {
+  readonly defs: JsonObject = {};
+  readonly #document: OpenApiDocument;
+  /** Names in `defs` by reference. */
+  readonly #names = new Map<string, string>();
+  readonly #queue: [name: string, value: Json][] = [];
+
+  constructor(document: OpenApiDocument) {
+    this.#document = document;
+  }
+
+  /** Returns the schema, whose references lead to `defs`. */
+  convert(schema: Json | undefined): JsonObject {
+    const converted = this.#schema(schema ?? {});
+    for (let next = this.#queue.pop(); next; next = this.#queue.pop()) {
+      const [name, value] = next;
+      this.defs[name] = this.#schema(value);
+    }
+    return converted;
+  }
+
+  #schema(schema: Json): JsonObject {
+    // A false schema matches nothing: an argument that nobody can give.
+    if (schema === false) return { not: {} };
+    if (!isJsonObject(schema)) return {};
+    const reference = own(schema, '$ref');
+    if (typeof reference === 'string') return nullable(schema, this.#reference(reference, schema));
+    const converted: JsonObject = {};
+    for (const [keyword, read] of KEYWORDS) {
+      const value = own(schema, keyword);
+      const result = value === undefined ? undefined : read(value, this.#inner, schema);
+      if (result !== undefined) converted[keyword] = result;
+    }
+    return nullable(schema, withBounds(schema, converted));
+  }
+
+  readonly #inner = (schema: Json): JsonObject => this.#schema(schema);
+
+  #reference(reference: string, schema: JsonObject): JsonObject {
+    try {
+      const name = this.#names.get(reference) ?? this.#define(reference);
+      const description = text(MAX_TEXT)(own(schema, 'description') ?? null);
+      return { $ref: `#/$defs/${name}`, ...(description !== undefined && { description }) };
+    } catch (error) {
+      if (error instanceof Unusable) return anyValue(error.message);
+      throw error;
+    }
+  }
+
+  #define(reference: string): string {
+    const value = valueAt(this.#document, reference);
+    const last = reference.slice(reference.lastIndexOf('/') + 1).replaceAll(/[^A-Za-z0-9_]+/g, '_');
+    const plain = last.slice(0, 60);
+    const name = plain !== last || plain === '' || plain === '__proto__' || Object.hasOwn(this.defs, plain);
+    const unique = name ? `${plain.replaceAll('__proto__', '')}_${digestOf(reference)}` : plain;
+    this.#names.set(reference, unique);
+    this.defs[unique] = {};
+    this.#queue.push([unique, value]);
+    return unique;
+  }
+}
+
+/** Returns eight characters that depend on the text only. */
+export function digestOf(source: string): string {
+  return createHash('sha256').update(source).digest('hex').slice(0, 8);
+}
+
+type Inner = (schema: Json) => JsonObject;
+/** Returns the value of a keyword in JSON Schema; undefined leaves it out. */
+type Read = (value: Json, inner: Inner, schema: JsonObject) => Json | undefined;
+
+const TYPES: ReadonlySet<Json> = new Set([
+  'string',
+  'number',
+  'integer',
+  'boolean',
+  'object',
+  'array',
+  'null',
+]);
+
+const text =
+  (max: number) =>
+  (value: Json): string | undefined => {
+    if (typeof value !== 'string' || value.trim() === '') return undefined;
+    const trimmed = value.trim();
+    return trimmed.length > max ? `${trimmed.slice(0, max).toWellFormed()}…` : trimmed;
+  };
+const word: Read = (value) => (typeof value === 'string' && value.length <= MAX_WORD ? value : undefined);
+const number: Read = (value) => (typeof value === 'number' ? value : undefined);
+const count: Read = (value) => (Number.isSafeInteger(value) && Number(value) >= 0 ? value : undefined);
+const flag: Read = (value) => (value === true ? true : undefined);
+/** Levels of a value in a schema. */
+const MAX_DATA_LEVELS = 3;
+const isShallow = (value: Json, levels = MAX_DATA_LEVELS): boolean =>
+  typeof value !== 'object' ||
+  value === null ||
+  (levels > 0 && Object.values(value).every((item) => isShallow(item, levels - 1)));
+const data: Read = (value) => (isShallow(value) ? value : undefined);
+const one: Read = (value, inner) => inner(value);
+const several: Read = (value, inner) =>
+  Array.isArray(value) && value.length > 0 ? value.map(inner) : undefined;
+
+/** The keywords that are kept, in this order. Others are for documentation, XML or responses, or would change references. */
+const KEYWORDS: ReadonlyMap<string, Read> = new Map(
+  Object.entries<Read>({
+    title: text(MAX_WORD),
+    description: text(MAX_TEXT),
+    type: (value) => {
+      const types = [value].flat().filter((type) => TYPES.has(type));
+      return types.length > 1 ? types : types[0];
+    },
+    format: word,
+    contentMediaType: word,
+    contentEncoding: word,
+    enum: (value) => (Array.isArray(value) && value.length > 0 && isShallow(value) ? value : undefined),
+    const: data,
+    default: data,
+    properties: (value, inner) =>
+      isJsonObject(value)
+        ? Object.fromEntries(
+            Object.entries(value)
+              .filter(([, schema]) => !isReadOnly(schema))
+              .map(([name, schema]) => [name, inner(schema)]),
+          )
+        : undefined,
+    required: (value, _inner, schema) => {
+      const names = namesOf(value).filter((name) => !isReadOnly(propertyOf(schema, name)));
+      return names.length > 0 ? [...new Set(names)] : undefined;
+    },
+    additionalProperties: (value, inner, schema) => {
+      // The patterns of names are left out, so other names have to be allowed.
+      if (value === false) return own(schema, 'patternProperties') === undefined ? false : undefined;
+      return isJsonObject(value) ? inner(value) : undefined;
+    },
+    items: (value, inner) => (Array.isArray(value) ? undefined : inner(value)),
+    prefixItems: several,
+    allOf: several,
+    anyOf: several,
+    oneOf: several,
+    ...Object.fromEntries(['not', 'if', 'then', 'else'].map((keyword) => [keyword, one])),
+    multipleOf: (value) => (typeof value === 'number' && value > 0 ? value : undefined),
+    minimum: number,
+    maximum: number,
+    exclusiveMinimum: number,
+    exclusiveMaximum: number,
+    minLength: count,
+    maxLength: count,
+    pattern: word,
+    minItems: count,
+    maxItems: count,
+    minProperties: count,
+    maxProperties: count,
+    deprecated: flag,
+  }),
+);
+
+function namesOf(value: Json): string[] {
+  return Array.isArray(value) ? value.filter((name) => typeof name === 'string') : [];
+}
+
+function propertyOf(schema: JsonObject, name: string): Json | undefined {
+  const properties = own(schema, 'properties');
+  return isJsonObject(properties) ? own(properties, name) : undefined;
+}
+
+/** Only servers set such a property. */
+function isReadOnly(schema: Json | undefined): boolean {
+  return isJsonObject(schema) && own(schema, 'readOnly') === true;
+}
+
+/** Adds the bounds of OpenAPI 3.0: `exclusiveMinimum: true` belongs to `minimum`. */
+function withBounds(schema: JsonObject, converted: JsonObject): JsonObject {
+  const bounded = { ...converted };
+  for (const [bound, exclusive] of [
+    ['minimum', 'exclusiveMinimum'],
+    ['maximum', 'exclusiveMaximum'],
+  ] as const) {
+    if (own(schema, exclusive) !== true || bounded[bound] === undefined) continue;
+    bounded[exclusive] = bounded[bound];
+    delete bounded[bound];
+  }
+  return bounded;
+}
+
+/** Adds null as OpenAPI 3.0 does: `nullable: true`. */
+function nullable(schema: JsonObject, converted: JsonObject): JsonObject {
+  if (own(schema, 'nullable') !== true) return converted;
+  const { type, enum: values, description, ...others } = converted;
+  const about = description === undefined ? {} : { description };
+  if (type === undefined) {
+    const isOpen = Object.keys(others).length === 0 && values === undefined;
+    if (isOpen) return converted;
+    return {
+      ...about,
+      anyOf: [{ ...others, ...(values !== undefined && { enum: values }) }, { type: 'null' }],
+    };
+  }
+  const types = [type].flat();
+  return {
+    ...about,
+    type: types.includes('null') ? types : [...types, 'null'],
+    ...(Array.isArray(values) && { enum: values.includes(null) ? values : [...values, null] }),
+    ...others,
+  };
+}
+
+/** How much of the schemas is kept, from all to little. */
+interface Detail {
+  /** References that are followed from the arguments. */
+  hops: number;
+  /** Levels of JSON in each schema. */
+  levels: number;
+  descriptions: boolean;
+}
+
+const DETAILS: readonly Detail[] = [
+  { hops: 1000, levels: 28, descriptions: true },
+  { hops: 1000, levels: 28, descriptions: false },
+  { hops: 4, levels: 20, descriptions: true },
+  { hops: 2, levels: 16, descriptions: false },
+  { hops: 1, levels: 12, descriptions: false },
+  { hops: 0, levels: 10, descriptions: false },
+  { hops: 0, levels: 6, descriptions: false },
+];
+
+const TOO_LARGE = anyValue('is too large to show');
+
+/**
+ * Returns the schema with the entries of `defs` that it needs, in at most `maxChars` characters of JSON. If it is larger,
+ * descriptions inside and the innermost schemas are left out; `isWhole` is false then. Undefined: it is still too large.
+ */
+export function bundled(
+  schema: JsonObject,
+  defs: JsonObject,
+  maxChars: number,
+): { schema: JsonObject; isWhole: boolean } | undefined {
+  for (const [index, detail] of DETAILS.entries()) {
+    const found = bundle(schema, { defs, maxChars, detail });
+    if (found) return { schema: found.schema, isWhole: index === 0 && !found.isCut };
+  }
+  return undefined;
+}
+
+interface Bundling {
+  defs: JsonObject;
+  maxChars: number;
+  detail: Detail;
+}
+
+function bundle(
+  schema: JsonObject,
+  { defs, maxChars, detail }: Bundling,
+): { schema: JsonObject; isCut: boolean } | undefined {
+  const reducer = new Reducer(detail, maxChars);
+  try {
+    const root = reducer.reduce(schema, 0) as JsonObject;
+    const found: JsonObject = {};
+    // The list grows while it is read. Names of one distance are together.
+    for (const [name, hop] of reducer.needed) {
+      const def = hop > detail.hops ? TOO_LARGE : (own(defs, name) ?? anyValue('is not there'));
+      found[name] = reducer.reduce(def, 2, { name, hop });
+      if (def === TOO_LARGE) reducer.isCut = true;
+    }
+    return {
+      schema: { ...root, ...(reducer.needed.size > 0 && { $defs: found }) },
+      isCut: reducer.isCut,
+    };
+  } catch (error) {
+    if (error instanceof Overflow) return undefined;
+    throw error;
+  }
+}
+
+/** More characters than allowed. */
+class Overflow extends Error {}
+
+/** Keywords whose value is data, not schemas. */
+const DATA: ReadonlySet<string> = new Set(['enum', 'const', 'default', 'required']);
+
+/** Copies schemas within a detail and a number of characters. Stops as soon as there are more, so that its work is bounded. */
+class Reducer {
+  /** Names of definitions with the number of references that lead there, in the order in which they are found. */
+  readonly needed = new Map<string, number>();
+  isCut = false;
+  readonly #detail: Detail;
+  #left: number;
+  #hop = 0;
+
+  constructor(detail: Detail, maxChars: number) {
+    this.#detail = detail;
+    this.#left = maxChars;
+  }
+
+  /** Returns a copy of a schema. Throws Overflow. */
+  reduce(schema: Json, level: number, def?: { name: string; hop: number }): Json {
+    if (def) {
+      this.#hop = def.hop;
+      this.#spend(def.name.length + 4);
+    }
+    return this.#schema(schema, level);
+  }
+
+  /** A schema, or a list of them. */
+  #schema(schema: Json, level: number): Json {
+    if (Array.isArray(schema)) {
+      this.#spend(2);
+      return schema.map((item) => this.#schema(item, level + 1));
+    }
+    if (!isJsonObject(schema)) return this.#data(schema);
+    if (level >= this.#detail.levels) return this.#type(schema);
+    const reference = own(schema, '$ref');
+    if (typeof reference === 'string') this.#need(reference.slice('#/$defs/'.length));
+    return this.#copy(schema, (keyword, value) => {
+      if (keyword === 'description' && !this.#detail.descriptions && level > 2) return undefined;
+      if (DATA.has(keyword)) return this.#data(value);
+      if (keyword === 'properties' && isJsonObject(value))
+        return this.#copy(value, (_name, property) => this.#schema(property, level + 2));
+      return this.#schema(value, level + 1);
+    });
+  }
+
+  #copy(object: JsonObject, each: (key: string, value: Json) => Json | undefined): JsonObject {
+    this.#spend(2);
+    const copy: JsonObject = {};
+    for (const [key, value] of Object.entries(object)) {
+      const item = each(key, value);
+      if (item === undefined) continue;
+      this.#spend(key.length + 4);
+      copy[key] = item;
+    }
+    return copy;
+  }
+
+  #type({ type }: JsonObject): Json {
+    this.isCut = true;
+    this.#spend(30);
+    return type === undefined ? {} : { type };
+  }
+
+  #data(value: Json): Json {
+    if (Array.isArray(value)) return value.map((item) => this.#data(item));
+    if (isJsonObject(value)) return this.#copy(value, (_key, item) => this.#data(item));
+    this.#spend(typeof value === 'string' ? value.length + 3 : 6);
+    return value;
+  }
+
+  #need(name: string): void {
+    if (!this.needed.has(name)) this.needed.set(name, this.#hop + 1);
+  }
+
+  #spend(chars: number): void {
+    this.#left -= chars;
+    if (this.#left < 0) throw new Overflow();
+  }
+}

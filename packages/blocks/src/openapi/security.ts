@@ -1,0 +1,124 @@
+import { own } from '@heddle/core/blocks';
+import type { Json, JsonObject } from '@heddle/core/blocks';
+import { resolve, Unusable } from './document.ts';
+import type { OpenApiDocument } from './document.ts';
+import { objectOf, textOf } from './operations.ts';
+import type { Operation, Place } from './operations.ts';
+
+/** How one part of a credential is sent. */
+export type Scheme =
+  | { type: 'bearer'; scopes: string[] }
+  | { type: 'basic' }
+  | { type: 'key'; in: Exclude<Place, 'path'>; name: string };
+
+/** What an operation needs. */
+export interface Security {
+  /** By their names in the document. With several, the credential is a JSON object with a value for each. */
+  schemes: { [name: string]: Scheme };
+  /** True: the operation can also be called without a credential. */
+  isOptional: boolean;
+}
+
+const HEADER = /^[!#$%&'*+.^_`|~0-9A-Za-z-]{1,100}$/;
+const MAX_SCOPES = 50;
+const MAX_SCHEMES = 5;
+
+/**
+ * Returns what an operation needs by the alternative with the fewest credentials that Heddle can send.
+ *
+ * Throws Unusable if there is none.
+ */
+export function securityOf(document: OpenApiDocument, { security }: Pick<Operation, 'security'>): Security {
+  const reasons: string[] = [];
+  const found: Security['schemes'][] = [];
+  for (const alternative of security ?? []) {
+    const schemes = readAlternative(document, alternative);
+    if (typeof schemes === 'string') reasons.push(schemes);
+    else found.push(schemes);
+  }
+  const isOptional = found.some((schemes) => sizeOf(schemes) === 0);
+  const [fewest] = found
+    .filter((schemes) => sizeOf(schemes) > 0)
+    .toSorted((one, other) => sizeOf(one) - sizeOf(other));
+  if (fewest || isOptional || reasons.length === 0)
+    return { schemes: fewest ?? {}, isOptional: isOptional || !fewest };
+  throw new Unusable([...new Set(reasons)].join('; ').slice(0, 300));
+}
+
+const sizeOf = (schemes: Security['schemes']): number => Object.keys(schemes).length;
+
+/** Returns the schemes of an alternative, or why it cannot be used. Flows of OAuth that are needed together are one token. */
+function readAlternative(document: OpenApiDocument, alternative: JsonObject): Security['schemes'] | string {
+  const names = Object.keys(alternative);
+  if (names.length > MAX_SCHEMES) return `needs ${names.length} credentials at once`;
+  const schemes: Security['schemes'] = {};
+  for (const name of names) {
+    const scheme = readScheme(document, name, alternative[name]);
+    if (typeof scheme === 'string') return scheme;
+    const known = Object.values(schemes);
+    const bearer = known.find(({ type }) => type === 'bearer');
+    const isSame = (other: Scheme): boolean =>
+      scheme.type === 'key' && other.type === 'key' && placeOf(other) === placeOf(scheme);
+    if (known.some(isSame)) continue;
+    if (scheme.type === 'bearer' && bearer?.type === 'bearer')
+      bearer.scopes = [...new Set([...bearer.scopes, ...scheme.scopes])];
+    else schemes[name] = scheme;
+  }
+  const targets = Object.values(schemes).map((scheme) =>
+    scheme.type === 'key' ? placeOf(scheme) : 'header authorization',
+  );
+  return new Set(targets).size === targets.length ? schemes : 'needs two credentials in one header';
+}
+
+/** Returns the scheme, or why it cannot be used. */
+function readScheme(document: OpenApiDocument, name: string, scopes: Json | undefined): Scheme | string {
+  const scheme = resolve(document, own(schemesOf(document), name))?.object;
+  if (!scheme) return `needs the credential "${name.slice(0, 100)}", which the document does not describe`;
+  const type = own(scheme, 'type');
+  if (type === 'oauth2' || type === 'openIdConnect') {
+    const wanted = Array.isArray(scopes) ? scopes.slice(0, MAX_SCOPES) : [];
+    const isScope = (scope: Json): scope is string => typeof scope === 'string' && scope.length <= 200;
+    return { type: 'bearer', scopes: wanted.filter(isScope) };
+  }
+  if (type === 'http') return httpScheme(textOf(own(scheme, 'scheme')).toLowerCase());
+  if (type === 'apiKey') return keyOf(scheme) ?? 'needs a key without a name, or in an unknown place';
+  return `needs a credential of the type ${textOf(type).slice(0, 100)}`;
+}
+
+function httpScheme(scheme: string): Scheme | string {
+  if (scheme === 'bearer') return { type: 'bearer', scopes: [] };
+  return scheme === 'basic' ? { type: 'basic' } : `needs HTTP authentication by ${scheme.slice(0, 100)}`;
+}
+
+function keyOf(scheme: JsonObject): Extract<Scheme, { type: 'key' }> | undefined {
+  const name = own(scheme, 'name');
+  const place = (['header', 'query', 'cookie'] as const).find((each) => each === own(scheme, 'in'));
+  if (typeof name !== 'string' || !place || name === '') return undefined;
+  return place !== 'query' && !HEADER.test(name) ? undefined : { type: 'key', in: place, name };
+}
+
+/**
+ * Returns the places of keys in requests, as `header x-api-key`. Parameters there are no arguments: a model must not choose
+ * or replace a credential.
+ */
+export function keyPlaces(document: OpenApiDocument): Set<string> {
+  const places = new Set<string>();
+  for (const value of Object.values(schemesOf(document))) {
+    try {
+      const key = keyOf(resolve(document, value)?.object ?? {});
+      if (key) places.add(placeOf(key));
+    } catch (error) {
+      if (!(error instanceof Unusable)) throw error;
+    }
+  }
+  return places;
+}
+
+/** Returns the place of a parameter, equal for names that servers take as equal. */
+export function placeOf({ in: place, name }: { in: string; name: string }): string {
+  return `${place} ${place === 'header' ? name.toLowerCase() : name}`;
+}
+
+function schemesOf({ root }: OpenApiDocument): JsonObject {
+  return objectOf(own(objectOf(own(root, 'components')), 'securitySchemes'));
+}

@@ -1,0 +1,161 @@
+import { EngineError, own } from '@heddle/core/blocks';
+import type { JsonObject } from '@heddle/core/blocks';
+import MiniSearch from 'minisearch';
+import { compileSchema } from '../agent/json-schema.ts';
+import type { SchemaCheck } from '../agent/json-schema.ts';
+import { definitionsOf, readToolFile } from './file.ts';
+import type { ServiceTool, ToolFile } from './file.ts';
+import { MAX_SCHEMA_CHARS } from './import.ts';
+import { matchesPattern } from './names.ts';
+import { bundled } from './schemas.ts';
+
+/** A tool with the file that it is from. */
+export interface LoadedTool {
+  tool: ServiceTool;
+  services: ToolFile['services'];
+  /** The schema of the arguments, complete. */
+  schema: JsonObject;
+  problemsOf: SchemaCheck;
+}
+
+/** Which tools of a service may be used. */
+export interface Selection {
+  /** Ids of tools, with `*` for any text. Undefined: all. */
+  operations: readonly string[] | undefined;
+  tags: readonly string[] | undefined;
+  readOnly: boolean;
+}
+
+const MAX_QUERY = 300;
+
+interface Entry {
+  tool: ServiceTool;
+  file: ToolFile;
+  loaded?: LoadedTool;
+}
+
+/** The tools of several files, by id and by service. */
+export class ServiceTools {
+  readonly #entries = new Map<string, Entry>();
+  readonly #indexes = new Map<string, MiniSearch>();
+
+  /** Throws OPTIONS_INVALID. */
+  constructor(files: readonly unknown[]) {
+    for (const [index, value] of files.entries()) {
+      const file = readToolFile(value, `number ${index + 1} of tools`);
+      for (const tool of file.tools) {
+        if (this.#entries.has(tool.id))
+          throw new EngineError('OPTIONS_INVALID', `Two files of tools have a tool "${tool.id}".`);
+        this.#entries.set(tool.id, { tool, file });
+      }
+    }
+  }
+
+  /** Returns the tool with this id. Throws OPTIONS_INVALID if its schema cannot be used. */
+  get(id: string): LoadedTool | undefined {
+    const entry = this.#entries.get(id);
+    return entry && (entry.loaded ??= loaded(entry));
+  }
+
+  /** Returns whether files have tools of this service. */
+  hasService(name: string): boolean {
+    return this.#tools(name).length > 0;
+  }
+
+  /** Returns the tools of a service that may be used. */
+  selected(service: string, selection: Selection): ServiceTool[] {
+    return this.#tools(service).filter((tool) => isSelected(tool, selection));
+  }
+
+  /** Returns the tools of a service that match a query, the best first, of those that may be used. */
+  search(service: string, query: string, selection: Selection): ServiceTool[] {
+    const found = this.#indexOf(service).search(query.slice(0, MAX_QUERY));
+    return found.flatMap(({ id }) => {
+      const tool = this.#entries.get(id as string)?.tool;
+      return tool && isSelected(tool, selection) ? [tool] : [];
+    });
+  }
+
+  /** A service has the tools of its other servers too: `NAME:HOST`. */
+  #tools(service: string): ServiceTool[] {
+    const all = [...this.#entries.values()].map(({ tool }) => tool);
+    return all.filter((tool) => tool.service === service || tool.service.startsWith(`${service}:`));
+  }
+
+  #indexOf(service: string): MiniSearch {
+    const known = this.#indexes.get(service);
+    if (known) return known;
+    const index = new MiniSearch({
+      fields: ['id', 'title', 'text', 'tags'],
+      tokenize: wordsOf,
+      processTerm: stemOf,
+      searchOptions: { prefix: true, boost: { id: 2, title: 3 }, combineWith: 'OR' },
+    });
+    index.addAll(
+      this.#tools(service).map(({ id, description, tags = [], method, path }) => {
+        const [title = '', ...others] = description.split('\n');
+        return { id, title, text: `${others.join(' ')} ${method} ${path}`, tags: tags.join(' ') };
+      }),
+    );
+    this.#indexes.set(service, index);
+    return index;
+  }
+}
+
+/** Returns the words of a text: those of `listUserRepos` are list, User and Repos. */
+function wordsOf(text: string): string[] {
+  return text
+    .replaceAll(/([a-z\d])([A-Z])/g, '$1 $2')
+    .split(/[^\p{L}\p{N}]+/u)
+    .filter((word) => word !== '');
+}
+
+const COMMON: ReadonlySet<string> = new Set([
+  'a',
+  'an',
+  'and',
+  'for',
+  'in',
+  'of',
+  'on',
+  'or',
+  'the',
+  'to',
+  'with',
+]);
+
+/** Singular and plural are one word. */
+function stemOf(word: string): string | undefined {
+  const lower = word.toLowerCase();
+  if (COMMON.has(lower)) return undefined;
+  if (lower.length > 4 && lower.endsWith('ies')) return `${lower.slice(0, -3)}y`;
+  return lower.length > 3 && lower.endsWith('s') && !lower.endsWith('ss') ? lower.slice(0, -1) : lower;
+}
+
+function isSelected({ id, tags = [], readOnly }: ServiceTool, selection: Selection): boolean {
+  if (selection.readOnly && !readOnly) return false;
+  if (selection.tags && !tags.some((tag) => selection.tags?.includes(tag))) return false;
+  return selection.operations?.some((pattern) => matchesPattern(pattern, id)) ?? true;
+}
+
+function loaded({ tool, file }: Entry): LoadedTool {
+  const refuse = (why: string): EngineError =>
+    new EngineError('OPTIONS_INVALID', `The tool "${tool.id}" has arguments whose schema ${why}.`);
+  const found = bundled(tool.arguments as JsonObject, definitionsOf(file), MAX_SCHEMA_CHARS);
+  if (!found) throw refuse(`is larger than ${MAX_SCHEMA_CHARS} characters`);
+  const { schema } = found;
+  return { tool, services: file.services, schema, problemsOf: compileSchema(schema, refuse) };
+}
+
+/** Returns a schema of arguments without those that have a value. */
+export function withoutArguments(schema: JsonObject, names: ReadonlySet<string>): JsonObject {
+  const properties = (own(schema, 'properties') ?? {}) as JsonObject;
+  const required = own(schema, 'required');
+  const left = Array.isArray(required) ? required.filter((name) => !names.has(name as string)) : [];
+  const { required: _, ...others } = schema;
+  return {
+    ...others,
+    properties: Object.fromEntries(Object.entries(properties).filter(([name]) => !names.has(name))),
+    ...(left.length > 0 && { required: left }),
+  };
+}

@@ -1,0 +1,142 @@
+import { isJsonObject } from '@heddle/core/blocks';
+import type { Json, JsonObject } from '@heddle/core/blocks';
+
+/** How a value becomes text in a request (OpenAPI, "Style Values"). */
+export interface Style {
+  style: string;
+  explode: boolean;
+}
+
+/** An argument that cannot be sent. The message is for the caller of the tool. */
+export class ArgumentError extends Error {
+  override readonly name = 'ArgumentError';
+}
+
+/** Levels of a value in `name[key][key]`. */
+const MAX_LEVELS = 10;
+/** Pairs of one value. */
+const MAX_PAIRS = 5000;
+
+/** Returns a value as text: text unchanged, null as empty text, lists and objects as JSON. */
+export function plainText(value: Json): string {
+  if (value === null) return '';
+  return typeof value === 'object' ? JSON.stringify(value) : String(value);
+}
+
+/** Returns the text, percent-encoded for any place in a URL. */
+export function encoded(text: string): string {
+  return encodeURIComponent(text.toWellFormed()).replaceAll("'", '%27');
+}
+
+/** Returns the text for a query, in which it keeps reserved characters that cannot add a parameter or end the query. */
+export function encodedReserved(text: string): string {
+  return encoded(text).replaceAll(/%(?:3A|2F|3F|40|24|2C|3B|5B|5D)/g, (code) => decodeURIComponent(code));
+}
+
+type Entry = [name: string, value: Json];
+
+/** The members of an object, without those that have no value. */
+function entriesOf(value: JsonObject): Entry[] {
+  const entries = Object.entries(value).filter(([, item]) => item !== null);
+  if (entries.length > MAX_PAIRS) throw new ArgumentError(`has more than ${MAX_PAIRS} members`);
+  return entries;
+}
+
+function listOf(value: Json[]): Json[] {
+  if (value.length > MAX_PAIRS) throw new ArgumentError(`has more than ${MAX_PAIRS} items`);
+  return value;
+}
+
+/**
+ * Returns the text of a path parameter, percent-encoded.
+ *
+ * Throws an ArgumentError for a value that would lead to another path.
+ */
+export function pathText(name: string, value: Json, { style, explode }: Style): string {
+  const pieces = piecesOf(value, explode, encoded);
+  const separator = style === 'label' ? '.' : ';';
+  if (style === 'label') return `.${pieces.join(explode ? '.' : ',')}`;
+  if (style === 'matrix') {
+    if (typeof value !== 'object' || value === null || !explode) {
+      const text = pieces.join(',');
+      return text === '' ? `;${encoded(name)}` : `;${encoded(name)}=${text}`;
+    }
+    const named = Array.isArray(value) ? pieces.map((piece) => `${encoded(name)}=${piece}`) : pieces;
+    return named.map((piece) => `${separator}${piece}`).join('');
+  }
+  const text = pieces.join(',');
+  if (text === '') throw new ArgumentError('is empty, which would lead to another path');
+  return text;
+}
+
+/** Returns the text of a header. Throws an ArgumentError for characters that a header cannot have. */
+export function headerText(value: Json, { explode }: Style): string {
+  const text = piecesOf(value, explode, (piece) => piece).join(',');
+  // RFC 9110 §5.5: a line break would begin another header.
+  if (/[^\t\x20-\x7e\x80-\xff]/.test(text))
+    throw new ArgumentError('has a line break or another character that a header cannot have');
+  return text;
+}
+
+/** Returns the value of a cookie. */
+export function cookieText(value: Json): string {
+  return piecesOf(value, false, encoded).join(',');
+}
+
+/** A list as its items, an object as `key=value` or as keys and values in turn, anything else as itself. */
+function piecesOf(value: Json, explode: boolean, encode: (text: string) => string): string[] {
+  if (Array.isArray(value)) return listOf(value).map((item) => encode(plainText(item)));
+  if (!isJsonObject(value)) return [encode(plainText(value))];
+  return entriesOf(value).flatMap(([key, item]) => {
+    const [name, text] = [encode(key), encode(plainText(item))];
+    return explode ? [`${name}=${text}`] : [name, text];
+  });
+}
+
+/** A name and a value of a query or form. `raw` values are already encoded. */
+export interface Pair {
+  name: string;
+  text: string;
+  raw: boolean;
+}
+
+/** Returns the pairs of a parameter of the query, or of a field of a form. */
+export function queryPairs(name: string, value: Json, { style, explode }: Style): Pair[] {
+  if (style === 'deepObject') return deepPairs(name, value, []);
+  if (typeof value !== 'object' || value === null) return [pair(name, value)];
+  if (explode) {
+    if (Array.isArray(value)) return listOf(value).map((item) => pair(name, item));
+    return entriesOf(value).map(([key, item]) => pair(key, item));
+  }
+  const separator = { spaceDelimited: '%20', pipeDelimited: '%7C' }[style] ?? ',';
+  return [{ name, text: piecesOf(value, false, encoded).join(separator), raw: true }];
+}
+
+function pair(name: string, value: Json): Pair {
+  return { name, text: plainText(value), raw: false };
+}
+
+function deepPairs(name: string, value: Json, found: Pair[], level = 0): Pair[] {
+  if (found.length > MAX_PAIRS) throw new ArgumentError(`has more than ${MAX_PAIRS} members`);
+  if (typeof value !== 'object' || value === null) found.push(pair(name, value));
+  else if (level >= MAX_LEVELS) throw new ArgumentError(`is nested more than ${MAX_LEVELS} levels deep`);
+  else {
+    const entries: Entry[] = Array.isArray(value)
+      ? value.map((item, index): Entry => [String(index), item])
+      : entriesOf(value);
+    for (const [key, item] of entries) deepPairs(`${name}[${key}]`, item, found, level + 1);
+  }
+  return found;
+}
+
+/** Returns pairs as the text of a query or form. */
+export function queryText(pairs: readonly Pair[], encodeText: (text: string) => string = encoded): string {
+  return pairs
+    .map(({ name, text, raw }) => `${encodedReservedName(name)}=${raw ? text : encodeText(text)}`)
+    .join('&');
+}
+
+/** Servers with PHP's or Rails' names of parameters expect the brackets; both forms mean the same. */
+function encodedReservedName(name: string): string {
+  return encoded(name).replaceAll(/%5B|%5D/g, (code) => decodeURIComponent(code));
+}
