@@ -5,6 +5,8 @@ import type { BlockExecutor, JsonObject } from '@heddle/core/blocks';
 import type { ExecutorServices } from '@heddle/engine';
 import type { BlockDefinition } from './define.ts';
 import type { BlockDescription } from './describe/describe.ts';
+import type { ToolFile } from './openapi/file.ts';
+import type { ImportedTools, ImportOptions } from './openapi/import.ts';
 import type { BlocksOptions } from './options.ts';
 
 export { knownModels } from './models/catalog.ts';
@@ -12,6 +14,8 @@ export type { ModelInfo, Prices } from './models/catalog.ts';
 export { knownProviders } from './models/known-providers.ts';
 export type { KnownProvider } from './models/known-providers.ts';
 export type { BlockDescription } from './describe/describe.ts';
+export type { ToolFile } from './openapi/file.ts';
+export type { ImportedTools, ImportNote, ImportOptions } from './openapi/import.ts';
 export type { AgentTool, AgentToolCall, BlocksOptions } from './options.ts';
 
 type Load = () => Promise<BlockDefinition>;
@@ -27,6 +31,7 @@ const DEFINITIONS: { readonly [type: string]: Load } = {
   vision: async () => (await import('./vision/vision.ts')).vision,
   guardrails: async () => (await import('./guardrails/guardrails.ts')).guardrails,
   thinking: async () => (await import('./thinking/thinking.ts')).thinking,
+  tool: async () => (await import('./tool/tool.ts')).tool,
 };
 
 /** Returns the executors of all blocks of this package, for `createEngine({ blocks })`. What a block needs loads at its first use. */
@@ -38,6 +43,21 @@ export function blocks(options: BlocksOptions = {}): BlockExecutor[] {
   };
   const others = Object.entries(DEFINITIONS).map(([type, load]) => lazyBlock(type, load, options));
   return [agent, ...others] as BlockExecutor[];
+}
+
+/**
+ * Makes a tool of each operation of an OpenAPI document, 3.0 to 3.2 or Swagger 2.0, as parsed JSON. References to other
+ * documents are not followed. The file of the result is plain data, for `toolFiles` of `blocks`.
+ *
+ * Throws OPENAPI_INVALID, OPTIONS_INVALID.
+ */
+export async function importOpenApi(document: unknown, options: ImportOptions): Promise<ImportedTools> {
+  return (await import('./openapi/import.ts')).importOpenApi(document, options);
+}
+
+/** Returns a file of tools that has been read from JSON. `name` is its name in errors. Throws OPTIONS_INVALID. */
+export async function readToolFile(value: unknown, name?: string): Promise<ToolFile> {
+  return (await import('./openapi/file.ts')).readToolFile(value, name);
 }
 
 /** Returns the executor of a block whose definition is loaded when it first runs. */

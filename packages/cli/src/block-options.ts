@@ -1,3 +1,4 @@
+import type { ToolFile } from '@heddle/blocks';
 import type { EngineOptions } from '@heddle/engine';
 import type { IsolationLevel } from '@heddle/sandbox';
 import { readEnv } from './env.ts';
@@ -18,6 +19,8 @@ export interface BlockOptions {
   /** `NAME=VALUE`. */
   credential?: readonly string[];
   defaultModel?: string;
+  /** Files of `heddle tools import`. */
+  tools?: readonly string[];
   /** Id of the workspace whose stored credentials blocks use. */
   workspace?: string;
 }
@@ -56,10 +59,14 @@ function listOf(env: Env, name: string): string[] {
 export async function blockOptions(
   options: BlockOptions,
 ): Promise<Required<Pick<EngineOptions, 'egress' | 'sandbox' | 'blocks' | 'services' | 'credentials'>>> {
-  const { isolation, resultLimit, service = [], credential = [], defaultModel } = options;
+  const { isolation, resultLimit, service = [], credential = [], defaultModel, tools = [] } = options;
   const { blocks } = await import('@heddle/blocks');
   return {
-    blocks: blocks({ variables: process.env, ...(defaultModel !== undefined && { defaultModel }) }),
+    blocks: blocks({
+      variables: process.env,
+      ...(defaultModel !== undefined && { defaultModel }),
+      ...(tools.length > 0 && { toolFiles: await toolFilesOf(tools) }),
+    }),
     services: pairsOf('--service', service, 'openai=http://localhost:8080/v1'),
     credentials: pairsOf('--credential', credential, 'openai=KEY'),
     egress: await egressOf(options, readEnv()),
@@ -70,8 +77,23 @@ export async function blockOptions(
   };
 }
 
+/** Reads files of tools. Throws usage errors. */
+async function toolFilesOf(files: readonly string[]): Promise<ToolFile[]> {
+  const [{ jsonFile }, { readToolFile }] = await Promise.all([
+    import('./input/json-source.ts'),
+    import('@heddle/blocks'),
+  ]);
+  const read: ToolFile[] = [];
+  for (const file of files) read.push(await readToolFile(await jsonFile('--tools', file), file));
+  return read;
+}
+
 /** The `NAME=VALUE` pairs of an option. Errors do not show values, which may be keys. */
-function pairsOf(option: string, pairs: readonly string[], example: string): { [name: string]: string } {
+export function pairsOf(
+  option: string,
+  pairs: readonly string[],
+  example: string,
+): { [name: string]: string } {
   return Object.fromEntries(
     pairs.map((pair) => {
       const at = pair.indexOf('=');
@@ -87,9 +109,10 @@ function memoryFor(resultMiB: number): number {
 
 /** The options about services and egress as arguments of a later command, without credentials. */
 export function reachArgs(options: BlockOptions): string[] {
-  const { allowHost = [], denyHost = [], service = [], defaultModel, workspace } = options;
+  const { allowHost = [], denyHost = [], service = [], tools = [], defaultModel, workspace } = options;
   return [
     ...service.flatMap((pair) => ['--service', pair]),
+    ...tools.flatMap((file) => ['--tools', file]),
     ...(defaultModel === undefined ? [] : ['--default-model', defaultModel]),
     ...(workspace === undefined ? [] : ['--workspace', workspace]),
     ...allowHost.flatMap((text) => ['--allow-host', text]),

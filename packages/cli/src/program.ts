@@ -8,6 +8,7 @@ import { declareLogs, declareRemote, declareServe } from './program-serve.ts';
 import { declareCredentials } from './program-credentials.ts';
 import { declareSecrets } from './program-secrets.ts';
 import { declareTemporal } from './program-temporal.ts';
+import { declareTools } from './program-tools.ts';
 import { declareSandbox } from './program-sandbox.ts';
 import { runOptions, withOptions } from './run-options.ts';
 import { styleFor } from './render/style.ts';
@@ -47,6 +48,7 @@ export function buildProgram(io: Io, done: (exit: number) => void): Command {
   declarePlan(program, io, done);
   declareRun(program, io, done);
   declareBlocks(program, io, done);
+  declareTools(program, io, done);
   declareRuns(program, io, done);
   declareServe(program, io, done);
   declareRemote(program, io, done);

@@ -1,7 +1,7 @@
 import { EngineError } from '@heddle/core/blocks';
 import type { JsonObject } from '@heddle/core/blocks';
 import * as z from 'zod';
-import { METHODS, PLACES } from './operations.ts';
+import { isOwnHeader, METHODS, PLACES } from './operations.ts';
 
 /** The version of files of tools. Later versions read what earlier ones wrote. */
 export const TOOL_FILE_VERSION = 1;
@@ -52,8 +52,8 @@ const parameter = z
     json: z.literal(true).optional(),
   })
   .refine(
-    (each) => each.in !== 'header' || header.safeParse(each.name).success,
-    'has a header with a wrong name',
+    ({ in: place, name }) => place !== 'header' || (header.safeParse(name).success && !isOwnHeader(name)),
+    'has a header that no argument may set',
   );
 
 const mediaType = text(200).regex(

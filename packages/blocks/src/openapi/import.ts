@@ -6,7 +6,7 @@ import type { OpenApiDocument } from './document.ts';
 import type { ServiceBody, ServiceTool, ToolFile } from './file.ts';
 import { TOOL_FILE_VERSION } from './file.ts';
 import { argumentNames, matchesPattern, operationNames } from './names.ts';
-import { listOf, objectOf, operationsOf, reasonOf } from './operations.ts';
+import { isOwnHeader, listOf, objectOf, operationsOf, reasonOf } from './operations.ts';
 import type { Body, Method, Operation, Parameter } from './operations.ts';
 import { bundled, SchemaConverter } from './schemas.ts';
 import { keyPlaces, placeOf, securityOf } from './security.ts';
@@ -21,6 +21,8 @@ export interface ImportOptions extends ServerOptions {
   only?: readonly string[];
   /** Operations, in the form of `only`, that may be repeated although their method is POST or PATCH. */
   idempotent?: readonly string[];
+  /** The header in which POST and PATCH take a key that makes repeating safe. Default: `Idempotency-Key` where it is a parameter. */
+  keyHeader?: string;
 }
 
 /** An operation that is no tool, or only in part, and why. */
@@ -52,12 +54,21 @@ const MAX_DESCRIPTION = 1000;
  * Throws OPENAPI_INVALID, OPTIONS_INVALID.
  */
 export async function importOpenApi(document: unknown, options: ImportOptions): Promise<ImportedTools> {
+  if (options.keyHeader !== undefined && !isKeyHeader(options.keyHeader))
+    throw new EngineError(
+      'OPTIONS_INVALID',
+      `"${options.keyHeader.slice(0, 100)}" is not a header for a key, such as Idempotency-Key.`,
+    );
   if (!/^[A-Za-z0-9][A-Za-z0-9_-]{0,29}$/.test(options.name))
     throw new EngineError(
       'OPTIONS_INVALID',
       `"${options.name.slice(0, 100)}" is not a name of a service: use 1 to 30 letters, digits, _ and -.`,
     );
   return new Importer(await readDocument(document), options).import();
+}
+
+function isKeyHeader(name: string): boolean {
+  return /^[A-Za-z0-9-]{1,100}$/.test(name) && !isOwnHeader(name);
 }
 
 class Importer {
@@ -119,7 +130,10 @@ class Importer {
   #tool(id: string, operation: Operation): ServiceTool {
     const { method, path, tags, responses } = operation;
     const { schemes, isOptional } = securityOf(this.#document, operation);
-    const parameters = operation.parameters.filter((each) => !this.#keyPlaces.has(placeOf(each)));
+    const keyHeader = this.#keyHeaderOf(operation);
+    const parameters = operation.parameters.filter(
+      (each) => !this.#keyPlaces.has(placeOf(each)) && !isHeader(each, keyHeader),
+    );
     const names = argumentNames([...parameters, { in: 'request', name: 'body' }]);
     const service = this.#serviceOf(operation);
     const args = this.#argumentsOf(operation, parameters, names);
@@ -140,6 +154,7 @@ class Importer {
       ...(Object.keys(schemes).length > 0 && {
         credential: { schemes, ...(isOptional && { optional: true as const }) },
       }),
+      ...(keyHeader !== undefined && { keyHeader }),
       idempotent: this.#isIdempotent(id, operation),
       readOnly: isReadOnly(method),
     };
@@ -213,6 +228,15 @@ class Importer {
       });
   }
 
+  /** The key is the engine's, equal whenever a call is repeated; a model would make up another one. */
+  #keyHeaderOf({ method, parameters }: Operation): string | undefined {
+    const declared = parameters.find(
+      ({ in: place, name }) => place === 'header' && /^(?:x-)?idempotency-key$/i.test(name),
+    )?.name;
+    if (method !== 'POST' && method !== 'PATCH') return declared;
+    return this.#options.keyHeader ?? declared;
+  }
+
   #isIdempotent(id: string, operation: Operation): boolean {
     const { method } = operation;
     if (method !== 'POST' && method !== 'PATCH') return true;
@@ -245,6 +269,10 @@ function isSelected(patterns: readonly string[], id: string, operation: Operatio
   const { operationId = '', key, tags } = operation;
   const texts = [id, operationId, key, ...tags.map((tag) => `tag:${tag}`)];
   return patterns.some((pattern) => texts.some((text) => matchesPattern(pattern, text)));
+}
+
+function isHeader({ in: place, name }: Parameter, header: string | undefined): boolean {
+  return place === 'header' && name.toLowerCase() === header?.toLowerCase();
 }
 
 function isReadOnly(method: Method): boolean {

@@ -57,9 +57,13 @@ export interface Operation {
 /** An operation, or why it cannot be read. `at` is its method and path. */
 export type Found = { at: string; operation: Operation } | { at: string; reason: string };
 
-/** Headers that belong to the client, the connection or the credential, so that no argument sets them. */
 const OWN_HEADERS =
   /^(?:accept|authorization|content-type|content-length|content-encoding|transfer-encoding|te|trailer|connection|keep-alive|upgrade|expect|host|cookie|proxy-.*|sec-.*|x-forwarded-.*|forwarded|via|x-sim-via)$/i;
+
+/** Returns true for a header that belongs to the client, the connection or the credential, so that no argument sets it. */
+export function isOwnHeader(name: string): boolean {
+  return OWN_HEADERS.test(name);
+}
 
 /** Characters of a path; longer ones are not from documents for people. */
 const MAX_PATH = 1000;
@@ -156,7 +160,7 @@ function parametersOf(document: OpenApiDocument, path: string, holders: readonly
   for (const value of values) {
     const parameter = parameterOf(document, value);
     if (!parameter) continue;
-    if (parameter.in === 'header' && OWN_HEADERS.test(parameter.name)) continue;
+    if (parameter.in === 'header' && isOwnHeader(parameter.name)) continue;
     if (parameter.in === 'path' && !names.has(parameter.name)) continue;
     found.set(`${parameter.in} ${parameter.name}`, parameter);
   }

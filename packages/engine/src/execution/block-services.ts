@@ -163,7 +163,12 @@ function servicesOf({ parts, run, place, resolver, task, facts, tenant }: Servic
   return {
     sandbox: async () => parts.code.gated((work) => run.gate(work, task.signal), await tenant()),
     egress: () => parts.egress(),
-    service: (name) => parts.service(name),
+    service: async (name) => {
+      const service = await parts.service(name);
+      // A service can repeat the key of a request in its answer.
+      if (service.credential !== undefined) run.environment.addSecret(name, service.credential);
+      return service;
+    },
     credential: (query) => findCredential(credentialSource(parts, run, tenant), query),
     file: (record) => fileReader(parts, run.header, { tenant })(record),
     conversation: (id) =>

@@ -1,0 +1,50 @@
+import { BlockError } from '@heddle/core/blocks';
+import type { Json, JsonObject } from '@heddle/core/blocks';
+import * as z from 'zod';
+import { defineOutside } from '../define.ts';
+import { callService } from '../openapi/call.ts';
+import { serviceToolsOf } from '../openapi/loaded.ts';
+
+/** One call of a tool of a service, without a model. */
+export const tool = defineOutside({
+  summary: 'Calls an operation of a service that has been imported from its OpenAPI document.',
+  fields: z.object({
+    toolId: z.string().describe('Id of the tool, as heddle tools list shows it.'),
+    arguments: z.object({}).catchall(z.json()).optional().describe('The arguments, by name.'),
+    credential: z
+      .string()
+      .optional()
+      .describe('Id of a stored credential. Default: that of the operator, or one stored for the service.'),
+  }),
+  outputs: z.object({
+    data: z.json().describe('The body: JSON, text, or {"type", "size", "base64"} for other content.'),
+    status: z.number().describe('The HTTP status.'),
+    headers: z.record(z.string(), z.string()).describe('The headers, with names in lower case.'),
+  }),
+  async run({ fields, context, options }) {
+    const found = (await serviceToolsOf(options))?.get(fields.toolId);
+    if (!found)
+      throw refused(
+        'TOOL_UNKNOWN',
+        `The block "${context.block.name}" uses the tool "${fields.toolId.slice(0, 100)}", which this engine does not have. Import it with heddle tools import, and give the file with --tools.`,
+      );
+    const { tool: called, services, problemsOf } = found;
+    const args = (fields.arguments ?? {}) as JsonObject;
+    const problems = problemsOf(args);
+    if (problems !== undefined)
+      throw refused(
+        'TOOL_ARGUMENTS_INVALID',
+        `The block "${context.block.name}" has arguments that do not match the tool "${called.id}": ${problems}`,
+      );
+    const { idempotencyKey } = context;
+    const { data, status, headers } = await callService({
+      ...{ tool: called, args, services, context, idempotencyKey },
+      credentialId: fields.credential,
+    });
+    return { output: { data: data as Json, status, headers } };
+  },
+});
+
+function refused(code: string, message: string): BlockError {
+  return new BlockError(code, message, { retryable: false });
+}

@@ -1,0 +1,172 @@
+import { writeFile } from 'node:fs/promises';
+import type { ImportedTools, ToolFile } from '@heddle/blocks';
+import { egressOf, pairsOf } from '../block-options.ts';
+import type { BlockOptions } from '../block-options.ts';
+import { readEnv } from '../env.ts';
+import { EXIT } from '../exit-code.ts';
+import { jsonFile, readFileOrStdin } from '../input/json-source.ts';
+import { writeJson } from '../io.ts';
+import type { Io } from '../io.ts';
+import { safe, styleFor } from '../render/style.ts';
+import { table } from '../render/table.ts';
+import { UsageError } from '../usage-error.ts';
+
+/** Options of `heddle tools import`. */
+export interface ImportToolsOptions extends BlockOptions {
+  name: string;
+  out: string;
+  only: string[];
+  idempotent: string[];
+  keyHeader?: string;
+  variable: string[];
+  json: boolean;
+}
+
+const MAX_DOCUMENT_MB = 64;
+const DOWNLOAD_MS = 120_000;
+/** Operations that are shown by name; --json has all. */
+const MAX_SHOWN = 20;
+
+/** Makes a file of tools from an OpenAPI document. Exits with 2 if no operation is left. Throws usage errors. */
+export async function importTools(io: Io, source: string, options: ImportToolsOptions): Promise<number> {
+  const isUrl = /^https?:\/\//i.test(source);
+  const document = await parsed(
+    isUrl ? await downloaded(source, options) : await readFileOrStdin(io, source),
+    source,
+  );
+  const { importOpenApi } = await import('@heddle/blocks');
+  const { name, only, idempotent, keyHeader, out } = options;
+  const imported = await importOpenApi(document, {
+    name,
+    idempotent,
+    variables: pairsOf('--variable', options.variable, 'region=eu'),
+    ...(only.length > 0 && { only }),
+    ...(keyHeader !== undefined && { keyHeader }),
+    ...(isUrl && { source }),
+  });
+  const { tools } = imported.file;
+  if (tools.length > 0) await write(out, `${JSON.stringify(imported.file, null, 1)}\n`);
+  if (options.json) {
+    const { leftOut, simplified, unselected } = imported;
+    writeJson(io, { data: { tools: tools.map(({ id }) => id), leftOut, simplified, unselected } });
+  } else show(io, imported, out);
+  return tools.length > 0 ? EXIT.completed : EXIT.invalid;
+}
+
+/** Lists the tools of files. Throws usage errors. */
+export async function listTools(
+  io: Io,
+  files: readonly string[],
+  { json }: { json: boolean },
+): Promise<number> {
+  const { readToolFile } = await import('@heddle/blocks');
+  const tools: ToolFile['tools'] = [];
+  for (const file of files) {
+    const read = await readToolFile(await jsonFile('FILE', file), file);
+    for (const tool of read.tools) tools.push(tool);
+  }
+  const style = styleFor(io.stdout);
+  if (json)
+    writeJson(io, {
+      data: tools.map(({ id, service, method, path, description, tags = [], readOnly }) => ({
+        ...{ id, service, method, path, description, tags, readOnly },
+      })),
+    });
+  else {
+    const rows = tools.map(({ id, method, path, description }) => [
+      style.bold(id),
+      style.dim(safe(`${method} ${path}`)),
+      safe((description.split('\n', 1)[0] ?? '').slice(0, 80)),
+    ]);
+    io.stdout.write(`${table(rows).join('\n')}\n`);
+  }
+  return EXIT.completed;
+}
+
+async function write(out: string, text: string): Promise<void> {
+  try {
+    await writeFile(out, text);
+  } catch (error) {
+    throw new UsageError(
+      `The file ${out} cannot be written: ${(error as Error).message}`,
+      '--out names the file.',
+    );
+  }
+}
+
+async function downloaded(url: string, options: BlockOptions): Promise<string> {
+  const { createEgress } = await import('@heddle/sandbox/egress');
+  const policy = await egressOf(options, readEnv());
+  const http = createEgress({
+    ...policy,
+    timeoutMs: DOWNLOAD_MS,
+    maxResponseBytes: MAX_DOCUMENT_MB * 2 ** 20,
+  });
+  try {
+    const { status, body } = await http.fetch({ url });
+    if (status === 200) return new TextDecoder().decode(body);
+    throw new UsageError(
+      `${url} answered with status ${status}.`,
+      'Download the document, and give the file.',
+    );
+  } catch (error) {
+    if (error instanceof UsageError) throw error;
+    throw new UsageError(
+      `${url} cannot be read: ${(error as Error).message}`,
+      'Download the document, and give the file.',
+    );
+  } finally {
+    await http.close();
+  }
+}
+
+/** JSON, or else YAML. */
+async function parsed(text: string, source: string): Promise<unknown> {
+  if (text.length > MAX_DOCUMENT_MB * 2 ** 20)
+    throw new UsageError(
+      `${source} is larger than ${MAX_DOCUMENT_MB} MB.`,
+      'Remove parts that are not needed.',
+    );
+  try {
+    return JSON.parse(text.replace(/^\uFEFF/, '')) as unknown;
+  } catch (error) {
+    if (/^\s*\{/.test(text)) throw unreadable(source, 'JSON', error);
+  }
+  const { parse } = await import('yaml');
+  try {
+    return parse(text, { schema: 'core', maxAliasCount: 1000, logLevel: 'silent' }) as unknown;
+  } catch (error) {
+    throw unreadable(source, 'JSON or YAML', error);
+  }
+}
+
+function unreadable(source: string, form: string, error: unknown): UsageError {
+  const message = (error as Error).message.split('\n', 1)[0] ?? '';
+  return new UsageError(`${source} is not ${form}: ${message}`, 'It must be an OpenAPI document.');
+}
+
+function show(io: Io, { file, leftOut, simplified, unselected }: ImportedTools, out: string): void {
+  const style = styleFor(io.stderr);
+  const services = Object.entries(file.services).map(([name, { address }]) => [
+    `  ${style.bold(name)}`,
+    address ?? `unknown: give it with --service ${name}=URL`,
+  ]);
+  const lines = [
+    `${count(file.tools.length, 'tool')}${file.tools.length > 0 ? ` in ${out}` : ''}${unselected > 0 ? `, ${count(unselected, 'operation')} not selected` : ''}`,
+    ...table(services),
+    ...notes('left out', leftOut),
+    ...notes('with a shorter schema', simplified),
+  ];
+  io.stderr.write(`${lines.join('\n')}\n`);
+}
+
+function notes(what: string, all: ImportedTools['leftOut']): string[] {
+  if (all.length === 0) return [];
+  const rows = all.slice(0, MAX_SHOWN).map(({ operation, reason }) => [safe(`  ${operation}`), safe(reason)]);
+  const more = all.length > MAX_SHOWN ? [`  and ${all.length - MAX_SHOWN} more: --json shows all`] : [];
+  return [`${count(all.length, 'operation')} ${what}:`, ...table(rows), ...more];
+}
+
+function count(number: number, noun: string): string {
+  return `${number} ${noun}${number === 1 ? '' : 's'}`;
+}

@@ -1,0 +1,228 @@
+import { blocks, importOpenApi } from '@heddle/blocks';
+import type { JsonObject } from '@heddle/core';
+import { createEngine } from '@heddle/engine';
+import { describe, expect, it, onTestFinished } from 'vitest';
+import { startModelServer } from '../support/model-server.ts';
+import type { ModelAnswer } from '../support/model-server.ts';
+import { block, workflow } from '../support/workflow.ts';
+import { SHOP, startShop } from './shop.ts';
+import type { Received, ShopAnswer } from './shop.ts';
+
+const { file } = await importOpenApi(SHOP, { name: 'shop' });
+const KEY = 'key-of-the-shop';
+
+interface ToolCall {
+  name: string;
+  arguments: JsonObject;
+  result: JsonObject | string;
+  success: boolean;
+}
+
+interface Offered {
+  name: string;
+  description: string;
+  parameters: JsonObject;
+}
+
+type Call = NonNullable<ModelAnswer['tools']>[number];
+
+/** Runs an agent with these rows. The model calls tools round by round, then answers. */
+async function ask(
+  rows: JsonObject[],
+  rounds: readonly Call[][],
+  answer?: (request: Received) => ShopAnswer,
+) {
+  const shop = await startShop(answer);
+  const models = await startModelServer(({ number }) => {
+    const tools = rounds[number - 1];
+    return tools ? { tools } : { text: 'Done.' };
+  });
+  onTestFinished(async () => {
+    await Promise.all([shop.close(), models.close()]);
+  });
+  const engine = await createEngine({
+    blocks: blocks({ toolFiles: [file] }),
+    services: { ...models.services, shop: shop.url },
+    credentials: { openai: 'key-of-openai', shop: KEY },
+  });
+  onTestFinished(() => engine.close({ graceMs: 0 }));
+  const agent = block('A', 'agent', {
+    messages: [{ role: 'user', content: 'Order a lamp.' }],
+    model: 'gpt-4o',
+    tools: rows,
+  });
+  const result = await engine.execute({ workflow: workflow([agent], ['Start -> A']) });
+  const { toolCalls } = (result.output ?? {}) as { toolCalls?: { list: ToolCall[] } };
+  const offered = (models.requests[0]?.body['tools'] ?? []) as unknown as Offered[];
+  return { result, calls: toolCalls?.list ?? [], received: shop.received, offered, models };
+}
+
+const SERVICE = { type: 'service', toolId: 'shop' };
+
+describe('an agent with chosen operations', () => {
+  it('calls them with what the model and the author say', async () => {
+    const row = { type: 'shop', toolId: 'shop_listOrders', params: { state: 'open' } };
+    const { calls, received, offered } = await ask(
+      [row],
+      [[{ name: 'shop_listOrders', args: { query_id: '7' } }]],
+    );
+    expect(offered).toMatchObject([{ name: 'shop_listOrders', description: 'List orders' }]);
+    // What the author has set is no argument of the model.
+    expect(Object.keys(offered[0]?.parameters['properties'] as JsonObject)).toEqual(['id']);
+    expect(calls).toMatchObject([{ success: false }]);
+    expect(received).toHaveLength(0);
+    const second = await ask([row], [[{ name: 'shop_listOrders', args: { id: '7' } }]]);
+    expect(second.calls).toMatchObject([{ result: { ok: true }, success: true }]);
+    expect(second.received[0]?.url).toBe('/orders?state=open&id=7');
+  });
+
+  it('cannot set what the author has set', async () => {
+    const row = { type: 'shop_getOrder', params: { id: 'mine' } };
+    const { calls, received } = await ask([row], [[{ name: 'shop_getOrder', args: { id: 'other' } }]]);
+    expect(calls).toMatchObject([{ success: false }]);
+    expect(received).toHaveLength(0);
+    const second = await ask([row], [[{ name: 'shop_getOrder', args: {} }]]);
+    expect(second.received[0]?.url).toBe('/orders/mine');
+  });
+
+  it('reads what went wrong, without the key', async () => {
+    const answer = ({ headers }: Received): ShopAnswer => ({
+      status: 409,
+      body: JSON.stringify({ error: 'sold out', authorization: headers.authorization ?? null }),
+    });
+    const { result, calls, models } = await ask(
+      [{ type: 'shop_createOrder' }],
+      [[{ name: 'shop_createOrder', args: { body: { article: 'lamp' } } }]],
+      answer,
+    );
+    expect(result).toMatchObject({ status: 'completed', output: { content: 'Done.' } });
+    expect(calls[0]?.result).toContain('sold out');
+    expect(JSON.stringify(result)).not.toContain(KEY);
+    expect(JSON.stringify(models.requests.map(({ body }) => body))).not.toContain(KEY);
+  });
+});
+
+describe('an agent with a search over a service', () => {
+  it('has two tools, whatever the number of operations', async () => {
+    const { offered } = await ask([SERVICE], []);
+    expect(offered.map(({ name }) => name)).toEqual(['shop_search', 'shop_call']);
+    expect(JSON.stringify(offered).length).toBeLessThan(1500);
+  });
+
+  it('finds an operation by words, and calls it', async () => {
+    const { calls, received } = await ask(
+      [SERVICE],
+      [
+        [{ name: 'shop_search', args: { query: 'place an order' } }],
+        [
+          {
+            name: 'shop_call',
+            args: { operation: 'shop_createOrder', arguments: { body: { article: 'lamp' } } },
+          },
+        ],
+      ],
+    );
+    const [search, call] = calls;
+    const { operations } = search?.result as unknown as { operations: JsonObject[] };
+    expect(operations[0]).toMatchObject({
+      name: 'shop_createOrder',
+      description: 'Create an order\nPlaces an order for articles.',
+      arguments: { properties: { body: { $ref: '#/$defs/Order' } }, required: ['body'] },
+    });
+    expect(operations.length).toBeLessThanOrEqual(10);
+    expect(call).toMatchObject({ result: { ok: true }, success: true });
+    expect(received).toMatchObject([{ method: 'POST', url: '/orders', body: '{"article":"lamp"}' }]);
+  });
+
+  it('is restricted by tags, ids and to operations that change nothing', async () => {
+    const call = (operation: string, args: JsonObject = {}): Call[] => [
+      { name: 'shop_call', args: { operation, arguments: args } },
+    ];
+    const reading = { ...SERVICE, params: { tags: ['orders'], readOnly: true } };
+    const first = await ask(
+      [reading],
+      [
+        [{ name: 'shop_search', args: { query: 'order' } }],
+        call('shop_deleteOrder', { id: '1' }),
+        call('shop_keyNone'),
+        call('shop_getOrder', { id: '1' }),
+      ],
+    );
+    const { operations } = first.calls[0]?.result as unknown as { operations: JsonObject[] };
+    expect(operations.map(({ name }) => name).toSorted()).toEqual(['shop_getOrder', 'shop_listOrders']);
+    expect(first.calls.map(({ success }) => success)).toEqual([true, false, false, true]);
+    expect(first.calls[1]?.result).toBe(
+      'There is no operation "shop_deleteOrder" here. Find one with shop_search.',
+    );
+    expect(first.received).toMatchObject([{ method: 'GET', url: '/orders/1' }]);
+    const named = { ...SERVICE, params: { operations: 'shop_key*' } };
+    const second = await ask([named], [call('shop_getOrder', { id: '1' }), call('shop_keyNone')]);
+    expect(second.calls.map(({ success }) => success)).toEqual([false, true]);
+    const third = await ask([{ ...SERVICE, params: { tags: ['nothing'] } }], []);
+    expect(third.result).toMatchObject({ status: 'failed', error: { code: 'BLOCK_CONFIG_INVALID' } });
+  });
+
+  it('checks arguments against the schema of the operation', async () => {
+    const args = { operation: 'shop_createOrder', arguments: { body: { count: 1 } } };
+    const { calls, received } = await ask([SERVICE], [[{ name: 'shop_call', args }]]);
+    expect(calls[0]?.result).toMatch(/^The arguments do not match the schema: .*article/);
+    expect(received).toHaveLength(0);
+  });
+});
+
+/** Arguments with which a model tries to reach something else than the author allows. */
+const ATTACKS: [title: string, operation: string, args: JsonObject][] = [
+  ['a path with ..', 'getOrder', { id: '..' }],
+  ['a path with .', 'getOrder', { id: '.' }],
+  ['an empty segment', 'getOrder', { id: '' }],
+  ['a list in a path', 'getOrder', { id: ['..', '..'] }],
+  ['a member beside the arguments', 'getOrder', { id: '1', url: 'http://169.254.169.254/' }],
+  ['another host', 'getOrder', { id: '1', host: 'evil.test', address: 'http://evil.test' }],
+  ['a header that is none', 'headers', { Authorization: 'Bearer mine', Host: 'evil.test' }],
+  ['a line break in a header', 'headers', { 'X-Text': 'a\r\nAuthorization: Bearer mine' }],
+  ['a line break in a list of a header', 'headers', { 'X-List': ['a', 'b\nHost: evil.test'] }],
+  ['a credential of another tenant', 'getOrder', { id: '1', credential: 'c2' }],
+  ['the key of the service', 'keyQuery', { api_key: 'mine' }],
+  ['the key in a spread object', 'keyQuery', { free: { api_key: 'mine' } }],
+  ['prototype keys', 'getOrder', JSON.parse('{"__proto__": {"id": "1"}}') as JsonObject],
+];
+
+describe('arguments that a model makes', () => {
+  it.each(ATTACKS)('send no request with %s', async (_title, operation, args) => {
+    const { calls, received } = await ask(
+      [SERVICE],
+      [[{ name: 'shop_call', args: { operation: `shop_${operation}`, arguments: args } }]],
+    );
+    expect(calls).toMatchObject([{ success: false }]);
+    expect(received).toHaveLength(0);
+  });
+
+  it.each<[title: string, operation: string, args: JsonObject, url: string]>([
+    ['slashes', 'getOrder', { id: '../../admin' }, '/orders/..%2F..%2Fadmin'],
+    ['a query', 'getOrder', { id: '1?admin=1#x' }, '/orders/1%3Fadmin%3D1%23x'],
+    ['an encoded dot', 'getOrder', { id: '%2e%2e' }, '/orders/%252e%252e'],
+    ['backslashes', 'getOrder', { id: '..\\..\\admin' }, '/orders/..%5C..%5Cadmin'],
+    ['another host', 'getOrder', { id: '@evil.test' }, '/orders/%40evil.test'],
+    ['more parameters', 'listOrders', { id: '1&state=sent' }, '/orders?id=1%26state%3Dsent'],
+    ['more cookies', 'headers', { session: 'a; sid=mine' }, '/headers'],
+  ])('stay in their place with %s', async (_title, operation, args, url) => {
+    const { calls, received } = await ask(
+      [SERVICE],
+      [[{ name: 'shop_call', args: { operation: `shop_${operation}`, arguments: args } }]],
+    );
+    expect(calls).toMatchObject([{ success: true }]);
+    expect(received).toMatchObject([{ url }]);
+    expect(received[0]?.headers.cookie ?? 'session=a%3B%20sid%3Dmine').toBe('session=a%3B%20sid%3Dmine');
+    expect(received[0]?.headers.authorization).toBe(`Bearer ${KEY}`);
+  });
+
+  it('open no files of other tenants', async () => {
+    const record = { id: 'f1', name: 'a.png', size: 1, type: 'image/png', key: `sha256:${'0'.repeat(64)}` };
+    const { calls, received } = await ask(
+      [SERVICE],
+      [[{ name: 'shop_call', args: { operation: 'shop_bytes', arguments: { body: record } } }]],
+    );
+    expect(calls[0]?.result).toContain('is no file of this run');
+    expect(received).toHaveLength(0);
+  });
+});

@@ -1,0 +1,369 @@
+import { blocks, importOpenApi } from '@heddle/blocks';
+import type { ToolFile } from '@heddle/blocks';
+import type { Json, JsonObject } from '@heddle/core';
+import { createEngine } from '@heddle/engine';
+import type { EngineOptions } from '@heddle/engine';
+import { describe, expect, it, onTestFinished } from 'vitest';
+import { TestClock } from '../support/test-clock.ts';
+import { block, workflow } from '../support/workflow.ts';
+import { SHOP, startShop } from './shop.ts';
+import type { Received, ShopAnswer } from './shop.ts';
+
+const { file } = await importOpenApi(SHOP, { name: 'shop' });
+const KEY = 'key-of-the-shop';
+
+interface Setting {
+  answer?: (request: Received) => ShopAnswer;
+  engine?: EngineOptions;
+  tools?: ToolFile;
+  input?: JsonObject;
+}
+
+async function start(fields: JsonObject, { answer, engine: more, tools = file, input = {} }: Setting) {
+  const shop = await startShop(answer);
+  onTestFinished(() => shop.close());
+  const engine = await createEngine({
+    blocks: blocks({ toolFiles: [tools] }),
+    services: { shop: `${shop.url}/v1`, 'shop:files.shop.test': shop.url },
+    credentials: { shop: KEY },
+    ...more,
+  });
+  onTestFinished(() => engine.close({ graceMs: 0 }));
+  const run = await engine.start({ workflow: workflow([block('T', 'tool', fields)], ['Start -> T']) }, input);
+  return { shop, run };
+}
+
+/** Calls a tool in a workflow. Returns the result of the run, and what the service has received. */
+async function call(toolId: string, args: JsonObject, setting: Setting = {}) {
+  const { shop, run } = await start({ toolId: `shop_${toolId}`, arguments: args }, setting);
+  const result = await run.result();
+  return { result, received: shop.received };
+}
+
+/** The one request of a call that completes. */
+async function requestOf(toolId: string, args: JsonObject, setting: Setting = {}): Promise<Received> {
+  const { result, received } = await call(toolId, args, setting);
+  expect(result).toMatchObject({ status: 'completed' });
+  expect(received).toHaveLength(1);
+  return received[0] as Received;
+}
+
+const VALUES: { [kind: string]: Json } = { text: 'a b/ü', list: ['x,1', 'y'], pair: { g: 2, r: 1 } };
+
+const valuesFor = (names: readonly string[]): JsonObject =>
+  Object.fromEntries(names.map((name) => [name, VALUES[name.split('_')[1] ?? ''] ?? null]));
+
+describe('parameters of imported operations', () => {
+  const kinds = ['text', 'list', 'pair'].flatMap((kind) => [`${kind}_e`, kind]);
+
+  it('are sent in the path in each style, percent-encoded', async () => {
+    const names = ['simple', 'label', 'matrix'].flatMap((style) => kinds.map((kind) => `${style}_${kind}`));
+    const { url } = await requestOf('paths', valuesFor(names));
+    const segments = Object.fromEntries(
+      url
+        .slice('/v1/paths/'.length)
+        .split('/')
+        .map((segment, index) => [PATH_ORDER[index], segment]),
+    );
+    expect(segments).toEqual({
+      simple_text_e: 'a%20b%2F%C3%BC',
+      simple_list_e: 'x%2C1,y',
+      simple_pair_e: 'g=2,r=1',
+      simple_text: 'a%20b%2F%C3%BC',
+      simple_list: 'x%2C1,y',
+      simple_pair: 'g,2,r,1',
+      label_text_e: '.a%20b%2F%C3%BC',
+      label_list_e: '.x%2C1.y',
+      label_pair_e: '.g=2.r=1',
+      label_text: '.a%20b%2F%C3%BC',
+      label_list: '.x%2C1,y',
+      label_pair: '.g,2,r,1',
+      matrix_text_e: ';matrix_text_e=a%20b%2F%C3%BC',
+      matrix_list_e: ';matrix_list_e=x%2C1;matrix_list_e=y',
+      matrix_pair_e: ';g=2;r=1',
+      matrix_text: ';matrix_text=a%20b%2F%C3%BC',
+      matrix_list: ';matrix_list=x%2C1,y',
+      matrix_pair: ';matrix_pair=g,2,r,1',
+    });
+  });
+
+  it('are sent in the query in each style', async () => {
+    const query = async (args: JsonObject): Promise<string> =>
+      (await requestOf('query', args)).url.replace('/v1/query?', '');
+    const { text = null, list = null, pair = null } = VALUES;
+    expect(await query({ form_text_e: text, form_list_e: list })).toBe(
+      'form_text_e=a%20b%2F%C3%BC&form_list_e=x%2C1&form_list_e=y',
+    );
+    expect(await query({ form_pair_e: pair, form_list: list, form_pair: pair })).toBe(
+      'g=2&r=1&form_list=x%2C1,y&form_pair=g,2,r,1',
+    );
+    expect(await query({ spaceDelimited_list: list, pipeDelimited_list: list })).toBe(
+      'spaceDelimited_list=x%2C1%20y&pipeDelimited_list=x%2C1%7Cy',
+    );
+    expect(await query({ deepObject_pair_e: { g: { a: ['x', 'y'] }, r: 1 } })).toBe(
+      'deepObject_pair_e[g][a][0]=x&deepObject_pair_e[g][a][1]=y&deepObject_pair_e[r]=1',
+    );
+    expect(await query({ reserved: 'a/b?c:d&e=f#g' })).toBe('reserved=a/b?c:d%26e%3Df%23g');
+    expect(await query({ filter_name: 'x', json: { r: 1 } })).toBe('filter[name]=x&json=%7B%22r%22%3A1%7D');
+    expect(await query({})).toBe('/v1/query');
+  });
+
+  it('are sent as headers and cookies', async () => {
+    const { headers } = await requestOf('headers', {
+      'X-Text': 'a b',
+      'X-List': ['x', 'y'],
+      'X-Pair': { g: 2, r: 1 },
+      session: 'a;b',
+    });
+    expect(headers).toMatchObject({
+      'x-text': 'a b',
+      'x-list': 'x,y',
+      'x-pair': 'g=2,r=1',
+      cookie: 'session=a%3Bb',
+      authorization: `Bearer ${KEY}`,
+      accept: 'application/json, */*;q=0.1',
+    });
+  });
+
+  it('keep references to data of the workflow in their place', async () => {
+    const setting = { input: { id: '../admin?x=1' } };
+    const { shop, run } = await start(
+      { toolId: 'shop_getOrder', arguments: '{"id": "<start.id>"}' },
+      setting,
+    );
+    expect(await run.result()).toMatchObject({
+      status: 'completed',
+      output: { data: { ok: true }, status: 200, headers: { 'content-type': 'application/json' } },
+    });
+    expect(shop.received[0]?.url).toBe('/v1/orders/..%2Fadmin%3Fx%3D1');
+  });
+});
+
+const PATH_ORDER = ['simple', 'label', 'matrix'].flatMap((style) =>
+  ['text_e', 'list_e', 'pair_e', 'text', 'list', 'pair'].map((kind) => `${style}_${kind}`),
+);
+
+describe('bodies of imported operations', () => {
+  it('are JSON that matches the schema', async () => {
+    const { body, headers } = await requestOf('createOrder', {
+      body: { article: null, parts: [{ article: 'b' }] },
+    });
+    expect(JSON.parse(body)).toEqual({ article: null, parts: [{ article: 'b' }] });
+    expect(headers).toMatchObject({
+      'content-type': 'application/json',
+      'idempotency-key': expect.any(String) as string,
+    });
+    const { result, received } = await call('createOrder', { body: { article: 'a', count: 0 } });
+    expect(result).toMatchObject({ status: 'failed', error: { code: 'TOOL_ARGUMENTS_INVALID' } });
+    expect(received).toHaveLength(0);
+  });
+
+  it('are forms with encodings', async () => {
+    const { body, headers } = await requestOf('form', {
+      body: { name: 'a b&c', tags: ['x', 'y'], deep: { r: 1, g: 2 }, plain: { r: 3 } },
+    });
+    expect(headers['content-type']).toBe('application/x-www-form-urlencoded');
+    expect(body).toBe('deep[g]=2&deep[r]=1&name=a+b%26c&plain=%7B%22r%22%3A3%7D&tags=x&tags=y');
+  });
+
+  it('are multipart with files', async () => {
+    const { body, headers } = await requestOf('upload', {
+      body: {
+        title: 'A\r\nB',
+        meta: { r: 1 },
+        file: { name: '../a"b.png', type: 'image/png', base64: Buffer.from([1, 255]).toString('base64') },
+        more: ['one', 'two'],
+      },
+    });
+    const boundary = /^multipart\/form-data; boundary=(\S+)$/.exec(headers['content-type'] ?? '')?.[1] ?? '';
+    const parts = body
+      .split(`--${boundary}`)
+      .slice(1, -1)
+      .map((part) => part.slice(2, -2).split('\r\n\r\n'));
+    expect(parts).toEqual([
+      [
+        'Content-Disposition: form-data; name="file"; filename="a%22b.png"\r\nContent-Type: image/png',
+        '\u0001\u00FF',
+      ],
+      [
+        'Content-Disposition: form-data; name="meta"; filename="blob"\r\nContent-Type: application/json',
+        '{"r":1}',
+      ],
+      ['Content-Disposition: form-data; name="more"; filename="file.txt"\r\nContent-Type: text/plain', 'one'],
+      ['Content-Disposition: form-data; name="more"; filename="file.txt"\r\nContent-Type: text/plain', 'two'],
+      ['Content-Disposition: form-data; name="title"', 'A\r\nB'],
+    ]);
+  });
+
+  it('are text and bytes', async () => {
+    const text = await requestOf('text', { body: 'grüße' });
+    expect([text.headers['content-type'], Buffer.from(text.body, 'latin1').toString()]).toEqual([
+      'text/plain',
+      'grüße',
+    ]);
+    const bytes = await requestOf('bytes', { body: { base64: 'AP8=' } });
+    expect([bytes.headers['content-type'], bytes.body]).toEqual(['application/octet-stream', '\u0000\u00FF']);
+  });
+});
+
+describe('credentials of imported operations', () => {
+  it.each<[string, (request: Received) => unknown, unknown]>([
+    ['keyHeader', ({ headers }) => headers['x-api-key'], KEY],
+    ['keyQuery', ({ url }) => url, `/v1/keys/query?api_key=${KEY}`],
+    ['keyCookie', ({ headers }) => headers.cookie, `sid=${KEY}`],
+    [
+      'keyBasic',
+      ({ headers }) => headers.authorization,
+      `Basic ${Buffer.from(`${KEY}:`).toString('base64')}`,
+    ],
+    ['keyOauth', ({ headers }) => headers.authorization, `Bearer ${KEY}`],
+    ['keyNone', ({ headers }) => headers.authorization, undefined],
+    ['keyOptional', ({ headers }) => headers.authorization, `Bearer ${KEY}`],
+  ])('are sent as the document says: %s', async (toolId, part, expected) => {
+    expect(part(await requestOf(toolId, {}))).toEqual(expected);
+  });
+
+  it('of two keys are a JSON object with both', async () => {
+    const credentials = { shop: '{"header": "first-key", "query": "second-key"}' };
+    const { url, headers } = await requestOf('keyBoth', {}, { engine: { credentials } });
+    expect([url, headers['x-api-key']]).toEqual(['/v1/keys/both?api_key=second-key', 'first-key']);
+    const { result, received } = await call('keyBoth', {});
+    expect(result.error?.message).toContain('must be a JSON object with 2 texts, one of them "header"');
+    expect(JSON.stringify(result)).not.toContain(KEY);
+    expect(received).toHaveLength(0);
+  });
+
+  it('are those that the tenant has stored, by id or for the service', async () => {
+    const tenantCredentials: EngineOptions['tenantCredentials'] = {
+      find: (_tenant, query) => {
+        const found =
+          'id' in query ? query.id === 'c1' : query.provider === 'shop' && query.type === 'api_key';
+        const secret = 'id' in query ? 'key-by-id' : 'key-by-service';
+        return found ? { id: 'c1', type: 'api_key', provider: 'shop', name: 'Ours', secret } : undefined;
+      },
+    };
+    const engine = { credentials: {}, tenantCredentials };
+    expect((await requestOf('keyOauth', {}, { engine })).headers.authorization).toBe('Bearer key-by-service');
+    const { shop, run } = await start({ toolId: 'shop_keyOauth', credential: 'c1' }, { engine });
+    expect(await run.result()).toMatchObject({ status: 'completed' });
+    expect(shop.received[0]?.headers.authorization).toBe('Bearer key-by-id');
+    const other = await start({ toolId: 'shop_keyOauth', credential: 'c2' }, { engine });
+    expect(await other.run.result()).toMatchObject({
+      status: 'failed',
+      error: { code: 'CREDENTIAL_UNKNOWN' },
+    });
+    expect(other.shop.received).toHaveLength(0);
+  });
+
+  it('are required unless the document makes them optional', async () => {
+    const engine = { credentials: {} };
+    const { result } = await call('keyOauth', {}, { engine });
+    expect(result).toMatchObject({ status: 'failed', error: { code: 'CREDENTIAL_UNKNOWN' } });
+    expect(result.error?.message).toContain('--credential shop=VALUE');
+    expect((await requestOf('keyOptional', {}, { engine })).headers.authorization).toBeUndefined();
+  });
+
+  it('of a service are not sent to its other servers', async () => {
+    const { result, received } = await call('files', {});
+    expect(result).toMatchObject({ status: 'failed', error: { code: 'CREDENTIAL_UNKNOWN' } });
+    expect(result.error?.message).toContain('--credential shop:files.shop.test=VALUE');
+    expect(received).toHaveLength(0);
+    const credentials = { 'shop:files.shop.test': 'key-of-the-files' };
+    const { url, headers } = await requestOf('files', {}, { engine: { credentials } });
+    expect([url, headers.authorization]).toEqual(['/files', 'Bearer key-of-the-files']);
+  });
+
+  it('are removed from answers that repeat them, and from errors', async () => {
+    const answer = ({ headers, url }: Received): ShopAnswer => ({
+      status: url.includes('basic') ? 403 : 200,
+      body: JSON.stringify({ headers, url }),
+    });
+    for (const toolId of ['keyHeader', 'keyQuery', 'keyBasic']) {
+      const { result, received } = await call(toolId, {}, { answer });
+      expect(received).toHaveLength(1);
+      expect(JSON.stringify(result)).not.toContain(KEY);
+      expect(JSON.stringify(result)).not.toContain(Buffer.from(`${KEY}:`).toString('base64'));
+      expect(JSON.stringify(result)).toContain('redacted');
+    }
+  });
+});
+
+describe('answers of services', () => {
+  it('are JSON, text or bytes', async () => {
+    const dataFor = async (answer: ShopAnswer): Promise<unknown> =>
+      ((await call('keyNone', {}, { answer: () => answer })).result.output as JsonObject)['data'];
+    expect(await dataFor({ body: '[1, {"a": null}]' })).toEqual([1, { a: null }]);
+    expect(await dataFor({ body: '{broken' })).toBe('{broken');
+    expect(await dataFor({ headers: { 'content-type': 'text/plain' }, body: '12' })).toBe('12');
+    expect(await dataFor({ status: 204, body: '' })).toBeNull();
+    expect(
+      await dataFor({ headers: { 'content-type': 'image/png' }, body: new Uint8Array([0, 255]) }),
+    ).toEqual({
+      type: 'image/png',
+      size: 2,
+      base64: 'AP8=',
+    });
+  });
+
+  it('with an error fail the block with status and reason, and without the query', async () => {
+    const { result, received } = await call(
+      'keyQuery',
+      {},
+      { answer: () => ({ status: 422, body: '{"why": "no"}' }) },
+    );
+    expect(result).toMatchObject({ status: 'failed', error: { code: 'HTTP_FAILED' } });
+    expect(result.error?.message).toMatch(
+      /GET http:\/\/127\.0\.0\.1:\d+\/v1\/keys\/query answered 422: \{"why":"no"\}/,
+    );
+    expect(received).toHaveLength(1);
+  });
+
+  it('that ask to wait are asked again, unless that could do a thing twice', async () => {
+    const clock = new TestClock();
+    const busy = (status: number) => {
+      let count = 0;
+      return (): ShopAnswer => (count++ === 0 ? { status, headers: { 'retry-after': '7' } } : {});
+    };
+    for (const [toolId, status] of [
+      ['keyNone', 503],
+      ['form', 429],
+    ] as const) {
+      const { shop, run } = await start(
+        { toolId: `shop_${toolId}` },
+        { answer: busy(status), engine: { clock, credentials: { shop: KEY } } },
+      );
+      await clock.due(7000);
+      clock.advance(7000);
+      expect(await run.result()).toMatchObject({ status: 'completed' });
+      expect(shop.received).toHaveLength(2);
+    }
+    const { result, received } = await call('form', {}, { answer: busy(503) });
+    expect(result).toMatchObject({ status: 'failed', error: { code: 'HTTP_FAILED' } });
+    expect(received).toHaveLength(1);
+  });
+});
+
+describe('a tool block that is configured wrongly', () => {
+  it('names the tool, the address or the arguments', async () => {
+    const { result } = await call('nothing', {});
+    expect(result.error).toMatchObject({ code: 'TOOL_UNKNOWN' });
+    const { run } = await start({ toolId: 'shop_getOrder', arguments: {} }, {});
+    expect((await run.result()).error).toMatchObject({ code: 'TOOL_ARGUMENTS_INVALID' });
+    const unknown = { ...file, services: { ...file.services, shop: { title: 'Shop' } } };
+    const { result: without } = await call('keyNone', {}, { tools: unknown, engine: { services: {} } });
+    expect(without.error).toMatchObject({ code: 'TOOL_ADDRESS_MISSING' });
+    expect(without.error?.message).toContain('--service shop=URL');
+  });
+
+  it('reaches the address of the document, under the rules of egress', async () => {
+    const local = {
+      ...file,
+      services: { ...file.services, shop: { title: 'Shop', address: 'http://127.0.0.1:80' } },
+    };
+    const { result, received } = await call('keyNone', {}, { tools: local, engine: { services: {} } });
+    expect(result.error).toMatchObject({ code: 'HTTP_FAILED' });
+    expect(result.error?.message).toContain('is a private address');
+    expect(received).toHaveLength(0);
+    expect(file.services['shop']?.address).toBe('https://eu.shop.test/v1');
+  });
+});

@@ -1,0 +1,257 @@
+import { createServer } from 'node:http';
+import type { IncomingMessage } from 'node:http';
+import type { AddressInfo } from 'node:net';
+import type { JsonObject } from '@heddle/core';
+
+/** A request as the server has received it. */
+export interface Received {
+  method: string;
+  /** With the query, as it is in the request line. */
+  url: string;
+  headers: IncomingMessage['headers'];
+  body: string;
+}
+
+/** What the server answers; by default 200 with `{"ok": true}`. */
+export interface ShopAnswer {
+  status?: number;
+  headers?: { [name: string]: string };
+  body?: string | Uint8Array;
+}
+
+export interface Shop {
+  url: string;
+  received: Received[];
+  close(): Promise<void>;
+}
+
+/** Starts a service that keeps requests as they arrive. It knows nothing about OpenAPI. */
+export async function startShop(answer: (request: Received) => ShopAnswer = () => ({})): Promise<Shop> {
+  const received: Received[] = [];
+  const server = createServer((incoming, response) => {
+    const chunks: Buffer[] = [];
+    incoming.on('data', (chunk: Buffer) => chunks.push(chunk));
+    incoming.on('end', () => {
+      const { method = '', url = '', headers } = incoming;
+      const request = { method, url, headers, body: Buffer.concat(chunks).toString('latin1') };
+      received.push(request);
+      const { status = 200, headers: more = {}, body = '{"ok": true}' } = answer(request);
+      response.writeHead(status, { 'content-type': 'application/json', ...more });
+      response.end(body);
+    });
+  });
+  await new Promise<void>((resolve) => server.listen(0, '127.0.0.1', resolve));
+  return {
+    url: `http://127.0.0.1:${(server.address() as AddressInfo).port}`,
+    received,
+    close: () =>
+      new Promise((resolve) => {
+        server.close(() => resolve());
+        server.closeAllConnections();
+      }),
+  };
+}
+
+const list = { type: 'array', items: { type: 'string' } };
+const pair = { type: 'object', properties: { r: { type: 'integer' }, g: { type: 'integer' } } };
+const ok = { '200': { description: 'ok', content: { 'application/json': {} } } };
+
+/** Parameters named by their style: `form` and `form_list`, with explode as the letter at the end. */
+function styled(place: string, styles: readonly string[]): JsonObject[] {
+  return styles.flatMap((style) =>
+    [true, false].flatMap((explode): JsonObject[] =>
+      Object.entries({ text: { type: 'string' }, list, pair })
+        .filter(([kind]) => (style === 'deepObject' ? kind === 'pair' && explode : true))
+        .filter(([kind]) => !/Delimited/.test(style) || kind === 'list')
+        .map(([kind, schema]) => ({
+          name: `${style}_${kind}${explode ? '_e' : ''}`,
+          in: place,
+          required: place === 'path',
+          style,
+          explode,
+          schema: style === 'deepObject' ? { type: 'object' } : schema,
+        })),
+    ),
+  );
+}
+
+const pathParameters = styled('path', ['simple', 'label', 'matrix']);
+
+/** A document with every style of parameters, every kind of body, and every way to send a credential. */
+export const SHOP: JsonObject = {
+  openapi: '3.0.3',
+  info: { title: 'Shop', version: '1' },
+  servers: [
+    {
+      url: 'https://{region}.shop.test/v1',
+      variables: { region: { default: 'eu', enum: ['eu', 'us'] } },
+    },
+  ],
+  security: [{ token: [] }],
+  tags: [{ name: 'orders' }],
+  paths: {
+    '/orders/{id}': {
+      parameters: [{ name: 'id', in: 'path', required: true, schema: { type: 'string' } }],
+      get: { operationId: 'getOrder', summary: 'Get an order', tags: ['orders'], responses: ok },
+      delete: { operationId: 'deleteOrder', summary: 'Cancel an order', tags: ['orders'], responses: ok },
+    },
+    '/orders': {
+      get: {
+        operationId: 'listOrders',
+        summary: 'List orders',
+        tags: ['orders'],
+        parameters: [
+          { name: 'state', in: 'query', schema: { type: 'string', enum: ['open', 'sent'] } },
+          { name: 'id', in: 'query', schema: { type: 'string' } },
+        ],
+        responses: ok,
+      },
+      post: {
+        operationId: 'createOrder',
+        summary: 'Create an order',
+        description: 'Places an order for articles.',
+        tags: ['orders'],
+        parameters: [{ name: 'Idempotency-Key', in: 'header', schema: { type: 'string' } }],
+        requestBody: {
+          required: true,
+          content: { 'application/json': { schema: { $ref: '#/components/schemas/Order' } } },
+        },
+        responses: ok,
+      },
+    },
+    [`/paths/${pathParameters.map(({ name }) => `{${String(name)}}`).join('/')}`]: {
+      get: { operationId: 'paths', parameters: pathParameters, responses: ok },
+    },
+    '/query': {
+      get: {
+        operationId: 'query',
+        parameters: [
+          ...styled('query', ['form', 'spaceDelimited', 'pipeDelimited', 'deepObject']),
+          { name: 'reserved', in: 'query', allowReserved: true, schema: { type: 'string' } },
+          { name: 'filter[name]', in: 'query', schema: { type: 'string' } },
+          { name: 'json', in: 'query', content: { 'application/json': { schema: pair } } },
+        ],
+        responses: ok,
+      },
+    },
+    '/headers': {
+      get: {
+        operationId: 'headers',
+        parameters: [
+          { name: 'X-Text', in: 'header', schema: { type: 'string' } },
+          { name: 'X-List', in: 'header', schema: list },
+          { name: 'X-Pair', in: 'header', explode: true, schema: pair },
+          { name: 'Authorization', in: 'header', schema: { type: 'string' } },
+          { name: 'Host', in: 'header', schema: { type: 'string' } },
+          { name: 'session', in: 'cookie', schema: { type: 'string' } },
+        ],
+        responses: ok,
+      },
+    },
+    '/form': {
+      post: {
+        operationId: 'form',
+        requestBody: {
+          content: {
+            'application/x-www-form-urlencoded': {
+              schema: {
+                type: 'object',
+                properties: { name: { type: 'string' }, tags: list, deep: pair, plain: pair },
+              },
+              encoding: { deep: { style: 'deepObject', explode: true } },
+            },
+          },
+        },
+        responses: ok,
+      },
+    },
+    '/upload': {
+      post: {
+        operationId: 'upload',
+        requestBody: {
+          content: {
+            'multipart/form-data': {
+              schema: {
+                type: 'object',
+                properties: {
+                  title: { type: 'string' },
+                  meta: pair,
+                  file: { type: 'string', format: 'binary', description: 'The picture' },
+                  more: { type: 'array', items: { type: 'string', format: 'binary' } },
+                },
+              },
+              encoding: { meta: { contentType: 'application/json' } },
+            },
+          },
+        },
+        responses: ok,
+      },
+    },
+    '/text': {
+      put: {
+        operationId: 'text',
+        requestBody: { content: { 'text/plain': { schema: { type: 'string' } } } },
+        responses: ok,
+      },
+    },
+    '/bytes': {
+      put: {
+        operationId: 'bytes',
+        requestBody: {
+          content: { 'application/octet-stream': { schema: { type: 'string', format: 'binary' } } },
+        },
+        responses: ok,
+      },
+    },
+    '/keys/header': { get: { operationId: 'keyHeader', security: [{ header: [] }], responses: ok } },
+    '/keys/query': {
+      get: {
+        operationId: 'keyQuery',
+        security: [{ query: [] }],
+        parameters: [
+          { name: 'api_key', in: 'query', schema: { type: 'string' } },
+          { name: 'free', in: 'query', schema: { type: 'object', additionalProperties: { type: 'string' } } },
+        ],
+        responses: ok,
+      },
+    },
+    '/keys/cookie': { get: { operationId: 'keyCookie', security: [{ cookie: [] }], responses: ok } },
+    '/keys/basic': { get: { operationId: 'keyBasic', security: [{ basic: [] }], responses: ok } },
+    '/keys/oauth': {
+      get: { operationId: 'keyOauth', security: [{ oauth: ['orders:read'] }], responses: ok },
+    },
+    '/keys/both': {
+      get: { operationId: 'keyBoth', security: [{ header: [], query: [] }], responses: ok },
+    },
+    '/keys/none': { get: { operationId: 'keyNone', security: [], responses: ok } },
+    '/keys/optional': { get: { operationId: 'keyOptional', security: [{}, { token: [] }], responses: ok } },
+    '/files': {
+      get: { operationId: 'files', servers: [{ url: 'https://files.shop.test' }], responses: ok },
+    },
+  },
+  components: {
+    schemas: {
+      Order: {
+        type: 'object',
+        required: ['article'],
+        properties: {
+          id: { type: 'string', readOnly: true },
+          article: { type: 'string', nullable: true },
+          count: { type: 'integer', minimum: 0, exclusiveMinimum: true },
+          parts: { type: 'array', items: { $ref: '#/components/schemas/Order' } },
+        },
+      },
+    },
+    securitySchemes: {
+      token: { type: 'http', scheme: 'bearer' },
+      basic: { type: 'http', scheme: 'basic' },
+      header: { type: 'apiKey', in: 'header', name: 'X-Api-Key' },
+      query: { type: 'apiKey', in: 'query', name: 'api_key' },
+      cookie: { type: 'apiKey', in: 'cookie', name: 'sid' },
+      oauth: {
+        type: 'oauth2',
+        flows: { clientCredentials: { tokenUrl: 'https://shop.test/token', scopes: { 'orders:read': '' } } },
+      },
+    },
+  },
+};
