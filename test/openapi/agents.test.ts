@@ -57,6 +57,11 @@ async function ask(
   return { result, calls: toolCalls?.list ?? [], received: shop.received, offered, models };
 }
 
+/** The operations that a search has found. */
+function foundBy(search: ToolCall | undefined): JsonObject[] {
+  return ((search?.result ?? {}) as { operations?: JsonObject[] }).operations ?? [];
+}
+
 const SERVICE = { type: 'service', toolId: 'shop' };
 
 describe('an agent with chosen operations', () => {
@@ -123,7 +128,7 @@ describe('an agent with a search over a service', () => {
       ],
     );
     const [search, call] = calls;
-    const { operations } = search?.result as unknown as { operations: JsonObject[] };
+    const operations = foundBy(search);
     expect(operations[0]).toMatchObject({
       name: 'shop_createOrder',
       description: 'Create an order\nPlaces an order for articles.',
@@ -148,8 +153,8 @@ describe('an agent with a search over a service', () => {
         call('shop_getOrder', { id: '1' }),
       ],
     );
-    const { operations } = first.calls[0]?.result as unknown as { operations: JsonObject[] };
-    expect(operations.map(({ name }) => name).toSorted()).toEqual(['shop_getOrder', 'shop_listOrders']);
+    const found = foundBy(first.calls[0]).map(({ name }) => name);
+    expect(new Set(found)).toEqual(new Set(['shop_getOrder', 'shop_listOrders']));
     expect(first.calls.map(({ success }) => success)).toEqual([true, false, false, true]);
     expect(first.calls[1]?.result).toBe(
       'There is no operation "shop_deleteOrder" here. Find one with shop_search.',

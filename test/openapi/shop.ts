@@ -57,9 +57,9 @@ const pair = { type: 'object', properties: { r: { type: 'integer' }, g: { type: 
 const ok = { '200': { description: 'ok', content: { 'application/json': {} } } };
 
 /** Parameters named by their style: `form` and `form_list`, with explode as the letter at the end. */
-function styled(place: string, styles: readonly string[]): JsonObject[] {
+function styled(place: string, styles: readonly string[]): (JsonObject & { name: string })[] {
   return styles.flatMap((style) =>
-    [true, false].flatMap((explode): JsonObject[] =>
+    [true, false].flatMap((explode) =>
       Object.entries({ text: { type: 'string' }, list, pair })
         .filter(([kind]) => (style === 'deepObject' ? kind === 'pair' && explode : true))
         .filter(([kind]) => !/Delimited/.test(style) || kind === 'list')
@@ -119,7 +119,7 @@ export const SHOP: JsonObject = {
         responses: ok,
       },
     },
-    [`/paths/${pathParameters.map(({ name }) => `{${String(name)}}`).join('/')}`]: {
+    [`/paths/${pathParameters.map(({ name }) => `{${name}}`).join('/')}`]: {
       get: { operationId: 'paths', parameters: pathParameters, responses: ok },
     },
     '/query': {

@@ -239,6 +239,7 @@ const DETAILS: readonly Detail[] = [
   { hops: 1, levels: 12, descriptions: false },
   { hops: 0, levels: 10, descriptions: false },
   { hops: 0, levels: 6, descriptions: false },
+  { hops: 0, levels: 4, descriptions: false },
 ];
 
 const TOO_LARGE = anyValue('is too large to show');
