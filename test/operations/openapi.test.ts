@@ -1,0 +1,165 @@
+import { beforeAll, describe, it } from 'vitest';
+import type { JsonObject } from '../../packages/core/src/json.ts';
+import type * as importing from '../../packages/blocks/src/openapi/import.ts';
+import type * as files from '../../packages/blocks/src/openapi/file.ts';
+import type * as loading from '../../packages/blocks/src/openapi/service-tools.ts';
+import { expectLinear } from './linear.ts';
+
+type Modules = typeof importing & typeof files & typeof loading;
+
+let modules: Modules;
+
+beforeAll(async () => {
+  modules = {
+    ...(await import('../../packages/blocks/src/openapi/import.ts')),
+    ...(await import('../../packages/blocks/src/openapi/file.ts')),
+    ...(await import('../../packages/blocks/src/openapi/service-tools.ts')),
+  };
+});
+
+const each = <T>(n: number, make: (index: number) => [string, T]): { [key: string]: T } =>
+  Object.fromEntries(Array.from({ length: n }, (_, index) => make(index)));
+
+const list = <T>(n: number, make: (index: number) => T): T[] =>
+  Array.from({ length: n }, (_, index) => make(index));
+
+/** A document with `n` operations. */
+const paths = (n: number, operation: (index: number) => JsonObject, version = '3.0.0'): JsonObject => ({
+  ...(version === '2.0' ? { swagger: version } : { openapi: version }),
+  info: { title: 'T', version: '1' },
+  servers: [{ url: 'https://h.test' }],
+  paths: each(n, (index) => [`/p${index}`, { post: operation(index) }]),
+});
+
+const body = (schema: JsonObject): JsonObject => ({
+  requestBody: { content: { 'application/json': { schema } } },
+});
+
+const ref = (name: string): JsonObject => ({ $ref: `#/components/schemas/${name}` });
+
+/** Makes schemas reach the limit with few of them. */
+const LONG = 'x'.repeat(500);
+
+/** The size is that from which the limits for the schema of one tool hold. */
+const DOCUMENTS: readonly [title: string, size: number, make: (n: number) => JsonObject][] = [
+  ['operations', 60, (n) => paths(n, (index) => ({ operationId: `o${index}`, ...body({ type: 'object' }) }))],
+  ['operations of one name', 60, (n) => paths(n, () => ({ operationId: 'same' }))],
+  [
+    'operations that all need a long chain of schemas',
+    80,
+    (n) => ({
+      ...paths(n, () => body(ref('S0'))),
+      components: {
+        schemas: each(n, (index) => [
+          `S${index}`,
+          { type: 'object', properties: { [LONG]: ref(`S${index + 1}`) } },
+        ]),
+      },
+    }),
+  ],
+  [
+    'operations that share a wide schema',
+    80,
+    (n) => ({
+      ...paths(n, () => body(ref('Wide'))),
+      components: {
+        schemas: {
+          Wide: { type: 'object', properties: each(n, (index) => [`${LONG}${index}`, { type: 'string' }]) },
+        },
+      },
+    }),
+  ],
+  [
+    'operations that share a parameter with many values',
+    3000,
+    (n) => ({
+      ...paths(n / 30, () => ({ parameters: [{ $ref: '#/components/parameters/P' }] })),
+      components: {
+        parameters: { P: { name: 'p', in: 'query', schema: { enum: list(n, (index) => `v${index}`) } } },
+      },
+    }),
+  ],
+  [
+    'operations that share a body with many media types and encodings',
+    200,
+    (n) => ({
+      ...paths(n, () => ({ requestBody: { $ref: '#/components/requestBodies/B' } })),
+      components: {
+        requestBodies: {
+          B: {
+            content: each(n, (index) => [
+              `application/x${index}`,
+              { encoding: each(n / 10, (at) => [`f${at}`, {}]) },
+            ]),
+          },
+        },
+      },
+    }),
+  ],
+  [
+    'operations with many alternatives of security',
+    200,
+    (n) => ({ ...paths(n, () => ({})), security: list(n, (index) => ({ [`s${index}`]: [] })) }),
+  ],
+  [
+    'operations with many servers, tags and responses',
+    200,
+    (n) => ({
+      ...paths(n, () => ({ responses: { default: { $ref: '#/components/responses/R' } } })),
+      servers: list(n, (index) => ({ url: `https://h${index}.test` })),
+      tags: list(n, (index) => ({ name: `t${index}` })),
+      components: { responses: { R: { content: each(n, (index) => [`a/b${index}`, {}]) } } },
+    }),
+  ],
+  [
+    'references that lead to one another',
+    200,
+    (n) => ({
+      ...paths(n, () => ({ parameters: [{ $ref: '#/components/parameters/P0' }] })),
+      components: {
+        parameters: each(n, (index) => [`P${index}`, { $ref: `#/components/parameters/P${index + 1}` }]),
+      },
+    }),
+  ],
+  [
+    'definitions of Swagger 2.0',
+    60,
+    (n) => ({
+      ...paths(
+        n,
+        (index) => ({ parameters: [{ name: 'b', in: 'body', schema: { $ref: `#/definitions/D${index}` } }] }),
+        '2.0',
+      ),
+      host: 'h.test',
+      definitions: each(n, (index) => [`D${index}`, { type: 'object' }]),
+    }),
+  ],
+];
+
+describe('the import of a document takes time in proportion to its size', () => {
+  it.each(DOCUMENTS)('with %s', async (_title, size, make) => {
+    await expectLinear({ size, make, pass: (document) => modules.importOpenApi(document, { name: 's' }) });
+  });
+});
+
+describe('files of tools', () => {
+  it('are read and searched in proportion to their size', async () => {
+    const { importOpenApi } = modules;
+    const made = new Map<number, unknown>();
+    for (const n of [8, 60, 120, 240]) {
+      const document = paths(n, (index) => ({
+        operationId: `create thing ${index}`,
+        summary: 'Create a thing',
+      }));
+      made.set(n, (await importOpenApi(document, { name: 's' })).file);
+    }
+    await expectLinear({
+      size: 60,
+      make: (n) => made.get(n),
+      pass: (file) => {
+        const tools = new modules.ServiceTools([file]);
+        tools.search('s', 'create things', { operations: ['s_*'], tags: undefined, readOnly: false });
+      },
+    });
+  });
+});
