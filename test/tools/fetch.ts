@@ -33,7 +33,7 @@ const DOWNLOAD_MS = 300_000;
 const BUILD_MS = 1_800_000;
 
 /** Where unpacked tools are kept: outside the repository, so that a fresh clone finds them filled. */
-function cacheFolder(env: Env): string {
+export function cacheFolder(env: Env): string {
   return join(
     env['XDG_CACHE_HOME'] || join(homedir(), '.cache'),
     'heddle-tools',

