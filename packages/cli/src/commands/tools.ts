@@ -134,7 +134,7 @@ async function parsed(text: string, source: string): Promise<unknown> {
   }
   const { parse } = await import('yaml');
   try {
-    return parse(text, { schema: 'core', maxAliasCount: 1000, logLevel: 'silent' }) as unknown;
+    return parse(text, { schema: 'core', maxAliasCount: 1000, logLevel: 'error' }) as unknown;
   } catch (error) {
     throw unreadable(source, 'JSON or YAML', error);
   }

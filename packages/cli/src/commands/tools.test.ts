@@ -1,0 +1,175 @@
+import { mkdtemp, readFile, rm, writeFile } from 'node:fs/promises';
+import { createServer } from 'node:http';
+import type { AddressInfo } from 'node:net';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { afterAll, beforeAll, describe, expect, it, onTestFinished } from 'vitest';
+import type { ToolFile } from '@heddle/blocks';
+import { keptIo } from '../../../../test/support/io.ts';
+import { main } from '../main.ts';
+
+async function heddle(argv: string[], stdin = '') {
+  const io = keptIo(stdin);
+  const exit = await main(argv, io);
+  return { exit, stdout: io.stdout.text, stderr: io.stderr.text };
+}
+
+const ok = { responses: { '200': { description: 'ok' } } };
+
+const DOCUMENT = {
+  openapi: '3.1.0',
+  info: { title: 'Pets\u001B[31m', version: '1' },
+  servers: [{ url: '/api' }],
+  paths: {
+    '/pets': {
+      get: { operationId: 'listPets', summary: 'Lists\u001B[2J pets', tags: ['pets'], ...ok },
+      post: { operationId: 'addPet', ...ok },
+      trace: { ...ok },
+    },
+  },
+};
+
+const YAML = `
+openapi: 3.1.0
+info: { title: Pets, version: '1' }
+servers: [{ url: 'https://{zone}.pets.test', variables: { zone: { default: eu } } }]
+paths:
+  /pets:
+    get:
+      operationId: listPets
+      responses: { '200': { description: ok } }
+`;
+
+let folder = '';
+
+beforeAll(async () => {
+  folder = await mkdtemp(join(tmpdir(), 'heddle-tools-'));
+  await writeFile(join(folder, 'pets.json'), JSON.stringify(DOCUMENT));
+  await writeFile(join(folder, 'pets.yaml'), YAML);
+});
+
+afterAll(() => rm(folder, { recursive: true, force: true }));
+
+const at = (name: string): string => join(folder, name);
+const read = async (name: string): Promise<ToolFile> =>
+  JSON.parse(await readFile(at(name), 'utf8')) as ToolFile;
+
+describe('heddle tools import', () => {
+  it('writes a file of tools, and says what is left out', async () => {
+    const argv = ['tools', 'import', at('pets.json'), '--name', 'pets', '--out', at('a.json')];
+    const { exit, stdout, stderr } = await heddle(argv);
+    expect([exit, stdout]).toEqual([0, '']);
+    expect(stderr).toContain(`2 tools in ${at('a.json')}`);
+    expect(stderr).toMatch(/pets +unknown: give it with --service pets=URL/);
+    expect(stderr).toMatch(/1 operation left out:\n +TRACE \/pets +uses the method TRACE/);
+    expect((await read('a.json')).tools.map(({ id }) => id)).toEqual(['pets_listPets', 'pets_addPet']);
+  });
+
+  it('reads YAML, standard input, and selections', async () => {
+    const options = ['--name', 'pets', '--out', at('b.json'), '--variable', 'zone=us', '--json'];
+    const { exit, stdout } = await heddle(['tools', 'import', at('pets.yaml'), ...options]);
+    expect(exit).toBe(0);
+    expect(JSON.parse(stdout)).toEqual({
+      data: { tools: ['pets_listPets'], leftOut: [], simplified: [], unselected: 0 },
+    });
+    expect((await read('b.json')).services['pets']?.address).toBe('https://us.pets.test');
+    const selected = ['--only', 'GET *', '--only', 'nothing'];
+    const piped = await heddle(['tools', 'import', '-', ...options, ...selected], JSON.stringify(DOCUMENT));
+    expect(JSON.parse(piped.stdout)).toMatchObject({ data: { tools: ['pets_listPets'], unselected: 1 } });
+    const none = await heddle(['tools', 'import', at('pets.json'), '--name', 'pets', '--only', 'nothing']);
+    expect(none.exit).toBe(2);
+    expect(none.stderr).toContain('0 tools, 2 operations not selected');
+  });
+
+  it('downloads a document, to which addresses are relative, under the rules of egress', async () => {
+    const server = createServer((request, response) => {
+      response.writeHead(request.url === '/openapi.json' ? 200 : 404).end(JSON.stringify(DOCUMENT));
+    });
+    await new Promise<void>((resolve) => server.listen(0, '127.0.0.1', resolve));
+    onTestFinished(() => void server.close());
+    const host = `127.0.0.1:${(server.address() as AddressInfo).port}`;
+    const argv = ['tools', 'import', `http://${host}/openapi.json`, '--name', 'pets', '--out', at('c.json')];
+    const refused = await heddle(argv);
+    expect(refused.exit).toBe(2);
+    expect(refused.stderr).toContain(`--allow-host ${host}`);
+    expect((await heddle([...argv, '--allow-host', host])).exit).toBe(0);
+    expect((await read('c.json')).services['pets']?.address).toBe(`http://${host}/api`);
+    const missing = await heddle([...argv.with(2, `http://${host}/none`), '--allow-host', host]);
+    expect(missing.stderr).toContain('answered with status 404');
+  });
+
+  it.each<[text: string, message: string]>([
+    ['{"openapi": ', 'is not JSON'],
+    ['a: [b', 'is not JSON or YAML'],
+    ['just text', 'is not a JSON object'],
+    ['{"openapi": "9"}', 'does not name a version'],
+  ])('refuses what is no document: %s', async (text, message) => {
+    const { exit, stderr } = await heddle(['tools', 'import', '-', '--name', 'pets'], text);
+    expect(exit).toBe(2);
+    expect(stderr).toContain(message);
+  });
+
+  it('refuses a name that tools cannot have, and YAML that grows without end', async () => {
+    const wrong = await heddle(['tools', 'import', at('pets.json'), '--name', 'a b']);
+    expect(wrong.stderr).toContain('"a b" is not a name of a service');
+    const lines = Array.from(
+      { length: 30 },
+      (_, index) => `a${index + 1}: &a${index + 1} [*a${index}, *a${index}]`,
+    );
+    const bomb = ['a0: &a0 x', ...lines].join('\n');
+    const { exit, stderr } = await heddle(['tools', 'import', '-', '--name', 'pets'], bomb);
+    expect(exit).toBe(2);
+    expect(stderr).toContain('is not JSON or YAML');
+  });
+});
+
+describe('heddle tools list', () => {
+  it('lists tools without control characters', async () => {
+    await heddle(['tools', 'import', at('pets.json'), '--name', 'pets', '--out', at('d.json')]);
+    const { exit, stdout } = await heddle(['tools', 'list', at('d.json')]);
+    expect(exit).toBe(0);
+    expect(stdout).toMatch(/^pets_listPets +GET \/pets +Lists pets$/m);
+    expect(stdout).not.toContain('\u001B');
+    const { data } = JSON.parse((await heddle(['tools', 'list', at('d.json'), '--json'])).stdout) as {
+      data: object[];
+    };
+    expect(data[0]).toMatchObject({ id: 'pets_listPets', method: 'GET', tags: ['pets'], readOnly: true });
+  });
+
+  it('refuses files of something else', async () => {
+    const { exit, stderr } = await heddle(['tools', 'list', at('pets.json')]);
+    expect(exit).toBe(2);
+    expect(stderr).toContain(`The file ${at('pets.json')} is not valid: version`);
+  });
+});
+
+describe('heddle run --tools', () => {
+  it('gives blocks the tools of files, and refuses files of something else', async () => {
+    await heddle(['tools', 'import', at('pets.json'), '--name', 'pets', '--out', at('e.json')]);
+    const server = createServer((request, response) => {
+      response.writeHead(200, { 'content-type': 'application/json' }).end(JSON.stringify([request.url]));
+    });
+    await new Promise<void>((resolve) => server.listen(0, '127.0.0.1', resolve));
+    onTestFinished(() => void server.close());
+    const { port } = server.address() as AddressInfo;
+    const workflow = {
+      blocks: {
+        s: { id: 's', type: 'start_trigger', name: 'Start', enabled: true, subBlocks: {} },
+        t: {
+          ...{ id: 't', type: 'tool', name: 'Pets', enabled: true },
+          subBlocks: { toolId: { id: 'toolId', type: 'short-input', value: 'pets_listPets' } },
+        },
+      },
+      edges: [{ id: 'e', source: 's', target: 't' }],
+    };
+    await writeFile(at('flow.json'), JSON.stringify(workflow));
+    const argv = ['run', at('flow.json'), '--data', at('data'), '--json', '--tools'];
+    const service = ['--service', `pets=http://127.0.0.1:${port}/v1`];
+    const { exit, stdout } = await heddle([...argv, at('e.json'), ...service]);
+    expect(exit).toBe(0);
+    expect(JSON.parse(stdout)).toMatchObject({ data: { output: { data: ['/v1/pets'], status: 200 } } });
+    const wrong = await heddle([...argv, at('pets.json')]);
+    expect(wrong.exit).toBe(2);
+    expect(wrong.stderr).toContain('is not valid');
+  });
+});
