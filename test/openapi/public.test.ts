@@ -86,6 +86,14 @@ async function expectOwnAddress(tool: ToolFile['tools'][number], schema: JsonObj
   expect(new Headers(request.headers), tool.id).toBeInstanceOf(Headers);
 }
 
+const VALUES: { [type: string]: Json } = {
+  string: 'a/../b?c',
+  integer: 7,
+  number: 7,
+  boolean: true,
+  array: ['x', 'y'],
+};
+
 /** A value of the type that a schema names first; without a type a text, unless it must be an object. */
 function valueFor(schema: JsonObject, defs: JsonObject): Json {
   const reference = schema['$ref'];
@@ -93,11 +101,8 @@ function valueFor(schema: JsonObject, defs: JsonObject): Json {
   const [first] = [schema['anyOf'] ?? schema['oneOf'] ?? []].flat() as JsonObject[];
   if (first) return valueFor(first, defs);
   const usual = 'properties' in schema || 'allOf' in schema ? 'object' : 'string';
-  const [type = usual] = [schema['type']].flat();
-  if (type === 'string') return 'a/../b?c';
-  if (type === 'integer' || type === 'number') return 7;
-  if (type === 'boolean') return true;
-  return type === 'array' ? ['x', 'y'] : {};
+  const [type = usual] = [schema['type']].flat() as string[];
+  return VALUES[type] ?? {};
 }
 
 describe.skipIf(file === undefined)('public OpenAPI documents', () => {

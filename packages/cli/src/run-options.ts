@@ -123,7 +123,7 @@ const DEFINITIONS = {
       'key of a service, for all workflows; default: the usual variable, such as OPENAI_API_KEY (repeatable)',
     ),
     new Option('--default-model <name>', 'model of agents that name none'),
-    repeatable('--tools <file>', 'tools of services, from heddle tools import (repeatable)'),
+    repeatable('--tools <file>', 'file of heddle tools import (repeatable)'),
   ],
   workspace: () => [
     new Option(

@@ -66,7 +66,7 @@ async function builtRequest(call: ServiceCall, service: ConfiguredService): Prom
   const own = Object.hasOwn(services, tool.service) ? services[tool.service] : undefined;
   const address = service.address ?? own?.address;
   if (address === undefined)
-    throw refused(
+    throw refuse(
       'TOOL_ADDRESS_MISSING',
       `The address of the service "${tool.service}" is unknown: give it with --service ${tool.service}=URL.`,
     );
@@ -84,7 +84,7 @@ async function builtRequest(call: ServiceCall, service: ConfiguredService): Prom
     return request;
   } catch (error) {
     if (!(error instanceof ArgumentError)) throw error;
-    throw refused('TOOL_ARGUMENTS_INVALID', `The tool "${tool.id}" cannot be called: ${error.message}.`);
+    throw refuse('TOOL_ARGUMENTS_INVALID', `The tool "${tool.id}" cannot be called: ${error.message}.`);
   }
 }
 
@@ -101,7 +101,7 @@ async function secretFor(
   if (credentialId !== undefined) {
     const found = await services.credential({ id: credentialId });
     if (found) return found.secret;
-    throw refused(
+    throw refuse(
       'CREDENTIAL_UNKNOWN',
       `The service "${name}" is called with a credential that does not exist.`,
     );
@@ -113,7 +113,7 @@ async function secretFor(
     if (found) return found.secret;
   }
   if (credential.optional) return undefined;
-  throw refused(
+  throw refuse(
     'CREDENTIAL_UNKNOWN',
     `The service "${name}" needs a credential: set the id of a stored one in "credential", store one for the provider "${name}", or give it with --credential ${name}=VALUE.`,
   );
@@ -196,6 +196,6 @@ function retryAfterOf(value: string | undefined, nowMs: number): number | undefi
   return Number.isNaN(date) ? undefined : Math.max(0, date - nowMs);
 }
 
-function refused(code: string, message: string): BlockError {
+function refuse(code: string, message: string): BlockError {
   return new BlockError(code, message, { retryable: false });
 }

@@ -24,7 +24,7 @@ export const tool = defineOutside({
   async run({ fields, context, options }) {
     const found = (await serviceToolsOf(options))?.get(fields.toolId);
     if (!found)
-      throw refused(
+      throw refuse(
         'TOOL_UNKNOWN',
         `The block "${context.block.name}" uses the tool "${fields.toolId.slice(0, 100)}", which this engine does not have. Import it with heddle tools import, and give the file with --tools.`,
       );
@@ -32,7 +32,7 @@ export const tool = defineOutside({
     const args = (fields.arguments ?? {}) as JsonObject;
     const problems = problemsOf(args);
     if (problems !== undefined)
-      throw refused(
+      throw refuse(
         'TOOL_ARGUMENTS_INVALID',
         `The block "${context.block.name}" has arguments that do not match the tool "${called.id}": ${problems}`,
       );
@@ -45,6 +45,6 @@ export const tool = defineOutside({
   },
 });
 
-function refused(code: string, message: string): BlockError {
+function refuse(code: string, message: string): BlockError {
   return new BlockError(code, message, { retryable: false });
 }

@@ -86,6 +86,7 @@ const KNOWN_TYPES: readonly BlockTypeInfo[] = [
   { type: 'memory', class: 'effect', outputs: { memories: 'json', id: 'string' } },
   { type: 'mcp', class: 'effect', outputs: { content: 'any' } },
   { type: 'guardrails', class: 'effect' },
+  { type: 'tool', class: 'effect', outputs: { data: 'json', status: 'number', headers: 'json' } },
   { type: 'knowledge', class: 'effect' },
   { type: 'table', class: 'effect' },
   { type: 'file', class: 'effect' },

@@ -1,0 +1,230 @@
+import { describe, expect, it } from 'vitest';
+import type { JsonObject } from '@heddle/core/blocks';
+import { documentOf, imported, ok, posting, schemas, shownBody } from '../../../../test/support/openapi.ts';
+import { importOpenApi } from './import.ts';
+
+describe('operations that cannot be tools', () => {
+  it.each<[why: string, operation: JsonObject, reason: string]>([
+    [
+      'a body in another document',
+      { requestBody: { $ref: 'other.yaml#/x' } },
+      'refers to another document (other.yaml#/x)',
+    ],
+    [
+      'a parameter that is not there',
+      { parameters: [{ $ref: '#/components/parameters/None' }] },
+      'refers to #/components/parameters/None, which is not in the document',
+    ],
+    [
+      'a reference in a circle',
+      { parameters: [{ $ref: '#/components/parameters/Circle' }] },
+      'has a reference that leads in a circle',
+    ],
+    ['a prototype key', { parameters: [{ $ref: '#/constructor' }] }, 'refers to #/constructor, which is not'],
+    [
+      'an unknown credential',
+      { security: [{ none: [] }] },
+      'needs the credential "none", which the document',
+    ],
+    ['a digest', { security: [{ digest: [] }] }, 'needs HTTP authentication by digest'],
+    ['a client certificate', { security: [{ tls: [] }] }, 'needs a credential of the type mutualTLS'],
+    [
+      'two credentials in one header',
+      { security: [{ bearer: [], basic: [] }] },
+      'needs two credentials in one header',
+    ],
+    [
+      'a body without a type',
+      { requestBody: { content: { 'x\r\ny': {} } } },
+      'has a body without a usable media type',
+    ],
+  ])('are listed with the reason: %s', async (_why, operation, reason) => {
+    const result = await imported({
+      paths: { '/x': { post: { operationId: 'x', ...ok, ...operation }, get: { ...ok } } },
+      components: {
+        parameters: { Circle: { $ref: '#/components/parameters/Circle' } },
+        securitySchemes: {
+          digest: { type: 'http', scheme: 'digest' },
+          bearer: { type: 'http', scheme: 'bearer' },
+          basic: { type: 'http', scheme: 'basic' },
+          tls: { type: 'mutualTLS' },
+        },
+      },
+    });
+    expect(result.file.tools.map(({ method }) => method)).toEqual(['GET']);
+    expect(result.leftOut).toMatchObject([{ operation: 'POST /x' }]);
+    expect(result.leftOut[0]?.reason).toContain(reason);
+  });
+
+  it('are those with paths that lead elsewhere, or that others share', async () => {
+    const item = { get: { ...ok } };
+    const { file, leftOut } = await imported({
+      paths: {
+        '/ok': item,
+        '/a/../b': item,
+        '/a/%2e%2E/b': item,
+        '//evil.test\\x': item,
+        'no-slash': item,
+        '/same': { $ref: '#/components/pathItems/Shared' },
+        '/again': { $ref: '#/components/pathItems/Shared' },
+        '/trace': { trace: { ...ok } },
+        '/null': null,
+      },
+      components: { pathItems: { Shared: item } },
+    });
+    expect(file.tools.map(({ path }) => path)).toEqual(['/ok', '/same']);
+    expect(leftOut.map(({ operation }) => operation)).toEqual(
+      [
+        '* /again',
+        'TRACE /trace',
+        'GET /a/../b',
+        'GET /a/%2e%2E/b',
+        'GET //evil.test\\x',
+        'GET no-slash',
+      ].toSorted(byOrderOf(leftOut.map(({ operation }) => operation))),
+    );
+  });
+
+  it('are not those with a schema that cannot be read: it is any value', async () => {
+    const result = await imported(
+      posting({ type: 'object', properties: { a: { $ref: 'other.json' }, b: { $ref: '#/nowhere' } } }),
+    );
+    expect(shownBody(result)).toMatchObject({
+      properties: {
+        a: { description: 'Any value: its schema refers to another document (other.json).' },
+        b: { description: 'Any value: its schema refers to #/nowhere, which is not in the document.' },
+      },
+    });
+  });
+});
+
+function byOrderOf(order: readonly string[]): (one: string, other: string) => number {
+  return (one, other) => order.indexOf(one) - order.indexOf(other);
+}
+
+describe('documents', () => {
+  it('of Swagger 2.0 are converted', async () => {
+    const { file, leftOut } = await importOpenApi(
+      {
+        swagger: '2.0',
+        info: { title: 'Old', version: '1' },
+        ...{ host: 'old.test', basePath: '/v1', schemes: ['https'], consumes: ['application/json'] },
+        paths: {
+          '/x/{id}': {
+            post: {
+              operationId: 'x',
+              parameters: [
+                { name: 'id', in: 'path', type: 'integer', required: true },
+                {
+                  name: 'tags',
+                  in: 'query',
+                  type: 'array',
+                  items: { type: 'string' },
+                  collectionFormat: 'csv',
+                },
+                { name: 'body', in: 'body', schema: { $ref: '#/definitions/Thing' } },
+              ],
+              security: [{ key: [] }],
+              ...ok,
+            },
+            put: {
+              operationId: 'y',
+              consumes: ['multipart/form-data'],
+              parameters: [
+                { name: 'id', in: 'path', type: 'integer', required: true },
+                { name: 'file', in: 'formData', type: 'file' },
+              ],
+              ...ok,
+            },
+          },
+        },
+        definitions: { Thing: { type: 'object', properties: { a: { type: 'string' } } } },
+        securityDefinitions: { key: { type: 'apiKey', in: 'header', name: 'X-Key' } },
+      },
+      { name: 'svc' },
+    );
+    expect(leftOut).toEqual([]);
+    expect(file.services).toEqual({ svc: { title: 'Old', address: 'https://old.test/v1' } });
+    expect(file.tools).toMatchObject([
+      {
+        id: 'svc_x',
+        parameters: [
+          { in: 'path', name: 'id' },
+          { in: 'query', name: 'tags', style: 'form', explode: false },
+        ],
+        body: { type: 'json' },
+        credential: { schemes: { key: { type: 'key', in: 'header', name: 'X-Key' } } },
+      },
+      { id: 'svc_y', body: { type: 'multipart', fields: { file: { file: true } } } },
+    ]);
+    expect(file.$defs).toEqual({ Thing: { type: 'object', properties: { a: { type: 'string' } } } });
+  });
+
+  const nested = (depth: number): JsonObject => {
+    let value: JsonObject = {};
+    for (let level = 0; level < depth; level++) value = { items: value };
+    return value;
+  };
+
+  it.each<[why: string, document: unknown, message: string]>([
+    ['no object', [], 'is not a JSON object'],
+    ['no version', { paths: {} }, 'does not name a version'],
+    ['a later version', { openapi: '4.0.0', paths: {} }, 'does not name a version'],
+    ['an older version', { swagger: '1.2', paths: {} }, 'has another "swagger" than "2.0"'],
+    ['no paths', { openapi: '3.0.0' }, 'has no "paths"'],
+    [
+      'a prototype key',
+      JSON.parse('{"openapi": "3.0.0", "paths": {"__proto__": {}}}'),
+      'has a key "__proto__"',
+    ],
+    [
+      'too many levels',
+      documentOf({ paths: {}, ...schemas({ A: nested(120) }) }),
+      'more than 100 levels deep',
+    ],
+    ['a function', { openapi: '3.0.0', paths: {}, x: () => 1 }, 'is not JSON'],
+    [
+      'many media types',
+      { swagger: '2.0', paths: {}, consumes: Array.from({ length: 60 }, (_, index) => `a/${index}`) },
+      'has more than 50 entries in "consumes"',
+    ],
+  ])('that cannot be read are refused: %s', async (_why, document, message) => {
+    await expect(importOpenApi(document, { name: 'svc' })).rejects.toMatchObject({
+      code: 'OPENAPI_INVALID',
+      message: expect.stringContaining(message) as string,
+    });
+  });
+
+  it('are refused with a name or header that cannot be used', async () => {
+    for (const options of [{ name: 'a b' }, { name: '' }, { name: 'svc', keyHeader: 'Authorization' }])
+      await expect(importOpenApi(documentOf({ paths: {} }), options)).rejects.toMatchObject({
+        code: 'OPTIONS_INVALID',
+      });
+  });
+
+  it('that refer to themselves any number of times end', async () => {
+    const double = (name: string): JsonObject => ({
+      allOf: [{ $ref: `#/components/schemas/${name}` }, { $ref: `#/components/schemas/${name}` }],
+    });
+    const chain = Object.fromEntries(
+      Array.from({ length: 60 }, (_, index) => [`S${index + 1}`, double(`S${index}`)]),
+    );
+    const result = await imported({
+      ...posting({ $ref: '#/components/schemas/S60' }),
+      ...schemas({ S0: { type: ['null', 'object'] }, ...chain, Self: { $ref: '#/components/schemas/Self' } }),
+    });
+    expect(result.file.tools.length + result.leftOut.length).toBe(1);
+    const self = await imported({
+      ...posting({ $ref: '#/components/schemas/Self' }),
+      ...schemas({ Self: { $ref: '#/components/schemas/Self' } }),
+    });
+    expect(self.file.tools.length + self.leftOut.length).toBe(1);
+  });
+
+  it('do not change', async () => {
+    const document = documentOf(posting({ type: 'object' }));
+    const before = structuredClone(document);
+    await importOpenApi(document, { name: 'svc' });
+    expect(document).toEqual(before);
+  });
+});

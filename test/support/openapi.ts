@@ -1,0 +1,36 @@
+import type { Json, JsonObject } from '../../packages/core/src/json.ts';
+import { importOpenApi } from '../../packages/blocks/src/openapi/import.ts';
+import type { ImportedTools, ImportOptions } from '../../packages/blocks/src/openapi/import.ts';
+import { ServiceTools } from '../../packages/blocks/src/openapi/service-tools.ts';
+
+export const ok = { responses: { '200': { description: 'ok' } } };
+
+export const documentOf = (more: JsonObject): JsonObject => ({
+  openapi: '3.1.0',
+  info: { title: 'Test', version: '1' },
+  servers: [{ url: 'https://api.test/v1/' }],
+  ...more,
+});
+
+export async function imported(
+  more: JsonObject,
+  options: Partial<ImportOptions> = {},
+): Promise<ImportedTools> {
+  return importOpenApi(documentOf(more), { name: 'svc', ...options });
+}
+
+export const schemas = (value: JsonObject): JsonObject => ({ components: { schemas: value } });
+
+/** An operation with one body. */
+export const posting = (schema: Json, mediaType = 'application/json'): JsonObject => ({
+  paths: {
+    '/x': { post: { operationId: 'x', ...ok, requestBody: { content: { [mediaType]: { schema } } } } },
+  },
+});
+
+/** The schema of the body as a model gets it. */
+export function shownBody({ file }: ImportedTools): JsonObject {
+  const schema = new ServiceTools([file]).get('svc_x')?.schema ?? {};
+  const { properties, $defs } = schema as { properties: JsonObject; $defs?: JsonObject };
+  return { ...(properties['body'] as JsonObject), ...($defs && { $defs }) };
+}
