@@ -10,13 +10,13 @@ export function declareTools(program: Command, io: Io, done: (exit: number) => v
   const importing = tools
     .command('import')
     .description('Makes a tool of each operation, and prints which are left out.')
-    .argument('<file>', 'document (JSON or YAML), its URL, or -')
+    .argument('<file>', 'document (JSON or YAML), URL, or -')
     .addOption(new Option('--name <name>', 'name of the service').makeOptionMandatory())
     .addOption(new Option('-o, --out <file>', 'file to write').default('tools.json'))
     .addOption(
       repeatable('--only <pattern>', 'only these: an id, "GET /path", tag:NAME; * is any text (repeatable)'),
     )
-    .addOption(repeatable('--idempotent <pattern>', 'what may be repeated (repeatable)'))
+    .addOption(repeatable('--idempotent <pattern>', 'operations safe to repeat'))
     .addOption(new Option('--key-header <name>', 'header for idempotency keys'))
     .addOption(repeatable('--variable <name=value>', 'variable (repeatable)'))
     .option('--json', 'print only JSON', false);
