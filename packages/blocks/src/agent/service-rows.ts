@@ -3,9 +3,10 @@ import type { Json, JsonObject } from '@heddle/core/blocks';
 import type { Context } from '../define.ts';
 import { invalid } from '../invalid.ts';
 import { callService } from '../openapi/call.ts';
-import type { ServiceTool } from '../openapi/file.ts';
+import type { CodeTool, ServiceTool } from '../openapi/file.ts';
 import { withoutArguments } from '../openapi/service-tools.ts';
 import type { LoadedTool, Selection, ServiceTools } from '../openapi/service-tools.ts';
+import { runCode } from './code-tool.ts';
 import type { OfferedTool } from './ready-tool.ts';
 
 /** Operations in one result of a search. */
@@ -14,7 +15,7 @@ const MAX_FOUND = 10;
 const MAX_FOUND_CHARS = 20_000;
 
 /**
- * Returns the tools that a row of an agent names: one operation, by its id; or for a service, a search over its operations and
+ * Returns the tools that a row of an agent names: one operation or code, by its id; or for a service, a search over its operations and
  * a tool that calls what it finds. Undefined if the files of tools have neither.
  *
  * Throws BLOCK_CONFIG_INVALID.
@@ -29,6 +30,8 @@ export function serviceRow(
   for (const id of ids) {
     const loaded = tools.get(id);
     if (loaded) return [operationTool(context, loaded, params)];
+    const code = tools.code(id);
+    if (code) return [codeTool(context, code, params)];
     if (tools.hasService(id)) return searchTools(context, { service: id, params, tools });
   }
   return undefined;
@@ -37,18 +40,38 @@ export function serviceRow(
 /** One operation. What the author has set is no argument of the model. */
 function operationTool(context: Context, loaded: LoadedTool, params: JsonObject): OfferedTool {
   const { tool, schema } = loaded;
-  const names = Object.keys((own(schema, 'properties') ?? {}) as JsonObject);
-  const set = names.filter((name) => name !== 'credential' && !isEmpty(own(params, name)));
-  const fixed = Object.fromEntries(set.map((name) => [name, params[name] as Json]));
+  const { definition, fixed } = withFixed(tool, schema, params);
   return {
-    definition: {
-      type: 'function',
-      name: tool.id,
-      description: tool.description,
-      inputSchema: withoutArguments(schema, new Set(set)) as never,
-    },
+    definition,
     isIdempotent: () => repeatable(tool),
     run: (args, call) => run(context, loaded, { ...call, params, args: { ...args, ...fixed } }),
+  };
+}
+
+/** Code from a file of tools. */
+function codeTool(context: Context, tool: CodeTool, params: JsonObject): OfferedTool {
+  const schema = tool.arguments as JsonObject;
+  const { language, code } = tool;
+  const { definition, fixed } = withFixed(tool, schema, params);
+  return {
+    definition,
+    isIdempotent: () => tool.idempotent === true,
+    run: (args, { signal }) => runCode(context, { language, code, schema }, { ...args, ...fixed }, signal),
+  };
+}
+
+/** The arguments that the author has set, and the definition with the others. */
+function withFixed(
+  { id, description }: { id: string; description: string },
+  schema: JsonObject,
+  params: JsonObject,
+): { definition: OfferedTool['definition']; fixed: JsonObject } {
+  const names = Object.keys((own(schema, 'properties') ?? {}) as JsonObject);
+  const set = names.filter((name) => name !== 'credential' && !isEmpty(own(params, name)));
+  const inputSchema = withoutArguments(schema, new Set(set)) as never;
+  return {
+    definition: { type: 'function', name: id, description, inputSchema },
+    fixed: Object.fromEntries(set.map((name) => [name, params[name] as Json])),
   };
 }
 

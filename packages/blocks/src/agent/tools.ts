@@ -6,11 +6,11 @@ import type { Context } from '../define.ts';
 import { serviceToolsOf } from '../openapi/loaded.ts';
 import type { AgentTool, BlocksOptions } from '../options.ts';
 import { invalid } from '../invalid.ts';
+import { codeRow } from './code-tool.ts';
 import { compileSchema } from './json-schema.ts';
 import type { OfferedTool, ReadyTool } from './ready-tool.ts';
 
 const MAX_TOOLS = 100;
-const MAX_TOOL_MS = 300_000;
 const NAME = /^[a-zA-Z0-9_-]{1,64}$/;
 
 /**
@@ -45,7 +45,7 @@ async function offeredTools(
   row: JsonObject,
   options: BlocksOptions,
 ): Promise<OfferedTool[]> {
-  if (row['type'] === 'custom-tool') return [codeTool(context, row)];
+  if (row['type'] === 'custom-tool') return [codeRow(context, row)];
   const registered = registeredTool(context, row, options.tools ?? []);
   if (registered) return [registered];
   const services = await serviceToolsOf(options);
@@ -106,47 +106,4 @@ async function credentialOf({ services }: Context, id: Json | undefined): Promis
   throw new BlockError('CREDENTIAL_UNKNOWN', `The tool ${why}: set the id of a stored one in "credential".`, {
     retryable: false,
   });
-}
-
-/** A tool whose code is in the agent. It runs in the sandbox, with each argument as a variable. */
-function codeTool(context: Context, row: JsonObject): OfferedTool {
-  const schema = isJsonObject(row['schema']) ? row['schema'] : {};
-  const given = isJsonObject(schema['function']) ? schema['function'] : {};
-  const { name, description = '', parameters } = given;
-  const code = row['code'];
-  const title = typeof row['title'] === 'string' ? row['title'] : 'without a title';
-  if (typeof name !== 'string' || typeof code !== 'string' || code.trim() === '')
-    throw invalid(context, `has a tool (${title}) without code, or without a schema with a name`);
-  const inputSchema = isJsonObject(parameters) ? parameters : { type: 'object', properties: {} };
-  return {
-    definition: {
-      type: 'function',
-      name,
-      description: typeof description === 'string' ? description : '',
-      inputSchema: inputSchema as never,
-    },
-    isIdempotent: () => false,
-    run: (args, { signal }) => runCode(context, code, args, signal),
-  };
-}
-
-const IDENTIFIER = /^[A-Za-z_$][\w$]*$/;
-
-async function runCode(context: Context, code: string, args: JsonObject, signal: AbortSignal): Promise<Json> {
-  const sandbox = await context.services.sandbox();
-  const named = Object.entries(args).filter(([name]) => IDENTIFIER.test(name));
-  const outcome = await sandbox.run({
-    runId: context.runId,
-    language: 'javascript',
-    code,
-    values: {},
-    globals: {
-      params: JSON.stringify(args),
-      ...Object.fromEntries(named.map(([name, value]) => [name, JSON.stringify(value)])),
-    },
-    limits: { wallMs: Math.max(1, Math.min(MAX_TOOL_MS, context.remainingMs ?? MAX_TOOL_MS)) },
-    signal,
-  });
-  if (!outcome.ok) throw new Error(outcome.error.message);
-  return outcome.json === undefined ? null : (JSON.parse(outcome.json) as Json);
 }

@@ -100,6 +100,16 @@ const tool = z.strictObject({
   readOnly: z.boolean(),
 });
 
+/** Code that agents can call. It runs in the sandbox of the workflow that calls it. */
+const codeTool = z.strictObject({
+  id: toolName,
+  description: text(2000),
+  arguments: schema,
+  language: z.enum(['javascript', 'python']),
+  code: text(100_000).min(1),
+  idempotent: z.boolean().optional(),
+});
+
 const service = z.strictObject({
   title: text(500),
   /** Undefined: the operator has to give one. */
@@ -114,11 +124,14 @@ export const toolFile = z.strictObject({
   version: z.literal(TOOL_FILE_VERSION),
   services: z.record(serviceName, service),
   tools: z.array(tool).max(MAX_TOOLS),
+  code: z.array(codeTool).max(1000).optional(),
   $defs: z.record(z.string().regex(/^\w{1,80}$/), schema),
 });
 
 /** Tools of services, as JSON: what `heddle tools import` writes. */
 export type ToolFile = z.output<typeof toolFile>;
+/** Code that agents can call. */
+export type CodeTool = NonNullable<ToolFile['code']>[number];
 /** One operation of a service. */
 export type ServiceTool = ToolFile['tools'][number];
 export type ServiceParameter = NonNullable<ServiceTool['parameters']>[number];
@@ -141,17 +154,16 @@ export function readToolFile(value: unknown, name = 'of tools'): ToolFile {
   );
 }
 
-function inconsistencies({ services, tools }: ToolFile): string[] {
+function inconsistencies({ services, tools, code = [] }: ToolFile): string[] {
   if (Object.keys(services).length > MAX_SERVICES) return [`services: more than ${MAX_SERVICES}`];
   const seen = new Set<string>();
-  return tools.flatMap(({ id, service: of }) => {
-    const isTwice = seen.has(id);
-    seen.add(id);
-    return [
-      ...(isTwice ? [`tools: "${id}" is there twice`] : []),
-      ...(Object.hasOwn(services, of) ? [] : [`tools: "${id}" belongs to "${of}", which is not in services`]),
-    ];
-  });
+  const isTwice = ({ id }: { id: string }): boolean => seen.size === seen.add(id).size;
+  const twice = [...tools, ...code].filter(isTwice).map(({ id }) => `tools: "${id}" is there twice`);
+  const lost = tools.filter((each) => !Object.hasOwn(services, each.service));
+  return [
+    ...twice,
+    ...lost.map((each) => `tools: "${each.id}" belongs to "${each.service}", which is not in services`),
+  ];
 }
 
 /** Returns the definitions that schemas of the file refer to. */

@@ -4,7 +4,7 @@ import MiniSearch from 'minisearch';
 import { compileSchema } from '../agent/json-schema.ts';
 import type { SchemaCheck } from '../agent/json-schema.ts';
 import { definitionsOf, readToolFile } from './file.ts';
-import type { ServiceTool, ToolFile } from './file.ts';
+import type { CodeTool, ServiceTool, ToolFile } from './file.ts';
 import { MAX_SCHEMA_CHARS } from './import.ts';
 import { matchesPattern } from './names.ts';
 import { bundled } from './schemas.ts';
@@ -38,17 +38,35 @@ interface Entry {
 export class ServiceTools {
   readonly #entries = new Map<string, Entry>();
   readonly #indexes = new Map<string, MiniSearch>();
+  readonly #code = new Map<string, CodeTool>();
+  /** By the name of the service; those of its other servers (`NAME:HOST`) also by the first part of the name. */
+  readonly #byService = new Map<string, ServiceTool[]>();
 
   /** Throws OPTIONS_INVALID. */
   constructor(files: readonly unknown[]) {
     for (const [index, value] of files.entries()) {
       const file = readToolFile(value, `number ${index + 1} of tools`);
       for (const tool of file.tools) {
-        if (this.#entries.has(tool.id))
-          throw new EngineError('OPTIONS_INVALID', `Two files of tools have a tool "${tool.id}".`);
+        this.#expectNew(tool.id);
         this.#entries.set(tool.id, { tool, file });
+        const [main = tool.service] = tool.service.split(':');
+        for (const name of new Set([main, tool.service])) this.#tools(name).push(tool);
+      }
+      for (const tool of file.code ?? []) {
+        this.#expectNew(tool.id);
+        this.#code.set(tool.id, tool);
       }
     }
+  }
+
+  #expectNew(id: string): void {
+    if (this.#entries.has(id) || this.#code.has(id))
+      throw new EngineError('OPTIONS_INVALID', `Two files of tools have a tool "${id}".`);
+  }
+
+  /** Returns the code tool with this id. */
+  code(id: string): CodeTool | undefined {
+    return this.#code.get(id);
   }
 
   /** Returns the tool with this id. Throws OPTIONS_INVALID if its schema cannot be used. */
@@ -59,7 +77,7 @@ export class ServiceTools {
 
   /** Returns whether files have tools of this service. */
   hasService(name: string): boolean {
-    return this.#tools(name).length > 0;
+    return this.#byService.has(name);
   }
 
   /** Returns the tools of a service that may be used. */
@@ -76,10 +94,10 @@ export class ServiceTools {
     });
   }
 
-  /** A service has the tools of its other servers too: `NAME:HOST`. */
   #tools(service: string): ServiceTool[] {
-    const all = [...this.#entries.values()].map(({ tool }) => tool);
-    return all.filter((tool) => tool.service === service || tool.service.startsWith(`${service}:`));
+    const known = this.#byService.get(service) ?? [];
+    this.#byService.set(service, known);
+    return known;
   }
 
   #indexOf(service: string): MiniSearch {

@@ -136,6 +136,21 @@ describe('heddle tools list', () => {
     expect(data[0]).toMatchObject({ id: 'pets_listPets', method: 'GET', tags: ['pets'], readOnly: true });
   });
 
+  it('lists code', async () => {
+    const code = [
+      { id: 'mean', description: 'The mean.', arguments: {}, language: 'python', code: 'return 1' },
+    ];
+    await writeFile(
+      at('code.json'),
+      JSON.stringify({ version: 1, services: {}, tools: [], code, $defs: {} }),
+    );
+    expect((await heddle(['tools', 'list', at('code.json')])).stdout).toMatch(/^mean +python +The mean\.$/m);
+    const { stdout } = await heddle(['tools', 'list', at('code.json'), '--json']);
+    expect(JSON.parse(stdout)).toEqual({
+      data: [{ id: 'mean', language: 'python', description: 'The mean.' }],
+    });
+  });
+
   it('refuses files of something else', async () => {
     const { exit, stderr } = await heddle(['tools', 'list', at('pets.json')]);
     expect(exit).toBe(2);

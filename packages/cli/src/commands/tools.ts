@@ -60,27 +60,39 @@ export async function listTools(
   { json }: { json: boolean },
 ): Promise<number> {
   const { readToolFile } = await import('@heddle/blocks');
-  const tools: ToolFile['tools'] = [];
-  for (const file of files) {
-    const read = await readToolFile(await jsonFile('FILE', file), file);
-    for (const tool of read.tools) tools.push(tool);
-  }
+  const read: ToolFile[] = [];
+  for (const file of files) read.push(await readToolFile(await jsonFile('FILE', file), file));
   const style = styleFor(io.stdout);
-  if (json)
-    writeJson(io, {
-      data: tools.map(({ id, service, method, path, description, tags = [], readOnly }) => ({
-        ...{ id, service, method, path, description, tags, readOnly },
-      })),
-    });
+  if (json) writeJson(io, { data: read.flatMap((file) => [...file.tools.map(shownTool), ...codeOf(file)]) });
   else {
-    const rows = tools.map(({ id, method, path, description }) => [
+    const row = (id: string, what: string, description: string): string[] => [
       style.bold(id),
-      style.dim(safe(`${method} ${path}`)),
+      style.dim(safe(what)),
       safe((description.split('\n', 1)[0] ?? '').slice(0, 80)),
+    ];
+    const rows = read.flatMap((file) => [
+      ...file.tools.map(({ id, method, path, description }) => row(id, `${method} ${path}`, description)),
+      ...codeOf(file).map(({ id, language, description }) => row(id, language, description)),
     ]);
     io.stdout.write(`${table(rows).join('\n')}\n`);
   }
   return EXIT.completed;
+}
+
+function shownTool({
+  id,
+  service,
+  method,
+  path,
+  description,
+  tags = [],
+  readOnly,
+}: ToolFile['tools'][number]) {
+  return { id, service, method, path, description, tags, readOnly };
+}
+
+function codeOf({ code = [] }: ToolFile) {
+  return code.map(({ id, language, description }) => ({ id, language, description }));
 }
 
 async function write(out: string, text: string): Promise<void> {

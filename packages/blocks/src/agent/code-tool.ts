@@ -1,0 +1,77 @@
+import { isJsonObject } from '@heddle/core/blocks';
+import type { Json, JsonObject } from '@heddle/core/blocks';
+import type { Context } from '../define.ts';
+import { invalid } from '../invalid.ts';
+import type { OfferedTool } from './ready-tool.ts';
+
+const MAX_TOOL_MS = 300_000;
+const IDENTIFIER = /^[A-Za-z_$][\w$]*$/;
+
+/** Code of a tool. */
+export interface ToolCode {
+  language: 'javascript' | 'python';
+  code: string;
+  /** JSON Schema of the arguments. */
+  schema: JsonObject;
+}
+
+/** Returns the tool whose code is in a row of the agent. Throws BLOCK_CONFIG_INVALID. */
+export function codeRow(context: Context, row: JsonObject): OfferedTool {
+  const schema = isJsonObject(row['schema']) ? row['schema'] : {};
+  const given = isJsonObject(schema['function']) ? schema['function'] : {};
+  const { parameters } = given;
+  const [name, description] = [textOf(given['name']), textOf(given['description'])];
+  const [code, language] = [textOf(row['code']), row['language'] ?? 'javascript'];
+  if (name === '' || code.trim() === '') {
+    const title = textOf(row['title']) || 'without a title';
+    throw invalid(context, `has a tool (${title}) without code, or without a schema with a name`);
+  }
+  if (language !== 'javascript' && language !== 'python')
+    throw invalid(context, `has a tool "${name}" whose language is neither javascript nor python`);
+  const inputSchema = isJsonObject(parameters) ? parameters : { type: 'object', properties: {} };
+  return {
+    definition: {
+      type: 'function',
+      name,
+      description,
+      inputSchema: inputSchema as never,
+    },
+    isIdempotent: () => false,
+    run: (args, { signal }) => runCode(context, { language, code, schema: inputSchema }, args, signal),
+  };
+}
+
+function textOf(value: Json | undefined): string {
+  return typeof value === 'string' ? value : '';
+}
+
+/**
+ * Runs the code of a tool in the sandbox. It has all arguments as `params`, and those that its schema declares as variables:
+ * others could take the name of something that the code uses. Throws an error with the message of the code.
+ */
+export async function runCode(
+  context: Context,
+  { language, code, schema }: ToolCode,
+  args: JsonObject,
+  signal: AbortSignal,
+): Promise<Json> {
+  const sandbox = await context.services.sandbox();
+  const properties = isJsonObject(schema['properties']) ? schema['properties'] : {};
+  const named = Object.entries(args).filter(
+    ([name]) => IDENTIFIER.test(name) && Object.hasOwn(properties, name),
+  );
+  const outcome = await sandbox.run({
+    runId: context.runId,
+    language,
+    code,
+    values: {},
+    globals: {
+      params: JSON.stringify(args),
+      ...Object.fromEntries(named.map(([name, value]) => [name, JSON.stringify(value)])),
+    },
+    limits: { wallMs: Math.max(1, Math.min(MAX_TOOL_MS, context.remainingMs ?? MAX_TOOL_MS)) },
+    signal,
+  });
+  if (!outcome.ok) throw new Error(outcome.error.message);
+  return outcome.json === undefined ? null : (JSON.parse(outcome.json) as Json);
+}

@@ -1,0 +1,142 @@
+import { blocks } from '@heddle/blocks';
+import type { ToolFile } from '@heddle/blocks';
+import type { Json, JsonObject } from '@heddle/core';
+import { createEngine } from '@heddle/engine';
+import { describe, expect, it, onTestFinished } from 'vitest';
+import { startModelServer } from '../support/model-server.ts';
+import { block, workflow } from '../support/workflow.ts';
+
+const schema = { type: 'object', properties: { n: { type: 'number' } }, required: ['n'] };
+
+/** A file of tools as a host has it. */
+const FILE: ToolFile = {
+  version: 1,
+  services: {},
+  tools: [],
+  $defs: {},
+  code: [
+    {
+      ...{
+        id: 'double',
+        description: 'Doubles a number.',
+        arguments: schema,
+        language: 'javascript' as const,
+      },
+      code: 'return { doubled: n * 2, params: Object.keys(params), other: typeof other }',
+    },
+    {
+      ...{ id: 'mean', description: 'The mean.', language: 'python' as const, idempotent: true },
+      arguments: { type: 'object', properties: { values: { type: 'array', items: { type: 'number' } } } },
+      code: 'import statistics\nreturn statistics.mean(values)',
+    },
+    {
+      ...{
+        id: 'broken',
+        description: 'Fails.',
+        arguments: { type: 'object' },
+        language: 'javascript' as const,
+      },
+      code: 'throw new TypeError("no such thing")',
+    },
+  ],
+};
+
+/** Runs an agent whose model calls these tools at once, then answers. */
+async function ask(rows: JsonObject[], calls: { name: string; args: Json }[], file = FILE) {
+  const models = await startModelServer(({ number }) =>
+    number === 1 ? { tools: calls } : { text: 'Done.' },
+  );
+  onTestFinished(() => models.close());
+  const engine = await createEngine({
+    blocks: blocks({ toolFiles: [file] }),
+    services: models.services,
+    credentials: { openai: 'key-of-openai' },
+  });
+  onTestFinished(() => engine.close({ graceMs: 0 }));
+  const messages = [{ role: 'user', content: 'Compute.' }];
+  const agent = block('A', 'agent', { messages, model: 'gpt-4o', tools: rows });
+  const result = await engine.execute({ workflow: workflow([agent], ['Start -> A']) });
+  const { toolCalls } = (result.output ?? {}) as {
+    toolCalls?: { list: { result: Json; success: boolean }[] };
+  };
+  return { result, calls: toolCalls?.list ?? [], offered: models.requests[0]?.body['tools'] };
+}
+
+describe('code in a file of tools', () => {
+  it('is a tool of every agent of the host, in JavaScript and Python', async () => {
+    const { calls, offered } = await ask(
+      [{ type: 'double' }, { type: 'code', toolId: 'mean' }, { type: 'broken' }],
+      [
+        { name: 'double', args: { n: 21 } },
+        { name: 'mean', args: { values: [1, 2, 6] } },
+        { name: 'broken', args: {} },
+        { name: 'double', args: { n: 'x' } },
+      ],
+    );
+    expect(offered).toMatchObject([
+      { name: 'double', description: 'Doubles a number.' },
+      { name: 'mean' },
+      { name: 'broken' },
+    ]);
+    expect(calls.map(({ result }) => result)).toEqual([
+      { doubled: 42, params: ['n'], other: 'undefined' },
+      3,
+      expect.stringContaining('no such thing'),
+      expect.stringContaining('do not match the schema'),
+    ]);
+    expect(calls.map(({ success }) => success)).toEqual([true, true, false, false]);
+  });
+
+  it('has arguments that the author sets and the model does not see', async () => {
+    const { calls, offered } = await ask(
+      [{ type: 'double', params: { n: 5 } }],
+      [{ name: 'double', args: {} }],
+    );
+    expect(calls).toMatchObject([{ result: { doubled: 10 }, success: true }]);
+    expect(offered).toMatchObject([{ parameters: { properties: {} } }]);
+  });
+
+  it('keeps its own names, whatever the model sends', async () => {
+    const { calls } = await ask(
+      [{ type: 'double' }],
+      [{ name: 'double', args: { n: 1, Object: null, other: 7, params: 7 } }],
+    );
+    expect(calls).toMatchObject([
+      {
+        result: { doubled: 2, params: ['n', 'Object', 'other', 'params'], other: 'undefined' },
+        success: true,
+      },
+    ]);
+  });
+
+  it('is refused with an id that another tool has', async () => {
+    const twice = { ...FILE, code: [...(FILE.code ?? []), ...(FILE.code ?? [])] };
+    const { result } = await ask([{ type: 'double' }], [], twice);
+    expect(result).toMatchObject({ status: 'failed' });
+    expect(result.error?.message).toContain('"double" is there twice');
+  });
+});
+
+describe('code in an agent', () => {
+  const row = (language: string, code: string): JsonObject => ({
+    type: 'custom-tool',
+    title: 'Own',
+    schema: { function: { name: 'own', parameters: schema } },
+    code,
+    language,
+  });
+
+  it('may be Python', async () => {
+    const { calls } = await ask(
+      [row('python', 'return {"n": n ** 2, "p": params["n"]}')],
+      [{ name: 'own', args: { n: 3 } }],
+    );
+    expect(calls).toMatchObject([{ result: { n: 9, p: 3 }, success: true }]);
+  });
+
+  it('in another language fails the block', async () => {
+    const { result } = await ask([row('cobol', 'STOP RUN.')], []);
+    expect(result).toMatchObject({ status: 'failed', error: { code: 'BLOCK_CONFIG_INVALID' } });
+    expect(result.error?.message).toContain('neither javascript nor python');
+  });
+});
