@@ -71,7 +71,7 @@ const DOCUMENTS: readonly [title: string, size: number, make: (n: number) => Jso
   ],
   [
     'operations that share a parameter with many values',
-    3000,
+    6000,
     (n) => ({
       ...paths(n / 30, () => ({ parameters: [{ $ref: '#/components/parameters/P' }] })),
       components: {
