@@ -144,6 +144,8 @@ function registered(block: BlockConfig, parts: RuntimeParts): EngineExecutor {
   return executor;
 }
 
+const MIN_KEY_CHARS = 8;
+
 interface ServiceParts {
   parts: RuntimeParts;
   run: ServedRun;
@@ -165,8 +167,9 @@ function servicesOf({ parts, run, place, resolver, task, facts, tenant }: Servic
     egress: () => parts.egress(),
     service: async (name) => {
       const service = await parts.service(name);
-      // A service can repeat the key of a request in its answer.
-      if (service.credential !== undefined) run.environment.addSecret(name, service.credential);
+      const { credential = '' } = service;
+      // A service can repeat the key of a request in its answer. Shorter texts are placeholders for local servers (`none`).
+      if (credential.length >= MIN_KEY_CHARS) run.environment.addSecret(name, credential);
       return service;
     },
     credential: (query) => findCredential(credentialSource(parts, run, tenant), query),
