@@ -45,6 +45,15 @@ describe('schemas of arguments', () => {
     expect(check({ x: { x: {} } })).toBeUndefined();
   });
 
+  it.each<JsonObject>([
+    { $id: 'http://[' },
+    { properties: { '\uDC00': {} } },
+    { $ref: '#/$defs/none' },
+    { properties: { a: { $recursiveRef: '#' } }, $ref: '#nowhere' },
+  ])('that are none are refused: %j', (schema) => {
+    expect(() => compiled(schema)).toThrow(/^is not a JSON Schema: /);
+  });
+
   it('compare no items with one another, and run no expressions', () => {
     const check = compiled({
       type: 'object',

@@ -23,13 +23,14 @@ export function compileSchema(schema: JsonObject, refuse: (why: string) => Error
   const foreign = text.match(/"\$ref":"(?!#)[^"]*"/);
   if (foreign) throw refuse(`refers to another document (${foreign[0].slice(0, 100)})`);
   const budget: Budget = { left: 0 };
-  const validator = new Validator(checkable(schema, budget) as never, '2020-12', false);
+  let validator: Validator;
   const validate = (value: Json): ReturnType<Validator['validate']> => {
     budget.left = MAX_EVALUATIONS;
     return validator.validate(value);
   };
   try {
-    // Faults of the schema show when it is used.
+    validator = new Validator(checkable(schema, budget) as never, '2020-12', false);
+    // Some faults of the schema show when it is used.
     validate(null);
   } catch (error) {
     throw refuse(isTooLong(error) ? 'takes too long to check' : `is not a JSON Schema: ${messageOf(error)}`);

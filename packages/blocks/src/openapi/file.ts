@@ -76,7 +76,8 @@ const body = z.strictObject({
     .optional(),
 });
 
-const tool = z.strictObject({
+/** A tool that is an operation of a service. */
+export const serviceTool = z.strictObject({
   id: toolName,
   service: serviceName,
   description: text(2000),
@@ -123,7 +124,7 @@ const service = z.strictObject({
 export const toolFile = z.strictObject({
   version: z.literal(TOOL_FILE_VERSION),
   services: z.record(serviceName, service),
-  tools: z.array(tool).max(MAX_TOOLS),
+  tools: z.array(serviceTool).max(MAX_TOOLS),
   code: z.array(codeTool).max(1000).optional(),
   $defs: z.record(z.string().regex(/^\w{1,80}$/), schema),
 });

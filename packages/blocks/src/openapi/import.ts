@@ -4,7 +4,7 @@ import { compileSchema } from '../agent/json-schema.ts';
 import { readDocument, Unusable } from './document.ts';
 import type { OpenApiDocument } from './document.ts';
 import type { ServiceBody, ServiceTool, ToolFile } from './file.ts';
-import { TOOL_FILE_VERSION } from './file.ts';
+import { serviceTool, TOOL_FILE_VERSION } from './file.ts';
 import { argumentNames, matchesPattern, operationNames } from './names.ts';
 import { isOwnHeader, listOf, objectOf, operationsOf, reasonOf } from './operations.ts';
 import type { Body, Method, Operation, Parameter } from './operations.ts';
@@ -120,7 +120,7 @@ class Importer {
 
   #toolOrNone(id: string, operation: Operation): ServiceTool[] {
     try {
-      return [this.#tool(id, operation)];
+      return [checkTool(this.#tool(id, operation))];
     } catch (error) {
       this.#leftOut.push({ operation: operation.key, reason: reasonOf(error) });
       return [];
@@ -275,6 +275,16 @@ class Importer {
       .map((name) => [name, this.#schemas.defs[name] as JsonObject] as const);
     return Object.fromEntries(entries);
   }
+}
+
+/** Throws Unusable for what would be refused when the file is read. */
+function checkTool(tool: ServiceTool): ServiceTool {
+  const { error } = serviceTool.safeParse(tool);
+  if (!error) return tool;
+  const [issue] = error.issues;
+  throw new Unusable(
+    `has a part that tools cannot have: ${issue?.path.join('.') ?? ''} ${issue?.message ?? ''}`,
+  );
 }
 
 function isSelected(patterns: readonly string[], id: string, operation: Operation): boolean {

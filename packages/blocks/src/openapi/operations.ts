@@ -194,9 +194,9 @@ function parameterOf(document: OpenApiDocument, value: Json): Parameter | undefi
   const { object } = found;
   const name = own(object, 'name');
   const place = PLACES.find((each) => each === own(object, 'in'));
-  if (typeof name !== 'string' || name === '' || !place) {
+  if (typeof name !== 'string' || !place || !isName(place, name)) {
     if (own(object, 'required') !== true) return undefined;
-    throw new Unusable('has a required parameter without a name, or in an unknown place');
+    throw new Unusable('has a required parameter in an unknown place, or without a name that can be sent');
   }
   const style = styleIn(place, own(object, 'style'));
   const media = mediaOf(document, found, [/^application\/json$/]);
@@ -212,6 +212,10 @@ function parameterOf(document: OpenApiDocument, value: Json): Parameter | undefi
     allowReserved: place === 'query' && own(object, 'allowReserved') === true,
     json: media !== undefined && /[/+]json\b/i.test(media.mediaType),
   };
+}
+
+function isName(place: Place, name: string): boolean {
+  return place === 'header' ? /^[!#$%&'*+.^_`|~0-9A-Za-z-]{1,100}$/.test(name) : /^.{1,500}$/s.test(name);
 }
 
 function styleIn(place: Place, asked: Json | undefined): string {

@@ -1,0 +1,146 @@
+import { importOpenApi } from '@heddle/blocks';
+import type { Json, JsonObject } from '@heddle/core';
+import { isEngineError, isJsonObject } from '@heddle/core/blocks';
+import fc from 'fast-check';
+import { describe, expect, it } from 'vitest';
+import { readToolFile } from '../../packages/blocks/src/openapi/file.ts';
+import { requestOf } from '../../packages/blocks/src/openapi/request.ts';
+import { ServiceTools } from '../../packages/blocks/src/openapi/service-tools.ts';
+import { ArgumentError } from '../../packages/blocks/src/openapi/wire.ts';
+import { scale } from '../support/scale.ts';
+import { SHOP } from './shop.ts';
+
+const { file } = await importOpenApi(SHOP, { name: 'shop' });
+const SECRET = '{"header": "the-key", "query": "the-key"}';
+
+const hostileText = fc.oneof(
+  fc.string({ unit: 'binary', maxLength: 12 }),
+  fc.constantFrom(
+    ...[
+      '..',
+      '.',
+      '',
+      '/',
+      '\\',
+      '?',
+      '#',
+      '&',
+      '=',
+      ';',
+      '@',
+      ':',
+      '%',
+      '%2e%2e',
+      '%00',
+      '//evil.test',
+      '../..',
+    ],
+    ...['\r\nHost: evil.test', '\n', '\u0000', '\uDC00', 'a,b', '__proto__', 'api_key', 'constructor'],
+  ),
+);
+const value = fc.letrec<{ json: Json }>((tie) => ({
+  json: fc.oneof(
+    { maxDepth: 3 },
+    ...[hostileText, fc.double(), fc.boolean(), fc.constant(null)],
+    ...[fc.array(tie('json'), { maxLength: 3 }), fc.dictionary(hostileText, tie('json'), { maxKeys: 3 })],
+  ) as fc.Arbitrary<Json>,
+})).json;
+
+/** A tool with arbitrary arguments, also beside those that it has. */
+const call = fc.constantFrom(...file.tools).chain((tool) => {
+  const names = Object.keys(tool.arguments['properties'] as JsonObject);
+  const own = fc.record(Object.fromEntries(names.map((name) => [name, value])), { requiredKeys: [] });
+  return fc.record({ tool: fc.constant(tool), own, more: fc.dictionary(hostileText, value, { maxKeys: 2 }) });
+});
+
+describe('arbitrary arguments', () => {
+  it('change nothing of a request but the places of their parameters', async () => {
+    await fc.assert(
+      fc.asyncProperty(call, async ({ tool, own, more }) => {
+        const args = { ...more, ...own } as JsonObject;
+        const made = await requestOf(tool, args, {
+          address: 'https://shop.test/base',
+          secret: SECRET,
+          file: async () => undefined,
+        }).catch((error: unknown) => {
+          if (error instanceof ArgumentError) return undefined;
+          throw error;
+        });
+        fc.pre(made !== undefined);
+        const url = new URL(made.url);
+        expect(url.origin).toBe('https://shop.test');
+        expect(url.hash).toBe('');
+        expect(url.pathname.split('/')).toHaveLength(tool.path.split('/').length + 1);
+        expect(url.pathname.startsWith('/base/')).toBe(true);
+        expect(made.method).toBe(tool.method);
+        const headers = (tool.parameters ?? []).filter((each) => each.in === 'header');
+        const allowed = ['accept', 'content-type', 'cookie', 'authorization', 'x-api-key'];
+        const names = new Set([...allowed, ...headers.map(({ name }) => name.toLowerCase())]);
+        for (const [name, text] of made.headers) {
+          expect(names.has(name)).toBe(true);
+          expect(text).toMatch(/^[\t\x20-\x7e\x80-\xff]*$/);
+        }
+        const keys = made.headers.filter(([name]) => name === 'authorization' || name === 'x-api-key');
+        expect(JSON.stringify(keys)).toBe(JSON.stringify(keysOf(tool.id)));
+        // A key in the query is there once, and is that of the service.
+        const inQuery = url.searchParams.getAll('api_key');
+        expect(inQuery).toEqual(
+          /keyQuery|keyBoth/.test(tool.id) ? [tool.id === 'shop_keyBoth' ? 'the-key' : SECRET] : inQuery,
+        );
+      }),
+      { numRuns: scale(1500, 30_000) },
+    );
+  });
+});
+
+/** The headers with a credential that a tool of the shop has. */
+function keysOf(id: string): [string, string][] {
+  if (id === 'shop_keyBoth') return [['x-api-key', 'the-key']];
+  if (id === 'shop_keyHeader') return [['x-api-key', SECRET]];
+  if (id === 'shop_keyBasic') return [['authorization', `Basic ${Buffer.from(SECRET).toString('base64')}`]];
+  return /keyNone|keyQuery|keyCookie/.test(id) ? [] : [['authorization', `Bearer ${SECRET}`]];
+}
+
+/** The paths of all values in a document. */
+function pathsIn(json: Json, path: (string | number)[] = []): (string | number)[][] {
+  if (typeof json !== 'object' || json === null) return [path];
+  const entries: [string | number, Json][] = Array.isArray(json) ? [...json.entries()] : Object.entries(json);
+  return [path, ...entries.flatMap(([key, item]) => pathsIn(item, [...path, key]))];
+}
+
+const places = pathsIn(SHOP).filter((path) => path.length > 0);
+
+function replaced(json: Json, path: readonly (string | number)[], by: Json): Json {
+  const [key, ...rest] = path;
+  if (key === undefined) return by;
+  if (Array.isArray(json))
+    return json.map((item, index) => (index === key ? replaced(item, rest, by) : item));
+  if (!isJsonObject(json)) return json;
+  return { ...json, [key]: replaced(json[key] ?? null, rest, by) };
+}
+
+const reference = fc.constantFrom(...places.filter((path) => path.length < 7)).map((path): Json => ({
+  $ref: `#/${path.map((step) => encodeURIComponent(String(step).replaceAll('~', '~0').replaceAll('/', '~1'))).join('/')}`,
+}));
+const mutation = fc.record({ at: fc.constantFrom(...places), by: fc.oneof(value, reference) });
+
+describe('mutated documents', () => {
+  it('become a valid file of tools, or are refused', async () => {
+    await fc.assert(
+      fc.asyncProperty(fc.array(mutation, { minLength: 1, maxLength: 4 }), async (mutations) => {
+        const document = mutations.reduce<Json>((json, { at, by }) => replaced(json, at, by), SHOP);
+        let made: Awaited<ReturnType<typeof importOpenApi>>;
+        try {
+          made = await importOpenApi(document, { name: 'shop' });
+        } catch (error) {
+          if (isEngineError(error) && error.code === 'OPENAPI_INVALID') return;
+          throw error;
+        }
+        const tools = new ServiceTools([readToolFile(JSON.parse(JSON.stringify(made.file)))]);
+        for (const { id } of made.file.tools) expect(tools.get(id)?.problemsOf({})).not.toBe('');
+        for (const { operation, reason } of made.leftOut) expect([operation, reason]).not.toContain('');
+      }),
+      { numRuns: scale(300, 5000) },
+    );
+  });
+});
