@@ -17,6 +17,8 @@ export interface ShopAnswer {
   status?: number;
   headers?: { [name: string]: string };
   body?: string | Uint8Array;
+  /** Nothing is sent before this resolves. */
+  after?: Promise<unknown>;
 }
 
 export interface Shop {
@@ -35,9 +37,11 @@ export async function startShop(answer: (request: Received) => ShopAnswer = () =
       const { method = '', url = '', headers } = incoming;
       const request = { method, url, headers, body: Buffer.concat(chunks).toString('latin1') };
       received.push(request);
-      const { status = 200, headers: more = {}, body = '{"ok": true}' } = answer(request);
-      response.writeHead(status, { 'content-type': 'application/json', ...more });
-      response.end(body);
+      const { status = 200, headers: more = {}, body = '{"ok": true}', after } = answer(request);
+      void Promise.resolve(after).then(() => {
+        response.writeHead(status, { 'content-type': 'application/json', ...more });
+        response.end(body);
+      });
     });
   });
   await new Promise<void>((resolve) => server.listen(0, '127.0.0.1', resolve));

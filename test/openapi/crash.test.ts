@@ -1,0 +1,82 @@
+import { blocks, importOpenApi } from '@heddle/blocks';
+import type { Json, JsonObject } from '@heddle/core';
+import { createEngine } from '@heddle/engine';
+import type { Engine } from '@heddle/engine';
+import { describe, expect, it, onTestFinished } from 'vitest';
+import { dataFolder } from '../support/data-folder.ts';
+import { startModelServer } from '../support/model-server.ts';
+import { block, workflow } from '../support/workflow.ts';
+import { SHOP, startShop } from './shop.ts';
+
+const { file } = await importOpenApi(SHOP, { name: 'shop' });
+
+/** Runs an agent that calls an operation, and stops the engine during that call. Returns what another engine finishes. */
+async function interrupted(operation: string, args: JsonObject) {
+  const data = dataFolder();
+  let arrived: () => void = () => undefined;
+  const during = new Promise<void>((resolve) => (arrived = resolve));
+  const shop = await startShop(() => {
+    arrived();
+    return shop.received.length === 1 ? { after: new Promise(() => undefined) } : {};
+  });
+  const models = await startModelServer(({ body }) =>
+    JSON.stringify(body).includes('function_call_output')
+      ? { text: 'Done.' }
+      : { tools: [{ name: 'shop_call', args: { operation, arguments: args } as Json }] },
+  );
+  onTestFinished(async () => {
+    await Promise.all([shop.close(), models.close()]);
+  });
+  const open = async (): Promise<Engine> => {
+    const engine = await createEngine({
+      data,
+      blocks: blocks({ toolFiles: [file] }),
+      services: { ...models.services, shop: shop.url },
+      credentials: { openai: 'key-of-openai', shop: 'key-of-the-shop' },
+    });
+    onTestFinished(() => engine.close({ graceMs: 0 }));
+    return engine;
+  };
+  const agent = block('A', 'agent', {
+    messages: [{ role: 'user', content: 'Go.' }],
+    model: 'gpt-4o',
+    tools: [{ type: 'service', toolId: 'shop' }],
+  });
+  const first = await open();
+  const run = await first.start({ workflow: workflow([agent], ['Start -> A']) });
+  await during;
+  await first.close({ graceMs: 0 });
+  const second = await open();
+  // The engine continues the runs of its folder; its events end with the run.
+  for await (const _event of second.follow(run.runId));
+  const { output } = await second.getRun(run.runId);
+  const { toolCalls } = output as { toolCalls: { list: { result: Json; success: boolean }[] } };
+  return { received: shop.received, call: toolCalls.list[0] };
+}
+
+describe('an operation that was interrupted by a crash', () => {
+  it('is called again if its method is idempotent', async () => {
+    const { received, call } = await interrupted('shop_deleteOrder', { id: '7' });
+    expect(received.map(({ method, url }) => `${method} ${url}`)).toEqual([
+      'DELETE /orders/7',
+      'DELETE /orders/7',
+    ]);
+    expect(call).toMatchObject({ result: { ok: true }, success: true });
+  });
+
+  it('is called again with the same key if it takes one', async () => {
+    const { received, call } = await interrupted('shop_createOrder', { body: { article: 'lamp' } });
+    const keys = received.map(({ headers }) => headers['idempotency-key']);
+    expect(keys).toHaveLength(2);
+    expect(keys[0]).toMatch(/./);
+    expect(keys[1]).toBe(keys[0]);
+    expect(call).toMatchObject({ success: true });
+  });
+
+  it('is not called again otherwise, and the model reads that its outcome is unknown', async () => {
+    const { received, call } = await interrupted('shop_form', { body: { name: 'x' } });
+    expect(received).toHaveLength(1);
+    expect(call).toMatchObject({ success: false });
+    expect(call?.result).toContain('It may have taken effect');
+  });
+});
