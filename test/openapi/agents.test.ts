@@ -1,4 +1,5 @@
 import { blocks, importOpenApi } from '@heddle/blocks';
+import type { ToolFile } from '@heddle/blocks';
 import type { JsonObject } from '@heddle/core';
 import { createEngine } from '@heddle/engine';
 import { describe, expect, it, onTestFinished } from 'vitest';
@@ -30,18 +31,18 @@ type Call = NonNullable<ModelAnswer['tools']>[number];
 async function ask(
   rows: JsonObject[],
   rounds: readonly Call[][],
-  answer?: (request: Received) => ShopAnswer,
+  { answer, tools = file }: { answer?: (request: Received) => ShopAnswer; tools?: ToolFile } = {},
 ) {
   const shop = await startShop(answer);
   const models = await startModelServer(({ number }) => {
-    const tools = rounds[number - 1];
-    return tools ? { tools } : { text: 'Done.' };
+    const calls = rounds[number - 1];
+    return calls ? { tools: calls } : { text: 'Done.' };
   });
   onTestFinished(async () => {
     await Promise.all([shop.close(), models.close()]);
   });
   const engine = await createEngine({
-    blocks: blocks({ toolFiles: [file] }),
+    blocks: blocks({ toolFiles: [tools] }),
     services: { ...models.services, shop: shop.url },
     credentials: { openai: 'key-of-openai', shop: KEY },
   });
@@ -98,7 +99,7 @@ describe('an agent with chosen operations', () => {
     const { result, calls, models } = await ask(
       [{ type: 'shop_createOrder' }],
       [[{ name: 'shop_createOrder', args: { body: { article: 'lamp' } } }]],
-      answer,
+      { answer },
     );
     expect(result).toMatchObject({ status: 'completed', output: { content: 'Done.' } });
     expect(calls[0]?.result).toContain('sold out');
@@ -108,6 +109,47 @@ describe('an agent with chosen operations', () => {
 });
 
 describe('an agent with a search over a service', () => {
+  it('costs a prompt as much for 1,000 operations as for a few', async () => {
+    const paths = Object.fromEntries(
+      Array.from({ length: 1000 }, (_, index): [string, JsonObject] => [
+        `/things/${index}/{id}`,
+        {
+          post: {
+            operationId: `changeThing${index}`,
+            summary: `Change the thing number ${index}`,
+            description: 'x'.repeat(300),
+            requestBody: {
+              content: { 'application/json': { schema: { $ref: '#/components/schemas/Order' } } },
+            },
+            security: [],
+            responses: {},
+          },
+        },
+      ]),
+    );
+    const large = (await importOpenApi({ ...SHOP, paths }, { name: 'shop' })).file;
+    expect(large.tools).toHaveLength(1000);
+    const { offered, calls, received } = await ask(
+      [SERVICE],
+      [
+        [{ name: 'shop_search', args: { query: 'change thing 777' } }],
+        [{ name: 'shop_call', args: { operation: 'shop_changeThing777', arguments: { id: 'a' } } }],
+      ],
+      { tools: large },
+    );
+    expect(JSON.stringify(offered).length).toBeLessThan(1500);
+    const [search, call] = calls;
+    expect(foundBy(search)).toHaveLength(10);
+    expect(foundBy(search)[0]).toMatchObject({ name: 'shop_changeThing777' });
+    expect((search?.result ?? {}) as JsonObject).toHaveProperty(
+      'note',
+      expect.stringMatching(/^\d+ more match/),
+    );
+    expect(JSON.stringify(search?.result).length).toBeLessThan(25_000);
+    expect(call).toMatchObject({ success: true });
+    expect(received).toMatchObject([{ method: 'POST', url: '/things/777/a' }]);
+  });
+
   it('has two tools, whatever the number of operations', async () => {
     const { offered } = await ask([SERVICE], []);
     expect(offered.map(({ name }) => name)).toEqual(['shop_search', 'shop_call']);

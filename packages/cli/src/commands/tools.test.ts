@@ -37,7 +37,17 @@ paths:
   /pets:
     get:
       operationId: listPets
+      security: [{ token: [] }]
       responses: { '200': { description: ok } }
+    post:
+      operationId: addPet
+      security: [{ id: [], secret: [] }]
+      responses: { '200': { description: ok } }
+components:
+  securitySchemes:
+    token: { type: http, scheme: bearer }
+    id: { type: apiKey, in: header, name: X-Id }
+    secret: { type: apiKey, in: header, name: X-Secret }
 `;
 
 let folder = '';
@@ -70,9 +80,13 @@ describe('heddle tools import', () => {
     const { exit, stdout } = await heddle(['tools', 'import', at('pets.yaml'), ...options]);
     expect(exit).toBe(0);
     expect(JSON.parse(stdout)).toEqual({
-      data: { tools: ['pets_listPets'], leftOut: [], simplified: [], unselected: 0 },
+      data: { tools: ['pets_listPets', 'pets_addPet'], leftOut: [], simplified: [], unselected: 0 },
     });
     expect((await read('b.json')).services['pets']?.address).toBe('https://us.pets.test');
+    const told = await heddle(['tools', 'import', at('pets.yaml'), '--name', 'pets', '--out', at('b.json')]);
+    expect(told.stderr).toMatch(
+      /pets +https:\/\/eu\.pets\.test +credential: bearer or JSON object with id, secret/,
+    );
     const selected = ['--only', 'GET *', '--only', 'nothing'];
     const piped = await heddle(['tools', 'import', '-', ...options, ...selected], JSON.stringify(DOCUMENT));
     expect(JSON.parse(piped.stdout)).toMatchObject({ data: { tools: ['pets_listPets'], unselected: 1 } });

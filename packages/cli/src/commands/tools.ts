@@ -162,6 +162,7 @@ function show(io: Io, { file, leftOut, simplified, unselected }: ImportedTools, 
   const services = Object.entries(file.services).map(([name, { address }]) => [
     `  ${style.bold(name)}`,
     address ?? `unknown: give it with --service ${name}=URL`,
+    safe(credentialOf(file, name)),
   ]);
   const lines = [
     `${count(file.tools.length, 'tool')}${file.tools.length > 0 ? ` in ${out}` : ''}${unselected > 0 ? `, ${count(unselected, 'operation')} not selected` : ''}`,
@@ -170,6 +171,20 @@ function show(io: Io, { file, leftOut, simplified, unselected }: ImportedTools, 
     ...notes('with a shorter schema', simplified),
   ];
   io.stderr.write(`${lines.join('\n')}\n`);
+}
+
+/** What the operations of a service need, as the operator has to give it. */
+function credentialOf({ tools }: ToolFile, service: string): string {
+  const needed = tools.flatMap(({ service: of, credential }) =>
+    of === service && credential ? [Object.entries(credential.schemes)] : [],
+  );
+  const forms = needed.map((schemes) =>
+    schemes.length === 1
+      ? (schemes[0]?.[1].type ?? '')
+      : `JSON object with ${schemes.map(([name]) => name).join(', ')}`,
+  );
+  const all = [...new Set(forms)];
+  return all.length === 0 ? '' : `credential: ${all.join(' or ')}`;
 }
 
 function notes(what: string, all: ImportedTools['leftOut']): string[] {
