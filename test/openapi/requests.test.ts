@@ -29,7 +29,8 @@ async function start(fields: JsonObject, { answer, engine: more, tools = file, i
     ...more,
   });
   onTestFinished(() => engine.close({ graceMs: 0 }));
-  const run = await engine.start({ workflow: workflow([block('T', 'tool', fields)], ['Start -> T']) }, input);
+  const source = { workflow: workflow([block('T', 'tool', fields)], ['Start -> T']) };
+  const run = await engine.start(source, await engine.takeFiles(source, input));
   return { shop, run };
 }
 
@@ -193,6 +194,24 @@ describe('bodies of imported operations', () => {
       ['Content-Disposition: form-data; name="more"; filename="file.txt"\r\nContent-Type: text/plain', 'two'],
       ['Content-Disposition: form-data; name="title"', 'A\r\nB'],
     ]);
+  });
+
+  it('have files of the run', async () => {
+    const bytes = Buffer.from([0x89, 0x50, 0, 255]);
+    const data = `data:image/png;base64,${bytes.toString('base64')}`;
+    const input = { files: [{ type: 'file', name: 'loom.png', data }] };
+    for (const [toolId, args] of [
+      ['shop_upload', '{"body": {"file": <start.files[0]>}}'],
+      ['shop_bytes', '{"body": <start.files[0]>}'],
+    ] as const) {
+      const { shop, run } = await start({ toolId, arguments: args }, { input });
+      expect(await run.result()).toMatchObject({ status: 'completed' });
+      expect(shop.received[0]?.body).toContain(bytes.toString('latin1'));
+      if (toolId === 'shop_upload')
+        expect(shop.received[0]?.body).toContain(
+          'name="file"; filename="loom.png"\r\nContent-Type: image/png',
+        );
+    }
   });
 
   it('are text and bytes', async () => {
