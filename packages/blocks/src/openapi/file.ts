@@ -6,7 +6,8 @@ import { isOwnHeader, METHODS, PLACES } from './operations.ts';
 /** The version of files of tools. Later versions read what earlier ones wrote. */
 export const TOOL_FILE_VERSION = 1;
 
-const MAX_TOOLS = 20_000;
+/** Tools of one file. */
+export const MAX_TOOLS = 20_000;
 const MAX_SERVICES = 1000;
 
 /** The id of a tool, and its name for models. */

@@ -221,6 +221,18 @@ describe('documents', () => {
     expect(self.file.tools.length + self.leftOut.length).toBe(1);
   });
 
+  it('with more operations than a file can have need a selection', async () => {
+    const paths = Object.fromEntries(
+      Array.from({ length: 20_001 }, (_, index) => [`/p${index}`, { get: { operationId: `o${index}` } }]),
+    );
+    await expect(imported({ paths })).rejects.toMatchObject({
+      code: 'OPENAPI_INVALID',
+      message: expect.stringContaining('has more than 20000 operations: select some of them') as string,
+    });
+    const { file, unselected } = await imported({ paths }, { only: ['o7'] });
+    expect([file.tools.length, unselected]).toEqual([1, 20_000]);
+  });
+
   it('do not change', async () => {
     const document = documentOf(posting({ type: 'object' }));
     const before = structuredClone(document);

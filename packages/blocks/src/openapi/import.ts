@@ -1,10 +1,10 @@
 import { EngineError, isJsonObject, own } from '@heddle/core/blocks';
 import type { Json, JsonObject } from '@heddle/core/blocks';
 import { compileSchema } from '../agent/json-schema.ts';
-import { readDocument, Unusable } from './document.ts';
+import { invalidDocument, readDocument, Unusable } from './document.ts';
 import type { OpenApiDocument } from './document.ts';
 import type { ServiceBody, ServiceTool, ToolFile } from './file.ts';
-import { serviceTool, TOOL_FILE_VERSION } from './file.ts';
+import { MAX_TOOLS, serviceTool, TOOL_FILE_VERSION } from './file.ts';
 import { argumentNames, matchesPattern, operationNames } from './names.ts';
 import { isOwnHeader, listOf, objectOf, operationsOf, reasonOf } from './operations.ts';
 import type { Body, Method, Operation, Parameter } from './operations.ts';
@@ -44,7 +44,6 @@ export interface ImportedTools {
 
 /** Characters of JSON Schema that a tool adds to each call of a model. */
 export const MAX_SCHEMA_CHARS = 30_000;
-const MAX_OPERATIONS = 20_000;
 const MAX_DESCRIPTION = 1000;
 
 /**
@@ -94,11 +93,6 @@ class Importer {
     for (const found of operationsOf(this.#document)) {
       if ('reason' in found) this.#leftOut.push({ operation: found.at, reason: found.reason });
       else operations.push(found.operation);
-      if (operations.length > MAX_OPERATIONS)
-        throw new EngineError(
-          'OPENAPI_INVALID',
-          `The OpenAPI document has more than ${MAX_OPERATIONS} operations.`,
-        );
     }
     const names = operationNames(this.#options.name, operations);
     const [usual] = listOf(own(this.#document.root, 'servers'));
@@ -108,6 +102,8 @@ class Importer {
     for (const [index, operation] of operations.entries()) {
       const id = names[index] ?? '';
       if (!isSelected(this.#options.only ?? ['*'], id, operation)) unselected++;
+      else if (tools.length >= MAX_TOOLS)
+        throw invalidDocument(`has more than ${MAX_TOOLS} operations: select some of them`);
       else tools.push(...this.#toolOrNone(id, operation));
     }
     return {
