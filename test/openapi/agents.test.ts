@@ -82,6 +82,22 @@ describe('an agent with chosen operations', () => {
     expect(second.received[0]?.url).toBe('/orders?state=open&id=7');
   });
 
+  it('leaves out optional arguments that the model writes as null, and refuses null for others', async () => {
+    const names = { list: 'shop_listOrders', get: 'shop_getOrder' };
+    const { calls, received } = await ask(
+      [{ type: names.list }, { type: names.get }],
+      [
+        [
+          { name: names.list, args: { state: null, query_id: null, id: 'a' } },
+          { name: names.list, args: { state: null, id: 'a' } },
+          { name: names.get, args: { id: null } },
+        ],
+      ],
+    );
+    expect(calls.map(({ success }) => success)).toEqual([false, true, false]);
+    expect(received.map(({ url }) => url)).toEqual(['/orders?id=a']);
+  });
+
   it('cannot set what the author has set', async () => {
     const row = { type: 'shop_getOrder', params: { id: 'mine' } };
     const { calls, received } = await ask([row], [[{ name: 'shop_getOrder', args: { id: 'other' } }]]);

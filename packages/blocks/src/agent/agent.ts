@@ -204,14 +204,15 @@ class Agent {
   async #resultOf(
     { round, index }: { round: number; index: number },
     name: string,
-    args: Json | undefined,
+    given: Json | undefined,
   ): Promise<CallResult> {
     const { tools, context } = this.#parts;
     const tool = tools.get(name);
     if (index >= MAX_CALLS) return failed(`One answer may call at most ${MAX_CALLS} tools.`);
     if (!tool)
       return failed(`There is no tool "${name}". The tools are: ${[...tools.keys()].join(', ') || 'none'}.`);
-    if (!isJsonObject(args)) return failed('The arguments are not a JSON object.');
+    if (!isJsonObject(given)) return failed('The arguments are not a JSON object.');
+    const args = tool.read?.(given) ?? given;
     const problems = tool.problemsOf(args);
     if (problems !== undefined) return failed(`The arguments do not match the schema: ${problems}`);
     try {

@@ -6,6 +6,8 @@ import type { SchemaCheck } from './json-schema.ts';
 /** A tool of an agent, without what its row and its schema add. */
 export interface OfferedTool {
   definition: LanguageModelV4FunctionTool;
+  /** Returns the arguments as the tool reads them, before they are checked. Absent: unchanged. */
+  read?(args: JsonObject): JsonObject;
   /** True: a call with these arguments that was interrupted may be repeated. */
   isIdempotent(args: JsonObject): boolean;
   run(args: JsonObject, call: Omit<AgentToolCall, 'params' | 'credential'>): Promise<Json>;

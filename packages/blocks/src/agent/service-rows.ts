@@ -43,9 +43,23 @@ function operationTool(context: Context, loaded: LoadedTool, params: JsonObject)
   const { definition, fixed } = withFixed(tool, schema, params);
   return {
     definition,
+    read: (args) => withoutNulls(args, schema),
     isIdempotent: () => repeatable(tool),
     run: (args, call) => run(context, loaded, { ...call, params, args: { ...args, ...fixed } }),
   };
+}
+
+/** Models write null for optional arguments that they leave out. Returns the others, and those of which null is a value. */
+function withoutNulls(args: JsonObject, schema: JsonObject): JsonObject {
+  const properties = (own(schema, 'properties') ?? {}) as JsonObject;
+  const isLeftOut = (name: string): boolean => {
+    const property = own(properties, name);
+    const type = isJsonObject(property) ? own(property, 'type') : undefined;
+    return type !== undefined && ![type].flat().includes('null');
+  };
+  return Object.fromEntries(
+    Object.entries(args).filter(([name, value]) => value !== null || !isLeftOut(name)),
+  );
 }
 
 /** Code from a file of tools. */
@@ -122,7 +136,8 @@ function searchTools(context: Context, { service, params, tools }: SearchRow): O
             `There is no operation "${textOf(args, 'operation').slice(0, 100)}" here. Find one with ${prefix}_search.`,
           );
         const given = own(args, 'arguments');
-        return run(context, loaded, { ...call, params, args: isJsonObject(given) ? given : {} });
+        const read = isJsonObject(given) ? withoutNulls(given, loaded.schema) : {};
+        return run(context, loaded, { ...call, params, args: read });
       },
     },
   ];
