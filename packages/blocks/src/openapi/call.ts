@@ -106,7 +106,7 @@ async function secretFor(
       `The service "${name}" is called with a credential that does not exist.`,
     );
   }
-  // By the whole name: another server of the same document gets no key unless somebody gives it one.
+  // By the whole name: another server of the same document needs a credential under its own name.
   if (service.credential !== undefined) return service.credential;
   for (const type of ['oauth', 'api_key'] as const) {
     const found = await services.credential({ provider: name, type });

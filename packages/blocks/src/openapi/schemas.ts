@@ -37,7 +37,7 @@ export class SchemaConverter {
   }
 
   #schema(schema: Json): JsonObject {
-    // A false schema matches nothing: an argument that nobody can give.
+    // A false schema matches no value.
     if (schema === false) return { not: {} };
     if (!isJsonObject(schema)) return {};
     const reference = own(schema, '$ref');
