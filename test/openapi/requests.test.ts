@@ -346,15 +346,21 @@ describe('answers of services', () => {
     for (const [toolId, status] of [
       ['keyNone', 503],
       ['form', 429],
+      ['createOrder', 503],
     ] as const) {
       const { shop, run } = await start(
-        { toolId: `shop_${toolId}` },
+        {
+          toolId: `shop_${toolId}`,
+          arguments: toolId === 'createOrder' ? { body: { article: 'lamp' } } : {},
+        },
         { answer: busy(status), engine: { clock, credentials: { shop: KEY } } },
       );
       await clock.due(7000);
       clock.advance(7000);
       expect(await run.result()).toMatchObject({ status: 'completed' });
       expect(shop.received).toHaveLength(2);
+      const [first, second] = shop.received.map(({ headers }) => headers['idempotency-key']);
+      expect(second).toBe(first);
     }
     const { result, received } = await call('form', {}, { answer: busy(503) });
     expect(result).toMatchObject({ status: 'failed', error: { code: 'HTTP_FAILED' } });

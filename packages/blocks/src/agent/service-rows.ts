@@ -2,7 +2,7 @@ import { isJsonObject, own } from '@heddle/core/blocks';
 import type { Json, JsonObject } from '@heddle/core/blocks';
 import type { Context } from '../define.ts';
 import { invalid } from '../invalid.ts';
-import { callService } from '../openapi/call.ts';
+import { callService, isRepeatable } from '../openapi/call.ts';
 import type { CodeTool, ServiceTool } from '../openapi/file.ts';
 import { withoutArguments } from '../openapi/service-tools.ts';
 import type { LoadedTool, Selection, ServiceTools } from '../openapi/service-tools.ts';
@@ -44,7 +44,7 @@ function operationTool(context: Context, loaded: LoadedTool, params: JsonObject)
   return {
     definition,
     read: (args) => withoutNulls(args, schema),
-    isIdempotent: () => repeatable(tool),
+    isIdempotent: () => isRepeatable(tool),
     run: (args, call) => run(context, loaded, { ...call, params, args: { ...args, ...fixed } }),
   };
 }
@@ -127,7 +127,7 @@ function searchTools(context: Context, { service, params, tools }: SearchRow): O
       },
       isIdempotent: (args) => {
         const loaded = loadedOf(args);
-        return loaded === undefined || repeatable(loaded.tool);
+        return loaded === undefined || isRepeatable(loaded.tool);
       },
       run: async (args, call) => {
         const loaded = loadedOf(args);
@@ -198,10 +198,6 @@ function isEmpty(value: Json | undefined): boolean {
   return (
     value === undefined || value === null || value === '' || (Array.isArray(value) && value.length === 0)
   );
-}
-
-function repeatable({ idempotent, keyHeader }: ServiceTool): boolean {
-  return idempotent || keyHeader !== undefined;
 }
 
 async function run(

@@ -56,9 +56,14 @@ export async function callService(call: ServiceCall): Promise<ServiceAnswer> {
 }
 
 /** A refused call (429) has done nothing. */
-function mayRepeat({ retryable, details }: BlockError, { idempotent }: ServiceTool): boolean {
+function mayRepeat({ retryable, details }: BlockError, tool: ServiceTool): boolean {
   if (!retryable) return false;
-  return idempotent || (isJsonObject(details) && details['status'] === 429);
+  return isRepeatable(tool) || (isJsonObject(details) && details['status'] === 429);
+}
+
+/** True if a call with the same arguments and the same key does nothing twice. */
+export function isRepeatable({ idempotent, keyHeader }: ServiceTool): boolean {
+  return idempotent || keyHeader !== undefined;
 }
 
 async function builtRequest(call: ServiceCall, service: ConfiguredService): Promise<ServiceRequest> {
