@@ -235,7 +235,7 @@ export class HeddleEngine implements Engine {
     if (!header) throw runNotFound(runId);
     const plan = await definitions.plan(header.planHash);
     const isServed = (): boolean => this.#closed === undefined;
-    const parts = { store: stores.runs, values, clock, isServed, ...(signal && { signal }) };
+    const parts = { stores, values, clock, isServed, ...(signal && { signal }) };
     yield* follow(parts, runId, plan);
   }
 
@@ -349,8 +349,10 @@ export class HeddleEngine implements Engine {
     await runtime.saved(runId);
     const all = await endedTree(stores.runs, runId);
     // Children first: if a deletion fails, the rest is found again from the parent.
-    for (const each of all.toReversed())
+    for (const each of all.toReversed()) {
+      await stores.live.remove(each);
       await stores.values.prune((await stores.runs.remove(each)) ?? [], PRUNE_MIN_AGE_MS);
+    }
   }
 
   async deleteFiles(keys: readonly string[]): Promise<void> {

@@ -91,11 +91,15 @@ export type RunEvent =
       attempt: number;
       dueMs: number;
     }
-  /** A running block reports what it does. Not stored: only listeners in the process that runs the block receive it. */
+  /**
+   * A running block reports what it does. Kept for a limited time beside the journal. `number`: 1 for the first emission of
+   * the run, without gaps.
+   */
   | {
       type: 'block:emission';
       runId: string;
       atMs: number;
+      number: number;
       blockId: string;
       blockName: string;
       scope: number[];

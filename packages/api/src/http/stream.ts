@@ -2,7 +2,7 @@ const encoder = new TextEncoder();
 
 /** A server-sent event. `data` is sent as JSON; `id` is what a client sends back as `Last-Event-ID`. */
 export interface ServerSentEvent {
-  id?: number;
+  id?: number | string;
   data: unknown;
 }
 

@@ -4,6 +4,7 @@ import type { ContextParts } from '../executors/context.ts';
 import type { ExecutorServices } from '../executors/services.ts';
 import type { Values } from '../records/values.ts';
 import { BlockSteps } from './block-steps.ts';
+import type { Emissions } from './emissions.ts';
 import { ReferenceResolver } from './reference-resolver.ts';
 import type { RunEnvironment } from './run-environment.ts';
 import type { StepStore } from '../store/stores.ts';
@@ -52,8 +53,8 @@ export interface AttemptParts {
   /** The steps of the run's blocks. */
   steps: StepStore;
   services(place: Place, resolver: ReferenceResolver, task: BlockTask): ExecutorServices;
-  /** Forwards what a running block emits; absent if there is no listener. */
-  emit?(place: Place, emission: BlockEmission): void;
+  /** What the blocks emit. */
+  emissions: Pick<Emissions, 'add' | 'flushed'>;
 }
 
 /** One attempt of a block, as its context sees it. Most blocks use little of it, so values are computed at their first use. */
@@ -68,6 +69,7 @@ export class Attempt implements ContextParts {
   startedMs: number;
   readonly #parts: AttemptParts;
   readonly #at: readonly number[];
+  #hasEmitted = false;
   #createdServices: ExecutorServices | undefined;
   #createdSteps: BlockSteps | undefined;
 
@@ -135,7 +137,14 @@ export class Attempt implements ContextParts {
   }
 
   emit(emission: BlockEmission): void {
-    if (!this.task.stopped) this.#parts.emit?.(this.place, emission);
+    if (this.task.stopped) return;
+    this.#parts.emissions.add(this.place, emission, !this.#hasEmitted);
+    this.#hasEmitted = true;
+  }
+
+  /** Resolves when the block's emissions are published, so that listeners get them before its result; undefined: they are. */
+  emissionsFlushed(): Promise<void> | undefined {
+    return this.#hasEmitted ? this.#parts.emissions.flushed() : undefined;
   }
 
   onRead(name: string, value: Json): void {

@@ -175,6 +175,7 @@ export class CommandExecutor {
     const { place, task, startedMs, try: number, input = {} } = attempt;
     const id = placeKey(place);
     this.#addTask(id, task);
+    await attempt.emissionsFlushed();
     if (!task.stopped) await this.#fail(error, { ...place, try: number, startedMs }, input);
     this.#removeTask(id, task);
   }
@@ -193,9 +194,18 @@ export class CommandExecutor {
       : this.#entryFor(attempt, running);
   }
 
-  #entryFor(attempt: Attempt, result: BlockResult): EntryBody | undefined | Promise<EntryBody> {
+  #entryFor(attempt: Attempt, result: BlockResult): EntryBody | undefined | Promise<EntryBody | undefined> {
     if (attempt.task.stopped) return undefined;
     if (attempt.stepFailure) throw attempt.stepFailure.error;
+    const flushing = attempt.emissionsFlushed();
+    return flushing ? flushing.then(() => this.#flushedEntry(attempt, result)) : this.#entry(attempt, result);
+  }
+
+  #flushedEntry(attempt: Attempt, result: BlockResult): EntryBody | undefined | Promise<EntryBody> {
+    return attempt.task.stopped ? undefined : this.#entry(attempt, result);
+  }
+
+  #entry(attempt: Attempt, result: BlockResult): EntryBody | Promise<EntryBody> {
     const input = this.#storedInput(attempt.input);
     return input instanceof Promise
       ? input.then((stored) => this.#entryWith(attempt, result, stored))

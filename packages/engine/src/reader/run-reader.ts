@@ -134,7 +134,7 @@ class StoreRunReader implements RunReader {
   async *follow(runId: string): AsyncGenerator<RunEvent> {
     const plan = await this.planOf(runId);
     const { clock, isServed } = this.#owners;
-    yield* follow({ store: this.#stores.runs, values: this.#values, clock, isServed }, runId, plan);
+    yield* follow({ stores: this.#stores, values: this.#values, clock, isServed }, runId, plan);
   }
 
   close(): Promise<void> | void {

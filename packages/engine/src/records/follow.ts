@@ -1,18 +1,26 @@
 import type { Clock, Plan } from '@heddle/core';
-import { Replica } from '@heddle/core/run';
-import type { Entry, IdleState } from '@heddle/core/run';
+import { placeKey, Replica } from '@heddle/core/run';
+import type { Entry, IdleState, Place } from '@heddle/core/run';
+import { emissionEvent } from '../execution/emissions.ts';
+import type { StoredEmission } from '../execution/emissions.ts';
+import type { RuntimeParts } from '../execution/runtime-parts.ts';
 import { eventsOf, pausedEvent, loadEvent } from '../records/run-events.ts';
 import type { Values } from '../records/values.ts';
-import type { TailableRunStore } from '../store/stores.ts';
+import { parseStored } from '../store/errors.ts';
+import type { LiveEvent } from '../store/live-events.ts';
+import type { SharedStores } from '../store/stores.ts';
 import type { RunEvent } from '../types.ts';
-import { applyEntry } from './fold.ts';
+import { applyEntry, foldJournal } from './fold.ts';
 
 const POLL_MS = 100;
 /** Number of polls without new entries before `isServed` is called again. */
 const POLLS_PER_CHECK = 10;
 
+/** Events that are read at once. */
+const LIVE_PAGE = 500;
+
 interface Parts {
-  store: TailableRunStore;
+  stores: Pick<SharedStores, 'runs' | 'live'>;
   values: Values;
   clock: Clock;
   /** True while a process may execute the run. */
@@ -21,33 +29,187 @@ interface Parts {
   signal?: AbortSignal;
 }
 
-/** The events of a run, from its growing journal: the same events as in the process that executes it. Starts after the entries in `replica`. */
+interface Start {
+  /** Starts after the entries in this replica; default: at the beginning. */
+  replica?: Replica;
+  /** Starts after this emission; default 0. */
+  emission?: number;
+}
+
+/**
+ * The events of a run, from its growing journal and from what its blocks emit: the same events as in the process that
+ * executes it. An emission comes after the start of its block and before its end.
+ */
 export async function* follow(
   parts: Parts,
   runId: string,
   plan: Plan,
-  replica = new Replica(runId, plan),
+  { replica = new Replica(runId, plan), emission = 0 }: Start = {},
 ): AsyncGenerator<RunEvent> {
-  let reported: IdleState = 'running';
-  for (let idlePolls = 0; !parts.signal?.aborted; idlePolls++) {
-    const entries = await parts.store.tail(runId, replica.seq);
-    for (const entry of entries) yield* eventsAt(replica, entry, parts.values);
-    const state = replica.idleState();
-    if (state === 'ended') return;
-    if (entries.length > 0) {
-      idlePolls = -1;
-      continue;
+  const emissions = new FollowedEmissions(parts.stores.live, replica, emission);
+  try {
+    let reported: IdleState = 'running';
+    for (let idlePolls = 0; !parts.signal?.aborted; idlePolls++) {
+      const entries = await parts.stores.runs.tail(runId, replica.seq);
+      // Read after the entries: an emission is published before the entry that ends its block.
+      if (entries.length > 0 || emissions.takeNews() || idlePolls % POLLS_PER_CHECK === 0)
+        await emissions.read();
+      for (const entry of entries) {
+        yield* emissions.before(entry);
+        yield* eventsAt(replica, entry, { values: parts.values, emissions });
+        yield* emissions.due();
+      }
+      yield* emissions.due();
+      const state = replica.idleState();
+      if (state === 'ended') return;
+      if (entries.length > 0) {
+        idlePolls = -1;
+        continue;
+      }
+      if (state !== reported) yield idleEvent(replica, state, parts.clock.now());
+      reported = state;
+      if (state === 'human' || (idlePolls % POLLS_PER_CHECK === 0 && !parts.isServed())) return;
+      await newsOrDelay(emissions.news(), parts.clock);
     }
-    if (state !== reported) yield idleEvent(replica, state, parts.clock.now());
-    reported = state;
-    if (state === 'human' || (idlePolls % POLLS_PER_CHECK === 0 && !parts.isServed())) return;
-    await delay(parts.clock);
+  } finally {
+    emissions.close();
   }
 }
 
-async function* eventsAt(replica: Replica, entry: Entry, values: Values): AsyncGenerator<RunEvent> {
+/** A position in the events of a run: the number of a journal entry, and of an emission. */
+export interface EventPosition {
+  seq: number;
+  emission: number;
+}
+
+/** Returns the events of a run after a position; default: its position at the call. Without a run there are no events. */
+export function eventsFrom(
+  parts: Pick<RuntimeParts, 'stores' | 'values' | 'definitions' | 'clock'>,
+  runId: string,
+  { after, isServed }: { after?: EventPosition; isServed(): boolean },
+): AsyncIterable<RunEvent> {
+  const from = positionOf(parts.stores, runId, after);
+  // Reported by the first read.
+  from.catch(() => undefined);
+  return eventsAfter({ ...parts, isServed }, runId, from);
+}
+
+interface ReadPosition {
+  past: Entry[];
+  emission: number;
+}
+
+async function positionOf(
+  { runs, live }: SharedStores,
+  runId: string,
+  after: EventPosition | undefined,
+): Promise<ReadPosition> {
+  const [journal, emission] = await Promise.all([runs.journal(runId), after?.emission ?? live.last(runId)]);
+  return { past: after ? journal.filter(({ seq }) => seq <= after.seq) : journal, emission };
+}
+
+async function* eventsAfter(
+  parts: Parts & Pick<RuntimeParts, 'definitions' | 'stores'>,
+  runId: string,
+  from: Promise<ReadPosition>,
+): AsyncGenerator<RunEvent> {
+  const { past, emission } = await from;
+  const header = await parts.stores.runs.header(runId);
+  if (!header) return;
+  const plan = await parts.definitions.plan(header.planHash);
+  const { replica } = foldJournal(runId, plan, past);
+  yield* follow(parts, runId, plan, { replica, emission });
+}
+
+/** What the blocks of a run emit, as a follower of its journal reads it. */
+class FollowedEmissions {
+  readonly #live: SharedStores['live'];
+  readonly #replica: Replica;
+  readonly #stop: () => void;
+  #number: number;
+  /** Read and not yielded. */
+  #waiting: { number: number; key: string; emission: StoredEmission }[] = [];
+  #hasNews = true;
+  #wake: () => void = () => undefined;
+
+  constructor(live: SharedStores['live'], replica: Replica, after: number) {
+    this.#live = live;
+    this.#replica = replica;
+    this.#number = after;
+    this.#stop = live.watch(replica.runId, () => {
+      this.#hasNews = true;
+      this.#wake();
+    });
+  }
+
+  /** True if events were published since the last call. */
+  takeNews(): boolean {
+    const news = this.#hasNews;
+    this.#hasNews = false;
+    return news;
+  }
+
+  /** Resolves when events were published since the last `takeNews`. */
+  news(): Promise<void> {
+    return this.#hasNews ? Promise.resolve() : new Promise((resolve) => (this.#wake = resolve));
+  }
+
+  /** Reads everything that was published. */
+  async read(): Promise<void> {
+    this.#hasNews = false;
+    for (;;) {
+      const page = await this.#live.read(this.#replica.runId, this.#number, LIVE_PAGE);
+      for (const event of page)
+        this.#waiting.push({ ...event, key: event.place, emission: emissionOf(event) });
+      this.#number = page.at(-1)?.number ?? this.#number;
+      if (page.length < LIVE_PAGE) return;
+    }
+  }
+
+  /** Yields the emissions up to the last one of the block whose attempt ends with the entry. */
+  *before(entry: Entry): Generator<RunEvent> {
+    if (!('block' in entry) || entry.block === undefined) return;
+    const key = placeKey(entry as Place);
+    // An attempt that follows this entry emits after it.
+    const last = this.#waiting.findLastIndex((each) => each.key === key && each.emission.seq < entry.seq);
+    yield* this.#take(last + 1);
+  }
+
+  /** Yields the emissions whose blocks have started, in the order of their numbers. */
+  *due(): Generator<RunEvent> {
+    const { seq } = this.#replica;
+    const later = this.#waiting.findIndex(({ emission }) => emission.seq > seq);
+    yield* this.#take(later === -1 ? this.#waiting.length : later);
+  }
+
+  /** Yields all emissions: none can follow. */
+  *rest(): Generator<RunEvent> {
+    yield* this.#take(this.#waiting.length);
+  }
+
+  *#take(count: number): Generator<RunEvent> {
+    for (const { number, emission } of this.#waiting.splice(0, count))
+      yield emissionEvent(this.#replica, number, emission);
+  }
+
+  close(): void {
+    this.#stop();
+  }
+}
+
+function emissionOf({ json, number }: LiveEvent): StoredEmission {
+  return parseStored<StoredEmission>(json, `event ${number}`);
+}
+
+async function* eventsAt(
+  replica: Replica,
+  entry: Entry,
+  { values, emissions }: { values: Values; emissions: FollowedEmissions },
+): AsyncGenerator<RunEvent> {
   for (const raw of eventsOf(replica, entry, applyEntry(replica, entry))) {
-    if (raw.type === 'event') yield await loadEvent(raw, values);
+    if (raw.type !== 'event') continue;
+    if (raw.event.type === 'run:ended') yield* emissions.rest();
+    yield await loadEvent(raw, values);
   }
 }
 
@@ -58,8 +220,13 @@ function idleEvent(replica: Replica, state: Exclude<IdleState, 'ended'>, atMs: n
     : pausedEvent(runId, atMs, state, [...pauses.values()]);
 }
 
-function delay(clock: Clock): Promise<void> {
+/** Resolves with `news`, or when it is time for the next poll. */
+function newsOrDelay(news: Promise<void>, clock: Clock): Promise<void> {
   return new Promise((resolve) => {
-    clock.at(clock.now() + POLL_MS, resolve);
+    const cancel = clock.at(clock.now() + POLL_MS, resolve);
+    void news.then(() => {
+      cancel();
+      resolve();
+    });
   });
 }

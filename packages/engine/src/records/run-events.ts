@@ -1,8 +1,6 @@
-import type { BlockLog, Clock, Json, PausePoint, RunFailure } from '@heddle/core';
-import type { Applied, Command, Entry, Notice, Place, Replica, IdleState, Stored } from '@heddle/core/run';
-import type { BlockEmission } from '@heddle/core/blocks';
+import type { BlockLog, Json, PausePoint, RunFailure } from '@heddle/core';
+import type { Applied, Command, Entry, Notice, Replica, IdleState, Stored } from '@heddle/core/run';
 import type { RunEvent } from '../types.ts';
-import type { Sanitizer } from './sanitizer.ts';
 import type { Values } from './values.ts';
 
 /** An event within the engine: large values are not fetched yet. */
@@ -63,20 +61,6 @@ function plain(event: RunEvent): RawEvent {
 
 function nameOf(replica: Replica, block: string): string {
   return replica.plan.blocks[block]?.name ?? block;
-}
-
-/** Returns the event for what a running block emits, without secrets. */
-export function emissionEvent(
-  replica: Replica,
-  clock: Clock,
-  sanitizer: Sanitizer,
-  [place, emission]: [Place, BlockEmission],
-): RawEvent {
-  const { block: blockId, scope } = place;
-  const blockName = nameOf(replica, blockId);
-  const redacted = sanitizer.json(emission, 'The emission of a block') as BlockEmission;
-  const at = { runId: replica.runId, atMs: clock.now(), blockId, blockName, scope: [...scope] };
-  return plain({ type: 'block:emission', ...at, emission: redacted });
 }
 
 /** Returns the type of the event for a block log with this status. */

@@ -8,6 +8,7 @@ import { lockData, shareData } from './lock.ts';
 import type { DataLock } from './lock.ts';
 import { MemoryControlStore, MemoryDefinitionStore, MemoryRunStore, MemoryValueStore } from './memory.ts';
 import { MemoryConversations } from './memory-conversations.ts';
+import { MemoryLiveEvents } from './memory-live-events.ts';
 import { MemoryRunChanges } from './memory-run-changes.ts';
 import { makePrivateData, makePrivateFile } from './private-files.ts';
 import { ChangeNotifier } from './sqlite/change-notifier.ts';
@@ -19,6 +20,7 @@ import { openDatabase, withFileErrors } from './sqlite/database.ts';
 import { SqliteDefinitionStore } from './sqlite/definitions.ts';
 import { systemError } from './sqlite/errors.ts';
 import { expectNewest, formatOf, migrate } from './sqlite/migrations.ts';
+import { SqliteLiveEvents } from './sqlite/live-events.ts';
 import { SqliteRunChanges } from './sqlite/run-changes.ts';
 import { SqliteRunStore } from './sqlite/runs.ts';
 import { ValueFiles } from './sqlite/value-files.ts';
@@ -75,6 +77,7 @@ function memoryStores(clock: Clock): Stores {
     runs,
     changes,
     conversations: new MemoryConversations(),
+    live: new MemoryLiveEvents(clock),
     definitions: new MemoryDefinitionStore(),
     values: new MemoryValueStore(runs, clock),
     control: new MemoryControlStore(clock),
@@ -114,13 +117,15 @@ function openLocked(location: StoreLocation, lock: DataLock, shared: boolean): S
   const files = valueFiles(location);
   // In a shared folder, another process may be writing an unfinished file.
   if (!shared) files.removeUnfinished();
-  const { stores, control } = storesOf(location, db, { commit, files, writer: () => ({ db, commit }) });
+  const live = new SqliteLiveEvents(location.data, { clock: location.clock, writes: true });
+  const { stores, control } = storesOf(location, db, { commit, files, live, writer: () => ({ db, commit }) });
   // In the background: old outcomes only take space.
   control.prune().catch(location.onError);
   return {
     ...stores,
     close() {
       control.close();
+      live.close();
       commit.close();
       if (db.isOpen) db.close();
       lock.release();
@@ -150,10 +155,12 @@ function readOnlyStores(location: StoreLocation, db: DatabaseSync): Stores {
   const writer = (): WriteConnection =>
     (requests ??= connect(location, (connection) => expectNewest(connection, location.file)));
   const commit = new GroupCommit(db, location.file);
-  const { stores } = storesOf(location, db, { commit, files: valueFiles(location), writer });
+  const live = new SqliteLiveEvents(location.data, { clock: location.clock, writes: false });
+  const { stores } = storesOf(location, db, { commit, files: valueFiles(location), live, writer });
   return {
     ...stores,
     close() {
+      live.close();
       for (const connection of [requests, { db, commit }]) {
         connection?.commit.close();
         if (connection?.db.isOpen) connection.db.close();
@@ -180,11 +187,11 @@ function valueFiles(location: StoreLocation): ValueFiles {
 function storesOf(
   location: StoreLocation,
   db: DatabaseSync,
-  parts: { commit: GroupCommit; files: ValueFiles; writer: () => WriteConnection },
+  parts: { commit: GroupCommit; files: ValueFiles; live: SqliteLiveEvents; writer: () => WriteConnection },
 ): { stores: Omit<Stores, 'close'>; control: SqliteControlStore } {
   const { data, file, clock, onError } = location;
-  const { commit, files, writer } = parts;
-  const notifier = new ChangeNotifier(data);
+  const { commit, files, live, writer } = parts;
+  const notifier = new ChangeNotifier(data, 'doorbell');
   const control = new SqliteControlStore({ file, db, writer, notifier, clock, onError });
   const stores = {
     runs: new SqliteRunStore(db, file, commit),
@@ -192,6 +199,7 @@ function storesOf(
     values: new SqliteValueStore(db, { file, files, clock }, commit),
     changes: new SqliteRunChanges(db, file, commit),
     conversations: new SqliteConversations(db, file, commit),
+    live,
     control,
   };
   return { stores, control };

@@ -11,7 +11,7 @@ const OTHERS = 0o077;
 const STICKY = 0o1000;
 
 /** The files and folders that Heddle creates in a data folder. */
-const DATABASES = ['heddle.db', 'api.db'].flatMap((name) =>
+const DATABASES = ['heddle.db', 'live.db', 'api.db'].flatMap((name) =>
   ['', '-wal', '-shm', '-journal'].map((end) => name + end),
 );
 const FILES = [
@@ -21,6 +21,7 @@ const FILES = [
   'owner.json',
   'owner.json.new',
   'doorbell',
+  'live-changes',
   'api-secret',
 ];
 const FOLDERS = ['values', 'sandbox', 'temporal', 'secret-keys'];

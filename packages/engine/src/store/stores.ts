@@ -1,5 +1,6 @@
 import type { DefinitionStore, Entry, NewRun, RunRecord, RunStore, ValueStore } from '@heddle/core';
 import type { ControlStore } from './control.ts';
+import type { LiveEventStore } from './live-events.ts';
 
 /** A run store whose journals can be read from any entry on, so that a reader can follow a run. */
 export interface TailableRunStore extends RunStore {
@@ -76,6 +77,7 @@ export interface SharedStores {
   readonly values: ValueStore;
   readonly changes: RunChangeStore;
   readonly conversations: ConversationStore;
+  readonly live: LiveEventStore;
   /** Finishes pending writes and releases all resources. Later calls fail with ENGINE_CLOSED. */
   close(): Promise<void> | void;
 }

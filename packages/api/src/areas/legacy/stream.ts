@@ -38,7 +38,7 @@ export const streamExecution = operationsOf<AreaContext>()({
     const { run, engineId, runId } = found;
     // A queued run has no events yet.
     if (!run) throw notFound('Execution');
-    const after = query.from ?? lastEventId(headers);
+    const after = query.from === undefined ? lastEventId(headers) : { events: query.from, emissions: 0 };
     const cancellation = new AbortController();
     const events = eventsAfter(services, { ...run, engineId, runId }, after, cancellation.signal);
     return { raw: eventStream(events, { onCancel: () => cancellation.abort() }) };
@@ -47,25 +47,37 @@ export const streamExecution = operationsOf<AreaContext>()({
 
 type FollowedRun = RunIds & Pick<RunDetail, 'workflowId'>;
 
-/** Returns the last event that a reconnecting client has received. */
-function lastEventId(headers: Headers): number {
+/** How many events a client has received: those of the journal, and what blocks emitted. */
+interface Received {
+  events: number;
+  emissions: number;
+}
+
+/** Returns what a reconnecting client has received. */
+function lastEventId(headers: Headers): Received {
   const given = headers.get('last-event-id') ?? '0';
-  if (/^\d{1,15}$/.test(given)) return Number(given);
-  throw badRequest('Last-Event-ID is the id of an event: a whole number');
+  const found = /^(\d{1,15})(?:\.(\d{1,15}))?$/.exec(given);
+  if (found) return { events: Number(found[1]), emissions: Number(found[2] ?? 0) };
+  throw badRequest('Last-Event-ID is the id of an event: a whole number, or two with a dot between them');
+}
+
+/** The id of the last event that a client has received. One number until a block emits something. */
+function idOf({ events, emissions }: Received): number | string {
+  return emissions === 0 ? events : `${events}.${emissions}`;
 }
 
 async function* eventsAfter(
   services: AreaContext,
   run: FollowedRun,
-  after: number,
+  after: Received,
   signal: AbortSignal,
 ): AsyncGenerator<ServerSentEvent> {
   try {
-    for await (const [id, event] of numbered(services.engine.follow(run.engineId, { signal }))) {
+    for await (const [id, event] of unread(services.engine.follow(run.engineId, { signal }), after)) {
       const data = legacyEvent(event, run);
       if (!data) continue;
       if (id === undefined) yield { data };
-      else if (id > after) yield { id, data: { ...data, eventId: id } };
+      else yield { id, data: { ...data, eventId: id } };
     }
   } catch (error) {
     // A process that shuts down is no error: clients reconnect to another one.
@@ -74,14 +86,29 @@ async function* eventsAfter(
   yield { data: '[DONE]' };
 }
 
-/** Numbers the events from 1 on, the same each time. Pauses and resumes have no number: only current readers get them. */
-async function* numbered(
+/**
+ * Returns the events that the client has not received, with their ids. The order of emissions among other events may differ
+ * between two readers, so an id counts both kinds. Pauses and resumes have no id: only current readers get them.
+ */
+async function* unread(
   events: AsyncIterable<RunEvent>,
-): AsyncGenerator<[id: number | undefined, event: RunEvent]> {
-  let id = 0;
+  after: Received,
+): AsyncGenerator<[id: number | string | undefined, event: RunEvent]> {
+  let count = 0;
+  const sent = { ...after };
   for await (const event of events) {
-    const isTransient = event.type === 'run:paused' || event.type === 'run:resumed';
-    yield isTransient ? [undefined, event] : [(id += 1), event];
+    if (event.type === 'run:paused' || event.type === 'run:resumed') {
+      yield [undefined, event];
+    } else if (event.type === 'block:emission') {
+      if (event.number <= after.emissions) continue;
+      sent.emissions = event.number;
+      yield [idOf(sent), event];
+    } else {
+      count += 1;
+      if (count <= after.events) continue;
+      sent.events = count;
+      yield [idOf(sent), event];
+    }
   }
 }
 
@@ -112,8 +139,29 @@ function typeAndDataOf(event: RunEvent): [type: string, data: Data] | undefined 
     case 'block:failed':
     case 'block:cancelled':
       return ['block:error', { ...blockOf(event), ...endedOf(event), error: failureOf(event) }];
+    case 'block:emission':
+      return emissionOf(event);
     default:
       return undefined;
+  }
+}
+
+/** Tools without their arguments and results. */
+function emissionOf({ blockId, emission }: Extract<RunEvent, { type: 'block:emission' }>): [string, Data] {
+  switch (emission.type) {
+    case 'text':
+      return ['stream:chunk', { blockId, chunk: emission.text }];
+    case 'reset':
+      return ['stream:chunk_reset', { blockId }];
+    case 'thinking':
+      return ['stream:thinking', { blockId, data: emission.text }];
+    case 'error':
+      return ['stream:error', { blockId, error: emission.message }];
+    case 'tool': {
+      const { phase, id, name } = emission;
+      const status = emission.phase === 'end' ? { status: emission.status } : {};
+      return ['stream:tool', { blockId, phase, id, name, ...status }];
+    }
   }
 }
 

@@ -37,11 +37,15 @@ export class LeasedRuntime extends LocalRuntime {
   }
 
   async *#eventsAcrossOwners(local: AsyncIterable<RunEvent>, run: ActiveRun): AsyncGenerator<RunEvent> {
+    let emission = await this.parts.stores.live.last(run.runId);
     try {
-      yield* local;
+      for await (const event of local) {
+        if (event.type === 'block:emission') emission = event.number;
+        yield event;
+      }
     } catch (error) {
       if (!isHeldByOther(error, run.runId)) throw error;
-      yield* this.#peers.events(run.runId, run.lastNotifiedSeq);
+      yield* this.#peers.events(run.runId, { seq: run.lastNotifiedSeq, emission });
     }
   }
 

@@ -2,7 +2,6 @@ import { EngineError } from '@heddle/core';
 import type { Clock, EngineErrorCode, Json, RunRecord } from '@heddle/core';
 import { isJsonObject } from '@heddle/core/blocks';
 import type { RuntimeParts } from '../../execution/runtime-parts.ts';
-import { foldJournal } from '../../records/fold.ts';
 import { latestRecord } from '../../records/stored-record.ts';
 import type { LiveRun } from '../../runtime-port.ts';
 import type { NewControlRequest, ControlOutcome } from '../../store/control.ts';
@@ -10,7 +9,8 @@ import { isAtRest, isEnded } from '../../store/journal.ts';
 import { isHeldByOther } from '../../store/leases.ts';
 import type { LeasedRequestStore } from '../../store/leases.ts';
 import type { RunEvent } from '../../types.ts';
-import { follow } from '../../records/follow.ts';
+import { eventsFrom } from '../../records/follow.ts';
+import type { EventPosition } from '../../records/follow.ts';
 
 /** The delay between polls starts here and doubles up to the maximum. */
 const FIRST_POLL_MS = 10;
@@ -59,22 +59,10 @@ export class PeerRuns {
     }
   }
 
-  /** Returns the events after entry `afterSeq`; default: those after the journal's last entry at the call. */
-  async *events(runId: string, afterSeq?: number): AsyncGenerator<RunEvent> {
-    const { stores, values, definitions } = this.#parts.runtime;
-    const header = await stores.runs.header(runId);
-    if (!header) return;
-    const plan = await definitions.plan(header.planHash);
-    const journal = await stores.runs.journal(runId);
-    const past = afterSeq === undefined ? journal : journal.filter(({ seq }) => seq <= afterSeq);
-    const { replica } = foldJournal(runId, plan, past);
-    const parts = {
-      store: stores.runs,
-      values,
-      clock: this.#parts.clock,
-      isServed: () => !this.#parts.closed(),
-    };
-    yield* follow(parts, runId, plan, replica);
+  /** Returns the events after a position; default: from the call on. */
+  events(runId: string, after?: EventPosition): AsyncIterable<RunEvent> {
+    const { runtime, clock, closed } = this.#parts;
+    return eventsFrom({ ...runtime, clock }, runId, { isServed: () => !closed(), ...(after && { after }) });
   }
 
   /**

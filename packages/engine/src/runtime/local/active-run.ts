@@ -4,6 +4,7 @@ import type { Entry, EntryBody, IdleState, Place } from '@heddle/core/run';
 import type { BlockTask } from '../../execution/attempt.ts';
 import { createBlockServices } from '../../execution/block-services.ts';
 import { CommandExecutor } from '../../execution/command-executor.ts';
+import { Emissions } from '../../execution/emissions.ts';
 import type { Gate } from '../../execution/gate.ts';
 import type { RunEnvironment } from '../../execution/run-environment.ts';
 import type { RuntimeParts } from '../../execution/runtime-parts.ts';
@@ -13,7 +14,7 @@ import { applyEntry } from '../../records/fold.ts';
 import type { AppliedEntry } from '../../records/fold.ts';
 import { RecordSaver } from '../../records/record-saver.ts';
 import { runStoppedByClose } from '../../records/run-errors.ts';
-import { emissionEvent, eventsOf } from '../../records/run-events.ts';
+import { eventsOf } from '../../records/run-events.ts';
 import type { IdleStateEvent, RawEvent } from '../../records/run-events.ts';
 import { recordOf } from '../../records/run-record.ts';
 import { journalCorrupt } from '../../store/errors.ts';
@@ -29,6 +30,8 @@ export interface ActiveRunParts {
   store: TailableRunStore;
   environment: RunEnvironment;
   gate: Gate;
+  /** True: the run starts here, so no process has executed it before. */
+  isNew: boolean;
   /** Why the run cannot execute commands yet; undefined: it can. */
   suspended: string | undefined;
   /** Runs a child run of `parent` to its end for the block at `place`. */
@@ -59,6 +62,7 @@ export class ActiveRun {
   readonly #parts: ActiveRunParts;
   readonly #driver: Driver;
   readonly #executor: CommandExecutor;
+  readonly #emissions: Emissions;
   readonly #saver: RecordSaver;
   readonly #listeners = new RunListeners();
   /** After a restart: blocks whose child runs have not reported their status yet. */
@@ -74,6 +78,7 @@ export class ActiveRun {
     this.header = parts.header;
     this.#life = { state: 'open', suspended: parts.suspended };
     this.replica = new Replica(parts.header.runId, parts.plan);
+    this.#emissions = this.#createEmissions();
     this.#executor = this.#createExecutor();
     const { runtime, store, environment } = parts;
     this.#driver = new Driver({
@@ -106,6 +111,19 @@ export class ActiveRun {
     });
   }
 
+  #createEmissions(): Emissions {
+    const { runtime, environment, isNew } = this.#parts;
+    return new Emissions({
+      replica: this.replica,
+      store: runtime.stores.live,
+      clock: runtime.clock,
+      sanitizer: environment.sanitizer,
+      isNew,
+      onPublished: (event) => this.#listeners.wantEvents && this.#emit({ type: 'event', event }),
+      report: (error) => this.#parts.report(error, this.runId),
+    });
+  }
+
   #createExecutor(): CommandExecutor {
     const { runtime, header, environment, gate } = this.#parts;
     const { clock, values } = runtime;
@@ -130,9 +148,7 @@ export class ActiveRun {
         this.#driver.post(body);
         if (this.#awaitingChildStatus.size > 0 && 'block' in body) this.childReported(body as Place);
       },
-      emit: (...emission) =>
-        this.#listeners.wantEvents &&
-        this.#emit(emissionEvent(replica, clock, environment.sanitizer, emission)),
+      emissions: this.#emissions,
       onError: (error) => this.#fail(error),
     });
   }
@@ -364,6 +380,7 @@ export class ActiveRun {
     this.#life = { state: 'stopped', error };
     this.#detach();
     this.#executor.halt(error);
+    this.#emissions.stop();
     this.#saver.abort(error);
     this.#emit({ type: 'idle-state', idleState: 'ended', error });
   }

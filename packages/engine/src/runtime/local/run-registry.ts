@@ -86,7 +86,7 @@ export class RunRegistry {
   #begin(request: RunRequest, first: Entry, resources: RunResources): ActiveRun {
     const { runId, plan } = request;
     this.#expectOpen();
-    const run = this.#createRun(plan, resources);
+    const run = this.#createRun(plan, { ...resources, isNew: true });
     this.#runs.set(runId, { state: 'active', run });
     // R29: if the caller cancels before the start, no block runs.
     if (request.signal?.aborted) run.stopExecuting();
@@ -147,7 +147,7 @@ export class RunRegistry {
     const plan = await this.#parts.definitions.plan(header.planHash);
     const environment = await this.#parts.environments.open(plan);
     const suspended = missingEnvironment(header, environment.values);
-    const run = this.#createRun(plan, { header, store, environment }, suspended);
+    const run = this.#createRun(plan, { header, store, environment, isNew: false, suspended });
     run.restore(await store.journal(runId), saved);
     this.#expectOpen();
     this.#ownership.writer(runId);
@@ -169,14 +169,17 @@ export class RunRegistry {
     return this.#ownership.acquire(runId);
   }
 
-  #createRun(plan: Plan, resources: RunResources, suspended?: string): ActiveRun {
+  #createRun(
+    plan: Plan,
+    resources: RunResources & { isNew: boolean; suspended?: string | undefined },
+  ): ActiveRun {
     const ownership = this.#ownership;
     const parts = this.#parts;
     const beforeEffect = ownership.shared ? (): void => ownership.checkOwnership() : undefined;
     return new ActiveRun({
+      suspended: undefined,
       ...resources,
       plan,
-      suspended,
       runtime: parts,
       gate: createGate(this.#queue, parts.concurrency.run, beforeEffect),
       runChild: (parent, request, place, task) => {

@@ -9,7 +9,7 @@ import { runElsewhere, runIdTaken, runNotFound } from '../../records/run-errors.
 import { latestRecord, recordSuspension, storedRecord } from '../../records/stored-record.ts';
 import { isEnded } from '../../store/journal.ts';
 import type { RunEvent } from '../../types.ts';
-import { follow } from '../../records/follow.ts';
+import { eventsFrom } from '../../records/follow.ts';
 import type { TimedEntry } from './position.ts';
 import { readRecordedRun, recordStart } from './recording.ts';
 import type { RecordedRun } from './recording.ts';
@@ -110,12 +110,8 @@ export class RemoteRuns {
   }
 
   /** Returns the events of the run from the call on, as they arrive in the stores. */
-  async *events(runId: string): AsyncGenerator<RunEvent> {
-    const plan = await this.planOf(runId);
-    if (!plan) return;
-    const { stores, values, clock } = this.#parts;
-    const { replica } = foldJournal(runId, plan, await stores.runs.journal(runId));
-    yield* follow({ store: stores.runs, values, clock, isServed: () => true }, runId, plan, replica);
+  events(runId: string): AsyncIterable<RunEvent> {
+    return eventsFrom(this.#parts, runId, { isServed: () => true });
   }
 
   /** Returns the resume of the pause point `token`, or of the only open one; undefined if it was resumed before. Throws as `Engine.resume` does. */

@@ -4,6 +4,7 @@ import type { ChildOutcome, ChildRequest } from '../../executors/services.ts';
 import type { BlockTask } from '../../execution/attempt.ts';
 import { createBlockServices } from '../../execution/block-services.ts';
 import { CommandExecutor } from '../../execution/command-executor.ts';
+import { Emissions } from '../../execution/emissions.ts';
 import type { Gate } from '../../execution/gate.ts';
 import type { RunEnvironment } from '../../execution/run-environment.ts';
 import type { RuntimeParts } from '../../execution/runtime-parts.ts';
@@ -54,6 +55,7 @@ export class Segment {
   readonly #parts: SegmentParts;
   readonly #replica: Replica;
   readonly #executor: CommandExecutor;
+  readonly #emissions: Emissions;
   readonly #inbox: EntryBody[] = [];
   /** Keys of the places whose blocks run here. */
   readonly #ownPlaces = new Set<string>();
@@ -73,6 +75,15 @@ export class Segment {
     const { header, replica } = follower;
     const { clock, values } = runtime;
     this.#replica = replica;
+    this.#emissions = new Emissions({
+      replica,
+      store: runtime.stores.live,
+      clock,
+      sanitizer: environment.sanitizer,
+      // A worker before this one may have executed the same blocks.
+      isNew: false,
+      report: (error) => runtime.report(error, header.runId),
+    });
     this.#executor = new CommandExecutor({
       replica,
       workflowId: header.workflowId,
@@ -91,6 +102,7 @@ export class Segment {
         gate,
         runChild: (request, place, task) => this.#callChild(request, place, task),
       }),
+      emissions: this.#emissions,
       post: (body) => this.#post(body),
       onError: (error) => this.#fail(error),
     });
@@ -145,6 +157,7 @@ export class Segment {
   /** Stops all blocks and discards their results. */
   halt(): void {
     this.#executor.halt(new Error('The segment has ended.'));
+    this.#emissions.stop();
   }
 
   #isUnderWay({ at }: PendingCommand): boolean {

@@ -33,6 +33,7 @@ export interface DatabaseOptions {
 export class Database {
   readonly location: DatabaseLocation;
   readonly build: Kysely<Tables>;
+  readonly #url: string;
   readonly #pool: Pool;
   readonly #names = new Map<string, string>();
   readonly #queue: PQueue;
@@ -41,6 +42,7 @@ export class Database {
   constructor(options: DatabaseOptions) {
     this.location = locationOf(options);
     this.build = builder(options.schema);
+    this.#url = options.url;
     this.#queue = new PQueue({ concurrency: options.maxConnections });
     this.#pool = new Pool({
       Client: CleanClient,
@@ -97,6 +99,16 @@ export class Database {
         client?.release(true);
         throw databaseError(error, this.location) ?? error;
       }
+    });
+  }
+
+  /** Returns a connection outside the pool, not connected yet. The caller ends it. */
+  client(): Client {
+    return new Client({
+      connectionString: this.#url,
+      connectionTimeoutMillis: CONNECT_TIMEOUT_MS,
+      keepAlive: true,
+      fallback_application_name: 'heddle',
     });
   }
 

@@ -5,6 +5,7 @@ import { PostgresConversations } from './conversations.ts';
 import { Database } from './database.ts';
 import { PostgresDefinitionStore } from './definitions.ts';
 import { PostgresLeaseStore } from './leases.ts';
+import { PostgresLiveEvents } from './live-events.ts';
 import { migrate } from './migrations.ts';
 import { PostgresRunChanges } from './run-changes.ts';
 import { PostgresRequestStore } from './requests.ts';
@@ -44,6 +45,7 @@ export async function openDatabaseStores(options: PostgresOptions): Promise<Leas
     await database.close();
     throw error;
   }
+  const live = new PostgresLiveEvents(database);
   return {
     runs: new PostgresRunStore(database),
     definitions: new PostgresDefinitionStore(database),
@@ -51,7 +53,11 @@ export async function openDatabaseStores(options: PostgresOptions): Promise<Leas
     leases: new PostgresLeaseStore(database),
     changes: new PostgresRunChanges(database),
     conversations: new PostgresConversations(database),
+    live,
     requests: new PostgresRequestStore(database, systemClock),
-    close: () => database.close(),
+    close: async () => {
+      await live.close();
+      await database.close();
+    },
   };
 }

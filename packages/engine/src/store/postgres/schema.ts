@@ -262,3 +262,26 @@ export const FORMAT_6 = `
   );
   CREATE INDEX exchanges_order ON exchanges (tenant, conversation, position);
 `;
+
+/**
+ * Format 7: events of runs that are not part of journals (`LiveEventStore`). `ends` is the number of characters of the
+ * stream up to and including the event. Unlogged: a crash of the server empties the tables, which have nothing that a run
+ * needs.
+ */
+export const FORMAT_7 = `
+  CREATE UNLOGGED TABLE live_streams (
+    number bigint GENERATED ALWAYS AS IDENTITY PRIMARY KEY,
+    run_id text COLLATE "C" NOT NULL UNIQUE,
+    last bigint NOT NULL,
+    chars bigint NOT NULL,
+    touched timestamptz NOT NULL
+  ) WITH (fillfactor = 50);
+  CREATE UNLOGGED TABLE live_events (
+    stream bigint NOT NULL REFERENCES live_streams (number) ON DELETE CASCADE,
+    number bigint NOT NULL,
+    ends bigint NOT NULL,
+    place text COLLATE "C" NOT NULL,
+    json text NOT NULL,
+    PRIMARY KEY (stream, number)
+  );
+`;

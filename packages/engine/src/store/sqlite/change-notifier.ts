@@ -2,23 +2,23 @@ import { watch, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 
 /**
- * A file in the data folder that requesters write to, so that the owner checks for requests at once.
+ * A file in the data folder that processes write to, so that others look for something new at once.
  *
  * Watching the database file or its log would wake the owner at each of its own commits. Notifications are only an
- * optimization: on a file system that reports no changes, the owner finds the requests by polling.
+ * optimization: on a file system that reports no changes, readers poll.
  */
 export class ChangeNotifier {
   readonly #file: string;
 
-  constructor(data: string) {
-    this.#file = join(data, 'doorbell');
+  constructor(data: string, name: string) {
+    this.#file = join(data, name);
   }
 
   notify(): void {
     try {
       writeFileSync(this.#file, `${process.pid}\n`, { mode: 0o600 });
     } catch {
-      // The request is stored; the owner finds it by polling.
+      // What is new is stored; readers find it by polling.
     }
   }
 

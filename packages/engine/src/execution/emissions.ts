@@ -1,0 +1,251 @@
+import type { BlockEmission, Clock } from '@heddle/core/blocks';
+import { placeKey } from '@heddle/core/run';
+import type { Place, Replica } from '@heddle/core/run';
+import { chain } from '../maybe-async.ts';
+import type { Sanitizer } from '../records/sanitizer.ts';
+import type { LiveEventStore, NewLiveEvent } from '../store/live-events.ts';
+import type { RunEvent } from '../types.ts';
+
+/** A longer text is published in several events. */
+export const MAX_EMITTED_CHARS = 16_384;
+/** Longer ids and names of tools are cut off. */
+const MAX_NAME_CHARS = 200;
+/** Events that wait for a slow store, at most; further ones are dropped. */
+const MAX_WAITING = 2000;
+/** The result of a block waits this long for its events to be published, at most. */
+const FLUSH_LIMIT_MS = 1000;
+
+const LOST = 'Some events of this block were lost, because they could not be stored in time.';
+
+/** What a block has emitted, as the store of live events keeps it (JSON). */
+export interface StoredEmission extends Place {
+  /** Number of the journal entry that was the last at that time. */
+  seq: number;
+  atMs: number;
+  emission: BlockEmission;
+}
+
+interface Waiting {
+  place: Place;
+  key: string;
+  /** Number of the journal's last entry at that time. */
+  seq: number;
+  /** The first emission of an attempt. */
+  first: boolean;
+  atMs: number;
+  emission: BlockEmission;
+}
+
+interface EmissionsParts {
+  replica: Replica;
+  store: LiveEventStore;
+  clock: Clock;
+  sanitizer: Sanitizer;
+  /** True: no other process has published events of the run. */
+  isNew: boolean;
+  /** Receives the events of this process as listeners get them. */
+  onPublished?(event: Extract<RunEvent, { type: 'block:emission' }>): void;
+  report(error: unknown): void;
+}
+
+/**
+ * Publishes what the blocks of a run emit in this process. The first emission is published at once, those that follow are
+ * collected for a few milliseconds. An attempt that repeats another one first discards what that has emitted. Neither a
+ * slow store nor a failing one stops the run: then events are lost, and an event says that.
+ */
+export class Emissions {
+  readonly #parts: EmissionsParts;
+  #waiting: Waiting[] = [];
+  /** Places with published events; undefined: not read yet. */
+  #places: Set<string> | undefined;
+  #publishing: Promise<void> | undefined;
+  #timer: NodeJS.Timeout | undefined;
+  #lostAt: Place | undefined;
+  #failed = false;
+  #reported = false;
+  #stopped = false;
+
+  constructor(parts: EmissionsParts) {
+    this.#parts = parts;
+    if (parts.isNew) this.#places = new Set();
+  }
+
+  /** Publishes an emission of the block at `place`; `first`: of its attempt. Throws BLOCK_FAILED if it is not JSON. */
+  add(place: Place, emission: BlockEmission, first: boolean): void {
+    const { replica, clock, sanitizer } = this.#parts;
+    const redacted = sanitizer.json(emission, 'The emission of a block') as BlockEmission;
+    const key = placeKey(place);
+    for (const [index, each] of bounded(redacted).entries()) {
+      if (this.#waiting.length >= MAX_WAITING) {
+        this.#lostAt = place;
+        return;
+      }
+      const at = { place, key, seq: replica.seq, atMs: clock.now() };
+      this.#waiting.push({ ...at, first: first && index === 0, emission: each });
+    }
+    if (this.#publishing || this.#timer) return;
+    this.#publish();
+  }
+
+  /** Resolves when all emissions so far are published, or after a second; undefined: they are. */
+  flushed(): Promise<void> | undefined {
+    if (this.#waiting.length === 0 && !this.#publishing) return undefined;
+    if (!this.#publishing) this.#publish();
+    if (!this.#publishing || this.#failed) return undefined;
+    let timer: NodeJS.Timeout | undefined;
+    const limit = new Promise<void>((resolve) => (timer = setTimeout(resolve, FLUSH_LIMIT_MS)));
+    return Promise.race([this.#settled(), limit]).finally(() => clearTimeout(timer));
+  }
+
+  /** Publishes nothing more. */
+  stop(): void {
+    this.#stopped = true;
+    this.#waiting = [];
+    clearTimeout(this.#timer);
+  }
+
+  async #settled(): Promise<void> {
+    while (this.#publishing || this.#waiting.length > 0) {
+      if (!this.#publishing) this.#publish();
+      await this.#publishing;
+    }
+  }
+
+  /** Publishes everything that waits. Never throws. */
+  #publish(): void {
+    clearTimeout(this.#timer);
+    this.#timer = undefined;
+    const batch = this.#waiting;
+    this.#waiting = [];
+    if (batch.length === 0) return;
+    try {
+      const published = chain(this.#knownPlaces(), (places) => this.#send(batch, places));
+      if (published instanceof Promise)
+        this.#publishing = published
+          .catch((error: unknown) => this.#fail(error, batch))
+          .finally(() => {
+            this.#publishing = undefined;
+            this.#collect();
+          });
+    } catch (error) {
+      this.#fail(error, batch);
+    }
+    this.#collect();
+  }
+
+  /** Collects further emissions for a while, on the machine's clock, whatever clock the run has. */
+  #collect(): void {
+    const { batchMs } = this.#parts.store;
+    if (batchMs === 0 || this.#publishing || this.#stopped) return;
+    clearTimeout(this.#timer);
+    this.#timer = setTimeout(() => this.#publish(), batchMs);
+    this.#timer.unref();
+  }
+
+  #knownPlaces(): Set<string> | Promise<Set<string>> {
+    if (this.#places) return this.#places;
+    const { store, replica } = this.#parts;
+    return chain(store.places(replica.runId), (places) => (this.#places = new Set(places)));
+  }
+
+  #send(batch: readonly Waiting[], places: Set<string>): void | Promise<void> {
+    const { store, replica } = this.#parts;
+    const sent = batch.flatMap((each) => {
+      const repeated = each.first && places.has(each.key) && each.emission.type !== 'reset';
+      places.add(each.key);
+      return repeated ? [{ ...each, emission: { type: 'reset' } as const }, each] : [each];
+    });
+    const [oldest] = sent;
+    const lostAt = this.#lostAt;
+    this.#lostAt = undefined;
+    if (lostAt && oldest)
+      sent.unshift({
+        ...oldest,
+        place: lostAt,
+        key: placeKey(lostAt),
+        emission: { type: 'error', message: LOST },
+      });
+    return chain(store.publish(replica.runId, sent.map(toLiveEvent)), (last) => {
+      this.#failed = false;
+      this.#notify(sent, last);
+    });
+  }
+
+  #notify(sent: readonly Waiting[], last: number): void {
+    const { replica, onPublished } = this.#parts;
+    if (!onPublished) return;
+    for (const [index, { place, atMs, emission }] of sent.entries()) {
+      const { block, scope } = place;
+      const number = last - sent.length + 1 + index;
+      onPublished(emissionEvent(replica, number, { block, scope, atMs, emission }));
+    }
+  }
+
+  #fail(error: unknown, batch: readonly Waiting[]): void {
+    this.#failed = true;
+    this.#lostAt = batch.at(-1)?.place;
+    if (this.#reported || this.#stopped) return;
+    this.#reported = true;
+    this.#parts.report(error);
+  }
+}
+
+function toLiveEvent({ place, key, seq, atMs, emission }: Waiting): NewLiveEvent {
+  const { block, scope } = place;
+  const stored: StoredEmission = { block, scope, seq, atMs, emission };
+  return { place: key, json: JSON.stringify(stored) };
+}
+
+/** Returns the event of an emission as listeners get it. */
+export function emissionEvent(
+  { runId, plan }: Pick<Replica, 'runId' | 'plan'>,
+  number: number,
+  { block, scope, atMs, emission }: Omit<StoredEmission, 'seq'>,
+): Extract<RunEvent, { type: 'block:emission' }> {
+  const blockName = plan.blocks[block]?.name ?? block;
+  return {
+    type: 'block:emission',
+    runId,
+    atMs,
+    number,
+    blockId: block,
+    blockName,
+    scope: [...scope],
+    emission,
+  };
+}
+
+/** Returns the emission in parts of limited size. */
+function bounded(emission: BlockEmission): BlockEmission[] {
+  switch (emission.type) {
+    case 'text':
+    case 'thinking':
+      return piecesOf(emission.text).map((text) => ({ ...emission, text }));
+    case 'tool': {
+      const { id, name } = emission;
+      return [{ ...emission, id: cut(id, MAX_NAME_CHARS), name: cut(name, MAX_NAME_CHARS) }];
+    }
+    case 'error':
+      return [{ ...emission, message: cut(emission.message, MAX_EMITTED_CHARS) }];
+    default:
+      return [emission];
+  }
+}
+
+/** Splits the text without dividing a character. */
+function piecesOf(text: string): string[] {
+  if (text.length <= MAX_EMITTED_CHARS) return [text];
+  const pieces: string[] = [];
+  for (let rest = text; rest !== '';) {
+    const piece = cut(rest, MAX_EMITTED_CHARS);
+    pieces.push(piece);
+    rest = rest.slice(piece.length);
+  }
+  return pieces;
+}
+
+function cut(text: string, chars: number): string {
+  if (text.length <= chars) return text;
+  const splitsPair = /[\uD800-\uDBFF]/.test(text.charAt(chars - 1));
+  return text.slice(0, splitsPair ? chars - 1 : chars);
+}

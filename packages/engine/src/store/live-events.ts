@@ -1,0 +1,71 @@
+/** Most characters of the events that are kept of a run, and most events. Older ones are removed. */
+export const KEPT_LIVE_CHARS = 1_048_576;
+export const KEPT_LIVE_EVENTS = 10_000;
+/** The events of a run are removed after this time without a new one. */
+export const LIVE_RETENTION_MS = 3_600_000;
+/** How often a process removes the events of such runs, at most. */
+export const LIVE_PRUNE_MS = 60_000;
+
+/** An event of a run that is not part of its journal, as JSON text. `place`: the block that it is about. */
+export interface NewLiveEvent {
+  place: string;
+  json: string;
+}
+
+export interface LiveEvent extends NewLiveEvent {
+  /** From 1, consecutive in each run. */
+  number: number;
+}
+
+/**
+ * Events of runs that are not part of their journals, such as the text of a model as it arrives. They may be lost when
+ * their storage fails, and are kept for a limited time. Any number of processes may publish events of a run: the store
+ * gives them consecutive numbers. `describeLiveEvents` tests an implementation.
+ */
+export interface LiveEventStore {
+  /** Milliseconds for which a publisher collects events, so that a stream of small ones becomes few writes. */
+  readonly batchMs: number;
+  /** Adds events in their order, at least one, and returns the number of the last. */
+  publish(runId: string, events: readonly NewLiveEvent[]): Promise<number> | number;
+  /** Returns kept events with numbers above `after`, in order, at most `limit`. */
+  read(runId: string, after: number, limit: number): Promise<LiveEvent[]> | LiveEvent[];
+  /** Returns the places with kept events. */
+  places(runId: string): Promise<string[]> | string[];
+  /** Returns the number of the last event; 0 if there is none. */
+  last(runId: string): Promise<number> | number;
+  /** Removes all events of the run. */
+  remove(runId: string): Promise<void> | void;
+  /**
+   * Calls `wake` after events of the run were published, by any process. Only an optimization: calls may be missing, late
+   * or superfluous. Returns a function that stops. Does not keep the process alive.
+   */
+  watch(runId: string, wake: () => void): () => void;
+}
+
+/** The functions to call when events of a run were published. */
+export class LiveWatchers {
+  readonly #wakes = new Map<string, Set<() => void>>();
+
+  get size(): number {
+    return this.#wakes.size;
+  }
+
+  /** Returns a function that removes `wake`. */
+  add(runId: string, wake: () => void): () => void {
+    const wakes = this.#wakes.get(runId) ?? new Set();
+    this.#wakes.set(runId, wakes);
+    wakes.add(wake);
+    return () => {
+      wakes.delete(wake);
+      if (wakes.size === 0 && this.#wakes.get(runId) === wakes) this.#wakes.delete(runId);
+    };
+  }
+
+  wake(runId: string): void {
+    for (const wake of this.#wakes.get(runId) ?? []) wake();
+  }
+
+  wakeAll(): void {
+    for (const runId of this.#wakes.keys()) this.wake(runId);
+  }
+}

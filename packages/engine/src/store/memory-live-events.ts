@@ -1,0 +1,92 @@
+import type { Clock } from '@heddle/core';
+import {
+  KEPT_LIVE_CHARS,
+  KEPT_LIVE_EVENTS,
+  LIVE_PRUNE_MS,
+  LIVE_RETENTION_MS,
+  LiveWatchers,
+} from './live-events.ts';
+import type { LiveEvent, LiveEventStore, NewLiveEvent } from './live-events.ts';
+
+interface Stream {
+  events: LiveEvent[];
+  /** Number of the last event. */
+  last: number;
+  /** Characters of the kept events. */
+  chars: number;
+  touchedMs: number;
+}
+
+/** Live events in memory. */
+export class MemoryLiveEvents implements LiveEventStore {
+  readonly batchMs = 0;
+  readonly #clock: Clock;
+  readonly #streams = new Map<string, Stream>();
+  readonly #watchers = new LiveWatchers();
+  #prunedMs: number;
+
+  constructor(clock: Clock) {
+    this.#clock = clock;
+    this.#prunedMs = clock.now();
+  }
+
+  publish(runId: string, events: readonly NewLiveEvent[]): number {
+    const nowMs = this.#clock.now();
+    this.#prune(nowMs);
+    const stream = this.#streams.get(runId) ?? { events: [], last: 0, chars: 0, touchedMs: nowMs };
+    this.#streams.set(runId, stream);
+    stream.touchedMs = nowMs;
+    for (const event of events) {
+      stream.events.push({ ...event, number: (stream.last += 1) });
+      stream.chars += event.json.length;
+    }
+    removeOldest(stream);
+    this.#watchers.wake(runId);
+    return stream.last;
+  }
+
+  read(runId: string, after: number, limit: number): LiveEvent[] {
+    const { events = [] } = this.#streams.get(runId) ?? {};
+    const first = events[0]?.number ?? 1;
+    const from = Math.max(0, after + 1 - first);
+    return events.slice(from, from + limit);
+  }
+
+  places(runId: string): string[] {
+    return [...new Set(this.#streams.get(runId)?.events.map(({ place }) => place))];
+  }
+
+  last(runId: string): number {
+    return this.#streams.get(runId)?.last ?? 0;
+  }
+
+  remove(runId: string): void {
+    this.#streams.delete(runId);
+  }
+
+  watch(runId: string, wake: () => void): () => void {
+    return this.#watchers.add(runId, wake);
+  }
+
+  #prune(nowMs: number): void {
+    if (nowMs - this.#prunedMs < LIVE_PRUNE_MS) return;
+    this.#prunedMs = nowMs;
+    for (const [runId, { touchedMs }] of this.#streams)
+      if (touchedMs < nowMs - LIVE_RETENTION_MS) this.#streams.delete(runId);
+  }
+}
+
+/** Removes a tenth of what is kept at once, because that moves the rest. */
+function removeOldest(stream: Stream): void {
+  const { events } = stream;
+  if (events.length <= KEPT_LIVE_EVENTS && stream.chars <= KEPT_LIVE_CHARS) return;
+  let removed = 0;
+  while (
+    removed < events.length - 1 &&
+    (events.length - removed > KEPT_LIVE_EVENTS * 0.9 || stream.chars > KEPT_LIVE_CHARS * 0.9)
+  ) {
+    stream.chars -= events[removed]?.json.length ?? 0;
+    removed += 1;
+  }
+  events.splice(0, removed);
+}

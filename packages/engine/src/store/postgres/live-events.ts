@@ -1,0 +1,125 @@
+import { createHash } from 'node:crypto';
+import { sql } from 'kysely';
+import type { RawBuilder } from 'kysely';
+import { KEPT_LIVE_CHARS, KEPT_LIVE_EVENTS, LIVE_PRUNE_MS, LIVE_RETENTION_MS } from '../live-events.ts';
+import type { LiveEvent, LiveEventStore, NewLiveEvent } from '../live-events.ts';
+import type { Database } from './database.ts';
+import { LiveListener } from './live-listener.ts';
+
+/** Events between two removals of the oldest ones of a run. */
+const TRIM_EVERY = 256;
+/** A longer id, which a notification could not hold, wakes the listeners of all runs. */
+const MAX_NOTIFIED_CHARS = 1000;
+
+/**
+ * Live events in PostgreSQL. Publishing is one statement: it takes the next numbers under the lock of the run's row in
+ * `live_streams`, adds the events and notifies the processes. The tables are unlogged, so they cost no write-ahead log,
+ * and are empty after a crash of the server.
+ */
+export class PostgresLiveEvents implements LiveEventStore {
+  readonly batchMs = 5;
+  readonly #database: Database;
+  readonly #channel: string;
+  readonly #listener: LiveListener;
+  #prunedMs = -Infinity;
+
+  constructor(database: Database) {
+    this.#database = database;
+    this.#channel = channelOf(database.location.schema);
+    this.#listener = new LiveListener(database, this.#channel);
+  }
+
+  async publish(runId: string, events: readonly NewLiveEvent[]): Promise<number> {
+    const count = events.length;
+    const chars = events.reduce((sum, { json }) => sum + json.length, 0);
+    let end = 0;
+    const ends = events.map(({ json }) => (end += json.length) - chars);
+    const places = events.map(({ place }) => place);
+    const texts = events.map(({ json }) => json);
+    const notified = runId.length <= MAX_NOTIFIED_CHARS ? runId : '';
+    const { rows } = await this.#run<{ last: number; chars: number }>(sql`
+      WITH stream AS (
+        INSERT INTO ${this.#table('live_streams')} AS streams (run_id, last, chars, touched)
+          VALUES (${runId}, ${count}::bigint, ${chars}::bigint, clock_timestamp())
+          ON CONFLICT (run_id) DO UPDATE SET last = streams.last + excluded.last,
+            chars = streams.chars + excluded.chars, touched = excluded.touched
+          RETURNING number, last, chars
+      ), added AS (
+        INSERT INTO ${this.#table('live_events')} (stream, number, ends, place, json)
+          SELECT stream.number, stream.last - ${count}::bigint + new.nth, stream.chars + new.ends, new.place, new.json
+          FROM stream, unnest(${ends}::bigint[], ${places}::text[], ${texts}::text[])
+            WITH ORDINALITY AS new (ends, place, json, nth)
+      )
+      SELECT last, chars, pg_notify(${this.#channel}, ${notified})::text FROM stream`);
+    const [stream] = rows as [{ last: number; chars: number }];
+    if (Math.floor(stream.last / TRIM_EVERY) > Math.floor((stream.last - count) / TRIM_EVERY))
+      await this.#trim(runId, stream);
+    await this.#prune();
+    return stream.last;
+  }
+
+  async #trim(runId: string, { last, chars }: { last: number; chars: number }): Promise<void> {
+    await this.#run(sql`
+      DELETE FROM ${this.#table('live_events')} WHERE stream = ${this.#streamOf(runId)}
+        AND (number <= ${last - KEPT_LIVE_EVENTS}::bigint OR ends <= ${chars - KEPT_LIVE_CHARS}::bigint)`);
+  }
+
+  async #prune(): Promise<void> {
+    const nowMs = performance.now();
+    if (nowMs - this.#prunedMs < LIVE_PRUNE_MS) return;
+    this.#prunedMs = nowMs;
+    await this.#run(sql`
+      DELETE FROM ${this.#table('live_streams')}
+        WHERE touched < clock_timestamp() - make_interval(secs => ${LIVE_RETENTION_MS / 1000}::float8)`);
+  }
+
+  async read(runId: string, after: number, limit: number): Promise<LiveEvent[]> {
+    const { rows } = await this.#run<LiveEvent>(sql`
+      SELECT number, place, json FROM ${this.#table('live_events')}
+        WHERE stream = ${this.#streamOf(runId)} AND number > ${after}::bigint
+        ORDER BY number LIMIT ${limit}::bigint`);
+    return rows;
+  }
+
+  async places(runId: string): Promise<string[]> {
+    const { rows } = await this.#run<{ place: string }>(sql`
+      SELECT DISTINCT place FROM ${this.#table('live_events')} WHERE stream = ${this.#streamOf(runId)}`);
+    return rows.map(({ place }) => place);
+  }
+
+  async last(runId: string): Promise<number> {
+    const { rows } = await this.#run<{ last: number }>(
+      sql`SELECT last FROM ${this.#table('live_streams')} WHERE run_id = ${runId}`,
+    );
+    return rows[0]?.last ?? 0;
+  }
+
+  async remove(runId: string): Promise<void> {
+    await this.#run(sql`DELETE FROM ${this.#table('live_streams')} WHERE run_id = ${runId}`);
+  }
+
+  watch(runId: string, wake: () => void): () => void {
+    return this.#listener.watch(runId, wake);
+  }
+
+  close(): Promise<void> {
+    return this.#listener.close();
+  }
+
+  #streamOf(runId: string): RawBuilder<number> {
+    return sql<number>`(SELECT number FROM ${this.#table('live_streams')} WHERE run_id = ${runId})`;
+  }
+
+  #table(name: 'live_streams' | 'live_events'): RawBuilder<unknown> {
+    return sql.id(this.#database.location.schema, name);
+  }
+
+  #run<Row>(query: RawBuilder<Row>): Promise<{ rows: Row[] }> {
+    return this.#database.run<Row>({ compile: () => query.compile(this.#database.build) });
+  }
+}
+
+/** Returns the channel of a schema. Names of channels have at most 63 bytes, and all schemas of a database share them. */
+function channelOf(schema: string): string {
+  return `heddle_live_${createHash('sha256').update(schema).digest('hex').slice(0, 32)}`;
+}

@@ -1,0 +1,81 @@
+import type { Client } from 'pg';
+import { LiveWatchers } from '../live-events.ts';
+import type { Database } from './database.ts';
+
+/** The delay before a lost connection is opened again starts here and doubles up to the maximum. */
+const FIRST_DELAY_MS = 100;
+const MAX_DELAY_MS = 10_000;
+
+/**
+ * One connection that listens for published events, open while this process watches a run. After a connection was lost,
+ * all watchers are woken, because notifications may have been missed. Failures have no other effect: watchers also poll.
+ */
+export class LiveListener {
+  readonly #database: Database;
+  readonly #channel: string;
+  readonly #watchers = new LiveWatchers();
+  #client: Client | undefined;
+  #connecting: Promise<void> | undefined;
+  #retry: NodeJS.Timeout | undefined;
+  #delayMs = FIRST_DELAY_MS;
+  #closed = false;
+
+  constructor(database: Database, channel: string) {
+    this.#database = database;
+    this.#channel = channel;
+  }
+
+  watch(runId: string, wake: () => void): () => void {
+    const remove = this.#watchers.add(runId, wake);
+    this.#connect();
+    return remove;
+  }
+
+  async close(): Promise<void> {
+    this.#closed = true;
+    clearTimeout(this.#retry);
+    await this.#connecting;
+    const client = this.#client;
+    this.#client = undefined;
+    await client?.end().catch(() => undefined);
+  }
+
+  #connect(): void {
+    if (this.#closed || this.#client || this.#connecting || this.#retry || this.#watchers.size === 0) return;
+    this.#connecting = this.#listen().finally(() => (this.#connecting = undefined));
+  }
+
+  /** Never rejects. */
+  async #listen(): Promise<void> {
+    const client = this.#database.client();
+    const lost = (): void => this.#lost(client);
+    client.on('error', lost).on('end', lost);
+    client.on('notification', ({ payload }) => {
+      if (payload === undefined || payload === '') this.#watchers.wakeAll();
+      else this.#watchers.wake(payload);
+    });
+    try {
+      await client.connect();
+      this.#client = client;
+      await client.query(`LISTEN ${this.#channel}`);
+      this.#delayMs = FIRST_DELAY_MS;
+      this.#watchers.wakeAll();
+    } catch {
+      this.#client = client;
+      lost();
+    }
+  }
+
+  #lost(client: Client): void {
+    if (this.#client !== client) return;
+    this.#client = undefined;
+    client.end().catch(() => undefined);
+    if (this.#closed) return;
+    this.#retry = setTimeout(() => {
+      this.#retry = undefined;
+      this.#connect();
+    }, this.#delayMs);
+    this.#retry.unref();
+    this.#delayMs = Math.min(MAX_DELAY_MS, this.#delayMs * 2);
+  }
+}

@@ -1,0 +1,250 @@
+import { existsSync, rmSync } from 'node:fs';
+import { join } from 'node:path';
+import type { DatabaseSync, StatementSync } from 'node:sqlite';
+import type { Clock } from '@heddle/core';
+import {
+  KEPT_LIVE_CHARS,
+  KEPT_LIVE_EVENTS,
+  LIVE_PRUNE_MS,
+  LIVE_RETENTION_MS,
+  LiveWatchers,
+} from '../live-events.ts';
+import type { LiveEvent, LiveEventStore, NewLiveEvent } from '../live-events.ts';
+import { makePrivateFile } from '../private-files.ts';
+import { ChangeNotifier } from './change-notifier.ts';
+import { withFileErrors } from './database.ts';
+import { storeClosed } from './errors.ts';
+import { loadSqlite } from './load.ts';
+
+/** A file of another format is replaced: what it has is kept for a limited time only. */
+const FORMAT = 1;
+/** Short: the write lock is held for one small commit without a flush of the disk. */
+const BUSY_TIMEOUT_MS = 100;
+/** Events between two removals of the oldest ones of a run. */
+const TRIM_EVERY = 256;
+
+const TABLES = `
+  CREATE TABLE streams (
+    number INTEGER PRIMARY KEY,
+    run_id TEXT NOT NULL UNIQUE,
+    last INTEGER NOT NULL,
+    chars INTEGER NOT NULL,
+    touched_ms INTEGER NOT NULL
+  );
+  CREATE TABLE events (
+    stream INTEGER NOT NULL,
+    number INTEGER NOT NULL,
+    ends INTEGER NOT NULL,
+    place TEXT NOT NULL,
+    json TEXT NOT NULL,
+    PRIMARY KEY (stream, number)
+  ) WITHOUT ROWID;
+  PRAGMA user_version = ${FORMAT};
+`;
+
+const STREAM = '(SELECT number FROM streams WHERE run_id = ?)';
+
+interface Connection {
+  db: DatabaseSync;
+  touch: StatementSync;
+  insert: StatementSync;
+  read: StatementSync;
+}
+
+/**
+ * Live events in a file of their own beside `heddle.db`, so that they never wait for the commits of journals or delay
+ * them. `ends` is the number of characters of the stream up to and including the event. Nothing is flushed to the disk:
+ * after a power failure, events may be missing.
+ */
+export class SqliteLiveEvents implements LiveEventStore {
+  readonly batchMs = 4;
+  readonly #file: string;
+  readonly #clock: Clock;
+  readonly #writes: boolean;
+  readonly #notifier: ChangeNotifier;
+  readonly #watchers = new LiveWatchers();
+  #connection: Connection | undefined;
+  #stopWatching: (() => void) | undefined;
+  #prunedMs = -Infinity;
+  #closed = false;
+
+  /** `writes` false: for readers of a folder that other processes own. */
+  constructor(data: string, { clock, writes }: { clock: Clock; writes: boolean }) {
+    this.#file = join(data, 'live.db');
+    this.#clock = clock;
+    this.#writes = writes;
+    this.#notifier = new ChangeNotifier(data, 'live-changes');
+  }
+
+  publish(runId: string, events: readonly NewLiveEvent[]): number {
+    const last = this.#use(0, (connection) => this.#add(connection, runId, events));
+    this.#notifier.notify();
+    this.#watchers.wake(runId);
+    return last;
+  }
+
+  #add({ db, touch, insert }: Connection, runId: string, events: readonly NewLiveEvent[]): number {
+    const nowMs = this.#clock.now();
+    const added = events.reduce((sum, { json }) => sum + json.length, 0);
+    return inTransaction(db, () => {
+      const {
+        number: stream,
+        last,
+        chars,
+      } = touch.get(runId, events.length, added, nowMs) as unknown as Counters;
+      let number = last - events.length;
+      let ends = chars - added;
+      for (const { place, json } of events)
+        insert.run(stream, (number += 1), (ends += json.length), place, json);
+      if (Math.floor(last / TRIM_EVERY) > Math.floor((last - events.length) / TRIM_EVERY))
+        db.prepare('DELETE FROM events WHERE stream = ? AND (number <= ? OR ends <= ?)').run(
+          stream,
+          last - KEPT_LIVE_EVENTS,
+          chars - KEPT_LIVE_CHARS,
+        );
+      this.#prune(db, nowMs);
+      return last;
+    });
+  }
+
+  #prune(db: DatabaseSync, nowMs: number): void {
+    if (nowMs - this.#prunedMs < LIVE_PRUNE_MS) return;
+    this.#prunedMs = nowMs;
+    const { changes } = db.prepare('DELETE FROM streams WHERE touched_ms < ?').run(nowMs - LIVE_RETENTION_MS);
+    if (changes !== 0) db.exec('DELETE FROM events WHERE stream NOT IN (SELECT number FROM streams)');
+  }
+
+  read(runId: string, after: number, limit: number): LiveEvent[] {
+    return this.#use([], ({ read }) => read.all(runId, after, limit) as unknown as LiveEvent[]);
+  }
+
+  places(runId: string): string[] {
+    return this.#use([], ({ db }) =>
+      db
+        .prepare(`SELECT DISTINCT place FROM events WHERE stream = ${STREAM}`)
+        .all(runId)
+        .map(({ place }) => place as string),
+    );
+  }
+
+  last(runId: string): number {
+    return this.#use(0, ({ db }) => {
+      const row = db.prepare('SELECT last FROM streams WHERE run_id = ?').get(runId);
+      return (row?.['last'] as number | undefined) ?? 0;
+    });
+  }
+
+  remove(runId: string): void {
+    this.#use(undefined, ({ db }) =>
+      inTransaction(db, () => {
+        db.prepare(`DELETE FROM events WHERE stream = ${STREAM}`).run(runId);
+        db.prepare('DELETE FROM streams WHERE run_id = ?').run(runId);
+      }),
+    );
+  }
+
+  watch(runId: string, wake: () => void): () => void {
+    const remove = this.#watchers.add(runId, wake);
+    this.#stopWatching ??= this.#notifier.watch(() => this.#watchers.wakeAll());
+    return () => {
+      remove();
+      if (this.#watchers.size > 0) return;
+      this.#stopWatching?.();
+      this.#stopWatching = undefined;
+    };
+  }
+
+  close(): void {
+    this.#closed = true;
+    this.#stopWatching?.();
+    if (this.#connection?.db.isOpen) this.#connection.db.close();
+  }
+
+  /** Returns `empty` for a reader of a folder without events. */
+  #use<T>(empty: T, work: (connection: Connection) => T): T {
+    if (this.#closed) throw storeClosed();
+    return withFileErrors(this.#file, () => {
+      this.#connection ??= this.#open();
+      return this.#connection ? work(this.#connection) : empty;
+    });
+  }
+
+  #open(): Connection | undefined {
+    if (!this.#writes) return existsSync(this.#file) ? this.#openReader() : undefined;
+    makePrivateFile(this.#file);
+    try {
+      return prepared(openWriter(this.#file));
+    } catch (error) {
+      if (!isDamaged(error)) throw error;
+      for (const suffix of ['', '-wal', '-shm']) rmSync(`${this.#file}${suffix}`, { force: true });
+      makePrivateFile(this.#file);
+      return prepared(openWriter(this.#file));
+    }
+  }
+
+  #openReader(): Connection | undefined {
+    const { DatabaseSync: Database } = loadSqlite();
+    const db = new Database(this.#file, { readOnly: true, timeout: BUSY_TIMEOUT_MS });
+    // The writer has created the file but not the tables yet.
+    if (formatOf(db) === FORMAT) return prepared(db);
+    db.close();
+    return undefined;
+  }
+}
+
+interface Counters {
+  number: number;
+  last: number;
+  chars: number;
+}
+
+function openWriter(file: string): DatabaseSync {
+  const { DatabaseSync: Database } = loadSqlite();
+  const db = new Database(file, { timeout: BUSY_TIMEOUT_MS });
+  try {
+    db.exec('PRAGMA journal_mode = WAL; PRAGMA synchronous = OFF; PRAGMA journal_size_limit = 4194304');
+    inTransaction(db, () => {
+      if (formatOf(db) === FORMAT) return;
+      db.exec(`DROP TABLE IF EXISTS streams; DROP TABLE IF EXISTS events; ${TABLES}`);
+    });
+    return db;
+  } catch (error) {
+    db.close();
+    throw error;
+  }
+}
+
+function prepared(db: DatabaseSync): Connection {
+  return {
+    db,
+    touch: db.prepare(`INSERT INTO streams (run_id, last, chars, touched_ms) VALUES (?, ?, ?, ?)
+      ON CONFLICT (run_id) DO UPDATE SET last = last + excluded.last, chars = chars + excluded.chars,
+        touched_ms = excluded.touched_ms
+      RETURNING number, last, chars`),
+    insert: db.prepare('INSERT INTO events (stream, number, ends, place, json) VALUES (?, ?, ?, ?, ?)'),
+    read: db.prepare(`SELECT number, place, json FROM events
+      WHERE stream = ${STREAM} AND number > ? ORDER BY number LIMIT ?`),
+  };
+}
+
+function formatOf(db: DatabaseSync): number {
+  return Number(db.prepare('PRAGMA user_version').get()?.['user_version']);
+}
+
+function inTransaction<T>(db: DatabaseSync, work: () => T): T {
+  db.exec('BEGIN IMMEDIATE');
+  try {
+    const result = work();
+    db.exec('COMMIT');
+    return result;
+  } catch (error) {
+    if (db.isTransaction) db.exec('ROLLBACK');
+    throw error;
+  }
+}
+
+/** True if SQLite cannot read the file (SQLITE_CORRUPT, SQLITE_NOTADB). */
+function isDamaged(error: unknown): boolean {
+  const { errcode } = error as { errcode?: unknown };
+  return errcode === 11 || errcode === 26;
+}
