@@ -4,6 +4,7 @@ import { beforeAll, describe, expect, it, onTestFinished } from 'vitest';
 import type { PostgresOptions, SharedStores } from '@heddle/engine/stores';
 import { describeConversations } from '../conformance/stores/conversations.ts';
 import { describeDefinitionStore } from '../conformance/stores/definition-store.ts';
+import { describeLiveEvents } from '../conformance/stores/live-events.ts';
 import { describeRunChanges } from '../conformance/stores/run-changes.ts';
 import { describeRunStore } from '../conformance/stores/run-store.ts';
 import { describePruning, describeValueStore } from '../conformance/stores/value-store.ts';
@@ -39,6 +40,10 @@ describe.skipIf(!hasPostgres)('PostgreSQL', () => {
   describePruning('postgres', open);
   describeRunChanges('postgres', open);
   describeConversations('postgres', async () => (await open()).conversations);
+  describeLiveEvents('postgres', async () => {
+    const schema = `s ${randomUUID()}`;
+    return { one: (await open({ schema })).live, other: (await open({ schema })).live };
+  });
   describeDefinitionStore('postgres', async () => (await open()).definitions);
 
   describe('several processes that open the stores', () => {
@@ -49,7 +54,7 @@ describe.skipIf(!hasPostgres)('PostgreSQL', () => {
       await first.runs.create(newRun('r'), started());
       await second.runs.append('r', [entry(2)]);
       expect(await first.runs.tail('r', 1)).toEqual([entry(2)]);
-      expect(await rows(`SELECT format FROM "${schema}".format`)).toEqual([{ format: 6 }]);
+      expect(await rows(`SELECT format FROM "${schema}".format`)).toEqual([{ format: 7 }]);
     });
 
     it('migrate a schema of format 2: runs get their parents, and old values are never pruned', async () => {

@@ -172,12 +172,11 @@ export class Emissions {
   }
 
   #notify(sent: readonly Waiting[], last: number): void {
-    const { replica, onPublished } = this.#parts;
-    if (!onPublished) return;
+    const { replica } = this.#parts;
     for (const [index, { place, atMs, emission }] of sent.entries()) {
       const { block, scope } = place;
       const number = last - sent.length + 1 + index;
-      onPublished(emissionEvent(replica, number, { block, scope, atMs, emission }));
+      this.#parts.onPublished?.(emissionEvent(replica, number, { block, scope, atMs, emission }));
     }
   }
 

@@ -51,15 +51,10 @@ export async function* follow(
     let reported: IdleState = 'running';
     for (let idlePolls = 0; !parts.signal?.aborted; idlePolls++) {
       const entries = await parts.stores.runs.tail(runId, replica.seq);
+      const checks = idlePolls % POLLS_PER_CHECK === 0;
       // Read after the entries: an emission is published before the entry that ends its block.
-      if (entries.length > 0 || emissions.takeNews() || idlePolls % POLLS_PER_CHECK === 0)
-        await emissions.read();
-      for (const entry of entries) {
-        yield* emissions.before(entry);
-        yield* eventsAt(replica, entry, { values: parts.values, emissions });
-        yield* emissions.due();
-      }
-      yield* emissions.due();
+      await emissions.read({ always: checks || entries.length > 0 });
+      yield* newEvents(replica, entries, { values: parts.values, emissions });
       const state = replica.idleState();
       if (state === 'ended') return;
       if (entries.length > 0) {
@@ -68,7 +63,7 @@ export async function* follow(
       }
       if (state !== reported) yield idleEvent(replica, state, parts.clock.now());
       reported = state;
-      if (state === 'human' || (idlePolls % POLLS_PER_CHECK === 0 && !parts.isServed())) return;
+      if (state === 'human' || (checks && !parts.isServed())) return;
       await newsOrDelay(emissions.news(), parts.clock);
     }
   } finally {
@@ -86,7 +81,7 @@ export interface EventPosition {
 export function eventsFrom(
   parts: Pick<RuntimeParts, 'stores' | 'values' | 'definitions' | 'clock'>,
   runId: string,
-  { after, isServed }: { after?: EventPosition; isServed(): boolean },
+  { after, isServed }: { after?: EventPosition; isServed: () => boolean },
 ): AsyncIterable<RunEvent> {
   const from = positionOf(parts.stores, runId, after);
   // Reported by the first read.
@@ -142,20 +137,14 @@ class FollowedEmissions {
     });
   }
 
-  /** True if events were published since the last call. */
-  takeNews(): boolean {
-    const news = this.#hasNews;
-    this.#hasNews = false;
-    return news;
-  }
-
-  /** Resolves when events were published since the last `takeNews`. */
+  /** Resolves when events were published since the last read. */
   news(): Promise<void> {
     return this.#hasNews ? Promise.resolve() : new Promise((resolve) => (this.#wake = resolve));
   }
 
-  /** Reads everything that was published. */
-  async read(): Promise<void> {
+  /** Reads what was published; not `always`: only if there is news. */
+  async read({ always }: { always: boolean }): Promise<void> {
+    if (!always && !this.#hasNews) return;
     this.#hasNews = false;
     for (;;) {
       const page = await this.#live.read(this.#replica.runId, this.#number, LIVE_PAGE);
@@ -199,6 +188,21 @@ class FollowedEmissions {
 
 function emissionOf({ json, number }: LiveEvent): StoredEmission {
   return parseStored<StoredEmission>(json, `event ${number}`);
+}
+
+/** Yields the events of new entries, and what blocks have emitted. */
+async function* newEvents(
+  replica: Replica,
+  entries: readonly Entry[],
+  reading: { values: Values; emissions: FollowedEmissions },
+): AsyncGenerator<RunEvent> {
+  const { emissions } = reading;
+  for (const entry of entries) {
+    yield* emissions.before(entry);
+    yield* eventsAt(replica, entry, reading);
+    yield* emissions.due();
+  }
+  yield* emissions.due();
 }
 
 async function* eventsAt(

@@ -3,6 +3,7 @@ export { openStores } from './open.ts';
 export { openPostgres } from './open-postgres.ts';
 export { makePrivateData, makePrivateFile } from './private-files.ts';
 export type { StoreOptions } from './open.ts';
+export type { LiveEventStore } from './live-events.ts';
 export type { PostgresOptions } from './postgres/open.ts';
 export type {
   ConversationStore,

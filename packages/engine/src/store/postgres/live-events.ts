@@ -7,7 +7,7 @@ import type { Database } from './database.ts';
 import { LiveListener } from './live-listener.ts';
 
 /** Events between two removals of the oldest ones of a run. */
-const TRIM_EVERY = 256;
+const TRIM_EVERY = 64;
 /** A longer id, which a notification could not hold, wakes the listeners of all runs. */
 const MAX_NOTIFIED_CHARS = 1000;
 

@@ -21,7 +21,7 @@ const FORMAT = 1;
 /** Short: the write lock is held for one small commit without a flush of the disk. */
 const BUSY_TIMEOUT_MS = 100;
 /** Events between two removals of the oldest ones of a run. */
-const TRIM_EVERY = 256;
+const TRIM_EVERY = 64;
 
 const TABLES = `
   CREATE TABLE streams (

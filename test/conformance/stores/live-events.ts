@@ -1,0 +1,120 @@
+import { describe, expect, it } from 'vitest';
+import type { LiveEventStore } from '@heddle/engine/stores';
+
+const event = (json: string, place = 'b') => ({ place, json: JSON.stringify(json) });
+const KEPT_EVENTS = 10_000;
+const KEPT_CHARS = 1_048_576;
+
+/** A store, and another one on the same data; in memory both are the same. */
+export interface LiveEventPlace {
+  one: LiveEventStore;
+  other: LiveEventStore;
+}
+
+/** Tests stores of live events that `make` opens on empty data. */
+export function describeLiveEvents(
+  name: string,
+  make: () => LiveEventPlace | Promise<LiveEventPlace>,
+): void {
+  describe(`${name}: live events`, () => {
+    it('numbers the events of each run from 1 on, and returns those after a number', async () => {
+      const { one, other } = await make();
+      expect(await other.last('r')).toBe(0);
+      expect(await other.read('r', 0, 10)).toEqual([]);
+      expect(await one.publish('r', [event('a'), event('b', 'c')])).toBe(2);
+      expect(await one.publish('q', [event('x')])).toBe(1);
+      expect(await one.publish('r', [event('c\u0000\ud800')])).toBe(3);
+      expect(await other.read('r', 0, 2)).toEqual([
+        { number: 1, ...event('a') },
+        { number: 2, ...event('b', 'c') },
+      ]);
+      expect(await other.read('r', 2, 10)).toEqual([{ number: 3, ...event('c\u0000\ud800') }]);
+      expect(await other.read('r', 3, 10)).toEqual([]);
+      expect([await other.last('r'), await other.last('q')]).toEqual([3, 1]);
+      expect((await other.places('r')).toSorted()).toEqual(['b', 'c']);
+    });
+
+    it('gives events of publishers at the same time consecutive numbers, and keeps the order of each publisher', async () => {
+      const { one, other } = await make();
+      const publish = async (store: LiveEventStore, by: string): Promise<void> => {
+        for (let nth = 0; nth < 40; nth += 2)
+          await store.publish('r', [event(`${by} ${nth}`), event(`${by} ${nth + 1}`)]);
+      };
+      const reading: number[] = [];
+      const read = async (): Promise<void> => {
+        while (reading.length < 160)
+          for (const { number } of await other.read('r', reading.length, 30)) reading.push(number);
+      };
+      await Promise.all([
+        publish(one, 'a'),
+        publish(other, 'b'),
+        publish(one, 'c'),
+        publish(other, 'd'),
+        read(),
+      ]);
+      expect(reading).toEqual(Array.from({ length: 160 }, (_, index) => index + 1));
+      const all = (await one.read('r', 0, 1000)).map(({ json }) => JSON.parse(json) as string);
+      for (const by of ['a', 'b', 'c', 'd'])
+        expect(all.filter((text) => text.startsWith(by))).toEqual(
+          Array.from({ length: 40 }, (_, nth) => `${by} ${nth}`),
+        );
+    });
+
+    it('wakes watchers of the run that published, whichever store it used, until they stop', async () => {
+      const { one, other } = await make();
+      await one.publish('r', [event('a')]);
+      const woken = Promise.withResolvers<void>();
+      let calls = 0;
+      const stop = other.watch('r', () => {
+        calls += 1;
+        woken.resolve();
+      });
+      // A watcher that begins may miss the first events.
+      const publishing = (async () => {
+        for (let done = false; !done;) {
+          await one.publish('r', [event('b')]);
+          done = await Promise.race([woken.promise.then(() => true), later(20)]);
+        }
+      })();
+      await woken.promise;
+      await publishing;
+      stop();
+      const before = calls;
+      await one.publish('r', [event('c')]);
+      await later(50);
+      expect(calls).toBe(before);
+    });
+
+    it('removes the oldest events of a run beyond the limits, and the numbers continue', async () => {
+      const { one } = await make();
+      const many = Array.from({ length: 1000 }, (_, nth) => event(String(nth)));
+      for (let times = 0; times < 12; times++) await one.publish('r', many);
+      const kept = await one.read('r', 0, 20_000);
+      expect(kept.length).toBeLessThanOrEqual(KEPT_EVENTS + 256);
+      expect(kept.length).toBeGreaterThan(KEPT_EVENTS / 2);
+      expect(kept.map(({ number }) => number)).toEqual(kept.map((_, index) => 12_001 - kept.length + index));
+      const large = Array.from({ length: 256 }, () => event('x'.repeat(16_000)));
+      await one.publish('q', large);
+      const chars = (await one.read('q', 0, 1000)).reduce((sum, { json }) => sum + json.length, 0);
+      // The oldest one may begin before the limit.
+      expect(chars).toBeLessThanOrEqual(KEPT_CHARS + 16_002);
+      expect(chars).toBeGreaterThan(KEPT_CHARS / 2);
+      expect(await one.last('q')).toBe(256);
+    });
+
+    it('removes the events of a run', async () => {
+      const { one, other } = await make();
+      await one.publish('r', [event('a')]);
+      await one.publish('q', [event('b')]);
+      await one.remove('r');
+      expect(await other.read('r', 0, 10)).toEqual([]);
+      expect(await other.read('q', 0, 10)).toHaveLength(1);
+      expect(await one.publish('r', [event('c')])).toBe(1);
+    });
+  });
+}
+
+/** On the machine's clock, because the wait is for another connection. */
+function later(ms: number): Promise<false> {
+  return new Promise((resolve) => setTimeout(() => resolve(false), ms));
+}

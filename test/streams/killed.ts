@@ -1,0 +1,49 @@
+import { spawn } from 'node:child_process';
+import { createInterface } from 'node:readline';
+import { fileURLToPath } from 'node:url';
+import type { EngineOptions, RunEvent } from '@heddle/engine';
+import type { WorkerOptions } from '@heddle/temporal';
+import { expect, onTestFinished } from 'vitest';
+import { emissionsIn, inShort, TEXT, textIn } from './talk.ts';
+
+const PROGRAM = fileURLToPath(new URL('process.ts', import.meta.url));
+
+/** What a process does, and with which store or server. */
+export interface TalkProcess {
+  engine?: Pick<EngineOptions, 'data' | 'postgres'>;
+  worker?: WorkerOptions;
+  /** The word of block T before which the process waits to be killed. */
+  stop?: number;
+}
+
+/** Starts a process, which is killed when it waits to be. Resolves when it has exited. `end` ends the input of a worker. */
+export function play(options: TalkProcess): { exited: Promise<void>; end(): void } {
+  const child = spawn(process.execPath, ['--conditions=@heddle/source', PROGRAM, JSON.stringify(options)], {
+    stdio: ['pipe', 'pipe', 'inherit'],
+  });
+  onTestFinished(() => void child.kill('SIGKILL'));
+  createInterface({ input: child.stdout }).on('line', (line) => {
+    if (options.stop !== undefined && line === String(options.stop)) child.kill('SIGKILL');
+  });
+  const exited = new Promise<void>((resolve) => child.on('close', () => resolve()));
+  return { exited, end: () => void child.stdin.end() };
+}
+
+/** The process was killed before the third word of T, and another one ran T again. */
+export function expectRetracted(events: readonly RunEvent[]): void {
+  const emissions = emissionsIn(events);
+  expect(emissions.map(({ number }) => number)).toEqual(emissions.map((_, index) => index + 1));
+  expect(textIn(emissions)).toEqual({ T: TEXT, Z: TEXT });
+  expect(inShort(events)).toEqual([
+    'run started',
+    'Start started',
+    'Start completed',
+    'T started',
+    ...['T "Once "', 'T "upon "', 'T reset', 'T "Once "', 'T "upon "', 'T "a "', 'T "time"'],
+    'T completed',
+    'Z started',
+    ...['Z "Once "', 'Z "upon "', 'Z "a "', 'Z "time"'],
+    'Z completed',
+    'run ended',
+  ]);
+}

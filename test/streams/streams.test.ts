@@ -1,0 +1,176 @@
+import { join } from 'node:path';
+import { createEngine } from '@heddle/engine';
+import type { Engine, EngineOptions, RunEvent } from '@heddle/engine';
+import { openFolderClient, openPostgresReader } from '@heddle/engine/reader';
+import { describe, expect, it, onTestFinished } from 'vitest';
+import { dataFolder } from '../support/data-folder.ts';
+import { hasPostgres, postgresDatabase } from '../support/postgres.ts';
+import { Script, work } from '../support/scripted.ts';
+import { block, workflow } from '../support/workflow.ts';
+import { expectRetracted, play } from './killed.ts';
+import { collect, emissionsIn, inShort, TALK, talk, TEXT, textIn, WORDS } from './talk.ts';
+
+type Location = Pick<EngineOptions, 'data' | 'postgres'>;
+
+const LOCATIONS: { [name: string]: () => Promise<Location> | Location } = {
+  memory: () => ({}),
+  'a data folder': () => ({ data: join(dataFolder(), 'data') }),
+  ...(hasPostgres && {
+    PostgreSQL: async () => ({ postgres: { url: await postgresDatabase(), leaseMs: 5000 } }),
+  }),
+};
+
+async function open(options: EngineOptions): Promise<Engine> {
+  const engine = await createEngine({ sandbox: { maxProcesses: 1 }, ...options });
+  onTestFinished(() => engine.close({ graceMs: 0 }));
+  return engine;
+}
+
+/** Returns a reader as another process has it. */
+async function readerOf({ data, postgres }: Location) {
+  const reader =
+    data === undefined ? await openPostgresReader(postgres ?? { url: '' }) : openFolderClient(data);
+  onTestFinished(() => reader.close());
+  return reader;
+}
+
+const WHOLE = [
+  'run started',
+  'Start started',
+  'Start completed',
+  ...['T', 'Z'].flatMap((name) => [
+    `${name} started`,
+    ...WORDS.map((word) => `${name} ${JSON.stringify(word)}`),
+    `${name} completed`,
+  ]),
+  'run ended',
+];
+
+describe.each(Object.entries(LOCATIONS))('what blocks emit, with an engine on %s', (name, locate) => {
+  it('reaches listeners of the process in order, with numbers from 1', async () => {
+    const listening = Promise.withResolvers<void>();
+    const engine = await open({ ...(await locate()), blocks: [talk(() => listening.promise)] });
+    const run = await engine.start({ workflow: TALK }, {}, { runId: 'r' });
+    const collecting = collect(run.events());
+    listening.resolve();
+    const events = await collecting;
+    const emissions = emissionsIn(events);
+    expect(emissions.map(({ number }) => number)).toEqual([1, 2, 3, 4, 5, 6, 7, 8]);
+    expect(textIn(emissions)).toEqual({ T: TEXT, Z: TEXT });
+    expect(inShort(events).slice(-12)).toEqual(WHOLE.slice(-12));
+    // A listener that comes late gets the same.
+    const late = await collect(engine.follow('r'));
+    expect(inShort(late)).toEqual(WHOLE);
+    expect(emissionsIn(late)).toEqual(emissions);
+  });
+
+  it('is discarded before an attempt that repeats a failed one', async () => {
+    const listening = Promise.withResolvers<void>();
+    const engine = await open({
+      ...(await locate()),
+      blocks: [
+        {
+          types: ['flaky'],
+          class: 'effect',
+          execute: async (context) => {
+            await listening.promise;
+            context.emit({ type: 'text', text: `Attempt ${context.attempt}` });
+            if (context.attempt === 1) throw new Error('Broken.');
+            return { output: {} };
+          },
+        },
+      ],
+    });
+    const retry = { enabled: true, maxTries: 2, waitBetweenTriesMs: 1 };
+    const drawn = workflow([block('F', 'flaky', {}, { retry })], ['Start -> F']);
+    const run = await engine.start({ workflow: drawn });
+    const collecting = collect(run.events());
+    listening.resolve();
+    const events = await collecting;
+    expect(textIn(emissionsIn(events))).toEqual({ F: 'Attempt 2' });
+    expect(emissionsIn(events).map(({ emission }) => emission.type)).toEqual(['text', 'reset', 'text']);
+  });
+
+  it.skipIf(name === 'memory')(
+    'reaches a reader in another process while the block runs, also one that comes late',
+    async () => {
+      const location = await locate();
+      const script = new Script();
+      const engine = await open({ ...location, blocks: [script.executor] });
+      const run = await engine.start({ workflow: workflow([work('A')], ['Start -> A']) }, {}, { runId: 'r' });
+      const call = await script.called('A');
+      call.context.emit({ type: 'text', text: 'early ' });
+      const reader = await readerOf(location);
+      const events = reader.follow('r')[Symbol.asyncIterator]();
+      const seen: string[] = [];
+      const until = async (last: string): Promise<void> => {
+        while (seen.at(-1) !== last) {
+          const { value, done } = await events.next();
+          if (done) throw new Error(`ended after ${seen.join(', ')}`);
+          seen.push(...inShort([value]));
+        }
+      };
+      await until('A "early "');
+      call.context.emit({ type: 'thinking', text: 'hm' });
+      call.context.emit({ type: 'text', text: 'late' });
+      await until('A "late"');
+      call.done();
+      await until('run ended');
+      expect(seen.slice(-6)).toEqual([
+        'A started',
+        'A "early "',
+        'A thinking',
+        'A "late"',
+        'A completed',
+        'run ended',
+      ]);
+      await run.result();
+    },
+  );
+
+  it.skipIf(name === 'memory')(
+    'is discarded when its process is killed, and then comes whole from the next process',
+    async () => {
+      const location = await locate();
+      const engine = location.postgres
+        ? { postgres: { ...location.postgres, leaseMs: 1000 } }
+        : { data: location.data ?? '' };
+      await play({ engine, stop: 2 }).exited;
+      await play({ engine }).exited;
+      const reader = await readerOf(location);
+      expectRetracted(await collect(reader.follow('talk-run')));
+    },
+  );
+});
+
+describe.skipIf(!hasPostgres)('an engine on PostgreSQL', () => {
+  it('passes on what a block of another engine emits', async () => {
+    const postgres = { url: await postgresDatabase() };
+    const script = new Script();
+    const owner = await open({ postgres, blocks: [script.executor] });
+    await owner.start({ workflow: workflow([work('A')], ['Start -> A']) }, {}, { runId: 'r' });
+    const call = await script.called('A');
+    call.context.emit({ type: 'text', text: 'missed' });
+    const other = await open({ postgres, blocks: [script.executor], recover: false });
+    const followed = other.follow('r')[Symbol.asyncIterator]();
+    const seen: RunEvent[] = [];
+    while (emissionsIn(seen).length === 0) seen.push((await followed.next()).value as RunEvent);
+    // `events` begins at its call.
+    const events = (await other.attach('r')).events()[Symbol.asyncIterator]();
+    const first = events.next();
+    const soon = (): Promise<void> => new Promise((resolve) => setTimeout(resolve, 20));
+    for (let done = false; !done;) {
+      call.context.emit({ type: 'text', text: '.' });
+      done = await Promise.race([first.then(() => true), soon().then(() => false)]);
+    }
+    call.done();
+    const later = [
+      (await first).value as RunEvent,
+      ...(await collect({ [Symbol.asyncIterator]: () => events })),
+    ];
+    seen.push(...(await collect({ [Symbol.asyncIterator]: () => followed })));
+    expect(textIn(emissionsIn(later))['A']).toMatch(/^\.+$/);
+    expect(textIn(emissionsIn(seen))['A']).toMatch(/^missed\.+$/);
+    expect(inShort(later).slice(-2)).toEqual(['A completed', 'run ended']);
+  });
+});

@@ -1,0 +1,62 @@
+import type { BlockEmission, BlockExecutor } from '@heddle/core/blocks';
+import type { RunEvent } from '@heddle/engine';
+import { block, workflow } from '../support/workflow.ts';
+
+/** What a block of the type `talk` emits. */
+export const WORDS = ['Once ', 'upon ', 'a ', 'time'];
+export const TEXT = WORDS.join('');
+
+export const TALK = workflow([block('T', 'talk'), block('Z', 'talk')], ['Start -> T -> Z'], { id: 'talk' });
+
+/** Blocks that emit their text in words and return it. `before` is called before each word and at the end. */
+export function talk(
+  before: (nth: number, name: string) => Promise<void> | void = () => undefined,
+): BlockExecutor {
+  return {
+    types: ['talk'],
+    class: 'effect',
+    execute: async (context) => {
+      for (const [nth, text] of WORDS.entries()) {
+        await before(nth, context.block.name);
+        context.emit({ type: 'text', text });
+      }
+      await before(WORDS.length, context.block.name);
+      return { output: { content: TEXT } };
+    },
+  };
+}
+
+type EmissionEvent = Extract<RunEvent, { type: 'block:emission' }>;
+
+export async function collect(events: AsyncIterable<RunEvent>): Promise<RunEvent[]> {
+  const all: RunEvent[] = [];
+  for await (const event of events) all.push(event);
+  return all;
+}
+
+export function emissionsIn(events: readonly RunEvent[]): EmissionEvent[] {
+  return events.flatMap((event) => (event.type === 'block:emission' ? [event] : []));
+}
+
+/** The text that a reader sees at the end: a reset discards the text of its block. */
+export function textIn(emissions: readonly { blockName: string; emission: BlockEmission }[]): {
+  [name: string]: string;
+} {
+  const texts: { [name: string]: string } = {};
+  for (const { blockName, emission } of emissions)
+    if (emission.type === 'reset') texts[blockName] = '';
+    else if (emission.type === 'text') texts[blockName] = (texts[blockName] ?? '') + emission.text;
+  return texts;
+}
+
+/** Events in short: `T started`, `T "Once "`, `T reset`, `T completed`, `run started`. */
+export function inShort(events: readonly RunEvent[]): string[] {
+  return events.map((event) => {
+    if (event.type === 'block:emission') {
+      const { blockName, emission } = event;
+      return `${blockName} ${emission.type === 'text' ? JSON.stringify(emission.text) : emission.type}`;
+    }
+    const [subject = '', verb = ''] = event.type.split(':');
+    return 'log' in event ? `${event.log.blockName} ${verb}` : `${subject} ${verb}`;
+  });
+}

@@ -1,0 +1,47 @@
+import { expect, it } from 'vitest';
+import { Script, work } from '../support/scripted.ts';
+import { describeTemporal } from '../support/temporal.ts';
+import { workflow } from '../support/workflow.ts';
+import { placeOn } from './worker-place.ts';
+import { expectRetracted, play } from '../streams/killed.ts';
+import { collect, emissionsIn, inShort, TALK } from '../streams/talk.ts';
+
+describeTemporal('what blocks emit on a worker', (server) => {
+  it('reaches the engine that started the run, while the block runs', async () => {
+    const place = placeOn(server);
+    const script = new Script();
+    const engine = await place.engine();
+    const run = await engine.start({ workflow: workflow([work('A')], ['Start -> A']) });
+    const events = run.events()[Symbol.asyncIterator]();
+    await place.worker({ blocks: [script.executor] });
+    const call = await script.called('A');
+    call.context.emit({ type: 'text', text: 'now' });
+    const seen = [];
+    while (emissionsIn(seen).length === 0) {
+      const { value, done } = await events.next();
+      if (done) throw new Error('The events ended.');
+      seen.push(value);
+    }
+    call.context.emit({ type: 'tool', phase: 'start', id: '1', name: 'search' });
+    call.done();
+    seen.push(...(await collect({ [Symbol.asyncIterator]: () => events })));
+    const ofBlock = inShort(seen).filter((text) => text.startsWith('A '));
+    expect(ofBlock).toEqual(['A started', 'A "now"', 'A tool', 'A completed']);
+    expect(emissionsIn(seen).map(({ number }) => number)).toEqual([1, 2]);
+    expect(inShort(await collect(engine.follow(run.runId))).slice(-5)).toEqual([...ofBlock, 'run ended']);
+  });
+
+  it('is discarded when the worker is killed, and then comes whole from the next worker', async () => {
+    const place = placeOn(server);
+    const { address, namespace } = server;
+    const worker = { address, namespace, queue: place.queue, data: place.data };
+    const engine = await place.engine();
+    const run = await engine.start({ workflow: TALK });
+    await play({ worker, stop: 2 }).exited;
+    const other = play({ worker });
+    await run.result();
+    expectRetracted(await collect(engine.follow(run.runId)));
+    other.end();
+    await other.exited;
+  });
+});
