@@ -1,4 +1,5 @@
 import { describe, expect, it } from 'vitest';
+import { talk } from '../../../../../test/streams/talk.ts';
 import { testApi } from '../../../../../test/support/api.ts';
 import { APPROVAL, BROKEN, GREETING, LONG, untilStatus } from '../../../../../test/support/api-workflows.ts';
 import type { ShownRun } from '../../../../../test/support/api-workflows.ts';
@@ -9,7 +10,7 @@ const { call, fetch } = api;
 
 interface LegacyEvent {
   type: string;
-  eventId?: number;
+  eventId?: number | string;
   executionId: string;
   workflowId: string;
   data: { blockName?: string; iterationType?: string; iterationCurrent?: number };
@@ -20,9 +21,9 @@ function eventsIn(text: string): LegacyEvent[] {
   const frames = text.split('\n\n').filter((frame) => !frame.startsWith(':') && frame !== '');
   expect(frames.at(-1)).toBe('data: "[DONE]"');
   return frames.slice(0, -1).map((frame) => {
-    const { id, data } = /^(?:id: (?<id>\d+)\n)?data: (?<data>.*)$/.exec(frame)?.groups ?? {};
+    const { id, data } = /^(?:id: (?<id>[\d.]+)\n)?data: (?<data>.*)$/.exec(frame)?.groups ?? {};
     const event = JSON.parse(data ?? '') as LegacyEvent;
-    expect(event.eventId).toBe(id === undefined ? undefined : Number(id));
+    expect(event.eventId).toBe(id?.includes('.') === true ? id : id && Number(id));
     return event;
   });
 }
@@ -64,7 +65,7 @@ describe('an execution stream', () => {
   it('continues after the last event that the client received', async () => {
     const { path } = await ran(GREETING);
     const all = await followed(path);
-    const last = all.at(-3)?.eventId ?? 0;
+    const last = Number(all.at(-3)?.eventId);
     expect(await followed(`${path}?from=${last}`)).toEqual(all.slice(-2));
     expect(await followed(path, { 'Last-Event-ID': String(last) })).toEqual(all.slice(-2));
     expect(await followed(`${path}?from=1000`)).toEqual([]);
@@ -132,4 +133,49 @@ it('an execution is streamed when a header requests it', async () => {
   expect(await streamed.text()).toContain('"event":"final"');
   const both = { 'X-Stream-Response': 'true', 'X-Execution-Mode': 'async' };
   expect((await fetch('POST', path, { body: {}, headers: both })).status).toBe(400);
+});
+
+describe('an execution stream of blocks that emit text', () => {
+  it('has the text between the start and the end of its block, and resumes after each event', async () => {
+    const own = await testApi({ engineOptions: { blocks: [talk()] } });
+    const id = await own.deployed(workflow([block('T', 'talk'), block('Z', 'talk')], ['Start -> T -> Z']));
+    const { data } = await own.call<ShownRun>('POST', `/api/v2/workflows/${id}/execute`, { body: {} });
+    const path = `/api/workflows/${id}/executions/${data.runId}/stream`;
+    const read = async (headers: { [name: string]: string } = {}): Promise<LegacyEvent[]> =>
+      eventsIn(await (await own.fetch('GET', path, { headers })).text());
+    const all = await read();
+    const kinds = all.map(({ type, eventId }) => `${eventId} ${type}`);
+    expect(kinds).toEqual([
+      '1 execution:started',
+      '2 block:started',
+      '3 block:completed',
+      '4 block:started',
+      ...['4.1 stream:chunk', '4.2 stream:chunk', '4.3 stream:chunk', '4.4 stream:chunk'],
+      '5.4 block:completed',
+      '6.4 block:started',
+      ...['6.5 stream:chunk', '6.6 stream:chunk', '6.7 stream:chunk', '6.8 stream:chunk'],
+      '7.8 block:completed',
+      '8.8 execution:completed',
+    ]);
+    for (const [index, { eventId }] of all.entries())
+      expect(await read({ 'Last-Event-ID': String(eventId) })).toEqual(all.slice(index + 1));
+    const anonymous = await own.fetch('GET', path, { key: 'another', headers: { 'Last-Event-ID': '4.1' } });
+    expect(anonymous.status).toBe(401);
+    for (const bad of ['4.', '.4', '4.1.1', '4,1', '9'.repeat(20)])
+      expect((await own.fetch('GET', path, { headers: { 'Last-Event-ID': bad } })).status).toBe(400);
+  });
+
+  it('is not readable for another workspace, also after the first events', async () => {
+    const own = await testApi({ engineOptions: { blocks: [talk()] } });
+    const id = await own.deployed(workflow([block('T', 'talk')], ['Start -> T']));
+    const { data } = await own.call<ShownRun>('POST', `/api/v2/workflows/${id}/execute`, { body: {} });
+    const { store } = own;
+    const other = await store.workspaces.createUser({ email: 'eve@heddle.test', name: 'Eve' });
+    await store.workspaces.createWorkspace('Shuttles', other);
+    const { key } = await store.keys.create({ userId: other }, 'test');
+    const path = `/api/workflows/${id}/executions/${data.runId}/stream`;
+    const refused = await own.fetch('GET', path, { key, headers: { 'Last-Event-ID': '4.1' } });
+    expect([403, 404]).toContain(refused.status);
+    expect(await refused.text()).not.toContain('Once');
+  });
 });

@@ -1,0 +1,178 @@
+import fc from 'fast-check';
+import { describe, expect, it } from 'vitest';
+import type { BlockEmission } from '@heddle/core/blocks';
+import type { Replica } from '@heddle/core/run';
+import { TestClock } from '../../../../test/support/test-clock.ts';
+import type { Sanitizer } from '../records/sanitizer.ts';
+import type { LiveEventStore, NewLiveEvent } from '../store/live-events.ts';
+import { MemoryLiveEvents } from '../store/memory-live-events.ts';
+import type { RunEvent } from '../types.ts';
+import { Emissions, MAX_EMITTED_CHARS } from './emissions.ts';
+import type { StoredEmission } from './emissions.ts';
+
+const T = { block: 'T', scope: [] };
+const replica = { runId: 'r', seq: 3, plan: { blocks: {} } } as unknown as Replica;
+const sanitizer = { json: (value: unknown) => value } as unknown as Sanitizer;
+const text = (of: string): BlockEmission => ({ type: 'text', text: of });
+
+function open(store: LiveEventStore, { isNew = true } = {}) {
+  const errors: unknown[] = [];
+  const events: RunEvent[] = [];
+  const emissions = new Emissions({
+    replica,
+    store,
+    clock: new TestClock(),
+    sanitizer,
+    isNew,
+    onPublished: (event) => events.push(event),
+    report: (error) => errors.push(error),
+  });
+  return { emissions, errors, events };
+}
+
+function published(store: MemoryLiveEvents): BlockEmission[] {
+  return store.read('r', 0, 20_000).map(({ json }) => (JSON.parse(json) as StoredEmission).emission);
+}
+
+/** A store that answers each write when the test lets it. */
+class SlowStore extends MemoryLiveEvents {
+  override readonly batchMs = 0;
+  readonly writes: { events: readonly NewLiveEvent[]; settle: (error?: Error) => void }[] = [];
+
+  constructor() {
+    super(new TestClock());
+  }
+
+  override publish(runId: string, events: readonly NewLiveEvent[]): number {
+    const { promise, resolve, reject } = Promise.withResolvers<number>();
+    const settle = (error?: Error): void => (error ? reject(error) : resolve(super.publish(runId, events)));
+    this.writes.push({ events, settle });
+    return promise as unknown as number;
+  }
+}
+
+describe('emissions', () => {
+  it('of an attempt that repeats another one are preceded by a reset, also if that was in another process', () => {
+    const store = new MemoryLiveEvents(new TestClock());
+    const { emissions } = open(store);
+    emissions.add(T, text('a'), true);
+    emissions.add(T, text('b'), false);
+    emissions.add(T, text('c'), true);
+    open(store, { isNew: false }).emissions.add(T, text('d'), true);
+    emissions.add({ block: 'U', scope: [0] }, text('e'), true);
+    expect(published(store)).toEqual([
+      text('a'),
+      text('b'),
+      { type: 'reset' },
+      text('c'),
+      { type: 'reset' },
+      text('d'),
+      text('e'),
+    ]);
+  });
+
+  it('are collected while the store writes, and the result of the block waits for them', async () => {
+    const store = new SlowStore();
+    const { emissions, events } = open(store);
+    expect(emissions.flushed()).toBeUndefined();
+    for (const of of ['a', 'b', 'c']) emissions.add(T, text(of), of === 'a');
+    expect(store.writes.map((write) => write.events.length)).toEqual([1]);
+    let flushed = false;
+    const flushing = emissions.flushed()?.then(() => (flushed = true));
+    store.writes[0]?.settle();
+    await expect.poll(() => store.writes.length).toBe(2);
+    expect(flushed).toBe(false);
+    store.writes[1]?.settle();
+    await flushing;
+    expect(store.writes.map((write) => write.events.length)).toEqual([1, 2]);
+    expect(events).toMatchObject([
+      { number: 1, emission: text('a') },
+      { number: 2, emission: text('b') },
+      { number: 3, emission: text('c') },
+    ]);
+  });
+
+  it('that cannot be stored are lost and never throw: that is reported once, and an event says it', async () => {
+    const store = new SlowStore();
+    const { emissions, errors } = open(store);
+    const fail = async (nth: number): Promise<void> => {
+      emissions.add(T, text(String(nth)), nth === 0);
+      store.writes[nth]?.settle(new Error('Disk full.'));
+      await new Promise(setImmediate);
+    };
+    await fail(0);
+    await fail(1);
+    emissions.add(T, text('kept'), false);
+    store.writes[2]?.settle();
+    await new Promise(setImmediate);
+    expect(errors).toEqual([new Error('Disk full.')]);
+    expect(published(store)).toEqual([
+      { type: 'error', message: expect.stringContaining('lost') as string },
+      text('kept'),
+    ]);
+  });
+
+  it('beyond what may wait for a slow store are dropped', async () => {
+    const store = new SlowStore();
+    const { emissions } = open(store);
+    for (let nth = 0; nth < 5000; nth++) emissions.add(T, text('x'), nth === 0);
+    store.writes[0]?.settle();
+    await expect.poll(() => emissions.flushed() && store.writes.length).toBe(2);
+    store.writes[1]?.settle();
+    await emissions.flushed();
+    expect(published(store)).toHaveLength(1 + 2000 + 1);
+  });
+
+  it('have limited sizes: a long text comes in pieces of whole characters', () => {
+    fc.assert(
+      fc.property(fc.nat(3), fc.constantFrom('😀', 'ab'), (before, of) => {
+        const store = new MemoryLiveEvents(new TestClock());
+        const long = 'x'.repeat(before) + of.repeat(20_000);
+        open(store).emissions.add(T, text(long), true);
+        const pieces = published(store).map((each) => (each.type === 'text' ? each.text : ''));
+        expect(pieces.join('')).toBe(long);
+        for (const piece of pieces) {
+          expect(piece.length).toBeLessThanOrEqual(MAX_EMITTED_CHARS);
+          expect(piece.isWellFormed()).toBe(true);
+        }
+      }),
+      { numRuns: 8 },
+    );
+    const store = new MemoryLiveEvents(new TestClock());
+    open(store).emissions.add(T, { type: 'tool', phase: 'start', id: 'i'.repeat(9000), name: 'n' }, true);
+    expect(published(store)).toEqual([{ type: 'tool', phase: 'start', id: 'i'.repeat(200), name: 'n' }]);
+  });
+
+  it('of any number of processes have consecutive numbers, and give each place the text of its last attempt', () => {
+    const attempt = fc.record({
+      process: fc.nat(2),
+      place: fc.constantFrom('T', 'U'),
+      words: fc.array(fc.string({ minLength: 1, maxLength: 3 }), { minLength: 1, maxLength: 4 }),
+    });
+    fc.assert(
+      fc.property(fc.array(attempt, { maxLength: 12 }), (attempts) => {
+        const store = new MemoryLiveEvents(new TestClock());
+        const last: { [place: string]: string } = {};
+        const processes = new Map<number, Emissions>();
+        for (const { process, place, words } of attempts) {
+          // Each attempt is in a process that takes over the run.
+          const emissions = open(store, { isNew: processes.size === 0 }).emissions;
+          processes.set(process, emissions);
+          for (const [nth, word] of words.entries())
+            emissions.add({ block: place, scope: [] }, text(word), nth === 0);
+          last[place] = words.join('');
+        }
+        const texts: { [place: string]: string } = {};
+        const all = store.read('r', 0, 1000);
+        for (const { json } of all) {
+          const { block, emission } = JSON.parse(json) as StoredEmission;
+          if (emission.type === 'reset') texts[block] = '';
+          if (emission.type === 'text') texts[block] = (texts[block] ?? '') + emission.text;
+        }
+        expect(texts).toEqual(last);
+        expect(all.map(({ number }) => number)).toEqual(all.map((_, index) => index + 1));
+      }),
+      { numRuns: 50 },
+    );
+  });
+});
