@@ -12,10 +12,7 @@ export interface LiveEventPlace {
 }
 
 /** Tests stores of live events that `make` opens on empty data. */
-export function describeLiveEvents(
-  name: string,
-  make: () => LiveEventPlace | Promise<LiveEventPlace>,
-): void {
+export function describeLiveEvents(name: string, make: () => LiveEventPlace | Promise<LiveEventPlace>): void {
   describe(`${name}: live events`, () => {
     it('numbers the events of each run from 1 on, and returns those after a number', async () => {
       const { one, other } = await make();

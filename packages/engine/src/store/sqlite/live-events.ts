@@ -77,6 +77,8 @@ export class SqliteLiveEvents implements LiveEventStore {
   }
 
   publish(runId: string, events: readonly NewLiveEvent[]): number {
+    if (this.#closed) throw storeClosed();
+    this.#connection ??= withFileErrors(this.#file, () => this.#open());
     const last = this.#use(0, (connection) => this.#add(connection, runId, events));
     this.#notifier.notify();
     this.#watchers.wake(runId);
@@ -160,17 +162,17 @@ export class SqliteLiveEvents implements LiveEventStore {
     if (this.#connection?.db.isOpen) this.#connection.db.close();
   }
 
-  /** Returns `empty` for a reader of a folder without events. */
+  /** Returns `empty` for a folder without events. */
   #use<T>(empty: T, work: (connection: Connection) => T): T {
     if (this.#closed) throw storeClosed();
     return withFileErrors(this.#file, () => {
-      this.#connection ??= this.#open();
+      if (!this.#connection && existsSync(this.#file)) this.#connection = this.#open();
       return this.#connection ? work(this.#connection) : empty;
     });
   }
 
   #open(): Connection | undefined {
-    if (!this.#writes) return existsSync(this.#file) ? this.#openReader() : undefined;
+    if (!this.#writes) return this.#openReader();
     makePrivateFile(this.#file);
     try {
       return prepared(openWriter(this.#file));
