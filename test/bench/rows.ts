@@ -260,6 +260,28 @@ export const ROWS: readonly Row[] = [
     met: (row, others) =>
       all(atMost(row.ours, 1), atMost(growth(row, others, 'step of a block of 100, SQLite'), 1.1)),
   },
+  {
+    name: 'first text of a block to a listener in its process',
+    workload: 'first text',
+    size: 1,
+    unit: 'ms',
+    scale: 1,
+    peers: [],
+    floor: true,
+    target: '≤ 2 ms over the floor',
+    met: ({ ours, floor }) => atMost(difference(ours, floor), 2),
+  },
+  {
+    name: 'first text of a block to a listener in another process',
+    workload: 'first text elsewhere',
+    size: 1,
+    unit: 'ms',
+    scale: 1,
+    peers: [],
+    floor: true,
+    target: '≤ 20 ms over the floor',
+    met: ({ ours, floor }) => atMost(difference(ours, floor), 20),
+  },
 ];
 
 function difference(a: number | undefined, b: number | undefined): number | undefined {

@@ -38,7 +38,9 @@ export type WorkloadName =
   | 'memory of outputs'
   | 'agent'
   | 'durable agent'
-  | 'steps';
+  | 'steps'
+  | 'first text'
+  | 'first text elsewhere';
 
 /** What one engine, or one floor, can do; what is missing it does not offer. */
 export type Contender = {

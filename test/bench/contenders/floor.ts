@@ -5,6 +5,7 @@ import { join } from 'node:path';
 import { performance } from 'node:perf_hooks';
 import { DatabaseSync } from 'node:sqlite';
 import { floor as agents } from '../agents/floor.ts';
+import { floor as streams } from '../streams/floor.ts';
 import { expectValues, expressionsOf, N } from '../sandbox/code.ts';
 import { isolatedVm } from '../sandbox/isolates.ts';
 import { firstResult, SAYS } from '../sandbox/program.ts';
@@ -112,4 +113,5 @@ export const contender: Contender = {
   'memory at start': nothingInMemory,
   'sandbox memory': nothingInMemory,
   ...agents,
+  ...streams,
 };

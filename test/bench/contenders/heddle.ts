@@ -9,6 +9,7 @@ import { createSandbox } from '@heddle/sandbox';
 import { CHAIN, expectResult } from '../workload.ts';
 import type { Contender, Timed } from '../workload.ts';
 import { heddle as agents } from '../agents/heddle.ts';
+import { heddle as streams } from '../streams/heddle.ts';
 import { coldStart, memoryAtStart } from './heddle-process.ts';
 import { memoryOfOutputs } from './heddle-outputs.ts';
 import { chainOf, fanOf, loopOf } from './workflows.ts';
@@ -97,4 +98,5 @@ export const contender: Contender = {
   'memory at start': memoryAtStart,
   'memory of outputs': memoryOfOutputs,
   ...agents,
+  ...streams,
 };

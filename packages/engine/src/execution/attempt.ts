@@ -4,7 +4,7 @@ import type { ContextParts } from '../executors/context.ts';
 import type { ExecutorServices } from '../executors/services.ts';
 import type { Values } from '../records/values.ts';
 import { BlockSteps } from './block-steps.ts';
-import type { Emissions } from './emissions.ts';
+import type { Emissions } from '../records/emissions.ts';
 import { ReferenceResolver } from './reference-resolver.ts';
 import type { RunEnvironment } from './run-environment.ts';
 import type { StepStore } from '../store/stores.ts';

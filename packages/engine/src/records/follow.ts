@@ -1,9 +1,8 @@
 import type { Clock, Plan } from '@heddle/core';
 import { placeKey, Replica } from '@heddle/core/run';
 import type { Entry, IdleState, Place } from '@heddle/core/run';
-import { emissionEvent } from '../execution/emissions.ts';
-import type { StoredEmission } from '../execution/emissions.ts';
-import type { RuntimeParts } from '../execution/runtime-parts.ts';
+import { emissionEvent } from './emissions.ts';
+import type { StoredEmission } from './emissions.ts';
 import { eventsOf, pausedEvent, loadEvent } from '../records/run-events.ts';
 import type { Values } from '../records/values.ts';
 import { parseStored } from '../store/errors.ts';
@@ -48,26 +47,35 @@ export async function* follow(
 ): AsyncGenerator<RunEvent> {
   const emissions = new FollowedEmissions(parts.stores.live, replica, emission);
   try {
-    let reported: IdleState = 'running';
-    for (let idlePolls = 0; !parts.signal?.aborted; idlePolls++) {
-      const entries = await parts.stores.runs.tail(runId, replica.seq);
-      const checks = idlePolls % POLLS_PER_CHECK === 0;
-      // Read after the entries: an emission is published before the entry that ends its block.
-      await emissions.read({ always: checks || entries.length > 0 });
-      yield* newEvents(replica, entries, { values: parts.values, emissions });
-      const state = replica.idleState();
-      if (state === 'ended') return;
-      if (entries.length > 0) {
-        idlePolls = -1;
-        continue;
-      }
-      if (state !== reported) yield idleEvent(replica, state, parts.clock.now());
-      reported = state;
-      if (state === 'human' || (checks && !parts.isServed())) return;
-      await newsOrDelay(emissions.news(), parts.clock);
-    }
+    yield* merged(parts, replica, emissions);
   } finally {
     emissions.close();
+  }
+}
+
+/** The events of the journal and the emissions, until the run has ended, only a person can continue it, or no process does. */
+async function* merged(
+  parts: Parts,
+  replica: Replica,
+  emissions: FollowedEmissions,
+): AsyncGenerator<RunEvent> {
+  let reported: IdleState = 'running';
+  for (let idlePolls = 0; !parts.signal?.aborted; idlePolls++) {
+    const entries = await parts.stores.runs.tail(replica.runId, replica.seq);
+    const checks = idlePolls % POLLS_PER_CHECK === 0;
+    // Read after the entries: an emission is published before the entry that ends its block.
+    await emissions.read({ always: checks || entries.length > 0 });
+    yield* newEvents(replica, entries, { values: parts.values, emissions });
+    const state = replica.idleState();
+    if (state === 'ended') return;
+    if (entries.length > 0) {
+      idlePolls = -1;
+      continue;
+    }
+    if (state !== reported) yield idleEvent(replica, state, parts.clock.now());
+    reported = state;
+    if (state === 'human' || (checks && !parts.isServed())) return;
+    await newsOrDelay(emissions.news(), parts.clock);
   }
 }
 
@@ -79,7 +87,7 @@ export interface EventPosition {
 
 /** Returns the events of a run after a position; default: its position at the call. Without a run there are no events. */
 export function eventsFrom(
-  parts: Pick<RuntimeParts, 'stores' | 'values' | 'definitions' | 'clock'>,
+  parts: Omit<PlannedParts, 'isServed'>,
   runId: string,
   { after, isServed }: { after?: EventPosition; isServed: () => boolean },
 ): AsyncIterable<RunEvent> {
@@ -89,13 +97,18 @@ export function eventsFrom(
   return eventsAfter({ ...parts, isServed }, runId, from);
 }
 
+/** For a run whose plan is not read yet. */
+interface PlannedParts extends Parts {
+  definitions: { plan(hash: string): Promise<Plan> };
+}
+
 interface ReadPosition {
   past: Entry[];
   emission: number;
 }
 
 async function positionOf(
-  { runs, live }: SharedStores,
+  { runs, live }: Parts['stores'],
   runId: string,
   after: EventPosition | undefined,
 ): Promise<ReadPosition> {
@@ -104,7 +117,7 @@ async function positionOf(
 }
 
 async function* eventsAfter(
-  parts: Parts & Pick<RuntimeParts, 'definitions' | 'stores'>,
+  parts: PlannedParts,
   runId: string,
   from: Promise<ReadPosition>,
 ): AsyncGenerator<RunEvent> {

@@ -4,7 +4,7 @@ import type { Entry, EntryBody, IdleState, Place } from '@heddle/core/run';
 import type { BlockTask } from '../../execution/attempt.ts';
 import { createBlockServices } from '../../execution/block-services.ts';
 import { CommandExecutor } from '../../execution/command-executor.ts';
-import { Emissions } from '../../execution/emissions.ts';
+import { Emissions } from '../../records/emissions.ts';
 import type { Gate } from '../../execution/gate.ts';
 import type { RunEnvironment } from '../../execution/run-environment.ts';
 import type { RuntimeParts } from '../../execution/runtime-parts.ts';

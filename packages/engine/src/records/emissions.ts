@@ -2,7 +2,7 @@ import type { BlockEmission, Clock } from '@heddle/core/blocks';
 import { placeKey } from '@heddle/core/run';
 import type { Place, Replica } from '@heddle/core/run';
 import { chain } from '../maybe-async.ts';
-import type { Sanitizer } from '../records/sanitizer.ts';
+import type { Sanitizer } from './sanitizer.ts';
 import type { LiveEventStore, NewLiveEvent } from '../store/live-events.ts';
 import type { RunEvent } from '../types.ts';
 

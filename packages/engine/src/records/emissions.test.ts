@@ -3,7 +3,7 @@ import { describe, expect, it } from 'vitest';
 import type { BlockEmission } from '@heddle/core/blocks';
 import type { Replica } from '@heddle/core/run';
 import { TestClock } from '../../../../test/support/test-clock.ts';
-import type { Sanitizer } from '../records/sanitizer.ts';
+import type { Sanitizer } from './sanitizer.ts';
 import type { LiveEventStore, NewLiveEvent } from '../store/live-events.ts';
 import { MemoryLiveEvents } from '../store/memory-live-events.ts';
 import type { RunEvent } from '../types.ts';

@@ -1,0 +1,32 @@
+import { fork } from 'node:child_process';
+import { EventEmitter, on, once } from 'node:events';
+import type { Contender } from '../workload.ts';
+import { TOKEN_PROCESS } from './heddle.ts';
+import { delays, msSince } from './token.ts';
+
+/** An event of Node's emitter in one process, and a message of Node's channel between two. */
+export const floor: Contender = {
+  'first text': () => {
+    const emitter = new EventEmitter();
+    return delays(
+      async () => {
+        setImmediate(() => emitter.emit('text', String(process.hrtime.bigint())));
+        for await (const [time] of on(emitter, 'text')) return msSince(time as string);
+        return 0;
+      },
+      () => undefined,
+    );
+  },
+  'first text elsewhere': async () => {
+    const child = fork(TOKEN_PROCESS, [], { execArgv: ['--no-warnings'] });
+    await once(child, 'message');
+    return delays(
+      async () => {
+        child.send('emit');
+        const [{ time }] = (await once(child, 'message')) as [{ time: string }];
+        return msSince(time);
+      },
+      () => child.disconnect(),
+    );
+  },
+};

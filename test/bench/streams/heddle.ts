@@ -1,0 +1,57 @@
+import { fork } from 'node:child_process';
+import { once } from 'node:events';
+import { mkdtempSync, rmSync } from 'node:fs';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { fileURLToPath } from 'node:url';
+import { createEngine } from '@heddle/engine';
+import { openFolderClient } from '@heddle/engine/reader';
+import type { Contender, Measured } from '../workload.ts';
+import { delayOf, delays, TOKEN_WORKFLOW, tokenBlock } from './token.ts';
+
+export const TOKEN_PROCESS = fileURLToPath(new URL('token-process.ts', import.meta.url));
+
+async function here(): Promise<Measured> {
+  const folder = mkdtempSync(join(tmpdir(), 'heddle-bench-'));
+  let emit = (): void => undefined;
+  const ready = (): Promise<void> => new Promise((resolve) => (emit = resolve));
+  const engine = await createEngine({ data: folder, blocks: [tokenBlock(ready)] });
+  return delays(
+    async () => {
+      const run = await engine.start({ workflow: TOKEN_WORKFLOW });
+      const events = delayOf(run.events(), () => undefined);
+      // The block may have started before the events are read.
+      setImmediate(() => setImmediate(emit));
+      return events;
+    },
+    async () => {
+      await engine.close();
+      rmSync(folder, { recursive: true });
+    },
+  );
+}
+
+async function fromAnotherProcess(): Promise<Measured> {
+  const folder = mkdtempSync(join(tmpdir(), 'heddle-bench-'));
+  const child = fork(TOKEN_PROCESS, [folder], { execArgv: ['--no-warnings'] });
+  await once(child, 'message');
+  const reader = openFolderClient(folder);
+  return delays(
+    async () => {
+      child.send('start');
+      const [{ runId }] = (await once(child, 'message')) as [{ runId: string }];
+      return delayOf(reader.follow(runId), () => child.send('emit'));
+    },
+    async () => {
+      reader.close();
+      child.disconnect();
+      await once(child, 'exit');
+      rmSync(folder, { recursive: true });
+    },
+  );
+}
+
+export const heddle: Contender = {
+  'first text': here,
+  'first text elsewhere': fromAnotherProcess,
+};

@@ -1,0 +1,52 @@
+import type { BlockExecutor } from '@heddle/core/blocks';
+import type { RunEvent } from '@heddle/engine';
+import { block, workflow } from '../../support/workflow.ts';
+import type { Measured } from '../workload.ts';
+import { medianOf } from '../worker.ts';
+
+export const TOKEN_WORKFLOW = workflow([block('T', 'token')], ['Start -> T'], { id: 'token' });
+
+/** A block that emits the time in nanoseconds (of the machine's monotonic clock) when `ready` resolves. */
+export function tokenBlock(ready: () => Promise<void>): BlockExecutor {
+  return {
+    types: ['token'],
+    class: 'effect',
+    execute: async (context) => {
+      await ready();
+      context.emit({ type: 'text', text: String(process.hrtime.bigint()) });
+      return { output: {} };
+    },
+  };
+}
+
+/** Milliseconds since a time in nanoseconds. */
+export function msSince(time: string): number {
+  return Number(process.hrtime.bigint() - BigInt(time)) / 1e6;
+}
+
+/** Reads until the block has started, calls `emit`, and returns the milliseconds from the emission to its event. */
+export async function delayOf(events: AsyncIterable<RunEvent>, emit: () => void): Promise<number> {
+  let delay: number | undefined;
+  for await (const event of events) {
+    if (event.type === 'block:started' && event.log.blockName === 'T') emit();
+    if (event.type === 'block:emission' && event.emission.type === 'text')
+      delay ??= msSince(event.emission.text);
+  }
+  if (delay === undefined) throw new Error('the text did not arrive');
+  return delay;
+}
+
+/** The median of as many delays as fit into a sample, after two that warm up. */
+export function delays(once: () => Promise<number>, close: () => Promise<void> | void): Measured {
+  return {
+    async sample(sampleMs) {
+      await once();
+      await once();
+      const found: number[] = [];
+      for (const from = performance.now(); performance.now() - from < sampleMs || found.length === 0;)
+        found.push(await once());
+      return medianOf(found);
+    },
+    close,
+  };
+}
