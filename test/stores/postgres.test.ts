@@ -46,6 +46,21 @@ describe.skipIf(!hasPostgres)('PostgreSQL', () => {
   });
   describeDefinitionStore('postgres', async () => (await open()).definitions);
 
+  it('wakes watchers of live events also after the connection that listens was lost', async () => {
+    const schema = `s ${randomUUID()}`;
+    const [one, other] = [(await open({ schema })).live, (await open({ schema })).live];
+    let wakes = 0;
+    onTestFinished(other.watch('r', () => (wakes += 1)));
+    await expect.poll(() => wakes).toBeGreaterThan(0);
+    expect(await cutConnections('idle')).toBeGreaterThan(0);
+    // A new connection wakes all watchers, because notifications may have been missed.
+    const before = wakes;
+    await expect.poll(() => wakes, { timeout: 5000 }).toBeGreaterThan(before);
+    const reconnected = wakes;
+    await one.publish('r', [{ place: 'b', json: '1' }]);
+    await expect.poll(() => wakes).toBeGreaterThan(reconnected);
+  });
+
   describe('several processes that open the stores', () => {
     it('create the tables once if they start at the same time, and read each other’s writes', async () => {
       const schema = `s ${randomUUID()}`;

@@ -1,0 +1,63 @@
+import { existsSync, statSync, writeFileSync } from 'node:fs';
+import { join } from 'node:path';
+import { describe, expect, it, onTestFinished } from 'vitest';
+import { dataFolder } from '../../../../../test/support/data-folder.ts';
+import { TestClock } from '../../../../../test/support/test-clock.ts';
+import { LIVE_RETENTION_MS } from '../live-events.ts';
+import type { LiveEventStore } from '../live-events.ts';
+import { MemoryLiveEvents } from '../memory-live-events.ts';
+import { SqliteLiveEvents } from './live-events.ts';
+
+const EVENT = { place: 'b', json: '1' };
+
+function open(data: string, { writes = true, clock = new TestClock() } = {}): SqliteLiveEvents {
+  const store = new SqliteLiveEvents(data, { clock, writes });
+  onTestFinished(() => store.close());
+  return store;
+}
+
+describe('live events in a data folder', () => {
+  it('have a file that only this user can read, which reading does not create', () => {
+    const data = dataFolder();
+    const [writer, reader] = [open(data), open(data, { writes: false })];
+    expect([writer.last('r'), reader.last('r')]).toEqual([0, 0]);
+    writer.remove('r');
+    expect(existsSync(join(data, 'live.db'))).toBe(false);
+    writer.publish('r', [EVENT]);
+    expect(statSync(join(data, 'live.db')).mode & 0o777).toBe(0o600);
+    expect(reader.read('r', 0, 10)).toEqual([{ number: 1, ...EVENT }]);
+  });
+
+  it('replace a file that is damaged', () => {
+    const data = dataFolder();
+    writeFileSync(join(data, 'live.db'), 'This is no database. '.repeat(100));
+    const store = open(data);
+    expect(store.publish('r', [EVENT])).toBe(1);
+    expect(store.read('r', 0, 10)).toHaveLength(1);
+  });
+
+  it('fail with ENGINE_CLOSED after the store was closed', () => {
+    const store = open(dataFolder());
+    store.close();
+    expect(() => store.publish('r', [EVENT])).toThrow(expect.objectContaining({ code: 'ENGINE_CLOSED' }));
+  });
+});
+
+describe.each<[string, (clock: TestClock) => LiveEventStore]>([
+  ['memory', (clock) => new MemoryLiveEvents(clock)],
+  ['a data folder', (clock) => open(dataFolder(), { clock })],
+])('live events in %s', (_name, make) => {
+  it('are removed an hour after the last one of their run', async () => {
+    const clock = new TestClock();
+    const store = make(clock);
+    await store.publish('old', [EVENT]);
+    await store.publish('live', [EVENT]);
+    clock.advance(LIVE_RETENTION_MS - 1);
+    await store.publish('live', [EVENT]);
+    expect(await store.read('old', 0, 10)).toHaveLength(1);
+    clock.advance(60_001);
+    await store.publish('new', [EVENT]);
+    expect(await store.read('old', 0, 10)).toEqual([]);
+    expect(await store.read('live', 0, 10)).toHaveLength(2);
+  });
+});
