@@ -16,7 +16,7 @@ export type { KnownProvider } from './models/known-providers.ts';
 export type { BlockDescription } from './describe/describe.ts';
 export type { ToolFile } from './openapi/file.ts';
 export type { ImportedTools, ImportNote, ImportOptions } from './openapi/import.ts';
-export type { AgentTool, AgentToolCall, BlocksOptions } from './options.ts';
+export type { AgentTool, AgentToolCall, BlocksOptions, McpServerOptions } from './options.ts';
 
 type Load = () => Promise<BlockDefinition>;
 
@@ -30,6 +30,7 @@ const DEFINITIONS: { readonly [type: string]: Load } = {
   logs: async () => (await import('./logs/logs.ts')).logs,
   vision: async () => (await import('./vision/vision.ts')).vision,
   guardrails: async () => (await import('./guardrails/guardrails.ts')).guardrails,
+  mcp: async () => (await import('./mcp/mcp.ts')).mcp,
   thinking: async () => (await import('./thinking/thinking.ts')).thinking,
   tool: async () => (await import('./tool/tool.ts')).tool,
 };

@@ -15,6 +15,21 @@ export interface BlocksOptions {
   tools?: readonly AgentTool[];
   /** Tools of services, as `importOpenApi` makes them. Files are checked when the first block uses them. */
   toolFiles?: readonly ToolFile[];
+  /**
+   * How MCP servers are used, by their names. The address of the server NAME is that of the engine's service `mcp-NAME`, and
+   * its key is the engine's credential `mcp-NAME`, or what the tenant has stored for the provider `mcp-NAME`.
+   */
+  mcp?: { readonly [server: string]: McpServerOptions };
+}
+
+/** How an MCP server is used. */
+export interface McpServerOptions {
+  /** The names of the tools that workflows may call. Default: all. */
+  tools?: readonly string[];
+  /** The header that takes the key as it is. Default: `Authorization`, with `Bearer` before the key. */
+  header?: string;
+  /** True: what the server says about its tools is true, and interrupted calls of idempotent ones are repeated. Default false. */
+  trusted?: boolean;
 }
 
 /** A tool that agents can call. */

@@ -12,6 +12,7 @@ import type { Answer } from '../models/call.ts';
 import { openModel } from '../models/open.ts';
 import type { OpenModel } from '../models/open.ts';
 import { addTokens, costOf, inDollars, NO_TOKENS } from '../models/usage.ts';
+import { McpSessions } from '../mcp/session.ts';
 import type { BlocksOptions } from '../options.ts';
 import { invalid } from '../invalid.ts';
 import { memoryOf } from './memory.ts';
@@ -52,12 +53,17 @@ export async function runAgent(context: Context, options: BlocksOptions): Promis
     throw invalid(context, 'uses skills, which agents do not have yet');
   const opened = await openModel(context, options);
   const format = responseFormatOf(context);
-  const tools = await toolsOf(context, options);
-  const memory = await memoryOf(context, opened, promptOf(context));
-  const prompt = await withFiles(memory.prompt, context);
-  const { output, text } = await new Agent({ context, opened, format, tools }).run(prompt);
-  await memory.keep(text);
-  return { output };
+  const sessions = new McpSessions(context, options);
+  try {
+    const tools = await toolsOf(context, options, sessions);
+    const memory = await memoryOf(context, opened, promptOf(context));
+    const prompt = await withFiles(memory.prompt, context);
+    const { output, text } = await new Agent({ context, opened, format, tools }).run(prompt);
+    await memory.keep(text);
+    return { output };
+  } finally {
+    await sessions.close();
+  }
 }
 
 /**

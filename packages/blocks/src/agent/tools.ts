@@ -3,6 +3,8 @@ import { BlockError, isJsonObject } from '@heddle/core/blocks';
 import type { Json, JsonObject } from '@heddle/core/blocks';
 import type { Credential } from '@heddle/engine';
 import type { Context } from '../define.ts';
+import { isMcpRow, mcpTools } from '../mcp/agent-tools.ts';
+import type { McpSessions } from '../mcp/session.ts';
 import { serviceToolsOf } from '../openapi/loaded.ts';
 import type { AgentTool, BlocksOptions } from '../options.ts';
 import { invalid } from '../invalid.ts';
@@ -16,28 +18,48 @@ const NAME = /^[a-zA-Z0-9_-]{1,64}$/;
 /**
  * Returns the tools that the agent may use, by their names for the model. Tools whose use is `none` are left out.
  *
- * Throws BLOCK_CONFIG_INVALID, TOOL_UNKNOWN.
+ * Throws BLOCK_CONFIG_INVALID, TOOL_UNKNOWN, and what servers of MCP throw.
  */
-export async function toolsOf(context: Context, options: BlocksOptions): Promise<Map<string, ReadyTool>> {
+export async function toolsOf(
+  context: Context,
+  options: BlocksOptions,
+  sessions: McpSessions,
+): Promise<Map<string, ReadyTool>> {
   const rows = context.field('tools', 'json') ?? [];
   if (!Array.isArray(rows)) throw invalid(context, 'has tools that are not a list');
   if (rows.length > MAX_TOOLS) throw invalid(context, `has more than ${MAX_TOOLS} tools`);
+  const used = rows.map((row) => {
+    if (isJsonObject(row)) return row;
+    throw invalid(context, 'has a tool that is not an object');
+  });
+  const isUsed = (row: JsonObject) => row['usageControl'] !== 'none';
+  const [own, remote] = [false, true].map((is) => used.filter((row) => isUsed(row) && isMcpRow(row) === is));
   const tools = new Map<string, ReadyTool>();
-  for (const row of rows) {
-    if (!isJsonObject(row)) throw invalid(context, 'has a tool that is not an object');
-    if (row['usageControl'] === 'none') continue;
-    for (const tool of await offeredTools(context, row, options)) {
-      const { name } = tool.definition;
-      if (!NAME.test(name))
-        throw invalid(context, `has a tool with the name "${name}": use letters, digits, _ and -`);
-      if (tools.has(name)) throw invalid(context, `has two tools with the name "${name}"`);
-      const problemsOf = compileSchema(tool.definition.inputSchema as JsonObject, (why) =>
-        invalid(context, `has a tool "${name}" with parameters whose schema ${why}`),
-      );
-      tools.set(name, { ...tool, problemsOf, forced: row['usageControl'] === 'force' });
-    }
-  }
+  for (const row of own ?? [])
+    for (const tool of await offeredTools(context, row, options)) addTool(context, tools, { tool, row });
+  // After the others: a server must not take the name of one of them.
+  for (const row of remote ?? [])
+    for (const tool of await mcpTools(context, sessions, row, new Set(tools.keys())))
+      addTool(context, tools, { tool, row });
+  if (tools.size > MAX_TOOLS)
+    throw invalid(context, `has more than ${MAX_TOOLS} tools, with those of its MCP servers`);
   return tools;
+}
+
+/** Adds a tool whose name and schema can be used. Throws BLOCK_CONFIG_INVALID. */
+function addTool(
+  context: Context,
+  tools: Map<string, ReadyTool>,
+  { tool, row }: { tool: OfferedTool; row: JsonObject },
+): void {
+  const { name } = tool.definition;
+  if (!NAME.test(name))
+    throw invalid(context, `has a tool with the name "${name}": use letters, digits, _ and -`);
+  if (tools.has(name)) throw invalid(context, `has two tools with the name "${name}"`);
+  const problemsOf = compileSchema(tool.definition.inputSchema as JsonObject, (why) =>
+    invalid(context, `has a tool "${name}" with parameters whose schema ${why}`),
+  );
+  tools.set(name, { ...tool, problemsOf, forced: row['usageControl'] === 'force' });
 }
 
 async function offeredTools(

@@ -1,0 +1,71 @@
+import type { Tool } from '@modelcontextprotocol/client';
+import { isJsonObject } from '@heddle/core/blocks';
+import type { JsonObject } from '@heddle/core/blocks';
+import type { Context } from '../define.ts';
+import { invalid } from '../invalid.ts';
+import { compileSchema } from '../agent/json-schema.ts';
+import type { OfferedTool } from '../agent/ready-tool.ts';
+import { isIdempotent, toolNamed } from './find.ts';
+import { freeName, shownDescription } from './names.ts';
+import { resultForModel } from './result.ts';
+import type { McpSession, McpSessions } from './session.ts';
+
+/** Types of an agent's tools that stand for one tool of a server, or for all of them. */
+const ONE = 'mcp';
+const ALL = ['mcp-server', 'mcp-server-advanced'];
+
+/** Whether a row of an agent's tools names an MCP server. */
+export function isMcpRow({ type }: JsonObject): boolean {
+  return type === ONE || ALL.includes(type as string);
+}
+
+/**
+ * Returns the tools that a row stands for, with names that are not in `taken`. Of a whole server, tools with a schema that
+ * cannot be used are left out.
+ *
+ * Throws BLOCK_CONFIG_INVALID, MCP_SERVER_UNKNOWN, MCP_TOOL_UNKNOWN, MCP_FAILED.
+ */
+export async function mcpTools(
+  context: Context,
+  sessions: McpSessions,
+  row: JsonObject,
+  taken: ReadonlySet<string>,
+): Promise<OfferedTool[]> {
+  const params = isJsonObject(row['params']) ? row['params'] : {};
+  const { serverId, toolName, credential } = params;
+  if (typeof serverId !== 'string' || serverId === '')
+    throw invalid(context, 'has an MCP tool without a "serverId"');
+  const session = await sessions.open(serverId, typeof credential === 'string' ? credential : undefined);
+  const listed = await session.tools();
+  const names = new Set(taken);
+  const ready = (tool: Tool): OfferedTool => {
+    const name = freeName(serverId, tool.name, names);
+    names.add(name);
+    return agentTool(session, tool, name);
+  };
+  if (row['type'] !== ONE) return listed.filter(isUsable).map(ready);
+  if (typeof toolName !== 'string') throw invalid(context, 'has an MCP tool without a "toolName"');
+  return [ready(toolNamed(listed, serverId, toolName))];
+}
+
+function agentTool(session: McpSession, tool: Tool, name: string): OfferedTool {
+  return {
+    definition: {
+      type: 'function',
+      name,
+      description: shownDescription(tool.description ?? tool.title),
+      inputSchema: tool.inputSchema as never,
+    },
+    isIdempotent: () => isIdempotent(session, tool),
+    run: async (args) => resultForModel(tool, await session.call(tool, args)),
+  };
+}
+
+function isUsable(tool: Tool): boolean {
+  try {
+    compileSchema(tool.inputSchema as JsonObject, (why) => new Error(why));
+    return true;
+  } catch {
+    return false;
+  }
+}

@@ -1,0 +1,51 @@
+import * as z from 'zod';
+import { BlockError } from '@heddle/core/blocks';
+import type { JsonObject } from '@heddle/core/blocks';
+import type { Tool } from '@modelcontextprotocol/client';
+import { defineOutside } from '../define.ts';
+import { invalid } from '../invalid.ts';
+import { compileSchema } from '../agent/json-schema.ts';
+import { McpSessions } from './session.ts';
+import { outputOf } from './result.ts';
+import { isIdempotent, toolNamed } from './find.ts';
+
+/** A call of a tool of an MCP server. */
+export const mcp = defineOutside({
+  summary: 'Calls a tool of a server of the Model Context Protocol.',
+  fields: z.object({
+    server: z.string().describe('The name of the server, as the operator has configured it.'),
+    tool: z.string().describe('The name of the tool.'),
+    arguments: z.looseObject({}).optional().describe('The arguments of the tool.'),
+    credential: z.string().optional().describe('The id of a stored credential for the server.'),
+  }),
+  outputs: z.object({
+    content: z.array(z.any()).describe('The parts of the result: texts, images, audio, resources.'),
+    structuredContent: z.any().optional().describe('The result as an object, if the tool has one.'),
+  }),
+  async run({ fields, context, options }) {
+    const sessions = new McpSessions(context, options);
+    try {
+      const session = await sessions.open(fields.server, fields.credential);
+      const tool = toolNamed(await session.tools(), fields.server, fields.tool);
+      const args = (fields.arguments ?? {}) as JsonObject;
+      const problems = schemaOf(tool)(args);
+      if (problems !== undefined)
+        throw invalid(context, `has arguments that the tool "${tool.name}" does not take: ${problems}`);
+      const call = async () => outputOf(tool, await session.call(tool, args));
+      const output = await context.step('call', call, { idempotent: isIdempotent(session, tool) });
+      return { output: output as { content: JsonObject[] } };
+    } finally {
+      await sessions.close();
+    }
+  },
+});
+
+function schemaOf(tool: Tool) {
+  return compileSchema(
+    tool.inputSchema as JsonObject,
+    (why) =>
+      new BlockError('MCP_FAILED', `The schema of the tool "${tool.name.slice(0, 100)}" ${why}.`, {
+        retryable: false,
+      }),
+  );
+}

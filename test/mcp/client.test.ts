@@ -1,0 +1,299 @@
+import { randomUUID } from 'node:crypto';
+import { blocks } from '@heddle/blocks';
+import type { BlocksOptions } from '@heddle/blocks';
+import type { JsonObject } from '@heddle/core';
+import { createEngine } from '@heddle/engine';
+import type { EngineOptions } from '@heddle/engine';
+import {
+  createMcpHandler,
+  fromJsonSchema,
+  McpServer,
+  WebStandardStreamableHTTPServerTransport,
+} from '@modelcontextprotocol/server';
+import { describe, expect, it, onTestFinished } from 'vitest';
+import { serveFetch } from '../support/mcp-server.ts';
+import { startModelServer } from '../support/model-server.ts';
+import type { ModelAnswer } from '../support/model-server.ts';
+import { block, workflow } from '../support/workflow.ts';
+
+const CITY = {
+  type: 'object',
+  properties: { city: { type: 'string' } },
+  required: ['city'],
+} as const;
+
+interface Called {
+  calls: string[];
+}
+
+/** An official server with three tools. */
+function officialServer({ calls }: Called): McpServer {
+  const server = new McpServer({ name: 'weather', version: '1.0.0' });
+  const inputSchema = fromJsonSchema<{ city: string }>(CITY);
+  server.registerTool('forecast', { description: 'The weather.', inputSchema }, ({ city }) => {
+    calls.push(city);
+    return { content: [{ type: 'text', text: `Rain in ${city}` }] };
+  });
+  server.registerTool('broken', { description: 'Fails.', inputSchema }, () => ({
+    content: [{ type: 'text', text: 'no such city' }],
+    isError: true,
+  }));
+  server.registerTool('slow', { description: 'Never answers.', inputSchema }, () => {
+    calls.push('slow');
+    return new Promise(() => undefined);
+  });
+  return server;
+}
+
+/** A server of both generations of the protocol. */
+async function startServer() {
+  const called: Called = { calls: [] };
+  const handler = createMcpHandler(() => officialServer(called));
+  return { ...called, ...(await serveFetch((request) => handler.fetch(request))) };
+}
+
+/** A server of the older generation with sessions. */
+async function startSessions() {
+  const called: Called = { calls: [] };
+  const transports = new Map<string, WebStandardStreamableHTTPServerTransport>();
+  const ended: string[] = [];
+  const served = await serveFetch(async (request) => {
+    const id = request.headers.get('mcp-session-id');
+    const known = id === null ? undefined : transports.get(id);
+    if (id !== null && !known) return new Response('unknown session', { status: 404 });
+    if (known) return known.handleRequest(request);
+    const transport = new WebStandardStreamableHTTPServerTransport({
+      sessionIdGenerator: randomUUID,
+      onsessioninitialized: (session) => void transports.set(session, transport),
+      onsessionclosed: (session) => void ended.push(session),
+    });
+    await officialServer(called).connect(transport);
+    return transport.handleRequest(request);
+  });
+  return { ...called, ...served, transports, ended };
+}
+
+interface Setting {
+  type?: string;
+  fields: JsonObject;
+  services: { [name: string]: string };
+  options?: BlocksOptions;
+  engine?: EngineOptions;
+}
+
+async function start({ type = 'mcp', fields, services, options, engine: more }: Setting) {
+  const engine = await createEngine({ blocks: blocks(options), services, ...more });
+  onTestFinished(() => engine.close({ graceMs: 0 }));
+  return engine.start({ workflow: workflow([block('B', type, fields)], ['Start -> B']) }, { city: 'Oslo' });
+}
+
+async function run(setting: Setting) {
+  return (await start(setting)).result();
+}
+
+const FORECAST = { server: 'weather', tool: 'forecast', arguments: '{"city": "<start.city>"}' };
+
+describe('the block mcp', () => {
+  it('calls a tool of an official server', async () => {
+    const server = await startServer();
+    expect(await run({ fields: FORECAST, services: { 'mcp-weather': server.url } })).toMatchObject({
+      status: 'completed',
+      output: { content: [{ type: 'text', text: 'Rain in Oslo' }] },
+    });
+    expect(server.requests.some(({ headers }) => headers['mcp-protocol-version'] === '2026-07-28')).toBe(
+      true,
+    );
+  });
+
+  it('calls a tool of an older server in a session, and ends it', async () => {
+    const server = await startSessions();
+    expect(await run({ fields: FORECAST, services: { 'mcp-weather': server.url } })).toMatchObject({
+      status: 'completed',
+      output: { content: [{ type: 'text', text: 'Rain in Oslo' }] },
+    });
+    expect(server.transports.size).toBe(1);
+    expect(server.ended).toEqual([...server.transports.keys()]);
+  });
+
+  it('sends the key of the operator, else the stored one of the tenant', async () => {
+    const server = await startServer();
+    const services = { 'mcp-weather': server.url };
+    const stored: EngineOptions = {
+      tenantCredentials: {
+        find: (_tenant, query) =>
+          'provider' in query && query.provider === 'mcp-weather' && query.type === 'oauth'
+            ? { id: 'c1', name: 'Ours', secret: 'token-of-the-tenant', ...query }
+            : undefined,
+      },
+    };
+    await run({
+      fields: FORECAST,
+      services,
+      engine: { credentials: { 'mcp-weather': 'key-of-the-operator' } },
+    });
+    await run({ fields: FORECAST, services, engine: stored });
+    const keys = new Set(server.requests.map(({ headers }) => headers.authorization));
+    expect([...keys]).toEqual(['Bearer key-of-the-operator', 'Bearer token-of-the-tenant']);
+  });
+
+  it('refuses a stored credential of another provider', async () => {
+    const server = await startServer();
+    const find = () => ({ id: 'c1', name: 'Slack', secret: 's', provider: 'slack', type: 'oauth' as const });
+    const result = await run({
+      fields: { ...FORECAST, credential: 'c1' },
+      services: { 'mcp-weather': server.url },
+      engine: { tenantCredentials: { find } },
+    });
+    expect(result).toMatchObject({ status: 'failed', error: { code: 'CREDENTIAL_UNKNOWN' } });
+    expect(server.requests).toEqual([]);
+  });
+
+  it.each([
+    ['MCP_SERVER_UNKNOWN', { ...FORECAST, server: 'other' }, undefined],
+    ['MCP_SERVER_UNKNOWN', { ...FORECAST, server: '../weather' }, undefined],
+    ['MCP_TOOL_UNKNOWN', { ...FORECAST, tool: 'other' }, undefined],
+    ['MCP_TOOL_UNKNOWN', FORECAST, ['broken']],
+    ['MCP_TOOL_FAILED', { ...FORECAST, tool: 'broken' }, ['broken']],
+    ['BLOCK_CONFIG_INVALID', { ...FORECAST, arguments: '{"city": 1}' }, undefined],
+  ])('fails with %s', async (code, fields, tools) => {
+    const server = await startServer();
+    const options = { mcp: { weather: { ...(tools && { tools }) } } };
+    const result = await run({ fields, services: { 'mcp-weather': server.url }, options });
+    expect(result).toMatchObject({ status: 'failed', error: { code } });
+    expect(server.calls).toEqual([]);
+  });
+
+  it('stops at once when the run is cancelled', async () => {
+    const server = await startServer();
+    const handle = await start({
+      fields: { ...FORECAST, tool: 'slow' },
+      services: { 'mcp-weather': server.url },
+    });
+    await expect.poll(() => server.calls, { timeout: 10_000 }).toEqual(['slow']);
+    const cancelledAt = performance.now();
+    await handle.cancel();
+    expect(await handle.result()).toMatchObject({ status: 'cancelled' });
+    expect(performance.now() - cancelledAt).toBeLessThan(2000);
+  });
+});
+
+describe('an agent', () => {
+  const askWith = async (
+    answers: ModelAnswer[],
+    tools: JsonObject[],
+    services: { [name: string]: string },
+  ) => {
+    const model = await startModelServer(
+      ({ number }) => answers[Math.min(number, answers.length) - 1] as ModelAnswer,
+    );
+    onTestFinished(() => model.close());
+    const result = await run({
+      type: 'agent',
+      fields: { model: 'gpt-4o', messages: [{ role: 'user', content: 'Weather?' }], tools },
+      services: { ...model.services, ...services },
+      engine: { credentials: { openai: 'key' } },
+    });
+    return { result, model };
+  };
+
+  it.each([
+    ['one tool of a server', { type: 'mcp', params: { serverId: 'weather', toolName: 'forecast' } }],
+    ['all tools of a server', { type: 'mcp-server-advanced', params: { serverId: 'weather' } }],
+  ])('calls %s', async (_title, row) => {
+    const server = await startServer();
+    const { result } = await askWith(
+      [{ tools: [{ name: 'forecast', args: { city: 'Bergen' } }] }, { text: 'Rain.' }],
+      [row],
+      { 'mcp-weather': server.url },
+    );
+    expect(result).toMatchObject({
+      status: 'completed',
+      output: { content: 'Rain.', toolCalls: { list: [{ result: 'Rain in Bergen', success: true }] } },
+    });
+    expect(server.calls).toEqual(['Bergen']);
+  });
+
+  it('starts a session again once when the server has forgotten it', async () => {
+    const server = await startSessions();
+    const answers: ModelAnswer[] = [
+      { tools: [{ name: 'forecast', args: { city: 'Bergen' } }] },
+      { tools: [{ name: 'forecast', args: { city: 'Narvik' } }] },
+      { text: 'Rain.' },
+    ];
+    const model = await startModelServer(({ number }) => {
+      // Forgets all sessions before each call of the tool.
+      server.transports.clear();
+      return answers[number - 1] as ModelAnswer;
+    });
+    onTestFinished(() => model.close());
+    const result = await run({
+      type: 'agent',
+      fields: {
+        model: 'gpt-4o',
+        messages: [{ role: 'user', content: 'Weather?' }],
+        tools: [{ type: 'mcp', params: { serverId: 'weather', toolName: 'forecast' } }],
+      },
+      services: { ...model.services, 'mcp-weather': server.url },
+      engine: { credentials: { openai: 'key' } },
+    });
+    expect(result).toMatchObject({
+      status: 'completed',
+      output: {
+        toolCalls: { list: [{ success: true }, { success: false }] },
+      },
+    });
+    expect(server.calls).toEqual(['Bergen']);
+  });
+});
+
+describe('a hostile server', () => {
+  /** A server that lists these tools. */
+  const listing = async (tools: (page: number) => JsonObject) => {
+    let page = 0;
+    return serveFetch(async (request) => {
+      const { id, method } = (await request.json().catch(() => ({}))) as { id?: number; method?: string };
+      if (id === undefined) return new Response(null, { status: 202 });
+      const result =
+        method === 'initialize'
+          ? {
+              protocolVersion: '2025-06-18',
+              capabilities: { tools: {} },
+              serverInfo: { name: 'hostile', version: '1' },
+            }
+          : method === 'tools/list'
+            ? tools(++page)
+            : undefined;
+      return Response.json(
+        result
+          ? { jsonrpc: '2.0', id, result }
+          : { jsonrpc: '2.0', id, error: { code: -32601, message: 'Method not found' } },
+      );
+    });
+  };
+  const tool = (name: string, inputSchema: JsonObject = { type: 'object' }) => ({ name, inputSchema });
+  const deep = (levels: number): JsonObject =>
+    levels === 0 ? { type: 'string' } : { type: 'object', properties: { a: deep(levels - 1) } };
+
+  it.each<[string, (page: number) => JsonObject]>([
+    ['pages without end', (page) => ({ tools: [tool(`t${page}`)], nextCursor: String(page) })],
+    ['thousands of tools', () => ({ tools: Array.from({ length: 5000 }, (_, at) => tool(`t${at}`)) })],
+    ['a schema that is too deep', () => ({ tools: [tool('forecast', deep(60))] })],
+    ['a list of many megabytes', () => ({ tools: [{ ...tool('t'), description: 'x'.repeat(5_000_000) }] })],
+  ])('with %s fails the block', async (_title, tools) => {
+    const server = await listing(tools);
+    expect(await run({ fields: FORECAST, services: { 'mcp-weather': server.url } })).toMatchObject({
+      status: 'failed',
+      error: { code: 'MCP_FAILED' },
+    });
+  });
+
+  it('that redirects to another address fails the block, and the address is not called', async () => {
+    const inner = await serveFetch(() => Response.json({}));
+    const server = await serveFetch(() => Response.redirect(inner.url, 307));
+    expect(await run({ fields: FORECAST, services: { 'mcp-weather': server.url } })).toMatchObject({
+      status: 'failed',
+      error: { code: 'MCP_FAILED' },
+    });
+    expect(inner.requests).toEqual([]);
+  });
+});

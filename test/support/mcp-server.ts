@@ -1,0 +1,46 @@
+import { createServer } from 'node:http';
+import type { IncomingMessage } from 'node:http';
+import type { AddressInfo } from 'node:net';
+import { Readable } from 'node:stream';
+import { buffer } from 'node:stream/consumers';
+import { onTestFinished } from 'vitest';
+
+/** A request as a test sees it. */
+export interface SeenRequest {
+  method: string;
+  headers: IncomingMessage['headers'];
+  body: string;
+}
+
+/** Serves a handler of the standard `fetch` form on a local port until the test ends. */
+export async function serveFetch(handler: (request: Request) => Promise<Response> | Response) {
+  const requests: SeenRequest[] = [];
+  const server = createServer((incoming, outgoing) => {
+    void (async () => {
+      const body = await buffer(incoming);
+      const { method = 'GET', headers } = incoming;
+      requests.push({ method, headers, body: body.toString() });
+      const abort = new AbortController();
+      outgoing.once('close', () => abort.abort());
+      const request = new Request(`http://${headers.host}${incoming.url}`, {
+        method,
+        headers: headers as Record<string, string>,
+        signal: abort.signal,
+        ...(body.length > 0 && { body: new Uint8Array(body) }),
+      });
+      const response = await handler(request);
+      outgoing.writeHead(response.status, Object.fromEntries(response.headers));
+      if (!response.body) return outgoing.end();
+      return Readable.fromWeb(response.body as never)
+        .on('error', () => outgoing.destroy())
+        .pipe(outgoing);
+    })();
+  });
+  await new Promise<void>((resolve) => server.listen(0, '127.0.0.1', resolve));
+  onTestFinished(() => {
+    server.closeAllConnections();
+    return new Promise<void>((resolve) => server.close(() => resolve()));
+  });
+  const url = `http://127.0.0.1:${(server.address() as AddressInfo).port}/mcp`;
+  return { url, requests };
+}
