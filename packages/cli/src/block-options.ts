@@ -21,6 +21,10 @@ export interface BlockOptions {
   defaultModel?: string;
   /** Files of `heddle tools import`. */
   tools?: readonly string[];
+  /** `NAME=URL`. */
+  mcp?: readonly string[];
+  /** `NAME=TOOL,TOOL`. */
+  mcpTools?: readonly string[];
   /** Id of the workspace whose stored credentials blocks use. */
   workspace?: string;
 }
@@ -59,15 +63,28 @@ function listOf(env: Env, name: string): string[] {
 export async function blockOptions(
   options: BlockOptions,
 ): Promise<Required<Pick<EngineOptions, 'egress' | 'sandbox' | 'blocks' | 'services' | 'credentials'>>> {
-  const { isolation, resultLimit, service = [], credential = [], defaultModel, tools = [] } = options;
+  const {
+    isolation,
+    resultLimit,
+    service = [],
+    credential = [],
+    defaultModel,
+    mcp = [],
+    tools = [],
+  } = options;
+  const servers = Object.entries(pairsOf('--mcp', mcp, 'docs=https://mcp.example.com/mcp'));
   const { blocks } = await import('@heddle/blocks');
   return {
     blocks: blocks({
       variables: process.env,
       ...(defaultModel !== undefined && { defaultModel }),
       ...(tools.length > 0 && { toolFiles: await toolFilesOf(tools) }),
+      mcp: allowedTools(options),
     }),
-    services: pairsOf('--service', service, 'openai=http://localhost:8080/v1'),
+    services: {
+      ...pairsOf('--service', service, 'openai=http://localhost:8080/v1'),
+      ...Object.fromEntries(servers.map(([name, address]) => [`mcp-${name}`, address])),
+    },
     credentials: pairsOf('--credential', credential, 'openai=KEY'),
     egress: await egressOf(options, readEnv()),
     sandbox: {
@@ -86,6 +103,12 @@ async function toolFilesOf(files: readonly string[]): Promise<ToolFile[]> {
   const read: ToolFile[] = [];
   for (const file of files) read.push(await readToolFile(await jsonFile('--tools', file), file));
   return read;
+}
+
+/** The tools that workflows may call, by the names of MCP servers. */
+function allowedTools({ mcpTools = [] }: BlockOptions): { [server: string]: { tools: string[] } } {
+  const lists = Object.entries(pairsOf('--mcp-tools', mcpTools, 'docs=search,read'));
+  return Object.fromEntries(lists.map(([name, tools]) => [name, { tools: tools.split(',') }]));
 }
 
 /** The `NAME=VALUE` pairs of an option. Errors do not show values, which may be keys. */
@@ -109,9 +132,12 @@ function memoryFor(resultMiB: number): number {
 
 /** The options about services and egress as arguments of a later command, without credentials. */
 export function reachArgs(options: BlockOptions): string[] {
-  const { allowHost = [], denyHost = [], service = [], tools = [], defaultModel, workspace } = options;
+  const { allowHost = [], denyHost = [], service = [], mcp = [], mcpTools = [], tools = [] } = options;
+  const { defaultModel, workspace } = options;
   return [
     ...service.flatMap((pair) => ['--service', pair]),
+    ...mcp.flatMap((pair) => ['--mcp', pair]),
+    ...mcpTools.flatMap((pair) => ['--mcp-tools', pair]),
     ...tools.flatMap((file) => ['--tools', file]),
     ...(defaultModel === undefined ? [] : ['--default-model', defaultModel]),
     ...(workspace === undefined ? [] : ['--workspace', workspace]),

@@ -124,6 +124,8 @@ const DEFINITIONS = {
     ),
     new Option('--default-model <name>', 'model of agents that name none'),
     repeatable('--tools <file>', 'file of heddle tools import (repeatable)'),
+    repeatable('--mcp <name=url>', 'address of an MCP server for blocks and agents (repeatable)'),
+    repeatable('--mcp-tools <name=tools>', 'the only tools of an MCP server, with commas (repeatable)'),
   ],
   workspace: () => [
     new Option(

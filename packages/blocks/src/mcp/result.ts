@@ -31,6 +31,6 @@ export function resultForModel(tool: Tool, result: CallToolResult): Json {
   return isText ? textOf(result) : (content as Json);
 }
 
-function textOf({ content = [] }: CallToolResult): string {
+function textOf({ content }: CallToolResult): string {
   return content.flatMap((part) => (part.type === 'text' ? [part.text] : [])).join('\n');
 }

@@ -61,7 +61,8 @@ export class McpSessions {
   /** Ends the sessions. Never throws. */
   async close(): Promise<void> {
     const opened = await Promise.allSettled(this.#sessions.values());
-    await Promise.all(opened.map((one) => (one.status === 'fulfilled' ? one.value.close() : undefined)));
+    const sessions = opened.flatMap((one) => (one.status === 'fulfilled' ? [one.value] : []));
+    await Promise.all(sessions.map((session) => session.close()));
   }
 
   async #start(name: string, credential: string | undefined): Promise<McpSession> {
