@@ -107,8 +107,18 @@ async function toolFilesOf(files: readonly string[]): Promise<ToolFile[]> {
 
 /** The tools that workflows may call, by the names of MCP servers. */
 function allowedTools({ mcpTools = [] }: BlockOptions): { [server: string]: { tools: string[] } } {
-  const lists = Object.entries(pairsOf('--mcp-tools', mcpTools, 'docs=search,read'));
-  return Object.fromEntries(lists.map(([name, tools]) => [name, { tools: tools.split(',') }]));
+  const lists = Object.entries(listsOf('--mcp-tools', mcpTools, 'docs=search,read'));
+  return Object.fromEntries(lists.map(([name, tools]) => [name, { tools }]));
+}
+
+/** The lists of an option that takes `NAME=VALUE,VALUE`. Throws usage errors. */
+export function listsOf(
+  option: string,
+  pairs: readonly string[],
+  example: string,
+): { [name: string]: string[] } {
+  const texts = Object.entries(pairsOf(option, pairs, example));
+  return Object.fromEntries(texts.map(([name, text]) => [name, text.split(',')]));
 }
 
 /** The `NAME=VALUE` pairs of an option. Errors do not show values, which may be keys. */

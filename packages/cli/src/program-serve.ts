@@ -2,7 +2,7 @@ import { InvalidArgumentError, Option } from 'commander';
 import type { Command } from 'commander';
 import type { Io } from './io.ts';
 import { graceOption } from './program-temporal.ts';
-import { DEFAULT_URL, runOptions, withOptions } from './run-options.ts';
+import { DEFAULT_URL, repeatable, runOptions, withOptions } from './run-options.ts';
 
 /** A hundred years. */
 const MAX_DAYS = 36_500;
@@ -37,6 +37,10 @@ export function declareServe(program: Command, io: Io, done: Done): void {
       'delete the oldest ended runs when all runs together take more MiB (default: no limit)',
     ).argParser(mebibytes),
     ...limitOptions(),
+    repeatable(
+      '--mcp-server <name=workflows>',
+      'offer workflows, ids with commas, as MCP tools at /api/mcp/serve/NAME (repeatable)',
+    ),
     ...tokenOptions(),
     new Option('--json', 'print one line of JSON when it is ready').default(false),
   ]).action(async (options) => {

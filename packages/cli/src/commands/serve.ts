@@ -7,6 +7,7 @@ import type { CredentialProviders, KeyProvider } from '@heddle/service/credentia
 import type { BlockImages } from '../block-images.ts';
 import { openSession, reporter, type Session } from '../engine-session.ts';
 import { readEnv } from '../env.ts';
+import { listsOf } from '../block-options.ts';
 import { envValues } from '../input/env-values.ts';
 import type { Io } from '../io.ts';
 import { storeName } from '../store-options.ts';
@@ -37,6 +38,8 @@ export type ServeOptions = Omit<
   keepRuns?: number;
   /** MiB of all runs together; absent: no limit. */
   keepRunsMib?: number;
+  /** `NAME=WORKFLOW,WORKFLOW`. */
+  mcpServer?: readonly string[];
 } & Pick<AccessOptions, 'limits' | 'proxies' | keyof TokenOptions>;
 
 /** What the first start created. */
@@ -57,6 +60,7 @@ const MIB = 2 ** 20;
 /** Serves the HTTP API until a signal. */
 export async function serve(io: Io, options: ServeOptions): Promise<number> {
   const env = await envValues(options, readEnv());
+  const mcpServers = listsOf('--mcp-server', options.mcpServer ?? [], 'team=WORKFLOW,WORKFLOW');
   const { promise: ready, resolve: open, reject: fail } = Promise.withResolvers<Api['fetch']>();
   ready.catch(() => undefined);
   // Listening comes first: if it fails, no first key has been created and lost. Requests wait until the API is ready.
@@ -98,7 +102,10 @@ export async function serve(io: Io, options: ServeOptions): Promise<number> {
       areas,
     });
     const first = await firstStart(store);
-    open(access.around(api.fetch));
+    const { withWorkflowTools } = await import('@heddle/service/access');
+    const madeFor = (inner: Request, outer: Request): void => void peers.set(inner, peers.get(outer));
+    const served = await withWorkflowTools(api.fetch, { servers: mcpServers, madeFor, onError });
+    open(access.around(served));
     return await untilStopped(io, stoppable({ engine, api, server }), {
       ready: () => printReady(io, { url: server.url, first }, options),
       drainMs: options.grace * 1000,

@@ -1,0 +1,169 @@
+import type { CallToolResult, JSONObject, Tool } from '@modelcontextprotocol/server';
+
+const PATH = /^\/api\/mcp\/serve\/([^/]+)$/;
+/** Headers that say who the caller is. */
+const CALLER_HEADERS = ['authorization', 'x-api-key', 'x-forwarded-for', 'x-sim-via'];
+const MAX_NAME = 64;
+
+type Fetch = (request: Request) => Promise<Response>;
+
+/** What offers workflows as tools. */
+export interface WorkflowTools {
+  /** The ids of the workflows of each server, by the server's id. Nothing else is offered. */
+  servers: { readonly [id: string]: readonly string[] };
+  /** Called with each request to the API, and the caller's request that it is made for. */
+  madeFor?: (inner: Request, outer: Request) => void;
+  /** Receives errors that reach no caller. */
+  onError: (error: unknown) => void;
+}
+
+/** The workflow as the API describes it. */
+interface ShownWorkflow {
+  id: string;
+  name: string;
+  description: string | null;
+  isDeployed: boolean;
+  inputs: { name: string; type: string; description: string | null }[];
+}
+
+interface ShownRun {
+  runId: string;
+  status: string;
+  output: unknown;
+  error: { code?: string; message?: string } | null;
+}
+
+type Ask = (path: string, init?: { body: string; signal: AbortSignal }) => Promise<Response>;
+
+/**
+ * Returns `fetch` with an MCP server for each row of `servers`, at `/api/mcp/serve/{id}`. A call of a tool is a call of the
+ * API's execute operation by the same caller, so its access checks, limits and audit apply.
+ */
+export async function withWorkflowTools(fetch: Fetch, options: WorkflowTools): Promise<Fetch> {
+  const { createMcpHandler, Server } = await import('@modelcontextprotocol/server');
+  const { servers, madeFor, onError } = options;
+  return async (request) => {
+    const id = PATH.exec(new URL(request.url).pathname)?.[1];
+    const workflows = id !== undefined && Object.hasOwn(servers, id) ? servers[id] : undefined;
+    if (!workflows) return fetch(request);
+    const ask: Ask = (path, init) => {
+      const inner = innerRequest(request, path, init);
+      madeFor?.(inner, request);
+      return fetch(inner);
+    };
+    // A key is needed, also for public workflows, and a wrong one is refused before the protocol begins.
+    const access = await ask(`/api/v2/workflows/${encodeURIComponent(workflows[0] ?? '')}`);
+    if (access.status === 401) return access;
+    await access.body?.cancel();
+    const handler = createMcpHandler(
+      () => {
+        const server = new Server({ name: 'heddle', version: '1' }, { capabilities: { tools: {} } });
+        server.setRequestHandler('tools/list', async () => ({
+          tools: (await offered(workflows, ask)).map(({ tool }) => tool),
+        }));
+        server.setRequestHandler('tools/call', async ({ params }, { mcpReq }) => {
+          const found = (await offered(workflows, ask)).find(({ tool }) => tool.name === params.name);
+          if (!found) return failure(`There is no tool "${params.name.slice(0, 100)}".`);
+          return run(found.id, params.arguments ?? {}, { ask, signal: mcpReq.signal });
+        });
+        return server;
+      },
+      { onerror: onError },
+    );
+    return handler.fetch(request);
+  };
+}
+
+function innerRequest(outer: Request, path: string, init?: { body: string; signal: AbortSignal }): Request {
+  const headers = new Headers();
+  for (const name of CALLER_HEADERS) {
+    const value = outer.headers.get(name);
+    if (value !== null) headers.set(name, value);
+  }
+  if (init) headers.set('content-type', 'application/json');
+  const url = new URL(path, outer.url);
+  return new Request(url, { method: init ? 'POST' : 'GET', headers, ...init });
+}
+
+/** Returns the tools of deployed workflows that the caller can see. */
+async function offered(workflows: readonly string[], ask: Ask): Promise<{ id: string; tool: Tool }[]> {
+  const tools = new Map<string, { id: string; tool: Tool }>();
+  for (const id of workflows) {
+    const answer = await ask(`/api/v2/workflows/${encodeURIComponent(id)}`);
+    if (answer.status === 403 || answer.status === 404) {
+      await answer.body?.cancel();
+      continue;
+    }
+    if (!answer.ok) throw new Error(await messageOf(answer));
+    const { data } = (await answer.json()) as { data: ShownWorkflow };
+    if (!data.isDeployed) continue;
+    const name = freeName(data.name, tools);
+    tools.set(name, { id, tool: toolOf(data, name) });
+  }
+  return [...tools.values()];
+}
+
+function toolOf({ name: title, description, inputs }: ShownWorkflow, name: string): Tool {
+  const properties = inputs.map((input) => [
+    input.name,
+    { ...schemaOf(input.type), ...(input.description !== null && { description: input.description }) },
+  ]);
+  return {
+    name,
+    title,
+    ...(description !== null && { description }),
+    inputSchema: { type: 'object', properties: Object.fromEntries(properties) as JSONObject },
+  };
+}
+
+function schemaOf(type: string): JSONObject {
+  if (type === 'string' || type === 'number' || type === 'boolean' || type === 'object') return { type };
+  return type === 'array' || type === 'file[]' ? { type: 'array' } : {};
+}
+
+function freeName(title: string, taken: ReadonlyMap<string, unknown>): string {
+  const plain =
+    title
+      .toLowerCase()
+      .replaceAll(/[^a-z0-9]+/g, '_')
+      .slice(0, MAX_NAME - 4) || 'workflow';
+  for (let number = 1; ; number++) {
+    const name = number === 1 ? plain : `${plain}_${number}`;
+    if (!taken.has(name)) return name;
+  }
+}
+
+/** Runs a workflow to its end, or until a person must answer. An aborted call cancels the run. */
+async function run(
+  id: string,
+  input: object,
+  { ask, signal }: { ask: Ask; signal: AbortSignal },
+): Promise<CallToolResult> {
+  const path = `/api/v2/workflows/${encodeURIComponent(id)}/execute`;
+  const answer = await ask(path, { body: JSON.stringify({ input }), signal });
+  if (!answer.ok) return failure(await messageOf(answer));
+  const { data } = (await answer.json()) as { data: ShownRun };
+  return { ...resultOf(data), _meta: { runId: data.runId } };
+}
+
+function resultOf({ status, runId, output, error }: ShownRun): CallToolResult {
+  if (status === 'completed') {
+    const text = typeof output === 'string' ? output : JSON.stringify(output);
+    return { content: [{ type: 'text', text }] };
+  }
+  if (status === 'paused')
+    return {
+      content: [{ type: 'text', text: `The run ${runId} waits for a person, and continues after that.` }],
+    };
+  const { code = status.toUpperCase(), message = `The run is ${status}.` } = error ?? {};
+  return failure(`${code}: ${message}`);
+}
+
+function failure(text: string): CallToolResult {
+  return { content: [{ type: 'text', text }], isError: true };
+}
+
+async function messageOf(answer: Response): Promise<string> {
+  const body = (await answer.json().catch(() => undefined)) as { error?: { message?: string } } | undefined;
+  return body?.error?.message ?? `The request was refused with status ${answer.status}.`;
+}

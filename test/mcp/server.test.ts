@@ -1,0 +1,107 @@
+import { Client, StreamableHTTPClientTransport } from '@modelcontextprotocol/client';
+import { withWorkflowTools } from '@heddle/service/access';
+import { beforeAll, describe, expect, it, onTestFinished } from 'vitest';
+import { testApi } from '../support/api.ts';
+import type { TestApi } from '../support/api.ts';
+import { serveFetch } from '../support/mcp-server.ts';
+import { block, fn, workflow } from '../support/workflow.ts';
+
+const START = { inputFormat: [{ name: 'name', type: 'string', description: 'Whom to greet' }] };
+
+let api: TestApi;
+beforeAll(async () => {
+  api = await testApi();
+});
+
+/** Serves these workflows as the server `team`. */
+async function serve(workflows: string[]) {
+  const faults: unknown[] = [];
+  const onError = (error: unknown) => void faults.push(error);
+  return serveFetch(await withWorkflowTools(api.api.fetch, { servers: { team: workflows }, onError }));
+}
+
+/** An official client. */
+async function connect(
+  url: string,
+  { mode = 'auto', key = api.key }: { mode?: 'auto' | 'legacy'; key?: string },
+) {
+  const client = new Client({ name: 'test', version: '1' }, { versionNegotiation: { mode } });
+  const at = new URL('/api/mcp/serve/team', url);
+  await client.connect(
+    new StreamableHTTPClientTransport(at, { requestInit: { headers: { 'X-API-Key': key } } }),
+  );
+  onTestFinished(() => client.close());
+  return client;
+}
+
+describe.each(['auto', 'legacy'] as const)('an official client (%s)', (mode) => {
+  it('lists deployed workflows with their inputs, and runs them', async () => {
+    const id = await api.deployed(
+      workflow([fn('Greet', 'return "Hello " + <start.name>')], ['Start -> Greet'], START),
+    );
+    const drafted = await api.drafted(workflow([], []));
+    const { url } = await serve([id, drafted, 'unknown']);
+    const client = await connect(url, { mode });
+    const { tools } = await client.listTools();
+    expect(tools).toMatchObject([
+      {
+        inputSchema: {
+          type: 'object',
+          properties: { name: { type: 'string', description: 'Whom to greet' } },
+        },
+      },
+    ]);
+    const result = await client.callTool({ name: tools[0]?.name ?? '', arguments: { name: 'Ada' } });
+    expect(JSON.stringify(result.content)).toContain('Hello Ada');
+    const runId = result._meta?.['runId'] as string;
+    const stored = await api.call('GET', `/api/v2/workflows/${id}/runs/${runId}`);
+    expect(stored.data).toMatchObject({ status: 'completed' });
+  });
+
+  it('gets the error of a failed run', async () => {
+    const id = await api.deployed(workflow([fn('Fail', 'throw new Error("no paper")')], ['Start -> Fail']));
+    const { url } = await serve([id]);
+    const client = await connect(url, { mode });
+    const { tools } = await client.listTools();
+    const result = await client.callTool({ name: tools[0]?.name ?? '', arguments: {} });
+    expect(result.isError).toBe(true);
+    expect(JSON.stringify(result.content)).toContain('no paper');
+  });
+});
+
+describe('the address of the tools', () => {
+  it('refuses callers without a valid key', async () => {
+    const id = await api.deployed(workflow([], []));
+    const { url } = await serve([id]);
+    await expect(connect(url, { key: 'wrong' })).rejects.toThrow();
+    const at = new URL('/api/mcp/serve/team', url);
+    expect(await fetch(at, { method: 'POST', body: '{}' })).toMatchObject({ status: 401 });
+  });
+
+  it('shows no workflow to people of another workspace', async () => {
+    const { url } = await serve([await api.deployed(workflow([], []))]);
+    const userId = await api.store.workspaces.createUser({ email: 'eve@heddle.test', name: 'Eve' });
+    const { key } = await api.store.keys.create({ userId }, 'foreign');
+    expect((await (await connect(url, {})).listTools()).tools).toHaveLength(1);
+    expect((await (await connect(url, { key })).listTools()).tools).toEqual([]);
+  });
+
+  it('cancels the run when the client cancels the call', async () => {
+    const id = await api.deployed(
+      workflow([block('W', 'wait', { timeValue: '600', timeUnit: 'seconds' })], ['Start -> W']),
+    );
+    const { url } = await serve([id]);
+    const client = await connect(url, {});
+    const { tools } = await client.listTools();
+    const abort = new AbortController();
+    const call = client.callTool({ name: tools[0]?.name ?? '', arguments: {} }, { signal: abort.signal });
+    const statuses = async () => {
+      const { data } = await api.call<{ status: string }[]>('GET', `/api/v2/workflows/${id}/runs`);
+      return data.map(({ status }) => status);
+    };
+    await expect.poll(statuses, { timeout: 10_000 }).toHaveLength(1);
+    abort.abort();
+    await expect(call).rejects.toThrow();
+    await expect.poll(statuses, { timeout: 10_000 }).toEqual(['cancelled']);
+  });
+});
