@@ -73,7 +73,7 @@ describe('the address of the tools', () => {
   it('refuses callers without a valid key', async () => {
     const id = await api.deployed(workflow([], []));
     const { url } = await serve([id]);
-    await expect(connect(url, { key: 'wrong' })).rejects.toThrow();
+    await expect(connect(url, { key: 'wrong' })).rejects.toThrow(/401|unauthorized|key/i);
     const at = new URL('/api/mcp/serve/team', url);
     expect(await fetch(at, { method: 'POST', body: '{}' })).toMatchObject({ status: 401 });
   });
@@ -86,22 +86,47 @@ describe('the address of the tools', () => {
     expect((await (await connect(url, { key })).listTools()).tools).toEqual([]);
   });
 
-  it('cancels the run when the client cancels the call', async () => {
-    const id = await api.deployed(
-      workflow([block('W', 'wait', { timeValue: '600', timeUnit: 'seconds' })], ['Start -> W']),
-    );
+  it('says that a run waits for a person', async () => {
+    const id = await api.deployed(workflow([block('Ask', 'human_in_the_loop', {})], ['Start -> Ask']));
     const { url } = await serve([id]);
     const client = await connect(url, {});
     const { tools } = await client.listTools();
-    const abort = new AbortController();
-    const call = client.callTool({ name: tools[0]?.name ?? '', arguments: {} }, { signal: abort.signal });
-    const statuses = async () => {
-      const { data } = await api.call<{ status: string }[]>('GET', `/api/v2/workflows/${id}/runs`);
-      return data.map(({ status }) => status);
-    };
-    await expect.poll(statuses, { timeout: 10_000 }).toHaveLength(1);
+    const result = await client.callTool({ name: tools[0]?.name ?? '', arguments: {} });
+    expect(result.isError).toBeUndefined();
+    expect(JSON.stringify(result.content)).toContain(`${String(result._meta?.['runId'])} waits for a person`);
+  });
+
+  it.each(['auto', 'legacy'] as const)('cancels the run when the client leaves (%s)', async (mode) => {
+    const { call, client, statuses } = await waiting(mode);
+    const left = expect(call).rejects.toThrow(/closed|abort/i);
+    await client.close();
+    await left;
+    await expect.poll(statuses, { timeout: 10_000 }).toEqual(['cancelled']);
+  });
+
+  it('cancels the run when a client of the newer generation cancels the call', async () => {
+    const { call, abort, statuses } = await waiting('auto');
+    const cancelled = expect(call).rejects.toThrow(/abort/i);
     abort.abort();
-    await expect(call).rejects.toThrow();
+    await cancelled;
     await expect.poll(statuses, { timeout: 10_000 }).toEqual(['cancelled']);
   });
 });
+
+/** A client that calls a workflow which waits for minutes. */
+async function waiting(mode: 'auto' | 'legacy') {
+  const id = await api.deployed(
+    workflow([block('W', 'wait', { timeValue: '600', timeUnit: 'seconds' })], ['Start -> W']),
+  );
+  const { url } = await serve([id]);
+  const client = await connect(url, { mode });
+  const { tools } = await client.listTools();
+  const abort = new AbortController();
+  const call = client.callTool({ name: tools[0]?.name ?? '', arguments: {} }, { signal: abort.signal });
+  const statuses = async () => {
+    const { data } = await api.call<{ status: string }[]>('GET', `/api/v2/workflows/${id}/runs`);
+    return data.map(({ status }) => status);
+  };
+  await expect.poll(statuses, { timeout: 10_000 }).toHaveLength(1);
+  return { call, client, abort, statuses };
+}

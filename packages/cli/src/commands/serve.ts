@@ -60,7 +60,6 @@ const MIB = 2 ** 20;
 /** Serves the HTTP API until a signal. */
 export async function serve(io: Io, options: ServeOptions): Promise<number> {
   const env = await envValues(options, readEnv());
-  const mcpServers = listsOf('--mcp-server', options.mcpServer ?? [], 'team=WORKFLOW,WORKFLOW');
   const { promise: ready, resolve: open, reject: fail } = Promise.withResolvers<Api['fetch']>();
   ready.catch(() => undefined);
   // Listening comes first: if it fails, no first key has been created and lost. Requests wait until the API is ready.
@@ -102,10 +101,7 @@ export async function serve(io: Io, options: ServeOptions): Promise<number> {
       areas,
     });
     const first = await firstStart(store);
-    const { withWorkflowTools } = await import('@heddle/service/access');
-    const madeFor = (inner: Request, outer: Request): void => void peers.set(inner, peers.get(outer));
-    const served = await withWorkflowTools(api.fetch, { servers: mcpServers, madeFor, onError });
-    open(access.around(served));
+    open(access.around(await withTools(api.fetch, { options, peers, onError })));
     return await untilStopped(io, stoppable({ engine, api, server }), {
       ready: () => printReady(io, { url: server.url, first }, options),
       drainMs: options.grace * 1000,
@@ -121,6 +117,23 @@ export async function serve(io: Io, options: ServeOptions): Promise<number> {
     await access?.close();
     await store?.close();
   }
+}
+
+/** Returns `fetch` with the MCP servers of the options. Throws usage errors. */
+async function withTools(
+  fetch: Api['fetch'],
+  parts: {
+    options: ServeOptions;
+    peers: WeakMap<Request, string | undefined>;
+    onError: (error: unknown) => void;
+  },
+): Promise<Api['fetch']> {
+  const { options, peers, onError } = parts;
+  if (!options.mcpServer) return fetch;
+  const { withWorkflowTools } = await import('@heddle/service/access');
+  const servers = listsOf('--mcp-server', options.mcpServer, 'team=WORKFLOW,WORKFLOW');
+  const madeFor = (inner: Request, outer: Request): void => void peers.set(inner, peers.get(outer));
+  return withWorkflowTools(fetch, { servers, madeFor, onError });
 }
 
 /** What the blocks of `openSession` do. Loads their schemas, so it is called only for the catalog. */

@@ -64,7 +64,9 @@ export async function withWorkflowTools(fetch: Fetch, options: WorkflowTools): P
         server.setRequestHandler('tools/call', async ({ params }, { mcpReq }) => {
           const found = (await offered(workflows, ask)).find(({ tool }) => tool.name === params.name);
           if (!found) return failure(`There is no tool "${params.name.slice(0, 100)}".`);
-          return run(found.id, params.arguments ?? {}, { ask, signal: mcpReq.signal });
+          // Clients of the older generation have no session here, so only the end of their connection cancels.
+          const signal = AbortSignal.any([mcpReq.signal, request.signal]);
+          return run(found.id, params.arguments ?? {}, { ask, signal });
         });
         return server;
       },
