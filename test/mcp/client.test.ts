@@ -28,9 +28,9 @@ interface Called {
 
 /** An official server with three tools. */
 function officialServer({ calls }: Called): McpServer {
-  const server = new McpServer({ name: 'weather', version: '1.0.0' });
+  const server = new McpServer({ name: 'sky', version: '1.0.0' });
   const inputSchema = fromJsonSchema<{ city: string }>(CITY);
-  server.registerTool('forecast', { description: 'The weather.', inputSchema }, ({ city }) => {
+  server.registerTool('forecast', { description: 'The sky.', inputSchema }, ({ city }) => {
     calls.push(city);
     return { content: [{ type: 'text', text: `Rain in ${city}` }] };
   });
@@ -91,12 +91,12 @@ async function run(setting: Setting) {
   return (await start(setting)).result();
 }
 
-const FORECAST = { server: 'weather', tool: 'forecast', arguments: '{"city": "<start.city>"}' };
+const FORECAST = { server: 'sky', tool: 'forecast', arguments: '{"city": "<start.city>"}' };
 
 describe('the block mcp', () => {
   it('calls a tool of an official server', async () => {
     const server = await startServer();
-    expect(await run({ fields: FORECAST, services: { 'mcp-weather': server.url } })).toMatchObject({
+    expect(await run({ fields: FORECAST, services: { 'mcp-sky': server.url } })).toMatchObject({
       status: 'completed',
       output: { content: [{ type: 'text', text: 'Rain in Oslo' }] },
     });
@@ -107,7 +107,7 @@ describe('the block mcp', () => {
 
   it('calls a tool of an older server in a session, and ends it', async () => {
     const server = await startSessions();
-    expect(await run({ fields: FORECAST, services: { 'mcp-weather': server.url } })).toMatchObject({
+    expect(await run({ fields: FORECAST, services: { 'mcp-sky': server.url } })).toMatchObject({
       status: 'completed',
       output: { content: [{ type: 'text', text: 'Rain in Oslo' }] },
     });
@@ -117,11 +117,11 @@ describe('the block mcp', () => {
 
   it('sends the key of the operator, else the stored one of the tenant', async () => {
     const server = await startServer();
-    const services = { 'mcp-weather': server.url };
+    const services = { 'mcp-sky': server.url };
     const stored: EngineOptions = {
       tenantCredentials: {
         find: (_tenant, query) =>
-          'provider' in query && query.provider === 'mcp-weather' && query.type === 'oauth'
+          'provider' in query && query.provider === 'mcp-sky' && query.type === 'oauth'
             ? { id: 'c1', name: 'Ours', secret: 'token-of-the-tenant', ...query }
             : undefined,
       },
@@ -129,7 +129,7 @@ describe('the block mcp', () => {
     await run({
       fields: FORECAST,
       services,
-      engine: { credentials: { 'mcp-weather': 'key-of-the-operator' } },
+      engine: { credentials: { 'mcp-sky': 'key-of-the-operator' } },
     });
     await run({ fields: FORECAST, services, engine: stored });
     const keys = new Set(server.requests.map(({ headers }) => headers.authorization));
@@ -141,7 +141,7 @@ describe('the block mcp', () => {
     const find = () => ({ id: 'c1', name: 'Slack', secret: 's', provider: 'slack', type: 'oauth' as const });
     const result = await run({
       fields: { ...FORECAST, credential: 'c1' },
-      services: { 'mcp-weather': server.url },
+      services: { 'mcp-sky': server.url },
       engine: { tenantCredentials: { find } },
     });
     expect(result).toMatchObject({ status: 'failed', error: { code: 'CREDENTIAL_UNKNOWN' } });
@@ -150,15 +150,15 @@ describe('the block mcp', () => {
 
   it.each([
     ['MCP_SERVER_UNKNOWN', { ...FORECAST, server: 'other' }, undefined],
-    ['MCP_SERVER_UNKNOWN', { ...FORECAST, server: '../weather' }, undefined],
+    ['MCP_SERVER_UNKNOWN', { ...FORECAST, server: '../sky' }, undefined],
     ['MCP_TOOL_UNKNOWN', { ...FORECAST, tool: 'other' }, undefined],
     ['MCP_TOOL_UNKNOWN', FORECAST, ['broken']],
     ['MCP_TOOL_FAILED', { ...FORECAST, tool: 'broken' }, ['broken']],
     ['BLOCK_CONFIG_INVALID', { ...FORECAST, arguments: '{"city": 1}' }, undefined],
   ])('fails with %s', async (code, fields, tools) => {
     const server = await startServer();
-    const options = { mcp: { weather: { ...(tools && { tools }) } } };
-    const result = await run({ fields, services: { 'mcp-weather': server.url }, options });
+    const options = { mcp: { sky: { ...(tools && { tools }) } } };
+    const result = await run({ fields, services: { 'mcp-sky': server.url }, options });
     expect(result).toMatchObject({ status: 'failed', error: { code } });
     expect(server.calls).toEqual([]);
   });
@@ -167,7 +167,7 @@ describe('the block mcp', () => {
     const server = await startServer();
     const handle = await start({
       fields: { ...FORECAST, tool: 'slow' },
-      services: { 'mcp-weather': server.url },
+      services: { 'mcp-sky': server.url },
     });
     await expect.poll(() => server.calls, { timeout: 10_000 }).toEqual(['slow']);
     const cancelledAt = performance.now();
@@ -197,14 +197,14 @@ describe('an agent', () => {
   };
 
   it.each([
-    ['one tool of a server', { type: 'mcp', params: { serverId: 'weather', toolName: 'forecast' } }],
-    ['all tools of a server', { type: 'mcp-server-advanced', params: { serverId: 'weather' } }],
+    ['one tool of a server', { type: 'mcp', params: { serverId: 'sky', toolName: 'forecast' } }],
+    ['all tools of a server', { type: 'mcp-server-advanced', params: { serverId: 'sky' } }],
   ])('calls %s', async (_title, row) => {
     const server = await startServer();
     const { result } = await askWith(
       [{ tools: [{ name: 'forecast', args: { city: 'Bergen' } }] }, { text: 'Rain.' }],
       [row],
-      { 'mcp-weather': server.url },
+      { 'mcp-sky': server.url },
     );
     expect(result).toMatchObject({
       status: 'completed',
@@ -231,9 +231,9 @@ describe('an agent', () => {
       fields: {
         model: 'gpt-4o',
         messages: [{ role: 'user', content: 'Weather?' }],
-        tools: [{ type: 'mcp', params: { serverId: 'weather', toolName: 'forecast' } }],
+        tools: [{ type: 'mcp', params: { serverId: 'sky', toolName: 'forecast' } }],
       },
-      services: { ...model.services, 'mcp-weather': server.url },
+      services: { ...model.services, 'mcp-sky': server.url },
       engine: { credentials: { openai: 'key' } },
     });
     expect(result).toMatchObject({
@@ -281,7 +281,7 @@ describe('a hostile server', () => {
     ['a list of many megabytes', () => ({ tools: [{ ...tool('t'), description: 'x'.repeat(5_000_000) }] })],
   ])('with %s fails the block', async (_title, tools) => {
     const server = await listing(tools);
-    expect(await run({ fields: FORECAST, services: { 'mcp-weather': server.url } })).toMatchObject({
+    expect(await run({ fields: FORECAST, services: { 'mcp-sky': server.url } })).toMatchObject({
       status: 'failed',
       error: { code: 'MCP_FAILED' },
     });
@@ -290,7 +290,7 @@ describe('a hostile server', () => {
   it('that redirects to another address fails the block, and the address is not called', async () => {
     const inner = await serveFetch(() => Response.json({}));
     const server = await serveFetch(() => Response.redirect(inner.url, 307));
-    expect(await run({ fields: FORECAST, services: { 'mcp-weather': server.url } })).toMatchObject({
+    expect(await run({ fields: FORECAST, services: { 'mcp-sky': server.url } })).toMatchObject({
       status: 'failed',
       error: { code: 'MCP_FAILED' },
     });

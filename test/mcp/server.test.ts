@@ -98,17 +98,14 @@ describe('the address of the tools', () => {
 
   it.each(['auto', 'legacy'] as const)('cancels the run when the client leaves (%s)', async (mode) => {
     const { call, client, statuses } = await waiting(mode);
-    const left = expect(call).rejects.toThrow(/closed|abort/i);
-    await client.close();
-    await left;
+    await Promise.all([expect(call).rejects.toThrow(/closed|abort/i), client.close()]);
     await expect.poll(statuses, { timeout: 10_000 }).toEqual(['cancelled']);
   });
 
   it('cancels the run when a client of the newer generation cancels the call', async () => {
     const { call, abort, statuses } = await waiting('auto');
-    const cancelled = expect(call).rejects.toThrow(/abort/i);
     abort.abort();
-    await cancelled;
+    await expect(call).rejects.toThrow(/abort/i);
     await expect.poll(statuses, { timeout: 10_000 }).toEqual(['cancelled']);
   });
 });

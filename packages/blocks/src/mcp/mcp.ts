@@ -20,7 +20,6 @@ export const mcp = defineOutside({
   }),
   outputs: z.object({
     content: z.array(z.any()).describe('The parts of the result: texts, images, audio, resources.'),
-    structuredContent: z.any().optional().describe('The result as an object, if the tool has one.'),
   }),
   async run({ fields, context, options }) {
     const sessions = new McpSessions(context, options);
@@ -33,7 +32,7 @@ export const mcp = defineOutside({
         throw invalid(context, `has arguments that the tool "${tool.name}" does not take: ${problems}`);
       const call = async () => outputOf(tool, await session.call(tool, args));
       const output = await context.step('call', call, { idempotent: isIdempotent(session, tool) });
-      return { output: output as { content: JsonObject[] } };
+      return { output: { content: (output as { content: JsonObject[] }).content } };
     } finally {
       await sessions.close();
     }

@@ -141,7 +141,7 @@ export function typeNames(table: TypeTable): string[] {
 }
 
 /** Types with known outputs for which no package of Heddle has an executor. */
-const WITHOUT_EXECUTOR: ReadonlySet<string> = new Set(['mcp', 'knowledge', 'table', 'file']);
+const WITHOUT_EXECUTOR: ReadonlySet<string> = new Set(['knowledge', 'table', 'file']);
 
 /** Returns the types that can run: those of registered executors, or of all of Heddle's packages if none are registered. */
 export function runnableTypes(registered?: readonly BlockTypeInfo[]): ReadonlySet<string> {
