@@ -55,7 +55,8 @@ describe('the bundle of the command line', () => {
   });
 
   it('reads little at its start: what a command needs is a chunk of its own', () => {
-    expect(start.bytes).toBeLessThan(100_000);
+    // 55 kB of it are commander; a family of commands adds 1 to 9 kB.
+    expect(start.bytes).toBeLessThan(110_000);
   });
 
   it('loads @heddle/blocks without zod, a second core, or an SDK, until a block of it runs', async () => {
