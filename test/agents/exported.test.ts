@@ -4,7 +4,7 @@ import type { EngineOptions } from '@heddle/engine';
 import { beforeAll, describe, onTestFinished } from 'vitest';
 import { dataFolder } from '../support/data-folder.ts';
 import { hasPostgres, postgresDatabase } from '../support/postgres.ts';
-import { describeExportedAgents } from './exported.ts';
+import { describeExportedWorkflows } from './exported.ts';
 import type { OpenEngine } from './exported.ts';
 
 const openWith =
@@ -15,12 +15,12 @@ const openWith =
     return engine;
   };
 
-describeExportedAgents(
+describeExportedWorkflows(
   'in memory',
   openWith(() => ({})),
 );
 
-describeExportedAgents(
+describeExportedWorkflows(
   'on SQLite',
   openWith(() => ({ data: dataFolder() })),
 );
@@ -31,7 +31,7 @@ describe.skipIf(!hasPostgres)('with a database', () => {
     url = await postgresDatabase();
   });
 
-  describeExportedAgents(
+  describeExportedWorkflows(
     'on PostgreSQL',
     openWith(() => ({ postgres: { url, schema: randomUUID(), maxConnections: 3 } })),
   );

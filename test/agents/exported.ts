@@ -2,10 +2,10 @@ import { readdirSync, readFileSync } from 'node:fs';
 import { basename, join } from 'node:path';
 import { fileURLToPath } from 'node:url';
 import { blocks } from '@heddle/blocks';
-import type { AgentTool } from '@heddle/blocks';
 import type { Json, JsonObject } from '@heddle/core';
-import type { Engine, EngineOptions } from '@heddle/engine';
+import type { Engine, EngineOptions, TenantCredentials } from '@heddle/engine';
 import { describe, expect, it, onTestFinished } from 'vitest';
+import { startServices } from '../integrations/services.ts';
 import { startModelServer } from '../support/model-server.ts';
 import type { ModelRequest } from '../support/model-server.ts';
 
@@ -19,26 +19,69 @@ const files = folders.flatMap((folder) =>
 
 interface ExportedBlock {
   type: string;
-  subBlocks?: { [name: string]: { value?: unknown } };
+  name: string;
+  triggerMode?: boolean;
+  subBlocks: { [name: string]: { id: string; type: string; value: unknown } };
 }
 
+/** What their authors left empty, by the type of the block. */
+const EMPTY: { readonly [type: string]: { readonly [field: string]: string } } = {
+  slack: { channel: 'C0123456789' },
+  google_sheets_v2: { spreadsheetId: 'sheet-1', sheetName: 'Leads' },
+  notion_v2: { title: 'Report' },
+};
+
+/** Fields of the other form that say the same. */
+const OTHER: { readonly [field: string]: string } = {
+  channel: 'manualChannel',
+  spreadsheetId: 'manualSpreadsheetId',
+  sheetName: 'manualSheetName',
+};
+
+/** Returns an exported workflow with the fields that its author left empty. */
 function readWorkflow(file: string): { workflow: Json; blocks: ExportedBlock[] } {
   const workflow = JSON.parse(readFileSync(file, 'utf8')) as { state?: { blocks: object }; blocks?: object };
-  const found = (workflow.state ?? workflow).blocks ?? {};
-  return { workflow: workflow as Json, blocks: Object.values(found) as ExportedBlock[] };
+  const found = Object.values((workflow.state ?? workflow).blocks ?? {}) as ExportedBlock[];
+  for (const { type, subBlocks, triggerMode } of found) {
+    if (triggerMode === true) continue;
+    for (const [field, value] of Object.entries(EMPTY[type] ?? {})) {
+      const filled = [field, OTHER[field] ?? field].some((name) => Boolean(subBlocks[name]?.value));
+      if (!filled) subBlocks[field] = { id: field, type: 'short-input', value };
+    }
+  }
+  return { workflow: workflow as Json, blocks: found };
 }
 
-/** A stand-in for each integration that an agent of the workflow uses as a tool. */
-function toolsOf(all: readonly ExportedBlock[]): AgentTool[] {
-  const rows = all.flatMap((block) => (block.subBlocks?.['tools']?.value ?? []) as { type: string }[]);
-  const ids = new Set(rows.map(({ type }) => type).filter((type) => type !== 'custom-tool'));
-  return [...ids].map((id) => ({
-    id,
-    description: `Stands for ${id}.`,
-    parameters: { type: 'object', properties: {} },
-    run: async () => ({ done: true }),
-  }));
-}
+/** What the scripted model calls tools with. */
+const ARGUMENTS: { readonly [tool: string]: JsonObject } = {
+  reddit_search: { subreddit: 'all', q: 'heddle' },
+  x_search_tweets: { query: 'heddle' },
+  firecrawl_scrape: { url: 'https://example.com/pricing' },
+  airtable_list_records: { baseId: 'app00000000000001', tableId: 'Feedback' },
+  linear_create_issue: { teamId: 'team-1', title: 'Invoice 17' },
+  slack_message: { channel: 'C0123456789', text: 'There is an invoice.' },
+  linkedin_get_profile: {},
+  mistral_parser_v3: {},
+};
+
+/** Credentials that exported workflows name by their ids, and the services that they are for. */
+const STORED: { readonly [id: string]: string } = {
+  cred_278965807788f2194a89d8926339c9bc: 'reddit',
+  cred_bca17ade6b5e43c6929f0716e239aa1d: 'x',
+  cred_0fe457b3f0f1dde225e2d8154ee805e7: 'airtable',
+  VASXEoZWRpOraVP2Exmm9X62lT3ofDmZ: 'linear',
+  '9XZ3B8KDqUKwhQGwNJK7rJdIFX18VkeN': 'google_sheets',
+};
+
+const tenantCredentials: TenantCredentials = {
+  find(_tenant, query) {
+    const id = 'id' in query ? query.id : '';
+    const provider = Object.hasOwn(STORED, id) ? STORED[id] : undefined;
+    return provider === undefined
+      ? undefined
+      : { id, type: 'oauth', provider, name: provider, secret: `token-of-${provider}` };
+  },
+};
 
 /** Returns a value that matches a schema of the exported kind. */
 function sampleOf(schema: JsonObject): Json {
@@ -76,49 +119,72 @@ function demandedSchema({ body }: ModelRequest): JsonObject | undefined {
   );
 }
 
+/** Tools that a request offers. */
+function offered(text: string): string[] {
+  return Object.keys(ARGUMENTS).filter((name) => text.includes(`"name":"${name}"`));
+}
+
 /** Calls each tool once, then answers. */
 function answer(request: ModelRequest) {
   const text = JSON.stringify(request.body);
-  const names = [...text.matchAll(/"name":"([\w-]+)","description":"Stands for/g)].map(
-    ([, name]) => name ?? '',
-  );
-  if (names.length > 0 && !text.includes('done')) return { tools: names.map((name) => ({ name, args: {} })) };
+  const names = offered(text);
+  const hasCalled = /function_call_output|tool_result|functionResponse|"role":"tool"/.test(text);
+  if (names.length > 0 && !hasCalled)
+    return { tools: names.map((name) => ({ name, args: ARGUMENTS[name] ?? {} })) };
   const schema = demandedSchema(request);
   return { text: schema ? JSON.stringify(sampleOf(schema)) : 'An answer.' };
 }
 
-const mocks = JSON.parse(readFileSync(join(FIXTURES, 'mocks.json'), 'utf8')) as { types: JsonObject };
-/** Types that run here without a service of a third party. */
-const OURS = ['agent', 'router_v2', 'evaluator', 'translate', 'guardrails'];
-const integrations = Object.fromEntries(Object.entries(mocks.types).filter(([type]) => !OURS.includes(type)));
-const input = JSON.parse(readFileSync(join(FIXTURES, 'input.json'), 'utf8')) as Json;
+/** Not an integration, and its address is not of this test. */
+const MOCKS = { webhook_request: { data: null, status: 200, headers: {} } };
+const input = {
+  ...(JSON.parse(readFileSync(join(FIXTURES, 'input.json'), 'utf8')) as JsonObject),
+  resumeFile: [
+    {
+      type: 'file',
+      name: 'resume.pdf',
+      data: `data:application/pdf;base64,${Buffer.from('%PDF-1.7\n%%EOF').toString('base64')}`,
+    },
+  ],
+};
 
 /** Opens an engine that runs blocks with these options, here or on workers, and closes it after the test. */
 export type OpenEngine = (
-  options: Required<Pick<EngineOptions, 'blocks' | 'services' | 'credentials' | 'env'>>,
+  options: Required<Pick<EngineOptions, 'blocks' | 'services' | 'credentials' | 'env' | 'tenantCredentials'>>,
 ) => Promise<Engine>;
 
-/** The agents of all exported workflows reach their models and end, with scripted models and everything else mocked. */
-export function describeExportedAgents(name: string, open: OpenEngine): void {
-  describe(`the agents of exported workflows, with scripted models, ${name}`, () => {
+/** All exported workflows run to their ends, with scripted models and simulated services, and nothing else. */
+export function describeExportedWorkflows(name: string, open: OpenEngine): void {
+  describe(`exported workflows, with scripted models and simulated services, ${name}`, () => {
     it.each(files.map((file) => [basename(file), file]))('%s', async (_name, file) => {
       const { workflow, blocks: all } = readWorkflow(file);
-      const server = await startModelServer(answer);
-      onTestFinished(() => server.close());
-      const engine = await open({
-        blocks: blocks({ defaultModel: 'gpt-4o', tools: toolsOf(all) }),
-        services: { ...server.services },
-        credentials: { openai: 'key', anthropic: 'key', google: 'key' },
-        env: { XAI_API_KEY: 'key-of-xai', FIRECRAWL_API_KEY: 'key-of-firecrawl' },
+      const models = await startModelServer(answer);
+      const services = await startServices();
+      onTestFinished(async () => {
+        await Promise.all([models.close(), services.close()]);
       });
-      const result = await engine.execute({ workflow }, input, { mocks: { types: integrations } });
+      const tokens = Object.keys(services.addresses).map((service) => [service, `token-of-${service}`]);
+      const engine = await open({
+        blocks: blocks({ defaultModel: 'gpt-4o' }),
+        services: { ...models.services, ...services.addresses },
+        credentials: { ...Object.fromEntries(tokens), openai: 'key', anthropic: 'key', google: 'key' },
+        env: { XAI_API_KEY: 'key-of-xai', FIRECRAWL_API_KEY: 'token-of-firecrawl' },
+        tenantCredentials,
+      });
+      const taken = await engine.takeFiles({ workflow }, input);
+      const result = await engine.execute({ workflow }, taken, { mocks: { types: MOCKS } });
       expect(result).toMatchObject({ status: 'completed' });
+      const called = all.filter(({ type, triggerMode }) => type in EMPTY && triggerMode !== true);
       const agents = all.filter(({ type }) => type === 'agent');
-      expect(server.requests.length).toBeGreaterThanOrEqual(agents.length);
+      expect(models.requests.length).toBeGreaterThanOrEqual(agents.length);
+      const asked = services.requests.map(({ service }) => service);
+      expect(asked).toEqual(expect.arrayContaining(called.map(({ type }) => type.replace('_v2', ''))));
+      for (const tool of new Set(models.requests.flatMap(({ body }) => offered(JSON.stringify(body)))))
+        expect(asked).toContain(tool === 'x_search_tweets' ? 'x' : (/^[a-z]+/.exec(tool) ?? [''])[0]);
       const logs = await engine.getLogs(result.runId);
-      const ran = logs.filter(({ blockType }) => OURS.includes(blockType));
-      expect(ran.length).toBeGreaterThan(0);
-      expect(ran.map(({ status }) => status)).toEqual(ran.map(() => 'completed'));
+      expect(logs.filter(({ status }) => status !== 'completed')).toEqual([]);
+      const results = models.requests.map(({ body }) => JSON.stringify(body)).join('\n');
+      expect(results).not.toMatch(/answered [45]\d\d|CREDENTIAL_UNKNOWN|do not match the schema/);
     });
   });
 }

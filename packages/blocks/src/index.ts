@@ -5,6 +5,7 @@ import type { BlockExecutor, JsonObject } from '@heddle/core/blocks';
 import type { ExecutorServices } from '@heddle/engine';
 import type { BlockDefinition } from './define.ts';
 import type { BlockDescription } from './describe/describe.ts';
+import { integrationOf, integrationTypes } from './integrations/catalog.ts';
 import type { ToolFile } from './openapi/file.ts';
 import type { ImportedTools, ImportOptions } from './openapi/import.ts';
 import type { BlocksOptions } from './options.ts';
@@ -43,7 +44,19 @@ export function blocks(options: BlocksOptions = {}): BlockExecutor[] {
     execute: async (context) => (await import('./agent/agent.ts')).runAgent(context, options),
   };
   const others = Object.entries(DEFINITIONS).map(([type, load]) => lazyBlock(type, load, options));
-  return [agent, ...others] as BlockExecutor[];
+  const integrations: BlockExecutor<ExecutorServices> = {
+    types: [...integrationTypes],
+    class: 'effect',
+    async execute(context) {
+      const [{ runIntegration }, integration] = await Promise.all([
+        import('./integrations/run.ts'),
+        integrationOf(context.block.type),
+      ]);
+      if (!integration) throw new Error(`There is no integration of the type "${context.block.type}".`);
+      return runIntegration(context, integration);
+    },
+  };
+  return [agent, ...others, integrations] as BlockExecutor[];
 }
 
 /**
@@ -75,13 +88,20 @@ function lazyBlock(type: string, load: Load, options: BlocksOptions): BlockExecu
 
 /** Returns what the blocks of this package and of the engine do, with the schemas of their fields and outputs. */
 export async function describeBlocks(): Promise<BlockDescription[]> {
-  const [{ describeBlock }, { describeBuiltIns }, { agentSchema }] = await Promise.all([
-    import('./describe/describe.ts'),
-    import('./describe/built-ins.ts'),
-    import('./agent/schema.ts'),
-  ]);
+  const [{ describeBlock }, { describeBuiltIns }, { agentSchema }, { describeIntegrations }] =
+    await Promise.all([
+      import('./describe/describe.ts'),
+      import('./describe/built-ins.ts'),
+      import('./agent/schema.ts'),
+      import('./integrations/describe.ts'),
+    ]);
   const own = Object.entries(DEFINITIONS).map(async ([type, load]) => describeBlock(type, await load()));
-  return [...describeBuiltIns(), describeBlock('agent', agentSchema), ...(await Promise.all(own))];
+  return [
+    ...describeBuiltIns(),
+    describeBlock('agent', agentSchema),
+    ...(await Promise.all(own)),
+    ...(await describeIntegrations()),
+  ];
 }
 
 /** Returns a JSON Schema (draft 7) of workflow files with these blocks. `workflow.schema.json` is that of `describeBlocks()`. */

@@ -13,5 +13,6 @@ export {
   templateItems,
   wholeHole,
 } from './refs/json-text.ts';
+export { followPath, parsePath } from './refs/path.ts';
 export type { ResolveMode } from './refs/resolve.ts';
 export type { TextPart } from './refs/template.ts';

@@ -8,6 +8,7 @@ import type { McpSessions } from '../mcp/session.ts';
 import { serviceToolsOf } from '../openapi/loaded.ts';
 import type { AgentTool, BlocksOptions } from '../options.ts';
 import { invalid } from '../invalid.ts';
+import { integrationOf } from '../integrations/catalog.ts';
 import { codeRow } from './code-tool.ts';
 import { compileSchema } from './json-schema.ts';
 import type { OfferedTool, ReadyTool } from './ready-tool.ts';
@@ -73,6 +74,12 @@ async function offeredTools(
   const services = await serviceToolsOf(options);
   const found = services && (await import('./service-rows.ts')).serviceRow(context, row, services);
   if (found) return found;
+  const integration = typeof row['type'] === 'string' ? await integrationOf(row['type']) : undefined;
+  if (integration) {
+    const { integrationRow } = await import('../integrations/run.ts');
+    const tool = integrationRow(context, row, integration);
+    if (tool) return [tool];
+  }
   const ids = idsOf(row);
   const named = ids.length === 0 ? 'a tool without a type' : `the tool "${ids[0]}"`;
   throw new BlockError(

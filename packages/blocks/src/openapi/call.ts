@@ -1,9 +1,10 @@
-import { BlockError, isJsonObject } from '@heddle/core/blocks';
+import { BlockError, isJsonObject, own } from '@heddle/core/blocks';
 import type { Json, JsonObject } from '@heddle/core/blocks';
 import type { ConfiguredService } from '@heddle/engine';
 import type { Context } from '../define.ts';
 import { pause } from '../pause.ts';
 import type { ServiceTool, ToolFile } from './file.ts';
+import { failureIn, itemsOf, nextCursor, outputOf } from './answer.ts';
 import { requestOf } from './request.ts';
 import type { ServiceRequest } from './request.ts';
 import { ArgumentError } from './wire.ts';
@@ -15,6 +16,8 @@ export interface ServiceCall {
   services: ToolFile['services'];
   /** Id of the stored credential that the author has named. */
   credentialId: string | undefined;
+  /** A key that the author has given instead of a stored credential. */
+  key?: string | undefined;
   idempotencyKey: string;
   context: Context;
 }
@@ -35,12 +38,40 @@ const EXCERPT_CHARS = 2000;
 /** Lets a server that runs workflows detect infinite recursion. */
 const CALL_CHAIN_HEADER = 'x-sim-via';
 
+/** Most bytes of the items of all pages of a call, as JSON. */
+const MAX_ITEMS_BYTES = 8 * 2 ** 20;
+
 /**
- * Calls an operation of a service. Repeats a call that the service refuses for now, if that cannot do it twice.
+ * Calls an operation of a service, and returns what its definition makes of the answer. Repeats a call that the service
+ * refuses for now, if that cannot do it twice. A list comes with all its pages, up to the bound of the tool.
  *
  * Throws a BlockError: TOOL_ARGUMENTS_INVALID, TOOL_ADDRESS_MISSING, CREDENTIAL_UNKNOWN, HTTP_FAILED.
  */
 export async function callService(call: ServiceCall): Promise<ServiceAnswer> {
+  const { tool, args } = call;
+  const { paging } = tool;
+  const first = await callOnce(call);
+  if (!paging || own(args, paging.argument) !== undefined)
+    return { ...first, data: outputOf(tool, first.data) };
+  const items = itemsOf(paging, first.data);
+  let bytes = sizeOf(items);
+  let { data } = first;
+  for (let page = 1; page < paging.pages && bytes < MAX_ITEMS_BYTES; page++) {
+    const cursor = nextCursor(paging, data);
+    if (cursor === undefined) break;
+    ({ data } = await callOnce({ ...call, args: { ...args, [paging.argument]: cursor } }));
+    const more = itemsOf(paging, data);
+    bytes += sizeOf(more);
+    items.push(...more);
+  }
+  return { ...first, data: outputOf(tool, data, items) };
+}
+
+function sizeOf(items: readonly Json[]): number {
+  return Buffer.byteLength(JSON.stringify(items));
+}
+
+async function callOnce(call: ServiceCall): Promise<ServiceAnswer> {
   const { tool, context } = call;
   const service = await context.services.service(tool.service);
   const request = await builtRequest(call, service);
@@ -55,10 +86,11 @@ export async function callService(call: ServiceCall): Promise<ServiceAnswer> {
   }
 }
 
-/** A refused call (429) has done nothing. */
+/** A refused call, such as one with status 429, has done nothing. */
 function mayRepeat({ retryable, details }: BlockError, tool: ServiceTool): boolean {
   if (!retryable) return false;
-  return isRepeatable(tool) || (isJsonObject(details) && details['status'] === 429);
+  if (isRepeatable(tool)) return true;
+  return isJsonObject(details) && (details['status'] === 429 || details['refused'] === true);
 }
 
 /** True if a call with the same arguments and the same key does nothing twice. */
@@ -98,10 +130,11 @@ async function builtRequest(call: ServiceCall, service: ConfiguredService): Prom
  * the service. Arguments have no part in it.
  */
 async function secretFor(
-  { tool: { credential, service: name }, credentialId, context }: ServiceCall,
+  { tool: { credential, service: name }, credentialId, key, context }: ServiceCall,
   service: ConfiguredService,
 ): Promise<string | undefined> {
   if (!credential) return undefined;
+  if (key !== undefined) return key;
   const { services } = context;
   if (credentialId !== undefined) {
     const found = await services.credential({ id: credentialId });
@@ -126,7 +159,7 @@ async function secretFor(
 
 async function sendOnce(
   request: ServiceRequest,
-  { context }: ServiceCall,
+  { context, tool }: ServiceCall,
   { http }: ConfiguredService,
 ): Promise<ServiceAnswer | BlockError> {
   const { signal, remainingMs = TIMEOUT_MS } = context;
@@ -145,12 +178,14 @@ async function sendOnce(
   const { status } = response;
   const headers = Object.fromEntries(response.headers);
   const data = dataOf(response.body, headers['content-type'] ?? '');
-  if (status >= 200 && status < 400) return { data, status, headers };
+  const refusal = failureIn(tool, data);
+  if (status >= 200 && status < 400 && !refusal) return { data, status, headers };
   const retryAfterMs = retryAfterOf(headers['retry-after'], context.clock.now());
-  return new BlockError('HTTP_FAILED', `${what} answered ${status}: ${excerpt(data)}`, {
-    retryable: isRetryable(status),
+  const reason = refusal?.reason ?? excerpt(data);
+  return new BlockError('HTTP_FAILED', `${what} answered ${status}: ${reason}${hintFor(tool, status)}`, {
+    retryable: isRetryable(status) || refusal?.retry === true,
     ...(retryAfterMs !== undefined && { retryAfterMs }),
-    details: { status },
+    details: { status, ...(refusal && { reason: refusal.reason, refused: refusal.retry }) },
   });
 }
 
@@ -159,6 +194,13 @@ function connectionFailure(what: string, error: unknown): BlockError {
   const retryable = code !== 'EGRESS_DENIED' && code !== 'EGRESS_TOO_LARGE';
   const reason = error instanceof Error ? error.message : String(error);
   return new BlockError('HTTP_FAILED', `${what} got no answer: ${reason}`, { retryable, cause: error });
+}
+
+/** What to do about a status. */
+function hintFor({ service }: ServiceTool, status: number): string {
+  if (status === 401) return ` (the service "${service}" does not accept the credential)`;
+  if (status === 403) return ` (the credential for the service "${service}" does not have the permission)`;
+  return '';
 }
 
 function isRetryable(status: number): boolean {

@@ -25,7 +25,12 @@ const schema = z.record(z.string(), z.json());
 const text = (max: number): z.ZodString => z.string().max(max);
 
 const scheme = z.discriminatedUnion('type', [
-  z.strictObject({ type: z.literal('bearer'), scopes: z.array(text(200)).max(250) }),
+  z.strictObject({
+    type: z.literal('bearer'),
+    scopes: z.array(text(200)).max(250),
+    /** Keys that begin so are sent without `Bearer`. */
+    bare: text(20).min(1).optional(),
+  }),
   z.strictObject({ type: z.literal('basic') }),
   z
     .strictObject({
@@ -77,6 +82,33 @@ const body = z.strictObject({
     .optional(),
 });
 
+/** A path in a body, as in references: `data.items[0].id`. */
+const path = text(500).regex(/^[\w@$-]+(?:\.[\w@$-]+|\[\d+\])*$/, 'must be a path such as data.items[0].id');
+
+/** What an answer says beside its status. */
+const answer = z.strictObject({
+  /** The call has failed unless this is true. */
+  ok: path.optional(),
+  /** The call has failed if this is there, unless it is an empty list. Also the reason of failures. */
+  error: path.optional(),
+  /** Reasons for which a call has done nothing and may be repeated, such as `ratelimited`. */
+  retry: z.array(text(100).min(1)).max(20).optional(),
+  /** The result: the value at a path, or an object of such values. Default: the body. */
+  output: z.union([path, z.record(argument, path)]).optional(),
+});
+
+/** Lists in pages: the next page is asked for with a cursor of the last one. */
+const paging = z.strictObject({
+  /** The list of a page. */
+  items: path,
+  /** The cursor of the next page; empty or absent on the last one. */
+  cursor: path,
+  /** The argument that takes the cursor. Calls that set it get one page. */
+  argument,
+  /** Most pages of one call. */
+  pages: z.int().min(1).max(100),
+});
+
 /** A tool that is an operation of a service. */
 export const serviceTool = z.strictObject({
   id: toolName,
@@ -89,6 +121,22 @@ export const serviceTool = z.strictObject({
   arguments: schema,
   parameters: z.array(parameter).max(250).optional(),
   body: body.optional(),
+  /**
+   * A JSON body in which `{"$argument": NAME}` stands for an argument, as JSON. Members and items without a value are left
+   * out. Not beside `body`.
+   */
+  json: z.json().optional(),
+  /** Parameters of a query with fixed values. */
+  query: z.record(text(200).min(1), text(500)).optional(),
+  /** Headers with fixed values. */
+  headers: z
+    .record(
+      header.refine((name) => !isOwnHeader(name), 'is a header that no tool may set'),
+      text(500).regex(/^[\x20-\x7e]*$/),
+    )
+    .optional(),
+  answer: answer.optional(),
+  paging: paging.optional(),
   /** Media types of responses. */
   accept: z.array(mediaType).max(10).optional(),
   credential: z

@@ -43,13 +43,15 @@ export async function requestOf(
   });
   const path = filledPath(tool, args);
   const query = [
+    ...Object.entries(tool.query ?? {}).map(([name, value]) => `${encoded(name)}=${encoded(value)}`),
     ...given
       .filter(({ parameter }) => parameter.in === 'query')
       .map(({ parameter, value }) => queryOf(tool, parameter, value)),
     ...credential.query,
   ].filter((text) => text !== '');
-  const { type, body } = await bodyOf(tool.body, args, parts);
+  const { type, body } = await bodyOf(tool, args, parts);
   const headers: ServiceRequest['headers'] = [['accept', acceptOf(tool)]];
+  for (const [name, value] of Object.entries(tool.headers ?? {})) headers.push([name.toLowerCase(), value]);
   for (const { parameter, value } of given) {
     if (parameter.in !== 'header') continue;
     const text = named(parameter.argument, () => headerText(sent(parameter, value), parameter));
@@ -133,13 +135,17 @@ function credentialParts({ credential }: ServiceTool, secret: string | undefined
   const schemes = Object.entries(credential.schemes);
   for (const [name, scheme] of schemes) {
     const value = schemes.length === 1 ? secret : partOf(secret, name, schemes.length);
-    if (scheme.type === 'bearer') parts.headers.push(['authorization', `Bearer ${value}`]);
+    if (scheme.type === 'bearer') parts.headers.push(['authorization', bearerOf(value, scheme.bare)]);
     else if (scheme.type === 'basic') parts.headers.push(['authorization', `Basic ${basicOf(value)}`]);
     else if (scheme.in === 'header') parts.headers.push([scheme.name.toLowerCase(), value]);
     else if (scheme.in === 'query') parts.query.push(`${encoded(scheme.name)}=${encoded(value)}`);
     else parts.cookies.push(`${encoded(scheme.name)}=${encoded(value)}`);
   }
   return parts;
+}
+
+function bearerOf(value: string, bare: string | undefined): string {
+  return bare !== undefined && value.startsWith(bare) ? value : `Bearer ${value}`;
 }
 
 /** A key alone is a user without a password, as many services have it. */
@@ -166,10 +172,12 @@ function acceptOf({ accept = [] }: ServiceTool): string {
 }
 
 async function bodyOf(
-  body: ServiceBody | undefined,
+  { body, json }: ServiceTool,
   args: JsonObject,
   parts: RequestParts,
 ): Promise<{ type?: string; body: ServiceRequest['body'] }> {
+  if (json !== undefined)
+    return { type: 'application/json', body: JSON.stringify(filledJson(json, args) ?? null) };
   const value = body && own(args, body.argument);
   if (!body || value === undefined) return { body: null };
   const { type, mediaType, argument } = body;
@@ -182,6 +190,21 @@ async function bodyOf(
   if (!isJsonObject(value)) throw new ArgumentError(`"${argument}" is not an object`);
   if (type === 'form') return { type: mediaType, body: named(argument, () => formText(body, value)) };
   return multipart(body, value, parts);
+}
+
+/** Returns a JSON body with its arguments; undefined where an argument has no value. */
+function filledJson(value: Json, args: JsonObject): Json | undefined {
+  if (Array.isArray(value))
+    return value.map((item) => filledJson(item, args)).filter((item) => item !== undefined);
+  if (!isJsonObject(value)) return value;
+  const name = own(value, '$argument');
+  if (typeof name === 'string') return own(args, name);
+  const members = Object.entries(value).flatMap(([key, member]) => {
+    const filled = filledJson(member, args);
+    return filled === undefined ? [] : [[key, filled] as const];
+  });
+  // An object of arguments of which none is there would be an empty one.
+  return members.length === 0 && Object.keys(value).length > 0 ? undefined : Object.fromEntries(members);
 }
 
 type Field = NonNullable<ServiceBody['fields']>[string];

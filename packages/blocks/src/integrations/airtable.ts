@@ -1,0 +1,74 @@
+import { arg, data, defineIntegration, integer, text } from './integration.ts';
+
+const base = {
+  baseId: text('Id of the base, such as appXXXXXXXXXXXXXX', {
+    required: true,
+    fields: ['baseId', 'baseSelector'],
+  }),
+  tableId: text('Id or name of the table', { required: true, fields: ['tableId', 'tableSelector'] }),
+};
+const recordId = text('Id of the record', { required: true });
+const values = data({ type: 'object' }, 'Values by the names of fields', { required: true });
+
+export const integration = defineIntegration({
+  service: 'airtable',
+  title: 'Airtable',
+  docs: 'https://airtable.com/developers/web/api/introduction',
+  address: 'https://api.airtable.com',
+  credential: { type: 'bearer', scopes: ['data.records:read', 'data.records:write'] },
+  types: ['airtable'],
+  operations: {
+    list: 'airtable_list_records',
+    airtable_list: 'airtable_list_records',
+    get: 'airtable_get_record',
+    create: 'airtable_create_records',
+    update: 'airtable_update_record',
+  },
+  tools: {
+    airtable_list_records: {
+      description: 'Lists the records of a table.',
+      method: 'GET',
+      path: '/v0/{baseId}/{tableId}',
+      arguments: {
+        ...base,
+        maxRecords: integer('Most records', [1, 1000]),
+        filterByFormula: text('A formula that records must match', {
+          fields: ['filterFormula', 'filterByFormula'],
+        }),
+        view: text('Name or id of a view'),
+        offset: text('The offset of the page before', { fields: [] }),
+      },
+      paging: { items: 'records', cursor: 'offset', argument: 'offset', pages: 10 },
+      answer: { output: { records: 'records' } },
+    },
+    airtable_get_record: {
+      description: 'Returns a record.',
+      method: 'GET',
+      path: '/v0/{baseId}/{tableId}/{recordId}',
+      arguments: { ...base, recordId },
+    },
+    airtable_create_records: {
+      description: 'Creates records, up to ten at once.',
+      method: 'POST',
+      path: '/v0/{baseId}/{tableId}',
+      arguments: {
+        ...base,
+        records: data(
+          { type: 'array', minItems: 1, maxItems: 10, items: { type: 'object' } },
+          'Records such as {"fields": {"Name": "Ada"}}',
+          { required: true },
+        ),
+      },
+      json: { records: arg('records') },
+      answer: { output: { records: 'records' } },
+    },
+    airtable_update_record: {
+      description: 'Changes fields of a record.',
+      method: 'PATCH',
+      path: '/v0/{baseId}/{tableId}/{recordId}',
+      arguments: { ...base, recordId, fields: values },
+      json: { fields: arg('fields') },
+      idempotent: true,
+    },
+  },
+});

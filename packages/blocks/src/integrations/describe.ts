@@ -1,0 +1,45 @@
+import type { JsonObject } from '@heddle/core/blocks';
+import type { BlockDescription } from '../describe/describe.ts';
+import { integrationOf, integrationTypes } from './catalog.ts';
+import type { Integration } from './integration.ts';
+import { fieldsOf } from './run.ts';
+
+/** Returns the descriptions of the blocks that are integrations. */
+export async function describeIntegrations(): Promise<BlockDescription[]> {
+  const found = integrationTypes.map(async (type) => {
+    const integration = await integrationOf(type);
+    return integration ? [describeIntegration(type, integration)] : [];
+  });
+  return (await Promise.all(found)).flat();
+}
+
+function describeIntegration(type: string, { title, operations, tools }: Integration): BlockDescription {
+  const [byDefault] = Object.keys(operations);
+  const fields = new Map<string, JsonObject>([
+    [
+      'operation',
+      {
+        type: 'string',
+        enum: Object.keys(operations),
+        description: `What to do. Default: ${byDefault}.`,
+      },
+    ],
+    ['credential', { type: 'string', description: 'Id of a stored credential.' }],
+  ]);
+  const outputs = new Map<string, JsonObject>();
+  for (const tool of Object.values(tools)) {
+    for (const [name, argument] of Object.entries(tool.arguments))
+      for (const field of fieldsOf(name, argument)) {
+        const description = argument.schema['description'] ?? '';
+        if (!fields.has(field)) fields.set(field, { description });
+      }
+    const output = tool.answer?.output;
+    for (const name of Object.keys(typeof output === 'object' ? output : {})) outputs.set(name, {});
+  }
+  return {
+    type,
+    summary: `Uses ${title}.`,
+    fields: { type: 'object', properties: Object.fromEntries(fields) },
+    outputs: { type: 'object', properties: Object.fromEntries(outputs) },
+  };
+}

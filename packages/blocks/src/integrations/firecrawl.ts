@@ -1,0 +1,56 @@
+import { data, defineIntegration, flag, integer, members, text } from './integration.ts';
+
+export const integration = defineIntegration({
+  service: 'firecrawl',
+  title: 'Firecrawl',
+  docs: 'https://docs.firecrawl.dev/api-reference/introduction',
+  address: 'https://api.firecrawl.dev',
+  credential: { type: 'bearer', scopes: [] },
+  answer: { ok: 'success', error: 'error' },
+  types: ['firecrawl'],
+  operations: { scrape: 'firecrawl_scrape', search: 'firecrawl_search', map: 'firecrawl_map' },
+  tools: {
+    firecrawl_scrape: {
+      description: 'Reads a web page as Markdown.',
+      method: 'POST',
+      path: '/v2/scrape',
+      arguments: {
+        url: text('Address of the page', { required: true }),
+        formats: data(
+          { type: 'array', items: { type: 'string' } },
+          'Such as ["markdown"], the default, or ["html", "links"]',
+        ),
+        onlyMainContent: flag('Leaves out headers, menus and footers (default)'),
+        waitFor: integer('Milliseconds to wait before the page is read', [0, 60_000]),
+      },
+      json: members('url', 'formats', 'onlyMainContent', 'waitFor'),
+      ...{ idempotent: true, readOnly: true },
+      answer: { output: 'data' },
+    },
+    firecrawl_search: {
+      description: 'Searches the web.',
+      method: 'POST',
+      path: '/v2/search',
+      arguments: {
+        query: text('What to find', { required: true }),
+        limit: integer('Results, up to 100', [1, 100]),
+      },
+      json: members('query', 'limit'),
+      ...{ idempotent: true, readOnly: true },
+      answer: { output: 'data' },
+    },
+    firecrawl_map: {
+      description: 'Lists the addresses of a web site.',
+      method: 'POST',
+      path: '/v2/map',
+      arguments: {
+        url: text('Address of the site', { required: true }),
+        search: text('Only addresses with these words'),
+        limit: integer('Addresses, up to 5000', [1, 5000]),
+      },
+      json: members('url', 'search', 'limit'),
+      ...{ idempotent: true, readOnly: true },
+      answer: { output: { links: 'links' } },
+    },
+  },
+});

@@ -1,0 +1,138 @@
+import { data, defineIntegration, integer, members, text } from './integration.ts';
+
+const repository = {
+  owner: text('The person or organization', { required: true, schema: { pattern: '^[\\w.-]{1,100}$' } }),
+  repo: text('Name of the repository', { required: true, schema: { pattern: '^[\\w.-]{1,100}$' } }),
+};
+const issue = integer('Number of the issue or pull request', [1, 1_000_000_000], { required: true });
+const page = {
+  per_page: integer('Results of a page, up to 100', [1, 100], { in: 'query' }),
+  page: integer('Number of the page, from 1', [1, 10_000], { in: 'query' }),
+};
+const pull = integer('Number of the pull request', [1, 1_000_000_000], {
+  required: true,
+  name: 'pull_number',
+});
+
+export const integration = defineIntegration({
+  service: 'github',
+  title: 'GitHub',
+  docs: 'https://docs.github.com/rest',
+  address: 'https://api.github.com',
+  credential: { type: 'bearer', scopes: ['repo'] },
+  headers: { 'x-github-api-version': '2022-11-28', 'user-agent': 'heddle' },
+  types: ['github', 'github_v2'],
+  operations: {
+    github_pr: 'github_pr',
+    github_list_prs: 'github_list_prs',
+    github_create_pr: 'github_create_pr',
+    github_issue_comment: 'github_issue_comment',
+    github_comment: 'github_issue_comment',
+    github_get_issue: 'github_get_issue',
+    github_create_issue: 'github_create_issue',
+    github_list_issues: 'github_list_issues',
+    github_repo_info: 'github_repo_info',
+    github_get_file_content: 'github_get_file_content',
+    github_merge_pr: 'github_merge_pr',
+  },
+  tools: {
+    github_pr: {
+      description: 'Returns a pull request.',
+      method: 'GET',
+      path: '/repos/{owner}/{repo}/pulls/{pull_number}',
+      arguments: { ...repository, pullNumber: pull },
+    },
+    github_list_prs: {
+      description: 'Lists pull requests.',
+      method: 'GET',
+      path: '/repos/{owner}/{repo}/pulls',
+      arguments: {
+        ...repository,
+        state: text('open, closed or all', { schema: { enum: ['open', 'closed', 'all'] } }),
+        ...page,
+      },
+    },
+    github_create_pr: {
+      description: 'Creates a pull request.',
+      method: 'POST',
+      path: '/repos/{owner}/{repo}/pulls',
+      arguments: {
+        ...repository,
+        title: text('The title', { required: true }),
+        head: text('The branch with the changes', { required: true }),
+        base: text('The branch to merge into', { required: true }),
+        body: text('The description, as Markdown'),
+      },
+      json: members('title', 'head', 'base', 'body'),
+    },
+    github_merge_pr: {
+      description: 'Merges a pull request.',
+      method: 'PUT',
+      path: '/repos/{owner}/{repo}/pulls/{pull_number}/merge',
+      arguments: {
+        ...repository,
+        pullNumber: pull,
+        merge_method: text('merge, squash or rebase', { schema: { enum: ['merge', 'squash', 'rebase'] } }),
+        commit_title: text('The title of the commit'),
+      },
+      json: members('merge_method', 'commit_title'),
+      idempotent: false,
+    },
+    github_issue_comment: {
+      description: 'Adds a comment to an issue or a pull request.',
+      method: 'POST',
+      path: '/repos/{owner}/{repo}/issues/{issue_number}/comments',
+      arguments: {
+        ...repository,
+        issue_number: { ...issue, fields: ['issue_number', 'pullNumber'] },
+        body: text('The comment, as Markdown', { required: true }),
+      },
+      json: members('body'),
+    },
+    github_get_issue: {
+      description: 'Returns an issue.',
+      method: 'GET',
+      path: '/repos/{owner}/{repo}/issues/{issue_number}',
+      arguments: { ...repository, issue_number: issue },
+    },
+    github_create_issue: {
+      description: 'Creates an issue.',
+      method: 'POST',
+      path: '/repos/{owner}/{repo}/issues',
+      arguments: {
+        ...repository,
+        title: text('The title', { required: true }),
+        body: text('The description, as Markdown'),
+        labels: data({ type: 'array', items: { type: 'string' } }, 'Names of labels'),
+        assignees: data({ type: 'array', items: { type: 'string' } }, 'Names of people'),
+      },
+      json: members('title', 'body', 'labels', 'assignees'),
+    },
+    github_list_issues: {
+      description: 'Lists issues.',
+      method: 'GET',
+      path: '/repos/{owner}/{repo}/issues',
+      arguments: {
+        ...repository,
+        state: text('open, closed or all', { schema: { enum: ['open', 'closed', 'all'] } }),
+        ...page,
+      },
+    },
+    github_repo_info: {
+      description: 'Returns a repository.',
+      method: 'GET',
+      path: '/repos/{owner}/{repo}',
+      arguments: repository,
+    },
+    github_get_file_content: {
+      description: 'Returns a file of a repository.',
+      method: 'GET',
+      path: '/repos/{owner}/{repo}/contents/{path}',
+      arguments: {
+        ...repository,
+        path: text('The path of the file', { required: true }),
+        ref: text('A branch, a tag or a commit', { in: 'query' }),
+      },
+    },
+  },
+});

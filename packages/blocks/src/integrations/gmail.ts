@@ -1,0 +1,150 @@
+import type { Json, JsonObject } from '@heddle/core/blocks';
+import { ArgumentError } from '../openapi/wire.ts';
+import { arg, defineIntegration, integer, text } from './integration.ts';
+
+const message = {
+  to: text('Addresses, separated by commas', { required: true }),
+  subject: text('The subject'),
+  body: text('The text', { required: true }),
+  contentType: text('text (default) or html', { schema: { enum: ['text', 'html'] } }),
+  cc: text('Addresses of copies'),
+  bcc: text('Addresses of blind copies'),
+  threadId: text('Id of the conversation'),
+  replyToMessageId: text('The Message-ID of the message that this one answers'),
+};
+
+/** A header of a message. A line break would begin another header. */
+function header(name: string, value: Json | undefined): string[] {
+  if (value === undefined || value === null) return [];
+  const line = String(value);
+  if (/[\r\n\0]/.test(line)) throw new ArgumentError(`"${name.toLowerCase()}" contains a line break`);
+  return [`${name}: ${/^[\x20-\x7e]*$/.test(line) ? line : encodedWords(line)}`];
+}
+
+/** Text that is no ASCII, in words of RFC 2047, each up to 75 characters. */
+function encodedWords(line: string): string {
+  const words: string[] = [];
+  let part = '';
+  for (const character of line) {
+    if (Buffer.byteLength(part + character) > 42) {
+      words.push(part);
+      part = '';
+    }
+    part += character;
+  }
+  return [...words, part].map((word) => `=?UTF-8?B?${Buffer.from(word).toString('base64')}?=`).join('\r\n ');
+}
+
+/** Addresses keep their ASCII parts: only their names are encoded. */
+function addresses(name: string, value: Json | undefined): string[] {
+  if (value === undefined || value === null) return [];
+  const line = String(value);
+  if (/[\r\n\0]/.test(line)) throw new ArgumentError(`"${name.toLowerCase()}" contains a line break`);
+  const encodedNames = line.replaceAll(/[^\s<>,;"]*[^\x20-\x7e][^<>,;"]*(?=\s*[<"])/g, (found) =>
+    encodedWords(found.trim()),
+  );
+  if (/[^\x20-\x7e\r\n]/.test(encodedNames))
+    throw new ArgumentError(`"${name.toLowerCase()}" has an address with characters that are no ASCII`);
+  return [`${name}: ${encodedNames}`];
+}
+
+/** Returns the arguments with the message as RFC 2822, in Base64 for addresses. */
+function withRaw(args: JsonObject): JsonObject {
+  const { to, cc, bcc, subject, body, contentType, replyToMessageId } = args;
+  const lines = [
+    ...addresses('To', to),
+    ...addresses('Cc', cc),
+    ...addresses('Bcc', bcc),
+    ...header('Subject', subject),
+    ...header('In-Reply-To', replyToMessageId),
+    ...header('References', replyToMessageId),
+    'MIME-Version: 1.0',
+    `Content-Type: text/${contentType === 'html' ? 'html' : 'plain'}; charset=UTF-8`,
+    'Content-Transfer-Encoding: base64',
+    '',
+    (
+      Buffer.from(String(body))
+        .toString('base64')
+        .match(/.{1,76}/g) ?? []
+    ).join('\r\n'),
+  ];
+  return { ...args, raw: Buffer.from(lines.join('\r\n')).toString('base64url') };
+}
+
+export const integration = defineIntegration({
+  service: 'gmail',
+  title: 'Gmail',
+  docs: 'https://developers.google.com/workspace/gmail/api/reference/rest',
+  address: 'https://gmail.googleapis.com',
+  credential: {
+    type: 'bearer',
+    scopes: ['https://www.googleapis.com/auth/gmail.modify', 'https://www.googleapis.com/auth/gmail.send'],
+  },
+  answer: { error: 'error.message' },
+  types: ['gmail', 'gmail_v2'],
+  operations: {
+    send_gmail: 'gmail_send',
+    draft_gmail: 'gmail_draft',
+    read_gmail: 'gmail_read',
+    search_gmail: 'gmail_search',
+    mark_read_gmail: 'gmail_mark_read',
+    delete_gmail: 'gmail_delete',
+  },
+  tools: {
+    gmail_send: {
+      description: 'Sends a message.',
+      method: 'POST',
+      path: '/gmail/v1/users/me/messages/send',
+      arguments: message,
+      json: { raw: arg('raw'), threadId: arg('threadId') },
+      prepare: withRaw,
+      answer: { output: { id: 'id', threadId: 'threadId', labelIds: 'labelIds' } },
+    },
+    gmail_draft: {
+      description: 'Saves a message as a draft.',
+      method: 'POST',
+      path: '/gmail/v1/users/me/drafts',
+      arguments: message,
+      json: { message: { raw: arg('raw'), threadId: arg('threadId') } },
+      prepare: withRaw,
+    },
+    gmail_search: {
+      description: 'Finds messages, by the words and operators of the search of Gmail.',
+      method: 'GET',
+      path: '/gmail/v1/users/me/messages',
+      arguments: {
+        q: text('Such as: from:ada is:unread', { fields: ['query', 'searchQuery'] }),
+        maxResults: integer('Messages of a page, up to 500', [1, 500]),
+        pageToken: text('The nextPageToken of the page before', { fields: [] }),
+      },
+      paging: { items: 'messages', cursor: 'nextPageToken', argument: 'pageToken', pages: 5 },
+      answer: { output: { messages: 'messages', resultSizeEstimate: 'resultSizeEstimate' } },
+    },
+    gmail_read: {
+      description: 'Returns a message.',
+      method: 'GET',
+      path: '/gmail/v1/users/me/messages/{id}',
+      arguments: { id: text('Id of the message', { required: true, fields: ['messageId'] }) },
+    },
+    gmail_mark_read: {
+      description: 'Marks a message as read.',
+      method: 'POST',
+      path: '/gmail/v1/users/me/messages/{id}/modify',
+      arguments: {
+        id: text('Id of the message', { required: true, fields: ['actionMessageId', 'messageId'] }),
+      },
+      json: { removeLabelIds: ['UNREAD'] },
+      idempotent: true,
+    },
+    gmail_delete: {
+      description: 'Moves a message to the trash.',
+      method: 'POST',
+      path: '/gmail/v1/users/me/messages/{id}/trash',
+      arguments: {
+        id: text('Id of the message', { required: true, fields: ['actionMessageId', 'messageId'] }),
+      },
+      json: {},
+      idempotent: true,
+    },
+  },
+});

@@ -1,0 +1,108 @@
+import { arg, data, defineIntegration, integer, text } from './integration.ts';
+import type { JsonObject } from '@heddle/core/blocks';
+
+const calendarId = text('Id of the calendar. Default: primary', {
+  fields: ['calendarId', 'manualCalendarId'],
+});
+const eventId = text('Id of the event', { required: true });
+
+/** Texts with commas are lists. */
+function listOf(value: unknown): string[] {
+  const list = Array.isArray(value) ? value.map(String) : String(value ?? '').split(',');
+  return list.map((each) => each.trim()).filter((each) => each !== '');
+}
+
+const withCalendar = (args: JsonObject): JsonObject => ({ calendarId: 'primary', ...args });
+
+export const integration = defineIntegration({
+  service: 'google_calendar',
+  title: 'Google Calendar',
+  docs: 'https://developers.google.com/workspace/calendar/api/v3/reference',
+  address: 'https://www.googleapis.com',
+  credential: { type: 'bearer', scopes: ['https://www.googleapis.com/auth/calendar'] },
+  answer: { error: 'error.message' },
+  types: ['google_calendar', 'google_calendar_v2'],
+  operations: {
+    create: 'google_calendar_create',
+    list: 'google_calendar_list',
+    get: 'google_calendar_get',
+    delete: 'google_calendar_delete',
+    quick_add: 'google_calendar_quick_add',
+  },
+  tools: {
+    google_calendar_list: {
+      description: 'Lists the events of a calendar, recurring ones one by one, in the order of their start.',
+      method: 'GET',
+      path: '/calendar/v3/calendars/{calendarId}/events',
+      query: { singleEvents: 'true', orderBy: 'startTime' },
+      arguments: {
+        calendarId,
+        timeMin: text('Only events that end after this time, as RFC 3339', { in: 'query' }),
+        timeMax: text('Only events that start before this time, as RFC 3339', { in: 'query' }),
+        q: text('Only events with these words', { in: 'query', fields: ['query'] }),
+        maxResults: integer('Events of a page, up to 2500', [1, 2500], { in: 'query' }),
+        pageToken: text('The nextPageToken of the page before', { in: 'query', fields: [] }),
+      },
+      prepare: withCalendar,
+      paging: { items: 'items', cursor: 'nextPageToken', argument: 'pageToken', pages: 5 },
+      answer: { output: { events: 'items', timeZone: 'timeZone', nextPageToken: 'nextPageToken' } },
+    },
+    google_calendar_create: {
+      description: 'Creates an event.',
+      method: 'POST',
+      path: '/calendar/v3/calendars/{calendarId}/events',
+      arguments: {
+        calendarId,
+        summary: text('The title', { required: true }),
+        description: text('The description'),
+        location: text('The place'),
+        startDateTime: text('The start, as RFC 3339', { required: true }),
+        endDateTime: text('The end, as RFC 3339', { required: true }),
+        timeZone: text('The time zone, such as Europe/Berlin'),
+        attendees: data({ type: ['array', 'string'], items: { type: 'string' } }, 'Addresses of the people'),
+        sendUpdates: text('Who gets a message: all, externalOnly or none', {
+          schema: { enum: ['all', 'externalOnly', 'none'] },
+          in: 'query',
+        }),
+      },
+      json: {
+        summary: arg('summary'),
+        description: arg('description'),
+        location: arg('location'),
+        start: { dateTime: arg('startDateTime'), timeZone: arg('timeZone') },
+        end: { dateTime: arg('endDateTime'), timeZone: arg('timeZone') },
+        attendees: arg('people'),
+      },
+      prepare: (args) => {
+        const people = listOf(args['attendees']).map((email) => ({ email }));
+        return { ...withCalendar(args), ...(people.length > 0 && { people }) };
+      },
+    },
+    google_calendar_get: {
+      description: 'Returns an event.',
+      method: 'GET',
+      path: '/calendar/v3/calendars/{calendarId}/events/{eventId}',
+      arguments: { calendarId, eventId },
+      prepare: withCalendar,
+    },
+    google_calendar_delete: {
+      description: 'Deletes an event.',
+      method: 'DELETE',
+      path: '/calendar/v3/calendars/{calendarId}/events/{eventId}',
+      arguments: { calendarId, eventId },
+      prepare: withCalendar,
+      // A repeated call fails with 410.
+      idempotent: false,
+    },
+    google_calendar_quick_add: {
+      description: 'Creates an event from a sentence.',
+      method: 'POST',
+      path: '/calendar/v3/calendars/{calendarId}/events/quickAdd',
+      arguments: {
+        calendarId,
+        text: text('Such as: lunch with Ada tomorrow at noon', { required: true, in: 'query' }),
+      },
+      prepare: withCalendar,
+    },
+  },
+});

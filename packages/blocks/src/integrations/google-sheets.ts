@@ -1,0 +1,145 @@
+import { arg, data, defineIntegration, text } from './integration.ts';
+import { ArgumentError } from '../openapi/wire.ts';
+import type { Json, JsonObject } from '@heddle/core/blocks';
+import { isJsonObject } from '@heddle/core/blocks';
+
+const spreadsheetId = text('Id of the spreadsheet, from its address', {
+  required: true,
+  fields: ['spreadsheetId', 'manualSpreadsheetId'],
+});
+const range = text('Name of the sheet, or a range such as Sheet1!A1:D10', {
+  required: true,
+  fields: ['sheetName', 'manualSheetName'],
+});
+const cells = text('Cells in the sheet, such as A1:D10', { fields: ['cellRange'] });
+const values = data(
+  { type: ['array', 'object', 'string'] },
+  'Rows, each a list of values: [["a", 1], ["b", 2]]. One row may be a list of values, and rows may be objects.',
+  { required: true },
+);
+const input = text(
+  'USER_ENTERED (default): values are read as if a person had typed them; RAW: as they are',
+  {
+    schema: { enum: ['USER_ENTERED', 'RAW'] },
+  },
+);
+const written = {
+  updatedRange: 'updatedRange',
+  updatedRows: 'updatedRows',
+  updatedColumns: 'updatedColumns',
+  updatedCells: 'updatedCells',
+};
+
+/** Values of objects in the order of their first row. */
+function rowsOf(value: Json | undefined): Json[][] {
+  const list = Array.isArray(value) ? value : [value ?? null];
+  if (list.length === 0) throw new ArgumentError('"values" has no rows');
+  if (list.every((row) => isJsonObject(row))) {
+    const names = Object.keys(list[0] ?? {});
+    return list.map((row) => names.map((name) => cellOf((row as JsonObject)[name] ?? null)));
+  }
+  if (list.every((row) => Array.isArray(row))) return list.map((row) => row.map(cellOf));
+  if (list.some((row) => Array.isArray(row))) throw new ArgumentError('"values" mixes rows and values');
+  return [list.map(cellOf)];
+}
+
+/** A cell has no structure: lists and objects are written as JSON. */
+function cellOf(value: Json): Json {
+  return value !== null && typeof value === 'object' ? JSON.stringify(value) : (value ?? '');
+}
+
+/** Returns the range in A1 notation: the name of a sheet is quoted, so that it is no range. */
+function withRange({ range: sheet, cells: inside, ...args }: JsonObject): JsonObject {
+  const name = String(sheet);
+  const authored = name.includes('!') || inside === undefined;
+  return { ...args, range: authored ? name : `'${name.replaceAll("'", "''")}'!${String(inside)}` };
+}
+
+const writing = (args: JsonObject): JsonObject => ({
+  valueInputOption: 'USER_ENTERED',
+  ...withRange(args),
+  rows: rowsOf(args['values']),
+});
+
+export const integration = defineIntegration({
+  service: 'google_sheets',
+  title: 'Google Sheets',
+  docs: 'https://developers.google.com/workspace/sheets/api/reference/rest',
+  address: 'https://sheets.googleapis.com',
+  credential: { type: 'bearer', scopes: ['https://www.googleapis.com/auth/spreadsheets'] },
+  answer: { error: 'error.message' },
+  types: ['google_sheets', 'google_sheets_v2'],
+  operations: {
+    read: 'google_sheets_read',
+    write: 'google_sheets_write',
+    update: 'google_sheets_update',
+    append: 'google_sheets_append',
+    clear: 'google_sheets_clear',
+    get_info: 'google_sheets_get_spreadsheet',
+  },
+  tools: {
+    google_sheets_read: {
+      description: 'Reads the cells of a sheet or a range.',
+      method: 'GET',
+      path: '/v4/spreadsheets/{spreadsheetId}/values/{range}',
+      arguments: { spreadsheetId, range, cells },
+      prepare: withRange,
+      answer: { output: { range: 'range', values: 'values' } },
+    },
+    google_sheets_append: {
+      description: 'Adds rows behind the last row of a table.',
+      method: 'POST',
+      path: '/v4/spreadsheets/{spreadsheetId}/values/{range}:append',
+      arguments: {
+        ...{ spreadsheetId, range, values },
+        valueInputOption: { ...input, in: 'query' },
+        insertDataOption: text('INSERT_ROWS or OVERWRITE', {
+          schema: { enum: ['INSERT_ROWS', 'OVERWRITE'] },
+          in: 'query',
+        }),
+      },
+      json: { majorDimension: 'ROWS', values: arg('rows') },
+      prepare: writing,
+      answer: {
+        output: {
+          tableRange: 'tableRange',
+          ...Object.fromEntries(Object.entries(written).map(([name, path]) => [name, `updates.${path}`])),
+        },
+      },
+    },
+    google_sheets_write: {
+      description: 'Writes cells of a sheet or a range.',
+      method: 'PUT',
+      path: '/v4/spreadsheets/{spreadsheetId}/values/{range}',
+      arguments: { spreadsheetId, range, cells, values, valueInputOption: { ...input, in: 'query' } },
+      json: { majorDimension: 'ROWS', values: arg('rows') },
+      prepare: writing,
+      answer: { output: written },
+    },
+    google_sheets_update: {
+      description: 'Writes cells of a sheet or a range.',
+      method: 'PUT',
+      path: '/v4/spreadsheets/{spreadsheetId}/values/{range}',
+      arguments: { spreadsheetId, range, cells, values, valueInputOption: { ...input, in: 'query' } },
+      json: { majorDimension: 'ROWS', values: arg('rows') },
+      prepare: writing,
+      answer: { output: written },
+    },
+    google_sheets_clear: {
+      description: 'Clears the cells of a sheet or a range.',
+      method: 'POST',
+      path: '/v4/spreadsheets/{spreadsheetId}/values/{range}:clear',
+      arguments: { spreadsheetId, range, cells },
+      prepare: withRange,
+      idempotent: true,
+      answer: { output: { clearedRange: 'clearedRange' } },
+    },
+    google_sheets_get_spreadsheet: {
+      description: 'Returns the title and the sheets of a spreadsheet.',
+      method: 'GET',
+      path: '/v4/spreadsheets/{spreadsheetId}',
+      query: { fields: 'spreadsheetId,spreadsheetUrl,properties.title,sheets.properties' },
+      arguments: { spreadsheetId },
+    },
+  },
+});

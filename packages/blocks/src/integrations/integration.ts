@@ -1,0 +1,139 @@
+import type { Json, JsonObject } from '@heddle/core/blocks';
+import type { FileRecord } from '@heddle/core/files';
+import { readToolFile } from '../openapi/file.ts';
+import type { ServiceTool, ToolFile } from '../openapi/file.ts';
+
+/** An argument of a tool: its JSON Schema, and where it goes. */
+export interface Argument {
+  schema: JsonObject;
+  /** The tool cannot be called without it. */
+  required?: true;
+  /** Fields of blocks that set it; the first filled one counts. Default: the field with the name of the argument. */
+  fields?: readonly string[];
+  /** Default: the path if that has a placeholder `{name}`, else the query; with `json`, that body alone. */
+  in?: 'query' | 'header';
+  /** The name in the request. Default: the name of the argument. */
+  name?: string;
+}
+
+/** A tool of an integration. What is absent is as in `ServiceTool`, or as the integration has it. */
+export interface IntegrationTool extends Partial<
+  Pick<ServiceTool, 'json' | 'query' | 'headers' | 'paging' | 'answer' | 'keyHeader' | 'body' | 'accept'>
+> {
+  description: string;
+  method: ServiceTool['method'];
+  path: string;
+  arguments: { readonly [name: string]: Argument };
+  /** A call may be repeated. Default: true for GET, PUT and DELETE. */
+  idempotent?: boolean;
+  /** A call changes nothing. Default: true for GET. */
+  readOnly?: boolean;
+  /** Names of the request that `prepare` makes of the arguments, beside them. */
+  prepared?: readonly string[];
+  /** Returns the arguments as the service wants them. Throws an ArgumentError. */
+  prepare?(args: JsonObject, help: PrepareHelp): JsonObject | Promise<JsonObject>;
+}
+
+/** What `prepare` may use. */
+export interface PrepareHelp {
+  /** Returns the content of a file of the run as Base64; undefined if the run has no such file. */
+  file(record: FileRecord): Promise<string | undefined>;
+}
+
+/** A service with its tools, as data. */
+export interface Integration {
+  /** The name for `--service` and `--credential`, and the provider of stored credentials. */
+  service: string;
+  title: string;
+  /** The public documentation that the definition follows. */
+  docs: string;
+  address: string;
+  credential: NonNullable<ServiceTool['credential']>['schemes'][string];
+  /** Headers of all requests. */
+  headers?: { readonly [name: string]: string };
+  /** How answers say that a call has failed. */
+  answer?: ServiceTool['answer'];
+  /** Types of blocks, and `type` of agents' tools. */
+  types: readonly string[];
+  /** The tools by operations of blocks and of agents' tools. The first is that of blocks without an operation. */
+  operations: { readonly [operation: string]: string };
+  tools: { readonly [id: string]: IntegrationTool };
+}
+
+/** Returns the integration unchanged, with its type. */
+export function defineIntegration(integration: Integration): Integration {
+  return integration;
+}
+
+/** A text as argument. */
+export function text(
+  description: string,
+  more: Omit<Argument, 'schema'> & { schema?: JsonObject } = {},
+): Argument {
+  return { ...more, schema: { type: 'string', description, ...more.schema } };
+}
+
+/** A whole number as argument. */
+export function integer(
+  description: string,
+  [minimum, maximum]: readonly [number, number],
+  more: Omit<Argument, 'schema'> = {},
+): Argument {
+  return { ...more, schema: { type: 'integer', minimum, maximum, description } };
+}
+
+/** A boolean as argument. */
+export function flag(description: string, more: Omit<Argument, 'schema'> = {}): Argument {
+  return { ...more, schema: { type: 'boolean', description } };
+}
+
+/** A list or an object as argument. */
+export function data(schema: JsonObject, description: string, more: Omit<Argument, 'schema'> = {}): Argument {
+  return { ...more, schema: { ...schema, description } };
+}
+
+/** The place of an argument in a JSON body. */
+export function arg(name: string): JsonObject {
+  return { $argument: name };
+}
+
+/** A member for each argument, under its name. */
+export function members(...names: readonly string[]): { [name: string]: Json } {
+  return Object.fromEntries(names.map((name) => [name, arg(name)]));
+}
+
+/** Returns the tools of an integration as a file of tools. Throws OPTIONS_INVALID for a definition that is wrong. */
+export function toolFileOf(integration: Integration): ToolFile {
+  const { service, title, address } = integration;
+  const tools = Object.entries(integration.tools).map(([id, tool]) => serviceToolOf(integration, id, tool));
+  const file = { version: 1, services: { [service]: { title, address } }, tools, $defs: {} };
+  return readToolFile(JSON.parse(JSON.stringify(file)), `of the integration ${service}`);
+}
+
+function serviceToolOf(integration: Integration, id: string, tool: IntegrationTool) {
+  const { description, method, path, arguments: args, json, body } = tool;
+  const isRead = method === 'GET' || method === 'HEAD';
+  const parameters = Object.entries(args).flatMap(([argument, { in: place, name = argument }]) => {
+    if (path.includes(`{${name}}`)) return [{ argument, in: 'path', name, style: 'simple', explode: false }];
+    if (place === 'header') return [{ argument, in: 'header', name, style: 'simple', explode: false }];
+    if (place === undefined && (json !== undefined || body || tool.prepare)) return [];
+    return [{ argument, in: 'query', name, style: 'form', explode: true }];
+  });
+  const required = Object.entries(args).flatMap(([name, each]) => (each.required ? [name] : []));
+  const { query, paging, keyHeader, accept } = tool;
+  const answer = integration.answer || tool.answer ? { ...integration.answer, ...tool.answer } : undefined;
+  return {
+    ...{ id, service: integration.service, description, method, path, parameters },
+    arguments: {
+      type: 'object',
+      properties: Object.fromEntries(Object.entries(args).map(([name, { schema }]) => [name, schema])),
+      ...(required.length > 0 && { required }),
+      additionalProperties: false,
+    },
+    ...{ json, body, query, paging, keyHeader, accept, answer },
+    headers: { ...integration.headers, ...tool.headers },
+    credential: { schemes: { key: integration.credential } },
+    idempotent: tool.idempotent ?? (isRead || method === 'PUT' || method === 'DELETE'),
+    readOnly: tool.readOnly ?? isRead,
+  };
+}

@@ -1,0 +1,132 @@
+import { arg, defineIntegration, integer, members, text } from './integration.ts';
+
+const ISSUE =
+  'id identifier title description priority url createdAt updatedAt state { id name } team { id name }';
+
+export const integration = defineIntegration({
+  service: 'linear',
+  title: 'Linear',
+  docs: 'https://linear.app/developers/graphql',
+  address: 'https://api.linear.app',
+  // Personal keys are sent as they are, access tokens with `Bearer`.
+  credential: { type: 'bearer', scopes: ['read', 'write'], bare: 'lin_api_' },
+  answer: { error: 'errors', retry: ['RATELIMITED'] },
+  types: ['linear'],
+  operations: {
+    linear_read_issues: 'linear_read_issues',
+    linear_create_issue: 'linear_create_issue',
+    linear_get_issue: 'linear_get_issue',
+    linear_update_issue: 'linear_update_issue',
+    linear_create_comment: 'linear_create_comment',
+    linear_list_teams: 'linear_list_teams',
+  },
+  tools: {
+    linear_create_issue: {
+      description: 'Creates an issue.',
+      method: 'POST',
+      path: '/graphql',
+      arguments: {
+        teamId: text('Id of the team', { required: true, fields: ['teamId', 'manualTeamId'] }),
+        projectId: text('Id of the project', { fields: ['projectId', 'manualProjectId'] }),
+        title: text('The title', { required: true }),
+        description: text('The description, as Markdown'),
+        stateId: text('Id of the state'),
+        assigneeId: text('Id of the person'),
+        priority: integer('0 none, 1 urgent, 2 high, 3 normal, 4 low', [0, 4]),
+        dueDate: text('The date, as YYYY-MM-DD'),
+      },
+      json: {
+        query: `mutation ($input: IssueCreateInput!) { issueCreate(input: $input) { success issue { ${ISSUE} } } }`,
+        variables: {
+          input: members(
+            'teamId',
+            'projectId',
+            'title',
+            'description',
+            'stateId',
+            'assigneeId',
+            'priority',
+            'dueDate',
+          ),
+        },
+      },
+      answer: { ok: 'data.issueCreate.success', output: { issue: 'data.issueCreate.issue' } },
+    },
+    linear_update_issue: {
+      description: 'Changes an issue.',
+      method: 'POST',
+      path: '/graphql',
+      arguments: {
+        issueId: text('Id of the issue', { required: true }),
+        title: text('The title'),
+        description: text('The description, as Markdown'),
+        stateId: text('Id of the state'),
+        assigneeId: text('Id of the person'),
+        priority: integer('0 none, 1 urgent, 2 high, 3 normal, 4 low', [0, 4]),
+      },
+      json: {
+        query: `mutation ($id: String!, $input: IssueUpdateInput!) { issueUpdate(id: $id, input: $input) { success issue { ${ISSUE} } } }`,
+        variables: {
+          id: arg('issueId'),
+          input: members('title', 'description', 'stateId', 'assigneeId', 'priority'),
+        },
+      },
+      idempotent: true,
+      answer: { ok: 'data.issueUpdate.success', output: { issue: 'data.issueUpdate.issue' } },
+    },
+    linear_create_comment: {
+      description: 'Adds a comment to an issue.',
+      method: 'POST',
+      path: '/graphql',
+      arguments: {
+        issueId: text('Id of the issue', { required: true }),
+        body: text('The comment, as Markdown', { required: true }),
+      },
+      json: {
+        query:
+          'mutation ($input: CommentCreateInput!) { commentCreate(input: $input) { success comment { id body url createdAt } } }',
+        variables: { input: members('issueId', 'body') },
+      },
+      answer: { ok: 'data.commentCreate.success', output: { comment: 'data.commentCreate.comment' } },
+    },
+    linear_get_issue: {
+      description: 'Returns an issue.',
+      method: 'POST',
+      path: '/graphql',
+      arguments: { issueId: text('Id of the issue, or its identifier such as ENG-1', { required: true }) },
+      json: {
+        query: `query ($id: String!) { issue(id: $id) { ${ISSUE} } }`,
+        variables: { id: arg('issueId') },
+      },
+      ...{ idempotent: true, readOnly: true },
+      answer: { output: { issue: 'data.issue' } },
+    },
+    linear_read_issues: {
+      description: 'Lists the newest issues of a team.',
+      method: 'POST',
+      path: '/graphql',
+      arguments: {
+        teamId: text('Id of the team', { required: true, fields: ['teamId', 'manualTeamId'] }),
+        first: integer('Issues of a page, up to 250', [1, 250], { fields: ['limit'] }),
+        after: text('The endCursor of the page before'),
+      },
+      json: {
+        query: `query ($teamId: String!, $first: Int, $after: String) { team(id: $teamId) { issues(first: $first, after: $after) { nodes { ${ISSUE} } pageInfo { hasNextPage endCursor } } } }`,
+        variables: members('teamId', 'first', 'after'),
+      },
+      ...{ idempotent: true, readOnly: true },
+      answer: {
+        output: { issues: 'data.team.issues.nodes', pageInfo: 'data.team.issues.pageInfo' },
+      },
+    },
+    linear_list_teams: {
+      description: 'Lists the teams.',
+      method: 'POST',
+      path: '/graphql',
+      arguments: {},
+      json: { query: 'query { teams { nodes { id key name } } }' },
+      ...{ idempotent: true, readOnly: true },
+      answer: { output: { teams: 'data.teams.nodes' } },
+    },
+  },
+});

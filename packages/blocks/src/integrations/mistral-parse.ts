@@ -1,0 +1,61 @@
+import type { Json, JsonObject } from '@heddle/core/blocks';
+import { isJsonObject } from '@heddle/core/blocks';
+import { filesIn } from '@heddle/core/files';
+import { ArgumentError } from '../openapi/wire.ts';
+import { arg, data, defineIntegration, text } from './integration.ts';
+import type { PrepareHelp } from './integration.ts';
+
+/** Returns the document as Mistral takes it: an address, or the content of a file of the run in a data URL. */
+async function withDocument(args: JsonObject, { file }: PrepareHelp): Promise<JsonObject> {
+  const { fileReference } = args;
+  const given: Json = (Array.isArray(fileReference) ? fileReference[0] : fileReference) ?? null;
+  if (typeof given === 'string') {
+    if (!/^https:\/\//.test(given))
+      throw new ArgumentError('"fileReference" is no file and no https address');
+    return { ...args, document: { type: 'document_url', document_url: given } };
+  }
+  const [record] = isJsonObject(given) ? filesIn(given) : [];
+  const base64 = record && (await file(record));
+  if (!record || base64 === undefined) throw new ArgumentError('"fileReference" is no file of this run');
+  const type = /^[\w.+-]+\/[\w.+-]+$/.test(record.type) ? record.type : 'application/pdf';
+  const url = `data:${type};base64,${base64}`;
+  const document = type.startsWith('image/')
+    ? { type: 'image_url', image_url: url }
+    : { type: 'document_url', document_url: url };
+  return { ...args, document };
+}
+
+const parse = {
+  description: 'Reads a document, such as a PDF, as Markdown.',
+  method: 'POST',
+  path: '/ocr',
+  arguments: {
+    fileReference: data(
+      { type: ['string', 'object', 'array'] },
+      'A file of the run, or the https address of a document',
+      { required: true, fields: ['fileReference', 'fileUpload', 'filePath'] },
+    ),
+    pages: data({ type: 'array', items: { type: 'integer', minimum: 0 } }, 'Pages, from 0. Default: all'),
+    resultType: text('markdown: the text of all pages', { schema: { enum: ['markdown', 'text', 'json'] } }),
+  },
+  json: { model: 'mistral-ocr-latest', document: arg('document'), pages: arg('pages') },
+  prepare: withDocument,
+  ...{ idempotent: true, readOnly: true },
+  answer: { output: { pages: 'pages', model: 'model', usage_info: 'usage_info' } },
+} as const;
+
+export const integration = defineIntegration({
+  service: 'mistral',
+  title: 'Mistral OCR',
+  docs: 'https://docs.mistral.ai/api/',
+  // The same service as the provider of models, so that one address and one key are for both.
+  address: 'https://api.mistral.ai/v1',
+  credential: { type: 'bearer', scopes: [] },
+  types: ['mistral_parse', 'mistral_parse_v2', 'mistral_parse_v3'],
+  operations: {
+    mistral_parser_v3: 'mistral_parser_v3',
+    mistral_parser_v2: 'mistral_parser_v3',
+    mistral_parser: 'mistral_parser_v3',
+  },
+  tools: { mistral_parser_v3: parse as never },
+});

@@ -1,0 +1,172 @@
+import type { Json, JsonObject } from '@heddle/core/blocks';
+import { isJsonObject } from '@heddle/core/blocks';
+import { ArgumentError } from '../openapi/wire.ts';
+import { arg, data, defineIntegration, integer, members, text } from './integration.ts';
+
+/** Characters of one text, and blocks of one request, that Notion takes. */
+const MAX_TEXT = 2000;
+const MAX_BLOCKS = 100;
+
+const page = {
+  id: 'id',
+  url: 'url',
+  created_time: 'created_time',
+  last_edited_time: 'last_edited_time',
+};
+const pageId = text('Id of the page', { required: true, fields: ['pageId', 'pageSelector'] });
+const databaseId = text('Id of the database', { required: true, fields: ['databaseId', 'databaseSelector'] });
+const content = text('The text, a paragraph for each block between empty lines');
+
+function richText(value: string): Json[] {
+  const parts: Json[] = [];
+  let rest = value;
+  while (rest !== '') {
+    // A surrogate pair stays in one piece.
+    const end = /[\uD800-\uDBFF]/.test(rest[MAX_TEXT - 1] ?? '') ? MAX_TEXT - 1 : MAX_TEXT;
+    parts.push({ type: 'text', text: { content: rest.slice(0, end) } });
+    rest = rest.slice(end);
+  }
+  return parts;
+}
+
+function paragraphs(value: Json | undefined): Json[] | undefined {
+  if (value === undefined || value === null) return undefined;
+  const texts = String(value)
+    .split(/\n[ \t]*\n/)
+    .filter((each) => each.trim() !== '');
+  const blocks = texts.map((each): Json => ({
+    object: 'block',
+    type: 'paragraph',
+    paragraph: { rich_text: richText(each).slice(0, 100) },
+  }));
+  if (blocks.length > MAX_BLOCKS)
+    throw new ArgumentError(
+      `"content" has ${blocks.length} paragraphs, more than the ${MAX_BLOCKS} that Notion takes`,
+    );
+  return blocks.length === 0 ? undefined : blocks;
+}
+
+function withChildren(args: JsonObject): JsonObject {
+  const children = paragraphs(args['content']);
+  return { ...args, ...(children && { children }) };
+}
+
+/** The title of a page under a page is the property `title`; it is so too in databases, by the id of that property. */
+function newPage(args: JsonObject): JsonObject {
+  const { title, properties } = args;
+  const given = isJsonObject(properties) ? properties : {};
+  const named = title === undefined ? {} : { title: { title: richText(String(title)) } };
+  return { ...withChildren(args), allProperties: { ...given, ...named } };
+}
+
+export const integration = defineIntegration({
+  service: 'notion',
+  title: 'Notion',
+  docs: 'https://developers.notion.com/reference',
+  address: 'https://api.notion.com',
+  credential: { type: 'bearer', scopes: [] },
+  headers: { 'notion-version': '2022-06-28' },
+  types: ['notion', 'notion_v2'],
+  operations: {
+    notion_read: 'notion_read',
+    notion_create_page: 'notion_create_page',
+    notion_write: 'notion_write',
+    notion_query_database: 'notion_query_database',
+    notion_read_database: 'notion_read_database',
+    notion_search: 'notion_search',
+    notion_add_database_row: 'notion_add_database_row',
+  },
+  tools: {
+    notion_create_page: {
+      description: 'Creates a page under another page.',
+      method: 'POST',
+      path: '/v1/pages',
+      arguments: {
+        parentId: text('Id of the page above', { required: true, fields: ['parentId', 'parentSelector'] }),
+        title: text('The title'),
+        content,
+      },
+      json: {
+        parent: { page_id: arg('parentId') },
+        properties: arg('allProperties'),
+        children: arg('children'),
+      },
+      prepare: newPage,
+      answer: { output: { ...page, title: 'properties.title.title[0].plain_text' } },
+    },
+    notion_add_database_row: {
+      description: 'Adds a row, which is a page, to a database.',
+      method: 'POST',
+      path: '/v1/pages',
+      arguments: {
+        databaseId,
+        title: text('The title'),
+        properties: data({ type: 'object' }, 'Values of properties, in the format of Notion'),
+        content,
+      },
+      json: {
+        parent: { database_id: arg('databaseId') },
+        properties: arg('allProperties'),
+        children: arg('children'),
+      },
+      prepare: newPage,
+      answer: { output: page },
+    },
+    notion_write: {
+      description: 'Adds text to the end of a page.',
+      method: 'PATCH',
+      path: '/v1/blocks/{pageId}/children',
+      arguments: { pageId, content: { ...content, required: true } },
+      json: { children: arg('children') },
+      prepare: withChildren,
+    },
+    notion_read: {
+      description: 'Returns the blocks of a page.',
+      method: 'GET',
+      path: '/v1/blocks/{pageId}/children',
+      arguments: {
+        pageId,
+        page_size: integer('Blocks of a page of results, up to 100', [1, 100], { fields: ['pageSize'] }),
+        start_cursor: text('The next_cursor of the page of results before', { fields: [] }),
+      },
+      paging: { items: 'results', cursor: 'next_cursor', argument: 'start_cursor', pages: 10 },
+      answer: { output: { blocks: 'results' } },
+    },
+    notion_read_database: {
+      description: 'Returns the title and the properties of a database.',
+      method: 'GET',
+      path: '/v1/databases/{databaseId}',
+      arguments: { databaseId },
+    },
+    notion_query_database: {
+      description: 'Returns the rows of a database that match a filter.',
+      method: 'POST',
+      path: '/v1/databases/{databaseId}/query',
+      arguments: {
+        databaseId,
+        filter: data({ type: 'object' }, 'The filter, in the format of Notion'),
+        sorts: data({ type: 'array', items: { type: 'object' } }, 'The order, in the format of Notion'),
+        page_size: integer('Rows of a page of results, up to 100', [1, 100], { fields: ['pageSize'] }),
+        start_cursor: text('The next_cursor of the page of results before', { fields: [] }),
+      },
+      json: members('filter', 'sorts', 'page_size', 'start_cursor'),
+      ...{ idempotent: true, readOnly: true },
+      paging: { items: 'results', cursor: 'next_cursor', argument: 'start_cursor', pages: 10 },
+      answer: { output: { results: 'results' } },
+    },
+    notion_search: {
+      description: 'Finds pages and databases by their titles.',
+      method: 'POST',
+      path: '/v1/search',
+      arguments: {
+        query: text('Words of titles'),
+        page_size: integer('Results of a page, up to 100', [1, 100], { fields: ['pageSize'] }),
+        start_cursor: text('The next_cursor of the page before', { fields: [] }),
+      },
+      json: members('query', 'page_size', 'start_cursor'),
+      ...{ idempotent: true, readOnly: true },
+      paging: { items: 'results', cursor: 'next_cursor', argument: 'start_cursor', pages: 3 },
+      answer: { output: { results: 'results' } },
+    },
+  },
+});

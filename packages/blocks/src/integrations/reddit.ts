@@ -1,0 +1,75 @@
+import { defineIntegration, integer, text } from './integration.ts';
+
+const subreddit = text('Name of the community, without r/', {
+  required: true,
+  schema: { pattern: '^\\w{2,21}$' },
+});
+const page = {
+  limit: integer('Posts of a page, up to 100', [1, 100]),
+  after: text('The after of the page before', { fields: [] }),
+};
+const time = text('From when: hour, day, week, month, year or all', {
+  name: 't',
+  schema: { enum: ['hour', 'day', 'week', 'month', 'year', 'all'] },
+});
+const posts = { output: { posts: 'data.children', after: 'data.after' } };
+
+export const integration = defineIntegration({
+  service: 'reddit',
+  title: 'Reddit',
+  docs: 'https://www.reddit.com/dev/api/',
+  address: 'https://oauth.reddit.com',
+  credential: { type: 'bearer', scopes: ['read'] },
+  // Requests without a name of their own are limited more.
+  headers: { 'user-agent': 'node:heddle:v1 (workflow engine)' },
+  types: ['reddit'],
+  operations: { get_posts: 'reddit_get_posts', search: 'reddit_search', get_comments: 'reddit_get_comments' },
+  tools: {
+    reddit_search: {
+      description: 'Finds posts in a community, or in all.',
+      method: 'GET',
+      path: '/r/{subreddit}/search',
+      query: { raw_json: '1', restrict_sr: '1' },
+      arguments: {
+        subreddit: text('Name of the community without r/, or all', {
+          required: true,
+          schema: { pattern: '^\\w{2,21}$' },
+        }),
+        q: text('What to find', { required: true, fields: ['query'] }),
+        sort: text('relevance, hot, top, new or comments', {
+          schema: { enum: ['relevance', 'hot', 'top', 'new', 'comments'] },
+        }),
+        time,
+        ...page,
+      },
+      answer: posts,
+    },
+    reddit_get_posts: {
+      description: 'Lists posts of a community.',
+      method: 'GET',
+      path: '/r/{subreddit}/{sort}',
+      query: { raw_json: '1' },
+      arguments: {
+        subreddit,
+        sort: text('hot, new, top or rising', {
+          required: true,
+          schema: { enum: ['hot', 'new', 'top', 'rising'] },
+        }),
+        time,
+        ...page,
+      },
+      answer: posts,
+    },
+    reddit_get_comments: {
+      description: 'Returns a post with its comments.',
+      method: 'GET',
+      path: '/r/{subreddit}/comments/{postId}',
+      query: { raw_json: '1' },
+      arguments: {
+        subreddit,
+        postId: text('Id of the post', { required: true, schema: { pattern: '^\\w{1,20}$' } }),
+        limit: integer('Comments, up to 100', [1, 100]),
+      },
+    },
+  },
+});

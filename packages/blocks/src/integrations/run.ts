@@ -1,0 +1,211 @@
+import { BlockError, isJsonObject, own } from '@heddle/core/blocks';
+import type { BlockResult, Json, JsonObject } from '@heddle/core/blocks';
+import { parsedText } from '@heddle/core/fields';
+import type { OfferedTool } from '../agent/ready-tool.ts';
+import type { Context } from '../define.ts';
+import { invalid } from '../invalid.ts';
+import { callService } from '../openapi/call.ts';
+import { ServiceTools, withoutArguments } from '../openapi/service-tools.ts';
+import type { LoadedTool } from '../openapi/service-tools.ts';
+import { ArgumentError } from '../openapi/wire.ts';
+import { toolFileOf } from './integration.ts';
+import type { Argument, Integration, IntegrationTool } from './integration.ts';
+
+/** Fields with the id of a stored credential, and fields with a key itself. */
+const CREDENTIAL_FIELDS = ['credential', 'manualCredential'];
+const KEY_FIELDS = ['apiKey', 'botToken', 'accessToken'];
+
+/** What a call uses to authenticate. */
+interface Access {
+  credentialId: string | undefined;
+  key: string | undefined;
+}
+
+interface Found {
+  integration: Integration;
+  definition: IntegrationTool;
+  loaded: LoadedTool;
+}
+
+const files = new WeakMap<Integration, ServiceTools>();
+
+/** Returns a tool of an integration by its operation or its id; the first tool for none. */
+function toolOf(integration: Integration, names: readonly string[]): Found | undefined {
+  const known = files.get(integration) ?? new ServiceTools([toolFileOf(integration)]);
+  files.set(integration, known);
+  const { operations, tools } = integration;
+  const ids = names.length > 0 ? names : Object.keys(operations).slice(0, 1);
+  for (const name of ids) {
+    const id = Object.hasOwn(operations, name) ? operations[name] : name;
+    const definition = id !== undefined && Object.hasOwn(tools, id) ? tools[id] : undefined;
+    const loaded = id === undefined ? undefined : known.get(id);
+    if (definition && loaded) return { integration, definition, loaded };
+  }
+  return undefined;
+}
+
+/** Runs a block of an integration once. Throws a BlockError. */
+export async function runIntegration(context: Context, integration: Integration): Promise<BlockResult> {
+  const operation = textIn(context.field('operation'));
+  const found = toolOf(integration, operation === '' ? [] : [operation]);
+  if (!found) {
+    const known = Object.keys(integration.operations).join(', ');
+    throw invalid(
+      context,
+      `has the operation "${operation.slice(0, 100)}", which ${integration.title} does not have here: use ${known}`,
+    );
+  }
+  const { definition, loaded } = found;
+  const read = (name: string, mode: 'text' | 'native' | 'json'): Json | undefined =>
+    context.field(name, mode);
+  const args = argumentsFrom(definition, read, (why) => invalid(context, why));
+  const missing = Object.entries(definition.arguments).filter(
+    ([name, { required }]) => required && own(args, name) === undefined,
+  );
+  if (missing.length > 0)
+    throw invalid(
+      context,
+      `is missing required fields: ${missing.map(([name, each]) => fieldsOf(name, each)[0] ?? name).join(', ')}`,
+    );
+  const problems = loaded.problemsOf(args);
+  if (problems !== undefined)
+    throw new BlockError(
+      'TOOL_ARGUMENTS_INVALID',
+      `The block "${context.block.name}" has fields that do not match the tool "${loaded.tool.id}": ${problems}`,
+      { retryable: false },
+    );
+  const { idempotent, keyHeader } = loaded.tool;
+  const access = accessOf((name) => context.field(name));
+  const output = await context.step(
+    loaded.tool.id,
+    ({ idempotencyKey }) => call(context, found, { args, access, idempotencyKey }),
+    { idempotent: idempotent || keyHeader !== undefined },
+  );
+  return { output: isJsonObject(output) ? output : { data: output } };
+}
+
+/** Returns the tool that a row of an agent names; undefined if the integration does not have it. */
+export function integrationRow(
+  context: Context,
+  row: JsonObject,
+  integration: Integration,
+): OfferedTool | undefined {
+  const names = [row['operation'], row['toolId']].filter((name) => typeof name === 'string' && name !== '');
+  const found = toolOf(integration, names as string[]);
+  if (!found) return undefined;
+  const { definition, loaded } = found;
+  const { tool, schema } = loaded;
+  const params = isJsonObject(row['params']) ? row['params'] : {};
+  const fixed = argumentsFrom(
+    definition,
+    (name) => own(params, name),
+    (why) => invalid(context, why),
+  );
+  const access = accessOf(
+    (name) => own(params, name) ?? (name === 'credential' ? row['credentialId'] : undefined),
+  );
+  return {
+    definition: {
+      type: 'function',
+      name: tool.id,
+      description: tool.description,
+      inputSchema: withoutArguments(schema, new Set(Object.keys(fixed))) as never,
+    },
+    isIdempotent: () => tool.idempotent || tool.keyHeader !== undefined,
+    run: async (given, { idempotencyKey }) => {
+      const args = { ...given, ...fixed };
+      const problems = loaded.problemsOf(args);
+      if (problems !== undefined) throw new Error(`The arguments do not match the schema: ${problems}`);
+      return call(context, found, { args, access, idempotencyKey });
+    },
+  };
+}
+
+interface Call {
+  args: JsonObject;
+  access: Access;
+  idempotencyKey: string;
+}
+
+async function call(
+  context: Context,
+  { definition, loaded }: Found,
+  { args, access, idempotencyKey }: Call,
+): Promise<Json> {
+  const { tool, services } = loaded;
+  const prepared = await preparedArguments(context, { tool: definition, id: tool.id }, args);
+  const answer = await callService({ tool, services, context, idempotencyKey, args: prepared, ...access });
+  return answer.data;
+}
+
+async function preparedArguments(
+  { services }: Context,
+  { tool, id }: { tool: IntegrationTool; id: string },
+  args: JsonObject,
+): Promise<JsonObject> {
+  if (!tool.prepare) return args;
+  try {
+    return await tool.prepare(args, { file: (record) => services.file(record) });
+  } catch (error) {
+    if (!(error instanceof ArgumentError)) throw error;
+    throw new BlockError('TOOL_ARGUMENTS_INVALID', `The tool "${id}" cannot be called: ${error.message}.`, {
+      retryable: false,
+    });
+  }
+}
+
+/** Returns the names of the fields that set an argument. */
+export function fieldsOf(name: string, { fields }: Argument): readonly string[] {
+  return fields ?? [name];
+}
+
+type Mode = 'text' | 'native' | 'json';
+
+/** Returns the arguments that fields set. Empty fields set none. */
+function argumentsFrom(
+  { arguments: all }: IntegrationTool,
+  read: (name: string, mode: Mode) => Json | undefined,
+  refuse: (why: string) => BlockError,
+): JsonObject {
+  const args: JsonObject = {};
+  for (const [name, argument] of Object.entries(all)) {
+    const filled = fieldsOf(name, argument).flatMap((field) => {
+      const value = typed(argument, (mode) => read(field, mode));
+      return value === undefined ? [] : [{ field, value }];
+    });
+    const [first, second] = filled;
+    // One of them is left from an earlier choice, and it does not show which.
+    if (first && second && JSON.stringify(first.value) !== JSON.stringify(second.value))
+      throw refuse(
+        `has a value in "${first.field}" and in "${second.field}", which are for the same: clear one of them`,
+      );
+    if (first) args[name] = first.value;
+  }
+  return args;
+}
+
+/** Returns the value of a field as the schema of its argument has it; undefined for an empty one. */
+function typed({ schema }: Argument, read: (mode: Mode) => Json | undefined): Json | undefined {
+  const types = [schema['type']].flat();
+  const isText = types.length === 1 && types[0] === 'string';
+  const value = read(
+    isText ? 'text' : types.some((type) => type === 'array' || type === 'object') ? 'json' : 'native',
+  );
+  if (value === undefined || value === null) return undefined;
+  if (typeof value !== 'string') return isText ? JSON.stringify(value) : value;
+  if (value.trim() === '') return undefined;
+  if (isText) return value;
+  // A text that a model has written, or a number of a text field.
+  const parsed = parsedText(value);
+  return parsed !== undefined && (typeof parsed === 'object' || !types.includes('string')) ? parsed : value;
+}
+
+function accessOf(read: (name: string) => Json | undefined): Access {
+  const filled = (names: readonly string[]): string | undefined =>
+    names.map((name) => textIn(read(name))).find((value) => value !== '');
+  return { credentialId: filled(CREDENTIAL_FIELDS), key: filled(KEY_FIELDS) };
+}
+
+function textIn(value: Json | undefined): string {
+  return typeof value === 'string' ? value.trim() : '';
+}

@@ -1,0 +1,122 @@
+import { arg, data, defineIntegration, integer, members, text } from './integration.ts';
+
+const channel = text('Id or name of the channel, such as C0123456789 or #general', {
+  required: true,
+  fields: ['channel', 'manualChannel'],
+});
+const timestamp = (field: string) =>
+  text('The ts of the message', { required: true, fields: [field], schema: { pattern: '^\\d+\\.\\d+$' } });
+
+export const integration = defineIntegration({
+  service: 'slack',
+  title: 'Slack',
+  docs: 'https://docs.slack.dev/reference/methods',
+  address: 'https://slack.com/api',
+  credential: { type: 'bearer', scopes: ['chat:write', 'channels:history', 'channels:read', 'users:read'] },
+  // Failures have status 200, except limits, which have 429 and Retry-After.
+  answer: { ok: 'ok', error: 'error', retry: ['ratelimited', 'rate_limited'] },
+  types: ['slack'],
+  operations: {
+    send: 'slack_message',
+    update: 'slack_update_message',
+    delete: 'slack_delete_message',
+    read: 'slack_message_reader',
+    list_channels: 'slack_list_channels',
+    list_users: 'slack_list_users',
+    get_user: 'slack_get_user',
+    react: 'slack_add_reaction',
+  },
+  tools: {
+    slack_message: {
+      description: 'Sends a message to a channel or a person.',
+      method: 'POST',
+      path: '/chat.postMessage',
+      arguments: {
+        channel: text('Id or name of the channel, or id of a person for a direct message', {
+          required: true,
+          fields: ['channel', 'manualChannel', 'dmUserId', 'manualDmUserId'],
+        }),
+        text: text('The message, in the format mrkdwn', { required: true }),
+        thread_ts: text('The ts of the message to reply to', { fields: ['threadTs'] }),
+        blocks: data({ type: 'array', items: { type: 'object' } }, 'Blocks of Block Kit'),
+      },
+      json: members('channel', 'text', 'thread_ts', 'blocks'),
+      answer: { output: { ts: 'ts', channel: 'channel', message: 'message' } },
+    },
+    slack_update_message: {
+      description: 'Changes the text of a message.',
+      method: 'POST',
+      path: '/chat.update',
+      arguments: {
+        channel,
+        ts: timestamp('updateTimestamp'),
+        text: text('The new text', { required: true, fields: ['updateText'] }),
+      },
+      json: members('channel', 'ts', 'text'),
+      idempotent: true,
+      answer: { output: { ts: 'ts', channel: 'channel', text: 'text' } },
+    },
+    slack_delete_message: {
+      description: 'Deletes a message.',
+      method: 'POST',
+      path: '/chat.delete',
+      arguments: { channel, ts: timestamp('deleteTimestamp') },
+      json: members('channel', 'ts'),
+      answer: { output: { ts: 'ts', channel: 'channel' } },
+    },
+    slack_message_reader: {
+      description: 'Reads the newest messages of a channel.',
+      method: 'GET',
+      path: '/conversations.history',
+      arguments: {
+        channel,
+        limit: integer('Messages of a page, up to 200', [1, 200]),
+        oldest: text('Only messages after this ts'),
+        cursor: text('The next_cursor of the page before', { fields: [] }),
+      },
+      paging: { items: 'messages', cursor: 'response_metadata.next_cursor', argument: 'cursor', pages: 5 },
+      answer: { output: { messages: 'messages' } },
+    },
+    slack_list_channels: {
+      description: 'Lists channels.',
+      method: 'GET',
+      path: '/conversations.list',
+      query: { exclude_archived: 'true' },
+      arguments: {
+        limit: integer('Channels of a page, up to 1000', [1, 1000], { fields: ['channelLimit'] }),
+        cursor: text('The next_cursor of the page before', { fields: [] }),
+      },
+      paging: { items: 'channels', cursor: 'response_metadata.next_cursor', argument: 'cursor', pages: 10 },
+      answer: { output: { channels: 'channels' } },
+    },
+    slack_list_users: {
+      description: 'Lists the people of the workspace.',
+      method: 'GET',
+      path: '/users.list',
+      arguments: {
+        limit: integer('People of a page, up to 200', [1, 200], { fields: ['userLimit'] }),
+        cursor: text('The next_cursor of the page before', { fields: [] }),
+      },
+      paging: { items: 'members', cursor: 'response_metadata.next_cursor', argument: 'cursor', pages: 10 },
+      answer: { output: { users: 'members' } },
+    },
+    slack_get_user: {
+      description: 'Returns a person.',
+      method: 'GET',
+      path: '/users.info',
+      arguments: { user: text('Id of the person', { required: true, fields: ['userId', 'manualUserId'] }) },
+      answer: { output: { user: 'user' } },
+    },
+    slack_add_reaction: {
+      description: 'Adds a reaction to a message.',
+      method: 'POST',
+      path: '/reactions.add',
+      arguments: {
+        channel,
+        timestamp: timestamp('reactionTimestamp'),
+        name: text('Name of the emoji without colons', { required: true, fields: ['emojiName'] }),
+      },
+      json: { channel: arg('channel'), timestamp: arg('timestamp'), name: arg('name') },
+    },
+  },
+});

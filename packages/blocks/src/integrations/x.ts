@@ -1,0 +1,57 @@
+import { defineIntegration, integer, members, text } from './integration.ts';
+
+const FIELDS = { 'tweet.fields': 'author_id,created_at,public_metrics,lang' };
+
+export const integration = defineIntegration({
+  service: 'x',
+  title: 'X',
+  docs: 'https://docs.x.com/x-api/introduction',
+  address: 'https://api.x.com',
+  credential: { type: 'bearer', scopes: ['tweet.read', 'users.read'] },
+  types: ['x'],
+  operations: {
+    x_search_tweets: 'x_search_tweets',
+    x_search: 'x_search_tweets',
+    x_write: 'x_create_tweet',
+    x_create_tweet: 'x_create_tweet',
+    x_get_user: 'x_get_user',
+  },
+  tools: {
+    x_search_tweets: {
+      description: 'Finds posts of the last seven days.',
+      method: 'GET',
+      path: '/2/tweets/search/recent',
+      query: FIELDS,
+      arguments: {
+        query: text('What to find, with the operators of X', { required: true }),
+        max_results: integer('Posts, from 10 to 100', [10, 100], { fields: ['maxResults'] }),
+        sort_order: text('recency or relevancy', {
+          fields: ['sortOrder'],
+          schema: { enum: ['recency', 'relevancy'] },
+        }),
+        start_time: text('Only posts after this time, as RFC 3339', { fields: ['startTime'] }),
+        end_time: text('Only posts before this time, as RFC 3339', { fields: ['endTime'] }),
+        next_token: text('The next_token of the page before', { fields: [] }),
+      },
+      answer: { output: { tweets: 'data', meta: 'meta' } },
+    },
+    x_create_tweet: {
+      description: 'Writes a post.',
+      method: 'POST',
+      path: '/2/tweets',
+      arguments: { text: text('The text', { required: true }) },
+      json: members('text'),
+      answer: { output: 'data' },
+    },
+    x_get_user: {
+      description: 'Returns a person by the name.',
+      method: 'GET',
+      path: '/2/users/by/username/{username}',
+      query: { 'user.fields': 'created_at,description,public_metrics' },
+      arguments: {
+        username: text('The name without @', { required: true, schema: { pattern: '^\\w{1,15}$' } }),
+      },
+      answer: { output: 'data' },
+    },
+  },
+});

@@ -1,0 +1,313 @@
+import { createServer } from 'node:http';
+import type { IncomingMessage } from 'node:http';
+import type { AddressInfo } from 'node:net';
+import type { Json, JsonObject } from '@heddle/core';
+
+/** A request to a simulated service. */
+export interface Asked {
+  service: string;
+  method: string;
+  path: string;
+  query: URLSearchParams;
+  headers: IncomingMessage['headers'];
+  body: JsonObject;
+}
+
+interface Answer {
+  status?: number;
+  headers?: { [name: string]: string };
+  body: Json;
+}
+
+/** Simulated services. Each accepts the token `token-of-NAME`. */
+export interface Services {
+  requests: Asked[];
+  /** Addresses for the option `services` of an engine. */
+  addresses: { readonly [service: string]: string };
+  /** Each service refuses its next requests for now, as often as this says. */
+  limitNext(service: string, times: number): void;
+  close(): Promise<void>;
+}
+
+type Service = (asked: Asked) => Answer;
+
+const SLACK_ERROR = (error: string): Answer => ({ body: { ok: false, error } });
+const CHANNELS = ['C0123456789', 'C0000000002', 'C0000000003'].map((id) => ({ id, name: id.toLowerCase() }));
+
+/** docs.slack.dev: failures have status 200; cursors are opaque texts; limits are 429 with Retry-After. */
+const slack: Service = ({ method, path, query, body, headers }) => {
+  if (path === '/chat.postMessage') {
+    if (!String(headers['content-type']).startsWith('application/json'))
+      return SLACK_ERROR('invalid_form_data');
+    if (!CHANNELS.some(({ id }) => id === body['channel'])) return SLACK_ERROR('channel_not_found');
+    if (typeof body['text'] !== 'string' || body['text'] === '') return SLACK_ERROR('no_text');
+    const ts = '1767225600.000100';
+    return { body: { ok: true, channel: body['channel'] ?? null, ts, message: { text: body['text'], ts } } };
+  }
+  if (path === '/conversations.list' && method === 'GET') {
+    const from = Number(Buffer.from(query.get('cursor') ?? '', 'base64').toString() || 0);
+    const size = Number(query.get('limit') ?? 100);
+    const next = from + size < CHANNELS.length ? Buffer.from(String(from + size)).toString('base64') : '';
+    return {
+      body: {
+        ok: true,
+        channels: CHANNELS.slice(from, from + size),
+        response_metadata: { next_cursor: next },
+      },
+    };
+  }
+  return SLACK_ERROR('unknown_method');
+};
+
+const googleError = (code: number, status: string, message: string): Answer => ({
+  status: code,
+  body: { error: { code, message, status } },
+});
+
+/** developers.google.com/workspace/sheets: values are rows; ranges are in A1 notation. */
+const sheets: Service = ({ method, path, query, body }) => {
+  const [, id = '', range = '', action] =
+    /^\/v4\/spreadsheets\/([^/]+)\/values\/([^:]+|'[^']*'[^:]*)(?::(append))?$/.exec(path) ?? [];
+  if (!['sheet-1', 'Candidates', 'Invoices'].includes(id))
+    return googleError(404, 'NOT_FOUND', 'Requested entity was not found.');
+  if (method !== 'POST' || action !== 'append') return googleError(404, 'NOT_FOUND', 'Method not found.');
+  if (!['RAW', 'USER_ENTERED'].includes(query.get('valueInputOption') ?? ''))
+    return googleError(400, 'INVALID_ARGUMENT', "'valueInputOption' is required but not specified");
+  const rows = body['values'];
+  const isCell = (cell: unknown): boolean => cell === null || typeof cell !== 'object';
+  if (!Array.isArray(rows) || !rows.every((row) => Array.isArray(row) && row.every(isCell)))
+    return googleError(400, 'INVALID_ARGUMENT', 'Invalid values');
+  const columns = Math.max(...rows.map((row) => (row as Json[]).length));
+  return {
+    body: {
+      spreadsheetId: id,
+      tableRange: `${range}!A1:G1`,
+      updates: {
+        updatedRange: `${range}!A2`,
+        updatedRows: rows.length,
+        updatedColumns: columns,
+        updatedCells: rows.length * columns,
+      },
+    },
+  };
+};
+
+const EVENTS = ['Kick-off', 'Review', 'Retrospective'].map((summary, index) => ({
+  id: `event-${index}`,
+  summary,
+  attendees: [{ email: 'ada@example.com' }],
+}));
+
+/** developers.google.com/workspace/calendar: orderBy=startTime needs singleEvents; pages have nextPageToken. */
+const calendar: Service = ({ method, path, query }) => {
+  if (method !== 'GET' || path !== '/calendar/v3/calendars/primary/events')
+    return googleError(404, 'NOT_FOUND', 'Not Found');
+  if (query.get('orderBy') === 'startTime' && query.get('singleEvents') !== 'true')
+    return googleError(400, 'INVALID_ARGUMENT', 'The requested ordering is not available.');
+  const from = Number(query.get('pageToken') ?? 0);
+  const next = from + 2 < EVENTS.length ? { nextPageToken: String(from + 2) } : {};
+  return { body: { kind: 'calendar#events', timeZone: 'UTC', items: EVENTS.slice(from, from + 2), ...next } };
+};
+
+/** developers.google.com/workspace/gmail: the message is RFC 2822 in Base64 for addresses. */
+const gmail: Service = ({ method, path, body }) => {
+  if (method !== 'POST' || path !== '/gmail/v1/users/me/messages/send')
+    return googleError(404, 'NOT_FOUND', 'Not Found');
+  const raw = body['raw'];
+  if (typeof raw !== 'string' || !/^[\w-]+$/.test(raw))
+    return googleError(400, 'INVALID_ARGUMENT', "'raw' RFC822 payload message string required");
+  const message = Buffer.from(raw, 'base64url').toString();
+  if (!/^To: .+$/m.test(message)) return googleError(400, 'INVALID_ARGUMENT', 'Recipient address required');
+  return { body: { id: 'mail-1', threadId: 'thread-1', labelIds: ['SENT'] } };
+};
+
+/** developers.notion.com: every request names a version; texts have at most 2,000 characters. */
+const notion: Service = ({ method, path, headers, body }) => {
+  const refuse = (status: number, code: string, message: string): Answer => ({
+    status,
+    body: { object: 'error', status, code, message },
+  });
+  if (headers['notion-version'] !== '2022-06-28')
+    return refuse(400, 'missing_version', 'Notion-Version header should be defined');
+  if (method !== 'POST' || path !== '/v1/pages') return refuse(404, 'object_not_found', 'Could not find it.');
+  if (!(body['parent'] as JsonObject | undefined)?.['page_id'])
+    return refuse(400, 'validation_error', 'body.parent should be defined');
+  const long = [...JSON.stringify(body).matchAll(/"content":"((?:[^"\\]|\\.)*)"/g)].some(
+    ([, text = '']) => (JSON.parse(`"${text}"`) as string).length > 2000,
+  );
+  if (long) return refuse(400, 'validation_error', 'content.length should be ≤ 2000');
+  const title =
+    (body['properties'] as { title?: { title: { text: { content: string } }[] } }).title?.title ?? [];
+  return {
+    body: {
+      object: 'page',
+      id: 'page-1',
+      url: 'https://www.notion.so/page-1',
+      created_time: '2026-01-01T00:00:00.000Z',
+      last_edited_time: '2026-01-01T00:00:00.000Z',
+      properties: { title: { title: title.map(({ text }) => ({ plain_text: text.content })) } },
+    },
+  };
+};
+
+/** linear.app/developers: errors are in `errors`, also with status 200; limits have status 400 and RATELIMITED. */
+const linear: Service = ({ method, path, body }) => {
+  const { query, variables } = body as { query?: string; variables?: { input?: JsonObject } };
+  if (method !== 'POST' || path !== '/graphql' || typeof query !== 'string')
+    return { status: 404, body: null };
+  const { teamId, title } = variables?.input ?? {};
+  if (!query.includes('issueCreate'))
+    return {
+      status: 400,
+      body: { errors: [{ message: 'Cannot query field', extensions: { type: 'graphql' } }] },
+    };
+  if (teamId !== 'team-1' || typeof title !== 'string')
+    return {
+      body: {
+        data: null,
+        errors: [{ message: 'Entity not found: Team', extensions: { type: 'invalid input' } }],
+      },
+    };
+  return {
+    body: { data: { issueCreate: { success: true, issue: { id: 'issue-1', identifier: 'ENG-1', title } } } },
+  };
+};
+
+/** docs.firecrawl.dev: `success` and `error` in the body. */
+const firecrawl: Service = ({ method, path, body }) => {
+  if (method !== 'POST' || path !== '/v2/scrape')
+    return { status: 404, body: { success: false, error: 'Not found' } };
+  if (typeof body['url'] !== 'string' || !/^https?:/.test(body['url']))
+    return { status: 400, body: { success: false, error: 'Invalid URL' } };
+  return {
+    body: {
+      success: true,
+      data: { markdown: '# Weave', metadata: { sourceURL: body['url'], statusCode: 200 } },
+    },
+  };
+};
+
+/** airtable.com/developers: pages have an offset. */
+const airtable: Service = ({ path, query }) => {
+  if (path !== '/v0/app00000000000001/Feedback') return { status: 404, body: { error: 'NOT_FOUND' } };
+  const isSecond = query.get('offset') === 'itr/rec2';
+  const records = [
+    { id: isSecond ? 'rec2' : 'rec1', createdTime: '2026-01-01T00:00:00Z', fields: { Text: 'Good' } },
+  ];
+  return { body: { records, ...(!isSecond && { offset: 'itr/rec2' }) } };
+};
+
+/** reddit.com/dev/api: listings; requests need a user agent. */
+const reddit: Service = ({ path, query, headers }) => {
+  if (!headers['user-agent']) return { status: 429, body: { message: 'Too Many Requests', error: 429 } };
+  if (path !== '/r/all/search' || !query.get('q'))
+    return { status: 404, body: { message: 'Not Found', error: 404 } };
+  return {
+    body: { kind: 'Listing', data: { after: null, children: [{ kind: 't3', data: { title: 'Heddle' } }] } },
+  };
+};
+
+/** docs.x.com: at least ten results of a search. */
+const x: Service = ({ path, query }) => {
+  const size = Number(query.get('max_results') ?? 10);
+  if (path !== '/2/tweets/search/recent' || !query.get('query') || size < 10 || size > 100)
+    return { status: 400, body: { title: 'Invalid Request', detail: 'One or more parameters are invalid.' } };
+  return { body: { data: [{ id: '1', text: 'Heddle' }], meta: { result_count: 1 } } };
+};
+
+/** learn.microsoft.com/linkedin: OpenID Connect. */
+const linkedin: Service = ({ path }) =>
+  path === '/v2/userinfo'
+    ? { body: { sub: 'p1', name: 'Ada Lovelace', email: 'ada@example.com' } }
+    : { status: 404, body: { message: 'Not found', status: 404 } };
+
+/** docs.mistral.ai: a document is an address or a data URL. */
+const mistral: Service = ({ method, path, body }) => {
+  const { type, document_url: url } = (body['document'] ?? {}) as { type?: string; document_url?: string };
+  if (method !== 'POST' || path !== '/ocr') return { status: 404, body: { detail: 'Not Found' } };
+  if (type !== 'document_url' || !url?.startsWith('data:application/pdf;base64,'))
+    return { status: 422, body: { detail: [{ msg: 'Invalid document' }] } };
+  const markdown = Buffer.from(url.split(',')[1] ?? '', 'base64')
+    .toString('latin1')
+    .slice(0, 100);
+  return {
+    body: {
+      pages: [{ index: 0, markdown }],
+      model: 'mistral-ocr-latest',
+      usage_info: { pages_processed: 1 },
+    },
+  };
+};
+
+const SERVICES: { readonly [name: string]: Service } = {
+  ...{ slack, google_sheets: sheets, google_calendar: calendar, gmail, notion, linear },
+  ...{ firecrawl, airtable, reddit, x, linkedin, mistral },
+};
+
+/** How a service refuses a request for now; default: status 429 with Retry-After. */
+const LIMITS: { readonly [name: string]: Answer } = {
+  linear: {
+    status: 400,
+    body: { errors: [{ message: 'Rate limit exceeded', extensions: { code: 'RATELIMITED' } }] },
+  },
+  slack: { status: 429, headers: { 'retry-after': '1' }, body: { ok: false, error: 'ratelimited' } },
+};
+const LIMIT: Answer = {
+  status: 429,
+  headers: { 'retry-after': '1' },
+  body: { message: 'Too many requests' },
+};
+
+/** How a service refuses a token; default: status 401. */
+const UNAUTHORIZED: { readonly [name: string]: Answer } = { slack: SLACK_ERROR('invalid_auth') };
+
+/** Starts simulated services on this machine, at the paths `/NAME`. */
+export async function startServices(): Promise<Services> {
+  const requests: Asked[] = [];
+  const limited = new Map<string, number>();
+  const answerTo = (asked: Asked): Answer => {
+    const { service, headers } = asked;
+    const left = limited.get(service) ?? 0;
+    if (left > 0) {
+      limited.set(service, left - 1);
+      return LIMITS[service] ?? LIMIT;
+    }
+    if (headers.authorization !== `Bearer token-of-${service}`)
+      return UNAUTHORIZED[service] ?? { status: 401, body: { message: 'Unauthorized' } };
+    return SERVICES[service]?.(asked) ?? { status: 404, body: null };
+  };
+  const server = createServer((incoming, response) => {
+    const chunks: Buffer[] = [];
+    incoming.on('data', (chunk: Buffer) => chunks.push(chunk));
+    incoming.on('end', () => {
+      const url = new URL(incoming.url ?? '/', 'http://localhost');
+      const [, service = '', ...rest] = url.pathname.split('/');
+      const text = Buffer.concat(chunks).toString();
+      const asked: Asked = {
+        service,
+        method: incoming.method ?? '',
+        path: `/${rest.map(decodeURIComponent).join('/')}`,
+        query: url.searchParams,
+        headers: incoming.headers,
+        body: (text === '' ? {} : JSON.parse(text)) as JsonObject,
+      };
+      requests.push(asked);
+      const { status = 200, headers = {}, body } = answerTo(asked);
+      response
+        .writeHead(status, { 'content-type': 'application/json', ...headers })
+        .end(JSON.stringify(body));
+    });
+  });
+  await new Promise<void>((resolve) => server.listen(0, '127.0.0.1', resolve));
+  const base = `http://127.0.0.1:${(server.address() as AddressInfo).port}`;
+  return {
+    requests,
+    addresses: Object.fromEntries(Object.keys(SERVICES).map((name) => [name, `${base}/${name}`])),
+    limitNext: (service, times) => void limited.set(service, times),
+    close: () =>
+      new Promise((resolve) => {
+        server.close(() => resolve());
+        server.closeAllConnections();
+      }),
+  };
+}
