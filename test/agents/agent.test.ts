@@ -139,7 +139,7 @@ describe.each(PROTOCOLS)('an agent with the interface of %s', (protocol) => {
     const responseFormat = JSON.stringify({ name: 'weather', schema });
     const result = await ask(server, { fields: { model, responseFormat } });
     expect(result).toMatchObject({ status: 'completed', output: { degrees: -3, tokens: { total: 30 } } });
-    expect(result.output).not.toHaveProperty('content');
+    expect(result.output).toMatchObject({ content: { degrees: -3 } });
     expect(JSON.stringify(server.requests[1]?.body)).toContain('/degrees');
   });
 });
@@ -319,9 +319,9 @@ describe('an agent that is configured wrongly', () => {
     ],
     [
       'has a tool that does not exist',
-      { tools: [{ type: 'slack' }] },
+      { tools: [{ type: 'fax' }] },
       'TOOL_UNKNOWN',
-      /uses the tool "slack", which this engine does not have/,
+      /uses the tool "fax", which this engine does not have/,
     ],
     [
       'has a tool without code',

@@ -2,7 +2,7 @@ import { globSync } from 'node:fs';
 import { join } from 'node:path';
 import { describe, expect, it } from 'vitest';
 import { readText } from '../repo/sources.ts';
-import { generated, GENERATED } from './generated.ts';
+import { generated, GENERATED, INTEGRATION_PAGES } from './generated.ts';
 import { codeIn, readPage, repository, tablesOf } from './markdown.ts';
 
 const page = readPage('docs/limits.md');
@@ -118,5 +118,18 @@ describe('docs/limits.md', () => {
       ([, code = '', anchor]) => anchor !== code.toLowerCase() || !errors.includes(`\n### ${code}\n`),
     );
     expect(wrong.map(([link]) => link)).toEqual([]);
+  });
+});
+
+describe('the page of each integration', () => {
+  it.each([...INTEGRATION_PAGES])('is written from its definition: %s', async (path, text) => {
+    await expect(text).toMatchFileSnapshot(join(repository, path));
+  });
+
+  it('exists for nothing else', () => {
+    const pages = globSync('docs/integrations/*.md', { cwd: repository });
+    expect(pages.map((page) => page.replaceAll('\\', '/')).sort()).toEqual(
+      [...INTEGRATION_PAGES.keys()].sort(),
+    );
   });
 });

@@ -1,6 +1,9 @@
 import { describeBlocks } from '@heddle/blocks';
 import type { Json, JsonObject } from '@heddle/core';
 import { modelFields, modelOutputs } from '../../packages/blocks/src/models/fields.ts';
+import { integrationOf, integrationTypes } from '../../packages/blocks/src/integrations/catalog.ts';
+import type { Integration } from '../../packages/blocks/src/integrations/integration.ts';
+import { fieldsOf } from '../../packages/blocks/src/integrations/run.ts';
 import { describeBlock } from '../../packages/blocks/src/describe/describe.ts';
 import { STATUS_CODES } from '../../packages/api/src/errors.ts';
 import { refusalOf } from '../../packages/api/src/errors.ts';
@@ -24,6 +27,7 @@ export const GENERATED: readonly string[] = [
   'docs/errors.md',
   'docs/limits.md',
   'docs/sandbox-attacks.md',
+  'docs/tools.md',
 ];
 
 const DESCRIBED = await describeBlocks();
@@ -37,6 +41,7 @@ const TABLES: { readonly [name: string]: () => string[] } = {
   corpus: corpusTable,
   areas,
   interface: interfaceTable,
+  integrations: integrationsTable,
   ...blockTables(),
 };
 
@@ -173,6 +178,75 @@ function blockTables(): { [name: string]: () => string[] } {
     block_model: () =>
       tableOf(BLOCK_HEAD, [...schemaRows(model.fields, 'field'), ...schemaRows(model.outputs, 'output')]),
   };
+}
+
+const INTEGRATIONS = [...new Set(await Promise.all(integrationTypes.map(integrationOf)))].flatMap(
+  (each) => each ?? [],
+);
+
+/** The page of each integration by its path. */
+export const INTEGRATION_PAGES: ReadonlyMap<string, string> = new Map(
+  INTEGRATIONS.map((integration) => [pageNameOf(integration), integrationPage(integration)]),
+);
+
+function pageNameOf({ service }: Integration): string {
+  return `docs/integrations/${service}.md`;
+}
+
+/** All integrations, with the number of their operations. */
+function integrationsTable(): string[] {
+  const rows = INTEGRATIONS.toSorted((a, b) => (a.title < b.title ? -1 : 1)).map((integration) => [
+    `[${integration.title}](integrations/${integration.service}.md)`,
+    integration.types.map((type) => `\`${type}\``).join(', '),
+    `\`${integration.service}\``,
+    Object.keys(integration.tools).length.toString(),
+  ]);
+  return tableOf(['integration', 'types of blocks', 'service', 'operations'], rows);
+}
+
+/** The page of an integration, from its definition. */
+function integrationPage({
+  title,
+  service,
+  docs,
+  address,
+  types,
+  credential,
+  operations,
+  tools,
+}: Integration): string {
+  const scopes = credential.type === 'bearer' && credential.scopes.length > 0 ? credential.scopes : [];
+  const named = types.map((type) => `\`${type}\``).join(', ');
+  const sections = Object.entries(tools).flatMap(([id, tool]) => {
+    const names = Object.keys(operations).filter((name) => operations[name] === id);
+    const traits = [
+      `\`${tool.method} ${tool.path}\``,
+      `operation ${names.map((name) => `\`${name}\``).join(' or ')}`,
+      ...(tool.keyHeader === undefined ? [] : [`a repeated call has the same \`${tool.keyHeader}\``]),
+      ...(tool.paging ? [`up to ${tool.paging.pages} pages`] : []),
+    ];
+    const rows = Object.entries(tool.arguments).map(([name, argument]) => [
+      `\`${name}\``,
+      fieldsOf(name, argument)
+        .map((field) => `\`${field}\``)
+        .join(', '),
+      argument.required === true ? 'yes' : '',
+      asMarkdown(argument.schema['description'] as Json),
+    ]);
+    const table =
+      rows.length === 0 ? [] : ['', ...tableOf(['argument', 'fields of blocks', 'required', ''], rows)];
+    return ['', `## ${id}`, '', `${tool.description} ${traits.join('; ')}.`, ...table];
+  });
+  return [
+    `# ${title}`,
+    '',
+    `Blocks of the types ${named}, and tools of agents with these types. The definition follows the [documentation of the service](${docs}). How integrations work: [tools](../tools.md).`,
+    '',
+    `The address is ${address === undefined ? `that of your account: \`--service ${service}=URL\`` : `\`${address}\`, or that of \`--service ${service}=URL\``}. The credential is a stored one, whose id is in the field \`credential\`, or that of \`--credential ${service}=VALUE\`.`,
+    ...(scopes.length === 0 ? [] : ['', `Scopes: ${scopes.map((scope) => `\`${scope}\``).join(', ')}.`]),
+    ...sections,
+    '',
+  ].join('\n');
 }
 
 const BLOCK_HEAD = ['', '', ''];

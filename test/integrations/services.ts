@@ -26,6 +26,8 @@ export interface Services {
   addresses: { readonly [service: string]: string };
   /** Each service refuses its next requests for now, as often as this says. */
   limitNext(service: string, times: number): void;
+  /** The service redirects its requests from now on. */
+  redirect(service: string, location: string): void;
   close(): Promise<void>;
 }
 
@@ -265,8 +267,11 @@ const UNAUTHORIZED: { readonly [name: string]: Answer } = { slack: SLACK_ERROR('
 export async function startServices(): Promise<Services> {
   const requests: Asked[] = [];
   const limited = new Map<string, number>();
+  const redirected = new Map<string, string>();
   const answerTo = (asked: Asked): Answer => {
     const { service, headers } = asked;
+    const location = redirected.get(service);
+    if (location !== undefined) return { status: 307, headers: { location }, body: null };
     const left = limited.get(service) ?? 0;
     if (left > 0) {
       limited.set(service, left - 1);
@@ -304,6 +309,7 @@ export async function startServices(): Promise<Services> {
     requests,
     addresses: Object.fromEntries(Object.keys(SERVICES).map((name) => [name, `${base}/${name}`])),
     limitNext: (service, times) => void limited.set(service, times),
+    redirect: (service, location) => void redirected.set(service, location),
     close: () =>
       new Promise((resolve) => {
         server.close(() => resolve());

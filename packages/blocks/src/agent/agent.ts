@@ -332,8 +332,9 @@ function parsed(input: string): Json | undefined {
   }
 }
 
+/** The fields, and the whole under `content`: exported workflows read both `<agent.field>` and `<agent.content.field>`. */
 function fieldsOf(value: Json): JsonObject {
-  return isJsonObject(value) ? value : { content: value };
+  return isJsonObject(value) ? { content: value, ...value } : { content: value };
 }
 
 /** The beginning and the end of a text that is too long for the model. */

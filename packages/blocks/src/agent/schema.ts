@@ -42,7 +42,10 @@ export const agentSchema = {
   }),
   outputs: z
     .object({
-      content: z.string().optional().describe('The answer. With responseFormat its fields instead.'),
+      content: z
+        .json()
+        .optional()
+        .describe('The answer. With responseFormat an object, whose fields are also outputs of their own.'),
       toolCalls: z
         .object({ list, count: z.number() })
         .describe('Calls of tools: name, arguments, result, success.'),

@@ -17,6 +17,13 @@ const BY_TYPE: { readonly [type: string]: Load } = {
   ...typesOf(['reddit'], () => import('./reddit.ts')),
   ...typesOf(['slack'], () => import('./slack.ts')),
   ...typesOf(['x'], () => import('./x.ts')),
+  ...typesOf(['discord'], () => import('./discord.ts')),
+  ...typesOf(['exa'], () => import('./exa.ts')),
+  ...typesOf(['google_drive'], () => import('./google-drive.ts')),
+  ...typesOf(['hubspot'], () => import('./hubspot.ts')),
+  ...typesOf(['jira'], () => import('./jira.ts')),
+  ...typesOf(['resend'], () => import('./resend.ts')),
+  ...typesOf(['tavily'], () => import('./tavily.ts')),
 };
 
 function typesOf(types: readonly string[], load: Load): { [type: string]: Load } {

@@ -35,17 +35,24 @@ function encodedWords(line: string): string {
   return [...words, part].map((word) => `=?UTF-8?B?${Buffer.from(word).toString('base64')}?=`).join('\r\n ');
 }
 
-/** Addresses keep their ASCII parts: only their names are encoded. */
+/** Names of people are encoded, addresses are not. */
 function addresses(name: string, value: Json | undefined): string[] {
   if (value === undefined || value === null) return [];
-  const line = String(value);
-  if (/[\r\n\0]/.test(line)) throw new ArgumentError(`"${name.toLowerCase()}" contains a line break`);
-  const encodedNames = line.replaceAll(/[^\s<>,;"]*[^\x20-\x7e][^<>,;"]*(?=\s*[<"])/g, (found) =>
-    encodedWords(found.trim()),
-  );
-  if (/[^\x20-\x7e\r\n]/.test(encodedNames))
-    throw new ArgumentError(`"${name.toLowerCase()}" has an address with characters that are no ASCII`);
-  return [`${name}: ${encodedNames}`];
+  const argument = name.toLowerCase();
+  if (/[\r\n\0]/.test(String(value))) throw new ArgumentError(`"${argument}" contains a line break`);
+  const people = String(value)
+    .split(',')
+    .map((each) => each.trim())
+    .filter((each) => each !== '');
+  const encoded = people.map((person) => {
+    const at = person.lastIndexOf('<');
+    const [who, address] = at < 0 ? ['', person] : [person.slice(0, at).trim(), person.slice(at)];
+    if (!/^[\x21-\x7e]+$/.test(address))
+      throw new ArgumentError(`"${argument}" has an address with spaces or characters that are no ASCII`);
+    const shown = /^[\x20-\x7e]*$/.test(who) ? who : encodedWords(who.replace(/^"(.*)"$/, '$1'));
+    return shown === '' ? address : `${shown} ${address}`;
+  });
+  return [`${name}: ${encoded.join(', ')}`];
 }
 
 /** Returns the arguments with the message as RFC 2822, in Base64 for addresses. */

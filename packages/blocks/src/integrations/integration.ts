@@ -28,8 +28,6 @@ export interface IntegrationTool extends Partial<
   idempotent?: boolean;
   /** A call changes nothing. Default: true for GET. */
   readOnly?: boolean;
-  /** Names of the request that `prepare` makes of the arguments, beside them. */
-  prepared?: readonly string[];
   /** Returns the arguments as the service wants them. Throws an ArgumentError. */
   prepare?(args: JsonObject, help: PrepareHelp): JsonObject | Promise<JsonObject>;
 }
@@ -47,7 +45,8 @@ export interface Integration {
   title: string;
   /** The public documentation that the definition follows. */
   docs: string;
-  address: string;
+  /** Undefined: the operator has to give it, because each account has another one. */
+  address: string | undefined;
   credential: NonNullable<ServiceTool['credential']>['schemes'][string];
   /** Headers of all requests. */
   headers?: { readonly [name: string]: string };

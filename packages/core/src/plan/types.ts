@@ -49,6 +49,24 @@ const PAUSE = {
   submittedAt: 'string',
 };
 
+/** Types of the integrations of @heddle/blocks. References may use any path of their outputs. */
+const INTEGRATIONS = [
+  ...[
+    'airtable',
+    'discord',
+    'exa',
+    'firecrawl',
+    'github',
+    'github_v2',
+    'gmail',
+    'gmail_v2',
+    'google_calendar',
+  ],
+  ...['google_calendar_v2', 'google_drive', 'google_sheets', 'google_sheets_v2', 'hubspot', 'jira', 'linear'],
+  ...['linkedin', 'mistral_parse', 'mistral_parse_v2', 'mistral_parse_v3', 'notion', 'notion_v2', 'reddit'],
+  ...['resend', 'slack', 'tavily', 'x'],
+];
+
 const KNOWN_TYPES: readonly BlockTypeInfo[] = [
   { type: 'function', class: 'compute', outputs: { result: 'json', stdout: 'string' } },
   {
@@ -90,6 +108,7 @@ const KNOWN_TYPES: readonly BlockTypeInfo[] = [
   { type: 'knowledge', class: 'effect' },
   { type: 'table', class: 'effect' },
   { type: 'file', class: 'effect' },
+  ...INTEGRATIONS.map((type): BlockTypeInfo => ({ type, class: 'effect' })),
 ];
 
 /** Triggers in order of preference. The default start of a run is the first one that a workflow has. */

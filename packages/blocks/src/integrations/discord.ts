@@ -1,0 +1,53 @@
+import { defineIntegration, integer, members, text } from './integration.ts';
+
+const channel_id = text('Id of the channel', {
+  required: true,
+  fields: ['channelId'],
+  schema: { pattern: '^\\d{1,25}$' },
+});
+
+export const integration = defineIntegration({
+  service: 'discord',
+  title: 'Discord',
+  docs: 'https://discord.com/developers/docs/reference',
+  address: 'https://discord.com/api/v10',
+  // Tokens of bots are given with their prefix: `Bot TOKEN`.
+  credential: { type: 'key', in: 'header', name: 'authorization' },
+  headers: { 'user-agent': 'DiscordBot (heddle, 1)' },
+  types: ['discord'],
+  operations: {
+    discord_send_message: 'discord_send_message',
+    discord_get_messages: 'discord_get_messages',
+    discord_get_server: 'discord_get_server',
+  },
+  tools: {
+    discord_send_message: {
+      description: 'Sends a message to a channel.',
+      method: 'POST',
+      path: '/channels/{channel_id}/messages',
+      arguments: {
+        channel_id,
+        content: text('The text, up to 2000 characters', { required: true, schema: { maxLength: 2000 } }),
+      },
+      json: members('content'),
+    },
+    discord_get_messages: {
+      description: 'Reads the newest messages of a channel.',
+      method: 'GET',
+      path: '/channels/{channel_id}/messages',
+      arguments: { channel_id, limit: integer('Messages, up to 100', [1, 100]) },
+    },
+    discord_get_server: {
+      description: 'Returns a server.',
+      method: 'GET',
+      path: '/guilds/{guild_id}',
+      arguments: {
+        guild_id: text('Id of the server', {
+          required: true,
+          fields: ['serverId'],
+          schema: { pattern: '^\\d{1,25}$' },
+        }),
+      },
+    },
+  },
+});

@@ -1,0 +1,50 @@
+import { arg, data, defineIntegration, integer, members, text } from './integration.ts';
+
+export const integration = defineIntegration({
+  service: 'exa',
+  title: 'Exa',
+  docs: 'https://docs.exa.ai/reference',
+  address: 'https://api.exa.ai',
+  credential: { type: 'key', in: 'header', name: 'x-api-key' },
+  types: ['exa'],
+  operations: { exa_search: 'exa_search', exa_get_contents: 'exa_get_contents', exa_answer: 'exa_answer' },
+  tools: {
+    exa_search: {
+      description: 'Searches the web.',
+      method: 'POST',
+      path: '/search',
+      arguments: {
+        query: text('What to find', { required: true }),
+        numResults: integer('Results, up to 100', [1, 100]),
+        type: text('auto, neural, keyword or fast', {
+          schema: { enum: ['auto', 'neural', 'keyword', 'fast'] },
+        }),
+      },
+      json: members('query', 'numResults', 'type'),
+      ...{ idempotent: true, readOnly: true },
+      answer: { output: { results: 'results' } },
+    },
+    exa_get_contents: {
+      description: 'Reads web pages as text.',
+      method: 'POST',
+      path: '/contents',
+      arguments: {
+        urls: data({ type: 'array', minItems: 1, maxItems: 100, items: { type: 'string' } }, 'Addresses', {
+          required: true,
+        }),
+      },
+      json: { urls: arg('urls'), text: true },
+      ...{ idempotent: true, readOnly: true },
+      answer: { output: { results: 'results' } },
+    },
+    exa_answer: {
+      description: 'Answers a question from the web, with sources.',
+      method: 'POST',
+      path: '/answer',
+      arguments: { query: text('The question', { required: true }) },
+      json: members('query'),
+      ...{ idempotent: true, readOnly: true },
+      answer: { output: { answer: 'answer', citations: 'citations' } },
+    },
+  },
+});

@@ -1,0 +1,33 @@
+import { arg, defineIntegration, text } from './integration.ts';
+
+export const integration = defineIntegration({
+  service: 'resend',
+  title: 'Resend',
+  docs: 'https://resend.com/docs/api-reference/introduction',
+  address: 'https://api.resend.com',
+  credential: { type: 'bearer', scopes: [] },
+  types: ['resend'],
+  operations: { send_email: 'resend_send', get_email: 'resend_get_email' },
+  tools: {
+    resend_send: {
+      description: 'Sends a message.',
+      method: 'POST',
+      path: '/emails',
+      // A repeated call with the same key, within a day, sends no second message.
+      keyHeader: 'Idempotency-Key',
+      arguments: {
+        from: text('The address of the sender', { required: true, fields: ['fromAddress'] }),
+        to: text('The address', { required: true }),
+        subject: text('The subject', { required: true }),
+        text: text('The text', { fields: ['body'], required: true }),
+      },
+      json: { from: arg('from'), to: [arg('to')], subject: arg('subject'), text: arg('text') },
+    },
+    resend_get_email: {
+      description: 'Returns a message.',
+      method: 'GET',
+      path: '/emails/{id}',
+      arguments: { id: text('Id of the message', { required: true, fields: ['emailId'] }) },
+    },
+  },
+});

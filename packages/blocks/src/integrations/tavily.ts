@@ -1,0 +1,38 @@
+import { data, defineIntegration, integer, members, text } from './integration.ts';
+
+export const integration = defineIntegration({
+  service: 'tavily',
+  title: 'Tavily',
+  docs: 'https://docs.tavily.com/documentation/api-reference/introduction',
+  address: 'https://api.tavily.com',
+  credential: { type: 'bearer', scopes: [] },
+  types: ['tavily'],
+  operations: { tavily_search: 'tavily_search', tavily_extract: 'tavily_extract' },
+  tools: {
+    tavily_search: {
+      description: 'Searches the web.',
+      method: 'POST',
+      path: '/search',
+      arguments: {
+        query: text('What to find', { required: true }),
+        max_results: integer('Results, up to 20', [1, 20], { fields: ['maxResults'] }),
+      },
+      json: members('query', 'max_results'),
+      ...{ idempotent: true, readOnly: true },
+      answer: { output: { query: 'query', results: 'results', answer: 'answer' } },
+    },
+    tavily_extract: {
+      description: 'Reads web pages as text.',
+      method: 'POST',
+      path: '/extract',
+      arguments: {
+        urls: data({ type: 'array', minItems: 1, maxItems: 20, items: { type: 'string' } }, 'Addresses', {
+          required: true,
+        }),
+      },
+      json: members('urls'),
+      ...{ idempotent: true, readOnly: true },
+      answer: { output: { results: 'results', failed_results: 'failed_results' } },
+    },
+  },
+});

@@ -1,0 +1,278 @@
+import { blocks } from '@heddle/blocks';
+import type { JsonObject } from '@heddle/core';
+import { createEngine } from '@heddle/engine';
+import type { EngineOptions } from '@heddle/engine';
+import { describe, expect, it, onTestFinished } from 'vitest';
+import { startModelServer } from '../support/model-server.ts';
+import { TestClock } from '../support/test-clock.ts';
+import { block, workflow } from '../support/workflow.ts';
+import { startServices } from './services.ts';
+import type { Services } from './services.ts';
+
+async function services(): Promise<Services> {
+  const started = await startServices();
+  onTestFinished(() => started.close());
+  return started;
+}
+
+/** Runs one block of an integration. */
+async function run(
+  { addresses }: Services,
+  [type, fields]: readonly [string, JsonObject],
+  more: EngineOptions & { input?: JsonObject } = {},
+) {
+  const { input = {}, ...options } = more;
+  const engine = await createEngine({
+    blocks: blocks(),
+    services: addresses,
+    credentials: Object.fromEntries(Object.keys(addresses).map((name) => [name, `token-of-${name}`])),
+    ...options,
+  });
+  onTestFinished(() => engine.close({ graceMs: 0 }));
+  return engine.execute({ workflow: workflow([block('A', type, fields)], ['Start -> A']) }, input);
+}
+
+const SEND = { operation: 'send', channel: 'C0123456789', text: 'Hello' };
+
+describe('a block of an integration', () => {
+  it('sends what its fields say, and returns what the service answers', async () => {
+    const simulated = await services();
+    const result = await run(simulated, ['slack', SEND]);
+    expect(result).toMatchObject({
+      status: 'completed',
+      output: { channel: 'C0123456789', message: { text: 'Hello' } },
+    });
+    expect(simulated.requests.map(({ path, body }) => [path, body])).toEqual([
+      ['/chat.postMessage', { channel: 'C0123456789', text: 'Hello' }],
+    ]);
+  });
+
+  it('takes the other field of a pair', async () => {
+    const result = await run(await services(), [
+      'slack',
+      { ...SEND, channel: null, manualChannel: 'C0123456789' },
+    ]);
+    expect(result).toMatchObject({ status: 'completed' });
+  });
+
+  it('collects the pages of a list', async () => {
+    const simulated = await services();
+    const result = await run(simulated, ['slack', { operation: 'list_channels', channelLimit: '2' }]);
+    expect((result.output as { channels: object[] }).channels).toHaveLength(3);
+    expect(simulated.requests.map(({ query }) => query.get('cursor'))).toEqual([null, 'Mg==']);
+  });
+
+  it.each([
+    ['slack', SEND, 'slack'],
+    ['google_calendar_v2', { operation: 'list' }, 'google_calendar'],
+  ] as const)('waits as a service asks when it limits requests: %s', async (type, fields, name) => {
+    const simulated = await services();
+    simulated.limitNext(name, 1);
+    const clock = new TestClock();
+    const running = run(simulated, [type, fields], { clock });
+    await clock.due(1000);
+    expect(simulated.requests).toHaveLength(1);
+    clock.advance(1000);
+    expect(await running).toMatchObject({ status: 'completed' });
+    expect(simulated.requests.length).toBeGreaterThan(1);
+  });
+
+  it.each<[string, string, JsonObject, string, RegExp]>([
+    [
+      'lacks a required field',
+      'slack',
+      { ...SEND, channel: '' },
+      'BLOCK_CONFIG_INVALID',
+      /missing required fields: channel/,
+    ],
+    [
+      'has two values for one argument',
+      'slack',
+      { ...SEND, manualChannel: 'C2' },
+      'BLOCK_CONFIG_INVALID',
+      /"channel" and in "manualChannel"/,
+    ],
+    [
+      'has an unknown operation',
+      'slack',
+      { ...SEND, operation: 'fax' },
+      'BLOCK_CONFIG_INVALID',
+      /the operation "fax".*use send/,
+    ],
+    [
+      'has a field of another kind',
+      'slack',
+      { operation: 'list_channels', channelLimit: 'many' },
+      'TOOL_ARGUMENTS_INVALID',
+      /limit/,
+    ],
+    [
+      'is refused with status 200',
+      'slack',
+      { ...SEND, channel: 'C9' },
+      'HTTP_FAILED',
+      /answered 200: channel_not_found/,
+    ],
+    [
+      'is refused by GraphQL',
+      'linear',
+      { operation: 'linear_create_issue', teamId: 't', title: 'x' },
+      'HTTP_FAILED',
+      /Entity not found: Team/,
+    ],
+    [
+      'names what is not there',
+      'google_sheets_v2',
+      { operation: 'append', spreadsheetId: 'x', sheetName: 'S', values: '[[1]]' },
+      'HTTP_FAILED',
+      /404: Requested entity was not found/,
+    ],
+    [
+      'has a line break in a header of a message',
+      'gmail_v2',
+      { operation: 'send_gmail', to: 'a@b.c\r\nBcc: d@e.f', body: 'x' },
+      'TOOL_ARGUMENTS_INVALID',
+      /"to" contains a line break/,
+    ],
+  ])('that %s fails clearly', async (_what, type, fields, code, message) => {
+    const result = await run(await services(), [type, fields]);
+    expect(result).toMatchObject({ status: 'failed', error: { code } });
+    expect(result.error?.message).toMatch(message);
+  });
+
+  it('without a credential says how to give one', async () => {
+    const result = await run(await services(), ['slack', SEND], { credentials: {} });
+    expect(result.error).toMatchObject({ code: 'CREDENTIAL_UNKNOWN' });
+    expect(result.error?.message).toContain('--credential slack=VALUE');
+  });
+
+  it('says which service does not accept the credential, without the credential', async () => {
+    const credentials = { gmail: 'wrong-token' };
+    const fields = { operation: 'send_gmail', to: 'a@example.com', body: 'x' };
+    const result = await run(await services(), ['gmail_v2', fields], { credentials });
+    expect(result.error?.message).toMatch(
+      /answered 401: .*the service "gmail" does not accept the credential/,
+    );
+    expect(JSON.stringify(result)).not.toContain('wrong-token');
+  });
+
+  it('writes values into cells, whatever they are', async () => {
+    const simulated = await services();
+    const fields = {
+      operation: 'append',
+      spreadsheetId: 'sheet-1',
+      sheetName: 'Leads',
+      values: '[["<start.name>", "<start.tags>"]]',
+    };
+    const input = { name: 'x"],["y', tags: ['a'] };
+    expect(await run(simulated, ['google_sheets_v2', fields], { input })).toMatchObject({
+      status: 'completed',
+    });
+    expect(simulated.requests[0]?.body).toMatchObject({ values: [['x"],["y', '["a"]']] });
+  });
+
+  it('sends text of all languages in messages', async () => {
+    const simulated = await services();
+    const fields = {
+      operation: 'send_gmail',
+      to: 'Zoë <zoe@example.com>',
+      subject: 'Größe 🧵',
+      body: 'Grüße',
+    };
+    expect(await run(simulated, ['gmail_v2', fields])).toMatchObject({ status: 'completed' });
+    const message = Buffer.from(String(simulated.requests[0]?.body['raw']), 'base64url').toString();
+    expect(message).toContain(`Subject: =?UTF-8?B?${Buffer.from('Größe 🧵').toString('base64')}?=`);
+    expect(message).toMatch(/^To: =\?UTF-8\?B\?[\w=+/]+\?= <zoe@example\.com>\r$/m);
+    expect(message).toContain(Buffer.from('Grüße').toString('base64'));
+  });
+});
+
+describe('arguments that a model makes', () => {
+  /** Runs an agent whose model calls the tool of the row with these arguments. */
+  async function ask(simulated: Services, row: JsonObject, call: { name: string; args: JsonObject }) {
+    const models = await startModelServer(({ number }) =>
+      number === 1 ? { tools: [call] } : { text: 'Done.' },
+    );
+    onTestFinished(() => models.close());
+    const messages = [{ role: 'user', content: 'Go.' }];
+    const credentials = Object.keys(simulated.addresses).map((name) => [name, `token-of-${name}`]);
+    const result = await run(
+      { ...simulated, addresses: { ...models.services, ...simulated.addresses } },
+      ['agent', { messages, model: 'gpt-4o', tools: [row] }],
+      { credentials: { ...Object.fromEntries(credentials), openai: 'key' } },
+    );
+    return { result, calls: (result.output as { toolCalls: { list: JsonObject[] } }).toolCalls.list };
+  }
+
+  it.each<[string, JsonObject]>([
+    ['another credential', { credential: 'cred-of-another-workspace' }],
+    ['a key', { apiKey: 'stolen', botToken: 'stolen' }],
+    ['an address', { url: 'http://169.254.169.254/', baseUrl: 'http://127.0.0.1/', host: '127.0.0.1' }],
+    ['a header', { headers: { authorization: 'Bearer stolen' } }],
+  ])('cannot name %s', async (_what, more) => {
+    const simulated = await services();
+    const { calls } = await ask(
+      simulated,
+      { type: 'slack', operation: 'send' },
+      {
+        name: 'slack_message',
+        args: { channel: 'C0123456789', text: 'x', ...more },
+      },
+    );
+    expect(calls).toMatchObject([{ success: false }]);
+    expect(simulated.requests).toEqual([]);
+  });
+
+  it('cannot replace what the author has set', async () => {
+    const simulated = await services();
+    const row = { type: 'slack', operation: 'send', params: { channel: 'C0123456789' } };
+    const call = { name: 'slack_message', args: { channel: 'C0000000002', text: 'x' } };
+    await ask(simulated, row, call);
+    expect(simulated.requests.map(({ body }) => body['channel'])).not.toContain('C0000000002');
+  });
+
+  it.each(['../../../user', '..', 'a/../../x', 'x?admin=1', 'x#y', '%2e%2e', 'a\\..\\..\\b'])(
+    'cannot leave the path of the operation: %s',
+    async (baseId) => {
+      const simulated = await services();
+      const row = { type: 'airtable', operation: 'list' };
+      await ask(simulated, row, { name: 'airtable_list_records', args: { baseId, tableId: 'Feedback' } });
+      for (const { path, query } of simulated.requests) {
+        expect(path.startsWith('/v0/')).toBe(true);
+        expect(path.endsWith('/Feedback')).toBe(true);
+        expect(query.has('admin')).toBe(false);
+      }
+    },
+  );
+
+  it.each<[string, JsonObject[string]]>([
+    ['a path of the file system', '/etc/passwd'],
+    ['a file URL', 'file:///etc/passwd'],
+    [
+      'a file of nobody',
+      {
+        id: 'f',
+        key: '../../etc/passwd',
+        name: 'x',
+        type: 'application/pdf',
+        size: 1,
+        url: 'file:///etc/passwd',
+      },
+    ],
+  ])('cannot read %s', async (_what, fileReference) => {
+    const simulated = await services();
+    const row = { type: 'mistral_parse_v3', toolId: 'mistral_parser_v3' };
+    const { calls } = await ask(simulated, row, { name: 'mistral_parser_v3', args: { fileReference } });
+    expect(calls).toMatchObject([{ success: false }]);
+    expect(simulated.requests).toEqual([]);
+  });
+
+  it('reach no private address by a redirect of the service', async () => {
+    const [simulated, inside] = await Promise.all([services(), services()]);
+    simulated.redirect('slack', `${inside.addresses['slack']}/chat.postMessage`);
+    const result = await run(simulated, ['slack', SEND]);
+    expect(result).toMatchObject({ status: 'failed', error: { code: 'HTTP_FAILED' } });
+    expect(simulated.requests).toHaveLength(1);
+    expect(inside.requests).toEqual([]);
+  });
+});
