@@ -134,7 +134,7 @@ describe('a block of an integration', () => {
       'TOOL_ARGUMENTS_INVALID',
       /"to" contains a line break/,
     ],
-  ])('that %s fails clearly', async (_what, type, fields, code, message) => {
+  ])('that %s fails clearly', async (...[, type, fields, code, message]) => {
     const result = await run(await services(), [type, fields]);
     expect(result).toMatchObject({ status: 'failed', error: { code } });
     expect(result.error?.message).toMatch(message);
@@ -180,7 +180,7 @@ describe('a block of an integration', () => {
       body: 'Grüße',
     };
     expect(await run(simulated, ['gmail_v2', fields])).toMatchObject({ status: 'completed' });
-    const message = Buffer.from(String(simulated.requests[0]?.body['raw']), 'base64url').toString();
+    const message = Buffer.from(simulated.requests[0]?.body['raw'] as string, 'base64url').toString();
     expect(message).toContain(`Subject: =?UTF-8?B?${Buffer.from('Größe 🧵').toString('base64')}?=`);
     expect(message).toMatch(/^To: =\?UTF-8\?B\?[\w=+/]+\?= <zoe@example\.com>\r$/m);
     expect(message).toContain(Buffer.from('Grüße').toString('base64'));

@@ -6,7 +6,11 @@ import { createEngine } from '@heddle/engine';
 import { afterAll, describe, expect, it } from 'vitest';
 import { integrationOf, integrationTypes } from '../../packages/blocks/src/integrations/catalog.ts';
 import { toolFileOf } from '../../packages/blocks/src/integrations/integration.ts';
-import type { Argument, Integration } from '../../packages/blocks/src/integrations/integration.ts';
+import type {
+  Argument,
+  Integration,
+  IntegrationTool,
+} from '../../packages/blocks/src/integrations/integration.ts';
 import { fieldsOf } from '../../packages/blocks/src/integrations/run.ts';
 import { runnableTypes } from '../../packages/core/src/plan/types.ts';
 import { block, workflow } from '../support/workflow.ts';
@@ -26,22 +30,27 @@ const calls = all.flatMap((integration) =>
   })),
 );
 
+/** Values of arguments that a service takes in a form that their schema does not say. */
+const SAMPLES: JsonObject = {
+  ...{ to: 'ada@example.com', cc: 'ada@example.com', bcc: 'ada@example.com' },
+  ...{ pages: [1], values: [['x', 1]], fileReference: 'https://example.com/x.pdf' },
+};
+const BY_KIND: { readonly [kind: string]: Json } = { boolean: true, object: { Name: 'x' }, string: 'x y/z' };
+
 /** Returns a value that matches the schema of an argument. */
 function sampleOf(name: string, { schema }: Argument): Json {
-  const { type, enum: choices, minimum, pattern } = schema;
+  const { type, enum: choices, minimum = 1, pattern, items } = schema;
+  if (Object.hasOwn(SAMPLES, name)) return SAMPLES[name] as Json;
   if (Array.isArray(choices)) return choices[0] ?? null;
   const [kind] = [type].flat();
-  if (kind === 'integer') return (minimum as number | undefined) ?? 1;
-  if (kind === 'boolean') return true;
-  if (kind === 'object') return { Name: 'x' };
-  if (name === 'values') return [['x', 1]];
-  if (['to', 'cc', 'bcc'].includes(name)) return 'ada@example.com';
-  if (name === 'pages') return [1];
-  if (name === 'fileReference') return 'https://example.com/x.pdf';
-  if (kind === 'array')
-    return (schema['items'] as JsonObject | undefined)?.['type'] === 'object' ? [{ a: 1 }] : ['x'];
-  if (typeof pattern !== 'string') return 'x y/z';
-  return ['1.5', 'abcd', '12345'].find((text) => new RegExp(pattern).test(text)) ?? 'x';
+  if (kind === 'integer') return minimum;
+  if (kind === 'array') return (items as JsonObject | undefined)?.['type'] === 'object' ? [{ a: 1 }] : ['x'];
+  if (typeof pattern === 'string') return matching(new RegExp(pattern));
+  return BY_KIND[kind as string] as Json;
+}
+
+function matching(pattern: RegExp): string {
+  return ['1.5', 'abcd', '12345'].find((text) => pattern.test(text)) ?? 'x';
 }
 
 /** Sets the value at a path such as `data.items[0].id`. */
@@ -118,47 +127,52 @@ describe('definitions of integrations', () => {
   });
 
   it.each(calls)('send and map what they describe: $name', async ({ integration, operation, id }) => {
-    const tool = integration.tools[id];
-    const [type = ''] = integration.types;
-    if (!tool) throw new Error(`There is no tool ${id}.`);
-    const fields: JsonObject = { operation };
-    const sampled = Object.entries(tool.arguments).filter(([, { fields: names }]) => names?.length !== 0);
-    for (const [name, argument] of sampled)
-      fields[fieldsOf(name, argument)[0] ?? name] = sampleOf(name, argument);
-    const { ok, output } = { ...integration.answer, ...tool.answer };
-    const body: JsonObject = {};
-    const outputs = typeof output === 'string' ? { whole: output } : (output ?? {});
-    if (ok !== undefined) put(body, ok, true);
-    for (const path of Object.values(outputs))
-      put(body, path, path === tool.paging?.items ? [{ n: 1 }] : 'value');
-    if (tool.paging) put(body, tool.paging.cursor, 'next');
-    reply = body;
-    asked.length = 0;
-    const result = await engine.execute({ workflow: workflow([block('A', type, fields)], ['Start -> A']) });
-    expect(result).toMatchObject({ status: 'completed' });
-    const [first] = asked;
-    expect(first?.method).toBe(tool.method);
-    const pattern = tool.path.replaceAll(/[.$:]/g, String.raw`\$&`).replaceAll(/\{\w+\}/g, '[^/?#]+');
-    expect(first?.path).toMatch(new RegExp(`^/base${pattern}$`));
-    expect(JSON.stringify([first?.headers])).toContain(
-      integration.credential.type === 'basic' ? 'Basic ' : 'the-key',
+    const tool = integration.tools[id] as IntegrationTool;
+    const { answer, paging } = tool;
+    const output = answer?.output;
+    const sampled = Object.entries(tool.arguments).filter(([, { fields }]) => fields?.length !== 0);
+    const fields = sampled.map(
+      ([name, each]) => [fieldsOf(name, each)[0] ?? name, sampleOf(name, each)] as const,
     );
-    expect(first?.query.toString()).not.toContain('the-key');
-    // Every argument is somewhere in the request.
-    const sent = JSON.stringify(first);
-    for (const [name, argument] of sampled) {
-      const { name: wire = name } = argument;
-      const isSent = tool.path.includes(`{${wire}}`) || first?.query.has(wire) || tool.prepare !== undefined;
-      if (!isSent)
-        expect([
-          name,
-          sent.includes(String([sampleOf(name, argument)].flat()[0]).slice(0, 3)) ||
-            first?.body.includes(name),
-        ]).toEqual([name, true]);
-    }
+    reply = replyOf(integration, tool);
+    asked.length = 0;
+    const [type = ''] = integration.types;
+    const called = block('A', type, { operation, ...Object.fromEntries(fields) });
+    const result = await engine.execute({ workflow: workflow([called], ['Start -> A']) });
+    expect(result).toMatchObject({ status: 'completed' });
+    const [first] = asked as [Asked];
+    expect(first.method).toBe(tool.method);
+    const pattern = tool.path.replaceAll(/[.$:]/g, String.raw`\$&`).replaceAll(/\{\w+\}/g, '[^/?#]+');
+    expect(first.path).toMatch(new RegExp(`^/base${pattern}$`));
+    const key = integration.credential.type === 'basic' ? 'Basic ' : 'the-key';
+    expect(JSON.stringify(first.headers)).toContain(key);
+    expect(first.query.toString()).not.toContain('the-key');
+    for (const [name, argument] of sampled) expectSent(first, tool, { name, argument });
     // A list that never ends stops at its bound.
-    expect(asked).toHaveLength(tool.paging?.pages ?? 1);
+    expect(asked).toHaveLength(paging?.pages ?? 1);
     if (typeof output === 'object')
       expect(Object.keys(result.output as object).sort()).toEqual(Object.keys(output).sort());
   });
 });
+
+/** The body of an answer with all that the definition reads. */
+function replyOf({ answer }: Integration, { answer: own, paging }: IntegrationTool): JsonObject {
+  const { ok, output = {} } = { ...answer, ...own };
+  const body: JsonObject = {};
+  if (ok !== undefined) put(body, ok, true);
+  for (const path of typeof output === 'string' ? [output] : Object.values(output))
+    put(body, path, path === paging?.items ? [{ n: 1 }] : 'value');
+  if (paging) put(body, paging.cursor, 'next');
+  return body;
+}
+
+/** What `prepare` makes of arguments is tested with the simulated services. */
+function expectSent(
+  { query, body }: Asked,
+  { path, prepare }: IntegrationTool,
+  { name, argument }: { name: string; argument: Argument },
+): void {
+  const { name: wire = name } = argument;
+  if (path.includes(`{${wire}}`) || query.has(wire) || prepare !== undefined) return;
+  expect([name, body]).toEqual([name, expect.stringContaining(JSON.stringify(sampleOf(name, argument)))]);
+}

@@ -36,29 +36,27 @@ type Service = (asked: Asked) => Answer;
 const SLACK_ERROR = (error: string): Answer => ({ body: { ok: false, error } });
 const CHANNELS = ['C0123456789', 'C0000000002', 'C0000000003'].map((id) => ({ id, name: id.toLowerCase() }));
 
+function posted({ body, headers }: Asked): Answer {
+  const { channel = null, text } = body;
+  if (!String(headers['content-type']).startsWith('application/json'))
+    return SLACK_ERROR('invalid_form_data');
+  if (!CHANNELS.some(({ id }) => id === channel)) return SLACK_ERROR('channel_not_found');
+  if (typeof text !== 'string' || text === '') return SLACK_ERROR('no_text');
+  const ts = '1767225600.000100';
+  return { body: { ok: true, channel, ts, message: { text, ts } } };
+}
+
 /** docs.slack.dev: failures have status 200; cursors are opaque texts; limits are 429 with Retry-After. */
-const slack: Service = ({ method, path, query, body, headers }) => {
-  if (path === '/chat.postMessage') {
-    if (!String(headers['content-type']).startsWith('application/json'))
-      return SLACK_ERROR('invalid_form_data');
-    if (!CHANNELS.some(({ id }) => id === body['channel'])) return SLACK_ERROR('channel_not_found');
-    if (typeof body['text'] !== 'string' || body['text'] === '') return SLACK_ERROR('no_text');
-    const ts = '1767225600.000100';
-    return { body: { ok: true, channel: body['channel'] ?? null, ts, message: { text: body['text'], ts } } };
-  }
-  if (path === '/conversations.list' && method === 'GET') {
-    const from = Number(Buffer.from(query.get('cursor') ?? '', 'base64').toString() || 0);
-    const size = Number(query.get('limit') ?? 100);
-    const next = from + size < CHANNELS.length ? Buffer.from(String(from + size)).toString('base64') : '';
-    return {
-      body: {
-        ok: true,
-        channels: CHANNELS.slice(from, from + size),
-        response_metadata: { next_cursor: next },
-      },
-    };
-  }
-  return SLACK_ERROR('unknown_method');
+const slack: Service = (asked) => {
+  const { method, path, query } = asked;
+  if (path === '/chat.postMessage') return posted(asked);
+  if (path !== '/conversations.list' || method !== 'GET') return SLACK_ERROR('unknown_method');
+  const from = Number(Buffer.from(query.get('cursor') ?? '', 'base64').toString() || 0);
+  const size = Number(query.get('limit') ?? 100);
+  const next = from + size < CHANNELS.length ? Buffer.from(String(from + size)).toString('base64') : '';
+  return {
+    body: { ok: true, channels: CHANNELS.slice(from, from + size), response_metadata: { next_cursor: next } },
+  };
 };
 
 const googleError = (code: number, status: string, message: string): Answer => ({

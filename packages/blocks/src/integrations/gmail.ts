@@ -1,5 +1,5 @@
 import type { Json, JsonObject } from '@heddle/core/blocks';
-import { ArgumentError } from '../openapi/wire.ts';
+import { ArgumentError, plainText } from '../openapi/wire.ts';
 import { arg, defineIntegration, integer, text } from './integration.ts';
 
 const message = {
@@ -16,7 +16,7 @@ const message = {
 /** A header of a message. A line break would begin another header. */
 function header(name: string, value: Json | undefined): string[] {
   if (value === undefined || value === null) return [];
-  const line = String(value);
+  const line = plainText(value);
   if (/[\r\n\0]/.test(line)) throw new ArgumentError(`"${name.toLowerCase()}" contains a line break`);
   return [`${name}: ${/^[\x20-\x7e]*$/.test(line) ? line : encodedWords(line)}`];
 }
@@ -39,8 +39,8 @@ function encodedWords(line: string): string {
 function addresses(name: string, value: Json | undefined): string[] {
   if (value === undefined || value === null) return [];
   const argument = name.toLowerCase();
-  if (/[\r\n\0]/.test(String(value))) throw new ArgumentError(`"${argument}" contains a line break`);
-  const people = String(value)
+  if (/[\r\n\0]/.test(plainText(value))) throw new ArgumentError(`"${argument}" contains a line break`);
+  const people = plainText(value)
     .split(',')
     .map((each) => each.trim())
     .filter((each) => each !== '');
@@ -70,7 +70,7 @@ function withRaw(args: JsonObject): JsonObject {
     'Content-Transfer-Encoding: base64',
     '',
     (
-      Buffer.from(String(body))
+      Buffer.from(plainText(body ?? ''))
         .toString('base64')
         .match(/.{1,76}/g) ?? []
     ).join('\r\n'),

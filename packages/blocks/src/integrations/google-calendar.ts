@@ -1,5 +1,6 @@
 import { arg, data, defineIntegration, integer, text } from './integration.ts';
-import type { JsonObject } from '@heddle/core/blocks';
+import { plainText } from '../openapi/wire.ts';
+import type { Json, JsonObject } from '@heddle/core/blocks';
 
 const calendarId = text('Id of the calendar. Default: primary', {
   fields: ['calendarId', 'manualCalendarId'],
@@ -7,8 +8,8 @@ const calendarId = text('Id of the calendar. Default: primary', {
 const eventId = text('Id of the event', { required: true });
 
 /** Texts with commas are lists. */
-function listOf(value: unknown): string[] {
-  const list = Array.isArray(value) ? value.map(String) : String(value ?? '').split(',');
+function listOf(value: Json | undefined): string[] {
+  const list = Array.isArray(value) ? value.map(plainText) : plainText(value ?? '').split(',');
   return list.map((each) => each.trim()).filter((each) => each !== '');
 }
 

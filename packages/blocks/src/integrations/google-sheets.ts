@@ -1,5 +1,5 @@
 import { arg, data, defineIntegration, text } from './integration.ts';
-import { ArgumentError } from '../openapi/wire.ts';
+import { ArgumentError, plainText } from '../openapi/wire.ts';
 import type { Json, JsonObject } from '@heddle/core/blocks';
 import { isJsonObject } from '@heddle/core/blocks';
 
@@ -50,9 +50,9 @@ function cellOf(value: Json): Json {
 
 /** Returns the range in A1 notation: the name of a sheet is quoted, so that it is no range. */
 function withRange({ range: sheet, cells: inside, ...args }: JsonObject): JsonObject {
-  const name = String(sheet);
+  const name = plainText(sheet ?? '');
   const authored = name.includes('!') || inside === undefined;
-  return { ...args, range: authored ? name : `'${name.replaceAll("'", "''")}'!${String(inside)}` };
+  return { ...args, range: authored ? name : `'${name.replaceAll("'", "''")}'!${plainText(inside ?? '')}` };
 }
 
 const writing = (args: JsonObject): JsonObject => ({

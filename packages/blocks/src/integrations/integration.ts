@@ -35,7 +35,7 @@ export interface IntegrationTool extends Partial<
 /** What `prepare` may use. */
 export interface PrepareHelp {
   /** Returns the content of a file of the run as Base64; undefined if the run has no such file. */
-  file(record: FileRecord): Promise<string | undefined>;
+  file: (record: FileRecord) => Promise<string | undefined>;
 }
 
 /** A service with its tools, as data. */

@@ -10,7 +10,7 @@ async function withDocument(args: JsonObject, { file }: PrepareHelp): Promise<Js
   const { fileReference } = args;
   const given: Json = (Array.isArray(fileReference) ? fileReference[0] : fileReference) ?? null;
   if (typeof given === 'string') {
-    if (!/^https:\/\//.test(given))
+    if (!given.startsWith('https://'))
       throw new ArgumentError('"fileReference" is no file and no https address');
     return { ...args, document: { type: 'document_url', document_url: given } };
   }

@@ -1,6 +1,6 @@
 import type { Json, JsonObject } from '@heddle/core/blocks';
 import { isJsonObject } from '@heddle/core/blocks';
-import { ArgumentError } from '../openapi/wire.ts';
+import { ArgumentError, plainText } from '../openapi/wire.ts';
 import { arg, data, defineIntegration, integer, members, text } from './integration.ts';
 
 /** Characters of one text, and blocks of one request, that Notion takes. */
@@ -31,7 +31,7 @@ function richText(value: string): Json[] {
 
 function paragraphs(value: Json | undefined): Json[] | undefined {
   if (value === undefined || value === null) return undefined;
-  const texts = String(value)
+  const texts = plainText(value)
     .split(/\n[ \t]*\n/)
     .filter((each) => each.trim() !== '');
   const blocks = texts.map((each): Json => ({
@@ -55,7 +55,7 @@ function withChildren(args: JsonObject): JsonObject {
 function newPage(args: JsonObject): JsonObject {
   const { title, properties } = args;
   const given = isJsonObject(properties) ? properties : {};
-  const named = title === undefined ? {} : { title: { title: richText(String(title)) } };
+  const named = title === undefined ? {} : { title: { title: richText(plainText(title)) } };
   return { ...withChildren(args), allProperties: { ...given, ...named } };
 }
 

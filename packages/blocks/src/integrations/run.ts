@@ -7,7 +7,7 @@ import { invalid } from '../invalid.ts';
 import { callService } from '../openapi/call.ts';
 import { ServiceTools, withoutArguments } from '../openapi/service-tools.ts';
 import type { LoadedTool } from '../openapi/service-tools.ts';
-import { ArgumentError } from '../openapi/wire.ts';
+import { ArgumentError, plainText } from '../openapi/wire.ts';
 import { toolFileOf } from './integration.ts';
 import type { Argument, Integration, IntegrationTool } from './integration.ts';
 
@@ -188,16 +188,16 @@ function argumentsFrom(
 function typed({ schema }: Argument, read: (mode: Mode) => Json | undefined): Json | undefined {
   const types = [schema['type']].flat();
   const isText = types.length === 1 && types[0] === 'string';
-  const value = read(
-    isText ? 'text' : types.some((type) => type === 'array' || type === 'object') ? 'json' : 'native',
-  );
-  if (value === undefined || value === null) return undefined;
-  if (typeof value !== 'string') return isText ? JSON.stringify(value) : value;
-  if (value.trim() === '') return undefined;
-  if (isText) return value;
+  const value = read(isText ? 'text' : isStructure(types) ? 'json' : 'native') ?? null;
+  if (value === null || (typeof value === 'string' && value.trim() === '')) return undefined;
+  if (isText) return plainText(value);
   // A text that a model has written, or a number of a text field.
   const parsed = parsedText(value);
-  return parsed !== undefined && (typeof parsed === 'object' || !types.includes('string')) ? parsed : value;
+  return typeof parsed === 'object' || !types.includes('string') ? parsed : value;
+}
+
+function isStructure(types: readonly (Json | undefined)[]): boolean {
+  return types.includes('array') || types.includes('object');
 }
 
 function accessOf(read: (name: string) => Json | undefined): Access {

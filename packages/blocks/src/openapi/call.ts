@@ -5,6 +5,7 @@ import type { Context } from '../define.ts';
 import { pause } from '../pause.ts';
 import type { ServiceTool, ToolFile } from './file.ts';
 import { failureIn, itemsOf, nextCursor, outputOf } from './answer.ts';
+import type { Refusal } from './answer.ts';
 import { requestOf } from './request.ts';
 import type { ServiceRequest } from './request.ts';
 import { ArgumentError } from './wire.ts';
@@ -181,8 +182,20 @@ async function sendOnce(
   const refusal = failureIn(tool, data);
   if (status >= 200 && status < 400 && !refusal) return { data, status, headers };
   const retryAfterMs = retryAfterOf(headers['retry-after'], context.clock.now());
+  return statusFailure(what, { status, data, refusal, retryAfterMs, service: tool.service });
+}
+
+interface Refused {
+  status: number;
+  data: Json;
+  refusal: Refusal | undefined;
+  retryAfterMs: number | undefined;
+  service: string;
+}
+
+function statusFailure(what: string, { status, data, refusal, retryAfterMs, service }: Refused): BlockError {
   const reason = refusal?.reason ?? excerpt(data);
-  return new BlockError('HTTP_FAILED', `${what} answered ${status}: ${reason}${hintFor(tool, status)}`, {
+  return new BlockError('HTTP_FAILED', `${what} answered ${status}: ${reason}${hintFor(service, status)}`, {
     retryable: isRetryable(status) || refusal?.retry === true,
     ...(retryAfterMs !== undefined && { retryAfterMs }),
     details: { status, ...(refusal && { reason: refusal.reason, refused: refusal.retry }) },
@@ -197,7 +210,7 @@ function connectionFailure(what: string, error: unknown): BlockError {
 }
 
 /** What to do about a status. */
-function hintFor({ service }: ServiceTool, status: number): string {
+function hintFor(service: string, status: number): string {
   if (status === 401) return ` (the service "${service}" does not accept the credential)`;
   if (status === 403) return ` (the credential for the service "${service}" does not have the permission)`;
   return '';
