@@ -4,7 +4,7 @@ import { parsedText } from '@heddle/core/fields';
 import type { OfferedTool } from '../agent/ready-tool.ts';
 import type { Context } from '../define.ts';
 import { invalid } from '../invalid.ts';
-import { callService } from '../openapi/call.ts';
+import { callService, isRepeatable } from '../openapi/call.ts';
 import { ServiceTools, withoutArguments } from '../openapi/service-tools.ts';
 import type { LoadedTool } from '../openapi/service-tools.ts';
 import { ArgumentError, plainText } from '../openapi/wire.ts';
@@ -74,12 +74,11 @@ export async function runIntegration(context: Context, integration: Integration)
       `The block "${context.block.name}" has fields that do not match the tool "${loaded.tool.id}": ${problems}`,
       { retryable: false },
     );
-  const { idempotent, keyHeader } = loaded.tool;
   const access = accessOf((name) => context.field(name));
   const output = await context.step(
     loaded.tool.id,
     ({ idempotencyKey }) => call(context, found, { args, access, idempotencyKey }),
-    { idempotent: idempotent || keyHeader !== undefined },
+    { idempotent: isRepeatable(loaded.tool) },
   );
   return { output: isJsonObject(output) ? output : { data: output } };
 }
@@ -111,7 +110,7 @@ export function integrationRow(
       description: tool.description,
       inputSchema: withoutArguments(schema, new Set(Object.keys(fixed))) as never,
     },
-    isIdempotent: () => tool.idempotent || tool.keyHeader !== undefined,
+    isIdempotent: () => isRepeatable(tool),
     run: async (given, { idempotencyKey }) => {
       const args = { ...given, ...fixed };
       const problems = loaded.problemsOf(args);
