@@ -27,14 +27,20 @@ function describeIntegration(type: string, { title, operations, tools }: Integra
     ['credential', { type: 'string', description: 'Id of a stored credential.' }],
   ]);
   const outputs = new Map<string, JsonObject>();
-  for (const tool of Object.values(tools)) {
+  for (const [id, tool] of Object.entries(tools)) {
     for (const [name, argument] of Object.entries(tool.arguments))
       for (const field of fieldsOf(name, argument)) {
         const description = argument.schema['description'] ?? '';
         if (!fields.has(field)) fields.set(field, { description });
       }
     const output = tool.answer?.output;
-    for (const name of Object.keys(typeof output === 'object' ? output : {})) outputs.set(name, {});
+    const names = Object.keys(operations).filter((name) => operations[name] === id);
+    for (const name of Object.keys(typeof output === 'object' ? output : {})) {
+      const before = outputs.get(name)?.['description'];
+      const description =
+        before === undefined ? `Result of ${names.join(', ')}` : [before, ...names].join(', ');
+      outputs.set(name, { description });
+    }
   }
   return {
     type,
