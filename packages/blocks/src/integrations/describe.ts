@@ -38,7 +38,7 @@ function describeIntegration(type: string, { title, operations, tools }: Integra
     for (const name of Object.keys(typeof output === 'object' ? output : {})) {
       const before = outputs.get(name)?.['description'];
       const description =
-        before === undefined ? `Result of ${names.join(', ')}` : [before, ...names].join(', ');
+        typeof before !== 'string' ? `Result of ${names.join(', ')}` : [before, ...names].join(', ');
       outputs.set(name, { description });
     }
   }
