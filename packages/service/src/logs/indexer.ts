@@ -70,13 +70,13 @@ export class LogIndexer {
   }
 
   async #indexBatch(): Promise<boolean> {
-    const { engine, db } = this.#options;
+    const { engine, db, report } = this.#options;
     const read = await engine.runChanges(BATCH);
     const { changes } = read;
     if (changes.length === 0) return false;
     const removed = changes.flatMap(({ runId, run }) => (run ? [] : [runId]));
     const present = new Map(changes.flatMap(({ runId, run }) => (run ? [[runId, run] as const] : [])));
-    const logs = await newLogs(engine, db, present);
+    const logs = await newLogs({ engine, db, report }, present);
     await db.transaction().execute(async (transaction) => {
       await saveLogs(transaction, logs);
       await removeLogs(transaction, removed);
@@ -88,8 +88,7 @@ export class LogIndexer {
 
 /** Returns the rows of the runs, without runs of workflows that are in no workspace. */
 async function newLogs(
-  engine: IndexedEngine,
-  db: Db,
+  { engine, db, report }: Pick<IndexerOptions, 'engine' | 'db' | 'report'>,
   runs: ReadonlyMap<string, RunSummary>,
 ): Promise<NewLog[]> {
   if (runs.size === 0) return [];
@@ -103,7 +102,7 @@ async function newLogs(
   for (const [engineId, run] of runs) {
     const workspaceId = known.claims.get(engineId)?.workspace_id ?? known.workspaces.get(run.workflowId);
     if (workspaceId === undefined) continue;
-    const usage = await usageOfRun(engine, engineId, run);
+    const usage = await usageOfRun({ engine, report }, engineId, run);
     logs.push({ ...identityOf(engineId, run, known), workspace_id: workspaceId, ...stateOf(run), ...usage });
   }
   return logs;
@@ -153,7 +152,7 @@ function statusOf(status: RunSummary['status']): LogStatus {
 
 /** Returns what an ended run cost and which models it used; -1 without a cost. */
 async function usageOfRun(
-  engine: IndexedEngine,
+  { engine, report }: Pick<IndexerOptions, 'engine' | 'report'>,
   engineId: string,
   { endedAt, blockTypes }: RunSummary,
 ): Promise<{ cost: number; models: string[] }> {
@@ -167,6 +166,12 @@ async function usageOfRun(
   } catch (error) {
     // The run was deleted meanwhile, or one of its values cannot be read. Other runs must not wait for it.
     if (isEngineError(error)) return unknown;
+    // A stored record is not JSON. Other errors, such as a lost connection, may pass: the batch is read again.
+    if (error instanceof SyntaxError) {
+      // The parser's message quotes the record, which may hold secrets.
+      report(new Error(`A stored record of run ${engineId} is corrupt: the log has no cost or models of it`));
+      return unknown;
+    }
     throw error;
   }
 }
