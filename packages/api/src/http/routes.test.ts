@@ -87,6 +87,13 @@ describe('a request', () => {
     expect(answer.headers.get('allow')).toBe('GET, HEAD, POST');
   });
 
+  it('with a wrong method is 405, also where a path with a parameter has the method', async () => {
+    const path = '/api/v2/workflows/w/versions/compare';
+    const answer = await call('PATCH', path, { key: null });
+    expect(answer).toMatchObject({ status: 405, body: { error: { code: 'METHOD_NOT_ALLOWED' } } });
+    expect(answer.headers.get('allow')).toBe('GET, HEAD');
+  });
+
   it('keeps a well-formed request id, and else gets a new one', async () => {
     const own = await call('GET', '/api/v2/meta', { headers: { 'X-Request-Id': 'mine-1' } });
     expect(own.headers.get('x-request-id')).toBe('mine-1');

@@ -31,15 +31,16 @@ export function createRoutes(
   options: RouteOptions,
 ): Hono {
   const app = new Hono().basePath(options.basePath);
-  const sorted = bySpecificity(table);
-  for (const served of sorted) {
-    app.on(served.operation.method, routePath(served.operation), (c) =>
-      answer(context, served, { request: c.req.raw, params: c.req.param() as HeaderRecord, options }),
-    );
-  }
-  for (const [path, methods] of methodsByPath(sorted.map(({ operation }) => operation))) {
-    app.all(path, (c) => {
-      const refusal = new ApiError(405, 'Method not allowed', { headers: { Allow: methods.join(', ') } });
+  for (const group of bySpecificity(table)) {
+    for (const served of group) {
+      app.on(served.operation.method, routePath(served.operation), (c) =>
+        answer(context, served, { request: c.req.raw, params: c.req.param() as HeaderRecord, options }),
+      );
+    }
+    // Before the routes of less specific paths, which may have the method.
+    const [{ operation }] = group;
+    app.all(routePath(operation), (c) => {
+      const refusal = new ApiError(405, 'Method not allowed', { headers: { Allow: allowedIn(group) } });
       return respondError(refusal, idHeader(c.req.raw), context.report);
     });
   }
@@ -48,10 +49,25 @@ export function createRoutes(
   return app;
 }
 
-/** Returns the operations with literal segments before parameters: the first route that matches answers. */
-function bySpecificity(table: readonly ServedOperation[]): ServedOperation[] {
-  const key = ({ operation }: ServedOperation): string => operation.path.replaceAll(/\{[^}]*\}/g, '\uffff');
-  return table.toSorted((a, b) => (key(a) < key(b) ? -1 : key(a) > key(b) ? 1 : 0));
+type Group = readonly [ServedOperation, ...ServedOperation[]];
+
+/**
+ * Returns the operations by path, paths with literal segments before those with parameters: the first route that matches
+ * answers.
+ */
+function bySpecificity(table: readonly ServedOperation[]): Group[] {
+  const groups = new Map<string, Group>();
+  for (const served of table) {
+    const key = served.operation.path.replaceAll(/\{[^}]*\}/g, '\uffff');
+    groups.set(key, [...(groups.get(key) ?? []), served] as unknown as Group);
+  }
+  return [...groups].toSorted(([a], [b]) => (a < b ? -1 : 1)).map(([, group]) => group);
+}
+
+/** Returns the methods of a path, as the header Allow has them. */
+function allowedIn(group: Group): string {
+  const methods = group.map(({ operation: { method } }) => (method === 'GET' ? 'GET, HEAD' : method));
+  return methods.join(', ');
 }
 
 interface RoutedRequest {
@@ -165,14 +181,4 @@ function idHeader(request: Request): HeaderRecord {
 /** The path with parameters as Hono writes them. */
 function routePath({ path }: AnyOperation): string {
   return path.replaceAll(/\{(\w+)\}/g, ':$1');
-}
-
-function methodsByPath(operations: readonly AnyOperation[]): Map<string, string[]> {
-  const found = new Map<string, string[]>();
-  for (const operation of operations) {
-    const route = routePath(operation);
-    const methods = operation.method === 'GET' ? ['GET', 'HEAD'] : [operation.method];
-    found.set(route, [...(found.get(route) ?? []), ...methods]);
-  }
-  return found;
 }
