@@ -59,7 +59,8 @@ function bySpecificity(table: readonly ServedOperation[]): Group[] {
   const groups = new Map<string, Group>();
   for (const served of table) {
     const key = served.operation.path.replaceAll(/\{[^}]*\}/g, '\uffff');
-    groups.set(key, [...(groups.get(key) ?? []), served] as unknown as Group);
+    const group = groups.get(key);
+    groups.set(key, group ? [...group, served] : [served]);
   }
   return [...groups].toSorted(([a], [b]) => (a < b ? -1 : 1)).map(([, group]) => group);
 }

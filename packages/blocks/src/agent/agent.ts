@@ -18,6 +18,7 @@ import { invalid } from '../invalid.ts';
 import { memoryOf } from './memory.ts';
 import { modelSettings } from './settings.ts';
 import { promptOf } from './prompt.ts';
+import { isEmpty } from './rows.ts';
 import { formatOptions, readFormatted, responseFormatOf } from './response-format.ts';
 import type { ResponseFormat } from './response-format.ts';
 import { toolChoice, toolsOf } from './tools.ts';
@@ -91,12 +92,6 @@ async function withFiles(prompt: LanguageModelV4Prompt, context: Context): Promi
   const message = prompt[last];
   if (message?.role !== 'user') return [...prompt, { role: 'user', content: parts }];
   return prompt.with(last, { ...message, content: [...message.content, ...parts] });
-}
-
-function isEmpty(value: Json | undefined): boolean {
-  return (
-    value === undefined || value === null || value === '' || (Array.isArray(value) && value.length === 0)
-  );
 }
 
 interface AgentParts {

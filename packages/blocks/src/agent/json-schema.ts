@@ -75,7 +75,7 @@ const UNCHECKED: ReadonlySet<string> = new Set(['pattern', 'format', '$recursive
 /** The validator reads it of every subschema that it evaluates, and never lists it. */
 const READ_ONCE = '__absolute_recursive_ref__';
 
-/** Returns the schema without what is not checked; each part counts its evaluations. */
+/** Returns the schema without the keywords that are not checked. Counts the evaluations of each part. */
 function checkable(schema: Json, budget: Budget): Json {
   if (typeof schema !== 'object' || schema === null) return schema;
   if (Array.isArray(schema)) return schema.map((item) => checkable(item, budget));

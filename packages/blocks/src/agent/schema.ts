@@ -45,7 +45,7 @@ export const agentSchema = {
       content: z
         .json()
         .optional()
-        .describe('The answer. With responseFormat an object, whose fields are also outputs of their own.'),
+        .describe('The answer. With responseFormat an object, whose fields are outputs, too.'),
       toolCalls: z
         .object({ list, count: z.number() })
         .describe('Calls of tools: name, arguments, result, success.'),

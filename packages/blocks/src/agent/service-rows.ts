@@ -8,6 +8,7 @@ import { withoutArguments } from '../openapi/service-tools.ts';
 import type { LoadedTool, Selection, ServiceTools } from '../openapi/service-tools.ts';
 import { runCode } from './code-tool.ts';
 import type { OfferedTool } from './ready-tool.ts';
+import { idsOf, isEmpty } from './rows.ts';
 
 /** Operations in one result of a search. */
 const MAX_FOUND = 10;
@@ -25,9 +26,8 @@ export function serviceRow(
   row: JsonObject,
   tools: ServiceTools,
 ): OfferedTool[] | undefined {
-  const ids = [row['toolId'], row['operation'], row['type']].filter((id) => typeof id === 'string');
   const params = isJsonObject(row['params']) ? row['params'] : {};
-  for (const id of ids) {
+  for (const id of idsOf(row)) {
     const loaded = tools.get(id);
     if (loaded) return [operationTool(context, loaded, params)];
     const code = tools.code(id);
@@ -192,12 +192,6 @@ function selectionOf(context: Context, params: JsonObject): Selection {
 function textOf(args: JsonObject, name: string): string {
   const value = own(args, name);
   return typeof value === 'string' ? value : '';
-}
-
-function isEmpty(value: Json | undefined): boolean {
-  return (
-    value === undefined || value === null || value === '' || (Array.isArray(value) && value.length === 0)
-  );
 }
 
 async function run(

@@ -12,6 +12,7 @@ import { integrationOf } from '../integrations/catalog.ts';
 import { codeRow } from './code-tool.ts';
 import { compileSchema } from './json-schema.ts';
 import type { OfferedTool, ReadyTool } from './ready-tool.ts';
+import { idsOf } from './rows.ts';
 
 const MAX_TOOLS = 100;
 const NAME = /^[a-zA-Z0-9_-]{1,64}$/;
@@ -29,17 +30,17 @@ export async function toolsOf(
   const rows = context.field('tools', 'json') ?? [];
   if (!Array.isArray(rows)) throw invalid(context, 'has tools that are not a list');
   if (rows.length > MAX_TOOLS) throw invalid(context, `has more than ${MAX_TOOLS} tools`);
-  const used = rows.map((row) => {
-    if (isJsonObject(row)) return row;
-    throw invalid(context, 'has a tool that is not an object');
-  });
-  const isUsed = (row: JsonObject) => row['usageControl'] !== 'none';
-  const [own, remote] = [false, true].map((is) => used.filter((row) => isUsed(row) && isMcpRow(row) === is));
+  const used = rows
+    .map((row) => {
+      if (isJsonObject(row)) return row;
+      throw invalid(context, 'has a tool that is not an object');
+    })
+    .filter((row) => row['usageControl'] !== 'none');
   const tools = new Map<string, ReadyTool>();
-  for (const row of own ?? [])
+  for (const row of used.filter((each) => !isMcpRow(each)))
     for (const tool of await offeredTools(context, row, options)) addTool(context, tools, { tool, row });
   // After the others: a server must not take the name of one of them.
-  for (const row of remote ?? [])
+  for (const row of used.filter(isMcpRow))
     for (const tool of await mcpTools(context, sessions, row, new Set(tools.keys())))
       addTool(context, tools, { tool, row });
   if (tools.size > MAX_TOOLS)
@@ -87,11 +88,6 @@ async function offeredTools(
     `The agent "${context.block.name}" uses ${named}, which this engine does not have. Remove it from the agent, register it, or mock the block.`,
     { retryable: false },
   );
-}
-
-/** What a row names its tool by, the most specific name first. */
-function idsOf(row: JsonObject): string[] {
-  return [row['toolId'], row['operation'], row['type']].filter((id) => typeof id === 'string');
 }
 
 /** Returns how the model chooses among the tools. A forced tool is chosen in the first round only, else there were no end. */

@@ -1,4 +1,5 @@
 import { arg, data, defineIntegration, text } from './integration.ts';
+import type { IntegrationTool } from './integration.ts';
 import { ArgumentError, plainText } from '../openapi/wire.ts';
 import type { Json, JsonObject } from '@heddle/core/blocks';
 import { isJsonObject } from '@heddle/core/blocks';
@@ -61,6 +62,16 @@ const writing = (args: JsonObject): JsonObject => ({
   rows: rowsOf(args['values']),
 });
 
+const writeCells: IntegrationTool = {
+  description: 'Writes cells of a sheet or a range.',
+  method: 'PUT',
+  path: '/v4/spreadsheets/{spreadsheetId}/values/{range}',
+  arguments: { spreadsheetId, range, cells, values, valueInputOption: { ...input, in: 'query' } },
+  json: { majorDimension: 'ROWS', values: arg('rows') },
+  prepare: writing,
+  answer: { output: written },
+};
+
 export const integration = defineIntegration({
   service: 'google_sheets',
   title: 'Google Sheets',
@@ -107,24 +118,8 @@ export const integration = defineIntegration({
         },
       },
     },
-    google_sheets_write: {
-      description: 'Writes cells of a sheet or a range.',
-      method: 'PUT',
-      path: '/v4/spreadsheets/{spreadsheetId}/values/{range}',
-      arguments: { spreadsheetId, range, cells, values, valueInputOption: { ...input, in: 'query' } },
-      json: { majorDimension: 'ROWS', values: arg('rows') },
-      prepare: writing,
-      answer: { output: written },
-    },
-    google_sheets_update: {
-      description: 'Writes cells of a sheet or a range.',
-      method: 'PUT',
-      path: '/v4/spreadsheets/{spreadsheetId}/values/{range}',
-      arguments: { spreadsheetId, range, cells, values, valueInputOption: { ...input, in: 'query' } },
-      json: { majorDimension: 'ROWS', values: arg('rows') },
-      prepare: writing,
-      answer: { output: written },
-    },
+    google_sheets_write: writeCells,
+    google_sheets_update: writeCells,
     google_sheets_clear: {
       description: 'Clears the cells of a sheet or a range.',
       method: 'POST',

@@ -17,7 +17,7 @@ export const integration = defineIntegration({
   service: 'jira',
   title: 'Jira',
   docs: 'https://developer.atlassian.com/cloud/jira/platform/rest/v3/',
-  // Each site has an address of its own: the operator gives it.
+  // Each site has its own address, which the operator gives.
   address: undefined,
   credential: { type: 'basic' },
   answer: { error: 'errorMessages' },

@@ -20,7 +20,7 @@ export const integration = defineIntegration({
   docs: 'https://www.reddit.com/dev/api/',
   address: 'https://oauth.reddit.com',
   credential: { type: 'bearer', scopes: ['read'] },
-  // Requests without a name of their own are limited more.
+  // Clients without their own User-Agent get lower limits.
   headers: { 'user-agent': 'node:heddle:v1 (workflow engine)' },
   types: ['reddit'],
   operations: { get_posts: 'reddit_get_posts', search: 'reddit_search', get_comments: 'reddit_get_comments' },

@@ -1,10 +1,10 @@
-import { BlockError, isJsonObject, own } from '@heddle/core/blocks';
-import type { BlockResult, Json, JsonObject } from '@heddle/core/blocks';
+import { isJsonObject, own } from '@heddle/core/blocks';
+import type { BlockError, BlockResult, Json, JsonObject } from '@heddle/core/blocks';
 import { parsedText } from '@heddle/core/fields';
 import type { OfferedTool } from '../agent/ready-tool.ts';
 import type { Context } from '../define.ts';
 import { invalid } from '../invalid.ts';
-import { callService, isRepeatable } from '../openapi/call.ts';
+import { callService, isRepeatable, refuse } from '../openapi/call.ts';
 import { ServiceTools, withoutArguments } from '../openapi/service-tools.ts';
 import type { LoadedTool } from '../openapi/service-tools.ts';
 import { ArgumentError, plainText } from '../openapi/wire.ts';
@@ -69,10 +69,9 @@ export async function runIntegration(context: Context, integration: Integration)
     );
   const problems = loaded.problemsOf(args);
   if (problems !== undefined)
-    throw new BlockError(
+    throw refuse(
       'TOOL_ARGUMENTS_INVALID',
       `The block "${context.block.name}" has fields that do not match the tool "${loaded.tool.id}": ${problems}`,
-      { retryable: false },
     );
   const access = accessOf((name) => context.field(name));
   const output = await context.step(
@@ -147,9 +146,7 @@ async function preparedArguments(
     return await tool.prepare(args, { file: (record) => services.file(record) });
   } catch (error) {
     if (!(error instanceof ArgumentError)) throw error;
-    throw new BlockError('TOOL_ARGUMENTS_INVALID', `The tool "${id}" cannot be called: ${error.message}.`, {
-      retryable: false,
-    });
+    throw refuse('TOOL_ARGUMENTS_INVALID', `The tool "${id}" cannot be called: ${error.message}.`);
   }
 }
 
@@ -164,7 +161,7 @@ type Mode = 'text' | 'native' | 'json';
 function argumentsFrom(
   { arguments: all }: IntegrationTool,
   read: (name: string, mode: Mode) => Json | undefined,
-  refuse: (why: string) => BlockError,
+  unusable: (why: string) => BlockError,
 ): JsonObject {
   const args: JsonObject = {};
   for (const [name, argument] of Object.entries(all)) {
@@ -175,7 +172,7 @@ function argumentsFrom(
     const [first, second] = filled;
     // One of them is left from an earlier choice, and it does not show which.
     if (first && second && JSON.stringify(first.value) !== JSON.stringify(second.value))
-      throw refuse(
+      throw unusable(
         `has a value in "${first.field}" and in "${second.field}", which are for the same: clear one of them`,
       );
     if (first) args[name] = first.value;

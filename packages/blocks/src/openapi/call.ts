@@ -256,6 +256,7 @@ function retryAfterOf(value: string | undefined, nowMs: number): number | undefi
   return Number.isNaN(date) ? undefined : Math.max(0, date - nowMs);
 }
 
-function refuse(code: string, message: string): BlockError {
+/** Returns an error that no retry can mend. */
+export function refuse(code: string, message: string): BlockError {
   return new BlockError(code, message, { retryable: false });
 }

@@ -54,7 +54,6 @@ function listOf(value: Json[]): Json[] {
  */
 export function pathText(name: string, value: Json, { style, explode }: Style): string {
   const pieces = piecesOf(value, explode, encoded);
-  const separator = style === 'label' ? '.' : ';';
   if (style === 'label') return `.${pieces.join(explode ? '.' : ',')}`;
   if (style === 'matrix') {
     if (typeof value !== 'object' || value === null || !explode) {
@@ -62,7 +61,7 @@ export function pathText(name: string, value: Json, { style, explode }: Style): 
       return text === '' ? `;${encoded(name)}` : `;${encoded(name)}=${text}`;
     }
     const named = Array.isArray(value) ? pieces.map((piece) => `${encoded(name)}=${piece}`) : pieces;
-    return named.map((piece) => `${separator}${piece}`).join('');
+    return named.map((piece) => `;${piece}`).join('');
   }
   const text = pieces.join(',');
   if (text === '') throw new ArgumentError('is empty, which would lead to another path');

@@ -1,8 +1,7 @@
-import { BlockError } from '@heddle/core/blocks';
 import type { Json, JsonObject } from '@heddle/core/blocks';
 import * as z from 'zod';
 import { defineOutside } from '../define.ts';
-import { callService } from '../openapi/call.ts';
+import { callService, refuse } from '../openapi/call.ts';
 import { serviceToolsOf } from '../openapi/loaded.ts';
 
 /** One call of a tool of a service, without a model. */
@@ -44,7 +43,3 @@ export const tool = defineOutside({
     return { output: { data: data as Json, status, headers } };
   },
 });
-
-function refuse(code: string, message: string): BlockError {
-  return new BlockError(code, message, { retryable: false });
-}
