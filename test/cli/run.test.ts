@@ -203,13 +203,13 @@ describe('a run that fails', () => {
 
   it('at a block without an executor suggests a mock', async () => {
     const folder = folderWith({
-      blocks: { s: start(), tell: { type: 'slack', name: 'Tell' } },
+      blocks: { s: start(), tell: { type: 'pager', name: 'Tell' } },
       edges: ['s > tell'],
     });
     const { exit, stderr } = await run(folder);
     expect(exit).toBe(1);
-    expect(stderr).toContain('! No executor is registered for the type "slack"');
-    expect(stderr).toContain(`--mock slack='{"ok": true}'`);
+    expect(stderr).toContain('! No executor is registered for the type "pager"');
+    expect(stderr).toContain(`--mock pager='{"ok": true}'`);
   });
 
   it('after its time limit exits with 1 and says so', async () => {
