@@ -18,7 +18,7 @@ export function haltingStores(stores: Stores, writes: number): Stores & { writte
     if (written >= writes) throw new Crash('The process died here.');
     return write();
   };
-  const { runs, values, definitions, changes, conversations, live, control } = stores;
+  const { runs, values, definitions, changes, conversations, live, spending, rates, control } = stores;
   const halting: TailableRunStore = {
     create: async (run, first, record) => through(() => runs.create(run, first, record)),
     append: async (runId, entries, saved) => through(() => runs.append(runId, entries, saved)),
@@ -54,6 +54,8 @@ export function haltingStores(stores: Stores, writes: number): Stores & { writte
       ids: (tenant, limit) => conversations.ids(tenant, limit),
     },
     live,
+    spending,
+    rates,
     control,
     close: () => stores.close(),
     written: () => written,

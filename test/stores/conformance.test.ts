@@ -1,7 +1,10 @@
+import type { Stores } from '@heddle/engine/stores';
 import { describeConversations } from '../conformance/stores/conversations.ts';
 import { describeControlStore } from '../conformance/stores/control-store.ts';
 import { describeDefinitionStore } from '../conformance/stores/definition-store.ts';
 import { describeLiveEvents } from '../conformance/stores/live-events.ts';
+import { describeRates } from '../conformance/stores/rates.ts';
+import { describeSpending } from '../conformance/stores/spending.ts';
 import { describeRunChanges } from '../conformance/stores/run-changes.ts';
 import { describeRunStore } from '../conformance/stores/run-store.ts';
 import { describePruning, describeValueStore } from '../conformance/stores/value-store.ts';
@@ -21,16 +24,25 @@ for (const [name, make] of Object.entries(makers)) {
   describePruning(name, make);
   describeRunChanges(name, make);
   describeConversations(name, () => make().conversations);
-  describeLiveEvents(name, () => {
-    const { live } = make();
-    return { one: live, other: live };
-  });
+  describeLiveEvents(name, () => twice(make().live));
+  describeSpending(name, () => twice(make().spending));
+  describeRates(name, () => twice(make().rates));
   describeDefinitionStore(name, () => make().definitions);
   describeControlStore(name, () => make().control);
 }
 
-describeLiveEvents('sqlite, two processes', () => {
+describeLiveEvents('sqlite, two processes', () => shared('live'));
+describeSpending('sqlite, two processes', () => shared('spending'));
+describeRates('sqlite, two processes', () => shared('rates'));
+
+/** The same store under both names. */
+function twice<Store>(store: Store): Record<'one' | 'other', Store> {
+  return { one: store, other: store };
+}
+
+/** A store of two processes that share a folder. */
+function shared<Name extends keyof Stores>(name: Name): Record<'one' | 'other', Stores[Name]> {
   const data = dataFolder();
   const [one, other] = [stores({ data, shared: true }), stores({ data, shared: true })];
-  return { one: one.live, other: other.live };
-});
+  return { one: one[name], other: other[name] };
+}

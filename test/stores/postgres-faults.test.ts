@@ -89,7 +89,7 @@ describe.skipIf(!hasPostgres)('PostgreSQL that cannot be used', () => {
     await rows(`UPDATE "${schema}".format SET format = 99`);
     const { message } = await expectFault(() => open({ schema }), 'DATA_FORMAT_UNSUPPORTED');
     expect(message).toMatch(
-      /it has format 99, and this version of Heddle knows formats up to 7\. Use the newer/,
+      /it has format 99, and this version of Heddle knows formats up to 8\. Use the newer/,
     );
     expect(await rows(`SELECT format FROM "${schema}".format`)).toEqual([{ format: 99 }]);
   });

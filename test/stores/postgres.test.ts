@@ -5,6 +5,8 @@ import type { PostgresOptions, SharedStores } from '@heddle/engine/stores';
 import { describeConversations } from '../conformance/stores/conversations.ts';
 import { describeDefinitionStore } from '../conformance/stores/definition-store.ts';
 import { describeLiveEvents } from '../conformance/stores/live-events.ts';
+import { describeRates } from '../conformance/stores/rates.ts';
+import { describeSpending } from '../conformance/stores/spending.ts';
 import { describeRunChanges } from '../conformance/stores/run-changes.ts';
 import { describeRunStore } from '../conformance/stores/run-store.ts';
 import { describePruning, describeValueStore } from '../conformance/stores/value-store.ts';
@@ -40,10 +42,13 @@ describe.skipIf(!hasPostgres)('PostgreSQL', () => {
   describePruning('postgres', open);
   describeRunChanges('postgres', open);
   describeConversations('postgres', async () => (await open()).conversations);
-  describeLiveEvents('postgres', async () => {
+  const both = async <Name extends keyof SharedStores>(name: Name) => {
     const schema = `s ${randomUUID()}`;
-    return { one: (await open({ schema })).live, other: (await open({ schema })).live };
-  });
+    return { one: (await open({ schema }))[name], other: (await open({ schema }))[name] };
+  };
+  describeLiveEvents('postgres', () => both('live'));
+  describeSpending('postgres', () => both('spending'));
+  describeRates('postgres', () => both('rates'));
   describeDefinitionStore('postgres', async () => (await open()).definitions);
 
   it('wakes watchers of live events also after the connection that listens was lost', async () => {
@@ -69,7 +74,7 @@ describe.skipIf(!hasPostgres)('PostgreSQL', () => {
       await first.runs.create(newRun('r'), started());
       await second.runs.append('r', [entry(2)]);
       expect(await first.runs.tail('r', 1)).toEqual([entry(2)]);
-      expect(await rows(`SELECT format FROM "${schema}".format`)).toEqual([{ format: 7 }]);
+      expect(await rows(`SELECT format FROM "${schema}".format`)).toEqual([{ format: 8 }]);
     });
 
     it('migrate a schema of format 2: runs get their parents, and old values are never pruned', async () => {

@@ -146,6 +146,9 @@ export function contextOf(scene: Scene): EngineContext {
       runs: absent('log'),
       conversation: absent('conversations'),
       conversationIds: absent('conversations'),
+      spending: { reserve: absent('spending') },
+      rates: { take: absent('rates'), correct: absent('rates'), block: absent('rates') },
+      withoutSlot: (wait) => wait(),
       lookup: lookupOf(scene),
       run: {
         variables: scene.variables ?? [],

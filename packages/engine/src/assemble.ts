@@ -9,6 +9,7 @@ import type { Registry } from './executors/registry.ts';
 import type { ConfiguredService, HttpClient } from './executors/services.ts';
 import { CodeService } from './execution/code-service.ts';
 import { Environments } from './execution/run-environment.ts';
+import { capsOf } from './execution/spending-caps.ts';
 import type { RuntimeParts } from './execution/runtime-parts.ts';
 import { Values } from './records/values.ts';
 import { MAX_FILE_BYTES } from './files/parse.ts';
@@ -38,6 +39,7 @@ export function partsOf(stores: SharedStores, registry: Registry, options: Engin
     egress: blockHttpClient(options),
     service: configuredServices(options),
     credentials: options.tenantCredentials,
+    maxCost: capsOf(options.maxCost ?? {}),
     concurrency: { ...DEFAULT_CONCURRENCY, ...options.concurrency },
     definitions: new Definitions({ stores, registry, limits: options.limits, now: () => clock.now() }),
     resolveChild: options.resolveChild ?? ((_caller, reference) => ({ workflow: reference })),

@@ -2,6 +2,7 @@ import type { BlockExecutor, Clock, PlanLimits } from '@heddle/core';
 import type { ImageSource, IsolationOptions } from '@heddle/sandbox';
 import type { ResolvedChild } from './definitions.ts';
 import type { EnvironmentValue, TenantEnvironments } from './execution/run-environment.ts';
+import type { MaxCost } from './execution/spending-caps.ts';
 import type { TenantCredentials } from './secrets/credentials.ts';
 import type { RuntimeProvider } from './runtime-port.ts';
 import type { PostgresOptions } from './store/postgres/open.ts';
@@ -27,6 +28,11 @@ export interface EngineOptions {
   blocks?: readonly BlockExecutor[];
   /** How many effect blocks and sandbox jobs run at once: in the engine (default 64) and in one run (default 16). */
   concurrency?: { engine?: number; run?: number };
+  /**
+   * The most that calls of models may cost. A call that could pass a cap is not made. The caps are shared by all processes
+   * with the same store. Default: no caps.
+   */
+  maxCost?: MaxCost;
   limits?: Partial<PlanLimits>;
   /** Which addresses `api` blocks and `fetch` in function blocks may access. Default: public ones. */
   egress?: EgressOptions;

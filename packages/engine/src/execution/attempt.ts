@@ -4,6 +4,7 @@ import type { ContextParts } from '../executors/context.ts';
 import type { ExecutorServices } from '../executors/services.ts';
 import type { Values } from '../records/values.ts';
 import { BlockSteps } from './block-steps.ts';
+import type { Slot } from './gate.ts';
 import type { Emissions } from '../records/emissions.ts';
 import { ReferenceResolver } from './reference-resolver.ts';
 import type { RunEnvironment } from './run-environment.ts';
@@ -15,6 +16,8 @@ export class BlockTask {
   waitsForChild = false;
   /** Number of the attempt, from 1. */
   readonly attempt: number;
+  /** Its slot among the effects that run at once. Undefined: it needs none. */
+  slot: Slot | undefined;
   /** Why its result is no longer wanted. */
   stopped: Error | undefined;
   #controller: AbortController | undefined;

@@ -12,6 +12,7 @@ import type {
   EngineContext,
   EngineExecutor,
   ExecutorServices,
+  Rates,
   RunInfo,
 } from '../executors/services.ts';
 import { unknownType } from '../executors/registry.ts';
@@ -31,6 +32,9 @@ import type { Gate } from './gate.ts';
 import { declaredInputs } from './plan-queries.ts';
 import type { ReferenceResolver } from './reference-resolver.ts';
 import { createRunLog } from './run-log.ts';
+import { runSpending } from './spending.ts';
+import { asInfrastructure } from '../records/infrastructure-error.ts';
+import type { RateStore } from '../store/rates.ts';
 import type { RuntimeParts } from './runtime-parts.ts';
 
 /** The run whose blocks use the services. */
@@ -63,6 +67,7 @@ export function createBlockServices(
     codeLimits: parts.codeLimits,
   };
   const tenant = tenantOf(parts, plan);
+  const spending = runSpending(parts, { header, tenant });
   const warmUps = pythonWarmUps(plan, mocks);
   if (warmUps.length > 0) void parts.code.warm(warmUps, tenant);
   return {
@@ -78,7 +83,8 @@ export function createBlockServices(
       return block.trigger ? triggerExecutor(block, run, parts) : registered(block, parts);
     },
     files: () => fileReader(parts, header, { tenant }),
-    services: (place, resolver, task) => servicesOf({ parts, run, place, resolver, task, facts, tenant }),
+    services: (place, resolver, task) =>
+      servicesOf({ parts, run, place, resolver, task, facts, tenant, spending }),
   };
 }
 
@@ -154,9 +160,11 @@ interface ServiceParts {
   task: BlockTask;
   facts: RunInfo;
   tenant: () => Promise<string | undefined>;
+  spending: ReturnType<typeof runSpending>;
 }
 
-function servicesOf({ parts, run, place, resolver, task, facts, tenant }: ServiceParts): ExecutorServices {
+function servicesOf(of: ServiceParts): ExecutorServices {
+  const { parts, run, place, resolver, task, facts, tenant, spending } = of;
   const { plan, index } = run.replica;
   const address = (): number[] => index.addressOf(place.block, place.scope);
   const region = () => regionAt(plan.skeleton, address());
@@ -186,6 +194,9 @@ function servicesOf({ parts, run, place, resolver, task, facts, tenant }: Servic
         id,
       ),
     conversationIds: (limit) => conversationIds({ store: parts.stores.conversations, tenant }, limit),
+    spending: spending(place, plan.blocks[place.block]?.name ?? place.block),
+    rates: sharedRates(parts.stores.rates),
+    withoutSlot: (wait) => (task.slot ? task.slot.without(wait) : wait()),
     runs: () => createRunLog(parts, { workflow: plan.workflow, tenant, find }),
     lookup: resolver,
     run: facts,
@@ -199,6 +210,15 @@ function servicesOf({ parts, run, place, resolver, task, facts, tenant }: Servic
     },
     // Redacted here, because the child does not redact secrets that its own blocks cannot read.
     child: (request) => run.runChild({ ...request, input: run.environment.json(request.input) }, place, task),
+  };
+}
+
+/** A failure of the store stops the run, which continues from its journal later. */
+function sharedRates(store: RateStore): Rates {
+  return {
+    take: (key, demand) => asInfrastructure(async () => store.take(key, demand)),
+    correct: (key, tokensMs) => asInfrastructure(async () => store.correct(key, tokensMs)),
+    block: (key, untilMs) => asInfrastructure(async () => store.block(key, untilMs)),
   };
 }
 

@@ -14,6 +14,7 @@ import {
 import { failureOf, resultEntry } from './attempt-entry.ts';
 import { Attempt, BlockTask } from './attempt.ts';
 import type { AttemptParts } from './attempt.ts';
+import { Slot } from './gate.ts';
 import type { Gate } from './gate.ts';
 import { ReferenceResolver } from './reference-resolver.ts';
 
@@ -220,11 +221,13 @@ export class CommandExecutor {
   }
 
   #gated(attempt: Attempt, execute: () => Promise<BlockResult>): Promise<BlockResult> {
-    return this.#parts.gate(() => {
+    const slot = new Slot(this.#parts.gate, attempt.signal);
+    attempt.task.slot = slot;
+    return slot.run(() => {
       // The time in the queue does not count as running time.
       attempt.startedMs = this.#parts.clock.now();
       return execute();
-    }, attempt.signal);
+    });
   }
 
   #storedInput(input: JsonObject | undefined): Stored | Promise<Stored> {

@@ -20,3 +20,55 @@ export function createGate(engineQueue: PQueue, perRun: number, before?: () => v
     return queue.add(() => engineQueue.add(begin, { signal }), { signal });
   };
 }
+
+/** The slot of one piece of work behind a gate, which it can give up while it waits. */
+export class Slot {
+  readonly #gate: Gate;
+  readonly #signal: AbortSignal;
+  #release: () => void = () => undefined;
+  #isFree = false;
+
+  constructor(gate: Gate, signal: AbortSignal) {
+    this.#gate = gate;
+    this.#signal = signal;
+  }
+
+  /** Runs `work` when a slot is free, and returns its result. */
+  run<T>(work: () => Promise<T>): Promise<T> {
+    return new Promise((resolve, reject) => {
+      const begin = async (): Promise<void> => {
+        try {
+          resolve(await work());
+        } catch (error) {
+          reject(error as Error);
+        } finally {
+          this.#release();
+        }
+      };
+      this.#hold(() => void begin()).catch(reject);
+    });
+  }
+
+  /** Calls `wait` without the slot. Resolves when a slot is free again. */
+  async without<T>(wait: () => Promise<T>): Promise<T> {
+    if (this.#isFree) return wait();
+    this.#isFree = true;
+    this.#release();
+    try {
+      return await wait();
+    } finally {
+      await new Promise<void>((resolve, reject) => this.#hold(resolve).catch(reject));
+      this.#isFree = false;
+    }
+  }
+
+  /** Calls `begin` when a slot is free. Resolves when it is released. */
+  #hold(begin: () => void): Promise<void> {
+    const held = (): Promise<void> =>
+      new Promise((release) => {
+        this.#release = release;
+        begin();
+      });
+    return this.#gate(held, this.#signal);
+  }
+}

@@ -7,6 +7,7 @@ import type { TenantCredentials } from '../secrets/credentials.ts';
 import type { Values } from '../records/values.ts';
 import type { SharedStores } from '../store/stores.ts';
 import type { CodeService } from './code-service.ts';
+import type { SpendingCaps } from './spending-caps.ts';
 import type { Environments } from './run-environment.ts';
 
 /** What all runs of a process share. */
@@ -23,6 +24,8 @@ export interface RuntimeParts {
   service(name: string): Promise<ConfiguredService>;
   /** Undefined: tenants have none. */
   credentials: TenantCredentials | undefined;
+  /** The most that calls may cost. */
+  maxCost: SpendingCaps;
   /** How many effects run at once, in the engine and in each run. */
   concurrency: { engine: number; run: number };
   definitions: Definitions;

@@ -13,6 +13,7 @@ import type { Stored } from '@heddle/core/run';
 import type { EgressRequest, EgressResponse, EgressStream } from '@heddle/sandbox/egress';
 import type { Sandbox } from '@heddle/sandbox';
 import type { Credential, CredentialQuery } from '../secrets/credentials.ts';
+import type { RateStore } from '../store/rates.ts';
 
 /** What the engine's own executors get in addition to the fields of a block. One object per attempt. */
 export interface ExecutorServices {
@@ -35,6 +36,14 @@ export interface ExecutorServices {
   conversation(id: string): Conversation;
   /** Returns the ids of the tenant's conversations, at most `limit`, in order. */
   conversationIds(limit: number): Promise<string[]>;
+  /** What the calls of the block may spend. */
+  spending: Spending;
+  /** The rates of keys of providers, which all processes of the engine share. */
+  rates: Rates;
+  /**
+   * Calls `wait`, and lets another effect run meanwhile: the block has no slot among those that run at once until it resolves.
+   */
+  withoutSlot<T>(wait: () => Promise<T>): Promise<T>;
   /** The data that the block can read. */
   lookup: Lookup;
   run: RunInfo;
@@ -59,6 +68,38 @@ export interface Conversation {
   /** Removes all exchanges. */
   remove(): Promise<void>;
 }
+
+/** What a call may spend. Amounts are in millionths of a dollar. */
+export interface SpendingRequest {
+  /** PROVIDER/MODEL, for messages. */
+  model: string;
+  /** The highest cost of the call, and what it costs if it is interrupted at once. Undefined: unknown. */
+  cost: { most: number; least: number } | undefined;
+  /** The most that this execution of the block may cost, with all its attempts. */
+  maxMicros?: number;
+  /** The conversation that the call continues. */
+  conversation?: string;
+}
+
+/** Reservations of calls that cost money, under the caps of the engine. */
+export interface Spending {
+  /**
+   * Reserves the highest cost of a call, to be settled when it has ended. Throws SPENDING_CAP_REACHED if it would pass a cap,
+   * SPENDING_PRICE_UNKNOWN for a call of unknown cost under a cap.
+   */
+  reserve(request: SpendingRequest): Promise<SpendingReservation>;
+}
+
+/** A reservation for one call. It is renewed until it is settled, or its process dies. */
+export interface SpendingReservation {
+  /** What the call has cost so far: this much counts if the process dies. */
+  progress(micros: number): void;
+  /** Replaces the reservation by what the call has cost. */
+  settle(micros: number): Promise<void>;
+}
+
+/** Rates of keys, shared by the processes of the engine. A key is a hash, never a secret. */
+export type Rates = Pick<RateStore, 'take' | 'correct' | 'block'>;
 
 /** The log of the runs of the tenant's workflows, as they are stored: without secrets, and up to a second late. */
 export interface RunLog {

@@ -4,6 +4,8 @@ export { openPostgres } from './open-postgres.ts';
 export { makePrivateData, makePrivateFile } from './private-files.ts';
 export type { StoreOptions } from './open.ts';
 export type { LiveEventStore } from './live-events.ts';
+export type { RateStore } from './rates.ts';
+export type { SpendingStore } from './spending.ts';
 export type { PostgresOptions } from './postgres/open.ts';
 export type {
   ConversationStore,

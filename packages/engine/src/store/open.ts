@@ -9,6 +9,8 @@ import type { DataLock } from './lock.ts';
 import { MemoryControlStore, MemoryDefinitionStore, MemoryRunStore, MemoryValueStore } from './memory.ts';
 import { MemoryConversations } from './memory-conversations.ts';
 import { MemoryLiveEvents } from './memory-live-events.ts';
+import { MemoryRates } from './memory-rates.ts';
+import { MemorySpending } from './memory-spending.ts';
 import { MemoryRunChanges } from './memory-run-changes.ts';
 import { makePrivateData, makePrivateFile } from './private-files.ts';
 import { ChangeNotifier } from './sqlite/change-notifier.ts';
@@ -21,6 +23,8 @@ import { SqliteDefinitionStore } from './sqlite/definitions.ts';
 import { systemError } from './sqlite/errors.ts';
 import { expectNewest, formatOf, migrate } from './sqlite/migrations.ts';
 import { SqliteLiveEvents } from './sqlite/live-events.ts';
+import { SqliteRates } from './sqlite/rates.ts';
+import { SqliteSpending } from './sqlite/spending.ts';
 import { SqliteRunChanges } from './sqlite/run-changes.ts';
 import { SqliteRunStore } from './sqlite/runs.ts';
 import { ValueFiles } from './sqlite/value-files.ts';
@@ -78,6 +82,8 @@ function memoryStores(clock: Clock): Stores {
     changes,
     conversations: new MemoryConversations(),
     live: new MemoryLiveEvents(clock),
+    spending: new MemorySpending(),
+    rates: new MemoryRates(),
     definitions: new MemoryDefinitionStore(),
     values: new MemoryValueStore(runs, clock),
     control: new MemoryControlStore(clock),
@@ -200,6 +206,8 @@ function storesOf(
     changes: new SqliteRunChanges(db, file, commit),
     conversations: new SqliteConversations(db, file, commit),
     live,
+    spending: new SqliteSpending(db, file, commit),
+    rates: new SqliteRates(db, commit),
     control,
   };
   return { stores, control };

@@ -1,6 +1,8 @@
 import type { DefinitionStore, Entry, NewRun, RunRecord, RunStore, ValueStore } from '@heddle/core';
 import type { ControlStore } from './control.ts';
 import type { LiveEventStore } from './live-events.ts';
+import type { RateStore } from './rates.ts';
+import type { SpendingStore } from './spending.ts';
 
 /** A run store whose journals can be read from any entry on, so that a reader can follow a run. */
 export interface TailableRunStore extends RunStore {
@@ -78,6 +80,8 @@ export interface SharedStores {
   readonly changes: RunChangeStore;
   readonly conversations: ConversationStore;
   readonly live: LiveEventStore;
+  readonly spending: SpendingStore;
+  readonly rates: RateStore;
   /** Finishes pending writes and releases all resources. Later calls fail with ENGINE_CLOSED. */
   close(): Promise<void> | void;
 }

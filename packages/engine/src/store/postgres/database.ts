@@ -24,6 +24,9 @@ export interface DatabaseOptions {
   maxConnections: number;
 }
 
+/** Runs a query of a transaction and returns its rows. */
+export type Transaction = <Row>(query: Compilable<Row>) => Promise<Row[]>;
+
 /**
  * A pool of connections to one database, and its query builder.
  *
@@ -100,6 +103,23 @@ export class Database {
         throw databaseError(error, this.location) ?? error;
       }
     });
+  }
+
+  /** Calls `work` in a transaction, with a function that runs queries. Called again if it conflicts with another transaction. */
+  async queries<T>(work: (run: Transaction) => Promise<T>): Promise<T> {
+    for (let attempt = 1; ; attempt += 1) {
+      try {
+        return await this.transaction((client) =>
+          work(async <Row>(query: Compilable<Row>) => {
+            const { sql, parameters } = query.compile();
+            const { rows } = await client.query(sql, [...parameters]);
+            return rows as Row[];
+          }),
+        );
+      } catch (error) {
+        if (!isRetryable(error) || attempt === MAX_ATTEMPTS) throw error;
+      }
+    }
   }
 
   /** Returns a connection outside the pool, not connected yet. The caller ends it. */

@@ -2,7 +2,7 @@ import { EngineError } from '@heddle/core';
 import type { PoolClient } from 'pg';
 import type { Database } from './database.ts';
 import type { DatabaseLocation } from './errors.ts';
-import { FORMAT_1, FORMAT_2, FORMAT_3, FORMAT_4, FORMAT_5, FORMAT_6, FORMAT_7 } from './schema.ts';
+import { FORMAT_1, FORMAT_2, FORMAT_3, FORMAT_4, FORMAT_5, FORMAT_6, FORMAT_7, FORMAT_8 } from './schema.ts';
 
 /** The statements from format n (the index) to format n + 1. Entries are only added, never changed. */
 export const MIGRATIONS: readonly string[] = [
@@ -13,6 +13,7 @@ export const MIGRATIONS: readonly string[] = [
   FORMAT_5,
   FORMAT_6,
   FORMAT_7,
+  FORMAT_8,
 ];
 
 /** First half of the key of the advisory lock; the second half is the hash of the schema's name. */

@@ -7,6 +7,8 @@ import { PostgresDefinitionStore } from './definitions.ts';
 import { PostgresLeaseStore } from './leases.ts';
 import { PostgresLiveEvents } from './live-events.ts';
 import { migrate } from './migrations.ts';
+import { PostgresRates } from './rates.ts';
+import { PostgresSpending } from './spending.ts';
 import { PostgresRunChanges } from './run-changes.ts';
 import { PostgresRequestStore } from './requests.ts';
 import { PostgresRunStore } from './runs.ts';
@@ -54,6 +56,8 @@ export async function openDatabaseStores(options: PostgresOptions): Promise<Leas
     changes: new PostgresRunChanges(database),
     conversations: new PostgresConversations(database),
     live,
+    spending: new PostgresSpending(database),
+    rates: new PostgresRates(database),
     requests: new PostgresRequestStore(database, systemClock),
     close: async () => {
       await live.close();

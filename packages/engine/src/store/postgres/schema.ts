@@ -54,6 +54,18 @@ export interface Tables {
   /** At most one row. */
   run_feed: { id: number; seeded: boolean };
   run_changes: { position: Generated<number>; run_id: string };
+  /** What accounts have spent and reserved, in millionths of a dollar. */
+  spending: { account: string; micros: number; until_ms: number };
+  /** The reservations of calls that are not settled. */
+  spending_calls: {
+    id: string;
+    account: string;
+    counted: number;
+    least: number;
+    expires_ms: number | null;
+  };
+  /** When the next request and token of a key fit into its rates, and until when its provider refuses it. */
+  rates: { key: string; requests_ms: number; tokens_ms: number; blocked_ms: number };
   exchanges: {
     position: Generated<number>;
     tenant: string;
@@ -284,4 +296,28 @@ export const FORMAT_7 = `
     json text NOT NULL,
     PRIMARY KEY (stream, number)
   );
+`;
+
+/** Format 8: sums of spending (`SpendingStore`), and rates of keys (`RateStore`). `expires_ms` is null once it has expired. */
+export const FORMAT_8 = `
+  CREATE TABLE spending (
+    account text COLLATE "C" PRIMARY KEY,
+    micros bigint NOT NULL,
+    until_ms bigint NOT NULL
+  ) WITH (fillfactor = 50);
+  CREATE TABLE spending_calls (
+    id text COLLATE "C" NOT NULL,
+    account text COLLATE "C" NOT NULL,
+    counted bigint NOT NULL,
+    least bigint NOT NULL,
+    expires_ms bigint,
+    PRIMARY KEY (id, account)
+  );
+  CREATE INDEX spending_calls_expiry ON spending_calls (account, expires_ms);
+  CREATE TABLE rates (
+    key text COLLATE "C" PRIMARY KEY,
+    requests_ms double precision NOT NULL,
+    tokens_ms double precision NOT NULL,
+    blocked_ms bigint NOT NULL
+  ) WITH (fillfactor = 50);
 `;

@@ -1,7 +1,15 @@
 import type { DatabaseSync } from 'node:sqlite';
 import { EngineError } from '@heddle/core';
 import { FORMAT_1 } from './format-1.ts';
-import { FORMAT_2, FROM_1_TO_2, FROM_2_TO_3, FROM_3_TO_4, FROM_4_TO_5, FROM_5_TO_6 } from './schema.ts';
+import {
+  FORMAT_2,
+  FROM_1_TO_2,
+  FROM_2_TO_3,
+  FROM_3_TO_4,
+  FROM_4_TO_5,
+  FROM_5_TO_6,
+  FROM_6_TO_7,
+} from './schema.ts';
 
 /** The statements from format n (the index) to format n + 1. Entries are only added, never changed. */
 export const MIGRATIONS: readonly string[] = [
@@ -11,6 +19,7 @@ export const MIGRATIONS: readonly string[] = [
   FROM_3_TO_4,
   FROM_4_TO_5,
   FROM_5_TO_6,
+  FROM_6_TO_7,
 ];
 
 export interface Formats {
@@ -21,7 +30,7 @@ export interface Formats {
 
 const FORMATS: Formats = {
   migrations: MIGRATIONS,
-  newest: `${FORMAT_2} ${FROM_2_TO_3} ${FROM_3_TO_4} ${FROM_4_TO_5} ${FROM_5_TO_6}`,
+  newest: `${FORMAT_2} ${FROM_2_TO_3} ${FROM_3_TO_4} ${FROM_4_TO_5} ${FROM_5_TO_6} ${FROM_6_TO_7}`,
 };
 
 /** The format of the file; 0 for a new file. */

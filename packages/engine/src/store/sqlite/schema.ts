@@ -188,3 +188,27 @@ export const FROM_5_TO_6 = `
   );
   CREATE INDEX exchanges_order ON exchanges (tenant, conversation, position);
 `;
+
+/** From format 6 to 7: sums of spending (`SpendingStore`), and rates of keys (`RateStore`). `expires_ms` is null once it has expired. */
+export const FROM_6_TO_7 = `
+  CREATE TABLE spending (
+    account TEXT PRIMARY KEY,
+    micros INTEGER NOT NULL,
+    until_ms INTEGER NOT NULL
+  ) WITHOUT ROWID;
+  CREATE TABLE spending_calls (
+    id TEXT NOT NULL,
+    account TEXT NOT NULL,
+    counted INTEGER NOT NULL,
+    least INTEGER NOT NULL,
+    expires_ms INTEGER,
+    PRIMARY KEY (id, account)
+  ) WITHOUT ROWID;
+  CREATE INDEX spending_calls_expiry ON spending_calls (account, expires_ms);
+  CREATE TABLE rates (
+    key TEXT PRIMARY KEY,
+    requests_ms REAL NOT NULL,
+    tokens_ms REAL NOT NULL,
+    blocked_ms INTEGER NOT NULL
+  ) WITHOUT ROWID;
+`;

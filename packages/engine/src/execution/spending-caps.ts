@@ -1,0 +1,89 @@
+import { EngineError } from '@heddle/core';
+
+/** The windows of caps: calendar hours, days and months, in UTC. */
+export const CAP_WINDOWS = ['hour', 'day', 'month'] as const;
+export type CapWindow = (typeof CAP_WINDOWS)[number];
+
+/** A cap for the time of a window, which begins with each calendar hour, day or month in UTC. */
+export interface WindowedCost {
+  dollars: number;
+  /** Default: no window; the cap is for all time. */
+  per?: CapWindow;
+}
+
+/** The most that calls of models may cost, in dollars. A call that could pass one of them is not made. */
+export interface MaxCost {
+  /** One call of a model. */
+  call?: number;
+  /** A run, with all its child runs. */
+  run?: number;
+  /** A conversation of an agent. */
+  conversation?: WindowedCost;
+  /** All runs of a tenant: in `heddle serve`, a workspace. Runs without a tenant count together. */
+  tenant?: WindowedCost;
+}
+
+interface Amount {
+  micros: number;
+  per?: CapWindow;
+}
+
+/** Caps in millionths of a dollar. */
+export interface SpendingCaps {
+  call?: Amount;
+  run?: Amount;
+  conversation?: Amount;
+  tenant?: Amount;
+}
+
+/** What a cap limits. */
+export interface Cap {
+  what: 'block' | 'call' | 'run' | 'conversation' | 'workspace';
+}
+
+const MAX_DOLLARS = 1e9;
+
+/** Returns the caps in millionths of a dollar. Throws OPTIONS_INVALID. */
+export function capsOf({ call, run, conversation, tenant }: MaxCost): SpendingCaps {
+  return {
+    ...(call !== undefined && { call: amountOf('call', { dollars: call }) }),
+    ...(run !== undefined && { run: amountOf('run', { dollars: run }) }),
+    ...(conversation && { conversation: amountOf('conversation', conversation) }),
+    ...(tenant && { tenant: amountOf('tenant', tenant) }),
+  };
+}
+
+function amountOf(name: string, { dollars, per }: WindowedCost): Amount {
+  if (!(dollars >= 0 && dollars <= MAX_DOLLARS))
+    throw new EngineError(
+      'OPTIONS_INVALID',
+      `maxCost.${name} must be a number of dollars from 0 to ${MAX_DOLLARS}, not ${String(dollars)}.`,
+    );
+  if (per !== undefined && !CAP_WINDOWS.includes(per))
+    throw new EngineError('OPTIONS_INVALID', `maxCost.${name}.per must be ${CAP_WINDOWS.join(', ')}.`);
+  return { micros: Math.round(dollars * 1e6), ...(per !== undefined && { per }) };
+}
+
+const WINDOW_TEXT_LENGTH = { hour: 13, day: 10, month: 7 } as const;
+
+/** Returns the calendar window, in UTC, that contains the time: its name, such as `2025-11-30`, and its end. */
+export function windowAt(per: CapWindow, nowMs: number): { start: string; endsMs: number } {
+  const now = new Date(nowMs);
+  const [year, month, day] = [now.getUTCFullYear(), now.getUTCMonth(), now.getUTCDate()];
+  const ends = {
+    hour: () => Date.UTC(year, month, day, now.getUTCHours() + 1),
+    day: () => Date.UTC(year, month, day + 1),
+    month: () => Date.UTC(year, month + 1),
+  };
+  return { start: now.toISOString().slice(0, WINDOW_TEXT_LENGTH[per]), endsMs: ends[per]() };
+}
+
+/** Returns what a cap limits, for messages. */
+export function capText(what: Cap['what']): string {
+  return what === 'block' ? 'for this block ("maxCost")' : `per ${what}`;
+}
+
+/** Returns an amount for messages, such as $0.0125. */
+export function dollarsText(micros: number): string {
+  return `$${(micros / 1e6).toFixed(6).replace(/\.?0+$/, '')}`;
+}

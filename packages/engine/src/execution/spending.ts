@@ -1,0 +1,223 @@
+import { createHash, randomUUID } from 'node:crypto';
+import { BlockError } from '@heddle/core/blocks';
+import type { NewRun } from '@heddle/core';
+import type { Place } from '@heddle/core/run';
+import { idempotencyKeyOf } from '../executors/context.ts';
+import type { Spending, SpendingRequest, SpendingReservation } from '../executors/services.ts';
+import { asInfrastructure } from '../records/infrastructure-error.ts';
+import type { SpendingAccount, SpendingStore } from '../store/spending.ts';
+import type { RuntimeParts } from './runtime-parts.ts';
+import { capText, dollarsText, windowAt } from './spending-caps.ts';
+import type { Cap, SpendingCaps } from './spending-caps.ts';
+
+/** A reservation that is not renewed for this time has lost its process. */
+const EXPIRY_MS = 60_000;
+const RENEW_MS = 15_000;
+/** How long sums without a window are kept after their last call. */
+const KEPT_MS = 400 * 86_400_000;
+const PRUNE_MS = 3_600_000;
+/** More ancestors than a chain of calls can have. */
+const MAX_ANCESTORS = 100;
+
+/** What `runSpending` uses of a run. */
+interface SpendingRun {
+  header: Pick<NewRun, 'runId' | 'parent'>;
+  tenant: () => Promise<string | undefined>;
+}
+
+type Parts = Pick<RuntimeParts, 'stores' | 'clock' | 'maxCost' | 'report'>;
+
+/** A cap that applies to a call, and the account that it limits. */
+interface AppliedCap extends SpendingAccount {
+  what: Cap['what'];
+  /** Absent: the cap has no window. */
+  windowEndsMs?: number;
+}
+
+/** Returns what gives the blocks of one run their spending. */
+export function runSpending(parts: Parts, run: SpendingRun): (place: Place, blockName: string) => Spending {
+  let root: Promise<string> | undefined;
+  const rootOf = (): Promise<string> => (root ??= findRoot(parts, run.header));
+  return (place, blockName) => ({
+    reserve: async (request) => {
+      const caps = await appliedCaps(request, { parts, run, place, rootOf });
+      if (caps.length === 0) return UNLIMITED;
+      const { most, least } = amountsOf(request, blockName);
+      const refused = caps.find(({ what, cap }) => what === 'call' && most > cap);
+      if (refused) throw capReached(refused, { blockName, most, micros: 0 });
+      const accounts = caps.filter(({ what }) => what !== 'call');
+      return accounts.length === 0 ? UNLIMITED : reserved(parts, { accounts, most, least, blockName });
+    },
+  });
+}
+
+/** Without caps there is nothing to count. */
+const UNLIMITED: SpendingReservation = { progress: () => undefined, settle: async () => undefined };
+
+async function appliedCaps(
+  { maxMicros, conversation }: SpendingRequest,
+  {
+    parts,
+    run,
+    place,
+    rootOf,
+  }: { parts: Parts; run: SpendingRun; place: Place; rootOf: () => Promise<string> },
+): Promise<AppliedCap[]> {
+  const { maxCost, clock } = parts;
+  const nowMs = clock.now();
+  const untilMs = nowMs + KEPT_MS;
+  const found: AppliedCap[] = [];
+  if (maxMicros !== undefined) {
+    const id = `block:${idempotencyKeyOf(run.header.runId, place.block, place.scope)}`;
+    found.push({ what: 'block', id, cap: maxMicros, untilMs });
+  }
+  if (maxCost.call) found.push({ what: 'call', id: 'call', cap: maxCost.call.micros, untilMs });
+  if (maxCost.run) found.push({ what: 'run', id: `run:${await rootOf()}`, cap: maxCost.run.micros, untilMs });
+  if (!maxCost.conversation && !maxCost.tenant) return found;
+  const tenant = (await run.tenant()) ?? '';
+  // A hash: ids of conversations and tenants are texts of any kind and length.
+  const hash = (parts: readonly string[]): string =>
+    createHash('sha256').update(JSON.stringify(parts)).digest('hex');
+  if (maxCost.conversation && conversation !== undefined)
+    found.push(windowed('conversation', hash([tenant, conversation]), maxCost.conversation, nowMs));
+  if (maxCost.tenant) found.push(windowed('workspace', hash([tenant]), maxCost.tenant, nowMs));
+  return found;
+}
+
+function windowed(
+  what: Cap['what'],
+  name: string,
+  { micros, per }: NonNullable<SpendingCaps['tenant']>,
+  nowMs: number,
+): AppliedCap {
+  const id = `${what}:${name}`;
+  if (per === undefined) return { what, id, cap: micros, untilMs: nowMs + KEPT_MS };
+  const { start, endsMs } = windowAt(per, nowMs);
+  // Kept longer: a call that began in the window settles after it.
+  return { what, id: `${id}:${start}`, cap: micros, untilMs: endsMs + PRUNE_MS, windowEndsMs: endsMs };
+}
+
+/** Returns what a call may spend. A call whose cost is unknown could pass every cap. */
+function amountsOf({ cost, model }: SpendingRequest, blockName: string): { most: number; least: number } {
+  if (cost) return { most: Math.ceil(cost.most), least: Math.ceil(cost.least) };
+  throw new BlockError(
+    'SPENDING_PRICE_UNKNOWN',
+    `The block "${blockName}" uses the model "${model}", whose price is unknown, and there is a cap on spending. Use a model with a price, or have the operator give one: --price ${model}=INPUT,OUTPUT.`,
+    { retryable: false },
+  );
+}
+
+async function reserved(
+  parts: Parts,
+  {
+    accounts,
+    most,
+    least,
+    blockName,
+  }: { accounts: AppliedCap[]; most: number; least: number; blockName: string },
+): Promise<SpendingReservation> {
+  const store = parts.stores.spending;
+  const id = randomUUID();
+  const nowMs = parts.clock.now();
+  pruneSometimes(parts, nowMs);
+  const refusal = await asInfrastructure(() =>
+    store.reserve({ id, accounts, most, least, nowMs, expiresMs: nowMs + EXPIRY_MS }),
+  );
+  if (!refusal) return new Reserved(parts, { id, most, least });
+  const cap = accounts.find((account) => account.id === refusal.account) as AppliedCap;
+  throw capReached(cap, { blockName, most, micros: refusal.micros });
+}
+
+/** A reservation that is renewed until the call is settled. */
+class Reserved implements SpendingReservation {
+  readonly #parts: Parts;
+  readonly #id: string;
+  readonly #most: number;
+  #least: number;
+  #cancel: () => void;
+
+  constructor(parts: Parts, { id, most, least }: { id: string; most: number; least: number }) {
+    this.#parts = parts;
+    this.#id = id;
+    this.#most = most;
+    this.#least = least;
+    this.#cancel = this.#renewLater();
+  }
+
+  progress(micros: number): void {
+    this.#least = Math.min(this.#most, Math.max(this.#least, Math.ceil(micros)));
+  }
+
+  async settle(micros: number): Promise<void> {
+    this.#cancel();
+    await asInfrastructure(() => this.#store.settle(this.#id, Math.ceil(micros)));
+  }
+
+  get #store(): SpendingStore {
+    return this.#parts.stores.spending;
+  }
+
+  #renewLater(): () => void {
+    const { clock } = this.#parts;
+    return clock.at(clock.now() + RENEW_MS, () => {
+      this.#cancel = this.#renewLater();
+      void this.#renew();
+    });
+  }
+
+  async #renew(): Promise<void> {
+    const { clock, report } = this.#parts;
+    try {
+      await this.#store.renew(this.#id, { least: this.#least, expiresMs: clock.now() + EXPIRY_MS });
+    } catch (error) {
+      report(error, undefined);
+    }
+  }
+}
+
+const prunedMs = new WeakMap<SpendingStore, number>();
+
+/** Removes sums of the past in the background, at most once an hour. */
+function pruneSometimes({ stores, report }: Parts, nowMs: number): void {
+  const { spending } = stores;
+  if (nowMs - (prunedMs.get(spending) ?? 0) < PRUNE_MS) return;
+  prunedMs.set(spending, nowMs);
+  void (async () => spending.prune(nowMs))().catch((error: unknown) => report(error, undefined));
+}
+
+/** Returns the run that started all others of this one's chain: child runs spend what it may. */
+async function findRoot(
+  { stores }: Parts,
+  { runId, parent }: Pick<NewRun, 'runId' | 'parent'>,
+): Promise<string> {
+  let id = parent?.runId ?? runId;
+  for (let depth = 0; depth < MAX_ANCESTORS; depth += 1) {
+    const header = await asInfrastructure(async () => stores.runs.header(id));
+    if (!header?.parent) return id;
+    id = header.parent.runId;
+  }
+  return id;
+}
+
+function capReached(
+  { what, cap, windowEndsMs }: AppliedCap,
+  { blockName, most, micros }: { blockName: string; most: number; micros: number },
+): BlockError {
+  const endsAt = windowEndsMs === undefined ? undefined : new Date(windowEndsMs).toISOString();
+  const used = what === 'call' ? '' : ` ${dollarsText(micros)} of it are spent or reserved.`;
+  const until = endsAt === undefined ? '' : ` The window ends at ${endsAt}.`;
+  return new BlockError(
+    'SPENDING_CAP_REACHED',
+    `The next call of the block "${blockName}" can cost up to ${dollarsText(most)}, which would pass the cap of ${dollarsText(cap)} ${capText(what)}.${used}${until} Lower "maxTokens" of the block, shorten its prompt, or have the cap raised.`,
+    {
+      retryable: false,
+      details: {
+        cap: what,
+        capMicros: cap,
+        usedMicros: micros,
+        callMicros: most,
+        windowEndsAt: endsAt ?? null,
+      },
+    },
+  );
+}

@@ -1,0 +1,74 @@
+import { taken, UNUSED_KEY, waitFor } from '../rates.ts';
+import type { RateDemand, RateState, RateStore } from '../rates.ts';
+import type { Database, Transaction } from './database.ts';
+
+/** Rates of keys in PostgreSQL. */
+export class PostgresRates implements RateStore {
+  readonly #database: Database;
+
+  constructor(database: Database) {
+    this.#database = database;
+  }
+
+  take(key: string, demand: RateDemand): Promise<number> {
+    return this.#change(key, async (state, set) => {
+      const wait = waitFor(state, demand);
+      if (wait === 0) await set(taken(state, demand));
+      return wait;
+    });
+  }
+
+  async correct(key: string, tokensMs: number): Promise<void> {
+    await this.#database.run(
+      this.#database.build
+        .updateTable('rates')
+        .set((eb) => ({ tokens_ms: eb('tokens_ms', '+', tokensMs) }))
+        .where('key', '=', key),
+    );
+  }
+
+  async block(key: string, untilMs: number): Promise<void> {
+    await this.#change(key, (state, set) =>
+      set({ ...state, blockedMs: Math.max(state.blockedMs, Math.ceil(untilMs)) }),
+    );
+  }
+
+  async prune(beforeMs: number): Promise<void> {
+    await this.#database.run(
+      this.#database.build
+        .deleteFrom('rates')
+        .where(({ eb, fn, ref }) =>
+          eb(
+            fn<number>('greatest', [ref('requests_ms'), ref('tokens_ms'), ref('blocked_ms')]),
+            '<',
+            beforeMs,
+          ),
+        ),
+    );
+  }
+
+  /** Calls `work` with the state of a key, which no other process changes until it resolves. */
+  #change<T>(key: string, work: (state: RateState, set: (state: RateState) => Promise<void>) => Promise<T>) {
+    const { build } = this.#database;
+    return this.#database.queries(async (run: Transaction) => {
+      await run(
+        build
+          .insertInto('rates')
+          .values({ key, requests_ms: 0, tokens_ms: 0, blocked_ms: 0 })
+          .onConflict((conflict) => conflict.doNothing()),
+      );
+      const [row] = await run(
+        build
+          .selectFrom('rates')
+          .select(['requests_ms as requestsMs', 'tokens_ms as tokensMs', 'blocked_ms as blockedMs'])
+          .where('key', '=', key)
+          .forUpdate(),
+      );
+      const set = async ({ requestsMs, tokensMs, blockedMs }: RateState): Promise<void> => {
+        const changed = { requests_ms: requestsMs, tokens_ms: tokensMs, blocked_ms: blockedMs };
+        await run(build.updateTable('rates').set(changed).where('key', '=', key));
+      };
+      return work(row ?? UNUSED_KEY, set);
+    });
+  }
+}

@@ -1,0 +1,125 @@
+import type { NewReservation, SpendingRefusal, SpendingStore } from '../spending.ts';
+import type { Database, Transaction } from './database.ts';
+
+/** Sums of spending in PostgreSQL. Accounts are locked in the order of their ids, so that no two transactions block each other. */
+export class PostgresSpending implements SpendingStore {
+  readonly #database: Database;
+
+  constructor(database: Database) {
+    this.#database = database;
+  }
+
+  reserve(reservation: NewReservation): Promise<SpendingRefusal | undefined> {
+    const { id, accounts, most, least, nowMs, expiresMs } = reservation;
+    return this.#database.queries(async (run) => {
+      const sums = new Map<string, number>();
+      for (const account of accounts.toSorted((one, other) => (one.id < other.id ? -1 : 1))) {
+        await this.#lock(run, account);
+        sums.set(account.id, await this.#expire(run, account.id, nowMs));
+      }
+      const sumOf = (account: string): number => sums.get(account) ?? 0;
+      const refused = accounts.find((account) => sumOf(account.id) + most > account.cap);
+      if (refused) return { account: refused.id, micros: sumOf(refused.id) };
+      const { build } = this.#database;
+      for (const account of accounts) {
+        await this.#add(run, account.id, most);
+        await run(
+          build.insertInto('spending_calls').values({
+            id,
+            account: account.id,
+            counted: most,
+            least,
+            expires_ms: expiresMs,
+          }),
+        );
+      }
+      return undefined;
+    });
+  }
+
+  async renew(id: string, { least, expiresMs }: { least: number; expiresMs: number }): Promise<void> {
+    await this.#database.run(
+      this.#database.build
+        .updateTable('spending_calls')
+        .set({ least, expires_ms: expiresMs })
+        .where('id', '=', id)
+        .where('expires_ms', 'is not', null),
+    );
+  }
+
+  async settle(id: string, micros: number): Promise<void> {
+    const { build } = this.#database;
+    await this.#database.queries(async (run) => {
+      const of = build.selectFrom('spending_calls').select('account').where('id', '=', id);
+      await run(
+        build
+          .selectFrom('spending')
+          .select('account')
+          .where('account', 'in', of)
+          .orderBy('account')
+          .forUpdate(),
+      );
+      const settled = await run(
+        build.deleteFrom('spending_calls').where('id', '=', id).returning(['account', 'counted']),
+      );
+      for (const { account, counted } of settled) await this.#add(run, account, micros - counted);
+    });
+  }
+
+  async sum(account: string): Promise<number> {
+    const query = this.#database.build.selectFrom('spending').select('micros').where('account', '=', account);
+    const { rows } = await this.#database.run(query);
+    return rows[0]?.micros ?? 0;
+  }
+
+  async prune(nowMs: number): Promise<void> {
+    const { build } = this.#database;
+    await this.#database.run(build.deleteFrom('spending').where('until_ms', '<=', nowMs));
+    await this.#database.run(
+      build
+        .deleteFrom('spending_calls')
+        .where('account', 'not in', build.selectFrom('spending').select('account')),
+    );
+  }
+
+  /** Creates the account if it is missing, and locks it. */
+  async #lock(run: Transaction, { id, untilMs }: { id: string; untilMs: number }): Promise<void> {
+    await run(
+      this.#database.build
+        .insertInto('spending')
+        .values({ account: id, micros: 0, until_ms: untilMs })
+        .onConflict((conflict) => conflict.column('account').doUpdateSet({ until_ms: untilMs })),
+    );
+  }
+
+  /** Counts `least` of expired reservations from now on. Returns the sum of the account. */
+  async #expire(run: Transaction, account: string, nowMs: number): Promise<number> {
+    const { build } = this.#database;
+    const expired = build
+      .selectFrom('spending_calls')
+      .select(['id', 'counted', 'least'])
+      .where('account', '=', account)
+      .where('expires_ms', '<=', nowMs);
+    for (const { id, counted, least } of await run(expired)) {
+      await this.#add(run, account, least - counted);
+      await run(
+        build
+          .updateTable('spending_calls')
+          .set({ counted: least, expires_ms: null })
+          .where('id', '=', id)
+          .where('account', '=', account),
+      );
+    }
+    const [row] = await run(build.selectFrom('spending').select('micros').where('account', '=', account));
+    return row?.micros ?? 0;
+  }
+
+  async #add(run: Transaction, account: string, micros: number): Promise<void> {
+    await run(
+      this.#database.build
+        .updateTable('spending')
+        .set((eb) => ({ micros: eb('micros', '+', micros) }))
+        .where('account', '=', account),
+    );
+  }
+}

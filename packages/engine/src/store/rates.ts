@@ -1,0 +1,52 @@
+/** What a call takes from the rates of its key. A rate is expressed as the time between two units. */
+export interface RateDemand {
+  nowMs: number;
+  /** The time that the request takes, and its tokens. 0: no limit. */
+  requestMs: number;
+  tokensMs: number;
+  /** How far calls may run ahead of their rates. */
+  requestBurstMs: number;
+  tokenBurstMs: number;
+}
+
+/** When the next unit fits into the rates of a key, and until when the provider refuses the key. */
+export interface RateState {
+  requestsMs: number;
+  tokensMs: number;
+  blockedMs: number;
+}
+
+/** Rates of keys. A key is a hash, never a secret. `describeRates` tests an implementation. */
+export interface RateStore {
+  /** Takes a request and its tokens, and returns 0; or returns how many milliseconds to wait, and takes nothing. */
+  take(key: string, demand: RateDemand): Promise<number> | number;
+  /** Takes more tokens, or gives back what is negative, once their number is known. */
+  correct(key: string, tokensMs: number): Promise<void> | void;
+  /** Lets no call pass before `untilMs`. */
+  block(key: string, untilMs: number): Promise<void> | void;
+  /** Removes keys that have not been used since. */
+  prune(beforeMs: number): Promise<void> | void;
+}
+
+/** Returns how long a call has to wait; 0 if it fits. A call with more tokens than the burst waits for the whole burst. */
+export function waitFor(state: RateState, demand: RateDemand): number {
+  const { nowMs, requestMs, tokensMs, requestBurstMs, tokenBurstMs } = demand;
+  const requests = requestMs > 0 ? state.requestsMs - nowMs - Math.max(0, requestBurstMs - requestMs) : 0;
+  const tokens = tokensMs > 0 ? state.tokensMs - nowMs - Math.max(0, tokenBurstMs - tokensMs) : 0;
+  return Math.max(0, Math.ceil(Math.max(state.blockedMs - nowMs, requests, tokens)));
+}
+
+/** Returns the state after the call. */
+export function taken(
+  state: RateState,
+  { nowMs, requestMs, tokensMs }: Pick<RateDemand, 'nowMs' | 'requestMs' | 'tokensMs'>,
+): RateState {
+  return {
+    ...state,
+    requestsMs: Math.max(state.requestsMs, nowMs) + requestMs,
+    tokensMs: Math.max(state.tokensMs, nowMs) + tokensMs,
+  };
+}
+
+/** The state of a key that was never used. */
+export const UNUSED_KEY: RateState = { requestsMs: 0, tokensMs: 0, blockedMs: 0 };

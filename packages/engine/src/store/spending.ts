@@ -1,0 +1,43 @@
+/** A sum of spending: of a run, of a conversation, or of a tenant in a window. */
+export interface SpendingAccount {
+  id: string;
+  /** The largest sum, in millionths of a dollar. */
+  cap: number;
+  /** When the sum is no longer needed. */
+  untilMs: number;
+}
+
+/** What a call may spend. All amounts are in millionths of a dollar. */
+export interface NewReservation {
+  id: string;
+  accounts: readonly SpendingAccount[];
+  /** The highest cost of the call. Counts until the call is settled or the reservation expires. */
+  most: number;
+  /** What counts once the reservation has expired. */
+  least: number;
+  nowMs: number;
+  expiresMs: number;
+}
+
+/** Why a reservation was refused: the sum of an account, with what it has reserved, and its cap. */
+export interface SpendingRefusal {
+  account: string;
+  micros: number;
+}
+
+/** Sums of spending that never pass their caps. `describeSpending` tests an implementation. */
+export interface SpendingStore {
+  /**
+   * Reserves `most` in all accounts. If that would pass the cap of one of them, it reserves nothing and returns that account.
+   * Of expired reservations, only `least` counts from then on.
+   */
+  reserve(reservation: NewReservation): Promise<SpendingRefusal | undefined> | SpendingRefusal | undefined;
+  /** Prolongs a reservation, with a new `least`. Does nothing if it is settled. */
+  renew(id: string, renewed: { least: number; expiresMs: number }): Promise<void> | void;
+  /** Replaces what a reservation counts by what the call has cost, also after it expired. Later calls do nothing. */
+  settle(id: string, micros: number): Promise<void> | void;
+  /** Returns the sum of an account, with what it has reserved; 0 for an unknown account. */
+  sum(account: string): Promise<number> | number;
+  /** Removes accounts that are no longer needed, and what is left of their reservations. */
+  prune(nowMs: number): Promise<void> | void;
+}

@@ -1,0 +1,70 @@
+import type { DatabaseSync } from 'node:sqlite';
+import { taken, UNUSED_KEY, waitFor } from '../rates.ts';
+import type { RateDemand, RateState, RateStore } from '../rates.ts';
+import type { GroupCommit } from './commit.ts';
+
+function prepare(db: DatabaseSync) {
+  return {
+    state: db.prepare(`
+      SELECT requests_ms AS requestsMs, tokens_ms AS tokensMs, blocked_ms AS blockedMs FROM rates WHERE key = ?`),
+    set: db.prepare(`
+      INSERT INTO rates (key, requests_ms, tokens_ms, blocked_ms) VALUES (?, ?, ?, ?)
+      ON CONFLICT (key) DO UPDATE SET requests_ms = excluded.requests_ms, tokens_ms = excluded.tokens_ms,
+        blocked_ms = excluded.blocked_ms`),
+    correct: db.prepare('UPDATE rates SET tokens_ms = tokens_ms + ? WHERE key = ?'),
+    prune: db.prepare('DELETE FROM rates WHERE max(requests_ms, tokens_ms, blocked_ms) < ?'),
+  };
+}
+
+/** Rates of keys in the data file. */
+export class SqliteRates implements RateStore {
+  readonly #db: DatabaseSync;
+  readonly #commit: GroupCommit;
+  #prepared: ReturnType<typeof prepare> | undefined;
+
+  constructor(db: DatabaseSync, commit: GroupCommit) {
+    this.#db = db;
+    this.#commit = commit;
+  }
+
+  /** Prepared at the first use: most engines call no models. */
+  get #sql(): ReturnType<typeof prepare> {
+    return (this.#prepared ??= prepare(this.#db));
+  }
+
+  take(key: string, demand: RateDemand): Promise<number> {
+    return this.#commit.run(() => {
+      const state = this.#state(key);
+      const wait = waitFor(state, demand);
+      if (wait === 0) this.#set(key, taken(state, demand));
+      return wait;
+    });
+  }
+
+  async correct(key: string, tokensMs: number): Promise<void> {
+    await this.#commit.run(() => {
+      this.#sql.correct.run(tokensMs, key);
+    });
+  }
+
+  async block(key: string, untilMs: number): Promise<void> {
+    await this.#commit.run(() => {
+      const state = this.#state(key);
+      this.#set(key, { ...state, blockedMs: Math.max(state.blockedMs, untilMs) });
+    });
+  }
+
+  async prune(beforeMs: number): Promise<void> {
+    await this.#commit.run(() => {
+      this.#sql.prune.run(beforeMs);
+    });
+  }
+
+  #state(key: string): RateState {
+    return (this.#sql.state.get(key) as RateState | undefined) ?? UNUSED_KEY;
+  }
+
+  #set(key: string, { requestsMs, tokensMs, blockedMs }: RateState): void {
+    this.#sql.set.run(key, requestsMs, tokensMs, Math.ceil(blockedMs));
+  }
+}

@@ -1,0 +1,96 @@
+import type { DatabaseSync } from 'node:sqlite';
+import type { NewReservation, SpendingRefusal, SpendingStore } from '../spending.ts';
+import type { GroupCommit } from './commit.ts';
+import { withFileErrors } from './database.ts';
+
+function prepare(db: DatabaseSync) {
+  return {
+    sum: db.prepare('SELECT micros FROM spending WHERE account = ?'),
+    open: db.prepare(`
+      INSERT INTO spending (account, micros, until_ms) VALUES (?, 0, ?)
+      ON CONFLICT (account) DO UPDATE SET until_ms = excluded.until_ms`),
+    add: db.prepare('UPDATE spending SET micros = micros + ? WHERE account = ?'),
+    expired: db.prepare(`
+      SELECT sum(least - counted) AS difference FROM spending_calls
+      WHERE account = ? AND expires_ms <= ?`),
+    expire: db.prepare(`
+      UPDATE spending_calls SET counted = least, expires_ms = NULL WHERE account = ? AND expires_ms <= ?`),
+    insert: db.prepare(
+      'INSERT INTO spending_calls (id, account, counted, least, expires_ms) VALUES (?, ?, ?, ?, ?)',
+    ),
+    renew: db.prepare(`
+      UPDATE spending_calls SET least = ?, expires_ms = ? WHERE id = ? AND expires_ms IS NOT NULL`),
+    settle: db.prepare('DELETE FROM spending_calls WHERE id = ? RETURNING account, counted'),
+    pruneSums: db.prepare('DELETE FROM spending WHERE until_ms <= ?'),
+    pruneCalls: db.prepare('DELETE FROM spending_calls WHERE account NOT IN (SELECT account FROM spending)'),
+  };
+}
+
+/** Sums of spending in the data file. */
+export class SqliteSpending implements SpendingStore {
+  readonly #db: DatabaseSync;
+  readonly #file: string;
+  readonly #commit: GroupCommit;
+  #prepared: ReturnType<typeof prepare> | undefined;
+
+  constructor(db: DatabaseSync, file: string, commit: GroupCommit) {
+    this.#db = db;
+    this.#file = file;
+    this.#commit = commit;
+  }
+
+  /** Prepared at the first use: most engines have no caps. */
+  get #sql(): ReturnType<typeof prepare> {
+    return (this.#prepared ??= prepare(this.#db));
+  }
+
+  reserve(reservation: NewReservation): Promise<SpendingRefusal | undefined> {
+    return this.#commit.run(() => {
+      const { id, accounts, most, least, nowMs, expiresMs } = reservation;
+      for (const account of accounts) this.#expire(account.id, nowMs);
+      const refused = accounts.find((account) => this.#sum(account.id) + most > account.cap);
+      if (refused) return { account: refused.id, micros: this.#sum(refused.id) };
+      for (const account of accounts) {
+        this.#sql.open.run(account.id, account.untilMs);
+        this.#sql.add.run(most, account.id);
+        this.#sql.insert.run(id, account.id, most, least, expiresMs);
+      }
+      return undefined;
+    });
+  }
+
+  async renew(id: string, { least, expiresMs }: { least: number; expiresMs: number }): Promise<void> {
+    await this.#commit.run(() => {
+      this.#sql.renew.run(least, expiresMs, id);
+    });
+  }
+
+  async settle(id: string, micros: number): Promise<void> {
+    await this.#commit.run(() => {
+      for (const { account, counted } of this.#sql.settle.all(id))
+        this.#sql.add.run(micros - (counted as number), account as string);
+    });
+  }
+
+  sum(account: string): number {
+    return withFileErrors(this.#file, () => this.#sum(account));
+  }
+
+  async prune(nowMs: number): Promise<void> {
+    await this.#commit.run(() => {
+      this.#sql.pruneSums.run(nowMs);
+      this.#sql.pruneCalls.run();
+    });
+  }
+
+  #sum(account: string): number {
+    return Number(this.#sql.sum.get(account)?.['micros'] ?? 0);
+  }
+
+  #expire(account: string, nowMs: number): void {
+    const difference = this.#sql.expired.get(account, nowMs)?.['difference'] ?? 0;
+    if (difference === 0) return;
+    this.#sql.add.run(difference, account);
+    this.#sql.expire.run(account, nowMs);
+  }
+}

@@ -1,0 +1,67 @@
+import { describe, expect, it } from 'vitest';
+import type { RateStore } from '@heddle/engine/stores';
+
+/** A request of a key that may make one per 100 ms, two at once, and may use one token per millisecond, 50 at once. */
+const request = (nowMs: number, tokens = 0) => ({
+  nowMs,
+  requestMs: 100,
+  requestBurstMs: 200,
+  tokensMs: tokens,
+  tokenBurstMs: 50,
+});
+
+/** Tests the rates of a store. `make` opens two of the same, empty ones. */
+export function describeRates(
+  name: string,
+  make: () => Promise<Record<'one' | 'other', RateStore>> | Record<'one' | 'other', RateStore>,
+): void {
+  describe(`${name}: rates of keys`, () => {
+    it('lets the burst pass, then as much as the rate allows, for both processes together', async () => {
+      const { one, other } = await make();
+      expect(await one.take('k', request(1000))).toBe(0);
+      expect(await other.take('k', request(1000))).toBe(0);
+      expect(await one.take('k', request(1000))).toBe(100);
+      expect(await other.take('k', request(1060))).toBe(40);
+      expect(await one.take('other key', request(1060))).toBe(0);
+      expect(await other.take('k', request(1100))).toBe(0);
+      expect(await one.take('k', request(1100))).toBe(100);
+    });
+
+    it('lets a call with more tokens than the burst pass once the burst is free, and corrects its tokens', async () => {
+      const { one, other } = await make();
+      expect(await one.take('k', request(1000, 300))).toBe(0);
+      expect(await other.take('k', request(1200, 10))).toBe(60);
+      await one.correct('k', -240);
+      await one.correct('never used', -240);
+      expect(await other.take('k', request(1200, 10))).toBe(0);
+    });
+
+    it('lets nothing pass before the end of a block, of which the latest counts', async () => {
+      const { one, other } = await make();
+      await one.block('k', 5000);
+      await other.block('k', 4000);
+      expect(await other.take('k', request(1000))).toBe(4000);
+      expect(await one.take('k', request(5000))).toBe(0);
+    });
+
+    it('grants no more than the rate to many calls at once', async () => {
+      const stores = await make();
+      const waits = await Promise.all(
+        Array.from({ length: 20 }, async (_, index) =>
+          (index % 2 === 0 ? stores.one : stores.other).take('k', request(1000)),
+        ),
+      );
+      expect(waits.filter((wait) => wait === 0)).toHaveLength(2);
+    });
+
+    it('forgets keys that have not been used since', async () => {
+      const { one } = await make();
+      await one.take('k', request(1000));
+      await one.block('k', 1500);
+      await one.prune(1500);
+      expect(await one.take('k', request(1000))).toBe(500);
+      await one.prune(1501);
+      expect(await one.take('k', request(1000))).toBe(0);
+    });
+  });
+}
