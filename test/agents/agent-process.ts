@@ -10,11 +10,12 @@ import { COUNTING } from './killed.ts';
 import type { AgentProcess } from './killed.ts';
 
 const RUN_ID = 'agent-run';
-const { url, effects, stop, ...where } = JSON.parse(process.argv[2] ?? '') as AgentProcess;
+const { url, effects, stop, models = {}, ...where } = JSON.parse(process.argv[2] ?? '') as AgentProcess;
 
 const options = {
   services: { local: url },
   blocks: blocks({
+    ...models,
     tools: [
       {
         id: 'count',

@@ -96,7 +96,10 @@ describe('a router with routes', () => {
       context: 'It is broken',
       model: 'gpt-4o',
       tokens: { input: 1000, output: 5, total: 1005, cached: 0, cacheWrite: 0, reasoning: 0 },
-      cost: { input: 0.0025, output: 0.00005, total: 0.00255 },
+      cost: {
+        ...{ input: 0.0025, output: 0.00005, total: 0.00255 },
+        ...{ inputMicros: 2500, outputMicros: 50, totalMicros: 2550 },
+      },
       selectedRoute: 'r-help',
       reasoning: 'It is broken.',
       selectedPath: { blockId: 'Help', blockType: 'function', blockTitle: 'Help' },

@@ -3,6 +3,7 @@ import { readFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { createInterface } from 'node:readline';
 import { fileURLToPath } from 'node:url';
+import type { BlocksOptions } from '@heddle/blocks';
 import type { EngineOptions } from '@heddle/engine';
 import type { WorkerOptions } from '@heddle/temporal';
 import { expect, onTestFinished } from 'vitest';
@@ -14,7 +15,8 @@ const PROGRAM = fileURLToPath(new URL('agent-process.ts', import.meta.url));
 
 /** What a process does, and with which store or server. */
 export interface AgentProcess {
-  engine?: Pick<EngineOptions, 'data' | 'postgres'>;
+  engine?: Pick<EngineOptions, 'data' | 'postgres' | 'maxCost'>;
+  models?: Pick<BlocksOptions, 'prices' | 'rates'>;
   worker?: WorkerOptions;
   /** Address of the model. */
   url: string;
@@ -43,6 +45,8 @@ export interface Played {
   last: Promise<string>;
   /** Ends the input of a worker. */
   end(): void;
+  /** Kills it with SIGKILL. */
+  kill(): void;
 }
 
 /** Starts a process; it is killed with SIGKILL after it has printed its `stop`, at the latest after the test. */
@@ -61,7 +65,7 @@ export function play(options: AgentProcess): Played {
     await closed;
     return last;
   };
-  return { last: read(), end: () => void child.stdin.end() };
+  return { last: read(), end: () => void child.stdin.end(), kill: () => void child.kill('SIGKILL') };
 }
 
 /** A model that asks for the numbers up to four, the files of a test, and what must be true in the end. */

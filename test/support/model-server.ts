@@ -32,6 +32,8 @@ export interface ModelAnswer {
   status?: number;
   message?: string;
   headers?: { [name: string]: string };
+  /** Nothing follows the text, and the connection stays open. */
+  stalls?: true;
   /** The connection breaks after the text. */
   cut?: true;
   /** Nothing is sent before this resolves. */
@@ -117,6 +119,7 @@ async function respond(
   const { events, rest } = STREAMS[request.protocol](given);
   const write = (event: StreamEvent): boolean => response.write(isBedrock ? awsMessage(event) : sse(event));
   for (const event of events) write(event);
+  if (given.stalls) return;
   if (given.cut) return void setImmediate(() => response.destroy());
   for (const event of rest) write(event);
   response.end(request.protocol === 'compatible' ? 'data: [DONE]\n\n' : '');

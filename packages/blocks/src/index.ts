@@ -17,7 +17,7 @@ export type { KnownProvider } from './models/known-providers.ts';
 export type { BlockDescription } from './describe/describe.ts';
 export type { ToolFile } from './openapi/file.ts';
 export type { ImportedTools, ImportNote, ImportOptions } from './openapi/import.ts';
-export type { AgentTool, AgentToolCall, BlocksOptions, McpServerOptions } from './options.ts';
+export type { AgentTool, AgentToolCall, BlocksOptions, McpServerOptions, ModelRate } from './options.ts';
 
 type Load = () => Promise<BlockDefinition>;
 

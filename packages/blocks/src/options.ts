@@ -1,11 +1,24 @@
 import type { Json, JsonObject } from '@heddle/core/blocks';
 import type { Credential } from '@heddle/engine';
+import type { Prices } from './models/catalog.ts';
 import type { ToolFile } from './openapi/file.ts';
 
 /** Options of the blocks. */
 export interface BlocksOptions {
   /** The model of agents that name none. Default: none, and such an agent fails. */
   defaultModel?: string;
+  /**
+   * The models that answer in place of one that is unavailable, in this order, for blocks that name none themselves. Those
+   * without a key are left out. Default: none.
+   */
+  fallbackModels?: readonly string[];
+  /**
+   * Prices in dollars for a million tokens, by `PROVIDER/MODEL`, or `PROVIDER/*` for the others of a provider. They replace
+   * those of the table of models.
+   */
+  prices?: { readonly [model: string]: Prices };
+  /** How many requests and tokens each key of a provider may use, by provider. All processes of the engine share it. */
+  rates?: { readonly [provider: string]: ModelRate };
   /**
    * Variables in which keys of providers are looked up (`OPENAI_API_KEY`, …) if neither the engine nor a block has one.
    * Default: none. Every workflow of the engine may use these keys.
@@ -20,6 +33,12 @@ export interface BlocksOptions {
    * its key is the engine's credential `mcp-NAME`, or what the tenant has stored for the provider `mcp-NAME`.
    */
   mcp?: { readonly [server: string]: McpServerOptions };
+}
+
+/** The rates of each key of a provider. */
+export interface ModelRate {
+  requestsPerMinute?: number;
+  tokensPerMinute?: number;
 }
 
 /** How an MCP server is used. */

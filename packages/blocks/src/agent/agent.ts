@@ -7,16 +7,17 @@ import { BlockError, isBlockError, isJsonObject } from '@heddle/core/blocks';
 import type { BlockResult, Json, JsonObject, StepCall } from '@heddle/core/blocks';
 import type { Context } from '../define.ts';
 import { attachmentsOf } from '../models/attachments.ts';
-import { callModel, textOf } from '../models/call.ts';
+import { textOf } from '../models/call.ts';
 import type { Answer } from '../models/call.ts';
-import { openModel } from '../models/open.ts';
-import type { OpenModel } from '../models/open.ts';
-import { addTokens, costOf, inDollars, NO_TOKENS } from '../models/usage.ts';
+import { FallbackModels } from '../models/fallback.ts';
+import { openModels } from '../models/open.ts';
+import type { OpenModels } from '../models/open.ts';
+import { addCost, addTokens, costOf, NO_TOKENS, shownCost } from '../models/usage.ts';
+import type { Cost } from '../models/usage.ts';
 import { McpSessions } from '../mcp/session.ts';
 import type { BlocksOptions } from '../options.ts';
 import { invalid } from '../invalid.ts';
 import { memoryOf } from './memory.ts';
-import { modelSettings } from './settings.ts';
 import { promptOf } from './prompt.ts';
 import { isEmpty } from './rows.ts';
 import { formatOptions, readFormatted, responseFormatOf } from './response-format.ts';
@@ -52,14 +53,14 @@ interface ShownCall extends CallResult {
 export async function runAgent(context: Context, options: BlocksOptions): Promise<BlockResult> {
   if (!isEmpty(context.field('skills', 'native')))
     throw invalid(context, 'uses skills, which agents do not have yet');
-  const opened = await openModel(context, options);
+  const models = await openModels(context, options);
   const format = responseFormatOf(context);
   const sessions = new McpSessions(context, options);
   try {
     const tools = await toolsOf(context, options, sessions);
-    const memory = await memoryOf(context, opened, promptOf(context));
+    const memory = await memoryOf(context, models[0], promptOf(context));
     const prompt = await withFiles(memory.prompt, context);
-    const { output, text } = await new Agent({ context, opened, format, tools }).run(prompt);
+    const { output, text } = await new Agent({ context, models, format, tools }).run(prompt);
     await memory.keep(text);
     return { output };
   } finally {
@@ -78,8 +79,8 @@ export async function askModel(
   options: BlocksOptions,
   { prompt, format }: { prompt: LanguageModelV4Prompt; format?: ResponseFormat },
 ): Promise<JsonObject> {
-  const opened = await openModel(context, options);
-  const { output } = await new Agent({ context, opened, format, tools: new Map() }).run(prompt);
+  const models = await openModels(context, options);
+  const { output } = await new Agent({ context, models, format, tools: new Map() }).run(prompt);
   return output;
 }
 
@@ -96,7 +97,7 @@ async function withFiles(prompt: LanguageModelV4Prompt, context: Context): Promi
 
 interface AgentParts {
   context: Context;
-  opened: OpenModel;
+  models: OpenModels;
   format: ResponseFormat | undefined;
   tools: ReadonlyMap<string, ReadyTool>;
 }
@@ -104,14 +105,15 @@ interface AgentParts {
 /** One execution of an agent. */
 class Agent {
   readonly #parts: AgentParts;
-  readonly #settings: Partial<LanguageModelV4CallOptions>;
+  readonly #models: FallbackModels;
   readonly #calls: ShownCall[] = [];
   #tokens = NO_TOKENS;
+  #cost: Cost | undefined;
   readonly #timing = { modelMs: 0, toolMs: 0 };
 
   constructor(parts: AgentParts) {
     this.#parts = parts;
-    this.#settings = modelSettings(parts.context, parts.opened);
+    this.#models = new FallbackModels(parts.context, parts.models);
   }
 
   /** Returns the output of the block, and the text of the answer. */
@@ -155,15 +157,11 @@ class Agent {
     prompt: LanguageModelV4Prompt,
     more: Partial<LanguageModelV4CallOptions> = {},
   ): Promise<Answer> {
-    const { context, opened, format } = this.#parts;
-    const { model, provider, secret } = opened;
-    const asked = formatOptions(format);
-    const providerOptions = mergedOptions(this.#settings.providerOptions, asked.providerOptions);
-    const options = { ...this.#settings, ...asked, ...more, prompt: [...prompt], providerOptions };
-    const answer = await this.#timed('modelMs', () =>
-      callModel(context, key, { model, provider, secret, options }),
-    );
+    const { context, format } = this.#parts;
+    const asked = { ...formatOptions(format), ...more, prompt: [...prompt] };
+    const { answer, opened } = await this.#timed('modelMs', () => this.#models.ask(key, asked));
     this.#tokens = addTokens(this.#tokens, answer.tokens);
+    if (opened.prices) this.#cost = addCost(this.#cost, costOf(answer.tokens, opened.prices));
     if (answer.finishReason === 'content-filter')
       throw new BlockError(
         'MODEL_REFUSED',
@@ -253,14 +251,12 @@ class Agent {
   }
 
   #facts(): JsonObject {
-    const { opened } = this.#parts;
-    const { info, model } = opened;
     return {
-      model: model.modelId,
+      ...this.#models.facts(),
       tokens: { ...this.#tokens },
       toolCalls: { list: this.#calls.map((call) => ({ ...call })), count: this.#calls.length },
       providerTiming: { ...this.#timing },
-      ...(info && { cost: inDollars(costOf(this.#tokens, info.prices)) }),
+      ...(this.#cost && { cost: shownCost(this.#cost) }),
     };
   }
 
@@ -310,13 +306,6 @@ function assistantContent({ content }: Answer): AssistantPart[] {
     const { type, toolCallId, toolName, input } = part;
     return [{ type, toolCallId, toolName, input: parsed(input) ?? {}, ...options }];
   });
-}
-
-type ProviderOptions = NonNullable<LanguageModelV4CallOptions['providerOptions']>;
-
-function mergedOptions(one: ProviderOptions = {}, other: ProviderOptions = {}): ProviderOptions {
-  const providers = [...new Set([...Object.keys(one), ...Object.keys(other)])];
-  return Object.fromEntries(providers.map((name) => [name, { ...one[name], ...other[name] }]));
 }
 
 function parsed(input: string): Json | undefined {

@@ -1,22 +1,22 @@
 import type {
-  LanguageModelV4,
-  LanguageModelV4CallOptions,
   LanguageModelV4Content,
   LanguageModelV4FinishReason,
   LanguageModelV4StreamPart,
 } from '@ai-sdk/provider';
-import { BlockError } from '@heddle/core/blocks';
-import type { BlockContext, Json } from '@heddle/core/blocks';
+import { BlockError, isBlockError } from '@heddle/core/blocks';
+import type { Json } from '@heddle/core/blocks';
+import type { Context } from '../define.ts';
 import { pause } from '../pause.ts';
 import { modelFailure } from './failure.ts';
+import { callMetered } from './meter.ts';
+import type { MeteredCall } from './meter.ts';
+import { learnRate, longestPause } from './rate.ts';
 import { tokensOf } from './usage.ts';
 import type { Tokens } from './usage.ts';
 
 /** Attempts at one call that a provider refuses for now (429, 5xx) or does not answer. */
 const MAX_ATTEMPTS = 4;
 const FIRST_PAUSE_MS = 1000;
-/** A provider that asks for a longer pause fails the block, whose own retries may wait. */
-const MAX_PAUSE_MS = 60_000;
 
 /** What a model has answered. Plain JSON, because it is stored. */
 export interface Answer {
@@ -26,14 +26,15 @@ export interface Answer {
   tokens: Tokens;
 }
 
+/** Why a model has not answered, if another one may. Plain JSON, because it is stored. */
+export interface Unavailable {
+  unavailable: { code: string; message: string };
+}
+
 /** A call of a model. */
-export interface ModelCall {
-  model: LanguageModelV4;
-  /** The provider's name, for messages. */
-  provider: string;
-  /** Key of the provider, which is removed from messages. */
-  secret: string | undefined;
-  options: Omit<LanguageModelV4CallOptions, 'abortSignal'>;
+export interface ModelCall extends MeteredCall {
+  /** True: if the model is unavailable, this is the result of the step. */
+  hasFallback: boolean;
 }
 
 /**
@@ -42,36 +43,51 @@ export interface ModelCall {
  *
  * Throws a BlockError.
  */
-export async function callModel(context: BlockContext, key: string, call: ModelCall): Promise<Answer> {
+export async function callModel(
+  context: Context,
+  key: string,
+  call: ModelCall,
+): Promise<Answer | Unavailable> {
+  const work = async (): Promise<Json> => (await callOrReport(context, call)) as unknown as Json;
   // Repeating a call costs money but has no effect.
-  const answer = await context.step(
-    key,
-    async () => (await callUntilAnswered(context, call)) as unknown as Json,
-    {
-      idempotent: true,
-    },
-  );
-  return answer as unknown as Answer;
+  return (await context.step(key, work, { idempotent: true })) as unknown as Answer | Unavailable;
 }
 
-async function callUntilAnswered(context: BlockContext, call: ModelCall): Promise<Answer> {
+/** A model that is unavailable stays so for this execution, so that an attempt after a crash calls the same models. */
+async function callOrReport(context: Context, call: ModelCall): Promise<Answer | Unavailable> {
+  try {
+    return await callUntilAnswered(context, call);
+  } catch (error) {
+    context.signal.throwIfAborted();
+    if (!call.hasFallback || !isBlockError(error) || error.code !== 'MODEL_FAILED') throw error;
+    const { code, message } = error;
+    return { unavailable: { code, message } };
+  }
+}
+
+async function callUntilAnswered(context: Context, call: ModelCall): Promise<Answer> {
   for (let attempt = 1; ; attempt++) {
     try {
-      return await callOnce(context, call);
+      return await callMetered(context, call, (progress) => callOnce(context, call, progress));
     } catch (error) {
       context.signal.throwIfAborted();
-      const failure = modelFailure(error, call);
-      if (!failure.retryable || attempt === MAX_ATTEMPTS) throw failure;
+      const failure = modelFailure(error, { ...call.opened, nowMs: context.clock.now() });
+      if (!failure.retryable) throw failure;
       const pauseMs = failure.retryAfterMs ?? FIRST_PAUSE_MS * 2 ** (attempt - 1);
-      if (pauseMs > Math.min(MAX_PAUSE_MS, context.remainingMs ?? Infinity)) throw failure;
-      await pause(context, pauseMs);
+      await learnRate(context, call, failure, pauseMs);
+      if (attempt === MAX_ATTEMPTS || pauseMs > longestPause(context)) throw failure;
+      await context.services.withoutSlot(() => pause(context, pauseMs));
     }
   }
 }
 
-async function callOnce(context: BlockContext, { model, options }: ModelCall): Promise<Answer> {
+async function callOnce(
+  context: Context,
+  { opened: { model }, options }: ModelCall,
+  progress: (text: string) => void,
+): Promise<Answer> {
   const { stream } = await model.doStream({ ...options, abortSignal: context.signal });
-  const reader = new AnswerReader(context);
+  const reader = new AnswerReader(context, progress);
   try {
     for await (const part of stream) reader.read(part);
     return reader.answer();
@@ -85,15 +101,18 @@ type Texts = Extract<LanguageModelV4Content, { type: 'text' | 'reasoning' }>;
 
 /** Collects the parts of a streamed answer. */
 class AnswerReader {
-  readonly #context: Pick<BlockContext, 'emit'>;
+  readonly #context: Pick<Context, 'emit'>;
+  readonly #progress: (text: string) => void;
   readonly #content: LanguageModelV4Content[] = [];
   /** Text and reasoning that have not ended, by the provider's id. */
   readonly #open = new Map<string, Texts>();
   #finished: Omit<Answer, 'content'> | undefined;
   #emitted = false;
 
-  constructor(context: Pick<BlockContext, 'emit'>) {
+  /** `progress` receives each piece of the output. */
+  constructor(context: Pick<Context, 'emit'>, progress: (text: string) => void) {
     this.#context = context;
+    this.#progress = progress;
   }
 
   read(part: LanguageModelV4StreamPart): void {
@@ -101,6 +120,7 @@ class AnswerReader {
     if (part.type === 'text-start' || part.type === 'reasoning-start') this.#begin(part);
     else if (part.type === 'text-delta' || part.type === 'reasoning-delta') this.#add(part);
     else if (part.type === 'text-end' || part.type === 'reasoning-end') this.#keepMetadata(part);
+    else if (part.type === 'tool-input-delta') this.#progress(part.delta);
     else if (part.type === 'tool-call') this.#content.push(part);
     else if (part.type === 'finish') {
       const { finishReason, usage } = part;
@@ -140,6 +160,7 @@ class AnswerReader {
     texts.text += delta;
     this.#keepMetadata({ id, ...part });
     if (delta === '') return;
+    this.#progress(delta);
     this.#context.emit({ type: texts.type === 'text' ? 'text' : 'thinking', text: delta });
     this.#emitted ||= texts.type === 'text';
   }

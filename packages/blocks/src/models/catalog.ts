@@ -8,6 +8,8 @@ export interface Prices {
   cachedInput?: number;
   /** Input that the provider wrote to its cache. Absent: as `input`. */
   cacheWrite?: number;
+  /** Output that the model used for reasoning. Absent: as `output`. */
+  reasoning?: number;
 }
 
 /** What is known of a model. */
@@ -16,6 +18,8 @@ export interface ModelInfo {
   provider: string;
   /** Largest input and output together, in tokens. */
   context: number;
+  /** Largest output, in tokens, with reasoning. */
+  output: number;
   prices: Prices;
   /** False: it takes no temperature. */
   temperature?: false;
@@ -33,6 +37,7 @@ export interface ChosenModel {
 type Row = [
   id: string,
   context: number,
+  output: number,
   prices: Prices,
   abilities?: Pick<ModelInfo, 'temperature' | 'reasoning'>,
 ];
@@ -43,61 +48,91 @@ const REASONS = { reasoning: true } as const;
 /** Public list prices as of November 2025. A model without a row runs too, without a cost. */
 const TABLE: { readonly [provider: string]: readonly Row[] } = {
   openai: [
-    ['gpt-5.2', 400_000, { input: 1.75, cachedInput: 0.175, output: 14 }, THINKS],
-    ['gpt-5.1', 400_000, { input: 1.25, cachedInput: 0.125, output: 10 }, THINKS],
-    ['gpt-5', 400_000, { input: 1.25, cachedInput: 0.125, output: 10 }, THINKS],
-    ['gpt-5-mini', 400_000, { input: 0.25, cachedInput: 0.025, output: 2 }, THINKS],
-    ['gpt-5-nano', 400_000, { input: 0.05, cachedInput: 0.005, output: 0.4 }, THINKS],
-    ['gpt-4.1', 1_047_576, { input: 2, cachedInput: 0.5, output: 8 }],
-    ['gpt-4.1-mini', 1_047_576, { input: 0.4, cachedInput: 0.1, output: 1.6 }],
-    ['gpt-4.1-nano', 1_047_576, { input: 0.1, cachedInput: 0.025, output: 0.4 }],
-    ['gpt-4o', 128_000, { input: 2.5, cachedInput: 1.25, output: 10 }],
-    ['gpt-4o-mini', 128_000, { input: 0.15, cachedInput: 0.075, output: 0.6 }],
-    ['o3', 200_000, { input: 2, cachedInput: 0.5, output: 8 }, THINKS],
-    ['o3-mini', 200_000, { input: 1.1, cachedInput: 0.55, output: 4.4 }, THINKS],
-    ['o4-mini', 200_000, { input: 1.1, cachedInput: 0.275, output: 4.4 }, THINKS],
+    ['gpt-5.2', 400_000, 128_000, { input: 1.75, cachedInput: 0.175, output: 14 }, THINKS],
+    ['gpt-5.1', 400_000, 128_000, { input: 1.25, cachedInput: 0.125, output: 10 }, THINKS],
+    ['gpt-5', 400_000, 128_000, { input: 1.25, cachedInput: 0.125, output: 10 }, THINKS],
+    ['gpt-5-mini', 400_000, 128_000, { input: 0.25, cachedInput: 0.025, output: 2 }, THINKS],
+    ['gpt-5-nano', 400_000, 128_000, { input: 0.05, cachedInput: 0.005, output: 0.4 }, THINKS],
+    ['gpt-4.1', 1_047_576, 32_768, { input: 2, cachedInput: 0.5, output: 8 }],
+    ['gpt-4.1-mini', 1_047_576, 32_768, { input: 0.4, cachedInput: 0.1, output: 1.6 }],
+    ['gpt-4.1-nano', 1_047_576, 32_768, { input: 0.1, cachedInput: 0.025, output: 0.4 }],
+    ['gpt-4o', 128_000, 16_384, { input: 2.5, cachedInput: 1.25, output: 10 }],
+    ['gpt-4o-mini', 128_000, 16_384, { input: 0.15, cachedInput: 0.075, output: 0.6 }],
+    ['o3', 200_000, 100_000, { input: 2, cachedInput: 0.5, output: 8 }, THINKS],
+    ['o3-mini', 200_000, 100_000, { input: 1.1, cachedInput: 0.55, output: 4.4 }, THINKS],
+    ['o4-mini', 200_000, 100_000, { input: 1.1, cachedInput: 0.275, output: 4.4 }, THINKS],
   ],
   anthropic: [
-    ['claude-opus-4-5', 200_000, { input: 5, cachedInput: 0.5, cacheWrite: 6.25, output: 25 }, REASONS],
-    ['claude-opus-4-1', 200_000, { input: 15, cachedInput: 1.5, cacheWrite: 18.75, output: 75 }, REASONS],
-    ['claude-sonnet-4-5', 200_000, { input: 3, cachedInput: 0.3, cacheWrite: 3.75, output: 15 }, REASONS],
-    ['claude-sonnet-4-0', 200_000, { input: 3, cachedInput: 0.3, cacheWrite: 3.75, output: 15 }, REASONS],
-    ['claude-haiku-4-5', 200_000, { input: 1, cachedInput: 0.1, cacheWrite: 1.25, output: 5 }, REASONS],
-    ['claude-3-5-haiku-latest', 200_000, { input: 0.8, cachedInput: 0.08, cacheWrite: 1, output: 4 }],
+    [
+      'claude-opus-4-5',
+      200_000,
+      64_000,
+      { input: 5, cachedInput: 0.5, cacheWrite: 6.25, output: 25 },
+      REASONS,
+    ],
+    [
+      'claude-opus-4-1',
+      200_000,
+      32_000,
+      { input: 15, cachedInput: 1.5, cacheWrite: 18.75, output: 75 },
+      REASONS,
+    ],
+    [
+      'claude-sonnet-4-5',
+      200_000,
+      64_000,
+      { input: 3, cachedInput: 0.3, cacheWrite: 3.75, output: 15 },
+      REASONS,
+    ],
+    [
+      'claude-sonnet-4-0',
+      200_000,
+      64_000,
+      { input: 3, cachedInput: 0.3, cacheWrite: 3.75, output: 15 },
+      REASONS,
+    ],
+    [
+      'claude-haiku-4-5',
+      200_000,
+      64_000,
+      { input: 1, cachedInput: 0.1, cacheWrite: 1.25, output: 5 },
+      REASONS,
+    ],
+    ['claude-3-5-haiku-latest', 200_000, 8_192, { input: 0.8, cachedInput: 0.08, cacheWrite: 1, output: 4 }],
   ],
   google: [
-    ['gemini-3-pro-preview', 1_048_576, { input: 2, cachedInput: 0.2, output: 12 }, REASONS],
-    ['gemini-2.5-pro', 1_048_576, { input: 1.25, cachedInput: 0.125, output: 10 }, REASONS],
-    ['gemini-2.5-flash', 1_048_576, { input: 0.3, cachedInput: 0.03, output: 2.5 }, REASONS],
-    ['gemini-2.5-flash-lite', 1_048_576, { input: 0.1, cachedInput: 0.01, output: 0.4 }, REASONS],
-    ['gemini-2.0-flash', 1_048_576, { input: 0.1, cachedInput: 0.025, output: 0.4 }],
+    ['gemini-3-pro-preview', 1_048_576, 65_536, { input: 2, cachedInput: 0.2, output: 12 }, REASONS],
+    ['gemini-2.5-pro', 1_048_576, 65_536, { input: 1.25, cachedInput: 0.125, output: 10 }, REASONS],
+    ['gemini-2.5-flash', 1_048_576, 65_536, { input: 0.3, cachedInput: 0.03, output: 2.5 }, REASONS],
+    ['gemini-2.5-flash-lite', 1_048_576, 65_536, { input: 0.1, cachedInput: 0.01, output: 0.4 }, REASONS],
+    ['gemini-2.0-flash', 1_048_576, 8_192, { input: 0.1, cachedInput: 0.025, output: 0.4 }],
   ],
   mistral: [
-    ['mistral-large-latest', 256_000, { input: 0.5, output: 1.5 }],
-    ['mistral-medium-latest', 131_072, { input: 0.4, output: 2 }],
-    ['mistral-small-latest', 131_072, { input: 0.1, output: 0.3 }],
+    ['mistral-large-latest', 256_000, 256_000, { input: 0.5, output: 1.5 }],
+    ['mistral-medium-latest', 131_072, 131_072, { input: 0.4, output: 2 }],
+    ['mistral-small-latest', 131_072, 131_072, { input: 0.1, output: 0.3 }],
   ],
   groq: [
-    ['llama-3.3-70b-versatile', 131_072, { input: 0.59, output: 0.79 }],
-    ['llama-3.1-8b-instant', 131_072, { input: 0.05, output: 0.08 }],
-    ['openai/gpt-oss-120b', 131_072, { input: 0.15, output: 0.6 }, REASONS],
+    ['llama-3.3-70b-versatile', 131_072, 32_768, { input: 0.59, output: 0.79 }],
+    ['llama-3.1-8b-instant', 131_072, 131_072, { input: 0.05, output: 0.08 }],
+    ['openai/gpt-oss-120b', 131_072, 65_536, { input: 0.15, output: 0.6 }, REASONS],
   ],
   xai: [
-    ['grok-4', 256_000, { input: 3, cachedInput: 0.75, output: 15 }],
-    ['grok-4-fast-reasoning', 2_000_000, { input: 0.2, cachedInput: 0.05, output: 0.5 }],
-    ['grok-3', 131_072, { input: 3, cachedInput: 0.75, output: 15 }],
+    ['grok-4', 256_000, 256_000, { input: 3, cachedInput: 0.75, output: 15 }],
+    ['grok-4-fast-reasoning', 2_000_000, 2_000_000, { input: 0.2, cachedInput: 0.05, output: 0.5 }],
+    ['grok-3', 131_072, 131_072, { input: 3, cachedInput: 0.75, output: 15 }],
   ],
   deepseek: [
-    ['deepseek-chat', 131_072, { input: 0.28, cachedInput: 0.028, output: 0.42 }],
-    ['deepseek-reasoner', 131_072, { input: 0.28, cachedInput: 0.028, output: 0.42 }],
+    ['deepseek-chat', 131_072, 8_192, { input: 0.28, cachedInput: 0.028, output: 0.42 }],
+    ['deepseek-reasoner', 131_072, 65_536, { input: 0.28, cachedInput: 0.028, output: 0.42 }],
   ],
 };
 
 const MODELS: ReadonlyMap<string, ModelInfo> = new Map(
   Object.entries(TABLE).flatMap(([provider, rows]) =>
-    rows.map(([id, context, prices, abilities]): [string, ModelInfo] => [
+    rows.map(([id, context, output, prices, abilities]): [string, ModelInfo] => [
       `${provider}/${id}`,
-      { id, provider, context, prices, ...abilities },
+      { id, provider, context, output, prices, ...abilities },
     ]),
   ),
 );

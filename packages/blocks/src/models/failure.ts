@@ -18,12 +18,12 @@ const ADVICE: { readonly [status: number]: string } = {
 /** Returns why a call failed: MODEL_REFUSED if the provider rejects it, MODEL_FAILED if it could succeed later. */
 export function modelFailure(
   error: unknown,
-  call: { provider: string; model: { modelId: string }; secret: string | undefined },
+  call: { provider: string; model: { modelId: string }; secret: string | undefined; nowMs: number },
 ): BlockError {
   if (isBlockError(error)) return error;
   const cause = unwrapped(error);
   const what = `The model "${call.model.modelId}" of ${call.provider}`;
-  if (APICallError.isInstance(cause)) return statusFailure(cause, what, call.secret);
+  if (APICallError.isInstance(cause)) return statusFailure(cause, what, call);
   if (UnsupportedFunctionalityError.isInstance(cause) || NoSuchModelError.isInstance(cause))
     return new BlockError('MODEL_REFUSED', `${what} cannot do this: ${cause.message}`, { retryable: false });
   if (LoadAPIKeyError.isInstance(cause))
@@ -31,7 +31,11 @@ export function modelFailure(
   return new BlockError('MODEL_FAILED', `${what} did not answer: ${messageOf(cause, call.secret)}`);
 }
 
-function statusFailure(error: APICallError, what: string, secret: string | undefined): BlockError {
+function statusFailure(
+  error: APICallError,
+  what: string,
+  { secret, nowMs }: { secret: string | undefined; nowMs: number },
+): BlockError {
   const { statusCode: status, isRetryable, responseHeaders = {} } = error;
   const message = messageOf(error, secret);
   if (status === undefined)
@@ -39,7 +43,7 @@ function statusFailure(error: APICallError, what: string, secret: string | undef
   const advice = ADVICE[status];
   const text = `${what} answered with status ${status}: ${message}${advice ? ` ${advice}` : ''}`;
   if (!isRetryable) return new BlockError('MODEL_REFUSED', text, { retryable: false, details: { status } });
-  const retryAfterMs = retryAfterOf(responseHeaders);
+  const retryAfterMs = retryAfterOf(responseHeaders, nowMs);
   return new BlockError('MODEL_FAILED', text, {
     details: { status },
     ...(retryAfterMs !== undefined && { retryAfterMs }),
@@ -47,14 +51,17 @@ function statusFailure(error: APICallError, what: string, secret: string | undef
 }
 
 /** Returns the pause that a provider asks for; undefined if it asks for none. */
-function retryAfterOf(headers: { readonly [name: string]: string | undefined }): number | undefined {
+function retryAfterOf(
+  headers: { readonly [name: string]: string | undefined },
+  nowMs: number,
+): number | undefined {
   const ms = Number.parseFloat(headers['retry-after-ms'] ?? '');
   if (ms >= 0) return ms;
   const after = headers['retry-after'] ?? '';
   const seconds = Number.parseFloat(after);
   if (seconds >= 0) return seconds * 1000;
   const date = Date.parse(after);
-  return Number.isNaN(date) ? undefined : Math.max(0, date - Date.now());
+  return Number.isNaN(date) ? undefined : Math.max(0, date - nowMs);
 }
 
 /** Providers quote the key in some messages. */

@@ -6,6 +6,17 @@ export const modelFields = {
     .string()
     .optional()
     .describe('Name of a known model, or PROVIDER/MODEL. Default: the model of --default-model.'),
+  fallbackModels: z
+    .array(z.string())
+    .optional()
+    .describe(
+      'Models that answer in this order if the model is unavailable. Default: those of --fallback-model.',
+    ),
+  maxCost: z.coerce
+    .number()
+    .min(0)
+    .optional()
+    .describe('Most dollars that this execution of the block may cost, with all its calls and attempts.'),
   apiKey: z.string().optional().describe('Key of the provider, such as {{OPENAI_API_KEY}}.'),
   temperature: z.coerce.number().min(0).max(2).optional().describe('How much answers vary, from 0 to 2.'),
   maxTokens: z.coerce.number().min(1).optional().describe('Longest answer, in tokens.'),
@@ -29,7 +40,9 @@ const tokens = z
 const cost = z
   .record(z.string(), z.number())
   .optional()
-  .describe('Cost in dollars: input, output, total. Absent for a model without list prices.');
+  .describe(
+    'Cost in dollars: input, output, total; and in millionths of a dollar: inputMicros, outputMicros, totalMicros. Absent for a model without prices.',
+  );
 
 /** The outputs of every block that calls a model. */
-export const modelOutputs = { model: z.string().describe('Name of the model.'), tokens, cost };
+export const modelOutputs = { model: z.string().describe('Name of the model that answered.'), tokens, cost };

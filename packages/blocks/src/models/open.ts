@@ -1,12 +1,17 @@
+import { createHmac } from 'node:crypto';
 import type { LanguageModelV4 } from '@ai-sdk/provider';
-import { BlockError } from '@heddle/core/blocks';
+import { BlockError, isBlockError } from '@heddle/core/blocks';
 import type { ConfiguredService } from '@heddle/engine';
 import type { Context } from '../define.ts';
-import type { BlocksOptions } from '../options.ts';
+import { invalid } from '../invalid.ts';
+import type { BlocksOptions, ModelRate } from '../options.ts';
 import { modelNamed } from './catalog.ts';
-import type { ModelInfo } from './catalog.ts';
+import type { ModelInfo, Prices } from './catalog.ts';
 import { fetchOver } from './http.ts';
 import { PROVIDER_NAMES, providerNamed } from './providers.ts';
+
+/** Models beside the first one that a block may name. */
+const MAX_FALLBACKS = 5;
 
 /** A model that is ready to be called. */
 export interface OpenModel {
@@ -14,32 +19,96 @@ export interface OpenModel {
   provider: string;
   /** Undefined: the model is not in the table. */
   info: ModelInfo | undefined;
+  /** Undefined: unknown. */
+  prices: Prices | undefined;
   /** The key that the provider gets. */
   secret: string | undefined;
+  rate: ModelRate;
+  /** Whose rates the call uses: a hash of the key at its address. */
+  rateKey: string;
 }
 
 /**
- * Opens the model that the block names in `model`, or the default one. Its key is, by priority, the operator's credential,
- * the block's `apiKey`, the tenant's stored key, or the provider's usual variable. An address that the block gives only gets
- * the block's key.
+ * Opens the model that the block names in `model`, or the default one, and the models that answer if it is unavailable: those
+ * of the block's `fallbackModels`, or the operator's that have a key. The key of a model is, by priority, the operator's
+ * credential, the block's `apiKey`, the tenant's stored key, or the provider's usual variable. An address that the block gives
+ * only gets the block's key, and the block's key is for the provider of its first model.
  *
- * Throws MODEL_UNKNOWN, MODEL_KEY_MISSING, MODEL_ADDRESS_MISSING, CREDENTIAL_UNAVAILABLE.
+ * Throws MODEL_UNKNOWN, MODEL_KEY_MISSING, MODEL_ADDRESS_MISSING, CREDENTIAL_UNAVAILABLE, BLOCK_CONFIG_INVALID.
  */
-export async function openModel(context: Context, options: BlocksOptions): Promise<OpenModel> {
+export async function openModels(context: Context, options: BlocksOptions): Promise<OpenModels> {
   const name = text(context, 'model') || options.defaultModel || '';
   if (name === '')
     throw refuse('MODEL_UNKNOWN', context, 'has no model. Choose one, or set a default model.');
+  const first = await openModel({ context, options, mainProvider: undefined }, name);
+  const own = fallbacksOf(context);
+  const others: OpenModel[] = [];
+  for (const other of new Set(own ?? options.fallbackModels ?? [])) {
+    if (other === name) continue;
+    const opened = await openModel({ context, options, mainProvider: first.provider }, other).catch(
+      (error: unknown) => {
+        if (own === undefined && isBlockError(error) && error.code === 'MODEL_KEY_MISSING') return undefined;
+        throw error;
+      },
+    );
+    if (opened) others.push(opened);
+  }
+  return [first, ...others];
+}
+
+/** The model of a block, and those that answer if it is unavailable, in their order. */
+export type OpenModels = readonly [OpenModel, ...OpenModel[]];
+
+/** Returns the names of the models that the block lists for the case that its model is unavailable. */
+function fallbacksOf(context: Context): string[] | undefined {
+  const field = context.field('fallbackModels', 'json') ?? null;
+  if (field === null || field === '') return undefined;
+  const names = Array.isArray(field) ? field : typeof field === 'string' ? field.split(',') : [field];
+  const trimmed = names.map((name) => (typeof name === 'string' ? name.trim() : ''));
+  if (trimmed.includes('')) throw invalid(context, 'has "fallbackModels" that are not names of models');
+  if (trimmed.length > MAX_FALLBACKS)
+    throw invalid(context, `has more than ${MAX_FALLBACKS} models in "fallbackModels"`);
+  return trimmed;
+}
+
+interface Opening {
+  context: Context;
+  options: BlocksOptions;
+  /** The provider of the block's first model. Undefined: this is the first one. */
+  mainProvider: string | undefined;
+}
+
+async function openModel(opening: Opening, name: string): Promise<OpenModel> {
+  const { context, options, mainProvider } = opening;
   const { provider, id, info } = await chosen(context, name);
   const service = await context.services.service(provider);
   const { address, isAuthored } = addressFor(context, provider, service);
+  const isMain = mainProvider === undefined || mainProvider === provider;
   const aws = provider === 'bedrock' ? awsOf(context) : undefined;
-  const key = aws
-    ? undefined
-    : await keyFor(context, provider, isAuthored ? undefined : { service, options });
+  const operator = isAuthored ? undefined : { service, options };
+  const key = aws ? undefined : await keyFor({ context, provider, isMain }, operator);
   const apiVersion = text(context, 'azureApiVersion') || undefined;
   const settings = { address, key, fetch: fetchOver(service.http), apiVersion, aws };
   const model = await providerNamed(provider).open(settings, id);
-  return { model, provider, info, secret: key ?? aws?.secretAccessKey };
+  const secret = key ?? aws?.secretAccessKey;
+  const prices = configuredPrices(options, provider, id) ?? info?.prices;
+  const rate = configured(options.rates, provider) ?? {};
+  return { model, provider, info, prices, secret, rate, rateKey: rateKeyOf(secret, provider, address) };
+}
+
+function configuredPrices({ prices }: BlocksOptions, provider: string, id: string): Prices | undefined {
+  return configured(prices, `${provider}/${id}`) ?? configured(prices, `${provider}/*`);
+}
+
+function configured<T>(values: { readonly [name: string]: T } | undefined, name: string): T | undefined {
+  return values && Object.hasOwn(values, name) ? values[name] : undefined;
+}
+
+/** A key at another address has other rates. The key itself is the key of the hash, and cannot be found from it. */
+function rateKeyOf(secret: string | undefined, provider: string, address: string): string {
+  return createHmac('sha256', secret ?? '')
+    .update(JSON.stringify(['rates', provider, address]))
+    .digest('hex');
 }
 
 /** Returns the address of the provider: the operator's, the block's, or its own. */
@@ -65,14 +134,13 @@ function addressFor(
  * workflow could otherwise send the key of the operator or of the workspace to their own address.
  */
 async function keyFor(
-  context: Context,
-  provider: string,
+  { context, provider, isMain }: { context: Context; provider: string; isMain: boolean },
   operator: { service: ConfiguredService; options: BlocksOptions } | undefined,
 ): Promise<string | undefined> {
   const { variables } = providerNamed(provider);
   const key =
     operator?.service.credential ??
-    ownKey(context, provider) ??
+    (isMain ? ownKey(context, provider) : undefined) ??
     (operator && ((await storedKey(context, provider)) ?? variableOf(variables, operator.options)));
   const [variable] = variables;
   if (key !== undefined || variable === undefined) return key;

@@ -14,7 +14,7 @@ export interface Tokens {
   reasoning: number;
 }
 
-/** What tokens cost, in millionths of a dollar. */
+/** What tokens cost, in millionths of a dollar; integers. */
 export interface Cost {
   input: number;
   output: number;
@@ -52,11 +52,27 @@ export function costOf(tokens: Tokens, prices: Prices): Cost {
       tokens.cached * (prices.cachedInput ?? prices.input) +
       tokens.cacheWrite * (prices.cacheWrite ?? prices.input),
   );
-  const output = Math.round(tokens.output * prices.output);
+  const reasoning = Math.min(tokens.reasoning, tokens.output);
+  const output = Math.round(
+    (tokens.output - reasoning) * prices.output + reasoning * (prices.reasoning ?? prices.output),
+  );
   return { input, output, total: input + output };
 }
 
-/** Returns the cost in dollars, as blocks show it. */
-export function inDollars(cost: Cost): JsonObject {
-  return { input: cost.input / 1e6, output: cost.output / 1e6, total: cost.total / 1e6 };
+/** Returns the sum of both; undefined if both are unknown. */
+export function addCost(one: Cost | undefined, other: Cost | undefined): Cost | undefined {
+  if (!one || !other) return one ?? other;
+  return {
+    input: one.input + other.input,
+    output: one.output + other.output,
+    total: one.total + other.total,
+  };
+}
+
+/** Returns the cost as blocks show it: in dollars, and as integers of a millionth of a dollar. */
+export function shownCost({ input, output, total }: Cost): JsonObject {
+  return {
+    ...{ input: input / 1e6, output: output / 1e6, total: total / 1e6 },
+    ...{ inputMicros: input, outputMicros: output, totalMicros: total },
+  };
 }

@@ -57,7 +57,9 @@ export class Slot {
     try {
       return await wait();
     } finally {
-      await new Promise<void>((resolve, reject) => this.#hold(resolve).catch(reject));
+      await new Promise<void>((resolve, reject) => {
+        this.#hold(resolve).catch(reject);
+      });
       this.#isFree = false;
     }
   }

@@ -37,13 +37,9 @@ export class PostgresRates implements RateStore {
     await this.#database.run(
       this.#database.build
         .deleteFrom('rates')
-        .where(({ eb, fn, ref }) =>
-          eb(
-            fn<number>('greatest', [ref('requests_ms'), ref('tokens_ms'), ref('blocked_ms')]),
-            '<',
-            beforeMs,
-          ),
-        ),
+        .where('requests_ms', '<', beforeMs)
+        .where('tokens_ms', '<', beforeMs)
+        .where('blocked_ms', '<', beforeMs),
     );
   }
 

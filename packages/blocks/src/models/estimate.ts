@@ -1,0 +1,73 @@
+import type {
+  LanguageModelV4CallOptions,
+  LanguageModelV4FilePart,
+  LanguageModelV4Prompt,
+} from '@ai-sdk/provider';
+import type { ModelInfo, Prices } from './catalog.ts';
+
+/** English text has about four bytes per token, and most other languages and code at least two. */
+const BYTES_PER_TOKEN = 2;
+/** Tokens that a provider adds to each message and tool. */
+const TOKENS_PER_PART = 16;
+/** More than any provider counts for one image of usual size. */
+const TOKENS_PER_IMAGE = 6000;
+/** Output of a model whose longest one is unknown: more than most models can write. */
+const UNKNOWN_OUTPUT = 128_000;
+
+/** How many tokens a call can use. */
+export interface Estimate {
+  input: number;
+  output: number;
+}
+
+type CallOptions = Pick<
+  LanguageModelV4CallOptions,
+  'prompt' | 'tools' | 'maxOutputTokens' | 'responseFormat'
+>;
+
+/**
+ * Returns the most tokens that a call is expected to use: input by its bytes, never more than the model's context; output by
+ * the limit of the call, else by that of the model.
+ */
+export function estimateOf(
+  options: CallOptions,
+  { info, limitCovers }: { info: Pick<ModelInfo, 'context' | 'output'> | undefined; limitCovers: boolean },
+): Estimate {
+  const { prompt, tools = [], maxOutputTokens, responseFormat } = options;
+  const parts = tokensIn(JSON.stringify([tools, responseFormat ?? null])) + TOKENS_PER_PART * tools.length;
+  const input = parts + prompt.reduce((sum, message) => sum + TOKENS_PER_PART + messageTokens(message), 0);
+  const largest = info?.output ?? info?.context ?? UNKNOWN_OUTPUT;
+  const limit = limitCovers ? (maxOutputTokens ?? largest) : largest;
+  return {
+    input: Math.min(input, info?.context ?? Infinity),
+    output: Math.min(limit, largest),
+  };
+}
+
+/** Returns the highest cost of an estimate, in millionths of a dollar: nothing is cached, and everything is written to the cache. */
+export function highestCost({ input, output }: Estimate, prices: Prices): { most: number; least: number } {
+  const inputPrice = Math.max(prices.input, prices.cacheWrite ?? 0);
+  const outputPrice = Math.max(prices.output, prices.reasoning ?? 0);
+  return { most: Math.ceil(input * inputPrice + output * outputPrice), least: Math.ceil(input * inputPrice) };
+}
+
+/** Returns the tokens of a text. */
+export function tokensIn(text: string): number {
+  return Math.ceil(Buffer.byteLength(text) / BYTES_PER_TOKEN);
+}
+
+function messageTokens({ content }: LanguageModelV4Prompt[number]): number {
+  if (typeof content === 'string') return tokensIn(content);
+  return content.reduce((sum, part) => {
+    if (part.type === 'text' || part.type === 'reasoning') return sum + tokensIn(part.text);
+    if (part.type !== 'file') return sum + tokensIn(JSON.stringify(part));
+    return sum + (part.mediaType.startsWith('image/') ? TOKENS_PER_IMAGE : fileTokens(part.data));
+  }, 0);
+}
+
+function fileTokens(data: LanguageModelV4FilePart['data']): number {
+  if (data.type === 'text') return tokensIn(data.text);
+  if (data.type !== 'data') return TOKENS_PER_IMAGE;
+  const bytes = typeof data.data === 'string' ? (data.data.length * 3) / 4 : data.data.byteLength;
+  return Math.ceil(bytes / BYTES_PER_TOKEN);
+}

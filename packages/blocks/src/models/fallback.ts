@@ -1,0 +1,96 @@
+import type {
+  LanguageModelV4CallOptions,
+  LanguageModelV4Message,
+  LanguageModelV4Prompt,
+} from '@ai-sdk/provider';
+import type { JsonObject } from '@heddle/core/blocks';
+import { modelSettings, numberOf } from '../agent/settings.ts';
+import type { Context } from '../define.ts';
+import { callModel } from './call.ts';
+import type { Answer } from './call.ts';
+import type { OpenModel, OpenModels } from './open.ts';
+
+const MAX_DOLLARS = 1e9;
+
+type Asked = Omit<LanguageModelV4CallOptions, 'abortSignal'>;
+
+/** The models of one execution of a block. Once a model is unavailable, the next one makes all further calls. */
+export class FallbackModels {
+  readonly #context: Context;
+  readonly #models: OpenModels;
+  readonly #maxMicros: number | undefined;
+  readonly #conversation: string | undefined;
+  readonly #unavailable: { model: string; code: string; message: string }[] = [];
+  /** How many messages earlier models have answered to: the others can read those without what is their own. */
+  #foreign = 0;
+
+  constructor(context: Context, models: OpenModels) {
+    this.#context = context;
+    this.#models = models;
+    const maxCost = numberOf(context, 'maxCost', 0, MAX_DOLLARS);
+    if (maxCost !== undefined) this.#maxMicros = Math.round(maxCost * 1e6);
+    this.#conversation = conversationOf(context);
+  }
+
+  /** Returns the answer of the first model that is available. Each call is a step, named `key`. Throws a BlockError. */
+  async ask(key: string, asked: Asked): Promise<{ answer: Answer; opened: OpenModel }> {
+    for (;;) {
+      const number = this.#unavailable.length;
+      const opened = this.#models[number] as OpenModel;
+      const answer = await callModel(this.#context, number === 0 ? key : `${key}, fallback ${number}`, {
+        opened,
+        options: this.#optionsOf(opened, asked),
+        hasFallback: number + 1 < this.#models.length,
+        maxMicros: this.#maxMicros,
+        conversation: this.#conversation,
+      });
+      if (!('unavailable' in answer)) return { answer, opened };
+      this.#unavailable.push({ model: nameOf(opened), ...answer.unavailable });
+      this.#foreign = asked.prompt.length;
+    }
+  }
+
+  /** Returns what the output of the block says: the model that answers, and the models that were unavailable. */
+  facts(): JsonObject {
+    const { model } = this.#models[this.#unavailable.length] as OpenModel;
+    const unavailable = this.#unavailable.map((each) => ({ ...each }));
+    return { model: model.modelId, ...(unavailable.length > 0 && { unavailable }) };
+  }
+
+  #optionsOf(opened: OpenModel, asked: Asked): Asked {
+    const settings = modelSettings(this.#context, opened);
+    const providerOptions = mergedOptions(settings.providerOptions, asked.providerOptions);
+    const prompt = asked.prompt.map((message, index) =>
+      index < this.#foreign ? portable(message) : message,
+    );
+    return { ...settings, ...asked, prompt, providerOptions };
+  }
+}
+
+function nameOf({ provider, model }: OpenModel): string {
+  return `${provider}/${model.modelId}`;
+}
+
+/** Returns the conversation of an agent with a memory, whose cap applies to its calls. */
+function conversationOf(context: Context): string | undefined {
+  const type = context.field('memoryType') ?? '';
+  const id = context.field('conversationId');
+  return type === '' || type === 'none' || typeof id !== 'string' ? undefined : id;
+}
+
+/** Returns a message without what only the provider that wrote it can read: reasoning, and the provider's own data. */
+function portable(message: LanguageModelV4Message): LanguageModelV4Prompt[number] {
+  if (message.role !== 'assistant') return message;
+  const content = message.content.flatMap((part) => {
+    const { providerOptions: _own, ...rest } = part;
+    return part.type === 'reasoning' ? [] : [rest as typeof part];
+  });
+  return { role: 'assistant', content };
+}
+
+type ProviderOptions = NonNullable<LanguageModelV4CallOptions['providerOptions']>;
+
+function mergedOptions(one: ProviderOptions = {}, other: ProviderOptions = {}): ProviderOptions {
+  const providers = [...new Set([...Object.keys(one), ...Object.keys(other)])];
+  return Object.fromEntries(providers.map((name) => [name, { ...one[name], ...other[name] }]));
+}

@@ -1,0 +1,80 @@
+import { APICallError } from '@ai-sdk/provider';
+import type { LanguageModelV4CallOptions } from '@ai-sdk/provider';
+import type { Context } from '../define.ts';
+import { estimateOf, highestCost, tokensIn } from './estimate.ts';
+import type { OpenModel } from './open.ts';
+import { awaitRate } from './rate.ts';
+import { costOf } from './usage.ts';
+import type { Tokens } from './usage.ts';
+
+/** Providers whose SDK adds the tokens of reasoning to the limit of the output. */
+const ADDS_REASONING: ReadonlySet<string> = new Set(['anthropic', 'bedrock']);
+
+/** A call whose tokens are counted. */
+export interface MeteredCall {
+  opened: OpenModel;
+  options: Omit<LanguageModelV4CallOptions, 'abortSignal'>;
+  /** The most that this execution of the block may cost, in millionths of a dollar. */
+  maxMicros: number | undefined;
+  /** The conversation that the call continues. */
+  conversation: string | undefined;
+}
+
+/**
+ * Makes a call within the rates of its key and the caps on spending: waits for the rates, reserves the highest cost, calls
+ * `work`, and settles what the call has cost. `work` reports its output as it arrives.
+ *
+ * Throws what `work` throws, SPENDING_CAP_REACHED, SPENDING_PRICE_UNKNOWN, and MODEL_FAILED if the rates allow no call soon.
+ */
+export async function callMetered<T extends { tokens: Tokens }>(
+  context: Context,
+  call: MeteredCall,
+  work: (progress: (text: string) => void) => Promise<T>,
+): Promise<T> {
+  const { opened, options } = call;
+  const { info, prices, provider } = opened;
+  const limitCovers = options.reasoning === undefined || !ADDS_REASONING.has(provider);
+  const estimate = estimateOf(options, { info, limitCovers });
+  // Providers count the limit of the output, and nothing if there is none.
+  const correctRate = await awaitRate(context, opened, {
+    input: Math.ceil(estimate.input / 2),
+    output: options.maxOutputTokens ?? 0,
+  });
+  const reservation = await reserve(context, call, prices && highestCost(estimate, prices));
+  const least = prices ? highestCost({ ...estimate, output: 0 }, prices).most : 0;
+  const priceOfOutput = prices ? Math.max(prices.output, prices.reasoning ?? 0) : 0;
+  let soFar = least;
+  const progress = (text: string): void => {
+    soFar += tokensIn(text) * priceOfOutput;
+    reservation.progress(soFar);
+  };
+  try {
+    const answer = await work(progress);
+    const { tokens } = answer;
+    // A provider that reports no tokens is not free.
+    await reservation.settle(prices && tokens.total > 0 ? costOf(tokens, prices).total : soFar);
+    await correctRate(tokens.total);
+    return answer;
+  } catch (error) {
+    // A refusal costs nothing; of a call that broke off, the provider charges what it has done.
+    await reservation.settle(isRefusal(error) && soFar === least ? 0 : soFar);
+    throw error;
+  }
+}
+
+async function reserve(
+  { services }: Context,
+  { opened, maxMicros, conversation }: MeteredCall,
+  cost: { most: number; least: number } | undefined,
+) {
+  return services.spending.reserve({
+    model: `${opened.provider}/${opened.model.modelId}`,
+    cost,
+    ...(maxMicros !== undefined && { maxMicros }),
+    ...(conversation !== undefined && { conversation }),
+  });
+}
+
+function isRefusal(error: unknown): boolean {
+  return APICallError.isInstance(error) && error.statusCode !== undefined && error.statusCode >= 400;
+}

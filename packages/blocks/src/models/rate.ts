@@ -1,0 +1,69 @@
+import { BlockError } from '@heddle/core/blocks';
+import type { Context } from '../define.ts';
+import { pause } from '../pause.ts';
+import type { Estimate } from './estimate.ts';
+import type { OpenModel } from './open.ts';
+
+const MINUTE_MS = 60_000;
+/** How far calls may run ahead of their rate: a key makes at most a tenth more calls in a minute than it may. */
+const BURST_MS = 6000;
+/** A provider that asks for a longer pause fails the block, whose own retries may wait. */
+const MAX_PAUSE_MS = 60_000;
+/** The longest time for which one answer of a provider stops all calls of a key. */
+const MAX_BLOCK_MS = 600_000;
+const TOO_MANY_REQUESTS = 429;
+
+type Limited = Pick<OpenModel, 'rate' | 'rateKey' | 'model' | 'provider'>;
+
+/** Returns the longest pause before a call, in milliseconds. */
+export function longestPause({ remainingMs = Infinity }: Pick<Context, 'remainingMs'>): number {
+  return Math.min(MAX_PAUSE_MS, remainingMs);
+}
+
+/**
+ * Waits until the rates of the key allow the call. Returns what corrects the number of tokens afterwards. The block has no
+ * slot while it waits.
+ *
+ * Throws MODEL_FAILED if that would take too long.
+ */
+export async function awaitRate(
+  context: Context,
+  { rate, rateKey, model, provider }: Limited,
+  { input, output }: Estimate,
+): Promise<(tokens: number) => Promise<void>> {
+  const { rates } = context.services;
+  const { requestsPerMinute, tokensPerMinute } = rate;
+  const tokenMs = tokensPerMinute === undefined ? 0 : MINUTE_MS / tokensPerMinute;
+  const requestMs = requestsPerMinute === undefined ? 0 : MINUTE_MS / requestsPerMinute;
+  for (;;) {
+    const waitMs = await rates.take(rateKey, {
+      nowMs: context.clock.now(),
+      ...{ requestMs, requestBurstMs: BURST_MS },
+      ...{ tokensMs: (input + output) * tokenMs, tokenBurstMs: BURST_MS },
+    });
+    context.signal.throwIfAborted();
+    if (waitMs === 0) break;
+    if (waitMs > longestPause(context))
+      throw new BlockError(
+        'MODEL_FAILED',
+        `The model "${model.modelId}" of ${provider} was not called: the rate limit of its key allows the next call in ${Math.ceil(waitMs / 1000)} s.`,
+        { retryAfterMs: waitMs },
+      );
+    await context.services.withoutSlot(() => pause(context, waitMs));
+  }
+  return async (tokens) => {
+    if (tokenMs > 0) await rates.correct(rateKey, (tokens - input - output) * tokenMs);
+  };
+}
+
+/** Stops all calls of a key, in every process, for the pause that a provider asks for with status 429. */
+export async function learnRate(
+  context: Context,
+  { opened: { rateKey } }: { opened: Limited },
+  { details }: BlockError,
+  pauseMs: number,
+): Promise<void> {
+  const status = (details as { status?: number } | undefined)?.status;
+  if (status !== TOO_MANY_REQUESTS) return;
+  await context.services.rates.block(rateKey, context.clock.now() + Math.min(pauseMs, MAX_BLOCK_MS));
+}

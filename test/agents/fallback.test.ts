@@ -1,0 +1,109 @@
+import { describe, expect, it } from 'vitest';
+import type { AgentTool } from '@heddle/blocks';
+import type { ModelRequest } from '../support/model-server.ts';
+import { block, workflow } from '../support/workflow.ts';
+import { AGENT, ANSWER, engineFor, modelServer, runAgent } from './metered.ts';
+
+const CLAUDE = 'claude-sonnet-4-5';
+const DOWN = { status: 503, headers: { 'retry-after': '0' } };
+const isOpenai = ({ protocol }: ModelRequest): boolean => protocol === 'openai';
+
+const count: AgentTool = {
+  id: 'count',
+  description: 'Counts.',
+  parameters: { type: 'object', properties: {} },
+  run: async () => 1,
+};
+
+describe('fallback models', () => {
+  it('answer in their order when a model is unavailable after all attempts, and the output says which', async () => {
+    const server = await modelServer((request) => (request.protocol === 'google' ? ANSWER : DOWN));
+    const engine = await engineFor(server, {});
+    const { output } = await runAgent(engine, { fallbackModels: [CLAUDE, 'gemini-2.5-flash', 'gpt-5'] });
+    expect(output).toMatchObject({
+      content: 'Hello.',
+      model: 'gemini-2.5-flash',
+      unavailable: [
+        { model: 'openai/gpt-4o', code: 'MODEL_FAILED' },
+        { model: `anthropic/${CLAUDE}`, code: 'MODEL_FAILED' },
+      ],
+      // 10 tokens at 0.3 and 100 at 2.5.
+      cost: { totalMicros: 253 },
+    });
+    expect(server.requests.map(({ protocol }) => protocol)).toEqual([
+      ...Array<string>(4).fill('openai'),
+      ...Array<string>(4).fill('anthropic'),
+      'google',
+    ]);
+  });
+
+  it('are those of the operator for a block without its own, except those without a key', async () => {
+    const server = await modelServer((request) => (isOpenai(request) ? DOWN : ANSWER));
+    const engine = await engineFor(server, {
+      models: { fallbackModels: ['gpt-4o', 'mistral-small-latest', CLAUDE] },
+    });
+    expect(await runAgent(engine)).toMatchObject({ output: { model: CLAUDE } });
+    expect(await runAgent(engine, { fallbackModels: 'mistral-small-latest' })).toMatchObject({
+      error: { code: 'MODEL_KEY_MISSING' },
+    });
+    expect(await runAgent(engine, { fallbackModels: ['no-such-model'] })).toMatchObject({
+      error: { code: 'MODEL_UNKNOWN' },
+    });
+    expect(await runAgent(engine, { fallbackModels: [1] })).toMatchObject({
+      error: { code: 'BLOCK_CONFIG_INVALID' },
+    });
+  });
+
+  it('do not answer for a model that rejects the call', async () => {
+    const server = await modelServer(() => ({ status: 400, message: 'bad' }));
+    const engine = await engineFor(server, {});
+    const { error } = await runAgent(engine, { fallbackModels: [CLAUDE] });
+    expect(error?.code).toBe('MODEL_REFUSED');
+    expect(server.requests).toHaveLength(1);
+  });
+
+  it('do not get the key of the block, which is for the provider of its model', async () => {
+    const server = await modelServer((request) => (request.protocol === 'compatible' ? DOWN : ANSWER));
+    const engine = await engineFor(server, {});
+    const fields = { model: 'mistral-small-latest', apiKey: 'key-of-the-block' };
+    const { error } = await runAgent(engine, { ...fields, fallbackModels: ['groq/llama-3.1-8b-instant'] });
+    expect(error).toMatchObject({ code: 'MODEL_KEY_MISSING' });
+    expect(await runAgent(engine, { ...fields, fallbackModels: [CLAUDE] })).toMatchObject({
+      output: { model: CLAUDE },
+    });
+    const last = server.requests.at(-1);
+    expect(JSON.stringify(last?.headers)).not.toContain('key-of-the-block');
+  });
+
+  it('continue after calls of tools; the text of the model that broke off is retracted', async () => {
+    const server = await modelServer((request) => {
+      if (!isOpenai(request)) return { text: 'Done.' };
+      if (request.number === 1) return { text: 'I count.', tools: [{ name: 'count', args: {} }] };
+      return { text: 'Half', cut: true };
+    });
+    const engine = await engineFor(server, { models: { tools: [count] } });
+    const fields = { ...AGENT, tools: [{ type: 'count' }], fallbackModels: [CLAUDE] };
+    const run = await engine.start({ workflow: workflow([block('A', 'agent', fields)], ['Start -> A']) });
+    const shown: string[] = [];
+    for await (const event of run.events()) {
+      if (event.type !== 'block:emission') continue;
+      const { emission } = event;
+      if (emission.type === 'text') shown.push(emission.text);
+      if (emission.type === 'reset') shown.length = 0;
+    }
+    expect(await run.result()).toMatchObject({
+      output: { content: 'Done.', model: CLAUDE, toolCalls: { count: 1 } },
+    });
+    expect(shown.join('')).toBe('Done.');
+    const last = JSON.stringify(server.requests.at(-1)?.body);
+    expect(last).toContain('tool_result');
+  });
+
+  it('are counted by caps like every call', async () => {
+    const server = await modelServer((request) => (isOpenai(request) ? DOWN : ANSWER));
+    const engine = await engineFor(server, { maxCost: { call: 0.0105 } });
+    const { error } = await runAgent(engine, { fallbackModels: [CLAUDE] });
+    expect(error).toMatchObject({ code: 'SPENDING_CAP_REACHED' });
+    expect(server.requests.every(isOpenai)).toBe(true);
+  });
+});

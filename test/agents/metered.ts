@@ -1,0 +1,51 @@
+import { blocks } from '@heddle/blocks';
+import type { BlocksOptions } from '@heddle/blocks';
+import type { JsonObject } from '@heddle/core';
+import { createEngine } from '@heddle/engine';
+import type { Engine, EngineOptions, RunResource } from '@heddle/engine';
+import { onTestFinished } from 'vitest';
+import { startModelServer } from '../support/model-server.ts';
+import type { ModelAnswer, ModelRequest, ModelServer } from '../support/model-server.ts';
+import { block, workflow } from '../support/workflow.ts';
+
+/** 2.5 and 10 millionths of a dollar for a token. */
+export const MODEL = 'gpt-4o';
+/** The longest answer costs a cent. */
+export const AGENT: JsonObject = {
+  model: MODEL,
+  maxTokens: 1000,
+  messages: [{ role: 'user', content: 'Hello' }],
+};
+/** What the answers of `ANSWER` cost, in millionths of a dollar. */
+export const COST = 1025;
+export const ANSWER: ModelAnswer = { text: 'Hello.', input: 10, output: 100 };
+
+export async function modelServer(answer: (request: ModelRequest) => ModelAnswer): Promise<ModelServer> {
+  const server = await startModelServer(answer);
+  onTestFinished(() => server.close());
+  return server;
+}
+
+export interface MeteredOptions extends EngineOptions {
+  models?: BlocksOptions;
+}
+
+export async function engineFor(
+  server: ModelServer,
+  { models, ...options }: MeteredOptions,
+): Promise<Engine> {
+  const engine = await createEngine({
+    blocks: blocks(models),
+    services: server.services,
+    credentials: { openai: 'key-of-openai', anthropic: 'key-of-anthropic', google: 'key-of-google' },
+    ...options,
+  });
+  onTestFinished(() => engine.close({ graceMs: 0 }));
+  return engine;
+}
+
+/** Runs one agent with these fields. */
+export async function runAgent(engine: Engine, fields: JsonObject = {}, id?: string): Promise<RunResource> {
+  const agent = block('A', 'agent', { ...AGENT, ...fields });
+  return engine.execute({ workflow: workflow([agent], ['Start -> A'], id === undefined ? {} : { id }) });
+}

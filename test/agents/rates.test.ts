@@ -1,0 +1,137 @@
+import { describe, expect, it, onTestFinished } from 'vitest';
+import type { ModelRate } from '@heddle/blocks';
+import { hasPostgres, postgresDatabase } from '../support/postgres.ts';
+import { TestClock } from '../support/test-clock.ts';
+import { block, workflow } from '../support/workflow.ts';
+import { AGENT, ANSWER, engineFor, modelServer, runAgent } from './metered.ts';
+
+const AGENT_FLOW = { workflow: workflow([block('A', 'agent', AGENT)], ['Start -> A']) };
+const perMinute = (rate: ModelRate) => ({ models: { rates: { openai: rate } } });
+
+describe('the rates of a key', () => {
+  it('make a call wait until the rate allows it, without an attempt', async () => {
+    const clock = new TestClock(1_000_000);
+    const server = await modelServer(() => ANSWER);
+    const engine = await engineFor(server, { clock, ...perMinute({ requestsPerMinute: 2 }) });
+    await runAgent(engine);
+    const run = await engine.start(AGENT_FLOW);
+    await clock.due(30_000);
+    expect(server.requests).toHaveLength(1);
+    clock.advance(29_999);
+    expect(server.requests).toHaveLength(1);
+    clock.advance(1);
+    expect(await run.result()).toMatchObject({ status: 'completed' });
+  });
+
+  it('count the tokens that calls have used', async () => {
+    const clock = new TestClock(1_000_000);
+    const server = await modelServer(() => ({ ...ANSWER, input: 1000, output: 1000 }));
+    const engine = await engineFor(server, { clock, ...perMinute({ tokensPerMinute: 6000 }) });
+    await runAgent(engine);
+    const run = await engine.start(AGENT_FLOW);
+    // 2000 tokens take 20 s, of which calls may run ahead by 6 s; the next call has more than that.
+    await clock.due(20_000);
+    clock.advance(20_000);
+    expect(await run.result()).toMatchObject({ status: 'completed' });
+  });
+
+  it('fail a call that would wait for more than a minute; another model may answer', async () => {
+    const clock = new TestClock(1_000_000);
+    const server = await modelServer(() => ({ ...ANSWER, output: 100_000 }));
+    const engine = await engineFor(server, { clock, ...perMinute({ tokensPerMinute: 1000 }) });
+    await runAgent(engine, { maxTokens: 10 });
+    const { error } = await runAgent(engine, { maxTokens: 10 });
+    expect(error).toMatchObject({ code: 'MODEL_FAILED' });
+    expect(error?.message).toContain('rate limit of its key');
+    expect(await runAgent(engine, { fallbackModels: ['claude-haiku-4-5'] })).toMatchObject({
+      output: { model: 'claude-haiku-4-5' },
+    });
+  });
+
+  it('are learned from an answer with status 429: no other run calls before its Retry-After', async () => {
+    const clock = new TestClock(1_000_000);
+    const server = await modelServer(({ number }) =>
+      number === 1 ? { status: 429, headers: { 'retry-after': '20' } } : ANSWER,
+    );
+    const engine = await engineFor(server, { clock });
+    const first = await engine.start(AGENT_FLOW);
+    await clock.due(20_000);
+    clock.advance(5000);
+    const second = await engine.start(AGENT_FLOW);
+    await clock.due(15_000);
+    expect(server.requests).toHaveLength(1);
+    // The key of another provider has its own rates.
+    expect(await runAgent(engine, { model: 'claude-haiku-4-5' })).toMatchObject({ status: 'completed' });
+    clock.advance(15_000);
+    for (const run of [first, second]) expect(await run.result()).toMatchObject({ status: 'completed' });
+  });
+
+  it('hold no slot of other blocks while a call waits', async () => {
+    const clock = new TestClock(1_000_000);
+    const server = await modelServer(() => ANSWER);
+    const engine = await engineFor(server, {
+      clock,
+      concurrency: { engine: 1, run: 1 },
+      ...perMinute({ requestsPerMinute: 2 }),
+    });
+    await runAgent(engine);
+    const waiting = await engine.start(AGENT_FLOW);
+    await clock.due(30_000);
+    expect(await runAgent(engine, { model: 'claude-haiku-4-5' })).toMatchObject({ status: 'completed' });
+    clock.advance(30_000);
+    expect(await waiting.result()).toMatchObject({ status: 'completed' });
+  });
+
+  it('are not those of the same provider at another address or with another key', async () => {
+    const clock = new TestClock(1_000_000);
+    const server = await modelServer(() => ANSWER);
+    const engine = await engineFor(server, {
+      clock,
+      credentials: {},
+      ...perMinute({ requestsPerMinute: 1 }),
+    });
+    for (const apiKey of ['one-key-of-a-block', 'other-key-of-a-block'])
+      expect(await runAgent(engine, { apiKey })).toMatchObject({ status: 'completed' });
+  });
+});
+
+describe('a run is cancelled within a second', () => {
+  const limited = perMinute({ requestsPerMinute: 2 });
+
+  it.each([
+    ['before a call is answered', { after: new Promise<never>(() => undefined) }, {}],
+    ['while a call streams', { text: 'Hel', stalls: true as const }, {}],
+    ['in the pause before a call is repeated', { status: 503, headers: { 'retry-after': '50' } }, {}],
+    ['while it waits for the rate of its key', ANSWER, limited],
+  ])('%s', async (_when, answer, options) => {
+    const server = await modelServer(() => answer);
+    const engine = await engineFor(server, options);
+    if (options === limited) await runAgent(engine);
+    const run = await engine.start(AGENT_FLOW);
+    onTestFinished(() => run.cancel());
+    await expect.poll(() => server.requests.length).toBe(1);
+    await new Promise(setImmediate);
+    const startedMs = performance.now();
+    await run.cancel();
+    expect(await run.result()).toMatchObject({ status: 'cancelled' });
+    expect(performance.now() - startedMs).toBeLessThan(1000);
+    expect(server.requests).toHaveLength(1);
+  });
+});
+
+describe.skipIf(!hasPostgres)('two engines on one database', () => {
+  it('share the rates of a key', async () => {
+    const server = await modelServer(() => ANSWER);
+    const postgres = { url: await postgresDatabase() };
+    const clock = new TestClock(1_000_000);
+    const options = { postgres, ...perMinute({ requestsPerMinute: 2 }) };
+    const one = await engineFor(server, { ...options, clock });
+    const other = await engineFor(server, { ...options, clock });
+    await runAgent(one);
+    const run = await other.start(AGENT_FLOW);
+    await clock.due(30_000);
+    expect(server.requests).toHaveLength(1);
+    clock.advance(30_000);
+    expect(await run.result()).toMatchObject({ status: 'completed' });
+  });
+});

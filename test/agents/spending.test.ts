@@ -1,0 +1,153 @@
+import type { JsonObject } from '@heddle/core';
+import { describe, expect, it } from 'vitest';
+import { hasPostgres, postgresDatabase } from '../support/postgres.ts';
+import { TestClock } from '../support/test-clock.ts';
+import { block, workflow } from '../support/workflow.ts';
+import { AGENT, ANSWER, COST, engineFor, modelServer, runAgent } from './metered.ts';
+
+const refusal = (cap: string, more: JsonObject = {}) => ({
+  status: 'failed',
+  error: { code: 'SPENDING_CAP_REACHED', details: { cap, ...more } },
+});
+
+describe('a cap on spending', () => {
+  it('of a call refuses it before it is made, with the cap and the highest cost', async () => {
+    const server = await modelServer(() => ANSWER);
+    const engine = await engineFor(server, { maxCost: { call: 0.01 } });
+    const { error } = await runAgent(engine);
+    expect(error?.code).toBe('SPENDING_CAP_REACHED');
+    expect(error?.message).toMatch(
+      /"A" can cost up to \$0\.010\d+, which would pass the cap of \$0\.01 per call/,
+    );
+    expect(server.requests).toHaveLength(0);
+    expect(await runAgent(engine, { maxTokens: 900 })).toMatchObject({ status: 'completed' });
+  });
+
+  it('counts the longest answer of the model for a call without maxTokens', async () => {
+    const server = await modelServer(() => ANSWER);
+    const engine = await engineFor(server, { maxCost: { call: 0.16 } });
+    expect(await runAgent(engine, { maxTokens: '' })).toMatchObject(refusal('call'));
+    expect(server.requests).toHaveLength(0);
+  });
+
+  it('of a run counts what its earlier calls have cost, and those of its child runs', async () => {
+    const server = await modelServer(() => ANSWER);
+    const engine = await engineFor(server, { maxCost: { run: 0.012 } });
+    await engine.deploy(workflow([block('B', 'agent', AGENT)], ['Start -> B'], { id: 'child' }));
+    const child = (name: string) => block(name, 'workflow', { workflowId: 'child' });
+    const run = await engine.execute({
+      workflow: workflow(
+        [block('A', 'agent', AGENT), child('C'), child('D')],
+        ['Start -> A', 'A -> C', 'C -> D'],
+      ),
+    });
+    // The third call could pass it: two have cost 2050, and it could cost 10000.
+    expect(run).toMatchObject({ status: 'failed' });
+    expect(run.error?.message).toContain('cap of $0.012 per run. ');
+    expect(run.error?.message).toContain('$0.00205 of it are spent');
+    expect(server.requests).toHaveLength(2);
+    expect(await runAgent(engine)).toMatchObject({ status: 'completed' });
+  });
+
+  it('of a conversation counts all runs that continue it', async () => {
+    const server = await modelServer(() => ANSWER);
+    const engine = await engineFor(server, { maxCost: { conversation: { dollars: 0.012 } } });
+    const talk = { memoryType: 'conversation', conversationId: 'one' };
+    expect(await runAgent(engine, talk)).toMatchObject({ status: 'completed' });
+    expect(await runAgent(engine, talk)).toMatchObject({ status: 'completed' });
+    expect(await runAgent(engine, talk)).toMatchObject(refusal('conversation', { usedMicros: 2 * COST }));
+    expect(await runAgent(engine, { ...talk, conversationId: 'other' })).toMatchObject({
+      status: 'completed',
+    });
+    expect(await runAgent(engine)).toMatchObject({ status: 'completed' });
+  });
+
+  it('of a workspace counts its runs until the window ends, and those of no other workspace', async () => {
+    const clock = new TestClock(Date.UTC(2026, 0, 31, 23));
+    const server = await modelServer(() => ANSWER);
+    const engine = await engineFor(server, {
+      clock,
+      maxCost: { tenant: { dollars: 0.011, per: 'month' } },
+      tenant: (id) => (id.startsWith('b') ? 'b' : 'a'),
+    });
+    expect(await runAgent(engine, {}, 'a1')).toMatchObject({ status: 'completed' });
+    expect(await runAgent(engine, {}, 'a2')).toMatchObject(
+      refusal('workspace', { usedMicros: COST, windowEndsAt: '2026-02-01T00:00:00.000Z' }),
+    );
+    expect(await runAgent(engine, {}, 'b1')).toMatchObject({ status: 'completed' });
+    clock.advance(3_600_000);
+    expect(await runAgent(engine, {}, 'a3')).toMatchObject({ status: 'completed' });
+  });
+
+  it('of a block is that of its author, for all its calls', async () => {
+    const server = await modelServer(() => ({
+      tools: [{ name: 'unknown', args: {} }],
+      input: 10,
+      output: 100,
+    }));
+    const engine = await engineFor(server, {});
+    expect(await runAgent(engine, { maxCost: '0.0125' })).toMatchObject(
+      refusal('block', { usedMicros: 2 * COST }),
+    );
+    expect(server.requests).toHaveLength(2);
+  });
+
+  it('refuses a model without a price, unless the operator gives one', async () => {
+    const server = await modelServer(() => ANSWER);
+    const maxCost = { call: 1 };
+    const unknown = await engineFor(server, { maxCost });
+    const { error } = await runAgent(unknown, { model: 'local/scripted' });
+    expect(error).toMatchObject({ code: 'SPENDING_PRICE_UNKNOWN' });
+    expect(error?.message).toContain('local/scripted');
+    expect(server.requests).toHaveLength(0);
+    const prices = { 'local/*': { input: 1, output: 2 } };
+    const known = await engineFor(server, { maxCost, models: { prices } });
+    expect(await runAgent(known, { model: 'local/scripted' })).toMatchObject({
+      status: 'completed',
+      output: { cost: { totalMicros: 210, total: 0.00021 } },
+    });
+  });
+
+  it('counts nothing for refusals of the provider, and its cost for a call that broke off', async () => {
+    const server = await modelServer(({ number }) =>
+      number <= 3
+        ? { status: 503, headers: { 'retry-after': '0' } }
+        : number === 4
+          ? { text: 'x'.repeat(400), cut: true }
+          : ANSWER,
+    );
+    const engine = await engineFor(server, { maxCost: { tenant: { dollars: 0.0115 } } });
+    const retried = await runAgent(engine, {}, 'one');
+    expect(retried).toMatchObject({ status: 'failed', error: { code: 'MODEL_FAILED' } });
+    expect(server.requests).toHaveLength(4);
+    const next = await runAgent(engine, {}, 'two');
+    // 200 tokens of output at 10, and the input.
+    expect(next).toMatchObject(refusal('workspace'));
+    const { usedMicros } = next.error?.details as { usedMicros: number };
+    expect(usedMicros).toBeGreaterThan(2000);
+    expect(usedMicros).toBeLessThan(2500);
+  });
+
+  it('is not passed by many calls at once: every answer is paid for within the cap', async () => {
+    const server = await modelServer(() => ({ ...ANSWER, output: 1000 }));
+    const engine = await engineFor(server, { maxCost: { tenant: { dollars: 0.05 } } });
+    const runs = await Promise.all(Array.from({ length: 12 }, () => runAgent(engine)));
+    const paid = runs.filter(({ status }) => status === 'completed').length;
+    expect(paid).toBe(4);
+    expect(server.requests).toHaveLength(4);
+    expect(runs.filter(({ error }) => error?.code === 'SPENDING_CAP_REACHED')).toHaveLength(8);
+  });
+});
+
+describe.skipIf(!hasPostgres)('two engines on one database', () => {
+  it('share a cap', async () => {
+    const server = await modelServer(() => ({ ...ANSWER, output: 1000 }));
+    const options = { postgres: { url: await postgresDatabase() }, maxCost: { tenant: { dollars: 0.05 } } };
+    const engines = [await engineFor(server, options), await engineFor(server, options)] as const;
+    const runs = await Promise.all(
+      Array.from({ length: 12 }, (_, index) => runAgent(engines[index % 2 === 0 ? 0 : 1])),
+    );
+    expect(runs.filter(({ status }) => status === 'completed')).toHaveLength(4);
+    expect(server.requests).toHaveLength(4);
+  });
+});
