@@ -80,19 +80,19 @@ describe.each(NAMES)('the index of runs on %s', (name) => {
   });
 
   it('sums what model blocks cost and records their models, and believes no other block', async () => {
-    const output = { content: 'hi', model: 'm-1', cost: { total: 0.25 }, tokens: { input: 3 } };
+    const output = { content: 'hi', model: 'm-1', cost: { total: 0.1 }, tokens: { input: 3 } };
     const agent: BlockExecutor = { types: ['agent'], class: 'compute', execute: () => ({ output }) };
     const world = await indexed({ url: await open(), engine: { blocks: [agent] } });
     const id = await deploy(
       world,
       workflow(
-        [block('A', 'agent'), block('B', 'agent'), fn('C', 'return { cost: { total: 9 } }')],
-        ['Start -> A -> B -> C'],
+        [...['A', 'B', 'D'].map((name) => block(name, 'agent')), fn('C', 'return { cost: { total: 9 } }')],
+        ['Start -> A -> B -> D -> C'],
       ),
     );
     await world.engine.execute(id, { cost: { total: 7 }, model: 'forged' }, { runId: 'r' });
     await world.indexer.update();
-    expect(await rowsOf(world.db)).toMatchObject([{ cost: 0.5 }]);
+    expect(await rowsOf(world.db)).toMatchObject([{ cost: 0.3 }]);
     expect(await world.db.selectFrom('run_log_models').select('model').execute()).toEqual([{ model: 'm-1' }]);
   });
 

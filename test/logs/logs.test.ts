@@ -81,7 +81,7 @@ describe.each(NAMES)('the log of runs on %s', (name) => {
         startedAt: expect.any(String),
         endedAt: expect.any(String),
         totalDurationMs: expect.any(Number),
-        cost: { total: 0.25 },
+        cost: { total: 0.25, totalMicros: 250_000 },
         files: null,
       },
     ]);
@@ -120,7 +120,11 @@ describe.each(NAMES)('the log of runs on %s', (name) => {
         ],
       },
     });
-    expect(found.traceSpans[1]).toMatchObject({ id: 'Agent', blockId: 'Agent', cost: { total: 0.25 } });
+    expect(found.traceSpans[1]).toMatchObject({
+      id: 'Agent',
+      blockId: 'Agent',
+      cost: { total: 0.25, totalMicros: 250_000 },
+    });
     expect(found.workflowState).toMatchObject({
       blocks: { Agent: { type: 'agent', subBlocks: { prompt: { value: 'Say <Start.word> {{NAME}}' } } } },
       edges: [

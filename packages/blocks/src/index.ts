@@ -33,6 +33,7 @@ const DEFINITIONS: { readonly [type: string]: Load } = {
   guardrails: async () => (await import('./guardrails/guardrails.ts')).guardrails,
   mcp: async () => (await import('./mcp/mcp.ts')).mcp,
   thinking: async () => (await import('./thinking/thinking.ts')).thinking,
+  credential: async () => (await import('./credential/credential.ts')).credential,
   tool: async () => (await import('./tool/tool.ts')).tool,
 };
 

@@ -3,10 +3,12 @@ import type { EngineOptions } from '@heddle/engine';
 import type { IsolationLevel } from '@heddle/sandbox';
 import { readEnv } from './env.ts';
 import type { Env } from './env.ts';
+import { maxCostOf, modelOptionsOf, spendingArgs } from './spending-options.ts';
+import type { SpendingOptions } from './spending-options.ts';
 import { UsageError } from './usage-error.ts';
 
 /** Options for what blocks may reach and use. */
-export interface BlockOptions {
+export interface BlockOptions extends SpendingOptions {
   /** `HOST[:PORT]` or `CIDR[:PORT]`. */
   allowHost?: readonly string[];
   denyHost?: readonly string[];
@@ -62,7 +64,9 @@ function listOf(env: Env, name: string): string[] {
 /** Options of an engine or worker for running blocks. Throws usage errors. */
 export async function blockOptions(
   options: BlockOptions,
-): Promise<Required<Pick<EngineOptions, 'egress' | 'sandbox' | 'blocks' | 'services' | 'credentials'>>> {
+): Promise<
+  Required<Pick<EngineOptions, 'egress' | 'sandbox' | 'blocks' | 'services' | 'credentials' | 'maxCost'>>
+> {
   const {
     isolation,
     resultLimit,
@@ -75,7 +79,9 @@ export async function blockOptions(
   const servers = Object.entries(pairsOf('--mcp', mcp, 'docs=https://mcp.example.com/mcp'));
   const { blocks } = await import('@heddle/blocks');
   return {
+    maxCost: maxCostOf(options),
     blocks: blocks({
+      ...modelOptionsOf(options),
       variables: process.env,
       ...(defaultModel !== undefined && { defaultModel }),
       ...(tools.length > 0 && { toolFiles: await toolFilesOf(tools) }),
@@ -140,7 +146,7 @@ function memoryFor(resultMiB: number): number {
   return Math.min(MEMORY.max, Math.max(MEMORY.min, Math.ceil(MEMORY.perResultMiB * resultMiB)));
 }
 
-/** The options about services and egress as arguments of a later command, without credentials. */
+/** The options about services, models and egress as arguments of a later command, without credentials. */
 export function reachArgs(options: BlockOptions): string[] {
   const { allowHost = [], denyHost = [], service = [], mcp = [], mcpTools = [], tools = [] } = options;
   const { defaultModel, workspace } = options;
@@ -150,6 +156,7 @@ export function reachArgs(options: BlockOptions): string[] {
     ...mcpTools.flatMap((pair) => ['--mcp-tools', pair]),
     ...tools.flatMap((file) => ['--tools', file]),
     ...(defaultModel === undefined ? [] : ['--default-model', defaultModel]),
+    ...spendingArgs(options),
     ...(workspace === undefined ? [] : ['--workspace', workspace]),
     ...allowHost.flatMap((text) => ['--allow-host', text]),
     ...denyHost.flatMap((text) => ['--deny-host', text]),

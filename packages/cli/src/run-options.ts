@@ -123,6 +123,22 @@ const DEFINITIONS = {
       'key of a service, for all workflows; default: the usual variable, such as OPENAI_API_KEY (repeatable)',
     ),
     new Option('--default-model <name>', 'model of agents that name none'),
+    repeatable(
+      '--fallback-model <name>',
+      'model that answers if the model of a block is unavailable, in this order (repeatable)',
+    ),
+    repeatable(
+      '--max-cost <scope=dollars>',
+      'cap on what models cost: call=, run=, conversation= or workspace=DOLLARS, the last two also /hour, /day or /month (repeatable)',
+    ),
+    repeatable(
+      '--price <model=prices>',
+      'PROVIDER/MODEL=INPUT,OUTPUT[,CACHED] in dollars for a million tokens (repeatable)',
+    ),
+    repeatable(
+      '--model-rate <provider=rates>',
+      'PROVIDER=REQUESTS[,TOKENS] per minute for each of its keys (repeatable)',
+    ),
     repeatable('--tools <file>', 'file of heddle tools import (repeatable)'),
     repeatable('--mcp <name=url>', 'address of an MCP server for blocks and agents (repeatable)'),
     repeatable('--mcp-tools <name=tools>', 'the only tools of an MCP server, with commas (repeatable)'),

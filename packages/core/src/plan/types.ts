@@ -117,6 +117,11 @@ const KNOWN_TYPES: readonly BlockTypeInfo[] = [
   { type: 'memory', class: 'effect', outputs: { memories: 'json', id: 'string' } },
   { type: 'mcp', class: 'effect', outputs: { content: 'any' } },
   { type: 'guardrails', class: 'effect' },
+  {
+    type: 'credential',
+    class: 'effect',
+    outputs: { credentialId: 'string', displayName: 'string', providerId: 'string', type: 'string' },
+  },
   { type: 'tool', class: 'effect', outputs: { data: 'json', status: 'number', headers: 'json' } },
   { type: 'knowledge', class: 'effect' },
   { type: 'table', class: 'effect' },

@@ -160,9 +160,10 @@ async function usageOfRun(
   if (endedAt === null || !blockTypes.some(callsModel)) return unknown;
   try {
     const used = await modelUsage(engine, await engine.getTrace(engineId));
-    const costs = used.flatMap(({ usage }) => usage.cost?.total ?? []);
+    const costs = used.flatMap(({ usage }) => usage.cost?.totalMicros ?? []);
     const models = [...new Set(used.flatMap(({ usage }) => usage.model ?? []))];
-    return { cost: costs.length === 0 ? -1 : costs.reduce((sum, cost) => sum + cost, 0), models };
+    const micros = costs.reduce((sum, cost) => sum + cost, 0);
+    return { cost: costs.length === 0 ? -1 : micros / 1e6, models };
   } catch (error) {
     // The run was deleted meanwhile, or one of its values cannot be read. Other runs must not wait for it.
     if (isEngineError(error)) return unknown;

@@ -6,6 +6,7 @@ import type { LogIndexer } from './indexer.ts';
 import type { LogPosition } from './query.ts';
 import type { LogEntry, LogsQuery, StatsQuery } from './schemas.ts';
 import { graphOfPlan } from './snapshot.ts';
+import { microsOf } from './usage.ts';
 import { costItems, TRACE_BUDGET, traceSpans } from './spans.ts';
 import { statsOf, windowOf } from './stats.ts';
 import { earliestStart, findLogs, pageOfLogs, statsRows, workflowsOf } from './store.ts';
@@ -89,7 +90,7 @@ export async function logDetailOf(services: LogServices, row: LogRow) {
     traceSpans: await traceSpans(engine, root, budget),
     finalOutput: output,
     workflowInput: root.input ? await engine.readValue(root.input) : null,
-    cost: row.cost < 0 ? null : { total: row.cost, items },
+    cost: row.cost < 0 ? null : { total: row.cost, totalMicros: microsOf(row.cost), items },
     createdAt: (await engine.getRun(row.engine_id)).createdAt,
   };
 }

@@ -92,6 +92,9 @@ const counts = z.object({
   total: z.number().optional(),
 });
 
+/** Millionths of a dollar. */
+const micros = z.int().min(0);
+
 const traceSpan = z
   .object({
     id: z.string(),
@@ -109,7 +112,7 @@ const traceSpan = z
     input: json.optional(),
     output: json.optional(),
     tokens: counts.optional(),
-    cost: counts.extend({ toolCost: z.number().optional() }).optional(),
+    cost: counts.extend({ toolCost: z.number().optional(), totalMicros: micros.optional() }).optional(),
     toolCalls: z
       .array(
         z.object({
@@ -136,7 +139,7 @@ const basic = z.object({
   startedAt: timestamp,
   endedAt: timestamp.nullable(),
   totalDurationMs: z.number().min(0).nullable(),
-  cost: z.object({ total: z.number().min(0) }).nullable(),
+  cost: z.object({ total: z.number().min(0), totalMicros: micros }).nullable(),
   files: z.array(file).nullable(),
 });
 
@@ -179,6 +182,7 @@ export const logDetail = basic.extend({
   cost: z
     .object({
       total: z.number().min(0),
+      totalMicros: micros,
       items: z.array(
         z.object({
           category: z.enum(['fixed', 'model', 'tool']),

@@ -18,8 +18,8 @@ const MODEL_BLOCKS: ReadonlySet<string> = new Set([
 export interface ModelUsage {
   model?: string;
   tokens?: { input?: number; output?: number; total?: number };
-  /** In USD. */
-  cost?: { input?: number; output?: number; toolCost?: number; total?: number };
+  /** In USD; `totalMicros` is the total in millionths of a dollar. */
+  cost?: { input?: number; output?: number; toolCost?: number; total?: number; totalMicros?: number };
   toolCalls?: ToolCall[];
 }
 
@@ -42,12 +42,18 @@ export function usageOf(blockType: string, output: Json | undefined): ModelUsage
   const { model, tokens, cost } = output;
   const used = numbersIn(tokens, ['input', 'output', 'total']);
   const paid = numbersIn(cost, ['input', 'output', 'toolCost', 'total']);
+  const total = paid?.total === undefined ? undefined : microsOf(paid.total);
   return {
     ...(typeof model === 'string' && model !== '' && { model: model.slice(0, MAX_MODEL_LENGTH) }),
     ...(used && { tokens: used }),
-    ...(paid && { cost: paid }),
+    ...(paid && { cost: { ...paid, ...(total !== undefined && { totalMicros: total }) } }),
     ...toolCallsIn(output['toolCalls']),
   };
+}
+
+/** Returns an amount in USD in millionths of a dollar, an integer, so that sums of amounts are exact. */
+export function microsOf(dollars: number): number {
+  return Math.round(dollars * 1e6);
 }
 
 function toolCallsIn(value: Json | undefined): Pick<ModelUsage, 'toolCalls'> {

@@ -8,6 +8,7 @@ import { takesBytes, traceSpans } from './spans.ts';
 import type { TraceBudget } from './spans.ts';
 import type { LogWorkflow } from './store.ts';
 import type { LogRow } from './tables.ts';
+import { microsOf } from './usage.ts';
 
 type Basic = Omit<LogEntry, 'kind' | 'workflow' | 'finalOutput' | 'traceSpans'>;
 
@@ -32,7 +33,7 @@ export function basicOf(row: LogRow, files: Basic['files']): Basic {
     startedAt: new Date(row.started_ms).toISOString(),
     endedAt: row.ended_ms === null ? null : new Date(row.ended_ms).toISOString(),
     totalDurationMs: row.duration_ms < 0 ? null : row.duration_ms,
-    cost: row.cost < 0 ? null : { total: row.cost },
+    cost: row.cost < 0 ? null : { total: row.cost, totalMicros: microsOf(row.cost) },
     files,
   };
 }

@@ -1,0 +1,32 @@
+import { BlockError } from '@heddle/core/blocks';
+import * as z from 'zod';
+import { defineOutside } from '../define.ts';
+
+/** Selects a stored credential. Its secret is never part of the output: blocks that get the id read it where they use it. */
+export const credential = defineOutside({
+  summary: 'Selects a stored credential for later blocks, by its id.',
+  fields: z.object({
+    operation: z.literal('select').optional().describe('Only select.'),
+    credentialId: z.string().optional().describe('The id of the credential.'),
+    credential: z.string().optional().describe('The same as credentialId.'),
+    manualCredential: z.string().optional().describe('The same as credentialId.'),
+  }),
+  outputs: z.object({
+    credentialId: z.string().describe('The id, for the field "credential" of other blocks and of tools.'),
+    displayName: z.string().describe('The name of the credential.'),
+    providerId: z.string().describe('The provider.'),
+    type: z.string().describe('api_key, service_account or oauth.'),
+  }),
+  async run({ fields, context }) {
+    const id = fields.credentialId ?? fields.credential ?? fields.manualCredential ?? '';
+    const found = id === '' ? undefined : await context.services.credential({ id });
+    if (!found)
+      throw new BlockError(
+        'CREDENTIAL_UNKNOWN',
+        `The block "${context.block.name}" ${id === '' ? 'selects no credential' : 'selects a credential that the workspace does not have'}. Set "credentialId" to the id of one: heddle credentials list.`,
+        { retryable: false },
+      );
+    const { name: displayName, provider: providerId, type } = found;
+    return { output: { credentialId: found.id, displayName, providerId, type } };
+  },
+});

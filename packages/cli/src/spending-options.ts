@@ -1,0 +1,87 @@
+import type { BlocksOptions, ModelRate, Prices } from '@heddle/blocks';
+import type { CapWindow, MaxCost, WindowedCost } from '@heddle/engine';
+import { UsageError } from './usage-error.ts';
+
+/** Options for what models cost and how often they are called. */
+export interface SpendingOptions {
+  /** `SCOPE=DOLLARS[/WINDOW]`. */
+  maxCost?: readonly string[];
+  /** `MODEL=INPUT,OUTPUT[,CACHED]`. */
+  price?: readonly string[];
+  /** `PROVIDER=REQUESTS[,TOKENS]`. */
+  modelRate?: readonly string[];
+  /** Names of models. */
+  fallbackModel?: readonly string[];
+}
+
+const COST_HINT =
+  'Examples: --max-cost call=0.10, run=1, conversation=5, workspace=20/day. Windows: hour, day, month.';
+const PRICE_HINT = 'Example, in dollars for a million tokens: --price azure/my-deployment=2.50,10';
+const RATE_HINT = 'Example, per minute: --model-rate openai=500,200000, or openai=,200000 for tokens only';
+
+/** Returns the caps of an engine. Throws usage errors. */
+export function maxCostOf({ maxCost = [] }: SpendingOptions): MaxCost {
+  const caps: MaxCost = {};
+  for (const text of maxCost) {
+    const parts = /^(call|run|conversation|workspace)=(\d+(?:\.\d+)?)(?:\/(hour|day|month))?$/.exec(text);
+    if (!parts) throw new UsageError(`--max-cost takes SCOPE=DOLLARS[/WINDOW], not "${text}".`, COST_HINT);
+    const [, scope, amount, per] = parts;
+    const dollars = Number(amount);
+    const cap: WindowedCost = { dollars, ...(per !== undefined && { per: per as CapWindow }) };
+    if (scope === 'conversation') caps.conversation = cap;
+    else if (scope === 'workspace') caps.tenant = cap;
+    else if (per !== undefined)
+      throw new UsageError(`--max-cost ${scope}= has no window: it is for one ${scope}.`, COST_HINT);
+    else if (scope === 'call') caps.call = dollars;
+    else caps.run = dollars;
+  }
+  return caps;
+}
+
+/** Returns what blocks need to know of models. Throws usage errors. */
+export function modelOptionsOf({
+  price = [],
+  modelRate = [],
+  fallbackModel = [],
+}: SpendingOptions): Pick<BlocksOptions, 'prices' | 'rates' | 'fallbackModels'> {
+  return {
+    ...(price.length > 0 && { prices: Object.fromEntries(price.map(priceOf)) }),
+    ...(modelRate.length > 0 && { rates: Object.fromEntries(modelRate.map(rateOf)) }),
+    ...(fallbackModel.length > 0 && { fallbackModels: fallbackModel }),
+  };
+}
+
+function priceOf(text: string): [string, Prices] {
+  const parts = /^([^=/]+\/[^=]+)=(\d+(?:\.\d+)?),(\d+(?:\.\d+)?)(?:,(\d+(?:\.\d+)?))?$/.exec(text);
+  if (!parts)
+    throw new UsageError(`--price takes PROVIDER/MODEL=INPUT,OUTPUT[,CACHED], not "${text}".`, PRICE_HINT);
+  const [, model = '', input, output, cached] = parts;
+  const cachedInput = cached === undefined ? {} : { cachedInput: Number(cached) };
+  return [model, { input: Number(input), output: Number(output), ...cachedInput }];
+}
+
+function rateOf(text: string): [string, ModelRate] {
+  const parts = /^([^=,]+)=(?:([1-9]\d*)(?:,([1-9]\d*))?|,([1-9]\d*))$/.exec(text);
+  if (!parts)
+    throw new UsageError(`--model-rate takes PROVIDER=REQUESTS[,TOKENS], not "${text}".`, RATE_HINT);
+  const [, provider = '', requests, both, only] = parts;
+  const tokens = both ?? only;
+  return [
+    provider,
+    {
+      ...(requests !== undefined && { requestsPerMinute: Number(requests) }),
+      ...(tokens !== undefined && { tokensPerMinute: Number(tokens) }),
+    },
+  ];
+}
+
+/** The options as arguments of a later command. */
+export function spendingArgs(options: SpendingOptions): string[] {
+  const { maxCost = [], price = [], modelRate = [], fallbackModel = [] } = options;
+  return [
+    ...maxCost.flatMap((text) => ['--max-cost', text]),
+    ...price.flatMap((text) => ['--price', text]),
+    ...modelRate.flatMap((text) => ['--model-rate', text]),
+    ...fallbackModel.flatMap((text) => ['--fallback-model', text]),
+  ];
+}
