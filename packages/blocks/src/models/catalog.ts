@@ -1,7 +1,13 @@
 import { PROVIDER_NAMES } from './providers.ts';
 
 /** Dollars for a million tokens. */
-export interface Prices {
+export interface Prices extends TokenPrices {
+  /** The prices of a call with more input than this many tokens, for all its tokens. Absent: as of every call. */
+  long?: TokenPrices & { above: number };
+}
+
+/** Dollars for a million tokens of each kind. */
+export interface TokenPrices {
   input: number;
   output: number;
   /** Input that the provider read from its cache. Absent: as `input`. */
@@ -45,9 +51,32 @@ type Row = [
 const THINKS = { temperature: false, reasoning: true } as const;
 const REASONS = { reasoning: true } as const;
 
-/** Public list prices as of November 2025. A model without a row runs too, without a cost. */
+const LONG_GEMINI_2 = { above: 200_000, input: 2.5, cachedInput: 0.25, output: 15 };
+const LONG_GEMINI_3 = { above: 200_000, input: 4, cachedInput: 0.4, output: 18 };
+const LONG_GROK_4 = { above: 128_000, input: 6, output: 30 };
+const LONG_GROK_FAST = { above: 128_000, input: 0.4, output: 1 };
+const LONG_GROK_4_5 = { above: 200_000, input: 4, cachedInput: 1, output: 12 };
+
+/**
+ * Public list prices in dollars. A model without a row runs too, without a cost.
+ *
+ * Checked on 25 November 2026: Anthropic against its page of prices (platform.claude.com/docs/en/about-claude/pricing); GPT-5
+ * mini, GPT-5.4, Gemini 3 and Grok 4.5 against the table of GitHub's documentation (github/docs,
+ * data/tables/copilot/models-and-pricing.yml); contexts and longest outputs against the providers' pages of models. The other
+ * rows are those of November 2025, which providers may have changed: `prices` and `--price` replace them.
+ */
 const TABLE: { readonly [provider: string]: readonly Row[] } = {
   openai: [
+    [
+      'gpt-5.4',
+      1_050_000,
+      128_000,
+      {
+        ...{ input: 2.5, cachedInput: 0.25, output: 15 },
+        long: { above: 272_000, input: 5, cachedInput: 0.5, output: 22.5 },
+      },
+      THINKS,
+    ],
     ['gpt-5.2', 400_000, 128_000, { input: 1.75, cachedInput: 0.175, output: 14 }, THINKS],
     ['gpt-5.1', 400_000, 128_000, { input: 1.25, cachedInput: 0.125, output: 10 }, THINKS],
     ['gpt-5', 400_000, 128_000, { input: 1.25, cachedInput: 0.125, output: 10 }, THINKS],
@@ -101,8 +130,20 @@ const TABLE: { readonly [provider: string]: readonly Row[] } = {
     ['claude-3-5-haiku-latest', 200_000, 8_192, { input: 0.8, cachedInput: 0.08, cacheWrite: 1, output: 4 }],
   ],
   google: [
-    ['gemini-3-pro-preview', 1_048_576, 65_536, { input: 2, cachedInput: 0.2, output: 12 }, REASONS],
-    ['gemini-2.5-pro', 1_048_576, 65_536, { input: 1.25, cachedInput: 0.125, output: 10 }, REASONS],
+    [
+      'gemini-3-pro-preview',
+      1_048_576,
+      65_536,
+      { input: 2, cachedInput: 0.2, output: 12, long: LONG_GEMINI_3 },
+      REASONS,
+    ],
+    [
+      'gemini-2.5-pro',
+      1_048_576,
+      65_536,
+      { input: 1.25, cachedInput: 0.125, output: 10, long: LONG_GEMINI_2 },
+      REASONS,
+    ],
     ['gemini-2.5-flash', 1_048_576, 65_536, { input: 0.3, cachedInput: 0.03, output: 2.5 }, REASONS],
     ['gemini-2.5-flash-lite', 1_048_576, 65_536, { input: 0.1, cachedInput: 0.01, output: 0.4 }, REASONS],
     ['gemini-2.0-flash', 1_048_576, 8_192, { input: 0.1, cachedInput: 0.025, output: 0.4 }],
@@ -118,8 +159,14 @@ const TABLE: { readonly [provider: string]: readonly Row[] } = {
     ['openai/gpt-oss-120b', 131_072, 65_536, { input: 0.15, output: 0.6 }, REASONS],
   ],
   xai: [
-    ['grok-4', 256_000, 256_000, { input: 3, cachedInput: 0.75, output: 15 }],
-    ['grok-4-fast-reasoning', 2_000_000, 2_000_000, { input: 0.2, cachedInput: 0.05, output: 0.5 }],
+    ['grok-4.5', 500_000, 500_000, { input: 2, cachedInput: 0.5, output: 6, long: LONG_GROK_4_5 }],
+    ['grok-4', 256_000, 256_000, { input: 3, cachedInput: 0.75, output: 15, long: LONG_GROK_4 }],
+    [
+      'grok-4-fast-reasoning',
+      2_000_000,
+      2_000_000,
+      { input: 0.2, cachedInput: 0.05, output: 0.5, long: LONG_GROK_FAST },
+    ],
     ['grok-3', 131_072, 131_072, { input: 3, cachedInput: 0.75, output: 15 }],
   ],
   deepseek: [
@@ -174,6 +221,11 @@ export function modelNamed(name: string, configured: readonly string[] = []): Ch
   if (row) return { provider: row.provider, id: name, info: row };
   const [, guessed] = PREFIXES.find(([prefix]) => name.startsWith(prefix)) ?? [];
   return guessed === undefined ? undefined : { provider: guessed, id: name, info: infoOf(guessed, name) };
+}
+
+/** Returns the prices of a call with this many tokens of input. */
+export function pricesFor(prices: Prices, input: number): TokenPrices {
+  return prices.long && input > prices.long.above ? prices.long : prices;
 }
 
 /** Returns the models of the table. */

@@ -3,6 +3,7 @@ import type {
   LanguageModelV4FilePart,
   LanguageModelV4Prompt,
 } from '@ai-sdk/provider';
+import { pricesFor } from './catalog.ts';
 import type { ModelInfo, Prices } from './catalog.ts';
 
 /** English text has about four bytes per token, and most other languages and code at least two. */
@@ -45,7 +46,8 @@ export function estimateOf(
 }
 
 /** Returns the highest cost of an estimate, in millionths of a dollar: nothing is cached, and everything is written to the cache. */
-export function highestCost({ input, output }: Estimate, prices: Prices): { most: number; least: number } {
+export function highestCost({ input, output }: Estimate, all: Prices): { most: number; least: number } {
+  const prices = pricesFor(all, input);
   const inputPrice = Math.max(prices.input, prices.cacheWrite ?? 0);
   const outputPrice = Math.max(prices.output, prices.reasoning ?? 0);
   return { most: Math.ceil(input * inputPrice + output * outputPrice), least: Math.ceil(input * inputPrice) };

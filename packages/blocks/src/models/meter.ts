@@ -41,8 +41,8 @@ export async function callMetered<T extends { tokens: Tokens }>(
     output: options.maxOutputTokens ?? 0,
   });
   const reservation = await reserve(context, call, prices && highestCost(estimate, prices));
-  const least = prices ? highestCost({ ...estimate, output: 0 }, prices).most : 0;
-  const priceOfOutput = prices ? Math.max(prices.output, prices.reasoning ?? 0) : 0;
+  const least = prices ? highestCost(estimate, prices).least : 0;
+  const priceOfOutput = prices ? highestCost({ ...estimate, output: 1 }, prices).most - least : 0;
   let soFar = least;
   const progress = (text: string): void => {
     soFar += tokensIn(text) * priceOfOutput;

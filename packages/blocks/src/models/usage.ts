@@ -1,5 +1,6 @@
 import type { LanguageModelV4Usage } from '@ai-sdk/provider';
 import type { JsonObject } from '@heddle/core/blocks';
+import { pricesFor } from './catalog.ts';
 import type { Prices } from './catalog.ts';
 
 /** Tokens of one or several calls. */
@@ -45,7 +46,8 @@ export function addTokens(one: Tokens, other: Tokens): Tokens {
 }
 
 /** Returns what the tokens cost. A price in dollars for a million tokens is one in millionths of a dollar for a token. */
-export function costOf(tokens: Tokens, prices: Prices): Cost {
+export function costOf(tokens: Tokens, all: Prices): Cost {
+  const prices = pricesFor(all, tokens.input);
   const plain = Math.max(0, tokens.input - tokens.cached - tokens.cacheWrite);
   const input = Math.round(
     plain * prices.input +

@@ -1,0 +1,94 @@
+import { describe, expect, it } from 'vitest';
+import { knownModels } from './catalog.ts';
+import { estimateOf, highestCost } from './estimate.ts';
+import { addCost, costOf, NO_TOKENS, shownCost } from './usage.ts';
+
+const INFO = { context: 10_000, output: 500 };
+const say = (text: string) => [{ role: 'user' as const, content: [{ type: 'text' as const, text }] }];
+const tokens = (input: number, output: number, more = {}) => ({
+  ...NO_TOKENS,
+  ...{ input, output, total: input + output },
+  ...more,
+});
+
+describe('the estimate of a call', () => {
+  it('grows with the prompt and its tools, and ends at the context of the model', () => {
+    const input = (text: string) =>
+      estimateOf({ prompt: say(text) }, { info: INFO, limitCovers: true }).input;
+    expect(input('x'.repeat(2000)) - input('')).toBe(1000);
+    expect(input('\u6587'.repeat(100)) - input('')).toBe(150);
+    expect(input('x'.repeat(1_000_000))).toBe(10_000);
+    const tool = { type: 'function' as const, name: 'a', inputSchema: { type: 'object' as const } };
+    const withTool = estimateOf({ prompt: say(''), tools: [tool] }, { info: INFO, limitCovers: true });
+    expect(withTool.input).toBeGreaterThan(input('') + 16);
+  });
+
+  it('takes the output from the limit of the call, unless reasoning comes on top, and from the model', () => {
+    const output = (
+      maxOutputTokens: number | undefined,
+      limitCovers = true,
+      info: typeof INFO | undefined = INFO,
+    ) =>
+      estimateOf({ prompt: say(''), ...(maxOutputTokens && { maxOutputTokens }) }, { info, limitCovers })
+        .output;
+    expect([output(100), output(900), output(undefined), output(100, false)]).toEqual([100, 500, 500, 500]);
+    expect(estimateOf({ prompt: say('') }, { info: undefined, limitCovers: true }).output).toBe(128_000);
+  });
+
+  it('counts an image by itself and a PDF by its bytes', () => {
+    const file = (mediaType: string, bytes: number) =>
+      estimateOf(
+        {
+          prompt: [
+            {
+              role: 'user',
+              content: [{ type: 'file', mediaType, data: { type: 'data', data: new Uint8Array(bytes) } }],
+            },
+          ],
+        },
+        { info: undefined, limitCovers: true },
+      ).input;
+    expect(file('image/png', 2_000_000)).toBeLessThan(7000);
+    expect(file('application/pdf', 200_000)).toBeGreaterThanOrEqual(100_000);
+  });
+});
+
+describe('costs', () => {
+  const prices = { input: 1, output: 4, cachedInput: 0.1, cacheWrite: 1.25, reasoning: 5 };
+
+  it('are integers, with the prices of cached input, of writes to the cache and of reasoning', () => {
+    expect(costOf(tokens(1000, 100, { cached: 600, cacheWrite: 200, reasoning: 40 }), prices)).toEqual({
+      input: 200 + 60 + 250,
+      output: 240 + 200,
+      total: 950,
+    });
+    expect(costOf(tokens(1, 1), { input: 0.3, output: 0.3 })).toEqual({ input: 0, output: 0, total: 0 });
+  });
+
+  it('are those of long prompts above their limit, for all tokens', () => {
+    const tiered = { input: 1, output: 2, long: { above: 1000, input: 2, output: 3 } };
+    expect(costOf(tokens(1000, 10), tiered).total).toBe(1020);
+    expect(costOf(tokens(1001, 10), tiered).total).toBe(2032);
+    expect(highestCost({ input: 1001, output: 10 }, tiered)).toEqual({ most: 2032, least: 2002 });
+  });
+
+  it('are never above the highest cost of the same tokens', () => {
+    for (const used of [tokens(1000, 100), tokens(1000, 100, { cacheWrite: 1000, reasoning: 100 })])
+      expect(costOf(used, prices).total).toBeLessThanOrEqual(highestCost(used, prices).most);
+  });
+
+  it('are added exactly, and shown in dollars and millionths', () => {
+    const one = { input: 100_000, output: 0, total: 100_000 };
+    const sum = addCost(addCost(one, one), one);
+    expect(sum && shownCost(sum)).toMatchObject({ total: 0.3, totalMicros: 300_000 });
+    expect(addCost(undefined, one)).toEqual(one);
+  });
+
+  it('of the table are consistent: cached input is cheaper, and an output fits into the context', () => {
+    for (const { context, output, prices: listed } of knownModels()) {
+      expect(output).toBeLessThanOrEqual(context);
+      expect(listed.cachedInput ?? 0).toBeLessThanOrEqual(listed.input);
+      if (listed.long) expect(listed.long.input).toBeGreaterThan(listed.input);
+    }
+  });
+});
