@@ -336,6 +336,18 @@ describe('an agent that is configured wrongly', () => {
       /The block "A" has a response format that is not JSON/,
     ],
     [
+      'has a response format that no answer can match',
+      { responseFormat: { type: 'object', required: ['a'], additionalProperties: false } },
+      'BLOCK_CONFIG_INVALID',
+      /The block "A" has a response format that no answer can match: it requires "a", which it does not allow/,
+    ],
+    [
+      'has a highest cost that is no number',
+      { maxCost: 'a lot' },
+      'BLOCK_CONFIG_INVALID',
+      /"maxCost" that is not a number/,
+    ],
+    [
       'has a response format of a foreign schema',
       { responseFormat: { $ref: 'https://example.com/a.json' } },
       'BLOCK_CONFIG_INVALID',

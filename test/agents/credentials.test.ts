@@ -123,3 +123,55 @@ describe('a tool with a stored credential', () => {
     expect((await call({ credential: 7 })).result).toMatch(/^The tool names a credential that does not/);
   });
 });
+
+describe('a credential block', () => {
+  const tenantCredentials: TenantCredentials = {
+    find: (_tenant, query) =>
+      'id' in query && query.id === 'c1'
+        ? { id: 'c1', name: 'Shop', type: 'oauth', provider: 'shop', secret: 'at-1234567', account: 'me' }
+        : undefined,
+  };
+  const shop: AgentTool = {
+    id: 'shop',
+    description: 'Lists the orders.',
+    parameters: { type: 'object', properties: {} },
+    run: async (_args, call) => ({ length: (await call.credential()).secret.length }),
+  };
+  const run = async (fields: JsonObject) => {
+    const server = await modelServer([{ tools: [{ name: 'shop', args: {} }] }, { text: 'Done.' }]);
+    const engine = await createEngine({
+      blocks: blocks({ tools: [shop] }),
+      services: server.services,
+      credentials: { openai: 'key-of-openai' },
+      tenantCredentials,
+    });
+    onTestFinished(() => engine.close({ graceMs: 0 }));
+    const agent = block('A', 'agent', {
+      messages: [{ role: 'user', content: 'Orders?' }],
+      model: 'gpt-4o',
+      tools: [{ type: 'shop', params: { credential: '<C.credentialId>' } }],
+    });
+    const definition = workflow([block('C', 'credential', fields), agent], ['Start -> C -> A']);
+    const { runId, ...result } = await engine.execute({ workflow: definition });
+    return { result, logs: await engine.getLogs(runId) };
+  };
+
+  it('selects a stored credential for tools of later blocks, and shows no secret', async () => {
+    const { result, logs } = await run({ operation: 'select', credentialId: 'c1' });
+    expect(result).toMatchObject({ output: { toolCalls: { list: [{ result: { length: 10 } }] } } });
+    expect(logs.find(({ blockName }) => blockName === 'C')?.output).toEqual({
+      credentialId: 'c1',
+      displayName: 'Shop',
+      providerId: 'shop',
+      type: 'oauth',
+    });
+    expect(JSON.stringify(logs)).not.toContain('at-1234567');
+  });
+
+  it('fails for an unknown credential, for none and for another operation', async () => {
+    const codeOf = async (fields: JsonObject) => (await run(fields)).result.error?.code;
+    expect(await codeOf({ credentialId: 'c2' })).toBe('CREDENTIAL_UNKNOWN');
+    expect(await codeOf({})).toBe('CREDENTIAL_UNKNOWN');
+    expect(await codeOf({ operation: 'list' })).toBe('BLOCK_CONFIG_INVALID');
+  });
+});

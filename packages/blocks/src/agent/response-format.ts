@@ -4,6 +4,7 @@ import type { BlockContext, BlockError, Json, JsonObject } from '@heddle/core/bl
 import { invalid } from '../invalid.ts';
 import { compileSchema } from './json-schema.ts';
 import type { SchemaCheck } from './json-schema.ts';
+import { unfillable } from './unfillable.ts';
 
 /** The answer that an agent must give: JSON that matches a schema. */
 export interface ResponseFormat {
@@ -34,13 +35,16 @@ export function responseFormatOf(context: BlockContext): ResponseFormat | undefi
   );
 }
 
-/** Returns the format with this schema. Throws what `refuse` returns for a schema that cannot be checked. */
+/** Returns the format with this schema. Throws what `refuse` returns for a schema that cannot be checked, or that nothing matches. */
 export function formatNamed(
   name: string,
   schema: JsonObject,
   refuse: (why: string) => Error,
 ): ResponseFormat {
-  return { name, schema, problemsOf: compileSchema(schema, refuse), strict: isStrict(schema) };
+  const problemsOf = compileSchema(schema, refuse);
+  const why = unfillable(schema);
+  if (why !== undefined) throw refuse(`no answer can match: ${why}`);
+  return { name, schema, problemsOf, strict: isStrict(schema) };
 }
 
 /** Returns the options of a call that ask for the format. */

@@ -1,0 +1,85 @@
+import { isJsonObject, own } from '@heddle/core/blocks';
+import type { Json, JsonObject } from '@heddle/core/blocks';
+
+/** Limits that exclude each other if the first is larger. */
+const RANGES = [
+  ['minimum', 'maximum'],
+  ['minLength', 'maxLength'],
+  ['minItems', 'maxItems'],
+  ['minProperties', 'maxProperties'],
+] as const;
+
+/**
+ * Returns why no value matches a JSON Schema, as far as the schema shows it without references; undefined otherwise. `at` is
+ * the place of the schema, for the message. Needs a schema of limited depth.
+ */
+export function unfillable(schema: Json, at = 'it'): string | undefined {
+  if (schema === false) return `${at} allows no value`;
+  if (!isJsonObject(schema)) return undefined;
+  return (
+    ownReason(schema, at) ?? objectReason(schema, at) ?? arrayReason(schema, at) ?? choiceReason(schema, at)
+  );
+}
+
+function ownReason(schema: JsonObject, at: string): string | undefined {
+  const { enum: values, const: only, type } = schema;
+  if (Array.isArray(values) && values.length === 0) return `${at} has an empty "enum"`;
+  if (Array.isArray(type) && type.length === 0) return `${at} has an empty list of types`;
+  const possible = Array.isArray(values) ? values : only === undefined ? undefined : [only];
+  if (type !== undefined && possible && !possible.some((value) => hasType(value, type)))
+    return `${at} has no value of "enum" or "const" with its type`;
+  for (const [low, high] of RANGES) {
+    const [min, max] = [schema[low], schema[high]];
+    if (typeof min === 'number' && typeof max === 'number' && min > max)
+      return `${at} has "${low}" above "${high}"`;
+  }
+  return undefined;
+}
+
+function hasType(value: Json, type: Json): boolean {
+  const actual = value === null ? 'null' : Array.isArray(value) ? 'array' : typeof value;
+  const types = [type].flat();
+  return types.includes(actual) || (types.includes('integer') && Number.isInteger(value));
+}
+
+function objectReason(schema: JsonObject, at: string): string | undefined {
+  if (!mustBe(schema, 'object')) return undefined;
+  const { required, additionalProperties } = schema;
+  const properties = isJsonObject(schema['properties']) ? schema['properties'] : {};
+  const isClosed = additionalProperties === false && !isJsonObject(schema['patternProperties']);
+  for (const name of Array.isArray(required) ? required : []) {
+    if (typeof name !== 'string') continue;
+    const property = own(properties, name);
+    if (property === undefined && isClosed) return `${at} requires "${name}", which it does not allow`;
+    const why = property === undefined ? undefined : unfillable(property, `"${name}"`);
+    if (why !== undefined) return why;
+  }
+  return undefined;
+}
+
+function arrayReason(schema: JsonObject, at: string): string | undefined {
+  const { items, minItems } = schema;
+  if (!mustBe(schema, 'array') || typeof minItems !== 'number' || minItems < 1 || items === undefined)
+    return undefined;
+  return Array.isArray(schema['prefixItems']) ? undefined : unfillable(items, `an item of ${at}`);
+}
+
+/** Only a schema that allows no other type excludes all values by what it says of one type. */
+function mustBe({ type }: JsonObject, wanted: string): boolean {
+  return type === wanted || (Array.isArray(type) && type.length === 1 && type[0] === wanted);
+}
+
+function choiceReason(schema: JsonObject, at: string): string | undefined {
+  const { allOf } = schema;
+  for (const part of Array.isArray(allOf) ? allOf : []) {
+    const why = unfillable(part, at);
+    if (why !== undefined) return why;
+  }
+  for (const name of ['anyOf', 'oneOf']) {
+    const choices = schema[name];
+    if (!Array.isArray(choices)) continue;
+    const reasons = choices.map((choice) => unfillable(choice, at));
+    if (reasons.every((why) => why !== undefined)) return reasons[0] ?? `${at} has an empty "${name}"`;
+  }
+  return undefined;
+}

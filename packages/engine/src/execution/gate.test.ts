@@ -1,0 +1,61 @@
+import PQueue from 'p-queue';
+import { describe, expect, it } from 'vitest';
+import { createGate, Slot } from './gate.ts';
+
+const engineQueue = () => new PQueue({ concurrency: 1 });
+const deferred = () => Promise.withResolvers<undefined>();
+
+describe('a slot', () => {
+  it('is free for other work while its work waits without it, and taken again before the work continues', async () => {
+    const gate = createGate(engineQueue(), 1);
+    const { signal } = new AbortController();
+    const order: string[] = [];
+    const waiting = deferred();
+    const other = deferred();
+    const first = new Slot(gate, signal);
+    const one = first.run(async () => {
+      order.push('one begins');
+      await first.without(async () => waiting.promise);
+      order.push('one continues');
+      return 1;
+    });
+    const two = new Slot(gate, signal).run(async () => {
+      order.push('two begins');
+      waiting.resolve(undefined);
+      await other.promise;
+      order.push('two ends');
+      return 2;
+    });
+    const three = new Slot(gate, signal).run(async () => order.push('three'));
+    await waiting.promise;
+    await new Promise(setImmediate);
+    expect(order).toEqual(['one begins', 'two begins']);
+    other.resolve(undefined);
+    expect(await Promise.all([one, two])).toEqual([1, 2]);
+    await three;
+    expect(order).toEqual(['one begins', 'two begins', 'two ends', 'three', 'one continues']);
+  });
+
+  it('is free after work that fails', async () => {
+    const gate = createGate(engineQueue(), 1);
+    const { signal } = new AbortController();
+    const failing = new Slot(gate, signal).run(async () => Promise.reject(new Error('broken')));
+    await expect(failing).rejects.toThrow('broken');
+    expect(await new Slot(gate, signal).run(async () => 1)).toBe(1);
+  });
+
+  it('ends a wait without it with the reason of the abort', async () => {
+    const gate = createGate(engineQueue(), 1);
+    const controller = new AbortController();
+    const slot = new Slot(gate, controller.signal);
+    const blocked = deferred();
+    const run = slot.run(async () => slot.without(async () => blocked.promise));
+    run.catch(() => undefined);
+    await new Promise(setImmediate);
+    const other = new Slot(gate, new AbortController().signal).run(async () => 2);
+    controller.abort(new Error('cancelled'));
+    blocked.reject(new Error('cancelled'));
+    await expect(run).rejects.toThrow('cancelled');
+    expect(await other).toBe(2);
+  });
+});
