@@ -1,10 +1,16 @@
+import fc from 'fast-check';
 import { describe, expect, it } from 'vitest';
 import type { SpendingStore } from '@heddle/engine/stores';
+import { scale } from '../../support/scale.ts';
 
 const LATER = 1_000_000;
 
 /** A reservation in the accounts, which all have this cap. */
-const call = (id: string, most: number, { cap = 100, accounts = ['a'], nowMs = 0, least = 1 } = {}) => ({
+const reservation = (
+  id: string,
+  most: number,
+  { cap = 100, accounts = ['a'] as readonly string[], nowMs = 0, least = 1 } = {},
+) => ({
   id,
   accounts: accounts.map((account) => ({ id: account, cap, untilMs: LATER })),
   most,
@@ -21,19 +27,19 @@ export function describeSpending(
   describe(`${name}: sums of spending`, () => {
     it('refuses what would pass the cap of any account, with its sum, and reserves nothing then', async () => {
       const { one } = await make();
-      expect(await one.reserve(call('1', 60))).toBeUndefined();
-      expect(await one.reserve(call('2', 41, { accounts: ['b', 'a'] }))).toEqual({
+      expect(await one.reserve(reservation('1', 60))).toBeUndefined();
+      expect(await one.reserve(reservation('2', 41, { accounts: ['b', 'a'] }))).toEqual({
         account: 'a',
         micros: 60,
       });
       expect(await one.sum('b')).toBe(0);
-      expect(await one.reserve(call('3', 40, { accounts: ['b', 'a'] }))).toBeUndefined();
+      expect(await one.reserve(reservation('3', 40, { accounts: ['b', 'a'] }))).toBeUndefined();
       expect([await one.sum('a'), await one.sum('b')]).toEqual([100, 40]);
     });
 
     it('counts what a call has cost once it is settled, and once only', async () => {
       const { one, other } = await make();
-      await one.reserve(call('1', 60, { accounts: ['a', 'b'] }));
+      await one.reserve(reservation('1', 60, { accounts: ['a', 'b'] }));
       await other.settle('1', 7);
       await one.settle('1', 9);
       await one.settle('never', 9);
@@ -42,39 +48,57 @@ export function describeSpending(
 
     it('counts the last known cost of a call whose reservation has expired, and its cost if it is settled later', async () => {
       const { one, other } = await make();
-      await one.reserve(call('1', 60));
+      await one.reserve(reservation('1', 60));
       await one.renew('1', { least: 12, expiresMs: 90 });
-      expect(await other.reserve(call('2', 50, { nowMs: 89 }))).toEqual({ account: 'a', micros: 60 });
-      expect(await other.reserve(call('2', 50, { nowMs: 90 }))).toBeUndefined();
+      expect(await other.reserve(reservation('2', 50, { nowMs: 89 }))).toEqual({ account: 'a', micros: 60 });
+      expect(await other.reserve(reservation('2', 50, { nowMs: 90 }))).toBeUndefined();
       expect(await one.sum('a')).toBe(62);
       await one.renew('1', { least: 60, expiresMs: 999 });
-      await other.reserve(call('3', 0, { nowMs: 1000 }));
+      await other.reserve(reservation('3', 0, { nowMs: 1000 }));
       expect(await one.sum('a')).toBe(13);
       await one.settle('1', 20);
       expect(await one.sum('a')).toBe(21);
     });
 
-    it('never passes a cap, and counts the cost of every call, when many reserve and settle at once', async () => {
-      const stores = await make();
-      const one = async (index: number): Promise<number> => {
-        const store = index % 2 === 0 ? stores.one : stores.other;
-        const accounts = index % 3 === 0 ? ['b', 'a'] : ['a', 'b'];
-        const most = 10 + (index % 7);
-        if (await store.reserve(call(String(index), most, { cap: 200, accounts }))) return 0;
-        expect(await store.sum('a')).toBeLessThanOrEqual(200);
-        const cost = index % most;
-        await store.settle(String(index), cost);
-        return cost;
-      };
-      const costs = await Promise.all(Array.from({ length: 60 }, (_, index) => one(index)));
-      const sum = costs.reduce((total, cost) => total + cost, 0);
-      expect(sum).toBeGreaterThan(0);
-      expect([await stores.one.sum('a'), await stores.other.sum('b')]).toEqual([sum, sum]);
+    it('never passes a cap, and counts the cost of every call, when any calls reserve and settle at once', async () => {
+      const call = fc.record({
+        most: fc.integer({ min: 0, max: 60 }),
+        // The share of `most` that the call costs, and which stores and accounts it uses.
+        share: fc.double({ min: 0, max: 1, noNaN: true }),
+        isOther: fc.boolean(),
+        accounts: fc.constantFrom(['a'], ['b'], ['a', 'b'], ['b', 'a']),
+        turns: fc.nat({ max: 3 }),
+      });
+      await fc.assert(
+        fc.asyncProperty(
+          fc.array(call, { maxLength: 25 }),
+          fc.integer({ min: 0, max: 200 }),
+          async (calls, cap) => {
+            const stores = await make();
+            const spent = { a: 0, b: 0 };
+            const run = async (
+              { isOther, most, share, accounts, turns }: (typeof calls)[number],
+              index: number,
+            ) => {
+              const store = isOther ? stores.other : stores.one;
+              if (await store.reserve(reservation(String(index), most, { cap, accounts }))) return;
+              for (let turn = 0; turn < turns; turn++) await new Promise(setImmediate);
+              for (const account of accounts) expect(await store.sum(account)).toBeLessThanOrEqual(cap);
+              const cost = Math.floor(most * share);
+              await store.settle(String(index), cost);
+              for (const account of accounts) spent[account as 'a' | 'b'] += cost;
+            };
+            await Promise.all(calls.map(run));
+            expect({ a: await stores.one.sum('a'), b: await stores.other.sum('b') }).toEqual(spent);
+          },
+        ),
+        { numRuns: scale(8, 200) },
+      );
     });
 
     it('removes accounts that are no longer needed', async () => {
       const { one } = await make();
-      await one.reserve(call('1', 5));
+      await one.reserve(reservation('1', 5));
       await one.prune(LATER - 1);
       expect(await one.sum('a')).toBe(5);
       await one.prune(LATER);
