@@ -27,10 +27,10 @@ describe.each(STORES)('a process that is killed in a call of a model under a cap
       store === 'SQLite'
         ? { data: join(folder, 'data') }
         : { postgres: { url: await postgresDatabase(), leaseMs: 1000 } };
-    let first: Played | undefined;
+    const played: { first?: Played } = {};
     const server = await modelServer(({ body, number }) => {
       const done = (body['messages'] as { role: string }[]).filter(({ role }) => role === 'tool').length;
-      if (number === 3) first?.kill();
+      if (number === 3) played.first?.kill();
       if (number === 3) return { after: new Promise(() => undefined) };
       const used = { input: 100, output: 10 };
       return done === 4
@@ -43,8 +43,8 @@ describe.each(STORES)('a process that is killed in a call of a model under a cap
       url: server.services.local,
       effects: join(folder, 'effects'),
     };
-    first = play(options);
-    expect(await first.last).toBe('2');
+    played.first = play(options);
+    expect(await played.first.last).toBe('2');
     const output = JSON.parse(await play(options).last) as object;
     expect(output).toMatchObject({ content: 'Done.', cost: { totalMicros: 600 } });
     expect(server.requests).toHaveLength(6);

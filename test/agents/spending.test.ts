@@ -123,7 +123,7 @@ describe('a cap on spending', () => {
     const next = await runAgent(engine, {}, 'two');
     // 200 tokens of output at 10, and the input.
     expect(next).toMatchObject(refusal('workspace'));
-    const { usedMicros } = next.error?.details as { usedMicros: number };
+    const { usedMicros } = (next.error as unknown as { details: { usedMicros: number } }).details;
     expect(usedMicros).toBeGreaterThan(2000);
     expect(usedMicros).toBeLessThan(2500);
   });

@@ -1,6 +1,6 @@
 import { blocks } from '@heddle/blocks';
 import type { BlocksOptions } from '@heddle/blocks';
-import type { MaxCost } from '@heddle/engine';
+import type { EngineOptions } from '@heddle/engine';
 import { expect, it } from 'vitest';
 import { AGENT, ANSWER, modelServer } from '../agents/metered.ts';
 import { describeTemporal } from '../support/temporal.ts';
@@ -10,7 +10,10 @@ import { placeOn } from './worker-place.ts';
 
 const AGENT_FLOW = { workflow: workflow([block('A', 'agent', AGENT)], ['Start -> A']) };
 
-function optionsFor(server: ModelServer, { maxCost, ...models }: BlocksOptions & { maxCost?: MaxCost }) {
+function optionsFor(
+  server: ModelServer,
+  { maxCost, ...models }: BlocksOptions & Pick<EngineOptions, 'maxCost'>,
+) {
   return {
     blocks: blocks(models),
     services: server.services,

@@ -1,6 +1,10 @@
 import type { BlocksOptions, ModelRate, Prices } from '@heddle/blocks';
-import type { CapWindow, MaxCost, WindowedCost } from '@heddle/engine';
+import type { EngineOptions } from '@heddle/engine';
 import { UsageError } from './usage-error.ts';
+
+type MaxCost = NonNullable<EngineOptions['maxCost']>;
+type WindowedCost = NonNullable<MaxCost['tenant']>;
+type CapWindow = NonNullable<WindowedCost['per']>;
 
 /** Options for what models cost and how often they are called. */
 export interface SpendingOptions {

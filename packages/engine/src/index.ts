@@ -11,9 +11,7 @@ export type {
   Conversation,
   RunLog,
   RunLogQuery,
-  SpendingReservation,
 } from './executors/services.ts';
-export type { CapWindow, MaxCost, WindowedCost } from './execution/spending-caps.ts';
 export type { EnvironmentValue, TenantEnvironments } from './execution/run-environment.ts';
 export type { Credential, CredentialQuery, TenantCredentials } from './secrets/credentials.ts';
 export type { FileReader, ReadLimits } from './files/storage.ts';

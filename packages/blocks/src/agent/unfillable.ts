@@ -28,12 +28,12 @@ function ownReason(schema: JsonObject, at: string): string | undefined {
   const possible = Array.isArray(values) ? values : only === undefined ? undefined : [only];
   if (type !== undefined && possible && !possible.some((value) => hasType(value, type)))
     return `${at} has no value of "enum" or "const" with its type`;
-  for (const [low, high] of RANGES) {
-    const [min, max] = [schema[low], schema[high]];
-    if (typeof min === 'number' && typeof max === 'number' && min > max)
-      return `${at} has "${low}" above "${high}"`;
-  }
-  return undefined;
+  const range = RANGES.find(([low, high]) => isAbove(schema[low], schema[high]));
+  return range && `${at} has "${range[0]}" above "${range[1]}"`;
+}
+
+function isAbove(low: Json | undefined, high: Json | undefined): boolean {
+  return typeof low === 'number' && typeof high === 'number' && low > high;
 }
 
 function hasType(value: Json, type: Json): boolean {

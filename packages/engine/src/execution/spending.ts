@@ -16,8 +16,6 @@ const RENEW_MS = 15_000;
 /** How long sums without a window are kept after their last call. */
 const KEPT_MS = 400 * 86_400_000;
 const PRUNE_MS = 3_600_000;
-/** More ancestors than a chain of calls can have. */
-const MAX_ANCESTORS = 100;
 
 /** What `runSpending` uses of a run. */
 interface SpendingRun {
@@ -190,11 +188,10 @@ async function findRoot(
   { stores }: Parts,
   { runId, parent }: Pick<NewRun, 'runId' | 'parent'>,
 ): Promise<string> {
-  let id = parent?.runId ?? runId;
-  for (let depth = 0; depth < MAX_ANCESTORS; depth += 1) {
-    const header = await asInfrastructure(async () => stores.runs.header(id));
-    if (!header?.parent) return id;
-    id = header.parent.runId;
+  let id = runId;
+  for (let above = parent; above;) {
+    id = above.runId;
+    above = (await asInfrastructure(async () => stores.runs.header(id)))?.parent;
   }
   return id;
 }
