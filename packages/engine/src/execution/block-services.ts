@@ -32,9 +32,9 @@ import type { Gate } from './gate.ts';
 import { declaredInputs } from './plan-queries.ts';
 import type { ReferenceResolver } from './reference-resolver.ts';
 import { createRunLog } from './run-log.ts';
+import { pruneHourly } from './prune-hourly.ts';
 import { runSpending } from './spending.ts';
 import { asInfrastructure } from '../records/infrastructure-error.ts';
-import type { RateStore } from '../store/rates.ts';
 import type { RuntimeParts } from './runtime-parts.ts';
 
 /** The run whose blocks use the services. */
@@ -195,7 +195,7 @@ function servicesOf(of: ServiceParts): ExecutorServices {
       ),
     conversationIds: (limit) => conversationIds({ store: parts.stores.conversations, tenant }, limit),
     spending: spending(place, plan.blocks[place.block]?.name ?? place.block),
-    rates: sharedRates(parts.stores.rates),
+    rates: sharedRates(parts),
     withoutSlot: (wait) => (task.slot ? task.slot.without(wait) : wait()),
     runs: () => createRunLog(parts, { workflow: plan.workflow, tenant, find }),
     lookup: resolver,
@@ -214,9 +214,14 @@ function servicesOf(of: ServiceParts): ExecutorServices {
 }
 
 /** A failure of the store stops the run, which continues from its journal later. */
-function sharedRates(store: RateStore): Rates {
+function sharedRates(parts: RuntimeParts): Rates {
+  const store = parts.stores.rates;
   return {
-    take: (key, demand) => asInfrastructure(async () => store.take(key, demand)),
+    take: (key, demand) => {
+      // Keys whose times have passed have no effect.
+      pruneHourly(parts, store, demand.nowMs);
+      return asInfrastructure(async () => store.take(key, demand));
+    },
     correct: (key, tokensMs) => asInfrastructure(async () => store.correct(key, tokensMs)),
     block: (key, untilMs) => asInfrastructure(async () => store.block(key, untilMs)),
   };

@@ -6,6 +6,7 @@ import { idempotencyKeyOf } from '../executors/context.ts';
 import type { Spending, SpendingRequest, SpendingReservation } from '../executors/services.ts';
 import { asInfrastructure } from '../records/infrastructure-error.ts';
 import type { SpendingAccount, SpendingStore } from '../store/spending.ts';
+import { PRUNE_MS, pruneHourly } from './prune-hourly.ts';
 import type { RuntimeParts } from './runtime-parts.ts';
 import { capText, dollarsText, windowAt } from './spending-caps.ts';
 import type { Cap, SpendingCaps } from './spending-caps.ts';
@@ -15,7 +16,6 @@ const EXPIRY_MS = 60_000;
 const RENEW_MS = 15_000;
 /** How long sums without a window are kept after their last call. */
 const KEPT_MS = 400 * 86_400_000;
-const PRUNE_MS = 3_600_000;
 
 /** What `runSpending` uses of a run. */
 interface SpendingRun {
@@ -66,20 +66,22 @@ async function appliedCaps(
   const untilMs = nowMs + KEPT_MS;
   const found: AppliedCap[] = [];
   if (maxMicros !== undefined) {
-    const id = `block:${idempotencyKeyOf(run.header.runId, place.block, place.scope)}`;
+    const id = `block:${hashOf([idempotencyKeyOf(run.header.runId, place.block, place.scope)])}`;
     found.push({ what: 'block', id, cap: maxMicros, untilMs });
   }
   if (maxCost.call) found.push({ what: 'call', id: 'call', cap: maxCost.call.micros, untilMs });
   if (maxCost.run) found.push({ what: 'run', id: `run:${await rootOf()}`, cap: maxCost.run.micros, untilMs });
   if (!maxCost.conversation && !maxCost.tenant) return found;
   const tenant = (await run.tenant()) ?? '';
-  // A hash: ids of conversations and tenants are texts of any kind and length.
-  const hash = (parts: readonly string[]): string =>
-    createHash('sha256').update(JSON.stringify(parts)).digest('hex');
   if (maxCost.conversation && conversation !== undefined)
-    found.push(windowed('conversation', hash([tenant, conversation]), maxCost.conversation, nowMs));
-  if (maxCost.tenant) found.push(windowed('workspace', hash([tenant]), maxCost.tenant, nowMs));
+    found.push(windowed('conversation', hashOf([tenant, conversation]), maxCost.conversation, nowMs));
+  if (maxCost.tenant) found.push(windowed('workspace', hashOf([tenant]), maxCost.tenant, nowMs));
   return found;
+}
+
+/** Ids of conversations, tenants and blocks are texts of any kind and length. */
+function hashOf(names: readonly string[]): string {
+  return createHash('sha256').update(JSON.stringify(names)).digest('hex');
 }
 
 function windowed(
@@ -117,7 +119,7 @@ async function reserved(
   const store = parts.stores.spending;
   const id = randomUUID();
   const nowMs = parts.clock.now();
-  pruneSometimes(parts, nowMs);
+  pruneHourly(parts, store, nowMs);
   const refusal = await asInfrastructure(() =>
     store.reserve({ id, accounts, most, least, nowMs, expiresMs: nowMs + EXPIRY_MS }),
   );
@@ -171,16 +173,6 @@ class Reserved implements SpendingReservation {
       report(error, undefined);
     }
   }
-}
-
-const prunedMs = new WeakMap<SpendingStore, number>();
-
-/** Removes sums of the past in the background, at most once an hour. */
-function pruneSometimes({ stores, report }: Parts, nowMs: number): void {
-  const { spending } = stores;
-  if (nowMs - (prunedMs.get(spending) ?? 0) < PRUNE_MS) return;
-  prunedMs.set(spending, nowMs);
-  void (async () => spending.prune(nowMs))().catch((error: unknown) => report(error, undefined));
 }
 
 /** Returns the run that started all others of this one's chain: child runs spend what it may. */

@@ -207,7 +207,7 @@ function storesOf(
     conversations: new SqliteConversations(db, file, commit),
     live,
     spending: new SqliteSpending(db, file, commit),
-    rates: new SqliteRates(db, commit),
+    rates: new SqliteRates(db, file, commit),
     control,
   };
   return { stores, control };

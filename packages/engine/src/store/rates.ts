@@ -36,6 +36,11 @@ export function waitFor(state: RateState, demand: RateDemand): number {
   return Math.max(0, Math.ceil(Math.max(state.blockedMs - nowMs, requests, tokens)));
 }
 
+/** True for a call without limits: it takes nothing, and waits only while its key is blocked. */
+export function isUnlimited({ requestMs, tokensMs }: Pick<RateDemand, 'requestMs' | 'tokensMs'>): boolean {
+  return requestMs === 0 && tokensMs === 0;
+}
+
 /** Returns the state after the call. */
 export function taken(
   state: RateState,

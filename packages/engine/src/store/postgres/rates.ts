@@ -1,4 +1,4 @@
-import { taken, UNUSED_KEY, waitFor } from '../rates.ts';
+import { isUnlimited, taken, UNUSED_KEY, waitFor } from '../rates.ts';
 import type { RateDemand, RateState, RateStore } from '../rates.ts';
 import type { Database, Transaction } from './database.ts';
 
@@ -10,7 +10,11 @@ export class PostgresRates implements RateStore {
     this.#database = database;
   }
 
-  take(key: string, demand: RateDemand): Promise<number> {
+  async take(key: string, demand: RateDemand): Promise<number> {
+    if (isUnlimited(demand)) {
+      const { rows } = await this.#database.run(this.#state(key));
+      return waitFor(rows[0] ?? UNUSED_KEY, demand);
+    }
     return this.#change(key, async (state, set) => {
       const wait = waitFor(state, demand);
       if (wait === 0) await set(taken(state, demand));
@@ -43,6 +47,13 @@ export class PostgresRates implements RateStore {
     );
   }
 
+  #state(key: string) {
+    return this.#database.build
+      .selectFrom('rates')
+      .select(['requests_ms as requestsMs', 'tokens_ms as tokensMs', 'blocked_ms as blockedMs'])
+      .where('key', '=', key);
+  }
+
   /** Calls `work` with the state of a key, which no other process changes until it resolves. */
   #change<T>(key: string, work: (state: RateState, set: (state: RateState) => Promise<void>) => Promise<T>) {
     const { build } = this.#database;
@@ -53,13 +64,7 @@ export class PostgresRates implements RateStore {
           .values({ key, requests_ms: 0, tokens_ms: 0, blocked_ms: 0 })
           .onConflict((conflict) => conflict.doNothing()),
       );
-      const [row] = await run(
-        build
-          .selectFrom('rates')
-          .select(['requests_ms as requestsMs', 'tokens_ms as tokensMs', 'blocked_ms as blockedMs'])
-          .where('key', '=', key)
-          .forUpdate(),
-      );
+      const [row] = await run(this.#state(key).forUpdate());
       const set = async ({ requestsMs, tokensMs, blockedMs }: RateState): Promise<void> => {
         const changed = { requests_ms: requestsMs, tokens_ms: tokensMs, blocked_ms: blockedMs };
         await run(build.updateTable('rates').set(changed).where('key', '=', key));

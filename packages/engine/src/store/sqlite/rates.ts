@@ -1,7 +1,8 @@
 import type { DatabaseSync } from 'node:sqlite';
-import { taken, UNUSED_KEY, waitFor } from '../rates.ts';
+import { isUnlimited, taken, UNUSED_KEY, waitFor } from '../rates.ts';
 import type { RateDemand, RateState, RateStore } from '../rates.ts';
 import type { GroupCommit } from './commit.ts';
+import { withFileErrors } from './database.ts';
 
 function prepare(db: DatabaseSync) {
   return {
@@ -19,11 +20,13 @@ function prepare(db: DatabaseSync) {
 /** Rates of keys in the data file. */
 export class SqliteRates implements RateStore {
   readonly #db: DatabaseSync;
+  readonly #file: string;
   readonly #commit: GroupCommit;
   #prepared: ReturnType<typeof prepare> | undefined;
 
-  constructor(db: DatabaseSync, commit: GroupCommit) {
+  constructor(db: DatabaseSync, file: string, commit: GroupCommit) {
     this.#db = db;
+    this.#file = file;
     this.#commit = commit;
   }
 
@@ -32,7 +35,8 @@ export class SqliteRates implements RateStore {
     return (this.#prepared ??= prepare(this.#db));
   }
 
-  take(key: string, demand: RateDemand): Promise<number> {
+  async take(key: string, demand: RateDemand): Promise<number> {
+    if (isUnlimited(demand)) return withFileErrors(this.#file, () => waitFor(this.#state(key), demand));
     return this.#commit.run(() => {
       const state = this.#state(key);
       const wait = waitFor(state, demand);

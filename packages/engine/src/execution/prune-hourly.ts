@@ -1,0 +1,18 @@
+import type { RuntimeParts } from './runtime-parts.ts';
+
+/** How long what is pruned stays at most after it is no longer needed. */
+export const PRUNE_MS = 3_600_000;
+
+/** A store from which rows of the past are removed. */
+interface Prunable {
+  prune(nowMs: number): Promise<void> | void;
+}
+
+const prunedMs = new WeakMap<Prunable, number>();
+
+/** Prunes a store in the background, at most once an hour in this process. */
+export function pruneHourly({ report }: Pick<RuntimeParts, 'report'>, store: Prunable, nowMs: number): void {
+  if (nowMs - (prunedMs.get(store) ?? 0) < PRUNE_MS) return;
+  prunedMs.set(store, nowMs);
+  void (async () => store.prune(nowMs))().catch((error: unknown) => report(error, undefined));
+}
