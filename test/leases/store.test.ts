@@ -220,7 +220,7 @@ describe.skipIf(!hasPostgres)('leases in PostgreSQL', () => {
        DROP TRIGGER run_created ON runs;
        DROP TRIGGER run_changed ON runs;
        DROP FUNCTION record_run_change;
-       DROP TABLE run_changes, run_feed, steps, exchanges, live_events, live_streams;
+       DROP TABLE run_changes, run_feed, steps, exchanges, live_events, live_streams, spending, spending_calls, rates;
        DROP FUNCTION record_step_value_uses;
        DROP TRIGGER journal_value_uses ON journal;
        DROP FUNCTION record_value_uses;

@@ -39,7 +39,7 @@ it('releases the lock when it is closed, and after a failed attempt', () => {
   const db = openDatabase(join(data, 'heddle.db'), { readOnly: false, durability: 'process' });
   db.exec('PRAGMA user_version = 99');
   expect(() => openStores({ data })).toThrow(/format 99/);
-  db.exec('PRAGMA user_version = 6');
+  db.exec('PRAGMA user_version = 7');
   db.close();
   open({ data });
   expect(JSON.parse(readFileSync(join(data, 'owner.json'), 'utf8'))).toMatchObject({ pid: process.pid });
