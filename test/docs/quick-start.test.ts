@@ -21,11 +21,12 @@ function folder(): string {
   return path;
 }
 
-/** The output without what differs from run to run: times, their padding, and the id of the run. */
+/** The output without what differs from run to run: times, their padding, the id of the run, and notices of slow blocks. */
 function stable(output: string): string {
   return output
     .replaceAll(/ *\b\d[\d.]* m?s\b/g, ' TIME')
     .replaceAll(/\brun [0-9a-f]{8}\b/g, 'run ID')
+    .replaceAll(/^… .* is still running\n/gm, '')
     .trim();
 }
 
