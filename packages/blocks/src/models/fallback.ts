@@ -9,6 +9,7 @@ import type { Context } from '../define.ts';
 import { callModel } from './call.ts';
 import type { Answer } from './call.ts';
 import type { OpenModel, OpenModels } from './open.ts';
+import { markedForCache, promptCaching } from './prompt-cache.ts';
 
 const MAX_DOLLARS = 1e9;
 
@@ -20,6 +21,7 @@ export class FallbackModels {
   readonly #models: OpenModels;
   readonly #maxMicros: number | undefined;
   readonly #conversation: string | undefined;
+  readonly #caching: boolean | undefined;
   readonly #unavailable: { model: string; code: string; message: string }[] = [];
   /** How many messages earlier models have answered to: the others can read those without what is their own. */
   #foreign = 0;
@@ -30,6 +32,7 @@ export class FallbackModels {
     const maxCost = numberOf(context, 'maxCost', 0, MAX_DOLLARS);
     if (maxCost !== undefined) this.#maxMicros = Math.round(maxCost * 1e6);
     this.#conversation = conversationOf(context);
+    this.#caching = promptCaching(context);
   }
 
   /** Returns the answer of the first model that is available. Each call is a step, named `key`. Throws a BlockError. */
@@ -63,7 +66,10 @@ export class FallbackModels {
     const prompt = asked.prompt.map((message, index) =>
       index < this.#foreign ? portable(message) : message,
     );
-    return { ...settings, ...asked, prompt, providerOptions };
+    // Only a prompt that is sent again with more behind it is worth the price of writing it to the cache.
+    const isRepeated = this.#conversation !== undefined || (asked.tools ?? []).length > 0;
+    const sent = (this.#caching ?? isRepeated) ? markedForCache(prompt, opened) : prompt;
+    return { ...settings, ...asked, prompt: sent, providerOptions };
   }
 }
 

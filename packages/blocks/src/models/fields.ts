@@ -25,6 +25,12 @@ export const modelFields = {
     .optional()
     .describe('Effort of models that reason: none, minimal, low, medium, high or xhigh.'),
   thinkingLevel: z.string().optional().describe('The same as reasoningEffort.'),
+  promptCaching: z
+    .union([z.boolean(), z.enum(['true', 'false'])])
+    .optional()
+    .describe(
+      'True: the provider keeps the prompt for the next call, where it must be asked to. Default: true with tools or a memory.',
+    ),
   verbosity: z.string().optional().describe('Length of answers of OpenAI models: low, medium or high.'),
   azureEndpoint: z.string().optional().describe('Address of an Azure OpenAI resource.'),
   azureApiVersion: z.string().optional().describe('Version of the interface of Azure OpenAI.'),

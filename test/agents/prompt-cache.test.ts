@@ -1,0 +1,94 @@
+import { blocks } from '@heddle/blocks';
+import type { AgentTool } from '@heddle/blocks';
+import type { JsonObject } from '@heddle/core';
+import { createEngine } from '@heddle/engine';
+import { describe, expect, it, onTestFinished } from 'vitest';
+import { startModelServer } from '../support/model-server.ts';
+import { block, workflow } from '../support/workflow.ts';
+
+const CLAUDE = 'claude-sonnet-4-5';
+const NOVA = 'bedrock/amazon.nova-lite-v1:0';
+const TITAN = 'bedrock/amazon.titan-text-lite-v1';
+const ROWS = [{ type: 'weather' }];
+const MESSAGES = [
+  { role: 'system', content: 'You report the weather.' },
+  { role: 'user', content: 'How is it in Oslo?' },
+];
+
+const weather: AgentTool = {
+  id: 'weather',
+  description: 'Returns the weather.',
+  parameters: { type: 'object', properties: {} },
+  run: async () => 'Rain.',
+};
+
+/** Runs an agent, which calls a tool once if it has one. Returns its result, and the requests for the model. */
+async function run(fields: JsonObject) {
+  const hasTools = fields['tools'] !== undefined;
+  const server = await startModelServer(({ number }) =>
+    hasTools && number === 1 ? { tools: [{ name: 'weather', args: {} }] } : { text: 'Rain.' },
+  );
+  onTestFinished(() => server.close());
+  const engine = await createEngine({
+    blocks: blocks({ tools: [weather] }),
+    services: server.services,
+    credentials: { anthropic: 'a', bedrock: 'b', openai: 'c' },
+  });
+  onTestFinished(() => engine.close({ graceMs: 0 }));
+  const agent = block('A', 'agent', { messages: MESSAGES, ...fields });
+  const result = await engine.execute({ workflow: workflow([agent], ['Start -> A']) });
+  return { result, requests: server.requests.map(({ body }) => body) };
+}
+
+async function requestsOf(fields: JsonObject): Promise<JsonObject[]> {
+  const { result, requests } = await run(fields);
+  expect(result).toMatchObject({ status: 'completed' });
+  return requests;
+}
+
+/** Returns the path of each marked part of a request. */
+function marked(value: unknown, place = ''): string[] {
+  if (typeof value !== 'object' || value === null) return [];
+  const own = 'cache_control' in value || 'cachePoint' in value ? [place] : [];
+  return [...own, ...Object.entries(value).flatMap(([key, part]) => marked(part, `${place}/${key}`))];
+}
+
+describe('the cache of a provider', () => {
+  it('is asked to keep the instructions and each round of an agent with tools', async () => {
+    const requests = await requestsOf({ model: CLAUDE, tools: ROWS });
+    expect(requests.map((request) => marked(request))).toEqual([
+      ['/system/0', '/messages/0/content/0'],
+      ['/system/0', '/messages/2/content/0'],
+    ]);
+  });
+
+  it('is asked to by a mark behind the text on Bedrock, for models that know marks', async () => {
+    const [request] = await requestsOf({ model: NOVA, tools: ROWS });
+    expect(marked(request)).toEqual(['/system/1', '/messages/0/content/1']);
+    const [without] = await requestsOf({ model: TITAN, promptCaching: true });
+    expect(marked(without)).toEqual([]);
+  });
+
+  it('is not asked to by an agent that asks once, unless its author wants it', async () => {
+    const [plain] = await requestsOf({ model: CLAUDE });
+    expect(marked(plain)).toEqual([]);
+    const [wanted] = await requestsOf({ model: CLAUDE, promptCaching: 'true' });
+    expect(marked(wanted)).toEqual(['/system/0', '/messages/0/content/0']);
+  });
+
+  it('is not asked to against the will of the author', async () => {
+    const [request] = await requestsOf({ model: CLAUDE, tools: ROWS, promptCaching: false });
+    expect(marked(request)).toEqual([]);
+  });
+
+  it('is refused a setting that is neither true nor false', async () => {
+    const { result, requests } = await run({ model: CLAUDE, promptCaching: 'maybe' });
+    expect(result).toMatchObject({ status: 'failed', error: { code: 'BLOCK_CONFIG_INVALID' } });
+    expect(requests).toEqual([]);
+  });
+
+  it('is asked to in a conversation', async () => {
+    const [request] = await requestsOf({ model: CLAUDE, memoryType: 'conversation', conversationId: 'c' });
+    expect(marked(request)).toHaveLength(2);
+  });
+});
