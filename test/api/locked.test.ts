@@ -1,6 +1,7 @@
 import { sql } from 'kysely';
-import { describe, expect, it } from 'vitest';
+import { describe, expect, it, vi } from 'vitest';
 import { errorIn } from '../support/api.ts';
+import { overriding } from '../support/overriding.ts';
 import { recordingApi } from '../support/recorded.ts';
 import { SERVED } from '../support/served.ts';
 import { acceptedCalls } from './accepted.ts';
@@ -17,7 +18,9 @@ const inside = `${LOCKED}/In`;
 await sql`update workflows set folder_path = ${inside} where workspace_id = ${workspaceId}`.execute(
   api.store.database,
 );
-await sql`update workflow_folders set locked = 1 where path = ${LOCKED}`.execute(api.store.database);
+
+// Otherwise the log is brought up to date later, and changes rows while a request is refused.
+await api.call('GET', `/api/v2/logs?workspaceId=${workspaceId}`);
 
 /** What these operations get in place of what their accepted request has: they name a folder. */
 const IN_FOLDER: { [id: string]: { body?: object; query?: { [name: string]: string } } } = {
@@ -30,30 +33,62 @@ const IN_FOLDER: { [id: string]: { body?: object; query?: { [name: string]: stri
   deleteWorkflowsFolder: { query: { path: inside } },
 };
 
-const CHANGES = SERVED.filter(({ tag, scope }) => tag === 'Workflows' && scope === 'api:write');
+const CHANGES = SERVED.filter(({ tag, scope }) => tag === 'Workflows' && scope === 'api:write').map(
+  (operation) => [`${operation.method} ${operation.path}`, operation] as const,
+);
+const WRITES = CHANGES.filter(([, { audit }]) => audit !== undefined);
+
+async function setLocked(locked: 0 | 1): Promise<void> {
+  await sql`update workflow_folders set locked = ${locked} where path = ${LOCKED}`.execute(
+    api.store.database,
+  );
+}
+
+/** Makes the host lock the folder just before the next transaction, so after the first check of a request. */
+function lockBeforeNextTransaction(): void {
+  const { database } = api.store;
+  const begin = database.transaction.bind(database);
+  vi.spyOn(database, 'transaction').mockImplementationOnce(() =>
+    overriding(begin(), {
+      async execute(write) {
+        await setLocked(1);
+        return begin().execute(write);
+      },
+    }),
+  );
+}
+
+async function expectLocked([title, operation]: (typeof CHANGES)[number]): Promise<void> {
+  const accepted = calls[title];
+  const { body, query } = IN_FOLDER[operation.id] ?? {};
+  const path = operation.path.replaceAll(/\{(\w+)\}/g, (_, name: string) => accepted?.path[name] ?? '');
+  const text = new URLSearchParams({ ...accepted?.query, ...query }).toString();
+  const before = api.rows();
+  const answer = await api.call(operation.method, `${path}?${text}`.replace(/\?$/, ''), {
+    ...((accepted?.body || body) && { body: { ...accepted?.body, ...body } }),
+  });
+  expect([answer.status, errorIn(answer.body)]).toEqual([
+    423,
+    { code: 'LOCKED', message: `The folder "${LOCKED}" is locked`, details: { lock: 'folder' } },
+  ]);
+  expect(api.rows()).toEqual(before);
+  expect(operation.errors).toContain(423);
+}
 
 describe('a folder that a host has locked', () => {
-  it.each(CHANGES.map((operation) => [`${operation.method} ${operation.path}`, operation] as const))(
-    'refuses %s with 423, and nothing is recorded',
-    async (title, operation) => {
-      const accepted = calls[title];
-      const { body, query } = IN_FOLDER[operation.id] ?? {};
-      const path = operation.path.replaceAll(/\{(\w+)\}/g, (_, name: string) => accepted?.path[name] ?? '');
-      const text = new URLSearchParams({ ...accepted?.query, ...query }).toString();
-      const before = api.rows();
-      const answer = await api.call(operation.method, `${path}?${text}`.replace(/\?$/, ''), {
-        ...((accepted?.body || body) && { body: { ...accepted?.body, ...body } }),
-      });
-      expect([answer.status, errorIn(answer.body)]).toEqual([
-        423,
-        { code: 'LOCKED', message: `The folder "${LOCKED}" is locked`, details: { lock: 'folder' } },
-      ]);
-      expect(api.rows()).toEqual(before);
-      expect(operation.errors).toContain(423);
-    },
-  );
+  it.each(CHANGES)('refuses %s with 423, and nothing is recorded', async (...change) => {
+    await setLocked(1);
+    await expectLocked(change);
+  });
+
+  it.each(WRITES)('refuses %s with 423 if it is locked after the request was checked', async (...change) => {
+    await setLocked(0);
+    lockBeforeNextTransaction();
+    await expectLocked(change);
+  });
 
   it('does not stop runs, and shows nothing to other workspaces', async () => {
+    await setLocked(1);
     const { workflowId: id } = calls['POST /api/v2/workflows/{workflowId}/execute']!.path;
     const run = await api.call('POST', `/api/v2/workflows/${id}/execute`, { body: { input: {} } });
     expect(run.status).toBe(200);

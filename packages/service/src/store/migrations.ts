@@ -1,6 +1,7 @@
-import { PostgresAdapter, sql } from 'kysely';
+import { sql } from 'kysely';
 import type { Kysely } from 'kysely';
 import type { Migration } from 'kysely/migration';
+import { isPostgres } from './dialect.ts';
 
 /** The migrations, for SQLite and PostgreSQL. Entries are added, never changed. */
 export const MIGRATIONS: Readonly<Record<string, Migration>> = {
@@ -199,10 +200,9 @@ async function runCounts(db: Kysely<unknown>): Promise<void> {
     .addColumn('runs', 'integer', (column) => column.notNull())
     .addColumn('last_at', 'text')
     .execute();
-  const isPostgres = db.getExecutor().adapter instanceof PostgresAdapter;
   // Before the table is filled: PostgreSQL then locks the counted tables until the migration ends.
   for (const { name, event, statement } of COUNTING) {
-    if (isPostgres) await postgresTrigger(db, { name, event, statement });
+    if (isPostgres(db)) await postgresTrigger(db, { name, event, statement });
     else await sql.raw(`create trigger ${name} ${event} for each row begin ${statement}; end`).execute(db);
   }
   await sql`

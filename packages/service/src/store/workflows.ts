@@ -1,3 +1,5 @@
+import { changeUnlocked } from '../workflows/change.ts';
+import type { Db as FolderDb } from '../workflows/folders.ts';
 import { compiled } from './compiled.ts';
 import { isDuplicate } from './database.ts';
 import type { Db } from './database.ts';
@@ -7,8 +9,6 @@ import type { ListedWorkflow, WorkflowListQuery } from './list-query.ts';
 
 /** Ids per statement, below the parameter limits of both databases. */
 const CHUNK = 500;
-/** How often a version number is tried that other processes take at the same time. */
-const MAX_ATTEMPTS = 10;
 
 /** Records a change in its transaction. */
 export type Recorder<Changed = void> = (transaction: Db, changed: Changed) => Promise<void>;
@@ -55,7 +55,7 @@ export class WorkflowStore {
     record: Recorder,
   ): Promise<string[]> {
     try {
-      return await this.#db.transaction().execute(async (db) => {
+      return await this.#change(workflow.id, async (db) => {
         const foreign = await foreignIds(db, workflow, ids);
         if (foreign.length > 0) return foreign;
         await db
@@ -77,35 +77,23 @@ export class WorkflowStore {
 
   /** Adds a version and makes it live, in one transaction with its audit record. */
   async addVersion(version: NewVersion, record: Recorder<VersionRow>): Promise<VersionRow> {
-    for (let attempt = 1; ; attempt += 1) {
-      try {
-        return await this.#db.transaction().execute(async (db) => {
-          // Locks the row, so that concurrent deployments in other processes wait.
-          await db
-            .updateTable('workflows')
-            .set((eb) => ({ active_version: eb.ref('active_version') }))
-            .where('id', '=', version.workflow_id)
-            .execute();
-          const last = await db
-            .selectFrom('workflow_versions')
-            .select((eb) => eb.fn.max('version').as('number'))
-            .where('workflow_id', '=', version.workflow_id)
-            .executeTakeFirst();
-          const row = { ...version, version: Number(last?.number ?? 0) + 1 };
-          await db.insertInto('workflow_versions').values(row).execute();
-          await setActive(db, row, row.created_at);
-          await record(db, row);
-          return row;
-        });
-      } catch (error) {
-        if (!isDuplicate(error) || attempt === MAX_ATTEMPTS) throw error;
-      }
-    }
+    return this.#change(version.workflow_id, async (db) => {
+      const last = await db
+        .selectFrom('workflow_versions')
+        .select((eb) => eb.fn.max('version').as('number'))
+        .where('workflow_id', '=', version.workflow_id)
+        .executeTakeFirst();
+      const row = { ...version, version: Number(last?.number ?? 0) + 1 };
+      await db.insertInto('workflow_versions').values(row).execute();
+      await setActive(db, row, row.created_at);
+      await record(db, row);
+      return row;
+    });
   }
 
   /** Makes a stored version live from `at` on, and records its `engine_version`. */
   async activate(row: VersionRow, at: string, record: Recorder): Promise<void> {
-    await this.#db.transaction().execute(async (db) => {
+    await this.#change(row.workflow_id, async (db) => {
       await db
         .updateTable('workflow_versions')
         .set({ engine_version: row.engine_version })
@@ -123,7 +111,7 @@ export class WorkflowStore {
     { name, description }: { name?: string | undefined; description?: string | null | undefined },
     record: Recorder,
   ): Promise<VersionRow | undefined> {
-    return this.#db.transaction().execute(async (db) => {
+    return this.#change(workflowId, async (db) => {
       const row = await db
         .updateTable('workflow_versions')
         .set({ ...(name !== undefined && { name }), ...(description !== undefined && { description }) })
@@ -137,7 +125,7 @@ export class WorkflowStore {
   }
 
   async undeploy(workflowId: string, record: Recorder): Promise<void> {
-    await this.#db.transaction().execute(async (db) => {
+    await this.#change(workflowId, async (db) => {
       await db
         .updateTable('workflows')
         .set({ active_version: null, deployed_at: null })
@@ -149,7 +137,7 @@ export class WorkflowStore {
 
   /** Allows or forbids anonymous runs of the live version. */
   async setPublic(workflowId: string, isPublic: boolean, record: Recorder): Promise<void> {
-    await this.#db.transaction().execute(async (db) => {
+    await this.#change(workflowId, async (db) => {
       await db
         .updateTable('workflows')
         .set({ public_api: isPublic ? 1 : 0 })
@@ -157,6 +145,11 @@ export class WorkflowStore {
         .execute();
       await record(db);
     });
+  }
+
+  /** Runs a write in a transaction that holds the workflow. Throws 404 for an archived one, 423 for a locked folder. */
+  #change<T>(workflowId: string, write: (tx: Db) => Promise<T>): Promise<T> {
+    return changeUnlocked(this.#db as unknown as FolderDb, workflowId, (tx) => write(tx as unknown as Db));
   }
 
   async version(workflowId: string, version: number): Promise<VersionRow | undefined> {

@@ -6,7 +6,7 @@ import type * as z from 'zod';
 import type { BlockDescription } from '../catalog/catalog.ts';
 import type { ServiceStore } from '../store/open.ts';
 import type { WorkflowRow } from '../store/schema.ts';
-import { expectUnlocked } from './folders.ts';
+import { holdFolders } from './folders.ts';
 import type { Db } from './folders.ts';
 import type { RequiredFields } from './lint/required-fields.ts';
 
@@ -42,7 +42,10 @@ export interface WorkflowServices {
 
 export const define = operationsOf<WorkflowServices>();
 
-/** Defines an operation that changes the workflow in its path. It answers 423 if a folder around the workflow is locked. */
+/**
+ * Defines an operation that changes the workflow in its path. It answers 423 if a folder around the workflow is locked, before
+ * the handler does its work. The handler's transaction checks again: see `changeUnlocked`.
+ */
 export function defineChange<
   const Path extends z.ZodObject,
   const Query extends z.ZodObject,
@@ -53,7 +56,7 @@ export function defineChange<
   return {
     ...operation,
     async handle(services, call, row) {
-      await expectUnlocked(tablesOf(services), { workspaceId: row.workspace_id, path: row.folder_path });
+      await holdFolders(tablesOf(services), { workspaceId: row.workspace_id, paths: [row.folder_path] });
       return operation.handle(services, call, row);
     },
   };

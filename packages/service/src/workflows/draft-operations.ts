@@ -2,6 +2,7 @@ import { randomUUID } from 'node:crypto';
 import { ApiError } from '@heddle/api';
 import { badRequest, PEOPLE } from '@heddle/api/areas';
 import type { Json } from '@heddle/core';
+import { changeUnlocked } from './change.ts';
 import { parentIdOf } from './containers.ts';
 import {
   define,
@@ -23,7 +24,6 @@ import type { EditOutcome } from './edit/apply.ts';
 import { textOr } from './edit/draft-editor.ts';
 import { operationsBody } from './edit/schemas.ts';
 import type { OperationsRequest } from './edit/schemas.ts';
-import { expectUnlocked } from './folders.ts';
 import { idsOf, readGraph } from './graph.ts';
 import { removedBindings } from './lint/bindings.ts';
 import { lint } from './lint/lint.ts';
@@ -109,15 +109,12 @@ export const applyWorkflowVariables = define({
   success: [{ status: 200, schema: schemas.variablesResult, description: 'Whether anything changed' }],
   errors: WRITE_ERRORS,
   async handle(services, { body, record }, row) {
-    const data = await tablesOf(services)
-      .transaction()
-      .execute(async (tx) => {
-        await expectUnlocked(tx, { workspaceId: row.workspace_id, path: row.folder_path });
-        const change = (before: Parameters<typeof applyVariables>[0]) => changed(before, body.operations);
-        const result = await changeVariables(tx, row, { change, now: timeOf(services) });
-        if (result.changed) await record({ resourceId: row.id }, tx);
-        return { id: row.id, ...result };
-      });
+    const data = await changeUnlocked(tablesOf(services), row.id, async (tx) => {
+      const change = (before: Parameters<typeof applyVariables>[0]) => changed(before, body.operations);
+      const result = await changeVariables(tx, row, { change, now: timeOf(services) });
+      if (result.changed) await record({ resourceId: row.id }, tx);
+      return { id: row.id, ...result };
+    });
     return { data };
   },
 });

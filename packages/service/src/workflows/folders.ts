@@ -11,6 +11,8 @@ import {
   relocated,
   ROOT,
 } from './folder-path.ts';
+import { isDuplicate } from '../store/database.ts';
+import { isPostgres } from '../store/dialect.ts';
 import type { FolderRow, WorkflowTables } from './tables.ts';
 
 export type Db = Kysely<WorkflowTables>;
@@ -46,32 +48,50 @@ export async function listFolders(db: Db, workspaceId: string): Promise<FolderRo
   return rows;
 }
 
-/** Throws 404 for a folder that is not there, and 423 if it or one around it is locked. It stays until the transaction ends. */
-export async function expectFolder(db: Db, { workspaceId, path }: FolderKey): Promise<void> {
-  if (path === ROOT) return;
-  // An update, so that no other transaction removes the folder meanwhile.
-  const { numUpdatedRows } = await db
-    .updateTable('workflow_folders')
-    .set((eb) => ({ locked: eb.ref('locked') }))
-    .where('workspace_id', '=', workspaceId)
-    .where('path', '=', path)
-    .executeTakeFirst();
-  if (numUpdatedRows === 0n) throw new ApiError(404, 'Folder not found');
-  await expectUnlocked(db, { workspaceId, path });
+/** Folders of a workspace, by their canonical paths. */
+export interface FolderKeys {
+  workspaceId: string;
+  paths: readonly string[];
 }
 
-/** Throws 423 if the folder or one around it is locked. */
-export async function expectUnlocked(db: Db, { workspaceId, path }: FolderKey): Promise<void> {
-  const around = pathAndParents(path);
-  if (around.length === 0) return;
-  const locked = await db
+/** `read`: the folders stay as they are until the transaction ends. `change`: nobody else may read them meanwhile, either. */
+type Access = 'read' | 'change';
+
+/** Throws 404 for a folder that does not exist, and 423 if it or one around it is locked. It stays until the transaction ends. */
+export async function expectFolder(db: Db, { workspaceId, path }: FolderKey): Promise<void> {
+  await expectFolders(db, { workspaceId, paths: [path] }, 'read');
+}
+
+async function expectFolders(db: Db, keys: FolderKeys, access: Access): Promise<void> {
+  const rows = await heldRows(db, keys, access);
+  const found = new Set(rows.map(({ path }) => path));
+  if (keys.paths.some((path) => path !== ROOT && !found.has(path)))
+    throw new ApiError(404, 'Folder not found');
+  for (const row of rows) expectNotLocked(row);
+}
+
+/** Holds the folders that exist, and those around them, until the transaction ends. Throws 423 if one of them is locked. */
+export async function holdFolders(db: Db, keys: FolderKeys): Promise<void> {
+  for (const row of await heldRows(db, keys, 'read')) expectNotLocked(row);
+}
+
+/** Locks rows in one statement and one order, so that two transactions cannot deadlock. On SQLite a transaction locks all. */
+async function heldRows(
+  db: Db,
+  { workspaceId, paths }: FolderKeys,
+  access: Access,
+): Promise<Pick<FolderRow, 'path' | 'locked'>[]> {
+  const around = [...new Set(paths.flatMap(pathAndParents))];
+  if (around.length === 0) return [];
+  // Without a condition on `locked`: the statement would miss a row that becomes locked while it waits.
+  return db
     .selectFrom('workflow_folders')
-    .select('path')
+    .select(['path', 'locked'])
     .where('workspace_id', '=', workspaceId)
     .where('path', 'in', around)
-    .where('locked', '=', 1)
-    .executeTakeFirst();
-  if (locked) throw lockedError(locked.path);
+    .orderBy('path')
+    .$if(isPostgres(db), (query) => (access === 'read' ? query.forShare() : query.forUpdate()))
+    .execute();
 }
 
 /** Adds a folder. Throws 404 without the folder around it, 409 for one that is there, 413 for too many, 423. */
@@ -98,7 +118,7 @@ export async function createFolder(
     created_at: now,
     updated_at: now,
   };
-  await db.insertInto('workflow_folders').values(row).execute();
+  await unlessThere(path, () => db.insertInto('workflow_folders').values(row).execute());
   return row;
 }
 
@@ -111,9 +131,11 @@ export async function relocateFolder(
   expectNotRoot(path);
   expectNotRoot(to);
   if (path === to) throw new ApiError(400, 'destinationPath must differ from path');
-  await expectFolder(db, { workspaceId, path });
-  if (isInside(to, path)) throw new ApiError(409, 'A folder cannot be moved into itself');
-  await expectFolder(db, { workspaceId, path: parentPath(to) });
+  if (isInside(to, path)) {
+    await expectFolders(db, { workspaceId, paths: [path] }, 'change');
+    throw new ApiError(409, 'A folder cannot be moved into itself');
+  }
+  await expectFolders(db, { workspaceId, paths: [path, parentPath(to)] }, 'change');
   await expectFree(db, { workspaceId, path: to });
   const inside = await foldersInside(db, { workspaceId, path });
   for (const folder of inside) {
@@ -129,13 +151,15 @@ export async function relocateFolder(
     .where(insideOf('path', path))
     .execute();
   const changed = { path: to, parent_path: parentPath(to), name: nameOfPath(to), updated_at: now };
-  const row = await db
-    .updateTable('workflow_folders')
-    .set(changed)
-    .where('workspace_id', '=', workspaceId)
-    .where('path', '=', path)
-    .returningAll()
-    .executeTakeFirstOrThrow();
+  const row = await unlessThere(to, () =>
+    db
+      .updateTable('workflow_folders')
+      .set(changed)
+      .where('workspace_id', '=', workspaceId)
+      .where('path', '=', path)
+      .returningAll()
+      .executeTakeFirstOrThrow(),
+  );
   await db
     .updateTable('workflows')
     .set({ folder_path: moved('folder_path') })
@@ -161,7 +185,7 @@ export async function deleteFolder(
   { recursive, now }: { recursive: boolean; now: string },
 ): Promise<DeletedItems> {
   expectNotRoot(path);
-  await expectFolder(db, { workspaceId, path });
+  await expectFolders(db, { workspaceId, paths: [path] }, 'change');
   const inside = await foldersInside(db, { workspaceId, path });
   const inFolder = () =>
     db
@@ -208,14 +232,27 @@ async function expectFree(db: Db, { workspaceId, path }: FolderKey): Promise<voi
     .where('workspace_id', '=', workspaceId)
     .where('path', '=', path)
     .executeTakeFirst();
-  if (taken) throw new ApiError(409, `There is a folder "${path}" already`);
+  if (taken) throw thereAlready(path);
+}
+
+/** Another process may have added the folder since `expectFree`. */
+async function unlessThere<T>(path: string, write: () => Promise<T>): Promise<T> {
+  try {
+    return await write();
+  } catch (error) {
+    throw isDuplicate(error) ? thereAlready(path) : error;
+  }
+}
+
+function thereAlready(path: string): ApiError {
+  return new ApiError(409, `There is a folder "${path}" already`);
 }
 
 function expectNotRoot(path: string): void {
   if (path === ROOT) throw new ApiError(400, 'The root folder cannot be created, moved or deleted');
 }
 
-function expectNotLocked({ locked, path }: FolderRow): void {
+function expectNotLocked({ locked, path }: Pick<FolderRow, 'locked' | 'path'>): void {
   if (locked === 1) throw lockedError(path);
 }
 

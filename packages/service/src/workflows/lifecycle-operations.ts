@@ -14,7 +14,9 @@ import {
 } from './context.ts';
 import type { WorkflowServices } from './context.ts';
 import { freeName, withNewIds } from './duplicate.ts';
+import { changeUnlocked } from './change.ts';
 import { canonicalPath, expectFolder } from './folders.ts';
+import type { Db } from './folders.ts';
 import { readGraph, seededGraph } from './graph.ts';
 import * as schemas from './schemas.ts';
 import { addWorkflow, archiveWorkflow, changeWorkflow, namesIn, unarchiveWorkflow } from './store.ts';
@@ -68,14 +70,13 @@ export const updateWorkflow = define({
   errors: WRITE_ERRORS,
   async handle(services, { body, record }, row) {
     const folderPath = body.folderPath === undefined ? undefined : canonicalPath(body.folderPath);
-    const changed = await tablesOf(services)
-      .transaction()
-      .execute(async (tx) => {
-        const change = { ...body, folderPath };
-        const next = await changeWorkflow(tx, row, { change, now: timeOf(services) });
-        await record({ resourceId: row.id }, tx);
-        return next;
-      });
+    const write = async (tx: Db) => {
+      const change = { ...body, folderPath };
+      const next = await changeWorkflow(tx, row, { change, now: timeOf(services) });
+      await record({ resourceId: row.id }, tx);
+      return next;
+    };
+    const changed = await changeUnlocked(tablesOf(services), row.id, write, folderPath);
     return { data: (await itemsOf(services, [changed]))[0] };
   },
 });
@@ -91,12 +92,10 @@ export const deleteWorkflow = define({
   success: [{ status: 200, schema: schemas.deletedWorkflow, description: 'The workflow is archived' }],
   errors: [400, 401, 403, 404, 423, 429],
   async handle(services, { record }, row) {
-    await tablesOf(services)
-      .transaction()
-      .execute(async (tx) => {
-        await archiveWorkflow(tx, row, timeOf(services));
-        await record({ resourceId: row.id }, tx);
-      });
+    await changeUnlocked(tablesOf(services), row.id, async (tx) => {
+      await archiveWorkflow(tx, row, timeOf(services));
+      await record({ resourceId: row.id }, tx);
+    });
     return { data: { id: row.id, deleted: true, archived: true } };
   },
 });
@@ -202,20 +201,20 @@ async function moveOne(
   record: Call<never, never, never>['record'],
 ): Promise<string | undefined> {
   try {
-    await tablesOf(services)
-      .transaction()
-      .execute(async (tx) => {
-        const row = await tx
-          .selectFrom('workflows')
-          .select(['id', 'workspace_id', 'folder_path', 'name'])
-          .where('id', '=', id)
-          .where('workspace_id', '=', workspaceId)
-          .where('archived_at', 'is', null)
-          .executeTakeFirst();
-        if (!row) throw notFound('Workflow');
-        await changeWorkflow(tx, row, { change: { folderPath }, now: timeOf(services) });
-        await record({ resourceId: id, details: { folderPath } }, tx);
-      });
+    const db = tablesOf(services);
+    const row = await db
+      .selectFrom('workflows')
+      .select(['id', 'workspace_id', 'name'])
+      .where('id', '=', id)
+      .where('workspace_id', '=', workspaceId)
+      .where('archived_at', 'is', null)
+      .executeTakeFirst();
+    if (!row) throw notFound('Workflow');
+    const write = async (tx: Db) => {
+      await changeWorkflow(tx, row, { change: { folderPath }, now: timeOf(services) });
+      await record({ resourceId: id, details: { folderPath } }, tx);
+    };
+    await changeUnlocked(db, id, write, folderPath);
     return undefined;
   } catch (error) {
     if (isApiError(error)) return error.message;

@@ -6,7 +6,7 @@ import type { DraftGraph } from './containers.ts';
 import { isDuplicate } from '../store/database.ts';
 import type { WorkflowRow } from '../store/schema.ts';
 import { freeName } from './duplicate.ts';
-import { expectFolder, expectUnlocked } from './folders.ts';
+import { expectFolder } from './folders.ts';
 import type { Db } from './folders.ts';
 import { ROOT } from './folder-path.ts';
 
@@ -68,13 +68,12 @@ export interface WorkflowChange {
   folderPath?: string | undefined;
 }
 
-/** Changes name, description and folder. Throws 404 and 423 for the folders, 409 for the name. */
+/** Changes name, description and folder, in the transaction of `changeUnlocked`. Throws 404 and 423 for the folder, 409 for the name. */
 export async function changeWorkflow(
   db: Db,
-  row: Pick<WorkflowRow, 'id' | 'workspace_id' | 'folder_path' | 'name'>,
+  row: Pick<WorkflowRow, 'id' | 'workspace_id' | 'name'>,
   { change: { name, description, folderPath }, now }: { change: WorkflowChange; now: string },
 ): Promise<WorkflowRow> {
-  await expectUnlocked(db, { workspaceId: row.workspace_id, path: row.folder_path });
   if (folderPath !== undefined) await expectFolder(db, { workspaceId: row.workspace_id, path: folderPath });
   const changed = await unlessTaken(name ?? row.name, () =>
     db
@@ -86,24 +85,19 @@ export async function changeWorkflow(
         updated_at: now,
       })
       .where('id', '=', row.id)
-      .where('archived_at', 'is', null)
       .returningAll()
-      .executeTakeFirst(),
+      .executeTakeFirstOrThrow(),
   );
-  if (!changed) throw notFound();
   return changed;
 }
 
-/** Archives a workflow. Throws 404 for one that is archived, 423 for a locked folder. */
+/** Archives a workflow, in the transaction of `changeUnlocked`. */
 export async function archiveWorkflow(db: Db, row: WorkflowRow, now: string): Promise<void> {
-  await expectUnlocked(db, { workspaceId: row.workspace_id, path: row.folder_path });
-  const { numUpdatedRows } = await db
+  await db
     .updateTable('workflows')
     .set({ archived_at: now, updated_at: now })
     .where('id', '=', row.id)
-    .where('archived_at', 'is', null)
-    .executeTakeFirst();
-  if (numUpdatedRows === 0n) throw notFound();
+    .execute();
 }
 
 /**
@@ -138,7 +132,7 @@ export async function namesIn(db: Db, workspaceId: string, folderPath: string): 
   return new Set(rows.map(({ name }) => name));
 }
 
-/** Changes the variables of the draft that is stored now: no other write gets between reading and writing. */
+/** Changes the variables of the draft that is stored now, in the transaction of `changeUnlocked`. */
 export async function changeVariables(
   db: Db,
   row: Pick<WorkflowRow, 'id'>,
@@ -147,15 +141,11 @@ export async function changeVariables(
     now,
   }: { change: (variables: JsonObject) => { variables: JsonObject; changed: boolean }; now: string },
 ): Promise<{ variableCount: number; changed: boolean }> {
-  // An update, so that writers in other processes wait.
   const current = await db
-    .updateTable('workflows')
-    .set((eb) => ({ position: eb.ref('position') }))
+    .selectFrom('workflows')
+    .select('state')
     .where('id', '=', row.id)
-    .where('archived_at', 'is', null)
-    .returning(['state'])
-    .executeTakeFirst();
-  if (!current) throw notFound();
+    .executeTakeFirstOrThrow();
   const graph = JSON.parse(current.state) as DraftGraph;
   const { variables, changed } = change(graph.variables);
   if (changed) {
@@ -182,8 +172,4 @@ async function unlessTaken<T>(name: string, write: () => Promise<T>): Promise<T>
     if (!isDuplicate(error)) throw error;
     throw new ApiError(409, `The folder has a workflow named "${name}" already`);
   }
-}
-
-function notFound(): ApiError {
-  return new ApiError(404, 'Workflow not found');
 }
