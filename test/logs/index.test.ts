@@ -96,6 +96,39 @@ describe.each(NAMES)('the index of runs on %s', (name) => {
     expect(await world.db.selectFrom('run_log_models').select('model').execute()).toEqual([{ model: 'm-1' }]);
   });
 
+  it('counts each run of a workflow once, when it ends, and never again', async () => {
+    const world = await indexed({ url: await open() });
+    const { engine, indexer, db } = world;
+    const [ok, asks] = [await deploy(world, OK), await deploy(world, ASKS)];
+    const counts = async () => {
+      const rows = await db.selectFrom('run_counts').selectAll().orderBy('workflow_id').execute();
+      return Object.fromEntries(rows.map(({ workflow_id: id, runs }) => [id, runs]));
+    };
+    await engine.execute(asks, {}, { runId: 'paused' });
+    await engine.execute(ok, {}, { runId: 'done' });
+    await indexer.update();
+    expect(await counts()).toEqual({ [ok]: 1, [asks]: 0 });
+    await engine.resume('paused');
+    await indexer.update();
+    expect(await counts()).toEqual({ [ok]: 1, [asks]: 1 });
+    await engine.deleteRun('done');
+    await indexer.update();
+    expect(await counts()).toEqual({ [ok]: 1, [asks]: 1 });
+  });
+
+  it('counts a run once that several processes index, and knows when the last run began', async () => {
+    const world = await indexed({ url: await open() });
+    const { engine, db } = world;
+    const ok = await deploy(world, OK);
+    for (const runId of ['a', 'b', 'c']) await engine.execute(ok, {}, { runId });
+    // All read the changes before one acknowledges them.
+    await Promise.all([world.indexer, indexerOf(world), indexerOf(world)].map((each) => each.update()));
+    const { startedAt } = await engine.getRun('c');
+    expect(await db.selectFrom('run_counts').selectAll().execute()).toEqual([
+      { workflow_id: ok, runs: 3, last_at: startedAt },
+    ]);
+  });
+
   it('gets every run when several processes index at the same time', async () => {
     const world = await indexed({ url: await open() });
     const ok = await deploy(world, OK);

@@ -1,7 +1,7 @@
 import { isEngineError } from '@heddle/engine';
 import type { Engine, RunSummary } from '@heddle/engine';
 import type { Kysely } from 'kysely';
-import { removeLogs, saveLogs } from './store.ts';
+import { countRuns, removeLogs, saveLogs } from './store.ts';
 import type { NewLog } from './store.ts';
 import type { LogStatus, LogTables } from './tables.ts';
 import { callsModel, modelUsage } from './usage.ts';
@@ -79,6 +79,7 @@ export class LogIndexer {
     const logs = await newLogs({ engine, db, report }, present);
     await db.transaction().execute(async (transaction) => {
       await saveLogs(transaction, logs);
+      await countRuns(transaction, logs);
       await removeLogs(transaction, removed);
     });
     await read.acknowledge();

@@ -1,6 +1,7 @@
 import { sql } from 'kysely';
 import type { Kysely } from 'kysely';
 import type { Migration } from 'kysely/migration';
+import { isPostgres } from '../store/dialect.ts';
 
 /** Columns that filters read: with them in the index, a list reads the rows of its page only. */
 const FILTERED: readonly string[] = [
@@ -66,7 +67,41 @@ async function initial({ schema }: Kysely<unknown>): Promise<void> {
     .execute();
 }
 
+/** The triggers by which reservations were counted, with the table of each. */
+const OLD_TRIGGERS = [
+  ['run_counts_reserved', 'claims'],
+  ['run_counts_released', 'claims'],
+] as const;
+
+/**
+ * Counts runs when they end, in place of reservations by triggers. Numbers never shrink, so reservations that were counted stay
+ * counted, besides those of queued runs: a run that has begun is not counted again when it ends.
+ */
+async function endedRuns(db: Kysely<unknown>): Promise<void> {
+  await db.schema
+    .alterTable('run_logs')
+    .addColumn('counted', 'integer', (column) => column.notNull().defaultTo(0))
+    .execute();
+  for (const [name, table] of OLD_TRIGGERS) {
+    if (!isPostgres(db)) await sql`drop trigger ${sql.ref(name)}`.execute(db);
+    else {
+      await sql`drop trigger ${sql.ref(name)} on ${sql.table(table)}`.execute(db);
+      await sql`drop function ${sql.ref(name)}()`.execute(db);
+    }
+  }
+  const reserved = sql`exists (select 1 from claims where claims.engine_id = run_logs.engine_id)`;
+  await sql`
+    update run_counts set
+      runs = runs
+        - (select count(*) from claims where claims.workflow_id = run_counts.workflow_id and waiting is not null
+            and not exists (select 1 from run_logs where run_logs.engine_id = claims.engine_id))
+        + (select count(*) from run_logs where run_logs.workflow_id = run_counts.workflow_id
+            and ended_ms is not null and not ${reserved})`.execute(db);
+  await sql`update run_logs set counted = 1 where ended_ms is not null or ${reserved}`.execute(db);
+}
+
 /** The migrations of the area. Entries are added, never changed. */
 export const LOG_MIGRATIONS: Readonly<Record<string, Migration>> = {
   '0001': { up: (db: Kysely<unknown>) => initial(db) },
+  '0002': { up: (db: Kysely<unknown>) => endedRuns(db) },
 };

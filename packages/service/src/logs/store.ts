@@ -58,6 +58,41 @@ export async function saveLogs(db: Db, logs: readonly NewLog[]): Promise<void> {
     .execute();
 }
 
+/**
+ * Counts those of the runs that have ended and are not counted yet, and records when the last run of each workflow began. Runs
+ * once for the rows that `saveLogs` has saved, in its transaction: the rows are locked, so each run is counted once.
+ */
+export async function countRuns(db: Db, logs: readonly NewLog[]): Promise<void> {
+  if (logs.length === 0) return;
+  const ended = await db
+    .updateTable('run_logs')
+    .set({ counted: 1 })
+    .where(
+      'engine_id',
+      'in',
+      logs.map(({ engine_id: id }) => id),
+    )
+    .where('ended_ms', 'is not', null)
+    .where('counted', '=', 0)
+    .returning('workflow_id')
+    .execute();
+  const endedOf = Map.groupBy(ended, ({ workflow_id: id }) => id);
+  const byWorkflow = [...Map.groupBy(logs, ({ workflow_id: id }) => id)];
+  // In one order, so that two processes cannot deadlock.
+  for (const [workflowId, own] of byWorkflow.toSorted(([a], [b]) => (a < b ? -1 : 1))) {
+    const runs = endedOf.get(workflowId)?.length ?? 0;
+    const lastAt = new Date(Math.max(...own.map(({ started_ms: at }) => at))).toISOString();
+    await db
+      .updateTable('run_counts')
+      .set((eb) => ({
+        runs: eb('runs', '+', runs),
+        last_at: sql<string>`case when last_at > ${lastAt} then last_at else ${lastAt} end`,
+      }))
+      .where('workflow_id', '=', workflowId)
+      .execute();
+  }
+}
+
 /** Removes the rows of runs. */
 export async function removeLogs(db: Db, engineIds: readonly string[]): Promise<void> {
   if (engineIds.length === 0) return;

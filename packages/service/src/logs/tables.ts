@@ -1,3 +1,6 @@
+import type { Generated } from 'kysely';
+import type { RunCountRow } from '../store/schema.ts';
+
 // Times are numbers, unlike in other areas: statistics compute with them.
 
 /** A run in the log. The engine has its data; this row has what lists filter and sort by. */
@@ -27,6 +30,12 @@ export interface LogRow {
   seq: number;
 }
 
+/** The row in the database. */
+interface StoredLog extends LogRow {
+  /** 1: `run_counts` has the run. */
+  counted: Generated<number>;
+}
+
 export type LogLevel = 'info' | 'error';
 export const LOG_STATUSES = [
   'pending',
@@ -41,9 +50,10 @@ export type LogStatus = (typeof LOG_STATUSES)[number];
 
 /** The tables of the area, and the columns that it reads of others. */
 export interface LogTables {
-  run_logs: LogRow;
+  run_logs: StoredLog;
   /** The models that a run used. */
   run_log_models: { engine_id: string; model: string };
+  run_counts: RunCountRow;
   leases: { name: string; owner: string; expires_ms: number };
   workflows: {
     id: string;

@@ -81,17 +81,6 @@ export class ReservationStore implements Reservations {
       .execute();
     return new Map(rows.map((row) => [row.engine_id, reservationOf(row)]));
   }
-
-  /** Returns how many runs each workflow has had, and when the last one was reserved. */
-  async counts(workflowIds: readonly string[]): Promise<Map<string, { count: number; last: string | null }>> {
-    if (workflowIds.length === 0) return new Map();
-    const rows = await this.#db
-      .selectFrom('run_counts')
-      .selectAll()
-      .where('workflow_id', 'in', workflowIds)
-      .execute();
-    return new Map(rows.map(({ workflow_id: id, runs, last_at: last }) => [id, { count: runs, last }]));
-  }
 }
 
 class StoredQueue implements StartQueue {

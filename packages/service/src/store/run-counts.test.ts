@@ -1,22 +1,30 @@
+import { sql } from 'kysely';
+import type { Kysely } from 'kysely';
 import { describe, expect, it, onTestFinished } from 'vitest';
 import { dataFolder } from '../../../../test/support/data-folder.ts';
 import { hasPostgres, postgresDatabase } from '../../../../test/support/postgres.ts';
+import { LOG_MIGRATIONS } from '../logs/migrations.ts';
+import type { LogTables } from '../logs/tables.ts';
 import { openDatabase } from './database.ts';
-import type { DatabaseLocation, Db } from './database.ts';
+import type { DatabaseLocation, Db, OpenDatabase } from './database.ts';
 import { listQuery } from './list-query.ts';
 import type { WorkflowListQuery } from './list-query.ts';
-import { MIGRATIONS } from './migrations.ts';
 import { ReservationStore } from './reservations.ts';
+import { WorkflowStore } from './workflows.ts';
 
 const QUERY: WorkflowListQuery = {
   ...{ workspaceId: 'looms', archived: false, sortBy: 'runCount', sortOrder: 'desc', limit: 10 },
 };
 
-async function open(location: DatabaseLocation, until?: string): Promise<Db> {
-  const known = Object.entries(MIGRATIONS).filter(([name]) => until === undefined || name <= until);
-  const { db } = await openDatabase(location, Object.fromEntries(known));
-  onTestFinished(() => db.destroy());
-  return db;
+async function open(location: DatabaseLocation, logs = LOG_MIGRATIONS): Promise<OpenDatabase> {
+  const opened = await openDatabase(location);
+  onTestFinished(() => opened.db.destroy());
+  await opened.migrate('logs', logs);
+  await opened.db
+    .insertInto('workspaces')
+    .values({ id: 'looms', name: 'L', personal_keys: 1, created_at: '' })
+    .execute();
+  return opened;
 }
 
 async function addWorkflows(db: Db, ...ids: string[]): Promise<void> {
@@ -33,18 +41,25 @@ async function addWorkflows(db: Db, ...ids: string[]): Promise<void> {
   }
 }
 
-/** Reserves a run id for each workflow. Each id has the number of its call. */
-function reserver(db: Db): (...workflowIds: string[]) => Promise<void> {
+/** Reserves a run, and adds the row of the log that it has. */
+async function addRun(
+  db: Db,
+  id: string,
+  run: { workflowId: string; reserved: boolean; state: 'queued' | 'running' | 'ended' | 'deleted' },
+): Promise<void> {
+  const { workflowId, reserved, state } = run;
   const reservations = new ReservationStore(db);
-  let number = 0;
-  return async (...workflowIds) => {
-    for (const workflowId of workflowIds) {
-      number += 1;
-      const ids = { engineId: `e${number}`, runId: `r${number}`, workflowId, workspaceId: 'looms' };
-      const createdAt = `2026-01-01T00:00:0${number}.000Z`;
-      await reservations.reserve({ ...ids, trigger: 'api', mode: 'sync', createdAt });
-    }
-  };
+  const at = '2026-01-01T00:00:05.000Z';
+  const about = { engineId: id, runId: id, workflowId, workspaceId: 'looms', createdAt: at } as const;
+  if (reserved) await reservations.reserve({ ...about, trigger: 'api', mode: 'sync' });
+  if (state === 'queued') await reservations.queue.add(id, { input: {}, version: 1 });
+  if (state === 'queued' || state === 'deleted') return;
+  const ended = state === 'ended' ? 2 : null;
+  await sql`insert into run_logs (engine_id, run_id, workspace_id, workflow_id, status, level, trigger, started_ms, ended_ms,
+      duration_ms, cost, bytes, is_child, seq)
+    values (${id}, ${id}, 'looms', ${workflowId}, 'running', 'info', 'api', 1, ${ended}, -1, -1, -1, 0, 1)`.execute(
+    db,
+  );
 }
 
 async function sortedIds(db: Db, query: Partial<WorkflowListQuery> = {}): Promise<string[]> {
@@ -57,67 +72,56 @@ const DATABASES: { [name: string]: () => Promise<DatabaseLocation> } = {
 };
 
 describe.each(Object.entries(DATABASES))('the counts of runs on %s', (_name, location) => {
-  it('follow reservations and releases, and give the order of lists', async () => {
-    const db = await open(await location());
-    await db
-      .insertInto('workspaces')
-      .values({ id: 'looms', name: 'L', personal_keys: 1, created_at: '' })
-      .execute();
+  it('give the order of lists', async () => {
+    const { db } = await open(await location());
     await addWorkflows(db, 'none', 'one', 'two');
-    await reserver(db)('two', 'one', 'two', 'unknown');
+    for (const [id, runs] of [
+      ['one', 1],
+      ['two', 2],
+    ] as const)
+      await db.updateTable('run_counts').set({ runs }).where('workflow_id', '=', id).execute();
     expect(await sortedIds(db)).toEqual(['two', 'one', 'none']);
     expect(await sortedIds(db, { sortOrder: 'asc', after: [0, 'none'] })).toEqual(['one', 'two']);
-    const store = new ReservationStore(db);
-    const counts = () => store.counts(['none', 'one', 'two']);
-    expect(await counts()).toEqual(
-      new Map([
-        ['none', { count: 0, last: null }],
-        ['one', { count: 1, last: '2026-01-01T00:00:02.000Z' }],
-        ['two', { count: 2, last: '2026-01-01T00:00:03.000Z' }],
-      ]),
-    );
-    await store.release('e3');
-    await store.release('e2');
-    expect(await counts()).toEqual(
-      new Map([
-        ['none', { count: 0, last: null }],
-        ['one', { count: 0, last: null }],
-        ['two', { count: 1, last: '2026-01-01T00:00:01.000Z' }],
-      ]),
-    );
   });
 
-  it('begin with the runs that there are, and are right when many are reserved at once', async () => {
-    const at = await location();
-    const before = await open(at, '0004');
-    await before
-      .insertInto('workspaces')
-      .values({ id: 'looms', name: 'L', personal_keys: 1, created_at: '' })
-      .execute();
-    await addWorkflows(before, 'none', 'some');
-    await reserver(before)('some', 'some');
-    const db = await open(at);
-    const store = new ReservationStore(db);
-    await Promise.all(
-      Array.from({ length: 40 }, (_, index) =>
-        store.reserve({
-          ...{ engineId: `m${index}`, runId: `m${index}`, workflowId: 'some', workspaceId: 'looms' },
-          ...{ trigger: 'api', mode: 'sync', createdAt: '2025-01-01T00:00:00.000Z' },
-        }),
-      ),
-    );
-    expect(await store.counts(['none', 'some'])).toEqual(
+  it('keep what triggers have counted, and have ended runs that had no reservation', async () => {
+    const { '0001': first } = LOG_MIGRATIONS;
+    if (!first) throw new Error('A migration is missing.');
+    const { db, migrate } = await open(await location(), { '0001': first });
+    await addWorkflows(db, 'none', 'some');
+    const [workflowId, reserved] = ['some', true];
+    await addRun(db, 'running', { workflowId, reserved, state: 'running' });
+    await addRun(db, 'ended', { workflowId, reserved, state: 'ended' });
+    await addRun(db, 'deleted', { workflowId, reserved, state: 'deleted' });
+    await addRun(db, 'queued', { workflowId, reserved, state: 'queued' });
+    await addRun(db, 'child', { workflowId, reserved: false, state: 'ended' });
+    await addRun(db, 'open child', { workflowId, reserved: false, state: 'running' });
+    const counts = () => new WorkflowStore(db).runCounts(['none', 'some']);
+    expect((await counts()).get('some')).toEqual({ count: 4, last: '2026-01-01T00:00:05.000Z' });
+    await migrate('logs', LOG_MIGRATIONS);
+    expect(await counts()).toEqual(
       new Map([
         ['none', { count: 0, last: null }],
-        ['some', { count: 42, last: '2026-01-01T00:00:02.000Z' }],
+        ['some', { count: 4, last: '2026-01-01T00:00:05.000Z' }],
       ]),
     );
+    // `running` and `deleted` stay counted. `ended` and `child` have ended. `queued` is counted when it ends.
+    const rows = await (db as unknown as Kysely<LogTables>)
+      .selectFrom('run_logs')
+      .select('engine_id')
+      .where('counted', '=', 0)
+      .execute();
+    expect(rows).toEqual([{ engine_id: 'open child' }]);
+    // Reservations are not counted any more.
+    await addRun(db, 'later', { workflowId, reserved, state: 'deleted' });
+    await new ReservationStore(db).release('ended');
+    expect((await counts()).get('some')?.count).toBe(4);
   });
 
   it('are read without the runs', async () => {
-    const db = await open(await location());
-    const { sql } = listQuery(db, QUERY).compile();
-    expect(sql).toContain('run_counts');
-    expect(sql).not.toContain('claims');
+    const { db } = await open(await location());
+    const { sql: text } = listQuery(db, QUERY).compile();
+    expect(text).toContain('run_counts');
+    expect(text).not.toContain('claims');
   });
 });

@@ -99,11 +99,12 @@ export interface ReservationRow {
   failure: string | null;
 }
 
-/** The reserved runs of a workflow, counted by triggers. */
+/** The runs of a workflow. A trigger adds the row with the workflow; the index of the log counts. */
 export interface RunCountRow {
   workflow_id: string;
+  /** Runs that have ended. Never decremented: deleted runs are counted, too. */
   runs: number;
-  /** When the last run was reserved. */
+  /** When the last run began. */
   last_at: string | null;
 }
 

@@ -43,6 +43,19 @@ export class WorkflowStore {
     return listQuery(this.#db, query).execute();
   }
 
+  /** Returns how many runs of each workflow have ended, and when the last one began, as the log has counted them. */
+  async runCounts(
+    workflowIds: readonly string[],
+  ): Promise<Map<string, { count: number; last: string | null }>> {
+    if (workflowIds.length === 0) return new Map();
+    const rows = await this.#db
+      .selectFrom('run_counts')
+      .selectAll()
+      .where('workflow_id', 'in', workflowIds)
+      .execute();
+    return new Map(rows.map(({ workflow_id: id, runs, last_at: last }) => [id, { count: runs, last }]));
+  }
+
   /** Returns those of the ids that another workflow of the workspace uses. */
   async foreignIds(workflow: WorkflowRow, ids: readonly string[]): Promise<string[]> {
     return foreignIds(this.#db, workflow, ids);

@@ -25,7 +25,7 @@ export interface LintSources {
 /** What the operations of workflows use. */
 export interface WorkflowServices {
   engine: Pick<Engine, 'check' | 'deploy'>;
-  store: Pick<ServiceStore, 'database' | 'workflows' | 'reservations'>;
+  store: Pick<ServiceStore, 'database' | 'workflows'>;
   /** Faults that older engines tolerate are warnings. */
   compat: boolean;
   /** Tells whether a workspace may have public workflows. */

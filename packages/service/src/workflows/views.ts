@@ -5,7 +5,7 @@ import { graphHash, readGraph } from './graph.ts';
 
 /** Returns the workflows as lists show them. One lookup serves all of them. */
 export async function itemsOf({ store }: Pick<WorkflowServices, 'store'>, rows: readonly ListedWorkflow[]) {
-  const counts = await store.reservations.counts(rows.map(({ id }) => id));
+  const counts = await store.workflows.runCounts(rows.map(({ id }) => id));
   return rows.map((row) => ({
     id: row.id,
     name: row.name,

@@ -40,6 +40,15 @@ describe('workflows', () => {
     expect(Object.keys(state.data.blocks)).toEqual([answer.data.blocks[0]?.id]);
   });
 
+  it('show how many of their runs have ended, and when the last one began', async () => {
+    const id = await api.deployed(GREETING);
+    const run = await call<{ startedAt: string }>('POST', `/api/v2/workflows/${id}/execute`, { body: {} });
+    // A list of the log brings it up to date, and it counts.
+    await call('GET', `/api/v2/logs?workspaceId=${workspaceId}`);
+    const shown = await call('GET', `/api/v2/workflows/${id}`);
+    expect(shown.data).toMatchObject({ runCount: 1, lastRunAt: run.data.startedAt });
+  });
+
   it.each([
     [{ name: '' }, 400, 'name is required'],
     [{}, 400, 'name is required'],
