@@ -14,7 +14,7 @@ it('reads model, tokens, cost and calls of tools from the output of an agent', (
   expect(usageOf('agent', output)).toEqual({
     model: 'm-1',
     tokens: { input: 3, output: 4, total: 7 },
-    cost: { input: 0.1, output: 0.2, total: 0.3 },
+    cost: { input: 0.1, output: 0.2, total: 0.3, totalMicros: 300_000 },
     toolCalls: [{ name: 'search', arguments: { q: 'x' }, result: 'found' }],
   });
 });
