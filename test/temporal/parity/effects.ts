@@ -81,7 +81,7 @@ export class HeldEffects {
   }
 }
 
-/** True for a try that fails: then it has thrown. */
+/** Returns the numbers of an attempt. Throws for the attempts that are drawn to fail. */
 function draws({ block, scope, field, attempt: nth }: BlockContext): () => number {
   const draw = drawFor({ seed: Number(field('seed')), block: block.id, scope, nth });
   if (draw() < 0.12) {
@@ -93,7 +93,7 @@ function draws({ block, scope, field, attempt: nth }: BlockContext): () => numbe
 
 function answerOf(context: BlockContext): BlockResult {
   const { works } = context.fields();
-  if (works === false) throw new BlockError('BLOCK_FAILED', 'as it is told', { retryable: false });
+  if (works === false) throw new BlockError('BLOCK_FAILED', 'The block is to fail.', { retryable: false });
   if (works === true) return { output: { works } };
   const port = ['source', 'a', 'b'][Math.floor(draws(context)() * 3)] as string;
   const { block, scope } = context;

@@ -7,88 +7,86 @@ import type { Scenario } from '../../model/arbitraries.ts';
 import { numbers } from '../../support/seeded.ts';
 import { callName } from './effects.ts';
 import type { HeldEffects } from './effects.ts';
+import { RaceDetector, RUNNING_TIMERS } from './race-detector.ts';
 
-/** What the test does to a run when it is quiet: when its journal has `seq` entries and nothing moves it. */
+/** What the test does to a run that is quiet: its journal has `seq` entries, and nothing happens without the test. */
 export type Step = { seq: number } & (
   | { do: 'answer'; call: string }
   | { do: 'resume'; block: string; scope: readonly number[] }
   | { do: 'cancel' }
 );
 
-/** Where runs of a test run. */
-export interface Place {
+/** An engine with its stores, and the effects that the test answers. */
+export interface Environment {
   engine: Engine;
   stores: Pick<SharedStores, 'runs'>;
   effects: HeldEffects;
 }
 
-/** What is done to a run at a moment at which nothing moves it. */
+/** A step without the length of the journal. */
 export type Action = Step extends infer S ? (S extends Step ? Omit<S, 'seq'> : never) : never;
 
-/** Entries of a run's journal, as they come. */
-export class Reading {
+/** Reads a run's journal while the run writes it. */
+export class JournalReader {
   readonly entries: Entry[] = [];
-  readonly #runs: Place['stores']['runs'];
+  readonly #runs: Environment['stores']['runs'];
   readonly #runId: string;
 
-  constructor({ stores }: Place, runId: string) {
+  constructor({ stores }: Environment, runId: string) {
     this.#runs = stores.runs;
     this.#runId = runId;
   }
 
-  /** Those that have come since the last call. */
-  async more(): Promise<Entry[]> {
+  /** Returns the entries since the last call. */
+  async readNew(): Promise<Entry[]> {
     const fresh = await this.#runs.tail(this.#runId, this.entries.at(-1)?.seq ?? -1);
     this.entries.push(...fresh);
     return fresh;
   }
 }
 
-/** Things that happen by themselves, at a time of their own. */
-const ASYNC = new Set(['retry', 'wait', 'timeout']);
-
 /**
- * A script for the run: in an order that the scenario draws, one thing at a time, whenever nothing else moves. `apart`:
- * where it is to be played along, each block runs by itself; `racy`: there, the order of things is anybody's.
+ * Executes the scenario and returns its script: the steps, in an order that the scenario draws, one whenever the run is
+ * quiet. `apart`: the other runtime executes every block by itself. `racy`: the order of events is undefined, so that
+ * another runtime may have another journal.
  */
 export async function playLocally(
-  place: Place,
+  environment: Environment,
   { plan, scenario, runId, apart }: { plan: Plan; scenario: Scenario; runId: string; apart: boolean },
 ): Promise<{ steps: Step[]; entries: Entry[]; racy: boolean }> {
   const replica = new Replica(runId, plan);
-  const reading = new Reading(place, runId);
+  const journal = new JournalReader(environment, runId);
+  const race = new RaceDetector(replica, { apart });
   const draw = numbers(scenario.order);
   const steps: Step[] = [];
-  let racy = false;
   let refusal: { error: unknown } | undefined;
   const refused = (error: unknown): void => void (refusal ??= { error });
   const { until } = scenario;
   const node = until === undefined ? undefined : plan.skeleton.nodes[until];
-  await place.engine.start({ plan }, {}, { runId, ...(node && { until: node.id }) });
+  await environment.engine.start({ plan }, {}, { runId, ...(node && { until: node.id }) });
   for (;;) {
     const moves = await quiet();
     if (!moves) break;
     const move = moves[Math.floor(draw() * moves.length)] as Action;
     const step = { seq: replica.seq, ...(draw() < 0.02 ? { do: 'cancel' as const } : move) } as Step;
     steps.push(step);
-    await act(place, runId, step, { entries: reading.entries, refused });
+    await act(environment, runId, step, { entries: journal.entries, refused });
   }
-  place.effects.clear(runId);
-  return { steps, entries: reading.entries, racy };
+  environment.effects.clear(runId);
+  return { steps, entries: journal.entries, racy: race.found };
 
-  /** What can be done next; undefined when the run has ended. */
+  /** Waits until the run is quiet. Returns what can be done next; undefined if the run has ended. */
   async function quiet(): Promise<Action[] | undefined> {
     const sinceMs = performance.now();
     const { seq } = replica;
     for (;;) {
-      for (const entry of await reading.more()) {
-        replica.apply(entry);
-        racy ||= isRacy(replica.pendingCommands());
-      }
+      for (const entry of await journal.readNew()) race.applied(entry, replica.apply(entry));
       if (replica.idleState() === 'ended') return undefined;
       const moves = replica.pendingCommands().map(moveOf);
-      if (replica.seq > seq && !moves.includes('moving'))
+      if (replica.seq > seq && !moves.includes('moving')) {
+        race.quiet();
         return moves.filter((move) => typeof move === 'object');
+      }
       if (refusal) throw refusal.error;
       if (performance.now() - sinceMs > 20_000)
         throw new Error(`never quiet: ${JSON.stringify(replica.pendingCommands())}`);
@@ -101,32 +99,21 @@ export async function playLocally(
     const { block, scope } =
       command.at.length % 2 === 1 ? replica.index.placeOf(command.at) : { block: '', scope: [] };
     if (command.type === 'open') return { do: 'resume', block, scope };
-    if (command.type === 'timer') return ASYNC.has(command.timer) ? 'moving' : 'still';
+    if (command.type === 'timer') return RUNNING_TIMERS.has(command.timer) ? 'moving' : 'still';
     if (command.type === 'expand') return 'moving';
     const call = callName(block, scope, command.try);
-    return place.effects.calls(runId).includes(call) ? { do: 'answer', call } : 'moving';
-  }
-
-  /** True where two things are under way that end when they please. */
-  function isRacy(pending: readonly Command[]): boolean {
-    const free = pending.filter((command) => {
-      if (command.type === 'timer') return ASYNC.has(command.timer);
-      if (command.type !== 'run') return apart && command.type === 'expand';
-      const { class: kind } = replica.index.node(command.at);
-      return kind === 'child' || (apart && kind !== 'effect');
-    });
-    return free.length > 1 || (free.length > 0 && !apart && pending.some(({ type }) => type === 'expand'));
+    return environment.effects.calls(runId).includes(call) ? { do: 'answer', call } : 'moving';
   }
 }
 
-/** Carries out a due step. Calls `refused` when an answer is rejected. */
+/** Executes a step. Calls `refused` with the error of a rejected resume. */
 export async function act(
-  place: Place,
+  environment: Environment,
   runId: string,
   step: Step,
   { entries, refused }: { entries: readonly Entry[]; refused: (error: unknown) => void },
 ): Promise<void> {
-  const { engine, effects } = place;
+  const { engine, effects } = environment;
   if (step.do === 'answer') effects.answer(runId, step.call);
   else if (step.do === 'cancel') await engine.cancel(runId, 'drawn');
   else {
@@ -134,7 +121,7 @@ export async function act(
     const token = entries.findLast(
       (entry) => entry.type === 'paused' && entry.block === step.block && entry.scope.join('.') === scope,
     ) as { token?: string } | undefined;
-    // It resolves at the run's next rest, which others bring about.
+    // The promise resolves when the run is idle again, which may take further steps.
     engine.resume(runId, { token: token?.token ?? '', input: { ok: true } }).catch(refused);
   }
 }

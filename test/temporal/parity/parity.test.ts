@@ -8,20 +8,20 @@ import { describeTemporal } from '../../support/temporal.ts';
 import { inFlight } from '../replay/in-flight.ts';
 import { Pair } from './pair.ts';
 
-/** Runs of each deployment, as they are drawn. */
+/** Number of runs for each deployment. */
 const COUNT = scale(10, 700);
-/** The same scenarios in every quick run; others in every full one. */
+/** Quick runs always have the same scenarios, full runs draw new ones. */
 const SEED = Number(process.env['HEDDLE_SEED'] ?? scale(138_832_345, Math.floor(Math.random() * 2 ** 31)));
-const PATIENCE_MS = scale(240_000, 3_600_000);
+const TIMEOUT_MS = scale(240_000, 3_600_000);
 
 describeTemporal('parity with the local runtime', (server) => {
-  // With how many runs at once.
+  // Title, deployment, number of concurrent runs.
   it.each([
-    ['as it comes', {}, 16],
+    ['with the defaults', {}, 16],
     ['with a tight budget', { budget: 4 }, 16],
     ['with an activity for every block', { checkpoint: 'block' as const }, 16],
-    ['with segments on workers of their own', { local: false }, 16],
-    ['with workflows that are forgotten whenever another has a task', { worker: { cachedWorkflows: 2 } }, 8],
+    ['with segments in remote activities', { local: false }, 16],
+    ['with a cache of two workflows', { worker: { cachedWorkflows: 2 } }, 8],
   ])(
     'random runs have the same journal, logs and result: %s',
     async (_title, deployment, flight) => {
@@ -44,16 +44,16 @@ describeTemporal('parity with the local runtime', (server) => {
       const compared = settled.filter((one) => one.status === 'fulfilled' && one.value);
       expect(compared.length).toBeGreaterThan(COUNT / 4);
     },
-    PATIENCE_MS,
+    TIMEOUT_MS,
   );
 });
 
-/** What went wrong with the smallest of the scenarios. */
+/** Returns the error of the smallest failed scenario. */
 function smallest(failed: readonly { scenario: Scenario; error: unknown }[]): Error {
   const texts = failed.map(({ scenario, error }) => ({ text: JSON.stringify(scenario), error }));
   const [first] = texts.toSorted((a, b) => a.text.length - b.text.length);
   return new Error(
-    `HEDDLE_SEED=${SEED} has ${failed.length} that differ; the smallest: ${first?.text}\n${String(first?.error)}`,
+    `HEDDLE_SEED=${SEED} has ${failed.length} different runs; the smallest: ${first?.text}\n${String(first?.error)}`,
     { cause: first?.error },
   );
 }

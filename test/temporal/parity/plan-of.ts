@@ -10,7 +10,7 @@ import { loop, workflow, block } from '../../support/workflow.ts';
 import { compiled } from '../../support/compiled.ts';
 import { drawFor } from './effects.ts';
 
-/** Workflows that drawn blocks call: one that completes, one that fails. */
+/** The workflows that blocks of scenarios call: one completes, one fails. */
 export const CHILDREN: readonly Json[] = [true, false].map((works) =>
   workflow([block('C', 'parity-calc', { works })], ['Start -> C'], {
     id: works ? 'parity-good' : 'parity-bad',
@@ -18,12 +18,12 @@ export const CHILDREN: readonly Json[] = [true, false].map((works) =>
   }),
 );
 
-/** Time that a block gets which never answers. */
+/** Timeout of blocks that never answer. */
 const HANG_MS = 20;
-/** What is given up gets either no time, or as much as it needs: how long things take decides nothing. */
+/** The grace period is zero or longer than any run, so that durations never decide a result. */
 const LONG_GRACE_MS = 600_000;
 
-/** The plan of a random run of the machine's model, with blocks that answer as its seed says. */
+/** Returns the plan of a scenario, with blocks that answer according to its seed. */
 export function planOf({ region, start, seed, graceMs }: Scenario): Plan {
   const blocks: Plan['blocks'] = {};
   const skeleton = regionOf(region, { seed, blocks, containers: [] });
@@ -49,19 +49,19 @@ export function planOf({ region, start, seed, graceMs }: Scenario): Plan {
   return { ...body, hash: contentHash(body as unknown as Json) };
 }
 
-interface Around {
+interface PlanContext {
   seed: number;
   blocks: Plan['blocks'];
   containers: readonly string[];
 }
 
-function regionOf({ nodes, entries }: Region, around: Around): Region {
-  const ids = nodes.map((_, index) => [...around.containers.slice(-1), `n${index}`].join('_'));
-  return { entries, nodes: nodes.map((node, index) => nodeOf(node, { ...around, ids, index })) };
+function regionOf({ nodes, entries }: Region, context: PlanContext): Region {
+  const ids = nodes.map((_, index) => [...context.containers.slice(-1), `n${index}`].join('_'));
+  return { entries, nodes: nodes.map((node, index) => nodeOf(node, { ...context, ids, index })) };
 }
 
-function nodeOf(node: Node, around: Around & { ids: string[]; index: number }): Node {
-  const { seed, blocks, containers, ids, index } = around;
+function nodeOf(node: Node, context: PlanContext & { ids: string[]; index: number }): Node {
+  const { seed, blocks, containers, ids, index } = context;
   const id = ids[index] as string;
   const { timeoutMs, subflow, ...rest } = node;
   const draw = drawFor({ seed, block: id, scope: [], nth: 0 });
@@ -110,13 +110,15 @@ function containerOf(
   return {
     kind: kind === 'loop' ? 'forEach' : 'parallelCollection',
     collection:
-      draw() < 0.1 ? { invalid: 'As it was drawn.' } : { template: { kind: 'literal', value: items } },
+      draw() < 0.1
+        ? { invalid: 'The collection is drawn to be invalid.' }
+        : { template: { kind: 'literal', value: items } },
   };
 }
 
-/** The condition of the loop `id` that is true for its first `turns` turns. */
-function conditionOf(id: string, turns: number): unknown {
-  const data = { loopType: 'while', whileCondition: `<loop.index> < ${turns}` };
+/** Returns a condition of the loop `id` that is true for the first `iterations` iterations. */
+function conditionOf(id: string, iterations: number): unknown {
+  const data = { loopType: 'while', whileCondition: `<loop.index> < ${iterations}` };
   const { blocks } = compiled([loop(id, data, block('Inner', 'work'))], [`Start -> ${id} -> Inner`]);
   return (blocks[id]?.container as { condition?: unknown } | undefined)?.condition;
 }

@@ -1,8 +1,8 @@
 import type { Engine } from '@heddle/engine';
 import type { Entry, Json } from '@heddle/core';
 
-/** What differs from run to run: times, tokens, chance. */
-const OWN = new Set([
+/** Fields that differ between equal runs: times, tokens, random numbers. */
+const DIFFERING = new Set([
   'seq',
   'atMs',
   'startedMs',
@@ -15,7 +15,7 @@ const OWN = new Set([
   'endedAt',
 ]);
 
-/** A run as it can be compared with another of the same script. */
+/** What equal runs have in common. */
 export interface Shape {
   journal: Json[];
   result: Json;
@@ -33,8 +33,8 @@ export async function shapeOf(engine: Engine, runId: string, entries: readonly E
 }
 
 function common(value: object): Json {
-  const kept = Object.entries(value).filter(([name, field]) => !OWN.has(name) && field !== undefined);
-  // Ids of child runs are made with a key of each run's own.
+  const kept = Object.entries(value).filter(([name, field]) => !DIFFERING.has(name) && field !== undefined);
+  // Ids of child runs are derived with a random key of the run.
   const named = (key: string, field: unknown): unknown => (key === 'childRunId' ? 'the child' : field);
   return JSON.parse(JSON.stringify(Object.fromEntries(kept)), named) as Json;
 }

@@ -1,17 +1,17 @@
 import type { Entry, Plan } from '@heddle/core';
 import type { Scenario } from '../../model/arbitraries.ts';
-import { act, Reading } from './local-run.ts';
-import type { Place, Step } from './local-run.ts';
+import { act, JournalReader } from './local-run.ts';
+import type { Environment, Step } from './local-run.ts';
 
-/** A run that does not come to where the script has it by then will not come there. */
-const PATIENCE_MS = 60_000;
+/** Time that a run has to reach the next step of its script. */
+const STEP_TIMEOUT_MS = 60_000;
 
 /**
- * Runs the script; throws when the run does not come to where a step is due. `isThrough`: whether what has happened in
- * the run stands. What comes in while a workflow task is under way is put before the timers that have fired in it.
+ * Executes the script and returns the journal. Throws if the run does not reach a step in time. `isThrough` returns true
+ * if no workflow task is under way: the SDK puts a signal that arrives during a task before the timers that fired in it.
  */
 export async function playAlong(
-  place: Place,
+  environment: Environment,
   {
     plan,
     scenario,
@@ -30,42 +30,42 @@ export async function playAlong(
 ): Promise<Entry[]> {
   const { until } = scenario;
   const node = until === undefined ? undefined : plan.skeleton.nodes[until];
-  const reading = new Reading(place, runId);
+  const journal = new JournalReader(environment, runId);
   let refusal: { error: unknown } | undefined;
   const refused = (error: unknown): void => void (refusal ??= { error });
-  await place.engine.start({ plan }, {}, { runId, ...(node && { until: node.id }) });
+  await environment.engine.start({ plan }, {}, { runId, ...(node && { until: node.id }) });
   for (const step of steps) {
-    await reached(step.seq, () => isDue(step), step);
-    await act(place, runId, step, { entries: reading.entries, refused });
+    await waitFor(step.seq, () => isDue(step), step);
+    await act(environment, runId, step, { entries: journal.entries, refused });
   }
-  await reached(total, isOver, 'the end');
-  await reading.more();
-  place.effects.clear(runId);
-  return reading.entries;
+  await waitFor(total, isOver, 'the end');
+  await journal.readNew();
+  environment.effects.clear(runId);
+  return journal.entries;
 
   function isDue(step: Step): boolean | Promise<boolean> {
-    return step.do === 'answer' ? place.effects.calls(runId).includes(step.call) : isThrough(runId);
+    return step.do === 'answer' ? environment.effects.calls(runId).includes(step.call) : isThrough(runId);
   }
 
-  /** The record follows the journal. */
+  /** The record of a run is written after its journal. */
   async function isOver(): Promise<boolean> {
-    return (await place.stores.runs.record(runId))?.endedMs !== undefined;
+    return (await environment.stores.runs.record(runId))?.endedMs !== undefined;
   }
 
-  async function reached(
+  async function waitFor(
     seq: number,
     isReady: () => boolean | Promise<boolean>,
     what: unknown,
   ): Promise<void> {
     const sinceMs = performance.now();
     for (;;) {
-      await reading.more();
+      await journal.readNew();
       if (refusal) throw refusal.error;
-      if ((reading.entries.at(-1)?.seq ?? 0) >= seq && (await isReady())) return;
-      if (performance.now() - sinceMs > PATIENCE_MS) {
-        const stored = (await place.stores.runs.record(runId))?.status;
+      if ((journal.entries.at(-1)?.seq ?? 0) >= seq && (await isReady())) return;
+      if (performance.now() - sinceMs > STEP_TIMEOUT_MS) {
+        const stored = (await environment.stores.runs.record(runId))?.status;
         throw new Error(
-          `entry ${seq} is not reached before ${JSON.stringify(what)}: ${JSON.stringify(reading.entries.slice(-5))}; called: ${place.effects.calls(runId).join(' ')}; ${stored}`,
+          `entry ${seq} is not reached before ${JSON.stringify(what)}: ${JSON.stringify(journal.entries.slice(-5))}; called: ${environment.effects.calls(runId).join(' ')}; ${stored}`,
         );
       }
       await new Promise((resolve) => setTimeout(resolve, 5));

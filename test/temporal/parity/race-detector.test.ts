@@ -1,0 +1,111 @@
+import { Replica } from '@heddle/core/run';
+import type { EntryBody } from '@heddle/core/run';
+import { expect, it } from 'vitest';
+import { compiled } from '../../support/compiled.ts';
+import { block, fn, loop, parallel } from '../../support/workflow.ts';
+import { RaceDetector } from './race-detector.ts';
+
+const LOOP = loop(
+  'L',
+  { loopType: 'while', whileCondition: 'true' },
+  fn('A', 'return 1'),
+  block('B', 'response'),
+);
+
+/** A run with a parallel of `branches` branches, each with a while loop of A and the Response B. `edges`: further edges. */
+class Run {
+  readonly #replica: Replica;
+  readonly #race: RaceDetector;
+
+  constructor({ branches = 2, graceMs = 0, apart = false, edges = [] as string[] } = {}) {
+    const inside = [LOOP, fn('M', 'return 3')];
+    const blocks = [parallel('P', { parallelType: 'count', count: branches }, ...inside)];
+    const plan = compiled(blocks, ['Start -> P -> L -> A -> B', ...edges]);
+    this.#replica = new Replica('run', plan);
+    this.#race = new RaceDetector(this.#replica, { apart });
+    const { start } = plan;
+    this.#post({ type: 'started', format: 1, start, input: { v: {} }, graceMs, variables: {} });
+    this.completes('Start', []);
+  }
+
+  get isRacy(): boolean {
+    return this.#race.found;
+  }
+
+  /** The condition of the loop of a branch is true. */
+  expands(branch: number): this {
+    return this.#post({ type: 'expanded', block: 'L', scope: [branch], turn: 0, count: 1 });
+  }
+
+  completes(block: string, scope: number[]): this {
+    return this.#post({ type: 'completed', block, scope, try: 1, startedMs: 1, output: { v: {} } });
+  }
+
+  fails(block: string, scope: number[]): this {
+    const error = { code: 'BLOCK_FAILED', message: 'It fails.', retryable: false };
+    return this.#post({ type: 'failed', block, scope, try: 1, startedMs: 1, error });
+  }
+
+  /** Nothing happens any more without the test. */
+  quiet(): this {
+    this.#race.quiet();
+    return this;
+  }
+
+  #post(body: EntryBody): this {
+    const entry = { seq: this.#replica.seq + 1, atMs: 1, ...body };
+    const applied = this.#replica.apply(entry);
+    if (!applied.changed) throw new Error(`${body.type} changed nothing`);
+    this.#race.applied(entry, applied);
+    return this;
+  }
+}
+
+it('two conditions are no race while their branches succeed', () => {
+  const run = new Run().expands(0).completes('A', [0, 0]).expands(1).completes('A', [1, 0]);
+  expect(run.isRacy).toBe(false);
+});
+
+it.each([0, 1000])(
+  'a block that fails the run before the second condition races, grace %i (R17)',
+  (graceMs) => {
+    expect(new Run({ graceMs }).expands(0).fails('A', [0, 0]).isRacy).toBe(true);
+  },
+);
+
+it.each([0, 1000])(
+  'a block that fails the run after the second condition races, grace %i (R17)',
+  (graceMs) => {
+    expect(new Run({ graceMs }).expands(0).expands(1).fails('A', [0, 0]).isRacy).toBe(true);
+  },
+);
+
+it('a Response that ends the run races with the second condition', () => {
+  expect(new Run().expands(0).completes('A', [0, 0]).completes('B', [0, 0]).isRacy).toBe(true);
+});
+
+it('a failure that an error edge handles races for its place in the journal', () => {
+  const run = new Run({ edges: ['A:error -> B'] });
+  expect(run.expands(0).isRacy).toBe(false);
+  expect(run.fails('A', [0, 0]).isRacy).toBe(true);
+});
+
+it('a condition that fails the run races with the other one', () => {
+  expect(new Run().fails('L', [0]).isRacy).toBe(true);
+});
+
+it('a condition whose failure its own error edge handles is no race', () => {
+  expect(new Run({ edges: ['L:error -> M'] }).fails('L', [0]).isRacy).toBe(false);
+});
+
+it('a failure after a quiet moment is no race', () => {
+  expect(new Run().expands(0).expands(1).quiet().fails('A', [0, 0]).isRacy).toBe(false);
+});
+
+it('a failure after a single condition is no race', () => {
+  expect(new Run({ branches: 1 }).expands(0).fails('A', [0, 0]).isRacy).toBe(false);
+});
+
+it('two conditions are a race where every block runs by itself', () => {
+  expect(new Run({ apart: true }).isRacy).toBe(true);
+});
