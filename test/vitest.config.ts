@@ -15,6 +15,12 @@ const FULL_ONLY = {
   [PRODUCTION]: 'on the production server of Temporal, which takes minutes to build',
   'test/temporal/chaos/**/*.test.ts': 'workers and servers of Temporal killed while runs are in flight',
 };
+/**
+ * Tests that count operations (test/support/operations.ts). Each file has its own process. In a shared one, code that an
+ * earlier file has compiled is not counted, its timers are counted, and reading the counters takes time in proportion to all
+ * loaded code.
+ */
+const COUNTED = 'test/operations/**/*.test.ts';
 /** Tests of modules. */
 const UNITS = 'packages/{api,blocks,cli,core,engine,service,temporal}/src/**/*.test.ts';
 
@@ -73,9 +79,13 @@ export default defineConfig(({ mode }) => {
           test: {
             name: 'heddle',
             include: ['packages/*/src/**/*.test.ts', 'test/**/*.test.ts'],
-            exclude: [...excluded, UNITS, TEMPORAL],
+            exclude: [...excluded, UNITS, COUNTED, TEMPORAL],
             sequence: { groupOrder: 1 },
           },
+        },
+        {
+          extends: true,
+          test: { name: 'counted', include: [COUNTED], isolate: true, sequence: { groupOrder: 1 } },
         },
         {
           extends: true,

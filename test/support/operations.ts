@@ -13,7 +13,8 @@ import type { Profiler } from 'node:inspector';
  *
  * Not counted: joining and comparing texts, copies of objects by `{...object}`, and the steps back of a regular
  * expression inside one match. Functions that were compiled before counting began have no counters, so a test imports
- * what it counts by `await import()` after this module.
+ * what it counts by `await import()` after this module, and its file runs in its own process (`COUNTED` in
+ * test/vitest.config.ts).
  */
 export async function countOperations(run: () => unknown): Promise<number> {
   takeCoverage();
