@@ -114,6 +114,12 @@ const VALUES: { [title: string]: (n: number) => Json } = {
 const PASSES: { [title: string]: (value: Json) => unknown } = {
   'redaction of values': (value) => redactor().json(value),
   'redaction of their text': (value) => redactor().text(JSON.stringify(value)),
+  'redaction of their text in parts': (value) => {
+    const stream = redactor().stream();
+    const text = JSON.stringify(value);
+    for (let at = 0; at < text.length; at += 3) stream.push(text.slice(at, at + 3));
+    return stream.end();
+  },
   copies: (value) => modules.jsonCopy(value, 'The value'),
   'the search for files': (value) => {
     const known = new Set(modules.filesIn(value).map(({ id }) => id));

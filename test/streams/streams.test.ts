@@ -1,38 +1,11 @@
-import { join } from 'node:path';
-import { createEngine } from '@heddle/engine';
-import type { Engine, EngineOptions, RunEvent } from '@heddle/engine';
-import { openFolderClient, openPostgresReader } from '@heddle/engine/reader';
-import { describe, expect, it, onTestFinished } from 'vitest';
-import { dataFolder } from '../support/data-folder.ts';
+import type { RunEvent } from '@heddle/engine';
+import { describe, expect, it } from 'vitest';
 import { hasPostgres, postgresDatabase } from '../support/postgres.ts';
 import { Script, work } from '../support/scripted.ts';
 import { block, workflow } from '../support/workflow.ts';
 import { expectRetracted, play } from './killed.ts';
+import { LOCATIONS, open, readerOf } from './locations.ts';
 import { collect, emissionsIn, inShort, TALK, talk, TEXT, textIn, WORDS } from './talk.ts';
-
-type Location = Pick<EngineOptions, 'data' | 'postgres'>;
-
-const LOCATIONS: { [name: string]: () => Promise<Location> | Location } = {
-  memory: () => ({}),
-  'a data folder': () => ({ data: join(dataFolder(), 'data') }),
-  ...(hasPostgres && {
-    PostgreSQL: async () => ({ postgres: { url: await postgresDatabase(), leaseMs: 5000 } }),
-  }),
-};
-
-async function open(options: EngineOptions): Promise<Engine> {
-  const engine = await createEngine({ sandbox: { maxProcesses: 1 }, ...options });
-  onTestFinished(() => engine.close({ graceMs: 0 }));
-  return engine;
-}
-
-/** Returns a reader as another process has it. */
-async function readerOf({ data, postgres }: Location) {
-  const reader =
-    data === undefined ? await openPostgresReader(postgres ?? { url: '' }) : openFolderClient(data);
-  onTestFinished(() => reader.close());
-  return reader;
-}
 
 const WHOLE = [
   'run started',

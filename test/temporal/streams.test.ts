@@ -1,9 +1,10 @@
 import { expect, it } from 'vitest';
 import { Script, work } from '../support/scripted.ts';
 import { describeTemporal } from '../support/temporal.ts';
-import { workflow } from '../support/workflow.ts';
+import { block, workflow } from '../support/workflow.ts';
 import { placeOn } from './worker-place.ts';
 import { expectRetracted, play } from '../streams/killed.ts';
+import { expectRedacted, HIDDEN, PARTS, SECRET, SECRETIVE } from '../streams/secret.ts';
 import { collect, emissionsIn, inShort, TALK } from '../streams/talk.ts';
 
 describeTemporal('what blocks emit on a worker', (server) => {
@@ -29,6 +30,27 @@ describeTemporal('what blocks emit on a worker', (server) => {
     expect(ofBlock).toEqual(['A started', 'A "now"', 'A tool', 'A completed']);
     expect(emissionsIn(seen).map(({ number }) => number)).toEqual([1, 2]);
     expect(inShort(await collect(engine.follow(run.runId))).slice(-5)).toEqual([...ofBlock, 'run ended']);
+  });
+
+  it('is redacted across texts with the secrets of the worker, and is not published in part after a timeout', async () => {
+    const place = placeOn(server);
+    const script = new Script();
+    const engine = await place.engine({ env: { KEY: { value: '', secret: false } } });
+    await place.worker({ env: { KEY: SECRET }, blocks: [script.executor] });
+    const run = await engine.start({ workflow: SECRETIVE });
+    const call = await script.called('A');
+    for (const text of PARTS) call.context.emit({ type: 'text', text });
+    call.done();
+    await run.result();
+    expectRedacted(await collect(engine.follow(run.runId)));
+
+    const drawn = workflow([block('A', 'work', { key: '{{KEY}}' }, { timeoutMs: 1500 })], ['Start -> A']);
+    const slow = await engine.start({ workflow: drawn });
+    const emit = (await script.called('A')).context.emit;
+    emit({ type: 'text', text: 'say sesame' });
+    await slow.result();
+    const events = await collect(engine.follow(slow.runId));
+    expect(inShort(events).slice(-4)).toEqual(['A "say "', `A "${HIDDEN}"`, 'A failed', 'run ended']);
   });
 
   it('is discarded when the worker is killed, and then comes whole from the next worker', async () => {

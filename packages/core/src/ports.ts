@@ -76,8 +76,9 @@ export interface BlockContext<Services = unknown> {
   /** Returns the output of the block that led here (the first source that ran), or {}. */
   sourceOutput(): JsonObject;
   /**
-   * Sends a message to the readers of the run's events. Messages are not stored, and another attempt sends them again.
-   * Secrets are redacted in each text separately.
+   * Sends a message to the readers of the run's events. Messages are kept for a limited time, and another attempt sends
+   * them again. Secrets are redacted, also those that come in several texts: the end of a text that may be the beginning
+   * of a secret is sent with the next one.
    */
   emit(emission: BlockEmission): void;
   /**

@@ -57,7 +57,7 @@ export interface AttemptParts {
   steps: StepStore;
   services(place: Place, resolver: ReferenceResolver, task: BlockTask): ExecutorServices;
   /** What the blocks emit. */
-  emissions: Pick<Emissions, 'add' | 'flushed'>;
+  emissions: Pick<Emissions, 'add' | 'end' | 'flushed'>;
 }
 
 /** One attempt of a block, as its context sees it. Most blocks use little of it, so values are computed at their first use. */
@@ -145,9 +145,14 @@ export class Attempt implements ContextParts {
     this.#hasEmitted = true;
   }
 
-  /** Resolves when the block's emissions are published, so that listeners get them before its result; undefined: they are. */
-  emissionsFlushed(): Promise<void> | undefined {
-    return this.#hasEmitted ? this.#parts.emissions.flushed() : undefined;
+  /**
+   * Ends the emissions. Resolves when they are published, so that listeners get them before the attempt's result; undefined:
+   * they are. `isCut`: the attempt has failed, so that its texts may be incomplete.
+   */
+  endEmissions(options: { isCut: boolean }): Promise<void> | undefined {
+    if (!this.#hasEmitted) return undefined;
+    this.#parts.emissions.end(this.place, options);
+    return this.#parts.emissions.flushed();
   }
 
   onRead(name: string, value: Json): void {

@@ -111,9 +111,11 @@ export class CommandExecutor {
   }
 
   #abort(at: readonly number[], why: string): void {
-    const id = placeKey(this.#parts.replica.index.placeOf(at));
+    const place = this.#parts.replica.index.placeOf(at);
+    const id = placeKey(place);
     if (this.#timers.size > 0)
       for (const timer of ['timeout', 'retry', 'wait']) this.#timers.cancel(`${timer}:${id}`);
+    this.#parts.emissions.end(place, { isCut: true });
     this.#tasks.get(id)?.stop(new Error(`The block was stopped: ${why}.`));
     this.#tasks.delete(id);
   }
@@ -176,7 +178,7 @@ export class CommandExecutor {
     const { place, task, startedMs, try: number, input = {} } = attempt;
     const id = placeKey(place);
     this.#addTask(id, task);
-    await attempt.emissionsFlushed();
+    await attempt.endEmissions({ isCut: true });
     if (!task.stopped) await this.#fail(error, { ...place, try: number, startedMs }, input);
     this.#removeTask(id, task);
   }
@@ -198,7 +200,7 @@ export class CommandExecutor {
   #entryFor(attempt: Attempt, result: BlockResult): EntryBody | undefined | Promise<EntryBody | undefined> {
     if (attempt.task.stopped) return undefined;
     if (attempt.stepFailure) throw attempt.stepFailure.error;
-    const flushing = attempt.emissionsFlushed();
+    const flushing = attempt.endEmissions({ isCut: false });
     return flushing ? flushing.then(() => this.#flushedEntry(attempt, result)) : this.#entry(attempt, result);
   }
 

@@ -1,6 +1,9 @@
 import { BlockError, EngineError } from '@heddle/core';
 import type { Clock, Json, Plan } from '@heddle/core';
-import { createRedactor, MIN_SECRET_CHARS, NO_SECRETS } from '../secrets/redactor.ts';
+import { MIN_SECRET_CHARS } from '../secrets/encodings.ts';
+import { followingStream } from '../secrets/redaction-stream.ts';
+import type { RedactionStream } from '../secrets/redaction-stream.ts';
+import { createRedactor, NO_SECRETS } from '../secrets/redactor.ts';
 import type { Redactor } from '../secrets/redactor.ts';
 import { chain } from '../maybe-async.ts';
 import { Sanitizer } from '../records/sanitizer.ts';
@@ -197,6 +200,11 @@ class ConstantEnvironment implements RunEnvironment {
 
   json(value: Json): Json {
     return this.#redactor.json(value);
+  }
+
+  /** Returns a stream that also redacts secrets that are added while it is used. */
+  stream(): RedactionStream {
+    return followingStream(() => this.#redactor);
   }
 
   refresh(_block: string): Promise<void> | undefined {

@@ -3,7 +3,11 @@ import { describe, expect, it } from 'vitest';
 import type { BlockEmission } from '@heddle/core/blocks';
 import type { Replica } from '@heddle/core/run';
 import { TestClock } from '../../../../test/support/test-clock.ts';
-import type { Sanitizer } from './sanitizer.ts';
+import { createRedactor, NO_SECRETS } from '../secrets/redactor.ts';
+import type { Redactor } from '../secrets/redactor.ts';
+import { MemoryValueStore } from '../store/memory.ts';
+import { Sanitizer } from './sanitizer.ts';
+import { Values } from './values.ts';
 import type { LiveEventStore, NewLiveEvent } from '../store/live-events.ts';
 import { MemoryLiveEvents } from '../store/memory-live-events.ts';
 import type { RunEvent } from '../types.ts';
@@ -12,17 +16,17 @@ import type { StoredEmission } from './emissions.ts';
 
 const T = { block: 'T', scope: [] };
 const replica = { runId: 'r', seq: 3, plan: { blocks: {} } } as unknown as Replica;
-const sanitizer = { json: (value: unknown) => value } as unknown as Sanitizer;
+const sanitizerOf = (redactor: Redactor) => new Sanitizer(new Values(new MemoryValueStore()), redactor);
 const text = (of: string): BlockEmission => ({ type: 'text', text: of });
 
-function open(store: LiveEventStore, { isNew = true } = {}) {
+function open(store: LiveEventStore, { isNew = true, redactor = NO_SECRETS, of = replica } = {}) {
   const errors: unknown[] = [];
   const events: RunEvent[] = [];
   const emissions = new Emissions({
-    replica,
+    replica: of,
     store,
     clock: new TestClock(),
-    sanitizer,
+    sanitizer: sanitizerOf(redactor),
     isNew,
     onPublished: (event) => events.push(event),
     report: (error) => errors.push(error),
@@ -173,6 +177,105 @@ describe('emissions', () => {
         expect(all.map(({ number }) => number)).toEqual(all.map((_, index) => index + 1));
       }),
       { numRuns: 50 },
+    );
+  });
+});
+
+describe('emitted texts with a secret', () => {
+  const thinking = (of: string): BlockEmission => ({ type: 'thinking', text: of });
+  const tool: BlockEmission = { type: 'tool', phase: 'start', id: '1', name: 'search' };
+  const reset: BlockEmission = { type: 'reset' };
+  const redactor = createRedactor({ KEY: 'sesame-open' });
+  const HIDDEN = '«redacted:KEY»';
+  const WHOLE = { isCut: false };
+
+  /** Emits in one attempt at T. */
+  function emit(emissions: Emissions, ...all: readonly BlockEmission[]): void {
+    for (const [nth, each] of all.entries()) emissions.add(T, each, nth === 0);
+  }
+
+  it('are redacted across their parts, by kind and place, also around other emissions', () => {
+    const store = new MemoryLiveEvents(new TestClock());
+    const { emissions } = open(store, { redactor });
+    const other = { block: 'T', scope: [1] };
+    emit(emissions, text('- ses'), thinking('? sesame'), tool, text('ame'));
+    emissions.add(other, text('ame-open'), true);
+    emissions.add(T, text('-open!'), false);
+    emissions.add(T, thinking('-open'), false);
+    expect(published(store)).toEqual([
+      text('- '),
+      thinking('? '),
+      tool,
+      text('ame-open'),
+      text(`${HIDDEN}!`),
+      thinking(HIDDEN),
+    ]);
+  });
+
+  it('end with what was held back, before the result of the block', () => {
+    const store = new MemoryLiveEvents(new TestClock());
+    const { emissions } = open(store, { redactor });
+    emit(emissions, text('- sesame'), thinking('ses'));
+    emissions.end(T, WHOLE);
+    expect(emissions.flushed()).toBeUndefined();
+    expect(published(store)).toEqual([text('- '), text('sesame'), thinking('ses')]);
+    emissions.add(T, text('too late'), false);
+    emissions.end(T, WHOLE);
+    expect(published(store)).toHaveLength(3);
+  });
+
+  it('do not end with the beginning of a secret if they were cut off there', () => {
+    const store = new MemoryLiveEvents(new TestClock());
+    const { emissions } = open(store, { redactor });
+    emit(emissions, text('- sesame'), thinking('ses'));
+    emissions.end(T, { isCut: true });
+    expect(published(store)).toEqual([text('- '), text(HIDDEN), thinking('ses')]);
+  });
+
+  it('lose what was held back with a reset, and keep reasoning', () => {
+    const store = new MemoryLiveEvents(new TestClock());
+    const { emissions } = open(store, { redactor });
+    emit(emissions, text('- ses'), thinking('sesame'), reset, text('ame-open'), thinking('-open'));
+    emissions.end(T, WHOLE);
+    expect(published(store)).toEqual([text('- '), reset, text('ame-open'), thinking(HIDDEN)]);
+  });
+
+  it('retract an earlier attempt with the first part that is published, and lose what that held back', () => {
+    const store = new MemoryLiveEvents(new TestClock());
+    const { emissions, events } = open(store, { redactor });
+    emit(emissions, text('- ses'));
+    emit(emissions, text('s'), text('esame'), text('-open'));
+    emit(emissions, text('sesam'));
+    emissions.end(T, WHOLE);
+    expect(published(store)).toEqual([text('- '), reset, text(HIDDEN), reset, text('sesam')]);
+    expect(events).toMatchObject([1, 2, 3, 4, 5].map((number) => ({ number })));
+  });
+
+  it('count as emitted when the block emitted them, also if they are published at its end', () => {
+    const store = new MemoryLiveEvents(new TestClock());
+    const moving = { runId: 'r', seq: 3, plan: { blocks: {} } } as unknown as Replica;
+    const { emissions } = open(store, { redactor, of: moving });
+    emit(emissions, text('ses'));
+    Object.assign(moving, { seq: 4 });
+    emissions.end(T, WHOLE);
+    expect(JSON.parse(store.read('r', 0, 1)[0]?.json ?? '')).toMatchObject({ seq: 3, emission: text('ses') });
+  });
+
+  it('give in any parts what the redaction of the whole text gives', () => {
+    const part = fc.constantFrom('ses', 'ame', '-', 'open', 'c2Vz', 'YW1lLW9wZW4', ' ', 'x');
+    fc.assert(
+      fc.property(fc.array(fc.tuple(fc.boolean(), part), { minLength: 1, maxLength: 30 }), (parts) => {
+        const store = new MemoryLiveEvents(new TestClock());
+        const { emissions } = open(store, { redactor });
+        emit(emissions, ...parts.map(([isText, of]) => (isText ? text(of) : thinking(of))));
+        emissions.end(T, WHOLE);
+        const joined = (all: readonly BlockEmission[], type: string): string =>
+          all.flatMap((each) => (each.type === type && 'text' in each ? [each.text] : [])).join('');
+        for (const type of ['text', 'thinking']) {
+          const whole = parts.map(([isText, of]) => (isText === (type === 'text') ? of : '')).join('');
+          expect(joined(published(store), type)).toBe(redactor.text(whole));
+        }
+      }),
     );
   });
 });

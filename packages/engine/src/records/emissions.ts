@@ -3,6 +3,7 @@ import { placeKey } from '@heddle/core/run';
 import type { Place, Replica } from '@heddle/core/run';
 import { chain } from '../maybe-async.ts';
 import type { Sanitizer } from './sanitizer.ts';
+import type { RedactionStream } from '../secrets/redaction-stream.ts';
 import type { LiveEventStore, NewLiveEvent } from '../store/live-events.ts';
 import type { RunEvent } from '../types.ts';
 
@@ -36,11 +37,19 @@ interface Waiting {
   emission: BlockEmission;
 }
 
+type TextEmission = Extract<BlockEmission, { text: string }>;
+
+/** An attempt that has emitted and not ended. */
+interface OpenAttempt extends Omit<Waiting, 'emission'> {
+  /** Its texts, of which the end of each is held back while it may be a part of a secret. */
+  streams: Map<TextEmission['type'], RedactionStream>;
+}
+
 interface EmissionsParts {
   replica: Replica;
   store: LiveEventStore;
   clock: Clock;
-  sanitizer: Sanitizer;
+  sanitizer: Pick<Sanitizer, 'json' | 'stream'>;
   /** True: no other process has published events of the run. */
   isNew: boolean;
   /** Receives the events of this process as listeners get them. */
@@ -49,12 +58,14 @@ interface EmissionsParts {
 }
 
 /**
- * Publishes what the blocks of a run emit in this process. The first emission is published at once, those that follow are
- * collected for a few milliseconds. An attempt that repeats another one first discards what that has emitted. Neither a
+ * Publishes what the blocks of a run emit in this process, without secrets. The first emission is published at once, those
+ * that follow are collected for a few milliseconds. The end of a text that may be a part of a secret is published with what
+ * follows it. An attempt that repeats another one first discards what that has emitted. Neither a
  * slow store nor a failing one stops the run: then events are lost, and an event says that.
  */
 export class Emissions {
   readonly #parts: EmissionsParts;
+  readonly #attempts = new Map<string, OpenAttempt>();
   #waiting: Waiting[] = [];
   /** Places with published events; undefined: not read yet. */
   #places: Set<string> | undefined;
@@ -70,21 +81,37 @@ export class Emissions {
     if (parts.isNew) this.#places = new Set();
   }
 
-  /** Publishes an emission of the block at `place`; `first`: of its attempt. Throws BLOCK_FAILED if it is not JSON. */
+  /**
+   * Publishes an emission of the attempt at `place`; `first`: its first one. Emissions after the attempt's end are dropped.
+   * Throws BLOCK_FAILED if it is not JSON.
+   */
   add(place: Place, emission: BlockEmission, first: boolean): void {
-    const { replica, clock, sanitizer } = this.#parts;
-    const redacted = sanitizer.json(emission, 'The emission of a block') as BlockEmission;
+    const { replica, clock } = this.#parts;
+    const isText = emission.type === 'text' || emission.type === 'thinking';
+    const redacted = isText ? undefined : this.#redacted(emission);
     const key = placeKey(place);
-    for (const [index, each] of bounded(redacted).entries()) {
-      if (this.#waiting.length >= MAX_WAITING) {
-        this.#lostAt = place;
-        return;
-      }
-      const at = { place, key, seq: replica.seq, atMs: clock.now() };
-      this.#waiting.push({ ...at, first: first && index === 0, emission: each });
-    }
-    if (this.#publishing || this.#timer) return;
-    this.#publish();
+    const known = first ? undefined : this.#attempts.get(key);
+    if (!first && !known) return;
+    const at = { seq: replica.seq, atMs: clock.now() };
+    const attempt = known ?? { place, key, first, ...at, streams: new Map() };
+    this.#attempts.set(key, Object.assign(attempt, at));
+    if (redacted) this.#wait(attempt, redacted);
+    else if (isText) this.#addText(attempt, emission);
+    this.#publishSoon();
+  }
+
+  /**
+   * Publishes what is held back of the attempt at `place`, which has ended. `isCut`: its texts are incomplete, and end in
+   * what may be the beginning of a secret. Returns false if it has emitted nothing.
+   */
+  end(place: Place, options: { isCut: boolean }): boolean {
+    const key = placeKey(place);
+    const attempt = this.#attempts.get(key);
+    if (!attempt) return false;
+    this.#attempts.delete(key);
+    for (const [type, stream] of attempt.streams) this.#wait(attempt, { type, text: stream.end(options) });
+    this.#publishSoon();
+    return true;
   }
 
   /** Resolves when all emissions so far are published, or after a second; undefined: they are. */
@@ -100,8 +127,37 @@ export class Emissions {
   /** Publishes nothing more. */
   stop(): void {
     this.#stopped = true;
+    this.#attempts.clear();
     this.#waiting = [];
     clearTimeout(this.#timer);
+  }
+
+  #redacted(emission: BlockEmission): BlockEmission {
+    return this.#parts.sanitizer.json(emission, 'The emission of a block') as BlockEmission;
+  }
+
+  #addText(attempt: OpenAttempt, { type, text }: TextEmission): void {
+    const stream = attempt.streams.get(type) ?? this.#parts.sanitizer.stream();
+    attempt.streams.set(type, stream);
+    this.#wait(attempt, { type, text: stream.push(text) });
+  }
+
+  /** Adds an emission without secrets to those that wait. */
+  #wait(attempt: OpenAttempt, emission: BlockEmission): void {
+    const { streams, ...waiting } = attempt;
+    if (emission.type === 'reset') streams.delete('text');
+    for (const each of bounded(emission)) {
+      if (this.#waiting.length >= MAX_WAITING) {
+        this.#lostAt = attempt.place;
+        return;
+      }
+      this.#waiting.push({ ...waiting, first: attempt.first, emission: each });
+      attempt.first = false;
+    }
+  }
+
+  #publishSoon(): void {
+    if (!this.#publishing && !this.#timer) this.#publish();
   }
 
   async #settled(): Promise<void> {
@@ -231,9 +287,8 @@ function bounded(emission: BlockEmission): BlockEmission[] {
   }
 }
 
-/** Splits the text without dividing a character. */
+/** Splits the text without dividing a character. An empty text has no pieces. */
 function piecesOf(text: string): string[] {
-  if (text.length <= MAX_EMITTED_CHARS) return [text];
   const pieces: string[] = [];
   for (let rest = text; rest !== '';) {
     const piece = cut(rest, MAX_EMITTED_CHARS);

@@ -210,12 +210,12 @@ async function* newEvents(
   reading: { values: Values; emissions: FollowedEmissions },
 ): AsyncGenerator<RunEvent> {
   const { emissions } = reading;
+  yield* emissions.due();
   for (const entry of entries) {
     yield* emissions.before(entry);
     yield* eventsAt(replica, entry, reading);
     yield* emissions.due();
   }
-  yield* emissions.due();
 }
 
 async function* eventsAt(

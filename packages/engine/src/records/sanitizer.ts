@@ -1,6 +1,7 @@
 import { INLINE_LIMIT_BYTES } from '@heddle/core/run';
 import type { Stored } from '@heddle/core/run';
 import type { Json } from '@heddle/core';
+import type { RedactionStream } from '../secrets/redaction-stream.ts';
 import type { Redactor } from '../secrets/redactor.ts';
 import { asInfrastructure, unwrapInfrastructure } from './infrastructure-error.ts';
 import { jsonCopy } from '../json-copy.ts';
@@ -57,6 +58,11 @@ export class Sanitizer {
   /** Returns the text without secrets. */
   text(text: string): string {
     return this.#redactor.text(text);
+  }
+
+  /** Returns a stream that removes secrets from a text that comes in parts. */
+  stream(): RedactionStream {
+    return this.#redactor.stream();
   }
 }
 

@@ -1,3 +1,9 @@
+/**
+ * Shorter values are left alone: they occur in ordinary data by chance, so that redacting them would destroy outputs
+ * and hide nothing.
+ */
+export const MIN_SECRET_CHARS = 4;
+
 /** Shorter parts of a value occur in ordinary data by chance. */
 const MIN_PART_CHARS = 8;
 

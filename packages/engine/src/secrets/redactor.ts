@@ -1,11 +1,8 @@
 import type { Json } from '@heddle/core/blocks';
-import { encodingsOf, numberOf, secretPartsOf } from './encodings.ts';
-
-/**
- * Shorter values are left alone: they occur in ordinary data by chance, so that redacting them would destroy outputs
- * and hide nothing.
- */
-export const MIN_SECRET_CHARS = 4;
+import { encodingsOf, MIN_SECRET_CHARS, numberOf, secretPartsOf } from './encodings.ts';
+import { FormAutomaton } from './form-automaton.ts';
+import { FormStream, PLAIN_STREAM } from './redaction-stream.ts';
+import type { RedactionStream } from './redaction-stream.ts';
 
 /** Values that occur in most JSON texts. */
 const LITERALS: ReadonlySet<string> = new Set(['true', 'false', 'null']);
@@ -15,10 +12,16 @@ export interface Redactor {
   text(text: string): string;
   /** Replaces secrets in all strings, numbers and keys. Returns the same object if it contains no secret. */
   json(value: Json): Json;
+  /** Returns a stream that redacts one text, which comes in parts, as `text` redacts it as a whole. */
+  stream(): RedactionStream;
 }
 
 /** A redactor without secrets. */
-export const NO_SECRETS: Redactor = { text: (text) => text, json: (value) => value };
+export const NO_SECRETS: Redactor = {
+  text: (text) => text,
+  json: (value) => value,
+  stream: () => PLAIN_STREAM,
+};
 
 /** Secret values by name. All values of a name are secret. */
 export type SecretValues = { readonly [name: string]: string | readonly string[] };
@@ -42,7 +45,12 @@ export function createRedactor(values: SecretValues): Redactor {
     const name = numbers.size === 0 ? undefined : numbers.get(given);
     return name === undefined ? given : placeholder(name);
   };
-  return { text, json: (value) => redacted(value, { text, number }) };
+  let automaton: FormAutomaton | undefined;
+  return {
+    text,
+    json: (value) => redacted(value, { text, number }),
+    stream: () => new FormStream((automaton ??= new FormAutomaton(names)), placeholder),
+  };
 }
 
 /** The names by the forms of their values, and by their values as numbers. A form of several values belongs to the first name. */

@@ -5,6 +5,7 @@ import type { BlockTask } from '../../execution/attempt.ts';
 import { createBlockServices } from '../../execution/block-services.ts';
 import { CommandExecutor } from '../../execution/command-executor.ts';
 import { Emissions } from '../../records/emissions.ts';
+import { chain } from '../../maybe-async.ts';
 import type { Gate } from '../../execution/gate.ts';
 import type { RunEnvironment } from '../../execution/run-environment.ts';
 import type { RuntimeParts } from '../../execution/runtime-parts.ts';
@@ -84,7 +85,7 @@ export class ActiveRun {
     this.#driver = new Driver({
       replica: this.replica,
       clock: runtime.clock,
-      append: (batch) => store.append(this.runId, batch.map(entryOf), this.#saver.commitWith(batch)),
+      append: (batch) => this.#append(batch),
       execute: (command) => {
         if (command.type === 'abort' && this.#awaitingChildStatus.size > 0)
           this.childReported(this.replica.index.placeOf(command.at));
@@ -109,6 +110,24 @@ export class ActiveRun {
       isIdle: () => this.replica.idleState() !== 'running',
       report: (error) => parts.report(error, this.runId),
     });
+  }
+
+  #append(batch: readonly AppliedEntry[]): Promise<void> | void {
+    const { store } = this.#parts;
+    return chain(this.#endEmissions(batch), () => {
+      if (this.stopError) throw this.stopError;
+      return store.append(this.runId, batch.map(entryOf), this.#saver.commitWith(batch));
+    });
+  }
+
+  /** Publishes what is held back of the texts of attempts that the entries stop, before listeners get the entries. */
+  #endEmissions(batch: readonly AppliedEntry[]): Promise<void> | undefined {
+    let ended = false;
+    for (const { applied } of batch)
+      for (const command of applied.commands)
+        if (command.type === 'abort' && this.#emissions.end(this.replica.index.placeOf(command.at), CUT))
+          ended = true;
+    return ended ? this.#emissions.flushed() : undefined;
   }
 
   #createEmissions(): Emissions {
@@ -390,6 +409,9 @@ export class ActiveRun {
     this.#listeners.notify(event);
   }
 }
+
+/** A text of an attempt that was stopped. */
+const CUT = { isCut: true };
 
 function entryOf({ entry }: AppliedEntry): Entry {
   return entry;

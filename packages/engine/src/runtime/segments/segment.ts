@@ -122,6 +122,8 @@ export class Segment {
     });
     if (!stop.aborted) this.#beginAll(this.#stillPending(commands));
     await Promise.race([interrupted, this.#executor.drained()]);
+    // The end of a text that a timeout has cut off must be published before the entry of the timeout is written.
+    if (!stop.aborted) await this.#emissions.flushed();
     if (this.#failure) throw this.#failure.error;
     const entries = this.#entries;
     const events = this.#events;

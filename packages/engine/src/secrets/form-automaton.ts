@@ -1,0 +1,119 @@
+/** The beginning of at least one form, of `depth` characters: that of the sorted forms from `first` to `last`, exclusive. */
+export interface State {
+  first: number;
+  last: number;
+  depth: number;
+  /** The longest proper end of this beginning that is the beginning of a form; undefined: of the empty one. */
+  fallback: State | undefined;
+  /** The longest form that ends here. */
+  form: string | undefined;
+  /** The longest end of this beginning that may continue as a form; undefined: none but the empty one. */
+  open: State | undefined;
+}
+
+/**
+ * The automaton of Aho and Corasick. Its states are created when a text first reaches them, from the sorted forms, so that
+ * thousands of long secrets take no memory that no text needs.
+ */
+export class FormAutomaton {
+  readonly #forms: readonly string[];
+  readonly #names: ReadonlyMap<string, string>;
+  readonly #states = new Map<number, State>();
+  /** The states of one character, which most characters of a text do not have. */
+  readonly #starts = new Map<number, State | undefined>();
+  readonly #maxDepth: number;
+  readonly #root: State;
+
+  /** `names`: the names of the forms. */
+  constructor(names: ReadonlyMap<string, string>) {
+    this.#names = names;
+    this.#forms = [...names.keys()].sort();
+    this.#maxDepth = this.#forms.reduce((max, { length }) => Math.max(max, length), 0);
+    const { length } = this.#forms;
+    this.#root = {
+      first: 0,
+      last: length,
+      depth: 0,
+      fallback: undefined,
+      form: undefined,
+      open: undefined,
+    };
+  }
+
+  get root(): State {
+    return this.#root;
+  }
+
+  /** Returns the state after another character. Takes constant time on average, times the logarithm of the number of forms. */
+  next(from: State, code: number): State {
+    for (let state: State | undefined = from; state && state !== this.#root; state = state.fallback) {
+      const found = this.#longer(state, code);
+      if (found) return found;
+    }
+    return this.#start(code) ?? this.#root;
+  }
+
+  /** Returns the name of a form. */
+  nameOf(form: string): string {
+    return this.#names.get(form) ?? '';
+  }
+
+  /** Returns a form that begins as the state does. */
+  formFrom(state: State): string {
+    return this.#forms[state.first] ?? '';
+  }
+
+  #start(code: number): State | undefined {
+    if (!this.#starts.has(code)) this.#starts.set(code, this.#longer(this.#root, code));
+    return this.#starts.get(code);
+  }
+
+  /** Returns the state one character deeper; undefined: no form begins like that. */
+  #longer(state: State, code: number): State | undefined {
+    const { depth } = state;
+    const first = this.#bound(state, code);
+    if (first === state.last || this.#codeAt(first, depth) !== code) return undefined;
+    const key = first * (this.#maxDepth + 1) + depth + 1;
+    return this.#states.get(key) ?? this.#create({ state, code, first, key });
+  }
+
+  /**
+   * Its fallback may have to be created first, and so on. The beginnings in such a chain have different lengths, and no
+   * form has two of them, so the recursion is at most as deep as the square root of twice the total length of the forms.
+   */
+  #create({ state, code, first, key }: { state: State; code: number; first: number; key: number }): State {
+    const depth = state.depth + 1;
+    const last = this.#bound({ ...state, first }, code + 1);
+    const fallback = state === this.#root ? undefined : this.#longest(state.fallback, code);
+    const ends = this.#forms[first]?.length === depth;
+    const created: State = {
+      ...{ first, last, depth, fallback },
+      form: ends ? this.#forms[first] : fallback?.form,
+      open: fallback?.open,
+    };
+    if (!ends || last - first > 1) created.open = created;
+    this.#states.set(key, created);
+    return created;
+  }
+
+  #longest(from: State | undefined, code: number): State | undefined {
+    const found = this.next(from ?? this.#root, code);
+    return found === this.#root ? undefined : found;
+  }
+
+  /** Returns the first form of the state whose next character is at least `code`. A form that ends comes before all others. */
+  #bound({ first, last, depth }: State, code: number): number {
+    let [low, high] = [first, last];
+    while (low < high) {
+      const middle = (low + high) >>> 1;
+      if (this.#codeAt(middle, depth) < code) low = middle + 1;
+      else high = middle;
+    }
+    return low;
+  }
+
+  #codeAt(form: number, depth: number): number {
+    const text = this.#forms[form] ?? '';
+    return depth < text.length ? text.charCodeAt(depth) : -1;
+  }
+}

@@ -1,0 +1,33 @@
+import { join } from 'node:path';
+import { createEngine } from '@heddle/engine';
+import type { Engine, EngineOptions } from '@heddle/engine';
+import { openFolderClient, openPostgresReader } from '@heddle/engine/reader';
+import { onTestFinished } from 'vitest';
+import { dataFolder } from '../support/data-folder.ts';
+import { hasPostgres, postgresDatabase } from '../support/postgres.ts';
+
+export type Location = Pick<EngineOptions, 'data' | 'postgres'>;
+
+/** Where engines keep their data. */
+export const LOCATIONS: { [name: string]: () => Promise<Location> | Location } = {
+  memory: () => ({}),
+  'a data folder': () => ({ data: join(dataFolder(), 'data') }),
+  ...(hasPostgres && {
+    PostgreSQL: async () => ({ postgres: { url: await postgresDatabase(), leaseMs: 5000 } }),
+  }),
+};
+
+/** Opens an engine, which is closed after the test. */
+export async function open(options: EngineOptions): Promise<Engine> {
+  const engine = await createEngine({ sandbox: { maxProcesses: 1 }, ...options });
+  onTestFinished(() => engine.close({ graceMs: 0 }));
+  return engine;
+}
+
+/** Returns a reader as another process has it. */
+export async function readerOf({ data, postgres }: Location) {
+  const reader =
+    data === undefined ? await openPostgresReader(postgres ?? { url: '' }) : openFolderClient(data);
+  onTestFinished(() => reader.close());
+  return reader;
+}

@@ -1,0 +1,118 @@
+import type { BlockEmission, BlockResult } from '@heddle/core/blocks';
+import type { RunEvent, RunHandle } from '@heddle/engine';
+import { describe, expect, it } from 'vitest';
+import { Script } from '../support/scripted.ts';
+import type { Call } from '../support/scripted.ts';
+import { TestClock } from '../support/test-clock.ts';
+import { block, workflow } from '../support/workflow.ts';
+import { LOCATIONS, open, readerOf } from './locations.ts';
+import { expectRedacted, HIDDEN, PARTS, SECRET, SECRETIVE } from './secret.ts';
+import { collect, emissionsIn, inShort } from './talk.ts';
+
+const emit = ({ context }: Call, ...all: readonly BlockEmission[]): void => {
+  for (const each of all) context.emit(each);
+};
+const text = (of: string): BlockEmission => ({ type: 'text', text: of });
+
+/** How attempts end whose texts may be incomplete, and the events that follow. */
+const CUTS: {
+  [title: string]: {
+    end: (call: Call, run: RunHandle, clock: TestClock) => Promise<void> | void;
+    events: string[];
+  };
+} = {
+  failed: {
+    end: async (call) => {
+      call.fail(new Error('Broken.'));
+      await new Promise(setImmediate);
+    },
+    events: ['A failed', 'run ended'],
+  },
+  'timed out': {
+    end: (_call, _run, clock) => clock.advance(500),
+    events: ['A failed', 'run ended'],
+  },
+  cancelled: {
+    end: (_call, run) => run.cancel(),
+    events: ['A cancelled', 'run ended'],
+  },
+};
+
+describe.each(Object.entries(LOCATIONS))('a secret in emitted text, with an engine on %s', (name, locate) => {
+  it('is redacted for every listener, however the text is divided', async () => {
+    const location = await locate();
+    const script = new Script();
+    const engine = await open({ ...location, env: { KEY: SECRET }, blocks: [script.executor] });
+    const run = await engine.start({ workflow: SECRETIVE }, {}, { runId: 'r' });
+    const collecting = collect(run.events());
+    const call = await script.called('A');
+    emit(call, ...PARTS.map(text));
+    call.done();
+    expectRedacted(await collecting);
+    expectRedacted(await collect(engine.follow('r')));
+    if (name !== 'memory') expectRedacted(await collect((await readerOf(location)).follow('r')));
+  });
+
+  it.each(Object.entries(CUTS))(
+    'is not published in part when the attempt has %s, and the rest comes before the end',
+    async (_title, { end, events: expected }) => {
+      const clock = new TestClock();
+      const script = new Script();
+      const engine = await open({
+        ...(await locate()),
+        ...{ clock, env: { KEY: SECRET }, blocks: [script.executor] },
+      });
+      const drawn = workflow([block('A', 'work', { key: '{{KEY}}' }, { timeoutMs: 500 })], ['Start -> A']);
+      const run = await engine.start({ workflow: drawn }, {}, { runId: 'r' });
+      const collecting = collect(run.events());
+      const call = await script.called('A');
+      emit(call, text('say sesame'), { type: 'thinking', text: 'ses' });
+      await end(call, run, clock);
+      emit(call, text(' too late'));
+      const own = (await collecting).filter((event) => event.type !== 'block:started');
+      for (const events of [own, await collect(engine.follow('r'))]) {
+        expect(inShort(events).slice(-2 - 3)).toEqual([
+          'A "say "',
+          `A ${JSON.stringify(HIDDEN)}`,
+          'A thinking',
+          ...expected,
+        ]);
+        expect(emissionsIn(events).map(({ number }) => number)).toEqual([1, 2, 3]);
+      }
+    },
+  );
+
+  it('is redacted when a block pauses, and the rest comes before the pause', async () => {
+    const pausing: BlockResult = { pause: { question: 'Which door?' } };
+    const engine = await open({
+      ...(await locate()),
+      env: { KEY: SECRET },
+      blocks: [
+        {
+          types: ['work'],
+          class: 'pause',
+          execute: (context) => {
+            for (const of of ['say ', SECRET.slice(0, 6), SECRET.slice(6), '; sesa']) context.emit(text(of));
+            return pausing;
+          },
+          resume: () => ({}),
+        },
+      ],
+    });
+    const run = await engine.start({ workflow: SECRETIVE }, {}, { runId: 'r' });
+    const seen: RunEvent[] = [];
+    for await (const event of engine.follow('r')) {
+      seen.push(event);
+      if (event.type === 'run:paused') break;
+    }
+    expect(inShort(seen).filter((each) => each.startsWith('A '))).toEqual([
+      'A started',
+      'A "say "',
+      `A ${JSON.stringify(HIDDEN)}`,
+      'A "; "',
+      'A "sesa"',
+      'A paused',
+    ]);
+    await run.cancel();
+  });
+});

@@ -1,0 +1,26 @@
+import type { RunEvent } from '@heddle/engine';
+import { expect } from 'vitest';
+import { block, workflow } from '../support/workflow.ts';
+import { emissionsIn, inShort, textIn } from './talk.ts';
+
+export const SECRET = 'sesame open+wide';
+export const HIDDEN = '«redacted:KEY»';
+
+/** A run whose block A, of the type `work`, can read the secret. */
+export const SECRETIVE = workflow([block('A', 'work', { key: '{{KEY}}' })], ['Start -> A']);
+
+const BASE64 = Buffer.from(SECRET).toString('base64');
+
+/** A text with the secret in three forms and the beginning of a fourth, in parts. */
+export const PARTS = [
+  ...['say ses', 'ame open', '+wide, ', 'sesame%20ope', 'n%2Bw', 'ide and '],
+  ...[BASE64.slice(0, 9), BASE64.slice(9), '; sesa'],
+];
+
+/** The events are those of a run whose block A emitted the parts and completed. */
+export function expectRedacted(events: readonly RunEvent[]): void {
+  const emissions = emissionsIn(events);
+  expect(emissions.map(({ number }) => number)).toEqual(emissions.map((_, index) => index + 1));
+  expect(textIn(emissions)).toEqual({ A: `say ${HIDDEN}, ${HIDDEN} and ${HIDDEN}==; sesa` });
+  expect(inShort(events).slice(-3)).toEqual(['A "sesa"', 'A completed', 'run ended']);
+}
