@@ -94,7 +94,7 @@ export interface BuildContext {
   /** Aborted at the build's deadline and on cancellation; pass it to everything that waits. */
   readonly signal: AbortSignal;
   /** Adds a line to the log; its end becomes `errorDetail`. Tokens and paths are removed. */
-  log(line: string): void;
+  log(this: void, line: string): void;
   /** Milliseconds since the epoch. */
   now(): number;
   /**

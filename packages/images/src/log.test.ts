@@ -4,7 +4,7 @@ import { describe, expect, it } from 'vitest';
 import { fakeBuilder, imageFolder, openImages, SPEC } from '../../../test/support/images.ts';
 import type { ImageBuilder } from './builder.ts';
 import { ImageError } from './error.ts';
-import { BuildLog, MAX_LOG_CHARS, secretsOf } from './log.ts';
+import { BuildLog, logLines, MAX_LOG_CHARS, secretsOf } from './log.ts';
 
 /** A builder that writes a log, and then fails with this error if there is one. */
 function loggingBuilder(lines: readonly string[], error?: Error) {
@@ -84,6 +84,33 @@ describe('the log of a build', () => {
     expect(whole.length).toBeGreaterThan(MAX_LOG_CHARS - 100_010);
     expect(whole).toMatch(/^…\d+ y/);
     expect(whole).toMatch(/\n39 y+$/);
+  });
+
+  it('has no credential that a tool writes in parts, also if its streams alternate', async () => {
+    const log = new BuildLog(['the-secéret'], []);
+    const [before, after] = [Buffer.from('a the-secé').subarray(0, 10), Buffer.from('é').subarray(1)];
+    const result = await logLines({ log: (line) => log.add(line) }, async (output) => {
+      output(before, 'stdout');
+      output(Buffer.from('a the-'), 'stderr');
+      output(Buffer.concat([after, Buffer.from('ret b\nc\nthe-')]), 'stdout');
+      await Promise.resolve();
+      output(Buffer.from('secéret d'), 'stderr');
+      output(Buffer.from('secéret'), 'stdout');
+      return 'done';
+    });
+    expect(result).toBe('done');
+    expect(log.whole()).toBe('a *** b\nc\n***\na *** d');
+  });
+
+  it('has the last line of a tool that fails, and a line without an end in parts of limited size', async () => {
+    const lines: string[] = [];
+    const failing = logLines({ log: (line) => lines.push(line) }, (output) => {
+      for (let part = 0; part < 3; part++) output(Buffer.alloc(MAX_LOG_CHARS - 1, 'x'), 'stdout');
+      output(Buffer.from('last'), 'stderr');
+      return Promise.reject(new Error('Broken.'));
+    });
+    await expect(failing).rejects.toThrow('Broken.');
+    expect(lines.map(({ length }) => length)).toEqual([2 * MAX_LOG_CHARS - 2, MAX_LOG_CHARS - 1, 4]);
   });
 
   it('is cleaned in time that grows with its length, whatever packages write', () => {

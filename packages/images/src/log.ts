@@ -1,4 +1,5 @@
 import { homedir } from 'node:os';
+import { StringDecoder } from 'node:string_decoder';
 
 /** Maximum length of the log of a failed build. */
 const TAIL_CHARS = 4_000;
@@ -64,6 +65,53 @@ export class BuildLog {
     const { text, isCut } = this.#whole.read();
     const clean = this.redact(text).trim();
     return cut(isCut ? `…${clean}` : clean, MAX_LOG_CHARS);
+  }
+}
+
+/** Receives what a process writes. */
+export type Output = (data: Buffer, stream: 'stdout' | 'stderr') => void;
+
+/**
+ * Runs a process with a function that receives its output, which goes to `log` in whole lines of one stream: a secret in
+ * two parts would not be recognized.
+ */
+export async function logLines<T>(
+  { log }: { log(this: void, text: string): void },
+  run: (output: Output) => Promise<T>,
+): Promise<T> {
+  const open = { stdout: new OpenLine(), stderr: new OpenLine() };
+  const add = (lines: string): void => {
+    if (lines !== '') log(lines);
+  };
+  try {
+    return await run((data, stream) => add(open[stream].add(data)));
+  } finally {
+    for (const line of Object.values(open)) add(line.end());
+  }
+}
+
+/** The last line of an output, which has not ended. */
+class OpenLine {
+  readonly #decoder = new StringDecoder();
+  #text = '';
+
+  /** Returns the lines that have ended. */
+  add(data: Buffer): string {
+    const text = this.#decoder.write(data);
+    const end = text.lastIndexOf('\n') + 1;
+    if (end === 0 && this.#text.length + text.length <= MAX_LOG_CHARS) {
+      this.#text += text;
+      return '';
+    }
+    const lines = this.#text + text.slice(0, end || text.length);
+    this.#text = end === 0 ? '' : text.slice(end);
+    return lines;
+  }
+
+  end(): string {
+    const last = this.#text + this.#decoder.end();
+    this.#text = '';
+    return last;
   }
 }
 

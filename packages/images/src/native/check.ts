@@ -14,6 +14,8 @@ import {
 } from '@heddle/sandbox/build';
 import type { BuildContext } from '../builder.ts';
 import { ImageError } from '../error.ts';
+import { logLines } from '../log.ts';
+import type { Output } from '../log.ts';
 import { MAX_SIZE } from './limits.ts';
 
 /** Time limit of one check. Packages are large and loaded for the first time. */
@@ -50,7 +52,12 @@ export class Checker {
   }
 
   /** Runs a job. Its output goes to the log, or to `output`. */
-  async run(job: NativeJob, output?: (data: Buffer, stream: 'stdout' | 'stderr') => void): Promise<TreeEnd> {
+  run(job: NativeJob, output?: Output): Promise<TreeEnd> {
+    if (output) return this.#run(job, output);
+    return logLines(this.#context, (logged) => this.#run(job, logged));
+  }
+
+  async #run(job: NativeJob, output: Output): Promise<TreeEnd> {
     const { signal } = this.#context;
     const confinement = await this.confinement();
     return runTree(confinement, {
@@ -66,7 +73,7 @@ export class Checker {
       job: JSON.stringify(job),
       limits: { cpuMs: CHECK_MS, wallMs: CHECK_MS, resultBytes: RESULT_BYTES, outputBytes: MAX_SIZE.bytes },
       signal,
-      output: output ?? ((data) => this.#context.log(data.toString())),
+      output,
     });
   }
 

@@ -11,6 +11,7 @@ import {
 } from '@heddle/sandbox/build';
 import type { BuildContext } from '../builder.ts';
 import { ImageError } from '../error.ts';
+import { logLines } from '../log.ts';
 import { chownTree, reclaimTree } from '../ownership.ts';
 import type { ScriptedPackage } from '../javascript/lockfile.ts';
 import type { Npm } from '../javascript/npm.ts';
@@ -128,7 +129,7 @@ async function runOne(
   const modules = `${folder}/node_modules`;
   const switches = ['--foreground-scripts', '--dangerously-allow-all-scripts', '--no-audit', '--no-fund'];
   const more = ['--no-update-notifier', '--no-progress', '--logs-max=0', '--loglevel=error'];
-  return runTree(await checker.confinement(), {
+  const tree = {
     jail: {
       rootfs: root,
       execPath,
@@ -150,8 +151,9 @@ async function runOne(
     limits: { cpuMs: SCRIPT_MS, wallMs: SCRIPT_MS, resultBytes: 0, outputBytes: OUTPUT_BYTES },
     ...(uid !== null && { uid }),
     signal,
-    output: (data) => context.log(data.toString()),
-  });
+  };
+  const confinement = await checker.confinement();
+  return logLines(context, (output) => runTree(confinement, { ...tree, output }));
 }
 
 function failureOf({ name }: ScriptedPackage, end: TreeEnd, fault: string | null): ImageError {

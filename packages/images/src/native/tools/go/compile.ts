@@ -5,6 +5,7 @@ import type { ImageBlob } from '@heddle/sandbox';
 import { freeSlotUid, takeSlotUid } from '@heddle/sandbox/build';
 import type { BuildContext } from '../../../builder.ts';
 import { ImageError } from '../../../error.ts';
+import { logLines } from '../../../log.ts';
 import { chownTree, move, reclaimTree } from '../../../ownership.ts';
 import { watchSize } from '../../../javascript/size.ts';
 import type { Checker } from '../../check.ts';
@@ -63,7 +64,7 @@ async function compile(
     const folders = await prepare(build, { workArea, toolchain: toolchain.path, uid }, context);
     const run = async (args: readonly string[], gate: GoGate | null): Promise<void> => {
       const goRun = { ...folders, args, gate: gate?.path ?? null };
-      const end = await runGo(goRun, confinement, size.signal, (data) => context.log(data.toString()));
+      const end = await logLines(context, (output) => runGo(goRun, confinement, size.signal, output));
       size.signal.throwIfAborted();
       if (end.exitCode === 0) return;
       const fault = gate?.fault ?? null;

@@ -1,6 +1,7 @@
 import { availableParallelism } from 'node:os';
 import { bareRoot, type Confinement, INSIDE, PROXY_PORT, runTree, type TreeEnd } from '@heddle/sandbox/build';
 import { GoGate } from './gate.ts';
+import type { Output } from '../../../log.ts';
 
 export const GO_MINUTES = 60;
 export const GO_MEMORY_MIB = 6_144;
@@ -76,7 +77,7 @@ export async function runGo(
   run: GoRun,
   confinement: Confinement,
   signal: AbortSignal,
-  output: (data: Buffer) => void,
+  output: Output,
 ): Promise<TreeEnd> {
   const { execPath, readable, environment } = bareRoot();
   return runTree(confinement, {
@@ -106,6 +107,6 @@ export async function runGo(
     },
     ...(run.uid !== null && { uid: run.uid }),
     signal,
-    output: (data) => output(data),
+    output,
   });
 }
