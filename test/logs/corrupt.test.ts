@@ -1,7 +1,15 @@
-import type { RunSummary } from '@heddle/engine';
-import { expect, it } from 'vitest';
+import { join } from 'node:path';
+import { DatabaseSync } from 'node:sqlite';
+import type { BlockExecutor } from '@heddle/core';
+import { createEngine } from '@heddle/engine';
+import type { EngineOptions, RunSummary } from '@heddle/engine';
+import { Client } from 'pg';
+import { describe, expect, it } from 'vitest';
 import { LogIndexer } from '../../packages/service/src/logs/indexer.ts';
-import { addWorkflow, logDatabase, rowsOf } from './setup.ts';
+import { dataFolder } from '../support/data-folder.ts';
+import { hasPostgres, postgresDatabase } from '../support/postgres.ts';
+import { block, workflow } from '../support/workflow.ts';
+import { addWorkflow, indexed, logDatabase, rowsOf } from './setup.ts';
 
 const RUN: RunSummary = {
   workflowId: 'w',
@@ -51,4 +59,112 @@ it('reads a batch again after an error that may pass', async () => {
   const { db, indexer } = await setUp(() => new Error('connection lost'));
   await expect(indexer.updateAll()).rejects.toThrow('connection lost');
   expect(await rowsOf(db)).toEqual([]);
+});
+
+/** A store of an engine, and a way to change its tables while no engine uses it. */
+interface Store {
+  options: Pick<EngineOptions, 'data' | 'postgres'>;
+  change(statements: readonly string[]): Promise<void> | void;
+  /** The column of a log, or of all logs of a run. */
+  log: string;
+}
+
+const STORES: { [name: string]: () => Store | Promise<Store> } = {
+  'a data folder': () => {
+    const data = dataFolder();
+    return {
+      options: { data },
+      change: (statements) => {
+        const db = new DatabaseSync(join(data, 'heddle.db'));
+        for (const statement of statements) db.exec(statement);
+        db.close();
+      },
+      log: 'logs',
+    };
+  },
+  ...(hasPostgres && {
+    PostgreSQL: async () => {
+      const url = await postgresDatabase();
+      return {
+        options: { postgres: { url, schema: 'engine' } },
+        change: async (statements) => {
+          const client = new Client({ connectionString: url });
+          await client.connect();
+          await client.query('SET search_path TO engine');
+          for (const statement of statements) await client.query(statement);
+          await client.end();
+        },
+        log: 'log',
+      };
+    },
+  }),
+};
+
+const HEADER = { workflowId: 'w', planHash: 'h', createdMs: 1 };
+const STATE = { status: 'completed', seq: 3 };
+
+/** Damaged headers and records, by the id of the run. */
+const DAMAGE: { [runId: string]: { header?: unknown; record?: unknown } } = {
+  'bad-header': { header: '{' },
+  'bad-header-null': { header: null },
+  'bad-header-list': { header: [] },
+  'bad-header-workflow': { header: { ...HEADER, workflowId: 7 } },
+  'bad-header-nul': { header: { ...HEADER, workflowId: 'a\0' } },
+  'bad-header-time': { header: { ...HEADER, createdMs: 1e300 } },
+  'bad-header-plan': { header: { ...HEADER, planHash: {} } },
+  'bad-header-parent': { header: { ...HEADER, parent: { runId: [] } } },
+  'bad-record': { record: '{"status":"hunter2' },
+  'bad-record-null': { record: null },
+  'bad-record-status': { record: { ...STATE, status: 'hunter2' } },
+  'bad-record-seq': { record: { ...STATE, seq: 'hunter2' } },
+  'bad-record-time': { record: { ...STATE, startedMs: 1, endedMs: 'hunter2' } },
+};
+
+const ASKED: BlockExecutor = {
+  types: ['agent'],
+  class: 'compute',
+  execute: () => ({ output: { content: 'yes', model: 'm', cost: { total: 0.5 } } }),
+};
+
+describe.each(Object.entries(STORES))('damaged runs in %s', (_name, open) => {
+  it('leave the other runs in the log, are reported once each, and nothing quotes what is stored', async () => {
+    const { options, change, log } = await open();
+    const before = await createEngine({ ...options, blocks: [ASKED] });
+    const { workflowId } = await before.deploy(workflow([block('A', 'agent')], ['Start -> A'], { id: 'w' }));
+    for (const runId of ['first', 'bad-logs', 'bad-values', ...Object.keys(DAMAGE), 'last'])
+      await before.execute(workflowId, {}, { runId });
+    await before.close();
+    await change([
+      ...Object.entries(DAMAGE).flatMap(([runId, columns]) =>
+        Object.entries(columns).map(([column, value]) => {
+          const text = typeof value === 'string' ? value : JSON.stringify(value);
+          return `UPDATE runs SET ${column} = '${text}' WHERE run_id = '${runId}'`;
+        }),
+      ),
+      `UPDATE logs SET ${log} = '5' WHERE run = (SELECT number FROM runs WHERE run_id = 'bad-logs')`,
+      `UPDATE logs SET ${log} = replace(${log}, '"output":{"v":', '"output":{"ref":')
+        WHERE run = (SELECT number FROM runs WHERE run_id = 'bad-values')`,
+    ]);
+    const reported: { error: string; runId: string | undefined }[] = [];
+    const world = await indexed({
+      engine: {
+        ...options,
+        blocks: [ASKED],
+        onError: (error, runId) => reported.push({ error: String(error), runId }),
+      },
+    });
+    await addWorkflow(world.db, workflowId);
+    await world.indexer.updateAll();
+    await world.indexer.updateAll();
+    expect((await rowsOf(world.db)).map((row) => [row.run_id, Number(row.cost)])).toEqual([
+      ['bad-logs', -1],
+      ['bad-values', -1],
+      ['first', 0.5],
+      ['last', 0.5],
+    ]);
+    expect(reported.map(({ runId }) => runId).sort()).toEqual(Object.keys(DAMAGE).sort());
+    for (const { error, runId } of reported) expect(error).toMatch(`of run "${runId}" is damaged`);
+    const all = [...reported.map(({ error }) => error), ...world.faults].join('\n');
+    expect(all).not.toContain('hunter2');
+  });
 });

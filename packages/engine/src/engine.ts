@@ -45,7 +45,15 @@ interface Selection {
 
 interface EngineParts extends Pick<
   RuntimeParts,
-  'stores' | 'values' | 'clock' | 'registry' | 'definitions' | 'environments' | 'tenant' | 'separatesTenants'
+  | 'stores'
+  | 'values'
+  | 'clock'
+  | 'registry'
+  | 'definitions'
+  | 'environments'
+  | 'tenant'
+  | 'separatesTenants'
+  | 'report'
 > {
   runtime: RuntimePort;
   /** The HTTP client that fetches files of inputs. */

@@ -1,23 +1,57 @@
-import { isEngineError } from '@heddle/core';
-import type { RunRecord } from '@heddle/core';
+import { EngineError, isEngineError } from '@heddle/core';
+import * as z from 'zod';
 import type { Definitions } from '../definitions.ts';
+import { isStorable } from '../store/stores.ts';
 import type { SharedStores, StoredChange } from '../store/stores.ts';
 import type { RunChanges, RunSummary } from '../types.ts';
 
 interface Parts {
   stores: Pick<SharedStores, 'changes'>;
   definitions: Pick<Definitions, 'plan'>;
+  /** Receives JOURNAL_CORRUPT of runs whose changes are left out. */
+  report(error: unknown, runId: string): void;
 }
 
-/** Returns the changes that are not acknowledged, at most `limit`, one per run. */
-export async function readChanges({ stores, definitions }: Parts, limit: number): Promise<RunChanges> {
+/** The range of a Date. */
+const MAX_MS = 8.64e15;
+const time = z.int().min(-MAX_MS).max(MAX_MS);
+const text = z.string().refine(isStorable);
+
+/** The parts of a stored header and record that a summary has. */
+const HEADER = z.object({
+  callerId: text.optional(),
+  workflowId: text,
+  version: z.int().optional(),
+  parent: z.object({ runId: text }).optional(),
+  planHash: text,
+  createdMs: time,
+});
+const RECORD = z.object({
+  status: z.enum(['queued', 'running', 'paused', 'completed', 'failed', 'cancelled']),
+  seq: z.int(),
+  startedMs: time.optional(),
+  endedMs: time.optional(),
+});
+
+/**
+ * Returns the changes that are not acknowledged, at most `limit`, one per run. Damaged data of a run must not stop the
+ * changes of other runs: it is reported, and its change is left out.
+ */
+export async function readChanges(
+  { stores, definitions, report }: Parts,
+  limit: number,
+): Promise<RunChanges> {
   await stores.changes.begin();
   const stored = await stores.changes.read(limit);
   // Every change shows the run as it is now, so the last one is enough.
   const latest = new Map(stored.map((change) => [change.runId, change]));
   const changes: RunChanges['changes'] = [];
-  for (const change of latest.values())
-    changes.push({ runId: change.runId, run: await summaryOf(change, definitions) });
+  for (const change of latest.values()) {
+    const { runId } = change;
+    const run = await summaryOf(change, definitions);
+    if (isEngineError(run)) report(run, runId);
+    else changes.push({ runId, run });
+  }
   return {
     changes,
     more: stored.length === limit,
@@ -25,22 +59,31 @@ export async function readChanges({ stores, definitions }: Parts, limit: number)
   };
 }
 
+/** Returns null for a run that was removed, and JOURNAL_CORRUPT for one whose data is damaged. */
 async function summaryOf(
-  { header, record }: StoredChange,
+  { runId, header, record, damage }: StoredChange,
   definitions: Pick<Definitions, 'plan'>,
-): Promise<RunSummary | null> {
-  if (!header) return null;
-  const { callerId = null, workflowId, version = null, parent } = header;
+): Promise<RunSummary | EngineError | null> {
+  if (damage) return damage;
+  if (header === undefined) return null;
+  const known = HEADER.safeParse(header);
+  const state = RECORD.optional().safeParse(record);
+  if (!known.success || !state.success)
+    return new EngineError(
+      'JOURNAL_CORRUPT',
+      `The stored ${known.success ? 'record' : 'header'} of run "${runId}" is damaged: a value is missing or of another type. Restore the data folder from a backup.`,
+    );
+  const { callerId = null, workflowId, version = null, parent, createdMs, planHash } = known.data;
   return {
     ...{ callerId, workflowId, version, parentRunId: parent?.runId ?? null },
-    ...stateOf(record),
-    createdAt: new Date(header.createdMs).toISOString(),
-    blockTypes: await blockTypesOf(header.planHash, definitions),
+    ...stateOf(state.data),
+    createdAt: new Date(createdMs).toISOString(),
+    blockTypes: await blockTypesOf(planHash, definitions),
   };
 }
 
 function stateOf(
-  record: RunRecord | undefined,
+  record: z.infer<typeof RECORD> | undefined,
 ): Pick<RunSummary, 'status' | 'startedAt' | 'endedAt' | 'durationMs' | 'seq'> {
   // Created a moment ago: the first record is saved later.
   if (!record) return { status: 'running', startedAt: null, endedAt: null, durationMs: null, seq: 0 };
@@ -54,8 +97,8 @@ async function blockTypesOf(planHash: string, definitions: Pick<Definitions, 'pl
     const { blocks } = await definitions.plan(planHash);
     return [...new Set(Object.values(blocks).map(({ type }) => type))];
   } catch (error) {
-    // A plan that cannot be read must not stop the changes of other runs.
-    if (isEngineError(error)) return [];
+    // A plan that cannot be read, or that is no plan, must not stop the changes of other runs.
+    if (isEngineError(error) || error instanceof TypeError) return [];
     throw error;
   }
 }

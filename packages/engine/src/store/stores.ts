@@ -1,4 +1,12 @@
-import type { DefinitionStore, Entry, NewRun, RunRecord, RunStore, ValueStore } from '@heddle/core';
+import type {
+  DefinitionStore,
+  EngineError,
+  Entry,
+  NewRun,
+  RunRecord,
+  RunStore,
+  ValueStore,
+} from '@heddle/core';
 import type { ControlStore } from './control.ts';
 import type { LiveEventStore } from './live-events.ts';
 import type { RateStore } from './rates.ts';
@@ -23,10 +31,12 @@ export type StepStore = Pick<RunStore, 'steps' | 'beginStep' | 'endStep' | 'forg
 export interface StoredChange {
   position: number;
   runId: string;
-  /** Absent: the run was removed. */
+  /** Absent: the run was removed, unless there is `damage`. */
   header?: NewRun;
   /** The record at the time of the read. Absent: none is saved yet. */
   record?: RunRecord;
+  /** JOURNAL_CORRUPT, if header or record are not JSON. Both are absent then. */
+  damage?: EngineError;
 }
 
 /**

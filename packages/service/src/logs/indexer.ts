@@ -168,14 +168,17 @@ async function usageOfRun(
   } catch (error) {
     // The run was deleted meanwhile, or one of its values cannot be read. Other runs must not wait for it.
     if (isEngineError(error)) return unknown;
-    // A stored record is not JSON. Other errors, such as a lost connection, may pass: the batch is read again.
-    if (error instanceof SyntaxError) {
-      // The parser's message quotes the record, which may hold secrets.
-      report(new Error(`A stored record of run ${engineId} is corrupt: the log has no cost or models of it`));
-      return unknown;
-    }
-    throw error;
+    // Other errors, such as a lost connection, may pass: the batch is read again.
+    if (!isDamage(error)) throw error;
+    // The message may quote what is stored, which may hold secrets.
+    report(new Error(`A stored record of run ${engineId} is corrupt: the log has no cost or models of it`));
+    return unknown;
   }
+}
+
+/** True for the errors of reading a record that is not JSON, or has values of other types. */
+function isDamage(error: unknown): boolean {
+  return error instanceof SyntaxError || error instanceof TypeError || error instanceof RangeError;
 }
 
 async function claimsOf(db: Db, engineIds: readonly string[]): Promise<Map<string, LogTables['claims']>> {

@@ -1,6 +1,5 @@
-import type { NewRun, RunRecord } from '@heddle/core';
 import { sql } from 'kysely';
-import { parseStored } from '../errors.ts';
+import { storedChange } from '../stored-change.ts';
 import type { RunChangeStore, StoredChange } from '../stores.ts';
 import type { Database } from './database.ts';
 
@@ -51,12 +50,7 @@ export class PostgresRunChanges implements RunChangeStore {
       .orderBy('run_changes.position')
       .limit(limit);
     const { rows } = await this.#database.run(query);
-    return rows.map(({ position, run_id: runId, header, record }) => ({
-      position,
-      runId,
-      ...(header !== null && { header: parseStored<NewRun>(header, `header of run "${runId}"`) }),
-      ...(record !== null && { record: parseStored<RunRecord>(record, `record of run "${runId}"`) }),
-    }));
+    return rows.map(storedChange);
   }
 
   async acknowledge(positions: readonly number[]): Promise<void> {

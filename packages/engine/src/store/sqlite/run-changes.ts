@@ -1,16 +1,9 @@
 import type { DatabaseSync } from 'node:sqlite';
-import type { NewRun, RunRecord } from '@heddle/core';
-import { parseStored } from '../errors.ts';
+import { storedChange } from '../stored-change.ts';
+import type { ChangeRow } from '../stored-change.ts';
 import type { RunChangeStore, StoredChange } from '../stores.ts';
 import type { GroupCommit } from './commit.ts';
 import { withFileErrors } from './database.ts';
-
-interface Row {
-  position: number;
-  run_id: string;
-  header: string | null;
-  record: string | null;
-}
 
 function prepare(db: DatabaseSync) {
   return {
@@ -61,13 +54,8 @@ export class SqliteRunChanges implements RunChangeStore {
   }
 
   read(limit: number): StoredChange[] {
-    const rows = withFileErrors(this.#file, () => this.#sql.read.all(limit)) as unknown as Row[];
-    return rows.map(({ position, run_id: runId, header, record }) => ({
-      position,
-      runId,
-      ...(header !== null && { header: parseStored<NewRun>(header, `header of run "${runId}"`) }),
-      ...(record !== null && { record: parseStored<RunRecord>(record, `record of run "${runId}"`) }),
-    }));
+    const rows = withFileErrors(this.#file, () => this.#sql.read.all(limit)) as unknown as ChangeRow[];
+    return rows.map(storedChange);
   }
 
   acknowledge(positions: readonly number[]): Promise<void> {

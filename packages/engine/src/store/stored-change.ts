@@ -1,0 +1,27 @@
+import { isEngineError } from '@heddle/core';
+import type { NewRun, RunRecord } from '@heddle/core';
+import { parseStored } from './errors.ts';
+import type { StoredChange } from './stores.ts';
+
+/** A change as a database has it, with the JSON of the run's header and record; null: there is none. */
+export interface ChangeRow {
+  position: number;
+  run_id: string;
+  header: string | null;
+  record: string | null;
+}
+
+/** Returns the change of a row. */
+export function storedChange({ position, run_id: runId, header, record }: ChangeRow): StoredChange {
+  try {
+    return {
+      position,
+      runId,
+      ...(header !== null && { header: parseStored<NewRun>(header, `header of run "${runId}"`) }),
+      ...(record !== null && { record: parseStored<RunRecord>(record, `record of run "${runId}"`) }),
+    };
+  } catch (error) {
+    if (!isEngineError(error)) throw error;
+    return { position, runId, damage: error };
+  }
+}
