@@ -186,15 +186,18 @@ return ['<a.result>', "say <a.result>!", '''three
       ['a module that is not there', 'import numpy', 'numpy'],
       // Only this row has a short timeout: on a busy machine the others can take longer.
       ['a loop without end', 'while True: pass', '300 ms', { timeout: 300 }],
-    ])('fails its block by %s, and its error edge is taken', async (_what, code, words, more = {}) => {
-      const { sketch } = await working();
-      const result = await sketch({
-        blocks: [py('P', code, more), fn('H', 'return <p.error>'), fn('Z', 'return "not here"')],
-        edges: ['Start -> P -> Z', 'P:error -> H'],
-      });
-      expect(result).toMatchObject({ status: 'completed' });
-      expect((result.output as { result: string }).result).toContain(words);
-    });
+    ])(
+      'fails its block by %s, and its error edge is taken',
+      async (_what, code, words, more: { timeout?: number } = {}) => {
+        const { sketch } = await working();
+        const result = await sketch({
+          blocks: [py('P', code, more), fn('H', 'return <p.error>'), fn('Z', 'return "not here"')],
+          edges: ['Start -> P -> Z', 'P:error -> H'],
+        });
+        expect(result).toMatchObject({ status: 'completed' });
+        expect((result.output as { result: string }).result).toContain(words);
+      },
+    );
 
     it('is isolated from other runs', async () => {
       const { sketch } = await working();
