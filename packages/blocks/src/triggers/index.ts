@@ -1,0 +1,11 @@
+/** Types of triggers: what starts runs by itself. `nextDue` is for hosts with a clock and a store of their own. */
+export { readSchedule } from './schedule/fields.ts';
+export type { FieldProblem, ScheduleConfig, SchedulePolicy } from './schedule/fields.ts';
+export { lastDue, nextDue } from './schedule/next-due.ts';
+export type { Schedule } from './schedule/next-due.ts';
+export type { ScheduleTrigger } from './schedule/schedule.ts';
+import { schedule } from './schedule/schedule.ts';
+import type { ScheduleTrigger } from './schedule/schedule.ts';
+
+/** The types of triggers that Heddle fires. */
+export const triggerTypes: readonly ScheduleTrigger[] = [schedule];

@@ -1,0 +1,234 @@
+import type { JsonObject } from '@heddle/core/blocks';
+import * as z from 'zod';
+import { cronProblem, nextDue } from './next-due.ts';
+import type { Schedule } from './next-due.ts';
+import { canonicalZone, instantOf } from './time-zone.ts';
+
+/** Longest interval: a year. */
+const MAX_MINUTES = 525_600;
+const MAX_JITTER_SECONDS = 3600;
+const MAX_MISSED = 100;
+const MAX_CRON_CHARACTERS = 256;
+
+/** Returns a number field, which may be text; editors store numbers as text. */
+function whole(from: number, to: number) {
+  const error = `a whole number from ${from} to ${to}`;
+  return z
+    .union([z.number(), z.string().trim().min(1)], { error })
+    .transform(Number)
+    .refine((value) => Number.isInteger(value) && value >= from && value <= to, { error });
+}
+
+function oneOf<const T extends readonly string[]>(values: T) {
+  return z.enum(values, { error: `one of ${values.join(', ')}` });
+}
+
+const TIME = 'a time of day such as 09:30';
+const time = z
+  .string({ error: TIME })
+  .trim()
+  .regex(/^([01]?\d|2[0-3]):[0-5]\d$/, { error: TIME });
+
+const DAYS: ReadonlySet<string> = new Set(
+  ['SUNDAY', 'MONDAY', 'TUESDAY', 'WEDNESDAY', 'THURSDAY', 'FRIDAY', 'SATURDAY'].flatMap((day) => [
+    day,
+    day.slice(0, 3),
+  ]),
+);
+const DAY = 'a day of the week such as MON, or several as MON,WED';
+const days = z
+  .string({ error: DAY })
+  .transform((text) => text.split(',').map((day) => day.trim().toUpperCase()))
+  .refine((list) => list.every((day) => DAYS.has(day)), { error: DAY });
+
+const CRON = 'a cron expression with five fields, such as 0 9 * * 1-5';
+const cron = z
+  .string({ error: CRON })
+  .trim()
+  .min(1, { error: CRON })
+  .max(MAX_CRON_CHARACTERS, { error: `${CRON}, of at most ${MAX_CRON_CHARACTERS} characters` })
+  .superRefine((text, context) => {
+    const problem = cronProblem(text);
+    if (problem !== undefined) context.addIssue({ code: 'custom', message: `${CRON}: ${problem}` });
+  });
+
+const zone = z
+  .string({ error: 'a time zone such as Europe/Berlin' })
+  .trim()
+  .transform((name, context) => {
+    const known = canonicalZone(name);
+    if (known === undefined)
+      context.addIssue({ code: 'custom', message: 'a time zone such as Europe/Berlin' });
+    return known ?? 'UTC';
+  });
+
+const MOMENT = 'a date, with or without a time, such as 2026-03-01 or 2026-03-01T09:00';
+const moment = z
+  .string({ error: MOMENT })
+  .trim()
+  .regex(/^\d{4}-\d\d-\d\d(T\d\d:\d\d(:\d\d)?(\.\d{1,3})?(Z|[+-]\d\d:\d\d)?)?$/, { error: MOMENT })
+  .refine((text) => !Number.isNaN(Date.parse(text)), { error: MOMENT });
+
+/** The fields of a schedule. */
+export const scheduleFields = z.object({
+  scheduleType: oneOf(['minutes', 'hourly', 'daily', 'weekly', 'monthly', 'custom', 'cron'])
+    .default('daily')
+    .describe('Kind: minutes, hourly, daily, weekly, monthly, or cron (also custom). Default: daily.'),
+  minutesInterval: whole(1, MAX_MINUTES)
+    .optional()
+    .describe('minutes: the number of minutes between two runs, from 1 to 525,600.'),
+  hourlyMinute: whole(0, 59).optional().describe('hourly: the minute of each hour, from 0 to 59.'),
+  dailyTime: time.optional().describe('daily: the local time, HH:MM.'),
+  weeklyDay: days.optional().describe('weekly: the day, MON to SUN; several with commas.'),
+  weeklyDayTime: time.optional().describe('weekly: the local time, HH:MM.'),
+  monthlyDay: whole(1, 31)
+    .optional()
+    .describe('monthly: the day, from 1 to 31. Months without this day have no run.'),
+  monthlyTime: time.optional().describe('monthly: the local time, HH:MM.'),
+  cronExpression: cron.optional().describe('cron: minute, hour, day of the month, month, day of the week.'),
+  timezone: zone
+    .default('UTC')
+    .describe('The time zone of the local times, such as Europe/Berlin. Default: UTC.'),
+  startsAt: moment
+    .optional()
+    .describe('No run is due before this date or time, which is local unless it has an offset.'),
+  endsAt: moment.optional().describe('No run is due after this date or time.'),
+  jitterSeconds: whole(0, MAX_JITTER_SECONDS)
+    .default(0)
+    .describe(
+      'Longest delay of the runs in seconds, up to 3,600. Each schedule has a constant delay of its own.',
+    ),
+  missedRuns: oneOf(['none', 'last', 'all'])
+    .default('last')
+    .describe('The runs that were due while nothing could start them: none, the last one (default), or all.'),
+  missedLimit: whole(1, MAX_MISSED)
+    .default(10)
+    .describe('all: the number of missed runs that are started, the latest ones, up to 100. Default: 10.'),
+  overlap: oneOf(['allow', 'skip', 'queue'])
+    .default('allow')
+    .describe(
+      'While the run before has not ended: allow starts the next one (default), skip does not, queue starts one after it.',
+    ),
+});
+
+type Fields = z.output<typeof scheduleFields>;
+
+/** What a schedule does when runs are late, missed or still running. Plain JSON. */
+export interface SchedulePolicy {
+  jitterMs: number;
+  missed: 'none' | 'last' | 'all';
+  missedLimit: number;
+  overlap: 'allow' | 'skip' | 'queue';
+}
+
+/** A schedule as it is stored. */
+export type ScheduleConfig = Schedule & SchedulePolicy;
+
+/** A field with a value that the type does not accept. */
+export interface FieldProblem {
+  field: string;
+  /** What is wrong, as the end of a sentence about the field. */
+  message: string;
+}
+
+/** The fields that each kind needs. */
+const NEEDED: { readonly [kind in Fields['scheduleType']]: readonly (keyof Fields)[] } = {
+  minutes: ['minutesInterval'],
+  hourly: ['hourlyMinute'],
+  daily: ['dailyTime'],
+  weekly: ['weeklyDay', 'weeklyDayTime'],
+  monthly: ['monthlyDay', 'monthlyTime'],
+  custom: ['cronExpression'],
+  cron: ['cronExpression'],
+};
+
+/** Returns the schedule that the fields of a block describe, or all problems. Fields of other kinds are ignored. */
+export function readSchedule(
+  block: JsonObject,
+): { config: ScheduleConfig } | { problems: readonly FieldProblem[] } {
+  const { scheduleType: kind = 'daily' } = present(block);
+  const needed = typeof kind === 'string' && Object.hasOwn(NEEDED, kind) ? NEEDED[kind as 'daily'] : [];
+  const kinds = new Set<string>(Object.values(NEEDED).flat());
+  const values = Object.fromEntries(
+    Object.entries(present(block)).filter(
+      ([name]) => !kinds.has(name) || needed.includes(name as 'dailyTime'),
+    ),
+  );
+  const read = scheduleFields.safeParse(values);
+  if (!read.success) {
+    const found = new Map(
+      read.error.issues.map(({ path, message }) => [String(path[0]), `is not ${message}`]),
+    );
+    return { problems: [...found].map(([field, message]) => ({ field, message })) };
+  }
+  const missing = needed.filter((name) => read.data[name] === undefined);
+  if (missing.length > 0)
+    return {
+      problems: missing.map((field) => ({
+        field,
+        message: `is empty, and ${read.data.scheduleType} needs it`,
+      })),
+    };
+  return configOf(read.data);
+}
+
+function configOf(fields: Fields): { config: ScheduleConfig } | { problems: FieldProblem[] } {
+  const { timezone: timeZone, startsAt, endsAt } = fields;
+  const schedule: Schedule = {
+    times: timesOf(fields),
+    timeZone,
+    ...(startsAt !== undefined && { startMs: momentOf(startsAt, timeZone) }),
+    ...(endsAt !== undefined && { endMs: momentOf(endsAt, timeZone) }),
+  };
+  const { startMs = -Infinity, endMs = Infinity } = schedule;
+  if (endMs < startMs) return { problems: [{ field: 'endsAt', message: 'is before startsAt' }] };
+  if (nextDue(schedule, schedule.startMs === undefined ? 0 : startMs - 1) === undefined) {
+    const field = endsAt === undefined ? 'cronExpression' : 'endsAt';
+    return { problems: [{ field, message: 'leaves no time at which the schedule is due' }] };
+  }
+  const { jitterSeconds, missedRuns: missed, missedLimit, overlap } = fields;
+  return { config: { ...schedule, jitterMs: jitterSeconds * 1000, missed, missedLimit, overlap } };
+}
+
+function timesOf(fields: Fields): Schedule['times'] {
+  const { minutesInterval = 1, hourlyMinute, weeklyDay = [], monthlyDay, cronExpression = '' } = fields;
+  switch (fields.scheduleType) {
+    case 'minutes':
+      return { everyMinutes: minutesInterval };
+    case 'hourly':
+      return { cron: `${hourlyMinute} * * * *` };
+    case 'daily':
+      return { cron: `${atTime(fields.dailyTime)} * * *` };
+    case 'weekly':
+      return {
+        cron: `${atTime(fields.weeklyDayTime)} * * ${weeklyDay.map((day) => day.slice(0, 3)).join(',')}`,
+      };
+    case 'monthly':
+      return { cron: `${atTime(fields.monthlyTime)} ${monthlyDay} * *` };
+    case 'custom':
+    case 'cron':
+      return { cron: cronExpression };
+  }
+}
+
+/** Returns minute and hour of a cron expression. */
+function atTime(text = ''): string {
+  const [hour, minute] = text.split(':').map(Number);
+  return `${minute} ${hour}`;
+}
+
+/** Returns the instant of a date or time, which is local unless it has an offset. */
+function momentOf(text: string, timeZone: string): number {
+  const isInstant = /(Z|[+-]\d\d:\d\d)$/.test(text) && text.includes('T');
+  if (isInstant) return Date.parse(text);
+  return instantOf(timeZone, Date.parse(text.includes('T') ? `${text}Z` : text));
+}
+
+/** Returns the fields that are not empty. */
+function present(fields: JsonObject): JsonObject {
+  return Object.fromEntries(
+    Object.entries(fields).filter(
+      ([, value]) => value !== null && !(typeof value === 'string' && value.trim() === ''),
+    ),
+  );
+}

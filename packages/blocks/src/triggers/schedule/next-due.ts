@@ -1,0 +1,146 @@
+import { Cron } from 'croner';
+import { instantOf, localAt, offsetAt, transitionBetween } from './time-zone.ts';
+
+const MINUTE_MS = 60_000;
+const DAY_MS = 24 * 3_600_000;
+/** Within this span around a local time, a zone changes its offset at most once. */
+const SPAN_MS = 1.5 * DAY_MS;
+
+/** When something is due. Plain JSON. */
+export interface Schedule {
+  /** Every so many minutes of elapsed time, or the local times of a cron expression with five fields. */
+  times: { everyMinutes: number } | { cron: string };
+  /** A time zone of IANA, in which the fields of `cron` are. */
+  timeZone: string;
+  /** The earliest due instant. Intervals count from it; without it, from 1970. */
+  startMs?: number;
+  /** The latest due instant. */
+  endMs?: number;
+}
+
+/**
+ * Returns the first due instant after `afterMs`, in milliseconds; undefined if there is none. A local time that is skipped by
+ * summer time is due once, at the first instant after the gap; one that is repeated is due once, the first time. A cron
+ * expression for every hour names no local time of day, so it is due in each hour that elapses.
+ */
+export function nextDue(schedule: Schedule, afterMs: number): number | undefined {
+  const { times, timeZone, startMs, endMs = Infinity } = schedule;
+  const fromMs = startMs === undefined ? afterMs : Math.max(afterMs, startMs - 1);
+  const due =
+    'everyMinutes' in times
+      ? nextOfInterval(times.everyMinutes * MINUTE_MS, fromMs, startMs ?? 0)
+      : nextOfCron(times.cron, timeZone, fromMs);
+  return due !== undefined && due <= endMs ? due : undefined;
+}
+
+/** Returns the last due instant up to `untilMs` and after `afterMs`; undefined if there is none. */
+export function lastDue(
+  schedule: Schedule,
+  { afterMs, untilMs }: { afterMs: number; untilMs: number },
+): number | undefined {
+  const first = nextDue(schedule, afterMs);
+  if (first === undefined || first > untilMs) return undefined;
+  // `nextDue` never decreases: search the latest instant after which a due one still follows in time.
+  let [low, high, found] = [afterMs, untilMs, first];
+  while (high - low > 1) {
+    const middle = Math.floor((low + high) / 2);
+    const due = nextDue(schedule, middle);
+    if (due !== undefined && due <= untilMs) {
+      low = due - 1;
+      found = due;
+    } else high = middle;
+  }
+  return found;
+}
+
+function nextOfInterval(everyMs: number, afterMs: number, anchorMs: number): number {
+  return anchorMs + (Math.floor((afterMs - anchorMs) / everyMs) + 1) * everyMs;
+}
+
+function nextOfCron(expression: string, zone: string, afterMs: number): number | undefined {
+  const next = localTimes(expression);
+  if (isEveryHour(expression)) return nextOfEveryHour(next, zone, afterMs);
+  let local = next(localAt(zone, afterMs));
+  while (local !== undefined) {
+    const due = instantOf(zone, local);
+    // A repeated hour: its second time is later than the instants of its local times.
+    if (due > afterMs) return due;
+    local = next(local);
+  }
+  return undefined;
+}
+
+/** Returns the first instant after `afterMs` whose local time fits, in a repeated hour both times. */
+function nextOfEveryHour(next: LocalTimes, zone: string, afterMs: number): number | undefined {
+  let fromMs = afterMs;
+  for (;;) {
+    const offset = offsetAt(zone, fromMs);
+    const local = next(fromMs + offset);
+    if (local === undefined) return undefined;
+    const due = local - offset;
+    const nearMs = Math.min(due, fromMs + SPAN_MS);
+    const change = transitionBetween(zone, fromMs, nearMs);
+    if (change !== undefined) {
+      const first = localAt(zone, change);
+      if (next(first - 1) === first) return change;
+      fromMs = change;
+    } else if (nearMs === due) {
+      return due;
+    } else {
+      // No local time in between fits, whatever the offsets are there.
+      fromMs = Math.max(nearMs, due - SPAN_MS);
+    }
+  }
+}
+
+type LocalTimes = (afterLocalMs: number) => number | undefined;
+
+/** Returns what finds the next local time of an expression. The library knows no time zone here: it gets local times as UTC. */
+function localTimes(expression: string): LocalTimes {
+  const cron = parsed(expression);
+  return (afterLocalMs) => cron.nextRun(new Date(afterLocalMs))?.getTime();
+}
+
+/** Returns what is wrong with a cron expression; undefined for a valid one. */
+export function cronProblem(expression: string): string | undefined {
+  try {
+    parsed(expression);
+    return undefined;
+  } catch (error) {
+    return (error as Error).message.replace(/^CronPattern: /, '');
+  }
+}
+
+/** Parsed expressions kept. One holds 83 kB, so there are few; the rest is parsed again for each due instant. */
+const MAX_PARSED = 16;
+const kept = new Map<string, Cron>();
+
+function parsed(expression: string): Cron {
+  const known = kept.get(expression);
+  if (known) return known;
+  const cron = new Cron(withoutNickname(expression), { utcOffset: 0, mode: '5-part', paused: true });
+  if (kept.size >= MAX_PARSED) kept.clear();
+  kept.set(expression, cron);
+  return cron;
+}
+
+const NICKNAMES: { readonly [name: string]: string } = {
+  '@yearly': '0 0 1 1 *',
+  '@annually': '0 0 1 1 *',
+  '@monthly': '0 0 1 * *',
+  '@weekly': '0 0 * * 0',
+  '@daily': '0 0 * * *',
+  '@midnight': '0 0 * * *',
+  '@hourly': '0 * * * *',
+};
+
+function withoutNickname(expression: string): string {
+  const name = expression.trim().toLowerCase();
+  return Object.hasOwn(NICKNAMES, name) ? (NICKNAMES[name] as string) : expression;
+}
+
+const EVERY_HOUR: ReadonlySet<string> = new Set(['*', '?', '*/1', '0-23']);
+
+function isEveryHour(expression: string): boolean {
+  return EVERY_HOUR.has(withoutNickname(expression).trim().split(/\s+/)[1] ?? '');
+}

@@ -1,0 +1,46 @@
+import type { JsonObject } from '@heddle/core/blocks';
+import * as z from 'zod';
+import { readSchedule, scheduleFields } from './fields.ts';
+import type { FieldProblem, ScheduleConfig } from './fields.ts';
+import { lastDue, nextDue } from './next-due.ts';
+
+/** A type of trigger that is due at instants. Its configuration is plain JSON. */
+export interface ScheduleTrigger {
+  kind: 'schedule';
+  /** The type of its blocks. */
+  type: string;
+  /** Returns the configuration that the fields of a block describe, or all problems. */
+  read(fields: JsonObject): { config: JsonObject } | { problems: readonly FieldProblem[] };
+  /** Returns the first due instant after `afterMs`; undefined if there is none. */
+  nextDue(config: JsonObject, afterMs: number): number | undefined;
+  /** Returns the last due instant up to `untilMs` and after `afterMs`; undefined if there is none. */
+  lastDue(config: JsonObject, span: { afterMs: number; untilMs: number }): number | undefined;
+  /** Returns the input of the run that is due at `dueMs`. */
+  inputOf(config: JsonObject, dueMs: number): JsonObject;
+}
+
+const configOf = (config: JsonObject): ScheduleConfig => config as unknown as ScheduleConfig;
+
+/** Starts runs at times. */
+export const schedule: ScheduleTrigger = {
+  kind: 'schedule',
+  type: 'schedule',
+  read: (fields) => readSchedule(fields) as ReturnType<ScheduleTrigger['read']>,
+  nextDue: (config, afterMs) => nextDue(configOf(config), afterMs),
+  lastDue: (config, span) => lastDue(configOf(config), span),
+  inputOf: (config, dueMs) => ({
+    scheduledAt: new Date(dueMs).toISOString(),
+    timezone: configOf(config).timeZone,
+  }),
+};
+
+/** What a block of the type gives, for readers and editors. */
+export const scheduleSchema = {
+  summary:
+    'Starts a run at times: every so many minutes, hourly, daily, weekly, monthly or by a cron expression.',
+  fields: scheduleFields,
+  outputs: z.object({
+    scheduledAt: z.string().describe('When the run was due, in ISO 8601 and UTC.'),
+    timezone: z.string().describe('The time zone of the schedule.'),
+  }),
+};

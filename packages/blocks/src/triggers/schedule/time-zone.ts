@@ -1,0 +1,74 @@
+const HOUR_MS = 3_600_000;
+const DAY_MS = 24 * HOUR_MS;
+
+/** Formats kept; a format has about 40 kB. */
+const MAX_FORMATS = 256;
+
+const formats = new Map<string, Intl.DateTimeFormat>();
+
+/** Returns the canonical name of a time zone of IANA; undefined for an unknown one. */
+export function canonicalZone(name: string): string | undefined {
+  try {
+    return new Intl.DateTimeFormat('en-US', { timeZone: name }).resolvedOptions().timeZone;
+  } catch {
+    return undefined;
+  }
+}
+
+/** Returns what the local time is ahead of UTC at an instant, in milliseconds. */
+export function offsetAt(zone: string, atMs: number): number {
+  // Fields of the local time, without the milliseconds.
+  const whole = Math.floor(atMs / 1000) * 1000;
+  const found = /^(\d+)\/(\d+)\/(\d+), (\d+):(\d+):(\d+)$/.exec(formatOf(zone).format(whole));
+  if (!found) throw new RangeError(`The local time of ${zone} at ${atMs} cannot be read.`);
+  const [month = 0, day = 0, year = 0, hour = 0, minute = 0, second = 0] = found.slice(1).map(Number);
+  return Date.UTC(year, month - 1, day, hour, minute, second) - whole;
+}
+
+/** Returns the local time at an instant, as the milliseconds that UTC would have for the same fields. */
+export function localAt(zone: string, atMs: number): number {
+  return atMs + offsetAt(zone, atMs);
+}
+
+/**
+ * Returns the instant of a local time. A local time that is skipped has the first instant after the gap; one that is repeated
+ * has its first instant. Later local times never have earlier instants.
+ */
+export function instantOf(zone: string, localMs: number): number {
+  // No zone is a day or more from UTC, and none changes its offset twice in two days.
+  const before = offsetAt(zone, localMs - DAY_MS);
+  const after = offsetAt(zone, localMs + DAY_MS);
+  if (before === after) return localMs - before;
+  const fitting = [localMs - before, localMs - after].filter((atMs) => localAt(zone, atMs) === localMs);
+  if (fitting.length > 0) return Math.min(...fitting);
+  return transitionBetween(zone, localMs - after, localMs - before) ?? localMs - before;
+}
+
+/**
+ * Returns the first instant in (`fromMs`, `toMs`] at which the offset differs from that at `fromMs`; undefined if the
+ * offsets of both are equal. The span has at most one change of the offset.
+ */
+export function transitionBetween(zone: string, fromMs: number, toMs: number): number | undefined {
+  const before = offsetAt(zone, fromMs);
+  if (offsetAt(zone, toMs) === before) return undefined;
+  let [low, high] = [fromMs, toMs];
+  while (high - low > 1) {
+    const middle = Math.floor((low + high) / 2);
+    if (offsetAt(zone, middle) === before) low = middle;
+    else high = middle;
+  }
+  return high;
+}
+
+function formatOf(zone: string): Intl.DateTimeFormat {
+  const known = formats.get(zone);
+  if (known) return known;
+  if (formats.size >= MAX_FORMATS) formats.clear();
+  const number = 'numeric';
+  const format = new Intl.DateTimeFormat('en-US', {
+    ...{ timeZone: zone, hourCycle: 'h23', calendar: 'gregory', numberingSystem: 'latn' },
+    ...{ year: number, month: number, day: number, hour: number, minute: number, second: number },
+  });
+  formats.set(zone, format);
+  return format;
+}

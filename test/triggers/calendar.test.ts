@@ -1,0 +1,124 @@
+import { nextDue } from '@heddle/blocks/triggers';
+import type { Schedule } from '@heddle/blocks/triggers';
+import { Temporal } from 'temporal-polyfill';
+import { describe, expect, it } from 'vitest';
+import { isFull, leftOut } from '../support/scale.ts';
+
+// The due instants of three years, against a calculation with Temporal that shares no code with ours.
+
+const HOUR_MS = 3_600_000;
+const DAY_MS = 24 * HOUR_MS;
+const FROM = Temporal.PlainDate.from('2025-01-01');
+const DAYS = 3 * 365;
+
+/** Zones with transitions of all kinds: at midnight, of half an hour, in both hemispheres, and none. */
+const TRICKY = [
+  ...[
+    'UTC',
+    'America/New_York',
+    'America/St_Johns',
+    'America/Santiago',
+    'America/Asuncion',
+    'America/Havana',
+  ],
+  ...[
+    'America/Sao_Paulo',
+    'Atlantic/Azores',
+    'Europe/London',
+    'Europe/Berlin',
+    'Europe/Moscow',
+    'Africa/Cairo',
+  ],
+  ...[
+    'Africa/Casablanca',
+    'Asia/Beirut',
+    'Asia/Gaza',
+    'Asia/Kolkata',
+    'Asia/Kathmandu',
+    'Australia/Lord_Howe',
+  ],
+  ...['Pacific/Chatham', 'Pacific/Apia'],
+];
+const ZONES = isFull ? Intl.supportedValuesOf('timeZone') : TRICKY;
+if (!isFull) leftOut('three years of due instants in all time zones');
+
+/** The first instant of a local time; after a gap that skips it, the first instant. */
+function expected(local: Temporal.PlainDateTime, zone: string): number {
+  const earlier = local.toZonedDateTime(zone, { disambiguation: 'earlier' });
+  if (earlier.toPlainDateTime().equals(local)) return earlier.epochMilliseconds;
+  const transition = earlier.getTimeZoneTransition('next');
+  if (!transition) throw new Error(`${local.toString()} is skipped in ${zone} by no transition.`);
+  return transition.epochMilliseconds;
+}
+
+/** The instants of the local times on the days that `fits` accepts. */
+function instants(
+  zone: string,
+  times: readonly Temporal.PlainTime[],
+  fits: (date: Temporal.PlainDate) => boolean,
+): number[] {
+  const found = new Set<number>();
+  for (let day = 0; day < DAYS; day += 1) {
+    const date = FROM.add({ days: day });
+    if (fits(date)) for (const time of times) found.add(expected(date.toPlainDateTime(time), zone));
+  }
+  return [...found].toSorted((a, b) => a - b);
+}
+
+/** The due instants from the first expected one on. */
+function dueLike(schedule: Schedule, wanted: readonly number[]): number[] {
+  let from = (wanted[0] ?? 0) - 1;
+  return wanted.map(() => (from = nextDue(schedule, from) ?? NaN));
+}
+
+function transitions(zone: string): Temporal.ZonedDateTime[] {
+  const found: Temporal.ZonedDateTime[] = [];
+  const end = FROM.add({ days: DAYS }).toZonedDateTime(zone).epochMilliseconds;
+  let next = FROM.toZonedDateTime(zone).getTimeZoneTransition('next');
+  while (next && next.epochMilliseconds < end) {
+    found.push(next);
+    next = next.getTimeZoneTransition('next');
+  }
+  return found;
+}
+
+const time = (text: string): Temporal.PlainTime => Temporal.PlainTime.from(text);
+
+describe('three years of due instants', () => {
+  it.each(ZONES)('of daily, weekly and monthly schedules in %s', (timeZone) => {
+    const rows: [cron: string, times: string[], fits: (date: Temporal.PlainDate) => boolean][] = [
+      ['30 2 * * *', ['02:30'], () => true],
+      ['0 0 * * FRI,SUN', ['00:00'], (date) => date.dayOfWeek === 5 || date.dayOfWeek === 7],
+      ['45 23 30 * *', ['23:45'], (date) => date.day === 30],
+    ];
+    for (const [cron, times, fits] of rows) {
+      const wanted = instants(timeZone, times.map(time), fits);
+      expect(dueLike({ times: { cron }, timeZone }, wanted), cron).toEqual(wanted);
+    }
+  });
+
+  it.each(ZONES)('of several times a day, around the transitions of %s', (timeZone) => {
+    const cron = '*/20 0-3,22-23 * * *';
+    const hours = [0, 1, 2, 3, 22, 23];
+    const times = hours.flatMap((hour) => [0, 20, 40].map((minute) => new Temporal.PlainTime(hour, minute)));
+    for (const transition of transitions(timeZone)) {
+      const day = transition.toPlainDate();
+      const near = (date: Temporal.PlainDate): boolean => Math.abs(date.until(day).total('days')) <= 2;
+      const wanted = instants(timeZone, times, near);
+      expect(dueLike({ times: { cron }, timeZone }, wanted), transition.toString()).toEqual(wanted);
+    }
+  });
+
+  it.each(ZONES)('of every hour, around the transitions of %s', (timeZone) => {
+    for (const transition of transitions(timeZone)) {
+      const middle = transition.epochMilliseconds;
+      const wanted: number[] = [];
+      for (let atMs = middle - DAY_MS; atMs < middle + DAY_MS; atMs += 5 * 60_000) {
+        const local = Temporal.Instant.fromEpochMilliseconds(atMs).toZonedDateTimeISO(timeZone);
+        if (local.minute === 40) wanted.push(atMs);
+      }
+      const schedule: Schedule = { times: { cron: '40 * * * *' }, timeZone };
+      expect(dueLike(schedule, wanted), transition.toString()).toEqual(wanted);
+    }
+  });
+});
