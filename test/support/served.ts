@@ -1,4 +1,5 @@
 import { describeBlocks, knownProviders } from '@heddle/blocks';
+import { triggerTypes } from '@heddle/blocks/triggers';
 import type { AnyOperation } from '@heddle/api/areas';
 import { keysInText, openSandboxes, Sealer, serviceAreas } from '@heddle/service';
 import type { ServiceStore } from '@heddle/service';
@@ -21,6 +22,7 @@ export function servedParts(store: ServiceStore) {
   const sandboxes = openSandboxes({ store, images, onError: () => undefined });
   return {
     describeBlocks,
+    triggers: triggerTypes,
     tools: [ECHO_TOOL],
     sandboxes,
     sealer: new Sealer(keysInText(KEY)),

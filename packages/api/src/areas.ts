@@ -10,6 +10,8 @@ export {
   workflowPath,
   workspaceId,
 } from './areas/shapes.ts';
+export { admitRun } from './admission/admit-run.ts';
+export type { Release } from './admission/usage.ts';
 export { expectAccess, workspacesOf } from './auth/authorize.ts';
 export { EVERYONE, PEOPLE } from './auth/principal.ts';
 export type { Capability, PrincipalKind } from './auth/principal.ts';

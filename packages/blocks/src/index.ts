@@ -89,16 +89,23 @@ function lazyBlock(type: string, load: Load, options: BlocksOptions): BlockExecu
 
 /** Returns what the blocks of this package and of the engine do, with the schemas of their fields and outputs. */
 export async function describeBlocks(): Promise<BlockDescription[]> {
-  const [{ describeBlock }, { describeBuiltIns }, { agentSchema }, { describeIntegrations }] =
-    await Promise.all([
-      import('./describe/describe.ts'),
-      import('./describe/built-ins.ts'),
-      import('./agent/schema.ts'),
-      import('./integrations/describe.ts'),
-    ]);
+  const [
+    { describeBlock },
+    { describeBuiltIns },
+    { agentSchema },
+    { describeIntegrations },
+    { scheduleSchema },
+  ] = await Promise.all([
+    import('./describe/describe.ts'),
+    import('./describe/built-ins.ts'),
+    import('./agent/schema.ts'),
+    import('./integrations/describe.ts'),
+    import('./triggers/schedule/schedule.ts'),
+  ]);
   const own = Object.entries(DEFINITIONS).map(async ([type, load]) => describeBlock(type, await load()));
   return [
     ...describeBuiltIns(),
+    describeBlock('schedule', scheduleSchema),
     describeBlock('agent', agentSchema),
     ...(await Promise.all(own)),
     ...(await describeIntegrations()),

@@ -18,6 +18,8 @@ export interface SessionOptions extends RuntimeOptions, BlockOptions {
   recover: boolean;
   /** Ownership and environments of workflows; default: no owners, and `env` for all. */
   ownership?: Ownership;
+  /** Types of triggers that are fired. Default: triggers are not checked. */
+  triggers?: NonNullable<EngineOptions['triggers']>;
   /** Returns what blocks use in place of the images of the data folder. */
   imagesOf?: (images: BlockImages) => ImageSource;
 }
@@ -43,6 +45,7 @@ export async function openSession(io: Io, options: SessionOptions): Promise<Sess
     env,
     images: options.imagesOf?.(images) ?? images,
     onError: reporter(io),
+    ...(options.triggers && { triggers: options.triggers }),
     ...options.ownership,
     ...(stored && { tenantCredentials: stored.credentials }),
   });

@@ -41,7 +41,10 @@ export function partsOf(stores: SharedStores, registry: Registry, options: Engin
     credentials: options.tenantCredentials,
     maxCost: capsOf(options.maxCost ?? {}),
     concurrency: { ...DEFAULT_CONCURRENCY, ...options.concurrency },
-    definitions: new Definitions({ stores, registry, limits: options.limits, now: () => clock.now() }),
+    definitions: new Definitions({
+      ...{ stores, registry, limits: options.limits, triggers: options.triggers },
+      now: () => clock.now(),
+    }),
     resolveChild: options.resolveChild ?? ((_caller, reference) => ({ workflow: reference })),
     tenant,
     separatesTenants: options.resolveChild !== undefined && options.tenant !== undefined,

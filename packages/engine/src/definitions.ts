@@ -15,6 +15,7 @@ import type {
   Plan,
   PlanLimits,
 } from '@heddle/core';
+import type { TriggerInfo } from '@heddle/core/drafts';
 import { blockTypeInfos } from './executors/registry.ts';
 import type { Registry } from './executors/registry.ts';
 import type { SharedStores } from './store/stores.ts';
@@ -45,11 +46,17 @@ export class Definitions {
     stores: Pick<SharedStores, 'definitions'>;
     registry: Registry;
     limits: Partial<PlanLimits> | undefined;
+    triggers: readonly TriggerInfo[] | undefined;
     now: () => number;
   }) {
     this.#stores = parts.stores;
     this.#now = parts.now;
-    this.#options = { blocks: blockTypeInfos(parts.registry), ...(parts.limits && { limits: parts.limits }) };
+    const { limits, triggers } = parts;
+    this.#options = {
+      blocks: blockTypeInfos(parts.registry),
+      ...(limits && { limits }),
+      ...(triggers && { triggers }),
+    };
   }
 
   /** Returns the plan of an exported workflow, given as a JSON value or its text. Throws WORKFLOW_INVALID with every diagnostic in `details`. */

@@ -1,4 +1,5 @@
 import type { BlockExecutor, Clock, PlanLimits } from '@heddle/core';
+import type { TriggerInfo } from '@heddle/core/drafts';
 import type { ImageSource, IsolationOptions } from '@heddle/sandbox';
 import type { ResolvedChild } from './definitions.ts';
 import type { EnvironmentValue, TenantEnvironments } from './execution/run-environment.ts';
@@ -26,6 +27,8 @@ export interface EngineOptions {
   environments?: TenantEnvironments;
   /** Executors of your own block types; see `defineBlock`. */
   blocks?: readonly BlockExecutor[];
+  /** Types of triggers that the host fires: deploying warns of others. Default: triggers are not checked. */
+  triggers?: readonly TriggerInfo[];
   /** How many effect blocks and sandbox jobs run at once: in the engine (default 64) and in one run (default 16). */
   concurrency?: { engine?: number; run?: number };
   /**

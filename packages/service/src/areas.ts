@@ -9,6 +9,8 @@ export { logs } from './logs/area.ts';
 export { secrets } from './secrets/area.ts';
 export { publicRuns } from './store/public-runs.ts';
 export { transfers } from './transfer/area.ts';
+export { triggers } from './triggers/area.ts';
+export { Triggers } from './triggers/triggers.ts';
 export { workflows } from './workflows/area.ts';
 export type { WorkflowOptions } from './workflows/area.ts';
 export { workspaces } from './workspaces/area.ts';

@@ -12,6 +12,9 @@ import { secrets } from './secrets/area.ts';
 import type { ServiceStore } from './store/open.ts';
 import { publicRuns } from './store/public-runs.ts';
 import { transfers } from './transfer/area.ts';
+import { triggers } from './triggers/area.ts';
+import { Triggers } from './triggers/triggers.ts';
+import type { TriggerType } from './triggers/types.ts';
 import { workflows } from './workflows/area.ts';
 import type { LintSources } from './workflows/context.ts';
 import { workspaces } from './workspaces/area.ts';
@@ -54,6 +57,8 @@ export interface ServiceAreaOptions {
   describeBlocks?: CatalogOptions['describeBlocks'];
   /** The tools of the catalog, which agents can call. With them, drafts with other tools get a warning. */
   tools?: CatalogOptions['tools'];
+  /** The types of triggers that are fired: those of `@heddle/blocks/triggers`. Give the engine the same. Default: none. */
+  triggers?: readonly TriggerType[];
   /** The types of connectors of the catalog. */
   connectorTypes?: CatalogOptions['connectorTypes'];
   /** As the engine has them: drafts get a warning for `{{NAME}}` without a value. */
@@ -72,6 +77,7 @@ export function serviceAreas({
   sandboxes,
   describeBlocks,
   tools,
+  triggers: triggerTypes,
   connectorTypes,
   environments,
   retention,
@@ -83,13 +89,15 @@ export function serviceAreas({
     ...(tools && { tools }),
     ...(environments && { environments }),
   };
+  const deployedTriggers = new Triggers(triggerTypes);
   return [
     meta(),
     execute(),
     runs(),
     legacy(),
     workspaces({ store }),
-    workflows({ store, sources }),
+    workflows({ store, sources, triggers: deployedTriggers }),
+    triggers({ triggers: deployedTriggers }),
     transfers({ store }),
     logs(retention),
     ...(sealer

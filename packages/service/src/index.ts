@@ -1,6 +1,7 @@
 /** The areas of the v2 interface that have tables, and the ports of the interface over a database. */
 export { serviceAreas, servicePorts } from './compose.ts';
 export type { ServiceAreaOptions, ServiceAreas, ServicePortOptions } from './compose.ts';
+export type { TriggerType } from './triggers/types.ts';
 export type { RetentionLimits } from './logs/retention.ts';
 export { openSandboxes } from './sandboxes/area.ts';
 export type { Sandboxes, SandboxOptions } from './sandboxes/area.ts';

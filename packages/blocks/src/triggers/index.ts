@@ -1,6 +1,6 @@
 /** Types of triggers: what starts runs by itself. `nextDue` is for hosts with a clock and a store of their own. */
 export { readSchedule } from './schedule/fields.ts';
-export type { FieldProblem, ScheduleConfig, SchedulePolicy } from './schedule/fields.ts';
+export type { ScheduleConfig, SchedulePolicy } from './schedule/fields.ts';
 export { lastDue, nextDue } from './schedule/next-due.ts';
 export type { Schedule } from './schedule/next-due.ts';
 export type { ScheduleTrigger } from './schedule/schedule.ts';

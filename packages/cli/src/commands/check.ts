@@ -21,7 +21,8 @@ export async function check(io: Io, files: readonly string[], options: CheckOpti
   if (files.length > 1 && set.length + bindings.length > 0)
     throw new UsageError('--set and --bindings fill fields of one file.', 'Check one file at a time.');
   const read: WorkflowFile[] = [];
-  for (const file of files) read.push(await readWorkflow(io, file, options));
+  const { triggerTypes: triggers } = await import('@heddle/blocks/triggers');
+  for (const file of files) read.push(await readWorkflow(io, file, { ...options, triggers }));
   const diagnostics = read.flatMap((each) => each.diagnostics);
   if (options.json) writeJson(io, { diagnostics });
   else for (const each of read) report(io, each);

@@ -31,7 +31,8 @@ const SUFFIX_CHARS = 8;
 /** Deploys a file to a server, as a new workflow or as a new version of the one with its name. */
 export async function deploy(io: Io, file: string, options: DeployOptions): Promise<number> {
   const remote = new ApiClient(options, readEnv());
-  const read = await readWorkflow(io, file, options);
+  const { triggerTypes: triggers } = await import('@heddle/blocks/triggers');
+  const read = await readWorkflow(io, file, { ...options, triggers });
   if (!read.plan) return reportInvalid(io, read, options);
   if (!options.json && read.diagnostics.length > 0) {
     const lines = diagnosticLines(read.diagnostics, blockNames(read.text), styleFor(io.stderr));

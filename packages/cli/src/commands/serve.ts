@@ -79,7 +79,8 @@ export async function serve(io: Io, options: ServeOptions): Promise<number> {
     opened = await openRecords(store, options, onError);
     const { imagesOf, sealer, sandboxes, credentialProviders } = opened;
     const ownership = ownershipOf(opened.records, env);
-    session = await openSession(io, { ...options, env, recover: true, ownership, imagesOf });
+    const { triggerTypes: triggers } = await import('@heddle/blocks/triggers');
+    session = await openSession(io, { ...options, env, recover: true, ownership, imagesOf, triggers });
     const { engine } = session;
     // Never the `Host` header of a request: a caller could then choose where URLs in responses lead.
     const origin = options.origin ?? server.origin;
@@ -87,7 +88,7 @@ export async function serve(io: Io, options: ServeOptions): Promise<number> {
     const { createApi } = await import('@heddle/api');
     const { serviceAreas, servicePorts } = await import('@heddle/service');
     const areas = serviceAreas({
-      ...{ store, sealer, sandboxes, describeBlocks, credentialProviders, tools: [] },
+      ...{ store, sealer, sandboxes, describeBlocks, credentialProviders, triggers, tools: [] },
       environments: ownership.environments,
       ...retentionOf(options),
     });

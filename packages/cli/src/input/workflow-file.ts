@@ -1,6 +1,6 @@
 import { basename } from 'node:path';
 import { compile, parseWorkflowText } from '@heddle/core';
-import type { Diagnostic, Json, Plan } from '@heddle/core';
+import type { CompileOptions, Diagnostic, Json, Plan } from '@heddle/core';
 import type { Io } from '../io.ts';
 import type { BindingOptions } from './bindings.ts';
 import { readFileOrStdin } from './json-source.ts';
@@ -31,7 +31,7 @@ const STDIN = 'stdin';
 export async function readWorkflow(
   io: Io,
   given: string,
-  options: { compat: boolean } & BindingOptions,
+  options: { compat: boolean } & Pick<CompileOptions, 'triggers'> & BindingOptions,
 ): Promise<WorkflowFile> {
   const text = await readFileOrStdin(io, given);
   const boundText = await withBindings(text, options);

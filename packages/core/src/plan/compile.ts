@@ -7,6 +7,8 @@ import type { Region } from '../machine/skeleton.ts';
 import { buildSkeleton } from './build-skeleton.ts';
 import type { NodeSettings } from './build-skeleton.ts';
 import { checkBlocks, checkJsonFields, checkStarts } from './check-blocks.ts';
+import { checkTriggers } from './check-triggers.ts';
+import type { TriggerInfo } from './check-triggers.ts';
 import { checkNames, checkReach, checkReferences, reachedFrom } from './check-references.ts';
 import { Compilation } from './compilation.ts';
 import { configureBlock } from './configure.ts';
@@ -33,6 +35,8 @@ export interface CompileOptions {
   limits?: Partial<PlanLimits>;
   /** Types of registered executors. They override the known ones. */
   blocks?: readonly BlockTypeInfo[];
+  /** Types of triggers that the host fires. Absent: triggers are not checked. */
+  triggers?: readonly TriggerInfo[];
 }
 
 /** A plan with warnings, or all errors. */
@@ -87,6 +91,7 @@ function analyze(authored: Workflow, options: CompileOptions): { plan?: Plan; di
     blocks.set(id, container ? { ...config, container: container.config } : config);
   }
   runChecks(compilation, starts, blocks);
+  checkTriggers(compilation, starts, options.triggers);
   const [start] = starts;
   if (start === undefined || found.hasErrors) return { diagnostics: found.inOrder() };
   const skeleton = buildSkeleton(compilation, settings);

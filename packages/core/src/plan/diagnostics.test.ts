@@ -53,6 +53,20 @@ const EXAMPLES: { [code in DiagnosticCode]: [input: unknown, path: string, optio
   ],
   BLOCK_TYPE_UNKNOWN: [drawn({ type: 'odd' }), 'blocks.b.type'],
   BLOCK_UNREACHABLE: [drawn(code('return 1'), { blocks: { x: code('return 1') } }), 'blocks.x'],
+  TRIGGER_NOT_FIRED: [
+    workflowFile({ blocks: { s: { type: 'rss', name: 'News' } } }),
+    'blocks.s.type',
+    { triggers: [] },
+  ],
+  TRIGGER_INVALID: [
+    workflowFile({ blocks: { s: { type: 'schedule', fields: { dailyTime: 'noon' } } } }),
+    'blocks.s.subBlocks.dailyTime.value',
+    {
+      triggers: [
+        { type: 'schedule', read: () => ({ problems: [{ field: 'dailyTime', message: 'is odd' }] }) },
+      ],
+    },
+  ],
   EDGE_TO_NOWHERE: [drawn(code('return 1'), { edges: ['b > ghost'] }), 'edges.1.target'],
   EDGE_TO_SELF: [drawn(code('return 1'), { edges: ['b > b'] }), 'edges.1'],
   EDGE_ACROSS_SCOPES: [drawn(loopBlock(), { blocks: inner(), edges: ['b > in', 's > in'] }), 'edges.2'],

@@ -44,6 +44,8 @@ export const DIAGNOSTIC_CODES = {
   START_AMBIGUOUS: warning('Several blocks qualify equally as the default start.'),
   START_FIELD_RESERVED: error('A field of the input format has a reserved name.'),
   BLOCK_TYPE_UNKNOWN: warning('No executor is registered for blocks of this type.'),
+  TRIGGER_NOT_FIRED: warning('Nothing fires a trigger.'),
+  TRIGGER_INVALID: warning('A field of a trigger has a value with which it cannot be deployed.'),
   BLOCK_UNREACHABLE: warning('No path leads from a start to the block, so it never runs.'),
   EDGE_TO_NOWHERE: error('An edge refers to a block that does not exist.'),
   EDGE_TO_SELF: error('An edge leads from a block to itself.'),

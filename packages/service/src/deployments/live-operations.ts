@@ -10,6 +10,7 @@ import {
 import type { Call } from '@heddle/api/areas';
 import type * as z from 'zod';
 import type { VersionRow, WorkflowRow } from '../store/schema.ts';
+import type { PlannedTrigger } from '../triggers/activation.ts';
 import {
   READ,
   READ_ERRORS,
@@ -43,7 +44,7 @@ export const deployWorkflow = defineChange({
   success: [{ status: 200, schema: schemas.deployResult, description: 'The version is live' }],
   errors: [400, 401, 403, 404, 413, 415, 423, 429],
   async handle(services, { body, principal, record }, row) {
-    const { version: engineVersion, warnings } = await deployToEngine(services, row, row.state);
+    const { warnings, ...deployed } = await deployToEngine(services, row, row.state);
     const created_at = new Date(services.now()).toISOString();
     const added = await services.store.workflows.addVersion(
       {
@@ -51,13 +52,17 @@ export const deployWorkflow = defineChange({
         name: body.name ?? null,
         description: body.description ?? null,
         state: row.state,
-        engine_version: engineVersion,
+        engine_version: deployed.version,
         created_at,
         deployed_by: principal.userId,
       },
-      (tx, { version }) => record({ resourceId: row.id, details: { version } }, tx),
+      async (tx, { version }) => {
+        await activate(services, tx, { row, version, deployed });
+        await record({ resourceId: row.id, details: { version } }, tx);
+      },
     );
-    const state = deploymentOf({ ...row, deployed_at: created_at }, added);
+    services.triggers.changed();
+    const state = deploymentOf({ ...row, deployed_at: created_at }, added, deployed.triggers.length > 0);
     return { data: { ...state, warnings, version: added.version } };
   },
 });
@@ -76,7 +81,10 @@ export const undeployWorkflow = defineChange({
   success: [{ status: 200, schema: schemas.deploymentState, description: 'No version is live' }],
   errors: [400, 401, 403, 404, 423, 429],
   async handle(services, { record }, row) {
-    await services.store.workflows.undeploy(row.id, (tx) => record({ resourceId: row.id }, tx));
+    await services.store.workflows.undeploy(row.id, async (tx) => {
+      await services.triggers.deactivate(tx, row.id);
+      await record({ resourceId: row.id }, tx);
+    });
     return { data: deploymentOf({ ...row, active_version: null, deployed_at: null }, undefined) };
   },
 });
@@ -94,10 +102,10 @@ export const getWorkflowDeployment = define({
   errors: READ_ERRORS,
   async handle(services, _call, row) {
     const active = await activeVersion(services, row);
-    const needed = needsRedeployment(row, active);
-    return {
-      data: { ...deploymentOf(row, active), needsRedeployment: needed, isPublicApi: row.public_api === 1 },
-    };
+    const needsRedeploy = needsRedeployment(row, active);
+    const { isScheduled, warnings } = await services.triggers.stateOf(services.store.database, row.id);
+    const state = { ...deploymentOf(row, active, isScheduled), warnings };
+    return { data: { ...state, needsRedeployment: needsRedeploy, isPublicApi: row.public_api === 1 } };
   },
 });
 
@@ -201,24 +209,52 @@ export async function madeLive(
   record: Call<unknown, unknown, unknown>['record'],
 ): Promise<z.output<typeof schemas.deployResult>> {
   // Compiled again, so that a version that this engine cannot run is refused now and not at each run.
-  const { version: engine_version, warnings } = await deployToEngine(services, row, found.state);
+  const { warnings, ...deployed } = await deployToEngine(services, row, found.state);
   const at = new Date(services.now()).toISOString();
   const { version } = found;
-  await services.store.workflows.activate({ ...found, engine_version }, at, (tx) =>
-    record({ resourceId: row.id, details: { version } }, tx),
-  );
-  return { ...deploymentOf({ ...row, deployed_at: at }, found), warnings, version };
+  await services.store.workflows.activate({ ...found, engine_version: deployed.version }, at, async (tx) => {
+    await activate(services, tx, { row, version, deployed });
+    await record({ resourceId: row.id, details: { version } }, tx);
+  });
+  services.triggers.changed();
+  const state = deploymentOf({ ...row, deployed_at: at }, found, deployed.triggers.length > 0);
+  return { ...state, warnings, version };
+}
+
+/** A version in the engine. */
+interface DeployedVersion {
+  /** Its number there. */
+  version: number;
+  /** The triggers that are fired. */
+  triggers: readonly PlannedTrigger[];
 }
 
 /**
  * Compiles the graph and stores it in the engine. The engine's store and ours share no transaction, so this comes first:
- * a version that is then not recorded never runs. Throws 400 with every diagnostic.
+ * a version that is then not recorded never runs. Throws 400 with every diagnostic, and for triggers that cannot fire.
  */
 async function deployToEngine(
-  { engine, compat }: WorkflowServices,
+  { engine, compat, triggers }: WorkflowServices,
   row: WorkflowRow,
   state: string,
-): Promise<{ version: number; warnings: string[] }> {
-  const deployed = await engine.deploy(exported(row, readGraph(state)), { compat });
-  return { version: deployed.version, warnings: deployed.diagnostics.map(({ message }) => message) };
+): Promise<DeployedVersion & { warnings: string[] }> {
+  const graph = readGraph(state);
+  const { version, diagnostics } = await engine.deploy(exported(row, graph), { compat });
+  const starts = await engine.triggers(row.id, { version });
+  return {
+    version,
+    triggers: triggers.planned(graph.blocks, starts),
+    warnings: diagnostics.map(({ message }) => message),
+  };
+}
+
+/** Makes the triggers of the version the only ones of the workflow, in the transaction that makes it live. */
+async function activate(
+  { triggers, now }: WorkflowServices,
+  transaction: unknown,
+  { row, version, deployed }: { row: WorkflowRow; version: number; deployed: DeployedVersion },
+): Promise<void> {
+  const about = { workflowId: row.id, workspaceId: row.workspace_id, version };
+  const { triggers: planned, version: engineVersion } = deployed;
+  await triggers.activate(transaction, { ...about, engineVersion, triggers: planned, nowMs: now() });
 }

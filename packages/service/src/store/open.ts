@@ -14,6 +14,7 @@ import { SANDBOX_MIGRATIONS } from '../sandboxes/migrations.ts';
 import type { Sealer } from '../sealing.ts';
 import { secretEnvironments } from '../secrets/environments.ts';
 import { SECRET_MIGRATIONS } from '../secrets/migrations.ts';
+import { TRIGGER_MIGRATIONS } from '../triggers/migrations.ts';
 import { TRANSFER_MIGRATIONS } from '../transfer/migrations.ts';
 import { storedDefinitions } from '../workflows/definitions.ts';
 import { WORKFLOW_MIGRATIONS } from '../workflows/migrations.ts';
@@ -34,6 +35,7 @@ const AREAS = {
   sandboxes: SANDBOX_MIGRATIONS,
   secrets: SECRET_MIGRATIONS,
   transfer: TRANSFER_MIGRATIONS,
+  triggers: TRIGGER_MIGRATIONS,
   workflows: WORKFLOW_MIGRATIONS,
   workspaces: WORKSPACE_MIGRATIONS,
 };

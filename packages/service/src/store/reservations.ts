@@ -12,6 +12,16 @@ import { isDuplicate } from './database.ts';
 import type { Db } from './database.ts';
 import type { ReservationRow } from './schema.ts';
 
+/** Reserves the ids of a run and queues it, in the transaction of the caller. Throws for ids that are reserved. */
+export async function addQueued(
+  transaction: unknown,
+  reservation: NewReservation,
+  start: QueuedStart,
+): Promise<void> {
+  const row = { ...rowOf(reservation), waiting: JSON.stringify(start), failure: null };
+  await (transaction as Db).insertInto('claims').values(row).execute();
+}
+
 type NewRow = Omit<ReservationRow, 'waiting' | 'failure'>;
 
 /** Gives the order of the columns in the insert statement. */

@@ -15,6 +15,7 @@ import {
   updateWorkflowPublicApi,
 } from '../deployments/live-operations.ts';
 import type { ServiceStore } from '../store/open.ts';
+import { Triggers } from '../triggers/triggers.ts';
 import type { LintSources, WorkflowServices } from './context.ts';
 import {
   getWorkflow,
@@ -78,6 +79,8 @@ export interface WorkflowOptions {
   types?: readonly string[];
   /** What drafts are compared with. Default: the workflows of the store. */
   sources?: LintSources;
+  /** What deployments do with triggers. Default: no trigger is fired. */
+  triggers?: Triggers;
 }
 
 /** Returns the area of workflows: definitions, folders, drafts, deployments and their versions. */
@@ -85,6 +88,7 @@ export function workflows({
   store,
   types,
   sources = {},
+  triggers = new Triggers(),
 }: WorkflowOptions): Area<WorkflowServices, typeof WORKFLOWS> {
   const requiredFields = requiredFieldsOf(sources.describeBlocks);
   return {
@@ -92,7 +96,7 @@ export function workflows({
     operations: WORKFLOWS,
     migrations: WORKFLOW_MIGRATIONS,
     services: ({ engine, compat, publicRuns, now, report }) => ({
-      ...{ engine, store, compat, types, sources, now, requiredFields, report },
+      ...{ engine, store, compat, types, sources, triggers, now, requiredFields, report },
       allowsPublicRuns: (workspaceId) => publicRuns?.allows(workspaceId) ?? false,
     }),
   };

@@ -5,6 +5,7 @@ import { typeNames, typeTable } from '@heddle/core/drafts';
 import type * as z from 'zod';
 import type { BlockDescription } from '../catalog/catalog.ts';
 import type { ServiceStore } from '../store/open.ts';
+import type { Triggers } from '../triggers/triggers.ts';
 import type { WorkflowRow } from '../store/schema.ts';
 import { holdFolders } from './folders.ts';
 import type { Db } from './folders.ts';
@@ -24,8 +25,8 @@ export interface LintSources {
 
 /** What the operations of workflows use. */
 export interface WorkflowServices {
-  engine: Pick<Engine, 'check' | 'deploy'>;
-  store: Pick<ServiceStore, 'database' | 'workflows'>;
+  engine: Pick<Engine, 'check' | 'deploy' | 'triggers'>;
+  store: Pick<ServiceStore, 'database' | 'workflows' | 'reservations'>;
   /** Faults that older engines tolerate are warnings. */
   compat: boolean;
   /** Tells whether a workspace may have public workflows. */
@@ -33,6 +34,7 @@ export interface WorkflowServices {
   /** Types of blocks that may be added to drafts. Default: those that the engine knows. */
   types?: readonly string[] | undefined;
   sources: LintSources;
+  triggers: Triggers;
   /** Returns the required fields of the described types. */
   requiredFields: () => Promise<RequiredFields | undefined>;
   /** Reports errors that reach no caller. */

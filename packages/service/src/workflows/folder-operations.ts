@@ -106,6 +106,7 @@ export const deleteWorkflowFolder = define({
       .transaction()
       .execute(async (tx) => {
         const items = await deleteFolder(tx, { workspaceId, path }, { recursive, now: timeOf(services) });
+        await services.triggers.stopArchived(tx, workspaceId);
         await record({ resourceId: path, details: items }, tx);
         return items;
       });

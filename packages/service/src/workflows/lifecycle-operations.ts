@@ -94,6 +94,7 @@ export const deleteWorkflow = define({
   async handle(services, { record }, row) {
     await changeUnlocked(tablesOf(services), row.id, async (tx) => {
       await archiveWorkflow(tx, row, timeOf(services));
+      await services.triggers.stopArchived(tx, row.workspace_id);
       await record({ resourceId: row.id }, tx);
     });
     return { data: { id: row.id, deleted: true, archived: true } };
@@ -118,9 +119,11 @@ export const restoreWorkflow = define({
       .transaction()
       .execute(async (tx) => {
         const active = await unarchiveWorkflow(tx, row, timeOf(services));
+        await services.triggers.startRestored(tx, { workflowId: row.id, nowMs: services.now() });
         await record({ resourceId: row.id }, tx);
         return active;
       });
+    services.triggers.changed();
     return { data: (await itemsOf(services, [restored]))[0] };
   },
 });

@@ -21,13 +21,15 @@ export async function itemsOf({ store }: Pick<WorkflowServices, 'store'>, rows: 
   }));
 }
 
-/** Returns the state of a workflow's deployment. */
-export function deploymentOf(row: WorkflowRow, active: VersionRow | undefined) {
+/** Returns the state of a workflow's deployment. `isScheduled`: its live version has schedules. */
+export function deploymentOf(row: WorkflowRow, active: VersionRow | undefined, isScheduled = false) {
   const deployedAt = row.deployed_at ?? active?.created_at ?? '';
   // A deployed version is live from its creation. An activated one became live later.
   const action: 'deploy' | 'activate' = deployedAt === active?.created_at ? 'deploy' : 'activate';
   const version = active && { deploymentVersionId: versionId(active), version: active.version };
-  const ready = { webhooks: 'not_applicable', schedules: 'not_applicable', mcp: 'not_applicable' };
+  // Schedules are activated with the version, in one transaction.
+  const schedules = isScheduled ? 'ready' : 'not_applicable';
+  const ready = { webhooks: 'not_applicable', schedules, mcp: 'not_applicable' };
   return {
     id: row.id,
     isDeployed: active !== undefined,

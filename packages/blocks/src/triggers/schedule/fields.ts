@@ -1,3 +1,4 @@
+import type { TriggerProblem } from '@heddle/core/drafts';
 import type { JsonObject } from '@heddle/core/blocks';
 import * as z from 'zod';
 import { cronProblem, nextDue } from './next-due.ts';
@@ -124,13 +125,6 @@ export interface SchedulePolicy {
 /** A schedule as it is stored. */
 export type ScheduleConfig = Schedule & SchedulePolicy;
 
-/** A field with a value that the type does not accept. */
-export interface FieldProblem {
-  field: string;
-  /** What is wrong, as the end of a sentence about the field. */
-  message: string;
-}
-
 /** The fields that each kind needs. */
 const NEEDED: { readonly [kind in Fields['scheduleType']]: readonly (keyof Fields)[] } = {
   minutes: ['minutesInterval'],
@@ -145,7 +139,7 @@ const NEEDED: { readonly [kind in Fields['scheduleType']]: readonly (keyof Field
 /** Returns the schedule that the fields of a block describe, or all problems. Fields of other kinds are ignored. */
 export function readSchedule(
   block: JsonObject,
-): { config: ScheduleConfig } | { problems: readonly FieldProblem[] } {
+): { config: ScheduleConfig } | { problems: readonly TriggerProblem[] } {
   const { scheduleType: kind = 'daily' } = present(block);
   const needed = typeof kind === 'string' && Object.hasOwn(NEEDED, kind) ? NEEDED[kind as 'daily'] : [];
   const kinds = new Set<string>(Object.values(NEEDED).flat());
@@ -172,7 +166,7 @@ export function readSchedule(
   return configOf(read.data);
 }
 
-function configOf(fields: Fields): { config: ScheduleConfig } | { problems: FieldProblem[] } {
+function configOf(fields: Fields): { config: ScheduleConfig } | { problems: TriggerProblem[] } {
   const { timezone: timeZone, startsAt, endsAt } = fields;
   const schedule: Schedule = {
     times: timesOf(fields),

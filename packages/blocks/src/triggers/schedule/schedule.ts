@@ -1,20 +1,19 @@
+import type { TriggerInfo } from '@heddle/core/drafts';
 import type { JsonObject } from '@heddle/core/blocks';
 import * as z from 'zod';
 import { readSchedule, scheduleFields } from './fields.ts';
-import type { FieldProblem, ScheduleConfig } from './fields.ts';
+import type { ScheduleConfig, SchedulePolicy } from './fields.ts';
 import { lastDue, nextDue } from './next-due.ts';
 
 /** A type of trigger that is due at instants. Its configuration is plain JSON. */
-export interface ScheduleTrigger {
+export interface ScheduleTrigger extends TriggerInfo {
   kind: 'schedule';
-  /** The type of its blocks. */
-  type: string;
-  /** Returns the configuration that the fields of a block describe, or all problems. */
-  read(fields: JsonObject): { config: JsonObject } | { problems: readonly FieldProblem[] };
   /** Returns the first due instant after `afterMs`; undefined if there is none. */
   nextDue(config: JsonObject, afterMs: number): number | undefined;
   /** Returns the last due instant up to `untilMs` and after `afterMs`; undefined if there is none. */
   lastDue(config: JsonObject, span: { afterMs: number; untilMs: number }): number | undefined;
+  /** Returns what happens when runs are late, missed or still running. */
+  policyOf(config: JsonObject): SchedulePolicy;
   /** Returns the input of the run that is due at `dueMs`. */
   inputOf(config: JsonObject, dueMs: number): JsonObject;
 }
@@ -28,6 +27,10 @@ export const schedule: ScheduleTrigger = {
   read: (fields) => readSchedule(fields) as ReturnType<ScheduleTrigger['read']>,
   nextDue: (config, afterMs) => nextDue(configOf(config), afterMs),
   lastDue: (config, span) => lastDue(configOf(config), span),
+  policyOf: (config) => {
+    const { jitterMs, missed, missedLimit, overlap } = configOf(config);
+    return { jitterMs, missed, missedLimit, overlap };
+  },
   inputOf: (config, dueMs) => ({
     scheduledAt: new Date(dueMs).toISOString(),
     timezone: configOf(config).timeZone,

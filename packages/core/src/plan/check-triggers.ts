@@ -1,0 +1,68 @@
+import type { PlacedBlock } from '../graph/containment.ts';
+import type { JsonObject } from '../json.ts';
+import type { Block } from '../schema/workflow.ts';
+import type { Compilation } from './compilation.ts';
+import { diagnostic } from './diagnostics.ts';
+import { fieldLocation } from './field-location.ts';
+import { isTriggerType, triggerRank, TRIGGER_PRIORITY } from './types.ts';
+
+/** A field of a trigger with a value that its type does not accept. */
+export interface TriggerProblem {
+  field: string;
+  /** What is wrong, as the end of a sentence about the field. */
+  message: string;
+}
+
+/** A type of trigger that the host fires. */
+export interface TriggerInfo {
+  type: string;
+  /** Returns the configuration that the fields of a block describe, or all problems. */
+  read(fields: JsonObject): { config: JsonObject } | { problems: readonly TriggerProblem[] };
+}
+
+/** Reports triggers that nothing fires, and those whose fields do not say when. Without known types nothing is reported. */
+export function checkTriggers(
+  compilation: Compilation,
+  starts: readonly string[],
+  infos: readonly TriggerInfo[] | undefined,
+): void {
+  if (!infos) return;
+  const types = new Map(infos.map((info) => [info.type, info]));
+  for (const id of starts) {
+    const { block } = compilation.structure.places.get(id) as PlacedBlock;
+    const info = types.get(block.type);
+    if (info) checkFields(compilation, block, info);
+    else if (isExternal(block)) reportNotFired(compilation, block);
+  }
+}
+
+/** True for triggers that wait for an event: the others are started by a call. */
+function isExternal({ type }: Block): boolean {
+  return !isTriggerType(type) || triggerRank(type) === TRIGGER_PRIORITY.length;
+}
+
+function checkFields({ found }: Compilation, block: Block, info: TriggerInfo): void {
+  const read = info.read(block.fields);
+  if (!('problems' in read)) return;
+  for (const { field, message } of read.problems) {
+    found.push(
+      diagnostic('TRIGGER_INVALID', {
+        blockId: block.id,
+        path: fieldLocation(block, field).path,
+        message: `The field "${field}" of "${block.name}" ${message}.`,
+        hint: 'Correct it: the trigger cannot be deployed as it is.',
+      }),
+    );
+  }
+}
+
+function reportNotFired({ found }: Compilation, block: Block): void {
+  found.push(
+    diagnostic('TRIGGER_NOT_FIRED', {
+      blockId: block.id,
+      path: ['blocks', block.id, 'type'],
+      message: `Nothing fires "${block.name}": there are no events here for triggers of the type "${block.type}".`,
+      hint: 'Start runs with a call that names this block as their entry.',
+    }),
+  );
+}

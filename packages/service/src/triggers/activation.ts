@@ -1,0 +1,185 @@
+import { randomUUID } from 'node:crypto';
+import { badRequest } from '@heddle/api/areas';
+import type { Json, JsonObject } from '@heddle/core';
+import type { WorkflowBlock } from '@heddle/engine';
+import type { Kysely } from 'kysely';
+import { jitterOf } from './due.ts';
+import { withNumbers } from './rows.ts';
+import type { TriggerRow, TriggerTables } from './tables.ts';
+import type { TriggerType } from './types.ts';
+
+type Db = Kysely<TriggerTables>;
+
+/** A trigger of a version. */
+export interface PlannedTrigger {
+  blockId: string;
+  name: string;
+  type: TriggerType;
+  config: JsonObject;
+}
+
+/** The version that becomes live, with its triggers. */
+export interface Activation {
+  workflowId: string;
+  workspaceId: string;
+  version: number;
+  engineVersion: number;
+  triggers: readonly PlannedTrigger[];
+  nowMs: number;
+}
+
+/**
+ * Returns the triggers of a graph that are fired here. `starts` are the blocks at which its runs can start. Throws 400 for
+ * triggers whose fields do not say when they fire.
+ */
+export function plannedTriggers(
+  types: ReadonlyMap<string, TriggerType>,
+  blocks: { readonly [id: string]: JsonObject },
+  starts: readonly WorkflowBlock[],
+): PlannedTrigger[] {
+  const problems: string[] = [];
+  const planned = starts.flatMap(({ blockId, name, type: typeName }): PlannedTrigger[] => {
+    const type = types.get(typeName);
+    const block = blocks[blockId];
+    if (!type || !block) return [];
+    const read = type.read(fieldsOf(block));
+    if ('config' in read) return [{ blockId, name, type, config: read.config }];
+    problems.push(
+      ...read.problems.map(({ field, message }) => `the field "${field}" of "${name}" ${message}`),
+    );
+    return [];
+  });
+  if (problems.length === 0) return planned;
+  throw badRequest(`Triggers of the workflow cannot fire: ${problems.join('; ')}`);
+}
+
+function fieldsOf(block: JsonObject): JsonObject {
+  const { subBlocks } = block;
+  const entries = Object.entries(isObject(subBlocks) ? subBlocks : {});
+  return Object.fromEntries(
+    entries.map(([name, field]) => [name, (isObject(field) ? field['value'] : undefined) ?? null]),
+  );
+}
+
+function isObject(value: Json | undefined): value is JsonObject {
+  return typeof value === 'object' && value !== null && !Array.isArray(value);
+}
+
+/**
+ * Makes the triggers of a version the only ones of its workflow, in the transaction that makes the version live. A trigger
+ * with the same configuration keeps its due instant, so nothing is lost or doubled. Paused triggers stay paused; suspended
+ * ones start again.
+ */
+export async function activateTriggers(db: Db, activation: Activation): Promise<void> {
+  const { workflowId, triggers } = activation;
+  const before = new Map((await lockedRows(db, workflowId)).map((row) => [row.block_id, row]));
+  for (const trigger of triggers) {
+    const known = before.get(trigger.blockId);
+    before.delete(trigger.blockId);
+    const row = known ?? newRow(trigger, activation);
+    if (!known) await db.insertInto('triggers').values(row).execute();
+    await db
+      .updateTable('triggers')
+      .set(activatedRow(row, trigger, activation))
+      .where('id', '=', row.id)
+      .execute();
+  }
+  for (const { id } of before.values()) await db.deleteFrom('triggers').where('id', '=', id).execute();
+}
+
+/** Stops the triggers of a workflow that has no live version any more. */
+export async function deactivateTriggers(db: Db, workflowId: string): Promise<void> {
+  await db
+    .updateTable('triggers')
+    .set({ version: null, engine_version: null, ...NOT_DUE })
+    .where('workflow_id', '=', workflowId)
+    .execute();
+}
+
+/** Stops the triggers of the archived workflows of a workspace. */
+export async function stopArchived(db: Db, workspaceId: string): Promise<void> {
+  await db
+    .updateTable('triggers')
+    .set(NOT_DUE)
+    .where('workspace_id', '=', workspaceId)
+    .where('due_ms', 'is not', null)
+    .where('workflow_id', 'in', (eb) =>
+      eb
+        .selectFrom('workflows')
+        .select('id')
+        .where('workspace_id', '=', workspaceId)
+        .where('archived_at', 'is not', null),
+    )
+    .execute();
+}
+
+/** Starts the triggers of a restored workflow again. What was due meanwhile is not. */
+export async function startRestored(
+  db: Db,
+  types: ReadonlyMap<string, TriggerType>,
+  { workflowId, nowMs }: { workflowId: string; nowMs: number },
+): Promise<void> {
+  for (const row of await lockedRows(db, workflowId)) {
+    if (row.version === null || row.state !== 'active') continue;
+    await db
+      .updateTable('triggers')
+      .set(dueAfter(types, row, nowMs))
+      .where('id', '=', row.id)
+      .execute();
+  }
+}
+
+const NOT_DUE = { due_ms: null, fire_ms: null, held: null, attempts: 0 } as const;
+
+/** Returns the columns of the first due instant after `afterMs`. Triggers whose type is unknown here are not due. */
+export function dueAfter(
+  types: ReadonlyMap<string, TriggerType>,
+  row: Pick<TriggerRow, 'type' | 'config' | 'workflow_id' | 'block_id'>,
+  afterMs: number,
+): Pick<TriggerRow, keyof typeof NOT_DUE> {
+  const type = types.get(row.type);
+  if (!type) return NOT_DUE;
+  const config = JSON.parse(row.config) as JsonObject;
+  const due = type.nextDue(config, afterMs);
+  if (due === undefined) return NOT_DUE;
+  return { ...NOT_DUE, due_ms: due, fire_ms: due + jitterOf(type, config, row) };
+}
+
+function newRow({ blockId, name, type }: PlannedTrigger, activation: Activation): TriggerRow {
+  const { workflowId, workspaceId, nowMs } = activation;
+  return {
+    ...{ id: randomUUID(), workspace_id: workspaceId, workflow_id: workflowId, block_id: blockId, name },
+    ...{ type: type.type, config: '', version: null, engine_version: null, state: 'active', ...NOT_DUE },
+    ...{ last_run_id: null, last_due_ms: null, last_fired_ms: null, last_check_ms: null, last_error: null },
+    ...{ failures: 0, failing_since_ms: null, created_ms: nowMs },
+  };
+}
+
+/** Returns the columns that a new live version sets. */
+function activatedRow(
+  row: TriggerRow,
+  { name, type, config }: PlannedTrigger,
+  { version, engineVersion, nowMs }: Activation,
+): Partial<TriggerRow> {
+  const next = { ...row, type: type.type, config: JSON.stringify(config) };
+  const about = { name, type: next.type, config: next.config, version, engine_version: engineVersion };
+  if (row.state === 'paused') return { ...about, ...NOT_DUE };
+  const healthy = { state: 'active', failures: 0, failing_since_ms: null } as const;
+  const wasActive = row.version !== null && row.state === 'active';
+  const isSame = wasActive && row.type === next.type && row.config === next.config;
+  // What was due before the change, and is not claimed yet, is still started.
+  const isOverdue = wasActive && row.due_ms !== null && row.due_ms <= nowMs;
+  if (isSame || isOverdue) return about;
+  return { ...about, ...healthy, ...dueAfter(new Map([[type.type, type]]), next, nowMs) };
+}
+
+/** Returns the rows of a workflow. No other process changes them until the transaction ends. */
+async function lockedRows(db: Db, workflowId: string): Promise<TriggerRow[]> {
+  const rows = await db
+    .updateTable('triggers')
+    .set((eb) => ({ attempts: eb.ref('attempts') }))
+    .where('workflow_id', '=', workflowId)
+    .returningAll()
+    .execute();
+  return rows.map(withNumbers);
+}

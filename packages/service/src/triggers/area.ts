@@ -1,0 +1,60 @@
+import type { Area, AreaContext } from '@heddle/api';
+import type { Db } from './fire.ts';
+import { TRIGGER_MIGRATIONS } from './migrations.ts';
+import {
+  backfillTrigger,
+  getTrigger,
+  listTriggers,
+  pauseTrigger,
+  resumeTrigger,
+  runTrigger,
+} from './operations.ts';
+import type { TriggerServices } from './operations.ts';
+import { Scheduler } from './scheduler.ts';
+import type { Triggers } from './triggers.ts';
+
+export const TRIGGERS = {
+  listTriggers,
+  getTrigger,
+  pauseTrigger,
+  resumeTrigger,
+  runTrigger,
+  backfillTrigger,
+} as const;
+
+export interface OpenedTriggers extends TriggerServices {
+  close(): Promise<void>;
+}
+
+/**
+ * Returns the area of triggers, which starts their runs when they are due. Give the area of workflows the same `triggers`.
+ * Throws a TypeError, when it is opened, without a database or without a queue.
+ */
+export function triggers({ triggers: given }: { triggers: Triggers }): Area<OpenedTriggers, typeof TRIGGERS> {
+  return {
+    name: 'triggers',
+    operations: TRIGGERS,
+    migrations: TRIGGER_MIGRATIONS,
+    services: (context) => openTriggers(context, given),
+    close: (services) => services.close(),
+  };
+}
+
+function openTriggers(context: AreaContext, given: Triggers): OpenedTriggers {
+  const { queue, database, every } = context;
+  if (!queue || !database)
+    throw new TypeError('Triggers need reservations with a queue, because their runs are asynchronous.');
+  const { types } = given;
+  const services = { ...context, queue, db: database as Db };
+  const scheduler = types.size === 0 ? undefined : new Scheduler({ ...services, every, types });
+  const stopListening = given.onChange(() => scheduler?.wake());
+  return {
+    ...services,
+    types,
+    changed: () => given.changed(),
+    close: async () => {
+      stopListening();
+      await scheduler?.close();
+    },
+  };
+}

@@ -1,0 +1,296 @@
+import {
+  badRequest,
+  conflict,
+  cursorCodec,
+  emptyBody,
+  EVERYONE,
+  noQuery,
+  notFound,
+  operationsOf,
+  record,
+  workspace,
+} from '@heddle/api/areas';
+import { isApiError } from '@heddle/api';
+import type { JsonObject } from '@heddle/core';
+import * as z from 'zod';
+import { pageOf } from '../paging.ts';
+import { expectUnlocked } from '../workflows/folders.ts';
+import { dueAfter } from './activation.ts';
+import { admitDue, claimDue, queueDue } from './fire.ts';
+import type { AdmittedRun, Db, FireServices, LiveTrigger } from './fire.ts';
+import { withNumbers } from './rows.ts';
+import * as schemas from './schemas.ts';
+import type { TriggerRow } from './tables.ts';
+import type { TriggerType } from './types.ts';
+import { readRow, shown, shownRows } from './views.ts';
+import type { Found } from './views.ts';
+
+/** What the operations of triggers use. */
+export interface TriggerServices extends FireServices {
+  types: ReadonlyMap<string, TriggerType>;
+  /** Says that a trigger has changed. */
+  changed: () => void;
+}
+
+const define = operationsOf<TriggerServices>();
+const READ = { tag: 'Triggers', scope: 'api:read', role: 'read', principals: EVERYONE } as const;
+const WRITE = { tag: 'Triggers', scope: 'api:write', role: 'write', principals: EVERYONE } as const;
+const READ_ERRORS = [400, 401, 403, 404, 429] as const;
+const WRITE_ERRORS = [400, 401, 403, 404, 409, 413, 415, 423, 429] as const;
+const RUN_ERRORS = [...WRITE_ERRORS, 402, 503] as const;
+
+/** Returns what an operation that records an action on a trigger declares. */
+function records(action: string) {
+  return { audit: { resourceType: 'trigger', actions: [action] } } as const;
+}
+
+/** The trigger that `triggerId` in the path names, of a workflow that is deployed and not archived. */
+const trigger = record<Found, TriggerServices>('Trigger', async ({ path }, { db }) => {
+  const { triggerId } = path as { triggerId: string };
+  const [found] = await shownRows(db).where('triggers.id', '=', triggerId).execute();
+  const value = found && readRow(found);
+  return value && { value, workspaceIds: [value.workspace_id] };
+});
+
+const ONE = { resource: trigger, params: schemas.triggerPath, query: noQuery } as const;
+const cursors = cursorCodec(schemas.position);
+
+export const listTriggers = define({
+  ...READ,
+  id: 'listTriggers',
+  method: 'GET',
+  path: '/api/v2/triggers',
+  summary: 'List the triggers of deployed workflows',
+  resource: workspace('query'),
+  params: z.strictObject({}),
+  query: schemas.listQuery,
+  success: [{ status: 200, schema: schemas.shownTrigger, page: true, description: 'A page of triggers' }],
+  errors: READ_ERRORS,
+  async handle({ db }, { query }) {
+    const { workspaceId, workflowId, type, limit } = query;
+    const filters = { workspaceId, workflowId, type };
+    const [after] = cursors.decode(query.cursor, filters) ?? [];
+    const found = await shownRows(db)
+      .where('triggers.workspace_id', '=', workspaceId)
+      .$if(workflowId !== undefined, (some) => some.where('triggers.workflow_id', '=', workflowId ?? ''))
+      .$if(type !== undefined, (some) => some.where('triggers.type', '=', type ?? ''))
+      .$if(after !== undefined, (some) => some.where('triggers.id', '>', after ?? ''))
+      .orderBy('triggers.id')
+      .limit(limit + 1)
+      .execute();
+    const { rows, next } = pageOf(found, limit, ({ id }): [string] => [id]);
+    const page = rows.flatMap((row) => readRow(row) ?? []).map(shown);
+    return { page, nextCursor: next ? cursors.encode(next, filters) : null };
+  },
+});
+
+export const getTrigger = define({
+  ...READ,
+  ...ONE,
+  id: 'getTrigger',
+  method: 'GET',
+  path: '/api/v2/triggers/{triggerId}',
+  summary: 'Get a trigger with its health',
+  success: [{ status: 200, schema: schemas.shownTrigger, description: 'The trigger' }],
+  errors: READ_ERRORS,
+  handle: (_services, _call, row) => Promise.resolve({ data: shown(row) }),
+});
+
+export const pauseTrigger = define({
+  ...WRITE,
+  ...ONE,
+  ...records('TRIGGER_PAUSED'),
+  id: 'pauseTrigger',
+  method: 'POST',
+  path: '/api/v2/triggers/{triggerId}/pause',
+  summary: 'Pause a trigger',
+  body: emptyBody,
+  bodyOptional: true,
+  success: [{ status: 200, schema: schemas.shownTrigger, description: 'The trigger; nothing is due' }],
+  errors: WRITE_ERRORS,
+  async handle(services, { record: audit }, row) {
+    const change = { state: 'paused', due_ms: null, fire_ms: null, held: null, attempts: 0 } as const;
+    return { data: await changed(services, { row, change }, audit) };
+  },
+});
+
+export const resumeTrigger = define({
+  ...WRITE,
+  ...ONE,
+  ...records('TRIGGER_RESUMED'),
+  id: 'resumeTrigger',
+  method: 'POST',
+  path: '/api/v2/triggers/{triggerId}/resume',
+  summary: 'Resume a paused or suspended trigger',
+  body: emptyBody,
+  bodyOptional: true,
+  success: [
+    {
+      status: 200,
+      schema: schemas.shownTrigger,
+      description: 'The trigger. What was due meanwhile is not started',
+    },
+  ],
+  errors: WRITE_ERRORS,
+  async handle(services, { record: audit }, row) {
+    if (row.state === 'active') throw conflict('The trigger is active');
+    const due = dueAfter(services.types, row, services.now());
+    const change = { state: 'active', failures: 0, failing_since_ms: null, ...due } as const;
+    return { data: await changed(services, { row, change }, audit) };
+  },
+});
+
+export const runTrigger = define({
+  ...WRITE,
+  ...ONE,
+  ...records('TRIGGER_RUN'),
+  id: 'runTrigger',
+  method: 'POST',
+  path: '/api/v2/triggers/{triggerId}/run',
+  summary: 'Start a run of a trigger now',
+  body: emptyBody,
+  bodyOptional: true,
+  success: [{ status: 202, schema: schemas.startedRun, description: 'The run was accepted' }],
+  errors: RUN_ERRORS,
+  async handle(services, { record: audit }, row) {
+    await unlocked(services.db, row);
+    const nowMs = services.now();
+    const type = typeOf(services, row);
+    const admitted = await admitDue(services, { trigger: row, type, dueMs: nowMs });
+    await submitted(services, admitted, async (tx) => {
+      await queueDue(tx, admitted, nowMs);
+      await audit({ resourceId: row.id, details: { runId: admitted.run.runId } }, tx);
+      return true;
+    });
+    const { runId, workflowId } = admitted.run;
+    return { status: 202, data: { runId, workflowId } };
+  },
+});
+
+export const backfillTrigger = define({
+  ...WRITE,
+  ...ONE,
+  ...records('TRIGGER_BACKFILLED'),
+  id: 'backfillTrigger',
+  method: 'POST',
+  path: '/api/v2/triggers/{triggerId}/backfill',
+  summary: 'Start the runs that were due in a span and have not been started',
+  body: schemas.backfillBody,
+  success: [{ status: 202, schema: schemas.backfilled, description: 'The runs that were accepted' }],
+  errors: RUN_ERRORS,
+  async handle(services, { body, record: audit }, row) {
+    await unlocked(services.db, row);
+    const dues = duesOf(services, row, body);
+    const type = typeOf(services, row);
+    const started: { dueAt: string; runId: string }[] = [];
+    let refused: string | null = null;
+    let alreadyStarted = 0;
+    for (const dueMs of dues) {
+      if (await isClaimed(services.db, row, dueMs)) {
+        alreadyStarted += 1;
+        continue;
+      }
+      try {
+        const admitted = await admitDue(services, { trigger: row, type, dueMs });
+        const { runId } = admitted.run;
+        const isNew = await submitted(services, admitted, async (tx) => {
+          if (!(await claimDue(tx, admitted, services.now()))) return false;
+          await queueDue(tx, admitted, services.now());
+          await audit({ resourceId: row.id, details: { dueMs, runId } }, tx);
+          return true;
+        });
+        if (isNew) started.push({ dueAt: new Date(dueMs).toISOString(), runId });
+        else alreadyStarted += 1;
+      } catch (error) {
+        // Runs have been started: the answer says which.
+        if (!isApiError(error) || started.length === 0) throw error;
+        refused = error.message;
+        break;
+      }
+    }
+    return { status: 202, data: { started, alreadyStarted, refused } };
+  },
+});
+
+/** Returns the due instants of a span. Throws 400 for the future, and for more than the limit. */
+function duesOf(
+  services: TriggerServices,
+  row: LiveTrigger,
+  { from, to, limit }: z.output<typeof schemas.backfillBody>,
+): number[] {
+  const type = typeOf(services, row);
+  const config = JSON.parse(row.config) as JsonObject;
+  const untilMs = Date.parse(to);
+  if (untilMs > services.now()) throw badRequest('"to" is in the future');
+  const dues: number[] = [];
+  for (let afterMs = Date.parse(from) - 1; ;) {
+    const due = type.nextDue(config, afterMs);
+    if (due === undefined || due > untilMs) return dues;
+    if (dues.length === limit)
+      throw badRequest(`More than ${limit} runs were due: shorten the span, or raise "limit"`);
+    dues.push(due);
+    afterMs = due;
+  }
+}
+
+async function isClaimed(db: Db, row: LiveTrigger, dueMs: number): Promise<boolean> {
+  const found = await db
+    .selectFrom('trigger_fires')
+    .select('run_id')
+    .where('workflow_id', '=', row.workflow_id)
+    .where('block_id', '=', row.block_id)
+    .where('due_ms', '=', dueMs)
+    .executeTakeFirst();
+  return found !== undefined;
+}
+
+/** Runs `write` in a transaction and starts the run if it returns true. Releases the run otherwise. */
+async function submitted(
+  { db, queue }: TriggerServices,
+  { run, release }: AdmittedRun,
+  write: (tx: Db) => Promise<boolean>,
+): Promise<boolean> {
+  let isQueued = false;
+  try {
+    isQueued = await db.transaction().execute(write);
+  } finally {
+    if (!isQueued) release?.();
+  }
+  if (isQueued) queue.submit({ ...run, release });
+  return isQueued;
+}
+
+/** Changes the trigger and returns it. */
+async function changed(
+  services: TriggerServices,
+  { row, change }: { row: Found; change: Partial<TriggerRow> },
+  audit: (recorded: { resourceId: string }, transaction: unknown) => Promise<void>,
+): Promise<z.output<typeof schemas.shownTrigger>> {
+  await unlocked(services.db, row);
+  const next = await services.db.transaction().execute(async (tx) => {
+    const after = await tx
+      .updateTable('triggers')
+      .set(change)
+      .where('id', '=', row.id)
+      .where('version', '=', row.version)
+      .returningAll()
+      .executeTakeFirst();
+    // The workflow was undeployed, or another version has become live.
+    if (!after) throw notFound('Trigger');
+    await audit({ resourceId: row.id }, tx);
+    return after;
+  });
+  services.changed();
+  return shown({ ...row, ...withNumbers(next) } as Found);
+}
+
+async function unlocked(db: Db, { workspace_id: workspaceId, folderPath: path }: Found): Promise<void> {
+  await expectUnlocked(db as never, { workspaceId, path });
+}
+
+/** Returns the type of a trigger. Throws 409 when this process does not know it. */
+function typeOf({ types }: TriggerServices, { type }: TriggerRow): TriggerType {
+  const found = types.get(type);
+  if (found) return found;
+  throw conflict(`This server does not fire triggers of the type "${type}"`);
+}

@@ -1,0 +1,16 @@
+import type { TriggerRow } from './tables.ts';
+
+const TIMES = [
+  'due_ms',
+  'fire_ms',
+  'last_due_ms',
+  'last_fired_ms',
+  'last_check_ms',
+  'failing_since_ms',
+] as const satisfies (keyof TriggerRow)[];
+
+/** Returns the row with its times as numbers: PostgreSQL returns them as text. */
+export function withNumbers(row: TriggerRow): TriggerRow {
+  const times = TIMES.map((name) => [name, row[name] === null ? null : Number(row[name])] as const);
+  return { ...row, ...Object.fromEntries(times), created_ms: Number(row.created_ms) };
+}

@@ -1,0 +1,336 @@
+import { isApiError } from '@heddle/api';
+import { isEngineError } from '@heddle/core';
+import type { JsonObject } from '@heddle/core';
+import { AuditStore } from '../store/audit.ts';
+import { decide, jitterOf } from './due.ts';
+import type { DueDecision } from './due.ts';
+import { admitDue, claimDue, isLive, queueDue } from './fire.ts';
+import type { AdmittedRun, Db, FireServices, LiveTrigger } from './fire.ts';
+import { withNumbers } from './rows.ts';
+import type { TriggerRow } from './tables.ts';
+import type { TriggerType } from './types.ts';
+
+/** How often the process looks whether something is due. It reads nothing until then. */
+const BEAT_MS = 250;
+/** How often the earliest due instant is read again, for changes of other processes. */
+const POLL_MS = 5000;
+/** Triggers of one transaction. */
+const BATCH = 100;
+/** How often a due instant that waits is looked at. */
+const WAIT_MS = 2000;
+const MAX_WAIT_MS = 60_000;
+/** A trigger that has failed so often in a row, and for so long, is suspended. */
+const MAX_FAILURES = 10;
+const FAILING_MS = 24 * 3_600_000;
+const MAX_ERROR_CHARACTERS = 500;
+
+/** What is written for a trigger whose due instant has come. */
+interface Step {
+  trigger: LiveTrigger;
+  runs: readonly AdmittedRun[];
+  change: Partial<TriggerRow>;
+}
+
+type DueTrigger = LiveTrigger & { due_ms: number };
+
+function isDue(row: TriggerRow): row is DueTrigger {
+  return isLive(row) && row.due_ms !== null;
+}
+
+/** How the run before has ended. */
+type LastRun = { isBusy: boolean; error?: string | undefined; isUnknown?: true };
+
+export interface SchedulerOptions extends FireServices {
+  every: (ms: number, beat: () => void) => () => void;
+  types: ReadonlyMap<string, TriggerType>;
+}
+
+/** Starts the runs of triggers when they are due. Any number of processes may do so on one database. */
+export class Scheduler {
+  readonly #options: SchedulerOptions;
+  readonly #audit: AuditStore;
+  readonly #stop: () => void;
+  /** When something is due, as far as this process knows. */
+  #nextMs = -Infinity;
+  #working: Promise<void> | undefined;
+  #isClosed = false;
+
+  constructor(options: SchedulerOptions) {
+    this.#options = options;
+    this.#audit = new AuditStore(options.db as never);
+    this.#stop = options.every(BEAT_MS, () => this.#beat());
+  }
+
+  /** Looks at the triggers again: one of them has changed. */
+  wake(): void {
+    this.#nextMs = -Infinity;
+  }
+
+  /** Starts everything that is due now. */
+  async run(): Promise<void> {
+    await this.#working;
+    await this.#work();
+  }
+
+  async close(): Promise<void> {
+    this.#isClosed = true;
+    this.#stop();
+    await this.#working;
+  }
+
+  #beat(): void {
+    if (this.#working || this.#isClosed || this.#options.now() < this.#nextMs) return;
+    void this.#work();
+  }
+
+  #work(): Promise<void> {
+    this.#working ??= this.#startDue()
+      .catch((error: unknown) => {
+        this.#options.report(error);
+        this.#nextMs = this.#options.now() + WAIT_MS;
+      })
+      .finally(() => (this.#working = undefined));
+    return this.#working;
+  }
+
+  async #startDue(): Promise<void> {
+    const { now } = this.#options;
+    // A change from now on is noticed by the next beat.
+    this.#nextMs = now() + POLL_MS;
+    for (;;) {
+      const due = await this.#due(now());
+      const steps = await Promise.all(due.map((trigger) => this.#stepOf(trigger)));
+      const moved = await this.#take(steps);
+      // Another process has taken all of them, and takes the next ones too.
+      if (due.length < BATCH || moved === 0 || this.#isClosed) break;
+    }
+    const earliest = await this.#earliest();
+    if (earliest !== undefined) this.#nextMs = Math.min(this.#nextMs, earliest);
+  }
+
+  async #due(nowMs: number): Promise<DueTrigger[]> {
+    const { db, types } = this.#options;
+    const rows = await db
+      .selectFrom('triggers')
+      .selectAll()
+      .where('fire_ms', '<=', nowMs)
+      // Another process of the database may have more types.
+      .where('type', 'in', [...types.keys()])
+      .orderBy('fire_ms')
+      .orderBy('id')
+      .limit(BATCH)
+      .execute();
+    return rows.map(withNumbers).filter(isDue);
+  }
+
+  async #earliest(): Promise<number | undefined> {
+    const { db, types } = this.#options;
+    const row = await db
+      .selectFrom('triggers')
+      .select('fire_ms')
+      .where('fire_ms', 'is not', null)
+      .where('type', 'in', [...types.keys()])
+      .orderBy('fire_ms')
+      .limit(1)
+      .executeTakeFirst();
+    return row?.fire_ms == null ? undefined : Number(row.fire_ms);
+  }
+
+  /** Decides what is done about a trigger, and admits its runs. A trigger that cannot be handled now is tried again later. */
+  async #stepOf(trigger: DueTrigger): Promise<Step> {
+    try {
+      return await this.#decided(trigger);
+    } catch (error) {
+      this.#options.report(error);
+      const at = { dueMs: trigger.due_ms, nowMs: this.#options.now() };
+      return { trigger, runs: [], change: waiting(trigger, at, 'The run could not be started.') };
+    }
+  }
+
+  async #decided(trigger: DueTrigger): Promise<Step> {
+    const type = this.#options.types.get(trigger.type);
+    if (!type) throw new TypeError(`There is no type of trigger "${trigger.type}".`);
+    const nowMs = this.#options.now();
+    const config = JSON.parse(trigger.config) as JsonObject;
+    const jitterMs = jitterOf(type, config, trigger);
+    const last = await this.#lastRun(trigger);
+    const decision = decide({
+      ...{ type, config, jitterMs, nowMs, dueMs: trigger.due_ms },
+      ...{ held: trigger.held, isBusy: last.isBusy },
+    });
+    if ('waits' in decision) {
+      const change = { due_ms: decision.waits, held: 'overlap', fire_ms: nowMs + WAIT_MS } as const;
+      return { trigger, runs: [], change: { ...change, last_check_ms: nowMs } };
+    }
+    return this.#admitted(trigger, { type, decision, jitterMs, last, nowMs });
+  }
+
+  async #admitted(
+    trigger: LiveTrigger,
+    given: {
+      type: TriggerType;
+      decision: Exclude<DueDecision, { waits: number }>;
+      jitterMs: number;
+      last: LastRun;
+      nowMs: number;
+    },
+  ): Promise<Step> {
+    const { type, decision, jitterMs, last, nowMs } = given;
+    const { fire, nextMs = null } = decision;
+    const runs: AdmittedRun[] = [];
+    let refused: string | undefined;
+    for (const dueMs of fire) {
+      try {
+        runs.push(await admitDue(this.#options, { trigger, type, dueMs }));
+      } catch (error) {
+        if (!isApiError(error)) {
+          for (const { release } of runs) release?.();
+          throw error;
+        }
+        const isTemporary = error.status === 429 || error.status === 503;
+        if (isTemporary) {
+          const change = waiting(trigger, { dueMs, nowMs }, error.message);
+          return { trigger, runs, change: { ...change, ...fired(runs, nowMs) } };
+        }
+        refused = error.message;
+        break;
+      }
+    }
+    const next = { due_ms: nextMs, fire_ms: nextMs === null ? null : nextMs + jitterMs };
+    const change = { ...next, held: null, attempts: 0, last_check_ms: nowMs, ...fired(runs, nowMs) };
+    return { trigger, runs, change: { ...change, ...healthOf(trigger, { last, refused, nowMs }) } };
+  }
+
+  /** Returns what has become of the last run of the trigger. */
+  async #lastRun({ last_run_id: runId }: TriggerRow): Promise<LastRun> {
+    if (runId === null) return { isBusy: false, isUnknown: true };
+    const { engine, reservations } = this.#options;
+    const reservation = (await reservations.byEngineIds([runId])).get(runId);
+    if (reservation?.isQueued) return { isBusy: true };
+    if (reservation?.failure) return { isBusy: false, error: reservation.failure.message };
+    try {
+      const { status, error } = await engine.getRun(runId);
+      if (status === 'completed' || status === 'cancelled') return { isBusy: false };
+      if (status === 'failed') return { isBusy: false, error: error?.message ?? 'The run has failed.' };
+      return { isBusy: true };
+    } catch (error) {
+      // It was deleted.
+      if (isEngineError(error) && error.code === 'RUN_NOT_FOUND') return { isBusy: false, isUnknown: true };
+      throw error;
+    }
+  }
+
+  /** Claims the due instants and queues their runs, in one transaction. What another process has claimed is left out. Returns how many triggers were moved on. */
+  async #take(steps: readonly Step[]): Promise<number> {
+    if (steps.length === 0) return 0;
+    let moved = 0;
+    const queued = new Set<AdmittedRun>();
+    const all = steps.flatMap(({ runs }) => runs);
+    try {
+      const { db } = this.#options;
+      await db.transaction().execute(async (tx) => {
+        const taken: AdmittedRun[] = [];
+        for (const step of steps) {
+          if (!(await this.#moved(tx, step))) continue;
+          moved += 1;
+          taken.push(...step.runs);
+        }
+        // In one order, so that transactions of several processes wait for each other and never block each other.
+        taken.sort((a, b) => (a.trigger.workflow_id < b.trigger.workflow_id ? -1 : 1));
+        const nowMs = this.#options.now();
+        for (const run of taken) {
+          if (!(await claimDue(tx, run, nowMs))) continue;
+          await queueDue(tx, run, nowMs);
+          queued.add(run);
+        }
+      });
+    } catch (error) {
+      queued.clear();
+      throw error;
+    } finally {
+      for (const run of all) if (!queued.has(run)) run.release?.();
+    }
+    for (const { run, release } of queued) this.#options.queue.submit({ ...run, release });
+    return moved;
+  }
+
+  /** Moves the trigger on, if it still is as it was read and its version is live. */
+  async #moved(db: Db, { trigger, change }: Step): Promise<boolean> {
+    const { numUpdatedRows } = await db
+      .updateTable('triggers')
+      .set(change)
+      .where('id', '=', trigger.id)
+      .where('due_ms', '=', trigger.due_ms)
+      .where('fire_ms', '=', trigger.fire_ms)
+      .where('version', '=', trigger.version)
+      .where('config', '=', trigger.config)
+      .where((eb) =>
+        eb.exists(
+          eb
+            .selectFrom('workflows')
+            .select('workflows.id')
+            .whereRef('workflows.id', '=', 'triggers.workflow_id')
+            .whereRef('workflows.active_version', '=', 'triggers.version')
+            .where('workflows.archived_at', 'is', null),
+        ),
+      )
+      .executeTakeFirst();
+    if (numUpdatedRows === 0n) return false;
+    if (change.state === 'suspended') await this.#recordSuspension(db, trigger, change);
+    return true;
+  }
+
+  async #recordSuspension(db: Db, trigger: LiveTrigger, change: Partial<TriggerRow>): Promise<void> {
+    await this.#audit.record(
+      {
+        ...{ action: 'TRIGGER_SUSPENDED', workspaceId: trigger.workspace_id },
+        ...{ resourceType: 'trigger', resourceId: trigger.id },
+        details: {
+          workflowId: trigger.workflow_id,
+          blockId: trigger.block_id,
+          failures: change.failures,
+          error: change.last_error,
+        },
+      },
+      db,
+    );
+  }
+}
+
+/** Returns what the started runs change. */
+function fired(runs: readonly AdmittedRun[], nowMs: number): Partial<TriggerRow> {
+  const last = runs.at(-1);
+  return last ? { last_run_id: last.run.engineId, last_due_ms: last.dueMs, last_fired_ms: nowMs } : {};
+}
+
+/** The due instant is tried again later: longer each time. */
+function waiting(
+  { attempts }: TriggerRow,
+  { dueMs, nowMs }: { dueMs: number; nowMs: number },
+  message: string,
+): Partial<TriggerRow> {
+  const delay = Math.min(WAIT_MS * 2 ** Math.min(attempts, 10), MAX_WAIT_MS);
+  return {
+    ...{ due_ms: dueMs, fire_ms: nowMs + delay, held: 'limits', attempts: attempts + 1 },
+    ...{ last_check_ms: nowMs, last_error: message.slice(0, MAX_ERROR_CHARACTERS) },
+  };
+}
+
+/** Counts failures in a row: of the run before, and of this start. Suspends a trigger that only fails. */
+function healthOf(
+  trigger: TriggerRow,
+  { last, refused, nowMs }: { last: LastRun; refused: string | undefined; nowMs: number },
+): Partial<TriggerRow> {
+  const error = refused ?? last.error;
+  if (error === undefined) {
+    if (last.isBusy || last.isUnknown) return {};
+    return { failures: 0, failing_since_ms: null, last_error: null };
+  }
+  const failures = trigger.failures + 1;
+  const since = trigger.failing_since_ms ?? nowMs;
+  const counted = {
+    ...{ failures, failing_since_ms: since, last_error: error.slice(0, MAX_ERROR_CHARACTERS) },
+  };
+  if (failures < MAX_FAILURES || nowMs - since < FAILING_MS) return counted;
+  return { ...counted, state: 'suspended', due_ms: null, fire_ms: null };
+}

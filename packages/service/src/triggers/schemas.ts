@@ -1,0 +1,75 @@
+import { cursor, pageLimit, timestamp, workspaceId } from '@heddle/api/areas';
+import * as z from 'zod';
+
+/** Most runs of one backfill. */
+export const MAX_BACKFILL = 1000;
+
+export const triggerPath = z.strictObject({ triggerId: z.string().min(1).max(128) });
+
+export const listQuery = z.strictObject({
+  workspaceId,
+  workflowId: z.string().min(1).max(128).optional(),
+  type: z.string().min(1).max(128).optional().describe('Type of the block, such as schedule'),
+  limit: pageLimit(100, 50),
+  cursor,
+});
+
+export const position = z.tuple([z.string()]);
+
+const moment = z.iso.datetime({ offset: true });
+
+export const backfillBody = z
+  .strictObject({
+    from: moment.describe('The earliest due instant'),
+    to: moment.describe('The latest due instant; not in the future'),
+    limit: z
+      .int()
+      .min(1)
+      .max(MAX_BACKFILL)
+      .default(100)
+      .describe('Most due instants: with more of them, nothing is started'),
+  })
+  .refine(({ from, to }) => Date.parse(from) <= Date.parse(to), {
+    message: 'from must not be after to',
+    path: ['from'],
+  });
+
+const state = z.enum(['active', 'paused', 'suspended']);
+
+export const shownTrigger = z.strictObject({
+  id: z.string(),
+  workflowId: z.string(),
+  workflowName: z.string(),
+  blockId: z.string(),
+  name: z.string().describe('Name of the block'),
+  type: z.string(),
+  version: z.int().describe('The live version for which it is active'),
+  state,
+  configuration: z.record(z.string(), z.json()),
+  nextDueAt: timestamp.nullable(),
+  waitsFor: z
+    .enum(['overlap', 'limits'])
+    .nullable()
+    .describe('What the due instant waits for: the end of the run before, or limits'),
+  lastDueAt: timestamp.nullable(),
+  lastRunId: z.string().nullable(),
+  health: z.strictObject({
+    lastCheckAt: timestamp.nullable(),
+    lastEventAt: timestamp.nullable().describe('When it last started a run'),
+    expiresAt: timestamp.nullable().describe('When it ends unless it is renewed; schedules are not renewed'),
+    lastError: z.string().nullable(),
+    failures: z.int().describe('Failures in a row'),
+    failingSince: timestamp.nullable(),
+  }),
+});
+
+export const startedRun = z.strictObject({ runId: z.string(), workflowId: z.string() });
+
+export const backfilled = z.strictObject({
+  started: z.array(z.strictObject({ dueAt: timestamp, runId: z.string() })),
+  alreadyStarted: z.int().describe('Due instants that have had a run before'),
+  refused: z
+    .string()
+    .nullable()
+    .describe('Why no further runs were started: the rest can be started later by the same call'),
+});

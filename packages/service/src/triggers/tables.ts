@@ -1,0 +1,63 @@
+import type { AuditRow, ReservationRow, WorkflowRow } from '../store/schema.ts';
+
+// Times are milliseconds, which the calendar computes with. PostgreSQL returns them as text: see `triggerOf`.
+
+/** A trigger of a workflow: its configuration, what it does next, and its health. */
+export interface TriggerRow {
+  id: string;
+  workspace_id: string;
+  workflow_id: string;
+  block_id: string;
+  /** Name of the block. */
+  name: string;
+  type: string;
+  /** JSON. */
+  config: string;
+  /** The live version for which it is active; null: none of its versions is live. */
+  version: number | null;
+  /** The number of that version in the engine. */
+  engine_version: number | null;
+  state: 'active' | 'paused' | 'suspended';
+  /** The earliest due instant that is not handled; null: none. */
+  due_ms: number | null;
+  /** When it is handled: after the jitter of the trigger, or of a wait. */
+  fire_ms: number | null;
+  /** What a due instant waits for: the end of the run before, or the limits of the workspace. */
+  held: 'overlap' | 'limits' | null;
+  /** How often the limits have refused the due instant. */
+  attempts: number;
+  /** The engine's id of the last run. */
+  last_run_id: string | null;
+  /** The due instant of the last run. */
+  last_due_ms: number | null;
+  /** When the last run was started. */
+  last_fired_ms: number | null;
+  /** When it was last looked at. */
+  last_check_ms: number | null;
+  last_error: string | null;
+  /** Failures in a row. */
+  failures: number;
+  /** When the first of them was noticed. */
+  failing_since_ms: number | null;
+  created_ms: number;
+}
+
+/** A due instant that a run was started for. */
+export interface FireRow {
+  workflow_id: string;
+  block_id: string;
+  due_ms: number;
+  /** The engine's id of the run. */
+  run_id: string;
+  /** The version that was live. */
+  version: number;
+  claimed_ms: number;
+}
+
+export interface TriggerTables {
+  triggers: TriggerRow;
+  trigger_fires: FireRow;
+  workflows: WorkflowRow;
+  claims: ReservationRow;
+  audit: AuditRow;
+}

@@ -1,0 +1,53 @@
+import type { JsonObject } from '@heddle/core';
+import type * as z from 'zod';
+import { isLive } from './fire.ts';
+import type { Db, LiveTrigger } from './fire.ts';
+import { withNumbers } from './rows.ts';
+import type * as schemas from './schemas.ts';
+import type { TriggerRow } from './tables.ts';
+
+/** A trigger of a live version, with its workflow. */
+export type Found = LiveTrigger & { workflowName: string; folderPath: string };
+
+/** Selects triggers of live versions, with the name and folder of their workflow. */
+export function shownRows(db: Db) {
+  return db
+    .selectFrom('triggers')
+    .innerJoin('workflows', 'workflows.id', 'triggers.workflow_id')
+    .selectAll('triggers')
+    .select(['workflows.name as workflowName', 'workflows.folder_path as folderPath'])
+    .where('workflows.archived_at', 'is', null)
+    .where('triggers.version', 'is not', null);
+}
+
+/** Returns the row, or undefined for a trigger of no live version. */
+export function readRow(row: TriggerRow & { workflowName: string; folderPath: string }): Found | undefined {
+  const { workflowName, folderPath } = row;
+  const read = withNumbers(row);
+  return isLive(read) ? { ...read, workflowName, folderPath } : undefined;
+}
+
+/** Returns the trigger as responses show it. */
+export function shown(row: Found): z.output<typeof schemas.shownTrigger> {
+  return {
+    ...{ id: row.id, workflowId: row.workflow_id, workflowName: row.workflowName, blockId: row.block_id },
+    ...{ name: row.name, type: row.type, version: row.version, state: row.state },
+    configuration: JSON.parse(row.config) as JsonObject,
+    nextDueAt: timeOf(row.due_ms),
+    waitsFor: row.held,
+    lastDueAt: timeOf(row.last_due_ms),
+    lastRunId: row.last_run_id,
+    health: {
+      lastCheckAt: timeOf(row.last_check_ms),
+      lastEventAt: timeOf(row.last_fired_ms),
+      expiresAt: null,
+      lastError: row.last_error,
+      failures: row.failures,
+      failingSince: timeOf(row.failing_since_ms),
+    },
+  };
+}
+
+function timeOf(ms: number | null): string | null {
+  return ms === null ? null : new Date(ms).toISOString();
+}

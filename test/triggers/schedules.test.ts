@@ -1,0 +1,283 @@
+import { beforeAll, describe, expect, it } from 'vitest';
+import { errorIn } from '../support/api.ts';
+import { draftOf } from '../support/draft.ts';
+import { scheduledApi, scheduledWorkflow, STORES } from './setup.ts';
+import type { Scheduled, ShownTrigger } from './setup.ts';
+
+const MINUTELY = { scheduleType: 'minutes', minutesInterval: 1 };
+const HOURLY = { scheduleType: 'hourly', hourlyMinute: 0 };
+
+interface Deployment {
+  version: number;
+  warnings: string[];
+  latestDeploymentAttempt: { status: string; readiness: { schedules: string } };
+}
+
+describe.each(STORES)('schedules on %s', (store) => {
+  let api: Scheduled;
+
+  beforeAll(async () => {
+    api = await scheduledApi(store, '2026-01-01T00:30Z');
+  });
+
+  const deploy = (id: string) => api.call<Deployment>('POST', `/api/v2/workflows/${id}/deploy`);
+  const on = (id: string, rest: string, body?: object) =>
+    api.call<ShownTrigger>('POST', `/api/v2/triggers/${id}/${rest}`, body && { body });
+  const starts = (id: string, dues: readonly string[]) => expect.poll(() => api.fires(id)).toEqual(dues);
+  const moved = (id: string, nextDueAt: string) =>
+    expect.poll(async () => (await api.trigger(id)).nextDueAt).toBe(new Date(nextDueAt).toISOString());
+
+  it('start runs when they are due, once each, with the time as their input', async () => {
+    api.moveTo('2026-01-01T00:30Z');
+    const id = await api.deployed(scheduledWorkflow({ ...HOURLY, timezone: 'Asia/Kolkata' }));
+    expect(await api.trigger(id)).toMatchObject({
+      state: 'active',
+      version: 1,
+      nextDueAt: '2026-01-01T01:30:00.000Z',
+    });
+    api.moveTo('2026-01-01T01:29:59.999Z');
+    api.moveTo('2026-01-01T01:30:00Z');
+    await starts(id, ['2026-01-01T01:30Z']);
+    api.moveTo('2026-01-01T01:30:01Z');
+    api.moveTo('2026-01-01T02:30:00Z');
+    await starts(id, ['2026-01-01T01:30Z', '2026-01-01T02:30Z']);
+    const { lastRunId, lastDueAt } = await api.trigger(id);
+    expect(lastDueAt).toBe('2026-01-01T02:30:00.000Z');
+    const run = `/api/v2/workflows/${id}/runs/${lastRunId}`;
+    await expect
+      .poll(async () => (await api.call('GET', run)).data)
+      .toMatchObject({ status: 'completed', trigger: 'schedule' });
+    const logs = await api.call<{ runId: string }[]>(
+      'GET',
+      `/api/v2/logs?workspaceId=${api.workspaceId}&workflowIds=${id}&triggers=schedule&details=full`,
+    );
+    expect(logs.data).toHaveLength(2);
+    const trace = await api.engine.getLogs(lastRunId ?? '');
+    expect(trace[0]?.output).toMatchObject({
+      scheduledAt: '2026-01-01T02:30:00.000Z',
+      timezone: 'Asia/Kolkata',
+    });
+    expect(api.faults).toEqual([]);
+  });
+
+  it('start nothing for a workflow that is not deployed, is undeployed or archived, until it is live again', async () => {
+    api.moveTo('2026-01-02T00:00:30Z');
+    const id = await api.drafted(scheduledWorkflow(MINUTELY));
+    api.moveTo('2026-01-02T00:01Z');
+    const { data } = await deploy(id);
+    expect(data.latestDeploymentAttempt).toMatchObject({
+      status: 'active',
+      readiness: { schedules: 'ready' },
+    });
+    api.moveTo('2026-01-02T00:02Z');
+    await starts(id, ['2026-01-02T00:02Z']);
+    await api.call('DELETE', `/api/v2/workflows/${id}/deploy`);
+    api.moveTo('2026-01-02T00:03Z');
+    await deploy(id);
+    api.moveTo('2026-01-02T00:04Z');
+    await starts(id, ['2026-01-02T00:02Z', '2026-01-02T00:04Z']);
+    await api.call('DELETE', `/api/v2/workflows/${id}`);
+    api.moveTo('2026-01-02T00:06Z');
+    await api.call('POST', `/api/v2/workflows/${id}/restore`);
+    api.moveTo('2026-01-02T00:07Z');
+    await starts(id, ['2026-01-02T00:02Z', '2026-01-02T00:04Z', '2026-01-02T00:07Z']);
+  });
+
+  it('are stopped with the folder of their workflow', async () => {
+    api.moveTo('2026-01-03T00:00:30Z');
+    const path = `/f${crypto.randomUUID().slice(0, 8)}`;
+    const { workspaceId } = api;
+    await api.call('POST', '/api/v2/workflows/folders', { body: { workspaceId, path } });
+    const id = await api.deployed(scheduledWorkflow(MINUTELY));
+    await api.call('PATCH', `/api/v2/workflows/${id}`, { body: { folderPath: path } });
+    const query = `workspaceId=${workspaceId}&path=${encodeURIComponent(path)}&recursive=true`;
+    expect((await api.call('DELETE', `/api/v2/workflows/folders?${query}`)).status).toBe(200);
+    const rows = await api.db.selectFrom('triggers').select('due_ms').where('workflow_id', '=', id).execute();
+    expect(rows).toEqual([{ due_ms: null }]);
+  });
+
+  it('belong to the live version: another one starts its own runs, from its own blocks', async () => {
+    api.moveTo('2026-01-04T00:30Z');
+    const id = await api.deployed(scheduledWorkflow(HOURLY));
+    const draft = draftOf(scheduledWorkflow({ ...HOURLY, hourlyMinute: 15 }));
+    await api.call('PUT', `/api/v2/workflows/${id}/state`, { body: draft });
+    await deploy(id);
+    expect(await api.trigger(id)).toMatchObject({ version: 2, nextDueAt: '2026-01-04T01:15:00.000Z' });
+    api.moveTo('2026-01-04T01:15Z');
+    await starts(id, ['2026-01-04T01:15Z']);
+    await api.call('POST', `/api/v2/workflows/${id}/versions/1/activate`);
+    expect(await api.trigger(id)).toMatchObject({ version: 1, nextDueAt: '2026-01-04T02:00:00.000Z' });
+    api.moveTo('2026-01-04T02:15Z');
+    await starts(id, ['2026-01-04T01:15Z', '2026-01-04T02:00Z']);
+    const fires = await api.db
+      .selectFrom('trigger_fires')
+      .selectAll()
+      .where('workflow_id', '=', id)
+      .execute();
+    expect(fires.map(({ version }) => version).toSorted()).toEqual([1, 2]);
+  });
+
+  it('keep what is due when the same schedule is deployed again', async () => {
+    api.moveTo('2026-01-05T00:30Z');
+    const id = await api.deployed(scheduledWorkflow(HOURLY));
+    const before = await api.trigger(id);
+    // Due, and not claimed yet: no scheduler looks between the change of time and the deployment.
+    const paused = await api.db
+      .updateTable('triggers')
+      .set({ due_ms: Date.parse('2026-01-05T00:29Z') })
+      .where('workflow_id', '=', id)
+      .execute();
+    expect(paused).toHaveLength(1);
+    await deploy(id);
+    expect(await api.trigger(id)).toMatchObject({
+      id: before.id,
+      version: 2,
+      nextDueAt: '2026-01-05T00:29:00.000Z',
+    });
+  });
+
+  it('can be paused, which lasts over deployments, and resumed', async () => {
+    api.moveTo('2026-01-06T00:00:30Z');
+    const id = await api.deployed(scheduledWorkflow(MINUTELY));
+    const { id: trigger } = await api.trigger(id);
+    expect((await on(trigger, 'pause')).data).toMatchObject({ state: 'paused', nextDueAt: null });
+    await deploy(id);
+    expect(await api.trigger(id)).toMatchObject({ id: trigger, state: 'paused', version: 2 });
+    api.moveTo('2026-01-06T00:05Z');
+    expect((await on(trigger, 'resume')).data).toMatchObject({
+      state: 'active',
+      nextDueAt: '2026-01-06T00:06:00.000Z',
+    });
+    expect((await on(trigger, 'resume')).status).toBe(409);
+    api.moveTo('2026-01-06T00:06Z');
+    await starts(id, ['2026-01-06T00:06Z']);
+    const actions = (await api.store.audit.ofResource(trigger)).map(({ action }) => action);
+    expect(actions).toEqual(['TRIGGER_PAUSED', 'TRIGGER_RESUMED']);
+  });
+
+  it('can be run by hand, besides what is due', async () => {
+    api.moveTo('2026-01-07T00:30Z');
+    const id = await api.deployed(scheduledWorkflow(HOURLY));
+    const { id: trigger } = await api.trigger(id);
+    const answer = await api.call<{ runId: string }>('POST', `/api/v2/triggers/${trigger}/run`);
+    expect(answer.status).toBe(202);
+    const run = `/api/v2/workflows/${id}/runs/${answer.data.runId}`;
+    await expect
+      .poll(async () => (await api.call('GET', run)).data)
+      .toMatchObject({ status: 'completed', trigger: 'schedule' });
+    expect(await api.trigger(id)).toMatchObject({ nextDueAt: '2026-01-07T01:00:00.000Z', lastDueAt: null });
+  });
+
+  it('are filled in for a span in the past, without what has run', async () => {
+    api.moveTo('2026-01-08T00:30Z');
+    const id = await api.deployed(scheduledWorkflow(HOURLY));
+    const { id: trigger } = await api.trigger(id);
+    api.moveTo('2026-01-08T01:00Z');
+    await starts(id, ['2026-01-08T01:00Z']);
+    const span = { from: '2026-01-07T23:00:00Z', to: '2026-01-08T01:00:00Z' };
+    const filled = (body: object) =>
+      api.call<{ started: { dueAt: string }[]; alreadyStarted: number }>(
+        'POST',
+        `/api/v2/triggers/${trigger}/backfill`,
+        { body },
+      );
+    const first = await filled(span);
+    expect(first.status).toBe(202);
+    expect(first.data).toMatchObject({
+      started: [{ dueAt: '2026-01-07T23:00:00.000Z' }, { dueAt: '2026-01-08T00:00:00.000Z' }],
+      alreadyStarted: 1,
+      refused: null,
+    });
+    expect((await filled(span)).data).toMatchObject({ started: [], alreadyStarted: 3 });
+    await starts(id, ['2026-01-07T23:00Z', '2026-01-08T00:00Z', '2026-01-08T01:00Z']);
+    expect(errorIn((await filled({ ...span, limit: 2 })).body).message).toMatch(/More than 2 runs were due/);
+    const future = await filled({ from: span.from, to: '2026-02-01T00:00:00Z' });
+    expect(errorIn(future.body).message).toBe('"to" is in the future');
+    expect((await filled({ from: span.to, to: span.from })).status).toBe(400);
+  });
+
+  it.each([
+    ['none', {}, []],
+    ['last', {}, ['2026-01-09T04:00Z']],
+    ['all', { missedLimit: 3 }, ['2026-01-09T02:00Z', '2026-01-09T03:00Z', '2026-01-09T04:00Z']],
+    ['all', {}, ['2026-01-09T01:00Z', '2026-01-09T02:00Z', '2026-01-09T03:00Z', '2026-01-09T04:00Z']],
+  ])('start of what was missed: %s %j', async (missedRuns, more, dues) => {
+    api.moveTo('2026-01-09T00:30Z');
+    const id = await api.deployed(scheduledWorkflow({ ...HOURLY, missedRuns, ...more }));
+    api.moveTo('2026-01-09T04:30Z');
+    await moved(id, '2026-01-09T05:00Z');
+    await starts(id, dues);
+    api.moveTo('2026-01-09T05:00Z');
+    await starts(id, [...dues, '2026-01-09T05:00Z']);
+  });
+
+  it('end, and start nothing after their end', async () => {
+    api.moveTo('2026-01-10T00:30Z');
+    const id = await api.deployed(scheduledWorkflow({ ...HOURLY, endsAt: '2026-01-10T01:30' }));
+    api.moveTo('2026-01-10T01:00Z');
+    await starts(id, ['2026-01-10T01:00Z']);
+    expect(await api.trigger(id)).toMatchObject({ nextDueAt: null, state: 'active' });
+  });
+
+  it('are delayed by their jitter, equally each time', async () => {
+    api.moveTo('2026-01-11T00:30Z');
+    const id = await api.deployed(scheduledWorkflow({ ...HOURLY, jitterSeconds: 600 }));
+    const fireMs = async (): Promise<number> => {
+      const row = await api.db
+        .selectFrom('triggers')
+        .select(['due_ms', 'fire_ms'])
+        .where('workflow_id', '=', id)
+        .executeTakeFirstOrThrow();
+      return Number(row.fire_ms) - Number(row.due_ms);
+    };
+    const delay = await fireMs();
+    expect(delay).toBeGreaterThan(0);
+    expect(delay).toBeLessThanOrEqual(600_000);
+    const due = Date.parse('2026-01-11T01:00Z') + delay;
+    api.moveTo(new Date(due - 1).toISOString());
+    api.moveTo(new Date(due).toISOString());
+    await starts(id, ['2026-01-11T01:00Z']);
+    expect(await fireMs()).toBe(delay);
+  });
+
+  it('that cannot fire are refused at deployment, with the field and the reason', async () => {
+    const id = await api.drafted(scheduledWorkflow({ scheduleType: 'cron', cronExpression: '61 * * * *' }));
+    const answer = await deploy(id);
+    expect(answer.status).toBe(400);
+    expect(errorIn(answer.body).message).toMatch(
+      /^Triggers of the workflow cannot fire: the field "cronExpression" of "Clock" is not /,
+    );
+    expect(
+      (await api.call<{ isDeployed: boolean }>('GET', `/api/v2/workflows/${id}/deployment`)).data.isDeployed,
+    ).toBe(false);
+  });
+
+  it('of other types are deployed with a warning', async () => {
+    const id = await api.drafted(scheduledWorkflow({ feedUrl: 'https://example.com' }, { type: 'rss' }));
+    const { data } = await deploy(id);
+    expect(data.warnings).toContainEqual(expect.stringMatching(/^Nothing fires "Clock": /));
+    expect(data.latestDeploymentAttempt.readiness.schedules).toBe('not_applicable');
+  });
+
+  it('are shown and changed only in workspaces that the caller may see', async () => {
+    api.moveTo('2026-01-12T00:30Z');
+    const id = await api.deployed(scheduledWorkflow(HOURLY));
+    const { id: trigger } = await api.trigger(id);
+    const userId = await api.store.workspaces.createUser({
+      email: `${crypto.randomUUID()}@heddle.test`,
+      name: 'Eve',
+    });
+    await api.store.workspaces.createWorkspace('Other', userId);
+    const { key } = await api.store.keys.create({ userId }, 'test');
+    for (const [method, rest] of [
+      ['GET', ''],
+      ['POST', '/pause'],
+      ['POST', '/resume'],
+      ['POST', '/run'],
+    ] as const)
+      expect((await api.call(method, `/api/v2/triggers/${trigger}${rest}`, { key })).status, rest).toBe(404);
+    const list = await api.call('GET', `/api/v2/triggers?workspaceId=${api.workspaceId}`, { key });
+    expect(list.status).toBe(404);
+    expect((await api.call('GET', `/api/v2/triggers/${crypto.randomUUID()}`)).status).toBe(404);
+  });
+});

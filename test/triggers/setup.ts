@@ -1,0 +1,116 @@
+import { triggerTypes } from '@heddle/blocks/triggers';
+import type { Json } from '@heddle/core';
+import { openServiceStore } from '@heddle/service';
+import type { Kysely } from 'kysely';
+import { expect } from 'vitest';
+import type { TriggerTables } from '../../packages/service/src/triggers/tables.ts';
+import { testApi } from '../support/api.ts';
+import type { TestApi, TestApiOptions } from '../support/api.ts';
+import { hasPostgres, postgresDatabase } from '../support/postgres.ts';
+
+export const STORES = hasPostgres ? (['sqlite', 'postgres'] as const) : (['sqlite'] as const);
+
+/** Milliseconds of the beat of the scheduler, which tells it apart from other background work. */
+const BEAT_MS = 250;
+
+/** A trigger as responses show it. */
+export interface ShownTrigger {
+  id: string;
+  workflowId: string;
+  blockId: string;
+  name: string;
+  version: number;
+  state: string;
+  nextDueAt: string | null;
+  waitsFor: string | null;
+  lastDueAt: string | null;
+  lastRunId: string | null;
+  health: { lastEventAt: string | null; lastError: string | null; failures: number };
+}
+
+export interface Scheduled extends TestApi {
+  db: Kysely<TriggerTables>;
+  /** Sets the time, and has the schedulers look at it. */
+  moveTo(time: string): void;
+  /** The due instants for which a workflow has a run, earliest first. */
+  fires(workflowId: string): Promise<string[]>;
+  trigger(workflowId: string): Promise<ShownTrigger>;
+}
+
+const at = (time: string): number => Date.parse(time);
+
+/** An API whose time is given, with the store of this name. */
+export async function scheduledApi(
+  kind: (typeof STORES)[number],
+  time: string,
+  options: TestApiOptions = {},
+): Promise<Scheduled> {
+  let nowMs = at(time);
+  const beats = new Set<() => void>();
+  const every = (ms: number, beat: () => void): (() => void) => {
+    if (ms === BEAT_MS) beats.add(beat);
+    return () => beats.delete(beat);
+  };
+  const postgres = kind === 'postgres' && { url: await postgresDatabase() };
+  const store =
+    options.store ?? (await openServiceStore(postgres ? { postgres, secret: 'x'.repeat(32) } : {}));
+  const engineOptions = { ...options.engineOptions, triggers: triggerTypes };
+  const api = await testApi({ ...options, store, engineOptions, now: () => nowMs, every });
+  const db = store.database as Kysely<TriggerTables>;
+  const beat = (): void => {
+    for (const each of beats) each();
+  };
+  return {
+    ...api,
+    db,
+    moveTo(next) {
+      nowMs = at(next);
+      beat();
+    },
+    async fires(workflowId) {
+      // A scheduler that is at work leaves out a beat.
+      beat();
+      const rows = await db
+        .selectFrom('trigger_fires')
+        .innerJoin('claims', 'claims.engine_id', 'trigger_fires.run_id')
+        .select(['due_ms'])
+        .where('trigger_fires.workflow_id', '=', workflowId)
+        .orderBy('due_ms')
+        .execute();
+      return rows.map(({ due_ms: ms }) => new Date(Number(ms)).toISOString().replace(':00.000Z', 'Z'));
+    },
+    async trigger(workflowId) {
+      beat();
+      const query = `workspaceId=${api.workspaceId}&workflowId=${workflowId}`;
+      const { data } = await api.call<ShownTrigger[]>('GET', `/api/v2/triggers?${query}`);
+      const [found] = data;
+      expect(data).toHaveLength(1);
+      return found as ShownTrigger;
+    },
+  };
+}
+
+/** A workflow with a schedule whose fields are given, and a block that ends at once. `type` is that of the trigger. */
+export function scheduledWorkflow(
+  fields: { [name: string]: Json },
+  { type = 'schedule', then = {} }: { type?: string; then?: { [name: string]: Json } } = {},
+): Json {
+  const tag = crypto.randomUUID().slice(0, 8);
+  const subBlocks = Object.fromEntries(
+    Object.entries(fields).map(([id, value]) => [id, { id, type: 'short-input', value }]),
+  );
+  const shared = { position: { x: 0, y: 0 }, enabled: true, outputs: {} };
+  const [first, second] = [`clock-${tag}`, `end-${tag}`];
+  const end = { type: 'variables', subBlocks: {}, ...then };
+  return {
+    version: '1.0',
+    workflow: { id: `w-${tag}`, name: `Scheduled ${tag}` },
+    state: {
+      blocks: {
+        [first]: { ...shared, id: first, type, name: 'Clock', triggerMode: true, subBlocks },
+        [second]: { ...shared, id: second, name: 'End', ...end },
+      },
+      edges: [{ id: `edge-${tag}`, source: first, target: second }],
+    },
+  };
+}
