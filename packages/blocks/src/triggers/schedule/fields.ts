@@ -3,7 +3,7 @@ import type { JsonObject } from '@heddle/core/blocks';
 import * as z from 'zod';
 import { cronProblem, nextDue } from './next-due.ts';
 import type { Schedule } from './next-due.ts';
-import { canonicalZone, instantOf } from './time-zone.ts';
+import { zoneNamed, instantOf } from './time-zone.ts';
 
 /** Longest interval: a year. */
 const MAX_MINUTES = 525_600;
@@ -57,7 +57,7 @@ const zone = z
   .string({ error: 'a time zone such as Europe/Berlin' })
   .trim()
   .transform((name, context) => {
-    const known = canonicalZone(name);
+    const known = zoneNamed(name);
     if (known === undefined)
       context.addIssue({ code: 'custom', message: 'a time zone such as Europe/Berlin' });
     return known ?? 'UTC';

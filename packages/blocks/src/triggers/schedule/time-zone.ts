@@ -6,10 +6,12 @@ const MAX_FORMATS = 256;
 
 const formats = new Map<string, Intl.DateTimeFormat>();
 
-/** Returns the canonical name of a time zone of IANA; undefined for an unknown one. */
-export function canonicalZone(name: string): string | undefined {
+/** Returns the name of a time zone of IANA in its usual case; undefined for an unknown one. */
+export function zoneNamed(name: string): string | undefined {
   try {
-    return new Intl.DateTimeFormat('en-US', { timeZone: name }).resolvedOptions().timeZone;
+    const { timeZone } = new Intl.DateTimeFormat('en-US', { timeZone: name }).resolvedOptions();
+    // An alias is resolved to another name, which may be the older one: Asia/Kolkata to Asia/Calcutta.
+    return timeZone.toLowerCase() === name.toLowerCase() ? timeZone : name;
   } catch {
     return undefined;
   }

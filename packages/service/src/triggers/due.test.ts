@@ -1,0 +1,126 @@
+import { describe, expect, it } from 'vitest';
+import { decide, jitterOf } from './due.ts';
+import type { DueCall } from './due.ts';
+import type { SchedulePolicy, TriggerType } from './types.ts';
+
+const MINUTE = 60_000;
+
+/** A type that is due at whole minutes. */
+function everyMinute(policy: Partial<SchedulePolicy> = {}): TriggerType {
+  const next = (afterMs: number): number => (Math.floor(afterMs / MINUTE) + 1) * MINUTE;
+  return {
+    kind: 'schedule',
+    type: 'schedule',
+    read: () => ({ config: {} }),
+    nextDue: (_config, afterMs) => next(afterMs),
+    lastDue: (_config, { afterMs, untilMs }) => {
+      const last = Math.floor(untilMs / MINUTE) * MINUTE;
+      return last > afterMs ? last : undefined;
+    },
+    policyOf: () => ({ jitterMs: 0, missed: 'last', missedLimit: 10, overlap: 'allow', ...policy }),
+    inputOf: () => ({}),
+  };
+}
+
+/** The decision at a minute, in minutes. */
+function at(minute: number, policy: Partial<SchedulePolicy>, more: Partial<DueCall> = {}) {
+  const call = { config: {}, dueMs: 10 * MINUTE, held: null, jitterMs: 0, isBusy: false, ...more };
+  const decision = decide({ ...call, type: everyMinute(policy), nowMs: minute * MINUTE });
+  if ('waits' in decision) return { waits: decision.waits / MINUTE };
+  return { fire: decision.fire.map((ms) => ms / MINUTE), next: (decision.nextMs ?? NaN) / MINUTE };
+}
+
+describe('a due instant', () => {
+  it('that has just come starts one run, by every policy', () => {
+    for (const missed of ['none', 'last', 'all'] as const)
+      expect(at(10.5, { missed }), missed).toEqual({ fire: [10], next: 11 });
+  });
+
+  it.each([
+    ['none', [], 13],
+    ['last', [12], 13],
+    ['all', [10, 11, 12], 13],
+  ] as const)('that is late, before later ones: %s', (missed, fire, next) => {
+    // The type is due each minute, so the latest one is on time: give it a delay.
+    const late = at(12.9, { missed }, { jitterMs: 0 });
+    expect(late).toEqual(missed === 'none' ? { fire: [12], next } : { fire, next });
+  });
+
+  it('that is late is left out by "none", also if it is the only one', () => {
+    const hourly: TriggerType = {
+      ...everyMinute({ missed: 'none' }),
+      nextDue: () => 70 * MINUTE,
+      lastDue: () => 10 * MINUTE,
+    };
+    const call = {
+      type: hourly,
+      config: {},
+      dueMs: 10 * MINUTE,
+      held: null,
+      jitterMs: 0,
+      isBusy: false,
+    } as const;
+    expect(decide({ ...call, nowMs: 11 * MINUTE })).toEqual({ fire: [10 * MINUTE], nextMs: 70 * MINUTE });
+    expect(decide({ ...call, nowMs: 11 * MINUTE + 1 })).toEqual({ fire: [], nextMs: 70 * MINUTE });
+    // It was not missed: limits have refused it.
+    expect(decide({ ...call, held: 'limits', nowMs: 20 * MINUTE })).toMatchObject({ fire: [10 * MINUTE] });
+  });
+
+  it('of many missed ones starts the latest, up to the limit', () => {
+    expect(at(500, { missed: 'all', missedLimit: 3 })).toEqual({ fire: [498, 499, 500], next: 501 });
+  });
+
+  it('that the configuration does not have any more still starts its run', () => {
+    const other: TriggerType = { ...everyMinute(), nextDue: () => 90 * MINUTE, lastDue: () => undefined };
+    const call = {
+      type: other,
+      config: {},
+      dueMs: 10 * MINUTE,
+      held: null,
+      jitterMs: 0,
+      isBusy: false,
+    } as const;
+    expect(decide({ ...call, nowMs: 10 * MINUTE })).toEqual({ fire: [10 * MINUTE], nextMs: 90 * MINUTE });
+  });
+
+  it('comes later by the jitter', () => {
+    expect(at(12.5, { missed: 'last' }, { jitterMs: 2 * MINUTE })).toEqual({ fire: [10], next: 11 });
+  });
+});
+
+describe('while the run before has not ended, a due instant', () => {
+  const isBusy = true;
+
+  it('starts a run: allow', () => {
+    expect(at(10, { overlap: 'allow' }, { isBusy })).toEqual({ fire: [10], next: 11 });
+  });
+
+  it('is skipped: skip', () => {
+    expect(at(10, { overlap: 'skip' }, { isBusy })).toEqual({ fire: [], next: 11 });
+    expect(at(10, { overlap: 'skip' })).toEqual({ fire: [10], next: 11 });
+  });
+
+  it('waits, and is the only one that waits: queue', () => {
+    expect(at(10, { overlap: 'queue' }, { isBusy })).toEqual({ waits: 10 });
+    expect(at(14, { overlap: 'queue' }, { isBusy, held: 'overlap' })).toEqual({ waits: 10 });
+    expect(at(14, { overlap: 'queue' }, { held: 'overlap' })).toEqual({ fire: [10], next: 15 });
+  });
+
+  it('starts at most one missed run, unless runs may overlap', () => {
+    expect(at(14, { overlap: 'skip', missed: 'all' })).toEqual({ fire: [14], next: 15 });
+    expect(at(14, { overlap: 'queue', missed: 'all' }, { isBusy })).toEqual({ waits: 14 });
+  });
+});
+
+describe('the jitter', () => {
+  it('is the same for a trigger each time, within its limit, and differs between triggers', () => {
+    const type = everyMinute({ jitterMs: 1000 });
+    const of = (block_id: string): number => jitterOf(type, {}, { workflow_id: 'w', block_id });
+    const all = Array.from({ length: 200 }, (_, index) => of(`b${index}`));
+    expect(of('b7')).toBe(all[7]);
+    expect(Math.min(...all)).toBeGreaterThanOrEqual(0);
+    expect(Math.max(...all)).toBeLessThanOrEqual(1000);
+    expect(new Set(all).size).toBeGreaterThan(100);
+    expect(jitterOf(everyMinute(), {}, { workflow_id: 'w', block_id: 'b' })).toBe(0);
+  });
+});

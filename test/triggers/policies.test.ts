@@ -1,0 +1,178 @@
+import { describe, expect, it } from 'vitest';
+import { isApiError } from '@heddle/api';
+import { scheduledApi, scheduledWorkflow } from './setup.ts';
+import type { Scheduled } from './setup.ts';
+
+const MINUTELY = { scheduleType: 'minutes', minutesInterval: 1 };
+/** A run that waits for a person. */
+const ASKS = { type: 'human_in_the_loop' };
+/** A run that fails. */
+const FAILS = { type: 'api', subBlocks: { url: { id: 'url', type: 'short-input', value: 'no address' } } };
+
+const starts = (api: Scheduled, id: string, dues: readonly string[]) =>
+  expect.poll(() => api.fires(id)).toEqual(dues);
+
+/** Resolves when the last run of the trigger has this status. */
+async function lastRunIs(api: Scheduled, id: string, status: string): Promise<string> {
+  const { lastRunId } = await api.trigger(id);
+  if (lastRunId === null) throw new Error('There was no run.');
+  await expect
+    .poll(async () => (await api.engine.getRun(lastRunId).catch(() => undefined))?.status)
+    .toBe(status);
+  return lastRunId;
+}
+
+describe('while the run before waits for a person, a schedule', () => {
+  it.each([
+    ['allow', ['2026-01-01T00:01Z', '2026-01-01T00:02Z']],
+    ['skip', ['2026-01-01T00:01Z', '2026-01-01T00:04Z']],
+    ['queue', ['2026-01-01T00:01Z', '2026-01-01T00:02Z', '2026-01-01T00:04Z']],
+  ])('does what its field says: %s', async (overlap, expected) => {
+    const api = await scheduledApi('sqlite', '2026-01-01T00:00:30Z');
+    const id = await api.deployed(scheduledWorkflow({ ...MINUTELY, overlap }, { then: ASKS }));
+    api.moveTo('2026-01-01T00:01Z');
+    await starts(api, id, ['2026-01-01T00:01Z']);
+    const first = await lastRunIs(api, id, 'paused');
+    api.moveTo('2026-01-01T00:02Z');
+    const waits = overlap === 'queue' ? 'overlap' : null;
+    const next = overlap === 'queue' ? '2026-01-01T00:02:00.000Z' : '2026-01-01T00:03:00.000Z';
+    await expect.poll(() => api.trigger(id)).toMatchObject({ waitsFor: waits, nextDueAt: next });
+    if (overlap === 'allow') {
+      await starts(api, id, expected);
+      return;
+    }
+    api.moveTo('2026-01-01T00:03:30Z');
+    await expect.poll(async () => (await api.trigger(id)).waitsFor).toBe(waits);
+    await api.engine.cancel(first);
+    api.moveTo('2026-01-01T00:03:40Z');
+    if (overlap === 'queue') {
+      await starts(api, id, expected.slice(0, 2));
+      await api.engine.cancel(await lastRunIs(api, id, 'paused'));
+    }
+    api.moveTo('2026-01-01T00:04Z');
+    await starts(api, id, expected);
+  });
+});
+
+describe('limits', () => {
+  it('delay a run that is due, and start it later', async () => {
+    let isFull = true;
+    const concurrency = { acquire: () => (isFull ? undefined : () => undefined) };
+    const api = await scheduledApi('sqlite', '2026-01-01T00:30Z', { concurrency });
+    const id = await api.deployed(
+      scheduledWorkflow({ ...MINUTELY, minutesInterval: 60, missedRuns: 'none' }),
+    );
+    api.moveTo('2026-01-01T01:00Z');
+    await expect
+      .poll(() => api.trigger(id))
+      .toMatchObject({
+        ...{ waitsFor: 'limits', nextDueAt: '2026-01-01T01:00:00.000Z' },
+        health: { lastError: 'Too many runs are in flight. Please retry shortly.', failures: 0 },
+      });
+    isFull = false;
+    api.moveTo('2026-01-01T01:05Z');
+    await starts(api, id, ['2026-01-01T01:00Z']);
+    await expect
+      .poll(() => api.trigger(id))
+      .toMatchObject({ waitsFor: null, nextDueAt: '2026-01-01T02:00:00.000Z' });
+  });
+
+  it('of what is paid for refuse the run, which counts as a failure', async () => {
+    const usage = { reserve: () => ({ refused: 'limit' }) as const };
+    const api = await scheduledApi('sqlite', '2026-01-01T00:30Z', { usage });
+    const id = await api.deployed(scheduledWorkflow({ ...MINUTELY, minutesInterval: 60 }));
+    api.moveTo('2026-01-01T01:00Z');
+    await expect
+      .poll(() => api.trigger(id))
+      .toMatchObject({
+        nextDueAt: '2026-01-01T02:00:00.000Z',
+        health: { lastError: 'Usage limit reached', failures: 1 },
+      });
+    expect(await api.fires(id)).toEqual([]);
+    const { id: trigger } = await api.trigger(id);
+    const answer = await api.call('POST', `/api/v2/triggers/${trigger}/run`);
+    expect(answer.status).toBe(402);
+  });
+
+  it('of a workspace are those of its asynchronous runs, and hold the workspace responsible', async () => {
+    const asked: object[] = [];
+    const usage = { reserve: (run: object) => (asked.push(run), {}) };
+    const api = await scheduledApi('sqlite', '2026-01-01T00:30Z', { usage });
+    const id = await api.deployed(scheduledWorkflow({ ...MINUTELY, minutesInterval: 60 }));
+    api.moveTo('2026-01-01T01:00Z');
+    await starts(api, id, ['2026-01-01T01:00Z']);
+    const { lastRunId: runId } = await api.trigger(id);
+    const { workspaceId } = api;
+    expect(asked).toEqual([{ runId, workflowId: id, workspaceId, userId: null, mode: 'async' }]);
+  });
+});
+
+describe('a schedule whose runs fail', () => {
+  it('is suspended after ten failures in a row that last a day, says why, and can be resumed', async () => {
+    const api = await scheduledApi('sqlite', '2026-01-01T00:30Z');
+    const id = await api.deployed(scheduledWorkflow({ ...MINUTELY, minutesInterval: 180 }, { then: FAILS }));
+    const dues: string[] = [];
+    for (let hour = 3; hour <= 30; hour += 3) {
+      const due = new Date(Date.UTC(2026, 0, 1, hour)).toISOString();
+      dues.push(due.replace(':00.000Z', 'Z'));
+      api.moveTo(due);
+      await starts(api, id, dues);
+      await lastRunIs(api, id, 'failed');
+    }
+    await expect.poll(() => api.trigger(id)).toMatchObject({ state: 'active', health: { failures: 9 } });
+    const { id: trigger } = await api.trigger(id);
+    api.moveTo('2026-01-02T09:00Z');
+    await expect
+      .poll(() => api.trigger(id))
+      .toMatchObject({
+        state: 'suspended',
+        nextDueAt: null,
+        health: { failures: 10, lastError: expect.stringMatching(/no address/) },
+      });
+    const deployment = await api.call<{ warnings: string[] }>('GET', `/api/v2/workflows/${id}/deployment`);
+    expect(deployment.data.warnings).toEqual([expect.stringMatching(/^The trigger "Clock" is suspended/)]);
+    const [event] = await api.store.audit.ofResource(trigger);
+    expect(event).toMatchObject({
+      action: 'TRIGGER_SUSPENDED',
+      workspace_id: api.workspaceId,
+      user_id: null,
+    });
+    api.moveTo('2026-01-02T12:30Z');
+    await api.call('POST', `/api/v2/triggers/${trigger}/resume`);
+    expect(await api.trigger(id)).toMatchObject({ state: 'active', nextDueAt: '2026-01-02T15:00:00.000Z' });
+  });
+
+  it('forgets the failures after a run that has completed', async () => {
+    const api = await scheduledApi('sqlite', '2026-01-01T00:30Z');
+    const id = await api.deployed(scheduledWorkflow(MINUTELY));
+    await api.db
+      .updateTable('triggers')
+      .set({ failures: 9, failing_since_ms: 0 })
+      .where('workflow_id', '=', id)
+      .execute();
+    api.moveTo('2026-01-01T00:31Z');
+    await starts(api, id, ['2026-01-01T00:31Z']);
+    await lastRunIs(api, id, 'completed');
+    api.moveTo('2026-01-01T00:32Z');
+    await expect.poll(async () => (await api.trigger(id)).health.failures).toBe(0);
+  });
+});
+
+describe('a fault', () => {
+  it('of the engine is reported, delays the trigger, and loses nothing', async () => {
+    const api = await scheduledApi('sqlite', '2026-01-01T00:30Z');
+    const id = await api.deployed(scheduledWorkflow({ ...MINUTELY, minutesInterval: 60 }));
+    const { store } = api;
+    const { reservations } = store;
+    const original = reservations.byEngineIds.bind(reservations);
+    api.moveTo('2026-01-01T01:00Z');
+    await starts(api, id, ['2026-01-01T01:00Z']);
+    reservations.byEngineIds = () => Promise.reject(new Error('The disk is gone.'));
+    api.moveTo('2026-01-01T02:00Z');
+    await expect.poll(() => api.faults.length).toBeGreaterThan(0);
+    expect(api.faults.every((fault) => !isApiError(fault))).toBe(true);
+    reservations.byEngineIds = original;
+    api.moveTo('2026-01-01T02:10Z');
+    await starts(api, id, ['2026-01-01T01:00Z', '2026-01-01T02:00Z']);
+  });
+});
