@@ -74,21 +74,24 @@ export class ApiClient {
     }
   }
 
-  /** The id of the workflow with this name; undefined if the workspace has none. */
-  async find(name: string): Promise<string | undefined> {
-    const search = encodeURIComponent(name.slice(0, MAX_SEARCH_CHARS));
-    const list = `/api/v2/workflows?workspaceId=${encodeURIComponent(this.workspaceId)}&limit=${PAGE}&search=${search}`;
+  /** Yields the items of a list, page by page. `path` has a query. */
+  async *items(path: string): AsyncGenerator<JsonObject> {
     for (let cursor: string | undefined = ''; cursor !== undefined;) {
       const more = cursor === '' ? '' : `&cursor=${encodeURIComponent(cursor)}`;
-      const page: JsonObject = await this.call('GET', list + more);
-      const rows = own(page, 'data');
-      const found = (Array.isArray(rows) ? rows : []).find(
-        (row) => isJsonObject(row) && own(row, 'name') === name,
-      );
-      if (isJsonObject(found)) return textOf(found, 'id');
+      const page: JsonObject = await this.call('GET', `${path}&limit=${PAGE}${more}`);
+      const items = own(page, 'data');
+      for (const item of Array.isArray(items) ? items : []) if (isJsonObject(item)) yield item;
       const next = own(page, 'nextCursor');
       cursor = typeof next === 'string' ? next : undefined;
     }
+  }
+
+  /** The id of the workflow with this name; undefined if the workspace has none. */
+  async find(name: string): Promise<string | undefined> {
+    const search = encodeURIComponent(name.slice(0, MAX_SEARCH_CHARS));
+    const workspace = encodeURIComponent(this.workspaceId);
+    const list = `/api/v2/workflows?workspaceId=${workspace}&search=${search}`;
+    for await (const item of this.items(list)) if (own(item, 'name') === name) return textOf(item, 'id');
     return undefined;
   }
 

@@ -232,7 +232,10 @@ function logFilters(): Option[] {
     new Option('--workflow <ids>', 'ids of workflows, separated by commas'),
     new Option('--folder <paths>', 'folders of workflows with their subfolders, separated by commas'),
     new Option('--name <text>', 'part of the name of the workflow'),
-    new Option('--trigger <names>', 'what started the run: api, manual, workflow …, separated by commas'),
+    new Option(
+      '--trigger <names>',
+      'what started the run: api, manual, schedule, workflow …, separated by commas',
+    ),
     new Option('--level <level>', 'info, or error: failed runs').choices(['info', 'error']),
     new Option('--status <statuses>', 'completed, failed, cancelled, running, pending, separated by commas'),
     new Option('--from <time>', 'started at this time or later (2026-01-31T00:00:00Z)'),
@@ -250,7 +253,8 @@ function logFilters(): Option[] {
   ];
 }
 
-function server(): Option[] {
+/** Options of commands that call a server. */
+export function server(): Option[] {
   return [
     new Option('--url <url>', `URL of the server (default: HEDDLE_URL, or ${DEFAULT_URL})`),
     new Option('--workspace <id>', 'id of the workspace (default: HEDDLE_WORKSPACE)'),

@@ -1,0 +1,134 @@
+import { isJsonObject, own } from '@heddle/core/blocks';
+import type { JsonObject } from '@heddle/core/blocks';
+import { ApiClient, dataOf, textOf } from '../api-client.ts';
+import { readEnv } from '../env.ts';
+import { EXIT } from '../exit-code.ts';
+import { writeJson } from '../io.ts';
+import type { Io } from '../io.ts';
+import { plural } from '../render/format.ts';
+import { safeLine, styleFor } from '../render/style.ts';
+import { table } from '../render/table.ts';
+import type { RemoteOptions } from '../run-options.ts';
+import { UsageError } from '../usage-error.ts';
+
+type ScheduleOptions = RemoteOptions & { json: boolean };
+
+/** Lists the schedules of the workspace, those that are due next first. */
+export async function listSchedules(io: Io, options: ScheduleOptions): Promise<number> {
+  const remote = new ApiClient(options, readEnv());
+  const found = (await schedulesOf(remote)).toSorted((a, b) => (dueOf(a) < dueOf(b) ? -1 : 1));
+  if (options.json) writeJson(io, { data: found });
+  else if (found.length === 0) io.stderr.write('No schedules.\n');
+  else {
+    const titles = ['WORKFLOW', 'BLOCK', 'STATE', 'NEXT', 'LAST', 'ID', 'ERROR'];
+    const head = titles.map((title) => styleFor(io.stdout).dim(title));
+    io.stdout.write(`${table([head, ...found.map(row)]).join('\n')}\n`);
+  }
+  return EXIT.completed;
+}
+
+/** Those without a next run come last. */
+function dueOf(schedule: JsonObject): string {
+  return textOf(schedule, 'nextDueAt') || '~';
+}
+
+function row(schedule: JsonObject): string[] {
+  const health = own(schedule, 'health');
+  const error = isJsonObject(health) ? textOf(health, 'lastError') : '';
+  const names = [textOf(schedule, 'workflowName'), textOf(schedule, 'name'), textOf(schedule, 'state')];
+  const times = [textOf(schedule, 'nextDueAt') || '-', textOf(schedule, 'lastDueAt') || '-'];
+  return [...names, ...times, textOf(schedule, 'id'), error].map(safeLine);
+}
+
+/** Pauses or resumes a schedule. */
+export async function changeSchedule(
+  io: Io,
+  schedule: string,
+  options: ScheduleOptions & { action: 'pause' | 'resume' },
+): Promise<number> {
+  const remote = new ApiClient(options, readEnv());
+  const { path, name } = await find(remote, schedule);
+  const changed = dataOf(await remote.call('POST', `${path}/${options.action}`));
+  const next = textOf(changed, 'nextDueAt');
+  if (options.json) writeJson(io, { data: changed });
+  else if (options.action === 'pause') said(io, `The schedule of ${name} is paused.`);
+  else
+    said(
+      io,
+      `The schedule of ${name} is active. ${next ? `Its next run is due at ${next}.` : 'It has ended.'}`,
+    );
+  return EXIT.completed;
+}
+
+/** Starts a run of a schedule now. */
+export async function triggerSchedule(io: Io, schedule: string, options: ScheduleOptions): Promise<number> {
+  const remote = new ApiClient(options, readEnv());
+  const { path } = await find(remote, schedule);
+  const run = dataOf(await remote.call('POST', `${path}/run`));
+  if (options.json) writeJson(io, { data: run });
+  else io.stdout.write(`${textOf(run, 'runId')}\n`);
+  return EXIT.completed;
+}
+
+/** Starts the runs that were due in a span and have not been started. Returns 1 if the server has refused some. */
+export async function backfillSchedule(
+  io: Io,
+  schedule: string,
+  { from, to, limit, ...options }: ScheduleOptions & { from: string; to: string; limit: number },
+): Promise<number> {
+  const remote = new ApiClient(options, readEnv());
+  const { path, name } = await find(remote, schedule);
+  const done = dataOf(await remote.call('POST', `${path}/backfill`, { from, to, limit }));
+  const listed = own(done, 'started');
+  const started = Array.isArray(listed) ? listed.filter(isJsonObject) : [];
+  const refused = textOf(done, 'refused');
+  if (options.json) writeJson(io, { data: done });
+  else {
+    for (const run of started) io.stdout.write(`${textOf(run, 'runId')}\n`);
+    const before = own(done, 'alreadyStarted');
+    said(
+      io,
+      `${plural(started.length, 'run')} of ${name} started; ${String(before)} had been started before.`,
+    );
+    if (refused)
+      io.stderr.write(`${styleFor(io.stderr).yellow('!')} The rest was refused: ${safeLine(refused)}\n`);
+  }
+  return refused ? EXIT.failed : EXIT.completed;
+}
+
+function said(io: Io, text: string): void {
+  io.stderr.write(`${styleFor(io.stderr).green('✓')} ${text}\n`);
+}
+
+/** Returns the path of a schedule, by its id, or by the name or id of its workflow. Throws usage errors. */
+async function find(remote: ApiClient, given: string): Promise<{ path: string; name: string }> {
+  const all = await schedulesOf(remote);
+  const byId = all.filter((schedule) => textOf(schedule, 'id') === given);
+  const found =
+    byId.length > 0
+      ? byId
+      : all.filter((schedule) =>
+          ['workflowName', 'workflowId'].some((key) => textOf(schedule, key) === given),
+        );
+  const [schedule] = found;
+  if (!schedule) {
+    throw new UsageError(
+      `The workspace has no schedule "${safeLine(given)}".`,
+      'heddle schedules list shows the schedules of deployed workflows.',
+    );
+  }
+  if (found.length > 1) {
+    const ids = found.map((each) => `${textOf(each, 'id')} (${safeLine(textOf(each, 'name'))})`).join(', ');
+    throw new UsageError(`"${safeLine(given)}" has several schedules.`, `Use the id of one: ${ids}.`);
+  }
+  const path = `/api/v2/triggers/${encodeURIComponent(textOf(schedule, 'id'))}`;
+  return { path, name: safeLine(textOf(schedule, 'workflowName')) };
+}
+
+async function schedulesOf(remote: ApiClient): Promise<JsonObject[]> {
+  const workspace = encodeURIComponent(remote.workspaceId);
+  const found: JsonObject[] = [];
+  for await (const each of remote.items(`/api/v2/triggers?workspaceId=${workspace}&type=schedule`))
+    found.push(each);
+  return found;
+}

@@ -1,0 +1,63 @@
+import { Option } from 'commander';
+import type { Command } from 'commander';
+import type { Io } from './io.ts';
+import { server } from './program-serve.ts';
+import { withOptions } from './run-options.ts';
+
+type Done = (exit: number) => void;
+
+const SCHEDULE = 'id of the schedule, or name or id of a workflow with one schedule';
+
+/** `heddle schedules`: a client of a server's HTTP API. */
+export function declareSchedules(program: Command, io: Io, done: Done): void {
+  const schedules = program
+    .command('schedules')
+    .summary('List, pause and start the schedules of a server.')
+    .description(
+      'Manages the schedules of deployed workflows on a server (heddle serve). Set HEDDLE_API_KEY to a key of the server.',
+    );
+  const shared = (json: string): Option[] => [
+    ...server(),
+    new Option('--json', `print only JSON: {"data": ${json}}`).default(false),
+  ];
+  const list = schedules.command('list').description('Lists the schedules of a workspace.');
+  withOptions(list, shared('[schedules]')).action(async (options) => {
+    const { listSchedules } = await import('./commands/schedules.ts');
+    done(await listSchedules(io, options));
+  });
+  for (const [name, text] of [
+    ['pause', 'Pauses a schedule: nothing is due until it is resumed.'],
+    ['resume', 'Resumes a paused or suspended schedule. What was due meanwhile is not started.'],
+  ] as const) {
+    const command = schedules.command(name).description(text).argument('<schedule>', SCHEDULE);
+    withOptions(command, shared('schedule')).action(async (schedule: string, options) => {
+      const { changeSchedule } = await import('./commands/schedules.ts');
+      done(await changeSchedule(io, schedule, { ...options, action: name }));
+    });
+  }
+  const trigger = schedules
+    .command('trigger')
+    .description('Starts a run of a schedule now, besides those that are due. Prints the id of the run.')
+    .argument('<schedule>', SCHEDULE);
+  withOptions(trigger, shared('run')).action(async (schedule: string, options) => {
+    const { triggerSchedule } = await import('./commands/schedules.ts');
+    done(await triggerSchedule(io, schedule, options));
+  });
+  const backfill = schedules
+    .command('backfill')
+    .description(
+      'Starts the runs that were due in a span of the past and have not been started. Prints the ids of the runs.',
+    )
+    .argument('<schedule>', SCHEDULE);
+  withOptions(backfill, [
+    new Option('--from <time>', 'the earliest due time (2026-01-31T00:00:00Z)').makeOptionMandatory(),
+    new Option('--to <time>', 'the latest due time, not in the future').makeOptionMandatory(),
+    new Option('--limit <count>', 'most runs, up to 1,000: with more of them, none is started')
+      .argParser(Number)
+      .default(100),
+    ...shared('backfill'),
+  ]).action(async (schedule: string, options) => {
+    const { backfillSchedule } = await import('./commands/schedules.ts');
+    done(await backfillSchedule(io, schedule, options));
+  });
+}

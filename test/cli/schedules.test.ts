@@ -1,0 +1,78 @@
+import { writeFileSync } from 'node:fs';
+import { join } from 'node:path';
+import { describe, expect, it } from 'vitest';
+import { dataFolder } from '../support/data-folder.ts';
+import { heddle, startServe } from '../support/heddle.ts';
+import { scheduledWorkflow } from '../triggers/setup.ts';
+
+type Row = { [key: string]: unknown };
+type Call = (...args: string[]) => ReturnType<typeof heddle>;
+
+/** A server, and a folder with files of schedules. */
+async function server(): Promise<Call> {
+  const cwd = dataFolder();
+  const monthly = { scheduleType: 'monthly', monthlyDay: 1, monthlyTime: '09:00' };
+  writeFileSync(join(cwd, 'monthly.json'), JSON.stringify(scheduledWorkflow(monthly)));
+  writeFileSync(join(cwd, 'news.json'), JSON.stringify(scheduledWorkflow({}, { type: 'rss' })));
+  writeFileSync(join(cwd, 'broken.json'), JSON.stringify(scheduledWorkflow({ dailyTime: 'noon' })));
+  const { url, workspaceId, key } = await startServe(['--grace', '1'], { cwd });
+  const env = { HEDDLE_URL: url, HEDDLE_WORKSPACE: workspaceId, HEDDLE_API_KEY: key };
+  return (...args) => heddle(args, { cwd, env });
+}
+
+async function listed(call: Call): Promise<Row[]> {
+  const { stdout } = await call('schedules', 'list', '--json');
+  return (JSON.parse(stdout) as { data: Row[] }).data;
+}
+
+describe('heddle schedules', { timeout: 120_000 }, () => {
+  it('list, pause, resume, trigger and fill in the schedules of deployed workflows', async () => {
+    const call = await server();
+    expect(await call('schedules', 'list')).toMatchObject({ exit: 0, stderr: 'No schedules.\n' });
+    expect(await call('deploy', 'monthly.json', '--name', 'monthly')).toMatchObject({ exit: 0, stderr: '' });
+
+    const { stdout } = await call('schedules', 'list');
+    expect(stdout).toMatch(/^WORKFLOW +BLOCK +STATE +NEXT +LAST +ID +ERROR\n/);
+    expect(stdout).toMatch(/\nmonthly +Clock +active +\d{4}-\d\d-01T09:00:00.000Z +- +[0-9a-f-]{36}\n$/);
+
+    const paused = await call('schedules', 'pause', 'monthly');
+    expect(paused).toMatchObject({ exit: 0, stderr: '✓ The schedule of monthly is paused.\n' });
+    const [schedule] = await listed(call);
+    expect(schedule).toMatchObject({ state: 'paused', nextDueAt: null });
+    const resumed = await call('schedules', 'resume', String(schedule?.['id']));
+    expect(resumed.stderr).toMatch(/^✓ The schedule of monthly is active. Its next run is due at /);
+
+    const triggered = await call('schedules', 'trigger', 'monthly');
+    expect(triggered).toMatchObject({ exit: 0, stdout: expect.stringMatching(/^[0-9a-f-]{36}\n$/) });
+
+    const span = ['--from', '2025-01-01T00:00:00Z', '--to', '2025-03-31T00:00:00Z'];
+    const filled = await call('schedules', 'backfill', 'monthly', ...span);
+    const said = '✓ 3 runs of monthly started; 0 had been started before.\n';
+    expect(filled).toMatchObject({ exit: 0, stderr: said });
+    expect(filled.stdout.trim().split('\n')).toHaveLength(3);
+    const again = await call('schedules', 'backfill', 'monthly', ...span, '--json');
+    expect(JSON.parse(again.stdout)).toEqual({ data: { started: [], alreadyStarted: 3, refused: null } });
+    const many = await call('schedules', 'backfill', 'monthly', ...span, '--limit', '2');
+    expect(many).toMatchObject({ exit: 2, stdout: '' });
+    expect(many.stderr).toContain('More than 2 runs were due');
+
+    const unknown = await call('schedules', 'pause', 'weekly');
+    expect(unknown.exit).toBe(2);
+    expect(unknown.stderr).toContain('The workspace has no schedule "weekly"');
+  });
+
+  it('are checked before: heddle check and heddle deploy warn of triggers that do not fire', async () => {
+    const call = await server();
+    const news = await call('check', 'news.json');
+    expect(news).toMatchObject({ exit: 0 });
+    const warning = 'Nothing fires "Clock": there are no events here for triggers of the type "rss"';
+    expect(news.stdout).toContain(warning);
+    const broken = await call('check', 'broken.json');
+    expect(broken.stdout).toContain('The field "dailyTime" of "Clock" is not a time of day such as 09:30.');
+    const deployed = await call('deploy', 'news.json', '--name', 'news');
+    expect(deployed).toMatchObject({ exit: 0, stderr: expect.stringContaining(warning) });
+    const refused = await call('deploy', 'broken.json', '--name', 'broken');
+    expect(refused).toMatchObject({ exit: 2 });
+    expect(refused.stderr).toContain('Triggers of the workflow cannot fire');
+  });
+});
