@@ -9,8 +9,9 @@ const ASKS = { type: 'human_in_the_loop' };
 /** A run that fails. */
 const FAILS = { type: 'api', subBlocks: { url: { id: 'url', type: 'short-input', value: 'no address' } } };
 
-const starts = (api: Scheduled, id: string, dues: readonly string[]) =>
-  expect.poll(() => api.fires(id)).toEqual(dues);
+async function starts(api: Scheduled, id: string, dues: readonly string[]): Promise<void> {
+  await expect.poll(() => api.fires(id)).toEqual(dues);
+}
 
 /** Resolves when the last run of the trigger has this status. */
 async function lastRunIs(api: Scheduled, id: string, status: string): Promise<string> {
@@ -29,7 +30,7 @@ describe('while the run before waits for a person, a schedule', () => {
     ['queue', ['2026-01-01T00:01Z', '2026-01-01T00:02Z', '2026-01-01T00:04Z']],
   ])('does what its field says: %s', async (overlap, expected) => {
     const api = await scheduledApi('sqlite', '2026-01-01T00:00:30Z');
-    const id = await api.deployed(scheduledWorkflow({ ...MINUTELY, overlap }, { then: ASKS }));
+    const id = await api.deployed(scheduledWorkflow({ ...MINUTELY, overlap }, { last: ASKS }));
     api.moveTo('2026-01-01T00:01Z');
     await starts(api, id, ['2026-01-01T00:01Z']);
     const first = await lastRunIs(api, id, 'paused');
@@ -110,7 +111,7 @@ describe('limits', () => {
 describe('a schedule whose runs fail', () => {
   it('is suspended after ten failures in a row that last a day, says why, and can be resumed', async () => {
     const api = await scheduledApi('sqlite', '2026-01-01T00:30Z');
-    const id = await api.deployed(scheduledWorkflow({ ...MINUTELY, minutesInterval: 180 }, { then: FAILS }));
+    const id = await api.deployed(scheduledWorkflow({ ...MINUTELY, minutesInterval: 180 }, { last: FAILS }));
     const dues: string[] = [];
     for (let hour = 3; hour <= 30; hour += 3) {
       const due = new Date(Date.UTC(2026, 0, 1, hour)).toISOString();

@@ -93,7 +93,7 @@ export async function scheduledApi(
 /** A workflow with a schedule whose fields are given, and a block that ends at once. `type` is that of the trigger. */
 export function scheduledWorkflow(
   fields: { [name: string]: Json },
-  { type = 'schedule', then = {} }: { type?: string; then?: { [name: string]: Json } } = {},
+  { type = 'schedule', last = {} }: { type?: string; last?: { [name: string]: Json } } = {},
 ): Json {
   const tag = crypto.randomUUID().slice(0, 8);
   const subBlocks = Object.fromEntries(
@@ -101,7 +101,7 @@ export function scheduledWorkflow(
   );
   const shared = { position: { x: 0, y: 0 }, enabled: true, outputs: {} };
   const [first, second] = [`clock-${tag}`, `end-${tag}`];
-  const end = { type: 'variables', subBlocks: {}, ...then };
+  const end = { type: 'variables', subBlocks: {}, ...last };
   return {
     version: '1.0',
     workflow: { id: `w-${tag}`, name: `Scheduled ${tag}` },

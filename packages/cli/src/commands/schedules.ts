@@ -85,11 +85,8 @@ export async function backfillSchedule(
   if (options.json) writeJson(io, { data: done });
   else {
     for (const run of started) io.stdout.write(`${textOf(run, 'runId')}\n`);
-    const before = own(done, 'alreadyStarted');
-    said(
-      io,
-      `${plural(started.length, 'run')} of ${name} started; ${String(before)} had been started before.`,
-    );
+    const before = Number(own(done, 'alreadyStarted'));
+    said(io, `${plural(started.length, 'run')} of ${name} started; ${before} had been started before.`);
     if (refused)
       io.stderr.write(`${styleFor(io.stderr).yellow('!')} The rest was refused: ${safeLine(refused)}\n`);
   }

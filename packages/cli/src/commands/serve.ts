@@ -1,5 +1,6 @@
 import type { Api } from '@heddle/api';
 import type { BlockDescription } from '@heddle/blocks';
+import type { triggerTypes } from '@heddle/blocks/triggers';
 import type { Engine } from '@heddle/engine';
 import type { ImageSource } from '@heddle/sandbox';
 import type { RetentionLimits, Sandboxes, Sealer, ServiceStore } from '@heddle/service';
@@ -77,9 +78,8 @@ export async function serve(io: Io, options: ServeOptions): Promise<number> {
   try {
     store = await openStore(options);
     opened = await openRecords(store, options, onError);
-    const { imagesOf, sealer, sandboxes, credentialProviders } = opened;
+    const { imagesOf, sealer, sandboxes, credentialProviders, triggers } = opened;
     const ownership = ownershipOf(opened.records, env);
-    const { triggerTypes: triggers } = await import('@heddle/blocks/triggers');
     session = await openSession(io, { ...options, env, recover: true, ownership, imagesOf, triggers });
     const { engine } = session;
     // Never the `Host` header of a request: a caller could then choose where URLs in responses lead.
@@ -153,6 +153,7 @@ interface Opened {
   sealer: Sealer;
   sandboxes: Sandboxes;
   credentialProviders: CredentialProviders;
+  triggers: typeof triggerTypes;
   /** Gives the sandboxes the image store of the session, and returns the images for its blocks. */
   imagesOf: (images: BlockImages) => ImageSource;
 }
@@ -167,6 +168,7 @@ async function openRecords(
   const { sealer } = await sealingOf(options);
   const { openSandboxes, secretEnvironments } = await import('@heddle/service');
   const { storedCredentials } = await import('@heddle/service/credentials');
+  const { triggerTypes } = await import('@heddle/blocks/triggers');
   const refresh = await refreshOptionsOf(options, onError);
   const { promise: opened, resolve } = Promise.withResolvers<BlockImages>();
   const sandboxes = openSandboxes({ store, images: async () => (await opened).store(), onError });
@@ -180,6 +182,7 @@ async function openRecords(
     sealer,
     sandboxes,
     credentialProviders: { keys: knownProviders, oauth: refresh.clients.providers },
+    triggers: triggerTypes,
     imagesOf(images) {
       resolve(images);
       return sandboxes.images;

@@ -1,6 +1,7 @@
 import { isApiError } from '@heddle/api';
 import { isEngineError } from '@heddle/core';
 import type { JsonObject } from '@heddle/core';
+import type { RunDetail } from '@heddle/engine';
 import { AuditStore } from '../store/audit.ts';
 import { decide, jitterOf } from './due.ts';
 import type { DueDecision } from './due.ts';
@@ -209,10 +210,7 @@ export class Scheduler {
     if (reservation?.isQueued) return { isBusy: true };
     if (reservation?.failure) return { isBusy: false, error: reservation.failure.message };
     try {
-      const { status, error } = await engine.getRun(runId);
-      if (status === 'completed' || status === 'cancelled') return { isBusy: false };
-      if (status === 'failed') return { isBusy: false, error: error?.message ?? 'The run has failed.' };
-      return { isBusy: true };
+      return lastRunOf(await engine.getRun(runId));
     } catch (error) {
       // It was deleted.
       if (isEngineError(error) && error.code === 'RUN_NOT_FOUND') return { isBusy: false, isUnknown: true };
@@ -295,6 +293,12 @@ export class Scheduler {
       db,
     );
   }
+}
+
+function lastRunOf({ status, error }: Pick<RunDetail, 'status' | 'error'>): LastRun {
+  if (status === 'completed' || status === 'cancelled') return { isBusy: false };
+  if (status === 'failed') return { isBusy: false, error: error?.message ?? 'The run has failed.' };
+  return { isBusy: true };
 }
 
 /** Returns what the started runs change. */
