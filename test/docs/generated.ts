@@ -28,6 +28,7 @@ export const GENERATED: readonly string[] = [
   'docs/limits.md',
   'docs/sandbox-attacks.md',
   'docs/tools.md',
+  'docs/triggers.md',
 ];
 
 const DESCRIBED = await describeBlocks();

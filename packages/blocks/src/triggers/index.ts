@@ -1,4 +1,6 @@
 /** Types of triggers: what starts runs by itself. `nextDue` is for hosts with a clock and a store of their own. */
+// Says which Node.js is needed before anything else fails.
+import '@heddle/core/files';
 export { readSchedule } from './schedule/fields.ts';
 export type { ScheduleConfig, SchedulePolicy } from './schedule/fields.ts';
 export { lastDue, nextDue } from './schedule/next-due.ts';
