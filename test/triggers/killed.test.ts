@@ -1,0 +1,45 @@
+import { describe, expect, it } from 'vitest';
+import { dataFolder } from '../support/data-folder.ts';
+import { hasPostgres, postgresDatabase } from '../support/postgres.ts';
+import { scale } from '../support/scale.ts';
+import { atMinute, deployMinutely, dies, expectOnceEach, startProcess } from './killed.ts';
+import { killAtEachStep } from './killed-steps.ts';
+
+describe('schedules whose process is killed', { timeout: 300_000 }, () => {
+  it('at each step from the due time to the run lose nothing and start nothing twice, on SQLite', async () => {
+    const data = dataFolder();
+    await killAtEachStep({ store: { data }, engine: { data } });
+  });
+
+  it.skipIf(!hasPostgres)(
+    'while another process fires them too and versions change lose nothing and start nothing twice, on PostgreSQL',
+    async () => {
+      const postgres = await postgresDatabase();
+      const place = { store: { postgres }, engine: { postgres: { url: postgres, leaseMs: 2000 } } };
+      const at = (minute: number) => startProcess({ ...place, nowMs: atMinute(minute) });
+      const processes = [await at(0), await at(0)];
+      const [first] = processes;
+      if (!first) throw new Error('There is no process.');
+      const { key, workflowIds } = await deployMinutely(first, 3);
+      const [moving] = workflowIds;
+      const minutes = scale(4, 40);
+      for (let minute = 1; minute <= minutes; minute += 1) {
+        const nowMs = atMinute(minute);
+        const [dying, other] = [processes.shift(), processes.shift()];
+        if (!dying || !other) throw new Error('There are two processes.');
+        // The version changes while both look at what is due.
+        const [isDead] = await Promise.all([
+          dies(dying, { nowMs, dieAt: ((2 * minute) % 8) + 1 }),
+          other.call('now', { nowMs }),
+          other.call('request', { key, request: ['POST', `/workflows/${moving}/deploy`] }),
+        ]);
+        processes.push(other, isDead ? await at(minute) : dying);
+      }
+      const [last] = processes;
+      if (!last) throw new Error('There is no process.');
+      const fires = await expectOnceEach(last, { workflowIds, minutes });
+      const versions = fires.filter(({ workflowId }) => workflowId === moving).map(({ version }) => version);
+      expect(new Set(versions).size).toBeGreaterThan(1);
+    },
+  );
+});

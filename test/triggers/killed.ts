@@ -1,0 +1,153 @@
+import { spawn } from 'node:child_process';
+import { once } from 'node:events';
+import { createInterface } from 'node:readline';
+import { fileURLToPath } from 'node:url';
+import type { EngineOptions } from '@heddle/engine';
+import type { TemporalOptions } from '@heddle/temporal';
+import { expect, onTestFinished } from 'vitest';
+import { draftOf } from '../support/draft.ts';
+import { scheduledWorkflow } from './setup.ts';
+
+const PROGRAM = fileURLToPath(new URL('process.ts', import.meta.url));
+const MINUTE_MS = 60_000;
+export const FROM_MS = Date.UTC(2026, 0, 1);
+/** Runs of a killed process are recovered when its lease has expired, or by the next process. */
+const TIMEOUT = { timeout: 60_000, interval: 100 };
+
+/** Where the records of the service and of the engine are. */
+export interface Place {
+  store: { data?: string; postgres?: string };
+  engine: Pick<EngineOptions, 'data' | 'postgres'>;
+  temporal?: TemporalOptions;
+}
+
+export interface ProcessOptions extends Place {
+  nowMs: number;
+}
+
+export interface Command {
+  id: number;
+  call: 'workspace' | 'request' | 'now' | 'fires' | 'runs';
+  key?: string;
+  request?: readonly [method: string, path: string, body?: unknown];
+  nowMs?: number;
+  /** The step at which the process is killed, counted from 1. */
+  dieAt?: number;
+  workflowId?: string;
+}
+
+/** A run that a trigger has started. */
+export interface ReportedFire {
+  workflowId: string;
+  dueMs: number;
+  version: number;
+  status: string;
+}
+
+/** A process that fires triggers. */
+export interface FiringProcess {
+  /** Rejects when the process dies. */
+  call<Value = unknown>(call: Command['call'], command?: Omit<Command, 'id' | 'call'>): Promise<Value>;
+  isDead(): boolean;
+}
+
+/** Starts a process and resolves when it is ready. It is killed when the test has finished. */
+export async function startProcess(options: ProcessOptions): Promise<FiringProcess> {
+  const child = spawn(process.execPath, ['--conditions=@heddle/source', PROGRAM, JSON.stringify(options)]);
+  const exited = once(child, 'exit');
+  onTestFinished(async () => {
+    child.kill('SIGKILL');
+    await exited;
+  });
+  let noise = '';
+  child.stderr.setEncoding('utf8').on('data', (text: string) => (noise += text));
+  child.stdin.on('error', () => undefined);
+  const waiting = new Map<number, PromiseWithResolvers<unknown>>();
+  const ready = Promise.withResolvers<void>();
+  let isDead = false;
+  child.once('exit', () => {
+    isDead = true;
+    const died = new Error(`The process has ended: ${noise}`);
+    for (const each of [ready, ...waiting.values()]) each.reject(died);
+  });
+  createInterface({ input: child.stdout }).on('line', (line) => {
+    const message = JSON.parse(line) as { ready?: true; id: number; value?: unknown; error?: string };
+    if (message.ready) ready.resolve();
+    else if (message.error === undefined) waiting.get(message.id)?.resolve(message.value);
+    else waiting.get(message.id)?.reject(new Error(message.error));
+  });
+  let last = 0;
+  await ready.promise;
+  return {
+    isDead: () => isDead,
+    call: async (call, command = {}) => {
+      if (isDead) throw new Error(`The process has ended: ${noise}`);
+      const id = ++last;
+      const answer = Promise.withResolvers<unknown>();
+      waiting.set(id, answer);
+      child.stdin.write(`${JSON.stringify({ ...command, id, call })}\n`);
+      return (await answer.promise) as never;
+    },
+  };
+}
+
+export interface Firing {
+  key: string;
+  workflowIds: string[];
+}
+
+/** Deploys workflows that run each minute, from a process. */
+export async function deployMinutely(from: FiringProcess, count: number): Promise<Firing> {
+  const { key, workspaceId } = await from.call<{ key: string; workspaceId: string }>('workspace');
+  const workflowIds: string[] = [];
+  for (let index = 0; index < count; index += 1) {
+    const fields = { scheduleType: 'minutes', minutesInterval: 1, missedRuns: 'all', missedLimit: 100 };
+    const body = { workspaceId, name: `Each minute ${index}` };
+    const { id } = await from.call<{ id: string }>('request', { key, request: ['POST', '/workflows', body] });
+    const draft = draftOf(scheduledWorkflow(fields));
+    await from.call('request', { key, request: ['PUT', `/workflows/${id}/state`, draft] });
+    await from.call('request', { key, request: ['POST', `/workflows/${id}/deploy`] });
+    workflowIds.push(id);
+  }
+  return { key, workflowIds };
+}
+
+/** Expects that each workflow has one run for each of the first `minutes`, that all have completed, and no other run. */
+export async function expectOnceEach(
+  from: FiringProcess,
+  { workflowIds, minutes }: { workflowIds: readonly string[]; minutes: number },
+): Promise<ReportedFire[]> {
+  const dues = Array.from({ length: minutes }, (_, index) => FROM_MS + (index + 1) * MINUTE_MS);
+  const found = async (): Promise<ReportedFire[]> => {
+    await from.call('now');
+    return from.call<ReportedFire[]>('fires');
+  };
+  const wanted = workflowIds.map((id) => [id, dues.map((due) => [due, 'completed'])]);
+  const inShort = (fires: readonly ReportedFire[]) =>
+    workflowIds.map((id) => [
+      id,
+      fires.filter(({ workflowId }) => workflowId === id).map(({ dueMs, status }) => [dueMs, status]),
+    ]);
+  await expect.poll(async () => inShort(await found()), TIMEOUT).toEqual(wanted);
+  for (const workflowId of workflowIds) expect(await from.call<number>('runs', { workflowId })).toBe(minutes);
+  return from.call<ReportedFire[]>('fires');
+}
+
+/** Moves a process to a due time and kills it at a step. False: the runs have completed before it reached the step. */
+export async function dies(from: FiringProcess, at: { nowMs: number; dieAt: number }): Promise<boolean> {
+  const unlessDead = async <Value>(called: Promise<Value>): Promise<Value | undefined> =>
+    called.catch((error: unknown) => {
+      if (from.isDead()) return undefined;
+      throw error;
+    });
+  await unlessDead(from.call('now', at));
+  const hasEnded = async (): Promise<boolean> => {
+    const fires = (await unlessDead(from.call<ReportedFire[]>('fires'))) ?? [];
+    const due = fires.filter(({ dueMs }) => dueMs === at.nowMs);
+    return from.isDead() || (due.length > 0 && due.every(({ status }) => status === 'completed'));
+  };
+  await expect.poll(hasEnded, TIMEOUT).toBe(true);
+  return from.isDead();
+}
+
+export const atMinute = (minute: number): number => FROM_MS + minute * MINUTE_MS;

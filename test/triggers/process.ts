@@ -1,0 +1,142 @@
+// A process that fires triggers, and can be killed at a step: `node process.ts OPTIONS`, where OPTIONS is ProcessOptions as JSON.
+// It reads commands and prints answers, one JSON value per line.
+import { createInterface } from 'node:readline';
+import { createApi } from '@heddle/api';
+import { triggerTypes } from '@heddle/blocks/triggers';
+import { createEngine } from '@heddle/engine';
+import type { Engine } from '@heddle/engine';
+import { keyAuthenticator, openServiceStore, serviceAreas, servicePorts } from '@heddle/service';
+import type { ServiceStore } from '@heddle/service';
+import type { Kysely, KyselyPlugin } from 'kysely';
+import type { TriggerTables } from '../../packages/service/src/triggers/tables.ts';
+import type { Command, ProcessOptions, ReportedFire } from './killed.ts';
+
+const options = JSON.parse(process.argv[2] ?? '') as ProcessOptions;
+const SECRET = 'x'.repeat(32);
+const beats = new Set<() => void>();
+let { nowMs } = options;
+/** Steps until the process kills itself. */
+let steps = Infinity;
+
+function step(): void {
+  steps -= 1;
+  if (steps === 0) process.kill(process.pid, 'SIGKILL');
+}
+
+/** Counts the statements on tables of triggers and of queued runs. */
+const counting: KyselyPlugin = {
+  transformQuery({ node }) {
+    if (/"(triggers|trigger_fires|claims)"/.test(JSON.stringify(node))) step();
+    return node;
+  },
+  transformResult: ({ result }) => Promise.resolve(result),
+};
+
+async function openEngine({ definitions: { resolveChild, tenant } }: ServiceStore): Promise<Engine> {
+  const { engine: place, temporal: server } = options;
+  const shared = { resolveChild, tenant, triggers: triggerTypes, ...place };
+  if (!server) return createEngine(shared);
+  const { temporal } = await import('@heddle/temporal');
+  return createEngine({ ...shared, runtime: temporal(server) });
+}
+
+/** Returns an engine whose starts are steps. */
+function stepped(engine: Engine): Engine {
+  const start: Engine['start'] = async (...given) => {
+    step();
+    const run = await engine.start(...given);
+    step();
+    return run;
+  };
+  return new Proxy(engine, {
+    get: (target, name) => {
+      if (name === 'start') return start;
+      const value: unknown = Reflect.get(target, name, target);
+      return typeof value === 'function' ? (value.bind(target) as unknown) : value;
+    },
+  });
+}
+
+const { data, postgres } = options.store;
+const store = await openServiceStore(
+  postgres === undefined ? { data: data as string } : { postgres: { url: postgres }, secret: SECRET },
+);
+const engine = await openEngine(store);
+const database = store.database.withPlugin(counting);
+const db = store.database as Kysely<TriggerTables>;
+const api = await createApi({
+  engine: stepped(engine),
+  database: { ...store, database, migrate: (...given) => store.migrate(...given) },
+  authenticator: keyAuthenticator(store.keys),
+  ports: servicePorts(store),
+  areas: serviceAreas({ store, triggers: triggerTypes }),
+  now: () => nowMs,
+  every(ms, beat) {
+    beats.add(beat);
+    const timer = setInterval(beat, Math.min(ms, 500));
+    return () => {
+      beats.delete(beat);
+      clearInterval(timer);
+    };
+  },
+  onError: (error) => process.stderr.write(`${String(error)}\n`),
+});
+
+async function call<Data>(
+  key: string,
+  [method, path, body]: readonly [string, string, unknown?],
+): Promise<Data> {
+  const response = await api.fetch(
+    new Request(`http://heddle.test/api/v2${path}`, {
+      method,
+      headers: { 'X-API-Key': key, ...(body !== undefined && { 'Content-Type': 'application/json' }) },
+      ...(body !== undefined && { body: JSON.stringify(body) }),
+    }),
+  );
+  const answer = (await response.json()) as { data: Data };
+  if (!response.ok) throw new Error(JSON.stringify(answer));
+  return answer.data;
+}
+
+/** The runs that triggers have started, with what has become of them. */
+async function fires(): Promise<ReportedFire[]> {
+  const rows = await db.selectFrom('trigger_fires').selectAll().orderBy('due_ms').execute();
+  const found = rows.map(async ({ workflow_id: workflowId, due_ms: due, run_id: runId, version }) => {
+    const run = await engine.getRun(runId).catch(() => undefined);
+    return { workflowId, dueMs: Number(due), version, status: run?.status ?? 'unknown' };
+  });
+  return Promise.all(found);
+}
+
+/** Counts the runs of the engine, whoever started them. */
+async function runs(workflowId: string): Promise<number> {
+  const { runs: found } = await engine.listRuns({ workflowId, limit: 100 });
+  return found.length;
+}
+
+const COMMANDS: { readonly [name in Command['call']]: (command: Command) => Promise<unknown> } = {
+  async workspace() {
+    const userId = await store.workspaces.createUser({ email: 'ada@heddle.test', name: 'Ada' });
+    const workspaceId = await store.workspaces.createWorkspace('Looms', userId);
+    const { key } = await store.keys.create({ userId }, 'test');
+    return { workspaceId, key };
+  },
+  request: ({ key = '', request = ['GET', '/meta'] }) => call(key, request),
+  now({ nowMs: next = nowMs, dieAt = Infinity }) {
+    nowMs = next;
+    steps = dieAt;
+    for (const beat of beats) beat();
+    return Promise.resolve();
+  },
+  fires,
+  runs: ({ workflowId = '' }) => runs(workflowId),
+};
+
+createInterface({ input: process.stdin }).on('line', (line) => {
+  const command = JSON.parse(line) as Command;
+  void COMMANDS[command.call](command).then(
+    (value) => process.stdout.write(`${JSON.stringify({ id: command.id, value })}\n`),
+    (error: unknown) => process.stdout.write(`${JSON.stringify({ id: command.id, error: String(error) })}\n`),
+  );
+});
+process.stdout.write(`${JSON.stringify({ ready: true })}\n`);
