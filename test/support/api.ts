@@ -100,6 +100,7 @@ export function serviceApi({
     connectorTypes,
     describeBlocks,
     environments,
+    webhooks,
     ...others
   } = rest;
   const { retention, publicRunRetentionMs, ...own } = others;
@@ -112,6 +113,7 @@ export function serviceApi({
     connectorTypes,
     describeBlocks,
     environments,
+    webhooks,
     retention,
     publicRunRetentionMs,
   });

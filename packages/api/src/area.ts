@@ -19,6 +19,14 @@ export interface OperationTable {
   readonly [name: string]: AnyOperation;
 }
 
+/** Answers requests below a path that are no operations: they have no credential of the interface. */
+export interface AreaHandler {
+  /** Ends with a slash. */
+  prefix: string;
+  /** Never rejects. `address`: that of the client. `prefix`: with the base path of the interface. */
+  fetch(request: Request, about: { address: string | undefined; prefix: string }): Promise<Response>;
+}
+
 /** A part of the interface: its operations, its tables, and what its handlers use. */
 export interface Area<Services = unknown, Table extends OperationTable = OperationTable> {
   /** Unique. The area's migrations are recorded under it. */
@@ -27,6 +35,8 @@ export interface Area<Services = unknown, Table extends OperationTable = Operati
   migrations?: Migrations;
   /** Returns what the handlers of the area get, and nothing of other areas. Called once, after the migrations. */
   services(context: AreaContext): Promise<Services> | Services;
+  /** Returns what answers requests that are no operations. */
+  handlers?(services: Services): readonly AreaHandler[];
   /** Stops background work. */
   close?(services: Services): Promise<void> | void;
 }

@@ -9,6 +9,7 @@ import type { AreaContext } from './context.ts';
 import { memoryReservations } from './areas/runs/memory-reservations.ts';
 import { RunQueue } from './areas/runs/queue.ts';
 import type { Authenticator, Principal } from './auth/principal.ts';
+import { repeat, warn } from './defaults.ts';
 import { NO_CREDENTIAL, payloadTooLarge, unauthorized } from './errors.ts';
 import { valid } from './http/parse.ts';
 import { referenceAsset, referencePage } from './http/reference.ts';
@@ -111,6 +112,12 @@ export async function createApi<const Areas extends readonly Area[]>(
   );
   const operations = table.map(({ operation }) => operation);
   const app = createRoutes(table, context, { authenticator, origin, basePath, clientAddress });
+  for (const { area, services } of opened) {
+    for (const { prefix, fetch } of area.handlers?.(services) ?? [])
+      app.all(`${prefix}*`, ({ req: { raw } }) =>
+        fetch(raw, { address: clientAddress(raw), prefix: basePath + prefix }),
+      );
+  }
   app.get('/openapi.json', (c) =>
     c.json(openApiDocument(operations, (origin ?? new URL(c.req.url).origin) + basePath)),
   );
@@ -224,17 +231,4 @@ function functionOf(context: AreaContext, served: ServedOperation, at: { origin:
       },
     });
   };
-}
-
-function repeat(ms: number, beat: () => void): () => void {
-  const timer = setInterval(beat, ms);
-  timer.unref();
-  return () => clearInterval(timer);
-}
-
-function warn(error: unknown): void {
-  process.emitWarning(
-    error instanceof Error ? (error.stack ?? error.message) : String(error),
-    'HeddleWarning',
-  );
 }

@@ -3,7 +3,7 @@ export { bucketFor, memoryLimiter, tightestOf } from './admission/limiter.ts';
 export type { Bucket, Buckets, LimitKind, LimitState, Limiter } from './admission/limiter.ts';
 export { memoryConcurrency } from './admission/usage.ts';
 export type { Concurrency, RunRequest, Usage, UsageRefusal } from './admission/usage.ts';
-export type { Area, Database, Migrations } from './area.ts';
+export type { Area, AreaHandler, Database, Migrations } from './area.ts';
 export type { AreaContext } from './context.ts';
 export { execute, legacy, meta, runs } from './areas/areas.ts';
 export type { Authenticator, Credentials, Principal, Role, Scope } from './auth/principal.ts';

@@ -11,6 +11,8 @@ export { publicRuns } from './store/public-runs.ts';
 export { transfers } from './transfer/area.ts';
 export { triggers } from './triggers/area.ts';
 export { Triggers } from './triggers/triggers.ts';
+export { webhooks } from './triggers/webhooks/area.ts';
+export type { WebhookOptions } from './triggers/webhooks/area.ts';
 export { workflows } from './workflows/area.ts';
 export type { WorkflowOptions } from './workflows/area.ts';
 export { workspaces } from './workspaces/area.ts';

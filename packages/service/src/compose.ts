@@ -1,5 +1,6 @@
 import type { Area, Limits, Ports } from '@heddle/api';
 import { execute, legacy, meta, runs } from '@heddle/api';
+import type { TenantEnvironments } from '@heddle/engine';
 import { catalog } from './catalog/area.ts';
 import type { CatalogOptions } from './catalog/area.ts';
 import { credentials } from './credentials/area.ts';
@@ -15,6 +16,8 @@ import { transfers } from './transfer/area.ts';
 import { triggers } from './triggers/area.ts';
 import { Triggers } from './triggers/triggers.ts';
 import type { TriggerType } from './triggers/types.ts';
+import { webhooks } from './triggers/webhooks/area.ts';
+import type { WebhookOptions } from './triggers/webhooks/area.ts';
 import { workflows } from './workflows/area.ts';
 import type { LintSources } from './workflows/context.ts';
 import { workspaces } from './workspaces/area.ts';
@@ -61,8 +64,13 @@ export interface ServiceAreaOptions {
   triggers?: readonly TriggerType[];
   /** The types of connectors of the catalog. */
   connectorTypes?: CatalogOptions['connectorTypes'];
-  /** As the engine has them: drafts get a warning for `{{NAME}}` without a value. */
-  environments?: LintSources['environments'];
+  /**
+   * As the engine has them: drafts get a warning for `{{NAME}}` without a value, and webhooks read their secrets from them.
+   * Without `values`, webhooks have only the secrets that their blocks have as text.
+   */
+  environments?: LintSources['environments'] & Partial<TenantEnvironments>;
+  /** How requests of other systems are received. */
+  webhooks?: WebhookOptions;
   /** How long runs are kept. Default: for ever. */
   retention?: RetentionLimits;
   /** Milliseconds for which runs of callers without a credential are kept after their end. Default: 30 days. */
@@ -80,6 +88,7 @@ export function serviceAreas({
   triggers: triggerTypes,
   connectorTypes,
   environments,
+  webhooks: webhookOptions,
   retention,
   publicRunRetentionMs,
 }: ServiceAreaOptions) {
@@ -98,6 +107,11 @@ export function serviceAreas({
     workspaces({ store }),
     workflows({ store, sources, triggers: deployedTriggers }),
     triggers({ triggers: deployedTriggers }),
+    webhooks({
+      triggers: deployedTriggers,
+      ...(environments && { environments }),
+      ...(webhookOptions && { options: webhookOptions }),
+    }),
     transfers({ store }),
     logs(retention),
     ...(sealer

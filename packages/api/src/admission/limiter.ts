@@ -60,7 +60,9 @@ export function memoryLimiter(kinds: Buckets, now: () => number = Date.now): Lim
   const buckets = new Map<string, { tokens: number; atMs: number }>();
   const tokensOf = (bucket: Bucket, key: string, atMs: number): number => {
     const before = buckets.get(key) ?? { tokens: bucket.capacity, atMs };
-    return Math.min(bucket.capacity, before.tokens + ((atMs - before.atMs) * bucket.perMinute) / MINUTE_MS);
+    // A clock that was set back takes nothing away.
+    const passedMs = Math.max(0, atMs - before.atMs);
+    return Math.min(bucket.capacity, before.tokens + (passedMs * bucket.perMinute) / MINUTE_MS);
   };
   return {
     take(kind, subjects, operation) {

@@ -178,7 +178,8 @@ async function noBody(request: Request, options: ReceiveOptions): Promise<undefi
   throw badRequest(message, [{ code: 'unrecognized_keys', path: [], message, keys }]);
 }
 
-function parsed(text: string): unknown {
+/** Returns the value of JSON text. Throws 400, also for numbers out of range and deep nesting. */
+export function parsed(text: string): unknown {
   let value: unknown;
   try {
     value = JSON.parse(text);
@@ -262,7 +263,7 @@ function expectJson(request: Request): void {
 }
 
 /** Returns the media type of a request and its parameters, in lower case; an empty type for a request without one. */
-function contentTypeOf(request: Request): { type: string; parameters: string[] } {
+export function contentTypeOf(request: Pick<Request, 'headers'>): { type: string; parameters: string[] } {
   const declared = request.headers.get('content-type') ?? '';
   const [type = '', ...parameters] = declared
     .toLowerCase()
@@ -309,7 +310,7 @@ async function formOf(
 }
 
 /** Returns the body as a stream that fails with 413 after `maxBytes`, and with 408 where nothing arrives for 30 seconds. */
-function limited(
+export function limited(
   request: Request,
   { maxBytes, every }: { maxBytes: number } & Pick<ReceiveOptions, 'every'>,
 ): ReadableStream<Uint8Array> {
@@ -337,7 +338,7 @@ async function receiveText(request: Request, { limits, every }: ReceiveOptions):
 }
 
 /** Waits for `receive`, at most 30 seconds. Throws 408. */
-async function inTime<T>(receive: () => Promise<T>, every: ReceiveOptions['every']): Promise<T> {
+export async function inTime<T>(receive: () => Promise<T>, every: ReceiveOptions['every']): Promise<T> {
   const { promise: late, reject } = Promise.withResolvers<never>();
   const stop = every(BODY_TIMEOUT_MS, () => {
     reject(new ApiError(408, `Request body did not arrive within ${BODY_TIMEOUT_MS / 1000} seconds`));

@@ -6,8 +6,11 @@ export type { ScheduleConfig, SchedulePolicy } from './schedule/fields.ts';
 export { lastDue, nextDue } from './schedule/next-due.ts';
 export type { Schedule } from './schedule/next-due.ts';
 export type { ScheduleTrigger } from './schedule/schedule.ts';
+export type { WebhookTrigger } from './webhook/webhook.ts';
 import { schedule } from './schedule/schedule.ts';
 import type { ScheduleTrigger } from './schedule/schedule.ts';
+import { webhooks } from './webhook/webhook.ts';
+import type { WebhookTrigger } from './webhook/webhook.ts';
 
 /** The types of triggers that Heddle fires. */
-export const triggerTypes: readonly ScheduleTrigger[] = [schedule];
+export const triggerTypes: readonly (ScheduleTrigger | WebhookTrigger)[] = [schedule, ...webhooks];

@@ -16,8 +16,13 @@ export interface TriggerProblem {
 /** A type of trigger that the host fires. */
 export interface TriggerInfo {
   type: string;
-  /** Returns the configuration that the fields of a block describe, or all problems. */
-  read(fields: JsonObject): { config: JsonObject } | { problems: readonly TriggerProblem[] };
+  /**
+   * Returns the configuration that the fields of a block describe, or all problems. `warnings` are about a configuration that
+   * works, and that others could misuse.
+   */
+  read(
+    fields: JsonObject,
+  ): { config: JsonObject; warnings?: readonly TriggerProblem[] } | { problems: readonly TriggerProblem[] };
 }
 
 /** Reports triggers that nothing fires, and those whose fields do not say when. Without known types nothing is reported. */
@@ -43,6 +48,16 @@ function isExternal({ type }: Block): boolean {
 
 function checkFields({ found }: Compilation, block: Block, info: TriggerInfo): void {
   const read = info.read(block.fields);
+  for (const { field, message } of ('warnings' in read && read.warnings) || []) {
+    found.push(
+      diagnostic('TRIGGER_UNSAFE', {
+        blockId: block.id,
+        path: fieldLocation(block, field).path,
+        message: `The field "${field}" of "${block.name}" ${message}.`,
+        hint: 'Set a secret, and give the same one to the sender.',
+      }),
+    );
+  }
   if (!('problems' in read)) return;
   for (const { field, message } of read.problems) {
     found.push(

@@ -58,6 +58,18 @@ const EXAMPLES: { [code in DiagnosticCode]: [input: unknown, path: string, optio
     'blocks.s.type',
     { triggers: [] },
   ],
+  TRIGGER_UNSAFE: [
+    workflowFile({ blocks: { s: { type: 'generic_webhook', fields: { token: '' } } } }),
+    'blocks.s.subBlocks.token.value',
+    {
+      triggers: [
+        {
+          type: 'generic_webhook',
+          read: () => ({ config: {}, warnings: [{ field: 'token', message: 'is empty' }] }),
+        },
+      ],
+    },
+  ],
   TRIGGER_INVALID: [
     workflowFile({ blocks: { s: { type: 'schedule', fields: { dailyTime: 'noon' } } } }),
     'blocks.s.subBlocks.dailyTime.value',

@@ -45,6 +45,7 @@ export const DIAGNOSTIC_CODES = {
   START_FIELD_RESERVED: error('A field of the input format has a reserved name.'),
   BLOCK_TYPE_UNKNOWN: warning('No executor is registered for blocks of this type.'),
   TRIGGER_NOT_FIRED: warning('Nothing fires a trigger.'),
+  TRIGGER_UNSAFE: warning('Others could fire a trigger.'),
   TRIGGER_INVALID: warning('A field of a trigger has a value with which it cannot be deployed.'),
   BLOCK_UNREACHABLE: warning('No path leads from a start to the block, so it never runs.'),
   EDGE_TO_NOWHERE: error('An edge refers to a block that does not exist.'),

@@ -8,9 +8,11 @@ import {
   workflowPath,
 } from '@heddle/api/areas';
 import type { Call } from '@heddle/api/areas';
+import { WEBHOOK_PREFIX } from '@heddle/api/webhooks';
 import type * as z from 'zod';
 import type { VersionRow, WorkflowRow } from '../store/schema.ts';
 import type { PlannedTrigger } from '../triggers/activation.ts';
+import type { TriggerType } from '../triggers/types.ts';
 import {
   READ,
   READ_ERRORS,
@@ -62,7 +64,7 @@ export const deployWorkflow = defineChange({
       },
     );
     services.triggers.changed();
-    const state = deploymentOf({ ...row, deployed_at: created_at }, added, deployed.triggers.length > 0);
+    const state = deploymentOf({ ...row, deployed_at: created_at }, added, kindsOf(deployed));
     return { data: { ...state, warnings, version: added.version } };
   },
 });
@@ -100,12 +102,16 @@ export const getWorkflowDeployment = define({
   query: noQuery,
   success: [{ status: 200, schema: schemas.deploymentDetail, description: 'The deployment' }],
   errors: READ_ERRORS,
-  async handle(services, _call, row) {
+  async handle(services, { origin }, row) {
     const active = await activeVersion(services, row);
     const needsRedeploy = needsRedeployment(row, active);
-    const { isScheduled, warnings } = await services.triggers.stateOf(services.store.database, row.id);
-    const state = { ...deploymentOf(row, active, isScheduled), warnings };
-    return { data: { ...state, needsRedeployment: needsRedeploy, isPublicApi: row.public_api === 1 } };
+    const { kinds, webhooks, warnings } = await services.triggers.stateOf(services.store.database, row.id);
+    const state = { ...deploymentOf(row, active, kinds), warnings };
+    const shown = webhooks.map(({ blockId, provider, path }) => ({
+      ...{ blockId, provider, url: origin + WEBHOOK_PREFIX + path },
+    }));
+    const isPublicApi = row.public_api === 1;
+    return { data: { ...state, needsRedeployment: needsRedeploy, isPublicApi, webhooks: shown } };
   },
 });
 
@@ -217,7 +223,7 @@ export async function madeLive(
     await record({ resourceId: row.id, details: { version } }, tx);
   });
   services.triggers.changed();
-  const state = deploymentOf({ ...row, deployed_at: at }, found, deployed.triggers.length > 0);
+  const state = deploymentOf({ ...row, deployed_at: at }, found, kindsOf(deployed));
   return { ...state, warnings, version };
 }
 
@@ -246,6 +252,10 @@ async function deployToEngine(
     triggers: triggers.planned(graph.blocks, starts),
     warnings: diagnostics.map(({ message }) => message),
   };
+}
+
+function kindsOf({ triggers }: DeployedVersion): ReadonlySet<TriggerType['kind']> {
+  return new Set(triggers.map(({ type }) => type.kind));
 }
 
 /** Makes the triggers of the version the only ones of the workflow, in the transaction that makes it live. */

@@ -1,5 +1,5 @@
 import { CompiledQuery } from 'kysely';
-import type { Compilable } from 'kysely';
+import type { Compilable, Kysely } from 'kysely';
 import type { Db } from './database.ts';
 
 /**
@@ -10,10 +10,18 @@ export function compiled<Row>(
   db: Db,
   build: (db: Db) => Compilable<Row>,
 ): (...values: unknown[]) => Promise<Row[]> {
+  const run = compiledIn(build);
+  return (...values) => run(db, values);
+}
+
+/** The same for a query that runs in transactions of one database. */
+export function compiledIn<Tables, Row>(
+  build: (db: Kysely<Tables>) => Compilable<Row>,
+): (db: Kysely<Tables>, values: readonly unknown[]) => Promise<Row[]> {
   let sql: string | undefined;
-  return async (...values) => {
+  return async (db, values) => {
     sql ??= build(db).compile().sql;
-    const { rows } = await db.executeQuery<Row>(CompiledQuery.raw(sql, values));
+    const { rows } = await db.executeQuery<Row>(CompiledQuery.raw(sql, [...values]));
     return rows;
   };
 }

@@ -15,6 +15,7 @@ import type { Sealer } from '../sealing.ts';
 import { secretEnvironments } from '../secrets/environments.ts';
 import { SECRET_MIGRATIONS } from '../secrets/migrations.ts';
 import { TRIGGER_MIGRATIONS } from '../triggers/migrations.ts';
+import { WEBHOOK_MIGRATIONS } from '../triggers/webhooks/migrations.ts';
 import { TRANSFER_MIGRATIONS } from '../transfer/migrations.ts';
 import { storedDefinitions } from '../workflows/definitions.ts';
 import { WORKFLOW_MIGRATIONS } from '../workflows/migrations.ts';
@@ -36,6 +37,7 @@ const AREAS = {
   secrets: SECRET_MIGRATIONS,
   transfer: TRANSFER_MIGRATIONS,
   triggers: TRIGGER_MIGRATIONS,
+  webhooks: WEBHOOK_MIGRATIONS,
   workflows: WORKFLOW_MIGRATIONS,
   workspaces: WORKSPACE_MIGRATIONS,
 };

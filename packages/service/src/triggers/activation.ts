@@ -138,7 +138,7 @@ export function dueAfter(
   afterMs: number,
 ): Pick<TriggerRow, keyof typeof NOT_DUE> {
   const type = types.get(row.type);
-  if (!type) return NOT_DUE;
+  if (type?.kind !== 'schedule') return NOT_DUE;
   const config = JSON.parse(row.config) as JsonObject;
   const due = type.nextDue(config, afterMs);
   if (due === undefined) return NOT_DUE;

@@ -12,6 +12,7 @@ import {
 import type { TriggerServices } from './operations.ts';
 import { Scheduler } from './scheduler.ts';
 import type { Triggers } from './triggers.ts';
+import type { ScheduleType } from './types.ts';
 
 export const TRIGGERS = {
   listTriggers,
@@ -46,7 +47,11 @@ function openTriggers(context: AreaContext, given: Triggers): OpenedTriggers {
     throw new TypeError('Triggers need reservations with a queue, because their runs are asynchronous.');
   const { types } = given;
   const services = { ...context, queue, db: database as Db };
-  const scheduler = types.size === 0 ? undefined : new Scheduler({ ...services, every, types });
+  const schedules = new Map(
+    [...types].filter((entry): entry is [string, ScheduleType] => entry[1].kind === 'schedule'),
+  );
+  const scheduler =
+    schedules.size === 0 ? undefined : new Scheduler({ ...services, every, types: schedules });
   const stopListening = given.onChange(() => scheduler?.wake());
   return {
     ...services,

@@ -1,12 +1,12 @@
 import { describe, expect, it } from 'vitest';
 import { decide, jitterOf } from './due.ts';
 import type { DueCall } from './due.ts';
-import type { SchedulePolicy, TriggerType } from './types.ts';
+import type { SchedulePolicy, ScheduleType } from './types.ts';
 
 const MINUTE = 60_000;
 
 /** A type that is due at whole minutes. */
-function everyMinute(policy: Partial<SchedulePolicy> = {}): TriggerType {
+function everyMinute(policy: Partial<SchedulePolicy> = {}): ScheduleType {
   const next = (afterMs: number): number => (Math.floor(afterMs / MINUTE) + 1) * MINUTE;
   return {
     kind: 'schedule',
@@ -47,7 +47,7 @@ describe('a due instant', () => {
   });
 
   it('that is late is left out by "none", also if it is the only one', () => {
-    const hourly: TriggerType = {
+    const hourly: ScheduleType = {
       ...everyMinute({ missed: 'none' }),
       nextDue: () => 70 * MINUTE,
       lastDue: () => 10 * MINUTE,
@@ -71,7 +71,7 @@ describe('a due instant', () => {
   });
 
   it('that the configuration does not have any more still starts its run', () => {
-    const other: TriggerType = { ...everyMinute(), nextDue: () => 90 * MINUTE, lastDue: () => undefined };
+    const other: ScheduleType = { ...everyMinute(), nextDue: () => 90 * MINUTE, lastDue: () => undefined };
     const call = {
       type: other,
       config: {},

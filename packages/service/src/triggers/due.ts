@@ -1,13 +1,13 @@
 import { createHash } from 'node:crypto';
 import type { JsonObject } from '@heddle/core';
-import type { TriggerType } from './types.ts';
+import type { ScheduleType } from './types.ts';
 
 /** A run later than this was missed. */
 const ON_TIME_MS = 60_000;
 
 /** A due instant that has come, and what is known about the run before. */
 export interface DueCall {
-  type: TriggerType;
+  type: ScheduleType;
   config: JsonObject;
   /** The earliest due instant that is not handled. */
   dueMs: number;
@@ -61,7 +61,7 @@ function wantedOf({ type, config, dueMs, held }: DueCall, untilMs: number): numb
 
 /** Returns the delay of a trigger: equal each time, and spread over triggers. */
 export function jitterOf(
-  type: TriggerType,
+  type: ScheduleType,
   config: JsonObject,
   { workflow_id: workflowId, block_id: blockId }: { workflow_id: string; block_id: string },
 ): number {

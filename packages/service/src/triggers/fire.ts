@@ -7,7 +7,7 @@ import type { NewReservation, QueuedRun } from '@heddle/api/ports';
 import type { Kysely } from 'kysely';
 import { addQueued } from '../store/reservations.ts';
 import type { TriggerRow, TriggerTables } from './tables.ts';
-import type { TriggerType } from './types.ts';
+import type { ScheduleType } from './types.ts';
 
 export type Db = Kysely<TriggerTables>;
 
@@ -38,7 +38,7 @@ export interface AdmittedRun {
  */
 export async function admitDue(
   services: FireServices,
-  { trigger, type, dueMs }: { trigger: LiveTrigger; type: TriggerType; dueMs: number },
+  { trigger, type, dueMs }: { trigger: LiveTrigger; type: ScheduleType; dueMs: number },
 ): Promise<AdmittedRun> {
   const { workspace_id: workspaceId, workflow_id: workflowId } = trigger;
   const runId = randomUUID();

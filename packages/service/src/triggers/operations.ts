@@ -21,7 +21,7 @@ import type { AdmittedRun, Db, FireServices, LiveTrigger } from './fire.ts';
 import { withNumbers } from './rows.ts';
 import * as schemas from './schemas.ts';
 import type { TriggerRow } from './tables.ts';
-import type { TriggerType } from './types.ts';
+import type { ScheduleType, TriggerType } from './types.ts';
 import { readRow, shown, shownRows } from './views.ts';
 import type { Found } from './views.ts';
 
@@ -288,9 +288,10 @@ async function unlocked(db: Db, { workspace_id: workspaceId, folderPath: path }:
   await expectUnlocked(db as never, { workspaceId, path });
 }
 
-/** Returns the type of a trigger. Throws 409 when this process does not know it. */
-function typeOf({ types }: TriggerServices, { type }: TriggerRow): TriggerType {
+/** Returns the type of a schedule. Throws 409 for other triggers, and when this process does not know it. */
+function typeOf({ types }: TriggerServices, { type }: TriggerRow): ScheduleType {
   const found = types.get(type);
-  if (found) return found;
+  if (found?.kind === 'schedule') return found;
+  if (found) throw conflict('Only schedules can be started: a webhook replays its deliveries');
   throw conflict(`This server does not fire triggers of the type "${type}"`);
 }

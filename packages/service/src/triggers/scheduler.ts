@@ -9,7 +9,7 @@ import { admitDue, claimDue, isLive, queueDue } from './fire.ts';
 import type { AdmittedRun, Db, FireServices, LiveTrigger } from './fire.ts';
 import { withNumbers } from './rows.ts';
 import type { TriggerRow } from './tables.ts';
-import type { TriggerType } from './types.ts';
+import type { ScheduleType } from './types.ts';
 
 /** How often the process looks whether something is due. It reads nothing until then. */
 const BEAT_MS = 250;
@@ -43,7 +43,7 @@ type LastRun = { isBusy: boolean; error?: string | undefined; isUnknown?: true }
 
 export interface SchedulerOptions extends FireServices {
   every: (ms: number, beat: () => void) => () => void;
-  types: ReadonlyMap<string, TriggerType>;
+  types: ReadonlyMap<string, ScheduleType>;
 }
 
 /** Starts the runs of triggers when they are due. Any number of processes may do so on one database. */
@@ -169,7 +169,7 @@ export class Scheduler {
   async #admitted(
     trigger: LiveTrigger,
     given: {
-      type: TriggerType;
+      type: ScheduleType;
       decision: Exclude<DueDecision, { waits: number }>;
       jitterMs: number;
       last: LastRun;

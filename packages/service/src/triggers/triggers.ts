@@ -8,8 +8,18 @@ import {
   stopArchived,
 } from './activation.ts';
 import type { Activation, PlannedTrigger } from './activation.ts';
+import type { Kysely } from 'kysely';
 import type { Db } from './fire.ts';
 import type { TriggerType } from './types.ts';
+import { activatePaths, webhooksOf } from './webhooks/paths.ts';
+import type { WebhookTables } from './webhooks/tables.ts';
+
+/** The triggers of a live version. */
+export interface TriggerState {
+  kinds: ReadonlySet<TriggerType['kind']>;
+  webhooks: readonly { blockId: string; provider: string; path: string }[];
+  warnings: string[];
+}
 
 /** What deployments do with triggers: each change is part of the transaction that changes the live version. */
 export class Triggers {
@@ -25,8 +35,10 @@ export class Triggers {
     return plannedTriggers(this.types, blocks, starts);
   }
 
-  activate(transaction: unknown, activation: Activation): Promise<void> {
-    return activateTriggers(transaction as Db, activation);
+  /** Throws 409 for the path of a webhook that another trigger has. */
+  async activate(transaction: unknown, activation: Activation): Promise<void> {
+    await activateTriggers(transaction as Db, activation);
+    await activatePaths(transaction as Kysely<WebhookTables>, activation);
   }
 
   deactivate(transaction: unknown, workflowId: string): Promise<void> {
@@ -43,14 +55,11 @@ export class Triggers {
     return startRestored(transaction as Db, this.types, restored);
   }
 
-  /** Returns whether the live version of a workflow has schedules, and a warning for each that is suspended. */
-  async stateOf(
-    database: unknown,
-    workflowId: string,
-  ): Promise<{ isScheduled: boolean; warnings: string[] }> {
+  /** Returns which triggers the live version of a workflow has, and a warning for each that is suspended. */
+  async stateOf(database: unknown, workflowId: string): Promise<TriggerState> {
     const rows = await (database as Db)
       .selectFrom('triggers')
-      .select(['name', 'state', 'last_error'])
+      .select(['name', 'state', 'last_error', 'type'])
       .where('workflow_id', '=', workflowId)
       .where('version', 'is not', null)
       .orderBy('block_id')
@@ -60,7 +69,14 @@ export class Triggers {
       ({ name, last_error: error }) =>
         `The trigger "${name}" is suspended, because it has only failed: ${error ?? 'no run could be started'}`,
     );
-    return { isScheduled: rows.length > 0, warnings };
+    const kinds = new Set(rows.map(({ type }) => this.types.get(type)?.kind ?? 'schedule'));
+    const webhooks = await webhooksOf(database as Kysely<WebhookTables>, workflowId);
+    return { kinds, webhooks: webhooks.flatMap((webhook) => this.#shown(webhook)), warnings };
+  }
+
+  #shown({ blockId, type: name, path, config }: Awaited<ReturnType<typeof webhooksOf>>[number]) {
+    const type = this.types.get(name);
+    return type?.kind === 'webhook' ? [{ blockId, provider: type.providerOf(config), path }] : [];
   }
 
   /** Says that a transaction with changes was committed. */

@@ -1,3 +1,4 @@
+import type { WebhookType } from '@heddle/api/webhooks';
 import type { JsonObject } from '@heddle/core';
 import type { TriggerInfo } from '@heddle/core/drafts';
 
@@ -13,8 +14,11 @@ export interface SchedulePolicy {
   overlap: 'allow' | 'skip' | 'queue';
 }
 
-/** A type of trigger that is due at instants, in milliseconds. `@heddle/blocks/triggers` has those of Heddle. */
-export interface TriggerType extends TriggerInfo {
+/** A type of trigger that is fired here. `@heddle/blocks/triggers` has those of Heddle. */
+export type TriggerType = ScheduleType | WebhookType;
+
+/** A type of trigger that is due at instants, in milliseconds. */
+export interface ScheduleType extends TriggerInfo {
   kind: 'schedule';
   /** Returns the first due instant after `afterMs`; undefined if there is none. */
   nextDue(config: JsonObject, afterMs: number): number | undefined;

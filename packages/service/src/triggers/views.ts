@@ -32,7 +32,7 @@ export function shown(row: Found): z.output<typeof schemas.shownTrigger> {
   return {
     ...{ id: row.id, workflowId: row.workflow_id, workflowName: row.workflowName, blockId: row.block_id },
     ...{ name: row.name, type: row.type, version: row.version, state: row.state },
-    configuration: JSON.parse(row.config) as JsonObject,
+    configuration: configurationOf(row),
     nextDueAt: timeOf(row.due_ms),
     waitsFor: row.held,
     lastDueAt: timeOf(row.last_due_ms),
@@ -46,6 +46,13 @@ export function shown(row: Found): z.output<typeof schemas.shownTrigger> {
       failingSince: timeOf(row.failing_since_ms),
     },
   };
+}
+
+/** A secret that the block has as text is not shown. */
+function configurationOf({ config }: Found): JsonObject {
+  const { secret, ...shown } = JSON.parse(config) as JsonObject;
+  if (secret === undefined) return shown;
+  return { ...shown, secret: /^\{\{[^{}]+\}\}$/.test(String(secret)) ? secret : null };
 }
 
 function timeOf(ms: number | null): string | null {

@@ -249,6 +249,9 @@ export const deployResult = deploymentState.extend({ version: z.int().min(1) });
 export const deploymentDetail = deploymentState.extend({
   needsRedeployment: z.boolean(),
   isPublicApi: z.boolean(),
+  webhooks: z
+    .array(z.object({ blockId: z.string(), provider: z.string(), url: z.string() }))
+    .describe('The URLs at which the live version receives requests of other systems'),
 });
 
 export const publicBody = z.strictObject({ isPublicApi: z.boolean() });

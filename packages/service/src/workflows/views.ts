@@ -1,5 +1,6 @@
 import type { ListedWorkflow } from '../store/list-query.ts';
 import type { VersionRow, WorkflowRow } from '../store/schema.ts';
+import type { TriggerType } from '../triggers/types.ts';
 import type { WorkflowServices } from './context.ts';
 import { graphHash, readGraph } from './graph.ts';
 
@@ -21,15 +22,19 @@ export async function itemsOf({ store }: Pick<WorkflowServices, 'store'>, rows: 
   }));
 }
 
-/** Returns the state of a workflow's deployment. `isScheduled`: its live version has schedules. */
-export function deploymentOf(row: WorkflowRow, active: VersionRow | undefined, isScheduled = false) {
+/** Returns the state of a workflow's deployment. `kinds`: those of the triggers of its live version. */
+export function deploymentOf(
+  row: WorkflowRow,
+  active: VersionRow | undefined,
+  kinds: ReadonlySet<TriggerType['kind']> = new Set(),
+) {
   const deployedAt = row.deployed_at ?? active?.created_at ?? '';
   // A deployed version is live from its creation. An activated one became live later.
   const action: 'deploy' | 'activate' = deployedAt === active?.created_at ? 'deploy' : 'activate';
   const version = active && { deploymentVersionId: versionId(active), version: active.version };
-  // Schedules are activated with the version, in one transaction.
-  const schedules = isScheduled ? 'ready' : 'not_applicable';
-  const ready = { webhooks: 'not_applicable', schedules, mcp: 'not_applicable' };
+  // Triggers are activated with the version, in one transaction.
+  const readiness = (kind: TriggerType['kind']): string => (kinds.has(kind) ? 'ready' : 'not_applicable');
+  const ready = { webhooks: readiness('webhook'), schedules: readiness('schedule'), mcp: 'not_applicable' };
   return {
     id: row.id,
     isDeployed: active !== undefined,

@@ -1,0 +1,63 @@
+import type { AreaContext } from '../../context.ts';
+import { isRunNotFound } from '../../errors.ts';
+import { executedOf, executionResponse } from '../legacy/response.ts';
+import { publicResult } from './public-result.ts';
+import { resultOf, unstartedRun } from './views.ts';
+
+type Services = Pick<AreaContext, 'engine' | 'reservations' | 'every'>;
+
+/** How often a run that no process has started yet is looked for. */
+const POLL_MS = 50;
+
+/**
+ * Waits for the end of a queued run, and returns its response as callers without a credential see it: that of its Response
+ * block, else its output. Undefined: it has not ended after `waitMs`, or waits for a person. The run goes on.
+ */
+export async function runResponse(
+  services: Services,
+  engineId: string,
+  { signal, waitMs }: { signal: AbortSignal; waitMs: number },
+): Promise<Response | undefined> {
+  const late = new AbortController();
+  const stop = services.every(waitMs, () => late.abort());
+  const until = AbortSignal.any([signal, late.signal]);
+  try {
+    while (!until.aborted) {
+      const response = await endedResponse(services, engineId, until);
+      if (response !== 'unknown') return response;
+      await pause(services, POLL_MS);
+    }
+    return undefined;
+  } finally {
+    stop();
+  }
+}
+
+async function endedResponse(
+  { engine, reservations }: Services,
+  engineId: string,
+  signal: AbortSignal,
+): Promise<Response | 'unknown' | undefined> {
+  try {
+    const events = engine.follow(engineId, { signal })[Symbol.asyncIterator]();
+    while (!(await events.next()).done);
+    const run = await engine.getRun(engineId);
+    if (signal.aborted || run.status === 'running' || run.status === 'paused') return undefined;
+    return await executionResponse(engine, publicResult(resultOf(run, null)));
+  } catch (error) {
+    if (signal.aborted) return undefined;
+    if (!isRunNotFound(error)) throw error;
+    const reservation = (await reservations.byEngineIds([engineId])).get(engineId);
+    if (reservation?.isQueued) return 'unknown';
+    // It was not started, or it has been deleted.
+    return reservation?.failure
+      ? Response.json(executedOf(publicResult(unstartedRun(reservation))))
+      : undefined;
+  }
+}
+
+function pause({ every }: Services, ms: number): Promise<void> {
+  const { promise, resolve } = Promise.withResolvers<void>();
+  const stop = every(ms, resolve);
+  return promise.finally(stop);
+}

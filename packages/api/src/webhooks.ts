@@ -1,0 +1,17 @@
+/** A receiver of requests of other systems, over a store that a host provides. */
+export { ApiError } from './errors.ts';
+export { WEBHOOK_PREFIX, webhookReceiver } from './webhooks/receiver.ts';
+export type { WebhookReceiver, WebhookReceiverOptions, WebhookRequest } from './webhooks/receiver.ts';
+export type { WebhookLimits } from './webhooks/body.ts';
+export type {
+  AcceptedEvent,
+  DeliveredFile,
+  FoundWebhook,
+  ParsedDelivery,
+  SignedDelivery,
+  WebhookEvent,
+  WebhookMeaning,
+  WebhookReply,
+  WebhookStore,
+  WebhookType,
+} from './webhooks/port.ts';

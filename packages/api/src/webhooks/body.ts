@@ -1,0 +1,147 @@
+import type { Json, JsonObject } from '@heddle/core';
+import { expectFewValues } from '../admission/input-limits.ts';
+import { ApiError, badRequest, isApiError, payloadTooLarge } from '../errors.ts';
+import { contentTypeOf, inTime, limited, parsed } from '../http/parse.ts';
+import type { DeliveredFile } from './port.ts';
+
+/** Limits of the body of a delivery. */
+export interface WebhookLimits {
+  /** Bytes of the body. */
+  bytes: number;
+  /** Values in a JSON body or a form: objects, arrays, and everything in them. */
+  values: number;
+  /** Parts of a multipart body. */
+  parts: number;
+}
+
+export interface ParsedBody {
+  payload: Json;
+  files: DeliveredFile[];
+}
+
+/** Returns the bytes of the body. Throws 408, 413. */
+export async function bodyOf(
+  request: Request,
+  { bytes: maxBytes }: WebhookLimits,
+  every: (ms: number, beat: () => void) => () => void,
+): Promise<Uint8Array> {
+  if (!request.body) return new Uint8Array();
+  const length = Number(request.headers.get('content-length') ?? Infinity);
+  // A connection delivers at most its Content-Length, and arrayBuffer() is faster than chunks.
+  if (length <= maxBytes) {
+    const bytes = new Uint8Array(await inTime(() => request.arrayBuffer(), every));
+    if (bytes.byteLength <= maxBytes) return bytes;
+    throw payloadTooLarge();
+  }
+  const chunks: Uint8Array[] = [];
+  for await (const chunk of limited(request, { maxBytes, every })) chunks.push(chunk);
+  return Buffer.concat(chunks);
+}
+
+const FORM = 'application/x-www-form-urlencoded';
+const MULTIPART = 'multipart/form-data';
+
+/**
+ * Returns the payload in the body: JSON, the fields of a form, or text. A body without a media type, and text, are JSON where
+ * they can be. Throws 400, 413, 415.
+ */
+export async function parsedBody(
+  request: Pick<Request, 'headers'>,
+  bytes: Uint8Array,
+  limits: WebhookLimits,
+): Promise<ParsedBody> {
+  const { type } = contentTypeOf(request);
+  if (bytes.byteLength === 0) return { payload: null, files: [] };
+  if (type === MULTIPART) return multipart(request, bytes, limits);
+  if (type === FORM) return { payload: formPayload(textOf(bytes), limits), files: [] };
+  if (type === 'application/json' || type.endsWith('+json'))
+    return { payload: jsonPayload(textOf(bytes), limits), files: [] };
+  if (type !== '' && !type.startsWith('text/') && !type.endsWith('xml'))
+    throw new ApiError(415, 'The body must be JSON, a form or text');
+  return { payload: textPayload(textOf(bytes), limits), files: [] };
+}
+
+function textOf(bytes: Uint8Array): string {
+  return new TextDecoder().decode(bytes);
+}
+
+function jsonPayload(text: string, limits: WebhookLimits): Json {
+  const value = parsed(text);
+  expectFewValues(value, limits);
+  return value as Json;
+}
+
+function textPayload(text: string, limits: WebhookLimits): Json {
+  if (!/^\s*[[{]/.test(text)) return text;
+  try {
+    return jsonPayload(text, limits);
+  } catch (error) {
+    if (isApiError(error) && error.status === 400) return text;
+    throw error;
+  }
+}
+
+/** Senders that wrap their JSON in a form name the field so. */
+const WRAPPED = 'payload';
+
+function formPayload(text: string, limits: WebhookLimits): Json {
+  // Before the fields are split: each takes at least two characters.
+  const many = text.split('&', limits.values + 2).length;
+  if (many > limits.values) throw payloadTooLarge(`The form has more than ${limits.values} fields`);
+  const fields = fieldsOf([...new URLSearchParams(text)]);
+  const { [WRAPPED]: wrapped, ...more } = fields;
+  if (typeof wrapped === 'string' && Object.keys(more).length === 0 && /^\s*[[{]/.test(wrapped))
+    return jsonPayload(wrapped, limits);
+  return fields;
+}
+
+/** Returns the fields of a form. A field that is sent several times is a list. */
+function fieldsOf(pairs: readonly (readonly [string, string])[]): JsonObject {
+  const byName = Map.groupBy(pairs, ([name]) => name);
+  return Object.fromEntries(
+    [...byName].map(([name, sent]) => {
+      const values = sent.map(([, value]) => value);
+      return [name, values.length === 1 ? (values[0] as string) : values];
+    }),
+  );
+}
+
+async function multipart(
+  { headers }: Pick<Request, 'headers'>,
+  bytes: Uint8Array,
+  { parts: most }: WebhookLimits,
+): Promise<ParsedBody> {
+  const boundary = /boundary=(?:"([^"]{1,70})"|([^;\s]{1,70}))/i.exec(headers.get('content-type') ?? '');
+  if (!boundary) throw badRequest('The body must be valid multipart/form-data');
+  const found = countOf(bytes, `--${boundary[1] ?? boundary[2] ?? ''}`, most + 2);
+  if (found > most + 1) throw payloadTooLarge(`The body has more than ${most} parts`);
+  let form: FormData;
+  try {
+    const type = headers.get('content-type') ?? '';
+    form = await new Response(bytes as Uint8Array<ArrayBuffer>, {
+      headers: { 'Content-Type': type },
+    }).formData();
+  } catch {
+    throw badRequest('The body must be valid multipart/form-data');
+  }
+  const texts: [string, string][] = [];
+  const files: DeliveredFile[] = [];
+  for (const [field, value] of form) {
+    if (typeof value === 'string') texts.push([field, value]);
+    else
+      files.push({
+        ...{ field, name: value.name, type: value.type || 'application/octet-stream' },
+        bytes: new Uint8Array(await value.arrayBuffer()),
+      });
+  }
+  return { payload: fieldsOf(texts), files };
+}
+
+/** Returns how often the text is in the bytes; at most `most`. */
+function countOf(bytes: Uint8Array, text: string, most: number): number {
+  const buffer = Buffer.from(bytes.buffer, bytes.byteOffset, bytes.byteLength);
+  let count = 0;
+  for (let at = buffer.indexOf(text); at >= 0 && count < most; at = buffer.indexOf(text, at + text.length))
+    count += 1;
+  return count;
+}

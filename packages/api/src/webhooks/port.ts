@@ -1,0 +1,108 @@
+import type { Json, JsonObject } from '@heddle/core';
+import type { TriggerInfo } from '@heddle/core/drafts';
+
+/** A request of another system, whose body is not parsed. */
+export interface SignedDelivery {
+  headers: Headers;
+  body: Uint8Array;
+  nowMs: number;
+  /** The values of the secret of the trigger: each is valid. */
+  secrets: readonly string[];
+}
+
+/** A file of a multipart body. */
+export interface DeliveredFile {
+  /** The name of the part. */
+  field: string;
+  name: string;
+  type: string;
+  bytes: Uint8Array;
+}
+
+/** A request whose signature is valid, with its parsed body. */
+export interface ParsedDelivery {
+  method: string;
+  headers: Headers;
+  query: JsonObject;
+  payload: Json;
+  files: readonly DeliveredFile[];
+}
+
+/** How the sender is answered: at once, with the JSON of the configuration, or with the Response block of the run. */
+export type WebhookReply = { kind: 'now' } | { kind: 'json'; status: number; body: Json } | { kind: 'run' };
+
+/** What a request means. */
+export type WebhookMeaning =
+  /** It checks the address. No run is started. */
+  | { kind: 'handshake'; body: Json }
+  /** The trigger waits for other events. No run is started. */
+  | { kind: 'ignored'; event: string }
+  | {
+      kind: 'event';
+      /** The sender's id of the delivery: a second one with it starts no run. Absent: it has none. */
+      deliveryId?: string;
+      /** Name of the event, for the log. */
+      event?: string;
+      input: JsonObject;
+      reply: WebhookReply;
+    };
+
+/** A type of trigger that requests of another system fire. `@heddle/blocks/triggers` has those of Heddle. */
+export interface WebhookType extends TriggerInfo {
+  kind: 'webhook';
+  /** Returns the system that sends, such as `github`. */
+  providerOf(config: JsonObject): string;
+  /** Returns the path that the author has chosen; undefined: a random one is made. */
+  pathOf(config: JsonObject): string | undefined;
+  /** Returns the secret as the block has it: text, or `{{NAME}}`; undefined for a trigger whose requests are not signed. */
+  secretOf(config: JsonObject): string | undefined;
+  /** Returns whether requests with this method are deliveries. */
+  accepts(config: JsonObject, method: string): boolean;
+  /** Returns the code of the problem if the request is not authentic. */
+  problemOf(config: JsonObject, delivery: SignedDelivery): string | undefined;
+  /** Returns what an authentic request means. */
+  meaningOf(config: JsonObject, delivery: ParsedDelivery): WebhookMeaning;
+}
+
+/** The trigger of a live version. */
+export interface FoundWebhook {
+  /** Unique over all workspaces, and equal for all versions of the workflow. */
+  key: string;
+  workspaceId: string;
+  type: WebhookType;
+  config: JsonObject;
+}
+
+/** An event that starts a run. */
+export interface WebhookEvent {
+  deliveryId: string | undefined;
+  event: string | undefined;
+  input: JsonObject;
+  method: string;
+  contentType: string;
+  bytes: number;
+}
+
+/** An accepted event. */
+export interface AcceptedEvent {
+  runId: string;
+  /** The delivery had been accepted before: the run is that of the first one. */
+  isDuplicate: boolean;
+  /** Returns the response of the run when it has ended, or waits for a person; undefined if that takes too long. */
+  response(signal: AbortSignal): Promise<Response | undefined>;
+}
+
+/** Where a receiver finds triggers, and stores what arrives. */
+export interface WebhookStore {
+  /** Returns the trigger at the path; undefined for an unknown path, and for a trigger that is paused, suspended or not live. */
+  find(path: string): Promise<FoundWebhook | undefined>;
+  /** Returns the values of the trigger's secret; none if it cannot be read. */
+  secretsOf(found: FoundWebhook): Promise<readonly string[]>;
+  /**
+   * Stores the event and queues its run, both or neither, before it resolves. Undefined: the trigger is not live any more.
+   * Throws an ApiError if the run is refused.
+   */
+  accept(found: FoundWebhook, event: WebhookEvent): Promise<AcceptedEvent | undefined>;
+  /** Counts a request that starts no run. Never throws. */
+  refused(found: FoundWebhook, reason: string): void;
+}

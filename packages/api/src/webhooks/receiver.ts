@@ -1,0 +1,233 @@
+import { randomUUID } from 'node:crypto';
+import type { JsonObject } from '@heddle/core';
+import { createCounter } from '../admission/counter.ts';
+import { memoryLimiter, takeFrom } from '../admission/limiter.ts';
+import type { Bucket, Limiter } from '../admission/limiter.ts';
+import { repeat, warn } from '../defaults.ts';
+import { ApiError, refusalOf, tooManyInFlight } from '../errors.ts';
+import { requestIdOf, respondError } from '../http/reply.ts';
+import { bodyOf, parsedBody } from './body.ts';
+import type { WebhookLimits } from './body.ts';
+import type { AcceptedEvent, FoundWebhook, WebhookEvent, WebhookMeaning, WebhookStore } from './port.ts';
+
+/** What a receiver is made of. */
+export interface WebhookReceiverOptions {
+  store: WebhookStore;
+  /** Limits of bodies. Default: 5 MiB, 100,000 values, 100 parts. */
+  limits?: Partial<WebhookLimits>;
+  /** Deliveries to one trigger. Default: 100 per second, bursts of 1,000. */
+  rate?: Bucket;
+  /** Requests of one client address to unknown paths. Default: 1 per second, bursts of 100. */
+  unknownRate?: Bucket;
+  /** Requests in work in this process. Default: 100 for each trigger, 300 for each workspace, 1,000 in all. */
+  atOnce?: { perTrigger: number; perWorkspace: number; total: number };
+  now?: () => number;
+  /** Calls `beat` every `ms` milliseconds. Returns a function that stops it. */
+  every?: (ms: number, beat: () => void) => () => void;
+  /** Receives errors that reach no caller. Default: a warning of the process. */
+  onError?: (error: unknown) => void;
+}
+
+/** What a receiver is told of a request. */
+export interface WebhookRequest {
+  /** The client's address, for the limit of requests to unknown paths. */
+  address?: string | undefined;
+  /** What is in front of the path of a trigger. Default: `/api/webhooks/trigger/`. */
+  prefix?: string;
+}
+
+/** Answers a request of another system. Never rejects. */
+export type WebhookReceiver = (request: Request, about?: WebhookRequest) => Promise<Response>;
+
+/** What is in front of the path of a trigger. */
+export const WEBHOOK_PREFIX = '/api/webhooks/trigger/';
+const LIMITS: WebhookLimits = { bytes: 5 * 1024 * 1024, values: 100_000, parts: 100 };
+const RATE: Bucket = { capacity: 1000, perMinute: 6000 };
+const UNKNOWN_RATE: Bucket = { capacity: 100, perMinute: 60 };
+const AT_ONCE = { perTrigger: 100, perWorkspace: 300, total: 1000 };
+const PATH = /^[\w.-]{1,128}$/;
+
+/** The request is for no trigger: the answer is that of any unknown path. */
+const UNKNOWN = new ApiError(404, 'Not found');
+const BAD_SIGNATURE = 'The request is not signed with the secret of this webhook';
+const OLD = 'The time of the request is too far from now';
+
+type Parts = Required<Omit<WebhookReceiverOptions, 'rate' | 'unknownRate' | 'limits'>> & {
+  limits: WebhookLimits;
+  limiter: Limiter;
+  counter: ReturnType<typeof createCounter>;
+};
+
+/**
+ * Returns a fetch handler that receives requests of other systems and starts the runs of triggers. Unknown paths, and those of
+ * triggers that are paused, suspended or not live, get the same 404, and nothing of their request is read.
+ */
+export function webhookReceiver(options: WebhookReceiverOptions): WebhookReceiver {
+  const { rate = RATE, unknownRate = UNKNOWN_RATE, now = Date.now } = options;
+  const parts: Parts = {
+    store: options.store,
+    limits: { ...LIMITS, ...options.limits },
+    limiter: memoryLimiter({ operation: rate, address: unknownRate }, now),
+    counter: createCounter(),
+    atOnce: options.atOnce ?? AT_ONCE,
+    every: options.every ?? repeat,
+    onError: options.onError ?? warn,
+    now,
+  };
+  return async (request, { address, prefix = WEBHOOK_PREFIX } = {}) => {
+    const headers = { 'X-Request-Id': requestIdOf(request, randomUUID) };
+    try {
+      const url = new URL(request.url);
+      const path = url.pathname.startsWith(prefix) ? url.pathname.slice(prefix.length) : '';
+      const response = await received(parts, { request, url, path, address });
+      for (const [name, value] of Object.entries(headers)) response.headers.set(name, value);
+      return response;
+    } catch (error) {
+      return respondError(error, headers, parts.onError);
+    }
+  };
+}
+
+interface Call {
+  request: Request;
+  url: URL;
+  path: string;
+  address: string | undefined;
+}
+
+async function received(parts: Parts, call: Call): Promise<Response> {
+  const { store } = parts;
+  await expectFewUnknown(parts, call.address);
+  const found = PATH.test(call.path) ? await store.find(call.path) : undefined;
+  if (!found || !found.type.accepts(found.config, call.request.method)) return unknown(parts, call.address);
+  await takeFrom(parts.limiter, 'operation', [found.key], { nowMs: parts.now() });
+  const release = placeFor(parts, found);
+  try {
+    return await answered(parts, found, call);
+  } catch (error) {
+    const refusal = refusalOf(error);
+    if (refusal && refusal.status !== 404) store.refused(found, reasonOf(error, refusal));
+    throw error;
+  } finally {
+    release();
+  }
+}
+
+/** Why a request was refused, for the log. */
+class Unauthentic extends ApiError {
+  readonly problem: string;
+
+  constructor(problem: string) {
+    super(401, problem.startsWith('TIMESTAMP') ? OLD : BAD_SIGNATURE);
+    this.problem = problem;
+  }
+}
+
+function reasonOf(error: unknown, { status, message }: ApiError): string {
+  return error instanceof Unauthentic ? error.problem : `${status} ${message}`;
+}
+
+/** Throws 429 for an address that has sent many requests to unknown paths. */
+async function expectFewUnknown({ limiter }: Parts, address: string | undefined): Promise<void> {
+  if (address === undefined) return;
+  const state = await limiter.peek?.('address', address);
+  if (state && !state.allowed)
+    throw tooManyInFlight('Too many requests to unknown paths. Please retry shortly.');
+}
+
+async function unknown({ limiter }: Parts, address: string | undefined): Promise<never> {
+  if (address !== undefined) await limiter.take('address', [address]);
+  throw UNKNOWN;
+}
+
+/** Takes a place among the requests in work, so that a burst for one workspace leaves room for others. Throws 429. */
+function placeFor({ counter, atOnce }: Parts, { key, workspaceId }: FoundWebhook): () => void {
+  const releases: (() => void)[] = [];
+  const release = (): void => releases.forEach((each) => each());
+  for (const [subject, most] of [
+    [`trigger ${key}`, atOnce.perTrigger],
+    [`workspace ${workspaceId}`, atOnce.perWorkspace],
+    ['total', atOnce.total],
+  ] as const) {
+    const one = counter.increment(subject, most);
+    if (!one) {
+      release();
+      throw tooManyInFlight('Too many requests are in work. Please retry shortly.');
+    }
+    releases.push(one);
+  }
+  return release;
+}
+
+async function answered(parts: Parts, found: FoundWebhook, { request, url, path }: Call): Promise<Response> {
+  const { store, limits } = parts;
+  const { headers, method } = request;
+  const bytes = await bodyOf(request, limits, parts.every);
+  const secrets = found.type.secretOf(found.config) === undefined ? [] : await store.secretsOf(found);
+  const { type, config } = found;
+  const problem = type.problemOf(config, { headers, body: bytes, secrets, nowMs: parts.now() });
+  if (problem !== undefined) throw new Unauthentic(problem);
+  const body = await parsedBody(request, bytes, limits);
+  const meaning = type.meaningOf(config, { method, headers, query: queryOf(url, limits), ...body });
+  if (meaning.kind === 'handshake') return Response.json(meaning.body, { headers: SECURE });
+  if (meaning.kind === 'ignored') {
+    store.refused(found, `EVENT_IGNORED ${meaning.event}`);
+    return Response.json({ success: true, ignored: true }, { headers: SECURE });
+  }
+  const contentType = headers.get('content-type') ?? '';
+  const event: WebhookEvent = {
+    ...{ deliveryId: meaning.deliveryId, event: meaning.event, input: meaning.input },
+    ...{ method, contentType, bytes: bytes.byteLength },
+  };
+  const accepted = await accept(store, { found, event, path });
+  return respond(accepted, meaning, request.signal);
+}
+
+/** Accepts the event for the trigger. If another version has become live meanwhile, the event is for that one. Throws 404. */
+async function accept(
+  store: WebhookStore,
+  { found, event, path }: { found: FoundWebhook; event: WebhookEvent; path: string },
+): Promise<AcceptedEvent> {
+  const accepted = await store.accept(found, event);
+  if (accepted) return accepted;
+  const next = await store.find(path);
+  const again = next && (await store.accept(next, event));
+  if (!again) throw UNKNOWN;
+  return again;
+}
+
+const SECURE = { 'Cache-Control': 'private, no-store', 'X-Content-Type-Options': 'nosniff' };
+
+async function respond(
+  accepted: AcceptedEvent,
+  { reply }: Extract<WebhookMeaning, { kind: 'event' }>,
+  signal: AbortSignal,
+): Promise<Response> {
+  const { runId, isDuplicate } = accepted;
+  const headers = { ...SECURE, 'X-Run-Id': runId };
+  const receipt = { success: true, runId, ...(isDuplicate && { duplicate: true }) };
+  if (reply.kind === 'now') return Response.json(receipt, { headers });
+  if (reply.kind === 'json') {
+    const { status, body } = reply;
+    const isEmpty = body === null || status === 204 || status === 205 || status === 304;
+    return isEmpty ? new Response(null, { status, headers }) : Response.json(body, { status, headers });
+  }
+  const response = await accepted.response(signal);
+  if (!response) return Response.json(receipt, { status: 202, headers });
+  response.headers.set('X-Run-Id', runId);
+  response.headers.set('X-Content-Type-Options', 'nosniff');
+  return response;
+}
+
+/** Returns the query parameters. One that is sent several times is a list. */
+function queryOf({ searchParams, search }: URL, { values }: WebhookLimits): JsonObject {
+  if (search === '') return {};
+  const names = [...new Set(searchParams.keys())].slice(0, values);
+  const grouped = Map.groupBy(searchParams, ([name]) => name);
+  return Object.fromEntries(
+    names.map((name) => {
+      const sent = (grouped.get(name) ?? []).map(([, value]) => value);
+      return [name, sent.length === 1 ? (sent[0] as string) : sent];
+    }),
+  );
+}

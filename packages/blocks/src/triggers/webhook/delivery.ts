@@ -1,0 +1,30 @@
+import type { Json, JsonObject } from '@heddle/core/blocks';
+
+// The types of `@heddle/api/webhooks`, which this package does not import.
+
+/** A request of another system, whose body is not parsed. */
+export interface SignedDelivery {
+  headers: Headers;
+  body: Uint8Array;
+  nowMs: number;
+  /** The values of the secret of the trigger: each is valid. */
+  secrets: readonly string[];
+}
+
+/** A request whose signature is valid, with its parsed body. */
+export interface ParsedDelivery {
+  method: string;
+  headers: Headers;
+  query: JsonObject;
+  payload: Json;
+  files: readonly { field: string; name: string; type: string; bytes: Uint8Array }[];
+}
+
+/** How the sender is answered: at once, with the JSON of the configuration, or with the Response block of the run. */
+export type WebhookReply = { kind: 'now' } | { kind: 'json'; status: number; body: Json } | { kind: 'run' };
+
+/** What a request means: it checks the address, it is of no interest, or it starts a run. */
+export type WebhookMeaning =
+  | { kind: 'handshake'; body: Json }
+  | { kind: 'ignored'; event: string }
+  | { kind: 'event'; deliveryId?: string; event?: string; input: JsonObject; reply: WebhookReply };

@@ -1,0 +1,234 @@
+import type { TriggerProblem } from '@heddle/core/drafts';
+import { isJsonObject } from '@heddle/core/blocks';
+import type { Json, JsonObject } from '@heddle/core/blocks';
+import { inputFields, parseJson } from '@heddle/core/fields';
+import * as z from 'zod';
+import { PROVIDERS } from './providers.ts';
+import type { ProviderName } from './providers.ts';
+
+/** How requests are checked. `none`: whoever knows the URL may start runs. */
+export type Check =
+  | 'none'
+  | 'token'
+  | 'hmac'
+  | 'github'
+  | 'slack'
+  | 'stripe'
+  | 'linear'
+  | 'telegram'
+  | 'standard';
+
+/** A webhook as it is stored. Plain JSON. */
+export interface WebhookConfig {
+  provider: ProviderName;
+  check: Check;
+  /** The header of the check; absent: that of the scheme. */
+  header?: string;
+  /** Text, or `{{NAME}}`. */
+  secret?: string;
+  path?: string;
+  /** The events that start runs; absent: all. */
+  events?: string[];
+  /** Path of the delivery's id in the payload. */
+  idField?: string;
+  reply: 'now' | 'json' | 'run';
+  status?: number;
+  body?: Json;
+  /** The fields that contain files. */
+  fileFields: string[];
+}
+
+const SCHEMES = ['token', 'hmac', 'standard', 'github', 'slack', 'stripe', 'linear', 'telegram'] as const;
+const PATH = 'a path of 8 to 128 letters, digits, dots, underscores and hyphens';
+const HEADER = 'the name of a header';
+const text = z.string({ error: 'text' }).trim();
+const header = text.regex(/^[\w!#$%&'*+.^`|~-]{1,128}$/, { error: HEADER });
+const flag = z
+  .union([z.boolean(), z.enum(['true', 'false'])], { error: 'true or false' })
+  .transform((value) => value === true || value === 'true');
+
+/** Most characters of a secret. */
+const MAX_SECRET = 4096;
+const secret = text.max(MAX_SECRET, { error: `at most ${MAX_SECRET} characters` });
+
+const path = text
+  .regex(/^[\w.-]{8,128}$/, { error: PATH })
+  .optional()
+  .describe(
+    'The last part of the URL, in place of a random one: 8 to 128 letters, digits, dots, underscores and hyphens.',
+  );
+
+/** The fields of a webhook for any sender. */
+export const genericFields = z.object({
+  requireAuth: flag
+    .optional()
+    .describe('Whether requests must have the token or signature. Default: yes, if there is one.'),
+  token: secret
+    .optional()
+    .describe(
+      'The secret text that requests have as `Authorization: Bearer`. Use {{NAME}}. Several lines: each is valid.',
+    ),
+  secretHeaderName: header
+    .optional()
+    .describe('The header that has the token in place of `Authorization`, or the signature of `hmac`.'),
+  signatureScheme: z
+    .enum(SCHEMES, { error: `one of ${SCHEMES.join(', ')}` })
+    .default('token')
+    .describe(
+      'How requests are checked: token (default), hmac (HMAC-SHA256 of the body, in hexadecimal, in the header `secretHeaderName`), standard (Standard Webhooks), or as github, slack, stripe, linear and telegram sign.',
+    ),
+  idempotencyField: text
+    .max(256)
+    .regex(/^[^.]+(\.[^.]+)*$/, { error: 'a path such as event.id' })
+    .optional()
+    .describe(
+      'Path of the id of the delivery in the payload, such as event.id. A second delivery with this id starts no run.',
+    ),
+  responseMode: z
+    .enum(['default', 'custom', 'wait'], { error: 'one of default, custom, wait' })
+    .default('default')
+    .describe(
+      'The answer: default (the id of the run, at once), custom (`responseStatusCode` and `responseBody`, at once), or wait (that of the Response block, when the run has ended).',
+    ),
+  responseStatusCode: z
+    .union([z.number(), z.string().trim().min(1)])
+    .transform(Number)
+    .refine((status) => Number.isInteger(status) && status >= 200 && status <= 599, {
+      error: 'a status from 200 to 599',
+    })
+    .optional()
+    .describe('custom: the status of the answer, from 200 to 599. Default: 200.'),
+  responseBody: z.json().optional().describe('custom: the JSON of the answer.'),
+  inputFormat: z
+    .json()
+    .optional()
+    .describe('The fields of the payload, with types and defaults; `file[]` for files.'),
+  triggerPath: path,
+});
+
+/** The fields of a webhook of a provider. */
+export const providerFields = z.object({
+  webhookSecret: secret.optional().describe('The secret with which the provider signs. Use {{NAME}}.'),
+  signingSecret: secret.optional().describe('slack: the signing secret of the app. Use {{NAME}}.'),
+  selectedTriggerId: text
+    .max(128)
+    .optional()
+    .describe('The event that starts runs, such as github_pr_opened.'),
+  eventTypes: z
+    .union([z.array(z.string().max(128)).max(500), z.string().max(64_000)], { error: 'a list of events' })
+    .optional()
+    .describe('stripe: the events that start runs. Default: all.'),
+  triggerPath: path,
+});
+
+/** Providers whose requests are always signed. */
+const ALWAYS_SIGNED: ReadonlySet<ProviderName> = new Set(['slack', 'stripe', 'linear']);
+const UNSIGNED = 'is empty, so whoever knows the URL of the webhook can start runs';
+
+export type ReadWebhook =
+  | { config: WebhookConfig; warnings?: readonly TriggerProblem[] }
+  | { problems: readonly TriggerProblem[] };
+
+/** Returns the webhook that the fields of a block describe, or all problems. */
+export function readWebhook(provider: ProviderName, block: JsonObject): ReadWebhook {
+  return provider === 'generic' ? readGeneric(block) : readProvider(provider, block);
+}
+
+function readGeneric(block: JsonObject): ReadWebhook {
+  const read = genericFields.safeParse(present(block));
+  if (!read.success) return { problems: problemsOf(read.error) };
+  const { requireAuth, token, secretHeaderName, signatureScheme, idempotencyField, ...fields } = read.data;
+  if (requireAuth === true && token === undefined)
+    return { problems: [{ field: 'token', message: 'is empty, and requireAuth needs it' }] };
+  if (signatureScheme === 'hmac' && secretHeaderName === undefined)
+    return { problems: [{ field: 'secretHeaderName', message: 'is empty, and hmac needs it' }] };
+  const isChecked = requireAuth !== false && token !== undefined;
+  const config: WebhookConfig = {
+    provider: 'generic',
+    check: isChecked ? signatureScheme : 'none',
+    ...(isChecked && { secret: token, ...(secretHeaderName !== undefined && { header: secretHeaderName }) }),
+    ...(idempotencyField !== undefined && { idField: idempotencyField }),
+    ...pathOf(fields.triggerPath),
+    ...replyOf(fields),
+    fileFields: fileFieldsOf(fields.inputFormat),
+  };
+  return isChecked ? { config } : { config, warnings: [{ field: 'token', message: UNSIGNED }] };
+}
+
+function readProvider(provider: Exclude<ProviderName, 'generic'>, block: JsonObject): ReadWebhook {
+  const read = providerFields.safeParse(present(block));
+  if (!read.success) return { problems: problemsOf(read.error) };
+  const { selectedTriggerId: selected, eventTypes, triggerPath } = read.data;
+  const field = provider === 'slack' ? 'signingSecret' : 'webhookSecret';
+  const { [field]: secretText } = read.data;
+  if (secretText === undefined && ALWAYS_SIGNED.has(provider))
+    return {
+      problems: [{ field, message: `is empty: without it, requests of ${provider} cannot be checked` }],
+    };
+  const { knows } = PROVIDERS[provider] as { knows?: (event: string) => boolean };
+  if (knows && selected !== undefined && !knows(selected))
+    return { problems: [{ field: 'selectedTriggerId', message: `is no event of ${provider}` }] };
+  const events = knows ? listOf(selected) : listOf(eventTypes);
+  const config: WebhookConfig = {
+    provider,
+    check: secretText === undefined ? 'none' : provider,
+    ...(secretText !== undefined && { secret: secretText }),
+    ...pathOf(triggerPath),
+    ...(events.length > 0 && { events }),
+    reply: 'now',
+    fileFields: [],
+  };
+  return secretText === undefined ? { config, warnings: [{ field, message: UNSIGNED }] } : { config };
+}
+
+function pathOf(chosen: string | undefined): { path?: string } {
+  return chosen === undefined ? {} : { path: chosen };
+}
+
+function replyOf({
+  responseMode,
+  responseStatusCode: status = 200,
+  responseBody: body,
+}: Pick<z.output<typeof genericFields>, 'responseMode' | 'responseStatusCode' | 'responseBody'>): Pick<
+  WebhookConfig,
+  'reply' | 'status' | 'body'
+> {
+  if (responseMode === 'wait') return { reply: 'run' };
+  if (responseMode === 'default') return { reply: 'now' };
+  const json = typeof body === 'string' ? (parseJson(body) ?? body) : body;
+  return { reply: 'json', status, ...(json !== undefined && { body: json as Json }) };
+}
+
+function fileFieldsOf(format: unknown): string[] {
+  return inputFields(format as Json)
+    .filter(({ type }) => type === 'file[]')
+    .map(({ name }) => name);
+}
+
+/** Returns the texts of a list: of an array, of its JSON text, or with commas. */
+function listOf(value: string | readonly string[] | undefined): string[] {
+  if (typeof value !== 'string') return [...(value ?? [])];
+  const parsed = parseJson(value);
+  const parts = Array.isArray(parsed) ? parsed.map(String) : value.split(',');
+  return parts.map((part) => part.trim()).filter((part) => part !== '');
+}
+
+function problemsOf({ issues }: z.ZodError): TriggerProblem[] {
+  const found = new Map(issues.map(({ path: [field], message }) => [String(field), `is not ${message}`]));
+  return [...found].map(([field, message]) => ({ field, message }));
+}
+
+/** Returns the fields that are not empty. Older blocks have them in one field. */
+function present(fields: JsonObject): JsonObject {
+  const older = fields['triggerConfig'] ?? null;
+  const entries = Object.entries({ ...(isJsonObject(older) && older), ...nonEmpty(fields) });
+  return nonEmpty(Object.fromEntries(entries));
+}
+
+function nonEmpty(fields: JsonObject): JsonObject {
+  return Object.fromEntries(
+    Object.entries(fields).filter(
+      ([, value]) => value !== null && !(typeof value === 'string' && value.trim() === ''),
+    ),
+  );
+}

@@ -1,0 +1,184 @@
+import { isJsonObject, own } from '@heddle/core/blocks';
+import type { Json, JsonObject } from '@heddle/core/blocks';
+import type { ParsedDelivery } from './delivery.ts';
+
+/** What is particular to a system that sends. */
+export interface Provider {
+  /** Returns the system's id of the delivery; undefined if it has none. */
+  deliveryId(delivery: ParsedDelivery): string | undefined;
+  /** Returns the name of the event; undefined if it has none. */
+  event?(delivery: ParsedDelivery): string | undefined;
+  /** Returns the answer to a request that only checks the address; undefined for events. */
+  handshake?(delivery: ParsedDelivery): Json | undefined;
+  /** Returns the input of the run. Default: the payload. */
+  input?(payload: JsonObject, delivery: ParsedDelivery): JsonObject;
+  /** Whether the trigger waits for the event, by its `events`. Default: for all events. */
+  wants?(events: readonly string[], delivery: ParsedDelivery): boolean;
+  /** Whether `events` may have this name. Default: any. */
+  knows?(event: string): boolean;
+}
+
+/** Returns a value of the payload by its path. */
+function at(payload: Json, ...path: readonly string[]): Json | undefined {
+  let value: Json | undefined = payload;
+  for (const key of path) {
+    if (Array.isArray(value)) value = /^\d{1,6}$/.test(key) ? value[Number(key)] : undefined;
+    else value = isJsonObject(value) ? own(value, key) : undefined;
+  }
+  return value;
+}
+
+/** Returns a text, or a number as text. */
+export function textAt(payload: Json, ...path: readonly string[]): string | undefined {
+  const value = at(payload, ...path);
+  if (typeof value === 'number') return String(value);
+  return typeof value === 'string' && value !== '' ? value : undefined;
+}
+
+const header =
+  (name: string) =>
+  ({ headers }: ParsedDelivery): string | undefined =>
+    headers.get(name) || undefined;
+
+interface GitHubEvent {
+  event: string;
+  action?: string;
+  /** What else must hold for the payload. */
+  when?(payload: Json): boolean;
+}
+
+const isMerged = (payload: Json): boolean => at(payload, 'pull_request', 'merged') === true;
+const isOnPullRequest = (payload: Json): boolean =>
+  isJsonObject(at(payload, 'issue', 'pull_request') ?? null);
+
+/** The events of GitHub by the names that blocks have for them. */
+const GITHUB_EVENTS: { readonly [name: string]: GitHubEvent } = {
+  github_push: { event: 'push' },
+  github_pr_opened: { event: 'pull_request', action: 'opened' },
+  github_pr_closed: { event: 'pull_request', action: 'closed', when: (payload) => !isMerged(payload) },
+  github_pr_merged: { event: 'pull_request', action: 'closed', when: isMerged },
+  github_pr_comment: { event: 'issue_comment', action: 'created', when: isOnPullRequest },
+  github_pr_reviewed: { event: 'pull_request_review', action: 'submitted' },
+  github_issue_opened: { event: 'issues', action: 'opened' },
+  github_issue_closed: { event: 'issues', action: 'closed' },
+  github_issue_comment: {
+    event: 'issue_comment',
+    action: 'created',
+    when: (payload) => !isOnPullRequest(payload),
+  },
+  github_release_published: { event: 'release', action: 'published' },
+  github_workflow_run: { event: 'workflow_run' },
+};
+
+const gitHubEvent = header('x-github-event');
+
+const github: Provider = {
+  deliveryId: header('x-github-delivery'),
+  event: (delivery) => {
+    const action = textAt(delivery.payload, 'action');
+    const event = gitHubEvent(delivery);
+    return event !== undefined && action !== undefined ? `${event}.${action}` : event;
+  },
+  handshake: (delivery) => (gitHubEvent(delivery) === 'ping' ? { ok: true } : undefined),
+  input: (payload, delivery) => ({ ...payload, event_type: gitHubEvent(delivery) ?? null }),
+  knows: (name) => name === 'github_webhook' || Object.hasOwn(GITHUB_EVENTS, name),
+  wants: (names, delivery) =>
+    names.some((name) => {
+      if (name === 'github_webhook') return true;
+      const { event, action, when = () => true } = GITHUB_EVENTS[name] as GitHubEvent;
+      const { payload } = delivery;
+      const hasAction = action === undefined || textAt(payload, 'action') === action;
+      return gitHubEvent(delivery) === event && hasAction && when(payload);
+    }),
+};
+
+/** Characters of a text that Slack sends to check the address. */
+const MAX_CHALLENGE = 1000;
+
+const slack: Provider = {
+  deliveryId: ({ payload }) => textAt(payload, 'event_id'),
+  event: ({ payload }) =>
+    textAt(payload, 'event', 'type') ?? textAt(payload, 'type') ?? textAt(payload, 'command'),
+  handshake({ payload }) {
+    const challenge = textAt(payload, 'challenge');
+    if (at(payload, 'type') !== 'url_verification' || challenge === undefined) return undefined;
+    return { challenge: challenge.slice(0, MAX_CHALLENGE) };
+  },
+  input(payload) {
+    const event = own(payload, 'event');
+    if (!isJsonObject(event)) return payload;
+    const about = { event_type: event['type'], timestamp: event['ts'], team_id: payload['team_id'] };
+    const known = Object.entries({ ...about, event_id: payload['event_id'] }).filter(
+      (entry): entry is [string, Json] => entry[1] !== undefined,
+    );
+    return { ...payload, event: { ...Object.fromEntries(known), ...event } };
+  },
+};
+
+const stripe: Provider = {
+  deliveryId: ({ payload }) => textAt(payload, 'id'),
+  event: ({ payload }) => textAt(payload, 'type'),
+  wants: (events, { payload }) => events.includes(textAt(payload, 'type') ?? ''),
+};
+
+const LINEAR_TYPES: { readonly [name: string]: string } = {
+  issue: 'Issue',
+  comment: 'Comment',
+  project: 'Project',
+  cycle: 'Cycle',
+  label: 'IssueLabel',
+  project_update: 'ProjectUpdate',
+  customer_request: 'CustomerNeed',
+};
+const LINEAR_ACTIONS: { readonly [name: string]: string } = {
+  created: 'create',
+  updated: 'update',
+  removed: 'remove',
+};
+
+/** Returns type and action of an event of Linear: `linear_issue_created`, with or without `_v2`. */
+function linearEvent(name: string): { type?: string | undefined; action?: string | undefined } {
+  const [, noun = '', verb = ''] = /^linear_(\w+)_(created|updated|removed)(?:_v2)?$/.exec(name) ?? [];
+  return { type: LINEAR_TYPES[noun], action: LINEAR_ACTIONS[verb] };
+}
+
+const ALL_OF_LINEAR: ReadonlySet<string> = new Set(['linear_webhook', 'linear_webhook_v2']);
+
+const linear: Provider = {
+  deliveryId: header('linear-delivery'),
+  event: ({ payload }) => {
+    const type = textAt(payload, 'type');
+    return type && `${type}.${textAt(payload, 'action') ?? ''}`;
+  },
+  knows: (name) => ALL_OF_LINEAR.has(name) || linearEvent(name).type !== undefined,
+  wants: (names, { payload }) =>
+    names.some((name) => {
+      const { type, action } = linearEvent(name);
+      const isWanted = textAt(payload, 'type') === type && textAt(payload, 'action') === action;
+      return ALL_OF_LINEAR.has(name) || isWanted;
+    }),
+};
+
+const TELEGRAM_KINDS = ['message', 'edited_message', 'channel_post', 'callback_query', 'inline_query'];
+
+const telegram: Provider = {
+  deliveryId: ({ payload }) => textAt(payload, 'update_id'),
+  event: ({ payload }) => TELEGRAM_KINDS.find((kind) => at(payload, kind) !== undefined),
+};
+
+const standard: Provider = {
+  deliveryId: header('webhook-id'),
+  event: ({ payload }) => textAt(payload, 'type'),
+};
+
+/** Any sender, which may send the id of a delivery as `Idempotency-Key`. */
+const generic: Provider = {
+  deliveryId: header('idempotency-key'),
+};
+
+/** The systems that send, by name. */
+export const PROVIDERS = { generic, github, slack, stripe, linear, telegram, standard } as const satisfies {
+  [name: string]: Provider;
+};
+
+export type ProviderName = keyof typeof PROVIDERS;

@@ -1,0 +1,196 @@
+import { createHmac } from 'node:crypto';
+import { describe, expect, it } from 'vitest';
+import { bodyHmacScheme, SCHEMES, signatureProblem, tokenScheme } from './signatures.ts';
+import type { SignatureScheme } from './signatures.ts';
+
+interface Vector {
+  scheme: SignatureScheme;
+  secret: string;
+  headers: { [name: string]: string };
+  body: string;
+  /** The time of the request, in milliseconds. */
+  atMs: number;
+  /** Milliseconds by which it may differ. */
+  windowMs?: number;
+}
+
+const hex = (key: string, text: string): string => createHmac('sha256', key).update(text).digest('hex');
+
+const SLACK_BODY =
+  'token=xyzz0WbapA4vBCDEFasx0q6G&team_id=T1DC2JH3J&team_domain=testteamnow&channel_id=G8PSS9T3V&channel_name=foobar' +
+  '&user_id=U2CERLKJA&user_name=roadrunner&command=%2Fwebhook-collect&text=&response_url=https%3A%2F%2Fhooks.slack.com' +
+  '%2Fcommands%2FT1DC2JH3J%2F397700885554%2F96rGlfmibIGlgcZRskXaIFfN&trigger_id=398738663015.47445629121.803a0bc887a14d' +
+  '10d2c447fce8b6703c';
+const STRIPE_BODY = '{"id":"evt_1","type":"charge.succeeded"}';
+const LINEAR_AT = 1_700_000_000_000;
+const LINEAR_BODY = `{"action":"create","type":"Issue","webhookTimestamp":${LINEAR_AT}}`;
+
+// GitHub, Slack and Standard Webhooks: the examples of their documentation. The others publish none.
+const VECTORS: { [name: string]: Vector } = {
+  github: {
+    scheme: SCHEMES.github,
+    secret: "It's a Secret to Everybody",
+    headers: {
+      'X-Hub-Signature-256': 'sha256=757107ea0eb2509fc211221cce984b8a37570b6d7586c22c46f4379c8b043e17',
+    },
+    body: 'Hello, World!',
+    atMs: 0,
+  },
+  slack: {
+    scheme: SCHEMES.slack,
+    secret: '8f742231b10e8888abcd99yyyzzz85a5',
+    headers: {
+      'X-Slack-Signature': 'v0=a2114d57b48eac39b9ad189dd8316235a7b4a8d21a10bd27519666489c69b503',
+      'X-Slack-Request-Timestamp': '1531420618',
+    },
+    body: SLACK_BODY,
+    atMs: 1_531_420_618_000,
+    windowMs: 300_000,
+  },
+  standard: {
+    scheme: SCHEMES.standard,
+    secret: 'whsec_MfKQ9r8GKYqrTwjUPD8ILPZIo2LaLaSw',
+    headers: {
+      'Webhook-Id': 'msg_p5jXN8AQM9LWM0D4loKWxJek',
+      'Webhook-Timestamp': '1614265330',
+      'Webhook-Signature': 'v1,g0hM9SsE+OTPJTGt/tmIKtSyZlE3uFJELVlNIOLJ1OE=',
+    },
+    body: '{"test": 2432232314}',
+    atMs: 1_614_265_330_000,
+    windowMs: 300_000,
+  },
+  stripe: {
+    scheme: SCHEMES.stripe,
+    secret: 'whsec_test',
+    headers: {
+      'Stripe-Signature': `t=1492774577,v1=${hex('whsec_test', `1492774577.${STRIPE_BODY}`)},v0=6ffbb59b2300aae63f272406069a9788`,
+    },
+    body: STRIPE_BODY,
+    atMs: 1_492_774_577_000,
+    windowMs: 300_000,
+  },
+  linear: {
+    scheme: SCHEMES.linear,
+    secret: 'lin_wh_test',
+    headers: { 'Linear-Signature': hex('lin_wh_test', LINEAR_BODY) },
+    body: LINEAR_BODY,
+    atMs: LINEAR_AT,
+    windowMs: 60_000,
+  },
+  telegram: {
+    scheme: SCHEMES.telegram,
+    secret: 'a-Secret_Token',
+    headers: { 'X-Telegram-Bot-Api-Secret-Token': 'a-Secret_Token' },
+    body: '{"update_id":1}',
+    atMs: 0,
+  },
+  token: {
+    scheme: tokenScheme(),
+    secret: 'open sesame',
+    headers: { Authorization: 'Bearer open sesame' },
+    body: '{}',
+    atMs: 0,
+  },
+  'token in a header': {
+    scheme: tokenScheme('X-Secret-Key'),
+    secret: 'open sesame',
+    headers: { 'X-Secret-Key': 'open sesame' },
+    body: '{}',
+    atMs: 0,
+  },
+  'HMAC in a header': {
+    scheme: bodyHmacScheme('X-Signature'),
+    secret: 'key',
+    headers: { 'X-Signature': hex('key', 'The quick brown fox jumps over the lazy dog') },
+    body: 'The quick brown fox jumps over the lazy dog',
+    atMs: 0,
+  },
+};
+
+function problem(vector: Vector, secrets: readonly string[] = [vector.secret]): string | undefined {
+  const { scheme, headers, body, atMs } = vector;
+  return signatureProblem(scheme, secrets, {
+    headers: new Headers(headers),
+    body: Buffer.from(body),
+    nowMs: atMs,
+  });
+}
+
+describe.each(Object.entries(VECTORS))('a request signed like %s', (_name, vector) => {
+  it('is authentic with its secret, also while another one is valid', () => {
+    expect(problem(vector)).toBeUndefined();
+    expect(problem(vector, ['another', vector.secret])).toBeUndefined();
+  });
+
+  it('is not authentic with another secret, or with none', () => {
+    expect(problem(vector, ['whsec_b3RoZXI='])).toBe('SIGNATURE_INVALID');
+    expect(problem(vector, [])).toBe('SECRET_MISSING');
+    expect(problem(vector, ['', '  '])).toBe('SECRET_MISSING');
+  });
+
+  it('is not authentic without its header', () => {
+    expect(problem({ ...vector, headers: {} })).toBe('SIGNATURE_MISSING');
+  });
+
+  it('is not authentic with another, empty or shortened header', () => {
+    const { header } = vector.scheme;
+    const [name = '', value = ''] =
+      Object.entries(vector.headers).find(([each]) => each.toLowerCase() === header) ?? [];
+    // The part in front of the first comma: what follows it may be a signature of another kind.
+    const shortened = value.replace(/..(?=,v0|$)/, '');
+    const others = ['', 'x', shortened, value.replaceAll(/[0-9]/g, (digit) => String(9 - Number(digit)))];
+    for (const other of others.filter((each) => each !== value))
+      expect(problem({ ...vector, headers: { ...vector.headers, [name]: other } }), other).toMatch(
+        /^SIGNATURE_/,
+      );
+  });
+
+  it('is authentic only within its window of time', () => {
+    const { windowMs, atMs } = vector;
+    for (const sign of [1, -1]) {
+      const at = (ms: number): string | undefined => problem({ ...vector, atMs: atMs + sign * ms });
+      expect(at(windowMs ?? 1e9)).toBeUndefined();
+      expect(at((windowMs ?? 0) + 1)).toBe(windowMs === undefined ? undefined : 'TIMESTAMP_OUT_OF_WINDOW');
+    }
+  });
+});
+
+describe('a signature over the body', () => {
+  const signed = Object.entries(VECTORS).filter(([, { scheme }]) => scheme.kind === 'hmac');
+
+  it.each(signed)('of %s does not fit a body with one other byte', (_name, vector) => {
+    const body = `${vector.body.slice(0, -1)}~`;
+    expect(problem({ ...vector, body })).toBe('SIGNATURE_INVALID');
+  });
+
+  it('covers the time and the id that its scheme has', () => {
+    const later = { ...VECTORS['slack']!, atMs: 1_531_420_619_000 };
+    later.headers = { ...later.headers, 'X-Slack-Request-Timestamp': '1531420619' };
+    expect(problem(later)).toBe('SIGNATURE_INVALID');
+    const other = { ...VECTORS['standard']! };
+    other.headers = { ...other.headers, 'Webhook-Id': 'msg_other' };
+    expect(problem(other)).toBe('SIGNATURE_INVALID');
+    const { 'Webhook-Id': _id, ...without } = VECTORS['standard']!.headers;
+    expect(problem({ ...other, headers: without })).toBe('TIMESTAMP_INVALID');
+  });
+
+  it('may be one of several in the header', () => {
+    const vector = VECTORS['standard']!;
+    const header = `v1a,abc v1,b3RoZXI= ${vector.headers['Webhook-Signature']}`;
+    expect(
+      problem({ ...vector, headers: { ...vector.headers, 'Webhook-Signature': header } }),
+    ).toBeUndefined();
+  });
+
+  it('with a time that is no time is not authentic', () => {
+    const body = '{"webhookTimestamp":"now"}';
+    const headers = { 'Linear-Signature': hex('lin_wh_test', body) };
+    expect(problem({ ...VECTORS['linear']!, headers, body })).toBe('TIMESTAMP_INVALID');
+    const text = {
+      ...VECTORS['linear']!,
+      body: 'text',
+      headers: { 'Linear-Signature': hex('lin_wh_test', 'text') },
+    };
+    expect(problem(text)).toBe('TIMESTAMP_INVALID');
+  });
+});

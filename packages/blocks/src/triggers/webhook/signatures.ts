@@ -1,0 +1,227 @@
+import { createHmac, timingSafeEqual } from 'node:crypto';
+
+/** A request of a provider as it arrived. */
+export interface SignedRequest {
+  headers: Headers;
+  body: Uint8Array;
+  nowMs: number;
+}
+
+/** Why a request is not authentic. */
+export type SignatureProblem =
+  | 'SECRET_MISSING'
+  | 'SIGNATURE_MISSING'
+  | 'SIGNATURE_INVALID'
+  | 'TIMESTAMP_INVALID'
+  | 'TIMESTAMP_OUT_OF_WINDOW';
+
+/** What a header says: its signatures, and the time if the header has one. */
+interface Claimed {
+  signatures: readonly string[];
+  timestamp?: string | undefined;
+}
+
+/** How a provider signs: HMAC-SHA256 over the bytes of the body, possibly with a prefix. */
+interface HmacScheme {
+  kind: 'hmac';
+  header: string;
+  encoding: 'hex' | 'base64';
+  /** Returns the signatures in the header. */
+  read(header: string): Claimed;
+  /** The header with the time of the request. Absent: it is in the header of the signature, in the body, or nowhere. */
+  timestampHeader?: string;
+  /** Returns what is signed before the body. Undefined: a header for it is missing. Default: nothing. */
+  prefix?(timestamp: string, headers: Headers): string | undefined;
+  /** Returns the key of a secret. Default: its characters. */
+  keyOf?(secret: string): Uint8Array | string;
+  /** Returns the time of the request, in milliseconds; NaN for a text that is no time. Absent: the scheme has no time. */
+  timeOf?(timestamp: string | undefined, body: Uint8Array): number;
+  /** Milliseconds by which the time of the request may differ from now. */
+  windowMs?: number;
+}
+
+/** How a provider sends a secret text. */
+interface TokenScheme {
+  kind: 'token';
+  header: string;
+  /** The scheme of the header `Authorization`, in lower case with a space. */
+  prefix?: string;
+}
+
+export type SignatureScheme = HmacScheme | TokenScheme;
+
+const FIVE_MINUTES = 300_000;
+const MINUTE = 60_000;
+/** Signatures of one request that are compared. */
+const MAX_SIGNATURES = 20;
+
+const seconds = (text: string | undefined): number =>
+  /^\d{1,12}$/.test(text ?? '') ? Number(text) * 1000 : NaN;
+
+/** Returns the parts of a list that begin with `prefix`, without it. */
+function withPrefix(parts: readonly string[], prefix: string): string[] {
+  return parts
+    .map((part) => part.trim())
+    .filter((part) => part.startsWith(prefix))
+    .map((part) => part.slice(prefix.length));
+}
+
+/** Returns a header that is one signature, with `prefix` in front if there is one. */
+function single(prefix = ''): HmacScheme['read'] {
+  return (header) => ({ signatures: withPrefix([header], prefix) });
+}
+
+/** The schemes of the providers, by name. */
+export const SCHEMES = {
+  github: {
+    kind: 'hmac',
+    header: 'x-hub-signature-256',
+    encoding: 'hex',
+    read: single('sha256='),
+  },
+  slack: {
+    kind: 'hmac',
+    header: 'x-slack-signature',
+    encoding: 'hex',
+    read: single('v0='),
+    timestampHeader: 'x-slack-request-timestamp',
+    prefix: (timestamp) => `v0:${timestamp}:`,
+    timeOf: seconds,
+    windowMs: FIVE_MINUTES,
+  },
+  stripe: {
+    kind: 'hmac',
+    header: 'stripe-signature',
+    encoding: 'hex',
+    read(header) {
+      const parts = header.split(',');
+      return { signatures: withPrefix(parts, 'v1='), timestamp: withPrefix(parts, 't=')[0] };
+    },
+    prefix: (timestamp) => `${timestamp}.`,
+    timeOf: seconds,
+    windowMs: FIVE_MINUTES,
+  },
+  linear: {
+    kind: 'hmac',
+    header: 'linear-signature',
+    encoding: 'hex',
+    read: single(),
+    timeOf: (_timestamp, body) => timeInBody(body, 'webhookTimestamp'),
+    windowMs: MINUTE,
+  },
+  standard: {
+    kind: 'hmac',
+    header: 'webhook-signature',
+    encoding: 'base64',
+    read: (header) => ({ signatures: withPrefix(header.split(' '), 'v1,') }),
+    timestampHeader: 'webhook-timestamp',
+    prefix(timestamp, headers) {
+      const id = headers.get('webhook-id');
+      return id === null ? undefined : `${id}.${timestamp}.`;
+    },
+    keyOf: (secret) => Buffer.from(secret.replace(/^whsec_/, ''), 'base64'),
+    timeOf: seconds,
+    windowMs: FIVE_MINUTES,
+  },
+  telegram: { kind: 'token', header: 'x-telegram-bot-api-secret-token' },
+} as const satisfies { [name: string]: SignatureScheme };
+
+export type SchemeName = keyof typeof SCHEMES;
+
+/** Returns the scheme of a secret text in `Authorization: Bearer`, or in a header of this name. */
+export function tokenScheme(header?: string): SignatureScheme {
+  return header === undefined
+    ? { kind: 'token', header: 'authorization', prefix: 'bearer ' }
+    : { kind: 'token', header: header.toLowerCase() };
+}
+
+/** Returns the scheme of HMAC-SHA256 over the body in a header of this name, in hexadecimal, with or without `sha256=`. */
+export function bodyHmacScheme(header: string): SignatureScheme {
+  return {
+    kind: 'hmac',
+    header: header.toLowerCase(),
+    encoding: 'hex',
+    read: (value) => ({ signatures: [value.trim().replace(/^sha256=/, '')] }),
+  };
+}
+
+/**
+ * Returns why the request is not authentic; undefined if one of the secrets has signed it. Secrets and signatures are compared
+ * in constant time.
+ */
+export function signatureProblem(
+  scheme: SignatureScheme,
+  secrets: readonly string[],
+  request: SignedRequest,
+): SignatureProblem | undefined {
+  const usable = secrets.filter((secret) => secret.trim() !== '');
+  if (usable.length === 0) return 'SECRET_MISSING';
+  const header = request.headers.get(scheme.header);
+  if (header === null) return 'SIGNATURE_MISSING';
+  if (scheme.kind === 'hmac') return hmacProblem(scheme, usable, { ...request, header });
+  const { prefix = '' } = scheme;
+  if (header.slice(0, prefix.length).toLowerCase() !== prefix) return 'SIGNATURE_MISSING';
+  const given = header.slice(prefix.length).trim();
+  // No early end: the time must not tell which secret was close.
+  const matches = usable.map((secret) => equalTexts(given, secret.trim()));
+  return matches.includes(true) ? undefined : 'SIGNATURE_INVALID';
+}
+
+function hmacProblem(
+  scheme: HmacScheme,
+  secrets: readonly string[],
+  { headers, body, nowMs, header }: SignedRequest & { header: string },
+): SignatureProblem | undefined {
+  const { signatures, ...claimed } = scheme.read(header);
+  if (signatures.length === 0) return 'SIGNATURE_MISSING';
+  const timestamp = scheme.timestampHeader ? headers.get(scheme.timestampHeader) : claimed.timestamp;
+  const prefix = scheme.prefix ? signedPrefix(scheme, timestamp ?? undefined, headers) : '';
+  if (prefix === undefined) return 'TIMESTAMP_INVALID';
+  const given = signatures.slice(0, MAX_SIGNATURES).map((text) => decoded(text, scheme.encoding));
+  const matches = secrets.flatMap((secret) => {
+    const key = scheme.keyOf?.(secret.trim()) ?? secret.trim();
+    const expected = createHmac('sha256', key).update(prefix).update(body).digest();
+    return given.map((each) => each.length === expected.length && timingSafeEqual(each, expected));
+  });
+  if (!matches.includes(true)) return 'SIGNATURE_INVALID';
+  const { timeOf, windowMs = 0 } = scheme;
+  if (!timeOf) return undefined;
+  const timeMs = timeOf(timestamp ?? undefined, body);
+  if (Number.isNaN(timeMs)) return 'TIMESTAMP_INVALID';
+  return Math.abs(nowMs - timeMs) <= windowMs ? undefined : 'TIMESTAMP_OUT_OF_WINDOW';
+}
+
+function signedPrefix(
+  { prefix }: HmacScheme,
+  timestamp: string | undefined,
+  headers: Headers,
+): string | undefined {
+  return timestamp === undefined ? undefined : prefix?.(timestamp, headers);
+}
+
+function decoded(text: string, encoding: 'hex' | 'base64'): Buffer {
+  return Buffer.from(text, encoding);
+}
+
+/** Compares the hashes, because texts of different lengths cannot be compared in constant time. */
+function equalTexts(a: string, b: string): boolean {
+  return timingSafeEqual(digest(a), digest(b));
+}
+
+const COMPARISON_KEY = 'heddle webhook comparison';
+
+function digest(text: string): Buffer {
+  return createHmac('sha256', COMPARISON_KEY).update(text).digest();
+}
+
+/** Returns a time of a JSON body, in milliseconds; NaN if it has none. */
+function timeInBody(body: Uint8Array, name: string): number {
+  try {
+    const value: unknown = JSON.parse(Buffer.from(body).toString('utf8'));
+    const time =
+      typeof value === 'object' && value !== null ? (value as { [key: string]: unknown })[name] : NaN;
+    return typeof time === 'number' ? time : NaN;
+  } catch {
+    return NaN;
+  }
+}

@@ -1,0 +1,164 @@
+import { createHash } from 'node:crypto';
+import type { TriggerInfo } from '@heddle/core/drafts';
+import { isJsonObject } from '@heddle/core/blocks';
+import type { Json, JsonObject } from '@heddle/core/blocks';
+import * as z from 'zod';
+import type { ParsedDelivery, SignedDelivery, WebhookMeaning, WebhookReply } from './delivery.ts';
+import { genericFields, readWebhook } from './fields.ts';
+import type { WebhookConfig } from './fields.ts';
+import { PROVIDERS, textAt } from './providers.ts';
+import type { Provider, ProviderName } from './providers.ts';
+import { bodyHmacScheme, SCHEMES, signatureProblem, tokenScheme } from './signatures.ts';
+import type { SignatureScheme } from './signatures.ts';
+
+/** A type of trigger that requests of another system fire. Its configuration is plain JSON. */
+export interface WebhookTrigger extends TriggerInfo {
+  kind: 'webhook';
+  /** Returns the system that sends, such as `github`. */
+  providerOf(config: JsonObject): string;
+  /** Returns the path that the author has chosen; undefined: a random one is made. */
+  pathOf(config: JsonObject): string | undefined;
+  /** Returns the secret as the block has it: text, or `{{NAME}}`; undefined for a trigger whose requests are not signed. */
+  secretOf(config: JsonObject): string | undefined;
+  /** Returns whether requests with this method are deliveries. */
+  accepts(config: JsonObject, method: string): boolean;
+  /** Returns the code of the problem if the request is not authentic. */
+  problemOf(config: JsonObject, delivery: SignedDelivery): string | undefined;
+  /** Returns what an authentic request means. */
+  meaningOf(config: JsonObject, delivery: ParsedDelivery): WebhookMeaning;
+}
+
+const configOf = (config: JsonObject): WebhookConfig => config as unknown as WebhookConfig;
+
+/** The provider of each type of block. Other blocks are triggers only in trigger mode. */
+const TYPES: { readonly [type: string]: ProviderName } = {
+  generic_webhook: 'generic',
+  github: 'github',
+  github_v2: 'github',
+  slack: 'slack',
+  stripe: 'stripe',
+  linear: 'linear',
+  linear_v2: 'linear',
+  telegram: 'telegram',
+};
+
+/** The types of triggers that requests of other systems fire. */
+export const webhooks: readonly WebhookTrigger[] = [
+  ...Object.entries(TYPES).map(([type, provider]) => webhook(type, () => provider)),
+  webhook('webhook', ({ webhookProvider: name }) => providerNamed(name)),
+];
+
+/** Returns the provider of an older block. Requests of one without a receiver here are received like those of any sender. */
+function providerNamed(name: Json | undefined): ProviderName {
+  return typeof name === 'string' && Object.hasOwn(PROVIDERS, name) ? (name as ProviderName) : 'generic';
+}
+
+function webhook(type: string, providerFor: (fields: JsonObject) => ProviderName): WebhookTrigger {
+  return {
+    kind: 'webhook',
+    type,
+    read: (fields) => readWebhook(providerFor(fields), fields) as ReturnType<TriggerInfo['read']>,
+    providerOf: (config) => configOf(config).provider,
+    pathOf: (config) => configOf(config).path,
+    secretOf: (config) => configOf(config).secret,
+    accepts: (config, method) =>
+      method === 'POST' || (method === 'GET' && configOf(config).provider === 'generic'),
+    problemOf(config, { secrets, ...request }) {
+      const scheme = schemeOf(configOf(config));
+      return scheme && signatureProblem(scheme, secrets, request);
+    },
+    meaningOf: (config, delivery) => meaningOf(configOf(config), delivery),
+  };
+}
+
+/** Returns how requests are checked; undefined: they are not. */
+function schemeOf({ check, header }: WebhookConfig): SignatureScheme | undefined {
+  if (check === 'none') return undefined;
+  if (check === 'token') return tokenScheme(header);
+  if (check === 'hmac') return bodyHmacScheme(header ?? '');
+  return SCHEMES[check];
+}
+
+function meaningOf(config: WebhookConfig, delivery: ParsedDelivery): WebhookMeaning {
+  const provider: Provider = PROVIDERS[config.provider];
+  // Of a webhook for any sender, the signature says who sends.
+  const signer: Provider = Object.hasOwn(PROVIDERS, config.check)
+    ? PROVIDERS[config.check as ProviderName]
+    : provider;
+  const answer = signer.handshake?.(delivery);
+  if (answer !== undefined) return { kind: 'handshake', body: answer };
+  const event = signer.event?.(delivery);
+  if (config.events && provider.wants && !provider.wants(config.events, delivery))
+    return { kind: 'ignored', event: event ?? '' };
+  const deliveryId =
+    config.idField === undefined
+      ? (signer.deliveryId(delivery) ?? provider.deliveryId(delivery))
+      : textAt(delivery.payload, ...config.idField.split('.'));
+  return {
+    kind: 'event',
+    ...(deliveryId !== undefined && { deliveryId: storable(deliveryId) }),
+    ...(event !== undefined && { event: event.slice(0, MAX_EVENT) }),
+    input: inputOf(config, delivery),
+    reply: replyOf(config),
+  };
+}
+
+const MAX_EVENT = 128;
+
+/** Returns the id of a delivery, or its hash if it is long or has unusual characters. */
+function storable(id: string): string {
+  if (/^[\x21-\x7e]{1,200}$/.test(id)) return id;
+  return `sha256:${createHash('sha256').update(id).digest('hex')}`;
+}
+
+function replyOf({ reply, status = 200, body = null }: WebhookConfig): WebhookReply {
+  return reply === 'json' ? { kind: 'json', status, body } : { kind: reply };
+}
+
+function inputOf(config: WebhookConfig, delivery: ParsedDelivery): JsonObject {
+  const { payload } = delivery;
+  const body = isJsonObject(payload) ? payload : payload === null ? {} : { input: payload };
+  const { input } = PROVIDERS[config.provider] as Provider;
+  if (config.provider !== 'generic') return input?.(body, delivery) ?? body;
+  const { headers, query } = delivery;
+  return { headers: shownHeaders(config, headers), query, ...body, ...filesOf(config, delivery) };
+}
+
+/** Headers that may have a credential. */
+const CREDENTIAL_HEADER = /auth|cookie|secret|token|key|signature|password|session|jwt|credential/;
+const NOT_A_CREDENTIAL: ReadonlySet<string> = new Set(['idempotency-key']);
+
+/** Returns the headers without those that may have a credential. */
+function shownHeaders({ header }: WebhookConfig, headers: Headers): JsonObject {
+  const withheld = header?.toLowerCase();
+  return Object.fromEntries(
+    [...headers].filter(
+      ([name]) => name !== withheld && (NOT_A_CREDENTIAL.has(name) || !CREDENTIAL_HEADER.test(name)),
+    ),
+  );
+}
+
+/** Returns the files of the declared fields, for the engine to store; of other fields only what they are. */
+function filesOf({ fileFields }: WebhookConfig, { files }: ParsedDelivery): JsonObject {
+  const byField = Map.groupBy(files, ({ field }) => field);
+  return Object.fromEntries(
+    [...byField].map(([field, sent]) => [
+      field,
+      sent.map(({ name, type, bytes }): JsonObject => {
+        if (!fileFields.includes(field)) return { name, mime: type, size: bytes.byteLength };
+        const data = `data:${type};base64,${Buffer.from(bytes).toString('base64')}`;
+        return { type: 'file', name, data };
+      }),
+    ]),
+  );
+}
+
+/** What a block of the type gives, for readers and editors. */
+export const webhookSchema = {
+  summary: 'Starts a run when another system sends a request to its URL.',
+  fields: genericFields,
+  outputs: z.object({
+    headers: z.record(z.string(), z.string()).describe('The headers of the request, without credentials.'),
+    query: z.record(z.string(), z.json()).describe('The query parameters of the URL.'),
+  }),
+};

@@ -1,0 +1,142 @@
+import type { QueuedStart } from '@heddle/api/ports';
+import { sql } from 'kysely';
+import type { CompiledQuery, Kysely } from 'kysely';
+import { compiledIn } from '../../store/compiled.ts';
+import { addQueued } from '../../store/reservations.ts';
+import type { DeliveryRow, WebhookTables } from './tables.ts';
+
+type Db = Kysely<WebhookTables>;
+
+/** A delivery with the run that it starts. */
+export interface NewDelivery {
+  row: Omit<DeliveryRow, 'duplicates' | 'last_duplicate_ms'>;
+  start: QueuedStart;
+}
+
+/** Whether a delivery was stored: with its run, not because there is one with its id, or not because the trigger is not live. */
+export type Stored = 'stored' | { duplicateOf: string } | 'not live';
+
+/** Deliveries of one transaction. */
+const BATCH = 64;
+
+interface Waiting {
+  delivery: NewDelivery;
+  resolve: (stored: Stored) => void;
+  reject: (error: unknown) => void;
+}
+
+/**
+ * Stores deliveries and queues their runs. Those that arrive during a transaction are stored together in the next one, so that
+ * a burst does not wait for one commit each.
+ */
+export class Acceptor {
+  readonly #db: Db;
+  readonly #waiting: Waiting[] = [];
+  #working: Promise<void> | undefined;
+
+  readonly #insert = insertStatement();
+  readonly #first = firstStatement();
+
+  constructor(db: Db) {
+    this.#db = db;
+  }
+
+  /** Returns the run of the delivery with this id; undefined if there is none. */
+  async firstRun(
+    { workflow_id, block_id, delivery_id }: Pick<DeliveryRow, 'workflow_id' | 'block_id' | 'delivery_id'>,
+    db: Db = this.#db,
+  ): Promise<string | undefined> {
+    const [found] = await this.#first(db, [workflow_id, block_id, delivery_id]);
+    return found?.run_id;
+  }
+
+  /** Resolves when the transaction of the delivery is committed. */
+  store(delivery: NewDelivery): Promise<Stored> {
+    const { promise, resolve, reject } = Promise.withResolvers<Stored>();
+    this.#waiting.push({ delivery, resolve, reject });
+    this.#working ??= this.#work().finally(() => (this.#working = undefined));
+    return promise;
+  }
+
+  async close(): Promise<void> {
+    await this.#working;
+  }
+
+  async #work(): Promise<void> {
+    // Deliveries of the same turn are stored together.
+    await Promise.resolve();
+    while (this.#waiting.length > 0) await this.#storeAll(this.#waiting.splice(0, BATCH));
+  }
+
+  async #storeAll(batch: readonly Waiting[]): Promise<void> {
+    // In one order, so that transactions of several processes wait for each other and never block each other.
+    const ordered = batch.toSorted((a, b) => (keyOf(a) < keyOf(b) ? -1 : 1));
+    let stored: Stored[];
+    try {
+      stored = await this.#db.transaction().execute(async (tx) => {
+        const results: Stored[] = [];
+        for (const { delivery } of ordered) results.push(await this.#stored(tx, delivery));
+        return results;
+      });
+    } catch (error) {
+      const [only] = batch;
+      if (batch.length === 1) return only?.reject(error);
+      // One of them may be the cause: the others are stored without it.
+      for (const each of ordered) await this.#storeAll([each]);
+      return;
+    }
+    for (const [index, { resolve }] of ordered.entries()) resolve(stored[index] as Stored);
+  }
+
+  async #stored(db: Db, { row, start }: NewDelivery): Promise<Stored> {
+    const inserted = await this.#insert(db, [
+      ...[row.id, row.delivery_id, row.event, row.run_id, row.method, row.content_type, row.bytes],
+      ...[row.received_ms, row.replay_of, row.workflow_id, row.block_id, row.version],
+    ]);
+    if (inserted.length === 0) {
+      const first = row.delivery_id === null ? undefined : await this.firstRun(row, db);
+      return first === undefined ? 'not live' : { duplicateOf: first };
+    }
+    const { run_id: runId, workflow_id: workflowId, workspace_id: workspaceId } = row;
+    const createdAt = new Date(row.received_ms).toISOString();
+    const ids = { engineId: runId, runId, workflowId, workspaceId };
+    await addQueued(db, { ...ids, trigger: 'webhook', mode: 'async', createdAt }, start);
+    return 'stored';
+  }
+}
+
+function keyOf({ delivery: { row } }: Waiting): string {
+  return `${row.workflow_id} ${row.block_id} ${row.delivery_id ?? row.id}`;
+}
+
+/** Returns the statement that stores a delivery only while the version with whose secret it was checked is live. */
+function insertStatement() {
+  return compiledIn<WebhookTables, { id: string }>((db) => {
+    const text = sql`cast(${''} as text)`;
+    const statement = sql<{
+      id: string;
+    }>`insert into webhook_deliveries (id, delivery_id, event, run_id, method, content_type, bytes, received_ms,
+        replay_of, duplicates, last_duplicate_ms, workspace_id, workflow_id, block_id, version)
+      select ${text}, ${text}, ${text}, ${text}, ${text}, ${text}, cast(${0} as integer), cast(${0} as bigint),
+        ${text}, 0, null, triggers.workspace_id, triggers.workflow_id, triggers.block_id, triggers.version
+      from triggers inner join workflows
+        on workflows.id = triggers.workflow_id and workflows.active_version = triggers.version
+      where triggers.workflow_id = ${''} and triggers.block_id = ${''}
+        and triggers.version = cast(${0} as integer)
+        and triggers.state = 'active' and workflows.archived_at is null
+      on conflict do nothing
+      returning id`;
+    return { compile: () => statement.compile(db) as CompiledQuery<{ id: string }> };
+  });
+}
+
+function firstStatement() {
+  return compiledIn<WebhookTables, { run_id: string }>((db) =>
+    db
+      .selectFrom('webhook_deliveries')
+      .select('run_id')
+      .where('workflow_id', '=', '')
+      .where('block_id', '=', '')
+      .where('delivery_id', '=', ''),
+  );
+}

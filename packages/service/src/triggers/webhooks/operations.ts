@@ -1,0 +1,191 @@
+import {
+  conflict,
+  cursorCodec,
+  emptyBody,
+  EVERYONE,
+  noQuery,
+  operationsOf,
+  record,
+  workspace,
+} from '@heddle/api/areas';
+import { WEBHOOK_PREFIX } from '@heddle/api/webhooks';
+import { isEngineError } from '@heddle/core';
+import type { JsonObject } from '@heddle/core';
+import type { QueuedStart } from '@heddle/api/ports';
+import * as z from 'zod';
+import { isAfter, pageOf } from '../../paging.ts';
+import { expectUnlocked } from '../../workflows/folders.ts';
+import { readRow, shownRows } from '../views.ts';
+import type { Found } from '../views.ts';
+import * as schemas from './schemas.ts';
+import type { ServiceWebhooks, WebhookServices } from './store.ts';
+import { deliveryOf, shownDelivery, shownWebhooks } from './views.ts';
+import type { DeliveryRow } from './tables.ts';
+
+/** What the operations of webhooks use. */
+export interface OpenedWebhooks extends WebhookServices {
+  webhooks: ServiceWebhooks;
+}
+
+const define = operationsOf<OpenedWebhooks>();
+const READ = { tag: 'Webhooks', scope: 'api:read', role: 'read', principals: EVERYONE } as const;
+const WRITE = { tag: 'Webhooks', scope: 'api:write', role: 'write', principals: EVERYONE } as const;
+const READ_ERRORS = [400, 401, 403, 404, 429] as const;
+
+/** The webhook that `triggerId` in the path names, of a workflow that is deployed and not archived. */
+const webhook = record<Found, OpenedWebhooks>('Webhook', async ({ path }, services) => {
+  const value = await foundWebhook(services, (path as { triggerId: string }).triggerId);
+  return value && { value, workspaceIds: [value.workspace_id] };
+});
+
+async function foundWebhook({ db, types }: OpenedWebhooks, triggerId: string): Promise<Found | undefined> {
+  const [found] = await shownRows(db as never)
+    .where('triggers.id', '=', triggerId)
+    .execute();
+  const value = found && readRow(found);
+  return value && types.get(value.type)?.kind === 'webhook' ? value : undefined;
+}
+
+/** The delivery that the path names. */
+const delivery = record<{ trigger: Found; row: DeliveryRow }, OpenedWebhooks>(
+  'Delivery',
+  async ({ path }, services) => {
+    const { triggerId, deliveryId } = path as { triggerId: string; deliveryId: string };
+    const trigger = await foundWebhook(services, triggerId);
+    const row = trigger && (await deliveryOf(services.db, trigger, deliveryId));
+    return trigger && row && { value: { trigger, row }, workspaceIds: [trigger.workspace_id] };
+  },
+);
+
+const webhookCursors = cursorCodec(schemas.webhookPosition);
+const deliveryCursors = cursorCodec(schemas.deliveryPosition);
+
+export const listWebhooks = define({
+  ...READ,
+  id: 'listWebhooks',
+  method: 'GET',
+  path: '/api/v2/webhooks',
+  summary: 'List the webhooks of deployed workflows with their URLs',
+  resource: workspace('query'),
+  params: z.strictObject({}),
+  query: schemas.listQuery,
+  success: [{ status: 200, schema: schemas.shownWebhook, page: true, description: 'A page of webhooks' }],
+  errors: READ_ERRORS,
+  async handle(services, { query, origin }) {
+    const { workspaceId, workflowId, limit } = query;
+    const filters = { workspaceId, workflowId };
+    const [after] = webhookCursors.decode(query.cursor, filters) ?? [];
+    await services.webhooks.flush();
+    const types = [...services.types.values()]
+      .filter(({ kind }) => kind === 'webhook')
+      .map(({ type }) => type);
+    const found = await shownRows(services.db as never)
+      .where('triggers.workspace_id', '=', workspaceId)
+      .where('triggers.type', 'in', types.length > 0 ? types : [''])
+      .$if(workflowId !== undefined, (some) => some.where('triggers.workflow_id', '=', workflowId ?? ''))
+      .$if(after !== undefined, (some) => some.where('triggers.id', '>', after ?? ''))
+      .orderBy('triggers.id')
+      .limit(limit + 1)
+      .execute();
+    const { rows, next } = pageOf(found, limit, ({ id }): [string] => [id]);
+    const page = await shownWebhooks(
+      services,
+      rows.flatMap((row) => readRow(row) ?? []),
+      origin + WEBHOOK_PREFIX,
+    );
+    return { page, nextCursor: next ? webhookCursors.encode(next, filters) : null };
+  },
+});
+
+export const listWebhookDeliveries = define({
+  ...READ,
+  id: 'listWebhookDeliveries',
+  method: 'GET',
+  path: '/api/v2/webhooks/{triggerId}/deliveries',
+  summary: 'List the accepted deliveries of a webhook, newest first',
+  resource: webhook,
+  params: schemas.webhookPath,
+  query: schemas.deliveriesQuery,
+  success: [{ status: 200, schema: schemas.shownDelivery, page: true, description: 'A page of deliveries' }],
+  errors: READ_ERRORS,
+  async handle({ db }, { query }, trigger) {
+    const { limit } = query;
+    const filters = { trigger: trigger.id };
+    const after = deliveryCursors.decode(query.cursor, filters);
+    const found = await db
+      .selectFrom('webhook_deliveries')
+      .selectAll()
+      .where('workflow_id', '=', trigger.workflow_id)
+      .where('block_id', '=', trigger.block_id)
+      .$if(after !== undefined, (some) => some.where(isAfter(['received_ms', 'id'], after ?? [], 'desc')))
+      .orderBy('received_ms', 'desc')
+      .orderBy('id', 'desc')
+      .limit(limit + 1)
+      .execute();
+    const { rows, next } = pageOf(found, limit, (row): [number, string] => [Number(row.received_ms), row.id]);
+    return { page: rows.map(shownDelivery), nextCursor: next ? deliveryCursors.encode(next, filters) : null };
+  },
+});
+
+export const replayWebhookDelivery = define({
+  ...WRITE,
+  id: 'replayWebhookDelivery',
+  method: 'POST',
+  path: '/api/v2/webhooks/{triggerId}/deliveries/{deliveryId}/replay',
+  summary: 'Start a run of the live version with the input of a delivery',
+  audit: { resourceType: 'trigger', actions: ['WEBHOOK_DELIVERY_REPLAYED'] },
+  resource: delivery,
+  params: schemas.deliveryPath,
+  query: noQuery,
+  body: emptyBody,
+  bodyOptional: true,
+  success: [{ status: 202, schema: schemas.replayed, description: 'The run was accepted' }],
+  errors: [400, 401, 402, 403, 404, 409, 413, 415, 423, 429, 503],
+  async handle(services, { record: audit }, { trigger, row }) {
+    const { workspace_id: workspaceId, folderPath: path } = trigger;
+    await expectUnlocked(services.db as never, { workspaceId, path });
+    const type = services.types.get(trigger.type);
+    if (type?.kind !== 'webhook' || trigger.state !== 'active') throw conflict('The webhook is not active');
+    const input = await inputOf(services, row);
+    const { workflow_id: workflowId, block_id: blockId, version, engine_version: engineVersion } = trigger;
+    const { method, content_type: contentType, bytes } = row;
+    const accepted = await services.webhooks.acceptFor(
+      {
+        ...{
+          key: `${workflowId} ${blockId}`,
+          workspaceId,
+          workflowId,
+          blockId,
+          type,
+          version,
+          engineVersion,
+        },
+        config: JSON.parse(trigger.config) as JsonObject,
+      },
+      { deliveryId: undefined, event: row.event ?? undefined, input, method, contentType, bytes },
+      row.id,
+    );
+    if (!accepted) throw conflict('Another version of the workflow has become live. Please retry.');
+    const { runId } = accepted;
+    await audit({ resourceId: trigger.id, details: { deliveryId: row.id, runId } });
+    return { status: 202, data: { runId, workflowId } };
+  },
+});
+
+/** Returns the input of the run of a delivery. Throws 409 if it is not stored any more. */
+async function inputOf({ engine, db }: OpenedWebhooks, { run_id: runId }: DeliveryRow): Promise<JsonObject> {
+  const claim = await db
+    .selectFrom('claims')
+    .select('waiting')
+    .where('engine_id', '=', runId)
+    .executeTakeFirst();
+  if (claim?.waiting) return (JSON.parse(claim.waiting) as QueuedStart).input as JsonObject;
+  try {
+    const { input } = await engine.getTrace(runId);
+    if (input) return (await engine.readValue(input)) as JsonObject;
+  } catch (error) {
+    if (!isEngineError(error) || (error.code !== 'RUN_NOT_FOUND' && error.code !== 'VALUE_MISSING'))
+      throw error;
+  }
+  throw conflict('The run of the delivery has been deleted, and its input with it');
+}

@@ -1,0 +1,120 @@
+import { randomBytes } from 'node:crypto';
+import { conflict } from '@heddle/api/areas';
+import type { WebhookType } from '@heddle/api/webhooks';
+import type { JsonObject } from '@heddle/core';
+import type { Kysely } from 'kysely';
+import type { Activation, PlannedTrigger } from '../activation.ts';
+import type { WebhookTables } from './tables.ts';
+
+type Db = Kysely<WebhookTables>;
+type PlannedWebhook = PlannedTrigger & { type: WebhookType };
+
+/** Bytes of a random path: nobody finds it by trying. */
+const PATH_BYTES = 24;
+
+function isWebhook(trigger: PlannedTrigger): trigger is PlannedWebhook {
+  return trigger.type.kind === 'webhook';
+}
+
+/**
+ * Gives the webhooks of a version their paths, in the transaction that makes the version live. A webhook without a path of its
+ * author keeps its random one. Throws 409 for a path that another webhook has, or that belongs to another workspace.
+ */
+export async function activatePaths(
+  db: Db,
+  { workflowId, workspaceId, triggers }: Activation,
+): Promise<void> {
+  // In one order, so that deployments of several processes wait for each other and never block each other.
+  const webhooks = triggers.filter(isWebhook).toSorted((a, b) => (a.blockId < b.blockId ? -1 : 1));
+  for (const { blockId, type, config } of webhooks) {
+    const path = type.pathOf(config) ?? (await randomPathOf(db, { workflowId, blockId }));
+    await takePath(db, { path, workspace_id: workspaceId, workflow_id: workflowId, block_id: blockId });
+  }
+}
+
+/** Random paths are marked: a path that an author has chosen is no longer used when the author removes it. */
+const RANDOM = 'wh_';
+
+async function randomPathOf(
+  db: Db,
+  { workflowId, blockId }: { workflowId: string; blockId: string },
+): Promise<string> {
+  const known = await db
+    .selectFrom('webhook_paths')
+    .select('path')
+    .where('workflow_id', '=', workflowId)
+    .where('block_id', '=', blockId)
+    .where('path', 'like', `${RANDOM}%`)
+    .orderBy('is_current', 'desc')
+    .limit(1)
+    .executeTakeFirst();
+  return known?.path ?? RANDOM + randomBytes(PATH_BYTES).toString('base64url');
+}
+
+type Owner = { path: string; workspace_id: string; workflow_id: string; block_id: string };
+
+async function takePath(db: Db, wanted: Owner): Promise<void> {
+  const { path, ...owner } = wanted;
+  await db
+    .insertInto('webhook_paths')
+    .values({ ...wanted, is_current: 0 })
+    .onConflict((clash) => clash.doNothing())
+    .execute();
+  const before = await db
+    .updateTable('webhook_paths')
+    .set((eb) => ({ is_current: eb.ref('is_current') }))
+    .where('path', '=', path)
+    .returningAll()
+    .executeTakeFirstOrThrow();
+  const isOwn = before.workflow_id === owner.workflow_id && before.block_id === owner.block_id;
+  if (!isOwn && (before.workspace_id !== owner.workspace_id || (await isInUse(db, before))))
+    throw conflict(`Webhook path already in use: ${path}`);
+  await db
+    .updateTable('webhook_paths')
+    .set({ is_current: 0 })
+    .where('workflow_id', '=', owner.workflow_id)
+    .where('block_id', '=', owner.block_id)
+    .where('path', '!=', path)
+    .execute();
+  await db
+    .updateTable('webhook_paths')
+    .set({ ...owner, is_current: 1 })
+    .where('path', '=', path)
+    .execute();
+}
+
+/** True while a live version of the owner has the webhook. */
+async function isInUse(db: Db, owner: Owner & { is_current: number }): Promise<boolean> {
+  if (owner.is_current === 0) return false;
+  const found = await db
+    .selectFrom('triggers')
+    .select('id')
+    .where('workflow_id', '=', owner.workflow_id)
+    .where('block_id', '=', owner.block_id)
+    .where('version', 'is not', null)
+    .executeTakeFirst();
+  return found !== undefined;
+}
+
+/** Returns the webhooks of the live version of a workflow. */
+export async function webhooksOf(
+  db: Db,
+  workflowId: string,
+): Promise<{ blockId: string; type: string; path: string; config: JsonObject }[]> {
+  const rows = await db
+    .selectFrom('webhook_paths')
+    .innerJoin('triggers', (join) =>
+      join
+        .onRef('triggers.workflow_id', '=', 'webhook_paths.workflow_id')
+        .onRef('triggers.block_id', '=', 'webhook_paths.block_id'),
+    )
+    .select(['triggers.block_id', 'triggers.type', 'triggers.config', 'webhook_paths.path'])
+    .where('webhook_paths.workflow_id', '=', workflowId)
+    .where('webhook_paths.is_current', '=', 1)
+    .where('triggers.version', 'is not', null)
+    .orderBy('triggers.block_id')
+    .execute();
+  return rows.map(({ block_id: blockId, type, config, path }) => ({
+    ...{ blockId, type, path, config: JSON.parse(config) as JsonObject },
+  }));
+}

@@ -1,0 +1,98 @@
+import type { Kysely } from 'kysely';
+import type { WebhookTables } from './tables.ts';
+
+type Db = Kysely<WebhookTables>;
+
+/** How often counts are written: a flood of refused requests is one row and one write a second. */
+const FLUSH_MS = 1000;
+const MAX_REASON = 200;
+/** Reasons of one trigger: senders choose the names of events. */
+const MAX_REASONS = 50;
+/** Counts that wait to be written. */
+const MAX_WAITING = 10_000;
+
+interface Count {
+  workflowId: string;
+  blockId: string;
+  reason: string;
+  count: number;
+  firstMs: number;
+  lastMs: number;
+}
+
+/** Counts requests that started no run, by trigger and reason. */
+export class RefusalCounter {
+  readonly #db: Db;
+  readonly #report: (error: unknown) => void;
+  readonly #counts = new Map<string, Count>();
+  readonly #stop: () => void;
+  #flushing: Promise<void> = Promise.resolve();
+
+  constructor(options: {
+    db: Db;
+    every: (ms: number, beat: () => void) => () => void;
+    report: (error: unknown) => void;
+  }) {
+    this.#db = options.db;
+    this.#report = options.report;
+    this.#stop = options.every(FLUSH_MS, () => void this.flush());
+  }
+
+  add({ workflowId, blockId }: { workflowId: string; blockId: string }, reason: string, nowMs: number): void {
+    const text = storableText(reason).slice(0, MAX_REASON);
+    const key = JSON.stringify([workflowId, blockId, text]);
+    const known = this.#counts.get(key);
+    if (known) {
+      known.count += 1;
+      known.lastMs = nowMs;
+    } else if (this.#counts.size < MAX_WAITING)
+      this.#counts.set(key, { workflowId, blockId, reason: text, count: 1, firstMs: nowMs, lastMs: nowMs });
+  }
+
+  /** Writes what was counted. Never rejects. */
+  flush(): Promise<void> {
+    const counts = [...this.#counts.values()];
+    this.#counts.clear();
+    if (counts.length > 0)
+      this.#flushing = this.#flushing.then(() => this.#write(counts)).catch(this.#report);
+    return this.#flushing;
+  }
+
+  async close(): Promise<void> {
+    this.#stop();
+    await this.flush();
+  }
+
+  async #write(counts: readonly Count[]): Promise<void> {
+    await this.#db.transaction().execute(async (tx) => {
+      for (const count of counts) await write(tx, count);
+    });
+  }
+}
+
+async function write(db: Db, { workflowId, blockId, reason, count, firstMs, lastMs }: Count): Promise<void> {
+  const at = { workflow_id: workflowId, block_id: blockId };
+  const { reasons } = await db
+    .selectFrom('webhook_refusals')
+    .select((eb) => eb.fn.countAll<number | string>().as('reasons'))
+    .where('workflow_id', '=', workflowId)
+    .where('block_id', '=', blockId)
+    .where('reason', '!=', reason)
+    .executeTakeFirstOrThrow();
+  const named = Number(reasons) < MAX_REASONS ? reason : 'OTHER';
+  await db
+    .insertInto('webhook_refusals')
+    .values({ ...at, reason: named, count, first_ms: firstMs, last_ms: lastMs })
+    .onConflict((known) =>
+      known.columns(['workflow_id', 'block_id', 'reason']).doUpdateSet((eb) => ({
+        count: eb('webhook_refusals.count', '+', count),
+        last_ms: lastMs,
+      })),
+    )
+    .execute();
+}
+
+/** Returns the text as both databases can store it. */
+export function storableText(text: string): string {
+  return text.replaceAll('\0', '').toWellFormed();
+}

@@ -1,0 +1,22 @@
+import type { Kysely } from 'kysely';
+import type { WebhookTables } from './tables.ts';
+
+/** How long deliveries are kept: a duplicate is noticed for this long. */
+export const DELIVERY_RETENTION_MS = 7 * 24 * 3_600_000;
+export const SWEEP_MS = 600_000;
+/** Rows of one statement. */
+const BATCH = 1000;
+
+/** Deletes deliveries and counts of refused requests that are older than the limit. Any number of processes may do so. */
+export async function sweepDeliveries(db: Kysely<WebhookTables>, beforeMs: number): Promise<void> {
+  for (;;) {
+    const { numDeletedRows } = await db
+      .deleteFrom('webhook_deliveries')
+      .where('id', 'in', (eb) =>
+        eb.selectFrom('webhook_deliveries').select('id').where('received_ms', '<', beforeMs).limit(BATCH),
+      )
+      .executeTakeFirst();
+    if (Number(numDeletedRows) < BATCH) break;
+  }
+  await db.deleteFrom('webhook_refusals').where('last_ms', '<', beforeMs).execute();
+}

@@ -1,0 +1,224 @@
+import { randomUUID } from 'node:crypto';
+import type { AreaContext } from '@heddle/api';
+import { admitRun, runResponse } from '@heddle/api/areas';
+import type { Release } from '@heddle/api/areas';
+import type { QueuedStart } from '@heddle/api/ports';
+import type {
+  AcceptedEvent,
+  FoundWebhook,
+  WebhookEvent,
+  WebhookStore,
+  WebhookType,
+} from '@heddle/api/webhooks';
+import type { Json, JsonObject } from '@heddle/core';
+import type { TenantEnvironments } from '@heddle/engine';
+import type { Kysely } from 'kysely';
+import { compiledIn } from '../../store/compiled.ts';
+import type { TriggerType } from '../types.ts';
+import { Acceptor } from './acceptor.ts';
+import { RefusalCounter, storableText } from './refusals.ts';
+import type { WebhookTables } from './tables.ts';
+
+type Db = Kysely<WebhookTables>;
+
+/** What receiving needs of the interface. */
+export type WebhookServices = Pick<
+  AreaContext,
+  'engine' | 'reservations' | 'limiter' | 'usage' | 'concurrency' | 'policy' | 'now' | 'report' | 'every'
+> & {
+  queue: NonNullable<AreaContext['queue']>;
+  db: Db;
+  types: ReadonlyMap<string, TriggerType>;
+  environments: Partial<TenantEnvironments> | undefined;
+};
+
+/** The trigger of a live version. */
+export interface StoredWebhook extends FoundWebhook {
+  workflowId: string;
+  blockId: string;
+  version: number;
+  engineVersion: number;
+}
+
+/** Longest wait for the response of a run, unless the policy says less. */
+const RESPONSE_MS = 30_000;
+const MAX_CONTENT_TYPE = 200;
+
+interface FoundRow {
+  workspace_id: string;
+  workflow_id: string;
+  block_id: string;
+  type: string;
+  config: string;
+  version: number;
+  engine_version: number;
+}
+
+function findStatement() {
+  return compiledIn<WebhookTables, FoundRow>((db) =>
+    db
+      .selectFrom('webhook_paths')
+      .innerJoin('triggers', (join) =>
+        join
+          .onRef('triggers.workflow_id', '=', 'webhook_paths.workflow_id')
+          .onRef('triggers.block_id', '=', 'webhook_paths.block_id'),
+      )
+      .innerJoin('workflows', (join) =>
+        join
+          .onRef('workflows.id', '=', 'triggers.workflow_id')
+          .onRef('workflows.active_version', '=', 'triggers.version'),
+      )
+      .select(['triggers.workspace_id', 'triggers.workflow_id', 'triggers.block_id', 'triggers.type'])
+      .select(['triggers.config', 'triggers.version', 'triggers.engine_version'])
+      .where('webhook_paths.path', '=', '')
+      .where('webhook_paths.is_current', '=', 1)
+      .where('triggers.state', '=', 'active')
+      .where('workflows.archived_at', 'is', null),
+  ) as (db: Db, values: readonly unknown[]) => Promise<FoundRow[]>;
+}
+
+/** The webhooks of deployed workflows, in the tables of the service. */
+export class ServiceWebhooks implements WebhookStore {
+  readonly #services: WebhookServices;
+  readonly #acceptor: Acceptor;
+  readonly #refusals: RefusalCounter;
+  readonly #find = findStatement();
+
+  constructor(services: WebhookServices) {
+    this.#services = services;
+    this.#acceptor = new Acceptor(services.db);
+    this.#refusals = new RefusalCounter(services);
+  }
+
+  async find(path: string): Promise<StoredWebhook | undefined> {
+    const { db, types } = this.#services;
+    const [row] = await this.#find(db, [path, 1, 'active']);
+    const type = row && types.get(row.type);
+    return type?.kind === 'webhook' ? storedWebhook(row as FoundRow, type) : undefined;
+  }
+
+  async secretsOf({ type, config, workspaceId }: FoundWebhook): Promise<readonly string[]> {
+    const text = type.secretOf(config) ?? '';
+    const names = [...new Set([...text.matchAll(PLACEHOLDER)].map(([, name = '']) => name))];
+    if (names.length === 0) return text.split(/\r?\n/);
+    const values = (await this.#services.environments?.values?.(workspaceId, names)) ?? {};
+    // A secret of which a part is unknown is no secret.
+    if (names.some((name) => !values[name])) return [];
+    return text.replaceAll(PLACEHOLDER, (_all, name: string) => String(values[name])).split(/\r?\n/);
+  }
+
+  async accept(found: FoundWebhook, event: WebhookEvent): Promise<AcceptedEvent | undefined> {
+    return this.acceptFor(found as StoredWebhook, event);
+  }
+
+  /** Accepts the event. `replayOf`: the id of the delivery that is replayed. */
+  async acceptFor(
+    webhook: StoredWebhook,
+    event: WebhookEvent,
+    replayOf: string | null = null,
+  ): Promise<AcceptedEvent | undefined> {
+    const known = await this.#known(webhook, event);
+    if (known !== undefined) return this.#accepted(known, true);
+    const { queue, now } = this.#services;
+    const runId = randomUUID();
+    const { workflowId, workspaceId, blockId, version } = webhook;
+    const start = await this.#startOf(webhook, event.input);
+    const release = await this.#admitted(webhook, runId);
+    let isStarted = false;
+    try {
+      const row = {
+        ...{ id: randomUUID(), run_id: runId, workspace_id: workspaceId, workflow_id: workflowId },
+        ...{ block_id: blockId, version, delivery_id: event.deliveryId ?? null, replay_of: replayOf },
+        ...{ event: event.event === undefined ? null : storableText(event.event), method: event.method },
+        content_type: storableText(event.contentType).slice(0, MAX_CONTENT_TYPE),
+        ...{ bytes: event.bytes, received_ms: now() },
+      };
+      const stored = await this.#acceptor.store({ row, start });
+      if (stored === 'not live') return undefined;
+      if (stored !== 'stored') {
+        await this.#countDuplicate(webhook, event);
+        return this.#accepted(stored.duplicateOf, true);
+      }
+      queue.submit({ engineId: runId, runId, workflowId, start, release });
+      isStarted = true;
+      return this.#accepted(runId, false);
+    } finally {
+      if (!isStarted) release?.();
+    }
+  }
+
+  refused(found: FoundWebhook, reason: string): void {
+    this.#refusals.add(found as StoredWebhook, reason, this.#services.now());
+  }
+
+  /** Writes the counts of refused requests. */
+  flush(): Promise<void> {
+    return this.#refusals.flush();
+  }
+
+  async close(): Promise<void> {
+    await this.#acceptor.close();
+    await this.#refusals.close();
+  }
+
+  /** Returns the run of an earlier delivery with the same id. */
+  async #known(webhook: StoredWebhook, event: WebhookEvent): Promise<string | undefined> {
+    if (event.deliveryId === undefined) return undefined;
+    const { workflowId: workflow_id, blockId: block_id } = webhook;
+    const first = await this.#acceptor.firstRun({ workflow_id, block_id, delivery_id: event.deliveryId });
+    if (first !== undefined) await this.#countDuplicate(webhook, event);
+    return first;
+  }
+
+  async #countDuplicate({ workflowId, blockId }: StoredWebhook, { deliveryId }: WebhookEvent): Promise<void> {
+    const { db, now } = this.#services;
+    await db
+      .updateTable('webhook_deliveries')
+      .set((eb) => ({ duplicates: eb('duplicates', '+', 1), last_duplicate_ms: now() }))
+      .where('workflow_id', '=', workflowId)
+      .where('block_id', '=', blockId)
+      .where('delivery_id', '=', deliveryId ?? '')
+      .execute();
+  }
+
+  /** Returns what the run starts with: its files are stored, and its input has no secrets of the workspace. Throws 400. */
+  async #startOf(
+    { workflowId, blockId, engineVersion: version }: StoredWebhook,
+    input: JsonObject,
+  ): Promise<QueuedStart> {
+    const { engine, policy } = this.#services;
+    const taken = await engine.takeFiles(workflowId, input as Json, { version, start: blockId });
+    const { asyncSeconds } = policy;
+    return {
+      input: await engine.redact(workflowId, taken, { version }),
+      ...{ version, start: blockId, ownsFiles: true },
+      ...(asyncSeconds !== undefined && { timeoutMs: asyncSeconds * 1000 }),
+    };
+  }
+
+  #admitted({ workflowId, workspaceId }: StoredWebhook, runId: string): Promise<Release | undefined> {
+    const request = { runId, workflowId, workspaceId, userId: null, mode: 'async' } as const;
+    return admitRun(this.#services, request, workspaceId);
+  }
+
+  #accepted(runId: string, isDuplicate: boolean): AcceptedEvent {
+    const { syncSeconds } = this.#services.policy;
+    const waitMs = Math.min(RESPONSE_MS, (syncSeconds ?? Infinity) * 1000);
+    return {
+      ...{ runId, isDuplicate },
+      response: (signal) => runResponse(this.#services, runId, { signal, waitMs }),
+    };
+  }
+}
+
+/** `{{NAME}}`. */
+const PLACEHOLDER = /\{\{\s*([^{}\s]+)\s*\}\}/g;
+
+function storedWebhook(row: FoundRow, type: WebhookType): StoredWebhook {
+  const { workflow_id: workflowId, block_id: blockId } = row;
+  return {
+    ...{ key: `${workflowId} ${blockId}`, workspaceId: row.workspace_id, workflowId, blockId, type },
+    config: JSON.parse(row.config) as JsonObject,
+    ...{ version: row.version, engineVersion: row.engine_version },
+  };
+}

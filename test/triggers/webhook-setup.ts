@@ -1,0 +1,222 @@
+import { createHmac } from 'node:crypto';
+import { triggerTypes } from '@heddle/blocks/triggers';
+import type { Json } from '@heddle/core';
+import type { Kysely } from 'kysely';
+import { openServiceStore } from '@heddle/service';
+import type { WebhookTables } from '../../packages/service/src/triggers/webhooks/tables.ts';
+import { testApi } from '../support/api.ts';
+import type { TestApi, TestApiOptions } from '../support/api.ts';
+import { postgresDatabase } from '../support/postgres.ts';
+import { scheduledWorkflow } from './setup.ts';
+import type { STORES } from './setup.ts';
+
+/** The secrets of the workspace in these tests. */
+export const SECRETS: { readonly [name: string]: string } = {
+  TOKEN: 'open sesame',
+  GITHUB: "It's a Secret to Everybody",
+  SLACK: '8f742231b10e8888abcd99yyyzzz85a5',
+  STRIPE: 'whsec_stripe',
+  LINEAR: 'lin_wh_secret',
+  TELEGRAM: 'telegram-secret',
+  STANDARD: 'whsec_MfKQ9r8GKYqrTwjUPD8ILPZIo2LaLaSw',
+  ROTATED: 'new secret\nold secret',
+};
+
+export interface SentRequest {
+  method?: string;
+  query?: string;
+  headers?: { [name: string]: string };
+  body?: BodyInit;
+}
+
+export interface Answered {
+  status: number;
+  headers: Headers;
+  body: { [key: string]: unknown };
+}
+
+export interface Received extends TestApi {
+  db: Kysely<WebhookTables>;
+  now: { ms: number };
+  /** Deploys a workflow with a webhook, and returns its id with the path of its URL. */
+  webhook(
+    fields: { [name: string]: Json },
+    options?: WebhookWorkflowOptions,
+  ): Promise<{ id: string; path: string }>;
+  /** Sends a request to a path. */
+  send(path: string, request?: SentRequest): Promise<Answered>;
+  /** The current path of the webhook of a workflow. */
+  pathOf(workflowId: string): Promise<string>;
+  /** The output of the webhook's block in the run. */
+  inputOf(runId: unknown): Promise<unknown>;
+}
+
+type WebhookWorkflowOptions = Parameters<typeof scheduledWorkflow>[1];
+
+export const START = Date.parse('2026-01-01T00:00:00Z');
+
+/** An API with webhooks whose clock is given, with the store of this name. */
+export async function webhookApi(
+  kind: (typeof STORES)[number],
+  options: TestApiOptions = {},
+): Promise<Received> {
+  const now = { ms: START };
+  const postgres = kind === 'postgres' && { url: await postgresDatabase() };
+  const store =
+    options.store ?? (await openServiceStore(postgres ? { postgres, secret: 'x'.repeat(32) } : {}));
+  const environments = {
+    names: () => Promise.resolve(Object.keys(SECRETS)),
+    values: (_workspace: string, names: readonly string[]) =>
+      Promise.resolve(
+        Object.fromEntries(names.flatMap((name) => (name in SECRETS ? [[name, SECRETS[name]!]] : []))),
+      ),
+  };
+  const engineOptions = { ...options.engineOptions, environments, triggers: triggerTypes };
+  const api = await testApi({ now: () => now.ms, environments, ...options, store, engineOptions });
+  const db = store.database as Kysely<WebhookTables>;
+
+  async function pathOf(workflowId: string): Promise<string> {
+    const { data } = await api.call<{ webhooks: { url: string }[] }>(
+      'GET',
+      `/api/v2/workflows/${workflowId}/deployment`,
+    );
+    return new URL(data.webhooks[0]?.url ?? 'http://none/').pathname;
+  }
+
+  return {
+    ...api,
+    ...{ db, now, pathOf },
+    async webhook(fields, workflowOptions = {}) {
+      const id = await api.deployed(webhookWorkflow(fields, workflowOptions));
+      return { id, path: await pathOf(id) };
+    },
+    send: (path, request) => sendTo(api, path, request),
+    async inputOf(runId) {
+      const id = String(runId);
+      for (;;) {
+        const run = await api.call<{ status: string }>('GET', `/api/v2/logs/${id}`);
+        if (run.status === 200 && run.data.status !== 'running' && run.data.status !== 'queued') break;
+        await new Promise((resolve) => setImmediate(resolve));
+      }
+      const [first] = await api.engine.getLogs(id);
+      return first?.output;
+    },
+  };
+}
+
+/** Sends a request to a path of the API without a credential of it. */
+export async function sendTo(
+  { api }: Pick<TestApi, 'api'>,
+  path: string,
+  { method = 'POST', query = '', headers = {}, body }: SentRequest = {},
+): Promise<Answered> {
+  const request = new Request(`http://heddle.test${path}${query}`, {
+    method,
+    headers,
+    ...(body !== undefined && { body }),
+  });
+  const response = await api.fetch(request);
+  const text = await response.text();
+  const isJson = response.headers.get('content-type')?.includes('json') === true;
+  return {
+    ...{ status: response.status, headers: response.headers },
+    body: (isJson ? JSON.parse(text) : { text }) as Answered['body'],
+  };
+}
+
+/** A workflow with a webhook whose fields are given, and a block that ends at once. */
+export function webhookWorkflow(
+  fields: { [name: string]: Json },
+  { type = 'generic_webhook', ...options }: NonNullable<WebhookWorkflowOptions> = {},
+): Json {
+  return scheduledWorkflow(fields, { type, ...options });
+}
+
+export const JSON_TYPE = { 'Content-Type': 'application/json' };
+
+const hmac = (key: string | Buffer, text: string, encoding: 'hex' | 'base64' = 'hex'): string =>
+  createHmac('sha256', key).update(text).digest(encoding);
+
+/** A delivery of a provider: the type of the block, its fields, and a signed request. */
+export interface Provider {
+  type: string;
+  fields: { [name: string]: Json };
+  /** The id by which duplicates are noticed; undefined: the provider has none. */
+  request(
+    body: object,
+    about: { id: string; nowMs: number; secret?: string },
+  ): SentRequest & { body: string };
+}
+
+export const PROVIDERS: { readonly [name: string]: Provider } = {
+  token: {
+    type: 'generic_webhook',
+    fields: { requireAuth: true, token: '{{TOKEN}}', idempotencyField: 'meta.id' },
+    request: (body, { id, secret = SECRETS['TOKEN']! }) => ({
+      headers: { ...JSON_TYPE, Authorization: `Bearer ${secret}` },
+      body: JSON.stringify({ ...body, meta: { id } }),
+    }),
+  },
+  github: {
+    type: 'github_v2',
+    fields: { webhookSecret: '{{GITHUB}}', selectedTriggerId: 'github_webhook' },
+    request(body, { id, secret = SECRETS['GITHUB']! }) {
+      const text = JSON.stringify(body);
+      const signature = `sha256=${hmac(secret, text)}`;
+      const about = { 'X-GitHub-Delivery': id, 'X-GitHub-Event': 'push' };
+      return { headers: { ...JSON_TYPE, ...about, 'X-Hub-Signature-256': signature }, body: text };
+    },
+  },
+  slack: {
+    type: 'slack',
+    fields: { signingSecret: '{{SLACK}}' },
+    request(body, { id, nowMs, secret = SECRETS['SLACK']! }) {
+      const text = JSON.stringify({ type: 'event_callback', event_id: id, ...body });
+      const at = String(Math.floor(nowMs / 1000));
+      const signature = `v0=${hmac(secret, `v0:${at}:${text}`)}`;
+      const signed = { 'X-Slack-Request-Timestamp': at, 'X-Slack-Signature': signature };
+      return { headers: { ...JSON_TYPE, ...signed }, body: text };
+    },
+  },
+  stripe: {
+    type: 'stripe',
+    fields: { webhookSecret: '{{STRIPE}}' },
+    request(body, { id, nowMs, secret = SECRETS['STRIPE']! }) {
+      const text = JSON.stringify({ id, ...body });
+      const at = Math.floor(nowMs / 1000);
+      return {
+        headers: { ...JSON_TYPE, 'Stripe-Signature': `t=${at},v1=${hmac(secret, `${at}.${text}`)}` },
+        body: text,
+      };
+    },
+  },
+  linear: {
+    type: 'linear',
+    fields: { webhookSecret: '{{LINEAR}}' },
+    request(body, { id, nowMs, secret = SECRETS['LINEAR']! }) {
+      const text = JSON.stringify({ ...body, webhookTimestamp: nowMs });
+      const about = { 'Linear-Delivery': id, 'Linear-Signature': hmac(secret, text) };
+      return { headers: { ...JSON_TYPE, ...about }, body: text };
+    },
+  },
+  telegram: {
+    type: 'telegram',
+    fields: { webhookSecret: '{{TELEGRAM}}' },
+    request: (body, { id, secret = SECRETS['TELEGRAM']! }) => ({
+      headers: { ...JSON_TYPE, 'X-Telegram-Bot-Api-Secret-Token': secret },
+      body: JSON.stringify({ ...body, update_id: id }),
+    }),
+  },
+  standard: {
+    type: 'generic_webhook',
+    fields: { signatureScheme: 'standard', token: '{{STANDARD}}' },
+    request(body, { id, nowMs, secret = SECRETS['STANDARD']! }) {
+      const text = JSON.stringify(body);
+      const at = String(Math.floor(nowMs / 1000));
+      const key = Buffer.from(secret.replace('whsec_', ''), 'base64');
+      const signature = `v1,${hmac(key, `${id}.${at}.${text}`, 'base64')}`;
+      const signed = { 'Webhook-Id': id, 'Webhook-Timestamp': at, 'Webhook-Signature': signature };
+      return { headers: { ...JSON_TYPE, ...signed }, body: text };
+    },
+  },
+};

@@ -1,0 +1,276 @@
+import { beforeAll, describe, expect, it } from 'vitest';
+import { draftOf } from '../support/draft.ts';
+import { STORES } from './setup.ts';
+import { JSON_TYPE, PROVIDERS, SECRETS, START, webhookApi, webhookWorkflow } from './webhook-setup.ts';
+import type { Received } from './webhook-setup.ts';
+
+describe.each(STORES)('webhooks on %s', (store) => {
+  let api: Received;
+
+  beforeAll(async () => {
+    api = await webhookApi(store);
+  });
+
+  const deliveriesOf = (id: string) =>
+    api.db.selectFrom('webhook_deliveries').selectAll().where('workflow_id', '=', id).execute();
+  const runsOf = (id: string) =>
+    api.db.selectFrom('claims').selectAll().where('workflow_id', '=', id).execute();
+  const json = (body: object) => ({ headers: JSON_TYPE, body: JSON.stringify(body) });
+
+  describe.each(Object.entries(PROVIDERS))('signed like %s', (name, { type, fields, request }) => {
+    let hook: { id: string; path: string };
+
+    beforeAll(async () => {
+      hook = await api.webhook(fields, { type });
+    });
+
+    it('start a run with the payload', async () => {
+      const answer = await api.send(hook.path, request({ hello: 'you' }, { id: 'one', nowMs: api.now.ms }));
+      expect(answer).toMatchObject({ status: 200, body: { success: true, runId: expect.any(String) } });
+      expect(await api.inputOf(answer.body['runId'])).toMatchObject({ hello: 'you' });
+      const [run] = await runsOf(hook.id);
+      expect(run).toMatchObject({ engine_id: answer.body['runId'], trigger: 'webhook' });
+    });
+
+    it('start one run for deliveries with one id, also at once', async () => {
+      const sent = request({ n: 1 }, { id: 'twice', nowMs: api.now.ms });
+      const answers = await Promise.all(Array.from({ length: 8 }, () => api.send(hook.path, sent)));
+      const runIds = new Set(answers.map(({ body }) => body['runId']));
+      expect(answers.map(({ status }) => status)).toEqual(answers.map(() => 200));
+      expect(runIds.size).toBe(1);
+      expect(answers.filter(({ body }) => body['duplicate'] === true)).toHaveLength(7);
+      const stored = (await deliveriesOf(hook.id)).filter((row) => row.delivery_id === 'twice');
+      expect(stored).toMatchObject([{ run_id: [...runIds][0], duplicates: 7 }]);
+      // The same body with another id is another delivery.
+      const other = await api.send(hook.path, request({ n: 1 }, { id: 'thrice', nowMs: api.now.ms }));
+      expect(runIds.has(other.body['runId'])).toBe(false);
+    });
+
+    it('start nothing for another secret, a changed body, or no signature', async () => {
+      const before = (await runsOf(hook.id)).length;
+      const signed = request({ n: 2 }, { id: 'bad', nowMs: api.now.ms });
+      const other = request({ n: 2 }, { id: 'bad', nowMs: api.now.ms, secret: 'whsec_b3RoZXI=' });
+      const changed = { ...signed, body: signed.body.replace('2', '3') };
+      const isToken = name === 'token' || name === 'telegram';
+      for (const sent of [other, { ...signed, headers: JSON_TYPE }, ...(isToken ? [] : [changed])]) {
+        const answer = await api.send(hook.path, sent);
+        expect(answer).toMatchObject({ status: 401, body: { error: { code: 'UNAUTHORIZED' } } });
+      }
+      expect(await runsOf(hook.id)).toHaveLength(before);
+    });
+  });
+
+  it('are refused outside the window of time of their signature', async () => {
+    for (const name of ['slack', 'stripe', 'linear', 'standard']) {
+      const { type, fields, request } = PROVIDERS[name]!;
+      const hook = await api.webhook(fields, { type });
+      const sent = request({}, { id: 'old', nowMs: START });
+      api.now.ms = START + 301_000;
+      expect(await api.send(hook.path, sent), name).toMatchObject({ status: 401 });
+      api.now.ms = START - 301_000;
+      expect(await api.send(hook.path, sent), name).toMatchObject({ status: 401 });
+      api.now.ms = START;
+      expect(await api.send(hook.path, sent), name).toMatchObject({ status: 200 });
+    }
+  });
+
+  it('accept each of several secrets, and none that is unknown', async () => {
+    const { path } = await api.webhook({ token: '{{ROTATED}}' });
+    const as = (secret: string) => ({
+      ...json({}),
+      headers: { ...JSON_TYPE, Authorization: `Bearer ${secret}` },
+    });
+    expect((await api.send(path, as('new secret'))).status).toBe(200);
+    expect((await api.send(path, as('old secret'))).status).toBe(200);
+    expect((await api.send(path, as(SECRETS['ROTATED']!.replace('\n', ' ')))).status).toBe(401);
+    const missing = await api.webhook({ token: '{{NOT_THERE}}' });
+    for (const secret of ['', '{{NOT_THERE}}', 'undefined'])
+      expect((await api.send(missing.path, as(secret))).status).toBe(401);
+  });
+
+  it('without an id are never duplicates', async () => {
+    const { id, path } = await api.webhook({});
+    const answers = [await api.send(path, json({ a: 1 })), await api.send(path, json({ a: 1 }))];
+    expect(new Set(answers.map(({ body }) => body['runId'])).size).toBe(2);
+    expect(await deliveriesOf(id)).toHaveLength(2);
+    const keyed = { ...json({ a: 1 }), headers: { ...JSON_TYPE, 'Idempotency-Key': 'k' } };
+    const twice = [await api.send(path, keyed), await api.send(path, keyed)];
+    expect(twice[1]!.body).toEqual({ ...twice[0]!.body, duplicate: true });
+  });
+
+  it('answer handshakes and start no run for them', async () => {
+    const slack = PROVIDERS['slack']!;
+    const challenged = await api.webhook(slack.fields, { type: 'slack' });
+    const body = { type: 'url_verification', challenge: 'abc' };
+    const sent = slack.request(body, { id: 'x', nowMs: api.now.ms });
+    expect(await api.send(challenged.path, sent)).toMatchObject({ status: 200, body: { challenge: 'abc' } });
+    expect((await api.send(challenged.path, json(body))).status).toBe(401);
+    const github = PROVIDERS['github']!;
+    const pinged = await api.webhook(github.fields, { type: 'github_v2' });
+    const ping = github.request({ zen: 'Keep it' }, { id: 'p', nowMs: api.now.ms });
+    const headers = { ...ping.headers, 'X-GitHub-Event': 'ping' };
+    expect(await api.send(pinged.path, { ...ping, headers })).toMatchObject({
+      status: 200,
+      body: { ok: true },
+    });
+    expect([...(await runsOf(challenged.id)), ...(await runsOf(pinged.id))]).toEqual([]);
+  });
+
+  it('start runs only for the event that the block has selected', async () => {
+    const { type, request } = PROVIDERS['github']!;
+    const hook = await api.webhook({ selectedTriggerId: 'github_pr_opened' }, { type });
+    const send = (event: string, body: object, id: string) => {
+      const sent = request(body, { id, nowMs: api.now.ms });
+      return api.send(hook.path, { ...sent, headers: { ...sent.headers, 'X-GitHub-Event': event } });
+    };
+    const ignored = { status: 200, body: { success: true, ignored: true } };
+    expect(await send('push', { ref: 'main' }, '1')).toMatchObject(ignored);
+    expect(await send('pull_request', { action: 'closed' }, '2')).toMatchObject(ignored);
+    const opened = await send('pull_request', { action: 'opened', pull_request: { title: 'New' } }, '3');
+    expect(await api.inputOf(opened.body['runId'])).toMatchObject({
+      event_type: 'pull_request',
+      pull_request: { title: 'New' },
+    });
+    expect(await runsOf(hook.id)).toHaveLength(1);
+    const { data } = await api.call<{ refusals: object[] }[]>(
+      'GET',
+      `/api/v2/webhooks?workspaceId=${api.workspaceId}&workflowId=${hook.id}`,
+    );
+    expect(data[0]?.refusals).toEqual(
+      expect.arrayContaining([expect.objectContaining({ reason: 'EVENT_IGNORED push', count: 1 })]),
+    );
+  });
+
+  it('have the same 404 at unknown paths, and while they are paused, suspended, archived or not live', async () => {
+    const hook = await api.webhook({});
+    const seen = async (path = hook.path, more = {}) => {
+      const { status, body } = await api.send(path, { ...json({}), ...more });
+      return JSON.stringify({ status, body });
+    };
+    const unknown = await seen('/api/webhooks/trigger/wh_unknown');
+    expect(JSON.parse(unknown)).toEqual({
+      status: 404,
+      body: { error: { code: 'NOT_FOUND', message: 'Not found' } },
+    });
+    expect(await seen('/api/webhooks/trigger/')).toBe(unknown);
+    expect(await seen('/api/webhooks/trigger/a%00b')).toBe(unknown);
+    expect(await seen(`${hook.path}/more`)).toBe(unknown);
+    expect(await seen(hook.path, { method: 'PUT' })).toBe(unknown);
+    const { data } = await api.call<{ id: string }[]>(
+      'GET',
+      `/api/v2/webhooks?workspaceId=${api.workspaceId}&workflowId=${hook.id}`,
+    );
+    const trigger = `/api/v2/triggers/${data[0]?.id}`;
+    await api.call('POST', `${trigger}/pause`);
+    expect(await seen()).toBe(unknown);
+    await api.call('POST', `${trigger}/resume`);
+    expect(JSON.parse(await seen())).toMatchObject({ status: 200 });
+    await api.db
+      .updateTable('triggers')
+      .set({ state: 'suspended' })
+      .where('workflow_id', '=', hook.id)
+      .execute();
+    expect(await seen()).toBe(unknown);
+    await api.call('POST', `${trigger}/resume`);
+    await api.call('DELETE', `/api/v2/workflows/${hook.id}/deploy`);
+    expect(await seen()).toBe(unknown);
+    await api.call('POST', `/api/v2/workflows/${hook.id}/deploy`);
+    expect(await api.pathOf(hook.id)).toBe(hook.path);
+    expect(JSON.parse(await seen())).toMatchObject({ status: 200 });
+    await api.call('DELETE', `/api/v2/workflows/${hook.id}`);
+    expect(await seen()).toBe(unknown);
+    await api.call('POST', `/api/v2/workflows/${hook.id}/restore`);
+    expect(JSON.parse(await seen())).toMatchObject({ status: 200 });
+  });
+
+  it('move to another version with their path, and are checked by its secret', async () => {
+    const hook = await api.webhook({ token: 'one' });
+    const [block] = Object.keys(
+      (await api.call<{ state: { blocks: object } }>('GET', `/api/v2/workflows/${hook.id}/versions/1`)).data
+        .state.blocks,
+    );
+    const draft = draftOf(webhookWorkflow({ token: 'two' })) as { blocks: { [id: string]: { id: string } } };
+    const text = JSON.stringify(draft).replaceAll(Object.keys(draft.blocks)[0]!, block!);
+    await api.call('PUT', `/api/v2/workflows/${hook.id}/state`, { body: JSON.parse(text) });
+    const as = (token: string) => ({
+      ...json({}),
+      headers: { ...JSON_TYPE, Authorization: `Bearer ${token}` },
+    });
+    expect((await api.send(hook.path, as('one'))).status).toBe(200);
+    await api.call('POST', `/api/v2/workflows/${hook.id}/deploy`);
+    expect(await api.pathOf(hook.id)).toBe(hook.path);
+    expect((await api.send(hook.path, as('one'))).status).toBe(401);
+    expect((await api.send(hook.path, as('two'))).status).toBe(200);
+    await api.call('POST', `/api/v2/workflows/${hook.id}/versions/1/activate`);
+    expect((await api.send(hook.path, as('two'))).status).toBe(401);
+    expect((await api.send(hook.path, as('one'))).status).toBe(200);
+    expect((await deliveriesOf(hook.id)).map(({ version }) => version).toSorted()).toEqual([1, 1, 2]);
+  });
+
+  it('have the path of their author, which no other webhook can take', async () => {
+    const chosen = `orders-${crypto.randomUUID().slice(0, 8)}`;
+    const hook = await api.webhook({ triggerPath: chosen });
+    expect(hook.path).toBe(`/api/webhooks/trigger/${chosen}`);
+    const deploy = async (from: Received) => {
+      const id = await from.drafted(webhookWorkflow({ triggerPath: chosen }));
+      return from.call('POST', `/api/v2/workflows/${id}/deploy`);
+    };
+    expect(await deploy(api)).toMatchObject({
+      status: 409,
+      body: { error: { message: `Webhook path already in use: ${chosen}` } },
+    });
+    const stranger = await webhookApi(store, { engine: api.engine, store: api.store });
+    expect((await deploy(stranger)).status).toBe(409);
+    // It stays with its workspace: the sender may still use it.
+    await api.call('DELETE', `/api/v2/workflows/${hook.id}/deploy`);
+    expect((await deploy(stranger)).status).toBe(409);
+    expect((await deploy(api)).status).toBe(200);
+    expect((await api.send(hook.path, json({}))).status).toBe(200);
+    expect(await runsOf(hook.id)).toEqual([]);
+  });
+
+  it('show nothing to other workspaces', async () => {
+    const hook = await api.webhook({ token: 'literal secret' });
+    const sent = { ...json({ a: 1 }), headers: { ...JSON_TYPE, Authorization: 'Bearer literal secret' } };
+    await api.send(hook.path, sent);
+    const query = `workspaceId=${api.workspaceId}&workflowId=${hook.id}`;
+    const { data } = await api.call<{ id: string }[]>('GET', `/api/v2/webhooks?${query}`);
+    const at = `/api/v2/webhooks/${data[0]?.id}/deliveries`;
+    const deliveries = await api.call<{ id: string; runId: string }[]>('GET', at);
+    const [first] = deliveries.data;
+    const stranger = await webhookApi(store, { engine: api.engine, store: api.store });
+    expect((await stranger.call('GET', `/api/v2/webhooks?${query}`)).status).toBe(404);
+    expect((await stranger.call('GET', at)).status).toBe(404);
+    expect((await stranger.call('POST', `${at}/${first?.id}/replay`)).status).toBe(404);
+    const trigger = await api.call('GET', `/api/v2/triggers/${data[0]?.id}`);
+    expect(JSON.stringify([data, deliveries.body, trigger.body])).not.toContain('literal secret');
+    // The delivery of another webhook.
+    const other = await api.webhook({});
+    const { data: others } = await api.call<{ id: string }[]>(
+      'GET',
+      `/api/v2/webhooks?workspaceId=${api.workspaceId}&workflowId=${other.id}`,
+    );
+    const wrong = `/api/v2/webhooks/${others[0]?.id}/deliveries/${first?.id}/replay`;
+    expect((await api.call('POST', wrong)).status).toBe(404);
+  });
+
+  it('replay a delivery with its input, on the live version', async () => {
+    const hook = await api.webhook({});
+    const first = await api.send(hook.path, { ...json({ n: 7 }), query: '?from=here' });
+    await api.inputOf(first.body['runId']);
+    const { data } = await api.call<{ id: string }[]>(
+      'GET',
+      `/api/v2/webhooks?workspaceId=${api.workspaceId}&workflowId=${hook.id}`,
+    );
+    const at = `/api/v2/webhooks/${data[0]?.id}/deliveries`;
+    const { data: before } = await api.call<{ id: string }[]>('GET', at);
+    const replay = await api.call<{ runId: string }>('POST', `${at}/${before[0]?.id}/replay`);
+    expect(replay).toMatchObject({ status: 202, data: { workflowId: hook.id } });
+    expect(replay.data.runId).not.toBe(first.body['runId']);
+    expect(await api.inputOf(replay.data.runId)).toMatchObject({ n: 7, query: { from: 'here' } });
+    const { data: after } = await api.call<object[]>('GET', at);
+    expect(after).toHaveLength(2);
+    expect(after).toContainEqual(expect.objectContaining({ replayOf: before[0]?.id, deliveryId: null }));
+    expect(api.faults).toEqual([]);
+  });
+});
