@@ -24,7 +24,7 @@ export interface AreaHandler {
   /** Ends with a slash. */
   prefix: string;
   /** Never rejects. `address`: that of the client. `prefix`: with the base path of the interface. */
-  fetch(request: Request, about: { address: string | undefined; prefix: string }): Promise<Response>;
+  fetch: (request: Request, about: { address: string | undefined; prefix: string }) => Promise<Response>;
 }
 
 /** A part of the interface: its operations, its tables, and what its handlers use. */

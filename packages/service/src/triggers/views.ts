@@ -48,11 +48,12 @@ export function shown(row: Found): z.output<typeof schemas.shownTrigger> {
   };
 }
 
-/** A secret that the block has as text is not shown. */
+/** Returns the configuration without a secret that the block has as text. */
 function configurationOf({ config }: Found): JsonObject {
   const { secret, ...shown } = JSON.parse(config) as JsonObject;
   if (secret === undefined) return shown;
-  return { ...shown, secret: /^\{\{[^{}]+\}\}$/.test(String(secret)) ? secret : null };
+  const isReference = typeof secret === 'string' && /^\{\{[^{}]+\}\}$/.test(secret);
+  return { ...shown, secret: isReference ? secret : null };
 }
 
 function timeOf(ms: number | null): string | null {

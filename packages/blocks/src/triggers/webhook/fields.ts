@@ -4,7 +4,7 @@ import type { Json, JsonObject } from '@heddle/core/blocks';
 import { inputFields, parseJson } from '@heddle/core/fields';
 import * as z from 'zod';
 import { PROVIDERS } from './providers.ts';
-import type { ProviderName } from './providers.ts';
+import type { Provider, ProviderName } from './providers.ts';
 
 /** How requests are checked. `none`: whoever knows the URL may start runs. */
 export type Check =
@@ -158,17 +158,15 @@ function readGeneric(block: JsonObject): ReadWebhook {
 function readProvider(provider: Exclude<ProviderName, 'generic'>, block: JsonObject): ReadWebhook {
   const read = providerFields.safeParse(present(block));
   if (!read.success) return { problems: problemsOf(read.error) };
-  const { selectedTriggerId: selected, eventTypes, triggerPath } = read.data;
   const field = provider === 'slack' ? 'signingSecret' : 'webhookSecret';
-  const { [field]: secretText } = read.data;
+  const { [field]: secretText, triggerPath } = read.data;
+  const events = eventsOf(provider, read.data);
+  if (events === undefined)
+    return { problems: [{ field: 'selectedTriggerId', message: `is no event of ${provider}` }] };
   if (secretText === undefined && ALWAYS_SIGNED.has(provider))
     return {
       problems: [{ field, message: `is empty: without it, requests of ${provider} cannot be checked` }],
     };
-  const { knows } = PROVIDERS[provider] as { knows?: (event: string) => boolean };
-  if (knows && selected !== undefined && !knows(selected))
-    return { problems: [{ field: 'selectedTriggerId', message: `is no event of ${provider}` }] };
-  const events = knows ? listOf(selected) : listOf(eventTypes);
   const config: WebhookConfig = {
     provider,
     check: secretText === undefined ? 'none' : provider,
@@ -179,6 +177,16 @@ function readProvider(provider: Exclude<ProviderName, 'generic'>, block: JsonObj
     fileFields: [],
   };
   return secretText === undefined ? { config, warnings: [{ field, message: UNSIGNED }] } : { config };
+}
+
+/** Returns the events that start runs, none for all; undefined for an event that the provider does not have. */
+function eventsOf(
+  provider: ProviderName,
+  { selectedTriggerId: selected, eventTypes }: z.output<typeof providerFields>,
+): string[] | undefined {
+  const { knows } = PROVIDERS[provider] as Provider;
+  if (!knows) return listOf(eventTypes);
+  return selected === undefined || knows(selected) ? listOf(selected) : undefined;
 }
 
 function pathOf(chosen: string | undefined): { path?: string } {

@@ -5,17 +5,17 @@ import type { ParsedDelivery } from './delivery.ts';
 /** What is particular to a system that sends. */
 export interface Provider {
   /** Returns the system's id of the delivery; undefined if it has none. */
-  deliveryId(delivery: ParsedDelivery): string | undefined;
+  deliveryId: (delivery: ParsedDelivery) => string | undefined;
   /** Returns the name of the event; undefined if it has none. */
-  event?(delivery: ParsedDelivery): string | undefined;
+  event?: (delivery: ParsedDelivery) => string | undefined;
   /** Returns the answer to a request that only checks the address; undefined for events. */
-  handshake?(delivery: ParsedDelivery): Json | undefined;
+  handshake?: (delivery: ParsedDelivery) => Json | undefined;
   /** Returns the input of the run. Default: the payload. */
-  input?(payload: JsonObject, delivery: ParsedDelivery): JsonObject;
+  input?: (payload: JsonObject, delivery: ParsedDelivery) => JsonObject;
   /** Whether the trigger waits for the event, by its `events`. Default: for all events. */
-  wants?(events: readonly string[], delivery: ParsedDelivery): boolean;
+  wants?: (events: readonly string[], delivery: ParsedDelivery) => boolean;
   /** Whether `events` may have this name. Default: any. */
-  knows?(event: string): boolean;
+  knows?: (event: string) => boolean;
 }
 
 /** Returns a value of the payload by its path. */
@@ -44,7 +44,7 @@ interface GitHubEvent {
   event: string;
   action?: string;
   /** What else must hold for the payload. */
-  when?(payload: Json): boolean;
+  when?: (payload: Json) => boolean;
 }
 
 const isMerged = (payload: Json): boolean => at(payload, 'pull_request', 'merged') === true;

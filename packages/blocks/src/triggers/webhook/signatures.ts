@@ -27,15 +27,15 @@ interface HmacScheme {
   header: string;
   encoding: 'hex' | 'base64';
   /** Returns the signatures in the header. */
-  read(header: string): Claimed;
+  read: (header: string) => Claimed;
   /** The header with the time of the request. Absent: it is in the header of the signature, in the body, or nowhere. */
   timestampHeader?: string;
   /** Returns what is signed before the body. Undefined: a header for it is missing. Default: nothing. */
-  prefix?(timestamp: string, headers: Headers): string | undefined;
+  prefix?: (timestamp: string, headers: Headers) => string | undefined;
   /** Returns the key of a secret. Default: its characters. */
-  keyOf?(secret: string): Uint8Array | string;
+  keyOf?: (secret: string) => Uint8Array | string;
   /** Returns the time of the request, in milliseconds; NaN for a text that is no time. Absent: the scheme has no time. */
-  timeOf?(timestamp: string | undefined, body: Uint8Array): number;
+  timeOf?: (timestamp: string | undefined, body: Uint8Array) => number;
   /** Milliseconds by which the time of the request may differ from now. */
   windowMs?: number;
 }

@@ -90,10 +90,9 @@ function meaningOf(config: WebhookConfig, delivery: ParsedDelivery): WebhookMean
   const event = signer.event?.(delivery);
   if (config.events && provider.wants && !provider.wants(config.events, delivery))
     return { kind: 'ignored', event: event ?? '' };
+  const { idField } = config;
   const deliveryId =
-    config.idField === undefined
-      ? (signer.deliveryId(delivery) ?? provider.deliveryId(delivery))
-      : textAt(delivery.payload, ...config.idField.split('.'));
+    idField === undefined ? signer.deliveryId(delivery) : textAt(delivery.payload, ...idField.split('.'));
   return {
     kind: 'event',
     ...(deliveryId !== undefined && { deliveryId: storable(deliveryId) }),

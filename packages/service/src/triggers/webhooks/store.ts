@@ -11,7 +11,7 @@ import type {
   WebhookType,
 } from '@heddle/api/webhooks';
 import type { Json, JsonObject } from '@heddle/core';
-import type { TenantEnvironments } from '@heddle/engine';
+import type { EnvironmentValue, TenantEnvironments } from '@heddle/engine';
 import type { Kysely } from 'kysely';
 import { compiledIn } from '../../store/compiled.ts';
 import type { TriggerType } from '../types.ts';
@@ -102,9 +102,10 @@ export class ServiceWebhooks implements WebhookStore {
     const names = [...new Set([...text.matchAll(PLACEHOLDER)].map(([, name = '']) => name))];
     if (names.length === 0) return text.split(/\r?\n/);
     const values = (await this.#services.environments?.values?.(workspaceId, names)) ?? {};
+    const texts = new Map(names.map((name) => [name, textOf(values, name)]));
     // A secret of which a part is unknown is no secret.
-    if (names.some((name) => !values[name])) return [];
-    return text.replaceAll(PLACEHOLDER, (_all, name: string) => String(values[name])).split(/\r?\n/);
+    if ([...texts.values()].includes('')) return [];
+    return text.replaceAll(PLACEHOLDER, (_all, name: string) => texts.get(name) ?? '').split(/\r?\n/);
   }
 
   async accept(found: FoundWebhook, event: WebhookEvent): Promise<AcceptedEvent | undefined> {
@@ -213,6 +214,13 @@ export class ServiceWebhooks implements WebhookStore {
 
 /** `{{NAME}}`. */
 const PLACEHOLDER = /\{\{\s*([^{}\s]+)\s*\}\}/g;
+
+/** Returns the value of a name; empty if there is none. */
+function textOf(values: { readonly [name: string]: EnvironmentValue }, name: string): string {
+  // The name is the author's: it must not be that of a method of all objects.
+  const value = Object.hasOwn(values, name) ? values[name] : undefined;
+  return typeof value === 'string' ? value : (value?.value ?? '');
+}
 
 function storedWebhook(row: FoundRow, type: WebhookType): StoredWebhook {
   const { workflow_id: workflowId, block_id: blockId } = row;
