@@ -23,17 +23,22 @@ export interface Place {
 
 export interface ProcessOptions extends Place {
   nowMs: number;
+  /** Each result of a statement is a step, too. */
+  countsResults?: true;
 }
 
 export interface Command {
   id: number;
-  call: 'workspace' | 'request' | 'now' | 'fires' | 'runs';
+  call: 'workspace' | 'request' | 'now' | 'fires' | 'runs' | 'deliver' | 'deliveries';
   key?: string;
   request?: readonly [method: string, path: string, body?: unknown];
   nowMs?: number;
   /** The step at which the process is killed, counted from 1. */
   dieAt?: number;
   workflowId?: string;
+  /** The path of a webhook, and the id of the delivery. */
+  path?: string;
+  deliveryId?: string;
 }
 
 /** A run that a trigger has started. */

@@ -9,6 +9,7 @@ import { keyAuthenticator, openServiceStore, serviceAreas, servicePorts } from '
 import type { ServiceStore } from '@heddle/service';
 import type { Kysely, KyselyPlugin } from 'kysely';
 import type { TriggerTables } from '../../packages/service/src/triggers/tables.ts';
+import type { WebhookTables } from '../../packages/service/src/triggers/webhooks/tables.ts';
 import type { Command, ProcessOptions, ReportedFire } from './killed.ts';
 
 const options = JSON.parse(process.argv[2] ?? '') as ProcessOptions;
@@ -29,7 +30,10 @@ const counting: KyselyPlugin = {
     if (/"(triggers|trigger_fires|claims)"/.test(JSON.stringify(node))) step();
     return node;
   },
-  transformResult: ({ result }) => Promise.resolve(result),
+  transformResult({ result }) {
+    if (options.countsResults) step();
+    return Promise.resolve(result);
+  },
 };
 
 async function openEngine({ definitions: { resolveChild, tenant } }: ServiceStore): Promise<Engine> {
@@ -64,6 +68,7 @@ const store = await openServiceStore(
 const engine = await openEngine(store);
 const database = store.database.withPlugin(counting);
 const db = store.database as Kysely<TriggerTables>;
+const hooks = store.database as Kysely<WebhookTables>;
 const api = await createApi({
   engine: stepped(engine),
   database: { ...store, database, migrate: (...given) => store.migrate(...given) },
@@ -108,6 +113,27 @@ async function fires(): Promise<ReportedFire[]> {
   return Promise.all(found);
 }
 
+/** Sends a delivery to a webhook. */
+async function deliver({ path = '', deliveryId = '', dieAt = Infinity }: Command): Promise<unknown> {
+  steps = dieAt;
+  const headers = { 'Content-Type': 'application/json', 'Idempotency-Key': deliveryId };
+  const body = JSON.stringify({ deliveryId });
+  const response = await api.fetch(
+    new Request(`http://heddle.test${path}`, { method: 'POST', headers, body }),
+  );
+  return { status: response.status, body: await response.json() };
+}
+
+/** The accepted deliveries, with what has become of their runs. */
+async function deliveries(): Promise<{ deliveryId: string | null; runId: string; status: string }[]> {
+  const rows = await hooks.selectFrom('webhook_deliveries').selectAll().orderBy('delivery_id').execute();
+  const found = rows.map(async ({ delivery_id: deliveryId, run_id: runId }) => {
+    const run = await engine.getRun(runId).catch(() => undefined);
+    return { deliveryId, runId, status: run?.status ?? 'unknown' };
+  });
+  return Promise.all(found);
+}
+
 /** Counts the runs of the engine, whoever started them. */
 async function runs(workflowId: string): Promise<number> {
   const { runs: found } = await engine.listRuns({ workflowId, limit: 100 });
@@ -130,6 +156,8 @@ const COMMANDS: { readonly [name in Command['call']]: (command: Command) => Prom
   },
   fires,
   runs: ({ workflowId = '' }) => runs(workflowId),
+  deliver,
+  deliveries,
 };
 
 createInterface({ input: process.stdin }).on('line', (line) => {

@@ -1,0 +1,132 @@
+import { describe, expect, it } from 'vitest';
+import { dataFolder } from '../support/data-folder.ts';
+import { draftOf } from '../support/draft.ts';
+import { hasPostgres, postgresDatabase } from '../support/postgres.ts';
+import { scale } from '../support/scale.ts';
+import { atMinute, startProcess } from './killed.ts';
+import type { FiringProcess, Place } from './killed.ts';
+import { webhookWorkflow } from './webhook-setup.ts';
+
+/** Fewer steps than there are from a delivery to its run: a lower bound that keeps the test honest. */
+const LEAST_STEPS = 8;
+const TIMEOUT = { timeout: 60_000, interval: 100 };
+
+interface Answer {
+  status: number;
+  body: { runId: string };
+}
+
+interface Hook {
+  key: string;
+  id: string;
+  path: string;
+}
+
+const start = (place: Place): Promise<FiringProcess> =>
+  startProcess({ ...place, nowMs: atMinute(0), countsResults: true });
+
+async function deployed(from: FiringProcess): Promise<Hook> {
+  const { key, workspaceId } = await from.call<{ key: string; workspaceId: string }>('workspace');
+  const request = <Data>(...parts: [string, string, unknown?]) =>
+    from.call<Data>('request', { key, request: parts });
+  const { id } = await request<{ id: string }>('POST', '/workflows', { workspaceId, name: 'Receives' });
+  await request('PUT', `/workflows/${id}/state`, draftOf(webhookWorkflow({})));
+  await request('POST', `/workflows/${id}/deploy`);
+  const { webhooks } = await request<{ webhooks: { url: string }[] }>('GET', `/workflows/${id}/deployment`);
+  return { key, id, path: new URL(webhooks[0]?.url ?? 'http://none').pathname };
+}
+
+/** Sends a delivery. Undefined: the process has died before it answered. */
+async function delivered(
+  to: FiringProcess,
+  { path }: Hook,
+  sent: { deliveryId: string; dieAt?: number },
+): Promise<Answer | undefined> {
+  return to.call<Answer>('deliver', { path, ...sent }).catch((error: unknown) => {
+    if (to.isDead()) return undefined;
+    throw error;
+  });
+}
+
+/** Expects one completed run for each delivery, that of its answers, and no other run. */
+async function expectOnceEach(
+  from: FiringProcess,
+  { id }: Hook,
+  answers: ReadonlyMap<string, string>,
+): Promise<void> {
+  const wanted = [...answers].map(([deliveryId, runId]) => ({ deliveryId, runId, status: 'completed' }));
+  const byId = (a: { deliveryId: string }, b: { deliveryId: string }) =>
+    a.deliveryId < b.deliveryId ? -1 : 1;
+  const found = () => from.call<{ deliveryId: string; runId: string; status: string }[]>('deliveries');
+  await expect.poll(async () => (await found()).toSorted(byId), TIMEOUT).toEqual(wanted.toSorted(byId));
+  expect(await from.call<number>('runs', { workflowId: id })).toBe(answers.size);
+}
+
+describe('a webhook whose process is killed', { timeout: 300_000 }, () => {
+  it('at each step from the delivery to the run loses nothing and starts nothing twice, on SQLite', async () => {
+    const data = dataFolder();
+    const place = { store: { data }, engine: { data } };
+    let process = await start(place);
+    const hook = await deployed(process);
+    const answers = new Map<string, string>();
+    let step = 1;
+    for (let isDead = true; isDead; step += scale(2, 1)) {
+      const deliveryId = `d${String(step).padStart(3, '0')}`;
+      const first = await delivered(process, hook, { deliveryId, dieAt: step });
+      // The sender repeats what was not answered.
+      if (!first) {
+        process = await start(place);
+        const again = await delivered(process, hook, { deliveryId });
+        expect(again).toMatchObject({ status: 200 });
+        answers.set(deliveryId, again?.body.runId ?? '');
+        continue;
+      }
+      expect(first.status).toBe(200);
+      answers.set(deliveryId, first.body.runId);
+      // It may die after the answer.
+      const { runId } = first.body;
+      const hasEnded = async () => {
+        const found = await process
+          .call<{ runId: string; status: string }[]>('deliveries')
+          .catch((): { runId: string; status: string }[] => []);
+        return process.isDead() || found.some((each) => each.runId === runId && each.status === 'completed');
+      };
+      await expect.poll(hasEnded, TIMEOUT).toBe(true);
+      isDead = process.isDead();
+      if (isDead) process = await start(place);
+    }
+    await expectOnceEach(process, hook, answers);
+    expect(step).toBeGreaterThan(LEAST_STEPS);
+  });
+
+  it.skipIf(!hasPostgres)(
+    'while another process gets the same delivery and versions change loses nothing and starts nothing twice, on PostgreSQL',
+    async () => {
+      const postgres = await postgresDatabase();
+      const place = { store: { postgres }, engine: { postgres: { url: postgres, leaseMs: 2000 } } };
+      const processes = [await start(place), await start(place)];
+      const hook = await deployed(processes[0] as FiringProcess);
+      const answers = new Map<string, string>();
+      const count = scale(6, 60);
+      for (let index = 1; index <= count; index += 1) {
+        const [dying, other] = processes as [FiringProcess, FiringProcess];
+        const deliveryId = `d${String(index).padStart(3, '0')}`;
+        const deploys = { key: hook.key, request: ['POST', `/workflows/${hook.id}/deploy`] as const };
+        const [one, two] = await Promise.all([
+          delivered(dying, hook, { deliveryId, dieAt: ((2 * index) % 11) + 1 }),
+          delivered(other, hook, { deliveryId }),
+          other.call('request', deploys),
+        ]);
+        expect(two?.status).toBe(200);
+        answers.set(deliveryId, two?.body.runId ?? '');
+        if (one) expect(one.body.runId).toBe(two?.body.runId);
+        // It may die after the answer: its last step is reached or not.
+        if (!dying.isDead()) await dying.call('now').catch(() => undefined);
+        processes.splice(0, 2, other, dying.isDead() ? await start(place) : dying);
+      }
+      const [last] = processes as [FiringProcess, FiringProcess];
+      if (last.isDead()) throw new Error('The last process lives.');
+      await expectOnceEach(last, hook, answers);
+    },
+  );
+});
