@@ -26,7 +26,7 @@ export interface SentRequest {
   method?: string;
   query?: string;
   headers?: { [name: string]: string };
-  body?: BodyInit;
+  body?: NonNullable<RequestInit['body']>;
 }
 
 export interface Answered {

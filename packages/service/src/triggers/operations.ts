@@ -14,7 +14,7 @@ import { isApiError } from '@heddle/api';
 import type { JsonObject } from '@heddle/core';
 import * as z from 'zod';
 import { pageOf } from '../paging.ts';
-import { expectUnlocked } from '../workflows/folders.ts';
+import { holdFolders } from '../workflows/folders.ts';
 import { dueAfter } from './activation.ts';
 import { admitDue, claimDue, queueDue } from './fire.ts';
 import type { AdmittedRun, Db, FireServices, LiveTrigger } from './fire.ts';
@@ -153,11 +153,11 @@ export const runTrigger = define({
   success: [{ status: 202, schema: schemas.startedRun, description: 'The run was accepted' }],
   errors: RUN_ERRORS,
   async handle(services, { record: audit }, row) {
-    await unlocked(services.db, row);
     const nowMs = services.now();
     const type = typeOf(services, row);
     const admitted = await admitDue(services, { trigger: row, type, dueMs: nowMs });
     await submitted(services, admitted, async (tx) => {
+      await unlocked(tx, row);
       await queueDue(tx, admitted, nowMs);
       await audit({ resourceId: row.id, details: { runId: admitted.run.runId } }, tx);
       return true;
@@ -194,6 +194,7 @@ export const backfillTrigger = define({
         const admitted = await admitDue(services, { trigger: row, type, dueMs });
         const { runId } = admitted.run;
         const isNew = await submitted(services, admitted, async (tx) => {
+          await unlocked(tx, row);
           if (!(await claimDue(tx, admitted, services.now()))) return false;
           await queueDue(tx, admitted, services.now());
           await audit({ resourceId: row.id, details: { dueMs, runId } }, tx);
@@ -266,8 +267,8 @@ async function changed(
   { row, change }: { row: Found; change: Partial<TriggerRow> },
   audit: (recorded: { resourceId: string }, transaction: unknown) => Promise<void>,
 ): Promise<z.output<typeof schemas.shownTrigger>> {
-  await unlocked(services.db, row);
   const next = await services.db.transaction().execute(async (tx) => {
+    await unlocked(tx, row);
     const after = await tx
       .updateTable('triggers')
       .set(change)
@@ -284,8 +285,9 @@ async function changed(
   return shown({ ...row, ...withNumbers(next) } as Found);
 }
 
-async function unlocked(db: Db, { workspace_id: workspaceId, folderPath: path }: Found): Promise<void> {
-  await expectUnlocked(db as never, { workspaceId, path });
+/** Throws 423 if a folder around the workflow is locked. It stays unlocked until the transaction ends. */
+async function unlocked(db: Db, { workspace_id: workspaceId, folderPath }: Found): Promise<void> {
+  await holdFolders(db as never, { workspaceId, paths: [folderPath] });
 }
 
 /** Returns the type of a schedule. Throws 409 for other triggers, and when this process does not know it. */

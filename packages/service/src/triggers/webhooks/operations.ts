@@ -14,7 +14,7 @@ import type { JsonObject } from '@heddle/core';
 import type { QueuedStart } from '@heddle/api/ports';
 import * as z from 'zod';
 import { isAfter, pageOf } from '../../paging.ts';
-import { expectUnlocked } from '../../workflows/folders.ts';
+import { holdFolders } from '../../workflows/folders.ts';
 import { readRow, shownRows } from '../views.ts';
 import type { Found } from '../views.ts';
 import * as schemas from './schemas.ts';
@@ -142,8 +142,8 @@ export const replayWebhookDelivery = define({
   success: [{ status: 202, schema: schemas.replayed, description: 'The run was accepted' }],
   errors: [400, 401, 402, 403, 404, 409, 413, 415, 423, 429, 503],
   async handle(services, { record: audit }, { trigger, row }) {
-    const { workspace_id: workspaceId, folderPath: path } = trigger;
-    await expectUnlocked(services.db as never, { workspaceId, path });
+    const { workspace_id: workspaceId, folderPath } = trigger;
+    await holdFolders(services.db as never, { workspaceId, paths: [folderPath] });
     const type = services.types.get(trigger.type);
     if (type?.kind !== 'webhook' || trigger.state !== 'active') throw conflict('The webhook is not active');
     const input = await inputOf(services, row);
