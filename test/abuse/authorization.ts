@@ -3,6 +3,7 @@ import type { AnyOperation } from '@heddle/api/areas';
 import { requestOf } from '../support/requests.ts';
 import type { Subject } from '../support/requests.ts';
 import { SERVED } from '../support/served.ts';
+import { triggered } from '../support/triggered.ts';
 import { APPROVAL, GREETING } from '../support/api-workflows.ts';
 import { dataOf } from './service.ts';
 import type { Caller, Reply, Service } from './service.ts';
@@ -91,6 +92,15 @@ const ALLOWED: {
   getSandbox: ['read', true],
   updateSandbox: ['admin', false],
   deleteSandbox: ['admin', false],
+  listTriggers: ['read', true],
+  getTrigger: ['read', true],
+  pauseTrigger: ['write', true],
+  resumeTrigger: ['write', true],
+  runTrigger: ['write', true],
+  backfillTrigger: ['write', true],
+  listWebhooks: ['read', true],
+  listWebhookDeliveries: ['read', true],
+  replayWebhookDelivery: ['write', true],
 };
 
 const RANK = { any: 0, read: 1, write: 2, admin: 3 };
@@ -111,7 +121,9 @@ function callAs(call: Service['call'], caller: Caller, id: string, subject: Subj
 function refusalOf({ status, text }: Reply): 401 | 403 | 404 | undefined {
   if (status === 401 || status === 403) return status;
   // A caller with access gets 404 only for things inside the workflow.
-  const isConcealed = status === 404 && /(Workflow|Workspace|Run|Execution|Job|Log) not found/i.test(text);
+  const isConcealed =
+    status === 404 &&
+    /(Workflow|Workspace|Run|Execution|Job|Log|Trigger|Webhook|Delivery) not found/i.test(text);
   return isConcealed ? 404 : undefined;
 }
 
@@ -134,7 +146,12 @@ export function describeAuthorization(service: () => Service): void {
     const path = await deployed(APPROVAL);
     const run = dataOf<{ runId: string }>(await call('admin', 'POST', `${path}/execute`, { body: {} }), 200);
     const workflowId = path.split('/').at(-1) ?? '';
-    const subject: Subject = { workflowId, runId: run.runId, workspaceId: workspaces.first };
+    const triggers = await triggered({
+      workspaceId: workspaces.first,
+      deployed: async (exported) => (await deployed(exported)).split('/').at(-1) ?? '',
+      request: async (method, at, body) => (await call('admin', method, at, { body })).body?.data,
+    });
+    const subject: Subject = { workflowId, runId: run.runId, workspaceId: workspaces.first, triggers };
     const fresh = async (): Promise<string> => (await deployed(GREETING)).split('/').at(-1) ?? '';
     const ids = Object.keys(ALLOWED);
     expect(ids.toSorted()).toEqual(SERVED.map(({ id }) => id).toSorted());

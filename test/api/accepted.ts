@@ -3,6 +3,7 @@ import type { TestApi } from '../support/api.ts';
 import { ECHO, FILE } from '../support/api-files.ts';
 import { APPROVAL } from '../support/api-workflows.ts';
 import type { ShownRun } from '../support/api-workflows.ts';
+import { triggered } from '../support/triggered.ts';
 import { block, workflow } from '../support/workflow.ts';
 
 /** A request that the operation accepts. */
@@ -72,6 +73,12 @@ export async function acceptedCalls(api: TestApi): Promise<{ [call: string]: Acc
   const [words = ''] = Object.keys(draft.blocks).filter((id) => draft.blocks[id]?.name === 'Words');
   const [first, second, third] = [await ran(api, asks), await ran(api, asks), await ran(api, asks)];
   const [fourth, fifth] = [await ran(api, asks), await ran(api, asks)];
+  const triggers = await triggered({
+    ...api,
+    request: async (method, path, body) => (await api.call(method, path, { body })).data,
+  });
+  const { triggerId, deliveryId } = triggers;
+  const hook = { path: { triggerId: triggers.webhookId } };
   const download = await ran(api, files, { doc: FILE });
   const contextOf = (run: Run): string => run.paused?.contextId ?? '';
   const waits = { workflowId: asks, executionId: third.runId };
@@ -150,6 +157,13 @@ export async function acceptedCalls(api: TestApi): Promise<{ [call: string]: Acc
     getSandbox: inWorkspace,
     updateSandbox: { body: { workspaceId, name: 'Changed' } },
     deleteSandbox: inWorkspace,
+    listTriggers: inWorkspace,
+    resumeTrigger: { path: { triggerId: triggers.pausedId }, body: {} },
+    runTrigger: { body: {} },
+    backfillTrigger: { body: { from: '2026-01-01T00:00:00Z', to: '2026-01-02T00:00:00Z' } },
+    listWebhooks: inWorkspace,
+    listWebhookDeliveries: hook,
+    replayWebhookDelivery: { path: { ...hook.path, deliveryId }, body: {} },
     listPausedExecutions: { path: { workflowId: asks } },
     getPausedExecution: { path: waits },
     getPausedExecutionByResumePath: { path: waits },
@@ -171,6 +185,7 @@ export async function acceptedCalls(api: TestApi): Promise<{ [call: string]: Acc
       operationId,
       blockId: 'api',
       toolId: 'echo',
+      triggerId,
     },
   };
   return Object.fromEntries(

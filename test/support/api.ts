@@ -3,6 +3,7 @@ import type { Api, ApiOptions, Area, Limiter, Limits } from '@heddle/api';
 import type { Access, QueuedStart, Reservation } from '@heddle/api/ports';
 import { createEngine } from '@heddle/engine';
 import type { Engine, EngineOptions } from '@heddle/engine';
+import { triggerTypes } from '@heddle/blocks/triggers';
 import { keyAuthenticator, openServiceStore, serviceAreas, servicePorts } from '@heddle/service';
 import type {
   ServiceAreaOptions,
@@ -153,7 +154,8 @@ export async function testApi(options: TestApiOptions = {}): Promise<TestApi> {
   const { storeOptions, engineOptions, ...rest } = options;
   const store = options.store ?? (await openServiceStore(storeOptions));
   const engine =
-    options.engine ?? (await createEngine({ ...ownership(store), ...forTenants(engineOptions) }));
+    options.engine ??
+    (await createEngine({ ...ownership(store), triggers: triggerTypes, ...forTenants(engineOptions) }));
   const faults: unknown[] = [];
   const api = await serviceApi({ onError: (error) => faults.push(error), ...rest, engine, store });
   afterAll(async () => {

@@ -1,4 +1,5 @@
 import type { AnyOperation } from '@heddle/api/areas';
+import type { Triggered } from './triggered.ts';
 
 /** What the requests act on. */
 export interface Subject {
@@ -6,6 +7,8 @@ export interface Subject {
   /** A run of the workflow. */
   runId: string;
   workspaceId: string;
+  /** Absent: the request names triggers and deliveries that do not exist. */
+  triggers?: Triggered;
 }
 
 /** A file that can be imported. */
@@ -17,10 +20,14 @@ const FILE = { version: '1.0', workflow: { name: 'Imported' }, state: { blocks: 
  */
 export function requestOf(
   { id, method, path }: Pick<AnyOperation, 'id' | 'method' | 'path'>,
-  { workflowId, runId, workspaceId }: Subject,
+  { workflowId, runId, workspaceId, triggers }: Subject,
 ): { method: string; path: string; body: unknown } {
   const known: { [name: string]: string } = {
     ...{ workflowId, workspaceId, runId, executionId: runId, jobId: runId, version: '1' },
+    ...(triggers && {
+      triggerId: path.includes('/webhooks/') ? triggers.webhookId : triggers.triggerId,
+      deliveryId: triggers.deliveryId,
+    }),
   };
   const filled = path.replaceAll(/\{(\w+)\}/g, (_, name: string) => known[name] ?? 'NOTHING');
   const inWorkspace = `?workspaceId=${workspaceId}`;
@@ -49,6 +56,8 @@ export function requestOf(
     listSandboxes: inWorkspace,
     getSandbox: inWorkspace,
     deleteSandbox: inWorkspace,
+    listTriggers: inWorkspace,
+    listWebhooks: inWorkspace,
   };
   const bodies: { [id: string]: unknown } = {
     createWorkflowV2: { workspaceId, name: `Made ${crypto.randomUUID()}` },
@@ -76,6 +85,7 @@ export function requestOf(
     updateSandbox: { workspaceId, name: 'Other' },
     executeTool: { workspaceId, input: {} },
     updateWorkflowVersionV2: { name: 'Named' },
+    backfillTrigger: { from: '2026-01-01T00:00:00Z', to: '2026-01-01T00:00:00Z' },
   };
   return { method, path: filled + (queries[id] ?? ''), body: bodies[id] };
 }

@@ -3,7 +3,7 @@ import { it } from 'vitest';
 import { dataFolder } from '../support/data-folder.ts';
 import { scale } from '../support/scale.ts';
 import { describeTemporal } from '../support/temporal.ts';
-import { killAtEachStep } from '../triggers/killed-steps.ts';
+import { expectOnceWhenKilled } from '../triggers/killed-steps.ts';
 
 describeTemporal('schedules whose process is killed', ({ address, namespace }) => {
   it(
@@ -14,7 +14,7 @@ describeTemporal('schedules whose process is killed', ({ address, namespace }) =
       const queue = `test-${randomUUID()}`;
       const temporal = { address, namespace, queue, data };
       // The steps before the last four know nothing of the server.
-      await killAtEachStep({ store: { data }, engine: {}, temporal }, scale(4, 1));
+      await expectOnceWhenKilled({ store: { data }, engine: {}, temporal }, scale(4, 1));
     },
   );
 });

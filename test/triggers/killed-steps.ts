@@ -9,7 +9,7 @@ const LEAST_STEPS = 6;
  * Kills a process at each step from a due time to its run, from `first` on, one after the other. Expects that each due time
  * has one run.
  */
-export async function killAtEachStep(place: Place, first = 1): Promise<void> {
+export async function expectOnceWhenKilled(place: Place, first = 1): Promise<void> {
   let process = await startProcess({ ...place, nowMs: atMinute(0) });
   const { workflowIds } = await deployMinutely(process, 1);
   let minute = 0;

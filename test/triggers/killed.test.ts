@@ -3,12 +3,12 @@ import { dataFolder } from '../support/data-folder.ts';
 import { hasPostgres, postgresDatabase } from '../support/postgres.ts';
 import { scale } from '../support/scale.ts';
 import { atMinute, deployMinutely, dies, expectOnceEach, startProcess } from './killed.ts';
-import { killAtEachStep } from './killed-steps.ts';
+import { expectOnceWhenKilled } from './killed-steps.ts';
 
 describe('schedules whose process is killed', { timeout: 300_000 }, () => {
   it('at each step from the due time to the run lose nothing and start nothing twice, on SQLite', async () => {
     const data = dataFolder();
-    await killAtEachStep({ store: { data }, engine: { data } });
+    await expectOnceWhenKilled({ store: { data }, engine: { data } });
   });
 
   it.skipIf(!hasPostgres)(

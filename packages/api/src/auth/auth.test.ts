@@ -2,6 +2,7 @@ import { describe, expect, it } from 'vitest';
 import { errorIn, testApi } from '../../../../test/support/api.ts';
 import { requestOf } from '../../../../test/support/requests.ts';
 import { SERVED } from '../../../../test/support/served.ts';
+import { triggered } from '../../../../test/support/triggered.ts';
 import { block, workflow } from '../../../../test/support/workflow.ts';
 import { admit } from '../admission/admit.ts';
 import type { AreaContext } from '../context.ts';
@@ -18,7 +19,11 @@ const started = await call<{ runId: string }>('POST', `/api/v2/workflows/${workf
   body: {},
 });
 const { runId } = started.data;
-const subject = { workflowId, runId, workspaceId };
+const triggers = await triggered({
+  ...api,
+  request: async (method, path, body) => (await call(method, path, { body })).data,
+});
+const subject = { workflowId, runId, workspaceId, triggers };
 
 async function member(role: 'read' | 'write' | 'admin' | null): Promise<string> {
   const userId = await store.workspaces.createUser({

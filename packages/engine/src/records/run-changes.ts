@@ -37,10 +37,8 @@ const RECORD = z.object({
  * Returns the changes that are not acknowledged, at most `limit`, one per run. Damaged data of a run must not stop the
  * changes of other runs: it is reported, and its change is left out.
  */
-export async function readChanges(
-  { stores, definitions, report }: Parts,
-  limit: number,
-): Promise<RunChanges> {
+export async function readChanges(parts: Parts, limit: number): Promise<RunChanges> {
+  const { stores, definitions } = parts;
   await stores.changes.begin();
   const stored = await stores.changes.read(limit);
   // Every change shows the run as it is now, so the last one is enough.
@@ -49,7 +47,7 @@ export async function readChanges(
   for (const change of latest.values()) {
     const { runId } = change;
     const run = await summaryOf(change, definitions);
-    if (isEngineError(run)) report(run, runId);
+    if (isEngineError(run)) parts.report(run, runId);
     else changes.push({ runId, run });
   }
   return {

@@ -110,11 +110,11 @@ describe('a client that knows agent events', () => {
 
   it('is told to discard the text of a failed block', async () => {
     const { sent } = await frames(({ emit }) => {
-      emit({ type: 'text', text: 'Half an ans' });
+      emit({ type: 'text', text: 'Half a line' });
       return Promise.reject(new Error('The line is dead.'));
     }, SELECTED);
     expect(sent).toMatchObject([
-      { chunk: 'Half an ans' },
+      { chunk: 'Half a line' },
       { event: 'chunk_reset' },
       { event: 'final', data: { success: false } },
     ]);
