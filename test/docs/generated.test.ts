@@ -26,6 +26,7 @@ const INNER = new Set([
   'engine#MAX_ATTEMPTS',
   'engine#MAX_DELAY_MS',
   'engine#MAX_ENTRIES',
+  'engine#MAX_MS',
   'engine#MAX_FOLLOWERS',
   'engine#MAX_FOLLOWERS_PER_RUN',
   'engine#MAX_NOTIFIED_CHARS',

@@ -29,6 +29,7 @@ export const GENERATED: readonly string[] = [
   'docs/sandbox-attacks.md',
   'docs/tools.md',
   'docs/triggers.md',
+  'docs/webhooks.md',
 ];
 
 const DESCRIBED = await describeBlocks();

@@ -95,17 +95,20 @@ export async function describeBlocks(): Promise<BlockDescription[]> {
     { agentSchema },
     { describeIntegrations },
     { scheduleSchema },
+    { webhookSchema },
   ] = await Promise.all([
     import('./describe/describe.ts'),
     import('./describe/built-ins.ts'),
     import('./agent/schema.ts'),
     import('./integrations/describe.ts'),
     import('./triggers/schedule/schedule.ts'),
+    import('./triggers/webhook/webhook.ts'),
   ]);
   const own = Object.entries(DEFINITIONS).map(async ([type, load]) => describeBlock(type, await load()));
   return [
     ...describeBuiltIns(),
     describeBlock('schedule', scheduleSchema),
+    describeBlock('generic_webhook', webhookSchema),
     describeBlock('agent', agentSchema),
     ...(await Promise.all(own)),
     ...(await describeIntegrations()),
