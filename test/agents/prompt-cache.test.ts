@@ -15,7 +15,7 @@ const MESSAGES = [
   { role: 'user', content: 'How is it in Oslo?' },
 ];
 
-const weather: AgentTool = {
+const forecast: AgentTool = {
   id: 'weather',
   description: 'Returns the weather.',
   parameters: { type: 'object', properties: {} },
@@ -30,7 +30,7 @@ async function run(fields: JsonObject) {
   );
   onTestFinished(() => server.close());
   const engine = await createEngine({
-    blocks: blocks({ tools: [weather] }),
+    blocks: blocks({ tools: [forecast] }),
     services: server.services,
     credentials: { anthropic: 'a', bedrock: 'b', openai: 'c' },
   });
