@@ -1,5 +1,5 @@
-// A process to be killed: `node child.ts DATA EFFECTS STOP`. It starts the run, or goes on with it, to its end, answering
-// every pause; at STOP (`E.1`, `paused.0` …) it stands still for ever. It prints where it is, one place a line.
+// A process to be killed: `node child.ts DATA EFFECTS STOP`. It starts or continues the run until it ends, answers every
+// pause, and prints each place that it reaches on a line. At the place STOP (`E.1`, `paused.0` …) it blocks forever.
 import { appendFileSync } from 'node:fs';
 import { createEngine, isEngineError } from '@heddle/engine';
 import type { Engine, RunHandle } from '@heddle/engine';
@@ -8,7 +8,7 @@ import { RUN_ID, TURNS } from './process-run.ts';
 
 const [, , data = '', effects = '', stop = ''] = process.argv;
 
-/** Prints where the process is, and stops for ever at the place where it will be killed. */
+/** Prints the place. Never resolves at the place where the process is to be killed. */
 async function at(place: string): Promise<void> {
   process.stdout.write(`${place}\n`);
   if (place === stop) await new Promise(() => undefined);

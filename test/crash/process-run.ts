@@ -3,7 +3,7 @@ import { block, loop, workflow } from '../support/workflow.ts';
 
 export const RUN_ID = 'killed-run';
 
-/** Three turns of: an effect, another one, a pause, an effect with its answer; a last effect at the end. */
+/** A loop of three iterations (two effects, a pause, an effect that reads its answer), then a last effect. */
 export const TURNS: Json = workflow(
   [
     loop(

@@ -13,8 +13,8 @@ import { RUN_ID } from './process-run.ts';
 const CHILD = fileURLToPath(new URL('child.ts', import.meta.url));
 const STEPPED = fileURLToPath(new URL('stepped.ts', import.meta.url));
 
-/** Runs the program; SIGKILL comes `afterMs` after it has printed `place`. Gives what it printed. */
-async function play(
+/** Runs the program and returns the lines that it printed. Kills it with SIGKILL `afterMs` after it has printed `place`. */
+async function runProgram(
   folder: string,
   kill?: { place: string; stop?: boolean; afterMs?: number },
   program = CHILD,
@@ -41,7 +41,7 @@ async function play(
   return lines;
 }
 
-/** How often each effect ran, by its idempotency key. */
+/** Returns how often each effect ran, by its idempotency key. */
 function effectsOf(folder: string): Map<string, number> {
   const counts = new Map<string, number>();
   for (const key of readFileSync(join(folder, 'effects'), 'utf8').trim().split('\n'))
@@ -50,18 +50,18 @@ function effectsOf(folder: string): Map<string, number> {
 }
 
 const KEYS = [
-  ...[0, 1, 2].flatMap((turn) => ['E', 'G', 'F'].map((name) => `${RUN_ID}/${name}/${turn}`)),
+  ...[0, 1, 2].flatMap((iteration) => ['E', 'G', 'F'].map((name) => `${RUN_ID}/${name}/${iteration}`)),
   `${RUN_ID}/Z`,
 ];
 
 const LOGS = [
   'Start',
-  ...[0, 1, 2].flatMap((turn) => ['E', 'G', 'H', 'F'].map((name) => `${name}.${turn}`)),
+  ...[0, 1, 2].flatMap((iteration) => ['E', 'G', 'H', 'F'].map((name) => `${name}.${iteration}`)),
   'L',
   'Z',
 ];
 
-/** Per turn what its blocks put out, the answer to the pause among it. */
+/** Outputs of the blocks by iteration, including the answer to the pause. */
 const RESULTS = [0, 1, 2].map((n) => [
   { by: 'E' },
   { by: 'G' },
@@ -69,7 +69,7 @@ const RESULTS = [0, 1, 2].map((n) => [
   { by: 'F', answer: n },
 ]);
 
-/** Expects a run that ended as if no process had been killed, and in which only the effects in flight ran twice. */
+/** Expects the result of an undisturbed run, in which only the effects `twice` ran a second time. */
 async function expectWhole(folder: string, twice: readonly string[]): Promise<void> {
   const client = openFolderClient(join(folder, 'data'));
   onTestFinished(() => client.close());
@@ -89,21 +89,21 @@ async function expectWhole(folder: string, twice: readonly string[]): Promise<vo
 describe('a process that is killed with SIGKILL', () => {
   const KILLS: [when: string, place: string, twice: string[]][] = [
     ['while an effect runs', 'E.0', [`${RUN_ID}/E/0`]],
-    ['while an effect of a later turn runs', 'E.2', [`${RUN_ID}/E/2`]],
+    ['while an effect of a later iteration runs', 'E.2', [`${RUN_ID}/E/2`]],
     ['right after the record of an effect', 'G.1', [`${RUN_ID}/G/1`]],
     ['while the run is paused', 'paused.0', []],
-    ['while the run is paused in a later turn', 'paused.2', []],
+    ['while the run is paused in a later iteration', 'paused.2', []],
     ['right after the record of an answer', 'F.1', [`${RUN_ID}/F/1`]],
     ['in the last block', 'Z.', [`${RUN_ID}/Z`]],
   ];
 
   it.each(sample(KILLS, 3, 'places to kill a process at'))(
-    '%s (%s) is gone on with by another one: nothing is lost, nothing doubled',
+    '%s (%s) leaves its run to the next process: nothing is lost or repeated',
     async (_when, place, twice) => {
       const folder = dataFolder();
-      const before = await play(folder, { place });
+      const before = await runProgram(folder, { place });
       expect(before.at(-1)).toBe(place);
-      const after = await play(folder);
+      const after = await runProgram(folder);
       expect(after.at(-1)).toBe('ended');
       await expectWhole(folder, twice);
     },
@@ -113,23 +113,27 @@ describe('a process that is killed with SIGKILL', () => {
     'during a resume (%i ms after it began)',
     async (afterMs) => {
       const folder = dataFolder();
-      await play(folder, { place: 'resuming.1', stop: false, afterMs });
-      await play(folder);
+      await runProgram(folder, { place: 'resuming.1', stop: false, afterMs });
+      await runProgram(folder);
       const doubled = [...effectsOf(folder)].filter(([, count]) => count > 1).map(([key]) => key);
-      // What was under way when the signal came is not known: at most the one effect of that moment.
+      // The signal may arrive while the effect F.1 runs, or before or after it.
       expect(doubled.length).toBeLessThanOrEqual(1);
       await expectWhole(folder, doubled);
     },
   );
 
-  it('again and again, at every effect and pause of the run', async () => {
+  it('repeatedly, at every effect and pause of the run', async () => {
     const folder = dataFolder();
-    const places = [0, 1, 2].flatMap((turn) => [`E.${turn}`, `paused.${turn}`, `F.${turn}`]);
-    for (const place of places) expect((await play(folder, { place })).at(-1)).toBe(place);
-    await play(folder);
+    const places = [0, 1, 2].flatMap((iteration) => [
+      `E.${iteration}`,
+      `paused.${iteration}`,
+      `F.${iteration}`,
+    ]);
+    for (const place of places) expect((await runProgram(folder, { place })).at(-1)).toBe(place);
+    await runProgram(folder);
     await expectWhole(
       folder,
-      [0, 1, 2].flatMap((turn) => [`${RUN_ID}/E/${turn}`, `${RUN_ID}/F/${turn}`]),
+      [0, 1, 2].flatMap((iteration) => [`${RUN_ID}/E/${iteration}`, `${RUN_ID}/F/${iteration}`]),
     );
   });
 });
@@ -142,8 +146,8 @@ describe('a process that is killed with SIGKILL during a step of a block', () =>
     '%s leaves the finished steps to the next one, which does not repeat them',
     async (_which, stop, steps, twice) => {
       const folder = dataFolder();
-      expect((await play(folder, { place: stop }, STEPPED)).at(-1)).toBe(stop);
-      const after = await play(folder, undefined, STEPPED);
+      expect((await runProgram(folder, { place: stop }, STEPPED)).at(-1)).toBe(stop);
+      const after = await runProgram(folder, undefined, STEPPED);
       expect(JSON.parse(after.at(-1) ?? '')).toEqual({ steps });
       const counts = effectsOf(folder);
       expect([...counts.keys()]).toEqual(['1', '2', '3', '4', '5']);

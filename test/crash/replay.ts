@@ -13,38 +13,38 @@ import { Crash, haltingStores } from './halting-store.ts';
 
 const RUN_ID = 'stopped-run';
 
-/** A workflow to be stopped, and what runs in it. */
+/** A workflow to be stopped, and the options of its run. */
 export interface Subject {
   workflow: Json;
   input?: Json;
   env?: EngineOptions['env'];
-  /** Workflows that it calls. */
+  /** Workflows that its blocks call. */
   children?: readonly Json[];
   mocks?: Json;
 }
 
-/** What can be seen of a run that went to its end. */
-export interface Seen {
+/** The visible result of a run that has ended. */
+export interface VisibleResult {
   status: string;
   output: Json;
   error: string | undefined;
-  /** Each run of a block: name, turns and branches, how it ended. In no order: that of parallel work may differ. */
+  /** Name, iterations and branches, status of each execution of a block. Sorted, because the order of parallel work may differ. */
   blocks: string[];
 }
 
-/** The result of a run that was stopped after a number of journal writes, and then resumed. */
+/** The result of a run that was stopped after a number of journal writes and then continued. */
 export interface Stopped {
-  seen: Seen;
-  /** Blocks that were recorded as finished before the stop, and ran again. */
+  seen: VisibleResult;
+  /** Blocks that ran again although they were recorded as finished before the stop. */
   doubled: string[];
-  /** Blocks that ran though nothing in the journal had asked for them. */
+  /** Blocks that ran before the stop although no journal entry requested them. */
   early: string[];
-  /** Writes of the journal that came through; fewer than were let through: it came to its end before. */
+  /** Number of journal writes before the stop; less than the limit if the run ended before. */
   written: number;
 }
 
-/** Plays `subject` on the data folder, stops it after `writes` writes of the journal, and lets another engine finish. */
-export async function playStopped(subject: Subject, data: string, writes: number): Promise<Stopped> {
+/** Runs `subject` in the data folder, stops it after `writes` journal writes, and continues it in another engine. */
+export async function runStopped(subject: Subject, data: string, writes: number): Promise<Stopped> {
   const clock = new TestClock(1000);
   const stores = haltingStores(openStores({ data, clock }), writes);
   const before: string[] = [];
@@ -82,7 +82,7 @@ async function open(
   return createEngineOn(stores, registry, { ...options, ...(subject.env && { env: subject.env }) });
 }
 
-/** Blocks of the type `step`: an effect that gives what it reads, after a turn of the event loop. */
+/** Returns the executor of the type `step`: an effect that outputs its fields after one turn of the event loop. */
 function step(ran: (place: string) => void): BlockExecutor {
   return {
     types: ['step'],
@@ -91,25 +91,26 @@ function step(ran: (place: string) => void): BlockExecutor {
       ran(placeOf(context.runId, { block: context.block.id, scope: context.scope }));
       const fields = context.fields();
       await new Promise(setImmediate);
-      if (fields['fail'] === true || fields['fail'] === context.attempt) throw new Error('as it is told');
+      if (fields['fail'] === true || fields['fail'] === context.attempt)
+        throw new Error('The step is to fail.');
       return { output: fields };
     },
   };
 }
 
-/** Resumes the run, or starts it, and runs it to its end: answers every pause, and lets time pass when nothing else moves. */
-async function finish(engine: Engine, subject: Subject, clock: TestClock): Promise<Seen> {
+/** Starts or continues the run until it ends. Answers every pause and advances the clock. */
+async function finish(engine: Engine, subject: Subject, clock: TestClock): Promise<VisibleResult> {
   for (const child of subject.children ?? []) await engine.deploy(child);
-  const running = ended(engine, subject);
+  const running = runToEnd(engine, subject);
   let over = false;
   const settled = running.then(
     () => (over = true),
     () => (over = true),
   );
-  for (let turn = 1; !over; turn++) {
+  for (let round = 1; !over; round++) {
     await Promise.race([settled, new Promise(setImmediate)]);
-    // By nothing: what is due already, since before the stop, is due at once.
-    clock.advance(turn % 50 === 0 ? 500 : 0);
+    // Advancing by 0 fires the timers that are already due, such as those from before the stop.
+    clock.advance(round % 50 === 0 ? 500 : 0);
   }
   const { status, output, error } = await running;
   const logs = await engine.getLogs(RUN_ID);
@@ -120,9 +121,9 @@ async function finish(engine: Engine, subject: Subject, clock: TestClock): Promi
   return { status, output, error: error?.code, blocks: blocks.toSorted() };
 }
 
-async function ended(engine: Engine, subject: Subject): Promise<RunResource> {
+async function runToEnd(engine: Engine, subject: Subject): Promise<RunResource> {
   for (;;) {
-    const result = await goOn(engine, subject);
+    const result = await startOrContinue(engine, subject);
     if (result.status !== 'paused') return result;
     const { runs } = await engine.listRuns({ status: ['paused'] });
     for (const { runId, pauses } of runs) {
@@ -132,7 +133,10 @@ async function ended(engine: Engine, subject: Subject): Promise<RunResource> {
   }
 }
 
-async function goOn(engine: Engine, { workflow, input = {}, mocks = null }: Subject): Promise<RunResource> {
+async function startOrContinue(
+  engine: Engine,
+  { workflow, input = {}, mocks = null }: Subject,
+): Promise<RunResource> {
   try {
     return await (await engine.attach(RUN_ID)).result();
   } catch (error) {
@@ -144,13 +148,13 @@ async function goOn(engine: Engine, { workflow, input = {}, mocks = null }: Subj
 }
 
 interface Journaled {
-  /** Runs of blocks that have finished well. */
+  /** Executions of blocks that have completed. */
   finished: Set<string>;
-  /** Those that have had a try, or that the run still asks for. */
+  /** Executions of blocks that have had an attempt or have one pending. */
   asked: Set<string>;
 }
 
-/** What the journals of these runs say. */
+/** Reads the journals of the runs. */
 async function journaled({ runs, definitions }: Stores, runIds: ReadonlySet<string>): Promise<Journaled> {
   const finished = new Set<string>();
   const asked = new Set<string>();

@@ -1,5 +1,5 @@
-// A process to be killed in a step: `node stepped.ts DATA EFFECTS STOP`. A block makes five steps, of which every second is
-// idempotent. Each appends its key to EFFECTS and prints it; at the key STOP the process waits to be killed.
+// A process to be killed in a step: `node stepped.ts DATA EFFECTS STOP`. A block makes five steps; those with even
+// numbers are idempotent. Each appends its key to EFFECTS and prints it. At the key STOP the process blocks forever.
 import { appendFileSync } from 'node:fs';
 import { isBlockError } from '@heddle/core';
 import { createEngine, isEngineError } from '@heddle/engine';

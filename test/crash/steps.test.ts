@@ -6,7 +6,7 @@ import { outcomeCases } from '../conformance/outcomes/cases.ts';
 import type { OutcomeCase } from '../conformance/outcomes/cases.ts';
 import { sample } from '../support/scale.ts';
 import { block, condition, loop, parallel, workflow } from '../support/workflow.ts';
-import { playStopped } from './replay.ts';
+import { runStopped } from './replay.ts';
 import type { Subject } from './replay.ts';
 
 const folder = mkdtempSync(join(tmpdir(), 'heddle-steps-'));
@@ -19,7 +19,7 @@ const human = (name: string) => block(name, 'human_in_the_loop', {});
 const call = block('W', 'workflow_input', { workflowId: 'child', inputMapping: '{"x": "<a.n>"}' });
 
 const SUBJECTS: { [title: string]: Subject } = {
-  'a chain with a choice and a failure that is handled': {
+  'a chain with a condition and a handled failure': {
     workflow: workflow(
       [
         step('A', { n: 1 }),
@@ -31,7 +31,7 @@ const SUBJECTS: { [title: string]: Subject } = {
       ['Start -> A -> C', 'C:yes -> B', 'B:error -> H', 'C:no -> N'],
     ),
   },
-  tries: {
+  'a block with several attempts': {
     workflow: workflow(
       [
         step('A', { fail: 1 }, { retry: { enabled: true, maxTries: 3, waitBetweenTriesMs: 100 } }),
@@ -94,11 +94,11 @@ const SUBJECTS: { [title: string]: Subject } = {
   },
 };
 
-/** Stops the run after each write of its journal in turn, and compares with an uninterrupted run. */
+/** Stops the run after each of its journal writes in turn and compares it with an uninterrupted run. Returns the number of writes. */
 async function stopEverywhere(subject: Subject): Promise<number> {
-  const whole = await playStopped(subject, newFolder(), Number.POSITIVE_INFINITY);
+  const whole = await runStopped(subject, newFolder(), Number.POSITIVE_INFINITY);
   for (let writes = 0; writes < whole.written; writes++) {
-    const stopped = await playStopped(subject, newFolder(), writes);
+    const stopped = await runStopped(subject, newFolder(), writes);
     const { seen } = whole;
     expect(stopped, `stopped after ${writes} writes`).toMatchObject({ seen, doubled: [], early: [] });
   }
@@ -106,18 +106,18 @@ async function stopEverywhere(subject: Subject): Promise<number> {
 }
 
 describe('a run that is stopped after each write of its journal in turn', () => {
-  it.each(Object.entries(SUBJECTS))('%s: ends as if it had not been', async (_title, subject) => {
+  it.each(Object.entries(SUBJECTS))('%s: has the result of an uninterrupted run', async (_title, subject) => {
     expect(await stopEverywhere(subject)).toBeGreaterThan(4);
   });
 });
 
-/** Two answers at once: the first one counts, and which that is after a restart is not said. */
-const IN_ANY_ORDER = new Set(['r223']);
+/** Two answers at once: the first one counts, and a restart may change which one that is. */
+const UNORDERED = new Set(['r223']);
 
-/** Those whose end is fixed: what a failure cuts off depends on the order of what runs at once. */
+/** Recorded workflows with a determined result. After a failure, it depends on the order of concurrent blocks. */
 const CASES = outcomeCases().filter(
   ({ id, compare, outcome, heddle }) =>
-    compare === 'full' && outcome.success && !heddle && !outcome.beforeRun && !IN_ANY_ORDER.has(id),
+    compare === 'full' && outcome.success && !heddle && !outcome.beforeRun && !UNORDERED.has(id),
 );
 
 describe('recorded workflows that are stopped after each write of their journal', () => {

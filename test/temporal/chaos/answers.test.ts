@@ -8,7 +8,7 @@ import { openEnvironment } from './environment.ts';
 const RUNS = 12;
 
 describeTemporal('answers', ({ address, namespace }) => {
-  it('one that comes while a child still tells its parent of the pause is in the history before it is in the store: it is not lost with its workflow task', async () => {
+  it('an answer that arrives while a child still reports its pause to its parent is not lost with the workflow task', async () => {
     const { engine, stores } = await openEnvironment({
       address,
       namespace,

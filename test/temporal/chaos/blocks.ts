@@ -3,8 +3,8 @@ import type { BlockContext, BlockExecutor, BlockResult } from '@heddle/core/bloc
 import type { Asking } from './effect-server.ts';
 
 /**
- * Blocks that tell the effect server of each time they run. Fields: `ms`, how long; `fail`, the tries that fail. The output is
- * the block's name and its other fields.
+ * Blocks that call the effect server each time they run. Fields: `ms`, the duration; `fail`, the attempts that fail. The
+ * output is the block's name and its other fields.
  */
 export function blocksOf(url: string): BlockExecutor[] {
   return (['effect', 'compute'] as const).map((kind) => ({

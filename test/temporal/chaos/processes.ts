@@ -9,7 +9,7 @@ export function descendantsOf(pid: number): number[] {
     .split('\n')
     .map((row) => row.trim().split(/\s+/).map(Number));
   const found = new Set([pid]);
-  // Parents may be listed behind their children.
+  // Children may be listed before their parents.
   for (let before = 0; before < found.size;) {
     before = found.size;
     for (const [child = 0, parent = 0] of rows) if (found.has(parent)) found.add(child);

@@ -1,5 +1,5 @@
-// A worker to be killed: `node worker.ts OPTIONS`, JSON of WorkerOptions. It prints `ready` when it serves, and what goes
-// wrong in the background; it ends when its standard input ends, so that it never outlives its parent.
+// A worker to be killed: `node worker.ts OPTIONS`, JSON of WorkerOptions. It prints `ready` when it serves, and
+// later errors. It ends when its standard input ends, so that it never outlives its parent.
 import { createEngine, isEngineError } from '@heddle/engine';
 import { temporal } from '@heddle/temporal';
 import { setTimeout as delay } from 'node:timers/promises';

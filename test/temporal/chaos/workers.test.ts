@@ -123,7 +123,7 @@ describeTemporal('several workers', ({ address, namespace }) => {
     },
   );
 
-  it('the branches of a wide parallel are shared out among the workers', { timeout: TEST_MS }, async () => {
+  it('the branches of a wide parallel are distributed among the workers', { timeout: TEST_MS }, async () => {
     const { engine, stores, effects, fleet } = await open(3, { worker: { activities: 5 } });
     const drawn = workflow(
       [

@@ -12,7 +12,7 @@ import type { KillableServer } from '../chaos/faults.ts';
 const NAMESPACE = 'chaos';
 const FOR_MS = scale(30_000, 600_000);
 
-/** A production server of the test's own: killed with SIGKILL, and started again on the same databases and ports. */
+/** A production server for one test, which can be killed with SIGKILL and restarted on the same databases and ports. */
 async function mortalServer(): Promise<KillableServer & { address: string }> {
   const { tools } = productionTools();
   if (!tools) throw new Error('There are no tools for a production server.');

@@ -1,7 +1,7 @@
 import { POLL_LIMITS } from '../../../packages/temporal/src/server/index.ts';
 import type { PostgresServer } from '../../support/postgres-server.ts';
 
-/** Each service has a port for calls, and one by which services find each other. */
+/** Each service has a port for calls and one for membership. */
 interface ServicePorts {
   readonly grpcPort: number;
   readonly membershipPort: number;
@@ -21,7 +21,7 @@ interface Parts {
   readonly dynamic: string;
 }
 
-/** The configuration of a production server on the loopback address. */
+/** Returns the configuration of a production server on the loopback address. */
 export function serverConfig({ ports, postgres, databases, shards, dynamic }: Parts): object {
   const services = Object.entries(ports).map(([name, rpc]) => [
     name,
@@ -54,12 +54,12 @@ export function serverConfig({ ports, postgres, databases, shards, dynamic }: Pa
       clusterInformation: { active: cluster },
     },
     dcRedirectionPolicy: { policy: 'noop' },
-    // Read once: the file goes when the server has started.
+    // The file is deleted after the start, so the server must not read it again.
     dynamicConfigClient: { filepath: dynamic, pollInterval: '24h' },
   };
 }
 
-/** The settings that a server could read again while it runs: the raised poll limits. */
+/** Returns the dynamic configuration: higher poll limits. */
 export function dynamicConfig(): object {
   return Object.fromEntries(Object.entries(POLL_LIMITS).map(([name, value]) => [name, [{ value }]]));
 }

@@ -16,7 +16,7 @@ function tools(): ProductionTools {
   return found.tools;
 }
 
-/** A production server of the test's own, stopped when the test has finished. */
+/** Starts a production server for one test; stopped after it. */
 async function start(name: string, namespace: string): Promise<ProductionServer> {
   const given = tools();
   const postgres = await serverOf(given.postgres);
@@ -43,14 +43,14 @@ describeTemporal('the production server', ({ address, namespace }) => {
         timeoutMs: 30_000,
       });
     };
-    // Only problems of a file are listed below the file's name.
+    // The server prints the name of a file only if the file has problems.
     expect(await validate({ 'history.heddle': [{ value: 1 }] })).toEqual({
       out: `${file}\n  warning: unregistered key "history.heddle"\n`,
     });
     expect(await validate(dynamicConfig())).toEqual({ out: `${file}\n` });
   });
 
-  it('goes on with its databases when it is started again', async () => {
+  it('keeps its data when it is restarted', async () => {
     const name = `again_${process.pid}`;
     const first = await start(name, 'kept');
     await first.stop();
@@ -59,7 +59,7 @@ describeTemporal('the production server', ({ address, namespace }) => {
     expect(await problemAt(again.address, 'kept')).toBeUndefined();
   });
 
-  it('says why its databases cannot be made', async () => {
+  it('reports why it cannot create its databases', async () => {
     const given = tools();
     const postgres = { ...(await serverOf(given.postgres)), password: 'wrong' };
     const started = startProductionServer({ tools: given, postgres, name: 'never', namespace: 'never' });

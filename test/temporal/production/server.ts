@@ -17,19 +17,19 @@ export interface ProductionServerOptions {
   /** The tools `temporal-server` and `temporal-sql`. */
   readonly tools: { readonly server: Found; readonly sql: Found };
   readonly postgres: PostgresServer;
-  /** Names its databases. A server that is started again with the same name continues with the data of the previous one. */
+  /** Prefix of the database names. A server with the same name as an earlier one continues with its data. */
   readonly name: string;
-  /** Default 4, which also cannot be changed when it is started again. */
+  /** Default 4. It cannot change at a restart. */
   readonly shards?: number;
-  /** Made where it is missing. */
+  /** Created if it does not exist. */
   readonly namespace: string;
-  /** Those of an earlier one, to be found where that one was; default: free ones. */
+  /** Ports of an earlier server, so that its clients find this one; default: free ports. */
   readonly ports?: readonly number[];
-  /** Takes what it prints, appended. */
+  /** File to which the output is appended. */
   readonly logFile?: string;
 }
 
-/** The server as it is run in production, all of its services in one process, on databases of its own. */
+/** A Temporal server as in production, with all services in one process and its own databases. */
 export interface ProductionServer {
   readonly address: string;
   readonly namespace: string;
@@ -41,23 +41,23 @@ export interface ProductionServer {
 
 const SCHEMA_MS = 120_000;
 const READY_MS = 120_000;
-/** It waits for other members to hear that it goes. */
+/** At a stop the server waits until other members know of it. */
 const GRACE_MS = 15_000;
 const RETENTION = '86400s';
 const ALREADY_EXISTS = 409;
-/** A namespace that every server has, so that it can be asked for before others are made. */
+/** A namespace that exists on every server, so that readiness can be checked before others are created. */
 const OWN_NAMESPACE = 'temporal-system';
 
-/** The databases of a server, and which of the schemas in its tool each one has. */
+/** The databases of a server, with their schemas in `temporal-sql`. */
 const databasesOf = (name: string): readonly { database: string; schema: string }[] => [
   { database: name, schema: 'temporal' },
   { database: `${name}_visibility`, schema: 'visibility' },
 ];
 
 /**
- * A production server once it answers, with the poll limits raised. It ends with this process.
+ * Starts a production server with higher poll limits; resolves when it answers. It ends with this process.
  *
- * @throws when its databases can't be made or it does not answer, with what was said last.
+ * @throws if its databases cannot be created or it does not answer, with its last output.
  */
 export async function startProductionServer(options: ProductionServerOptions): Promise<ProductionServer> {
   for (const each of databasesOf(options.name)) await prepare(options, each);
@@ -81,7 +81,7 @@ export async function startProductionServer(options: ProductionServerOptions): P
     );
   } finally {
     log.close();
-    // The server has read its files: they hold a password, and go at once.
+    // The files contain a password, and the server has read them.
     rmSync(folder, { recursive: true, force: true });
   }
 }
@@ -109,7 +109,7 @@ async function whyNotServing(
   }
 }
 
-/** Undefined where the server has the namespace now, else why not. */
+/** Registers the namespace. Returns an error message; undefined if the server has the namespace. */
 async function registerNamespace(httpPort: number, namespace: string): Promise<string | undefined> {
   const answer = await fetch(`http://127.0.0.1:${httpPort}/api/v1/namespaces`, {
     method: 'POST',
@@ -119,7 +119,7 @@ async function registerNamespace(httpPort: number, namespace: string): Promise<s
   return answer.ok || answer.status === ALREADY_EXISTS ? undefined : `the namespace is refused: ${said}`;
 }
 
-/** Makes the database if it is not there, and brings its tables to the newest version. */
+/** Creates the database if it does not exist, and migrates its tables to the newest version. */
 async function prepare(
   { tools, postgres }: ProductionServerOptions,
   { database, schema }: { database: string; schema: string },
@@ -153,7 +153,7 @@ function portsOf(free: readonly number[]): ServerPorts {
   };
 }
 
-/** Writes the server's files into `folder`; the path of the main one. JSON is also YAML. */
+/** Writes the server's configuration into `folder` as JSON, which is also YAML. Returns the path of the main file. */
 function writeConfig(
   folder: string,
   ports: ServerPorts,

@@ -1,14 +1,14 @@
 import { fetchTool, type Found } from '../../tools/fetch.ts';
 import { TOOLS } from '../../tools/tools.ts';
 
-/** What a production server is started with. */
+/** The programs and the database of a production server. */
 export interface ProductionTools {
   readonly postgres: Found;
   readonly server: Found;
   readonly sql: Found;
 }
 
-/** The tools, or why they are not all there. The first time they are built and downloaded, which takes minutes. */
+/** Returns the tools, or why one is missing. The first call builds and downloads them, which takes minutes. */
 export function productionTools():
   | { readonly tools: ProductionTools }
   | { readonly tools?: undefined; readonly reason: string } {

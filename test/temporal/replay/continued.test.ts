@@ -11,12 +11,12 @@ import { openOn } from './open.ts';
 
 const TURNS = scale(40, 200);
 const BUDGET = 20;
-/** What one turn of the loop may add to a history that is over its budget, and what each history begins and ends with. */
+/** Events that one iteration can add to a history that has reached its budget, plus those at its start and end. */
 const EVENTS = BUDGET * 6 + 60;
 
 const RETRY = { enabled: true, maxTries: 2, waitBetweenTriesMs: 5 };
 
-/** Effects in a loop, with branches in some turns, beside a pause and a wait that are open all the while. */
+/** A loop of effects, with a parallel in some iterations, beside a pause and a wait that stay open. */
 const LONG = workflow(
   [
     block('H', 'human_in_the_loop'),
@@ -89,7 +89,7 @@ describeTemporal('runs that continue in new histories', (server) => {
   );
 });
 
-/** Answers both of the people's blocks, the second one when all else is done. */
+/** Answers both pauses, the second one when everything else has ended. */
 async function toTheEnd(engine: Engine, runId: string): Promise<void> {
   const open = async (name: string): Promise<string> =>
     (await engine.getRun(runId)).pauses.find(({ blockName }) => blockName === name)?.token ?? '';
@@ -103,7 +103,7 @@ async function toTheEnd(engine: Engine, runId: string): Promise<void> {
   expect(outputs.blockOutputs).toEqual({ 'Z.result': { turns: TURNS, said: 7 } });
 }
 
-/** Of the histories of a run: none is long, and each can be replayed. */
+/** Expects that no history of the run is too long and that each one can be replayed. */
 async function expectManySmall(chain: readonly RunHistory[]): Promise<void> {
   const lengths = chain.map(({ history }) => history.events?.length ?? 0);
   expect(chain.length).toBeGreaterThan(TURNS / BUDGET);

@@ -9,7 +9,7 @@ import { block, loop, workflow } from '../../support/workflow.ts';
 import { Histories, replayFaults, typeOf } from './histories-of.ts';
 import { openOn } from './open.ts';
 
-/** A block that only computes. */
+/** A block without effects. */
 const calc: BlockExecutor = {
   types: ['calc'],
   class: 'compute',
@@ -19,7 +19,7 @@ const NAMES = ['A', 'B', 'C', 'D', 'E', 'F', 'G', 'H', 'I', 'J'];
 const LINE = [`Start -> ${NAMES.join(' -> ')}`];
 
 describeTemporal('what a run costs on a server', (server) => {
-  /** Runs it to its end; the types of its events, of all its histories. */
+  /** Runs the workflow until it ends. Returns the types of the events in all its histories. */
   async function events(
     drawn: Json,
     look?: (engine: Engine, runId: string) => Promise<void>,

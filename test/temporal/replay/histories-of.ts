@@ -10,7 +10,7 @@ export interface TemporalServer {
   namespace: string;
 }
 
-/** One workflow run's history: a run of ours that has continued as new has several. */
+/** The history of one workflow run. A run of Heddle has several if its workflow has continued as new. */
 export interface RunHistory {
   workflowId: string;
   history: History;
@@ -18,7 +18,7 @@ export interface RunHistory {
 
 const BUNDLE = fileURLToPath(new URL('../../../packages/temporal/dist/workflow-bundle.js', import.meta.url));
 
-/** What the server has written down of runs. */
+/** Reads the histories of runs from a server. */
 export class Histories {
   readonly #client: Client;
   readonly #connection: Connection;
@@ -32,9 +32,9 @@ export class Histories {
     return new Histories(await Connection.connect({ address }), namespace);
   }
 
-  /** All histories of a run that has ended, the first one first. */
+  /** Returns all histories of a run that has ended, oldest first. */
   async of(runId: string): Promise<RunHistory[]> {
-    // Its record says that it has ended a moment before the server knows.
+    // The run's record is written shortly before its workflow ends on the server.
     await this.#client.workflow
       .getHandle(runId)
       .result()
@@ -50,13 +50,13 @@ export class Histories {
     return chain;
   }
 
-  /** True when no workflow task of the run is under way or due: what has happened in it stands. */
+  /** Returns true if the run has no scheduled or running workflow task, so that its history is complete so far. */
   async isThrough(runId: string): Promise<boolean> {
     const { raw } = await this.#client.workflow.getHandle(runId).describe();
     return !raw.pendingWorkflowTask;
   }
 
-  /** How the server sees the run, in a line. */
+  /** Returns the status and the event types of the run on the server, in one line. */
   async shortly(runId: string): Promise<string> {
     try {
       const handle = this.#client.workflow.getHandle(runId);
@@ -73,7 +73,7 @@ export class Histories {
   }
 }
 
-/** What replaying the histories with the workflow code of this checkout finds to be otherwise, by workflow id. */
+/** Replays the histories with the workflow code of this checkout. Returns `workflow id: error` for each that differs. */
 export async function replayFaults(
   histories: readonly { workflowId: string; history: unknown }[],
   more: Partial<ReplayWorkerOptions> = {},
@@ -89,14 +89,14 @@ export async function replayFaults(
   return faults;
 }
 
-/** The type of an event, with what failed. */
+/** Returns the type of an event, with its failure. */
 function told(event: NonNullable<History['events']>[number]): string {
   const { workflowExecutionFailedEventAttributes: run, workflowTaskFailedEventAttributes: task } = event;
   const failure = (run ?? task)?.failure;
   return `${typeOf(event)}${failure ? ` (${failure.message}: ${failure.cause?.message ?? ''} ${failure.stackTrace ?? ''})` : ''}`;
 }
 
-/** The type of an event of a history: `activityTaskScheduled` and the like. */
+/** Returns the type of an event, such as `activityTaskScheduled`. */
 export function typeOf(event: object): string {
   const [name = ''] = Object.entries(event).flatMap(([key, value]) =>
     key.endsWith('EventAttributes') && value != null ? [key] : [],

@@ -1,4 +1,4 @@
-/** What `work` makes of each item, by the item's name; `most` of them are under way at once. */
+/** Calls `work` for each item, at most `most` at a time. Returns the promises by the names of the items. */
 export function inFlight<Item, Result>(
   items: readonly Item[],
   { most, name, work }: { most: number; name: (item: Item) => string; work: (item: Item) => Promise<Result> },

@@ -7,14 +7,14 @@ import { temporal } from '@heddle/temporal';
 import type { DeploymentOptions, WorkerTuning } from '@heddle/temporal';
 import type { TemporalServer } from './histories-of.ts';
 
-/** An engine on a server, with what it stores. */
+/** An engine on a server, with its stores. */
 export interface Opened {
   engine: Engine;
   stores: SharedStores;
   close(): Promise<void>;
 }
 
-/** An engine with a worker in this process, on a queue of its own over the data folder. */
+/** Opens an engine on a new task queue, with a worker in this process and stores in the data folder. */
 export async function openOn(
   { address, namespace }: TemporalServer,
   {
