@@ -17,11 +17,8 @@ const FIXED = 5000;
 /** Expects that doubling the input twice doubles the increase of the second doubling, within a logarithm. */
 export async function expectLinear<T>({ size, make, pass }: Growth<T>): Promise<void> {
   await pass(make(8));
-  const counts: number[] = [];
-  for (const factor of [1, 2, 4]) {
-    const input = make(size * factor);
-    counts.push(await countOperations(() => pass(input)));
-  }
+  const inputs = [size, 2 * size, 4 * size].map((n) => make(n));
+  const counts = await countOperations(inputs.map((input) => () => pass(input)));
   const [one = 0, two = 0, four = 0] = counts;
   const told = `operations for ${size}, ${2 * size} and ${4 * size}: ${one}, ${two}, ${four}`;
   expect(four - two, told).toBeLessThanOrEqual(MOST * Math.max(0, two - one) + FIXED);

@@ -95,7 +95,7 @@ describe('finding and filling in the references takes at most time in proportion
       fc.asyncProperty(long, async ({ before, again, behind }) => {
         await expectLinear({ size: 300, make: (n) => before + again.repeat(n) + behind, pass });
       }),
-      { numRuns: scale(6, 1000), endOnFailure: true },
+      { numRuns: scale(6, 100), endOnFailure: true },
     );
   });
 

@@ -2,8 +2,8 @@ import { Session } from 'node:inspector';
 import type { Profiler } from 'node:inspector';
 
 /**
- * Counts what code does, so that a test can say how work grows with its input. The count is the same on every machine and
- * under any load; a clock's is not.
+ * Returns how many operations each of the runs executes, so that a test can say how work grows with its input. Unlike a
+ * time, the count is the same on every machine and under any load.
  *
  * Two counts are added up. V8's precise coverage counts every run of every block of JavaScript (a function's body, a
  * branch, the body of a loop) in the packages and in what they depend on. Built-in functions are opaque to it, so those
@@ -16,16 +16,21 @@ import type { Profiler } from 'node:inspector';
  * what it counts by `await import()` after this module, and its file runs in its own process (`COUNTED` in
  * test/vitest.config.ts).
  */
-export async function countOperations(run: () => unknown): Promise<number> {
+export async function countOperations(runs: readonly (() => unknown)[]): Promise<number[]> {
+  const counts: number[] = [];
   takeCoverage();
-  spent = 0;
   const restore = BUILT_INS.map(wrap);
   try {
-    await run();
+    for (const run of runs) {
+      spent = 0;
+      await run();
+      const ofBuiltIns = spent;
+      counts.push(blocksIn(takeCoverage()) + ofBuiltIns);
+    }
   } finally {
     for (const each of restore) each();
   }
-  return blocksIn(takeCoverage()) + spent;
+  return counts;
 }
 
 const session = new Session();
