@@ -2,7 +2,7 @@ import type { Contender } from './workload.ts';
 
 type Load = () => Promise<{ contender: Contender }>;
 
-/** Who takes part, by the name in the table; loaded only in the process that runs it. */
+/** The contenders by their names in the table. Each is loaded only in its own process. */
 export const CONTENDERS: { readonly [name: string]: Load } = {
   heddle: () => import('./contenders/heddle.ts'),
   'heddle-isolates': async () => ({ contender: (await import('./sandbox/heddle.ts')).isolates }),

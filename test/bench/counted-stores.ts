@@ -1,22 +1,22 @@
 import type { TailableRunStore, Stores } from '../../packages/engine/src/store/stores.ts';
 
-/** What has been asked of the stores. */
+/** Calls of the stores. */
 export interface Counts {
-  /** Entries of journals, those that begin runs among them. */
+  /** Journal entries, including the first ones of runs. */
   entries: number;
-  /** Writes of journals: each is one wait for the store. */
+  /** Journal writes. The engine waits for each. */
   writes: number;
-  /** Writes of records, those that runs are created with apart. */
+  /** Record writes, except at the creation of runs. */
   records: number;
   /** Block logs written with them. */
   logs: number;
-  /** Values given to the value store. */
+  /** Values written to the value store. */
   values: number;
   /** Reads of any kind. */
   reads: number;
 }
 
-/** Stores that count what they are asked, and ask `stores`. */
+/** Returns stores that count the calls and forward them to `stores`. */
 export function countedStores(stores: Stores): { stores: Stores; counts: Counts } {
   const counts: Counts = { entries: 0, writes: 0, records: 0, logs: 0, values: 0, reads: 0 };
   const { runs, values } = stores;

@@ -14,7 +14,7 @@ import { chainOf, fanOf, loopOf } from './contenders/workflows.ts';
 import { countedStores } from './counted-stores.ts';
 import type { Counts } from './counted-stores.ts';
 
-// Time is not asserted anywhere, so work is: what a run writes and asks for, and how that grows with its size.
+// Instead of time, these tests assert work: the writes and commands of a run, and how they grow with its size.
 
 interface Ran {
   counts: Counts;
@@ -24,7 +24,7 @@ interface Ran {
   commands: { [type: string]: number };
 }
 
-/** Executes the workflow once, its steps giving texts of `chars` characters. The clock stands still: no timer fires. */
+/** Executes the workflow once. Its steps output `chars` characters. The clock does not advance, so no timer fires. */
 async function ran(
   workflow: Json,
   options: { data?: string; chars?: number; runs?: number } = {},
@@ -44,7 +44,7 @@ async function ran(
   const compiled = parsed && compile(parsed, { blocks: [{ type: 'step', class: 'compute' }] });
   if (!compiled?.ok) throw new Error(JSON.stringify(compiled?.diagnostics));
   const { plan } = compiled;
-  // Stores the plan, which every later run finds.
+  // Stores the plan for all later runs.
   await engine.execute({ plan });
   const before = { ...opened.counts };
   const statements = vi.spyOn(StatementSync.prototype, 'run');
@@ -78,13 +78,13 @@ it.each([10, 100])('a chain of %i blocks writes one entry and one log for each',
   expect(commands).toEqual({ run: blocks, end: 1 });
 });
 
-it('a run reads its record when it has ended, and nothing else', async () => {
+it('a run reads only its record, when it has ended', async () => {
   const small = await ran(chainOf(1));
   expect(small.counts.reads).toBe(1);
   expect((await ran(chainOf(100))).counts.reads).toBe(small.counts.reads);
 });
 
-it.each([10, 100])('a loop of %i turns writes one entry for each block that runs', async (turns) => {
+it.each([10, 100])('a loop of %i iterations writes one entry for each block that runs', async (turns) => {
   const { counts, commands } = await ran(loopOf(turns));
   expect(counts).toMatchObject({ entries: turns + 2, logs: turns + 2, records: 1 });
   expect(commands).toEqual({ run: turns + 1, end: 1 });
@@ -97,12 +97,12 @@ it.each([10, 100])('a fan-out of %i blocks writes one entry and one log for each
   expect(commands).toEqual({ run: width + 2, end: 1 });
 });
 
-it('a chain on disk commits once for each entry: its record goes along with the first and the last', async () => {
+it('a chain on disk commits once for each entry, together with the record at the first and last one', async () => {
   const { commits } = await ran(chainOf(10), { data: dataFolder() });
   expect(commits).toBe(12);
 });
 
-it('runs that are in flight together share their commits', async () => {
+it('concurrent runs share commits', async () => {
   const { commits, counts } = await ran(chainOf(10), { data: dataFolder(), runs: 32 });
   expect(counts.entries).toBe(32 * 12);
   expect(commits).toBeLessThanOrEqual(13);
@@ -113,7 +113,7 @@ it('a fan-out on disk commits its branches together', async () => {
   expect(commits).toBe(4);
 });
 
-it('values over the inline limit are put once each, and smaller ones never', async () => {
+it('values over the inline limit are stored once each, smaller ones never', async () => {
   expect((await ran(chainOf(20), { chars: 8000 })).counts.values).toBe(0);
   expect((await ran(chainOf(20), { chars: 10_000 })).counts.values).toBe(20);
 });

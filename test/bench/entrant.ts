@@ -7,14 +7,14 @@ import type { Reply, Request } from './workload.ts';
 
 const MAIN = fileURLToPath(new URL('main.ts', import.meta.url));
 
-/** Seconds that a contender may take to be ready, and for one sample. */
+/** Time limits of a contender for its start and for one sample, in seconds. */
 const PATIENCE_MS = 60_000;
 
-/** One contender at one row: a process of its own, so that no engine's heap or compiled code slows another's. */
+/** One contender of one row, in its own process, so that no engine's heap or compiled code affects another. */
 export class Entrant {
   readonly name: string;
   readonly values: number[] = [];
-  /** Why there are no values. */
+  /** Why the contender has no values. */
   missing: string | undefined;
   readonly #child: ChildProcess | undefined;
 
@@ -24,7 +24,7 @@ export class Entrant {
     this.missing = missing;
   }
 
-  /** `name` is that in the table; `contender` the one that runs, where it is another. */
+  /** `name`: name in the table. `contender`: the contender to run, if it has another name. */
   static async start(
     name: string,
     { workload, size }: Pick<Row, 'workload' | 'size'>,
@@ -32,7 +32,7 @@ export class Entrant {
   ): Promise<Entrant> {
     const child = fork(MAIN, ['serve', contender, workload, String(size)], {
       execArgv: ['--no-warnings', '--no-node-snapshot', '--expose-gc'],
-      // Engines print what they like; stderr of one that fails is in its message.
+      // Output of engines is ignored. The error message of a failure includes stderr.
       stdio: ['ignore', 'ignore', 'ignore', 'ipc'],
       env: PROCESS_ENV,
     });
@@ -42,7 +42,7 @@ export class Entrant {
     return new Entrant(name, undefined, 'failed' in reply ? reply.failed : 'never became ready');
   }
 
-  /** Takes one sample, of which `inUnit` makes a value; a contender that fails takes no further part. */
+  /** Takes one sample and converts it with `inUnit`. A contender that fails is not measured further. */
   async sample(sampleMs: number, inUnit: (measured: number) => number): Promise<void> {
     if (!this.#child || this.missing !== undefined) return;
     this.#child.send({ sampleMs } satisfies Request);

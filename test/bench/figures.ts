@@ -9,8 +9,8 @@ export interface Figures {
 }
 
 /**
- * Figures of medians by contender; `heddle` and `floor` are no peers. Ratios below 1 mean that Heddle needs less, also
- * where the medians are rates, of which the largest is the best.
+ * Returns the figures of medians by contender; `heddle` and `floor` are no peers. A ratio below 1 means that Heddle needs less,
+ * also if the medians are rates, for which larger is better.
  */
 export function figuresOf(medians: ReadonlyMap<string, number>, isRate = false): Figures {
   const peers = new Map([...medians].filter(([name]) => name !== 'heddle' && name !== 'floor'));
@@ -27,7 +27,7 @@ export function figuresOf(medians: ReadonlyMap<string, number>, isRate = false):
   };
 }
 
-/** What the first needs, as a multiple of what the second does. */
+/** Returns the cost of the first as a multiple of the second. */
 function needs(a: number | undefined, b: number | undefined, isRate: boolean): number | undefined {
   if (a === undefined || b === undefined) return undefined;
   return isRate ? b / a : a / b;

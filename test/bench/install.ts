@@ -6,18 +6,18 @@ import { fileURLToPath } from 'node:url';
 const HERE = fileURLToPath(new URL('.', import.meta.url));
 const MARK = join(HERE, 'node_modules', '.heddle-bench');
 
-/** Ten minutes: the peers are hundreds of packages. */
+/** Ten minutes, because the peers are hundreds of packages. */
 const PATIENCE_MS = 600_000;
 
 /**
- * Installs the peers into this folder as its lockfile says, unless that has been done. Undefined: all went well;
- * else what did not. A peer that cannot be loaded then is named in the table.
+ * Installs the peers of the lockfile into this folder, unless they are installed. Returns undefined, or an error message. The
+ * table then names the peers that cannot be loaded.
  */
 export async function installPeers(say: (text: string) => void): Promise<string | undefined> {
   const wanted = readFileSync(join(HERE, 'package-lock.json'), 'utf8');
   if (existsSync(MARK) && readFileSync(MARK, 'utf8') === mark(wanted)) return undefined;
   say('Installing the peers into test/bench/node_modules; this takes a minute or two.');
-  // Scripts of hundreds of packages are nothing to run here; the one that is needed builds or fetches SQLite.
+  // Install scripts are disabled, except the one that builds or downloads SQLite.
   const failed =
     (await npm('ci', '--ignore-scripts', '--legacy-peer-deps', '--no-audit', '--no-fund')) ??
     (await npm('rebuild', 'better-sqlite3'));
@@ -25,16 +25,16 @@ export async function installPeers(say: (text: string) => void): Promise<string 
   return failed;
 }
 
-/** Compiled modules fit one major version of Node. */
+/** Compiled modules work with one major version of Node.js. */
 function mark(lockfile: string): string {
   return `${process.versions.modules}\n${lockfile}`;
 }
 
-/** Runs npm on this Node; what is wrong, or undefined. */
+/** Runs npm with this Node.js. Returns an error message, or undefined. */
 function npm(...args: string[]): Promise<string | undefined> {
   const cli = process.env['npm_execpath'];
   const [command, first] = cli === undefined ? ['npm', []] : [process.execPath, [cli]];
-  // Settings that the outer npm hands down name its own folder.
+  // Settings inherited from the outer npm refer to its own folder.
   const env = Object.fromEntries(Object.entries(process.env).filter(([name]) => !name.startsWith('npm_')));
   return new Promise((resolve) => {
     const child = spawn(command, [...first, ...args], {

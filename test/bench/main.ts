@@ -17,14 +17,14 @@ import type { WorkloadName } from './workload.ts';
 const FULL: Pace = { rounds: 7, sampleMs: 400 };
 const QUICK: Pace = { rounds: 3, sampleMs: 60 };
 
-/** Rows whose samples take long in any case: `--quick` takes one. */
+/** Rows with long samples, of which `--quick` takes one. */
 const QUICK_LONG_ROUNDS = 1;
 
 function say(text: string): void {
   process.stderr.write(`${text}\n`);
 }
 
-/** What the command was called with. */
+/** Options of the command. */
 function options() {
   return parseArgs({
     options: {

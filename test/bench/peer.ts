@@ -2,25 +2,25 @@ import { createRequire } from 'node:module';
 import { join } from 'node:path';
 import { fileURLToPath } from 'node:url';
 
-/** This folder, and that of the peers. */
+/** This folder and the folder of the peers. */
 export const FOLDER = fileURLToPath(new URL('.', import.meta.url));
 export const PEERS = fileURLToPath(new URL('node_modules/', import.meta.url));
 
 /**
  * A module of a peer, from this folder's own node_modules. The names are no literals to the type checker or the linters:
- * peers are installed by the bench alone, so everything else has to do without them.
+ * only the benchmark installs the peers, so nothing else may depend on them.
  */
 export async function peer<Module>(name: string): Promise<Module> {
   const loaded = (await import(name)) as Module & { default?: Module };
   return loaded.default === undefined || Object.keys(loaded).length > 1 ? loaded : loaded.default;
 }
 
-/** The same for packages that are CommonJS all through; `from`: a file beside which the package stands, if not here. */
+/** The same for CommonJS packages. `from`: a file from which the package is resolved; default: this folder. */
 export function commonPeer<Module>(name: string, from: string | URL = import.meta.url): Module {
   return createRequire(from)(name) as Module;
 }
 
-/** A file of a peer that its package does not export. */
+/** Loads a file of a peer that its package does not export. */
 export function filePeer<Module>(name: string, path: string): Module {
   return commonPeer(join(PEERS, name, path));
 }

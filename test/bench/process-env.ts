@@ -1,4 +1,4 @@
-/** What the processes of a benchmark are given of this one's environment: whatever else is set must not tell in a figure. */
+/** Returns the part of the environment that benchmark processes inherit, so that other variables cannot affect a figure. */
 export const PROCESS_ENV = {
   PATH: process.env['PATH'],
   HOME: process.env['HOME'],

@@ -4,13 +4,13 @@ import type { Figures } from './figures.ts';
 import type { Line, Row } from './rows.ts';
 import { medianOf } from './worker.ts';
 
-/** A line with what was measured. */
+/** A line with its measurements. */
 export interface Result extends Figures {
   row: Line;
   met: boolean | undefined;
   /** Smallest and largest sample of each contender. */
   spread: ReadonlyMap<string, readonly [number, number]>;
-  /** Contenders without a number, and why. */
+  /** Reasons of contenders without a number. */
   missing: ReadonlyMap<string, string>;
 }
 
@@ -19,7 +19,7 @@ export interface Pace {
   sampleMs: number;
 }
 
-/** Runs a row: in each round every contender takes one sample, so that what else the machine does meets them all. */
+/** Measures a row. Each contender takes one sample per round, so that other load of the machine affects all of them. */
 export async function race(row: Row, pace: Pace, others: ReadonlyMap<string, Figures>): Promise<Result> {
   const names = ['heddle', ...(row.floor ? ['floor'] : []), ...row.peers];
   const contender = (name: string): string => (name === 'heddle' ? (row.contender ?? name) : name);
@@ -36,15 +36,15 @@ export async function race(row: Row, pace: Pace, others: ReadonlyMap<string, Fig
   return resultOf(row, entrants, others);
 }
 
-/** What a contender has come to at a line. */
+/** Measurements of a contender at a line. */
 export interface Entered {
   name: string;
-  /** One of each sample, in the line's unit. */
+  /** One value per sample, in the line's unit. */
   values: readonly number[];
   missing: string | undefined;
 }
 
-/** The line with the medians of its contenders, and how they compare. */
+/** Returns the line with the medians of its contenders and their ratios. */
 export function resultOf(
   row: Line,
   entrants: readonly Entered[],

@@ -2,7 +2,7 @@ import { cpus, release, totalmem } from 'node:os';
 import type { Result } from './race.ts';
 import { NO_TARGET } from './rows.ts';
 
-/** A figure with three digits that count. */
+/** Returns a number with three significant digits. */
 export function short(value: number | undefined): string {
   if (value === undefined) return '–';
   if (value >= 1000) return Math.round(value).toLocaleString('en-US');
@@ -23,7 +23,7 @@ function verdict({ met, row }: Result): string {
   return met === undefined ? 'unknown' : met ? 'met' : 'missed';
 }
 
-/** The results as a table of Markdown, and below it every peer and every gap. */
+/** Returns the results as a Markdown table, followed by all peers and missing figures. */
 export function tableOf(results: readonly Result[]): string {
   const lines = [
     '| row | unit | Heddle (spread) | floor | × floor | best peer | × best peer | target | |',
@@ -66,7 +66,7 @@ function peersOf(results: readonly Result[]): string[] {
   return withPeers.length + own.length === 0 ? [] : lines;
 }
 
-/** The results as they stand in the file of `--json`; `null` where there is no number. */
+/** Returns the results for the file of `--json`; missing numbers are `null`. */
 export function jsonOf(results: readonly Result[]): object[] {
   return results.map(({ row, peers, spread, missing, ...figures }) => ({
     row: row.name,
@@ -84,7 +84,7 @@ export function jsonOf(results: readonly Result[]): object[] {
   }));
 }
 
-/** The machine, in one line. */
+/** Returns a description of the machine, in one line. */
 export function machineLine(): string {
   const [first] = cpus();
   const memory = Math.round(totalmem() / 1024 ** 3);

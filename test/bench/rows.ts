@@ -1,34 +1,34 @@
 import type { Figures } from './figures.ts';
 import type { WorkloadName } from './workload.ts';
 
-/** A line of the table: what is measured, in which unit, beside whom, and what is asked of it. */
+/** A line of the table: its title, unit, peers and target. */
 export interface Line {
   name: string;
   unit: string;
-  /** The unit is one of how many, not of how long. */
+  /** True: the unit is a rate, so larger is better. */
   isRate?: true;
   peers: readonly string[];
   floor: boolean;
   target: string;
-  /** Whether the target is met; undefined when what it is measured against is missing. */
+  /** Returns whether the target is met; undefined if the compared figure is missing. */
   met(own: Figures, others: ReadonlyMap<string, Figures>): boolean | undefined;
 }
 
-/** A row of the table: a workload, its unit, and what is asked of it. */
+/** A row of the table: a workload, its unit and its target. */
 export interface Row extends Line {
   workload: WorkloadName;
   size: number;
-  /** From the milliseconds (or MB) of one run to the unit; by milliseconds divided, where it is a rate. */
+  /** Factor from milliseconds (or MB) per run to the unit. Rates are divided by the milliseconds. */
   scale: number;
-  /** Who stands for Heddle, where that is not `heddle`. */
+  /** The contender that represents Heddle; default `heddle`. */
   contender?: string;
-  /** The image that its contender opens. */
+  /** The image that the contender opens. */
   image?: 'javascript' | 'python';
-  /** Rounds, where they are long. */
+  /** Number of rounds, if they are long. */
   rounds?: number;
 }
 
-/** The target of rows that have none. */
+/** The target of rows without one. */
 export const NO_TARGET = '–';
 
 const GRAPHS = ['aws-local-stepfunctions', 'node-red', 'xstate', 'n8n-core', 'langgraph'] as const;
@@ -39,7 +39,7 @@ export const atMost = (value: number | undefined, most: number): boolean | undef
 export const atLeast = (value: number | undefined, least: number): boolean | undefined =>
   value === undefined ? undefined : value >= least;
 
-/** Ratio of two rows' own figures, per unit. */
+/** Returns the ratio of Heddle's figures of two rows, per unit. */
 function growth(row: Figures, others: ReadonlyMap<string, Figures>, smaller: string): number | undefined {
   const base = others.get(smaller)?.ours;
   return base === undefined || row.ours === undefined ? undefined : row.ours / base;

@@ -1,16 +1,16 @@
-/** Milliseconds of processor time that this process has taken so far, its threads among it. */
+/** Returns the processor time of this process and its threads so far, in milliseconds. */
 export function cpuMs(): number {
   const { user, system } = process.cpuUsage();
   return (user + system) / 1000;
 }
 
-/** What is wrong, in a line. */
+/** Returns the message of an error. */
 export function reasonOf(error: unknown): string {
   const text = error instanceof Error ? error.message : String(error);
   return text.split('\n', 1)[0] as string;
 }
 
-/** Answers what the bench asks of this process over its channel, until it is asked to close, or the bench has gone. */
+/** Answers the requests of the benchmark over the process channel until it sends `close` or disconnects. */
 export function serve<Request, Reply extends object | string>(
   answer: (request: Request) => Promise<Reply>,
 ): void {

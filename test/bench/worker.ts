@@ -3,10 +3,10 @@ import { CONTENDERS } from './contenders.ts';
 import { reasonOf } from './served.ts';
 import type { Prepared, Reply, Request, Timed, WorkloadName } from './workload.ts';
 
-/** Pieces that a sample is cut into: the median of their means is the sample, so that one hiccup does not make it. */
+/** Parts of a sample. The sample is the median of their means, so that one outlier does not decide it. */
 const PIECES = 5;
 
-/** Serves one workload of one contender to the process that has forked this one. */
+/** Serves one workload of one contender to the parent process. */
 export async function serve(name: string, workload: WorkloadName, size: number): Promise<void> {
   const send = (reply: Reply): void => void process.send?.(reply);
   const failed = (error: unknown): void => send({ failed: reasonOf(error) });
@@ -33,7 +33,7 @@ async function close(prepared: Prepared): Promise<void> {
 async function sample(prepared: Prepared, sampleMs: number): Promise<Reply> {
   if ('sample' in prepared) return { value: await prepared.sample(sampleMs) };
   await prepared.between?.();
-  // Twice before anything is timed: compiled code, filled caches.
+  // Two runs warm up the compiler and caches before the first sample.
   await prepared.once();
   await prepared.once();
   const means: number[] = [];
@@ -41,13 +41,13 @@ async function sample(prepared: Prepared, sampleMs: number): Promise<Reply> {
   return { value: medianOf(means) };
 }
 
-/** Milliseconds per run, over as many runs as `pieceMs` holds, and one at least. */
+/** Returns the milliseconds per run, measured over `pieceMs` but at least one run. */
 async function mean(timed: Timed, pieceMs: number): Promise<number> {
   const from = performance.now();
   for (let runs = 1; ; runs++) {
     const running = timed.once();
     if (running) await running;
-    // The clock costs as much as a few plain calls.
+    // Reading the clock costs as much as a few function calls.
     if (runs % 8 !== 0 && runs > 8) continue;
     const took = performance.now() - from;
     if (took >= pieceMs) return took / runs;

@@ -1,22 +1,22 @@
-/** What a contender has made ready: one run of the workload, or a measurement of its own. */
+/** A prepared workload: one that is timed from outside, or one that measures itself. */
 export type Prepared = Timed | Measured;
 
-/** Timed from outside: as many runs as fit into a sample. */
+/** Timed from outside, with as many runs as fit into a sample. */
 export interface Timed {
-  /** One run of the workload; it throws when its result is wrong. */
+  /** Executes the workload once. Throws if its result is wrong. */
   once(): Promise<void> | void;
-  /** What must not be timed: fresh stores, an empty folder. */
+  /** Preparation that is not timed, such as new stores or an empty folder. */
   between?(): Promise<void> | void;
   close?(): Promise<void> | void;
 }
 
-/** Measures itself, in milliseconds or MB as its row says. */
+/** Measures itself, in the milliseconds or MB of its row. */
 export interface Measured {
   sample(sampleMs: number): Promise<number>;
   close?(): Promise<void> | void;
 }
 
-/** What can be measured, each with a size: blocks, turns, branches, runs in flight. */
+/** The workloads. Each has a size: blocks, iterations, branches or concurrent runs. */
 export type WorkloadName =
   | 'chain'
   | 'loop'
@@ -42,19 +42,19 @@ export type WorkloadName =
   | 'first text'
   | 'first text elsewhere';
 
-/** What one engine, or one floor, can do; what is missing it does not offer. */
+/** The workloads that a contender supports. */
 export type Contender = {
   readonly [name in WorkloadName]?: (size: number) => Promise<Prepared> | Prepared;
 };
 
-/** What the bench asks of a contender's process, and what that answers. */
+/** Requests of the benchmark to the process of a contender, and their responses. */
 export type Request = { sampleMs: number } | 'close';
 export type Reply = { ready: true } | { value: number } | { failed: string };
 
-/** Steps of the chains, of memory and of disk. */
+/** Steps of the chains in memory and on disk. */
 export const CHAIN = 10;
 
-/** Throws unless a run has come to the right result: a wrong one is not worth timing. */
+/** Throws if the result of a run is wrong. */
 export function expectResult(got: unknown, expected: unknown): void {
   if (got !== expected) throw new Error(`the result is ${String(got)} and should be ${String(expected)}`);
 }

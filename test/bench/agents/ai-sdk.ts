@@ -13,7 +13,7 @@ interface Compatible {
   createOpenAICompatible(options: object): (model: string) => object;
 }
 
-/** The loop of the AI SDK: streamed calls, nothing is kept. */
+/** The loop of the AI SDK with streamed calls, without persistence. */
 export const contender: Contender = {
   agent: (rounds) =>
     runsOf(rounds, async (baseURL) => {

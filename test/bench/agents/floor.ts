@@ -17,7 +17,7 @@ interface Chunk {
   choices: { delta: { content?: string; tool_calls?: { id: string }[] } }[];
 }
 
-/** Sends the messages and reads the streamed answer. */
+/** Sends the messages and reads the streamed response. */
 async function call(url: string, messages: Message[]): Promise<{ text: string; calls: { id: string }[] }> {
   const tools = [{ type: 'function', function: COUNT }];
   const response = await fetch(`${url}/chat/completions`, {
@@ -37,7 +37,7 @@ async function call(url: string, messages: Message[]): Promise<{ text: string; c
   return { text, calls };
 }
 
-/** Asks until there is an answer; `keep` gets the result of each call of the model and of the tool. */
+/** Calls the model and the tool until the model answers. `keep` gets the result of each call. */
 async function ask(url: string, keep: (result: object) => void): Promise<Answered> {
   const messages: Message[] = [{ role: 'user', content: QUESTION }];
   for (let calls = 0; ; calls++) {
@@ -52,7 +52,7 @@ async function ask(url: string, keep: (result: object) => void): Promise<Answere
   }
 }
 
-/** Plain requests in a loop, and for the durable rows one commit for each result. */
+/** Requests in a loop; in the durable rows with one commit per result. */
 export const floor: Contender = {
   agent: (rounds) => runsOf(rounds, async (url) => ({ ask: () => ask(url, () => undefined) })),
   'durable agent': (rounds) =>
@@ -71,7 +71,7 @@ export const floor: Contender = {
   },
 };
 
-/** A table to which each result is committed. */
+/** Opens a table to which each result is committed. */
 function commits() {
   const folder = mkdtempSync(join(tmpdir(), 'heddle-bench-'));
   const db = new DatabaseSync(join(folder, 'floor.db'));

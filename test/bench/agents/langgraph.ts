@@ -40,7 +40,7 @@ function agentOf(rounds: number, isDurable: boolean): Promise<Timed> {
       ...{ model: 'scripted', apiKey: 'none', streaming: true, maxRetries: 0 },
       configuration: { baseURL },
     });
-    // Otherwise it downloads the tokens of a model, to estimate what the answer says.
+    // Otherwise it downloads a tokenizer to estimate the usage.
     Object.assign(llm, { getNumTokens: async () => 0 });
     const folder = isDurable ? mkdtempSync(join(tmpdir(), 'heddle-bench-')) : undefined;
     const checkpointer = folder === undefined ? undefined : await saverIn(folder);
@@ -65,8 +65,8 @@ async function saverIn(folder: string): Promise<object> {
   return SqliteSaver.fromConnString(join(folder, 'graph.db'));
 }
 
-/** Nothing is kept. */
+/** Without a checkpointer. */
 export const inMemory: Contender = { agent: (rounds) => agentOf(rounds, false) };
 
-/** With the SQLite saver: a checkpoint after each step. */
+/** With the SQLite saver, a checkpoint after each step. */
 export const onSqlite: Contender = { 'durable agent': (rounds) => agentOf(rounds, true) };

@@ -1,5 +1,5 @@
-// A model of its own process: `node model-process.ts ROUNDS`, forked. It calls the tool `count` in each of ROUNDS rounds, then
-// says "Done." in two pieces. It sends the address of its interface, which is that of OpenAI's chat completions.
+// A model in a separate process: `node model-process.ts ROUNDS`, forked. It calls the tool `count` in each of ROUNDS rounds and
+// then answers "Done." in two chunks. It sends its address to the parent. Its interface is OpenAI's chat completions.
 import { startModelServer } from '../../support/model-server.ts';
 
 const rounds = Number(process.argv[2]);

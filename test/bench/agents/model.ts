@@ -21,13 +21,13 @@ export const COUNT = {
   },
 };
 
-/** One run of an agent: its answer, and how often it called the tool. */
+/** One run of an agent: its answer and its number of tool calls. */
 export interface Answered {
   text: string;
   calls: number;
 }
 
-/** Runs of an agent against a model in another process that calls the tool in each of `rounds` rounds. */
+/** Measures runs of an agent with a model in another process, which calls the tool in each of `rounds` rounds. */
 export async function runsOf(
   rounds: number,
   open: (url: string) => Promise<{ ask(): Promise<Answered>; close?(): Promise<void> | void }>,

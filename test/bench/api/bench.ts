@@ -11,7 +11,7 @@ import { Server } from './server.ts';
 const FULL: Pace = { rounds: 7, sampleMs: 1000 };
 const QUICK: Pace = { rounds: 3, sampleMs: 100 };
 
-/** Runs the rows of the HTTP interface and prints their table. */
+/** Measures the rows of the HTTP interface and prints their table. */
 export async function benchApi(
   { json, quick = false, only = '' }: { json?: string; quick?: boolean; only?: string },
   say: (text: string) => void,

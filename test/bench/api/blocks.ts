@@ -5,7 +5,7 @@ import { block, workflow } from '../../support/workflow.ts';
 let stepped = 0;
 const watchers = new Set<() => void>();
 
-/** One more than the step before gave, counted. */
+/** A step that increments the output of the previous one, and is counted. */
 const step: BlockExecutor = {
   types: ['step'],
   class: 'compute',
@@ -16,7 +16,7 @@ const step: BlockExecutor = {
   },
 };
 
-/** The same in a turn of its own, as blocks are that ask somebody: who follows the run is there to see it. */
+/** The same in a later turn of the event loop, like a block with a request, so that a stream can follow the run. */
 const ask: BlockExecutor = {
   types: ['ask'],
   class: 'compute',
@@ -40,21 +40,21 @@ const wait: BlockExecutor = {
 
 export const BLOCKS: readonly BlockExecutor[] = [step, ask, wait];
 
-/** What is run: the smallest workflow that does something. */
+/** The smallest workflow that does something. */
 export const STEP: Json = workflow([block('S1', 'step')], ['Start -> S1']);
 
-/** A block whose output is a stream's first frame, and then the gate. */
+/** A block whose output is the first frame of the stream, then the gate. */
 export const WAIT: Json = workflow([block('S1', 'ask'), block('G1', 'gate')], ['Start -> S1 -> G1'], {
   id: 'waits',
   name: 'Waits',
 });
 
-/** Steps that have been run in this process. */
+/** Number of steps that have run in this process. */
 export function steps(): number {
   return stepped;
 }
 
-/** Resolves once so many have been. */
+/** Resolves when `count` steps have run. */
 export async function untilSteps(many: number): Promise<void> {
   const { promise, resolve } = Promise.withResolvers<void>();
   const look = (): void => {
@@ -66,13 +66,13 @@ export async function untilSteps(many: number): Promise<void> {
   watchers.delete(look);
 }
 
-/** Lets everything go on that waits at the gate; what comes later waits for the next time. */
+/** Opens the gate for the current waiters. Later ones wait for the next opening. */
 export function openGate(): void {
   gate.resolve();
   gate = Promise.withResolvers<void>();
 }
 
-/** Resolves when the gate is opened the next time. */
+/** Resolves at the next opening of the gate. */
 export function untilGate(): Promise<void> {
   return gate.promise;
 }

@@ -1,39 +1,39 @@
-/** Who answers: Heddle's interface, a bare Hono handler that calls the same engine, one that answers a constant. */
+/** The contenders: Heddle's interface, a Hono handler that calls the same engine, and a constant response. */
 export type ContenderName = 'heddle' | 'hono' | 'constant';
 
-/** Where runs and records are: in memory, in a data folder with SQLite, or there with many rows. */
+/** The stores: in memory, in a data folder with SQLite, or in a folder with many rows. */
 export type Place = 'memory' | 'folder' | 'filled';
 
-/** What is read of 10,000 workflows and 100,000 runs: a page, or one of them. */
+/** Reads of a store with 10,000 workflows and 100,000 runs: a page, or one item. */
 export type ReadName = 'workflows' | 'workflow' | 'logs' | 'log';
 
-/** How a contender is asked to run its workflow once: the same body for all of them. */
+/** The request that runs a contender's workflow once; its body is the same for all. */
 export interface Endpoint {
   path: string;
   headers: { [name: string]: string };
 }
 
-/** One of them, ready to be listened for. */
+/** A contender whose handler is ready. */
 export interface Contender {
   fetch(request: Request): Response | Promise<Response>;
   /** The workflow of one step. */
   run: Endpoint;
-  /** The workflow that steps, and then waits for the gate. */
+  /** The workflow of one step and a wait for the gate. */
   wait: Endpoint;
-  /** In a filled place. */
+  /** Only in a filled store. */
   reads?: Readonly<Record<ReadName, Endpoint>>;
   close(): Promise<void>;
 }
 
-/** What the bench asks of a server's process. */
+/** Requests of the benchmark to the process of a server. */
 export type ServerRequest =
   | { open: ContenderName; place: Place }
-  /** Answered once so many steps have been run in all. */
+  /** Answered when the process has run this many steps in total. */
   | { steps: number }
   | 'steps'
   | 'cpu'
   | 'memory'
-  /** Lets everything go on that waits at the gate. */
+  /** Opens the gate for all runs that wait at it. */
   | 'gate'
   | 'close';
 
@@ -43,7 +43,7 @@ export interface Opened extends Pick<Contender, 'run' | 'wait' | 'reads'> {
   origin: string;
 }
 
-/** What the constant handler says, in the shape of Heddle's answer. */
+/** The constant response, in the form of Heddle's response. */
 export const CONSTANT = {
   data: {
     runId: '00000000-0000-4000-8000-000000000000',
@@ -58,14 +58,14 @@ export const CONSTANT = {
   },
 } as const;
 
-/** The frames of a stream whose run steps, waits, and ends. */
+/** The frames of a stream whose run has a step and a wait. */
 export const FRAMES = {
   first: { blockId: 'S1', chunk: '1' },
   final: { event: 'final', data: { success: true, output: { n: 2 } } },
   last: '[DONE]',
 } as const;
 
-/** One frame of server-sent events. */
+/** Returns a frame of server-sent events. */
 export function frame(value: unknown): string {
   return `data: ${JSON.stringify(value)}\n\n`;
 }

@@ -3,7 +3,7 @@ import type { Kysely } from 'kysely';
 
 const RUNS = 100_000;
 const WORKFLOWS = 10_000;
-/** Characters of each draft, which lists do not read. */
+/** Characters of each draft. Lists do not read drafts. */
 const DRAFT_CHARS = 4000;
 
 /** Adds 100,000 runs of a workflow and of others to the log of a workspace. */

@@ -7,15 +7,15 @@ import { BLOCKS, STEP, WAIT } from './blocks.ts';
 import type { Endpoint, Contender, Place } from './contender.ts';
 import { fillLog, fillWorkflows } from './fill.ts';
 
-/** Streams at once, with room: the default is made for servers that do other things too. */
+/** Limit of concurrent streams. The default is meant for servers with other work. */
 const CAPACITY = 5000;
 
-/** Ends the process: the figures would be wrong. */
+/** Ends the process, because its figures would be wrong. */
 function fail(error: unknown): never {
   throw error;
 }
 
-/** Heddle's interface as `heddle serve` has it, with a key of a person and two live workflows. */
+/** Heddle's interface as in `heddle serve`, with a personal key and two live workflows. */
 export async function open(folder: string | undefined, place: Place): Promise<Contender> {
   const data = folder === undefined ? {} : { data: folder };
   const store = await openServiceStore(data);
@@ -50,7 +50,7 @@ export async function open(folder: string | undefined, place: Place): Promise<Co
     return { path: `/api/v2/workflows/${id}/execute`, headers };
   }
 
-  /** Runs a workflow once, and fills the lists. */
+  /** Runs a workflow once and fills the lists. */
   async function filled(): Promise<Pick<Contender, 'reads'>> {
     const answer = await api.fetch(
       new Request(`http://bench${run.path}`, { method: 'POST', headers, body: '{"input":{}}' }),

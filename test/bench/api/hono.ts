@@ -12,7 +12,7 @@ interface Body {
   stream?: boolean;
 }
 
-/** What somebody would write in ten minutes: Hono, and the engine behind it. No keys, no records, no checks. */
+/** A minimal Hono handler that calls the engine, without keys, records or checks. */
 export async function open(folder: string | undefined): Promise<Contender> {
   const engine = await createEngine({ blocks: BLOCKS, ...(folder !== undefined && { data: folder }) });
   const app = new Hono();

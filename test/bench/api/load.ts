@@ -4,7 +4,7 @@ import { commonPeer } from '../peer.ts';
 import { medianOf } from '../worker.ts';
 import type { Server } from './server.ts';
 
-/** What is used of autocannon, which is installed with the peers. */
+/** The used part of autocannon, which is installed with the peers. */
 interface Options {
   url: string;
   method: string;
@@ -12,7 +12,7 @@ interface Options {
   body?: string;
   connections: number;
   amount: number;
-  /** How often it looks whether it is done, in milliseconds. */
+  /** Interval of its checks for the end, in milliseconds. */
   sampleInt: number;
   verifyBody(body: string): boolean;
 }
@@ -24,7 +24,7 @@ interface Counted {
 }
 type Autocannon = (options: Options, done: (error: Error | null, result: Counted) => void) => EventEmitter;
 
-/** One kind of request, and what is to come back. */
+/** A request and its expected response. */
 export interface Shot {
   method?: string;
   path: string;
@@ -32,22 +32,22 @@ export interface Shot {
   body?: string;
   connections: number;
   status: number;
-  /** Part of every right answer. */
+  /** Text of every correct response. */
   says: string;
-  /** What is asked for is done only when its step has been run: 202. */
+  /** The response is 202, and the request is finished when its step has run. */
   later?: boolean;
 }
 
-/** What came of a sample. Times in milliseconds. */
+/** Measurements of a sample. Times are in milliseconds. */
 export interface Took {
   p50: number;
   p99: number;
   perSecond: number;
-  /** Processor time of the server for each request. */
+  /** Processor time of the server per request. */
   cpuMs: number;
 }
 
-/** Sends `amount` of the same request, and throws unless every answer is right. */
+/** Sends the same request `amount` times. Throws unless every response is correct. */
 export async function fire(server: Server, shot: Shot, amount: number): Promise<Took> {
   const stepsBefore = shot.later ? await server.number('steps') : 0;
   const cpuBefore = await server.number('cpu');

@@ -10,13 +10,13 @@ import { stream } from './streams.ts';
 
 type Sample = { readonly [figure: string]: number };
 
-/** Before anything is timed: compiled code, filled caches, and how many a sample holds. */
+/** Warm-up, which also measures how many requests a sample has. */
 const WARM = 300;
 const WARM_MS = 300;
-/** A sample has at least so many requests. */
+/** Minimum number of requests of a sample. */
 const FEWEST = 40;
 
-/** One contender at a row, with its samples. */
+/** One contender of a row, with its samples. */
 class Entrant {
   readonly contender: ContenderName;
   readonly samples: Sample[] = [];
@@ -57,7 +57,7 @@ class Entrant {
     return { ...(await stream(this.#server, this.#pace.quick ? quick : full)) };
   }
 
-  /** A contender that fails takes no further part. */
+  /** A contender that fails is not measured further. */
   async #guarded(attempt: () => Promise<void>): Promise<void> {
     try {
       await attempt();
@@ -67,7 +67,7 @@ class Entrant {
   }
 }
 
-/** Runs a row: the contenders take turns, and who begins changes from round to round. */
+/** Measures a row. The contenders alternate, and each round starts with another one. */
 export async function race(
   row: ApiRow,
   servers: readonly Server[],

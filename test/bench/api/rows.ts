@@ -5,21 +5,21 @@ import type { Server } from './server.ts';
 import type { Place, ContenderName, ReadName } from './contender.ts';
 import type { StreamsTook } from './streams.ts';
 
-/** A line of a row: which figure of a sample it shows. */
+/** A line of a row, which shows one figure of its samples. */
 export interface ApiLine<Sample> extends Line {
   figure: keyof Sample;
-  /** Shown is what Heddle needs more than this one, round by round. */
+  /** The line shows the difference between Heddle and this contender, per round. */
   over?: ContenderName;
 }
 
 interface Common {
-  /** Says which rows `--only` takes. */
+  /** Selects rows for `--only`. */
   name: string;
   place: Place;
   contenders: readonly ContenderName[];
 }
 
-/** What is measured at once, and the lines that show it: the same request again and again, or streams side by side. */
+/** One measurement, of repeated requests or of concurrent streams, and its lines. */
 export type ApiRow = Common &
   (
     | { lines: readonly ApiLine<Took>[]; shot(server: Server): Shot }
@@ -28,10 +28,10 @@ export type ApiRow = Common &
 
 const ALL: readonly ContenderName[] = ['heddle', 'hono', 'constant'];
 const NO_MORE_MS = 0.5;
-/** Refusing costs less than this many times what a constant answer does. */
+/** Upper bound for the cost of a refusal, as a multiple of a constant response. */
 const REFUSAL_TIMES = 3;
 
-/** The name of a contender in the table. */
+/** Names of the contenders in the table. */
 export const NAMES: { readonly [contender in ContenderName]: string } = {
   heddle: 'heddle',
   hono: 'Hono',
@@ -74,7 +74,7 @@ function inFlight([place, where]: readonly [Place, string], mode: 'synchronous' 
   const later = mode === 'asynchronous';
   const asked = runs(later ? { async: true } : {});
   const answers = later ? { status: 202, says: '"runId"', later } : { status: 200, says: '"n":1' };
-  // A constant answer is no run that goes on after it.
+  // A constant response has no run that continues after it.
   const compared = later ? { ...beside, floor: false } : beside;
   return {
     ...{ name, place, contenders: later ? ['heddle', 'hono'] : ALL },
@@ -101,7 +101,7 @@ const streams: ApiRow = {
 
 const READ_P99_MS = 50;
 
-/** What is read of 10,000 workflows and 100,000 runs; `more`: filters of the list. */
+/** Rows that read 10,000 workflows and 100,000 runs. `more`: filters of the list. */
 const READS: { readonly [name: string]: { endpoint: ReadName; more?: string; says: string } } = {
   'list of 10,000 workflows: a page': { endpoint: 'workflows', says: '"Workflow ' },
   'list of 10,000 workflows: a page by change': {

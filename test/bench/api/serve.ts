@@ -23,7 +23,7 @@ async function open(name: ContenderName, place: Place): Promise<Opened> {
   if (place !== 'memory') folder = mkdtempSync(join(tmpdir(), 'heddle-bench-'));
   const opened = await (await SIDES[name]()).open(folder, place);
   contender = opened;
-  // The listener of `heddle serve`, for all of them.
+  // All contenders use the listener of `heddle serve`.
   server = await listen(async (request) => opened.fetch(request), { host: '127.0.0.1', port: 0 });
   const { run, wait, reads } = opened;
   return { origin: server.url, run, wait, ...(reads && { reads }) };
@@ -50,7 +50,7 @@ async function answer(request: ServerRequest): Promise<Reply> {
   return 'done';
 }
 
-/** Memory in use: what is garbage already is no memory of anybody's. */
+/** Returns the live memory, after a garbage collection. */
 function liveKb(): number {
   globalThis.gc?.();
   globalThis.gc?.();

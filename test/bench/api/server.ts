@@ -6,7 +6,7 @@ import type { Endpoint, Opened, Place, ReadName, Reply, ServerRequest, Contender
 const SERVE = fileURLToPath(new URL('serve.ts', import.meta.url));
 const PATIENCE_MS = 120_000;
 
-/** A contender that listens, in a process of its own. */
+/** A contender that listens in a separate process. */
 export class Server {
   readonly contender: ContenderName;
   readonly #child = fork(SERVE, [], {
@@ -35,7 +35,7 @@ export class Server {
     return this.#opened?.origin ?? '';
   }
 
-  /** Throws for an endpoint that this contender does not have. */
+  /** Throws if this contender does not have the endpoint. */
   endpoint(name: 'run' | 'wait' | ReadName): Endpoint {
     const { run, wait, reads } = this.#opened ?? {};
     const endpoint = { run, wait, ...reads }[name];
@@ -43,7 +43,7 @@ export class Server {
     return endpoint;
   }
 
-  /** Steps that it has run, its processor time in milliseconds, its memory in use in KB. */
+  /** Number of steps, processor time in milliseconds, live memory in KB. */
   async number(what: 'steps' | 'cpu' | 'memory'): Promise<number> {
     return ((await this.#ask(what)) as { number: number }).number;
   }

@@ -5,29 +5,29 @@ import { quantileOf } from './load.ts';
 import type { Server } from './server.ts';
 import { FRAMES, frame } from './contender.ts';
 
-/** What came of streams that were open at the same time. Times in milliseconds. */
+/** Measurements of concurrent streams. Times are in milliseconds. */
 export interface StreamsTook {
-  /** From the request to its first frame, all requests being sent at once. */
+  /** From the request to its first frame; all requests are sent at once. */
   firstP50: number;
   firstP99: number;
   /** From the opening of the gate to the end of the last stream. */
   allEndedMs: number;
-  /** Memory in use of the server for each stream that is open. */
+  /** Memory of the server per open stream. */
   perStreamKb: number;
 }
 
-/** One stream: what it has said, and when that began. */
+/** One stream: its text, and the time of its first frame. */
 interface Open {
   firstMs: number;
   ended: Promise<string>;
 }
 
-/** A stream that says nothing for so long says nothing any more. */
+/** A stream fails after this time without a frame. */
 const PATIENCE_MS = 60_000;
 
 const BODY = JSON.stringify({ stream: true, selectedOutputs: ['S1.n'], input: {} });
 
-/** Opens `count` streams, waits until each has said something, lets them end, and throws unless all end as they should. */
+/** Opens `count` streams, waits for the first frame of each, and lets them end. Throws unless all end correctly. */
 export async function stream(server: Server, count: number): Promise<StreamsTook> {
   const agent = new Agent({ keepAlive: true, maxSockets: count });
   try {
@@ -56,7 +56,7 @@ function isWhole(text: string): boolean {
   return frames.length === 3 && chunk && `${last}\n\n` === frame(FRAMES.last);
 }
 
-/** A stream that has said something. */
+/** Opens a stream; resolves at its first frame. */
 function opened(server: Server, agent: Agent): Promise<Open> {
   const { promise, resolve, reject } = Promise.withResolvers<Open>();
   const { path, headers } = server.endpoint('wait');
@@ -66,7 +66,7 @@ function opened(server: Server, agent: Agent): Promise<Open> {
   sent.on('response', (response: IncomingMessage) => {
     let text = '';
     const { promise: ended, resolve: end, reject: fail } = Promise.withResolvers<string>();
-    // Who has not said anything yet has nobody who waits for its end.
+    // Before the first frame, nothing waits for the end of the stream.
     ended.catch(reject);
     response.setEncoding('utf8');
     response.on('data', (chunk: string) => {

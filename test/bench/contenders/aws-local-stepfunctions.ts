@@ -33,7 +33,7 @@ async function machine(
   };
 }
 
-/** An interpreter of Amazon States Language; its tasks are plain functions, and it keeps no trace. */
+/** An interpreter of Amazon States Language. Its tasks are functions, and it records nothing. */
 export const contender: Contender = {
   ...importing('aws-local-stepfunctions'),
   chain(size) {

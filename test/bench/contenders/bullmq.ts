@@ -1,6 +1,6 @@
 import type { Contender } from '../workload.ts';
 
-/** BullMQ keeps its jobs in Redis, which does not come from npm. */
+/** BullMQ stores its jobs in Redis, which cannot be installed from npm. */
 function skipped(): never {
   throw new Error('skipped: needs Redis');
 }

@@ -17,7 +17,7 @@ async function step(n: number): Promise<number> {
   return n + 1;
 }
 
-/** One commit for each step, of a row as large as an entry of a journal; nothing is shared by runs in flight. */
+/** One commit for each step, of a row as large as a journal entry. Concurrent runs share no commits. */
 function commits(inFlight: number): Timed {
   const folder = mkdtempSync(join(tmpdir(), 'heddle-bench-'));
   const db = new DatabaseSync(join(folder, 'floor.db'));
@@ -41,7 +41,7 @@ function commits(inFlight: number): Timed {
   };
 }
 
-/** A new context in a warm isolate of this process: fresh globals, no process boundary, no thread between, none of the guest's API. */
+/** A new context in a warm isolate of this process: new globals, without a process boundary, thread or guest API. */
 function isolates(inFlight: number): Timed {
   const { Isolate } = isolatedVm();
   const isolate = new Isolate({ memoryLimit: 64 });
@@ -57,7 +57,7 @@ function isolates(inFlight: number): Timed {
   };
 }
 
-/** Expressions in one new context of a warm isolate. */
+/** Evaluates expressions in one new context of a warm isolate. */
 function expressions(size: number): Timed {
   const { Isolate } = isolatedVm();
   const isolate = new Isolate({ memoryLimit: 64 });
@@ -73,7 +73,7 @@ function expressions(size: number): Timed {
 
 const nothingInMemory = (): Measured => ({ sample: async () => peakMemory(['-e', '0']) });
 
-/** What the workloads cost without any engine. */
+/** The workloads without an engine. */
 export const contender: Contender = {
   chain: (size) => ({
     async once() {

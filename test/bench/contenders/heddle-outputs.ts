@@ -10,10 +10,10 @@ import { chainOf } from './workflows.ts';
 
 const MB = 1024 * 1024;
 
-/** Live memory is looked at after so many blocks: a collection takes its time. */
+/** Blocks between two measurements of live memory, because a garbage collection takes long. */
 const EVERY = 50;
 
-/** The most live memory, in MB, of a chain whose blocks give `chars` characters each, over that before the run. */
+/** Returns the peak increase of live memory, in MB, during a chain whose blocks output `chars` characters each. */
 async function peak(blocks: number, chars: number): Promise<number> {
   const collect = globalThis.gc as () => void;
   const live = (): number => {
@@ -46,7 +46,7 @@ async function peak(blocks: number, chars: number): Promise<number> {
   return most - before;
 }
 
-/** How much more live memory 64 MB of outputs need than 16 MB, through as many blocks: all of them values by reference. */
+/** Returns how much more live memory 64 MB of outputs need than 16 MB of the same number of blocks, all by reference. */
 export function memoryOfOutputs(blocks: number): Measured {
   return {
     async sample() {

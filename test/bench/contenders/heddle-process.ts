@@ -21,7 +21,7 @@ function inFolder<T>(use: (folder: string, args: string[]) => T): T {
   }
 }
 
-/** Milliseconds from the start of the process to the time in the record of the start trigger. */
+/** Returns the milliseconds from the start of the process to the time recorded for the start trigger. */
 export function coldStart(): Measured {
   const once = (): number =>
     inFolder((folder, args) => {
@@ -35,7 +35,7 @@ export function coldStart(): Measured {
   return { sample: async () => once() };
 }
 
-/** The most memory that the command line holds for a run without a sandbox, in MB. */
+/** Returns the peak memory of the command line for a run without a sandbox, in MB. */
 export function memoryAtStart(): Measured {
   return { sample: async () => inFolder((folder, args) => peakMemory(args, folder)) };
 }

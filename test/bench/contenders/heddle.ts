@@ -14,7 +14,7 @@ import { coldStart, memoryAtStart } from './heddle-process.ts';
 import { memoryOfOutputs } from './heddle-outputs.ts';
 import { chainOf, fanOf, loopOf } from './workflows.ts';
 
-/** A step as every contender has it: one more than the step before gave. */
+/** The step of all contenders: increments the output of the previous step. */
 const step: BlockExecutor = {
   types: ['step'],
   class: 'compute',
@@ -32,7 +32,7 @@ function heddleOn(folder: string | undefined): Promise<Engine> {
   return createEngine({ blocks: [step], ...(folder !== undefined && { data: folder }) });
 }
 
-/** Runs of a plan, with a fresh engine for each sample: the runs of the one before do not fill the memory. */
+/** Runs a plan, with a new engine for each sample so that earlier runs do not fill the memory. */
 function runs(plan: Plan, check: (output: unknown) => void): Timed {
   let engine: Engine | undefined;
   return {

@@ -28,7 +28,7 @@ export interface Graph {
 
 let thread = 0;
 
-/** Runs of a graph whose state is a number; what steps give beside each other is added up. */
+/** Runs a graph whose state is a number; results of parallel steps are added. */
 export async function graph({ draw, expected, checkpointer, inFlight = 1 }: Graph): Promise<Timed> {
   const { Annotation, StateGraph } = await peer<Module>('@langchain/langgraph');
   const n = Annotation({ reducer: (a: number, b: number) => a + b, default: () => 0 });

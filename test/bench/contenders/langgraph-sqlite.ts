@@ -24,5 +24,5 @@ async function durable(inFlight: number): Promise<Timed> {
   return { ...runs, close: () => rmSync(folder, { recursive: true }) };
 }
 
-/** LangGraph with its SQLite saver, as durable as a commit in WAL mode without a flush for each. */
+/** LangGraph with its SQLite saver, which commits in WAL mode without a flush per commit. */
 export const contender: Contender = { durable: () => durable(1), 'durable in flight': durable, ...onSqlite };

@@ -8,7 +8,7 @@ interface Ran {
 }
 
 interface Item {
-  /** Empty at the start. */
+  /** Initially empty. */
   json: { n?: number };
 }
 
@@ -119,7 +119,7 @@ const to = (name: string, index = 0): { node: string; type: 'main'; index: numbe
   index,
 });
 
-/** n8n's engine without database, server or editor; its nodes are our own, the smallest there can be. */
+/** n8n's engine without database, server or editor, with minimal nodes of this benchmark. */
 export const contender: Contender = {
   ...importing('n8n-core'),
   chain(size) {

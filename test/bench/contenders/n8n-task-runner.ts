@@ -16,9 +16,9 @@ interface Broker {
   address(): AddressInfo;
 }
 
-/** The runner of n8n's Code node, in this process and without the match by its broker: faster than in production. */
+/** The runner of n8n's Code node, in this process and without its broker: faster than in production. */
 async function runner(inFlight: number, code = CODE): Promise<Timed> {
-  // Elsewhere it freezes the prototypes of its process, which the connection to the broker here does not survive.
+  // Otherwise it freezes the prototypes of the process, which breaks the simulated connection to the broker.
   process.env['NODE_ENV'] = 'test';
   const { JsTaskRunner } = filePeer<{ JsTaskRunner: new (config: object) => Runner }>(
     '@n8n/task-runner',
@@ -27,7 +27,7 @@ async function runner(inFlight: number, code = CODE): Promise<Timed> {
   const { WebSocketServer } = commonPeer<{
     WebSocketServer: new (options: object) => Broker & NodeJS.EventEmitter;
   }>('ws');
-  // It wants a broker to be connected to, though it is given its tasks directly.
+  // It requires a connection to a broker although it gets its tasks directly.
   const broker = new WebSocketServer({ port: 0, host: '127.0.0.1' });
   await once(broker, 'listening');
   const baseRunnerConfig = {

@@ -13,7 +13,7 @@ interface Red {
   stop(): Promise<void>;
 }
 
-/** What the nodes of the flow and the bench see of each other. */
+/** Shared by the nodes of the flow and the benchmark. */
 interface Bench {
   start?: (message: object) => void;
   ended?: (message: { n: number }) => void;
@@ -103,7 +103,7 @@ const node = (id: string, type: string, wires: string[][], limit?: number): Flow
 
 const steps = (size: number): string[] => Array.from({ length: size }, (_, i) => `s${i}`);
 
-/** Messages from node to node: no runs, no trace. Its nodes are our own, the smallest there can be. */
+/** Passes messages between minimal nodes of this benchmark; it has no runs and records nothing. */
 export const contender: Contender = {
   ...importing('node-red'),
   chain(size) {

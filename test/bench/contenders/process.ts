@@ -8,14 +8,14 @@ import { expectResult } from '../workload.ts';
 import type { Contender } from '../workload.ts';
 
 /**
- * JavaScript that gives the most memory a process has held since its program began, in MB. The system's own figure for that
- * begins with what the process held from which it was forked; only Linux tells the other one.
+ * JavaScript that returns the peak memory of a process since its program started, in MB. `maxRSS` also includes the memory of
+ * the process from which it was forked; only Linux reports the other figure.
  */
 const PEAK = `process.platform === 'linux'
   ? Number(/VmHWM:\\s+(\\d+)/.exec(readFileSync('/proc/self/status', 'utf8'))[1]) / 1024
   : process.resourceUsage().maxRSS / 1024`;
 
-/** The most memory that a process of Node with these arguments has held, in MB. */
+/** Returns the peak memory of a Node.js process with these arguments, in MB. */
 export function peakMemory(args: readonly string[], cwd?: string): number {
   const folder = mkdtempSync(join(tmpdir(), 'heddle-bench-'));
   const file = join(folder, 'peak');
@@ -31,7 +31,7 @@ process.on('exit', () => writeFileSync(${JSON.stringify(file)}, String(${PEAK}))
   }
 }
 
-/** What a process costs that loads a module and does nothing else. */
+/** Measures a process that only loads a module. */
 export function importing(...modules: string[]): Pick<Contender, 'cold start' | 'memory at start'> {
   const program = modules.map((name) => `await import(${JSON.stringify(name)});`).join('\n');
   const args = ['--input-type=module', '-e', `${program}\nprocess.exit(0)`];

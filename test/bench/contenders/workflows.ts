@@ -7,12 +7,12 @@ function names(count: number): string[] {
   return Array.from({ length: count }, (_, i) => `S${i + 1}`);
 }
 
-/** A start and `size` steps, one after the other. */
+/** A start and a chain of `size` steps. */
 export function chainOf(size: number): Json {
   return workflow(names(size).map(step), [['Start', ...names(size)].join(' -> ')]);
 }
 
-/** A start and a loop of `turns` turns over one step. */
+/** A start and a loop of `turns` iterations over one step. */
 export function loopOf(turns: number): Json {
   return workflow(
     [loop('Turns', { loopType: 'for', count: turns }, step('Step'))],
@@ -20,7 +20,7 @@ export function loopOf(turns: number): Json {
   );
 }
 
-/** A start, `width` steps beside each other, and one that waits for them all. */
+/** A start, `width` parallel steps, and a step that joins them. */
 export function fanOf(width: number): Json {
   return workflow(
     [...names(width).map(step), step('Join')],

@@ -2,7 +2,7 @@ import { build } from 'esbuild';
 import { FOLDER } from '../peer.ts';
 import { PACKAGES } from './code.ts';
 
-/** A script that gives its realm a `require` with the packages: for contenders that load nothing themselves. */
+/** Returns a script that defines `require` for the packages, for contenders without a module loader. */
 export async function bundleOfPackages(): Promise<string> {
   const known = PACKAGES.map((name) => `${JSON.stringify(name)}: require(${JSON.stringify(name)})`);
   const contents = `const known = { ${known.join(', ')} }; globalThis.require = (name) => known[name];`;

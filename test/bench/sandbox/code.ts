@@ -1,11 +1,11 @@
 import { expectResult } from '../workload.ts';
 
-/** What is run once: the body of a function with a parameter `n`. */
+/** The code of one execution: the body of a function with a parameter `n`. */
 export const CODE = 'return n + 1';
 export const N = 41;
 export const RESULT = 42;
 
-/** Packages, and code that needs each of them to come to the result. */
+/** Packages, and code whose result needs each of them. */
 export const PACKAGES = ['lodash', 'dayjs', 'zod'] as const;
 export const PACKAGES_CODE = `
 const _ = require('lodash');
@@ -14,12 +14,12 @@ const { z } = require('zod');
 const { n: whole } = z.object({ n: z.number() }).parse({ n });
 return whole + (_.chunk([1, 2], 2).length * dayjs(0).add(1, 'day').valueOf()) / 86400000;`;
 
-/** `size` expressions over `n`, no two of them equal. */
+/** Returns `size` different expressions over `n`. */
 export function expressionsOf(size: number): string[] {
   return Array.from({ length: size }, (_, i) => `n + ${i}`);
 }
 
-/** Throws unless these are the values of `expressionsOf` as many. */
+/** Throws unless `values` are the values of `expressionsOf` for the same number. */
 export function expectValues(values: readonly number[]): void {
   const { length } = values;
   expectResult(

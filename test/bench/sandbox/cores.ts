@@ -2,8 +2,8 @@ import { Entrant } from '../entrant.ts';
 import type { Measured } from '../workload.ts';
 
 /**
- * Milliseconds for `size` executions by two processes at the same time, each of which runs the contender's workload
- * `sandbox` one by one: the best that one can do on two cores who has a single thread.
+ * Returns the milliseconds for `size` executions by two concurrent processes, each of which runs the contender's workload
+ * `sandbox` sequentially: the optimum of a single-threaded contender on two cores.
  */
 export async function twoProcesses(name: string, size: number): Promise<Measured> {
   const both = await Promise.all([1, 2].map(() => Entrant.start(name, { workload: 'sandbox', size: 1 })));

@@ -7,7 +7,7 @@ import { firstResult, SAYS } from './program.ts';
 
 const run = promisify(execFile);
 
-/** The program itself: what stands on PATH may be a script that looks for it. */
+/** Returns the path of the Python binary, because the one on PATH may be a script that searches for it. */
 async function python(): Promise<string> {
   try {
     const { stdout } = await run('python3', ['-c', 'import sys; print(sys.executable)']);
@@ -18,7 +18,7 @@ async function python(): Promise<string> {
   }
 }
 
-/** What the code prints, in a new process. */
+/** Returns the output of the code in a new process. */
 async function printed(file: string, code: string): Promise<string> {
   try {
     return (await run(file, ['-I', '-c', code])).stdout.trim();
@@ -38,7 +38,7 @@ print(re.search(r"VmHWM:\\s+(\\d+)", open("/proc/self/status").read()).group(1))
 
 const one = (): Promise<Timed> => spawning(`import json; print(json.loads("${N}") + 1)`);
 
-/** CPython, a process for each execution: the system's own, with everything its user may do. */
+/** The system's CPython, one process for each execution, with all rights of its user. */
 export const contender: Contender = {
   sandbox: one,
   'sandbox fresh': one,

@@ -3,8 +3,8 @@ import type { Row } from '../rows.ts';
 import { openImages, SPECS } from './images.ts';
 
 /**
- * Has what the rows need, before a contender's time to be ready begins: bubblewrap, and images. What cannot be had is said,
- * and again in the table by the contender that misses it.
+ * Prepares bubblewrap and images before the contenders start. What is unavailable is printed, and is named in the table by the
+ * contender that needs it.
  */
 export async function prepareSandboxes(rows: readonly Row[], say: (text: string) => void): Promise<void> {
   if (rows.some(({ contender }) => contender === 'heddle-strict')) bubblewrap();

@@ -15,7 +15,7 @@ const settings = (): SandboxOptions => ({
   python: { maxProcesses: 1 },
 });
 
-/** One job after the other: of one run, whose interpreter they share, or each with one of its own in the same process. */
+/** Executes jobs one after another: of one run with one interpreter, or each with a new interpreter in the same process. */
 function jobs(runs: 'one' | 'many', job = JOB, options = settings()): Timed {
   const sandbox = createSandbox(options);
   let run = 0;

@@ -11,13 +11,13 @@ type Settings = () => SandboxOptions | Promise<SandboxOptions>;
 
 const JOB = { code: CODE, values: { n: String(N) } };
 
-/** Throws unless the job has come to the result. */
+/** Throws unless the job has the right result. */
 export function expectOutcome(outcome: FunctionOutcome): void {
   if (!outcome.ok) throw new Error(`${outcome.error.code}: ${outcome.error.message}`);
   expectResult(outcome.json, String(RESULT));
 }
 
-/** `size` jobs at the same time: of one run, or each of a run of its own. */
+/** Executes `size` jobs concurrently, of one run or of one run each. */
 async function jobs(settings: Settings, size: number, runs: 'one' | 'many' = 'one'): Promise<Timed> {
   const sandbox = createSandbox(await settings());
   let run = 0;
@@ -32,7 +32,7 @@ async function jobs(settings: Settings, size: number, runs: 'one' | 'many' = 'on
   };
 }
 
-/** Milliseconds from a sandbox without a process to its first result, in a host that knows what it can isolate. */
+/** Returns the milliseconds from a sandbox without processes to its first result. The isolation level is already probed. */
 export async function start(settings: Settings, job: Omit<FunctionJob, 'runId'> = JOB): Promise<Measured> {
   const options = await settings();
   const sample = async (): Promise<number> => {
@@ -88,7 +88,7 @@ function heddle(name: string, settings: Settings): Contender {
   };
 }
 
-/** Jobs of one run share an isolate, each with a context of its own. */
+/** Jobs of one run share an isolate and have a context each. */
 export const standard = heddle('standard', () => ({ isolation: { level: 'standard' } }));
 
 export const strict = heddle('strict', async () => {
@@ -104,7 +104,7 @@ const apart = (): SandboxOptions => ({
   maxProcesses: 2,
 });
 
-/** Each job is a run of its own and has an isolate of its own. */
+/** Each job belongs to a new run and has a new isolate. */
 export const isolates: Contender = {
   sandbox: () => jobs(apart, 1, 'many'),
   'sandbox on two cores': (size) => jobs(apart, size, 'many'),

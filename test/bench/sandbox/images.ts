@@ -12,13 +12,13 @@ import {
 import { PEERS } from '../peer.ts';
 import { PACKAGES } from './code.ts';
 
-/** The images of the rows with packages, by name. They are built once, beside the peers. */
+/** The images of the rows with packages, by name. They are built once, in the folder of the peers. */
 export const SPECS = {
   javascript: { language: 'javascript', dependencies: PACKAGES },
   python: { language: 'python', dependencies: ['pydantic>=2'] },
 } as const;
 
-/** The folder of the images, with the registries that npm and pip are set to. */
+/** Opens the folder of images, with the registries that npm and pip are configured for. */
 export function openImages(): Images {
   const home = homedir();
   return createImages({

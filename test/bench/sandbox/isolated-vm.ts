@@ -11,7 +11,7 @@ interface Options {
   size?: number;
 }
 
-/** An isolate and a context in it for each execution, in this process: made, entered, and thrown away. */
+/** A new isolate with a context for each execution, in this process. */
 function isolates(use: (context: Context) => void, { snapshot, size = 1 }: Options = {}): Timed {
   const { Isolate } = isolatedVm();
   const one = (): void => {
@@ -31,13 +31,13 @@ const running = (code: string) => (context: Context) => {
   expectResult(context.evalClosureSync(code, []), RESULT);
 };
 
-/** isolated-vm without a process between: V8's boundary, and none of the system's. */
+/** isolated-vm in this process: the boundary of V8, without one of the operating system. */
 export const contender: Contender = {
   ...inProgram({ url: import.meta.url, flags: ['--no-node-snapshot'] }),
   sandbox: () => isolates(running(CODE)),
   'sandbox in flight': (size) => isolates(running(CODE), { size }),
   'sandbox on two cores': (size) => twoProcesses('isolated-vm', size),
-  // Begun from a snapshot in which the packages are loaded: the best it can do.
+  // Starts from a snapshot with the loaded packages, which is its fastest option.
   async 'sandbox packages'() {
     const { bundleOfPackages } = await import('./bundle.ts');
     const snapshot = isolatedVm().Isolate.createSnapshot([{ code: await bundleOfPackages() }]);

@@ -6,7 +6,7 @@ interface Process {
   peakMb: number;
 }
 
-/** A number in the status of a process, or 0. */
+/** Returns a number from the status of a process, or 0. */
 function field(status: string, name: string): number {
   return Number(new RegExp(`^${name}:\\s+(\\d+)`, 'm').exec(status)?.[1] ?? 0);
 }
@@ -18,14 +18,14 @@ function processes(): Map<number, Process> {
       const status = readFileSync(`/proc/${name}/status`, 'utf8');
       all.set(Number(name), { parent: field(status, 'PPid'), peakMb: field(status, 'VmHWM') / 1024 });
     } catch (error) {
-      // It has ended since the folder was read.
+      // The process has ended since the folder was read.
       if (!['ENOENT', 'ESRCH'].includes((error as NodeJS.ErrnoException).code ?? '')) throw error;
     }
   }
   return all;
 }
 
-/** The most memory, in MB, that any process has held of those which this one has started, directly or not. */
+/** Returns the largest peak memory of the descendants of this process, in MB. */
 function largestBelow(): number {
   if (process.platform !== 'linux') throw new Error('the memory of other processes is looked up in /proc');
   const all = processes();
@@ -38,7 +38,7 @@ function largestBelow(): number {
   return Math.max(...below);
 }
 
-/** The most memory that a process of the sandbox has held after so many runs. */
+/** Returns the peak memory of a sandbox process after `size` runs. */
 export function afterRuns(timed: Timed, runs: number): Measured {
   return {
     async sample() {

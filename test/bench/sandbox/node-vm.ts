@@ -6,7 +6,7 @@ import { CODE, expectValues, expressionsOf, N, PACKAGES_CODE, RESULT } from './c
 import { twoProcesses } from './cores.ts';
 import { inProgram } from './program.ts';
 
-/** A context for each execution, in this process. */
+/** A new context for each execution, in this process. */
 function contexts(inFlight: number, { code = CODE, globals = {} } = {}): Timed {
   const text = `(() => { ${code} })()`;
   return {
@@ -17,13 +17,13 @@ function contexts(inFlight: number, { code = CODE, globals = {} } = {}): Timed {
   };
 }
 
-/** `node:vm`, which is no boundary: Node.js says so itself. */
+/** `node:vm`, which is no security boundary according to its documentation. */
 export const contender: Contender = {
   ...inProgram({ url: import.meta.url }),
   sandbox: () => contexts(1),
   'sandbox in flight': (size) => contexts(size),
   'sandbox on two cores': (size) => twoProcesses('node:vm', size),
-  // The host's packages, as its own objects.
+  // The packages are objects of the host.
   'sandbox packages': () =>
     contexts(1, { code: PACKAGES_CODE, globals: { require: (name: string) => commonPeer(name) } }),
   expressions: (size) => ({

@@ -8,10 +8,10 @@ import { FOLDER, PEERS } from '../peer.ts';
 import { PROCESS_ENV } from '../process-env.ts';
 import type { Contender } from '../workload.ts';
 
-/** What a program says once it has its first result. */
+/** Output of a program that has its first result. */
 export const SAYS = 'done';
 
-/** Milliseconds from the start of a process to what it says; throws when that is something else. */
+/** Returns the milliseconds from the start of a process to its first output. Throws if the output is not the expected one. */
 export function firstResult(command: string, args: readonly string[]): Promise<number> {
   return new Promise((resolve, reject) => {
     const from = performance.now();
@@ -33,17 +33,17 @@ export function firstResult(command: string, args: readonly string[]): Promise<n
 }
 
 interface Origin {
-  /** URL of the contender's module, and the name it has there. */
+  /** URL of the contender's module, and the name of its export. */
   url: string;
   name?: string;
-  /** Flags that its process needs. */
+  /** Options of Node.js for its process. */
   flags?: readonly string[];
 }
 
 /**
- * The arguments of a process of Node.js that runs the contender's workload `sandbox` as many times as the last one says.
- * The program is plain JavaScript in one file, as somebody would write it who has nothing but this contender: no types are
- * stripped at its start, and only the contender's own packages are loaded.
+ * Returns the arguments of a Node.js process that runs the contender's workload `sandbox`. The last argument is the number of
+ * runs. The program is one file of plain JavaScript, like a program that uses only this contender: its start strips no types
+ * and loads only the contender's packages.
  */
 async function programOf({ url, name = 'contender', flags = [] }: Origin): Promise<string[]> {
   const { build } = await import('esbuild');
@@ -63,14 +63,14 @@ process.stdout.write(${JSON.stringify(SAYS)}, () => process.exit(0));`;
     format: 'esm',
     platform: 'node',
     packages: 'external',
-    // Paths of peers are made of it.
+    // Paths of peers are resolved from it.
     define: { 'import.meta.url': JSON.stringify(pathToFileURL(join(FOLDER, 'peer.ts')).href) },
     logLevel: 'silent',
   });
   return [...flags, outfile];
 }
 
-/** What a contender costs that is alone in a program: its start, and its memory after `size` runs, in MB. */
+/** Measures a program that uses only this contender: its start, and its memory after `size` runs, in MB. */
 export function inProgram(origin: Origin): Pick<Contender, 'sandbox program' | 'sandbox memory'> {
   return {
     'sandbox program': async () => {

@@ -30,7 +30,7 @@ function valueOf(context: Context, code: string): unknown {
   return value;
 }
 
-/** A runtime with a context for each execution, in this process. */
+/** A new runtime with a context for each execution, in this process. */
 async function contexts(use: (context: Context) => void, size = 1): Promise<Timed> {
   const { getQuickJS } = await peer<Module>('quickjs-emscripten');
   const quickJs = await getQuickJS();
@@ -52,7 +52,7 @@ async function contexts(use: (context: Context) => void, size = 1): Promise<Time
 const running = (code: string) => (context: Context) =>
   expectResult(valueOf(context, `(() => { ${code} })()`), RESULT);
 
-/** An interpreter of JavaScript as WebAssembly: a boundary, and no compiler to machine code. */
+/** A JavaScript interpreter in WebAssembly: a boundary, but no compiler to machine code. */
 export const contender: Contender = {
   ...inProgram({ url: import.meta.url }),
   sandbox: () => contexts(running(CODE)),

@@ -3,11 +3,11 @@ import type { Row } from '../rows.ts';
 
 const PEERS = ['node:vm', 'isolated-vm', 'quickjs-emscripten', 'worker_threads', 'n8n-task-runner'] as const;
 
-/** Executions at the same time where they are pipelined, and expressions of a batch. */
+/** Concurrent executions of the pipelined rows, and expressions of a batch. */
 const IN_FLIGHT = 32;
 const BATCH = 100;
 
-/** Rounds of rows whose samples, or whose peers', take long. */
+/** Rounds of rows with long samples. */
 const LONG_ROUNDS = 5;
 
 type Given = Pick<Row, 'name' | 'workload' | 'contender'> & Partial<Row>;
@@ -23,11 +23,11 @@ const row = (given: Given): Row => ({
   ...given,
 });
 
-/** A row with the most that it may be. */
+/** A row with an upper bound. */
 const within = (most: number, unit: string, given: Given): Row =>
   row({ unit, target: `≤ ${most} ${unit}`, met: ({ ours }) => atMost(ours, most), ...given });
 
-/** A row of executions per second, with the least that there have to be. */
+/** A row of executions per second, with a lower bound. */
 const rate = (least: number, given: Given): Row =>
   row({
     unit: '/s',
@@ -94,7 +94,7 @@ const JAVASCRIPT: readonly Row[] = [
     name: `JavaScript, contexts, ${IN_FLIGHT} pipelined`,
     workload: 'sandbox in flight',
     contender: 'heddle-standard',
-    // Threads are in the row above, and nothing of them is different here.
+    // Threads are in the row above and are not affected by this one.
     peers: PEERS.filter((name) => name !== 'worker_threads'),
     floor: true,
   }),

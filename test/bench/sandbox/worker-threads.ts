@@ -12,7 +12,7 @@ const { parentPort, workerData: { codes, n, from } } = require('node:worker_thre
 const known = createRequire(from);
 parentPort.postMessage(codes.map((code) => new Function('n', 'require', code)(n, known)));`;
 
-/** What functions give, all of them in one new thread. */
+/** Returns the results of functions that run in one new thread. */
 async function inThread(codes: readonly string[]): Promise<number[]> {
   const worker = new Worker(PROGRAM, { eval: true, workerData: { codes, n: N, from: FOLDER } });
   const [values] = (await once(worker, 'message')) as [number[]];
@@ -24,7 +24,7 @@ async function one(code: string): Promise<void> {
   expectResult((await inThread([code]))[0], RESULT);
 }
 
-/** Milliseconds for `size` executions, two at the same time; of fewer where they take long, and multiplied. */
+/** Returns the milliseconds for `size` executions, two at a time. Measures fewer and extrapolates if they take long. */
 function twoAtOnce(size: number): Measured {
   return {
     async sample(sampleMs) {
@@ -39,7 +39,7 @@ function twoAtOnce(size: number): Measured {
   };
 }
 
-/** A thread for each execution, which has all that Node.js has: no boundary against hostile code. */
+/** A thread for each execution, with full access to Node.js: no boundary against hostile code. */
 export const contender: Contender = {
   ...inProgram({ url: import.meta.url }),
   sandbox: () => ({ once: () => one(CODE) }),

@@ -4,7 +4,7 @@ import type { Contender } from '../workload.ts';
 import { TOKEN_PROCESS } from './heddle.ts';
 import { delays, msSince } from './token.ts';
 
-/** An event of Node's emitter in one process, and a message of Node's channel between two. */
+/** An event emitter in one process, and a message of the process channel between two. */
 export const floor: Contender = {
   'first text': () => {
     const emitter = new EventEmitter();

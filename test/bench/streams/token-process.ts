@@ -1,5 +1,5 @@
-// A process whose block emits: `node token-process.ts FOLDER`. For each message it starts a run, and sends its id. The block
-// emits one text, the time in nanoseconds, once the reader has sent another message. Without FOLDER it sends the time itself.
+// A process with a block that emits: `node token-process.ts FOLDER`. For each message it starts a run and sends its id. After the
+// next message, the block emits the time in nanoseconds. Without FOLDER the process sends the time directly.
 import { createEngine } from '@heddle/engine';
 import { TOKEN_WORKFLOW, tokenBlock } from './token.ts';
 

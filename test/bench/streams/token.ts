@@ -6,7 +6,7 @@ import { medianOf } from '../worker.ts';
 
 export const TOKEN_WORKFLOW = workflow([block('T', 'token')], ['Start -> T'], { id: 'token' });
 
-/** A block that emits the time in nanoseconds (of the machine's monotonic clock) when `ready` resolves. */
+/** Returns a block that emits the time of the monotonic clock, in nanoseconds, when `ready` resolves. */
 export function tokenBlock(ready: () => Promise<void>): BlockExecutor {
   return {
     types: ['token'],
@@ -19,7 +19,7 @@ export function tokenBlock(ready: () => Promise<void>): BlockExecutor {
   };
 }
 
-/** Milliseconds since a time in nanoseconds. */
+/** Returns the milliseconds since a time in nanoseconds. */
 export function msSince(time: string): number {
   return Number(process.hrtime.bigint() - BigInt(time)) / 1e6;
 }
@@ -36,7 +36,7 @@ export async function delayOf(events: AsyncIterable<RunEvent>, emit: () => void)
   return delay;
 }
 
-/** The median of as many delays as fit into a sample, after two that warm up. */
+/** Returns the median of the delays in a sample, after two warm-up runs. */
 export function delays(once: () => Promise<number>, close: () => Promise<void> | void): Measured {
   return {
     async sample(sampleMs) {

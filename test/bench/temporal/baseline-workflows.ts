@@ -1,8 +1,8 @@
 import { condition, defineQuery, defineSignal, proxyActivities, setHandler } from '@temporalio/workflow';
 
-// The workflows that somebody would write by hand. They are bundled for a worker of their own.
+// Hand-written workflows of the same jobs, bundled for a separate worker.
 
-/** A piece of work, and the queue of the worker that does it. */
+/** A job, and the task queue of its activities. */
 export interface Order {
   size: number;
   queue: string;
@@ -21,7 +21,7 @@ export async function empty({ size }: Order): Promise<number> {
   return size;
 }
 
-/** One activity after the other, each with what the one before has given. */
+/** A chain of activities; each gets the result of the previous one. */
 export async function chain({ size, queue }: Order): Promise<number> {
   const add = addingOn(queue);
   let n = 0;
@@ -29,7 +29,7 @@ export async function chain({ size, queue }: Order): Promise<number> {
   return n;
 }
 
-/** `size` activities, `window` of them at once. */
+/** `size` activities, `window` at a time. */
 export async function branches({ size, queue, window }: Order): Promise<number> {
   const add = addingOn(queue);
   const results: number[] = [];

@@ -6,7 +6,7 @@ import { expectResult } from '../workload.ts';
 import type { Order } from './baseline-workflows.ts';
 import type { Job, Place, Contender } from './contender.ts';
 
-/** Which workflow does what; blocks that compute are activities, and their result is the number of them. */
+/** The workflow of each job. Compute blocks are activities, and the result is their number. */
 const WORKFLOWS: { readonly [graph in Job['graph']]: string } = {
   empty: 'empty',
   compute: 'chain',
@@ -17,7 +17,7 @@ const WORKFLOWS: { readonly [graph in Job['graph']]: string } = {
   pause: 'pause',
 };
 
-/** Workflows written by hand, on workers with the SDK's own settings. */
+/** Hand-written workflows on workers with the default settings of the SDK. */
 export async function open(place: Place): Promise<Contender> {
   Runtime.install({ logger: new DefaultLogger('ERROR'), shutdownSignals: [] });
   const { address, namespace } = place.server;
@@ -47,7 +47,7 @@ export async function open(place: Place): Promise<Contender> {
   };
 }
 
-/** One queue, or two where activities are on workers of their own. */
+/** One task queue, or two if activities have separate workers. */
 function queuesOf({ queue, mode }: Place): { flow: string; work: string } {
   return { flow: queue, work: mode.local === false ? `${queue}-work` : queue };
 }

@@ -9,7 +9,7 @@ import { temporalJson, temporalTable } from './report.ts';
 import { ROWS } from './rows.ts';
 import { WorkerGroups } from './worker-groups.ts';
 
-/** Runs the rows on a Temporal server and prints their table. */
+/** Measures the rows on a Temporal server and prints their table. */
 export async function benchTemporal(
   { json, quick = false, only = '' }: { json?: string; quick?: boolean; only?: string },
   say: (text: string) => void,

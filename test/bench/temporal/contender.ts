@@ -1,27 +1,27 @@
 import type { Role } from '@heddle/temporal';
 
-/** What a run is to do. The sizes are blocks, turns or branches; `window`: branches open at once. */
+/** The job of a run. Sizes are blocks, iterations or branches; `window`: concurrent branches. */
 export interface Job {
   graph: 'empty' | 'compute' | 'effects' | 'loop' | 'branches' | 'effect branches' | 'pause';
   size: number;
   window?: number;
 }
 
-/** How runs are run; each contender has what comes nearest to it. */
+/** Settings of a contender, or the nearest equivalent. */
 export interface Mode {
-  /** Default true: what computes runs within the workflow task, where the contender can do that. */
+  /** True (default): compute blocks run within the workflow task if the contender supports it. */
   local?: boolean;
-  /** `block`: every block has an activity of its own. */
+  /** `block`: every block is a separate activity. */
   checkpoint?: 'segment' | 'block';
-  /** Workflows that a worker keeps in memory; default as the contender does by itself. */
+  /** Cached workflows of a worker; default: the contender's default. */
   cached?: number;
 }
 
-/** What a process is: a client, a worker with these roles, or both. */
+/** Roles of a process: a client, a worker with these roles, or both. */
 export interface Place {
   server: { address: string; namespace: string };
   queue: string;
-  /** Folder of the stores that the processes of one contender share. */
+  /** Folder of the stores, which the processes of one contender share. */
   data: string;
   /** Path of the bundle of the hand-written workflows. */
   bundle: string;
@@ -30,11 +30,11 @@ export interface Place {
   mode: Mode;
 }
 
-/** One of the two in a process of its own: Heddle, or workflows written by hand. */
+/** A contender in its process: Heddle, or hand-written workflows. */
 export interface Contender {
-  /** One run to its end; it throws when the result is wrong. */
+  /** Executes a run. Throws if the result is wrong. */
   run(job: Job): Promise<void>;
-  /** Starts a run that waits for a person, and resolves when it does. */
+  /** Starts a run that waits for a person; resolves when it waits. */
   pause(): Promise<void>;
   close(): Promise<void>;
 }

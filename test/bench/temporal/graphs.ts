@@ -4,7 +4,7 @@ import { block, parallel, workflow } from '../../support/workflow.ts';
 import { loopOf } from '../contenders/workflows.ts';
 import type { Job } from './contender.ts';
 
-/** One more than the block before gave: as a block that computes, and as one with effects. */
+/** Increments the output of the previous block: as a compute block and as an effect block. */
 export const STEPS: readonly BlockExecutor[] = (['compute', 'effect'] as const).map((kind) => ({
   types: [kind === 'compute' ? 'step' : 'effect-step'],
   class: kind,
@@ -13,7 +13,7 @@ export const STEPS: readonly BlockExecutor[] = (['compute', 'effect'] as const).
 
 const plans = new Map<string, Plan>();
 
-/** The plan of a job, compiled once. */
+/** Returns the plan of a job, compiled once. */
 export function planOf(job: Job): Plan {
   const name = JSON.stringify(job);
   const known = plans.get(name) ?? compiled(drawn(job));
@@ -21,7 +21,7 @@ export function planOf(job: Job): Plan {
   return known;
 }
 
-/** What the output of a run of the job says of how much was done. */
+/** Returns the amount of work according to the output of a run. */
 export function doneIn({ graph }: Job, output: unknown): number {
   if (graph === 'empty') return 0;
   if (graph === 'compute' || graph === 'effects') return (output as { n: number }).n;
@@ -50,7 +50,7 @@ function branches(count: number, batchSize: number, type: string): Json {
     [parallel('All', { parallelType: 'count', count, batchSize }, block('Step', type))],
     ['Start -> All', 'All -> Step'],
   ) as { state: { [name: string]: Json } };
-  // Batches of more than twenty are for workflows made for Heddle.
+  // Exported workflows have batches of at most twenty.
   return { ...drawing, state: { ...drawing.state, metadata: { engine: 'heddle' } } };
 }
 

@@ -4,7 +4,7 @@ import { expectResult } from '../workload.ts';
 import { doneIn, planOf, STEPS } from './graphs.ts';
 import type { Place, Contender } from './contender.ts';
 
-/** Heddle as an embedder has it: `engine.execute`, with journal, record and logs in a data folder. */
+/** Heddle in an embedding program: `engine.execute`, with journal, record and logs in a data folder. */
 export async function open({ server, queue, data, client, roles, mode }: Place): Promise<Contender> {
   const { local = true, checkpoint = 'segment', cached } = mode;
   const engine = await createEngine({

@@ -5,7 +5,7 @@ import { WorkerGroup } from './workers.ts';
 import type { Layout, ContenderName } from './workers.ts';
 import type { Setup } from './worker-groups.ts';
 
-/** Runs that wait for a person. */
+/** Number of runs that wait for a person. */
 const PAUSED = 10_000;
 const IN_FLIGHT = 50;
 /** A client, and the worker that is measured. */
@@ -13,11 +13,11 @@ const LAYOUT: Layout = [[], ['engine', 'effects', 'segments']];
 
 interface MemoryRow {
   line: Line;
-  /** Workflows that the worker keeps in memory. */
+  /** Cached workflows of the worker. */
   cached: number;
 }
 
-/** Memory of the worker for each run that is open: of those it keeps at hand, and of those it has put away. */
+/** Measures the memory of the worker per open run, for cached and for evicted runs. */
 export const MEMORY_ROWS: readonly MemoryRow[] = [
   { line: lineOf('cached'), cached: PAUSED + 100 },
   { line: lineOf('evicted'), cached: 50 },
@@ -27,7 +27,7 @@ function lineOf(how: string): Line {
   return { name: `memory of a paused run, 10,000 of them, ${how}`, unit: 'KB', target: '–' };
 }
 
-/** Measures both contenders, one after the other. */
+/** Measures both contenders, one after another. */
 export async function measureMemory({ line, cached }: MemoryRow, setup: Setup): Promise<Result> {
   try {
     const [ours, baseline] = [await growth('heddle', cached, setup), await growth('baseline', cached, setup)];
@@ -40,7 +40,7 @@ export async function measureMemory({ line, cached }: MemoryRow, setup: Setup): 
 async function growth(contender: ContenderName, cached: number, setup: Setup): Promise<Figure> {
   const group = await WorkerGroup.start({ ...setup, contender, layout: LAYOUT, mode: { cached } });
   try {
-    // What the first runs load is no memory of runs.
+    // Code that the first runs load does not belong to the memory of runs.
     await group.pause(IN_FLIGHT, IN_FLIGHT);
     const before = await group.memory();
     await group.pause(PAUSED, IN_FLIGHT);

@@ -4,34 +4,34 @@ import type { Took } from './serve.ts';
 import type { Layout, ContenderName, WorkerGroup } from './workers.ts';
 import type { WorkerGroups } from './worker-groups.ts';
 
-/** A figure of one contender. */
+/** A figure of a contender. */
 export interface Figure {
   value: number;
   least: number;
   most: number;
 }
 
-/** A line of the table with what was measured. */
+/** A line of the table with its measurements. */
 export interface Result {
   line: Line;
   ours: Figure | undefined;
   baseline: Figure | undefined;
-  /** Time for each run as a multiple of the other contender's: of the figures, and of the smallest times. */
+  /** Ratio of the times per run of both contenders: of the figures, and of the smallest times. */
   ratio: number | undefined;
   ratioOfLeast: number | undefined;
-  /** CPU time of the contender's processes for each run, in milliseconds. */
+  /** Processor time of the contender's processes per run, in milliseconds. */
   oursCpuMs: number | undefined;
   baselineCpuMs: number | undefined;
   met: boolean | undefined;
-  /** What the hand-written workflow did, where that was something else. */
+  /** What the hand-written workflow did, if it differs. */
   note: string | undefined;
-  /** Why there are no figures. */
+  /** Why the line has no figures. */
   missing: string | undefined;
 }
 
 const ONE_PROCESS: Layout = [['engine', 'effects', 'segments']];
 
-/** One contender of a row, with what it has come to. */
+/** One contender of a row, with its measurements. */
 class Entrant {
   readonly tooks: Took[] = [];
   cpuMs = 0;
@@ -85,7 +85,7 @@ class Entrant {
   }
 }
 
-/** Runs a row: both contenders take turns, so that what else the machine does meets both. */
+/** Measures a row. The contenders alternate, so that other load of the machine affects both. */
 export async function race(row: Row, groups: WorkerGroups, quick: boolean): Promise<Result[]> {
   const entrants: Entrant[] = [];
   try {
@@ -105,7 +105,7 @@ export async function race(row: Row, groups: WorkerGroups, quick: boolean): Prom
 }
 
 async function takeTurns(row: Row, pace: Pace, entrants: readonly Entrant[]): Promise<void> {
-  // Before anything is timed: compiled code, filled caches.
+  // Runs that warm up the compiler and caches.
   const { warm = 2 } = row;
   for (const entrant of entrants) if (warm > 0) await entrant.sample(warm);
   for (let round = 0; round < pace.rounds; round++)

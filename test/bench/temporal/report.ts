@@ -15,7 +15,7 @@ function verdict({ line, met, missing }: Result): string {
   return met === true ? 'met' : 'missed';
 }
 
-/** The results as a table of Markdown. */
+/** Returns the results as a Markdown table. */
 export function temporalTable(results: readonly Result[]): string {
   const lines = [
     '| row | unit | Heddle (spread) | by hand (spread) | × by hand | × of the least | CPU ms a run, Heddle / by hand | target | |',
@@ -39,7 +39,7 @@ export function temporalTable(results: readonly Result[]): string {
   return lines.join('\n');
 }
 
-/** The results as they stand in the file of `--json`; `null` where there is no number. */
+/** Returns the results for the file of `--json`; missing numbers are `null`. */
 export function temporalJson(results: readonly Result[]): object[] {
   return results.map(({ line, ours, baseline, ...rest }) => ({
     row: line.name,

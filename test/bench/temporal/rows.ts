@@ -1,42 +1,42 @@
 import type { Layout } from './workers.ts';
 import type { Job, Mode } from './contender.ts';
 
-/** Rounds, and runs of each contender in each of them. */
+/** Rounds, and runs of each contender per round. */
 export interface Pace {
   rounds: number;
   runs: number;
 }
 
-/** One figure of a row: a line of the table. */
+/** A figure of a row: one line of the table. */
 export interface Line {
   name: string;
-  /** `ms`: a quantile of the runs' times; `runs/s`: the median of the rounds; `KB`: memory of a run. */
+  /** `ms`: a quantile of the times of runs; `runs/s`: the median of the rounds; `KB`: memory per run. */
   unit: 'ms' | 'runs/s' | 'KB';
   /** Default 0.5. */
   quantile?: number;
   target: string;
-  /** Heddle's time for each run, as a multiple of the other contender's, is at most this. */
+  /** Upper bound of Heddle's time per run, as a multiple of the other contender's. */
   most?: number;
 }
 
-/** What both contenders do in turns, and what is asked of Heddle. */
+/** A job for both contenders, with the targets for Heddle. */
 export interface Row {
   name: string;
   job: Job;
   mode?: Mode;
   layout?: Layout;
   inFlight?: number;
-  /** Runs of each contender before anything is timed; default 2. */
+  /** Warm-up runs of each contender; default 2. */
   warm?: number;
   full: Pace;
   quick: Pace;
-  /** It takes too long for `--quick`. */
+  /** True: takes too long for `--quick`. */
   fullOnly?: boolean;
   baseline: {
     job: Job;
-    /** The job is so many times smaller than it should be, and its time is multiplied. */
+    /** Factor by which the job is smaller; its time is multiplied by it. */
     scale?: number;
-    /** What it is, where that is not the same graph. */
+    /** Description, if the graph differs. */
     note?: string;
     /** A smaller job, for `--quick`. */
     quick?: { job: Job; scale: number };
@@ -46,7 +46,7 @@ export interface Row {
 
 const WINDOW = 200;
 const ALL = ['engine', 'effects', 'segments'] as const;
-/** A client with a worker for workflows, and a worker of another process for what computes. */
+/** A client with a worker for workflows, and a worker in another process for compute blocks. */
 const APART: Layout = [['engine', 'effects'], ['segments']];
 
 function line(name: string, target: string, most?: number): Line {
@@ -69,7 +69,7 @@ function loopOf(turns: number, paces: { full: Pace; quick: Pace; warm: number })
   };
 }
 
-/** `size` chains of ten, a hundred of them in flight, with so many worker processes beside the client's. */
+/** `size` chains of ten blocks, a hundred at a time, with `workers` more processes than the client. */
 function throughput(workers: number): Row {
   const name = `runs of 10 compute blocks, 100 in flight, ${workers} worker${workers > 1 ? 's' : ''}`;
   return {

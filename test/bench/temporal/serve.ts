@@ -2,7 +2,7 @@ import { performance } from 'node:perf_hooks';
 import { cpuMs, serve } from '../served.ts';
 import type { Job, Place, Contender } from './contender.ts';
 
-/** What the bench asks of a process, and what that answers. */
+/** Requests of the benchmark to a process, and their responses. */
 export type Request =
   | { open: Place; contender: 'heddle' | 'baseline' }
   | { runs: number; inFlight: number; job: Job }
@@ -12,7 +12,7 @@ export type Request =
   | 'close';
 export type Reply = Took | { used: number } | 'done' | { failed: string };
 
-/** Milliseconds of each run, and of all of them together. */
+/** Milliseconds of each run and of all together. */
 export interface Took {
   runsMs: number[];
   tookMs: number;
@@ -44,7 +44,7 @@ function memoryMb(): number {
   return process.memoryUsage.rss() / 1024 ** 2;
 }
 
-/** `count` times `one`, so many of them at once. */
+/** Calls `one` `count` times, with bounded concurrency. */
 async function repeated(
   count: number,
   inFlight: number,

@@ -8,14 +8,14 @@ import type { Setup } from './worker-groups.ts';
 
 const NAMESPACE = 'heddle-bench';
 
-/** What both contenders need, and what is to be said of it. */
+/** What both contenders share, and its description. */
 export interface Prepared extends Setup {
-  /** The server and its settings, in a line. */
+  /** The server and its settings, in one line. */
   says: string;
   close(): Promise<void>;
 }
 
-/** A server, and the bundle of the hand-written workflows. Throws where there is no server. */
+/** Opens a server and bundles the hand-written workflows. Throws if there is no server. */
 export async function prepare(say: (line: string) => void): Promise<Prepared> {
   const { address, namespace, says, stop } = await serverOf(say);
   const folder = mkdtempSync(join(tmpdir(), 'heddle-bench-'));

@@ -1,10 +1,10 @@
 import { WorkerGroup } from './workers.ts';
 import type { WorkerGroupOptions } from './workers.ts';
 
-/** Where both contenders run. */
+/** The server and the bundle of both contenders. */
 export type Setup = Pick<WorkerGroupOptions, 'server' | 'bundle'>;
 
-/** The groups that have been started: rows that need the same processes share them. */
+/** Started groups of processes, shared by rows that need the same ones. */
 export class WorkerGroups {
   readonly #setup: Setup;
   readonly #started = new Map<string, Promise<WorkerGroup>>();
@@ -20,7 +20,7 @@ export class WorkerGroups {
     return group;
   }
 
-  /** Stops all but the groups that did not start. */
+  /** Stops the groups that have started. */
   async stop(): Promise<void> {
     const all = await Promise.allSettled(this.#started.values());
     this.#started.clear();

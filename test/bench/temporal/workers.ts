@@ -15,7 +15,7 @@ const PATIENCE_MS = 300_000;
 
 export type ContenderName = 'heddle' | 'baseline';
 
-/** Which processes a contender has: their roles; the first is the client, and has roles too. */
+/** The roles of each process of a contender. The first one is also the client. */
 export type Layout = readonly (readonly Role[])[];
 
 export interface WorkerGroupOptions {
@@ -26,7 +26,7 @@ export interface WorkerGroupOptions {
   mode: Mode;
 }
 
-/** The processes of one contender: the first is the client. */
+/** The processes of one contender. The first one is the client. */
 export class WorkerGroup {
   readonly #members: ChildProcess[];
   readonly #folder: string;
@@ -44,7 +44,7 @@ export class WorkerGroup {
       folder,
     );
     try {
-      // One after the other: the first makes the data folder.
+      // Sequential, because the first one creates the data folder.
       for (const [index, roles] of layout.entries())
         await group.#ask(index, { contender, open: { ...shared, roles, client: index === 0 } });
       return group;
@@ -62,14 +62,14 @@ export class WorkerGroup {
     await this.#ask(0, { pauses, inFlight });
   }
 
-  /** CPU time of all processes so far, in milliseconds. */
+  /** Processor time of all processes so far, in milliseconds. */
   async cpu(): Promise<number> {
     let sum = 0;
     for (const index of this.#members.keys()) sum += await this.#used(index, 'cpu');
     return sum;
   }
 
-  /** MB that the last process holds: the one that runs workflows. */
+  /** Memory in MB of the last process, which runs the workflows. */
   memory(): Promise<number> {
     return this.#used(this.#members.length - 1, 'memory');
   }
