@@ -66,6 +66,8 @@ export default defineConfig(({ mode }) => {
       restoreMocks: true,
       unstubEnvs: true,
       testTimeout,
+      // The default of one second is too short on a busy machine. A poll ends as soon as its condition holds.
+      expect: { poll: { timeout: 20_000 } },
       hookTimeout: 120_000,
       // Many tests mostly wait for processes, so more workers than cores keep the cores busy.
       maxWorkers: availableParallelism() + 2,

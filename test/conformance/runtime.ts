@@ -30,6 +30,8 @@ interface Durability {
   durable: boolean;
   /** Whether its runs continue on any worker, without the engine that started them. */
   shared?: boolean;
+  /** Share of the groups of restarts that a quick run draws; default 1. */
+  restarts?: number;
 }
 
 /**
@@ -75,8 +77,6 @@ const SERVICES = {
   deletion: describeDeletion,
 };
 
-type Groups = { readonly [name: string]: (make: MakeRuntime) => void };
-
 /** Data and control flow. A quick run draws `share` of the groups. */
 export function describeGraphs(name: string, make: MakeRuntime, share = 1): void {
   describe(`runtime: ${name}`, () => {
@@ -88,15 +88,16 @@ export function describeGraphs(name: string, make: MakeRuntime, share = 1): void
 export function describeServices(
   name: string,
   make: MakeRuntime,
-  { durable, shared = false, share = 1 }: Durability & { share?: number },
+  { durable, shared = false, restarts = 1, share = 1 }: Durability & { share?: number },
 ): void {
   describe(`runtime: ${name}`, () => {
     for (const describeGroup of drawn(SERVICES, name, share)) describeGroup(make);
-    if (durable) describeRestart(make, shared);
+    if (durable) describeRestart(make, shared, (groups) => drawn(groups, `restarts of ${name}`, restarts));
   });
 }
 
-function drawn(groups: Groups, name: string, share: number): Groups[string][] {
+/** Returns the groups that this run draws. */
+function drawn<T>(groups: { readonly [name: string]: T }, name: string, share: number): T[] {
   const all = Object.entries(groups);
   const what = `groups of conformance of ${name} (of ${Object.keys(groups).join(', ')})`;
   return sample(all, Math.ceil(all.length * share), what).map(([, describeGroup]) => describeGroup);

@@ -3,6 +3,7 @@ import { describeTemporal } from '../support/temporal.ts';
 import { onServer } from './runtime.ts';
 
 describeTemporal('conformance', (server) => {
-  const durability = { durable: true, shared: true };
-  describeServices('Temporal', (whenDone) => onServer(server, whenDone), { ...durability, share: 1 / 4 });
+  const shares = { share: 1 / 4, restarts: 2 / 5 };
+  const runtime = { durable: true, shared: true, ...shares };
+  describeServices('Temporal', (whenDone) => onServer(server, whenDone), runtime);
 });

@@ -9,20 +9,32 @@ import { describeTimers } from './restart/timers.ts';
 import { describeWork } from './restart/work.ts';
 import type { MakeRuntime } from './suite.ts';
 
-/** Decisions 17, 18, 22, 23, 33, 34: an engine continues what an earlier one has recorded. */
-export function describeRestart(make: MakeRuntime, shared: boolean): void {
-  const engines = (): Succession => new Succession(make());
+type Groups = { readonly [name: string]: () => void };
 
+/** Defines the tests of restarts; `choose` returns the groups that this run has, default all. */
+export function describeRestart(
+  make: MakeRuntime,
+  shared: boolean,
+  choose: (groups: Groups) => readonly (() => void)[] = Object.values,
+): void {
   describe('restart', () => {
-    describeWork(engines);
-    describeInterruptedSteps(engines);
-    describeTimers(engines);
-    describeAnswers(engines);
-    describeFamilies(engines);
-    // If any worker may execute a run, a single engine does not decide that it is idle.
-    if (!shared) {
-      describeStanding(engines);
-      describeNeeds(engines);
-    }
+    for (const describeGroup of choose(restartGroups(make, shared))) describeGroup();
   });
+}
+
+/**
+ * Decisions 17, 18, 22, 23, 33, 34: an engine continues what an earlier one has recorded. Returns functions that define the
+ * tests, by name of the group.
+ */
+function restartGroups(make: MakeRuntime, shared: boolean): Groups {
+  const engines = (): Succession => new Succession(make());
+  return {
+    work: () => describeWork(engines),
+    'interrupted steps': () => describeInterruptedSteps(engines),
+    timers: () => describeTimers(engines),
+    answers: () => describeAnswers(engines),
+    families: () => describeFamilies(engines),
+    // If any worker may execute a run, a single engine does not decide that it is idle.
+    ...(!shared && { standing: () => describeStanding(engines), needs: () => describeNeeds(engines) }),
+  };
 }
