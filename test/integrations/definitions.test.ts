@@ -144,8 +144,10 @@ describe('definitions of integrations', () => {
     expect(first.method).toBe(tool.method);
     const pattern = tool.path.replaceAll(/[.$:]/g, String.raw`\$&`).replaceAll(/\{\w+\}/g, '[^/?#]+');
     expect(first.path).toMatch(new RegExp(`^/base${pattern}$`));
-    const key = integration.credential.type === 'basic' ? 'Basic ' : 'the-key';
-    expect(JSON.stringify(first.headers)).toContain(key);
+    const { credential } = integration;
+    const key = credential.type === 'basic' ? 'Basic ' : 'the-key';
+    const isInPath = credential.type === 'key' && credential.in === 'path';
+    expect(isInPath ? first.path : JSON.stringify(first.headers)).toContain(key);
     expect(first.query.toString()).not.toContain('the-key');
     for (const [name, argument] of sampled) expectSent(first, tool, { name, argument });
     // A list that never ends stops at its bound.
@@ -162,7 +164,8 @@ function replyOf({ answer }: Integration, { answer: own, paging }: IntegrationTo
   if (ok !== undefined) put(body, ok, true);
   for (const path of typeof output === 'string' ? [output] : Object.values(output))
     put(body, path, path === paging?.items ? [{ n: 1 }] : 'value');
-  if (paging) put(body, paging.cursor, 'next');
+  if (paging) put(body, paging.of === 'last' ? `${paging.items}[0].${paging.cursor}` : paging.cursor, 'next');
+  if (paging?.more !== undefined) put(body, paging.more, true);
   return body;
 }
 

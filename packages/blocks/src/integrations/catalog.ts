@@ -23,6 +23,8 @@ const BY_TYPE: { readonly [type: string]: Load } = {
   ...typesOf(['hubspot'], () => import('./hubspot.ts')),
   ...typesOf(['jira'], () => import('./jira.ts')),
   ...typesOf(['resend'], () => import('./resend.ts')),
+  ...typesOf(['stripe'], () => import('./stripe.ts')),
+  ...typesOf(['telegram'], () => import('./telegram.ts')),
   ...typesOf(['tavily'], () => import('./tavily.ts')),
 };
 

@@ -43,8 +43,10 @@ export function itemsOf({ items }: Paging, data: Json): Json[] {
 }
 
 /** Returns the cursor of the next page; undefined after the last one. */
-export function nextCursor({ cursor }: Paging, data: Json): Json | undefined {
-  const found = at(data, cursor);
+export function nextCursor(paging: Paging, data: Json): Json | undefined {
+  const { cursor, more, of } = paging;
+  if (more !== undefined && at(data, more) !== true) return undefined;
+  const found = at(of === 'last' ? (itemsOf(paging, data).at(-1) ?? null) : data, cursor);
   return typeof found === 'number' || (typeof found === 'string' && found !== '') ? found : undefined;
 }
 
@@ -56,6 +58,7 @@ export function outputOf({ answer, paging }: ServiceTool, data: Json, items?: Js
   if (output !== undefined)
     return Object.fromEntries(Object.entries(output).map(([name, path]) => [name, read(path)])) as JsonObject;
   if (!items || !paging) return data;
+  if (paging.of === 'last') return { items };
   return isJsonObject(data) ? { items, [lastOf(paging.cursor)]: at(data, paging.cursor) ?? null } : items;
 }
 

@@ -164,7 +164,7 @@ async function sendOnce(
   { http }: ConfiguredService,
 ): Promise<ServiceAnswer | BlockError> {
   const { signal, remainingMs = TIMEOUT_MS } = context;
-  const what = `${request.method} ${shown(request.url)}`;
+  const what = `${request.method} ${request.shown}`;
   let response: Awaited<ReturnType<typeof http.fetch>>;
   try {
     response = await http.fetch({
@@ -174,39 +174,46 @@ async function sendOnce(
     });
   } catch (error) {
     signal.throwIfAborted();
-    return connectionFailure(what, error);
+    return connectionFailure(what, error, request.pathKeys);
   }
   const { status } = response;
   const headers = Object.fromEntries(response.headers);
   const data = dataOf(response.body, headers['content-type'] ?? '');
-  const refusal = failureIn(tool, data);
+  const refusal = refusalIn(tool, data, request);
   if (status >= 200 && status < 400 && !refusal) return { data, status, headers };
   const retryAfterMs = retryAfterOf(headers['retry-after'], context.clock.now());
-  return statusFailure(what, { status, data, refusal, retryAfterMs, service: tool.service });
+  return statusFailure(what, {
+    ...{ status, refusal, retryAfterMs, service: tool.service },
+    said: hidden(refusal?.reason ?? excerpt(data), request.pathKeys),
+  });
 }
 
 interface Refused {
   status: number;
-  data: Json;
+  /** What the service says about it. */
+  said: string;
   refusal: Refusal | undefined;
   retryAfterMs: number | undefined;
   service: string;
 }
 
-function statusFailure(what: string, { status, data, refusal, retryAfterMs, service }: Refused): BlockError {
-  const reason = refusal?.reason ?? excerpt(data);
-  return new BlockError('HTTP_FAILED', `${what} answered ${status}: ${reason}${hintFor(service, status)}`, {
+function statusFailure(what: string, { status, said, refusal, retryAfterMs, service }: Refused): BlockError {
+  return new BlockError('HTTP_FAILED', `${what} answered ${status}: ${said}${hintFor(service, status)}`, {
     retryable: isRetryable(status) || refusal?.retry === true,
     ...(retryAfterMs !== undefined && { retryAfterMs }),
     details: { status, ...(refusal && { reason: refusal.reason, refused: refusal.retry }) },
   });
 }
 
-function connectionFailure(what: string, error: unknown): BlockError {
+function connectionFailure(what: string, error: unknown, pathKeys: readonly string[]): BlockError {
   const code = error instanceof Error && 'code' in error ? error.code : undefined;
   const retryable = code !== 'EGRESS_DENIED' && code !== 'EGRESS_TOO_LARGE';
-  const reason = error instanceof Error ? error.message : String(error);
-  return new BlockError('HTTP_FAILED', `${what} got no answer: ${reason}`, { retryable, cause: error });
+  const reason = hidden(error instanceof Error ? error.message : String(error), pathKeys);
+  return new BlockError('HTTP_FAILED', `${what} got no answer: ${reason}`, {
+    retryable,
+    // A cause can have the whole path.
+    ...(pathKeys.length === 0 && { cause: error }),
+  });
 }
 
 /** What to do about a status. */
@@ -220,9 +227,14 @@ function isRetryable(status: number): boolean {
   return status === 408 || status === 425 || status === 429 || status >= 500;
 }
 
-/** The address for messages: without the query, which can have a key. */
-function shown(url: string): string {
-  return (url.split('?', 1)[0] ?? '').slice(0, 300);
+/** Returns the text without the keys of the path, which services and errors can repeat. */
+function hidden(text: string, pathKeys: readonly string[]): string {
+  return pathKeys.reduce((left, key) => left.replaceAll(key, '«redacted»'), text);
+}
+
+function refusalIn(tool: ServiceTool, data: Json, { pathKeys }: ServiceRequest): Refusal | undefined {
+  const refusal = failureIn(tool, data);
+  return refusal && { ...refusal, reason: hidden(refusal.reason, pathKeys) };
 }
 
 function excerpt(data: Json): string {

@@ -35,10 +35,14 @@ const scheme = z.discriminatedUnion('type', [
   z
     .strictObject({
       type: z.literal('key'),
-      in: z.enum(['header', 'query', 'cookie']),
+      /** With `path`, `name` is a placeholder of the path. */
+      in: z.enum(['header', 'query', 'cookie', 'path']),
       name: text(200).min(1),
     })
-    .refine((key) => key.in === 'query' || header.safeParse(key.name).success, 'has a wrong name'),
+    .refine(
+      (key) => key.in === 'query' || key.in === 'path' || header.safeParse(key.name).success,
+      'has a wrong name',
+    ),
 ]);
 
 const style = {
@@ -103,6 +107,10 @@ const paging = z.strictObject({
   items: path,
   /** The cursor of the next page; empty or absent on the last one. */
   cursor: path,
+  /** The cursor is a path in the last item of the page, such as its id. */
+  of: z.literal('last').optional(),
+  /** The page is the last one unless this is true. */
+  more: path.optional(),
   /** The argument that takes the cursor. Calls that set it get one page. */
   argument,
   /** Most pages of one call. */
@@ -212,8 +220,24 @@ function inconsistencies({ services, tools, code = [] }: ToolFile): string[] {
   const lost = tools.filter((each) => !Object.hasOwn(services, each.service));
   return [
     ...twice,
+    ...tools
+      .filter((each) => hasWrongPathKey(each))
+      .map(
+        ({ id }) => `tools: "${id}" has a key in its path without a placeholder that is for the key alone`,
+      ),
     ...lost.map((each) => `tools: "${each.id}" belongs to "${each.service}", which is not in services`),
   ];
+}
+
+/** True if a key has no place in the path, or an argument has the same place and could replace the key. */
+function hasWrongPathKey({ path, credential, parameters = [] }: ServiceTool): boolean {
+  return Object.values(credential?.schemes ?? {}).some(
+    (key) =>
+      key.type === 'key' &&
+      key.in === 'path' &&
+      (!path.includes(`{${key.name}}`) ||
+        parameters.some((each) => each.in === 'path' && each.name === key.name)),
+  );
 }
 
 /** Returns the definitions that schemas of the file refer to. */

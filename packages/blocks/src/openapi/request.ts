@@ -12,6 +12,10 @@ export interface ServiceRequest {
   method: string;
   /** With the query, and with a key in it if the service wants that. */
   url: string;
+  /** The address for messages: without the query and without a key in the path. */
+  shown: string;
+  /** Keys that are part of the path, as they are and encoded. Errors and redirects can repeat the path. */
+  pathKeys: string[];
   headers: [name: string, value: string][];
   body: string | Uint8Array | null;
 }
@@ -41,7 +45,7 @@ export async function requestOf(
     const value = own(args, parameter.argument);
     return value === undefined || (value === null && parameter.in !== 'path') ? [] : [{ parameter, value }];
   });
-  const path = filledPath(tool, args);
+  const path = filledPath(tool, args, credential.path);
   const query = [
     ...Object.entries(tool.query ?? {}).map(([name, value]) => `${encoded(name)}=${encoded(value)}`),
     ...given
@@ -64,8 +68,16 @@ export async function requestOf(
   const allCookies = [...cookies, ...credential.cookies].join('; ');
   if (allCookies !== '') headers.push(['cookie', allCookies]);
   headers.push(...credential.headers);
-  const url = `${parts.address.replace(/\/+$/, '')}${path}${query.length > 0 ? `?${query.join('&')}` : ''}`;
-  return { method: tool.method, url, headers, body };
+  const base = parts.address.replace(/\/+$/, '');
+  const url = `${base}${path}${query.length > 0 ? `?${query.join('&')}` : ''}`;
+  const pathKeys = Object.values(credential.path).flatMap((key) => {
+    const secret = decodeURIComponent(key);
+    return [key, secret, encoded(secret)];
+  });
+  const names = Object.keys(credential.path).map((name): [string, string] => [name, `{${name}}`]);
+  const visible = names.length === 0 ? path : filledPath(tool, args, Object.fromEntries(names));
+  const shown = `${base}${visible}`.slice(0, 300);
+  return { method: tool.method, url, shown, pathKeys, headers, body };
 }
 
 /** Runs `work`, and says which argument it failed for. */
@@ -82,11 +94,16 @@ function sent({ json }: ServiceParameter, value: Json): Json {
   return json === true ? JSON.stringify(value) : value;
 }
 
-function filledPath({ path, parameters = [] }: ServiceTool, args: JsonObject): string {
+/** Returns the path with the arguments and the keys in their places. */
+function filledPath(
+  { path, parameters = [] }: ServiceTool,
+  args: JsonObject,
+  keys: CredentialParts['path'],
+): string {
   const byName = new Map(parameters.filter((each) => each.in === 'path').map((each) => [each.name, each]));
   const filled = path.replaceAll(/\{([^{}]+)\}/g, (whole, name: string) => {
     const parameter = byName.get(name);
-    if (!parameter) return encoded(whole);
+    if (!parameter) return (Object.hasOwn(keys, name) ? keys[name] : undefined) ?? encoded(whole);
     const value = own(args, parameter.argument);
     if (value === undefined || value === null)
       throw new ArgumentError(`"${parameter.argument}" is missing, which the path needs`);
@@ -127,10 +144,12 @@ interface CredentialParts {
   headers: [string, string][];
   query: string[];
   cookies: string[];
+  /** By placeholders of the path, encoded. */
+  path: { [name: string]: string };
 }
 
 function credentialParts({ credential }: ServiceTool, secret: string | undefined): CredentialParts {
-  const parts: CredentialParts = { headers: [], query: [], cookies: [] };
+  const parts: CredentialParts = { headers: [], query: [], cookies: [], path: {} };
   if (!credential || secret === undefined) return parts;
   const schemes = Object.entries(credential.schemes);
   for (const [name, scheme] of schemes) {
@@ -138,10 +157,17 @@ function credentialParts({ credential }: ServiceTool, secret: string | undefined
     if (scheme.type === 'bearer') parts.headers.push(['authorization', bearerOf(value, scheme.bare)]);
     else if (scheme.type === 'basic') parts.headers.push(['authorization', `Basic ${basicOf(value)}`]);
     else if (scheme.in === 'header') parts.headers.push([scheme.name.toLowerCase(), value]);
+    else if (scheme.in === 'path') parts.path[scheme.name] = pathKeyOf(value);
     else if (scheme.in === 'query') parts.query.push(`${encoded(scheme.name)}=${encoded(value)}`);
     else parts.cookies.push(`${encoded(scheme.name)}=${encoded(value)}`);
   }
   return parts;
+}
+
+/** A colon has no meaning in a path that begins with `/`, and stays as services document it. */
+function pathKeyOf(value: string): string {
+  if (/^\.{0,2}$/.test(value.trim())) throw new ArgumentError('the credential cannot be part of a path');
+  return encoded(value).replaceAll('%3A', ':');
 }
 
 function bearerOf(value: string, bare: string | undefined): string {

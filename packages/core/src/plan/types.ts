@@ -76,7 +76,9 @@ const INTEGRATIONS = [
   'reddit',
   'resend',
   'slack',
+  'stripe',
   'tavily',
+  'telegram',
   'x',
 ];
 

@@ -1,0 +1,153 @@
+import type { JsonObject } from '@heddle/core/blocks';
+import { data, defineIntegration, integer, text } from './integration.ts';
+import type { IntegrationTool } from './integration.ts';
+
+const KEY_HEADER = 'Idempotency-Key';
+
+/** A call whose arguments, without those of the path, are the fields of a form. */
+const form = (...ids: readonly string[]): Pick<IntegrationTool, 'body' | 'prepare' | 'keyHeader'> => ({
+  body: {
+    argument: 'form',
+    type: 'form',
+    mediaType: 'application/x-www-form-urlencoded',
+    fields: {
+      metadata: { style: 'deepObject', explode: true },
+      payment_method_types: { style: 'deepObject', explode: true },
+    },
+  },
+  keyHeader: KEY_HEADER,
+  prepare: (args) => {
+    const fields = Object.entries(args).filter(([name]) => !ids.includes(name));
+    const inPath = Object.entries(args).filter(([name]) => ids.includes(name));
+    return { ...(Object.fromEntries(inPath) as JsonObject), form: Object.fromEntries(fields) };
+  },
+});
+
+const idOf = (what: string) => text(`Id of the ${what}`, { required: true, fields: ['id'] });
+const metadata = data({ type: 'object' }, 'Texts by names that Stripe keeps with the object');
+const customer = text('Id of the customer, such as cus_9s6XKzkNRiz8i3');
+const person = {
+  email: text('Mail address'),
+  name: text('Name'),
+  phone: text('Phone number'),
+  description: text('A description for yourself'),
+  metadata,
+};
+const page = {
+  limit: integer('Objects of a page, up to 100', [1, 100]),
+  starting_after: text('Id of the last object of the page before', { fields: [] }),
+};
+const list = (name: string): Pick<IntegrationTool, 'paging' | 'answer'> => ({
+  paging: {
+    items: 'data',
+    cursor: 'id',
+    of: 'last',
+    more: 'has_more',
+    argument: 'starting_after',
+    pages: 10,
+  },
+  answer: { output: { [name]: 'data' } },
+});
+
+export const integration = defineIntegration({
+  service: 'stripe',
+  title: 'Stripe',
+  docs: 'https://docs.stripe.com/api',
+  address: 'https://api.stripe.com',
+  credential: { type: 'bearer', scopes: [] },
+  answer: { error: 'error.message' },
+  types: ['stripe'],
+  operations: {
+    create_customer: 'stripe_create_customer',
+    retrieve_customer: 'stripe_retrieve_customer',
+    update_customer: 'stripe_update_customer',
+    list_customers: 'stripe_list_customers',
+    create_payment_intent: 'stripe_create_payment_intent',
+    retrieve_payment_intent: 'stripe_retrieve_payment_intent',
+    list_payment_intents: 'stripe_list_payment_intents',
+    retrieve_invoice: 'stripe_retrieve_invoice',
+    list_invoices: 'stripe_list_invoices',
+  },
+  tools: {
+    stripe_create_customer: {
+      description: 'Creates a customer.',
+      method: 'POST',
+      path: '/v1/customers',
+      arguments: person,
+      ...form(),
+    },
+    stripe_retrieve_customer: {
+      description: 'Returns a customer.',
+      method: 'GET',
+      path: '/v1/customers/{customer}',
+      arguments: { customer: idOf('customer') },
+    },
+    stripe_update_customer: {
+      description: 'Changes a customer.',
+      method: 'POST',
+      path: '/v1/customers/{customer}',
+      arguments: { customer: idOf('customer'), ...person },
+      ...form('customer'),
+    },
+    stripe_list_customers: {
+      description: 'Lists customers, the newest first.',
+      method: 'GET',
+      path: '/v1/customers',
+      arguments: { ...page, email: text('Only customers with this mail address') },
+      ...list('customers'),
+    },
+    stripe_create_payment_intent: {
+      description: 'Creates a payment intent.',
+      method: 'POST',
+      path: '/v1/payment_intents',
+      arguments: {
+        amount: integer('The amount in the smallest unit of the currency, such as cents', [1, 99_999_999], {
+          required: true,
+        }),
+        currency: text('Code of the currency with three letters, such as eur', {
+          required: true,
+          schema: { pattern: '^[A-Za-z]{3}$' },
+        }),
+        customer,
+        payment_method: text('Id of the payment method'),
+        payment_method_types: data({ type: 'array', items: { type: 'string' } }, 'Types such as card'),
+        description: text('A description for yourself'),
+        receipt_email: text('Mail address for the receipt'),
+        metadata,
+      },
+      ...form(),
+    },
+    stripe_retrieve_payment_intent: {
+      description: 'Returns a payment intent.',
+      method: 'GET',
+      path: '/v1/payment_intents/{intent}',
+      arguments: { intent: idOf('payment intent') },
+    },
+    stripe_list_payment_intents: {
+      description: 'Lists payment intents, the newest first.',
+      method: 'GET',
+      path: '/v1/payment_intents',
+      arguments: { ...page, customer },
+      ...list('payment_intents'),
+    },
+    stripe_retrieve_invoice: {
+      description: 'Returns an invoice.',
+      method: 'GET',
+      path: '/v1/invoices/{invoice}',
+      arguments: { invoice: idOf('invoice') },
+    },
+    stripe_list_invoices: {
+      description: 'Lists invoices, the newest first.',
+      method: 'GET',
+      path: '/v1/invoices',
+      arguments: {
+        ...page,
+        customer,
+        status: text('Only invoices with this status', {
+          schema: { enum: ['draft', 'open', 'paid', 'uncollectible', 'void'] },
+        }),
+      },
+      ...list('invoices'),
+    },
+  },
+});

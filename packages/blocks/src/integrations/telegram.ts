@@ -1,0 +1,82 @@
+import { data, defineIntegration, flag, integer, members, text } from './integration.ts';
+
+const chat_id = text('Id of the chat, or the name of a channel such as @news', {
+  required: true,
+  fields: ['chatId'],
+});
+const caption = text('Text below it, up to 1024 characters');
+const parse_mode = text('Format of the text', {
+  fields: ['parseMode'],
+  schema: { enum: ['HTML', 'Markdown', 'MarkdownV2'] },
+});
+const file = (what: string, field: string) =>
+  text(`${what}: its address, or its file_id at Telegram`, { required: true, fields: [field] });
+const message = { output: { message_id: 'result.message_id', chat: 'result.chat', message: 'result' } };
+
+export const integration = defineIntegration({
+  service: 'telegram',
+  title: 'Telegram',
+  docs: 'https://core.telegram.org/bots/api',
+  address: 'https://api.telegram.org',
+  credential: { type: 'key', in: 'path', name: 'token' },
+  answer: { ok: 'ok', error: 'description' },
+  types: ['telegram'],
+  operations: {
+    telegram_message: 'telegram_message',
+    telegram_send_photo: 'telegram_send_photo',
+    telegram_send_video: 'telegram_send_video',
+    telegram_send_audio: 'telegram_send_audio',
+    telegram_delete_message: 'telegram_delete_message',
+  },
+  tools: {
+    telegram_message: {
+      description: 'Sends a message to a chat.',
+      method: 'POST',
+      path: '/bot{token}/sendMessage',
+      arguments: {
+        chat_id,
+        text: text('The message, up to 4096 characters', { required: true }),
+        parse_mode,
+        disable_notification: flag('Without a sound', { fields: ['disableNotification'] }),
+        reply_markup: data({ type: 'object' }, 'A keyboard', { fields: ['replyMarkup'] }),
+      },
+      json: members('chat_id', 'text', 'parse_mode', 'disable_notification', 'reply_markup'),
+      answer: message,
+    },
+    telegram_send_photo: {
+      description: 'Sends a photo to a chat.',
+      method: 'POST',
+      path: '/bot{token}/sendPhoto',
+      arguments: { chat_id, photo: file('The photo', 'photo'), caption, parse_mode },
+      json: members('chat_id', 'photo', 'caption', 'parse_mode'),
+      answer: message,
+    },
+    telegram_send_video: {
+      description: 'Sends a video to a chat.',
+      method: 'POST',
+      path: '/bot{token}/sendVideo',
+      arguments: { chat_id, video: file('The video', 'video'), caption, parse_mode },
+      json: members('chat_id', 'video', 'caption', 'parse_mode'),
+      answer: message,
+    },
+    telegram_send_audio: {
+      description: 'Sends music to a chat.',
+      method: 'POST',
+      path: '/bot{token}/sendAudio',
+      arguments: { chat_id, audio: file('The music', 'audio'), caption, parse_mode },
+      json: members('chat_id', 'audio', 'caption', 'parse_mode'),
+      answer: message,
+    },
+    telegram_delete_message: {
+      description: 'Deletes a message.',
+      method: 'POST',
+      path: '/bot{token}/deleteMessage',
+      arguments: {
+        chat_id,
+        message_id: integer('Id of the message', [1, 2 ** 31 - 1], { required: true, fields: ['messageId'] }),
+      },
+      json: members('chat_id', 'message_id'),
+      answer: { output: { deleted: 'result' } },
+    },
+  },
+});

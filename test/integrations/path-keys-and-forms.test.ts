@@ -1,0 +1,153 @@
+import { createServer } from 'node:http';
+import type { AddressInfo } from 'node:net';
+import { blocks } from '@heddle/blocks';
+import type { Json, JsonObject } from '@heddle/core';
+import { createEngine } from '@heddle/engine';
+import { describe, expect, it, onTestFinished } from 'vitest';
+import { integration as telegram } from '../../packages/blocks/src/integrations/telegram.ts';
+import { toolFileOf } from '../../packages/blocks/src/integrations/integration.ts';
+import { readToolFile } from '../../packages/blocks/src/openapi/file.ts';
+import { block, workflow } from '../support/workflow.ts';
+
+interface Asked {
+  url: string;
+  headers: { readonly [name: string]: unknown };
+  body: string;
+}
+type Reply = (asked: Asked) => { status?: number; body: Json } | 'disconnect';
+
+/** Runs a block against a server that answers so. Returns the result and the requests. */
+async function run(type: string, fields: JsonObject, reply: Reply) {
+  const asked: Asked[] = [];
+  const server = createServer((request, response) => {
+    let body = '';
+    request.setEncoding('utf8').on('data', (chunk: string) => (body += chunk));
+    request.on('end', () => {
+      const now = { url: request.url ?? '', headers: request.headers, body };
+      asked.push(now);
+      const answer = reply(now);
+      if (answer === 'disconnect') return void request.socket.destroy();
+      response.writeHead(answer.status ?? 200, { 'content-type': 'application/json' });
+      return void response.end(JSON.stringify(answer.body));
+    });
+  });
+  await new Promise<void>((resolve) => server.listen(0, '127.0.0.1', resolve));
+  const address = `http://127.0.0.1:${(server.address() as AddressInfo).port}`;
+  const engine = await createEngine({ blocks: blocks(), services: { [type]: address } });
+  onTestFinished(async () => {
+    await engine.close({ graceMs: 0 });
+    server.close();
+  });
+  const result = await engine.execute({ workflow: workflow([block('A', type, fields)], ['Start -> A']) });
+  return { result, asked };
+}
+
+/** A key that no option of the engine names, so that only the call itself can hide it. */
+const TOKEN = '12345:AbC-dEf/g_h';
+const MESSAGE = { operation: 'telegram_message', chatId: '7', text: 'Hello', botToken: TOKEN };
+
+describe('a key in the path', () => {
+  it('is one encoded segment of the path, and nowhere else in the request', async () => {
+    const { result, asked } = await run('telegram', MESSAGE, () => ({
+      body: { ok: true, result: { message_id: 1, chat: { id: 7 } } },
+    }));
+    expect(result).toMatchObject({ status: 'completed', output: { message_id: 1 } });
+    expect(asked.map(({ url }) => url)).toEqual(['/bot12345:AbC-dEf%2Fg_h/sendMessage']);
+    expect(JSON.stringify(asked[0]?.headers) + asked[0]?.body).not.toContain('12345');
+    expect(JSON.parse(asked[0]?.body ?? '')).toEqual({ chat_id: '7', text: 'Hello' });
+  });
+
+  it.each<[string, Reply]>([
+    [
+      'the service repeats the path',
+      ({ url }) => ({ status: 404, body: { ok: false, description: `Nothing at ${url}` } }),
+    ],
+    [
+      'the service repeats the key',
+      () => ({ status: 401, body: { ok: false, description: `No bot ${TOKEN}` } }),
+    ],
+    ['the answer has another form', ({ url }) => ({ status: 400, body: [url, TOKEN] })],
+    ['the connection breaks', () => 'disconnect'],
+  ])('is not in the failure if %s', async (_what, reply) => {
+    const { result } = await run('telegram', MESSAGE, reply);
+    expect(result.error).toMatchObject({ code: 'HTTP_FAILED' });
+    expect(result.error?.message).toContain('/bot{token}/sendMessage');
+    expect(JSON.stringify(result.error)).not.toMatch(/12345|AbC-dEf/);
+  });
+
+  it.each(['', '.', '..', ' '])('that would lead to another path is refused: "%s"', async (botToken) => {
+    const { result, asked } = await run('telegram', { ...MESSAGE, botToken }, () => ({ body: { ok: true } }));
+    expect(result.error?.code).toMatch(/^(?:TOOL_ARGUMENTS_INVALID|CREDENTIAL_UNKNOWN)$/);
+    expect(asked).toEqual([]);
+  });
+
+  it('needs a placeholder that no argument has', () => {
+    const file = toolFileOf(telegram);
+    const [tool] = file.tools;
+    const withTool = (change: object) => () => readToolFile({ ...file, tools: [{ ...tool, ...change }] });
+    const parameter = { argument: 'text', in: 'path', name: 'token', style: 'simple', explode: false };
+    expect(withTool({})).not.toThrow();
+    expect(withTool({ path: '/sendMessage' })).toThrow(/has a key in its path/);
+    expect(withTool({ parameters: [parameter] })).toThrow(/has a key in its path/);
+  });
+});
+
+describe('forms and cursors of Stripe', () => {
+  it('send a form with nested fields, and a key for repeated calls', async () => {
+    const fields = {
+      ...{ operation: 'create_payment_intent', apiKey: 'sk_test_1', amount: '1250', currency: 'eur' },
+      ...{ metadata: '{"order": "a&amount=1"}', payment_method_types: '["card", "ideal"]' },
+    };
+    const { result, asked } = await run('stripe', fields, () => ({ body: { id: 'pi_1' } }));
+    expect(result).toMatchObject({ status: 'completed', output: { id: 'pi_1' } });
+    expect(asked[0]?.headers).toMatchObject({
+      'content-type': 'application/x-www-form-urlencoded',
+      authorization: 'Bearer sk_test_1',
+      'idempotency-key': expect.stringMatching(/.{8,}/) as string,
+    });
+    expect([...new URLSearchParams(asked[0]?.body)]).toEqual([
+      ['amount', '1250'],
+      ['currency', 'eur'],
+      ['payment_method_types[0]', 'card'],
+      ['payment_method_types[1]', 'ideal'],
+      ['metadata[order]', 'a&amount=1'],
+    ]);
+  });
+
+  it('leave an argument of the path out of the form', async () => {
+    const fields = { operation: 'update_customer', apiKey: 'k', id: 'cus_1', name: 'Ada' };
+    const { asked } = await run('stripe', fields, () => ({ body: { id: 'cus_1' } }));
+    expect(asked.map(({ url, body }) => [url, body])).toEqual([['/v1/customers/cus_1', 'name=Ada']]);
+  });
+
+  it('continue after the last object until there are no more', async () => {
+    const ids = ['cus_3', 'cus_2', 'cus_1'];
+    const { result, asked } = await run(
+      'stripe',
+      { operation: 'list_customers', apiKey: 'k', limit: 2 },
+      ({ url }) => {
+        const query = new URL(url, 'http://x').searchParams;
+        const from = ids.indexOf(query.get('starting_after') ?? '') + 1;
+        const page = ids.slice(from, from + 2).map((id) => ({ id }));
+        return { body: { object: 'list', data: page, has_more: from + 2 < ids.length } };
+      },
+    );
+    expect(result.output).toEqual({ customers: ids.map((id) => ({ id })) });
+    expect(asked.map(({ url }) => url)).toEqual([
+      '/v1/customers?limit=2',
+      '/v1/customers?limit=2&starting_after=cus_2',
+    ]);
+  });
+
+  it('fail with the message of the service', async () => {
+    const { result } = await run(
+      'stripe',
+      { operation: 'retrieve_invoice', apiKey: 'k', id: 'in_9' },
+      () => ({
+        status: 404,
+        body: { error: { type: 'invalid_request_error', message: 'No such invoice: in_9' } },
+      }),
+    );
+    expect(result.error?.message).toMatch(/answered 404: No such invoice: in_9/);
+  });
+});
