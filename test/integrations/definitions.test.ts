@@ -43,6 +43,7 @@ function sampleOf(name: string, { schema }: Argument): Json {
   if (Object.hasOwn(SAMPLES, name)) return SAMPLES[name] as Json;
   if (Array.isArray(choices)) return choices[0] ?? null;
   const [kind] = [type].flat();
+  if (name === 'filter' && kind === 'string') return 'id=eq.1';
   if (kind === 'integer') return minimum;
   if (kind === 'array') return (items as JsonObject | undefined)?.['type'] === 'object' ? [{ a: 1 }] : ['x'];
   if (typeof pattern === 'string') return matching(new RegExp(pattern));

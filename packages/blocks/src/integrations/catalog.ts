@@ -24,6 +24,7 @@ const BY_TYPE: { readonly [type: string]: Load } = {
   ...typesOf(['jira'], () => import('./jira.ts')),
   ...typesOf(['resend'], () => import('./resend.ts')),
   ...typesOf(['stripe'], () => import('./stripe.ts')),
+  ...typesOf(['supabase'], () => import('./supabase.ts')),
   ...typesOf(['telegram'], () => import('./telegram.ts')),
   ...typesOf(['tavily'], () => import('./tavily.ts')),
 };

@@ -37,6 +37,8 @@ const scheme = z.discriminatedUnion('type', [
       type: z.literal('key'),
       /** With `path`, `name` is a placeholder of the path. */
       in: z.enum(['header', 'query', 'cookie', 'path']),
+      /** The key is also sent as `Authorization: Bearer`. */
+      bearer: z.literal(true).optional(),
       name: text(200).min(1),
     })
     .refine(

@@ -160,6 +160,8 @@ function credentialParts({ credential }: ServiceTool, secret: string | undefined
     else if (scheme.in === 'path') parts.path[scheme.name] = pathKeyOf(value);
     else if (scheme.in === 'query') parts.query.push(`${encoded(scheme.name)}=${encoded(value)}`);
     else parts.cookies.push(`${encoded(scheme.name)}=${encoded(value)}`);
+    if (scheme.type === 'key' && scheme.bearer)
+      parts.headers.push(['authorization', bearerOf(value, undefined)]);
   }
   return parts;
 }

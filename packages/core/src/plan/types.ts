@@ -77,6 +77,7 @@ const INTEGRATIONS = [
   'resend',
   'slack',
   'stripe',
+  'supabase',
   'tavily',
   'telegram',
   'x',

@@ -1,0 +1,142 @@
+import type { JsonObject } from '@heddle/core/blocks';
+import { ArgumentError } from '../openapi/wire.ts';
+import { arg, data, defineIntegration, integer, text } from './integration.ts';
+import type { IntegrationTool } from './integration.ts';
+
+const table = text('Name of the table', { required: true });
+const filter = text(
+  'Which rows: conditions of PostgREST such as status=eq.open, several with & between them, and values encoded as in a URL',
+  { in: 'query' },
+);
+const select = text('Columns with commas between them; default: all', { in: 'query' });
+const rows = data(
+  { type: ['object', 'array'], items: { type: 'object' }, minItems: 1 },
+  'A row, or a list of rows, as values by the names of columns',
+  { required: true, fields: ['data'] },
+);
+
+/** Parameters of PostgREST that are no conditions on columns. */
+const RESERVED = new Set(['select', 'order', 'limit', 'offset', 'columns', 'on_conflict']);
+
+/** Replaces the text of the filter by its conditions, which become parameters of the query. */
+function prepare(args: JsonObject): JsonObject {
+  if (typeof args['filter'] !== 'string') return args;
+  const conditions = new Map<string, string>();
+  for (const part of args['filter'].split('&').filter((each) => each.trim() !== '')) {
+    const [, column = '', condition = ''] = /^([^=]+)=(.+)$/s.exec(part.trim()) ?? [];
+    const name = decoded(column).trim();
+    if (name === '' || !/^(?:not\.)?(?:\w+(?:\(\w+\))?\.|\()/.test(condition))
+      throw new ArgumentError(`"filter" has "${part.slice(0, 100)}", which is no condition such as id=eq.1`);
+    if (RESERVED.has(name))
+      throw new ArgumentError(`"filter" has "${name}", which is no column: use the field for it`);
+    if (conditions.has(name))
+      throw new ArgumentError(`"filter" has "${name}" twice: write and=(${name}.gt.1,${name}.lt.9)`);
+    conditions.set(name, decoded(condition));
+  }
+  // Without a condition, a change would be one of all rows.
+  if (conditions.size === 0) throw new ArgumentError('"filter" has no condition');
+  return { ...args, filter: Object.fromEntries(conditions) };
+}
+
+function decoded(value: string): string {
+  try {
+    return decodeURIComponent(value);
+  } catch {
+    // A percent sign that stands for itself, as in like.50%.
+    return value;
+  }
+}
+
+const changed: Pick<IntegrationTool, 'headers'> = { headers: { Prefer: 'return=representation' } };
+
+export const integration = defineIntegration({
+  service: 'supabase',
+  title: 'Supabase',
+  docs: 'https://docs.postgrest.org/en/stable/references/api/tables_views.html',
+  // Each project has another address: the operator gives it.
+  address: undefined,
+  credential: { type: 'key', in: 'header', name: 'apikey', bearer: true },
+  answer: { error: 'message' },
+  types: ['supabase'],
+  operations: {
+    query: 'supabase_query',
+    get_row: 'supabase_get_row',
+    insert: 'supabase_insert',
+    update: 'supabase_update',
+    delete: 'supabase_delete',
+    upsert: 'supabase_upsert',
+  },
+  tools: {
+    supabase_query: {
+      description: 'Returns rows of a table.',
+      method: 'GET',
+      path: '/rest/v1/{table}',
+      arguments: {
+        table,
+        select,
+        filter,
+        order: text('Order of the rows, such as created_at.desc', { in: 'query', fields: ['orderBy'] }),
+        limit: integer('Most rows', [1, 10_000], { in: 'query' }),
+        offset: integer('Rows to leave out first', [0, 1_000_000_000], { in: 'query' }),
+      },
+      prepare,
+    },
+    supabase_get_row: {
+      description: 'Returns the first row that matches, in a list.',
+      method: 'GET',
+      path: '/rest/v1/{table}',
+      arguments: { table, select, filter: { ...filter, required: true } },
+      query: { limit: '1' },
+      prepare,
+    },
+    supabase_insert: {
+      description: 'Adds rows to a table.',
+      method: 'POST',
+      path: '/rest/v1/{table}',
+      arguments: { table, rows },
+      json: arg('rows'),
+      ...changed,
+    },
+    supabase_update: {
+      description: 'Changes the rows that match.',
+      method: 'PATCH',
+      path: '/rest/v1/{table}',
+      arguments: {
+        table,
+        filter: { ...filter, required: true },
+        row: data({ type: 'object', minProperties: 1 }, 'New values by the names of columns', {
+          required: true,
+          fields: ['data'],
+        }),
+      },
+      json: arg('row'),
+      idempotent: true,
+      prepare,
+      ...changed,
+    },
+    supabase_delete: {
+      description: 'Deletes the rows that match.',
+      method: 'DELETE',
+      path: '/rest/v1/{table}',
+      arguments: { table, filter: { ...filter, required: true } },
+      prepare,
+      ...changed,
+    },
+    supabase_upsert: {
+      description: 'Adds rows, or replaces those with the same key.',
+      method: 'POST',
+      path: '/rest/v1/{table}',
+      arguments: {
+        table,
+        rows,
+        on_conflict: text('Columns of the key with commas between them; default: the primary key', {
+          in: 'query',
+          fields: ['onConflict'],
+        }),
+      },
+      json: arg('rows'),
+      headers: { Prefer: 'resolution=merge-duplicates,return=representation' },
+      idempotent: true,
+    },
+  },
+});
