@@ -15,7 +15,7 @@ interface Asked {
 }
 
 /** A simulated PostgREST with the table `orders`, with conditions `eq` only. Returns its address, rows and requests. */
-async function startPostgrest() {
+async function startPostgrest(host = '127.0.0.1') {
   const asked: Asked[] = [];
   const state = { rows: [1, 2, 3, 4, 5].map((id): Row => ({ id, status: id < 4 ? 'open' : 'done' })) };
   const changed = (
@@ -63,7 +63,7 @@ async function startPostgrest() {
     });
   });
   await new Promise<void>((resolve) => server.listen(0, '127.0.0.1', resolve));
-  const address = `http://127.0.0.1:${(server.address() as AddressInfo).port}`;
+  const address = `http://${host}:${(server.address() as AddressInfo).port}`;
   const engine = await createEngine({ blocks: blocks(), services: { supabase: address } });
   onTestFinished(async () => {
     await engine.close({ graceMs: 0 });
@@ -141,6 +141,25 @@ describe('a block of Supabase', () => {
     const { error } = await run(fields);
     expect(error?.code).toBe('HTTP_FAILED');
     expect(error?.message).toMatch(message);
+  });
+
+  it('is refused for another project than that of the address, without a request', async () => {
+    const { run, asked } = await startPostgrest();
+    for (const projectId of ['other', '127', 'localhost.other', 'http://other/127.0.0.1']) {
+      const { error } = await run({ operation: 'query', projectId });
+      expect(error?.code).toBe('BLOCK_CONFIG_INVALID');
+      expect(error?.message).toContain(`has "${projectId}" in "projectId", but the address of Supabase here`);
+    }
+    expect(asked).toEqual([]);
+    for (const projectId of ['', '127.0.0.1', 'https://127.0.0.1/'])
+      expect(await run({ operation: 'query', projectId })).toMatchObject({ status: 'completed' });
+  });
+
+  it('is for the project that the host of the address begins with', async () => {
+    const { run, asked } = await startPostgrest('localhost');
+    expect(await run({ operation: 'query', projectId: 'LocalHost' })).toMatchObject({ status: 'completed' });
+    expect((await run({ operation: 'query', projectId: 'local' })).error?.code).toBe('BLOCK_CONFIG_INVALID');
+    expect(asked).toHaveLength(1);
   });
 
   it('sends values of conditions as they are', async () => {

@@ -13,7 +13,10 @@ export async function describeIntegrations(): Promise<BlockDescription[]> {
   return (await Promise.all(found)).flat();
 }
 
-function describeIntegration(type: string, { title, operations, tools }: Integration): BlockDescription {
+function describeIntegration(
+  type: string,
+  { title, operations, tools, account }: Integration,
+): BlockDescription {
   const [byDefault] = Object.keys(operations);
   const fields = new Map<string, JsonObject>([
     [
@@ -26,6 +29,12 @@ function describeIntegration(type: string, { title, operations, tools }: Integra
     ],
     ['credential', { type: 'string', description: 'Id of a stored credential.' }],
   ]);
+  if (account !== undefined)
+    fields.set(account, {
+      type: 'string',
+      description:
+        'The account that the block is for. The block fails if the configured address is of another.',
+    });
   const outputs = new Map<string, JsonObject>();
   for (const [id, tool] of Object.entries(tools)) {
     for (const [name, argument] of Object.entries(tool.arguments))

@@ -48,6 +48,8 @@ export interface Integration {
   /** Undefined: the operator has to give it, because each account has another one. */
   address: string | undefined;
   credential: NonNullable<ServiceTool['credential']>['schemes'][string];
+  /** The field of blocks with the account that they are for: the host of its address, or the first part of that. */
+  account?: string;
   /** Headers of all requests. */
   headers?: { readonly [name: string]: string };
   /** How answers say that a call has failed. */

@@ -19,6 +19,7 @@ export const integration = defineIntegration({
   docs: 'https://developer.atlassian.com/cloud/jira/platform/rest/v3/',
   // Each site has its own address, which the operator gives.
   address: undefined,
+  account: 'domain',
   credential: { type: 'basic' },
   answer: { error: 'errorMessages' },
   types: ['jira'],

@@ -1,3 +1,4 @@
+import { isIP } from 'node:net';
 import { isJsonObject, own } from '@heddle/core/blocks';
 import type { BlockError, BlockResult, Json, JsonObject } from '@heddle/core/blocks';
 import { parsedText } from '@heddle/core/fields';
@@ -73,6 +74,7 @@ export async function runIntegration(context: Context, integration: Integration)
       'TOOL_ARGUMENTS_INVALID',
       `The block "${context.block.name}" has fields that do not match the tool "${loaded.tool.id}": ${problems}`,
     );
+  await expectAccount(context, integration, (name) => context.field(name));
   const access = accessOf((name) => context.field(name));
   const output = await context.step(
     loaded.tool.id,
@@ -111,12 +113,35 @@ export function integrationRow(
     },
     isIdempotent: () => isRepeatable(tool),
     run: async (given, { idempotencyKey }) => {
+      await expectAccount(context, integration, (name) => own(params, name));
       const args = { ...given, ...fixed };
       const problems = loaded.problemsOf(args);
       if (problems !== undefined) throw new Error(`The arguments do not match the schema: ${problems}`);
       return call(context, found, { args, access, idempotencyKey });
     },
   };
+}
+
+/** Throws BLOCK_CONFIG_INVALID for an account with another address, which must not get the credential. */
+async function expectAccount(
+  context: Context,
+  { account, service, title }: Integration,
+  read: (name: string) => Json | undefined,
+): Promise<void> {
+  const named = account === undefined ? '' : plainText(read(account) ?? null).trim();
+  if (named === '') return;
+  const { address } = await context.services.service(service);
+  if (address === undefined) return;
+  const { hostname } = new URL(address);
+  const host = named
+    .toLowerCase()
+    .replace(/^https?:\/\//, '')
+    .replace(/\/$/, '');
+  if (host === hostname || (isIP(hostname) === 0 && host === hostname.split('.', 1)[0])) return;
+  throw invalid(
+    context,
+    `has "${named.slice(0, 100)}" in "${account}", but the address of ${title} here, ${hostname}, is another: clear the field, or give its address with --service ${service}=URL`,
+  );
 }
 
 interface Call {

@@ -55,6 +55,7 @@ export const integration = defineIntegration({
   docs: 'https://docs.postgrest.org/en/stable/references/api/tables_views.html',
   // Each project has another address: the operator gives it.
   address: undefined,
+  account: 'projectId',
   credential: { type: 'key', in: 'header', name: 'apikey', bearer: true },
   answer: { error: 'message' },
   types: ['supabase'],
