@@ -3,6 +3,7 @@ import { join } from 'node:path';
 import { blocks, describeBlocks } from '@heddle/blocks';
 import { describe, expect, it } from 'vitest';
 import { entityTypes } from '../../packages/blocks/src/guardrails/personal-data.ts';
+import { driverTypes } from '../../packages/blocks/src/drivers/catalog.ts';
 import { integrationTypes } from '../../packages/blocks/src/integrations/catalog.ts';
 import { isContainerType } from '../../packages/core/src/schema/read-block.ts';
 import {
@@ -53,6 +54,8 @@ function exportedTypes(): string[] {
   return [...new Set(found)];
 }
 
+const integrations = [...integrationTypes, ...driverTypes];
+
 describe('the table of all types of blocks', () => {
   it('says yes for what heddle run executes, and for nothing else', () => {
     expect(
@@ -86,7 +89,7 @@ describe('the table of all types of blocks', () => {
     const page = readPage(PAGE);
     const types = blocks()
       .flatMap(({ types: [type = ''] }) => type)
-      .filter((type) => type !== 'agent' && !integrationTypes.includes(type));
+      .filter((type) => type !== 'agent' && !integrations.includes(type));
     expect(types.filter((type) => !page.includes(`<!-- generated: block_${type} -->`))).toEqual([]);
   });
 });
@@ -107,7 +110,7 @@ describe('the outputs of blocks in @heddle/blocks', async () => {
     'are those that references may name: %s',
     (type, { outputs }) => {
       // References may name any output of a type without declared ones.
-      if (integrationTypes.includes(type)) return expect(typeTable().get(type)?.outputs).toBeUndefined();
+      if (integrations.includes(type)) return expect(typeTable().get(type)?.outputs).toBeUndefined();
       const names = Object.keys(outputs['properties'] as object);
       const known = typeTable().get(type)?.outputs;
       // References may name any output of a type without declared ones.

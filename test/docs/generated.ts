@@ -1,9 +1,11 @@
 import { describeBlocks } from '@heddle/blocks';
 import type { Json, JsonObject } from '@heddle/core';
 import { modelFields, modelOutputs } from '../../packages/blocks/src/models/fields.ts';
+import { driverOf, driverTypes } from '../../packages/blocks/src/drivers/catalog.ts';
+import type { DriverIntegration } from '../../packages/blocks/src/drivers/driver.ts';
 import { integrationOf, integrationTypes } from '../../packages/blocks/src/integrations/catalog.ts';
-import type { Integration } from '../../packages/blocks/src/integrations/integration.ts';
-import { fieldsOf } from '../../packages/blocks/src/integrations/run.ts';
+import type { Argument, Integration } from '../../packages/blocks/src/integrations/integration.ts';
+import { fieldsOf } from '../../packages/blocks/src/integrations/arguments.ts';
 import { describeBlock } from '../../packages/blocks/src/describe/describe.ts';
 import { STATUS_CODES } from '../../packages/api/src/errors.ts';
 import { refusalOf } from '../../packages/api/src/errors.ts';
@@ -186,24 +188,65 @@ const INTEGRATIONS = [...new Set(await Promise.all(integrationTypes.map(integrat
   (each) => each ?? [],
 );
 
-/** The page of each integration by its path. */
-export const INTEGRATION_PAGES: ReadonlyMap<string, string> = new Map(
-  INTEGRATIONS.map((integration) => [pageNameOf(integration), integrationPage(integration)]),
-);
+const DRIVERS = (await Promise.all(driverTypes.map(driverOf))).flatMap((each) => each ?? []);
 
-function pageNameOf({ service }: Integration): string {
+/** The page of each integration by its path. */
+export const INTEGRATION_PAGES: ReadonlyMap<string, string> = new Map([
+  ...INTEGRATIONS.map((integration) => [pageNameOf(integration), integrationPage(integration)] as const),
+  ...DRIVERS.map((integration) => [pageNameOf(integration), driverPage(integration)] as const),
+]);
+
+function pageNameOf({ service }: Pick<Integration, 'service'>): string {
   return `docs/integrations/${service}.md`;
 }
 
 /** All integrations, with the number of their operations. */
 function integrationsTable(): string[] {
-  const rows = INTEGRATIONS.toSorted((a, b) => (a.title < b.title ? -1 : 1)).map((integration) => [
-    `[${integration.title}](integrations/${integration.service}.md)`,
-    integration.types.map((type) => `\`${type}\``).join(', '),
-    `\`${integration.service}\``,
-    Object.keys(integration.tools).length.toString(),
-  ]);
+  const rows = [...INTEGRATIONS, ...DRIVERS]
+    .toSorted((a, b) => (a.title < b.title ? -1 : 1))
+    .map((integration) => [
+      `[${integration.title}](integrations/${integration.service}.md)`,
+      integration.types.map((type) => `\`${type}\``).join(', '),
+      `\`${integration.service}\``,
+      Object.keys(integration.tools).length.toString(),
+    ]);
   return tableOf(['integration', 'types of blocks', 'service', 'operations'], rows);
+}
+
+/** The arguments of a tool, with the fields that set them. */
+function argumentsTable(all: { readonly [name: string]: Argument }): string[] {
+  const rows = Object.entries(all).map(([name, argument]) => [
+    `\`${name}\``,
+    fieldsOf(name, argument)
+      .map((field) => `\`${field}\``)
+      .join(', '),
+    argument.required === true ? 'yes' : '',
+    asMarkdown(argument.schema['description'] as Json),
+  ]);
+  return rows.length === 0 ? [] : ['', ...tableOf(['argument', 'fields of blocks', 'required', ''], rows)];
+}
+
+/** The page of an integration with a client library. */
+function driverPage({ title, docs, types, access, settings, operations, tools }: DriverIntegration): string {
+  const sections = Object.entries(tools).flatMap(([id, tool]) => {
+    const names = Object.keys(operations).filter((name) => operations[name] === id);
+    const only = Object.entries(tool.arguments).filter(([, { blocksOnly }]) => blocksOnly);
+    const hidden = only.map(([name]) => ` Models do not have \`${name}\`.`).join('');
+    return [
+      ...['', `## ${id}`, ''],
+      `${tool.description} Operation ${names.map((name) => `\`${name}\``).join(' or ')}.${hidden}`,
+      ...argumentsTable(tool.arguments),
+    ];
+  });
+  return [
+    `# ${title}`,
+    '',
+    `Blocks of the types ${types.map((type) => `\`${type}\``).join(', ')}, and tools of agents with these types. See the [documentation of the service](${docs}). How integrations work: [tools](../tools.md).`,
+    ...['', access, '', '## Fields of all operations', '', 'Models do not have them.'],
+    ...argumentsTable(settings),
+    ...sections,
+    '',
+  ].join('\n');
 }
 
 /** The page of an integration, from its definition. */
@@ -228,16 +271,7 @@ function integrationPage({
       ...(tool.keyHeader === undefined ? [] : [`a repeated call has the same \`${tool.keyHeader}\``]),
       ...(tool.paging ? [`up to ${tool.paging.pages} pages`] : []),
     ];
-    const rows = Object.entries(tool.arguments).map(([name, argument]) => [
-      `\`${name}\``,
-      fieldsOf(name, argument)
-        .map((field) => `\`${field}\``)
-        .join(', '),
-      argument.required === true ? 'yes' : '',
-      asMarkdown(argument.schema['description'] as Json),
-    ]);
-    const table =
-      rows.length === 0 ? [] : ['', ...tableOf(['argument', 'fields of blocks', 'required', ''], rows)];
+    const table = argumentsTable(tool.arguments);
     return ['', `## ${id}`, '', `${tool.description} ${traits.join('; ')}.`, ...table];
   });
   return [

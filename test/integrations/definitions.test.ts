@@ -4,6 +4,7 @@ import { blocks } from '@heddle/blocks';
 import type { Json, JsonObject } from '@heddle/core';
 import { createEngine } from '@heddle/engine';
 import { afterAll, describe, expect, it } from 'vitest';
+import { driverTypes } from '../../packages/blocks/src/drivers/catalog.ts';
 import { integrationOf, integrationTypes } from '../../packages/blocks/src/integrations/catalog.ts';
 import { toolFileOf } from '../../packages/blocks/src/integrations/integration.ts';
 import type {
@@ -11,7 +12,7 @@ import type {
   Integration,
   IntegrationTool,
 } from '../../packages/blocks/src/integrations/integration.ts';
-import { fieldsOf } from '../../packages/blocks/src/integrations/run.ts';
+import { fieldsOf } from '../../packages/blocks/src/integrations/arguments.ts';
 import { runnableTypes } from '../../packages/core/src/plan/types.ts';
 import { block, workflow } from '../support/workflow.ts';
 
@@ -117,7 +118,7 @@ describe('definitions of integrations', () => {
   });
 
   it('have the types that heddle check knows', () => {
-    expect(integrationTypes.filter((type) => !runnableTypes().has(type))).toEqual([]);
+    expect([...integrationTypes, ...driverTypes].filter((type) => !runnableTypes().has(type))).toEqual([]);
   });
 
   it('show addresses of https, or none if each account has another', () => {

@@ -5,6 +5,7 @@ import type { BlockExecutor, JsonObject } from '@heddle/core/blocks';
 import type { ExecutorServices } from '@heddle/engine';
 import type { BlockDefinition } from './define.ts';
 import type { BlockDescription } from './describe/describe.ts';
+import { driverOf, driverTypes } from './drivers/catalog.ts';
 import { integrationOf, integrationTypes } from './integrations/catalog.ts';
 import type { ToolFile } from './openapi/file.ts';
 import type { ImportedTools, ImportOptions } from './openapi/import.ts';
@@ -57,7 +58,19 @@ export function blocks(options: BlocksOptions = {}): BlockExecutor[] {
       return runIntegration(context, integration);
     },
   };
-  return [agent, ...others, integrations] as BlockExecutor[];
+  const drivers: BlockExecutor<ExecutorServices> = {
+    types: [...driverTypes],
+    class: 'effect',
+    async execute(context) {
+      const [{ runDriver }, integration] = await Promise.all([
+        import('./drivers/run.ts'),
+        driverOf(context.block.type),
+      ]);
+      if (!integration) throw new Error(`There is no integration of the type "${context.block.type}".`);
+      return runDriver(context, integration);
+    },
+  };
+  return [agent, ...others, integrations, drivers] as BlockExecutor[];
 }
 
 /**

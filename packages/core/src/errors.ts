@@ -74,6 +74,7 @@ export type BlockErrorCode =
   | 'VARIABLE_INVALID'
   | 'WAIT_INVALID'
   | 'HTTP_FAILED'
+  | 'SERVICE_FAILED'
   | 'CHILD_FAILED'
   | 'CHILD_NOT_FOUND'
   | 'CHILD_DEPTH'

@@ -113,7 +113,7 @@ function configuredServices(options: EngineOptions): (name: string) => Promise<C
   const clients = new Map<string, () => Promise<HttpClient>>();
   for (const [name, address] of Object.entries(services)) {
     const { host, protocol, port } = urlOf(name, address);
-    const target = port === '' ? `${host}:${protocol === 'https:' ? 443 : 80}` : host;
+    const target = port === '' ? `${host}:${PORTS[protocol]}` : host;
     const exceptions = [...(egress?.exceptions ?? []), target];
     clients.set(name, lazyEgress({ timeoutMs: HTTP_TIMEOUT_MS, ...egress, exceptions }));
   }
@@ -124,12 +124,15 @@ function configuredServices(options: EngineOptions): (name: string) => Promise<C
   });
 }
 
+/** The ports of addresses of services without one. */
+const PORTS: { readonly [protocol: string]: number } = { 'http:': 80, 'https:': 443, 'postgresql:': 5432 };
+
 function urlOf(name: string, address: string): URL {
   const url = URL.canParse(address) ? new URL(address) : undefined;
-  if (url && /^https?:$/.test(url.protocol)) return url;
+  if (url && Object.hasOwn(PORTS, url.protocol)) return url;
   throw new EngineError(
     'OPTIONS_INVALID',
-    `The address of the service "${name}" is not a URL that begins with http:// or https://.`,
+    `The address of the service "${name}" is not a URL that begins with http://, https:// or postgresql://.`,
   );
 }
 

@@ -8,6 +8,7 @@ import type { McpSessions } from '../mcp/session.ts';
 import { serviceToolsOf } from '../openapi/loaded.ts';
 import type { AgentTool, BlocksOptions } from '../options.ts';
 import { invalid } from '../invalid.ts';
+import { driverOf } from '../drivers/catalog.ts';
 import { integrationOf } from '../integrations/catalog.ts';
 import { codeRow } from './code-tool.ts';
 import { compileSchema } from './json-schema.ts';
@@ -75,12 +76,8 @@ async function offeredTools(
   const services = await serviceToolsOf(options);
   const found = services && (await import('./service-rows.ts')).serviceRow(context, row, services);
   if (found) return found;
-  const integration = typeof row['type'] === 'string' ? await integrationOf(row['type']) : undefined;
-  if (integration) {
-    const { integrationRow } = await import('../integrations/run.ts');
-    const tool = integrationRow(context, row, integration);
-    if (tool) return [tool];
-  }
+  const tool = await integrationTool(context, row);
+  if (tool) return [tool];
   const ids = idsOf(row);
   const named = ids.length === 0 ? 'a tool without a type' : `the tool "${ids[0]}"`;
   throw new BlockError(
@@ -88,6 +85,16 @@ async function offeredTools(
     `The agent "${context.block.name}" uses ${named}, which this engine does not have. Remove it from the agent, register it, or mock the block.`,
     { retryable: false },
   );
+}
+
+/** Returns the tool of an integration that a row names. */
+async function integrationTool(context: Context, row: JsonObject): Promise<OfferedTool | undefined> {
+  const { type } = row;
+  if (typeof type !== 'string') return undefined;
+  const integration = await integrationOf(type);
+  if (integration) return (await import('../integrations/run.ts')).integrationRow(context, row, integration);
+  const driver = await driverOf(type);
+  return driver && (await import('../drivers/run.ts')).driverRow(context, row, driver);
 }
 
 /** Returns how the model chooses among the tools. A forced tool is chosen in the first round only, else there were no end. */

@@ -1,8 +1,10 @@
 import type { JsonObject } from '@heddle/core/blocks';
 import type { BlockDescription } from '../describe/describe.ts';
+import { driverOf, driverTypes } from '../drivers/catalog.ts';
+import type { DriverIntegration } from '../drivers/driver.ts';
 import { integrationOf, integrationTypes } from './catalog.ts';
-import type { Integration } from './integration.ts';
-import { fieldsOf } from './run.ts';
+import type { Argument, Integration } from './integration.ts';
+import { fieldsOf } from './arguments.ts';
 
 /** Returns the descriptions of the blocks that are integrations. */
 export async function describeIntegrations(): Promise<BlockDescription[]> {
@@ -10,15 +12,36 @@ export async function describeIntegrations(): Promise<BlockDescription[]> {
     const integration = await integrationOf(type);
     return integration ? [describeIntegration(type, integration)] : [];
   });
-  return (await Promise.all(found)).flat();
+  const drivers = driverTypes.map(async (type) => {
+    const integration = await driverOf(type);
+    return integration ? [describeDriver(type, integration)] : [];
+  });
+  return (await Promise.all([...found, ...drivers])).flat();
 }
 
-function describeIntegration(
+function describeDriver(
   type: string,
-  { title, operations, tools, account }: Integration,
+  { title, operations, settings, tools, outputs }: DriverIntegration,
 ): BlockDescription {
+  const fields = startingFields(operations);
+  for (const all of [settings, ...Object.values(tools).map((tool) => tool.arguments)]) addFields(fields, all);
+  return {
+    type,
+    summary: `Uses ${title}.`,
+    fields: { type: 'object', properties: Object.fromEntries(fields) },
+    outputs: {
+      type: 'object',
+      properties: Object.fromEntries(
+        Object.entries(outputs).map(([name, description]) => [name, { description }]),
+      ),
+    },
+  };
+}
+
+/** The fields of all integrations. */
+function startingFields(operations: Integration['operations']): Map<string, JsonObject> {
   const [byDefault] = Object.keys(operations);
-  const fields = new Map<string, JsonObject>([
+  return new Map<string, JsonObject>([
     [
       'operation',
       {
@@ -29,6 +52,22 @@ function describeIntegration(
     ],
     ['credential', { type: 'string', description: 'Id of a stored credential.' }],
   ]);
+}
+
+/** Adds the fields that set these arguments. */
+function addFields(fields: Map<string, JsonObject>, all: { readonly [name: string]: Argument }): void {
+  for (const [name, argument] of Object.entries(all))
+    for (const field of fieldsOf(name, argument)) {
+      const description = argument.schema['description'] ?? '';
+      if (!fields.has(field)) fields.set(field, { description });
+    }
+}
+
+function describeIntegration(
+  type: string,
+  { title, operations, tools, account }: Integration,
+): BlockDescription {
+  const fields = startingFields(operations);
   if (account !== undefined)
     fields.set(account, {
       type: 'string',
@@ -37,11 +76,7 @@ function describeIntegration(
     });
   const outputs = new Map<string, JsonObject>();
   for (const [id, tool] of Object.entries(tools)) {
-    for (const [name, argument] of Object.entries(tool.arguments))
-      for (const field of fieldsOf(name, argument)) {
-        const description = argument.schema['description'] ?? '';
-        if (!fields.has(field)) fields.set(field, { description });
-      }
+    addFields(fields, tool.arguments);
     const output = tool.answer?.output;
     const names = Object.keys(operations).filter((name) => operations[name] === id);
     for (const name of Object.keys(typeof output === 'object' ? output : {})) {

@@ -1,7 +1,6 @@
 import { isIP } from 'node:net';
 import { isJsonObject, own } from '@heddle/core/blocks';
-import type { BlockError, BlockResult, Json, JsonObject } from '@heddle/core/blocks';
-import { parsedText } from '@heddle/core/fields';
+import type { BlockResult, Json, JsonObject } from '@heddle/core/blocks';
 import type { OfferedTool } from '../agent/ready-tool.ts';
 import type { Context } from '../define.ts';
 import { invalid } from '../invalid.ts';
@@ -9,11 +8,11 @@ import { callService, isRepeatable, refuse } from '../openapi/call.ts';
 import { ServiceTools, withoutArguments } from '../openapi/service-tools.ts';
 import type { LoadedTool } from '../openapi/service-tools.ts';
 import { ArgumentError, plainText } from '../openapi/wire.ts';
+import { argumentsFrom, credentialIdIn, firstText, missingFields, textIn } from './arguments.ts';
 import { toolFileOf } from './integration.ts';
-import type { Argument, Integration, IntegrationTool } from './integration.ts';
+import type { Integration, IntegrationTool } from './integration.ts';
 
-/** Fields with the id of a stored credential, and fields with a key itself. */
-const CREDENTIAL_FIELDS = ['credential', 'manualCredential'];
+/** Fields with a key itself. */
 const KEY_FIELDS = ['apiKey', 'botToken', 'accessToken'];
 
 /** What a call uses to authenticate. */
@@ -60,14 +59,8 @@ export async function runIntegration(context: Context, integration: Integration)
   const read = (name: string, mode: 'text' | 'native' | 'json'): Json | undefined =>
     context.field(name, mode);
   const args = argumentsFrom(definition, read, (why) => invalid(context, why));
-  const missing = Object.entries(definition.arguments).filter(
-    ([name, { required }]) => required && own(args, name) === undefined,
-  );
-  if (missing.length > 0)
-    throw invalid(
-      context,
-      `is missing required fields: ${missing.map(([name, each]) => fieldsOf(name, each)[0] ?? name).join(', ')}`,
-    );
+  const missing = missingFields(definition, args);
+  if (missing !== undefined) throw invalid(context, missing);
   const problems = loaded.problemsOf(args);
   if (problems !== undefined)
     throw refuse(
@@ -175,58 +168,6 @@ async function preparedArguments(
   }
 }
 
-/** Returns the names of the fields that set an argument. */
-export function fieldsOf(name: string, { fields }: Argument): readonly string[] {
-  return fields ?? [name];
-}
-
-type Mode = 'text' | 'native' | 'json';
-
-/** Returns the arguments that fields set. Empty fields set none. */
-function argumentsFrom(
-  { arguments: all }: IntegrationTool,
-  read: (name: string, mode: Mode) => Json | undefined,
-  unusable: (why: string) => BlockError,
-): JsonObject {
-  const args: JsonObject = {};
-  for (const [name, argument] of Object.entries(all)) {
-    const filled = fieldsOf(name, argument).flatMap((field) => {
-      const value = typed(argument, (mode) => read(field, mode));
-      return value === undefined ? [] : [{ field, value }];
-    });
-    const [first, second] = filled;
-    // One of them is left from an earlier choice, and it does not show which.
-    if (first && second && JSON.stringify(first.value) !== JSON.stringify(second.value))
-      throw unusable(
-        `has a value in "${first.field}" and in "${second.field}", which are for the same: clear one of them`,
-      );
-    if (first) args[name] = first.value;
-  }
-  return args;
-}
-
-/** Returns the value of a field as the schema of its argument has it; undefined for an empty one. */
-function typed({ schema }: Argument, read: (mode: Mode) => Json | undefined): Json | undefined {
-  const types = [schema['type']].flat();
-  const isText = types.length === 1 && types[0] === 'string';
-  const value = read(isText ? 'text' : isStructure(types) ? 'json' : 'native') ?? null;
-  if (value === null || (typeof value === 'string' && value.trim() === '')) return undefined;
-  if (isText) return plainText(value);
-  // A text that a model has written, or a number of a text field.
-  const parsed = parsedText(value);
-  return typeof parsed === 'object' || !types.includes('string') ? parsed : value;
-}
-
-function isStructure(types: readonly (Json | undefined)[]): boolean {
-  return types.includes('array') || types.includes('object');
-}
-
 function accessOf(read: (name: string) => Json | undefined): Access {
-  const filled = (names: readonly string[]): string | undefined =>
-    names.map((name) => textIn(read(name))).find((value) => value !== '');
-  return { credentialId: filled(CREDENTIAL_FIELDS), key: filled(KEY_FIELDS) };
-}
-
-function textIn(value: Json | undefined): string {
-  return typeof value === 'string' ? value.trim() : '';
+  return { credentialId: credentialIdIn(read), key: firstText(KEY_FIELDS, read) };
 }

@@ -207,6 +207,7 @@ function bounded(http: HttpClient): HttpClient {
   return {
     fetch: (request) => http.fetch(limited(request)),
     open: (request) => http.open(limited(request)),
+    addresses: http.addresses,
   };
 }
 

@@ -2,8 +2,8 @@ import { BlockError, isJsonObject, own } from '@heddle/core/blocks';
 import type { Json, JsonObject } from '@heddle/core/blocks';
 import type { ConfiguredService } from '@heddle/engine';
 import type { Context } from '../define.ts';
-import { pause } from '../pause.ts';
 import type { ServiceTool, ToolFile } from './file.ts';
+import { repeated } from './attempts.ts';
 import { failureIn, itemsOf, nextCursor, outputOf } from './answer.ts';
 import type { Refusal } from './answer.ts';
 import { requestOf } from './request.ts';
@@ -31,9 +31,6 @@ export interface ServiceAnswer {
   headers: { [name: string]: string };
 }
 
-const MAX_ATTEMPTS = 3;
-const FIRST_PAUSE_MS = 1000;
-const MAX_PAUSE_MS = 30_000;
 const TIMEOUT_MS = 300_000;
 const EXCERPT_CHARS = 2000;
 /** Lets a server that runs workflows detect infinite recursion. */
@@ -76,15 +73,11 @@ async function callOnce(call: ServiceCall): Promise<ServiceAnswer> {
   const { tool, context } = call;
   const service = await context.services.service(tool.service);
   const request = await builtRequest(call, service);
-  for (let attempt = 1; ; attempt++) {
-    const answer = await sendOnce(request, call, service);
-    if (!(answer instanceof BlockError)) return answer;
-    const pauseMs = Math.max(answer.retryAfterMs ?? 0, FIRST_PAUSE_MS * 2 ** (attempt - 1));
-    const isOver =
-      attempt === MAX_ATTEMPTS || pauseMs > Math.min(MAX_PAUSE_MS, context.remainingMs ?? Infinity);
-    if (!mayRepeat(answer, tool) || isOver) throw answer;
-    await pause(context, pauseMs);
-  }
+  return repeated(
+    context,
+    () => sendOnce(request, call, service),
+    (error) => mayRepeat(error, tool),
+  );
 }
 
 /** A refused call, such as one with status 429, has done nothing. */

@@ -73,6 +73,7 @@ const INTEGRATIONS = [
   'mistral_parse_v3',
   'notion',
   'notion_v2',
+  'postgresql',
   'reddit',
   'resend',
   'slack',

@@ -7,6 +7,16 @@ import { readBody } from './api/body.ts';
 import { readBuilder } from './response-builder.ts';
 import type { FieldReader, FieldContext } from './services.ts';
 
+/** Reads a statement: its authored texts, and a `{value}` for each reference between them, so that values can be bound. */
+const readStatement: FieldReader = (template, { lookup }) => {
+  const whole = wholeHole(template);
+  if (whole || template.kind !== 'text') return resolveTemplate(whole ?? template, lookup, 'native');
+  return template.parts.map((part) => {
+    if (typeof part === 'string') return part;
+    const hole: Template = { kind: 'text', parts: [part] };
+    return { value: resolveTemplate(hole, lookup, 'ref' in part ? 'json' : 'text') };
+  });
+};
 const readJson: FieldReader = (template, { lookup }) => resolveJson(template, lookup);
 const readRows: FieldReader = (template, { lookup }) => resolveJson(template, lookup, 'text');
 
@@ -17,6 +27,7 @@ const READERS: { readonly [type: string]: { readonly [field: string]: FieldReade
   response: { data: readJson, builderData: readBuilder, headers: readJson },
   function: { mountedSecrets: readJson },
   human_in_the_loop: { inputFormat: typedRows('text'), builderData: readRows },
+  postgresql: { query: readStatement, where: readStatement },
   variables: { variables: typedRows('native') },
   workflow: { input: readChildInput },
   workflow_input: { input: readChildInput, inputMapping: readJson },

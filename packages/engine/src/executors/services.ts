@@ -10,7 +10,7 @@ import type {
 import type { BlockLog, RunQuery, RunRecord } from '@heddle/core';
 import type { FileRecord } from '@heddle/core/files';
 import type { Stored } from '@heddle/core/run';
-import type { EgressRequest, EgressResponse, EgressStream } from '@heddle/sandbox/egress';
+import type { Egress, EgressRequest, EgressResponse, EgressStream } from '@heddle/sandbox/egress';
 import type { Sandbox } from '@heddle/sandbox';
 import type { Credential, CredentialQuery } from '../secrets/credentials.ts';
 import type { RateStore } from '../store/rates.ts';
@@ -157,6 +157,8 @@ export interface HttpClient {
   fetch(request: EgressRequest): Promise<EgressResponse>;
   /** Does what `fetch` does, and returns as soon as the head of the response has arrived. */
   open(request: EgressRequest): Promise<EgressStream>;
+  /** Returns the addresses of a server of another protocol, which may be connected to. Throws EGRESS_DENIED. */
+  addresses: Egress['addresses'];
 }
 
 /** The configuration of a service. */

@@ -350,3 +350,37 @@ describe('a response that is read as it arrives', () => {
     expect(await codeOf(open({ url: 'http://10.0.0.1/' }))).toBe('EGRESS_DENIED');
   });
 });
+
+describe('addresses of servers of other protocols', () => {
+  const PUBLIC: Address = { address: '93.184.216.34', family: 4 };
+  const resolve = (host: string) => Promise.resolve(host.startsWith('inside') ? [PUBLIC, LOCAL] : [PUBLIC]);
+  const ask = (host: string, on: number, policy: EgressPolicy = {}) =>
+    createEgress(policy, resolve).addresses({ host, port: on, ports: [5432] });
+
+  it('are those that were checked', async () => {
+    expect(await ask('db.example.com', 5432)).toEqual([PUBLIC]);
+    expect(await ask('inside.example.com', 5433, { exceptions: ['inside.example.com:5433'] })).toEqual([
+      PUBLIC,
+      LOCAL,
+    ]);
+    expect(await ask('db.example.com', 6000, { ports: [6000] })).toEqual([PUBLIC]);
+  });
+
+  it.each<[string, number, EgressPolicy]>([
+    ['inside.example.com', 5432, {}],
+    ['127.0.0.1', 5432, {}],
+    ['::ffff:127.0.0.1', 5432, {}],
+    ['169.254.169.254', 5432, { allowPrivate: true }],
+    ['localhost', 5432, {}],
+    ['db.example.com', 80, {}],
+    ['db.example.com', 5432, { ports: [443] }],
+    ['db.example.com', 5432, { denyHosts: ['db.example.com'] }],
+    ['db.example.com', 0, { ports: 'any' }],
+    ['db.example.com/x', 5432, {}],
+    ['inside@db.example.com', 5432, {}],
+    ['db.example.com:80#', 5432, {}],
+    ['', 5432, {}],
+  ])('are refused where a URL would be: %s:%i %j', async (host, on, policy) => {
+    expect(await codeOf(ask(host, on, policy))).toBe('EGRESS_DENIED');
+  });
+});

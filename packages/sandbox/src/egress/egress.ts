@@ -1,10 +1,20 @@
+import { isIPv6 } from 'node:net';
 import { denied, EgressError, isEgressError } from './error.ts';
 import { createCheck } from './guard.ts';
 import { requestHeaders } from './headers.ts';
 import { followRedirects, redirectOf, type Hop } from './redirects.ts';
 import { Transport, type Connection, type Exchange, type Reply, type StreamedReply } from './transport.ts';
 import { unlessAborted } from './unless-aborted.ts';
-import type { EgressPolicy, EgressRequest, EgressResponse, EgressStream, Resolve, Target } from './types.ts';
+import type {
+  Address,
+  EgressPolicy,
+  EgressRequest,
+  EgressResponse,
+  EgressStream,
+  Resolve,
+  Server,
+  Target,
+} from './types.ts';
 
 /** Limits of a request where its policy sets none. */
 const DEFAULTS = { timeoutMs: 60_000, maxResponseBytes: 10 * 2 ** 20, maxRedirects: 5 };
@@ -19,6 +29,11 @@ export interface Egress {
   open(request: EgressRequest): Promise<EgressStream>;
   /** Checks a URL and returns it with the addresses that were checked. Throws EgressError EGRESS_DENIED. */
   check(url: string | URL): Promise<Target>;
+  /**
+   * Checks a server of another protocol, and returns the addresses that were checked: connect only to these. Throws
+   * EgressError EGRESS_DENIED.
+   */
+  addresses(server: Server): Promise<readonly Address[]>;
   /** Closes idle connections. */
   close(): Promise<void>;
 }
@@ -32,6 +47,14 @@ function firstHop(request: EgressRequest): Hop {
   if (body !== null && (method === 'GET' || method === 'HEAD'))
     throw denied(`A ${method} request to ${host} cannot have a body.`);
   return { url: request.url, method, headers: requestHeaders(request.headers, host), body };
+}
+
+/** Returns a URL with only this host and port. Throws for a host that a URL reads as something else, too. */
+function serverUrl(host: string, port: number): string {
+  const isName = /^[^\s/?#@\\:[\]]+$/.test(host) || isIPv6(host);
+  if (!isName || !Number.isInteger(port) || port < 1 || port > 65_535)
+    throw denied(`"${host.slice(0, 200)}" and ${port} are not a host and a port.`);
+  return `http://${isIPv6(host) ? `[${host}]` : host}:${port}/`;
 }
 
 type Placed<R> = R & { readonly at: URL };
@@ -92,6 +115,7 @@ type AnyReply = Omit<Reply, 'body'>;
 
 class GuardedClient implements Egress {
   readonly check: Egress['check'];
+  readonly addresses: Egress['addresses'];
   readonly #transport: Transport;
   readonly #timeoutMs: number;
   readonly #maxBytes: number;
@@ -99,6 +123,11 @@ class GuardedClient implements Egress {
 
   constructor(policy: EgressPolicy, resolve: Resolve | undefined, connection: Connection) {
     this.check = createCheck(policy, resolve);
+    this.addresses = async ({ host, port, ports, signal = new AbortController().signal }) => {
+      const check = createCheck({ ...policy, ports: policy.ports ?? ports }, resolve);
+      const checked = check(serverUrl(host, port)).then(({ addresses }) => addresses);
+      return unlessAborted(checked, signal);
+    };
     this.#timeoutMs = policy.timeoutMs ?? DEFAULTS.timeoutMs;
     this.#maxBytes = policy.maxResponseBytes ?? DEFAULTS.maxResponseBytes;
     this.#maxRedirects = policy.maxRedirects ?? DEFAULTS.maxRedirects;

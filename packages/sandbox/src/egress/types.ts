@@ -84,6 +84,16 @@ export interface Address {
 /** Returns all addresses of a host name. */
 export type Resolve = (host: string) => Promise<readonly Address[]>;
 
+/** A server that is not asked by HTTP. */
+export interface Server {
+  /** A name or an address. */
+  readonly host: string;
+  readonly port: number;
+  /** Allowed ports if the policy has none. */
+  readonly ports: readonly number[];
+  readonly signal?: AbortSignal;
+}
+
 /** A URL that the policy allows, with the addresses that were checked: only these may be connected to. */
 export interface Target {
   readonly url: URL;

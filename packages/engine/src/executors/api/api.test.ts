@@ -41,7 +41,13 @@ const call = (
   const context = contextOf({
     type: 'api',
     params: { url: 'https://x.test/a', ...params },
-    services: { egress: async () => ({ fetch, open: () => Promise.reject(new Error('not used')) }) },
+    services: {
+      egress: async () => ({
+        fetch,
+        addresses: () => Promise.reject(new Error('unused')),
+        open: () => Promise.reject(new Error('not used')),
+      }),
+    },
     ...scene,
   });
   return Promise.resolve(apiExecutor.execute(context));

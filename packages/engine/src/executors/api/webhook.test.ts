@@ -19,7 +19,13 @@ async function send(params: JsonObject, scene: Scene = {}, status = 200) {
   const context = contextOf({
     type: 'webhook_request',
     params: { url: 'https://x.test/hook', ...params },
-    services: { egress: async () => ({ fetch, open: () => Promise.reject(new Error('not used')) }) },
+    services: {
+      egress: async () => ({
+        fetch,
+        addresses: () => Promise.reject(new Error('unused')),
+        open: () => Promise.reject(new Error('not used')),
+      }),
+    },
     clock: new TestClock(1_700_000_000_000),
     ...scene,
   });

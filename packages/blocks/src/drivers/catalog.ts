@@ -1,0 +1,17 @@
+import type { DriverIntegration } from './driver.ts';
+
+type Load = () => Promise<{ integration: DriverIntegration }>;
+
+/** The integrations with a client library by the types of their blocks. Each is loaded at its first use. */
+const BY_TYPE: { readonly [type: string]: Load } = {
+  postgresql: () => import('./postgresql/postgresql.ts'),
+};
+
+/** Types of blocks that are integrations with a client library. */
+export const driverTypes: readonly string[] = Object.keys(BY_TYPE);
+
+/** Returns the integration of a type of blocks; undefined if there is none. */
+export async function driverOf(type: string): Promise<DriverIntegration | undefined> {
+  const load = Object.hasOwn(BY_TYPE, type) ? BY_TYPE[type] : undefined;
+  return (await load?.())?.integration;
+}

@@ -1,0 +1,58 @@
+import type { Json, JsonObject } from '@heddle/core/blocks';
+import type { Argument } from '../integrations/integration.ts';
+import type { Context } from '../define.ts';
+
+/** An argument of a tool of a driver. */
+export interface DriverArgument extends Argument {
+  /** A statement: references in the field of a block become values that are bound. Rows of agents cannot set it. */
+  statement?: true;
+  /** Only blocks have it: the argument is not offered to models. */
+  blocksOnly?: true;
+}
+
+/** A tool that a client library calls, because its service has a protocol of its own. */
+export interface DriverTool {
+  description: string;
+  arguments: { readonly [name: string]: DriverArgument };
+  /** A call may be repeated. */
+  idempotent: boolean;
+  /** Returns the result. Throws a BlockError. */
+  run(call: DriverCall): Promise<Json>;
+}
+
+/** A call of a tool of a driver. */
+export interface DriverCall {
+  args: JsonObject;
+  /** The values of the references of statements, in the order of their numbers. */
+  values: readonly Json[];
+  /** Where the service is and how to authenticate, as the author has set it. */
+  settings: JsonObject;
+  /** Id of the stored credential that the author has named. */
+  credentialId: string | undefined;
+  context: Context;
+}
+
+/** A service with its tools. */
+export interface DriverIntegration {
+  /** The name for `--service` and `--credential`, and the provider of stored credentials. */
+  service: string;
+  title: string;
+  /** The public documentation of the service. */
+  docs: string;
+  /** Where the service is and what authenticates, as Markdown, for its page. */
+  access: string;
+  /** Types of blocks, and `type` of agents' tools. */
+  types: readonly string[];
+  /** Fields that only authors set, never models. */
+  settings: { readonly [name: string]: Argument };
+  /** The tools by operations of blocks and of agents' tools. The first is that of blocks without an operation. */
+  operations: { readonly [operation: string]: string };
+  tools: { readonly [id: string]: DriverTool };
+  /** The keys of results, each with a description. */
+  outputs: { readonly [name: string]: string };
+}
+
+/** Returns the integration unchanged, with its type. */
+export function defineDriver(integration: DriverIntegration): DriverIntegration {
+  return integration;
+}

@@ -1,0 +1,197 @@
+import { isJsonObject } from '@heddle/core/blocks';
+import type { Json, JsonObject } from '@heddle/core/blocks';
+import { data, text } from '../../integrations/integration.ts';
+import { plainText } from '../../openapi/wire.ts';
+import { defineDriver } from '../driver.ts';
+import type { DriverCall } from '../driver.ts';
+import { conditionProblem } from '../statement.ts';
+import { columnsOf, quoted, quotedTable, serverOf, settings, wrongArgument } from './server.ts';
+import { runStatement } from './session.ts';
+import type { Statement } from './session.ts';
+
+const table = text('Name of the table, such as orders or sales.orders', { required: true });
+const query = {
+  ...text('One SQL statement. Parameters are $1, $2 and so on', { required: true }),
+  statement: true as const,
+};
+const params = data({ type: 'array', maxItems: 1000 }, 'Values of the parameters, in order');
+const condition = {
+  where: {
+    ...text('Which rows, as SQL, such as id = 7. References become parameters'),
+    statement: true as const,
+    blocksOnly: true as const,
+  },
+  conditions: data(
+    { type: 'object', minProperties: 1 },
+    'Which rows, as values by the names of columns that all must match. A list matches any of its values, null an empty column',
+  ),
+};
+
+interface Condition {
+  sql: string;
+  values: Json[];
+}
+
+/** Returns which rows a change is for. Throws TOOL_ARGUMENTS_INVALID without a condition, which would mean all rows. */
+function conditionOf({ args, values }: DriverCall, target: string): Condition {
+  const { where, conditions } = args;
+  const parts: string[] = [];
+  const all = [...values];
+  if (typeof where === 'string') {
+    const problem = conditionProblem(where);
+    if (problem !== undefined) throw wrongArgument(`"where" ${problem}`);
+    // On lines of its own, because it can end with a comment.
+    parts.push(`(\n${where}\n)`);
+  }
+  if (isJsonObject(conditions)) {
+    for (const [name, value] of Object.entries(conditions)) {
+      const column = quoted(name);
+      if (value === null) parts.push(`${column} IS NULL`);
+      else {
+        // The table itself says which types the values have.
+        const rows = (Array.isArray(value) ? value : [value]).map((each) => ({ [name]: each }));
+        all.push(JSON.stringify(rows));
+        parts.push(
+          `${column} IN (SELECT ${column} FROM json_populate_recordset(NULL::${target}, $${all.length}::json))`,
+        );
+      }
+    }
+  }
+  if (parts.length === 0)
+    throw wrongArgument('it has neither "where" nor "conditions", and would change all rows');
+  return { sql: parts.join(' AND '), values: all };
+}
+
+function targetOf({ args }: DriverCall): string {
+  return quotedTable(plainText(args['table'] ?? ''));
+}
+
+/** Returns the values of a row as an assignment or a list of columns reads them, with the types of the table. */
+function rowsFrom(target: string, parameter: number): string {
+  return `json_populate_recordset(NULL::${target}, $${parameter}::json)`;
+}
+
+async function run(call: DriverCall, statement: Statement): Promise<Json> {
+  const server = await serverOf(call);
+  if (statement.sql.includes('\0')) throw wrongArgument('it has a NUL character');
+  const { rows, rowCount } = await runStatement(call.context, server, statement);
+  return { message: `${rowCount} ${rowCount === 1 ? 'row' : 'rows'}.`, rows, rowCount };
+}
+
+function runText(call: DriverCall, how: { readOnly: boolean; idempotent: boolean }): Promise<Json> {
+  const { query: sql, params: given } = call.args;
+  const values = [...(Array.isArray(given) ? given : []), ...call.values];
+  return run(call, { sql: plainText(sql ?? ''), values, ...how });
+}
+
+/** Columns of all tables that the user can read. */
+const TABLES = `
+SELECT table_schema AS schema, table_name AS table, json_agg(json_build_object(
+  'name', column_name, 'type', data_type, 'nullable', is_nullable = 'YES', 'default', column_default
+) ORDER BY ordinal_position) AS columns
+FROM information_schema.columns WHERE table_schema = $1
+GROUP BY table_schema, table_name ORDER BY table_name`;
+
+export const integration = defineDriver({
+  service: 'postgresql',
+  title: 'PostgreSQL',
+  docs: 'https://www.postgresql.org/docs/current/sql-commands.html',
+  access:
+    "The database is that of the fields `host`, `port`, `database`, `username`, `password` and `ssl`, or without a host that of a credential: a stored one, whose id is in the field `credential`, that of `--credential postgresql=URL`, or one that is stored for the provider `postgresql`. It is a URL such as `postgresql://USER:PASSWORD@HOST:5432/DATABASE?sslmode=verify-full`, or `USER:PASSWORD` for the address of `--service postgresql=postgresql://HOST/DATABASE`. The host is subject to the [egress rules](../security.md); without rules for ports, 5432, 5433, 6432 and 6543 are allowed.\n\nA call has a connection and a transaction for itself. It fails, and changes nothing, if it returns more than 10,000 rows or 16 MiB. References in `query` and `where` become parameters: `WHERE name = '<start.name>'` compares with the value whatever it contains, and a name in double quotes takes a value as part of the name. A field that is one reference alone is SQL as it is. Dates, exact decimals and whole numbers beyond 2^53 are texts.",
+  types: ['postgresql'],
+  settings,
+  operations: {
+    query: 'postgresql_query',
+    insert: 'postgresql_insert',
+    update: 'postgresql_update',
+    delete: 'postgresql_delete',
+    execute: 'postgresql_execute',
+    introspect: 'postgresql_introspect',
+  },
+  outputs: {
+    message: 'How many rows were returned or changed.',
+    rows: 'The rows, as values by the names of columns.',
+    rowCount: 'The number of rows that were returned or changed.',
+  },
+  tools: {
+    postgresql_query: {
+      description: 'Returns the rows of a query. The database refuses changes.',
+      arguments: { query, params },
+      idempotent: true,
+      run: (call) => runText(call, { readOnly: true, idempotent: true }),
+    },
+    postgresql_insert: {
+      description: 'Adds rows to a table, and returns them.',
+      arguments: {
+        table,
+        rows: data(
+          { type: ['object', 'array'], items: { type: 'object' }, minItems: 1, maxItems: 10_000 },
+          'A row, or a list of rows with the same columns, as values by the names of columns',
+          { required: true, fields: ['data'] },
+        ),
+      },
+      idempotent: false,
+      run: (call) => {
+        const target = targetOf(call);
+        const rows = [call.args['rows']].flat() as JsonObject[];
+        const columns = columnsOf(rows).map(quoted).join(', ');
+        const sql = `INSERT INTO ${target} (${columns}) SELECT ${columns} FROM ${rowsFrom(target, 1)} RETURNING *`;
+        return run(call, { sql, values: [JSON.stringify(rows)], readOnly: false, idempotent: false });
+      },
+    },
+    postgresql_update: {
+      description: 'Changes the rows that match, and returns them.',
+      arguments: {
+        table,
+        ...condition,
+        row: data({ type: 'object', minProperties: 1 }, 'New values by the names of columns', {
+          required: true,
+          fields: ['data'],
+        }),
+      },
+      idempotent: true,
+      run: (call) => {
+        const target = targetOf(call);
+        const row = call.args['row'] as JsonObject;
+        const { sql: where, values } = conditionOf(call, target);
+        const source = rowsFrom(target, values.length + 1);
+        const changes = columnsOf([row]).map(
+          (name) => `${quoted(name)} = (SELECT ${quoted(name)} FROM ${source})`,
+        );
+        const sql = `UPDATE ${target} SET ${changes.join(', ')} WHERE ${where} RETURNING *`;
+        return run(call, {
+          sql,
+          values: [...values, JSON.stringify([row])],
+          readOnly: false,
+          idempotent: true,
+        });
+      },
+    },
+    postgresql_delete: {
+      description: 'Deletes the rows that match, and returns them.',
+      arguments: { table, ...condition },
+      idempotent: true,
+      run: (call) => {
+        const target = targetOf(call);
+        const { sql: where, values } = conditionOf(call, target);
+        const sql = `DELETE FROM ${target} WHERE ${where} RETURNING *`;
+        return run(call, { sql, values, readOnly: false, idempotent: true });
+      },
+    },
+    postgresql_execute: {
+      description: 'Runs one SQL statement of any kind, in a transaction.',
+      arguments: { query, params },
+      idempotent: false,
+      run: (call) => runText(call, { readOnly: false, idempotent: false }),
+    },
+    postgresql_introspect: {
+      description: 'Returns the tables of a schema with their columns.',
+      arguments: { schema: text('Name of the schema; default: public') },
+      idempotent: true,
+      run: (call) => {
+        const { schema = 'public' } = call.args;
+        return run(call, { sql: TABLES, values: [schema], readOnly: true, idempotent: true });
+      },
+    },
+  },
+});

@@ -1,0 +1,182 @@
+import { own } from '@heddle/core/blocks';
+import type { Json, JsonObject } from '@heddle/core/blocks';
+import type { HttpClient } from '@heddle/engine';
+import { text } from '../../integrations/integration.ts';
+import { refuse } from '../../openapi/call.ts';
+import { plainText } from '../../openapi/wire.ts';
+import type { DriverCall } from '../driver.ts';
+
+/** A database, and what is needed to connect to it. */
+export interface Server {
+  host: string;
+  port: number;
+  database: string;
+  user: string;
+  password: string;
+  tls: Tls;
+  /** Certificates of authorities in PEM format; undefined: the public ones. */
+  ca: string | undefined;
+  /** The client whose egress policy applies. */
+  http: HttpClient;
+}
+
+/** `preferred`: without TLS if the server has none. Only `verify-full` checks the certificate. */
+type Tls = 'disabled' | 'preferred' | 'required' | 'verify-full';
+
+const SERVICE = 'postgresql';
+/** Names of the modes of TLS in URLs. */
+const SSL_MODES: { readonly [mode: string]: Tls } = {
+  disable: 'disabled',
+  prefer: 'preferred',
+  require: 'required',
+  'verify-full': 'verify-full',
+};
+const TLS_MODES: readonly string[] = Object.values(SSL_MODES);
+
+/** Fields of blocks and of rows of agents that say which database is used. */
+export const settings = {
+  host: text('Host of the database; empty: that of the credential'),
+  port: text('Port; default 5432'),
+  database: text('Name of the database'),
+  username: text('Name of the user'),
+  password: text('Password of the user'),
+  ssl: text(
+    'TLS: disabled, preferred, required (default) or verify-full, which alone checks the certificate',
+  ),
+  sslCa: text('Certificates of authorities for verify-full, as PEM; default: the public ones'),
+};
+
+/**
+ * Returns the database of a call: that of the fields if they name a host, else that of a credential. A credential is a URL
+ * (`postgresql://USER:PASSWORD@HOST/DATABASE?sslmode=verify-full`), or `USER:PASSWORD` for the address that the operator has
+ * configured. So no stored password is sent to a host that a field names.
+ *
+ * Throws a BlockError: BLOCK_CONFIG_INVALID, CREDENTIAL_UNKNOWN, TOOL_ADDRESS_MISSING.
+ */
+export async function serverOf(call: DriverCall): Promise<Server> {
+  const { context } = call;
+  const field = (name: string): string => plainText((own(call.settings, name) ?? '') as Json);
+  const ca = field('sslCa') === '' ? undefined : field('sslCa');
+  if (field('host').trim() !== '') {
+    const parts = {
+      ...{ host: field('host').trim(), port: field('port').trim() || '5432', database: field('database') },
+      ...{ user: field('username'), password: field('password'), tls: field('ssl').trim() || 'required' },
+    };
+    return checked({ ...parts, ca }, await context.services.egress());
+  }
+  const alone = ['database', 'username', 'password'].find((name) => field(name) !== '');
+  if (alone !== undefined)
+    throw wrong(
+      `"${alone}" is set, but "host" is empty: set it too, or use a credential without these fields`,
+    );
+  const service = await context.services.service(SERVICE);
+  const secret = await secretOf(call, service.credential);
+  if (/^postgres(?:ql)?:\/\//i.test(secret))
+    return checked({ ...partsOf(secret, 'the credential'), ca }, await context.services.egress());
+  const { address } = service;
+  if (address === undefined)
+    throw refuse(
+      'TOOL_ADDRESS_MISSING',
+      `The credential for PostgreSQL is no URL, and the address is unknown: give it with --service ${SERVICE}=postgresql://HOST/DATABASE.`,
+    );
+  const [user = '', ...password] = secret.split(':');
+  return checked(
+    { ...partsOf(address, 'the address'), user, password: password.join(':'), ca },
+    service.http,
+  );
+}
+
+async function secretOf(
+  { context: { services }, credentialId }: DriverCall,
+  operator: string | undefined,
+): Promise<string> {
+  const found =
+    credentialId !== undefined
+      ? await services.credential({ id: credentialId })
+      : operator === undefined
+        ? await services.credential({ provider: SERVICE, type: 'api_key' })
+        : { secret: operator };
+  if (found) return found.secret;
+  throw refuse(
+    'CREDENTIAL_UNKNOWN',
+    credentialId === undefined
+      ? `PostgreSQL needs "host", "database", "username" and "password", a stored credential in "credential" or for the provider "${SERVICE}", or --credential ${SERVICE}=postgresql://USER:PASSWORD@HOST/DATABASE.`
+      : 'PostgreSQL is used with a credential that does not exist.',
+  );
+}
+
+type Parts = Omit<Server, 'port' | 'http' | 'tls'> & { port: string; tls: string };
+
+/** Returns the parts of a URL. Messages do not repeat it, because it can have a password. */
+function partsOf(address: string, what: string): Omit<Parts, 'ca'> {
+  const url = URL.canParse(address) ? new URL(address) : undefined;
+  if (!url || url.hostname === '')
+    throw wrong(`${what} is not a URL such as postgresql://USER:PASSWORD@HOST:5432/DATABASE`);
+  for (const name of url.searchParams.keys())
+    if (name !== 'sslmode')
+      throw wrong(`${what} has the parameter "${name.slice(0, 50)}": only sslmode is supported`);
+  const mode = url.searchParams.get('sslmode') ?? 'require';
+  try {
+    return {
+      host: decodeURIComponent(url.hostname).replace(/^\[|\]$/g, ''),
+      port: url.port || '5432',
+      database: decodeURIComponent(url.pathname.slice(1)),
+      user: decodeURIComponent(url.username),
+      password: decodeURIComponent(url.password),
+      tls: Object.hasOwn(SSL_MODES, mode) ? (SSL_MODES[mode] as Tls) : mode,
+    };
+  } catch {
+    throw wrong(`${what} has a percent sign that is not part of an encoded character`);
+  }
+}
+
+function checked({ port, tls, ...parts }: Parts, http: HttpClient): Server {
+  const { host, database, user, password } = parts;
+  const fields = { database, user, password };
+  for (const [name, value] of Object.entries(fields)) {
+    if (value === '') throw wrong(`the ${name} is empty`);
+    // The protocol ends texts with it, so that what follows would be other parameters.
+    if (value.includes('\0')) throw wrong(`the ${name} has a NUL character`);
+  }
+  if (!/^\d{1,5}$/.test(port))
+    throw wrong(`the port "${port.slice(0, 20)}" of ${host.slice(0, 200)} is not a number`);
+  if (!TLS_MODES.includes(tls))
+    throw wrong(`the mode of TLS "${tls.slice(0, 20)}" is not one of ${TLS_MODES.join(', ')}`);
+  return { ...parts, port: Number(port), tls: tls as Tls, http };
+}
+
+function wrong(why: string): ReturnType<typeof refuse> {
+  return refuse('BLOCK_CONFIG_INVALID', `PostgreSQL cannot be used: ${why}.`);
+}
+
+/** Returns a name in quotes, each part of `schema.table` for itself. */
+export function quotedTable(name: string): string {
+  const parts = name.trim().split('.');
+  if (parts.length > 2 || parts.some((part) => part === ''))
+    throw wrongArgument(`"table" is "${name.slice(0, 100)}": write TABLE or SCHEMA.TABLE`);
+  return parts.map(quoted).join('.');
+}
+
+/** Returns a name in quotes. */
+export function quoted(name: string): string {
+  if (name === '' || name.includes('\0') || Buffer.byteLength(name) > 63)
+    throw wrongArgument(`"${name.slice(0, 100)}" is no name: it has 1 to 63 bytes`);
+  return `"${name.replaceAll('"', '""')}"`;
+}
+
+/** Returns TOOL_ARGUMENTS_INVALID. */
+export function wrongArgument(why: string): ReturnType<typeof refuse> {
+  return refuse('TOOL_ARGUMENTS_INVALID', `The statement for PostgreSQL cannot be made: ${why}.`);
+}
+
+/** Returns the columns of rows, which must be the same in all. */
+export function columnsOf(rows: readonly JsonObject[]): string[] {
+  const [first = {}] = rows;
+  const columns = Object.keys(first);
+  if (columns.length === 0) throw wrongArgument('"data" has no columns');
+  const isSame = (row: JsonObject): boolean =>
+    Object.keys(row).length === columns.length && columns.every((name) => Object.hasOwn(row, name));
+  const other = rows.findIndex((row) => !isSame(row));
+  if (other !== -1) throw wrongArgument(`row ${other + 1} of "data" has other columns than the first`);
+  return columns;
+}

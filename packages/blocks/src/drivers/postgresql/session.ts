@@ -1,0 +1,287 @@
+import { Socket } from 'node:net';
+import type { LookupFunction } from 'node:net';
+import { BlockError } from '@heddle/core/blocks';
+import type { Json, JsonObject } from '@heddle/core/blocks';
+import type { HttpClient } from '@heddle/engine';
+import { Client, DatabaseError, Query } from 'pg';
+import type { Context } from '../../define.ts';
+import type { Server } from './server.ts';
+import { parameterOf, parserOf } from './values.ts';
+
+type Addresses = Awaited<ReturnType<HttpClient['addresses']>>;
+
+/** A statement with its parameters. */
+export interface Statement {
+  sql: string;
+  values: readonly Json[];
+  /** The database refuses changes. */
+  readOnly: boolean;
+  /** The statement may be repeated if its outcome is unknown. */
+  idempotent: boolean;
+}
+
+/** What a statement has returned. */
+export interface Rows {
+  rows: JsonObject[];
+  /** Rows that were returned or changed. */
+  rowCount: number;
+}
+
+/** Ports that statements may use where the egress policy names none: PostgreSQL, and its usual poolers. */
+const PORTS = [5432, 5433, 6432, 6543];
+/** What the library says about a server without TLS. */
+const NO_TLS = 'The server does not support SSL connections';
+const CONNECT_MS = 15_000;
+const STATEMENT_MS = 300_000;
+const MAX_ROWS = 10_000;
+const MAX_BYTES = 16 * 2 ** 20;
+/** The message that asks a server to cancel what a session does. */
+const CANCEL_CODE = 80_877_102;
+/** Failures of the server that end by themselves: serialization, deadlock, resources, and its start and shutdown. */
+const RETRYABLE = /^(?:40001|40P01|53\w{3}|57P0[123]|08\w{3}|55P03)$/;
+
+/**
+ * Runs one statement on a connection for it alone, in a transaction that ends with it. Throws a BlockError: SERVICE_FAILED
+ * if the server refuses the statement, cannot be reached, or returns too much, and then nothing has changed.
+ */
+export async function runStatement(context: Context, server: Server, statement: Statement): Promise<Rows> {
+  const { signal } = context;
+  const addresses = await checkedAddresses(context, server);
+  signal.throwIfAborted();
+  if (server.tls !== 'preferred') return runOnce(context, new Session(server, addresses), statement);
+  try {
+    const session = new Session({ ...server, tls: 'required' }, addresses);
+    return await runOnce(context, session, statement);
+  } catch (error) {
+    if (!(error instanceof BlockError && error.cause instanceof Error && error.cause.message === NO_TLS))
+      throw error;
+    return runOnce(context, new Session({ ...server, tls: 'disabled' }, addresses), statement);
+  }
+}
+
+async function runOnce(context: Context, session: Session, statement: Statement): Promise<Rows> {
+  const ms = Math.ceil(Math.max(1, Math.min(STATEMENT_MS, context.remainingMs ?? Infinity)));
+  // The server ends the statement, but a hostile one may not.
+  const signal = AbortSignal.any([context.signal, AbortSignal.timeout(ms + 2 * CONNECT_MS)]);
+  const stop = (): void => session.cancel();
+  signal.addEventListener('abort', stop, { once: true });
+  try {
+    return await session.run(statement, ms);
+  } catch (error) {
+    context.signal.throwIfAborted();
+    throw session.failureOf(error, statement);
+  } finally {
+    signal.removeEventListener('abort', stop);
+    session.close();
+  }
+}
+
+async function checkedAddresses({ signal }: Context, { host, port, http }: Server): Promise<Addresses> {
+  try {
+    return await http.addresses({ host, port, ports: PORTS, signal });
+  } catch (error) {
+    signal.throwIfAborted();
+    const isDenied = error instanceof Error && 'code' in error && error.code === 'EGRESS_DENIED';
+    throw new BlockError('SERVICE_FAILED', `PostgreSQL is not reached: ${messageOf(error)}`, {
+      retryable: !isDenied,
+      cause: error,
+    });
+  }
+}
+
+function messageOf(error: unknown): string {
+  return error instanceof Error ? error.message : String(error);
+}
+
+/** One connection to a server. */
+class Session {
+  readonly #server: Server;
+  readonly #addresses: Addresses;
+  readonly #client: Client;
+  /** The statement has been sent. */
+  #isSent = false;
+  #received = 0;
+  /** Why the result is too large. What has arrived already is still read. */
+  #excess: string | undefined;
+
+  constructor(server: Server, addresses: Addresses) {
+    this.#server = server;
+    this.#addresses = addresses;
+    const { host, port, user, password, database } = server;
+    const socket = this.#limited(checkedSocket(addresses));
+    this.#client = new Client({
+      ...{ host, port, user, database },
+      // Each option is set, and the password is a function, because the library reads the environment and files for others.
+      password: () => password,
+      ssl: tlsOf(server),
+      application_name: 'heddle',
+      connectionTimeoutMillis: CONNECT_MS,
+      // A server that only passes on what it gets cannot pass this.
+      enableChannelBinding: true,
+      stream: () => socket,
+    });
+    // Without a listener, the error of a broken connection would end the process.
+    this.#client.on('error', () => undefined);
+    const connection = this.#connection;
+    connection.once('sslconnect', () => void this.#limited(connection.stream));
+  }
+
+  async run({ sql, values, readOnly }: Statement, ms: number): Promise<Rows> {
+    const client = this.#client;
+    await client.connect();
+    const settings = [
+      `BEGIN${readOnly ? ' READ ONLY' : ''}`,
+      `SET LOCAL statement_timeout = ${ms}`,
+      // The forms of values, and of the texts that references were taken from.
+      "SET LOCAL datestyle = 'ISO'",
+      'SET LOCAL standard_conforming_strings = on',
+    ];
+    await client.query(settings.join('; '));
+    this.#isSent = true;
+    const rows = await this.#query(sql, values);
+    await client.query('COMMIT');
+    return rows;
+  }
+
+  #query(sql: string, values: readonly Json[]): Promise<Rows> {
+    const rows: JsonObject[] = [];
+    const query = new Query({
+      text: sql,
+      values: values.map(parameterOf),
+      rowMode: 'array',
+      queryMode: 'extended',
+      types: { getTypeParser: parserOf as never },
+    } as never);
+    return new Promise((resolve, reject) => {
+      query.on('row', (row: unknown, result) => {
+        if (rows.length >= MAX_ROWS) return this.#refuse(`returns more than ${MAX_ROWS} rows: add a LIMIT`);
+        const cells = row as Json[];
+        rows.push(
+          Object.fromEntries((result?.fields ?? []).map(({ name }, index) => [name, cells[index] ?? null])),
+        );
+        return undefined;
+      });
+      query.on('error', reject);
+      query.on('end', ({ rowCount }) => resolve({ rows, rowCount: rowCount ?? 0 }));
+      this.#client.query(query);
+    });
+  }
+
+  /** Cancels the statement on the server, and closes the connection. */
+  cancel(): void {
+    const { processID, secretKey } = this.#client as unknown as {
+      processID?: number | null;
+      secretKey?: number;
+    };
+    if (this.#isSent && typeof processID === 'number' && typeof secretKey === 'number') {
+      const message = Buffer.alloc(16);
+      for (const [index, word] of [16, CANCEL_CODE].entries()) message.writeInt32BE(word, index * 4);
+      message.writeInt32BE(processID, 8);
+      message.writeInt32BE(secretKey, 12);
+      const socket = checkedSocket(this.#addresses).on('error', () => undefined);
+      socket.setTimeout(CONNECT_MS, () => socket.destroy());
+      socket.connect(this.#server.port, this.#server.host).end(message);
+    }
+    this.#stop(new Error('The statement was stopped.'));
+  }
+
+  /** Closes the connection. What is not committed is undone. */
+  close(): void {
+    void this.#client.end().catch(() => undefined);
+    // The server may keep its side open.
+    this.#connection.stream.destroySoon();
+  }
+
+  #stop(error: Error): void {
+    this.#connection.stream.destroy(error);
+  }
+
+  get #connection(): Connection {
+    return (this.#client as unknown as { connection: Connection }).connection;
+  }
+
+  /** Closes the connection, because the result is too large. */
+  #refuse(why: string): void {
+    this.#excess ??= why;
+    this.#stop(new Error(why));
+  }
+
+  #limited(socket: Socket): Socket {
+    return socket.on('data', (chunk: Buffer) => {
+      this.#received += chunk.length;
+      if (this.#received > MAX_BYTES) this.#refuse(`returns more than ${MAX_BYTES / 2 ** 20} MiB`);
+    });
+  }
+
+  failureOf(error: unknown, { idempotent }: Statement): BlockError {
+    if (this.#excess !== undefined)
+      return new BlockError(
+        'SERVICE_FAILED',
+        `The statement for PostgreSQL ${this.#excess}. Nothing has changed.`,
+        { retryable: false },
+      );
+    if (error instanceof DatabaseError) return refusalOf(error);
+    const what = this.#isSent ? 'The connection to PostgreSQL has broken' : 'PostgreSQL is not reached';
+    const { host, port } = this.#server;
+    return new BlockError('SERVICE_FAILED', `${what} (${host}:${port}): ${messageOf(error)}`, {
+      retryable: idempotent || !this.#isSent,
+      cause: error,
+    });
+  }
+}
+
+/** The parts of a connection of the library that its types leave out. */
+interface Connection {
+  stream: Socket;
+  once(event: 'sslconnect', listener: () => void): unknown;
+}
+
+function refusalOf({
+  code = '',
+  message,
+  detail,
+  hint,
+  constraint,
+  table,
+  column,
+}: DatabaseError): BlockError {
+  const more = [detail, hint].filter((text) => text !== undefined).join(' ');
+  const advice = code === '25006' ? ' (only the operation execute may change data)' : '';
+  return new BlockError(
+    'SERVICE_FAILED',
+    `PostgreSQL refuses the statement (${code}): ${message}${more === '' ? '' : `. ${more}`}${advice}`
+      .slice(0, 2000)
+      .toWellFormed(),
+    {
+      retryable: RETRYABLE.test(code),
+      details: {
+        code,
+        ...(constraint !== undefined && { constraint }),
+        ...(table !== undefined && { table }),
+        ...(column !== undefined && { column }),
+      },
+    },
+  );
+}
+
+/** A socket that connects to these addresses whatever the name of the host is. */
+function checkedSocket(addresses: Addresses): Socket {
+  const all = addresses.map(({ address, family }) => ({ address, family }));
+  const [first] = all;
+  if (!first) throw new Error('There is no address to connect to.');
+  const lookup: LookupFunction = (_host, { all: isAll }, found) => {
+    if (isAll === true) found(null, all);
+    else found(null, first.address, first.family);
+  };
+  const socket = new Socket();
+  const original = socket.connect.bind(socket) as (options: object) => Socket;
+  socket.connect = ((port: number, host: string) =>
+    original({ port, host, lookup, autoSelectFamily: all.length > 1 })) as Socket['connect'];
+  return socket;
+}
+
+/** TLS as `sslmode` has it: without `verify-full`, the connection is encrypted, and the certificate is not checked. */
+function tlsOf({ tls, ca }: Server): false | { rejectUnauthorized: boolean; ca?: string } {
+  if (tls === 'disabled') return false;
+  return { rejectUnauthorized: tls === 'verify-full', ...(ca !== undefined && { ca }) };
+}

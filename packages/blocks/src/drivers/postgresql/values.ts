@@ -1,0 +1,63 @@
+import type { Json } from '@heddle/core/blocks';
+import { parsedText } from '@heddle/core/fields';
+import { types } from 'pg';
+
+type Parse = (text: string) => Json;
+
+/** Identifiers of types whose values are not texts in JSON (`pg_type.oid`). */
+const PARSERS: { readonly [oid: number]: Parse } = {
+  16: (text) => text === 't',
+  20: numberIn,
+  21: numberIn,
+  23: numberIn,
+  26: numberIn,
+  700: numberIn,
+  701: numberIn,
+  114: parsedText,
+  3802: parsedText,
+};
+/** Types of arrays by the types of their items. */
+const ARRAYS: { readonly [oid: number]: number } = {
+  1000: 16,
+  1016: 20,
+  1005: 21,
+  1007: 23,
+  1021: 700,
+  1022: 701,
+  199: 114,
+  3807: 3802,
+  1009: 25,
+  1015: 1043,
+  1231: 1700,
+  2951: 2950,
+  1115: 1114,
+  1185: 1184,
+  1182: 1082,
+};
+/** Parses a list of texts. */
+const listOf = types.getTypeParser(1009 as never, 'text') as (text: string) => unknown;
+
+/** Returns the number; the text if a number of JSON cannot have its value. */
+function numberIn(text: string): Json {
+  const value = Number(text);
+  return Number.isFinite(value) && (Number.isSafeInteger(value) || !/^-?\d+$/.test(text)) ? value : text;
+}
+
+/** Returns the parser of values of a type. Values of other types stay texts: dates, exact decimals, bytes. */
+export function parserOf(oid: number): Parse {
+  const item = ARRAYS[oid];
+  if (item === undefined) return PARSERS[oid] ?? ((text) => text);
+  const parse = PARSERS[item] ?? ((text) => text);
+  return (text) => itemsOf(listOf(text), parse);
+}
+
+function itemsOf(value: unknown, parse: Parse): Json {
+  if (Array.isArray(value)) return value.map((each) => itemsOf(each, parse));
+  return typeof value === 'string' ? parse(value) : null;
+}
+
+/** Returns a value as the text of a parameter; undefined: as it is. */
+export function parameterOf(value: Json): unknown {
+  // A list becomes an array of PostgreSQL; its objects become JSON.
+  return value !== null && typeof value === 'object' && !Array.isArray(value) ? JSON.stringify(value) : value;
+}

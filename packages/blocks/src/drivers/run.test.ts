@@ -1,0 +1,53 @@
+import type { JsonObject } from '@heddle/core/blocks';
+import { describe, expect, it } from 'vitest';
+import type { Context } from '../define.ts';
+import { integration } from './postgresql/postgresql.ts';
+import { driverRow } from './run.ts';
+
+const context = { block: { name: 'Agent' } } as Context;
+
+function schemaOf(row: JsonObject) {
+  const schema = driverRow(context, { type: 'postgresql', ...row }, integration)?.definition.inputSchema;
+  return schema as { properties: JsonObject; required?: string[] };
+}
+
+describe('a row of an agent', () => {
+  it('offers neither how to connect nor a condition as SQL', () => {
+    for (const operation of Object.keys(integration.operations)) {
+      const names = Object.keys(schemaOf({ operation }).properties);
+      expect(names.filter((name) => name === 'where' || Object.hasOwn(integration.settings, name))).toEqual(
+        [],
+      );
+    }
+    expect(Object.keys(schemaOf({ toolId: 'postgresql_update' }).properties)).toEqual([
+      'table',
+      'conditions',
+      'row',
+    ]);
+  });
+
+  it('fixes arguments that the model does not see', () => {
+    const { properties, required } = schemaOf({
+      operation: 'delete',
+      params: { table: 'orders', host: 'db' },
+    });
+    expect([Object.keys(properties), required]).toEqual([['conditions'], undefined]);
+  });
+
+  it.each<JsonObject>([
+    { operation: 'query', params: { query: 'SELECT 1' } },
+    { operation: 'delete', params: { where: 'id = 1' } },
+  ])('cannot have a statement, into which references would be written as text: %j', (row) => {
+    expect(() => schemaOf(row)).toThrow(/which only a block of PostgreSQL can have/);
+  });
+
+  it('refuses arguments of a model that it does not offer', async () => {
+    const tool = driverRow(context, { type: 'postgresql', operation: 'delete' }, integration);
+    const call = { idempotencyKey: 'k', signal: new AbortController().signal };
+    await expect(tool?.run({ table: 'orders', host: 'evil.example' }, call)).rejects.toThrow(/do not match/);
+  });
+
+  it('is unknown for an operation that the integration does not have', () => {
+    expect(driverRow(context, { type: 'postgresql', operation: 'toString' }, integration)).toBeUndefined();
+  });
+});

@@ -1,0 +1,159 @@
+import { isBlockError, isJsonObject, own } from '@heddle/core/blocks';
+import type { BlockError, BlockResult, Json, JsonObject } from '@heddle/core/blocks';
+import { compileSchema } from '../agent/json-schema.ts';
+import type { SchemaCheck } from '../agent/json-schema.ts';
+import type { OfferedTool } from '../agent/ready-tool.ts';
+import type { Context } from '../define.ts';
+import { argumentsFrom, credentialIdIn, missingFields, textIn } from '../integrations/arguments.ts';
+import { invalid } from '../invalid.ts';
+import { repeated } from '../openapi/attempts.ts';
+import { refuse } from '../openapi/call.ts';
+import { withoutArguments } from '../openapi/service-tools.ts';
+import type { DriverCall, DriverIntegration, DriverTool } from './driver.ts';
+import { boundText } from './statement.ts';
+
+interface Found {
+  id: string;
+  tool: DriverTool;
+  schema: JsonObject;
+  problemsOf: SchemaCheck;
+}
+
+/** Returns a tool by its operation or its id; the first tool for no names. */
+function toolOf({ operations, tools }: DriverIntegration, names: readonly string[]): Found | undefined {
+  const ids = names.length > 0 ? names : Object.keys(operations).slice(0, 1);
+  for (const name of ids) {
+    const id = Object.hasOwn(operations, name) ? operations[name] : name;
+    const tool = id !== undefined && Object.hasOwn(tools, id) ? tools[id] : undefined;
+    if (id === undefined || !tool) continue;
+    const schema = schemaOf(tool);
+    return { id, tool, schema, problemsOf: compileSchema(schema, (why) => new Error(`${id} ${why}`)) };
+  }
+  return undefined;
+}
+
+function schemaOf({ arguments: all }: DriverTool): JsonObject {
+  const entries = Object.entries(all);
+  const required = entries.flatMap(([name, each]) => (each.required ? [name] : []));
+  return {
+    type: 'object',
+    properties: Object.fromEntries(entries.map(([name, { schema }]) => [name, schema])),
+    ...(required.length > 0 && { required }),
+    additionalProperties: false,
+  };
+}
+
+/** Runs a block of an integration with a client library once. Throws a BlockError. */
+export async function runDriver(context: Context, integration: DriverIntegration): Promise<BlockResult> {
+  const operation = textIn(context.field('operation'));
+  const found = toolOf(integration, operation === '' ? [] : [operation]);
+  if (!found) {
+    const known = Object.keys(integration.operations).join(', ');
+    throw invalid(
+      context,
+      `has the operation "${operation.slice(0, 100)}", which ${integration.title} does not have here: use ${known}`,
+    );
+  }
+  const { id, tool } = found;
+  const { args, values } = blockArguments(context, tool);
+  const missing = missingFields(tool, args);
+  if (missing !== undefined) throw invalid(context, missing);
+  const problems = found.problemsOf(args);
+  if (problems !== undefined)
+    throw refuse(
+      'TOOL_ARGUMENTS_INVALID',
+      `The block "${context.block.name}" has fields that do not match the tool "${id}": ${problems}`,
+    );
+  const settings = argumentsFrom(
+    { arguments: integration.settings },
+    (name, mode) => context.field(name, mode),
+    (why) => invalid(context, why),
+  );
+  const credentialId = credentialIdIn((name) => context.field(name));
+  const output = await context.step(id, () => call(tool, { args, values, settings, credentialId, context }), {
+    idempotent: tool.idempotent,
+  });
+  return { output: isJsonObject(output) ? output : { data: output } };
+}
+
+/** Returns the arguments of a block, and the values of the references in its statements. */
+function blockArguments(context: Context, tool: DriverTool): { args: JsonObject; values: Json[] } {
+  const statements = new Set(
+    Object.entries(tool.arguments).flatMap(([name, { statement, fields = [name] }]) =>
+      statement ? fields : [],
+    ),
+  );
+  const given = context.field('params', 'json');
+  const first = Object.hasOwn(tool.arguments, 'params') && Array.isArray(given) ? given.length : 0;
+  const values: Json[] = [];
+  const unusable = (why: string): BlockError => invalid(context, why);
+  const args = argumentsFrom(
+    tool,
+    (name, mode) => {
+      const value = context.field(name, mode);
+      if (!statements.has(name) || !Array.isArray(value)) return value;
+      return boundText(value, { values, first, refuse: (why) => unusable(`has a "${name}" that ${why}`) });
+    },
+    unusable,
+  );
+  return { args, values };
+}
+
+/** Returns the tool that a row of an agent names; undefined if the integration does not have it. */
+export function driverRow(
+  context: Context,
+  row: JsonObject,
+  integration: DriverIntegration,
+): OfferedTool | undefined {
+  const names = [row['operation'], row['toolId']].filter((name) => typeof name === 'string' && name !== '');
+  const found = toolOf(integration, names as string[]);
+  if (!found) return undefined;
+  const { id, tool, schema, problemsOf } = found;
+  const params = isJsonObject(row['params']) ? row['params'] : {};
+  const unusable = (why: string): BlockError => invalid(context, why);
+  const read = (name: string): Json | undefined => own(params, name);
+  const fixed = argumentsFrom(tool, read, unusable);
+  for (const [name, { statement, blocksOnly }] of Object.entries(tool.arguments))
+    // Values of references would be part of the statement, as text.
+    if ((statement || blocksOnly) && Object.hasOwn(fixed, name))
+      throw unusable(
+        `has "${name}" set in its tool "${id}", which only a block of ${integration.title} can have`,
+      );
+  const hidden = Object.keys(tool.arguments).filter((name) => tool.arguments[name]?.blocksOnly);
+  const settings = argumentsFrom({ arguments: integration.settings }, read, unusable);
+  const credentialId = credentialIdIn(
+    (name) => read(name) ?? (name === 'credential' ? row['credentialId'] : undefined),
+  );
+  const inputSchema = withoutArguments(schema, new Set([...Object.keys(fixed), ...hidden]));
+  return {
+    definition: {
+      type: 'function',
+      name: id,
+      description: tool.description,
+      inputSchema: inputSchema as never,
+    },
+    isIdempotent: () => tool.idempotent,
+    run: async (given) => {
+      const own = Object.fromEntries(Object.entries(given).filter(([name]) => !hidden.includes(name)));
+      const args = { ...own, ...fixed };
+      const problems = problemsOf(args);
+      if (problems !== undefined) throw new Error(`The arguments do not match the schema: ${problems}`);
+      return call(tool, { args, values: [], settings, credentialId, context });
+    },
+  };
+}
+
+function call(tool: DriverTool, parts: DriverCall): Promise<Json> {
+  return repeated<Json>(
+    parts.context,
+    async () => {
+      try {
+        return await tool.run(parts);
+      } catch (error) {
+        if (isBlockError(error)) return error;
+        throw error;
+      }
+    },
+    ({ retryable }) => retryable,
+  );
+}

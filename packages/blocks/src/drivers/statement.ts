@@ -1,0 +1,195 @@
+import { isJsonObject } from '@heddle/core/blocks';
+import type { BlockError, Json } from '@heddle/core/blocks';
+import { plainText } from '../openapi/wire.ts';
+
+/** Where the values of a statement go. */
+interface Binding {
+  /** Gets the value of each reference. */
+  values: Json[];
+  /** Parameters that the author has numbered before them. */
+  first: number;
+  refuse: (why: string) => BlockError;
+}
+
+type State = 'code' | 'text' | 'escaped' | 'name' | 'line' | 'comment' | 'dollar';
+
+/** What can end each state, or be taken for its end. */
+const TOKENS: { readonly [state in Exclude<State, 'dollar'>]: RegExp } = {
+  code: /'|"|--|\/\*|\$(?:[A-Za-z_\u0080-\uffff][\w\u0080-\uffff]*)?\$/g,
+  text: /''|'/g,
+  escaped: /\\[^]|''|'/g,
+  name: /""|"/g,
+  line: /[\n\r]/g,
+  comment: /\/\*|\*\//g,
+};
+const WORD_END = /[\w$\u0080-\uffff]$/;
+/** The prefix of a text in which a backslash has a meaning. */
+const ESCAPE_PREFIX = /(?:^|[^\w$\u0080-\uffff])e$/i;
+
+/** Reads SQL piece by piece, and knows what a position in it belongs to. */
+class Reader {
+  state: State = 'code';
+  /** Open comments, which may be nested. */
+  #depth = 0;
+  #tag = '';
+
+  /** Calls `each` with the pieces of `text`: a token or what is before it, the state before and the state after it. */
+  read(text: string, each: (piece: string, before: State, after: State) => void): void {
+    for (let at = 0; at < text.length;) {
+      const { index, token } = this.#token(text, at);
+      if (index > at) each(text.slice(at, index), this.state, this.state);
+      at = index + token.length;
+      if (token === '') return;
+      const before = this.state;
+      this.#next(token, text.slice(Math.max(0, index - 2), index));
+      each(token, before, this.state);
+    }
+  }
+
+  #token(text: string, from: number): { index: number; token: string } {
+    if (this.state === 'dollar') {
+      const index = text.indexOf(this.#tag, from);
+      return index === -1 ? { index: text.length, token: '' } : { index, token: this.#tag };
+    }
+    const pattern = TOKENS[this.state];
+    pattern.lastIndex = from;
+    const found = pattern.exec(text);
+    return found ? { index: found.index, token: found[0] } : { index: text.length, token: '' };
+  }
+
+  #next(token: string, before: string): void {
+    if (this.state === 'code') this.#begin(token, before);
+    else if (this.state === 'comment') {
+      this.#depth += token === '/*' ? 1 : -1;
+      if (this.#depth === 0) this.state = 'code';
+    } else if (token.length === 1 || this.state === 'dollar') this.state = 'code';
+  }
+
+  #begin(token: string, before: string): void {
+    if (token === "'") this.state = ESCAPE_PREFIX.test(before) ? 'escaped' : 'text';
+    else if (token === '"') this.state = 'name';
+    else if (token === '--') this.state = 'line';
+    else if (token === '/*') {
+      this.#depth = 1;
+      this.state = 'comment';
+    } else if (!WORD_END.test(before)) {
+      // Within a word, a dollar sign is a letter.
+      this.#tag = token;
+      this.state = 'dollar';
+    }
+  }
+}
+
+/** Puts a statement together from authored texts and values. */
+class StatementBinder {
+  readonly #reader = new Reader();
+  readonly #binding: Binding;
+  readonly #sql: string[] = [];
+  /** The content of the open text, and the number of pieces before it. `isBound`: it has a reference. */
+  #open = { content: '', at: 0, isBound: false, isPrefixed: false };
+
+  constructor(binding: Binding) {
+    this.#binding = binding;
+  }
+
+  addText(text: string): void {
+    this.#reader.read(text, (piece, before, after) => {
+      const isEnd = before === 'text' && after !== 'text';
+      if (isEnd && this.#open.isBound) {
+        this.#sql.length = this.#open.at;
+        this.#addParameter(this.#open.content);
+        return;
+      }
+      if (before === 'text') this.#open.content += piece === "''" ? "'" : piece;
+      else if (after === 'text') this.#begin();
+      this.#sql.push(piece);
+    });
+  }
+
+  addValue(value: Json): void {
+    const { refuse } = this.#binding;
+    switch (this.#reader.state) {
+      case 'dollar':
+      case 'escaped':
+        throw refuse('has a reference in a text of dollar signs or with the prefix E: use plain quotes');
+      case 'code':
+        if (WORD_END.test(this.#last()))
+          throw refuse('has a reference directly behind a word: put a space before it');
+        this.#addParameter(value);
+        break;
+      case 'name':
+        this.#sql.push(plainText(value).replaceAll('"', '""'));
+        break;
+      case 'text':
+        if (this.#open.isPrefixed)
+          throw refuse(
+            "has a reference in a text directly behind a word: write a cast behind it, as in '…'::date",
+          );
+        this.#open.content += plainText(value);
+        this.#open.isBound = true;
+        break;
+      case 'line':
+      case 'comment':
+    }
+  }
+
+  end(): string {
+    if (this.#reader.state === 'text' && this.#open.isBound)
+      throw this.#binding.refuse('has a text without a closing quote');
+    return this.#sql.join('');
+  }
+
+  #begin(): void {
+    const last = this.#last();
+    const isPrefixed = WORD_END.test(last) || last === '&';
+    this.#open = { content: '', at: this.#sql.length, isBound: false, isPrefixed };
+  }
+
+  #addParameter(value: Json): void {
+    const { values, first } = this.#binding;
+    this.#sql.push(` $${first + values.push(value)} `);
+  }
+
+  #last(): string {
+    return this.#sql.at(-1)?.at(-1) ?? '';
+  }
+}
+
+/**
+ * Returns the statement with numbered parameters (`$1`) in place of its references. A reference within a text makes the whole
+ * text a parameter; within a quoted name it is part of the name, escaped; in a comment it is dropped. So no value can change
+ * the statement.
+ */
+export function boundText(parts: readonly Json[], binding: Binding): string {
+  const binder = new StatementBinder(binding);
+  for (const part of parts) {
+    if (typeof part === 'string') binder.addText(part);
+    else binder.addValue((isJsonObject(part) ? part['value'] : part) ?? null);
+  }
+  return binder.end();
+}
+
+/** Says why SQL is not one condition that can stand between parentheses; undefined if it is one. */
+export function conditionProblem(sql: string): string | undefined {
+  const reader = new Reader();
+  let depth = 0;
+  let problem: string | undefined;
+  let isEmpty = true;
+  reader.read(sql, (piece, before) => {
+    if (before === 'line' || before === 'comment') return;
+    if (piece !== '--' && piece !== '/*' && piece.trim() !== '') isEmpty = false;
+    if (before !== 'code') return;
+    for (const sign of piece) {
+      if (sign === ';') problem = 'has a semicolon';
+      if (sign === '(') depth += 1;
+      if (sign === ')') depth -= 1;
+      if (depth < 0) problem = 'has a closing parenthesis too many';
+    }
+  });
+  if (isEmpty) return 'is empty';
+  if (problem !== undefined) return problem;
+  if (depth > 0) return 'has an open parenthesis too many';
+  return reader.state === 'code' || reader.state === 'line'
+    ? undefined
+    : 'has a quote or comment without its end';
+}

@@ -1,0 +1,82 @@
+import { own } from '@heddle/core/blocks';
+import type { BlockError, Json, JsonObject } from '@heddle/core/blocks';
+import { parsedText } from '@heddle/core/fields';
+import { plainText } from '../openapi/wire.ts';
+import type { Argument } from './integration.ts';
+
+interface WithArguments {
+  arguments: { readonly [name: string]: Argument };
+}
+
+/** Returns the names of the fields that set an argument. */
+export function fieldsOf(name: string, { fields }: Argument): readonly string[] {
+  return fields ?? [name];
+}
+
+type Mode = 'text' | 'native' | 'json';
+
+/** Returns the arguments that fields set. Empty fields set none. */
+export function argumentsFrom(
+  { arguments: all }: WithArguments,
+  read: (name: string, mode: Mode) => Json | undefined,
+  unusable: (why: string) => BlockError,
+): JsonObject {
+  const args: JsonObject = {};
+  for (const [name, argument] of Object.entries(all)) {
+    const filled = fieldsOf(name, argument).flatMap((field) => {
+      const value = typed(argument, (mode) => read(field, mode));
+      return value === undefined ? [] : [{ field, value }];
+    });
+    const [first, second] = filled;
+    // One of them is left from an earlier choice, and it does not show which.
+    if (first && second && JSON.stringify(first.value) !== JSON.stringify(second.value))
+      throw unusable(
+        `has a value in "${first.field}" and in "${second.field}", which are for the same: clear one of them`,
+      );
+    if (first) args[name] = first.value;
+  }
+  return args;
+}
+
+/** Returns the value of a field as the schema of its argument has it; undefined for an empty one. */
+function typed({ schema }: Argument, read: (mode: Mode) => Json | undefined): Json | undefined {
+  const types = [schema['type']].flat();
+  const isText = types.length === 1 && types[0] === 'string';
+  const value = read(isText ? 'text' : isStructure(types) ? 'json' : 'native') ?? null;
+  if (value === null || (typeof value === 'string' && value.trim() === '')) return undefined;
+  if (isText) return plainText(value);
+  // A text that a model has written, or a number of a text field.
+  const parsed = parsedText(value);
+  return typeof parsed === 'object' || !types.includes('string') ? parsed : value;
+}
+
+function isStructure(types: readonly (Json | undefined)[]): boolean {
+  return types.includes('array') || types.includes('object');
+}
+
+/** Says which required arguments have no value; undefined: none. */
+export function missingFields({ arguments: all }: WithArguments, args: JsonObject): string | undefined {
+  const missing = Object.entries(all).filter(
+    ([name, { required }]) => required && own(args, name) === undefined,
+  );
+  if (missing.length === 0) return undefined;
+  return `is missing required fields: ${missing.map(([name, each]) => fieldsOf(name, each)[0] ?? name).join(', ')}`;
+}
+
+/** Returns the text of a value without surrounding spaces; '' for anything else. */
+export function textIn(value: Json | undefined): string {
+  return typeof value === 'string' ? value.trim() : '';
+}
+
+/** Returns the first text in these fields; undefined if all are empty. */
+export function firstText(
+  names: readonly string[],
+  read: (name: string) => Json | undefined,
+): string | undefined {
+  return names.map((name) => textIn(read(name))).find((value) => value !== '');
+}
+
+/** Returns the id of the stored credential that fields name. */
+export function credentialIdIn(read: (name: string) => Json | undefined): string | undefined {
+  return firstText(['credential', 'manualCredential'], read);
+}

@@ -1,0 +1,27 @@
+import { BlockError } from '@heddle/core/blocks';
+import type { Context } from '../define.ts';
+import { pause } from '../pause.ts';
+
+const MAX_ATTEMPTS = 3;
+const FIRST_PAUSE_MS = 1000;
+const MAX_PAUSE_MS = 30_000;
+
+/**
+ * Returns the result of a call. Calls up to three times, with pauses, as long as `mayRepeat` allows it for the failure and
+ * there is time for it. Throws the last failure.
+ */
+export async function repeated<T>(
+  context: Pick<Context, 'clock' | 'signal' | 'remainingMs'>,
+  once: () => Promise<T | BlockError>,
+  mayRepeat: (failure: BlockError) => boolean,
+): Promise<T> {
+  for (let attempt = 1; ; attempt++) {
+    const result = await once();
+    if (!(result instanceof BlockError)) return result;
+    const pauseMs = Math.max(result.retryAfterMs ?? 0, FIRST_PAUSE_MS * 2 ** (attempt - 1));
+    const isOver =
+      attempt === MAX_ATTEMPTS || pauseMs > Math.min(MAX_PAUSE_MS, context.remainingMs ?? Infinity);
+    if (!mayRepeat(result) || isOver) throw result;
+    await pause(context, pauseMs);
+  }
+}

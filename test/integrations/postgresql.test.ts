@@ -1,0 +1,328 @@
+import { createServer, connect } from 'node:net';
+import type { AddressInfo, Socket } from 'node:net';
+import { createSecureContext, TLSSocket } from 'node:tls';
+import { blocks } from '@heddle/blocks';
+import type { Json, JsonObject } from '@heddle/core';
+import { createEngine } from '@heddle/engine';
+import type { EngineOptions } from '@heddle/engine';
+import { Client } from 'pg';
+import { beforeAll, beforeEach, describe, expect, it, onTestFinished } from 'vitest';
+import { selfSigned } from '../support/certificate.ts';
+import { hasPostgres, postgresDatabase } from '../support/postgres.ts';
+import { block, workflow } from '../support/workflow.ts';
+
+let url: URL;
+let fields: JsonObject;
+
+async function sql(text: string): Promise<JsonObject[]> {
+  const client = new Client({ connectionString: url.href });
+  await client.connect();
+  try {
+    return (await client.query<JsonObject>(text)).rows;
+  } finally {
+    await client.end();
+  }
+}
+
+/** Runs a block with these fields. `input` is that of the run. */
+async function run(
+  given: JsonObject,
+  { input = {}, ...options }: EngineOptions & { input?: JsonObject } = {},
+) {
+  const engine = await createEngine({
+    blocks: blocks(),
+    egress: { exceptions: [`${url.hostname}:${url.port}`] },
+    ...options,
+  });
+  onTestFinished(() => engine.close({ graceMs: 0 }));
+  const definition = workflow([block('A', 'postgresql', given)], ['Start -> A']);
+  return engine.execute({ workflow: definition }, { input });
+}
+
+const ask = (given: JsonObject, input: JsonObject = {}) => run({ ...fields, ...given }, { input });
+
+describe.skipIf(!hasPostgres)('a block of PostgreSQL', () => {
+  beforeAll(async () => {
+    url = new URL(await postgresDatabase());
+    fields = {
+      ...{ host: url.hostname, port: url.port, database: url.pathname.slice(1), ssl: 'disabled' },
+      ...{ username: url.username, password: url.password },
+    };
+  });
+
+  beforeEach(async () => {
+    await sql('DROP TABLE IF EXISTS orders, "odd ""name"""');
+    await sql(`CREATE TABLE orders (
+      id int PRIMARY KEY, status text NOT NULL DEFAULT 'new', tags text[], extra jsonb, total numeric, at timestamptz)`);
+    await sql(`INSERT INTO orders (id, status) VALUES (1, 'open'), (2, 'open'), (3, 'done')`);
+  });
+
+  it('returns rows with the types of JSON', async () => {
+    const query = `SELECT 1::int a, 2::bigint b, 9007199254740993::bigint c, 1.50::numeric d, true e, NULL::int f,
+      '{"x": [1]}'::jsonb g, ARRAY[1, NULL, 3] h, ARRAY['a,b', '"'] i, 'NaN'::float8 j, 0.5::float8 k,
+      '2026-01-02'::date l, '\\x00ff'::bytea m, 'x' AS __proto__`;
+    const { output, status } = await ask({ operation: 'query', query });
+    expect(status).toBe('completed');
+    expect(output).toMatchObject({ rowCount: 1, message: '1 row.' });
+    expect(JSON.stringify((output as { rows: Json[] }).rows[0])).toBe(
+      JSON.stringify(
+        Object.fromEntries(
+          Object.entries({
+            ...{
+              a: 1,
+              b: 2,
+              c: '9007199254740993',
+              d: '1.50',
+              e: true,
+              f: null,
+              g: { x: [1] },
+              h: [1, null, 3],
+            },
+            ...{ i: ['a,b', '"'], j: 'NaN', k: 0.5, l: '2026-01-02', m: '\\x00ff' },
+          }).concat([['__proto__', 'x']]),
+        ),
+      ),
+    );
+  });
+
+  it('binds references as values and names', async () => {
+    await sql('CREATE TABLE "odd ""name""" (a text)');
+    const hostile = `'; DROP TABLE orders; --`;
+    const query = `SELECT '<start.input.a>' AS a, <start.input.n>::int + 1 AS n, 'x <start.input.a>' AS x, count(*)::int AS c FROM "<start.input.table>"`;
+    expect((await ask({ query }, { a: hostile, n: 4, table: 'odd "name"' })).output).toMatchObject({
+      rows: [{ a: hostile, n: 5, x: `x ${hostile}`, c: 0 }],
+    });
+    expect((await ask({ query: '<start.input.sql>' }, { sql: 'SELECT 7 AS seven' })).output).toMatchObject({
+      rows: [{ seven: 7 }],
+    });
+    const params = '[2, ["open", "done"]]';
+    expect(
+      (
+        await ask(
+          {
+            query:
+              'SELECT id FROM orders WHERE id > $1::int - 1 AND status = ANY($2) AND id <= <start.input.n>',
+            params,
+          },
+          { n: 3 },
+        )
+      ).output,
+    ).toMatchObject({ rows: [{ id: 2 }, { id: 3 }] });
+    expect(await sql('SELECT count(*)::int AS n FROM orders')).toEqual([{ n: 3 }]);
+  });
+
+  it('inserts, changes and deletes rows with the types of the table', async () => {
+    const rows = [
+      { id: 4, tags: ['a', 'b,c'], extra: ['x', { y: 1 }], total: 12.5, at: '2026-01-02T03:04:05Z' },
+      { id: 5, tags: null, extra: { '"': "'" }, total: null, at: null },
+    ];
+    expect(await ask({ operation: 'insert', table: 'orders', data: JSON.stringify(rows) })).toMatchObject({
+      status: 'completed',
+      output: {
+        rowCount: 2,
+        rows: [{ id: 4, tags: ['a', 'b,c'], extra: ['x', { y: 1 }], total: '12.5' }, { id: 5 }],
+      },
+    });
+    expect(
+      (
+        await ask(
+          {
+            operation: 'update',
+            table: 'public.orders',
+            where: 'id = <start.input.id> -- this one',
+            data: '{"status": "<start.input.s>", "tags": []}',
+          },
+          { id: 4, s: `o'k"` },
+        )
+      ).output,
+    ).toMatchObject({ rowCount: 1, rows: [{ id: 4, status: `o'k"`, tags: [] }] });
+    expect(
+      (
+        await ask({
+          operation: 'delete',
+          table: 'orders',
+          conditions: '{"status": ["open", "done"], "total": null, "id": 1}',
+        })
+      ).output,
+    ).toMatchObject({ rowCount: 1, rows: [{ id: 1 }] });
+    expect(await sql('SELECT id FROM orders ORDER BY id')).toEqual([2, 3, 4, 5].map((id) => ({ id })));
+  });
+
+  it.each<JsonObject>([
+    { where: '' },
+    { where: ' ' },
+    { where: '-- all' },
+    { where: 'true) RETURNING (SELECT 1' },
+    { where: 'true; DELETE FROM orders' },
+    { conditions: '{}' },
+  ])('changes nothing without a condition: %j', async (condition) => {
+    for (const operation of ['update', 'delete']) {
+      const { error } = await ask({ operation, table: 'orders', data: '{"status": "x"}', ...condition });
+      expect(error?.code).toBe('TOOL_ARGUMENTS_INVALID');
+    }
+    expect(await sql(`SELECT count(*)::int AS n FROM orders WHERE status <> 'x'`)).toEqual([{ n: 3 }]);
+  });
+
+  it('runs one statement alone, in a transaction that a failure undoes', async () => {
+    const { error } = await ask({ operation: 'execute', query: 'DELETE FROM orders; SELECT 1' });
+    expect(error?.message).toMatch(/cannot insert multiple commands/);
+    expect(
+      await ask({ operation: 'execute', query: `UPDATE orders SET status = 'x' WHERE id = 1` }),
+    ).toMatchObject({
+      output: { rowCount: 1, rows: [] },
+    });
+    const tooMany = await ask({
+      operation: 'execute',
+      query: 'WITH d AS (DELETE FROM orders) SELECT generate_series(1, 10001)',
+    });
+    expect(tooMany.error?.message).toMatch(/more than 10000 rows: add a LIMIT. Nothing has changed/);
+    const tooLarge = await ask({
+      operation: 'execute',
+      query: `WITH d AS (DELETE FROM orders) SELECT repeat('x', 20000000)`,
+    });
+    expect(tooLarge.error?.message).toMatch(/more than 16 MiB/);
+    expect(await sql('SELECT count(*)::int AS n FROM orders')).toEqual([{ n: 3 }]);
+  });
+
+  it('refuses changes by the operation query', async () => {
+    for (const query of [
+      'DELETE FROM orders',
+      `SELECT set_config('transaction_read_only', 'off', false)`,
+      'WITH d AS (DELETE FROM orders RETURNING 1) SELECT * FROM d',
+    ]) {
+      const { error } = await ask({ query });
+      expect(error?.code).toBe('SERVICE_FAILED');
+    }
+    expect((await ask({ query: 'DELETE FROM orders' })).error?.message).toMatch(
+      /only the operation execute may/,
+    );
+    expect(await sql('SELECT count(*)::int AS n FROM orders')).toEqual([{ n: 3 }]);
+  });
+
+  it('fails with the code and the reason of the server', async () => {
+    const failed = await ask({ operation: 'insert', table: 'orders', data: '{"id": 1}' });
+    expect(failed.error).toMatchObject({
+      code: 'SERVICE_FAILED',
+      details: { code: '23505', constraint: 'orders_pkey' },
+    });
+    expect(failed.error?.message).toMatch(/\(23505\): duplicate key .* Key \(id\)=\(1\) already exists/);
+    const wrong = await ask({ query: 'SELECT 1', password: 'wrong-password' });
+    expect(wrong.error?.message).toMatch(/28P01/);
+    expect(JSON.stringify(wrong)).not.toContain(url.password);
+  });
+
+  it('lists tables with their columns', async () => {
+    const { output } = await ask({ operation: 'introspect' });
+    expect((output as { rows: JsonObject[] }).rows).toContainEqual(
+      expect.objectContaining({
+        ...{ schema: 'public', table: 'orders' },
+        columns: expect.arrayContaining([
+          { name: 'id', type: 'integer', nullable: false, default: null },
+        ]) as Json,
+      }),
+    );
+  });
+
+  it('stops the statement on the server when the run is cancelled', async () => {
+    const engine = await createEngine({
+      blocks: blocks(),
+      egress: { exceptions: [`${url.hostname}:${url.port}`] },
+    });
+    onTestFinished(() => engine.close({ graceMs: 0 }));
+    const query = `SELECT pg_sleep(60), 'to be cancelled'`;
+    const run = await engine.start({
+      workflow: workflow([block('A', 'postgresql', { ...fields, query })], ['Start -> A']),
+    });
+    const active = () =>
+      sql(
+        `SELECT 1 FROM pg_stat_activity WHERE query LIKE '%to be cancelled%' AND state = 'active' AND pid <> pg_backend_pid()`,
+      );
+    await expect.poll(active, { timeout: 20_000 }).toHaveLength(1);
+    await engine.cancel(run.runId);
+    await expect.poll(active, { timeout: 20_000 }).toHaveLength(0);
+  });
+
+  it('is reached only where the egress rules allow it, and never at a path', async () => {
+    const denied = await run({ ...fields, query: 'SELECT 1' }, { egress: { ports: [Number(url.port)] } });
+    expect(denied.error).toMatchObject({ code: 'SERVICE_FAILED' });
+    expect(denied.error?.message).toMatch(/private address/);
+    const port = await run({ ...fields, query: 'SELECT 1' }, { egress: { allowPrivate: true } });
+    expect(port.error?.message).toMatch(/port \d+ of 127\.0\.0\.1 are not allowed/);
+    for (const host of ['/tmp', '127.0.0.1/x', 'x@127.0.0.1', '127.0.0.1#'])
+      expect((await ask({ host, query: 'SELECT 1' })).error?.message).toMatch(/are not a host and a port/);
+  });
+
+  it('takes the database of a credential, and sends no stored password to a host of the fields', async () => {
+    const query = 'SELECT current_database() AS name';
+    const name = url.pathname.slice(1);
+    const expected = { output: { rows: [{ name }] } };
+    const { username, password, host } = url;
+    const whole = { credentials: { postgresql: `${url.href}?sslmode=disable` } };
+    expect(await run({ query }, whole)).toMatchObject(expected);
+    const parts = {
+      services: { postgresql: `postgresql://${host}/${name}?sslmode=disable` },
+      credentials: { postgresql: `${username}:${password}` },
+    };
+    expect(await run({ query }, { ...parts, egress: {} })).toMatchObject(expected);
+    const other = await run(
+      { query, host: url.hostname, port: url.port, database: name, ssl: 'disabled' },
+      parts,
+    );
+    expect(other.error?.message).toMatch(/the user is empty/);
+    const part = await run({ query, database: 'other' }, whole);
+    expect(part.error?.message).toMatch(/"database" is set, but "host" is empty/);
+    expect((await run({ query })).error?.code).toBe('CREDENTIAL_UNKNOWN');
+    const file = await run({ query }, { credentials: { postgresql: `${url.href}?sslcert=/etc/passwd` } });
+    expect(file.error?.message).toMatch(/parameter "sslcert"/);
+  });
+
+  it('encrypts the connection, and checks the certificate with verify-full', async () => {
+    const proxy = await startTls();
+    const through = { ...fields, query: 'SELECT 1 AS one', host: '127.0.0.1', port: String(proxy.port) };
+    const egress = { exceptions: [`127.0.0.1:${proxy.port}`] };
+    const one = { output: { rows: [{ one: 1 }] } };
+    expect(await run({ ...through, ssl: 'required' }, { egress })).toMatchObject(one);
+    expect(await run({ ...through, ssl: 'preferred' }, { egress })).toMatchObject(one);
+    expect(await run({ ...through, ssl: 'verify-full', sslCa: proxy.ca }, { egress })).toMatchObject(one);
+    expect(proxy.encrypted()).toBe(3);
+    const unknown = await run({ ...through, ssl: 'verify-full' }, { egress });
+    expect(unknown.error?.message).toMatch(/certificate/);
+    expect((await ask({ query: 'SELECT 1', ssl: 'required' })).error?.message).toMatch(
+      /does not support SSL/,
+    );
+    expect(await ask({ query: 'SELECT 1 AS one', ssl: 'preferred' })).toMatchObject(one);
+    expect((await ask({ query: 'SELECT 1', ssl: 'maybe' })).error?.message).toMatch(/"maybe" is not one of/);
+  });
+});
+
+/** A server that takes TLS off, in front of the database. */
+async function startTls() {
+  const { cert, key } = selfSigned();
+  let encrypted = 0;
+  const sockets: Socket[] = [];
+  const server = createServer((socket) => {
+    sockets.push(socket);
+    socket
+      .on('error', () => undefined)
+      .once('data', () => {
+        socket.write('S');
+        const tls = new TLSSocket(socket, {
+          isServer: true,
+          secureContext: createSecureContext({ cert, key }),
+        });
+        tls
+          .on('error', () => undefined)
+          .once('secure', () => {
+            encrypted += 1;
+            const target = connect(Number(url.port), url.hostname).on('error', () => undefined);
+            tls.pipe(target).pipe(tls);
+          });
+      });
+  });
+  await new Promise<void>((resolve) => server.listen(0, '127.0.0.1', resolve));
+  onTestFinished(() => {
+    for (const socket of sockets) socket.destroy();
+    server.close();
+  });
+  return { port: (server.address() as AddressInfo).port, ca: cert, encrypted: () => encrypted };
+}
