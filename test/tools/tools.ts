@@ -57,6 +57,11 @@ export const TOOLS: Readonly<Record<string, Tool>> = {
     check: ['run', '--max-time', '1', '--help'],
     routes: [{ pip: 'schemathesis==4.32.5' }],
   },
+  versitygw: {
+    command: 'versitygw',
+    check: ['--version'],
+    routes: [{ go: 'github.com/versity/versitygw/cmd/versitygw@v1.8.0' }],
+  },
   // Their names are common, so each is checked by a command that no other program of that name has.
   'temporal-server': {
     command: 'server',

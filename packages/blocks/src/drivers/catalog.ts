@@ -5,6 +5,7 @@ type Load = () => Promise<{ integration: DriverIntegration }>;
 /** The integrations with a client library by the types of their blocks. Each is loaded at its first use. */
 const BY_TYPE: { readonly [type: string]: Load } = {
   postgresql: () => import('./postgresql/postgresql.ts'),
+  s3: () => import('./s3/s3.ts'),
 };
 
 /** Types of blocks that are integrations with a client library. */

@@ -235,7 +235,8 @@ function excerpt(data: Json): string {
   return text.length > EXCERPT_CHARS ? `${text.slice(0, EXCERPT_CHARS).toWellFormed()}…` : text;
 }
 
-function dataOf(body: Uint8Array, contentType: string): Json {
+/** Returns a body as JSON, as text, or as `{type, size, base64}`, by its media type. */
+export function dataOf(body: Uint8Array, contentType: string): Json {
   if (body.length === 0) return null;
   const type = contentType.split(';', 1)[0]?.trim().toLowerCase() ?? '';
   if (type === '' || /^text\/|[/+](?:json|xml|yaml|javascript|x-ndjson|x-www-form-urlencoded)$/.test(type)) {

@@ -295,7 +295,11 @@ function recordOf(value: Json): FileRecord | undefined {
 }
 
 /** Returns a file of the run, one in Base64, or a text as a file. Throws an ArgumentError. */
-async function fileOf(argument: string, value: Json, parts: RequestParts): Promise<File> {
+export async function fileOf(
+  argument: string,
+  value: Json,
+  parts: Pick<RequestParts, 'file'>,
+): Promise<File> {
   if (typeof value === 'string')
     return { name: 'file.txt', type: 'text/plain', bytes: new TextEncoder().encode(value) };
   if (!isJsonObject(value)) throw new ArgumentError(`"${argument}" is no file: give a text or an object`);

@@ -76,6 +76,7 @@ const INTEGRATIONS = [
   'postgresql',
   'reddit',
   'resend',
+  's3',
   'slack',
   'stripe',
   'supabase',

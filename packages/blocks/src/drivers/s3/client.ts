@@ -1,0 +1,193 @@
+import { Readable } from 'node:stream';
+import { BlockError, own } from '@heddle/core/blocks';
+import type { HttpClient } from '@heddle/engine';
+import type { S3Client, S3ClientConfig } from '@aws-sdk/client-s3';
+import { text } from '../../integrations/integration.ts';
+import { refuse } from '../../openapi/call.ts';
+import { plainText } from '../../openapi/wire.ts';
+import type { DriverCall } from '../driver.ts';
+
+const SERVICE = 's3';
+const TIMEOUT_MS = 300_000;
+
+/** Fields of blocks and of rows of agents that say which account is used. */
+export const settings = {
+  accessKeyId: text('Id of the access key; empty: that of the credential'),
+  secretAccessKey: text('Secret of the access key'),
+  region: text('Region; default us-east-1', { fields: ['region', 'getObjectRegion'] }),
+  endpoint: text(
+    'Address of another service with the interface of S3, only with an access key in the fields',
+  ),
+};
+
+/** Where requests go, and with which keys. */
+interface Account {
+  keys: { accessKeyId: string; secretAccessKey: string; sessionToken?: string };
+  region: string;
+  /** Undefined: that of AWS for the region. */
+  endpoint: string | undefined;
+  http: HttpClient;
+}
+
+/**
+ * Returns the client of a call. All its requests go through the egress policy, and it reads neither the environment nor files
+ * nor a metadata service for keys. Close it with `destroy`.
+ *
+ * Throws a BlockError: BLOCK_CONFIG_INVALID, CREDENTIAL_UNKNOWN.
+ */
+export async function clientOf(call: DriverCall): Promise<S3Client> {
+  const { S3Client } = await import('@aws-sdk/client-s3');
+  const { keys, region, endpoint, http } = await accountOf(call);
+  return new S3Client({
+    region,
+    credentials: keys,
+    // Each option is set, because the library looks for others in the environment and in files.
+    endpoint: endpoint ?? `https://s3.${region}.amazonaws.com`,
+    forcePathStyle: endpoint !== undefined,
+    ...{ maxAttempts: 1, retryMode: 'standard', defaultsMode: 'standard' },
+    ...{ useDualstackEndpoint: false, useFipsEndpoint: false, useArnRegion: false },
+    ...{
+      disableMultiregionAccessPoints: true,
+      disableS3ExpressSessionAuth: true,
+      followRegionRedirects: false,
+    },
+    // The checksum of a body that the HTTP client has decompressed would be wrong.
+    ...{ requestChecksumCalculation: 'WHEN_REQUIRED', responseChecksumValidation: 'WHEN_REQUIRED' },
+    customUserAgent: 'heddle',
+    requestHandler: handlerOver(http, call),
+  });
+}
+
+async function accountOf(call: DriverCall): Promise<Account> {
+  const { context, settings: given } = call;
+  const field = (name: string): string => plainText(own(given, name) ?? '').trim();
+  const region = field('region') || 'us-east-1';
+  if (!/^[a-z0-9-]{1,40}$/.test(region)) throw wrong(`"${region.slice(0, 50)}" is not a region`);
+  const service = await context.services.service(SERVICE);
+  const [accessKeyId, secretAccessKey, endpoint] = ['accessKeyId', 'secretAccessKey', 'endpoint'].map(field);
+  if (accessKeyId && secretAccessKey) {
+    const keys = { accessKeyId, secretAccessKey };
+    if (!endpoint) return { keys, region, endpoint: service.address, http: service.http };
+    if (!/^https?:\/\/[^/?#@\\]+\/?$/.test(endpoint))
+      throw wrong('"endpoint" is not an address such as https://HOST');
+    return { keys, region, endpoint, http: await context.services.egress() };
+  }
+  const alone = Object.entries({ accessKeyId, secretAccessKey, endpoint }).find(([, value]) => value);
+  // A stored key must not be sent to an address that a field names.
+  if (alone) throw wrong(`"${alone[0]}" is set without "accessKeyId" and "secretAccessKey"`);
+  const keys = keysIn(await secretOf(call, service.credential));
+  return { keys, region, endpoint: service.address, http: service.http };
+}
+
+async function secretOf(
+  { context: { services }, credentialId }: DriverCall,
+  operator: string | undefined,
+): Promise<string> {
+  if (credentialId === undefined && operator !== undefined) return operator;
+  const query =
+    credentialId === undefined ? { provider: SERVICE, type: 'api_key' as const } : { id: credentialId };
+  const found = await services.credential(query);
+  if (found) return found.secret;
+  throw refuse(
+    'CREDENTIAL_UNKNOWN',
+    credentialId === undefined
+      ? `S3 needs "accessKeyId" and "secretAccessKey", a stored credential in "credential" or for the provider "${SERVICE}", or --credential ${SERVICE}=ACCESS_KEY_ID:SECRET_ACCESS_KEY.`
+      : 'S3 is used with a credential that does not exist.',
+  );
+}
+
+function keysIn(secret: string): Account['keys'] {
+  const [accessKeyId = '', secretAccessKey = '', ...token] = secret.trim().split(':');
+  if (accessKeyId === '' || secretAccessKey === '')
+    throw wrong(
+      'the credential is not ACCESS_KEY_ID:SECRET_ACCESS_KEY, with :SESSION_TOKEN for temporary keys',
+    );
+  return { accessKeyId, secretAccessKey, ...(token.length > 0 && { sessionToken: token.join(':') }) };
+}
+
+function wrong(why: string): BlockError {
+  return refuse('BLOCK_CONFIG_INVALID', `S3 cannot be used: ${why}.`);
+}
+
+/** A request of the library. */
+interface Request {
+  method: string;
+  protocol: string;
+  hostname: string;
+  port?: number;
+  path: string;
+  query?: { [name: string]: string | string[] | null };
+  headers: { [name: string]: string };
+  body?: unknown;
+}
+
+type Handler = NonNullable<S3ClientConfig['requestHandler']>;
+
+/** Sends the requests of the library with the HTTP client of blocks. Redirects are not followed: they lead to other hosts. */
+function handlerOver(
+  http: HttpClient,
+  { context: { signal, remainingMs = TIMEOUT_MS } }: DriverCall,
+): Handler {
+  const handle = async (request: Request): Promise<unknown> => {
+    const { protocol, hostname, port, path, query = {}, headers, method, body } = request;
+    const pairs = Object.entries(query).flatMap(([name, value]) =>
+      [value].flat().map((each) => `${encoded(name)}=${encoded(each ?? '')}`),
+    );
+    const host = port === undefined ? hostname : `${hostname}:${port}`;
+    const response = await http.fetch({
+      url: `${protocol}//${host}${path}${pairs.length > 0 ? `?${pairs.join('&')}` : ''}`,
+      ...{ method, headers, body: bodyOf(body), redirect: 'manual', signal },
+      timeoutMs: Math.max(1, Math.min(TIMEOUT_MS, remainingMs)),
+    });
+    const received = Object.fromEntries(response.headers);
+    return {
+      response: {
+        statusCode: response.status,
+        headers: received,
+        body: Readable.from([Buffer.from(response.body)]),
+      },
+    };
+  };
+  return {
+    handle,
+    updateHttpClientConfig: () => undefined,
+    httpHandlerConfigs: () => ({}),
+  } as unknown as Handler;
+}
+
+/** As RFC 3986 has it, which signatures are computed with. */
+function encoded(value: string): string {
+  return encodeURIComponent(value).replaceAll(
+    /[!'()*]/g,
+    (sign) => `%${sign.charCodeAt(0).toString(16).toUpperCase()}`,
+  );
+}
+
+function bodyOf(body: unknown): string | Uint8Array | null {
+  if (typeof body === 'string' || body instanceof Uint8Array) return body;
+  if (body === undefined || body === null) return null;
+  throw new Error('A request of S3 has a body that is neither text nor bytes.');
+}
+
+/** Returns a failure of a call as SERVICE_FAILED. */
+export function failureOf(error: unknown, signal: AbortSignal): BlockError {
+  signal.throwIfAborted();
+  if (error instanceof BlockError) return error;
+  if (!(error instanceof Error)) throw error;
+  const { $metadata, name, message } = error as Error & { $metadata?: { httpStatusCode?: number } };
+  const status = $metadata?.httpStatusCode;
+  if (status !== undefined)
+    return failed(`S3 refuses the call (${status} ${name}): ${message}`, {
+      retryable: status === 408 || status === 429 || status >= 500,
+      details: { code: name, status },
+      cause: error,
+    });
+  const reason = 'code' in error ? String(error.code) : '';
+  if (!reason.startsWith('EGRESS_')) throw error;
+  const retryable = reason !== 'EGRESS_DENIED' && reason !== 'EGRESS_TOO_LARGE';
+  return failed(`S3 is not reached: ${message}`, { retryable, details: { reason }, cause: error });
+}
+
+function failed(message: string, more: ConstructorParameters<typeof BlockError>[2]): BlockError {
+  return new BlockError('SERVICE_FAILED', message.slice(0, 2000).toWellFormed(), more);
+}

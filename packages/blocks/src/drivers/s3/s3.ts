@@ -1,0 +1,267 @@
+import type * as Sdk from '@aws-sdk/client-s3';
+import { own } from '@heddle/core/blocks';
+import type { Json, JsonObject } from '@heddle/core/blocks';
+import { data, integer, text } from '../../integrations/integration.ts';
+import { dataOf, refuse } from '../../openapi/call.ts';
+import { fileOf } from '../../openapi/request.ts';
+import { ArgumentError, plainText } from '../../openapi/wire.ts';
+import { defineDriver } from '../driver.ts';
+import type { DriverCall } from '../driver.ts';
+import { clientOf, failureOf, settings } from './client.ts';
+
+/** Names of buckets. They are part of the host or the path of an address. */
+const BUCKET = /^[a-z0-9][a-z0-9.-]{1,61}[a-z0-9]$/;
+const bucket = text('Name of the bucket', { fields: ['bucketName', 'bucket'] });
+const key = text('Key of the object', { fields: ['objectKey', 'key'], schema: { maxLength: 1024 } });
+const bucketAndKey = {
+  bucket: { ...bucket, required: true as const },
+  key: { ...key, required: true as const },
+};
+const object = {
+  bucket,
+  key,
+  uri: text('Instead of bucket and key: s3://BUCKET/KEY, or the address of the object at AWS', {
+    fields: ['s3Uri'],
+  }),
+};
+const LARGEST_PAGE = 1000;
+const MAX_SECONDS = 7 * 86_400;
+
+interface Place {
+  Bucket: string;
+  Key: string;
+}
+
+/** Returns the place of an object. The host of an address is not used: requests go where the settings say. */
+function placeOf({ args }: DriverCall): Place {
+  const [bucketName, objectKey, uri] = ['bucket', 'key', 'uri'].map((name) =>
+    plainText(own(args, name) ?? ''),
+  );
+  if (bucketName && objectKey) return { Bucket: checkedBucket(bucketName), Key: objectKey };
+  const found = uri ? placeIn(uri) : undefined;
+  if (found) return found;
+  throw wrong(
+    uri
+      ? '"uri" is not the address of an object such as s3://BUCKET/KEY'
+      : 'it has neither bucket and key nor "uri"',
+  );
+}
+
+function placeIn(uri: string): Place | undefined {
+  const [, bucketName = '', path = ''] = /^s3:\/\/([^/]+)\/(.+)$/s.exec(uri) ?? pathAtAws(uri) ?? [];
+  return path !== '' && BUCKET.test(bucketName) ? { Bucket: bucketName, Key: path } : undefined;
+}
+
+/** Returns bucket and key of an address at AWS, which has the bucket in its host or first in its path. */
+function pathAtAws(uri: string): [string, string, string] | undefined {
+  const url = URL.canParse(uri) ? new URL(uri) : undefined;
+  const host = /^(?:(.+)\.)?s3(?:[.-][a-z0-9-]+)?\.amazonaws\.com$/.exec(url?.hostname ?? '');
+  if (!url || !host) return undefined;
+  const [, bucketName] = host;
+  const path = url.pathname.slice(1);
+  const whole = bucketName === undefined ? path : `${bucketName}/${path}`;
+  const [first = '', ...rest] = whole.split('/');
+  try {
+    return [uri, first, decodeURIComponent(rest.join('/'))];
+  } catch {
+    // A percent sign that is not part of an encoded character.
+    return undefined;
+  }
+}
+
+function checkedBucket(name: string): string {
+  if (BUCKET.test(name)) return name;
+  throw wrong(
+    `"${name.slice(0, 100)}" is not the name of a bucket: it has 3 to 63 letters, digits, dots and hyphens`,
+  );
+}
+
+function wrong(why: string): ReturnType<typeof refuse> {
+  return refuse('TOOL_ARGUMENTS_INVALID', `The call of S3 cannot be made: ${why}.`);
+}
+
+/** Runs `work` with a client. Throws a BlockError. */
+async function withClient(
+  call: DriverCall,
+  work: (client: Sdk.S3Client, sdk: typeof Sdk) => Promise<JsonObject>,
+): Promise<JsonObject> {
+  const client = await clientOf(call);
+  try {
+    return await work(client, await import('@aws-sdk/client-s3'));
+  } catch (error) {
+    throw failureOf(error, call.context.signal);
+  } finally {
+    client.destroy();
+  }
+}
+
+interface Head {
+  ContentType?: string | undefined;
+  ContentLength?: number | undefined;
+  ETag?: string | undefined;
+  LastModified?: Date | undefined;
+}
+
+function metadataOf({ ContentType, ContentLength, ETag, LastModified }: Head): JsonObject {
+  return {
+    contentType: ContentType ?? null,
+    size: ContentLength ?? null,
+    etag: ETag ?? null,
+    lastModified: LastModified?.toISOString() ?? null,
+  };
+}
+
+/** Returns the body of an object to store, and its media type. */
+async function contentOf({
+  args,
+  context,
+}: DriverCall): Promise<{ Body: string | Uint8Array; ContentType: string }> {
+  const given = own(args, 'contentType');
+  const type = typeof given === 'string' ? given : undefined;
+  const file = own(args, 'file');
+  if (file === undefined)
+    return { Body: plainText(own(args, 'content') ?? ''), ContentType: type ?? 'text/plain; charset=utf-8' };
+  try {
+    const { bytes, type: own } = await fileOf('file', file, {
+      file: (record) => context.services.file(record),
+    });
+    return { Body: bytes, ContentType: type ?? own };
+  } catch (error) {
+    throw error instanceof ArgumentError ? wrong(error.message) : error;
+  }
+}
+
+export const integration = defineDriver({
+  service: 's3',
+  title: 'Amazon S3',
+  docs: 'https://docs.aws.amazon.com/AmazonS3/latest/API/Welcome.html',
+  access:
+    'Requests go to AWS, or to the address of `--service s3=URL`, which can be any service with the interface of S3. The keys are those of the fields `accessKeyId` and `secretAccessKey`, or those of a credential: a stored one, whose id is in the field `credential`, that of `--credential s3=ACCESS_KEY_ID:SECRET_ACCESS_KEY`, or one that is stored for the provider `s3`. A session token can follow after another colon. Keys of the environment or of a metadata service are never used. All requests are subject to the [egress rules](../security.md), and redirects to other regions are refused: set `region`.',
+  types: ['s3'],
+  settings,
+  operations: {
+    get_object: 's3_get_object',
+    put_object: 's3_put_object',
+    list_objects: 's3_list_objects',
+    delete_object: 's3_delete_object',
+    copy_object: 's3_copy_object',
+    presign_url: 's3_presign_url',
+  },
+  outputs: {
+    content: 'The content of the object: JSON, text, or `{type, size, base64}`.',
+    metadata: 'Media type, size, ETag and time of change of an object.',
+    objects: 'The objects of a list, with key, size, ETag and time of change.',
+    nextContinuationToken: 'The token of the next page of a list, or null.',
+    url: 'An address that gives access to the object for a limited time.',
+    deleted: 'True after an object was deleted.',
+  },
+  tools: {
+    s3_get_object: {
+      description: 'Returns the content of an object.',
+      arguments: object,
+      idempotent: true,
+      run: (call) =>
+        withClient(call, async (client, { GetObjectCommand }) => {
+          const found = await client.send(new GetObjectCommand(placeOf(call)));
+          const bytes = (await found.Body?.transformToByteArray()) ?? new Uint8Array();
+          return { content: dataOf(bytes, found.ContentType ?? ''), metadata: metadataOf(found) };
+        }),
+    },
+    s3_put_object: {
+      description: 'Stores an object, and replaces one with the same key.',
+      arguments: {
+        ...bucketAndKey,
+        content: text('The content as text'),
+        file: data({ type: ['object', 'string'] }, 'The content as a file of the run, or {base64, type}', {
+          fields: ['uploadFile', 'fileReference', 'file'],
+        }),
+        contentType: text('Media type; default: that of the file, or plain text', {
+          schema: { maxLength: 200 },
+        }),
+      },
+      idempotent: true,
+      run: (call) =>
+        withClient(call, async (client, { PutObjectCommand }) => {
+          const { Body, ContentType } = await contentOf(call);
+          const { ETag } = await client.send(new PutObjectCommand({ ...placeOf(call), Body, ContentType }));
+          return { metadata: metadataOf({ ContentType, ContentLength: Buffer.byteLength(Body), ETag }) };
+        }),
+    },
+    s3_list_objects: {
+      description: 'Returns the objects of a bucket, page by page.',
+      arguments: {
+        bucket: bucketAndKey.bucket,
+        prefix: text('What the keys begin with'),
+        maxKeys: integer('Most objects', [1, LARGEST_PAGE]),
+        continuationToken: text('The token of the page'),
+      },
+      idempotent: true,
+      run: (call) =>
+        withClient(call, async (client, { ListObjectsV2Command }) => {
+          const { bucket: name, ...others } = call.args as { [name: string]: never };
+          const { prefix: Prefix, maxKeys: MaxKeys, continuationToken: ContinuationToken } = others;
+          const Bucket = checkedBucket(plainText(name ?? ''));
+          const page = await client.send(
+            new ListObjectsV2Command({ Bucket, Prefix, MaxKeys, ContinuationToken }),
+          );
+          const objects = (page.Contents ?? []).map(({ Key, Size, ETag, LastModified }): Json => ({
+            ...{ key: Key ?? '', size: Size ?? null, etag: ETag ?? null },
+            lastModified: LastModified?.toISOString() ?? null,
+          }));
+          return { objects, nextContinuationToken: page.NextContinuationToken ?? null };
+        }),
+    },
+    s3_delete_object: {
+      description: 'Deletes an object.',
+      arguments: bucketAndKey,
+      idempotent: true,
+      run: (call) =>
+        withClient(call, async (client, { DeleteObjectCommand }) => {
+          await client.send(new DeleteObjectCommand(placeOf(call)));
+          return { deleted: true };
+        }),
+    },
+    s3_copy_object: {
+      description: 'Copies an object to another place.',
+      arguments: {
+        sourceBucket: text('Bucket of the object', { required: true }),
+        sourceKey: text('Key of the object', { required: true, schema: { maxLength: 1024 } }),
+        destinationBucket: text('Bucket of the copy', { required: true }),
+        destinationKey: text('Key of the copy', { required: true, schema: { maxLength: 1024 } }),
+      },
+      idempotent: true,
+      run: (call) =>
+        withClient(call, async (client, { CopyObjectCommand }) => {
+          const given = (name: string): string => plainText(own(call.args, name) ?? '');
+          const Bucket = checkedBucket(given('destinationBucket'));
+          const Key = given('destinationKey');
+          const CopySource = `${checkedBucket(given('sourceBucket'))}/${encodeURIComponent(given('sourceKey'))}`;
+          const { CopyObjectResult } = await client.send(new CopyObjectCommand({ Bucket, Key, CopySource }));
+          return {
+            metadata: metadataOf({
+              ETag: CopyObjectResult?.ETag,
+              LastModified: CopyObjectResult?.LastModified,
+            }),
+          };
+        }),
+    },
+    s3_presign_url: {
+      description: 'Returns an address with which anyone can read or replace an object for a limited time.',
+      arguments: {
+        ...bucketAndKey,
+        method: text('GET (default) or PUT', { schema: { enum: ['GET', 'PUT'] } }),
+        expiresIn: integer('Seconds until the address expires; default 900', [1, MAX_SECONDS]),
+      },
+      idempotent: true,
+      run: (call) =>
+        withClient(call, async (client, { GetObjectCommand, PutObjectCommand }) => {
+          const { getSignedUrl } = await import('@aws-sdk/s3-request-presigner');
+          const place = placeOf(call);
+          const command =
+            call.args['method'] === 'PUT' ? new PutObjectCommand(place) : new GetObjectCommand(place);
+          const { expiresIn = 900 } = call.args;
+          return { url: await getSignedUrl(client, command as never, { expiresIn: Number(expiresIn) }) };
+        }),
+    },
+  },
+});

@@ -1,0 +1,181 @@
+import { createServer } from 'node:http';
+import type { AddressInfo } from 'node:net';
+import { blocks } from '@heddle/blocks';
+import type { JsonObject } from '@heddle/core';
+import { createEngine } from '@heddle/engine';
+import type { EngineOptions } from '@heddle/engine';
+import { beforeAll, describe, expect, it, onTestFinished } from 'vitest';
+import { hasS3, s3Server } from '../support/s3.ts';
+import type { S3Server } from '../support/s3.ts';
+import { block, workflow } from '../support/workflow.ts';
+
+/** Runs a block with these fields. */
+async function run(fields: JsonObject, options: EngineOptions = {}) {
+  const engine = await createEngine({ blocks: blocks(), ...options });
+  onTestFinished(() => engine.close({ graceMs: 0 }));
+  return engine.execute({ workflow: workflow([block('A', 's3', fields)], ['Start -> A']) });
+}
+
+describe.skipIf(!hasS3)('a block of S3', () => {
+  let server: S3Server;
+  let options: EngineOptions;
+  const ask = (fields: JsonObject) => run({ bucketName: 'first', ...fields }, options);
+
+  beforeAll(async () => {
+    server = await s3Server('first', 'second');
+    const { url, accessKeyId, secretAccessKey } = server;
+    options = { services: { s3: url }, credentials: { s3: `${accessKeyId}:${secretAccessKey}` } };
+  });
+
+  it('stores, returns, copies and deletes objects', async () => {
+    const objectKey = "folder/a b+c&d=é'()*!~.json";
+    const stored = await ask({
+      operation: 'put_object',
+      objectKey,
+      content: '{"a": [1]}',
+      contentType: 'application/json',
+    });
+    expect(stored).toMatchObject({
+      status: 'completed',
+      output: { metadata: { size: 10, contentType: 'application/json' } },
+    });
+    expect((await ask({ operation: 'get_object', objectKey })).output).toMatchObject({
+      content: { a: [1] },
+      metadata: { contentType: 'application/json', size: 10, etag: expect.any(String) as string },
+    });
+    const copied = await ask({
+      ...{ operation: 'copy_object', sourceBucket: 'first', sourceKey: objectKey },
+      ...{ destinationBucket: 'second', destinationKey: 'copy' },
+    });
+    expect(copied).toMatchObject({
+      status: 'completed',
+      output: { metadata: { etag: expect.any(String) as string } },
+    });
+    expect((await run({ s3Uri: 's3://second/copy' }, options)).output).toMatchObject({ content: { a: [1] } });
+    for (const s3Uri of [
+      'https://second.s3.eu-west-1.amazonaws.com/c%6Fpy',
+      'https://s3.amazonaws.com/second/copy',
+    ])
+      expect((await run({ s3Uri }, options)).output).toMatchObject({ content: { a: [1] } });
+    expect((await ask({ operation: 'delete_object', objectKey })).output).toEqual({ deleted: true });
+    const { error } = await ask({ objectKey });
+    expect(error).toMatchObject({ code: 'SERVICE_FAILED', details: { code: 'NoSuchKey', status: 404 } });
+  });
+
+  it('stores files of bytes, and returns them as bytes', async () => {
+    const base64 = Buffer.from([0, 255, 1, 254]).toString('base64');
+    const uploadFile = JSON.stringify({ base64, type: 'image/png' });
+    await ask({ operation: 'put_object', objectKey: 'picture', uploadFile });
+    expect((await ask({ objectKey: 'picture' })).output).toMatchObject({
+      content: { type: 'image/png', size: 4, base64 },
+    });
+  });
+
+  it('lists objects page by page', async () => {
+    for (const objectKey of ['list/1', 'list/2', 'list/3'])
+      await ask({ operation: 'put_object', objectKey, content: 'x' });
+    const list = { operation: 'list_objects', prefix: 'list/', maxKeys: '2' };
+    const { output } = await ask(list);
+    expect(output).toMatchObject({ objects: [{ key: 'list/1', size: 1 }, { key: 'list/2' }] });
+    const { nextContinuationToken } = output as JsonObject;
+    expect((await ask({ ...list, continuationToken: nextContinuationToken as string })).output).toMatchObject(
+      {
+        objects: [{ key: 'list/3' }],
+        nextContinuationToken: null,
+      },
+    );
+  });
+
+  it('makes addresses that give access for a time, and contain no secret', async () => {
+    const address = async (method: string): Promise<string> => {
+      const { output } = await ask({ operation: 'presign_url', objectKey: 'shared', method, expiresIn: 60 });
+      return (output as { url: string }).url;
+    };
+    const stored = await fetch(await address('PUT'), { method: 'PUT', body: 'hello' });
+    expect(stored.status).toBe(200);
+    const url = await address('GET');
+    expect(await (await fetch(url)).text()).toBe('hello');
+    expect((await fetch(url.replace('shared', 'other'))).status).toBe(403);
+    expect(url).toContain('X-Amz-Expires=60');
+    expect(url).not.toContain(server.secretAccessKey);
+  });
+
+  it('uses keys of the fields at an address of the fields only where the egress rules allow it', async () => {
+    const { accessKeyId, secretAccessKey, url: endpoint } = server;
+    const fields = {
+      operation: 'list_objects',
+      bucketName: 'second',
+      accessKeyId,
+      secretAccessKey,
+      endpoint,
+    };
+    expect(await run(fields, { egress: { exceptions: [endpoint.slice('http://'.length)] } })).toMatchObject({
+      status: 'completed',
+    });
+    const denied = await run(fields);
+    expect(denied.error).toMatchObject({ code: 'SERVICE_FAILED', details: { reason: 'EGRESS_DENIED' } });
+    const wrong = await run(
+      { ...fields, secretAccessKey: 'wrong' },
+      { egress: { exceptions: [endpoint.slice(7)] } },
+    );
+    expect(wrong.error).toMatchObject({
+      code: 'SERVICE_FAILED',
+      details: { code: 'SignatureDoesNotMatch', status: 403 },
+    });
+  });
+});
+
+describe('the keys of a block of S3', () => {
+  it.each<[JsonObject, RegExp]>([
+    [{ endpoint: 'http://evil.example' }, /"endpoint" is set without/],
+    [{ accessKeyId: 'x' }, /"accessKeyId" is set without/],
+    [{ region: 'x.evil.example/' }, /is not a region/],
+    [{ accessKeyId: 'x', secretAccessKey: 'y', endpoint: 'http://u:p@evil.example' }, /not an address/],
+  ])('are not sent elsewhere: %j', async (fields, message) => {
+    const given = { operation: 'list_objects', bucketName: 'first', ...fields };
+    const { error } = await run(given, { credentials: { s3: 'operator:secret' } });
+    expect(error?.code).toBe('BLOCK_CONFIG_INVALID');
+    expect(error?.message).toMatch(message);
+  });
+
+  it.each(['a', '../x', 'first/x', 'arn:aws:s3:::x', 'first.evil.example/', 'x@y'])(
+    'are for buckets whose names cannot lead to another host: "%s"',
+    async (bucketName) => {
+      const { error } = await run({ operation: 'list_objects', bucketName }, { credentials: { s3: 'k:s' } });
+      expect(error?.code).toBe('TOOL_ARGUMENTS_INVALID');
+    },
+  );
+
+  it.each([
+    's3://b/key',
+    's3://UPPER/key',
+    'https://evil.example/first/key',
+    'https://s3.amazonaws.com.evil.example/first/k',
+    's3://first',
+  ])('are not used for what is no address of an object: %s', async (s3Uri) => {
+    const { error } = await run({ s3Uri }, { credentials: { s3: 'k:s' } });
+    expect(error?.code).toBe('TOOL_ARGUMENTS_INVALID');
+  });
+
+  it('are never those of the environment or of a metadata service', async () => {
+    const { error } = await run({ operation: 'list_objects', bucketName: 'first' });
+    expect(error?.code).toBe('CREDENTIAL_UNKNOWN');
+  });
+
+  it('do not follow a redirect', async () => {
+    let asked = 0;
+    const other = createServer((_request, response) => {
+      asked += 1;
+      response.writeHead(307, { location: `http://127.0.0.1:${port}/other` }).end();
+    });
+    await new Promise<void>((resolve) => other.listen(0, '127.0.0.1', resolve));
+    const { port } = other.address() as AddressInfo;
+    onTestFinished(() => void other.close());
+    const services = { s3: `http://127.0.0.1:${port}` };
+    const { error } = await run(
+      { operation: 'list_objects', bucketName: 'first' },
+      { services, credentials: { s3: 'k:s' } },
+    );
+    expect([asked, error?.code]).toEqual([1, 'SERVICE_FAILED']);
+  });
+});
