@@ -1,8 +1,8 @@
-import { createHmac } from 'node:crypto';
 import type { LanguageModelV4 } from '@ai-sdk/provider';
 import { BlockError, isBlockError } from '@heddle/core/blocks';
 import type { ConfiguredService } from '@heddle/engine';
 import type { Context } from '../define.ts';
+import { rateKeyOf } from '../rate-key.ts';
 import { invalid } from '../invalid.ts';
 import type { BlocksOptions, ModelRate } from '../options.ts';
 import { modelNamed } from './catalog.ts';
@@ -102,13 +102,6 @@ function configuredPrices({ prices }: BlocksOptions, provider: string, id: strin
 
 function configured<T>(values: { readonly [name: string]: T } | undefined, name: string): T | undefined {
   return values && Object.hasOwn(values, name) ? values[name] : undefined;
-}
-
-/** A key at another address has other rates. The key itself is the key of the hash, and cannot be found from it. */
-function rateKeyOf(secret: string | undefined, provider: string, address: string): string {
-  return createHmac('sha256', secret ?? '')
-    .update(JSON.stringify(['rates', provider, address]))
-    .digest('hex');
 }
 
 /** Returns the address of the provider: the operator's, the block's, or its own. */

@@ -4,7 +4,8 @@ import { pause } from '../pause.ts';
 
 const MAX_ATTEMPTS = 3;
 const FIRST_PAUSE_MS = 1000;
-const MAX_PAUSE_MS = 30_000;
+/** A service that asks for a longer pause fails the block, whose own retries may wait. */
+export const MAX_PAUSE_MS = 30_000;
 
 /**
  * Returns the result of a call. Calls up to three times, with pauses, as long as `mayRepeat` allows it for the failure and

@@ -2,10 +2,12 @@ import { BlockError, isJsonObject, own } from '@heddle/core/blocks';
 import type { Json, JsonObject } from '@heddle/core/blocks';
 import type { ConfiguredService } from '@heddle/engine';
 import type { Context } from '../define.ts';
+import { rateKeyOf } from '../rate-key.ts';
 import type { ServiceTool, ToolFile } from './file.ts';
 import { repeated } from './attempts.ts';
 import { failureIn, itemsOf, nextCursor, outputOf } from './answer.ts';
 import type { Refusal } from './answer.ts';
+import { awaitKey, refuseKey } from './rate.ts';
 import { requestOf } from './request.ts';
 import type { ServiceRequest } from './request.ts';
 import { ArgumentError } from './wire.ts';
@@ -48,7 +50,8 @@ const MAX_ITEMS_BYTES = 8 * 2 ** 20;
 export async function callService(call: ServiceCall): Promise<ServiceAnswer> {
   const { tool, args } = call;
   const { paging } = tool;
-  const first = await callOnce(call);
+  const target = await targetOf(call);
+  const first = await callOnce(call, target);
   if (!paging || own(args, paging.argument) !== undefined)
     return { ...first, data: outputOf(tool, first.data) };
   const items = itemsOf(paging, first.data);
@@ -57,7 +60,7 @@ export async function callService(call: ServiceCall): Promise<ServiceAnswer> {
   for (let page = 1; page < paging.pages && bytes < MAX_ITEMS_BYTES; page++) {
     const cursor = nextCursor(paging, data);
     if (cursor === undefined) break;
-    ({ data } = await callOnce({ ...call, args: { ...args, [paging.argument]: cursor } }));
+    ({ data } = await callOnce({ ...call, args: { ...args, [paging.argument]: cursor } }, target));
     const more = itemsOf(paging, data);
     bytes += sizeOf(more);
     items.push(...more);
@@ -69,31 +72,18 @@ function sizeOf(items: readonly Json[]): number {
   return Buffer.byteLength(JSON.stringify(items));
 }
 
-async function callOnce(call: ServiceCall): Promise<ServiceAnswer> {
-  const { tool, context } = call;
+/** Where the requests of a call go, and with which key. */
+interface Target {
+  service: ConfiguredService;
+  address: string;
+  secret: string | undefined;
+  /** What processes share about the key; undefined without one. */
+  rateKey: string | undefined;
+}
+
+async function targetOf(call: ServiceCall): Promise<Target> {
+  const { tool, services, context } = call;
   const service = await context.services.service(tool.service);
-  const request = await builtRequest(call, service);
-  return repeated(
-    context,
-    () => sendOnce(request, call, service),
-    (error) => mayRepeat(error, tool),
-  );
-}
-
-/** A refused call, such as one with status 429, has done nothing. */
-function mayRepeat({ retryable, details }: BlockError, tool: ServiceTool): boolean {
-  if (!retryable) return false;
-  if (isRepeatable(tool)) return true;
-  return isJsonObject(details) && (details['status'] === 429 || details['refused'] === true);
-}
-
-/** True if a call with the same arguments and the same key does nothing twice. */
-export function isRepeatable({ idempotent, keyHeader }: ServiceTool): boolean {
-  return idempotent || keyHeader !== undefined;
-}
-
-async function builtRequest(call: ServiceCall, service: ConfiguredService): Promise<ServiceRequest> {
-  const { tool, args, services, context } = call;
   const own = Object.hasOwn(services, tool.service) ? services[tool.service] : undefined;
   const address = service.address ?? own?.address;
   if (address === undefined)
@@ -102,6 +92,53 @@ async function builtRequest(call: ServiceCall, service: ConfiguredService): Prom
       `The address of the service "${tool.service}" is unknown: give it with --service ${tool.service}=URL.`,
     );
   const secret = await secretFor(call, service);
+  const rateKey = secret === undefined ? undefined : rateKeyOf(secret, tool.service, address);
+  return { service, address, secret, rateKey };
+}
+
+async function callOnce(call: ServiceCall, target: Target): Promise<ServiceAnswer> {
+  const { tool, context } = call;
+  const request = await builtRequest(call, target);
+  return repeated(
+    context,
+    () => sendWithinRate(request, call, target),
+    (error) => mayRepeat(error, tool),
+  );
+}
+
+/** Sends a request unless the service refuses the key for now, and remembers if it does so with this request. */
+async function sendWithinRate(
+  request: ServiceRequest,
+  call: ServiceCall,
+  { service, rateKey }: Target,
+): Promise<ServiceAnswer | BlockError> {
+  const { context, tool } = call;
+  if (rateKey !== undefined) await awaitKey(context, rateKey, tool.service);
+  const answer = await sendOnce(request, call, service);
+  if (rateKey === undefined || !(answer instanceof BlockError)) return answer;
+  if (answer.retryAfterMs !== undefined && isRefused(answer))
+    await refuseKey(context, rateKey, answer.retryAfterMs);
+  return answer;
+}
+
+/** A refused call, such as one with status 429, has done nothing. */
+function mayRepeat({ retryable, details }: BlockError, tool: ServiceTool): boolean {
+  if (!retryable) return false;
+  if (isRepeatable(tool)) return true;
+  return isRefused({ details });
+}
+
+function isRefused({ details }: Pick<BlockError, 'details'>): boolean {
+  return isJsonObject(details) && (details['status'] === 429 || details['refused'] === true);
+}
+
+/** True if a call with the same arguments and the same key does nothing twice. */
+export function isRepeatable({ idempotent, keyHeader }: ServiceTool): boolean {
+  return idempotent || keyHeader !== undefined;
+}
+
+async function builtRequest(call: ServiceCall, { address, secret }: Target): Promise<ServiceRequest> {
+  const { tool, args, context } = call;
   try {
     const request = await requestOf(tool, args, {
       address,
