@@ -16,3 +16,6 @@ export {
 export { followPath, parsePath } from './refs/path.ts';
 export type { ResolveMode } from './refs/resolve.ts';
 export type { TextPart } from './refs/template.ts';
+
+// API for answers of HTTP servers
+export { isRetryableStatus, retryAfterMs } from './http-retry.ts';

@@ -5,6 +5,7 @@ import {
   UnsupportedFunctionalityError,
 } from '@ai-sdk/provider';
 import { BlockError, isBlockError } from '@heddle/core/blocks';
+import { retryAfterMs } from '@heddle/core/fields';
 
 const MAX_MESSAGE_CHARS = 1000;
 
@@ -43,10 +44,10 @@ function statusFailure(
   const advice = ADVICE[status];
   const text = `${what} answered with status ${status}: ${message}${advice ? ` ${advice}` : ''}`;
   if (!isRetryable) return new BlockError('MODEL_REFUSED', text, { retryable: false, details: { status } });
-  const retryAfterMs = retryAfterOf(responseHeaders, nowMs);
+  const pauseMs = retryAfterOf(responseHeaders, nowMs);
   return new BlockError('MODEL_FAILED', text, {
     details: { status },
-    ...(retryAfterMs !== undefined && { retryAfterMs }),
+    ...(pauseMs !== undefined && { retryAfterMs: pauseMs }),
   });
 }
 
@@ -57,11 +58,7 @@ function retryAfterOf(
 ): number | undefined {
   const ms = Number.parseFloat(headers['retry-after-ms'] ?? '');
   if (ms >= 0) return ms;
-  const after = headers['retry-after'] ?? '';
-  const seconds = Number.parseFloat(after);
-  if (seconds >= 0) return seconds * 1000;
-  const date = Date.parse(after);
-  return Number.isNaN(date) ? undefined : Math.max(0, date - nowMs);
+  return retryAfterMs(headers['retry-after'], nowMs);
 }
 
 /** Providers quote the key in some messages. */

@@ -1,5 +1,6 @@
 import { BlockError, isJsonObject, own } from '@heddle/core/blocks';
 import type { Json, JsonObject } from '@heddle/core/blocks';
+import { isRetryableStatus, retryAfterMs } from '@heddle/core/fields';
 import type { ConfiguredService } from '@heddle/engine';
 import type { Context } from '../define.ts';
 import { rateKeyOf } from '../rate-key.ts';
@@ -211,9 +212,9 @@ async function sendOnce(
   const data = dataOf(response.body, headers['content-type'] ?? '');
   const refusal = refusalIn(tool, data, request);
   if (status >= 200 && status < 400 && !refusal) return { data, status, headers };
-  const retryAfterMs = retryAfterOf(headers['retry-after'], context.clock.now());
+  const delayMs = retryAfterMs(headers['retry-after'], context.clock.now());
   return statusFailure(what, {
-    ...{ status, refusal, retryAfterMs, service: tool.service },
+    ...{ status, refusal, retryAfterMs: delayMs, service: tool.service },
     said: hidden(refusal?.reason ?? excerpt(data), request.pathKeys),
   });
 }
@@ -227,10 +228,11 @@ interface Refused {
   service: string;
 }
 
-function statusFailure(what: string, { status, said, refusal, retryAfterMs, service }: Refused): BlockError {
+function statusFailure(what: string, refused: Refused): BlockError {
+  const { status, said, refusal, service } = refused;
   return new BlockError('HTTP_FAILED', `${what} answered ${status}: ${said}${hintFor(service, status)}`, {
-    retryable: isRetryable(status) || refusal?.retry === true,
-    ...(retryAfterMs !== undefined && { retryAfterMs }),
+    retryable: isRetryableStatus(status) || refusal?.retry === true,
+    ...(refused.retryAfterMs !== undefined && { retryAfterMs: refused.retryAfterMs }),
     details: { status, ...(refusal && { reason: refusal.reason, refused: refusal.retry }) },
   });
 }
@@ -251,10 +253,6 @@ function hintFor(service: string, status: number): string {
   if (status === 401) return ` (the service "${service}" does not accept the credential)`;
   if (status === 403) return ` (the credential for the service "${service}" does not have the permission)`;
   return '';
-}
-
-function isRetryable(status: number): boolean {
-  return status === 408 || status === 425 || status === 429 || status >= 500;
 }
 
 /** Returns the text without the keys of the path, which services and errors can repeat. */
@@ -289,14 +287,6 @@ function parsed(text: string): Json {
   } catch {
     return text;
   }
-}
-
-function retryAfterOf(value: string | undefined, nowMs: number): number | undefined {
-  if (value === undefined) return undefined;
-  const seconds = Number(value.trim());
-  if (seconds >= 0) return seconds * 1000;
-  const date = Date.parse(value);
-  return Number.isNaN(date) ? undefined : Math.max(0, date - nowMs);
 }
 
 /** Returns an error that no retry can mend. */

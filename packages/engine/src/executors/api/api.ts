@@ -1,5 +1,6 @@
 import { BlockError } from '@heddle/core/blocks';
 import type { BlockResult, Json } from '@heddle/core/blocks';
+import { isRetryableStatus, retryAfterMs } from '@heddle/core/fields';
 import type { EgressResponse } from '@heddle/sandbox/egress';
 import type { EngineContext, EngineExecutor } from '../services.ts';
 import { asText } from '../values.ts';
@@ -7,7 +8,7 @@ import { connectionFailure, statusFailure } from './failure.ts';
 import { readRequest } from './request.ts';
 import type { ApiRequest } from './request.ts';
 import { apiOutput } from './response.ts';
-import { readRetry, retryAfterMs, sleep, retryDelay, isRetryableStatus } from './retry.ts';
+import { readRetry, sleep, retryDelay } from './retry.ts';
 
 const DEFAULT_TIMEOUT_MS = 300_000;
 
@@ -56,7 +57,8 @@ export async function sendOnce(context: EngineContext, request: ApiRequest): Pro
     return { failure, retry: failure.retryable };
   }
   if (response.status >= 200 && response.status < 400) return { response };
-  const retryAfter = retryAfterMs(response, clock.now());
+  const header = response.headers.find(([name]) => name === 'retry-after')?.[1];
+  const retryAfter = retryAfterMs(header, clock.now());
   return {
     failure: statusFailure(request, response, retryAfter),
     retry: isRetryableStatus(response.status),

@@ -1,5 +1,4 @@
 import type { BlockContext, Clock, Json } from '@heddle/core/blocks';
-import type { EgressResponse } from '@heddle/sandbox/egress';
 import { asText, isOn } from '../values.ts';
 import type { ApiRequest } from './request.ts';
 
@@ -30,20 +29,6 @@ function count(value: Json | undefined, otherwise: number): number {
   const text = asText(value).trim();
   const number = text === '' ? otherwise : Number(text);
   return Number.isFinite(number) && number >= 0 ? number : otherwise;
-}
-
-/** True if a retry can succeed. */
-export function isRetryableStatus(status: number): boolean {
-  return status === 408 || status === 425 || status === 429 || status >= 500;
-}
-
-/** The delay in the Retry-After header (RFC 9110 §10.2.3), in milliseconds; undefined if there is none. */
-export function retryAfterMs(response: EgressResponse, nowMs: number): number | undefined {
-  const value = response.headers.find(([name]) => name === 'retry-after')?.[1].trim();
-  if (value === undefined || value === '') return undefined;
-  if (/^\d+$/.test(value)) return Number(value) * 1000;
-  const at = Date.parse(value);
-  return Number.isNaN(at) ? undefined : Math.max(0, at - nowMs);
 }
 
 /** The delay before retry `index` (from 0): doubles, and is at least that of Retry-After; undefined if that exceeds the maximum. */
