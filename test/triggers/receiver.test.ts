@@ -1,0 +1,307 @@
+import { webhookReceiver } from '@heddle/api/webhooks';
+import type {
+  FoundWebhook,
+  WebhookEvent,
+  WebhookReceiverOptions,
+  WebhookStore,
+  WebhookType,
+} from '@heddle/api/webhooks';
+import { triggerTypes } from '@heddle/blocks/triggers';
+import type { JsonObject } from '@heddle/core';
+import fc from 'fast-check';
+import { describe, expect, it } from 'vitest';
+import { scale } from '../support/scale.ts';
+import { JSON_TYPE, PROVIDERS, START } from './webhook-setup.ts';
+
+const types = new Map(
+  triggerTypes
+    .filter((type): type is WebhookType & (typeof triggerTypes)[number] => type.kind === 'webhook')
+    .map((type) => [type.type, type as WebhookType]),
+);
+
+interface Memory {
+  receive: (path: string, init?: RequestInit, address?: string) => Promise<Response>;
+  events: WebhookEvent[];
+  refusals: string[];
+  errors: unknown[];
+  reads: () => number;
+}
+
+/** A receiver over a store in memory, as a host may have it. `fields` are those of the block at the path `hook-path`. */
+function receiver(
+  fields: JsonObject = {},
+  { type = 'generic_webhook', ...options }: Partial<WebhookReceiverOptions> & { type?: string } = {},
+): Memory {
+  const webhookType = types.get(type) as WebhookType;
+  const read = webhookType.read(fields);
+  if (!('config' in read)) throw new Error(JSON.stringify(read.problems));
+  const found: FoundWebhook = { key: 'hook', workspaceId: 'looms', type: webhookType, config: read.config };
+  const [events, refusals, errors]: [WebhookEvent[], string[], unknown[]] = [[], [], []];
+  const runs = new Map<string, string>();
+  let reads = 0;
+  const store: WebhookStore = {
+    find(path) {
+      reads += 1;
+      return Promise.resolve(path === 'hook-path' ? found : undefined);
+    },
+    secretsOf: () => Promise.resolve([String(read.config['secret'])]),
+    accept(_found, event) {
+      const known = runs.get(event.deliveryId ?? '');
+      const runId = known ?? `run-${events.length}`;
+      if (known === undefined) events.push(event);
+      if (event.deliveryId !== undefined) runs.set(event.deliveryId, runId);
+      return Promise.resolve({
+        ...{ runId, isDuplicate: known !== undefined },
+        response: () => Promise.resolve(Response.json({ answer: 42 }, { status: 201 })),
+      });
+    },
+    refused: (_found, reason) => void refusals.push(reason),
+  };
+  const fetch = webhookReceiver({
+    ...{ store, now: () => START, onError: (error) => void errors.push(error), every: () => () => undefined },
+    ...options,
+  });
+  return {
+    ...{ events, refusals, errors, reads: () => reads },
+    receive: (path, init = {}, address) =>
+      fetch(new Request(`http://host/api/webhooks/trigger/${path}`, init), { address }),
+  };
+}
+
+const post = (body: BodyInit, type?: string): RequestInit => ({
+  method: 'POST',
+  body,
+  ...(type !== undefined && { headers: { 'Content-Type': type } }),
+});
+
+/** The input of the run that a request to a webhook starts, without headers and query. */
+async function inputFrom(init: RequestInit, fields: JsonObject = {}): Promise<JsonObject> {
+  const memory = receiver(fields);
+  const response = await memory.receive('hook-path', init);
+  expect(response.status).toBe(200);
+  const { headers: _headers, query: _query, ...input } = memory.events[0]?.input ?? {};
+  return input;
+}
+
+describe('the body of a delivery becomes the input of the run', () => {
+  it.each([
+    ['JSON', post('{"a":1}', 'application/json'), { a: 1 }],
+    ['JSON of another media type', post('{"a":1}', 'application/cloudevents+json'), { a: 1 }],
+    ['JSON without a media type', post(Buffer.from('{"a":1}')), { a: 1 }],
+    ['JSON that is no object', post('[1]', 'application/json'), { input: [1] }],
+    ['text', post('hello', 'text/plain'), { input: 'hello' }],
+    ['text that looks like JSON', post('{not json', 'text/plain'), { input: '{not json' }],
+    ['XML', post('<a/>', 'application/xml'), { input: '<a/>' }],
+    ['a form', post('a=1&b=x%20y&a=2', 'application/x-www-form-urlencoded'), { a: ['1', '2'], b: 'x y' }],
+    ['JSON in a form', post('payload=%7B%22a%22%3A1%7D', 'application/x-www-form-urlencoded'), { a: 1 }],
+    ['nothing', { method: 'POST' }, {}],
+    ['the query of a GET', { method: 'GET' }, {}],
+  ])('%s', async (_name, init, input) => {
+    expect(await inputFrom(init)).toEqual(input);
+  });
+
+  it('a form with files: those of declared fields are stored, of others only the names are kept', async () => {
+    const form = new FormData();
+    form.set('title', 'Two files');
+    form.append('docs', new File(['one'], 'one.txt', { type: 'text/plain' }));
+    form.append('docs', new File(['two'], 'two.txt', { type: 'text/plain' }));
+    form.set('other', new File(['three'], 'three.bin'));
+    const inputFormat = [{ name: 'docs', type: 'file[]' }];
+    expect(await inputFrom({ method: 'POST', body: form }, { inputFormat })).toEqual({
+      title: 'Two files',
+      docs: [
+        { type: 'file', name: 'one.txt', data: `data:text/plain;base64,${btoa('one')}` },
+        { type: 'file', name: 'two.txt', data: `data:text/plain;base64,${btoa('two')}` },
+      ],
+      other: [{ name: 'three.bin', mime: 'application/octet-stream', size: 5 }],
+    });
+  });
+
+  it('with headers and query, but without credentials', async () => {
+    const memory = receiver({ token: 's3cret', secretHeaderName: 'X-Pass' });
+    const headers = {
+      ...JSON_TYPE,
+      'X-Pass': 's3cret',
+      Cookie: 'a=b',
+      Authorization: 'Bearer x',
+      'X-Event': 'e',
+    };
+    const init = { method: 'POST', headers: { ...headers, 'X-Api-Key': 'k' }, body: '{"query":"own"}' };
+    await memory.receive('hook-path?a=1&a=2&b=3', init);
+    const [event] = memory.events;
+    expect(event?.input).toEqual({
+      headers: { 'content-type': 'application/json', 'x-event': 'e' },
+      query: 'own',
+    });
+    await memory.receive('hook-path?a=1&a=2&b=3', { ...init, body: '{}' });
+    expect(memory.events[1]?.input['query']).toEqual({ a: ['1', '2'], b: '3' });
+  });
+});
+
+describe('the sender gets', () => {
+  it('the JSON and the status of the block', async () => {
+    const fields = { responseMode: 'custom', responseStatusCode: '202', responseBody: '{"ok":true}' };
+    const response = await receiver(fields).receive('hook-path', post('{}'));
+    expect([response.status, await response.json()]).toEqual([202, { ok: true }]);
+    const empty = await receiver({ responseMode: 'custom' }).receive('hook-path', post('{}'));
+    expect([empty.status, await empty.text()]).toEqual([200, '']);
+  });
+
+  it('the response of the run', async () => {
+    const response = await receiver({ responseMode: 'wait' }).receive('hook-path', post('{}'));
+    expect([response.status, await response.json()]).toEqual([201, { answer: 42 }]);
+    expect(response.headers.get('x-run-id')).toBe('run-0');
+  });
+});
+
+describe('a request is refused', () => {
+  const limits = { bytes: 100, values: 10, parts: 3 };
+  const status = async (init: RequestInit, fields: JsonObject = {}): Promise<number> => {
+    const memory = receiver(fields, { limits });
+    const response = await memory.receive('hook-path', init);
+    expect(memory.events).toEqual([]);
+    expect(memory.errors).toEqual([]);
+    return response.status;
+  };
+
+  it('with 413 for a body of more than its bytes, values, fields or parts', async () => {
+    expect(await status(post('x'.repeat(101), 'text/plain'))).toBe(413);
+    const chunks = ReadableStream.from([Buffer.alloc(60, 32), Buffer.alloc(60, 32)]);
+    expect(await status({ ...post(chunks as never), duplex: 'half' } as RequestInit)).toBe(413);
+    expect(await status(post(`[${'1,'.repeat(10)}1]`, 'application/json'))).toBe(413);
+    expect(await status(post('a&'.repeat(12), 'application/x-www-form-urlencoded'))).toBe(413);
+    const parts = '--b\r\n'.repeat(6);
+    expect(await status(post(parts, 'multipart/form-data; boundary=b'))).toBe(413);
+  });
+
+  it('with 400 and 415 for a body that cannot be read', async () => {
+    expect(await status(post('{', 'application/json'))).toBe(400);
+    expect(await status(post('[1e999]', 'application/json'))).toBe(400);
+    expect(await status(post('--b', 'multipart/form-data'))).toBe(400);
+    expect(await status(post('--x', 'multipart/form-data; boundary=b'))).toBe(400);
+    expect(await status(post('PK', 'application/zip'))).toBe(415);
+  });
+
+  it('before its body is parsed when its signature is wrong', async () => {
+    const memory = receiver({ token: 's3cret' });
+    expect((await memory.receive('hook-path', post('{', 'application/json'))).status).toBe(401);
+    expect(memory.refusals).toEqual(['SIGNATURE_MISSING']);
+  });
+
+  it('with 429 beyond the rate of its trigger, whose other requests go on later', async () => {
+    let nowMs = START;
+    const memory = receiver({}, { rate: { capacity: 2, perMinute: 60 }, now: () => nowMs });
+    const send = async () => (await memory.receive('hook-path', post('{}'))).status;
+    expect([await send(), await send(), await send()]).toEqual([200, 200, 429]);
+    nowMs += 1000;
+    expect(await send()).toBe(200);
+  });
+
+  it('with 429 after many requests of its address to unknown paths, which are not looked up any more', async () => {
+    const memory = receiver({}, { unknownRate: { capacity: 3, perMinute: 1 } });
+    const seen: number[] = [];
+    for (let index = 0; index < 5; index += 1)
+      seen.push((await memory.receive(`path-${index}`, post('{}'), '203.0.113.9')).status);
+    expect(seen).toEqual([404, 404, 404, 429, 429]);
+    expect(memory.reads()).toBe(3);
+    expect((await memory.receive('hook-path', post('{}'), '203.0.113.7')).status).toBe(200);
+  });
+
+  it('with 429 when too many of its workspace are in work, before its body is read', async () => {
+    const atOnce = { perTrigger: 2, perWorkspace: 2, total: 10 };
+    const memory = receiver({}, { atOnce });
+    const gate = Promise.withResolvers<void>();
+    async function* slow() {
+      await gate.promise;
+      yield Buffer.from('{}');
+    }
+    const waiting = [1, 2].map(() =>
+      memory.receive('hook-path', {
+        ...post(ReadableStream.from(slow()) as never),
+        duplex: 'half',
+      } as RequestInit),
+    );
+    await expect.poll(async () => (await memory.receive('hook-path', post('{}'))).status).toBe(429);
+    gate.resolve();
+    expect((await Promise.all(waiting)).map(({ status: each }) => each)).toEqual([200, 200]);
+    expect((await memory.receive('hook-path', post('{}'))).status).toBe(200);
+  });
+});
+
+describe('any request', () => {
+  const headerValue = fc.string({ unit: 'grapheme-ascii', maxLength: 80 }).filter((text) => {
+    try {
+      new Headers({ x: text });
+      return true;
+    } catch {
+      return false;
+    }
+  });
+  const NAMES = [
+    ...[
+      'content-type',
+      'authorization',
+      'x-hub-signature-256',
+      'x-slack-signature',
+      'x-slack-request-timestamp',
+    ],
+    ...['stripe-signature', 'linear-signature', 'webhook-signature', 'webhook-id', 'webhook-timestamp'],
+    ...['idempotency-key', 'x-github-event', 'x-telegram-bot-api-secret-token', 'content-length'],
+  ];
+  const TYPES = [
+    ...[
+      'application/json',
+      'text/plain',
+      'application/x-www-form-urlencoded',
+      'multipart/form-data; boundary=b',
+    ],
+    ...['multipart/form-data; boundary="', 'application/x+json; charset=latin1', '', ';;'],
+  ];
+  const body = fc.oneof(
+    fc.uint8Array({ maxLength: 200 }),
+    fc.json({ maxDepth: 4 }).map((text) => new Uint8Array(Buffer.from(text))),
+    fc
+      .constantFrom('--b\r\nContent-Disposition: form-data; name="a"\r\n\r\n1\r\n--b--', 'a=%zz&=&b', '[[[[')
+      .map((text) => new Uint8Array(Buffer.from(text))),
+  );
+  const request = fc.record({
+    method: fc.constantFrom('POST', 'GET', 'PUT', 'HEAD', 'DELETE'),
+    path: fc.oneof(
+      fc.constant('hook-path'),
+      fc.webPath(),
+      fc.webQueryParameters().map((text) => `hook-path?${text}`),
+    ),
+    headers: fc.dictionary(fc.constantFrom(...NAMES), headerValue),
+    type: fc.constantFrom(...TYPES),
+    body,
+  });
+  const hooks = [
+    { fields: {}, options: {}, isOpen: true },
+    { fields: { responseMode: 'wait', idempotencyField: 'a.b.0' }, options: {}, isOpen: true },
+    ...Object.values(PROVIDERS).map(({ type, fields }) => ({ fields, options: { type }, isOpen: false })),
+  ];
+
+  it('is answered with a known status, and starts a run only with a valid signature', async () => {
+    await fc.assert(
+      fc.asyncProperty(request, fc.nat({ max: hooks.length - 1 }), async (sent, index) => {
+        const { fields, options, isOpen } = hooks[index]!;
+        const memory = receiver(fields as JsonObject, {
+          ...options,
+          limits: { bytes: 150, values: 20, parts: 3 },
+        });
+        const hasBody = sent.method !== 'GET' && sent.method !== 'HEAD';
+        const response = await memory.receive(sent.path.replace(/^\//, ''), {
+          method: sent.method,
+          headers: { 'Content-Type': sent.type, ...sent.headers },
+          ...(hasBody && { body: sent.body }),
+        });
+        expect(memory.errors).toEqual([]);
+        expect([200, 201, 400, 401, 404, 413, 415, 429]).toContain(response.status);
+        expect(memory.events.length).toBeLessThanOrEqual(isOpen ? 1 : 0);
+        for (const { deliveryId } of memory.events)
+          expect(deliveryId ?? 'none').toMatch(/^[\x21-\x7e]{1,200}$/);
+      }),
+      { numRuns: scale(600, 20_000) },
+    );
+  });
+});
