@@ -7,6 +7,7 @@ import { declareRuns } from './program-runs.ts';
 import { declareLogs, declareRemote, declareServe } from './program-serve.ts';
 import { declareCredentials } from './program-credentials.ts';
 import { declareSchedules } from './program-schedules.ts';
+import { declareWebhooks } from './program-webhooks.ts';
 import { declareSecrets } from './program-secrets.ts';
 import { declareTemporal } from './program-temporal.ts';
 import { declareTools } from './program-tools.ts';
@@ -55,6 +56,7 @@ export function buildProgram(io: Io, done: (exit: number) => void): Command {
   declareRemote(program, io, done);
   declareLogs(program, io, done);
   declareSchedules(program, io, done);
+  declareWebhooks(program, io, done);
   declareSecrets(program, io, done);
   declareCredentials(program, io, done);
   declareTemporal(program, io, done);

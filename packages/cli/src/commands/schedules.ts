@@ -9,7 +9,7 @@ import { plural } from '../render/format.ts';
 import { safeLine, styleFor } from '../render/style.ts';
 import { table } from '../render/table.ts';
 import type { RemoteOptions } from '../run-options.ts';
-import { UsageError } from '../usage-error.ts';
+import { oneNamed } from './one-named.ts';
 
 type ScheduleOptions = RemoteOptions & { json: boolean };
 
@@ -99,25 +99,7 @@ function said(io: Io, text: string): void {
 
 /** Returns the path of a schedule, by its id, or by the name or id of its workflow. Throws usage errors. */
 async function find(remote: ApiClient, given: string): Promise<{ path: string; name: string }> {
-  const all = await schedulesOf(remote);
-  const byId = all.filter((schedule) => textOf(schedule, 'id') === given);
-  const found =
-    byId.length > 0
-      ? byId
-      : all.filter((schedule) =>
-          ['workflowName', 'workflowId'].some((key) => textOf(schedule, key) === given),
-        );
-  const [schedule] = found;
-  if (!schedule) {
-    throw new UsageError(
-      `The workspace has no schedule "${safeLine(given)}".`,
-      'heddle schedules list shows the schedules of deployed workflows.',
-    );
-  }
-  if (found.length > 1) {
-    const ids = found.map((each) => `${textOf(each, 'id')} (${safeLine(textOf(each, 'name'))})`).join(', ');
-    throw new UsageError(`"${safeLine(given)}" has several schedules.`, `Use the id of one: ${ids}.`);
-  }
+  const schedule = oneNamed(await schedulesOf(remote), given, 'schedule');
   const path = `/api/v2/triggers/${encodeURIComponent(textOf(schedule, 'id'))}`;
   return { path, name: safeLine(textOf(schedule, 'workflowName')) };
 }

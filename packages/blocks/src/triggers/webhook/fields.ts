@@ -7,16 +7,7 @@ import { PROVIDERS } from './providers.ts';
 import type { Provider, ProviderName } from './providers.ts';
 
 /** How requests are checked. `none`: whoever knows the URL may start runs. */
-export type Check =
-  | 'none'
-  | 'token'
-  | 'hmac'
-  | 'github'
-  | 'slack'
-  | 'stripe'
-  | 'linear'
-  | 'telegram'
-  | 'standard';
+type Check = 'none' | 'token' | 'hmac' | 'github' | 'slack' | 'stripe' | 'linear' | 'telegram' | 'standard';
 
 /** A webhook as it is stored. Plain JSON. */
 export interface WebhookConfig {
@@ -59,7 +50,7 @@ const path = text
   );
 
 /** The fields of a webhook for any sender. */
-export const genericFields = z.object({
+const genericFields = z.object({
   requireAuth: flag
     .optional()
     .describe('Whether requests must have the token or signature. Default: yes, if there is one.'),
@@ -107,7 +98,7 @@ export const genericFields = z.object({
 });
 
 /** The fields of a webhook of a provider. */
-export const providerFields = z.object({
+const providerFields = z.object({
   webhookSecret: secret.optional().describe('The secret with which the provider signs. Use {{NAME}}.'),
   signingSecret: secret.optional().describe('slack: the signing secret of the app. Use {{NAME}}.'),
   selectedTriggerId: text
@@ -125,7 +116,7 @@ export const providerFields = z.object({
 const ALWAYS_SIGNED: ReadonlySet<ProviderName> = new Set(['slack', 'stripe', 'linear']);
 const UNSIGNED = 'is empty, so whoever knows the URL of the webhook can start runs';
 
-export type ReadWebhook =
+type ReadWebhook =
   | { config: WebhookConfig; warnings?: readonly TriggerProblem[] }
   | { problems: readonly TriggerProblem[] };
 

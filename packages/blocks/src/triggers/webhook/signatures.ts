@@ -1,14 +1,14 @@
 import { createHmac, timingSafeEqual } from 'node:crypto';
 
 /** A request of a provider as it arrived. */
-export interface SignedRequest {
+interface SignedRequest {
   headers: Headers;
   body: Uint8Array;
   nowMs: number;
 }
 
 /** Why a request is not authentic. */
-export type SignatureProblem =
+type SignatureProblem =
   | 'SECRET_MISSING'
   | 'SIGNATURE_MISSING'
   | 'SIGNATURE_INVALID'
@@ -125,8 +125,6 @@ export const SCHEMES = {
   },
   telegram: { kind: 'token', header: 'x-telegram-bot-api-secret-token' },
 } as const satisfies { [name: string]: SignatureScheme };
-
-export type SchemeName = keyof typeof SCHEMES;
 
 /** Returns the scheme of a secret text in `Authorization: Bearer`, or in a header of this name. */
 export function tokenScheme(header?: string): SignatureScheme {

@@ -1,0 +1,89 @@
+import { isJsonObject, own } from '@heddle/core/blocks';
+import type { JsonObject } from '@heddle/core/blocks';
+import { ApiClient, dataOf, textOf } from '../api-client.ts';
+import { readEnv } from '../env.ts';
+import { EXIT } from '../exit-code.ts';
+import { writeJson } from '../io.ts';
+import type { Io } from '../io.ts';
+import { safeLine, styleFor } from '../render/style.ts';
+import { table } from '../render/table.ts';
+import type { RemoteOptions } from '../run-options.ts';
+import { oneNamed } from './one-named.ts';
+
+type WebhookOptions = RemoteOptions & { json: boolean };
+
+/** Lists the webhooks of the workspace with their URLs. */
+export async function listWebhooks(io: Io, options: WebhookOptions): Promise<number> {
+  const found = await webhooksOf(new ApiClient(options, readEnv()));
+  if (options.json) writeJson(io, { data: found });
+  else if (found.length === 0) io.stderr.write('No webhooks.\n');
+  else printTable(io, ['WORKFLOW', 'BLOCK', 'STATE', 'SIGNED', 'LAST', 'URL', 'REFUSED'], found.map(row));
+  return EXIT.completed;
+}
+
+function row(webhook: JsonObject): string[] {
+  const signed = own(webhook, 'isSigned') === true ? 'yes' : 'no';
+  const refusals = own(webhook, 'refusals');
+  const [latest] = Array.isArray(refusals) ? refusals.filter(isJsonObject) : [];
+  const refused = latest ? `${textOf(latest, 'reason')} (${textOf(latest, 'lastAt')})` : '-';
+  const names = [textOf(webhook, 'workflowName'), textOf(webhook, 'name'), textOf(webhook, 'state')];
+  return [...names, signed, textOf(webhook, 'lastDeliveryAt') || '-', textOf(webhook, 'url'), refused];
+}
+
+/** Lists the latest deliveries of a webhook, up to `limit`. */
+export async function listDeliveries(
+  io: Io,
+  webhook: string,
+  { limit, ...options }: WebhookOptions & { limit: number },
+): Promise<number> {
+  const remote = new ApiClient(options, readEnv());
+  const path = await find(remote, webhook);
+  const found: JsonObject[] = [];
+  for await (const each of remote.items(`${path}/deliveries?limit=${Math.min(Math.max(limit, 1), 100)}`)) {
+    if (found.length >= limit) break;
+    found.push(each);
+  }
+  if (options.json) writeJson(io, { data: found });
+  else if (found.length === 0) io.stderr.write('No deliveries.\n');
+  else printTable(io, ['RECEIVED', 'EVENT', 'RUN', 'DUPLICATES', 'ID'], found.map(deliveryRow));
+  return EXIT.completed;
+}
+
+function deliveryRow(delivery: JsonObject): string[] {
+  const duplicates = own(delivery, 'duplicates');
+  return [
+    ...[textOf(delivery, 'receivedAt'), textOf(delivery, 'event') || '-', textOf(delivery, 'runId')],
+    ...[typeof duplicates === 'number' ? String(duplicates) : '-', textOf(delivery, 'id')],
+  ];
+}
+
+/** Starts a run with the input of a delivery. */
+export async function replayDelivery(
+  io: Io,
+  [webhook, delivery]: readonly [string, string],
+  options: WebhookOptions,
+): Promise<number> {
+  const remote = new ApiClient(options, readEnv());
+  const path = await find(remote, webhook);
+  const run = dataOf(await remote.call('POST', `${path}/deliveries/${encodeURIComponent(delivery)}/replay`));
+  if (options.json) writeJson(io, { data: run });
+  else io.stdout.write(`${textOf(run, 'runId')}\n`);
+  return EXIT.completed;
+}
+
+function printTable(io: Io, titles: readonly string[], rows: readonly string[][]): void {
+  const head = titles.map((title) => styleFor(io.stdout).dim(title));
+  io.stdout.write(`${table([head, ...rows.map((each) => each.map(safeLine))]).join('\n')}\n`);
+}
+
+async function find(remote: ApiClient, given: string): Promise<string> {
+  const webhook = oneNamed(await webhooksOf(remote), given, 'webhook');
+  return `/api/v2/webhooks/${encodeURIComponent(textOf(webhook, 'id'))}`;
+}
+
+async function webhooksOf(remote: ApiClient): Promise<JsonObject[]> {
+  const found: JsonObject[] = [];
+  const workspace = encodeURIComponent(remote.workspaceId);
+  for await (const each of remote.items(`/api/v2/webhooks?workspaceId=${workspace}`)) found.push(each);
+  return found;
+}

@@ -1,0 +1,45 @@
+import { writeFileSync } from 'node:fs';
+import { join } from 'node:path';
+import { describe, expect, it } from 'vitest';
+import { dataFolder } from '../support/data-folder.ts';
+import { heddle, startServe } from '../support/heddle.ts';
+import { webhookWorkflow } from '../triggers/webhook-setup.ts';
+
+describe('heddle webhooks', { timeout: 120_000 }, () => {
+  it('lists webhooks and deliveries, and replays one', async () => {
+    const cwd = dataFolder();
+    writeFileSync(join(cwd, 'hook.json'), JSON.stringify(webhookWorkflow({})));
+    const { url, workspaceId, key } = await startServe(['--grace', '1'], { cwd });
+    const env = { HEDDLE_URL: url, HEDDLE_WORKSPACE: workspaceId, HEDDLE_API_KEY: key };
+    const call = (...args: string[]) => heddle(args, { cwd, env });
+    expect(await call('webhooks', 'list')).toMatchObject({ exit: 0, stderr: 'No webhooks.\n' });
+    const checked = await call('check', 'hook.json');
+    expect(checked.stdout).toContain('whoever knows the URL of the webhook can start runs');
+    expect(await call('deploy', 'hook.json', '--name', 'hook')).toMatchObject({ exit: 0 });
+
+    const { stdout } = await call('webhooks', 'list');
+    expect(stdout).toMatch(
+      /^WORKFLOW +BLOCK +STATE +SIGNED +LAST +URL +REFUSED\nhook +Clock +active +no +- +http/,
+    );
+    const at = /http\S+/.exec(stdout)?.[0] ?? '';
+    expect(await call('webhooks', 'deliveries', 'hook')).toMatchObject({
+      exit: 0,
+      stderr: 'No deliveries.\n',
+    });
+    const sent = { method: 'POST', headers: { 'Content-Type': 'application/json' }, body: '{"a":1}' };
+    const { runId } = (await (await fetch(at, sent)).json()) as { runId: string };
+    const listed = await call('webhooks', 'deliveries', 'hook', '--json');
+    const [delivery] = (JSON.parse(listed.stdout) as { data: { id: string; runId: string }[] }).data;
+    expect(delivery).toMatchObject({ runId, duplicates: 0 });
+
+    const replay = await call('webhooks', 'replay', 'hook', delivery?.id ?? '');
+    expect(replay).toMatchObject({ exit: 0, stdout: expect.stringMatching(/^[0-9a-f-]{36}\n$/) });
+    const table = await call('webhooks', 'deliveries', 'hook', '--limit', '1');
+    expect(table.stdout.trim().split('\n')).toHaveLength(2);
+    const unknown = await call('webhooks', 'deliveries', 'other');
+    expect(unknown).toMatchObject({
+      exit: 2,
+      stderr: expect.stringContaining('The workspace has no webhook "other"'),
+    });
+  });
+});
