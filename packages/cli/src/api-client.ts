@@ -76,9 +76,10 @@ export class ApiClient {
 
   /** Yields the items of a list, page by page. `path` has a query. */
   async *items(path: string): AsyncGenerator<JsonObject> {
+    const query = path.includes('?') ? '&' : '?';
     for (let cursor: string | undefined = ''; cursor !== undefined;) {
       const more = cursor === '' ? '' : `&cursor=${encodeURIComponent(cursor)}`;
-      const page: JsonObject = await this.call('GET', `${path}&limit=${PAGE}${more}`);
+      const page: JsonObject = await this.call('GET', `${path}${query}limit=${PAGE}${more}`);
       const items = own(page, 'data');
       for (const item of Array.isArray(items) ? items : []) if (isJsonObject(item)) yield item;
       const next = own(page, 'nextCursor');

@@ -39,7 +39,7 @@ export async function listDeliveries(
   const remote = new ApiClient(options, readEnv());
   const path = await find(remote, webhook);
   const found: JsonObject[] = [];
-  for await (const each of remote.items(`${path}/deliveries?limit=${Math.min(Math.max(limit, 1), 100)}`)) {
+  for await (const each of remote.items(`${path}/deliveries`)) {
     if (found.length >= limit) break;
     found.push(each);
   }
