@@ -44,7 +44,7 @@ function receiver(
       reads += 1;
       return Promise.resolve(path === 'hook-path' ? found : undefined);
     },
-    secretsOf: () => Promise.resolve([String(read.config['secret'])]),
+    secretsOf: () => Promise.resolve([webhookType.secretOf(read.config) ?? '']),
     accept(_found, event) {
       const known = runs.get(event.deliveryId ?? '');
       const runId = known ?? `run-${events.length}`;
