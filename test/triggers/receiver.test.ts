@@ -68,7 +68,7 @@ function receiver(
   };
 }
 
-const post = (body: BodyInit, type?: string): RequestInit => ({
+const post = (body: NonNullable<RequestInit['body']>, type?: string): RequestInit => ({
   method: 'POST',
   body,
   ...(type !== undefined && { headers: { 'Content-Type': type } }),

@@ -50,7 +50,7 @@ const path = text
   );
 
 /** The fields of a webhook for any sender. */
-const genericFields = z.object({
+export const genericFields = z.object({
   requireAuth: flag
     .optional()
     .describe('Whether requests must have the token or signature. Default: yes, if there is one.'),

@@ -2,8 +2,9 @@ import { createHash } from 'node:crypto';
 import type { TriggerInfo } from '@heddle/core/drafts';
 import { isJsonObject } from '@heddle/core/blocks';
 import type { Json, JsonObject } from '@heddle/core/blocks';
+import * as z from 'zod';
 import type { ParsedDelivery, SignedDelivery, WebhookMeaning, WebhookReply } from './delivery.ts';
-import { readWebhook } from './fields.ts';
+import { genericFields, readWebhook } from './fields.ts';
 import type { WebhookConfig } from './fields.ts';
 import { PROVIDERS, textAt } from './providers.ts';
 import type { Provider, ProviderName } from './providers.ts';
@@ -150,3 +151,13 @@ function filesOf({ fileFields }: WebhookConfig, { files }: ParsedDelivery): Json
     ]),
   );
 }
+
+/** What a block of the type gives, for readers and editors. */
+export const webhookSchema = {
+  summary: 'Starts a run when another system sends a request to its URL.',
+  fields: genericFields,
+  outputs: z.object({
+    headers: z.record(z.string(), z.string()).describe('The headers of the request, without credentials.'),
+    query: z.record(z.string(), z.json()).describe('The query parameters of the URL.'),
+  }),
+};
