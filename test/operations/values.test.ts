@@ -64,7 +64,10 @@ beforeAll(async () => {
 });
 
 /** Request limits without bounds and timeouts. */
-const RECEIVING = { params: {}, limits: { bytes: Infinity, values: Infinity }, every: () => () => undefined };
+const RECEIVING = {
+  ...{ params: {}, limits: { bytes: Infinity, values: Infinity }, maxBytes: Infinity },
+  every: () => () => undefined,
+};
 
 function list<T>(n: number, make: (index: number) => T): T[] {
   return Array.from({ length: n }, (_, index) => make(index));

@@ -82,9 +82,9 @@ function describePorts(name: string, open: () => Promise<ServiceStore>): void {
 
 describePorts('in memory', () => openServiceStore());
 
-describeLimits('in memory', async ({ buckets, concurrentRuns }) => ({
+describeLimits('in memory', async ({ buckets, concurrency }) => ({
   limiter: memoryLimiter(buckets),
-  concurrency: memoryConcurrency(concurrentRuns),
+  concurrency: memoryConcurrency(concurrency),
 }));
 
 describe.skipIf(!hasPostgres)('on PostgreSQL', () => {
@@ -104,8 +104,6 @@ describe.skipIf(!hasPostgres)('on PostgreSQL', () => {
     };
     const shared = await openSharedLimits({ url, schema: schemaOf(), ...given, report });
     onTestFinished(() => shared.close());
-    const { limiter, concurrency } = shared;
-    if (!concurrency) throw new Error('There is no limit of runs in flight.');
-    return { limiter, concurrency };
+    return shared;
   });
 });

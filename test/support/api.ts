@@ -87,6 +87,7 @@ export function serviceApi({
     capacity,
     policy,
     publicInputs,
+    bodyBytes,
     limiter,
     areas = [],
     allowsPublicRuns,
@@ -105,7 +106,7 @@ export function serviceApi({
     ...others
   } = rest;
   const { retention, publicRunRetentionMs, ...own } = others;
-  const limits = defined({ usage, concurrency, capacity, policy, publicInputs, rate: limiter });
+  const limits = defined({ usage, concurrency, capacity, policy, publicInputs, bodyBytes, rate: limiter });
   const parts = defined({
     sealer,
     credentialProviders,

@@ -24,6 +24,8 @@ export interface AreaContext {
   /** Executions in flight in this process. */
   capacity: Capacity;
   policy: ExecutionPolicy;
+  /** Bytes of the bodies of single operations, by the id of the operation. */
+  bodyBytes: ReadonlyMap<string, number>;
   /** Input limits of callers without a credential. */
   publicInputs: Required<InputLimits>;
   /** Starts asynchronous runs; undefined: they are refused. */

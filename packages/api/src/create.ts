@@ -16,7 +16,7 @@ import { referenceAsset, referencePage } from './http/reference.ts';
 import { createRoutes } from './http/routes.ts';
 import { openApiDocument } from './openapi.ts';
 import type { Operation, Reply } from './operation.ts';
-import type { Ports } from './ports.ts';
+import type { Limits, Ports } from './ports.ts';
 import { expectOperations } from './table.ts';
 
 /** The parts of an API. Closing the API closes neither the engine nor the database. */
@@ -106,6 +106,7 @@ export async function createApi<const Areas extends readonly Area[]>(
     throw new TypeError(`The base path "${basePath}" must begin with a slash and not end with one.`);
   expectOperations(areas);
   const context = contextOf(options);
+  expectServed(areas, context.bodyBytes);
   const opened = await openAreas(areas, options.database, context);
   const table = opened.flatMap(({ area, services }) =>
     Object.values(area.operations).map((operation) => ({ operation, services })),
@@ -135,6 +136,14 @@ export async function createApi<const Areas extends readonly Area[]>(
       await closeAreas(opened);
     },
   };
+}
+
+/** Throws a TypeError for a limit of an operation that no area has. */
+function expectServed(areas: readonly Area[], limited: ReadonlyMap<string, number>): void {
+  const ids = new Set(areas.flatMap(({ operations }) => Object.values(operations).map(({ id }) => id)));
+  const unknown = [...limited.keys()].find((id) => !ids.has(id));
+  if (unknown !== undefined)
+    throw new TypeError(`limits.bodyBytes has the operation "${unknown}", which no area has.`);
 }
 
 interface OpenedArea {
@@ -181,17 +190,22 @@ function contextOf(options: ApiOptions): AreaContext {
   return {
     ...{ engine, definitions, access, reservations, publicRuns, now, report },
     audit: ports.audit ?? { record: () => Promise.resolve() },
-    limiter: limits.rate ?? { take: () => undefined },
-    usage: limits.usage,
-    concurrency: limits.concurrency,
-    capacity: createCapacity(capacityLimits(limits.capacity)),
-    policy: limits.policy ?? {},
-    publicInputs: { ...ANONYMOUS_LIMITS, ...limits.publicInputs },
+    ...limitsOf(limits),
     queue: reservations.queue && new RunQueue({ engine, reservations, queue: reservations.queue, report }),
     database: database?.database,
     compat: options.compat ?? false,
     heartbeatMs: HEARTBEAT_MS,
     every: options.every ?? repeat,
+  };
+}
+
+function limitsOf({ rate, usage, concurrency, capacity, policy = {}, bodyBytes = {}, publicInputs }: Limits) {
+  return {
+    limiter: rate ?? { take: () => undefined },
+    ...{ usage, concurrency, policy },
+    capacity: createCapacity(capacityLimits(capacity)),
+    bodyBytes: new Map(Object.entries(bodyBytes)),
+    publicInputs: { ...ANONYMOUS_LIMITS, ...publicInputs },
   };
 }
 
@@ -222,7 +236,8 @@ function functionOf(context: AreaContext, served: ServedOperation, at: { origin:
       read: async (limits) => {
         expectFewValues(call.body, limits);
         const bytes = call.principal ? 0 : Buffer.byteLength(JSON.stringify(call.body ?? {}));
-        if (bytes > limits.bytes) throw payloadTooLarge();
+        const most = Math.min(limits.bytes, context.bodyBytes.get(operation.id) ?? limits.bytes);
+        if (bytes > most) throw payloadTooLarge();
         return {
           path: valid(operation.params, call.path ?? {}, 'Invalid path parameters'),
           query: valid(operation.query, call.query ?? {}, 'Invalid query parameters'),

@@ -1,8 +1,8 @@
 /** The v2 HTTP interface of an engine, over ports that a host provides. */
 export { bucketFor, memoryLimiter, tightestOf } from './admission/limiter.ts';
 export type { Bucket, Buckets, LimitKind, LimitState, Limiter } from './admission/limiter.ts';
-export { memoryConcurrency } from './admission/usage.ts';
-export type { Concurrency, RunRequest, Usage, UsageRefusal } from './admission/usage.ts';
+export { callLimit, memoryConcurrency } from './admission/usage.ts';
+export type { Concurrency, ConcurrencyLimits, RunRequest, Usage, UsageRefusal } from './admission/usage.ts';
 export type { Area, AreaHandler, Database, Migrations } from './area.ts';
 export type { AreaContext } from './context.ts';
 export { execute, legacy, meta, runs } from './areas/areas.ts';

@@ -168,13 +168,15 @@ export interface Limits {
   rate?: Limiter;
   /** Accounts for what runs cost and refuses runs that are not paid for. */
   usage?: Usage;
-  /** Limits the runs of an account in flight. */
+  /** Limits the runs and calls of an account in flight. */
   concurrency?: Concurrency;
   /**
    * Executions in flight in this process: in total (default 500), per caller (default half of the total), and per
    * workspace (default three quarters). A number is the total.
    */
   capacity?: number | Partial<CapacityLimits>;
+  /** Bytes of the bodies of single operations, by the id of the operation, where the limits of the operation are higher. */
+  bodyBytes?: { readonly [operationId: string]: number };
   /** Time limits of runs. */
   policy?: ExecutionPolicy;
   /** Input limits of callers without a credential. Default: 1 MiB, 10,000 values, 5 files of 10 MiB together. */

@@ -10,6 +10,6 @@ export { keysAnd, oauthAuthenticator } from './access/oauth.ts';
 export type { WorkflowTools } from './mcp/workflow-tools.ts';
 export { withWorkflowTools } from './mcp/workflow-tools.ts';
 export type { LimitPlan } from './limits/plan.ts';
-export { PLANS, bucketsOf, parseLimits, policyOf } from './limits/plan.ts';
+export { PLANS, bodyBytesOf, bucketsOf, concurrencyOf, parseLimits, policyOf } from './limits/plan.ts';
 export type { SharedLimitOptions, SharedLimits } from './limits/shared.ts';
 export { openSharedLimits } from './limits/shared.ts';

@@ -1,4 +1,4 @@
-import type { Buckets, Concurrency, Limiter } from '@heddle/api';
+import type { Buckets, Concurrency, ConcurrencyLimits, Limiter } from '@heddle/api';
 import { describe, expect, it } from 'vitest';
 
 /** Buckets that do not fill up during a test. */
@@ -8,13 +8,13 @@ const RUN = { workflowId: 'w', userId: null, mode: 'sync' } as const;
 /** Tests limits that `open` opens empty. */
 export function describeLimits(
   name: string,
-  open: (given: { buckets: Buckets; concurrentRuns: number }) => Promise<{
+  open: (given: { buckets: Buckets; concurrency: ConcurrencyLimits }) => Promise<{
     limiter: Limiter;
     concurrency: Concurrency;
   }>,
 ): void {
   describe(`${name}: limits`, () => {
-    const openWith = (buckets: Buckets) => open({ buckets, concurrentRuns: 2 });
+    const openWith = (buckets: Buckets) => open({ buckets, concurrency: { runs: 2, calls: { slow: 1 } } });
 
     it('take a token from each subject, and answer for the tightest', async () => {
       const { limiter } = await openWith({ sync: SLOW });
@@ -62,6 +62,19 @@ export function describeLimits(
       expect(await acquire('r4', 'dyers')).toBeDefined();
       first?.();
       await expect.poll(() => acquire('r5')).toBeDefined();
+    });
+
+    it('hold a number of calls of an operation by one caller in flight', async () => {
+      const { concurrency } = await openWith({});
+      const acquire = async (operation: string, caller: string) =>
+        concurrency.acquireCall?.(operation, caller);
+      const first = await acquire('slow', 'ada');
+      expect(first).toBeDefined();
+      expect(await acquire('slow', 'ada')).toBeUndefined();
+      expect(await acquire('slow', 'bob')).toBeDefined();
+      for (let calls = 0; calls < 3; calls += 1) expect(await acquire('constructor', 'ada')).toBeDefined();
+      first?.();
+      await expect.poll(() => acquire('slow', 'ada')).toBeDefined();
     });
   });
 }

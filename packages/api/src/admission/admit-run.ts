@@ -56,15 +56,38 @@ function usageRefused(refusal: UsageRefusal): ApiError {
   return new ApiError(402, message, code ? { details: { code } } : {});
 }
 
+/** Takes a slot for the run. Throws 429, 503. */
 async function acquireSlot({ concurrency, report }: Ports, run: RunRequest): Promise<Release | undefined> {
   if (!concurrency) return undefined;
-  let release: Release | undefined;
-  try {
-    release = await concurrency.acquire(run);
-  } catch (error) {
-    report(error);
-    throw unavailable('Runs cannot be accepted at the moment. Please retry shortly.', 'SERVICE_OVERLOADED');
-  }
+  const refused = () =>
+    unavailable('Runs cannot be accepted at the moment. Please retry shortly.', 'SERVICE_OVERLOADED');
+  const release = await reported(report, refused, () => concurrency.acquire(run));
   if (release) return once(release);
   throw tooManyInFlight('Too many runs are in flight. Please retry shortly.', 'EXECUTION_CONCURRENCY_LIMIT');
+}
+
+/** Takes a slot for a call of the operation; undefined if calls are not limited. Throws 429, 503. */
+export async function acquireCall(
+  { concurrency, report }: Pick<Ports, 'concurrency' | 'report'>,
+  operation: string,
+  caller: string,
+): Promise<Release | undefined> {
+  if (!concurrency?.acquireCall) return undefined;
+  const release = await reported(report, unavailable, () => concurrency.acquireCall?.(operation, caller));
+  if (release) return once(release);
+  throw tooManyInFlight('Too many calls of this operation are in flight. Please retry shortly.');
+}
+
+/** Returns what the host's limit answers. Reports its error, and throws the refusal instead. */
+async function reported<T>(
+  report: Ports['report'],
+  refused: () => ApiError,
+  acquire: () => Promise<T> | T,
+): Promise<T> {
+  try {
+    return await acquire();
+  } catch (error) {
+    report(error);
+    throw refused();
+  }
 }

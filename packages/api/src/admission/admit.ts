@@ -6,10 +6,12 @@ import { notFound } from '../errors.ts';
 import { withOnEnd } from '../http/stream.ts';
 import type { AnyOperation, Call, Recorded, Reply } from '../operation.ts';
 import type { Located } from '../resource.ts';
+import { acquireCall } from './admit-run.ts';
 import { callChainOf } from './call-chain.ts';
 import type { CapacitySlot } from './capacity.ts';
 import { AUTHENTICATED_LIMITS } from './input-limits.ts';
 import type { InputLimits } from './input-limits.ts';
+import type { Release } from './usage.ts';
 
 /** An operation with what its handler gets. */
 export interface ServedOperation {
@@ -52,18 +54,36 @@ export async function admit(
   if (operation.executes) callChainOf(request.headers);
   const principal = caller ?? (await anonymousPrincipal(context, workflowId));
   const input = await read(principal.anonymous ? context.publicInputs : AUTHENTICATED_LIMITS);
-  // After the body has arrived: a client that sends nothing more must not hold a slot.
-  const slot = operation.executes ? context.capacity.acquire(capacitySubjectOf(principal)) : undefined;
+  const call = { ...request, head, principal, ...input };
+  const held: Release[] = [];
+  const release = () => held.splice(0).forEach((each) => each());
   try {
-    const reply = await handle(context, served, { ...request, head, principal, ...input }, slot);
-    // A stream holds its slot until it ends.
-    if ('raw' in reply && slot) return { raw: withOnEnd(reply.raw, () => slot.release()) };
-    slot?.release();
+    // After the body has arrived: a client that sends nothing more must not hold a slot.
+    const slot = await takeSlots(context, { operation, principal }, held);
+    const reply = await handle(context, served, call, slot);
+    // A stream holds its slots until it ends.
+    if ('raw' in reply && held.length > 0) return { raw: withOnEnd(reply.raw, release) };
+    release();
     return reply;
   } catch (error) {
-    slot?.release();
+    release();
     throw error;
   }
+}
+
+/** Takes the slots of a call, and adds what releases them to `held`. Returns the slot of an execution. Throws 429, 503. */
+async function takeSlots(
+  context: AreaContext,
+  { operation, principal }: { operation: AnyOperation; principal: Principal },
+  held: Release[],
+): Promise<CapacitySlot | undefined> {
+  const caller = capacitySubjectOf(principal);
+  const releaseCall = await acquireCall(context, operation.id, caller);
+  if (releaseCall) held.push(releaseCall);
+  if (!operation.executes) return undefined;
+  const slot = context.capacity.acquire(caller);
+  held.push(() => slot.release());
+  return slot;
 }
 
 async function handle(

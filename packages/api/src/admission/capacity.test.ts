@@ -160,6 +160,58 @@ describe('runs of a workspace in flight', () => {
   });
 });
 
+describe('limits of one operation', () => {
+  it('hold its calls by one caller in flight; a stream holds its slot until it ends', async () => {
+    const api = await testApi({ concurrency: memoryConcurrency({ calls: { executeWorkflowV2: 1 } }) });
+    const [long, short] = await Promise.all([LONG, GREETING].map((each) => api.deployed(each)));
+    const run = (more: object = {}) =>
+      api.call('POST', `/api/v2/workflows/${short}/execute`, { body: {}, ...more });
+    const streamed = await api.fetch('POST', `/api/v2/workflows/${long}/execute`, { body: { stream: true } });
+    expect(await run()).toMatchObject({
+      status: 429,
+      body: {
+        error: {
+          code: 'RATE_LIMITED',
+          message: 'Too many calls of this operation are in flight. Please retry shortly.',
+        },
+      },
+    });
+    expect((await api.call('GET', `/api/v2/workflows/${short}`)).status).toBe(200);
+    const { key } = await api.store.keys.create({ workspaceId: api.workspaceId }, 'of the workspace');
+    expect((await run({ key })).status).toBe(200);
+    await streamed.body?.cancel();
+    await expect.poll(async () => (await run()).status).toBe(200);
+  });
+
+  it('are 503 while the limit cannot be read, and the error is reported', async () => {
+    const acquireCall = () => Promise.reject(new Error('the database is gone'));
+    const api = await testApi({ concurrency: { acquire: () => () => undefined, acquireCall } });
+    expect((await api.call('GET', '/api/v2/meta')).status).toBe(503);
+    expect(api.faults).toEqual([expect.objectContaining({ message: 'the database is gone' })]);
+  });
+
+  it('hold the size of its body below that of all, with or without a declared length', async () => {
+    const api = await testApi({ bodyBytes: { createWorkflowV2: 200, undeployWorkflow: 2 } });
+    const body = (name: string) => JSON.stringify({ workspaceId: api.workspaceId, name });
+    const create = (raw: string, headers = {}) => api.call('POST', '/api/v2/workflows', { raw, headers });
+    expect((await create(body('short'))).status).toBe(201);
+    for (const headers of [{}, { 'Content-Length': '300' }])
+      expect(await create(body('x'.repeat(200)), headers)).toMatchObject({
+        status: 413,
+        body: { error: { code: 'PAYLOAD_TOO_LARGE' } },
+      });
+    const id = await api.deployed(GREETING);
+    const undeploy = (raw: string) => api.call('DELETE', `/api/v2/workflows/${id}/deploy`, { raw });
+    expect([(await undeploy('{   }')).status, (await undeploy('{}')).status]).toEqual([413, 200]);
+  });
+
+  it('of an operation that no area has are refused at the start', async () => {
+    await expect(testApi({ bodyBytes: { listNothing: 1 } })).rejects.toThrow(
+      'limits.bodyBytes has the operation "listNothing", which no area has.',
+    );
+  });
+});
+
 describe('usage', () => {
   it('is reserved for each run, and released once when the run settles', async () => {
     const calls: string[] = [];

@@ -41,14 +41,42 @@ export interface UsageSummary {
 
 export type UsageAnswer = { refused: UsageRefusal } | { release?: Release };
 
-/** Limits runs in flight over all processes. A host brings its own; without one there is no limit. */
+/** Limits runs and calls in flight over all processes. A host brings its own; without one there is no limit. */
 export interface Concurrency {
   /** Takes a slot and returns what frees it; undefined when none is free. When it rejects, nothing runs. */
   acquire(run: RunRequest): Promise<Release | undefined> | Release | undefined;
+  /**
+   * Takes a slot for a call of an operation, in the same way. A caller is a person with all their keys, the keys of a workspace,
+   * or all anonymous callers of a workspace. Without this method calls are not limited.
+   */
+  acquireCall?(operation: string, caller: string): Promise<Release | undefined> | Release | undefined;
 }
 
-/** Returns a limit of `perWorkspace` runs in flight for each workspace in this process. */
-export function memoryConcurrency(perWorkspace: number): Concurrency {
-  const inFlight = createCounter();
-  return { acquire: ({ workspaceId }) => inFlight.increment(workspaceId, perWorkspace) };
+/** How much may be in flight. */
+export interface ConcurrencyLimits {
+  /** Runs of a workspace. Absent: no limit. */
+  runs?: number | undefined;
+  /** Calls of single operations by one caller, by the id of the operation. */
+  calls?: { readonly [operationId: string]: number };
+}
+
+/** Releases nothing: there is no limit. */
+const NO_LIMIT = () => undefined;
+
+/** Returns limits that count in this process. A number is the number of runs of a workspace. */
+export function memoryConcurrency(limits: number | ConcurrencyLimits): Concurrency {
+  const { runs = Infinity, calls = {} } = typeof limits === 'number' ? { runs: limits } : limits;
+  const [runCounter, callCounter] = [createCounter(), createCounter()];
+  return {
+    acquire: ({ workspaceId }) => runCounter.increment(workspaceId, runs),
+    acquireCall(operation, caller) {
+      const limit = callLimit(calls, operation);
+      return limit === Infinity ? NO_LIMIT : callCounter.increment(`${operation} ${caller}`, limit);
+    },
+  };
+}
+
+/** Returns how many calls of an operation one caller may have in flight. */
+export function callLimit(calls: NonNullable<ConcurrencyLimits['calls']>, operation: string): number {
+  return Object.hasOwn(calls, operation) ? (calls[operation] ?? Infinity) : Infinity;
 }

@@ -14,6 +14,8 @@ const BODY_TIMEOUT_MS = 30_000;
 /** How a body is received. */
 export interface ReceiveOptions {
   limits: InputLimits;
+  /** Bytes of the body, where its other limits are higher. */
+  maxBytes: number;
   /** Calls `beat` every `ms` milliseconds. Returns a function that stops it. */
   every: (ms: number, beat: () => void) => () => void;
 }
@@ -154,12 +156,11 @@ async function readBody(
   operation: AnyOperation,
   { schema, request, options }: { schema: z.ZodType; request: Request; options: ReceiveOptions },
 ): Promise<unknown> {
-  const kind = bodyKindOf(schema);
+  const kind = limitedKind(bodyKindOf(schema), options);
   if (kind.kind === 'bytes') return bytesOf(request, kind, options);
   if (kind.kind === 'form')
     return valid(schema, await formOf(request, kind, options), 'Invalid request body');
-  const maxBytes = Math.min(kind.maxBytes ?? options.limits.bytes, options.limits.bytes);
-  const text = await receiveText(request, { ...options, limits: { ...options.limits, bytes: maxBytes } });
+  const text = await receiveText(request, { ...options, maxBytes: kind.maxBytes });
   if (text === '' && operation.bodyOptional) return valid(schema, {}, 'Invalid request body');
   expectJson(request);
   const value = parsed(text);
@@ -167,9 +168,20 @@ async function readBody(
   return valid(schema, value, 'Invalid request body');
 }
 
+/** Returns the kind of a body with the lowest of its limits. */
+function limitedKind(
+  kind: BodyKind,
+  { limits, maxBytes: own }: ReceiveOptions,
+): BodyKind & { maxBytes: number } {
+  // The limit for all operations is that of JSON. Bytes and forms have their own.
+  const most = kind.kind === 'json' ? Math.min(kind.maxBytes ?? limits.bytes, limits.bytes) : kind.maxBytes;
+  return { ...kind, maxBytes: Math.min(most, own) };
+}
+
 async function noBody(request: Request, options: ReceiveOptions): Promise<undefined> {
   if (request.method === 'GET' || request.method === 'HEAD') return undefined;
-  const text = (await receiveText(request, options)).trim();
+  const { maxBytes } = limitedKind({ kind: 'json' }, options);
+  const text = (await receiveText(request, { ...options, maxBytes })).trim();
   if (text === '') return undefined;
   const value = parsed(text);
   const keys = typeof value === 'object' && value !== null ? Object.keys(value) : [];
@@ -333,8 +345,11 @@ export function limited(
 }
 
 /** Returns the text of the body. Throws 408 when it does not arrive in time, 413. */
-async function receiveText(request: Request, { limits, every }: ReceiveOptions): Promise<string> {
-  return inTime(() => textOf(request, limits.bytes), every);
+async function receiveText(
+  request: Request,
+  { maxBytes, every }: Pick<ReceiveOptions, 'maxBytes' | 'every'>,
+): Promise<string> {
+  return inTime(() => textOf(request, maxBytes), every);
 }
 
 /** Waits for `receive`, at most 30 seconds. Throws 408. */

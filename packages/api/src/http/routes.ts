@@ -98,7 +98,10 @@ async function answer(
       origin: (options.origin ?? new URL(request.url).origin) + basePath,
       basePath,
       head: request.method === 'HEAD',
-      read: (limits) => readRequest(operation, request, { params, limits, every: context.every }),
+      read: (limits) => {
+        const maxBytes = context.bodyBytes.get(operation.id) ?? Infinity;
+        return readRequest(operation, request, { params, limits, maxBytes, every: context.every });
+      },
     });
     const response = respond(reply, { ...limitHeaders(limit ?? unlimited(context.now())), ...headers });
     if (request.method !== 'HEAD') return response;

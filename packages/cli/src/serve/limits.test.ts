@@ -42,6 +42,17 @@ describe('limits of a server', () => {
     await expect(limitOf({ host: '::', limits: `${limits}x` })).rejects.toThrow(/ENOENT/);
   });
 
+  it('of single operations include calls in flight and bodies, also in a plan without rates', async () => {
+    const file = join(dataFolder(onTestFinished), 'limits.json');
+    const operations = { listLogs: { concurrentRequests: 1 }, getLog: { bodyBytes: 7 } };
+    writeFileSync(file, JSON.stringify({ plan: 'none', operations }));
+    const { limits } = await openLimits({ data: 'unused', host: '::', limits: file }, parts);
+    expect(limits.bodyBytes).toEqual({ getLog: 7 });
+    const { concurrency } = limits;
+    expect(await concurrency?.acquireCall?.('listLogs', 'ada')).toBeDefined();
+    expect(await concurrency?.acquireCall?.('listLogs', 'ada')).toBeUndefined();
+  });
+
   it('of single operations replace that of all, and unknown operations are refused', async () => {
     const limits = join(dataFolder(onTestFinished), 'limits.json');
     writeFileSync(limits, '{"plan": "none", "operations": {"listLogs": {"requestsPerMinute": 3}}}');

@@ -29,26 +29,28 @@ export async function openLimits(
   options: LimitOptions,
   { operationIds, report }: { operationIds: readonly string[]; report: (error: unknown) => void },
 ): Promise<ServedLimits> {
-  const { PLANS, bucketsOf, openSharedLimits, policyOf } = await import('@heddle/service/access');
-  const defaults = LOOPBACK.test(options.host) ? PLANS.none : PLANS.enterprise;
+  const access = await import('@heddle/service/access');
+  const defaults = LOOPBACK.test(options.host) ? access.PLANS.none : access.PLANS.enterprise;
   const plan = options.limits === undefined ? defaults : await planIn(options.limits, operationIds);
-  const [buckets, policy] = [bucketsOf(plan), policyOf(plan)];
-  const concurrentRuns = plan.concurrentRuns ?? undefined;
-  if (Object.keys(buckets).length === 0 && concurrentRuns === undefined) {
-    return { limits: { policy }, close: () => Promise.resolve() };
+  const [buckets, concurrency] = [access.bucketsOf(plan), access.concurrencyOf(plan)];
+  const own = { policy: access.policyOf(plan), bodyBytes: access.bodyBytesOf(plan) };
+  if (Object.keys(buckets).length === 0 && !concurrency) {
+    return { limits: own, close: () => Promise.resolve() };
   }
   if (options.postgres !== undefined) {
-    const more = concurrentRuns === undefined ? {} : { concurrentRuns };
-    const shared = await openSharedLimits({ url: options.postgres, buckets, report, ...more });
-    const { limiter: rate, concurrency } = shared;
-    return { limits: { rate, policy, ...(concurrency && { concurrency }) }, close: () => shared.close() };
+    const more = { ...(concurrency && { concurrency }) };
+    const shared = await access.openSharedLimits({ url: options.postgres, buckets, report, ...more });
+    return {
+      limits: { ...own, rate: shared.limiter, ...(concurrency && { concurrency: shared.concurrency }) },
+      close: () => shared.close(),
+    };
   }
   const { memoryConcurrency, memoryLimiter } = await import('@heddle/api');
   return {
     limits: {
+      ...own,
       rate: memoryLimiter(buckets),
-      policy,
-      ...(concurrentRuns !== undefined && { concurrency: memoryConcurrency(concurrentRuns) }),
+      ...(concurrency && { concurrency: memoryConcurrency(concurrency) }),
     },
     close: () => Promise.resolve(),
   };

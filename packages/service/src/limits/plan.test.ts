@@ -1,5 +1,5 @@
 import { describe, expect, it } from 'vitest';
-import { PLANS, bucketsOf, parseLimits, policyOf } from './plan.ts';
+import { PLANS, bodyBytesOf, bucketsOf, concurrencyOf, parseLimits, policyOf } from './plan.ts';
 
 const IDS = ['listLogs'];
 
@@ -21,7 +21,10 @@ describe('a limits file', () => {
     ['{"syncRunsPerMinute": "5", "plan": "gold"}', /plan: Invalid option.*syncRunsPerMinute: Invalid input/],
     ['[]', /expected object/],
     ['{"operations": {"nothing": {"requestsPerMinute": 5}}}', /There is no operation "nothing"\.$/],
-    ['{"operations": {"listLogs": {"syncRunsPerMinute": 5}}}', /operations: listLogs: .*requestsPerMinute/],
+    ['{"operations": {"listLogs": {"syncRunsPerMinute": 5}}}', /operations: listLogs: .*syncRunsPerMinute/],
+    ['{"operations": {"listLogs": {"burst": 0}}}', /operations: listLogs: burst: Too small/],
+    ['{"operations": {"listLogs": {"bodyBytes": null}}}', /operations: listLogs: bodyBytes: Invalid input/],
+    ['{"plan": "none", "operations": {"listLogs": {"burst": 5}}}', /listLogs: burst needs requestsPerMinute/],
   ])('that is wrong is refused with the reason: %s', (text, message) => {
     expect(() => parseLimits(text, IDS)).toThrow(message);
   });
@@ -36,6 +39,25 @@ it('a bucket holds twice its rate, and there is none without a limit', () => {
   expect(bucketsOf({ ...PLANS.none, operations })).toEqual({
     operations: { listLogs: { capacity: 10, perMinute: 5 }, getLog: null },
   });
+});
+
+it('an operation has its own burst, calls in flight and body size, and the rate of the plan otherwise', () => {
+  const text = JSON.stringify({
+    plan: 'free',
+    operations: {
+      listLogs: { burst: 5 },
+      getLog: { requestsPerMinute: 60, burst: 3, concurrentRequests: 2 },
+      setSecret: { bodyBytes: 1000 },
+    },
+  });
+  const plan = parseLimits(text, ['listLogs', 'getLog', 'setSecret']);
+  expect(bucketsOf(plan).operations).toEqual({
+    listLogs: { capacity: 5, perMinute: 30 },
+    getLog: { capacity: 3, perMinute: 60 },
+  });
+  expect(concurrencyOf(plan)).toEqual({ runs: 10, calls: { getLog: 2 } });
+  expect(bodyBytesOf(plan)).toEqual({ setSecret: 1000 });
+  expect(concurrencyOf(PLANS.none)).toBeUndefined();
 });
 
 it('a plan limits the time of runs only where it says so', () => {

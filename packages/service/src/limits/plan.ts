@@ -1,4 +1,4 @@
-import type { Bucket, Buckets } from '@heddle/api';
+import type { Bucket, Buckets, ConcurrencyLimits } from '@heddle/api';
 import type { ExecutionPolicy } from '@heddle/api/ports';
 import { SimilarNames } from '@heddle/core/drafts';
 import * as z from 'zod';
@@ -7,8 +7,8 @@ import * as z from 'zod';
 export interface LimitPlan {
   /** Requests of one credential, and of all credentials of one account, to one operation. */
   requestsPerMinute: number | null;
-  /** Requests to single operations, in place of `requestsPerMinute`, by the id of the operation. */
-  operations: { readonly [operationId: string]: { requestsPerMinute: number | null } };
+  /** Limits of single operations, by the id of the operation. */
+  operations: { readonly [operationId: string]: OperationLimits };
   /** Runs that an account starts and waits for. */
   syncRunsPerMinute: number | null;
   /** Runs that an account starts in the background. */
@@ -21,6 +21,18 @@ export interface LimitPlan {
   syncTimeoutSeconds: number | null;
   /** Time limit of runs in the background. */
   asyncTimeoutSeconds: number | null;
+}
+
+/** Limits of one operation. */
+export interface OperationLimits {
+  /** Requests of one credential, and of all credentials of one account. Absent: those of the plan. */
+  requestsPerMinute?: number | null | undefined;
+  /** Most requests at once, after a time without requests. Absent: twice `requestsPerMinute`. */
+  burst?: number | undefined;
+  /** Calls of one account in flight. */
+  concurrentRequests?: number | undefined;
+  /** Bytes of the body, where the limits of the operation are higher. */
+  bodyBytes?: number | undefined;
 }
 
 const NONE: LimitPlan = {
@@ -58,15 +70,22 @@ function planOf([requests, sync, async, runs]: readonly [number, number, number,
 
 const MAX_RATE = 1_000_000;
 const MAX_SECONDS = 604_800;
-const perMinute = z.int().min(1).max(MAX_RATE);
-const rate = perMinute.nullable().optional();
+const count = z.int().min(1).max(MAX_RATE).optional();
+const rate = count.nullable();
 const seconds = z.int().min(1).max(MAX_SECONDS).nullable().optional();
+
+const operationLimits = z.strictObject({
+  requestsPerMinute: rate,
+  burst: count,
+  concurrentRequests: count,
+  bodyBytes: z.int().min(1).optional(),
+});
 
 /** A limits file: a plan, and values that replace those of the plan. */
 const limitsFile = z.strictObject({
   plan: z.enum(Object.keys(PLANS) as [PlanName, ...PlanName[]]).default('enterprise'),
   requestsPerMinute: rate,
-  operations: z.record(z.string(), z.strictObject({ requestsPerMinute: perMinute.nullable() })).optional(),
+  operations: z.record(z.string(), operationLimits).optional(),
   syncRunsPerMinute: rate,
   asyncRunsPerMinute: rate,
   concurrentRuns: rate,
@@ -92,7 +111,13 @@ export function parseLimits(text: string, operationIds: readonly string[]): Limi
   const unknown = Object.keys(own.operations ?? {}).find((id) => !operationIds.includes(id));
   if (unknown !== undefined) throw new Error(unknownOperation(unknown, operationIds));
   const replaced = Object.entries(own).filter(([, each]) => each !== undefined);
-  return { ...PLANS[plan], ...Object.fromEntries(replaced) };
+  const limits: LimitPlan = { ...PLANS[plan], ...Object.fromEntries(replaced) };
+  for (const [id, { burst, requestsPerMinute = limits.requestsPerMinute }] of Object.entries(
+    limits.operations,
+  ))
+    if (burst !== undefined && requestsPerMinute === null)
+      throw new Error(`The limits are not valid. operations: ${id}: burst needs requestsPerMinute.`);
+  return limits;
 }
 
 function unknownOperation(id: string, operationIds: readonly string[]): string {
@@ -101,7 +126,7 @@ function unknownOperation(id: string, operationIds: readonly string[]): string {
   return `The limits are not valid. operations: There is no operation ${JSON.stringify(id)}.${hint}`;
 }
 
-/** Returns the token buckets of a plan: twice the rate fits in, and the rate is added each minute. */
+/** Returns the token buckets of a plan: twice the rate fits in unless a burst is set, and the rate is added each minute. */
 export function bucketsOf(plan: LimitPlan): Buckets {
   const kinds = limited({
     address: plan.addressRequestsPerMinute,
@@ -109,12 +134,11 @@ export function bucketsOf(plan: LimitPlan): Buckets {
     sync: plan.syncRunsPerMinute,
     async: plan.asyncRunsPerMinute,
   });
-  const operations = Object.entries(plan.operations).map(
-    ([id, { requestsPerMinute }]): [string, Bucket | null] => [
-      id,
-      requestsPerMinute === null ? null : bucketOf(requestsPerMinute),
-    ],
-  );
+  const operations = Object.entries(plan.operations).flatMap(([id, own]): [string, Bucket | null][] => {
+    const { burst, requestsPerMinute = plan.requestsPerMinute } = own;
+    if (burst === undefined && own.requestsPerMinute === undefined) return [];
+    return [[id, requestsPerMinute === null ? null : bucketOf(requestsPerMinute, burst)]];
+  });
   return { ...kinds, ...(operations.length > 0 && { operations: Object.fromEntries(operations) }) };
 }
 
@@ -123,8 +147,28 @@ function limited(rates: { [kind: string]: number | null }): { [kind: string]: Bu
   return Object.fromEntries(found.map(([kind, perMinute]) => [kind, bucketOf(perMinute)]));
 }
 
-function bucketOf(perMinute: number): Bucket {
-  return { capacity: 2 * perMinute, perMinute };
+function bucketOf(perMinute: number, burst = 2 * perMinute): Bucket {
+  return { capacity: burst, perMinute };
+}
+
+/** Returns what may be in flight by a plan; undefined without such limits. */
+export function concurrencyOf({ concurrentRuns, operations }: LimitPlan): ConcurrencyLimits | undefined {
+  const calls = byOperation(operations, ({ concurrentRequests }) => concurrentRequests);
+  if (concurrentRuns === null && Object.keys(calls).length === 0) return undefined;
+  return { ...(concurrentRuns !== null && { runs: concurrentRuns }), calls };
+}
+
+/** Returns the bytes of the bodies of single operations. */
+export function bodyBytesOf({ operations }: LimitPlan): { [operationId: string]: number } {
+  return byOperation(operations, ({ bodyBytes }) => bodyBytes);
+}
+
+function byOperation(
+  operations: LimitPlan['operations'],
+  valueOf: (limits: OperationLimits) => number | undefined,
+): { [operationId: string]: number } {
+  const values = Object.entries(operations).map(([id, limits]) => [id, valueOf(limits)] as const);
+  return Object.fromEntries(values.filter((each): each is [string, number] => each[1] !== undefined));
 }
 
 /** The time limits of a plan. */

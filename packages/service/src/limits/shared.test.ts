@@ -89,22 +89,22 @@ describe.skipIf(!hasPostgres)('limits of several processes on PostgreSQL', () =>
   });
 
   it('hold a number of runs of each workspace in flight', async () => {
-    const { opened, query } = await processes(2, { concurrentRuns: 3 });
+    const { opened, query } = await processes(2, { concurrency: { runs: 3 } });
     const [first, second] = opened;
     const acquired = await Promise.all(
-      Array.from({ length: 20 }, async (_, n) => opened[n % 2]?.concurrency?.acquire(RUN)),
+      Array.from({ length: 20 }, async (_, n) => opened[n % 2]?.concurrency.acquire(RUN)),
     );
     const releases = acquired.filter((release) => release !== undefined);
     expect(releases).toHaveLength(3);
-    expect(await second?.concurrency?.acquire({ ...RUN, workspaceId: 'other' })).toBeDefined();
+    expect(await second?.concurrency.acquire({ ...RUN, workspaceId: 'other' })).toBeDefined();
     releases[0]?.();
     await expect.poll(() => query(`SELECT slot FROM run_slots WHERE workspace_id = 'looms'`)).toHaveLength(2);
-    expect(await first?.concurrency?.acquire(RUN)).toBeDefined();
-    expect(await second?.concurrency?.acquire(RUN)).toBeUndefined();
+    expect(await first?.concurrency.acquire(RUN)).toBeDefined();
+    expect(await second?.concurrency.acquire(RUN)).toBeUndefined();
   });
 
   it('free the runs of a process that has ended, and keep those of one that renews them', async () => {
-    const { opened, query, beat } = await processes(1, { concurrentRuns: 1 });
+    const { opened, query, beat } = await processes(1, { concurrency: { runs: 1 } });
     const concurrency = opened[0]?.concurrency;
     const release = await concurrency?.acquire(RUN);
     await query('UPDATE run_slots SET expires_ms = 0');
@@ -117,8 +117,8 @@ describe.skipIf(!hasPostgres)('limits of several processes on PostgreSQL', () =>
   });
 
   it('close with their slots freed', async () => {
-    const { query, opened } = await processes(2, { concurrentRuns: 1 });
-    await opened[0]?.concurrency?.acquire(RUN);
+    const { query, opened } = await processes(2, { concurrency: { runs: 1 } });
+    await opened[0]?.concurrency.acquire(RUN);
     await opened[0]?.close();
     opened.shift();
     expect(await query('SELECT slot FROM run_slots')).toEqual([]);

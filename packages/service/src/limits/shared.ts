@@ -1,6 +1,14 @@
 import { randomUUID } from 'node:crypto';
-import type { Bucket, Buckets, Concurrency, LimitKind, LimitState, Limiter } from '@heddle/api';
-import { bucketFor, tightestOf } from '@heddle/api';
+import type {
+  Bucket,
+  Buckets,
+  Concurrency,
+  ConcurrencyLimits,
+  LimitKind,
+  LimitState,
+  Limiter,
+} from '@heddle/api';
+import { bucketFor, callLimit, tightestOf } from '@heddle/api';
 import { Pool } from 'pg';
 import { CREATE, PEEK, RELEASE, RENEW, SWEEP, TAKE, TAKE_SLOT } from './statements.ts';
 
@@ -10,8 +18,8 @@ export interface SharedLimitOptions {
   /** Default: the schema of the API's store. */
   schema?: string;
   buckets: Buckets;
-  /** Runs of a workspace in flight; undefined: no limit. */
-  concurrentRuns?: number;
+  /** What may be in flight. Default: no limit. */
+  concurrency?: ConcurrencyLimits;
   /** Calls `beat` every `ms` milliseconds. Returns a function that stops it. */
   every?: (ms: number, beat: () => void) => () => void;
   /** Receives errors that reach no caller. */
@@ -20,7 +28,7 @@ export interface SharedLimitOptions {
 
 export interface SharedLimits {
   limiter: Limiter;
-  concurrency: Concurrency | undefined;
+  concurrency: Concurrency;
   close(): Promise<void>;
 }
 
@@ -40,7 +48,7 @@ const MINUTE_MS = 60_000;
  * not matter. Each check is one statement.
  */
 export async function openSharedLimits(options: SharedLimitOptions): Promise<SharedLimits> {
-  const { url, schema = DEFAULT_SCHEMA, buckets, concurrentRuns, report, every = interval } = options;
+  const { url, schema = DEFAULT_SCHEMA, buckets, concurrency = {}, report, every = interval } = options;
   const pool = new Pool({
     connectionString: url,
     max: CONNECTIONS,
@@ -63,8 +71,7 @@ export async function openSharedLimits(options: SharedLimitOptions): Promise<Sha
   ];
   return {
     limiter: limiterOf(pool, buckets),
-    concurrency:
-      concurrentRuns === undefined ? undefined : concurrencyOf({ pool, slots, report }, concurrentRuns),
+    concurrency: concurrencyOf({ pool, slots, report }, concurrency),
     async close() {
       for (const stop of stops) stop();
       await pool.query(RELEASE, [[...slots.keys()]]).catch(report);
@@ -130,27 +137,35 @@ function stateOf({ capacity, perMinute }: Bucket, { allowed, tokens, at_ms: atMs
 
 interface Slots {
   pool: Pool;
-  /** The workspace of each slot that this process holds. */
+  /** What each slot counts against that this process holds: a workspace, or an operation and its caller. */
   slots: Map<string, string>;
   report: (error: unknown) => void;
 }
 
-function concurrencyOf({ pool, slots, report }: Slots, limit: number): Concurrency {
+const NO_LIMIT = () => undefined;
+
+function concurrencyOf(
+  { pool, slots, report }: Slots,
+  { runs = Infinity, calls = {} }: ConcurrencyLimits,
+): Concurrency {
+  async function take(subject: string, limit: number) {
+    if (limit === Infinity) return NO_LIMIT;
+    const slot = randomUUID();
+    const { rows } = await pool.query<{ taken: boolean }>({
+      ...TAKE_SLOT,
+      values: [subject, slot, limit, SLOT_MS],
+    });
+    if (rows[0]?.taken !== true) return undefined;
+    slots.set(slot, subject);
+    return () => {
+      slots.delete(slot);
+      // A slot that could not be freed is not renewed, so it ends by itself.
+      void pool.query(RELEASE, [[slot]]).catch(report);
+    };
+  }
   return {
-    async acquire({ workspaceId }) {
-      const slot = randomUUID();
-      const { rows } = await pool.query<{ taken: boolean }>({
-        ...TAKE_SLOT,
-        values: [workspaceId, slot, limit, SLOT_MS],
-      });
-      if (rows[0]?.taken !== true) return undefined;
-      slots.set(slot, workspaceId);
-      return () => {
-        slots.delete(slot);
-        // A slot that could not be freed is not renewed, so it ends by itself.
-        void pool.query(RELEASE, [[slot]]).catch(report);
-      };
-    },
+    acquire: ({ workspaceId }) => take(workspaceId, runs),
+    acquireCall: (operation, caller) => take(`call ${operation} ${caller}`, callLimit(calls, operation)),
   };
 }
 

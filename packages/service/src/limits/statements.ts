@@ -68,7 +68,7 @@ export const PEEK = {
     ) AS state`,
 };
 
-/** $1: workspace, $2: id of the slot, $3: limit, $4: lease in ms. */
+/** $1: what the slot counts against (a workspace, or an operation and its caller), $2: id of the slot, $3: limit, $4: lease in ms. */
 export const TAKE_SLOT = { name: 'take_run_slot', text: 'SELECT take_run_slot($1, $2, $3, $4) AS taken' };
 
 /** Frees slots. $1: their ids. */
