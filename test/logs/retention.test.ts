@@ -1,7 +1,10 @@
-import { describe, expect, it } from 'vitest';
-import { RunRetention } from '../../packages/service/src/logs/retention.ts';
-import type { RetentionLimits } from '../../packages/service/src/logs/retention.ts';
-import { takeLease } from '../../packages/service/src/logs/lease.ts';
+import { describe, expect, it, onTestFinished } from 'vitest';
+import { serviceAreas } from '@heddle/service';
+import { takeLease } from '../../packages/service/src/retention/lease.ts';
+import { runRetention } from '../../packages/service/src/retention/runs.ts';
+import type { RunLimits } from '../../packages/service/src/retention/runs.ts';
+import { RetentionSweep } from '../../packages/service/src/retention/sweep.ts';
+import { openServiceStore } from '../support/api.ts';
 import { hasPostgres, postgresDatabase } from '../support/postgres.ts';
 import { TestClock } from '../support/test-clock.ts';
 import { dataFolder } from '../support/data-folder.ts';
@@ -16,7 +19,7 @@ const ECHO = workflow([fn('A', 'return "y".repeat(20_000)')], ['Start -> A']);
 interface World extends Indexed {
   clock: TestClock;
   workflowId: string;
-  retention(limits: RetentionLimits): RunRetention;
+  retention(limits: RunLimits): RetentionSweep;
   ids(): Promise<string[]>;
 }
 
@@ -29,11 +32,16 @@ async function world(url?: string, data?: string): Promise<World> {
     clock,
     workflowId,
     retention: (limits) =>
-      new RunRetention({
-        ...{ engine: made.engine, db: made.db, limits },
-        now: () => clock.now(),
+      new RetentionSweep({
+        jobs: [
+          runRetention({
+            ...{ engine: made.engine, db: made.db, limits, minAgeMs: HOUR },
+            now: () => clock.now(),
+            index: () => made.indexer.updateAll(),
+          }),
+        ],
+        ...{ db: made.db, now: () => clock.now() },
         every: () => () => undefined,
-        index: () => made.indexer.updateAll(),
         pause: () => Promise.resolve(),
         report: (error) => made.faults.push(error),
       }),
@@ -98,7 +106,7 @@ describe.each(NAMES)('retention on %s', (name) => {
     await engine.execute(workflowId, {}, { runId: 'old' });
     await ids();
     clock.advance(2 * DAY);
-    const lease = { name: 'log retention', owner: 'dead', leaseMs: 60_000 };
+    const lease = { name: 'retention', owner: 'dead', leaseMs: 60_000 };
     expect(await takeLease(db, { ...lease, nowMs: clock.now() })).toBe(true);
     const sweeper = retention({ maxAgeMs: DAY });
     await sweeper.sweep();
@@ -128,8 +136,54 @@ describe('retention', () => {
   });
 
   it('refuses limits under which running blocks would lose values', async () => {
-    const { retention } = await world();
-    expect(() => retention({ maxAgeMs: HOUR - 1 })).toThrow(/maxAgeMs/);
-    expect(() => retention({ maxBytes: 0 })).toThrow(/maxBytes/);
+    const store = await openServiceStore();
+    onTestFinished(() => store.close());
+    for (const limits of [
+      { maxAgeMs: HOUR - 1 },
+      { maxBytes: 0 },
+      { publicRunsMs: Number.NaN },
+      { receiptsMs: HOUR - 1 },
+    ])
+      expect(() => serviceAreas({ store, retention: limits })).toThrow(Object.keys(limits)[0]);
+  });
+
+  it('goes on with the other kinds of records when one cannot be deleted', async () => {
+    const { db, clock, faults } = await world();
+    const jobs: string[] = [];
+    const sweep = new RetentionSweep({
+      jobs: [
+        () => Promise.reject(new Error('The disk is full.')),
+        async (sweeping) => {
+          jobs.push(String(await sweeping.next()));
+        },
+      ],
+      ...{ db, now: () => clock.now(), every: () => () => undefined, pause: () => Promise.resolve() },
+      report: (error) => faults.push(error),
+    });
+    await sweep.sweep();
+    await sweep.close();
+    expect(jobs).toEqual(['true']);
+    expect(faults).toEqual([expect.objectContaining({ message: 'The disk is full.' })]);
+  });
+
+  it('ends where another process has taken over while a deletion took long', async () => {
+    const { db, clock, faults } = await world();
+    const went: boolean[] = [];
+    const sweep = new RetentionSweep({
+      jobs: [
+        async (sweeping) => {
+          clock.advance(61_000);
+          const lease = { name: 'retention', owner: 'next', nowMs: clock.now(), leaseMs: 60_000 };
+          expect(await takeLease(db, lease)).toBe(true);
+          went.push(await sweeping.next());
+        },
+        () => Promise.reject(new Error('This job must not begin.')),
+      ],
+      ...{ db, now: () => clock.now(), every: () => () => undefined, pause: () => Promise.resolve() },
+      report: (error) => faults.push(error),
+    });
+    await sweep.sweep();
+    await sweep.close();
+    expect([went, faults]).toEqual([[false], []]);
   });
 });

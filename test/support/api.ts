@@ -105,7 +105,7 @@ export function serviceApi({
     webhooks,
     ...others
   } = rest;
-  const { retention, publicRunRetentionMs, ...own } = others;
+  const { retention, ...own } = others;
   const limits = defined({ usage, concurrency, capacity, policy, publicInputs, bodyBytes, rate: limiter });
   const parts = defined({
     sealer,
@@ -117,7 +117,6 @@ export function serviceApi({
     environments,
     webhooks,
     retention,
-    publicRunRetentionMs,
   });
   const ports = servicePorts(store, { limits, ...(allowsPublicRuns && { allowsPublicRuns }) });
   return createApi({

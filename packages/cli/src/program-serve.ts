@@ -36,6 +36,9 @@ export function declareServe(program: Command, io: Io, done: Done): void {
       '--keep-runs-mib <number>',
       'delete the oldest ended runs when all runs together take more MiB (default: no limit)',
     ).argParser(mebibytes),
+    new Option('--keep-receipts <days>', 'delete receipts of imports after this time')
+      .default(30)
+      .argParser(days),
     ...limitOptions(),
     repeatable(
       '--mcp-server <name=workflows>',

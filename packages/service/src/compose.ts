@@ -6,12 +6,12 @@ import type { CatalogOptions } from './catalog/area.ts';
 import { credentials } from './credentials/area.ts';
 import type { CredentialProviders } from './credentials/providers.ts';
 import { logs } from './logs/area.ts';
-import type { RetentionLimits } from './logs/retention.ts';
+import { retention } from './retention/area.ts';
+import type { RetentionLimits } from './retention/area.ts';
 import type { Sandboxes } from './sandboxes/area.ts';
 import type { Sealer } from './sealing.ts';
 import { secrets } from './secrets/area.ts';
 import type { ServiceStore } from './store/open.ts';
-import { publicRuns } from './store/public-runs.ts';
 import { transfers } from './transfer/area.ts';
 import { triggers } from './triggers/area.ts';
 import { Triggers } from './triggers/triggers.ts';
@@ -71,10 +71,8 @@ export interface ServiceAreaOptions {
   environments?: LintSources['environments'] & Partial<TenantEnvironments>;
   /** How requests of other systems are received. */
   webhooks?: WebhookOptions;
-  /** How long runs are kept. Default: for ever. */
+  /** How long runs and receipts are kept. Default: runs for ever, those without a credential and receipts for 30 days. */
   retention?: RetentionLimits;
-  /** Milliseconds for which runs of callers without a credential are kept after their end. Default: 30 days. */
-  publicRunRetentionMs?: number;
 }
 
 /** Returns all areas of the interface, as `heddle serve` has them. */
@@ -89,8 +87,7 @@ export function serviceAreas({
   connectorTypes,
   environments,
   webhooks: webhookOptions,
-  retention,
-  publicRunRetentionMs,
+  retention: limits,
 }: ServiceAreaOptions) {
   const sources = {
     sandboxes: sandboxes !== undefined,
@@ -113,7 +110,7 @@ export function serviceAreas({
       ...(webhookOptions && { options: webhookOptions }),
     }),
     transfers({ store }),
-    logs(retention),
+    logs(),
     ...(sealer
       ? [secrets({ store, sealer }), credentials({ store, sealer, providers: credentialProviders })]
       : []),
@@ -121,7 +118,7 @@ export function serviceAreas({
       ? [catalog({ describeBlocks, ...(tools && { tools }), ...(connectorTypes && { connectorTypes }) })]
       : []),
     ...(sandboxes ? [sandboxes.area] : []),
-    publicRuns({ store, ...(publicRunRetentionMs !== undefined && { publicRunRetentionMs }) }),
+    retention({ store, limits }),
   ] as const satisfies readonly Area[];
 }
 

@@ -2,7 +2,7 @@
 export { serviceAreas, servicePorts } from './compose.ts';
 export type { ServiceAreaOptions, ServiceAreas, ServicePortOptions } from './compose.ts';
 export type { TriggerType } from './triggers/types.ts';
-export type { RetentionLimits } from './logs/retention.ts';
+export type { RetentionLimits } from './retention/area.ts';
 export { openSandboxes } from './sandboxes/area.ts';
 export type { Sandboxes, SandboxOptions } from './sandboxes/area.ts';
 export { imageOfSandbox } from './sandboxes/store.ts';

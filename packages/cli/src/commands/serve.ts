@@ -39,6 +39,8 @@ export type ServeOptions = Omit<
   keepRuns?: number;
   /** MiB of all runs together; absent: no limit. */
   keepRunsMib?: number;
+  /** Days. */
+  keepReceipts: number;
   /** `NAME=WORKFLOW,WORKFLOW`. */
   mcpServer?: readonly string[];
 } & Pick<AccessOptions, 'limits' | 'proxies' | keyof TokenOptions>;
@@ -90,7 +92,7 @@ export async function serve(io: Io, options: ServeOptions): Promise<number> {
     const areas = serviceAreas({
       ...{ store, sealer, sandboxes, describeBlocks, credentialProviders, triggers, tools: [] },
       environments: ownership.environments,
-      ...retentionOf(options),
+      retention: retentionOf(options),
     });
     const operationIds = areas.flatMap(({ operations }) => Object.values(operations).map(({ id }) => id));
     access = await openAccess(options, { store, operationIds, origin, peerOf, onError });
@@ -190,17 +192,13 @@ async function openRecords(
   };
 }
 
-/** Returns how long runs are kept. */
-function retentionOf({ keepRuns, keepRunsMib, keepPublicRuns }: ServeOptions): {
-  retention: RetentionLimits;
-  publicRunRetentionMs: number;
-} {
+/** Returns how long runs and receipts are kept. */
+function retentionOf({ keepRuns, keepRunsMib, keepPublicRuns, keepReceipts }: ServeOptions): RetentionLimits {
   return {
-    retention: {
-      ...(keepRuns !== undefined && { maxAgeMs: keepRuns * DAY_MS }),
-      ...(keepRunsMib !== undefined && { maxBytes: keepRunsMib * MIB }),
-    },
-    publicRunRetentionMs: keepPublicRuns * DAY_MS,
+    ...(keepRuns !== undefined && { maxAgeMs: keepRuns * DAY_MS }),
+    ...(keepRunsMib !== undefined && { maxBytes: keepRunsMib * MIB }),
+    publicRunsMs: keepPublicRuns * DAY_MS,
+    receiptsMs: keepReceipts * DAY_MS,
   };
 }
 

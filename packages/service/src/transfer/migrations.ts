@@ -21,7 +21,17 @@ async function receipts({ schema }: Kysely<unknown>): Promise<void> {
     .execute();
 }
 
+/** Adds the index by which old receipts are found. */
+async function oldest({ schema }: Kysely<unknown>): Promise<void> {
+  await schema
+    .createIndex('operation_receipts_oldest')
+    .on('operation_receipts')
+    .column('created_at')
+    .execute();
+}
+
 /** The migrations of the area. Entries are added, never changed. */
 export const TRANSFER_MIGRATIONS: Readonly<Record<string, Migration>> = {
   '0001': { up: (db: Kysely<unknown>) => receipts(db) },
+  '0002': { up: (db: Kysely<unknown>) => oldest(db) },
 };

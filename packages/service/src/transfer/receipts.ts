@@ -71,3 +71,22 @@ export async function pageOfReceipts(
     .execute();
   return pageOf(found, limit, (row): ReceiptPosition => [row.created_at, row.id]);
 }
+
+/** Receipts that one statement deletes. */
+const BATCH = 500;
+
+/** Deletes receipts that were created before that time, oldest first. Returns their number; 0: there are no more. */
+export async function deleteReceipts(db: Db, before: string): Promise<number> {
+  const { numDeletedRows } = await db
+    .deleteFrom('operation_receipts')
+    .where('id', 'in', (query) =>
+      query
+        .selectFrom('operation_receipts')
+        .select('id')
+        .where('created_at', '<', before)
+        .orderBy('created_at')
+        .limit(BATCH),
+    )
+    .executeTakeFirst();
+  return Number(numDeletedRows);
+}

@@ -1,5 +1,5 @@
 import type { Kysely } from 'kysely';
-import type { LogTables } from './tables.ts';
+import type { LogTables } from '../logs/tables.ts';
 
 /** A job that one process at a time may do. */
 export interface LeaseRequest {

@@ -1,0 +1,78 @@
+import { setTimeout as sleep } from 'node:timers/promises';
+import type { Area, AreaContext } from '@heddle/api';
+import type { Kysely } from 'kysely';
+import { LogIndexer } from '../logs/indexer.ts';
+import type { LogTables } from '../logs/tables.ts';
+import type { ServiceStore } from '../store/open.ts';
+import type { ReceiptTables } from '../transfer/tables.ts';
+import { publicRunRetention } from './public-runs.ts';
+import { receiptRetention } from './receipts.ts';
+import { runRetention } from './runs.ts';
+import type { RunLimits } from './runs.ts';
+import { RetentionSweep } from './sweep.ts';
+
+/** How long records are kept. */
+export interface RetentionLimits extends RunLimits {
+  /** Milliseconds for which runs of callers without a credential are kept after their end. Default: 30 days; Infinity: for ever. */
+  publicRunsMs?: number | undefined;
+  /** Milliseconds for which receipts of imports are kept. Default: 30 days; Infinity: for ever. */
+  receiptsMs?: number | undefined;
+}
+
+const DEFAULT_RETENTION_MS = 30 * 24 * 3_600_000;
+/** The engine keeps values that are younger, because a run that starts may use them. */
+const MIN_RETENTION_MS = 3_600_000;
+/** Pause between two deletions, in which runs go on. */
+const PAUSE_MS = 5;
+
+/**
+ * Returns the area that deletes runs and receipts beyond the limits, in one background sweep. It has no operations. Throws a
+ * RangeError for a limit that is too small.
+ */
+export function retention({
+  store,
+  limits = {},
+}: {
+  store: Pick<ServiceStore, 'database' | 'publicRuns'>;
+  limits?: RetentionLimits | undefined;
+}): Area<RetentionSweep, Record<never, never>> {
+  expectLimits(limits);
+  return {
+    name: 'retention',
+    operations: {},
+    services: (context) => openSweep(context, store, limits),
+    close: (sweep) => sweep.close(),
+  };
+}
+
+/** Throws a RangeError for a limit that is too small. */
+function expectLimits({ maxBytes = Infinity, ...ages }: RetentionLimits): void {
+  for (const [name, ms = Infinity] of Object.entries<number | undefined>(ages))
+    if (!(ms >= MIN_RETENTION_MS)) throw new RangeError(`${name} must be at least ${MIN_RETENTION_MS}.`);
+  if (!(maxBytes > 0)) throw new RangeError('maxBytes must be greater than 0.');
+}
+
+function openSweep(
+  { engine, reservations, now, every, report }: AreaContext,
+  { database, publicRuns }: Pick<ServiceStore, 'database' | 'publicRuns'>,
+  limits: RetentionLimits,
+): RetentionSweep {
+  const { publicRunsMs = DEFAULT_RETENTION_MS, receiptsMs = DEFAULT_RETENTION_MS } = limits;
+  const db = database as Kysely<LogTables>;
+  // Reads the changes of deleted runs; the area of the log has an index that follows all changes.
+  const indexer = new LogIndexer({ engine, db, every: () => () => undefined, report });
+  const index = () => indexer.updateAll();
+  return new RetentionSweep({
+    jobs: [
+      ...(Number.isFinite(receiptsMs)
+        ? [receiptRetention({ db: database as Kysely<ReceiptTables>, maxAgeMs: receiptsMs, now })]
+        : []),
+      ...(Number.isFinite(publicRunsMs)
+        ? [publicRunRetention({ engine, publicRuns, reservations, maxAgeMs: publicRunsMs, now, report })]
+        : []),
+      runRetention({ engine, db, limits, minAgeMs: MIN_RETENTION_MS, now, index }),
+    ],
+    pause: () => sleep(PAUSE_MS),
+    ...{ db, now, every, report },
+  });
+}

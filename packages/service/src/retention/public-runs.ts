@@ -1,0 +1,61 @@
+import { isEngineError } from '@heddle/core';
+import type { Reservations } from '@heddle/api/ports';
+import type { Engine } from '@heddle/engine';
+import type { PublicRunStore } from '../store/public-runs.ts';
+import type { PublicRunRow } from '../store/schema.ts';
+import type { RetentionJob } from './sweep.ts';
+
+/** Rows of one query. */
+const PAGE = 200;
+
+interface PublicRunOptions {
+  engine: Pick<Engine, 'getRun' | 'deleteRun' | 'deleteFiles'>;
+  publicRuns: PublicRunStore;
+  reservations: Pick<Reservations, 'release'>;
+  /** Milliseconds for which a run is kept after its end. */
+  maxAgeMs: number;
+  now: () => number;
+  report: (error: unknown) => void;
+}
+
+/** Returns the job that deletes runs of callers without a credential, with their reservations, some time after their end. */
+export function publicRunRetention(options: PublicRunOptions): RetentionJob {
+  const { publicRuns, maxAgeMs, now, report } = options;
+  return async (sweeping) => {
+    const beforeMs = now() - maxAgeMs;
+    const before = new Date(beforeMs).toISOString();
+    let last: PublicRunRow | undefined;
+    do {
+      const page = await publicRuns.page(before, last, PAGE);
+      for (const row of page) {
+        if (!(await sweeping.next())) return;
+        await deleteExpired(options, row, beforeMs).catch(report);
+      }
+      last = page.length === PAGE ? page.at(-1) : undefined;
+    } while (last);
+  };
+}
+
+async function deleteExpired(
+  { engine, publicRuns, reservations }: PublicRunOptions,
+  { run_id: runId, files }: PublicRunRow,
+  beforeMs: number,
+): Promise<void> {
+  const endedAt = await endOf(engine, runId);
+  // A run that has not ended is kept, also one that has waited for a person since long ago.
+  if (endedAt === null || (endedAt !== undefined && Date.parse(endedAt) >= beforeMs)) return;
+  if (endedAt !== undefined) await engine.deleteRun(runId);
+  await engine.deleteFiles(files === null ? [] : (JSON.parse(files) as string[]));
+  await reservations.release(runId);
+  await publicRuns.remove(runId);
+}
+
+/** Returns when the run ended; null: it is open; undefined: it does not exist. */
+async function endOf(engine: Pick<Engine, 'getRun'>, runId: string): Promise<string | null | undefined> {
+  try {
+    return (await engine.getRun(runId)).endedAt;
+  } catch (error) {
+    if (isEngineError(error) && error.code === 'RUN_NOT_FOUND') return undefined;
+    throw error;
+  }
+}

@@ -1,0 +1,156 @@
+import { isEngineError } from '@heddle/engine';
+import type { Engine } from '@heddle/engine';
+import { sql } from 'kysely';
+import type { Kysely } from 'kysely';
+import { removeLogs } from '../logs/store.ts';
+import type { LogTables } from '../logs/tables.ts';
+import type { RetentionJob, Sweeping } from './sweep.ts';
+
+type Db = Kysely<LogTables>;
+
+/** How long runs are kept after their end. Absent: for ever, whatever their size. */
+export interface RunLimits {
+  /** Milliseconds, at least an hour. */
+  maxAgeMs?: number | undefined;
+  /** Bytes of all runs together. The oldest runs that have ended are deleted first. */
+  maxBytes?: number | undefined;
+}
+
+/** A run that has ended, of any workspace. */
+interface EndedRun {
+  engine_id: string;
+  ended_ms: number;
+  bytes: number;
+}
+
+interface RunOptions {
+  engine: Pick<Engine, 'deleteRun' | 'runSizes'>;
+  db: Db;
+  limits: RunLimits;
+  /** Milliseconds after their end in which runs are kept, however large all are. */
+  minAgeMs: number;
+  now: () => number;
+  /** Updates the log. */
+  index: () => Promise<void>;
+}
+
+/** Rows of one query. */
+const BATCH = 20;
+
+/** Returns the job that deletes runs of the log beyond the limits, oldest first, with their children. */
+export function runRetention(options: RunOptions): RetentionJob {
+  const { maxAgeMs = Infinity, maxBytes = Infinity } = options.limits;
+  return async (sweeping) => {
+    if (Number.isFinite(maxAgeMs)) await deleteOlder(options, sweeping, options.now() - maxAgeMs);
+    if (Number.isFinite(maxBytes)) await deleteUntil(options, sweeping, maxBytes);
+  };
+}
+
+async function deleteOlder(options: RunOptions, sweeping: Sweeping, beforeMs: number): Promise<void> {
+  let last: EndedRun | undefined;
+  do last = await deleteBatch(options, sweeping, { beforeMs, last, excess: Infinity });
+  while (last);
+}
+
+/** Deletes the oldest runs until all take at most `maxBytes`. May delete up to a batch more: runs take their children along. */
+async function deleteUntil(options: RunOptions, sweeping: Sweeping, maxBytes: number): Promise<void> {
+  const beforeMs = options.now() - options.minAgeMs;
+  let last: EndedRun | undefined;
+  do {
+    if (!(await measure(options, sweeping))) return;
+    const excess = (await totalBytes(options.db)) - maxBytes;
+    if (excess <= 0) return;
+    last = await deleteBatch(options, sweeping, { beforeMs, last, excess });
+    // Removes the rows of the children.
+    await options.index();
+  } while (last);
+}
+
+/** Deletes runs that ended before `beforeMs`, oldest first, until `excess` bytes are freed. Returns the last run if more may follow. */
+async function deleteBatch(
+  options: RunOptions,
+  sweeping: Sweeping,
+  batch: { beforeMs: number; last: EndedRun | undefined; excess: number },
+): Promise<EndedRun | undefined> {
+  const runs = await endedRuns(options.db, batch.beforeMs, batch.last);
+  let freed = 0;
+  let last: EndedRun | undefined;
+  for (const run of runs) {
+    if (freed >= batch.excess) return last;
+    if (await deleteRun(options, run.engine_id)) freed += Math.max(0, run.bytes);
+    last = run;
+    if (!(await sweeping.next())) return undefined;
+  }
+  return runs.length === BATCH ? last : undefined;
+}
+
+/** False if the run, or a child of it, has not ended. */
+async function deleteRun({ engine, db }: RunOptions, engineId: string): Promise<boolean> {
+  try {
+    await engine.deleteRun(engineId);
+  } catch (error) {
+    if (!isEngineError(error)) throw error;
+    if (error.code === 'RUN_NOT_SETTLED') return false;
+    if (error.code !== 'RUN_NOT_FOUND') throw error;
+  }
+  await removeLogs(db, [engineId]);
+  return true;
+}
+
+/** Measures ended runs that are not measured yet. False: the sweep must end. */
+async function measure({ engine, db }: RunOptions, sweeping: Sweeping): Promise<boolean> {
+  for (;;) {
+    const ids = await unmeasured(db);
+    if (ids.length === 0) return true;
+    const sizes = await engine.runSizes(ids);
+    // A run that is gone has size 0: its row is removed with the next changes.
+    for (const id of ids)
+      await db
+        .updateTable('run_logs')
+        .set({ bytes: sizes.get(id) ?? 0 })
+        .where('engine_id', '=', id)
+        .execute();
+    if (!(await sweeping.next())) return false;
+  }
+}
+
+/** Returns ended runs without a parent, oldest first, after `last`. */
+async function endedRuns(db: Db, beforeMs: number, last: EndedRun | undefined): Promise<EndedRun[]> {
+  const rows = await db
+    .selectFrom('run_logs')
+    .select(['engine_id', 'ended_ms', 'bytes'])
+    .where('is_child', '=', sql.lit(0))
+    .where('ended_ms', '<', beforeMs)
+    .$if(last !== undefined, (query) =>
+      query.where(sql<boolean>`(ended_ms, engine_id) > (${last?.ended_ms}, ${last?.engine_id})`),
+    )
+    .orderBy('ended_ms')
+    .orderBy('engine_id')
+    .limit(BATCH)
+    .execute();
+  return rows.map((row) => ({
+    engine_id: row.engine_id,
+    ended_ms: Number(row.ended_ms),
+    bytes: Number(row.bytes),
+  }));
+}
+
+async function unmeasured(db: Db): Promise<string[]> {
+  const rows = await db
+    .selectFrom('run_logs')
+    .select('engine_id')
+    .where('bytes', '=', -1)
+    .where('ended_ms', 'is not', null)
+    .limit(BATCH)
+    .execute();
+  return rows.map((row) => row.engine_id);
+}
+
+async function totalBytes(db: Db): Promise<number> {
+  const row = await db
+    .selectFrom('run_logs')
+    .select(sql<number>`sum(bytes)`.as('total'))
+    .where('bytes', '>', 0)
+    .executeTakeFirst();
+  return Number(row?.total ?? 0);
+}

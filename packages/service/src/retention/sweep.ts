@@ -1,0 +1,101 @@
+import { randomUUID } from 'node:crypto';
+import type { Kysely } from 'kysely';
+import type { LogTables } from '../logs/tables.ts';
+import { freeLease, takeLease } from './lease.ts';
+
+/** A sweep that is under way. */
+export interface Sweeping {
+  /** Resolves after a pause, in which runs go on. False: the sweep must end here. */
+  next(): Promise<boolean>;
+}
+
+/** Deletes one kind of records beyond its limit. */
+export type RetentionJob = (sweeping: Sweeping) => Promise<void>;
+
+export interface SweepOptions {
+  db: Kysely<LogTables>;
+  jobs: readonly RetentionJob[];
+  now: () => number;
+  every: (ms: number, beat: () => void) => () => void;
+  /** Resolves after a pause between two deletions. */
+  pause: () => Promise<void>;
+  report: (error: unknown) => void;
+}
+
+const SWEEP_MS = 600_000;
+const LEASE = 'retention';
+const LEASE_MS = 60_000;
+
+/**
+ * Runs the jobs one after the other, in the background: at the start, and every ten minutes. One process at a time sweeps, and
+ * pauses between deletions, so that a sweep never holds up runs for long.
+ */
+export class RetentionSweep {
+  readonly #options: SweepOptions;
+  readonly #owner = randomUUID();
+  readonly #stop: () => void;
+  #sweeping: Promise<void> | undefined;
+  #renewAtMs = 0;
+  #isClosed = false;
+
+  constructor(options: SweepOptions) {
+    this.#options = options;
+    this.#stop = options.every(SWEEP_MS, () => this.#beat());
+    this.#beat();
+  }
+
+  /** Deletes what is beyond the limits now, unless another process does. */
+  sweep(): Promise<void> {
+    return (this.#sweeping ??= this.#sweepLeased().finally(() => {
+      this.#sweeping = undefined;
+    }));
+  }
+
+  /** Stops sweeping. Resolves when the current sweep has stopped. */
+  async close(): Promise<void> {
+    this.#isClosed = true;
+    this.#stop();
+    await this.#sweeping?.catch(() => undefined);
+  }
+
+  #beat(): void {
+    this.sweep().catch(this.#options.report);
+  }
+
+  async #sweepLeased(): Promise<void> {
+    const { db, jobs, report } = this.#options;
+    if (!(await this.#takeLease())) return;
+    try {
+      for (const job of jobs) {
+        if (this.#isClosed || !(await this.#hasLease())) return;
+        // Another kind of records is not kept longer because this one cannot be deleted.
+        await job({ next: () => this.#next() }).catch(report);
+      }
+    } finally {
+      await freeLease(db, this.#lease());
+    }
+  }
+
+  async #next(): Promise<boolean> {
+    if (this.#isClosed) return false;
+    await this.#options.pause();
+    return !this.#isClosed && (await this.#hasLease());
+  }
+
+  /** Extends the lease when half of it is over. */
+  async #hasLease(): Promise<boolean> {
+    return this.#options.now() < this.#renewAtMs || this.#takeLease();
+  }
+
+  async #takeLease(): Promise<boolean> {
+    const { db, now } = this.#options;
+    const atMs = now();
+    const isTaken = await takeLease(db, this.#lease());
+    this.#renewAtMs = isTaken ? atMs + LEASE_MS / 2 : 0;
+    return isTaken;
+  }
+
+  #lease() {
+    return { name: LEASE, owner: this.#owner, nowMs: this.#options.now(), leaseMs: LEASE_MS };
+  }
+}
