@@ -19,7 +19,6 @@ export type { Capability, PrincipalKind } from './auth/principal.ts';
 export { cursorCodec } from './cursor.ts';
 export { badRequest, conflict, forbidden, notFound, unavailable } from './errors.ts';
 export { bytesBody, formBody, jsonBody } from './http/body.ts';
-export { isStorable } from './http/unstorable.ts';
 export { operationsOf } from './operation.ts';
 export type { AnyOperation, Call, Operation, Reply } from './operation.ts';
 export { none, record, workflow, workspace } from './resource.ts';

@@ -1,3 +1,4 @@
+import { isStorable } from '@heddle/engine/stores';
 import type * as z from 'zod';
 
 type Path = (string | number)[];
@@ -46,9 +47,4 @@ function partsOf(schema: z.core.$ZodType, value: object): Part[] {
 function isOpen(schema: z.core.$ZodType): boolean {
   const { def } = (schema as z.core.$ZodTypes)._zod;
   return 'innerType' in def ? isOpen(def.innerType) : def.type === 'unknown';
-}
-
-/** Tells whether both databases can store the text as an id or name. */
-export function isStorable(text: string): boolean {
-  return !text.includes('\0') && text.isWellFormed();
 }

@@ -1,6 +1,7 @@
 /** Opens stores, for one process or for several that share them. */
 export { openStores } from './open.ts';
 export { openPostgres } from './open-postgres.ts';
+export { isStorable } from './stores.ts';
 export { makePrivateData, makePrivateFile } from './private-files.ts';
 export type { StoreOptions } from './open.ts';
 export type { LiveEventStore } from './live-events.ts';

@@ -1,4 +1,4 @@
-import { isStorable } from '@heddle/api/areas';
+import { isStorable } from '@heddle/engine/stores';
 import * as z from 'zod';
 
 export type CredentialType = 'api_key' | 'service_account' | 'oauth';

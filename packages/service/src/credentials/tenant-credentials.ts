@@ -1,4 +1,4 @@
-import { isStorable } from '@heddle/api/areas';
+import { isStorable } from '@heddle/engine/stores';
 import type { Credential, CredentialQuery, TenantCredentials } from '@heddle/engine';
 import type { Kysely } from 'kysely';
 import type { Sealer } from '../sealing.ts';

@@ -1,4 +1,4 @@
-import { isStorable } from '@heddle/api/areas';
+import { isStorable } from '@heddle/engine/stores';
 import type { Images, ImageRecord, ImageSpec } from '@heddle/images';
 import { isSandboxError, SandboxError } from '@heddle/sandbox';
 import type { ImageSource, LoadedImage } from '@heddle/sandbox';

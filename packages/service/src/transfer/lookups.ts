@@ -1,5 +1,5 @@
 import type { Principal } from '@heddle/api';
-import { isStorable } from '@heddle/api/areas';
+import { isStorable } from '@heddle/engine/stores';
 import type { Kysely } from 'kysely';
 import type { SandboxTables } from '../sandboxes/tables.ts';
 import type { SecretTables } from '../secrets/tables.ts';

@@ -1,4 +1,4 @@
-import { isStorable } from '@heddle/api/areas';
+import { isStorable } from '@heddle/engine/stores';
 import type { Definition, Definitions } from '@heddle/api/ports';
 import { compiled } from '../store/compiled.ts';
 import type { Db } from '../store/database.ts';
