@@ -38,8 +38,10 @@ describe('the OpenAPI document', () => {
     expect(shown.map(({ operationId }) => operationId).toSorted()).toEqual(
       SERVED.map(({ id }) => id).toSorted(),
     );
-    for (const { path, method, errors, success, body } of SERVED) {
-      const responses = Object.keys(paths[path]?.[method.toLowerCase()]?.responses ?? {});
+    for (const { path, method, errors, success, body, ownResponses } of SERVED) {
+      const all = Object.keys(paths[path]?.[method.toLowerCase()]?.responses ?? {});
+      expect(all.includes('default')).toBe(ownResponses !== undefined);
+      const responses = all.filter((status) => status !== 'default');
       const streamed = success.length === 0 ? [200] : [];
       // The body may not arrive in time.
       const late = body ? [408] : [];
@@ -47,5 +49,14 @@ describe('the OpenAPI document', () => {
       expect(new Set(responses.map(Number))).toEqual(new Set(declared));
     }
     expect(new Set(SERVED.map(({ id }) => id)).size).toBe(SERVED.length);
+  });
+
+  it('allows what a Response block answers: any status, media type and data', () => {
+    const { paths } = openApiDocument(SERVED, 'https://heddle.test') as unknown as Doc;
+    const { responses } = paths['/api/workflows/{workflowId}/execute']?.['post'] ?? {};
+    expect(responses).toMatchObject({
+      200: { content: { 'application/json': { schema: { anyOf: [{ type: 'object' }, {}] } }, '*/*': {} } },
+      default: { description: expect.stringContaining('Response block'), content: { '*/*': {} } },
+    });
   });
 });

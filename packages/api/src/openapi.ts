@@ -76,7 +76,7 @@ function operationDoc(operation: AnyOperation): Doc {
         content: contentOf(body),
       },
     }),
-    responses: { ...successes(operation), ...failures(operation) },
+    responses: { ...successes(operation), ...failures(operation), ...ownResponses(operation) },
   };
 }
 
@@ -112,10 +112,26 @@ function successes(operation: AnyOperation): Doc {
     const streamTypes =
       index === 0 ? streams.map(({ type }): [string, Doc] => [type, { schema: { type: 'string' } }]) : [];
     const streamTexts = index === 0 ? streams.map((stream) => ` ${stream.description}.`).join('') : '';
-    const content = { [JSON_TYPE]: { schema: body }, ...Object.fromEntries(streamTypes) };
+    // The first response may also be one that the workflow decides over.
+    const open = operation.ownResponses !== undefined && index === 0;
+    const json = open ? { anyOf: [body, {}] } : body;
+    const content = {
+      [JSON_TYPE]: { schema: json },
+      ...Object.fromEntries(streamTypes),
+      ...(open && ANY_CONTENT),
+    };
     return [String(status), { description: `${description}.${streamTexts}`, content }];
   });
   return Object.fromEntries(responses);
+}
+
+const ANY_CONTENT = { '*/*': { schema: {} } };
+
+/** The responses that a workflow decides over, with any status. */
+function ownResponses({ ownResponses: description }: AnyOperation): Doc {
+  return description === undefined
+    ? {}
+    : { default: { description: `${description}.`, content: ANY_CONTENT } };
 }
 
 /** A successful response that is always a stream. */

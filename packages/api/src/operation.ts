@@ -79,6 +79,8 @@ export interface Operation<
   success: { status: number; schema: z.ZodType; page?: true; description: string }[];
   /** Successful responses other than JSON: media type and content. */
   streams?: { type: string; description: string }[];
+  /** Describes responses that the caller's workflow decides over, which may have any status, media type and body. */
+  ownResponses?: string;
   errors: readonly ErrorStatus[];
   /** It runs a workflow: the call chain is checked, and the call takes a capacity slot until it ends. */
   executes?: true;

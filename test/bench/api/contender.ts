@@ -1,11 +1,11 @@
 /** The contenders: Heddle's interface, a Hono handler that calls the same engine, and a constant response. */
 export type ContenderName = 'heddle' | 'hono' | 'constant';
 
-/** The stores: in memory, in a data folder with SQLite, or in a folder with many rows. */
-export type Place = 'memory' | 'folder' | 'filled';
+/** The stores: in memory, in a data folder with SQLite, or there or on PostgreSQL with many rows. */
+export type Place = 'memory' | 'folder' | 'filled' | 'filled postgres';
 
-/** Reads of a store with 10,000 workflows and 100,000 runs: a page, or one item. */
-export type ReadName = 'workflows' | 'workflow' | 'logs' | 'log';
+/** Reads of a store with 10,000 workflows and 100,000 runs: a page, one item, or statistics. */
+export type ReadName = 'workflows' | 'workflow' | 'logs' | 'log' | 'stats';
 
 /** The request that runs a contender's workflow once; its body is the same for all. */
 export interface Endpoint {

@@ -1,8 +1,12 @@
+import { randomUUID } from 'node:crypto';
 import type { Json } from '@heddle/core';
+import { sql } from 'kysely';
 import { createApi } from '@heddle/api';
 import { keyAuthenticator, openServiceStore, serviceAreas, servicePorts } from '@heddle/service';
 import { createEngine } from '@heddle/engine';
 import { draftOf } from '../../support/draft.ts';
+import { serverOf } from '../../support/postgres-server.ts';
+import { requireTool } from '../../tools/fetch.ts';
 import { BLOCKS, STEP, WAIT } from './blocks.ts';
 import type { Endpoint, Contender, Place } from './contender.ts';
 import { fillLog, fillWorkflows } from './fill.ts';
@@ -15,13 +19,33 @@ function fail(error: unknown): never {
   throw error;
 }
 
+function inFolder(folder: string | undefined) {
+  const data = folder === undefined ? {} : { data: folder };
+  return { service: data, engine: data };
+}
+
+/** Schemas of their own on the server of this benchmark, which ends with it. */
+async function onPostgres() {
+  const tool = requireTool('postgres');
+  if (!tool) throw new Error('There is no PostgreSQL here.');
+  const url = (await serverOf(tool)).url('postgres');
+  const [service, engine] = [randomUUID(), randomUUID()].map((id) => `s${id.replaceAll('-', '')}`) as [
+    string,
+    string,
+  ];
+  return {
+    service: { postgres: { url, schema: service }, secret: randomUUID() },
+    engine: { postgres: { url, schema: engine } },
+  };
+}
+
 /** Heddle's interface as in `heddle serve`, with a personal key and two live workflows. */
 export async function open(folder: string | undefined, place: Place): Promise<Contender> {
-  const data = folder === undefined ? {} : { data: folder };
-  const store = await openServiceStore(data);
+  const stored = place === 'filled postgres' ? await onPostgres() : inFolder(folder);
+  const store = await openServiceStore(stored.service);
   const { workspaces, keys } = store;
   const { resolveChild, tenant } = store.definitions;
-  const engine = await createEngine({ ...data, blocks: BLOCKS, resolveChild, tenant });
+  const engine = await createEngine({ ...stored.engine, blocks: BLOCKS, resolveChild, tenant });
   const api = await createApi({
     engine,
     database: store,
@@ -59,11 +83,14 @@ export async function open(folder: string | undefined, place: Place): Promise<Co
     const workflowId = run.path.split('/')[4] ?? '';
     await fillWorkflows(store.database, workspaceId);
     await fillLog(store.database, { workspaceId, workflowId });
+    // PostgreSQL does this by itself some time later.
+    if (place === 'filled postgres') await sql`analyze`.execute(store.database);
     const reads = {
       workflows: { path: `/api/v2/workflows?workspaceId=${workspaceId}&limit=50`, headers },
       workflow: { path: `/api/v2/workflows/${workflowId}`, headers },
       logs: { path: `/api/v2/logs?workspaceId=${workspaceId}&limit=50`, headers },
       log: { path: `/api/v2/logs/${ran.runId}`, headers },
+      stats: { path: `/api/v2/logs/stats?workspaceId=${workspaceId}`, headers },
     };
     return { reads };
   }
@@ -73,7 +100,7 @@ export async function open(folder: string | undefined, place: Place): Promise<Co
     fetch: api.fetch,
     run,
     wait: await deployed('Wait', WAIT),
-    ...(place === 'filled' && (await filled())),
+    ...(place.startsWith('filled') && (await filled())),
     async close() {
       await api.close();
       await engine.close({ graceMs: 0 });

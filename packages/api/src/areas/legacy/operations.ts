@@ -58,6 +58,7 @@ export const executeLegacy = define({
       description: 'With X-Stream-Response: true, or `stream` in the body: chunks, then `final` or `error`',
     },
   ],
+  ownResponses: 'The status, headers and data of a Response block of the workflow',
   errors: EXECUTE_ERRORS,
   executes: true,
   check({ headers, body, principal }) {
