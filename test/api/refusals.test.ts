@@ -1,4 +1,5 @@
 import { describe, expect, it } from 'vitest';
+import * as z from 'zod';
 import { STATUS_CODES } from '../../packages/api/src/errors.ts';
 import type { ErrorStatus } from '../../packages/api/src/errors.ts';
 import { AUTHENTICATED_LIMITS } from '../../packages/api/src/admission/input-limits.ts';
@@ -168,15 +169,30 @@ describe('a refused answer to a pause records nothing', () => {
   });
 });
 
+/** Expects a body that the operation declares for the status: every field of it, and no other. */
+function expectDeclared({ success, legacy }: AnyOperation, { status, body }: Answer<unknown>): void {
+  if (success.length === 0) return;
+  const declared = success.find((each) => each.status === status);
+  if (!declared) throw new Error(`It does not declare the status ${status}.`);
+  const { schema, page } = declared;
+  const items = z.array(schema);
+  const shape = page
+    ? z.strictObject({ data: items, nextCursor: z.string().nullable() })
+    : z.strictObject({ data: schema });
+  // Parsing removes fields that are not declared.
+  expect((legacy ? schema : shape).parse(body)).toEqual(body);
+}
+
 // Last, because these calls change the resources of the others.
 describe.each(TABLE)('%s', (_title, operation) => {
-  it('accepts its request above, and records an action if it declares one', async () => {
+  it('accepts its request above, answers as it declares, and records an action if it declares one', async () => {
     const before = api.rows()['audit'] ?? 0;
     const answer = await send(operation);
     expect([answer.status, answer.body]).toEqual([
       expect.toSatisfy((status: number) => status < 300),
       answer.body,
     ]);
+    expectDeclared(operation, answer);
     const recorded = (api.rows()['audit'] ?? 0) - before;
     expect(recorded > 0).toBe(operation.audit !== undefined);
   });

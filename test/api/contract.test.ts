@@ -1,0 +1,17 @@
+import { readFileSync } from 'node:fs';
+import { expect, it } from 'vitest';
+import { SERVED } from '../support/served.ts';
+
+/** What the specification says of each served operation, written from it and not derived from the operations. */
+const CONTRACT = new URL('contract.tsv', import.meta.url);
+
+it('every operation has a row of the contract, and declares what the row says', () => {
+  const [, ...rows] = readFileSync(CONTRACT, 'utf8').trimEnd().split('\n');
+  const declared = SERVED.map(({ id, method, path, scope, role, principals, success, audit }) => {
+    const keys = principals.includes('workspace') ? 'yes' : 'no';
+    // A stream or a file has no schema.
+    const statuses = success.length === 0 ? '200' : success.map(({ status }) => status).join(',');
+    return [id, method, path, scope, role, keys, statuses, audit ? 'yes' : 'no'].join('\t');
+  });
+  expect(declared.toSorted()).toEqual(rows.toSorted());
+});
