@@ -6,11 +6,11 @@ import {
   workflowRow,
   WRITE,
   WRITE_ERRORS,
-  expectNoForeignIds,
+  replaceDraft,
 } from '../workflows/context.ts';
 import type { WorkflowServices } from '../workflows/context.ts';
 import * as schemas from '../workflows/draft-schemas.ts';
-import { idsOf, readGraph } from '../workflows/graph.ts';
+import { readGraph } from '../workflows/graph.ts';
 import { madeLive } from './live-operations.ts';
 
 const ADMIN = { ...WRITE, role: 'admin', principals: PEOPLE, errors: WRITE_ERRORS } as const;
@@ -89,11 +89,11 @@ export const revertWorkflowVersion = defineChange({
     const found = number === null ? undefined : await store.workflows.version(row.id, number);
     if (!found) throw notFound('Version');
     const { state, version } = found;
-    const draft = { state, ids: idsOf(readGraph(state)) };
-    const foreign = await store.workflows.replaceState(row, draft, (tx) =>
-      record({ resourceId: row.id, details: { version } }, tx),
-    );
-    expectNoForeignIds(foreign, 'Another workflow has taken ids of the version');
+    await replaceDraft(services, row, {
+      edit: () => ({ graph: readGraph(state) }),
+      record: (tx) => record({ resourceId: row.id, details: { version } }, tx),
+      fault: 'Another workflow has taken ids of the version',
+    });
     return { data: { id: row.id, version, lastSaved: now() } };
   },
 });

@@ -105,6 +105,35 @@ function describeTwo(stores: () => Promise<[ServiceStore, ServiceStore]>): void 
     expect(answers.map(({ status }) => status).toSorted((a, b) => a - b)).toEqual([200, 409]);
   });
 
+  it('keep every edit of one draft that they make at once, and variables that a replaced graph leaves out', async () => {
+    const { one, other } = await two();
+    const id = await one.drafted(GREETING);
+    const { key } = one;
+    const at = `/api/v2/workflows/${id}`;
+    const add = (api: typeof one, name: string) => {
+      const params = { type: 'wait', name };
+      const operations = [{ operation_type: 'add', block_id: name, params }];
+      return api.call('POST', `${at}/operations`, { key, body: { operations } });
+    };
+    const names = Array.from({ length: 8 }, (_, index) => `W${index}`);
+    await Promise.all(names.map((name, index) => add(index % 2 === 0 ? one : other, name)));
+    const added = await one.call<{ blocks: { [id: string]: { name: string } } }>('GET', `${at}/state`, {
+      key,
+    });
+    const shown = Object.values(added.data.blocks).map(({ name }) => name);
+    expect(shown).toEqual(expect.arrayContaining(names));
+    const { blocks, edges } = added.data as unknown as { blocks: object; edges: object[] };
+    const set = (name: string) => {
+      const operations = [{ operation: 'add', name, type: 'string', value: 'x' }];
+      return other.call('PATCH', `${at}/variables`, { key, body: { operations } });
+    };
+    await Promise.all(
+      names.flatMap((name) => [set(name), one.call('PUT', `${at}/state`, { key, body: { blocks, edges } })]),
+    );
+    const { data } = await one.call<{ variables: object }>('GET', `${at}/state`, { key });
+    expect(Object.keys(data.variables)).toHaveLength(names.length);
+  });
+
   it('list the same workflows in the same order', async () => {
     const { one, other } = await two();
     const { key, workspaceId } = one;

@@ -61,19 +61,30 @@ export class WorkflowStore {
     return foreignIds(this.#db, workflow, ids);
   }
 
-  /** Replaces the draft. Returns the ids that another workflow uses; if there are any, nothing changes. */
+  /**
+   * Replaces the draft by what `edit` makes of the one that is stored now. Returns the ids that another workflow uses; if there
+   * are any, nothing changes.
+   */
   async replaceState(
     workflow: WorkflowRow,
-    { state, ids }: { state: string; ids: readonly string[] },
+    edit: (state: string) => { state: string; ids: readonly string[] },
     record: Recorder,
   ): Promise<string[]> {
+    let ids: readonly string[] = [];
     try {
       return await this.#change(workflow.id, async (db) => {
+        const current = await db
+          .selectFrom('workflows')
+          .select('state')
+          .where('id', '=', workflow.id)
+          .executeTakeFirstOrThrow();
+        const edited = edit(current.state);
+        ({ ids } = edited);
         const foreign = await foreignIds(db, workflow, ids);
         if (foreign.length > 0) return foreign;
         await db
           .updateTable('workflows')
-          .set({ state, updated_at: new Date().toISOString() })
+          .set({ state: edited.state, updated_at: new Date().toISOString() })
           .where('id', '=', workflow.id)
           .execute();
         await db.deleteFrom('graph_ids').where('workflow_id', '=', workflow.id).execute();

@@ -9,6 +9,8 @@ import type { Triggers } from '../triggers/triggers.ts';
 import type { WorkflowRow } from '../store/schema.ts';
 import { holdFolders } from './folders.ts';
 import type { Db } from './folders.ts';
+import { idsOf } from './graph.ts';
+import type { Graph } from './graph.ts';
 import type { RequiredFields } from './lint/required-fields.ts';
 
 /** What drafts are compared with, besides the workflows of the store. What is absent is not checked. */
@@ -100,9 +102,34 @@ export const workflowRow: Resource<WorkflowRow, Pick<WorkflowServices, 'store'>>
 /** Ids that a conflict names. */
 const SHOWN_IDS = 10;
 
-/** Throws 409 if there are ids: another workflow of the workspace uses them. `fault` is what is wrong about that. */
-export function expectNoForeignIds(ids: readonly string[], fault: string): void {
-  if (ids.length > 0) throw conflict(`${fault}: ${ids.slice(0, SHOWN_IDS).join(', ')}`);
+/** How a draft is replaced. */
+interface Replacement<Edited> {
+  /** Returns the new draft, from the text of the one that is stored now. */
+  edit: (state: string) => Edited;
+  /** Nothing is stored. */
+  dryRun?: boolean;
+  record: (tx: unknown) => Promise<void>;
+  /** What is wrong about ids that another workflow of the workspace uses. */
+  fault: string;
+}
+
+/** Replaces the draft of a workflow. Returns what `edit` has returned, and the text of the draft. Throws 409 for ids of another workflow. */
+export async function replaceDraft<Edited extends { graph: Graph }>(
+  { store }: Pick<WorkflowServices, 'store'>,
+  row: WorkflowRow,
+  { edit, dryRun = false, record, fault }: Replacement<Edited>,
+): Promise<Edited & { state: string }> {
+  const replaced = (state: string) => {
+    const edited = edit(state);
+    return { ...edited, state: JSON.stringify(edited.graph), ids: idsOf(edited.graph) };
+  };
+  let result = dryRun ? replaced(row.state) : undefined;
+  const foreign = result
+    ? await store.workflows.foreignIds(row, result.ids)
+    : await store.workflows.replaceState(row, (state) => (result = replaced(state)), record);
+  if (foreign.length > 0) throw conflict(`${fault}: ${foreign.slice(0, SHOWN_IDS).join(', ')}`);
+  if (!result) throw new Error('The draft was not replaced.');
+  return result;
 }
 
 /** Returns the database with the tables of this area. */

@@ -10,9 +10,9 @@ import {
   defineChange,
   records,
   workflowRow,
-  expectNoForeignIds,
+  replaceDraft,
 } from './context.ts';
-import { graphOf, idsOf, readGraph } from './graph.ts';
+import { graphOf, readGraph } from './graph.ts';
 import { removedBindings } from './lint/bindings.ts';
 import { lint } from './lint/lint.ts';
 import * as schemas from './draft-schemas.ts';
@@ -93,15 +93,15 @@ export const replaceWorkflowState = defineChange({
   success: [{ status: 200, schema: schemas.replaceResult, description: 'The problems of the draft' }],
   errors: WRITE_ERRORS,
   async handle(services, { principal, query, body, record }, row) {
-    const { store } = services;
-    const before = readGraph(row.state);
-    const { graph, warnings } = graphOf(body, before);
-    const state = JSON.stringify(graph);
-    const ids = idsOf(graph);
-    const foreign = query.dryRun
-      ? await store.workflows.foreignIds(row, ids)
-      : await store.workflows.replaceState(row, { state, ids }, (tx) => record({ resourceId: row.id }, tx));
-    expectNoForeignIds(foreign, 'The graph has ids of another workflow');
+    const { before, graph, warnings, state } = await replaceDraft(services, row, {
+      edit(current) {
+        const replaced = readGraph(current);
+        return { before: replaced, ...graphOf(body, replaced) };
+      },
+      dryRun: query.dryRun,
+      record: (tx) => record({ resourceId: row.id }, tx),
+      fault: 'The graph has ids of another workflow',
+    });
     const active = await activeVersion(services, row);
     const needed = needsRedeployment(query.dryRun ? row : { ...row, state }, active);
     return {

@@ -16,7 +16,7 @@ import {
   workflowRow,
   WRITE,
   WRITE_ERRORS,
-  expectNoForeignIds,
+  replaceDraft,
 } from './context.ts';
 import type { WorkflowServices } from './context.ts';
 import { applyOperations, DraftTooLargeError } from './edit/apply.ts';
@@ -24,7 +24,7 @@ import type { EditOutcome } from './edit/apply.ts';
 import { textOr } from './edit/draft-editor.ts';
 import { operationsBody } from './edit/schemas.ts';
 import type { OperationsRequest } from './edit/schemas.ts';
-import { idsOf, readGraph } from './graph.ts';
+import { readGraph } from './graph.ts';
 import { removedBindings } from './lint/bindings.ts';
 import { lint } from './lint/lint.ts';
 import * as schemas from './schemas.ts';
@@ -48,17 +48,17 @@ export const applyWorkflowOperations = defineChange({
   success: [{ status: 200, schema: schemas.operationsResult, description: 'What was applied' }],
   errors: WRITE_ERRORS,
   async handle(services, { principal, query: { dryRun }, body, record }, row) {
-    const before = readGraph(row.state);
-    const { graph: edited, ...outcome } = applied(services, before, body);
-    if (body.atomic) expectAllApplied(outcome);
-    const graph = { ...before, ...edited };
-    const state = JSON.stringify(graph);
-    const { store } = services;
-    const ids = idsOf(graph);
-    const foreign = dryRun
-      ? await store.workflows.foreignIds(row, ids)
-      : await store.workflows.replaceState(row, { state, ids }, (tx) => record({ resourceId: row.id }, tx));
-    expectNoForeignIds(foreign, 'The graph has ids of another workflow');
+    const { before, graph, outcome, state } = await replaceDraft(services, row, {
+      edit(current) {
+        const edited = readGraph(current);
+        const { graph: parts, ...rest } = applied(services, edited, body);
+        if (body.atomic) expectAllApplied(rest);
+        return { before: edited, graph: { ...edited, ...parts }, outcome: rest };
+      },
+      dryRun,
+      record: (tx) => record({ resourceId: row.id }, tx),
+      fault: 'The graph has ids of another workflow',
+    });
     const active = await activeVersion(services, row);
     const minted = Object.values(outcome.mintedBlockIds);
     return {
