@@ -1,9 +1,11 @@
 import { readFileSync } from 'node:fs';
 import { createApi, execute, runs } from '@heddle/api';
 import type { Area } from '@heddle/api';
+import { EVERYONE, none, noQuery, operationsOf } from '@heddle/api/areas';
 import type { Definition } from '@heddle/api/ports';
 import { createEngine } from '@heddle/engine';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
+import * as z from 'zod';
 import { hostApi } from '../../examples/host/host.ts';
 import { ratings } from '../../examples/host/ratings.ts';
 import { testApi } from '../support/api.ts';
@@ -121,6 +123,33 @@ describe('an area of a host', () => {
     expect(events).toMatchObject([{ details: '{"stars":4}', workspace_id: api.workspaceId }]);
     expect(api.api.openApi('')).toMatchObject({ paths: { '/api/v2/workflows/{workflowId}/rating': {} } });
   });
+});
+
+it('the most specific route answers, in whatever order areas bring theirs', async () => {
+  const saying = (id: string, last: string, params: z.ZodObject): Area => ({
+    name: id,
+    operations: {
+      [id]: operationsOf<object>()({
+        ...{ id, method: 'GET', path: `/api/v2/places/{place}/${last}`, tag: 'Places', summary: id },
+        ...{ principals: EVERYONE, scope: 'api:read', role: 'read', resource: none, params, query: noQuery },
+        success: [{ status: 200, schema: z.string(), description: 'The id' }],
+        errors: [400, 401, 403, 404, 429],
+        handle: () => Promise.resolve({ data: id }),
+      }),
+    },
+    services: () => ({}),
+  });
+  const place = z.string();
+  const named = saying('named', 'own', z.strictObject({ place }));
+  const open = saying('open', '{part}', z.strictObject({ place, part: z.string() }));
+  for (const areas of [
+    [named, open],
+    [open, named],
+  ]) {
+    const { call } = await testApi({ areas });
+    expect(await call('GET', '/api/v2/places/here/own')).toMatchObject({ data: 'named' });
+    expect(await call('GET', '/api/v2/places/here/other')).toMatchObject({ data: 'open' });
+  }
 });
 
 describe('createApi refuses', () => {

@@ -101,6 +101,31 @@ describe.each(NAMES)('retention on %s', (name) => {
     expect(await ids()).toEqual(['fresh']);
   });
 
+  it('does not hold up runs: they start and end between two deletions', async () => {
+    const { db, engine, clock, workflowId, ids, indexer } = await world(await url());
+    for (const runId of ['a', 'b', 'c']) await engine.execute(workflowId, {}, { runId });
+    await ids();
+    clock.advance(2 * DAY);
+    const during: string[] = [];
+    const options = { limits: { maxAgeMs: DAY }, minAgeMs: HOUR, now: () => clock.now() };
+    const sweep = new RetentionSweep({
+      jobs: [runRetention({ engine, db, ...options, index: () => indexer.updateAll() })],
+      ...{ db, now: () => clock.now(), every: () => () => undefined },
+      async pause() {
+        const { runId, status } = await engine.execute(workflowId, {});
+        during.push(status);
+        expect(runId).toMatch(/./);
+      },
+      report: (error) => {
+        throw error;
+      },
+    });
+    await sweep.sweep();
+    await sweep.close();
+    expect(during).toEqual(['completed', 'completed', 'completed']);
+    expect(await ids()).toHaveLength(3);
+  });
+
   it('is done by one process at a time, and by another when the first dies', async () => {
     const { db, engine, clock, workflowId, retention, ids } = await world(await url());
     await engine.execute(workflowId, {}, { runId: 'old' });

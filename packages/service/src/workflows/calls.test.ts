@@ -1,3 +1,4 @@
+import { sql } from 'kysely';
 import type { Json } from '@heddle/core';
 import { createEngine } from '@heddle/engine';
 import { describe, expect, it } from 'vitest';
@@ -111,6 +112,17 @@ describe('a workflow that runs another one', () => {
     expect(await mine.call('GET', `${path}/versions`)).toMatchObject({ data: [{ version: 1 }] });
     expect(await mine.call('POST', `${path}/deploy`)).toMatchObject({ data: { version: 2 } });
     expect(await said()).toBe('lost');
+  });
+
+  it('reads no draft: one that cannot be read stops no run of a deployment', async () => {
+    const child = await mine.deployed(saying('live'));
+    const { database } = mine.store;
+    await sql`update workflows set state = 'no graph' where id = ${child}`.execute(database);
+    const run = await mine.call('POST', `/api/v2/workflows/${child}/execute`, { body: {} });
+    expect(run).toMatchObject({ status: 200, data: { status: 'completed' } });
+    const draft = await mine.call('GET', `/api/v2/workflows/${child}/state`);
+    expect(draft.status).toBe(500);
+    mine.faults.splice(0);
   });
 
   it('runs the version that is shown as live when several are activated at once', async () => {

@@ -1,0 +1,52 @@
+import { sql } from 'kysely';
+import { describe, expect, it } from 'vitest';
+import { recordingApi } from '../support/recorded.ts';
+import { SERVED } from '../support/served.ts';
+import { acceptedCalls } from './accepted.ts';
+
+const api = await recordingApi();
+const calls = await acceptedCalls(api);
+const { database } = api.store;
+// Brings the log up to date, which would otherwise change rows while a request is refused.
+await api.call('GET', `/api/v2/logs?workspaceId=${api.workspaceId}`);
+await sql`create trigger no_audit before insert on audit begin select raise(abort, 'The audit is full.'); end`.execute(
+  database,
+);
+
+/** The engine does these, in a database of its own: they cannot be undone when the event is not recorded. */
+const IN_ENGINE = new Set([
+  'cancelRunV2',
+  'cancelExecution',
+  'resumeWorkflowRunV2',
+  'resumeExecution',
+  'executeTool',
+  'downloadWorkflowRunFileV2',
+]);
+const RECORDED = SERVED.filter(({ id, audit }) => audit && !IN_ENGINE.has(id)).map(
+  (operation) => [`${operation.method} ${operation.path}`, operation] as const,
+);
+
+/** The whole content of the tables that operations of the service write. */
+async function contents(): Promise<object[]> {
+  const tables = ['workflows', 'workflow_versions', 'workflow_folders', 'graph_ids', 'operation_receipts'];
+  const all = [...tables, 'secrets', 'credentials', 'sandboxes'];
+  return Promise.all(
+    all.map(
+      async (table) => (await sql`select * from ${sql.table(table)} order by 1, 2`.execute(database)).rows,
+    ),
+  );
+}
+
+describe('an event that cannot be recorded', () => {
+  it.each(RECORDED)('undoes %s: both are one transaction', async (title, operation) => {
+    const accepted = calls[title];
+    const path = operation.path.replaceAll(/\{(\w+)\}/g, (_, name: string) => accepted?.path[name] ?? '');
+    const query = new URLSearchParams(accepted?.query).toString();
+    const before = await contents();
+    const answer = await api.call(operation.method, query === '' ? path : `${path}?${query}`, {
+      ...(accepted?.body && { body: accepted.body }),
+    });
+    expect([answer.status, answer.body]).toMatchObject([500, { error: { code: 'INTERNAL_ERROR' } }]);
+    expect(await contents()).toEqual(before);
+  });
+});
