@@ -109,7 +109,7 @@ describe('heddle serve', { timeout: 120_000 }, () => {
 
   it('accepts key commands while it runs', async () => {
     const data = dataFolder();
-    const { url, workspaceId } = await served(data);
+    const { url, workspaceId, key: personal = '' } = await served(data);
     const meta = async (key: string) =>
       (await fetch(`${url}/api/v2/meta`, { headers: { 'X-API-Key': key } })).status;
     const made = await heddle([
@@ -136,7 +136,9 @@ describe('heddle serve', { timeout: 120_000 }, () => {
     });
     expect(Object.keys(keys[1] ?? {}).filter((name) => name.includes('_'))).toEqual([]);
     const workspaces = await heddle(['workspaces', 'list', '--data', data, '--json']);
-    expect(JSON.parse(workspaces.stdout)).toEqual({ data: [{ id: workspaceId, name: 'Default' }] });
+    expect(JSON.parse(workspaces.stdout)).toEqual({
+      data: [{ id: workspaceId, name: 'Default', personalKeys: true }],
+    });
     const own = await heddle(['keys', 'create', '--data', data, '--workspace', '--json']);
     const { id: ownId } = (JSON.parse(own.stdout) as { data: { id: string } }).data;
     const again = await heddle(['keys', 'list', '--data', data, '--json']);
@@ -145,6 +147,26 @@ describe('heddle serve', { timeout: 120_000 }, () => {
       workspaceId,
     });
     expect(listed.stdout).not.toContain(key);
+    const set = (state: string, ...more: string[]) =>
+      heddle([
+        'workspaces',
+        'set',
+        workspaceId.slice(0, 8),
+        '--personal-keys',
+        state,
+        '--data',
+        data,
+        ...more,
+      ]);
+    expect(await set('off')).toMatchObject({ exit: 0, stdout: `${workspaceId}: personal keys off\n` });
+    const path = `${url}/api/v2/workspaces/${workspaceId}`;
+    const asked = async (by: string) => (await fetch(path, { headers: { 'X-API-Key': by } })).status;
+    expect([await asked(personal), await asked(key)]).toEqual([403, 200]);
+    expect(JSON.parse((await set('on', '--json')).stdout)).toEqual({
+      data: { id: workspaceId, personalKeys: true },
+    });
+    expect(await asked(personal)).toBe(200);
+    expect(await set('perhaps')).toMatchObject({ exit: 2 });
     const id = keys[1]?.id ?? '';
     expect(await heddle(['keys', 'revoke', id.slice(0, 8), '--data', data])).toMatchObject({ exit: 0 });
     expect(await meta(key)).toBe(401);
@@ -194,6 +216,7 @@ describe('heddle serve', { timeout: 120_000 }, () => {
       ['keys', 'list'],
       ['workspaces', 'list'],
       ['keys', 'revoke', 'x'],
+      ['workspaces', 'set', 'x', '--personal-keys', 'on'],
     ]) {
       const missing = await heddle([...command, '--data', join(data, 'none')]);
       expect(missing).toMatchObject({ exit: 2, stderr: expect.stringContaining('There is no data folder') });

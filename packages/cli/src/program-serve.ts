@@ -53,14 +53,27 @@ export function declareServe(program: Command, io: Io, done: Done): void {
   declareKeys(program, io, done);
   const workspaces = program
     .command('workspaces')
-    .summary('List workspaces.')
-    .description('Lists the workspaces of the HTTP API.');
+    .summary('List workspaces and change their settings.')
+    .description('Manages the workspaces of the HTTP API, also while heddle serve runs.');
   withStore(workspaces.command('list').description('Lists workspaces, oldest first.')).action(
     async (options) => {
       const { listWorkspaces } = await import('./commands/keys.ts');
       done(await listWorkspaces(io, options));
     },
   );
+  const set = workspaces
+    .command('set')
+    .description('Changes the settings of a workspace at once.')
+    .argument('<workspace>', 'id of the workspace, or an unambiguous prefix of it')
+    .addOption(
+      new Option('--personal-keys <state>', 'accept personal keys in the workspace, or only its own keys')
+        .choices(['on', 'off'] as const)
+        .makeOptionMandatory(),
+    );
+  withStore(set).action(async (workspace: string, options) => {
+    const { setWorkspace } = await import('./commands/keys.ts');
+    done(await setWorkspace(io, workspace, options));
+  });
 }
 
 function limitOptions(): [Option, Option] {

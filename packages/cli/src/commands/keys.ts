@@ -122,9 +122,31 @@ export async function listWorkspaces(io: Io, options: KeysOptions): Promise<numb
   if (options.json) writeJson(io, { data: workspaces });
   else if (workspaces.length === 0) io.stderr.write('No workspaces. heddle serve creates the first one.\n');
   else {
-    const head = ['WORKSPACE', 'NAME'].map((title) => styleFor(io.stdout).dim(title));
-    const rows = workspaces.map(({ id, name }) => [id, safeLine(name)]);
+    const head = ['WORKSPACE', 'NAME', 'PERSONAL KEYS'].map((title) => styleFor(io.stdout).dim(title));
+    const rows = workspaces.map(({ id, name, personalKeys }) => [id, safeLine(name), onOrOff(personalKeys)]);
     io.stdout.write(`${table([head, ...rows]).join('\n')}\n`);
   }
+  return EXIT.completed;
+}
+
+function onOrOff(isOn: boolean): 'on' | 'off' {
+  return isOn ? 'on' : 'off';
+}
+
+/** Changes the settings of a workspace, also while a server runs. */
+export async function setWorkspace(
+  io: Io,
+  workspace: string,
+  options: KeysOptions & { personalKeys: 'on' | 'off' },
+): Promise<number> {
+  expectData(options);
+  const personalKeys = options.personalKeys === 'on';
+  const workspaceId = await withServiceStore(options, async (store) => {
+    const found = await workspaceOf(store, workspace);
+    await store.workspaces.setPersonalKeys(found.workspaceId, personalKeys);
+    return found.workspaceId;
+  });
+  if (options.json) writeJson(io, { data: { id: workspaceId, personalKeys } });
+  else io.stdout.write(`${workspaceId}: personal keys ${onOrOff(personalKeys)}\n`);
   return EXIT.completed;
 }

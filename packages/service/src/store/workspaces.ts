@@ -77,6 +77,7 @@ export class WorkspaceStore implements Access {
       .execute();
   }
 
+  /** Allows or forbids personal keys in the workspace, from the next request on. */
   async setPersonalKeys(workspaceId: string, allowed: boolean): Promise<void> {
     await this.#db
       .updateTable('workspaces')
@@ -109,13 +110,14 @@ export class WorkspaceStore implements Access {
   }
 
   /** Returns all workspaces, oldest first. */
-  async list(): Promise<{ id: string; name: string }[]> {
-    return this.#db
+  async list(): Promise<{ id: string; name: string; personalKeys: boolean }[]> {
+    const rows = await this.#db
       .selectFrom('workspaces')
-      .select(['id', 'name'])
+      .select(['id', 'name', 'personal_keys'])
       .orderBy('created_at')
       .orderBy('id')
       .execute();
+    return rows.map(({ personal_keys: allowed, ...row }) => ({ ...row, personalKeys: allowed === 1 }));
   }
 
   /** Returns the id of the oldest workspace; undefined when there is none. */
