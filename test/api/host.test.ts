@@ -1,7 +1,7 @@
 import { readFileSync } from 'node:fs';
 import { createApi, execute, runs } from '@heddle/api';
 import type { Area } from '@heddle/api';
-import { EVERYONE, none, noQuery, operationsOf } from '@heddle/api/areas';
+import { EVERYONE, none, noQuery, operationsOf, record } from '@heddle/api/areas';
 import type { Definition } from '@heddle/api/ports';
 import { createEngine } from '@heddle/engine';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
@@ -150,6 +150,45 @@ it('the most specific route answers, in whatever order areas bring theirs', asyn
     expect(await call('GET', '/api/v2/places/here/own')).toMatchObject({ data: 'named' });
     expect(await call('GET', '/api/v2/places/here/other')).toMatchObject({ data: 'open' });
   }
+});
+
+it('a resource of several workspaces needs access to all of them, and is concealed otherwise', async () => {
+  const both: Area = {
+    name: 'links',
+    operations: {
+      readLink: operationsOf<object>()({
+        ...{
+          id: 'readLink',
+          method: 'GET',
+          path: '/api/v2/links/{from}/{to}',
+          tag: 'Links',
+          summary: 'Read',
+        },
+        ...{ principals: EVERYONE, scope: 'api:read', role: 'read', query: noQuery },
+        params: z.strictObject({ from: z.string(), to: z.string() }),
+        resource: record('Link', ({ path }) => {
+          const { from, to } = path as { from: string; to: string };
+          return Promise.resolve({ value: { from, to }, workspaceIds: [from, to] });
+        }),
+        success: [{ status: 200, schema: z.unknown(), description: 'The sides' }],
+        errors: [400, 401, 403, 404, 429],
+        handle: (_services, _call, value) => Promise.resolve({ data: value }),
+      }),
+    },
+    services: () => ({}),
+  };
+  const { call, store, workspaceId, userId } = await testApi({ areas: [both] });
+  const mine = await store.workspaces.createWorkspace('Mine', userId);
+  const eve = await store.workspaces.createUser({ email: 'eve@heddle.test', name: 'Eve' });
+  const foreign = await store.workspaces.createWorkspace('Foreign', eve);
+  const statusOf = async (from: string, to: string) =>
+    (await call('GET', `/api/v2/links/${from}/${to}`)).status;
+  expect(await statusOf(workspaceId, mine)).toBe(200);
+  expect([await statusOf(workspaceId, foreign), await statusOf(foreign, mine)]).toEqual([404, 404]);
+  // A key of one side does not open the other.
+  const { key } = await store.keys.create({ workspaceId }, 'of one side');
+  const answer = await call('GET', `/api/v2/links/${workspaceId}/${mine}`, { key });
+  expect(answer).toMatchObject({ status: 404, body: { error: { message: 'Link not found' } } });
 });
 
 describe('createApi refuses', () => {

@@ -109,7 +109,7 @@ describe('heddle serve', { timeout: 120_000 }, () => {
 
   it('accepts key commands while it runs', async () => {
     const data = dataFolder();
-    const { url, workspaceId, key: personal = '' } = await served(data);
+    const { url, workspaceId, key: personal } = await served(data);
     const meta = async (key: string) =>
       (await fetch(`${url}/api/v2/meta`, { headers: { 'X-API-Key': key } })).status;
     const made = await heddle([

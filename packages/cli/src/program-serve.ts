@@ -51,6 +51,10 @@ export function declareServe(program: Command, io: Io, done: Done): void {
     done(await run(io, options));
   });
   declareKeys(program, io, done);
+  declareWorkspaces(program, io, done);
+}
+
+function declareWorkspaces(program: Command, io: Io, done: Done): void {
   const workspaces = program
     .command('workspaces')
     .summary('List workspaces and change their settings.')
