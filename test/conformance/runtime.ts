@@ -2,6 +2,7 @@ import { describe } from 'vitest';
 import { describeAgain } from './runtime/again.ts';
 import { describeApi } from './runtime/api.ts';
 import { describeBodies } from './runtime/bodies.ts';
+import { describeContinued } from './runtime/continued.ts';
 import { describeChildren } from './runtime/children.ts';
 import { describeData } from './runtime/data.ts';
 import { describeDeletion } from './runtime/deletion.ts';
@@ -58,6 +59,7 @@ const GRAPHS = {
   failures: describeFailures,
   time: describeTime,
   pauses: describePauses,
+  continued: describeContinued,
   'pause paths': describePausePaths,
   starts: describeStarts,
   ends: describeEnds,

@@ -26,10 +26,14 @@ type End = Extract<Command, { type: 'end' }>;
 /** Returns the key of the work that `command` requests: equal for the same work. */
 export function keyOf(command: Asked): string {
   const at = command.at.join('.');
-  if (command.type === 'run') return `run ${at} ${command.try}`;
+  if (command.type === 'run') return `run ${at} ${command.try}${suffixOf(command)}`;
   if (command.type === 'expand') return `expand ${at} ${command.turn}`;
   if (command.type === 'timer') return `${command.timer} ${at} ${command.try ?? 0}`;
-  return `open ${at} 0`;
+  return `open ${at} ${command.try ?? 0}${suffixOf(command)}`;
+}
+
+function suffixOf({ resumes }: { resumes?: number }): string {
+  return resumes === undefined ? '' : `+${resumes}`;
 }
 
 /** A run of the machine that checks its invariants after every event. */
@@ -109,7 +113,10 @@ export class Drive {
     if (outcome.changed) this.#close(event);
     for (const command of outcome.commands) {
       assert.isUndefined(this.end, 'nothing comes after the end');
-      if (command.type === 'abort') this.#abort(command.at);
+      // The pause that a block asks for in a drain is aborted before it opens.
+      if (command.type === 'abort' && event.type === 'paused' && event.continues)
+        assert.deepEqual(command.at, event.at);
+      else if (command.type === 'abort') this.#abort(command.at);
       else if (command.type === 'end') this.end = command;
       else {
         const key = keyOf(command);
@@ -133,14 +140,14 @@ export class Drive {
     if (event.type === 'started' || event.type === 'cancelled' || event.type === 'blocked') return;
     const at = event.at.join('.');
     if (event.type === 'expanded') this.open.delete(`expand ${at} ${event.iteration}`);
-    else if (event.type === 'resumed') this.open.delete(`open ${at} 0`);
+    else if (event.type === 'resumed') this.open.delete(`open ${at} ${event.attempt ?? 0}${suffixOf(event)}`);
     else if (event.type === 'fired') {
       this.open.delete(`${event.timer} ${at} ${event.attempt ?? 0}`);
     } else {
       this.open.delete(`timeout ${at} ${event.attempt}`);
       if (event.type === 'failed' && event.iteration !== undefined)
         this.open.delete(`expand ${at} ${event.iteration}`);
-      else this.open.delete(`run ${at} ${event.attempt}`);
+      else this.open.delete(`run ${at} ${event.attempt}${suffixOf(event)}`);
     }
   }
 
@@ -183,6 +190,8 @@ function wordOfCommand(command: Command): string {
   if (command.type === 'abort') return `abort ${command.why}`;
   if (command.type === 'timer') return `timer ${command.timer} ${command.at.length % 2}`;
   if (command.type === 'end') return `end ${command.status} ${command.reason ?? ''}`.trim();
+  if (command.type === 'run' && command.resumes !== undefined) return 'continue';
+  if (command.type === 'open' && command.try !== undefined) return 'open to continue';
   return command.type === 'run' && command.try > 1 ? 'another try' : command.type;
 }
 

@@ -31,7 +31,7 @@ class Waiting implements World {
 }
 
 function nameOf(call: Call): string {
-  return `${call.do} ${call.at.join('.')} ${call.nth}`;
+  return `${call.do} ${call.at.join('.')} ${call.nth}${call.resumes ? `+${call.resumes}` : ''}`;
 }
 
 /** Waits until every promise that can settle has settled. */
@@ -113,6 +113,7 @@ describe('the random runs', () => {
     }
     const expected = [
       ...['completed', 'failed', 'expanded', 'paused', 'resumed', 'blocked', 'collected', 'limit', 'handled'],
+      ...['open to continue', 'continue'],
       ...['retry fired', 'wait fired', 'timeout fired', 'grace fired', 'another try', 'container handled'],
       ...[
         'abort failed',

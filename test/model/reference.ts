@@ -1,6 +1,6 @@
 import type { Node, Region, Subflow } from '../../packages/core/src/machine/index.ts';
 import { GIVEN_UP, Scope } from './scope.ts';
-import type { World } from './scope.ts';
+import type { Answer, World } from './scope.ts';
 
 /** How a run ends. */
 export interface Ending {
@@ -57,10 +57,20 @@ async function work(node: Node, scope: Scope, at: readonly number[]): Promise<st
   return port;
 }
 
+/** An attempt, with the answers to its pauses that continue it (R46). */
+async function attempt(node: Node, scope: Scope, at: readonly number[], nth: number): Promise<Answer> {
+  let end = await scope.ask({ do: 'run', at, nth }, node.class !== 'child');
+  for (let resumes = 0; end.is === 'paused' && end.continues; resumes++) {
+    await scope.ask({ do: 'open', at, nth, resumes }, false);
+    end = await scope.ask({ do: 'run', at, nth, resumes: resumes + 1 }, true);
+  }
+  return end;
+}
+
 async function block(node: Node, scope: Scope, at: readonly number[]): Promise<string> {
   const { maxTries = 1, waitMs = 0 } = node.retry ?? {};
   for (let nth = 1; ; nth++) {
-    const end = await scope.ask({ do: 'run', at, nth }, node.class !== 'child');
+    const end = await attempt(node, scope, at, nth);
     if (end.is === 'done') return end.port ?? 'source';
     if (end.is === 'paused') {
       await scope.ask({ do: end.how, at, nth: 0 }, false);

@@ -1,15 +1,20 @@
-/** A request of a run to its world. `nth` is the attempt of a block or the iteration of a container. */
+/**
+ * A request of a run to its world. `nth` is the attempt of a block or the iteration of a container, `resumes` how often the
+ * attempt was resumed.
+ */
 export interface Call {
   do: 'run' | 'expand' | 'retry' | 'wait' | 'open' | 'grace';
   at: readonly number[];
   nth: number;
+  resumes?: number;
 }
 
 export type Answer =
   | { is: 'done'; port?: string }
   /** A failure. `final`: no retry can help. */
   | { is: 'failed' | 'final' }
-  | { is: 'paused'; how: 'open' | 'wait' }
+  /** `continues`: the answer continues the attempt. */
+  | { is: 'paused'; how: 'open' | 'wait'; continues?: true }
   | { is: 'count'; count: number };
 
 export interface World {

@@ -35,7 +35,8 @@ export function respond(scenario: Scenario, command: Asked, atMs: number): { eve
       answer: { is: 'done' },
     };
   }
-  if (command.type === 'open') return { event: { type: 'resumed', at, atMs }, answer: { is: 'done' } };
+  if (command.type === 'open')
+    return { event: { type: 'resumed', at, atMs, ...numbersOf(command) }, answer: { is: 'done' } };
   const draw = drawFor(scenario, command);
   if (command.type === 'run') return endOf(scenario, command, atMs, draw);
   if (scenario.mood !== 'calm' && draw() < 0.05)
@@ -58,26 +59,49 @@ function endOf(
   draw: () => number,
 ): { event: Event; answer: Answer } {
   const node = nodeOf(scenario.region, command.at);
-  const head = { at: command.at, atMs, attempt: command.try };
+  const head = { at: command.at, atMs, attempt: command.try, ...numbersOf({ resumes: command.resumes }) };
   const mayFail = scenario.mood !== 'calm' || node.handlesError;
   const luck = draw();
-  if (mayFail && luck < 0.08 && node.timeoutMs !== undefined)
-    return { event: { type: 'fired', ...head, timer: 'timeout' }, answer: { is: 'failed' } };
-  if (mayFail && luck < (scenario.mood === 'calm' ? 0.3 : 0.12)) {
-    const retryable = draw() < 0.8;
+  if (mayFail && luck < 0.08 && node.timeoutMs !== undefined) return timeoutOf(command, atMs, node.timeoutMs);
+  if (mayFail && luck < (scenario.mood === 'calm' ? 0.3 : 0.12)) return failureOf(head, draw);
+  const maySuspend = node.class === 'effect' && (command.resumes ?? 0) < 2;
+  if (maySuspend && draw() < 0.3)
     return {
-      event: { type: 'failed', ...head, retryable, jitter: draw() },
-      answer: { is: retryable ? 'failed' : 'final' },
+      event: { type: 'paused', ...head, kind: 'human', continues: true },
+      answer: { is: 'paused', how: 'open', continues: true },
     };
-  }
   return successOf(node, head, draw);
 }
 
-function successOf(
-  node: Node,
-  head: { at: readonly number[]; atMs: number; attempt: number },
-  draw: () => number,
-): { event: Event; answer: Answer } {
+type Head = { at: readonly number[]; atMs: number; attempt: number; resumes?: number };
+
+function failureOf(head: Head, draw: () => number): { event: Event; answer: Answer } {
+  const retryable = draw() < 0.8;
+  return {
+    event: { type: 'failed', ...head, retryable, jitter: draw() },
+    answer: { is: retryable ? 'failed' : 'final' },
+  };
+}
+
+function timeoutOf(command: Try, atMs: number, timeoutMs: number): { event: Event; answer: Answer } {
+  const { at, try: attempt, resumes } = command;
+  // A timer of before the last resume would be void.
+  const firedMs = resumes === undefined ? atMs : atMs + timeoutMs;
+  return {
+    event: { type: 'fired', at, atMs: firedMs, attempt, timer: 'timeout' },
+    answer: { is: 'failed' },
+  };
+}
+
+/** Which pause of a block an answer is for. */
+function numbersOf({ try: attempt, resumes }: { try?: number; resumes?: number | undefined }): {
+  attempt?: number;
+  resumes?: number;
+} {
+  return { ...(attempt !== undefined && { attempt }), ...(resumes !== undefined && { resumes }) };
+}
+
+function successOf(node: Node, head: Head, draw: () => number): { event: Event; answer: Answer } {
   if (node.class === 'pause' || node.class === 'wait') {
     const [kind, how] = node.class === 'pause' ? (['human', 'open'] as const) : (['time', 'wait'] as const);
     return {
@@ -94,5 +118,11 @@ function successOf(
 /** Numbers that depend on the scenario and the command. */
 function drawFor(scenario: Scenario, command: Asked): () => number {
   const nth = command.type === 'run' ? command.try : command.type === 'expand' ? command.turn : 0;
-  return numbersFor(scenario.seed, [...command.at, command.type.length, nth]);
+  const resumes = command.type === 'run' ? (command.resumes ?? 0) : 0;
+  return numbersFor(scenario.seed, [
+    ...command.at,
+    command.type.length,
+    nth,
+    ...(resumes > 0 ? [resumes] : []),
+  ]);
 }

@@ -20,12 +20,14 @@ export interface Play {
   changed: boolean;
   notices: string[];
   feed(event: Event): string[];
-  complete(name: string, port?: string, attempt?: number): string[];
+  complete(name: string, port?: string, attempt?: number, resumes?: number): string[];
   fail(name: string, more?: Partial<FailedEvent>): string[];
   expand(name: string, count: number, iteration?: number): string[];
   wait(name: string, dueMs?: number): string[];
   pause(name: string): string[];
-  resume(name: string): string[];
+  /** Pauses an attempt that the answer continues. */
+  pauseToContinue(name: string, which?: { attempt?: number; resumes?: number }): string[];
+  resume(name: string, which?: { attempt?: number; resumes?: number }): string[];
   block(name: string, on: 'human' | 'time' | null): string[];
   fire(name: string, timer: 'retry' | 'wait' | 'timeout' | 'grace' | 'deadline', attempt?: number): string[];
   cancel(): string[];
@@ -51,8 +53,15 @@ export function play(
       run.notices = outcome.notices.map((notice) => showNotice(region, notice));
       return outcome.commands.map((command) => show(region, command));
     },
-    complete: (name, port, attempt = 1) =>
-      run.feed({ type: 'completed', at: at(name), atMs: run.nowMs, attempt, ...(port && { port }) }),
+    complete: (name, port, attempt = 1, resumes = 0) =>
+      run.feed({
+        type: 'completed',
+        at: at(name),
+        atMs: run.nowMs,
+        attempt,
+        ...(resumes > 0 && { resumes }),
+        ...(port && { port }),
+      }),
     fail: (name, more = {}) =>
       run.feed({ type: 'failed', at: at(name), atMs: run.nowMs, attempt: 1, retryable: true, ...more }),
     expand: (name, count, iteration = 0) =>
@@ -60,7 +69,11 @@ export function play(
     wait: (name, dueMs = run.nowMs + 100) =>
       run.feed({ type: 'paused', at: at(name), atMs: run.nowMs, attempt: 1, kind: 'time', dueMs }),
     pause: (name) => run.feed({ type: 'paused', at: at(name), atMs: run.nowMs, attempt: 1, kind: 'human' }),
-    resume: (name) => run.feed({ type: 'resumed', at: at(name), atMs: run.nowMs }),
+    pauseToContinue: (name, which = {}) => {
+      const paused = { type: 'paused', attempt: 1, kind: 'human', continues: true } as const;
+      return run.feed({ ...paused, at: at(name), atMs: run.nowMs, ...which });
+    },
+    resume: (name, which = {}) => run.feed({ type: 'resumed', at: at(name), atMs: run.nowMs, ...which }),
     block: (name, on) => run.feed({ type: 'blocked', at: at(name), atMs: run.nowMs, on }),
     fire: (name, timer, attempt) =>
       run.feed({
@@ -86,13 +99,16 @@ export function play(
 }
 
 /**
- * Returns `command` as text: `run a`, `run a #2`, `expand L 0`, `timer a retry 1100`, `open p`, `abort a failed`, `end
+ * Returns `command` as text: `run a`, `run a #2`, `run a +1` (after one resume), `expand L 0`, `timer a retry 1100`, `open p`, `abort a failed`, `end
  * completed`.
  */
 export function show(region: Region, command: Command): string {
   const at = command.at === undefined ? '' : nameOf(region, command.at);
   const parts: unknown[] = [command.type, at];
-  if (command.type === 'run' && command.try > 1) parts.push(`#${command.try}`);
+  if (command.type === 'run' || command.type === 'open')
+    parts.push(
+      ...[(command.try ?? 1) > 1 ? `#${command.try}` : '', command.resumes ? `+${command.resumes}` : ''],
+    );
   else if (command.type === 'expand') parts.push(command.turn);
   else if (command.type === 'timer') parts.push(command.timer, command.dueMs);
   else if (command.type === 'abort') parts.push(command.why);

@@ -24,7 +24,7 @@ describeTemporal('answers', (server) => {
     const { runId } = await engine.start({ workflow: ASKED });
     const call = await script.called('A');
     const header = await stores.runs.header(runId);
-    const token = pauseToken(header?.tokenKey ?? '', { block: 'H', scope: [] }, 1);
+    const token = pauseToken(header?.tokenKey ?? '', { block: 'H', scope: [], try: 1 });
     const handle = (await clientOf(server)).workflow.getHandle(runId);
     const answer = (updateId: string, seen: { seq?: number }): Promise<number> => {
       const entry = { atMs: 1, type: 'resumed', block: 'H', scope: [], token, output: { v: { n: 1 } } };

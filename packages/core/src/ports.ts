@@ -33,10 +33,10 @@ export interface BlockExecutor<Services = unknown> {
   required?: readonly string[];
   execute(context: BlockContext<Services>): Promise<BlockResult> | BlockResult;
   /**
-   * Pause blocks: returns the output after `input` was submitted. Throws RESUME_INPUT_INVALID if the input does not
-   * fit.
+   * Blocks that pause: returns the output after `input` was submitted, or for a block that continues, the answer that it
+   * gets. Called before anything is recorded. Throws RESUME_INPUT_INVALID if the input does not fit.
    */
-  resume?(context: ResumeContext): JsonObject;
+  resume?(context: ResumeContext): Promise<JsonObject> | JsonObject;
 }
 
 /** A message of a running block: text of its answer as it arrives, or progress. */
@@ -95,6 +95,11 @@ export interface BlockContext<Services = unknown> {
     work: (step: StepCall) => Promise<T> | T,
     options?: StepOptions,
   ): Promise<T>;
+  /**
+   * Returns what people have answered to the earlier pauses of this block that continue it, oldest first: also to those of
+   * earlier attempts, because their steps are kept too.
+   */
+  answers(): Promise<Json[]>;
   clock: Clock;
   /** What the engine provides to executors: sandbox, egress, children, variables, code bindings. */
   services: Services;
@@ -111,13 +116,16 @@ export interface StepOptions {
   idempotent?: boolean;
 }
 
-/** The result of an attempt: an output with its port (default `source`), a wait, or a pause for a person. */
+/**
+ * The result of an attempt: an output with its port (default `source`), a wait, or a pause for a person. The answer ends
+ * the block; with `continues`, the block is executed again with the answer, in the same attempt and with all its steps.
+ */
 export type BlockResult =
   | { output: JsonObject; port?: string; set?: { [variableId: string]: Json } }
   | { waitUntilMs: number; waiting: JsonObject; output: JsonObject }
-  | { pause: JsonObject };
+  | { pause: JsonObject; continues?: true };
 
-/** The context of a pause block that a person has answered. */
+/** The context of a paused block that a person has answered. */
 export interface ResumeContext {
   block: BlockConfig;
   /** Output of the block while it was paused. */

@@ -7,10 +7,17 @@ type Of<T extends Event['type']> = Extract<Event, { type: T }>;
 const ENCODERS: {
   [T in 'completed' | 'failed' | 'expanded' | 'paused' | 'fired']: (event: Of<T>) => EncodedEvent;
 } = {
-  completed: ({ at, atMs, attempt, port }) =>
-    port === undefined ? ['c', at, atMs, attempt] : ['c', at, atMs, attempt, port],
-  failed: ({ at, atMs, attempt, retryable, iteration = null, retryAfterMs = null, jitter = null }) =>
-    trimmed(['f', at, atMs, attempt, retryable, iteration, retryAfterMs, jitter]),
+  completed: ({ at, atMs, attempt, port = null, resumes = null }) => ['c', at, atMs, attempt, port, resumes],
+  failed: ({
+    at,
+    atMs,
+    attempt,
+    retryable,
+    iteration = null,
+    retryAfterMs = null,
+    jitter = null,
+    resumes = null,
+  }) => trimmed(['f', at, atMs, attempt, retryable, iteration, retryAfterMs, jitter, resumes]),
   expanded: ({ at, atMs, iteration, count }) => ['e', at, atMs, iteration, count],
   paused: ({ at, atMs, attempt, kind, dueMs = null }) => ['p', at, atMs, attempt, kind, dueMs],
   fired: ({ at, atMs, timer, attempt = null }) => trimmed(['t', at, atMs, timer, attempt]),
@@ -23,7 +30,10 @@ export function encodeEvent(event: Event, tokenHash?: string): EncodedEvent {
     | undefined;
   if (!encoder) throw new TypeError(`activities produce no event of type ${event.type}`);
   const encoded = encoder(event);
-  if (encoded[0] === 'p' && tokenHash !== undefined) encoded.push(tokenHash);
+  if (event.type === 'paused' && encoded[0] === 'p') {
+    const { resumes = null, continues } = event;
+    encoded.push(tokenHash ?? null, resumes, continues ? 1 : null);
+  }
   return trimmed(encoded);
 }
 
@@ -38,35 +48,13 @@ export function decodeEvent(encoded: EncodedEvent): Event {
   const [type, at, atMs] = encoded;
   switch (type) {
     case 'c':
-      return {
-        type: 'completed',
-        at,
-        atMs,
-        attempt: encoded[3],
-        ...(encoded[4] !== undefined && { port: encoded[4] }),
-      };
+      return decodeCompleted(encoded);
     case 'f':
-      return {
-        type: 'failed',
-        at,
-        atMs,
-        attempt: encoded[3],
-        retryable: encoded[4],
-        ...(encoded[5] != null && { iteration: encoded[5] }),
-        ...(encoded[6] != null && { retryAfterMs: encoded[6] }),
-        ...(encoded[7] != null && { jitter: encoded[7] }),
-      };
+      return decodeFailed(encoded);
     case 'e':
       return { type: 'expanded', at, atMs, iteration: encoded[3], count: encoded[4] };
     case 'p':
-      return {
-        type: 'paused',
-        at,
-        atMs,
-        attempt: encoded[3],
-        kind: encoded[4],
-        ...(encoded[5] != null && { dueMs: encoded[5] }),
-      };
+      return decodePaused(encoded);
     case 't':
       return {
         type: 'fired',
@@ -76,6 +64,48 @@ export function decodeEvent(encoded: EncodedEvent): Event {
         ...(encoded[4] != null && { attempt: encoded[4] }),
       };
   }
+}
+
+type Encoded<T extends EncodedEvent[0]> = Extract<EncodedEvent, [T, ...unknown[]]>;
+
+function decodeCompleted([, at, atMs, attempt, port, resumes]: Encoded<'c'>): Event {
+  return {
+    type: 'completed',
+    at,
+    atMs,
+    attempt,
+    ...(resumes != null && { resumes }),
+    ...(port != null && { port }),
+  };
+}
+
+function decodeFailed(encoded: Encoded<'f'>): Event {
+  const [, at, atMs, attempt, retryable, iteration, retryAfterMs, jitter, resumes] = encoded;
+  return {
+    type: 'failed',
+    at,
+    atMs,
+    attempt,
+    ...(resumes != null && { resumes }),
+    retryable,
+    ...(iteration != null && { iteration }),
+    ...(retryAfterMs != null && { retryAfterMs }),
+    ...(jitter != null && { jitter }),
+  };
+}
+
+function decodePaused(encoded: Encoded<'p'>): Event {
+  const [, at, atMs, attempt, kind, dueMs, , resumes, continues] = encoded;
+  return {
+    type: 'paused',
+    at,
+    atMs,
+    attempt,
+    ...(resumes != null && { resumes }),
+    kind,
+    ...(dueMs != null && { dueMs }),
+    ...(continues === 1 && { continues: true as const }),
+  };
 }
 
 /** Token hash of the pause point that the event opens, if any. */

@@ -108,15 +108,38 @@ export interface ChildStart {
 
 /** An event in compact form: type, address, time, then fields by type. Tokens of pause points are hashed. */
 export type EncodedEvent =
-  | ['c', Address, number, number, string?]
-  | ['f', Address, number, number, boolean, (number | null)?, (number | null)?, (number | null)?]
+  | ['c', Address, number, number, (string | null)?, (number | null)?]
+  | [
+      'f',
+      Address,
+      number,
+      number,
+      boolean,
+      (number | null)?,
+      (number | null)?,
+      (number | null)?,
+      (number | null)?,
+    ]
   | ['e', Address, number, number, number]
-  | ['p', Address, number, number, 'human' | 'time', (number | null)?, (string | null)?]
+  | [
+      'p',
+      Address,
+      number,
+      number,
+      'human' | 'time',
+      (number | null)?,
+      (string | null)?,
+      (number | null)?,
+      (1 | null)?,
+    ]
   | ['t', Address, number, string, (number | null)?];
 
 /** A message to a running workflow: an event with its journal entry. */
 export interface ResumeMessage {
   at: Address;
+  /** Which pause, of a block that can pause several times. */
+  attempt?: number;
+  resumes?: number;
   tokenHash: string;
   atMs: number;
   id: string;

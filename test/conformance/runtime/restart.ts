@@ -1,5 +1,6 @@
 import { describe } from 'vitest';
 import { describeFamilies } from './restart/children.ts';
+import { describeContinuedLater } from './restart/continued.ts';
 import { describeNeeds } from './restart/needs.ts';
 import { describeInterruptedSteps } from './restart/steps.ts';
 import { describeStanding } from './restart/standing.ts';
@@ -33,6 +34,7 @@ function restartGroups(make: MakeRuntime, shared: boolean): Groups {
     'interrupted steps': () => describeInterruptedSteps(engines),
     timers: () => describeTimers(engines),
     answers: () => describeAnswers(engines),
+    'continued pauses': () => describeContinuedLater(engines),
     families: () => describeFamilies(engines),
     // If any worker may execute a run, a single engine does not decide that it is idle.
     ...(!shared && { standing: () => describeStanding(engines), needs: () => describeNeeds(engines) }),

@@ -52,19 +52,19 @@ export const endings: readonly Mutant[] = [
     },
     { from: '    level.frame.cells[index] = last;\n', to: '', why: 'a block ends twice in its grace period' },
     {
-      from: '|| event.attempt !== work.try) return undefined',
-      to: ') return undefined',
+      from: '  if (!isOfAttempt(work, event)) return undefined;\n',
+      to: '',
       why: 'the end of an earlier attempt ends the grace period',
     },
     {
-      from: "if (event.type === 'paused') return SKIPPED;",
-      to: "if (event.type === 'paused') return undefined;",
+      from: "return event.type === 'paused' ? SKIPPED : 'error'",
+      to: "return event.type === 'paused' ? undefined : 'error'",
       why: 'a pause in the grace period never ends',
     },
     {
-      from: ' && work.dueMs !== undefined ?',
-      to: ' ?',
-      why: 'a timeout that was never set ends a block in its grace period',
+      from: "if (event.type === 'paused' && event.continues)",
+      to: 'if (false)',
+      why: 'a pause in the grace period is not aborted',
     },
     {
       from: '    if (!answersExpand(cell, event)) return false;\n',
@@ -72,8 +72,8 @@ export const endings: readonly Mutant[] = [
       why: 'any event answers an expand command in the grace period',
     },
     {
-      from: "event.type !== 'completed' && last",
-      to: 'last',
+      from: "event.type === 'failed' || event.type === 'fired')",
+      to: "event.type !== 'paused' && (event.type !== 'completed' || event.port === 'error'))",
       why: 'a block that completes by `error` in its grace period has failed',
     },
     {

@@ -17,19 +17,35 @@ export const events: readonly Mutant[] = [
     { from: '  container.asking = false;\n', to: '', why: 'an expand command is answered twice' },
     { from: '  context.state.busy--;\n', to: '', why: 'an answered expand command is still counted' },
     {
-      from: ' || event.attempt !== work.try) return false',
-      to: ') return false',
+      from: '  if (!isOfAttempt(work, event)) return false;\n',
+      to: '',
       why: 'the end of an earlier attempt ends this one',
     },
     {
-      from: "(event.timer !== 'timeout' || work.dueMs === undefined)",
-      to: "event.timer !== 'timeout'",
-      why: 'a timeout that was never set is accepted',
+      from: ' && event.attempt === work.try && event.resumes === work.resumes',
+      to: '',
+      why: 'the answer to an earlier pause answers this one',
     },
     {
-      from: "(event.timer !== 'timeout' || work.dueMs === undefined)",
-      to: 'work.dueMs === undefined',
-      why: 'any timer counts as the timeout',
+      from: 'event.attempt === work.try && event.resumes === work.resumes',
+      to: 'event.attempt === work.try',
+      why: 'the answer to an earlier pause of the attempt answers this one',
+    },
+    { from: 'earlier + 1', to: 'earlier', why: 'a second resume has the number of the first' },
+    {
+      from: 'Math.max(0, dueMs - event.atMs)',
+      to: 'dueMs',
+      why: 'an attempt that continues has more time than it had left',
+    },
+    {
+      from: "    level.frame.cells[index] = { w: 'run', try: attempt, resumes };\n",
+      to: "    level.frame.cells[index] = { w: 'run', try: attempt };\n",
+      why: 'an attempt that continues takes results of before the answer',
+    },
+    {
+      from: '  if (!event.continues) {',
+      to: '  if (event.continues) {',
+      why: 'a pause continues blocks that it should end, and ends the others',
     },
     {
       from: '  if (!isAwaited(work, event)) return false;\n  removeFromCounters(context.state, work);\n',
@@ -216,11 +232,15 @@ export const events: readonly Mutant[] = [
       why: 'pending retries lose their number',
     },
     {
-      from: "{ type: 'run', at, try: work.try }",
-      to: "{ type: 'run', at, try: 1 }",
+      from: '...attemptOf(work), try: work.try }',
+      to: '...attemptOf(work), try: 1 }',
       why: 'later attempts are pending as the first',
     },
-    { from: "  else commands.push({ type: 'open', at });\n", to: '', why: 'open pauses are not pending' },
+    {
+      from: "  else commands.push({ type: 'open', at, ...attemptOf(work) });\n",
+      to: '',
+      why: 'open pauses are not pending',
+    },
     {
       from: '  if (state.deadline?.dueMs !== undefined) commands.push(deadlineCommand(state.deadline.dueMs));\n',
       to: '',
@@ -228,6 +248,31 @@ export const events: readonly Mutant[] = [
     },
   ]),
   ...faultsIn('state.ts', [
+    {
+      from: ' || event.attempt !== work.try) return false',
+      to: ') return false',
+      why: 'events of an earlier attempt are accepted',
+    },
+    {
+      from: 'return event.resumes === resumes',
+      to: 'return true',
+      why: 'results of before an answer are accepted',
+    },
+    {
+      from: "return event.timer === 'timeout' && work.dueMs !== undefined && isDue",
+      to: "return event.timer === 'timeout' && isDue",
+      why: 'a timeout that was never set is accepted',
+    },
+    {
+      from: "return event.timer === 'timeout' && work.dueMs !== undefined && isDue",
+      to: 'return work.dueMs !== undefined && isDue',
+      why: 'any timer counts as the timeout',
+    },
+    {
+      from: 'work.dueMs !== undefined && isDue',
+      to: 'work.dueMs !== undefined',
+      why: 'the timeout of before an answer is accepted',
+    },
     { from: "  if (state.busy > 0) return 'running';\n", to: '', why: 'a run is idle while blocks run' },
     {
       from: "state.humans > 0 ? 'human' : state.timers > 0 ? 'time'",

@@ -15,14 +15,24 @@ export const isPending: readonly Mutant[] = [
       why: 'the expand command of an earlier iteration is pending again',
     },
     {
-      from: " || work.w === 'blocked') && work.try === command.try",
-      to: ') && work.try === command.try',
+      from: " || work.w === 'blocked') && isSameAttempt(work, command)",
+      to: ') && isSameAttempt(work, command)',
       why: 'a blocked child is no longer pending',
     },
     {
-      from: "work.w === 'blocked') && work.try === command.try",
+      from: "work.w === 'blocked') && isSameAttempt(work, command)",
       to: "work.w === 'blocked')",
       why: 'an earlier attempt is pending besides the current one',
+    },
+    {
+      from: ' && one.resumes === other.resumes',
+      to: '',
+      why: 'an attempt is pending as it was before an answer',
+    },
+    {
+      from: "work.w === 'pause' && isSameAttempt(work, command)",
+      to: "work.w === 'pause'",
+      why: 'a pause that was answered is pending with the next one',
     },
     {
       from: " && (work.w === 'wait' || work.try === command.try)",

@@ -10,13 +10,19 @@ import type { Address, TimerName } from './event.ts';
  */
 export type Command =
   /** Run the block's executor. Answered by `completed`, `failed` or `paused`. */
-  | { type: 'run'; at: Address; try: number }
+  | {
+      type: 'run';
+      at: Address;
+      try: number;
+      /** How often the attempt was resumed; absent: never. Then the block continues with the answers. */
+      resumes?: number;
+    }
   /** Ask for the iterations or branches of a container. Answered by `expanded` or `failed`. */
   | { type: 'expand'; at: Address; turn: number }
   /** Send `fired` at `dueMs`, or at once if that is past. */
   | { type: 'timer'; at: Address; timer: TimerName; dueMs: number; try?: number }
-  /** The pause point at `at` is open and can be resumed. */
-  | { type: 'open'; at: Address }
+  /** The pause point at `at` is open and can be resumed. `try`, `resumes`: the attempt that the answer continues. */
+  | { type: 'open'; at: Address; try?: number; resumes?: number }
   /** Stop the work at `at`. An event that still arrives for it changes nothing. */
   | { type: 'abort'; at: Address; why: AbortReason }
   /** The run is over. */

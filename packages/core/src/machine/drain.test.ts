@@ -48,6 +48,13 @@ describe('a drain', () => {
     expect(run.pause('c')).toEqual(['end failed block f']);
   });
 
+  it('R46 aborts the pause of a block that would continue, before it opens', () => {
+    const { run } = play(region('s -> f, c'));
+    run.complete('s');
+    run.fail('f');
+    expect(run.pauseToContinue('c')).toEqual(['abort c failed', 'end failed block f']);
+  });
+
   it('R17 takes the end of a running try once, and of no other try', () => {
     const { run } = play(region('s -> f, a, b'));
     run.complete('s');

@@ -5,6 +5,7 @@ import {
   addressOf,
   answersExpand,
   frameAddress,
+  isOfAttempt,
   isOpenContainer,
   isWork,
   nodeAt,
@@ -60,8 +61,7 @@ export function updateDraining(
     const last = isWork(cell) && cell.w === 'run' ? lastCell(cell, event) : undefined;
     if (last === undefined) return false;
     level.frame.cells[index] = last;
-    if (event.type !== 'completed' && last === 'error')
-      reportFailure(context, found, index, event.type === 'fired');
+    reportEnd(context, found, index, { event, why: draining.drain.why });
   }
   context.state.busy--;
   if (--draining.drain.running === 0) finishDrain(context, draining.scope, draining.drain);
@@ -70,11 +70,20 @@ export function updateDraining(
 
 /** Returns the cell that `event` leaves of an attempt in flight; undefined if the attempt continues. */
 function lastCell(work: Extract<Work, { w: 'run' }>, event: Event): Cell | undefined {
-  if (!('attempt' in event) || event.attempt !== work.try) return undefined;
+  if (!isOfAttempt(work, event)) return undefined;
   if (event.type === 'completed') return event.port ?? 'source';
-  if (event.type === 'failed') return 'error';
-  if (event.type === 'paused') return SKIPPED;
-  return event.timer === 'timeout' && work.dueMs !== undefined ? 'error' : undefined;
+  return event.type === 'paused' ? SKIPPED : 'error';
+}
+
+function reportEnd(
+  context: StepContext,
+  found: FrameLocation,
+  index: number,
+  { event, why }: { event: Event; why: Drain['why'] },
+): void {
+  if (event.type === 'paused' && event.continues) context.commands.push({ type: 'abort', at: event.at, why });
+  else if (event.type === 'failed' || event.type === 'fired')
+    reportFailure(context, found, index, event.type === 'fired');
 }
 
 function reportFailure(context: StepContext, found: FrameLocation, index: number, timedOut: boolean): void {

@@ -12,14 +12,15 @@ export type Address = readonly number[];
  */
 export type Event =
   | StartedEvent
-  /** A block is done. `port` defaults to `source`. */
-  | { type: 'completed'; at: Address; atMs: number; attempt: number; port?: string }
+  /** A block is done. `port` defaults to `source`. `resumes`: how often the attempt was resumed; absent: never. */
+  | { type: 'completed'; at: Address; atMs: number; attempt: number; resumes?: number; port?: string }
   /** An attempt at a block, or the expansion of a container, failed. The driver draws `jitter` (0 to 1). */
   | {
       type: 'failed';
       at: Address;
       atMs: number;
       attempt: number;
+      resumes?: number;
       retryable: boolean;
       /** The requested iteration, if an expansion failed. It identifies late failures of earlier iterations. */
       iteration?: number;
@@ -31,9 +32,22 @@ export type Event =
    * each iteration: 1 for another one, else 0.
    */
   | { type: 'expanded'; at: Address; atMs: number; iteration: number; count: number }
-  /** The block suspends itself: until `dueMs` (kind `time`) or until a `resumed` event (kind `human`). */
-  | { type: 'paused'; at: Address; atMs: number; attempt: number; kind: 'human' | 'time'; dueMs?: number }
-  | { type: 'resumed'; at: Address; atMs: number }
+  /**
+   * The block suspends itself: until `dueMs` (kind `time`) or until a `resumed` event (kind `human`). `continues`: the
+   * answer does not end the block, but continues its attempt.
+   */
+  | {
+      type: 'paused';
+      at: Address;
+      atMs: number;
+      attempt: number;
+      resumes?: number;
+      kind: 'human' | 'time';
+      dueMs?: number;
+      continues?: true;
+    }
+  /** A person has answered the pause. `attempt`, `resumes`: which pause, if the block can pause several times. */
+  | { type: 'resumed'; at: Address; atMs: number; attempt?: number; resumes?: number }
   /** What the child run of a child block waits for; `null`: it runs. */
   | { type: 'blocked'; at: Address; atMs: number; on: 'human' | 'time' | null }
   /**

@@ -2,7 +2,7 @@ import type { Command } from './command.ts';
 import { deadlineCommand } from './deadline.ts';
 import { cellAt, locate, rootLevel } from './locate.ts';
 import type { Region } from './skeleton.ts';
-import { isOpenContainer, isWork, nodeAt } from './state.ts';
+import { attemptOf, isOpenContainer, isWork, nodeAt } from './state.ts';
 import type { Drain, Frame, State, Work } from './state.ts';
 
 /**
@@ -36,13 +36,13 @@ function collectFromFrame(region: Region, frame: Frame, base: readonly number[],
 
 function collectFromWork(work: Work, at: number[], commands: Command[]): void {
   if (work.w === 'run' || work.w === 'blocked') {
-    commands.push({ type: 'run', at, try: work.try });
+    commands.push({ type: 'run', at, ...attemptOf(work), try: work.try });
     if (work.dueMs !== undefined)
       commands.push({ type: 'timer', at, timer: 'timeout', dueMs: work.dueMs, try: work.try });
   } else if (work.w === 'retry')
     commands.push({ type: 'timer', at, timer: 'retry', dueMs: work.dueMs, try: work.try });
   else if (work.w === 'wait') commands.push({ type: 'timer', at, timer: 'wait', dueMs: work.dueMs });
-  else commands.push({ type: 'open', at });
+  else commands.push({ type: 'open', at, ...attemptOf(work) });
 }
 
 function collectGraceTimer(drain: Drain | undefined, at: readonly number[], commands: Command[]): void {
@@ -69,10 +69,20 @@ export function isPending(region: Region, state: State, command: Command): boole
 }
 
 function isAwaitedBy(work: Work, command: AnsweredCommand): boolean {
-  if (command.type === 'open') return work.w === 'pause';
-  if (command.type === 'run') return (work.w === 'run' || work.w === 'blocked') && work.try === command.try;
+  if (command.type === 'open') return work.w === 'pause' && isSameAttempt(work, command);
+  if (command.type === 'run')
+    return (work.w === 'run' || work.w === 'blocked') && isSameAttempt(work, command);
   if (command.type === 'expand' || work.w === 'pause' || work.dueMs !== command.dueMs) return false;
   return TIMER_OF_WORK[work.w] === command.timer && (work.w === 'wait' || work.try === command.try);
+}
+
+interface AttemptNumbers {
+  try?: number;
+  resumes?: number;
+}
+
+function isSameAttempt(one: AttemptNumbers, other: AttemptNumbers): boolean {
+  return one.try === other.try && one.resumes === other.resumes;
 }
 
 const TIMER_OF_WORK = { run: 'timeout', blocked: 'timeout', retry: 'retry', wait: 'wait' } as const;

@@ -62,10 +62,12 @@ export const SKIPPED = 0;
 
 /** What a node is doing. Times are milliseconds since the epoch. */
 export type Work =
-  | { w: 'run'; try: number; dueMs?: number }
+  /** `resumes`: how often the attempt was resumed; absent: never. */
+  | { w: 'run'; try: number; resumes?: number; dueMs?: number }
   | { w: 'retry'; try: number; dueMs: number }
   | { w: 'wait'; dueMs: number }
-  | { w: 'pause' }
+  /** `try`: the attempt that the answer continues; absent: the answer ends the block. `leftMs`: the rest of its timeout. */
+  | { w: 'pause'; try?: number; resumes?: number; leftMs?: number }
   | { w: 'blocked'; try: number; on: 'human' | 'time'; dueMs?: number };
 
 /** A container that has been entered and not left. */
@@ -88,6 +90,28 @@ export function isWork(cell: Cell): cell is Work {
 
 export function isOpenContainer(cell: Cell): cell is OpenContainer {
   return typeof cell === 'object' && 'open' in cell;
+}
+
+/** Returns the attempt of `work` as commands name it. */
+export function attemptOf(work: { try?: number; resumes?: number }): { try?: number; resumes?: number } {
+  const { try: attempt, resumes } = work;
+  return {
+    ...(attempt !== undefined && { try: attempt }),
+    ...(resumes !== undefined && { resumes }),
+  };
+}
+
+/** Returns true if `event` is about the attempt in flight. One from before its last resume is late (R30). */
+export function isOfAttempt(
+  work: Extract<Work, { w: 'run' | 'blocked' }>,
+  event: Event,
+): event is Extract<Event, { type: 'completed' | 'failed' | 'paused' | 'fired' }> {
+  if (!('attempt' in event) || event.type === 'resumed' || event.attempt !== work.try) return false;
+  const resumes = work.w === 'run' ? work.resumes : undefined;
+  if (event.type !== 'fired') return event.resumes === resumes;
+  // A resume sets another timer for the same attempt: the earlier one is void.
+  const isDue = resumes === undefined || (work.dueMs !== undefined && event.atMs >= work.dueMs);
+  return event.timer === 'timeout' && work.dueMs !== undefined && isDue;
 }
 
 /** Returns true if `event` answers the pending `expand` command of `container`. */

@@ -68,6 +68,77 @@ describe('a pause', () => {
   });
 });
 
+describe('a pause that continues its block', () => {
+  const retry = { maxTries: 2, waitMs: 0, backoff: 1, maxWaitMs: 0, jitter: 0 };
+
+  it('R46 runs the same attempt again, which may pause again, and leaves by the port of its result', () => {
+    const { run } = play(region('a -> b'));
+    expect(run.pauseToContinue('a')).toEqual(['open a']);
+    expect(run.pending()).toEqual(['open a']);
+    expect(idleState(run.state)).toBe('human');
+    expect(run.resume('a', { attempt: 1 })).toEqual(['run a +1']);
+    expect(run.pending()).toEqual(['run a +1']);
+    expect(run.pauseToContinue('a', { resumes: 1 })).toEqual(['open a +1']);
+    expect(run.resume('a', { attempt: 1, resumes: 1 })).toEqual(['run a +2']);
+    expect(run.complete('a', undefined, 1, 2)).toEqual(['run b']);
+  });
+
+  it('R46 is answered once, and late results of before the answer change nothing', () => {
+    const { run } = play(region('a -> b', { a: { retry } }));
+    run.pauseToContinue('a');
+    for (const which of [{}, { attempt: 2 }, { attempt: 1, resumes: 1 }])
+      expect(run.resume('a', which)).toEqual([]);
+    run.resume('a', { attempt: 1 });
+    const late = [
+      run.complete('a'),
+      run.fail('a'),
+      run.pauseToContinue('a'),
+      run.resume('a', { attempt: 1 }),
+      run.complete('a', undefined, 1, 2),
+    ];
+    expect(late).toEqual([[], [], [], [], []]);
+    run.pauseToContinue('a', { resumes: 1 });
+    expect(run.resume('a', { attempt: 1 })).toEqual([]);
+    expect(run.changed).toBe(false);
+  });
+
+  it('R46 keeps the rest of the timeout: waiting for a person takes none of it', () => {
+    const { run, first } = play(region('a', { a: { timeoutMs: 30 } }));
+    expect(first).toEqual(['run a', 'timer a timeout 1030']);
+    run.nowMs = 1010;
+    expect(run.pauseToContinue('a')).toEqual(['open a']);
+    run.nowMs = 5000;
+    expect(run.fire('a', 'timeout', 1)).toEqual([]);
+    expect(run.resume('a', { attempt: 1 })).toEqual(['run a +1', 'timer a timeout 5020']);
+    expect(run.pending()).toEqual(['run a +1', 'timer a timeout 5020']);
+    // The timer of before the pause.
+    run.nowMs = 5019;
+    expect(run.fire('a', 'timeout', 1)).toEqual([]);
+    run.nowMs = 5020;
+    expect(run.fire('a', 'timeout', 1)).toEqual(['abort a timeout', 'end failed block a']);
+  });
+
+  it('R46 is no attempt: a failure afterwards is retried as often as before, and the next attempt was never resumed', () => {
+    const { run } = play(region('a', { a: { retry } }));
+    run.pauseToContinue('a');
+    run.resume('a', { attempt: 1 });
+    expect(run.fail('a', { resumes: 1 })).toEqual(['run a #2']);
+    run.pauseToContinue('a', { attempt: 2 });
+    expect(run.resume('a', { attempt: 2 })).toEqual(['run a #2 +1']);
+    expect(run.fail('a', { attempt: 2, resumes: 1 })).toEqual(['end failed block a']);
+  });
+
+  it('R46 is aborted at once when its scope drains or the run is cancelled', () => {
+    const { run } = play(region('s -> a, f'));
+    run.complete('s');
+    run.pauseToContinue('a');
+    expect(run.fail('f')).toEqual(['abort a failed', 'end failed block f']);
+    const other = play(region('a')).run;
+    other.pauseToContinue('a');
+    expect(other.cancel()).toEqual(['abort a cancelled', 'end cancelled']);
+  });
+});
+
 describe('a wait', () => {
   it('R23 ends at its time', () => {
     const { run } = play(region('w -> a'));

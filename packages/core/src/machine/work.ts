@@ -1,7 +1,7 @@
 import type { Event } from './event.ts';
 import { failNode, failAttempt } from './failure.ts';
 import { startAttempt } from './join.ts';
-import { answersExpand, nodeAt, removeFromCounters } from './state.ts';
+import { addressOf, answersExpand, attemptOf, isOfAttempt, nodeAt, removeFromCounters } from './state.ts';
 import type { Level, OpenContainer, Work } from './state.ts';
 import { expandContainer } from './subflow.ts';
 import type { StepContext } from './step-context.ts';
@@ -29,13 +29,16 @@ export function updateWork(context: StepContext, level: Level, index: number, ev
   if (!isAwaited(work, event)) return false;
   removeFromCounters(context.state, work);
   if (work.w === 'retry') startAttempt(context, level, index, work.try);
+  else if (work.w === 'pause' && work.try !== undefined)
+    continueAttempt(context, level, index, { ...work, try: work.try });
   else context.tasks.push({ do: 'settle', level, index, cell: 'source' });
   return true;
 }
 
 /** Returns true if `event` is what a pause, a wait or a pending retry waits for. */
 function isAwaited(work: Exclude<Work, { w: 'run' | 'blocked' }>, event: Event): boolean {
-  if (work.w === 'pause') return event.type === 'resumed';
+  if (work.w === 'pause')
+    return event.type === 'resumed' && event.attempt === work.try && event.resumes === work.resumes;
   if (event.type !== 'fired' || event.timer !== work.w) return false;
   return work.w === 'wait' || event.attempt === work.try;
 }
@@ -43,12 +46,11 @@ function isAwaited(work: Exclude<Work, { w: 'run' | 'blocked' }>, event: Event):
 /** Ends an attempt by its result, its pause or its timeout (R21). */
 function endAttempt(context: StepContext, level: Level, index: number, event: Event): boolean {
   const work = level.frame.cells[index] as Extract<Work, { w: 'run' | 'blocked' }>;
-  if (!('attempt' in event) || event.attempt !== work.try) return false;
-  if (event.type === 'fired' && (event.timer !== 'timeout' || work.dueMs === undefined)) return false;
+  if (!isOfAttempt(work, event)) return false;
   removeFromCounters(context.state, work);
   if (event.type === 'completed')
     context.tasks.push({ do: 'settle', level, index, cell: event.port ?? 'source' });
-  else if (event.type === 'paused') pause(context, level, index, event);
+  else if (event.type === 'paused') pause(context, level, index, { work, event });
   else if (event.type === 'failed') failAttempt(context, level, index, event);
   else {
     context.commands.push({ type: 'abort', at: event.at, why: 'timeout' });
@@ -62,7 +64,10 @@ function pause(
   context: StepContext,
   level: Level,
   index: number,
-  event: Extract<Event, { type: 'paused' }>,
+  {
+    work,
+    event,
+  }: { work: Extract<Work, { w: 'run' | 'blocked' }>; event: Extract<Event, { type: 'paused' }> },
 ): void {
   if (event.kind === 'time') {
     const dueMs = event.dueMs ?? event.atMs;
@@ -72,8 +77,36 @@ function pause(
     return;
   }
   context.state.humans++;
-  level.frame.cells[index] = { w: 'pause' };
-  context.commands.push({ type: 'open', at: event.at });
+  if (!event.continues) {
+    level.frame.cells[index] = { w: 'pause' };
+    context.commands.push({ type: 'open', at: event.at });
+    return;
+  }
+  // R46: the rest of the timeout is kept for the time after the answer.
+  const { dueMs } = work;
+  const left = dueMs === undefined ? {} : { leftMs: Math.max(0, dueMs - event.atMs) };
+  level.frame.cells[index] = { w: 'pause', ...attemptOf(work), ...left };
+  context.commands.push({ type: 'open', at: event.at, ...attemptOf(work) });
+}
+
+/** R46: continues an attempt after the answer of a person, with the rest of its timeout. */
+function continueAttempt(
+  context: StepContext,
+  level: Level,
+  index: number,
+  { try: attempt, resumes: earlier = 0, leftMs }: { try: number; resumes?: number; leftMs?: number },
+): void {
+  const at = addressOf(level, index);
+  const resumes = earlier + 1;
+  context.state.busy++;
+  context.commands.push({ type: 'run', at, try: attempt, resumes });
+  if (leftMs === undefined) {
+    level.frame.cells[index] = { w: 'run', try: attempt, resumes };
+    return;
+  }
+  const dueMs = context.atMs + leftMs;
+  level.frame.cells[index] = { w: 'run', try: attempt, resumes, dueMs };
+  context.commands.push({ type: 'timer', at, timer: 'timeout', dueMs, try: attempt });
 }
 
 /** R24: while a child run is blocked, its parent's block is blocked too. The attempt continues. */

@@ -12,6 +12,8 @@ interface OpenLog {
   log: BlockLog;
   /** Number of earlier executions of the block. */
   nth: number;
+  /** The next answer continues the block. */
+  continues: boolean;
 }
 
 /** Shared by the logs of all top-level blocks. */
@@ -51,6 +53,7 @@ export class BlockLogs {
       const log = this.#close(entry);
       if (log) this.#end(addAttempt(log, entry), 'completed', entry.output, entry.atMs);
     } else if (entry.type === 'failed' || entry.type === 'paused') this.#note(entry);
+    else if (entry.type === 'resumed' && this.#open.get(placeKey(entry))?.continues) this.#continue(entry);
     else if (entry.type === 'resumed') {
       const log = this.#close(entry);
       if (log) this.#end(log, 'completed', entry.output, entry.atMs);
@@ -59,8 +62,9 @@ export class BlockLogs {
 
   /** Records an attempt that did not end the block. */
   #note(entry: Extract<Entry, { type: 'failed' | 'paused' }>): void {
-    const log = this.#open.get(placeKey(entry))?.log;
-    if (!log) return;
+    const open = this.#open.get(placeKey(entry));
+    if (!open) return;
+    const { log } = open;
     addAttempt(log, entry);
     if (entry.type === 'failed') {
       log.error = entry.error;
@@ -68,7 +72,17 @@ export class BlockLogs {
     }
     log.status = 'paused';
     log.output = entry.output;
+    open.continues = entry.continues === true;
     this.#changed.push(log);
+  }
+
+  /** Records that a person has answered a block, which runs again. */
+  #continue(place: Place): void {
+    const open = this.#open.get(placeKey(place)) as OpenLog;
+    open.continues = false;
+    open.log.status = 'running';
+    open.log.output = undefined;
+    this.#changed.push(open.log);
   }
 
   /** Applies a structural change at the node of `place`. */
@@ -98,7 +112,7 @@ export class BlockLogs {
   }
 
   command(command: Command, atMs: number): void {
-    if (command.type === 'run' && command.try === 1)
+    if (command.type === 'run' && command.try === 1 && command.resumes === undefined)
       this.#changed.push(this.#start(this.#index.placeOf(command.at), atMs));
     else if (command.type === 'abort' && command.why !== 'timeout' && command.at.length % 2 === 1) {
       const log = this.#close(this.#index.placeOf(command.at));
@@ -129,7 +143,7 @@ export class BlockLogs {
     };
     const nth = this.#starts.get(place.block) ?? 0;
     this.#starts.set(place.block, nth + 1);
-    this.#open.set(placeKey(place), { log, nth });
+    this.#open.set(placeKey(place), { log, nth, continues: false });
     return log;
   }
 
@@ -165,10 +179,16 @@ export class BlockLogs {
   }
 }
 
-/** Adds an attempt to the log. The start of the first attempt is the block's start; later ones only raise the count. */
-function addAttempt(log: BlockLog, entry: { try: number; startedMs: number; input?: Stored }): BlockLog {
+/**
+ * Adds an attempt to the log. The start of the first attempt is the block's start; later ones only raise the count, and so
+ * does an attempt that continues after a pause.
+ */
+function addAttempt(
+  log: BlockLog,
+  entry: { try: number; resumes?: number; startedMs: number; input?: Stored },
+): BlockLog {
   log.tries = entry.try;
-  if (entry.try === 1) log.startedMs = entry.startedMs;
+  if (entry.try === 1 && entry.resumes === undefined) log.startedMs = entry.startedMs;
   if (entry.input) log.input = entry.input;
   return log;
 }

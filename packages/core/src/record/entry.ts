@@ -34,6 +34,8 @@ export type EntryBody =
   | ({
       type: 'completed';
       try: number;
+      /** How often the attempt was resumed; absent: never. The same in other entries. */
+      resumes?: number;
       startedMs: number;
       port?: string;
       input?: Stored;
@@ -43,6 +45,7 @@ export type EntryBody =
   | ({
       type: 'failed';
       try: number;
+      resumes?: number;
       startedMs: number;
       input?: Stored;
       error: BlockFailure;
@@ -55,8 +58,11 @@ export type EntryBody =
   | ({
       type: 'paused';
       try: number;
+      resumes?: number;
       startedMs: number;
       kind: 'human' | 'time';
+      /** The answer does not end the block, but continues its attempt. */
+      continues?: true;
       dueMs?: number;
       /** The resume token (`contextId`), for kind `human`. */
       token?: string;
@@ -66,7 +72,15 @@ export type EntryBody =
       /** Output once the timer has fired (kind `time`). */
       done?: Stored;
     } & Place)
-  | ({ type: 'resumed'; token: string; input: Stored; output: Stored } & Place)
+  /** `output`: of the block; if it continues, the answer as the block gets it. Then `try` and `resumes` say which pause. */
+  | ({
+      type: 'resumed';
+      token: string;
+      try?: number;
+      resumes?: number;
+      input: Stored;
+      output: Stored;
+    } & Place)
   | ({ type: 'blocked'; childRunId: string; on: 'human' | 'time' | null } & Place)
   /** `branch`: the grace period of one branch of the parallel at this place is over. */
   | ({ type: 'fired'; timer: TimerName; try?: number; branch?: number } & {
@@ -93,30 +107,46 @@ type Placed = Exclude<Entry['type'], 'started' | 'cancelled'>;
 type Of<T extends Entry['type']> = Extract<Entry, { type: T }>;
 
 const EVENTS: { [T in Placed]: (entry: Of<T>, at: Address) => Event } = {
-  completed: ({ atMs, try: attempt, port }, at) =>
-    port === undefined
+  completed: ({ atMs, try: attempt, resumes, port }, at) =>
+    port === undefined && resumes === undefined
       ? { type: 'completed', at, atMs, attempt }
-      : { type: 'completed', at, atMs, attempt, port },
-  failed: ({ atMs, try: attempt, error, turn: iteration, retryAfterMs, jitter }, at) => ({
+      : {
+          type: 'completed',
+          at,
+          atMs,
+          attempt,
+          ...(resumes !== undefined && { resumes }),
+          ...(port !== undefined && { port }),
+        },
+  failed: ({ atMs, try: attempt, resumes, error, turn: iteration, retryAfterMs, jitter }, at) => ({
     type: 'failed',
     at,
     atMs,
     attempt,
+    ...(resumes !== undefined && { resumes }),
     retryable: error.retryable,
     ...(iteration !== undefined && { iteration }),
     ...(retryAfterMs !== undefined && { retryAfterMs }),
     ...(jitter !== undefined && { jitter }),
   }),
   expanded: ({ atMs, turn: iteration, count }, at) => ({ type: 'expanded', at, atMs, iteration, count }),
-  paused: ({ atMs, try: attempt, kind, dueMs }, at) => ({
+  paused: ({ atMs, try: attempt, resumes, kind, dueMs, continues }, at) => ({
     type: 'paused',
     at,
     atMs,
     attempt,
+    ...(resumes !== undefined && { resumes }),
     kind,
     ...(dueMs !== undefined && { dueMs }),
+    ...(continues && { continues }),
   }),
-  resumed: ({ atMs }, at) => ({ type: 'resumed', at, atMs }),
+  resumed: ({ atMs, try: attempt, resumes }, at) => ({
+    type: 'resumed',
+    at,
+    atMs,
+    ...(attempt !== undefined && { attempt }),
+    ...(resumes !== undefined && { resumes }),
+  }),
   blocked: ({ atMs, on }, at) => ({ type: 'blocked', at, atMs, on }),
   fired: ({ atMs, timer, try: attempt, branch }, at) => ({
     type: 'fired',

@@ -31,6 +31,8 @@ export class Ledger {
   readonly #lastError = new Map<string, BlockFailure>();
   /** Outputs that wait blocks will have once their timers fire. */
   readonly #waiting = new Map<string, Stored>();
+  /** Answers of people to blocks that have not ended, by `placeKey`. A pause that continues its block adds the list. */
+  readonly #answers = new Map<string, Stored[]>();
 
   constructor(plan: Plan, index: PlanIndex) {
     this.#plan = plan;
@@ -50,10 +52,16 @@ export class Ledger {
     else if (entry.type === 'started') this.#begin(entry);
     else if (entry.type === 'failed') this.#lastError.set(placeKey(entry), entry.error);
     else if (entry.type === 'expanded') this.#takeItems(entry, entry.items);
-    else if (entry.type === 'paused') {
+    else if (entry.type === 'paused') this.#suspend(entry);
+    else if (entry.type === 'fired' && entry.timer === 'wait') this.#fired(entry as Entry & Place);
+  }
+
+  #suspend(entry: Extract<Entry, { type: 'paused' }>): void {
+    const key = placeKey(entry);
+    if (!entry.continues) {
       this.#writeAt(entry, entry.output);
-      if (entry.done) this.#waiting.set(placeKey(entry), entry.done);
-    } else if (entry.type === 'fired' && entry.timer === 'wait') this.#fired(entry as Entry & Place);
+      if (entry.done) this.#waiting.set(key, entry.done);
+    } else if (!this.#answers.has(key)) this.#answers.set(key, []);
   }
 
   #begin(entry: Extract<Entry, { type: 'started' }>): void {
@@ -65,6 +73,8 @@ export class Ledger {
   }
 
   #complete(entry: Extract<Entry, { type: 'completed' | 'resumed' }>): void {
+    const answers = entry.type === 'resumed' ? this.#answers.get(placeKey(entry)) : undefined;
+    if (answers) return void answers.push(entry.output);
     this.#settle(entry, entry.output);
     if (entry.type !== 'completed' || !entry.set) return;
     for (const [id, value] of Object.entries(entry.set)) this.variables.set(id, value);
@@ -74,6 +84,11 @@ export class Ledger {
     const output = this.#waiting.get(placeKey(place));
     this.#waiting.delete(placeKey(place));
     if (output) this.#settle(place, output);
+  }
+
+  /** Returns the answers of people to the pauses of the block at `place`, which has not ended, oldest first (R46). */
+  answersAt(place: Place): readonly Stored[] {
+    return this.#answers.get(placeKey(place)) ?? [];
   }
 
   /** Applies a structural change at the node of `place`. */
@@ -117,6 +132,7 @@ export class Ledger {
     if (!notice.handled) this.failures.set(placeKey(place), failure);
     else if (notice.cause) this.failures.delete(placeKey(this.#index.placeOf(notice.cause)));
     this.#lastError.delete(placeKey(place));
+    this.#forgetAnswers(place);
     const output: Stored = { v: { error: failure.message } };
     const scope = this.scopeAt(place);
     if (scope) this.#write(scope, place.block, output, true);
@@ -192,10 +208,15 @@ export class Ledger {
     if (scope) this.#write(scope, place.block, output);
     this.#append(indexed, scope, output);
     if (this.#lastError.size > 0) this.#lastError.delete(placeKey(place));
+    this.#forgetAnswers(place);
     if (this.#answered) return;
     const { answers, terminal } = indexed.node;
     if (answers) this.#answered = true;
     if (answers || terminal || place.block === this.#until) this.output = output;
+  }
+
+  #forgetAnswers(place: Place): void {
+    if (this.#answers.size > 0) this.#answers.delete(placeKey(place));
   }
 
   #append({ containers }: IndexedNode, scope: BranchScope | undefined, output: Stored): void {

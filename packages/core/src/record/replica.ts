@@ -139,21 +139,32 @@ export class Replica {
 
   #updatePauses(entry: Entry): void {
     if (entry.type === 'paused') {
-      const config = this.plan.blocks[entry.block];
-      const format = config?.params['inputFormat'];
-      this.pauses.set(placeKey(entry), {
-        token: entry.token ?? '',
-        blockId: entry.block,
-        blockName: config?.name ?? entry.block,
-        scope: entry.scope,
-        kind: entry.kind,
-        pausedMs: entry.atMs,
-        dueMs: entry.dueMs,
-        output: entry.output,
-        inputFormat: format?.kind === 'literal' ? format.value : [],
-      });
+      // The pause of a block in a drain never opens.
+      if (this.#isSuspended(entry)) this.#openPause(entry);
     } else if (entry.type === 'resumed' || (entry.type === 'fired' && entry.timer === 'wait'))
       this.#closePause(entry as Place);
+  }
+
+  #openPause(entry: Extract<Entry, { type: 'paused' }>): void {
+    const config = this.plan.blocks[entry.block];
+    const format = config?.params['inputFormat'];
+    this.pauses.set(placeKey(entry), {
+      token: entry.token ?? '',
+      blockId: entry.block,
+      blockName: config?.name ?? entry.block,
+      scope: entry.scope,
+      kind: entry.kind,
+      pausedMs: entry.atMs,
+      dueMs: entry.dueMs,
+      output: entry.output,
+      inputFormat: format?.kind === 'literal' ? format.value : [],
+      ...(entry.continues && { continues: continuedBy(entry) }),
+    });
+  }
+
+  #isSuspended({ block, scope }: Place): boolean {
+    const work = workAt(this.plan.skeleton, this.state, this.index.addressOf(block, scope));
+    return work?.w === 'pause' || work?.w === 'wait';
   }
 
   #closePause(place: Place): void {
@@ -182,4 +193,11 @@ export class Replica {
       scope: place.scope,
     };
   }
+}
+
+function continuedBy({ try: attempt, resumes }: { try: number; resumes?: number }): {
+  try: number;
+  resumes?: number;
+} {
+  return resumes === undefined ? { try: attempt } : { try: attempt, resumes };
 }

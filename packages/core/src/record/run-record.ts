@@ -50,4 +50,6 @@ export interface PausePoint {
   dueMs: number | undefined;
   output: Stored;
   inputFormat: Json;
+  /** The attempt that the answer continues, and how often it was resumed before; absent: the answer ends the block. */
+  continues?: { try: number; resumes?: number };
 }

@@ -11,15 +11,19 @@ type Completed = Extract<EntryBody, { type: 'completed' }>;
 /** An attempt of a block, as its journal entry names it. */
 export interface AttemptHeader extends Place {
   try: number;
+  resumes?: number;
   startedMs: number;
   input: Stored;
 }
+
+/** An attempt, as far as it opens a pause point. */
+export type AttemptPlace = Pick<AttemptHeader, 'block' | 'scope' | 'try' | 'resumes'>;
 
 /** Returns the journal entry for what an executor returned. Throws BLOCK_FAILED if that is no result or cannot be recorded. */
 export function resultEntry(
   returned: unknown,
   header: AttemptHeader,
-  { name, token }: { name: string; token: (place: Place, attempt: number) => string },
+  { name, token }: { name: string; token: (place: AttemptPlace) => string },
   sanitizer: Sanitizer,
 ): EntryBody | Promise<EntryBody> {
   const result = checked(returned, name);
@@ -29,8 +33,9 @@ export function resultEntry(
       ...header,
       type: 'paused',
       kind: 'human',
-      token: token(header, header.try),
+      token: token(header),
       output,
+      ...(result.continues && { continues: true as const }),
     }));
   }
   if ('waitUntilMs' in result) {
@@ -42,8 +47,9 @@ export function resultEntry(
   const { port, set } = result;
   const variables = set && (sanitizer.json(set, what) as { [id: string]: Json });
   return chain(sanitizer.store(result.output, what), (output) => {
-    const { block, scope, try: attempt, startedMs, input } = header;
+    const { block, scope, try: attempt, resumes, startedMs, input } = header;
     const entry: Completed = { type: 'completed', block, scope, try: attempt, startedMs, input, output };
+    if (resumes !== undefined) entry.resumes = resumes;
     if (port !== undefined) entry.port = port;
     if (variables) entry.set = variables;
     return entry;

@@ -3,6 +3,7 @@ import type { Command, Place, Replica } from '@heddle/core/run';
 import type { ContextParts } from '../executors/context.ts';
 import type { ExecutorServices } from '../executors/services.ts';
 import type { Values } from '../records/values.ts';
+import type { AttemptHeader } from './attempt-entry.ts';
 import { BlockSteps } from './block-steps.ts';
 import type { Slot } from './gate.ts';
 import type { Emissions } from '../records/emissions.ts';
@@ -66,7 +67,8 @@ export class Attempt implements ContextParts {
   readonly block: BlockConfig;
   readonly task: BlockTask;
   readonly lookup: ReferenceResolver;
-  readonly try: number;
+  /** The number of the attempt, and how often it was resumed. */
+  readonly number: Pick<AttemptHeader, 'try' | 'resumes'>;
   /** The fields that the block has read so far: its input in the log. */
   input: JsonObject | undefined;
   startedMs: number;
@@ -86,11 +88,16 @@ export class Attempt implements ContextParts {
     this.block = parts.replica.plan.blocks[place.block] as BlockConfig;
     this.task = task;
     this.lookup = new ReferenceResolver(parts.replica, place, parts.environment);
-    this.try = command.try;
+    const { try: number, resumes } = command;
+    this.number = resumes === undefined ? { try: number } : { try: number, resumes };
     this.input = this.block.code && { code: this.block.code.authored };
     this.startedMs = parts.clock.now();
     this.#parts = parts;
     this.#at = command.at;
+  }
+
+  get try(): number {
+    return this.number.try;
   }
 
   get runId(): string {
@@ -118,11 +125,21 @@ export class Attempt implements ContextParts {
   }
 
   get step(): BlockContext['step'] {
+    return this.#steps.run;
+  }
+
+  get #steps(): BlockSteps {
     const { steps: store, values, environment } = this.#parts;
     const { sanitizer } = environment;
     const { runId, place, block, task } = this;
     const parts = { store, values, sanitizer, runId, place, block, task };
-    return (this.#createdSteps ??= new BlockSteps(parts)).run;
+    return (this.#createdSteps ??= new BlockSteps(parts));
+  }
+
+  answers(): Promise<Json[]> {
+    const { replica } = this.#parts;
+    // Read at once: the ledger forgets them when the block has ended.
+    return this.#steps.read([...replica.ledger.answersAt(this.place)]);
   }
 
   /** Why the attempt has no result, whatever its executor returns. */

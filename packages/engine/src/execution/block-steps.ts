@@ -100,6 +100,11 @@ export class BlockSteps {
     return new Map(steps.map((step) => [step.key, step]));
   }
 
+  /** Returns stored values; the caller may change them. */
+  read(values: readonly Stored[]): Promise<Json[]> {
+    return Promise.all(values.map((value) => this.#read(value)));
+  }
+
   async #read(result: Stored): Promise<Json> {
     return structuredClone(await this.#stored(() => this.#parts.values.load(result)));
   }

@@ -12,6 +12,7 @@ import {
   unwrapInfrastructure,
 } from '../records/infrastructure-error.ts';
 import { failureOf, resultEntry } from './attempt-entry.ts';
+import type { AttemptHeader, AttemptPlace } from './attempt-entry.ts';
 import { Attempt, BlockTask } from './attempt.ts';
 import type { AttemptParts } from './attempt.ts';
 import { Slot } from './gate.ts';
@@ -31,7 +32,7 @@ export interface CommandExecutorParts extends AttemptParts {
   /** Returns a reader of files for one block. */
   files: (this: void) => FileReader;
   /** Returns the token of the pause point that an attempt opens. */
-  token: (this: void, place: Place, attempt: number) => string;
+  token: (this: void, attempt: AttemptPlace) => string;
   /** Limits how many effects run at once. */
   gate: Gate;
   /** Receives the entries in which attempts, expansions and timers result. */
@@ -175,11 +176,11 @@ export class CommandExecutor {
   }
 
   async #postFailure(attempt: Attempt, error: unknown): Promise<void> {
-    const { place, task, startedMs, try: number, input = {} } = attempt;
+    const { place, task, startedMs, input = {} } = attempt;
     const id = placeKey(place);
     this.#addTask(id, task);
     await attempt.endEmissions({ isCut: true });
-    if (!task.stopped) await this.#fail(error, { ...place, try: number, startedMs }, input);
+    if (!task.stopped) await this.#fail(error, { ...place, ...attempt.number, startedMs }, input);
     this.#removeTask(id, task);
   }
 
@@ -216,8 +217,9 @@ export class CommandExecutor {
   }
 
   #entryWith(attempt: Attempt, result: BlockResult, input: Stored): EntryBody | Promise<EntryBody> {
-    const { block, startedMs, try: number } = attempt;
-    const header = { block: block.id, scope: attempt.place.scope, try: number, startedMs, input };
+    const { block, startedMs } = attempt;
+    const { scope } = attempt.place;
+    const header: AttemptHeader = { block: block.id, scope, ...attempt.number, startedMs, input };
     const { environment, token } = this.#parts;
     return resultEntry(result, header, { name: block.name, token }, environment.sanitizer);
   }
@@ -236,11 +238,7 @@ export class CommandExecutor {
     return input ? this.#parts.environment.sanitizer.store(input, "The block's input") : EMPTY_INPUT;
   }
 
-  async #fail(
-    error: unknown,
-    header: Place & { try: number; startedMs: number },
-    input?: JsonObject,
-  ): Promise<void> {
+  async #fail(error: unknown, header: Omit<AttemptHeader, 'input'>, input?: JsonObject): Promise<void> {
     try {
       if (error instanceof InfrastructureError) throw error;
       const stored = input && { input: await this.#storedInput(input) };

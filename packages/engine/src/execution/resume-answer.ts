@@ -5,7 +5,7 @@ import type { PausePoint } from '@heddle/core/run';
 import type { RuntimeParts } from './runtime-parts.ts';
 import { pointClosed, runNotFound } from '../records/run-errors.ts';
 
-/** Returns the output of the paused block for the submitted `input`. Throws RESUME_INPUT_INVALID. */
+/** Returns the output of the paused block for the submitted `input`, or the answer that it continues with. Throws RESUME_INPUT_INVALID. */
 export async function resumedOutput(
   parts: Pick<RuntimeParts, 'registry' | 'values' | 'clock'>,
   plan: Plan,
@@ -16,6 +16,7 @@ export async function resumedOutput(
   const executor: Pick<BlockExecutor, 'resume'> | undefined = block && parts.registry.get(block.type);
   const paused = await parts.values.load(point.output);
   const nowMs = parts.clock.now();
+  if (point.continues && !executor?.resume) return input;
   if (!block || !executor?.resume)
     return { ...(isJsonObject(paused) ? paused : {}), ...(isJsonObject(input) ? input : { value: input }) };
   return executor.resume({

@@ -1,6 +1,6 @@
 import { createHmac, randomBytes } from 'node:crypto';
 import { placeKey } from '@heddle/core/run';
-import type { Place } from '@heddle/core/run';
+import type { AttemptPlace } from './attempt-entry.ts';
 
 const BYTES = 24;
 
@@ -9,10 +9,14 @@ export function randomToken(): string {
   return randomBytes(BYTES).toString('base64url');
 }
 
-/** Returns the token of the pause point that an attempt opens: the same for the same attempt, and unpredictable without `tokenKey`. */
-export function pauseToken(tokenKey: string, place: Place, attempt: number): string {
+/**
+ * Returns the token of the pause point that an attempt opens: the same whenever that point is opened, another one after each
+ * resume, and unpredictable without `tokenKey`.
+ */
+export function pauseToken(tokenKey: string, attempt: AttemptPlace): string {
+  const { try: number, resumes } = attempt;
   const digest = createHmac('sha256', tokenKey)
-    .update(`${placeKey(place)}\n${attempt}`)
+    .update(`${placeKey(attempt)}\n${number}${resumes === undefined ? '' : `\n${resumes}`}`)
     .digest();
   return digest.subarray(0, BYTES).toString('base64url');
 }

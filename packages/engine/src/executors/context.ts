@@ -26,6 +26,8 @@ export interface ContextParts {
   deadlineMs?: number | undefined;
   clock: Clock;
   step: EngineContext['step'];
+  /** Default: none. */
+  answers?: EngineContext['answers'];
   services: ExecutorServices;
   /** Default: the lookup of `services`. */
   lookup?: Lookup;
@@ -104,6 +106,10 @@ class BlockAttempt implements EngineContext {
 
   get step(): EngineContext['step'] {
     return this.#parts.step;
+  }
+
+  get answers(): EngineContext['answers'] {
+    return async () => (await this.#parts.answers?.()) ?? [];
   }
 
   get sourceOutput(): EngineContext['sourceOutput'] {

@@ -3,6 +3,7 @@ import type { Json, JsonObject } from '@heddle/core/blocks';
 import { blockOf, contextOf, failureOf } from '../../../../test/support/block.ts';
 import type { Scene } from '../../../../test/support/block.ts';
 import { humanExecutor } from './human.ts';
+import { resumeOutput } from './human-resume.ts';
 
 const inputFormat = [
   { id: 'a', name: 'approved', type: 'boolean', required: true },
@@ -30,9 +31,7 @@ const resume = (input: Json, paused = pause()): JsonObject => {
     pausedMs: 1000,
     nowMs: 61_000,
   };
-  const output = humanExecutor.resume?.(context);
-  if (output === undefined) throw new Error('a pause can be resumed');
-  return output;
+  return resumeOutput(context);
 };
 
 describe('JSON text in the fields of a pause (decision 57)', () => {

@@ -132,8 +132,11 @@ export class TemporalRuntime implements RuntimePort {
   ) {
     const tokenHash = hashToken(token);
     const chunk = await chunkOf(this.#parts.runtime.values, [entry]);
+    const { try: attempt, resumes } = entry;
     const message: ResumeMessage = {
       at,
+      ...(attempt !== undefined && { attempt }),
+      ...(resumes !== undefined && { resumes }),
       tokenHash,
       atMs: entry.atMs,
       id: `resumed:${tokenHash}`,

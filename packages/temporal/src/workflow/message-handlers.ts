@@ -62,11 +62,15 @@ export function registerMessageHandlers({
 }): void {
   setHandler(
     resume,
-    async ({ id, chunk, at, atMs, seq = 0 }) => {
+    async ({ id, chunk, at, atMs, attempt, resumes, seq = 0 }) => {
       if (!history.has(seq)) await history.whenReached(seq);
       return new Promise<number>((onRecorded) => {
         durability.markVolatile();
-        inbox.post({ batch: { id, chunk, events: [{ type: 'resumed', at, atMs }] }, onRecorded });
+        const which = {
+          ...(attempt !== undefined && { attempt }),
+          ...(resumes !== undefined && { resumes }),
+        };
+        inbox.post({ batch: { id, chunk, events: [{ type: 'resumed', at, atMs, ...which }] }, onRecorded });
       });
     },
     {

@@ -1,4 +1,4 @@
-import { advance, initialState, isPending } from '@heddle/core/machine';
+import { advance, initialState, isPending, workAt } from '@heddle/core/machine';
 import type { Address, Command, Event, Node, Region, StartedEvent, State } from '@heddle/core/machine';
 import type { Place } from '@heddle/core/run';
 import type { OrderItem, Position } from '@heddle/engine/runtime';
@@ -100,7 +100,7 @@ export class RunHistory {
 
   /** True if the pause point at `at` is open and its token has this hash. */
   isOpen(at: Address, tokenHash: string): boolean {
-    return this.tokens[at.join('.')] === tokenHash && this.isPending({ type: 'open', at });
+    return this.tokens[at.join('.')] === tokenHash && workAt(this.skeleton, this.state, at)?.w === 'pause';
   }
 
   /** The end of the journal, with the batches that the store does not have yet. */

@@ -106,11 +106,15 @@ export class Driver {
  * backing object. The most frequent entry, the completion of a block, is therefore built as one literal.
  */
 function toEntry(body: EntryBody, seq: number, atMs: number): Entry {
-  if (body.type === 'completed' && body.input && body.port === undefined && body.set === undefined) {
+  if (body.type === 'completed' && body.input && !hasRareFields(body)) {
     const { type, block, scope, try: attempt, startedMs, input, output } = body;
     return { seq, atMs, type, block, scope, try: attempt, startedMs, input, output };
   }
   return { ...body, seq, atMs };
+}
+
+function hasRareFields({ port, set, resumes }: Extract<EntryBody, { type: 'completed' }>): boolean {
+  return port !== undefined || set !== undefined || resumes !== undefined;
 }
 
 /** A linked list: there is usually one element, and an array would reserve space for seventeen. */

@@ -59,7 +59,7 @@ export class Pauses {
     const stored = await sanitizer.storeAllForCaller({ input, output }, what);
     const place = { block: point.blockId, scope: point.scope };
     const result = await new Promise<PostResult>((resolve) =>
-      post({ type: 'resumed', ...place, token: point.token, ...stored }, resolve),
+      post({ type: 'resumed', ...place, token: point.token, ...point.continues, ...stored }, resolve),
     );
     if (result === 'stopped') throw stopReason();
     if (result === 'ignored') throw pointClosed(replica.runId);

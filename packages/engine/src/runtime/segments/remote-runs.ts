@@ -18,7 +18,7 @@ import type { RecordedRun } from './recording.ts';
 export interface ResumeAnswer {
   token: string;
   at: Address;
-  entry: TimedEntry;
+  entry: Extract<TimedEntry, { type: 'resumed' }>;
   /** Number of journal entries at which the pause point was open. */
   seq: number;
 }
@@ -134,13 +134,10 @@ export class RemoteRuns {
     const { sanitizer } = await this.#parts.environments.open(plan);
     const what = `The answer to "${point.blockName}"`;
     const stored = await sanitizer.storeAllForCaller({ input, output }, what);
-    const { blockId: block, scope } = point;
-    return {
-      token: point.token,
-      seq: record.seq,
-      at: indexPlan(plan).addressOf(block, scope),
-      entry: { atMs: this.#parts.clock.now(), type: 'resumed', block, scope, token: point.token, ...stored },
-    };
+    const { blockId: block, scope, token: found, continues } = point;
+    const atMs = this.#parts.clock.now();
+    const entry = { atMs, type: 'resumed' as const, block, scope, token: found, ...continues, ...stored };
+    return { token: found, seq: record.seq, at: indexPlan(plan).addressOf(block, scope), entry };
   }
 }
 

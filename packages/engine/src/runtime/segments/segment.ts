@@ -93,8 +93,8 @@ export class Segment {
       environment,
       gate,
       // An attempt whose result is lost runs again, and a person may already have its token.
-      token: (place, attempt) =>
-        header.tokenKey === undefined ? randomToken() : pauseToken(header.tokenKey, place, attempt),
+      token: (attempt) =>
+        header.tokenKey === undefined ? randomToken() : pauseToken(header.tokenKey, attempt),
       ...createBlockServices(runtime, {
         header,
         environment,

@@ -1,0 +1,174 @@
+import type { Engine } from '@heddle/engine';
+import { describe, expect, it } from 'vitest';
+import { ask, Asking } from '../../support/asking.ts';
+import { Script, work } from '../../support/scripted.ts';
+import { TestClock } from '../../support/test-clock.ts';
+import { fn, loop, parallel, workflow } from '../../support/workflow.ts';
+import type { MakeRuntime } from './suite.ts';
+
+const RETRY = { enabled: true, maxTries: 2, waitBetweenTriesMs: 0 };
+
+/** R46: blocks that pause in the middle of their work and continue with the answer. */
+export function describeContinued(make: MakeRuntime): void {
+  describe('blocks that continue after a pause', () => {
+    it('R46 get the answers to all their pauses, in order, and repeat no step', async () => {
+      const asking = new Asking();
+      const engine = await make().open({ blocks: [asking.executor] });
+      const drawn = workflow([ask('A', 2), fn('Z', 'return <a.answers>')], ['Start -> A -> Z']);
+      const run = await engine.start({ workflow: drawn });
+      expect(await run.result()).toMatchObject({ status: 'paused' });
+      const first = await onlyPause(engine, run.runId);
+      expect(first).toMatchObject({ blockName: 'A', kind: 'human', output: { question: 1 } });
+      const { runId } = run;
+      const large = 'ä'.repeat(10_000);
+      expect(await engine.resume(runId, { token: first.token, input: { answer: large } })).toMatchObject({
+        status: 'paused',
+      });
+      const second = await onlyPause(engine, runId);
+      expect(second).toMatchObject({ output: { question: 2 } });
+      expect(second.token).not.toBe(first.token);
+      const result = await engine.resume(runId, { token: second.token, input: { answer: null } });
+      expect(result).toMatchObject({
+        status: 'completed',
+        output: { result: [{ answer: large }, { answer: null }] },
+      });
+      expect(asking.done).toEqual(['A 0', 'A 1', 'A 2']);
+      const logs = (await engine.getLogs(runId)).filter(({ blockName }) => blockName === 'A');
+      expect(logs).toMatchObject([{ status: 'completed', tries: 1, output: { attempt: 1 } }]);
+    });
+
+    it('R46 refuse an answer of the wrong shape, and an answer belongs to one pause', async () => {
+      const engine = await make().open({ blocks: [new Asking().executor] });
+      const { runId, result } = await engine.start({ workflow: workflow([ask('A', 2)], ['Start -> A']) });
+      await result();
+      const { token } = await onlyPause(engine, runId);
+      await expect(engine.resume(runId, { token, input: { wrong: 1 } })).rejects.toMatchObject({
+        code: 'RESUME_INPUT_INVALID',
+      });
+      expect(await onlyPause(engine, runId)).toMatchObject({ token });
+      await engine.resume(runId, { token, input: { answer: 1 } });
+      const open = await onlyPause(engine, runId);
+      // The same answer again, and another one for the same pause, are the answer that was recorded.
+      for (const answer of [1, 2])
+        expect(await engine.resume(runId, { token, input: { answer } })).toMatchObject({ status: 'paused' });
+      expect(await onlyPause(engine, runId)).toEqual(open);
+      expect(await engine.resume(runId, { input: { answer: 3 } })).toMatchObject({
+        output: { answers: [{ answer: 1 }, { answer: 3 }] },
+      });
+    });
+
+    it('R46 keep their answers for the next attempt, and a resume is no attempt', async () => {
+      let failures = 0;
+      const asking = new Asking((_, answers) =>
+        answers.length === 1 && failures++ === 0 ? Promise.reject(new Error('once')) : Promise.resolve(),
+      );
+      const engine = await make().open({ blocks: [asking.executor] });
+      const drawn = workflow([ask('A', 1, { retry: RETRY })], ['Start -> A']);
+      const run = await engine.start({ workflow: drawn });
+      await run.result();
+      expect(await engine.resume(run.runId, { input: { answer: 'yes' } })).toMatchObject({
+        status: 'completed',
+        output: { answers: [{ answer: 'yes' }], attempt: 2 },
+      });
+      expect(asking.done).toEqual(['A 0', 'A 1']);
+    });
+
+    it('R46 do not spend their timeout while they wait for a person', async () => {
+      const clock = new TestClock();
+      const reached = Promise.withResolvers<void>();
+      const asking = new Asking((context, answers) => {
+        if (answers.length === 0) return Promise.resolve();
+        reached.resolve();
+        return new Promise((_, reject) => {
+          context.signal.addEventListener('abort', () => reject(new Error('aborted')));
+        });
+      });
+      const engine = await make().open({ clock, blocks: [asking.executor] });
+      const drawn = workflow(
+        [ask('A', 1, { timeoutMs: 1000 }), fn('H', 'return <a.error>')],
+        ['Start -> A', 'A:error -> H'],
+      );
+      const run = await engine.start({ workflow: drawn });
+      await run.result();
+      clock.advance(3_600_000);
+      expect(await engine.getRun(run.runId)).toMatchObject({ status: 'paused' });
+      const resumed = engine.resume(run.runId, { input: { answer: 1 } });
+      await reached.promise;
+      await clock.due(1000);
+      clock.advance(1000);
+      expect(await resumed).toMatchObject({
+        status: 'completed',
+        output: { result: expect.stringContaining('timeout') },
+      });
+    });
+
+    it('R46 wait in branches and iterations, each for its own answer', async () => {
+      const asking = new Asking();
+      const engine = await make().open({ blocks: [asking.executor] });
+      const drawn = workflow(
+        [
+          parallel(
+            'P',
+            { parallelType: 'count', count: 2 },
+            loop('L', { loopType: 'for', count: 2 }, ask('A')),
+          ),
+          fn('Z', 'return <p.results>.map(b => b[0].results.map(t => t[0].answers[0].answer))'),
+        ],
+        ['Start -> P -> L -> A', 'P -> Z'],
+      );
+      const run = await engine.start({ workflow: drawn });
+      await run.result();
+      for (const iteration of [0, 1]) {
+        const { pauses } = await engine.getRun(run.runId);
+        expect(pauses.map(({ scope }) => scope.join('.')).toSorted()).toEqual([
+          `0.${iteration}`,
+          `1.${iteration}`,
+        ]);
+        for (const { token, scope } of pauses)
+          await engine.resume(run.runId, { token, input: { answer: scope.join('.') } });
+      }
+      expect(await run.result()).toMatchObject({
+        status: 'completed',
+        output: {
+          result: [
+            ['0.0', '0.1'],
+            ['1.0', '1.1'],
+          ],
+        },
+      });
+    });
+
+    it('R46 are aborted while they wait when a sibling fails, and when the run is cancelled', async () => {
+      const script = new Script();
+      const engine = await make().open({ blocks: [new Asking().executor, script.executor] });
+      const drawn = workflow([ask('A'), work('F')], ['Start -> A', 'Start -> F']);
+      const [failed, cancelled] = [
+        await engine.start({ workflow: drawn }),
+        await engine.start({ workflow: drawn }),
+      ];
+      const calls = [await script.called('F'), await script.called('F')];
+      for (const { runId } of [failed, cancelled])
+        await expect.poll(async () => (await engine.getRun(runId)).pauses.length).toBe(1);
+      const tokens = await Promise.all([failed, cancelled].map(({ runId }) => onlyPause(engine, runId)));
+      await engine.cancel(cancelled.runId);
+      for (const call of calls) if (!call.context.signal.aborted) call.fail(new Error('no'));
+      expect(await failed.result()).toMatchObject({ status: 'failed' });
+      expect(await cancelled.result()).toMatchObject({ status: 'cancelled' });
+      for (const [index, { runId }] of [failed, cancelled].entries()) {
+        expect((await engine.getRun(runId)).pauses).toEqual([]);
+        const logs = (await engine.getLogs(runId)).filter(({ blockName }) => blockName === 'A');
+        expect(logs).toMatchObject([{ status: 'cancelled' }]);
+        const token = tokens[index]?.token ?? '';
+        await expect(engine.resume(runId, { token, input: { answer: 1 } })).rejects.toMatchObject({
+          code: 'RUN_ENDED',
+        });
+      }
+    });
+  });
+}
+
+async function onlyPause(engine: Engine, runId: string) {
+  const { pauses } = await engine.getRun(runId);
+  expect(pauses).toHaveLength(1);
+  return pauses[0] as (typeof pauses)[number];
+}

@@ -1,0 +1,61 @@
+import { expect, it } from 'vitest';
+import { ask, Asking } from '../../../support/asking.ts';
+import { workflow } from '../../../support/workflow.ts';
+import type { Succession } from './succession.ts';
+
+/** Blocks that continue after a pause, across a restart. */
+export function describeContinuedLater(engines: () => Succession): void {
+  it('R46 a paused block continues in a later engine with its answer, after its finished steps and a deployment', async () => {
+    const place = engines();
+    const draw = (times: number) => workflow([ask('A', times)], ['Start -> A'], { id: 'w' });
+    const first = new Asking();
+    const before = await place.next({ blocks: [first.executor] });
+    await before.deploy(draw(2));
+    const run = await before.start('w');
+    await run.result();
+    const [pause] = (await before.getRun(run.runId)).pauses;
+    expect(first.done).toEqual(['A 0']);
+    const second = new Asking();
+    const after = await place.next({ blocks: [second.executor] });
+    expect(await after.deploy(draw(9))).toMatchObject({ version: 2 });
+    const token = pause?.token ?? '';
+    expect((await after.getRun(run.runId)).pauses).toMatchObject([{ token, output: { question: 1 } }]);
+    expect(await after.resume(run.runId, { token, input: { answer: 1 } })).toMatchObject({
+      status: 'paused',
+    });
+    expect(second.done).toEqual(['A 1']);
+    const third = new Asking();
+    const last = await place.next({ blocks: [third.executor] });
+    expect(await last.resume(run.runId, { token, input: { answer: 9 } })).toMatchObject({ status: 'paused' });
+    expect(await last.resume(run.runId, { input: { answer: 2 } })).toMatchObject({
+      status: 'completed',
+      output: { answers: [{ answer: 1 }, { answer: 2 }], attempt: 1 },
+    });
+    expect(third.done).toEqual(['A 2']);
+  });
+
+  it('R46 an engine that stops between the answer and its effect leaves the answer to the next one', async () => {
+    const place = engines();
+    const reached = Promise.withResolvers<void>();
+    const first = new Asking((_, answers) => {
+      if (answers.length === 0) return Promise.resolve();
+      reached.resolve();
+      return new Promise(() => undefined);
+    });
+    const before = await place.next({ blocks: [first.executor] });
+    const { runId, result } = await before.start({ workflow: workflow([ask('A')], ['Start -> A']) });
+    await result();
+    before.resume(runId, { input: { answer: 'yes' } }).catch(() => undefined);
+    await reached.promise;
+    const second = new Asking();
+    const after = await place.next({ blocks: [second.executor] });
+    // An engine that shares the store may have ended the run before anyone can attach to it.
+    await expect
+      .poll(() => after.getRun(runId), { timeout: 20_000 })
+      .toMatchObject({
+        status: 'completed',
+        output: { answers: [{ answer: 'yes' }], attempt: 1 },
+      });
+    expect([first.done, second.done]).toEqual([['A 0'], ['A 1']]);
+  });
+}

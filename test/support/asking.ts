@@ -1,0 +1,44 @@
+import { EngineError, isJsonObject } from '@heddle/core/blocks';
+import type { BlockContext, BlockExecutor, BlockResult, Json } from '@heddle/core/blocks';
+
+/** Blocks of the type `ask` that pause in the middle of their work until a person has answered `times` questions. */
+export class Asking {
+  /** Steps that were done, by block and key. */
+  readonly done: string[] = [];
+  /** Called after each answer is read; a rejection fails the attempt. */
+  readonly afterAnswers: (context: BlockContext, answers: Json[]) => Promise<void>;
+
+  constructor(
+    afterAnswers: (context: BlockContext, answers: Json[]) => Promise<void> = () => Promise.resolve(),
+  ) {
+    this.afterAnswers = afterAnswers;
+  }
+
+  readonly executor: BlockExecutor = {
+    types: ['ask'],
+    class: 'effect',
+    execute: (context) => this.#execute(context),
+    resume({ input }) {
+      if (isJsonObject(input) && 'answer' in input) return { answer: input['answer'] as Json };
+      throw new EngineError('RESUME_INPUT_INVALID', 'Answer with {"answer": …}.');
+    },
+  };
+
+  async #execute(context: BlockContext): Promise<BlockResult> {
+    const answers = await context.answers();
+    await this.afterAnswers(context, answers);
+    for (let nth = 0; nth <= answers.length; nth++)
+      await context.step(`work ${nth}`, () => {
+        this.done.push(`${[context.block.name, ...context.scope].join('.')} ${nth}`);
+        return nth;
+      });
+    if (answers.length < Number(context.field('times')))
+      return { pause: { question: answers.length + 1 }, continues: true };
+    return { output: { answers, attempt: context.attempt } };
+  }
+}
+
+/** A block of the type `ask`. */
+export function ask(name: string, times = 1, more: { [field: string]: Json } = {}) {
+  return { name, type: 'ask', fields: { times }, more };
+}
