@@ -1,4 +1,5 @@
 import { beforeAll, describe, expect, it } from 'vitest';
+import { sweepDeliveries } from '../../packages/service/src/triggers/webhooks/retention.ts';
 import { draftOf } from '../support/draft.ts';
 import { STORES } from './setup.ts';
 import { JSON_TYPE, PROVIDERS, SECRETS, START, webhookApi, webhookWorkflow } from './webhook-setup.ts';
@@ -257,6 +258,46 @@ describe.each(STORES)('webhooks on %s', (store) => {
     );
     const wrong = `/api/v2/webhooks/${others[0]?.id}/deliveries/${first?.id}/replay`;
     expect((await api.call('POST', wrong)).status).toBe(404);
+  });
+
+  it('answer with the Response block of the run, also to a second delivery', async () => {
+    const fields = { responseMode: 'wait', idempotencyField: 'id' };
+    const data = { id: 'data', type: 'code', value: '{"sum": "<clock.n>"}' };
+    const status = { id: 'status', type: 'short-input', value: '418' };
+    const last = {
+      type: 'response',
+      subBlocks: { data, status, dataMode: { id: 'dataMode', type: 'dropdown', value: 'json' } },
+    };
+    const hook = await api.webhook(fields, { last });
+    const answers = [
+      await api.send(hook.path, json({ id: 1, n: 7 })),
+      await api.send(hook.path, json({ id: 1, n: 7 })),
+    ];
+    for (const answer of answers) expect(answer).toMatchObject({ status: 418, body: { sum: '7' } });
+    expect(await runsOf(hook.id)).toHaveLength(1);
+    const plain = await api.webhook({ responseMode: 'wait' });
+    expect(await api.send(plain.path, json({}))).toMatchObject({ status: 200, body: { success: true } });
+  });
+
+  it('store the files of declared fields', async () => {
+    const hook = await api.webhook({ inputFormat: [{ name: 'docs', type: 'file[]' }] });
+    const body = new FormData();
+    body.append('docs', new File(['one'], 'one.txt', { type: 'text/plain' }));
+    const answer = await api.send(hook.path, { body });
+    const input = await api.inputOf(answer.body['runId']);
+    expect(input).toMatchObject({
+      docs: [{ name: 'one.txt', type: 'text/plain', size: 3, key: expect.any(String) }],
+    });
+  });
+
+  it('forget deliveries after their retention', async () => {
+    const hook = await api.webhook({ idempotencyField: 'id' });
+    await api.send(hook.path, json({ id: 'a' }));
+    await sweepDeliveries(api.db, api.now.ms);
+    expect(await deliveriesOf(hook.id)).toHaveLength(1);
+    await sweepDeliveries(api.db, api.now.ms + 1);
+    expect(await deliveriesOf(hook.id)).toEqual([]);
+    expect((await api.send(hook.path, json({ id: 'a' }))).body['duplicate']).toBeUndefined();
   });
 
   it('replay a delivery with its input, on the live version', async () => {
