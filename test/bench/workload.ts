@@ -40,7 +40,10 @@ export type WorkloadName =
   | 'durable agent'
   | 'steps'
   | 'first text'
-  | 'first text elsewhere';
+  | 'first text elsewhere'
+  | 'schedules due'
+  | 'schedules idle'
+  | 'schedules memory';
 
 /** The workloads that a contender supports. */
 export type Contender = {

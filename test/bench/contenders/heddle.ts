@@ -10,6 +10,7 @@ import { CHAIN, expectResult } from '../workload.ts';
 import type { Contender, Timed } from '../workload.ts';
 import { heddle as agents } from '../agents/heddle.ts';
 import { heddle as streams } from '../streams/heddle.ts';
+import { heddle as triggers } from '../triggers/heddle.ts';
 import { coldStart, memoryAtStart } from './heddle-process.ts';
 import { memoryOfOutputs } from './heddle-outputs.ts';
 import { chainOf, fanOf, loopOf } from './workflows.ts';
@@ -99,4 +100,5 @@ export const contender: Contender = {
   'memory of outputs': memoryOfOutputs,
   ...agents,
   ...streams,
+  ...triggers,
 };

@@ -1,0 +1,151 @@
+import { mkdtempSync, rmSync } from 'node:fs';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { performance } from 'node:perf_hooks';
+import { createApi } from '@heddle/api';
+import { triggerTypes } from '@heddle/blocks/triggers';
+import { createEngine } from '@heddle/engine';
+import type { Engine } from '@heddle/engine';
+import { keyAuthenticator, openServiceStore, serviceAreas, servicePorts } from '@heddle/service';
+import type { ServiceStore } from '@heddle/service';
+import { sql } from 'kysely';
+import type { Contender, Measured } from '../workload.ts';
+
+const MINUTE_MS = 60_000;
+const HOUR_MS = 60 * MINUTE_MS;
+const FROM_MS = Date.UTC(2026, 0, 1);
+/** How often a started run is looked for. */
+const LOOK_MS = 10;
+
+/** Adds deployed workflows with a schedule each: hourly, at all minutes of the hour. */
+async function fill(
+  { database: db, workspaces }: ServiceStore,
+  engine: Engine,
+  count: number,
+): Promise<void> {
+  const userId = await workspaces.createUser({ email: 'ada@heddle.test', name: 'Ada' });
+  const workspaceId = await workspaces.createWorkspace('Looms', userId);
+  await sql`with recursive numbers (n) as (select 0 union all select n + 1 from numbers where n + 1 < ${sql.lit(count)})
+    insert into workflows (id, workspace_id, name, folder_path, position, state, active_version, public_api, created_at,
+      updated_at)
+    select 'w' || n, ${workspaceId}, 'Workflow ' || n, '/', n, '{}', 1, 0, '2026-01-01T00:00:00.000Z', '2026-01-01T00:00:00.000Z'
+    from numbers`.execute(db);
+  const config = (minute: number): string =>
+    JSON.stringify({
+      ...{ times: { cron: `${minute} * * * *` }, timeZone: 'Europe/Berlin' },
+      ...{ jitterMs: 0, missed: 'last', missedLimit: 10, overlap: 'allow' },
+    });
+  for (let minute = 0; minute < 60; minute += 1)
+    await sql`with recursive numbers (n) as
+        (select ${sql.lit(minute)} union all select n + 60 from numbers where n + 60 < ${sql.lit(count)})
+      insert into triggers (id, workspace_id, workflow_id, block_id, name, type, config, version, engine_version, state, due_ms,
+        fire_ms, attempts, failures, created_ms)
+      select 't' || n, ${workspaceId}, 'w' || n, 'clock', 'Clock', 'schedule', ${config(minute)}, 1, 1, 'active',
+        ${FROM_MS + HOUR_MS + minute * MINUTE_MS}, ${FROM_MS + HOUR_MS + minute * MINUTE_MS}, 0, 0, 0
+      from numbers`.execute(db);
+  const block = { type: 'schedule', name: 'Clock', enabled: true, subBlocks: {}, outputs: {} };
+  for (let n = 0; n < count; n += 1)
+    await engine.deploy({
+      version: '1.0',
+      workflow: { id: `w${n}`, name: `Workflow ${n}` },
+      state: { blocks: { clock: { ...block, id: 'clock', position: { x: 0, y: 0 } } }, edges: [] },
+    });
+}
+
+interface Scheduled {
+  /** Bytes of live memory before the service began to fire. */
+  memoryBefore: number;
+  moveTo(ms: number): void;
+  /** Queued runs that have been started. */
+  started(): Promise<number>;
+  close(): Promise<void>;
+}
+
+async function scheduled(count: number): Promise<Scheduled> {
+  const data = mkdtempSync(join(tmpdir(), 'heddle-bench-'));
+  const store = await openServiceStore({ data });
+  const { resolveChild, tenant } = store.definitions;
+  const engine = await createEngine({ data, resolveChild, tenant });
+  await fill(store, engine, count);
+  const memoryBefore = liveMemory();
+  let nowMs = FROM_MS;
+  const api = await createApi({
+    ...{ engine, database: store, authenticator: keyAuthenticator(store.keys), ports: servicePorts(store) },
+    areas: serviceAreas({ store, triggers: triggerTypes }),
+    now: () => nowMs,
+  });
+  return {
+    memoryBefore,
+    moveTo: (ms) => (nowMs = ms),
+    async started() {
+      const { rows } = await sql<{
+        count: number;
+      }>`select count(*) as count from claims where waiting is null`.execute(store.database);
+      return Number(rows[0]?.count);
+    },
+    async close() {
+      await api.close();
+      await engine.close({ graceMs: 0 });
+      await store.close();
+      rmSync(data, { recursive: true });
+    },
+  };
+}
+
+/** Milliseconds from a minute to the start of the last run that is due in it. */
+async function due(count: number): Promise<Measured> {
+  const service = await scheduled(count);
+  let minute = 60;
+  let before = 0;
+  return {
+    async sample() {
+      const wanted = before + Math.ceil((count - (minute % 60)) / 60);
+      const from = performance.now();
+      service.moveTo(FROM_MS + minute * MINUTE_MS);
+      await until(async () => (await service.started()) >= wanted);
+      const took = performance.now() - from;
+      minute += 1;
+      before = wanted;
+      return took;
+    },
+    close: () => service.close(),
+  };
+}
+
+/** Kilobytes for each schedule: what a service holds more after the runs of a minute than before it began to fire. */
+async function memory(count: number): Promise<Measured> {
+  const service = await scheduled(count);
+  return {
+    async sample() {
+      service.moveTo(FROM_MS + HOUR_MS);
+      await until(async () => (await service.started()) >= Math.ceil(count / 60));
+      return (liveMemory() - service.memoryBefore) / 1024 / count;
+    },
+    close: () => service.close(),
+  };
+}
+
+function liveMemory(): number {
+  globalThis.gc?.();
+  return process.memoryUsage().heapUsed;
+}
+
+async function until(isSo: () => Promise<boolean>): Promise<void> {
+  while (!(await isSo())) await new Promise((done) => setTimeout(done, LOOK_MS));
+}
+
+/** Processor time in percent of a core while nothing is due. */
+async function idle(count: number): Promise<Measured> {
+  const service = await scheduled(count);
+  return {
+    async sample(sampleMs) {
+      const [from, used] = [performance.now(), process.cpuUsage()];
+      await new Promise((done) => setTimeout(done, sampleMs));
+      const { user, system } = process.cpuUsage(used);
+      return (user + system) / 10 / (performance.now() - from);
+    },
+    close: () => service.close(),
+  };
+}
+
+export const heddle: Contender = { 'schedules due': due, 'schedules idle': idle, 'schedules memory': memory };
