@@ -42,6 +42,8 @@ export function requestOf(
     compareWorkflowVersions: '?base=1',
     listLogs: inWorkspace,
     getLogStats: inWorkspace,
+    getRunValue: '?part=input',
+    downloadRunValue: '?part=input',
     listSecrets: inWorkspace,
     deleteSecret: `${inWorkspace}&scope=personal`,
     listCredentials: inWorkspace,

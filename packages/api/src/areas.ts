@@ -13,12 +13,13 @@ export {
 export { admitRun } from './admission/admit-run.ts';
 export { runResponse } from './areas/runs/run-response.ts';
 export type { Release } from './admission/usage.ts';
-export { expectAccess, workspacesOf } from './auth/authorize.ts';
+export { expectAccess, mayWrite, workspacesOf } from './auth/authorize.ts';
 export { EVERYONE, PEOPLE } from './auth/principal.ts';
 export type { Capability, PrincipalKind } from './auth/principal.ts';
 export { cursorCodec } from './cursor.ts';
 export { badRequest, conflict, forbidden, notFound, unavailable } from './errors.ts';
 export { bytesBody, formBody, jsonBody } from './http/body.ts';
+export { eventStream } from './http/stream.ts';
 export { operationsOf } from './operation.ts';
 export type { AnyOperation, Call, Operation, Reply } from './operation.ts';
 export { none, record, workflow, workspace } from './resource.ts';

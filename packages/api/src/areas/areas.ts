@@ -21,6 +21,7 @@ import { downloadRunFile } from './runs/download.ts';
 import { executeWorkflow } from './runs/execute.ts';
 import { cancelRun, getWorkflowRun, listWorkflowRuns } from './runs/operations.ts';
 import { previewRunFromBlock } from './runs/preview.ts';
+import { rerunWorkflowRun } from './runs/rerun.ts';
 import { resumeRun } from './runs/resume.ts';
 
 const EXECUTE = { executeWorkflow } as const;
@@ -32,6 +33,7 @@ const RUNS = {
   downloadRunFile,
   resumeRun,
   cancelRun,
+  rerunRun: rerunWorkflowRun,
 } as const;
 
 const LEGACY = {

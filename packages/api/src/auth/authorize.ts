@@ -1,7 +1,8 @@
 import type { AreaContext } from '../context.ts';
-import { ApiError, NO_CREDENTIAL, forbidden, notFound, unauthorized } from '../errors.ts';
+import { ApiError, NO_CREDENTIAL, forbidden, isApiError, notFound, unauthorized } from '../errors.ts';
 import type { ApiDetailCode } from '../errors.ts';
 import type { AnyOperation } from '../operation.ts';
+import { EVERYONE } from './principal.ts';
 import type { Principal, Role, Scope } from './principal.ts';
 
 /** Throws 403 when the credential lacks the scope; for an access token with the challenge of RFC 6750. */
@@ -72,6 +73,26 @@ export async function expectAccess(
   if (answer === 'granted') return;
   if (answer === 'concealed') throw notFound(noun);
   throw forbidden(answer, REASONS[answer]?.(need) ?? 'This operation is not permitted in the workspace');
+}
+
+/** True when the caller may start, resume and cancel runs in the workspace. */
+export async function mayWrite(
+  context: Pick<AreaContext, 'access'>,
+  principal: Principal,
+  workspaceId: string,
+): Promise<boolean> {
+  if (!principal.scopes.includes('api:write')) return false;
+  try {
+    await expectAccess(context, principal, workspaceId, {
+      role: 'write',
+      principals: EVERYONE,
+      noun: 'Workspace',
+    });
+    return true;
+  } catch (error) {
+    if (isApiError(error)) return false;
+    throw error;
+  }
 }
 
 /** Returns the workspaces in which the caller may look for an id that names none. */

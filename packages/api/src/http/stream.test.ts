@@ -79,6 +79,7 @@ const HEARTBEATS: { [stream: string]: boolean } = {
   'executeWorkflowV2 application/x-ndjson': true,
   'executeWorkflow text/event-stream': false,
   'streamExecution text/event-stream': false,
+  'followRun text/event-stream': false,
 };
 
 describe('heartbeats', () => {
@@ -96,6 +97,12 @@ describe('heartbeats', () => {
     const api = await testApi({ every });
     const id = await api.deployed(LONG);
     const runs = `/api/v2/workflows/${id}/runs`;
+    const pausedRun = async (): Promise<string> => {
+      const path = `/api/v2/workflows/${id}/execute`;
+      const { data } = await api.call<{ runId: string }>('POST', path, { body: { async: true } });
+      await untilStatus(api, `${runs}/${data.runId}`, 'paused');
+      return data.runId;
+    };
     const open: { [stream: string]: () => Promise<Response> } = {
       'executeWorkflowV2 text/event-stream': () =>
         api.fetch('POST', `/api/v2/workflows/${id}/execute`, { body: { stream: true } }),
@@ -106,13 +113,9 @@ describe('heartbeats', () => {
         }),
       'executeWorkflow text/event-stream': () =>
         api.fetch('POST', `/api/workflows/${id}/execute`, { body: { stream: true } }),
-      'streamExecution text/event-stream': async () => {
-        const { data } = await api.call<{ runId: string }>('POST', `/api/v2/workflows/${id}/execute`, {
-          body: { async: true },
-        });
-        await untilStatus(api, `${runs}/${data.runId}`, 'paused');
-        return api.fetch('GET', `/api/workflows/${id}/executions/${data.runId}/stream`);
-      },
+      'streamExecution text/event-stream': async () =>
+        api.fetch('GET', `/api/workflows/${id}/executions/${await pausedRun()}/stream`),
+      'followRun text/event-stream': async () => api.fetch('GET', `/api/v2/logs/${await pausedRun()}/events`),
     };
     const text = (await open[stream]!()).text();
     const listed = async () => (await api.call<{ runId: string; status: string }[]>('GET', runs)).data;

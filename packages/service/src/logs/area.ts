@@ -3,12 +3,30 @@ import type { JsonObject } from '@heddle/core';
 import type { Kysely } from 'kysely';
 import { LogIndexer } from './indexer.ts';
 import { withoutCredentials } from '../workflows/redact.ts';
+import {
+  downloadRunValue,
+  followRun,
+  getRunOverview,
+  getRunStates,
+  getRunValue,
+  listRunSpans,
+} from './inspect/operations.ts';
 import type { LogServices } from './logs.ts';
 import { LOG_MIGRATIONS } from './migrations.ts';
 import { getLog, getLogStats, listLogsOperation } from './operations.ts';
 import type { LogTables } from './tables.ts';
 
-export const LOGS = { listLogs: listLogsOperation, getLogStats, getLog } as const;
+export const LOGS = {
+  listLogs: listLogsOperation,
+  getLogStats,
+  getLog,
+  getRunOverview,
+  listRunSpans,
+  getRunStates,
+  getRunValue,
+  downloadRunValue,
+  followRun,
+} as const;
 
 export interface OpenedLogs extends LogServices {
   /** Stops background work. */
@@ -26,11 +44,11 @@ export function logs(): Area<OpenedLogs, typeof LOGS> {
   };
 }
 
-function openLogs({ engine, database, now, every, report }: AreaContext): OpenedLogs {
+function openLogs({ engine, access, database, now, every, report }: AreaContext): OpenedLogs {
   const db = database as Kysely<LogTables>;
   const indexer = new LogIndexer({ engine, db, every, report });
   return {
-    ...{ engine, db, indexer, now },
+    ...{ engine, access, db, indexer, now, report },
     withoutCredentials: (graph: JsonObject) => withoutCredentials(graph as never) as unknown as JsonObject,
     close: () => indexer.close(),
   };

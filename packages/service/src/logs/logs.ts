@@ -1,3 +1,4 @@
+import type { AreaContext } from '@heddle/api';
 import type { Engine } from '@heddle/engine';
 import type { Json, JsonObject } from '@heddle/core';
 import type { Kysely } from 'kysely';
@@ -15,12 +16,15 @@ import { basicOf, entryOf, filesOf, outputOf, traceOf, workflowOf } from './view
 
 /** What the log of runs is read from. */
 export interface LogServices {
-  engine: Pick<Engine, 'getRun' | 'getTrace' | 'readValue' | 'planOf'>;
+  engine: Pick<Engine, 'getRun' | 'getTrace' | 'readValue' | 'planOf' | 'childRuns' | 'follow'>;
+  access: AreaContext['access'];
   db: Kysely<LogTables>;
   indexer: Pick<LogIndexer, 'update'>;
   /** Removes credentials from a graph. */
   withoutCredentials: (graph: JsonObject) => JsonObject;
   now: () => number;
+  /** Reports errors that reach no caller. */
+  report: (error: unknown) => void;
 }
 
 /** Returns a page of the log, and the position at which the next one begins. Throws 400. */
@@ -96,7 +100,10 @@ export async function logDetailOf(services: LogServices, row: LogRow) {
 }
 
 /** Returns the graph that the run executed: of a version as it was deployed, else from the plan. */
-async function snapshotOf({ engine, db, withoutCredentials }: LogServices, row: LogRow): Promise<JsonObject> {
+export async function snapshotOf(
+  { engine, db, withoutCredentials }: LogServices,
+  row: LogRow,
+): Promise<JsonObject> {
   const stored =
     row.version === null
       ? undefined

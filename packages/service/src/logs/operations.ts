@@ -1,15 +1,8 @@
-import {
-  cursorCodec,
-  EVERYONE,
-  notFound,
-  operationsOf,
-  record,
-  workspace,
-  workspacesOf,
-} from '@heddle/api/areas';
+import { cursorCodec, EVERYONE, notFound, operationsOf, workspace } from '@heddle/api/areas';
 import * as z from 'zod';
-import { findLog, listLogs, logDetailOf, logStatsOf } from './logs.ts';
+import { listLogs, logDetailOf, logStatsOf } from './logs.ts';
 import type { LogServices } from './logs.ts';
+import { log } from './resource.ts';
 import * as schemas from './schemas.ts';
 
 const SHARED = {
@@ -57,11 +50,7 @@ export const getLog = define({
   method: 'GET',
   path: '/api/v2/logs/{runId}',
   summary: 'Get everything about a run',
-  resource: record('Log', async ({ principal, path }, services: LogServices, context) => {
-    const { runId } = path as { runId: string };
-    const row = await findLog(services, runId, await workspacesOf(context, principal));
-    return row && { value: row, workspaceIds: [row.workspace_id] };
-  }),
+  resource: log,
   params: schemas.logPath,
   query: z.strictObject({}),
   success: [{ status: 200, schema: schemas.logDetail, description: 'The run' }],

@@ -122,7 +122,8 @@ export function takesBytes(stored: Stored, budget: TraceBudget): boolean {
   return true;
 }
 
-function bytesOf(stored: Stored): number {
+/** Returns the size of a value as JSON text. */
+export function bytesOf(stored: Stored): number {
   if ('v' in stored) return Buffer.byteLength(JSON.stringify(stored.v));
   if ('ref' in stored) return stored.ref.bytes;
   return stored.results.flat().reduce((sum, each) => sum + bytesOf(each), 0);

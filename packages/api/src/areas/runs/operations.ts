@@ -1,10 +1,9 @@
 import type { AreaContext } from '../../context.ts';
-import { expectAccess } from '../../auth/authorize.ts';
+import { mayWrite } from '../../auth/authorize.ts';
 import { cursorCodec } from '../../cursor.ts';
-import { badRequest, isApiError } from '../../errors.ts';
+import { badRequest } from '../../errors.ts';
 import { operationsOf } from '../../operation.ts';
 import { EVERYONE } from '../../auth/principal.ts';
-import type { Principal } from '../../auth/principal.ts';
 import type { Definition } from '../../ports.ts';
 import { workflow as workflowResource } from '../../resource.ts';
 import { workflowPath } from '../shapes.ts';
@@ -44,7 +43,7 @@ export const getWorkflowRun = define({
     const { run, reservation } = found;
     const blockOutputs = await selectedOf(services, row, run.runId, query.selectedOutputs);
     const shown = query.includeOutput && run.status === 'completed';
-    const mayResume = await mayResumeRuns(services, principal, row);
+    const mayResume = await mayWrite(services, principal, row.workspaceId);
     return {
       data: {
         ...resultOf({ ...run, runId: found.runId }, blockOutputs),
@@ -170,21 +169,4 @@ async function selectedOf(
     runId,
     await resolveSelectors(services, selectors, { workflow, blocks }),
   );
-}
-
-/** True when the caller may resume runs of the workflow. */
-async function mayResumeRuns(
-  services: AreaContext,
-  principal: Principal,
-  { workspaceId }: Definition,
-): Promise<boolean> {
-  if (!principal.scopes.includes('api:write')) return false;
-  try {
-    const need = { role: 'write', principals: EVERYONE, noun: 'Workflow' } as const;
-    await expectAccess(services, principal, workspaceId, need);
-    return true;
-  } catch (error) {
-    if (isApiError(error)) return false;
-    throw error;
-  }
 }

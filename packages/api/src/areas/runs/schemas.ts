@@ -161,6 +161,17 @@ export const runItem = z.object({
 
 export const resumeBody = z.strictObject({ contextId: z.string().min(1), input: json.optional() });
 
+export const rerunBody = z.strictObject({
+  blockId: blockId.optional().meta({ description: 'Where to start; default: at the beginning' }),
+  version: z
+    .enum(['run', 'live'])
+    .optional()
+    .meta({ description: 'The definition of the earlier run, or the live one. Default: `run` from a block' }),
+  input: z.record(z.string(), json).optional().meta({ description: 'Default: the input of the earlier run' }),
+});
+
+export type RerunBody = z.output<typeof rerunBody>;
+
 export const cancelResult = z.object({
   success: z.boolean(),
   runId: z.string(),

@@ -1,0 +1,121 @@
+import type { Json } from '@heddle/core';
+import type { Engine, ExecuteOptions, RunDetail, RunHandle } from '@heddle/engine';
+import { admitRun } from '../../admission/admit-run.ts';
+import type { AreaContext } from '../../context.ts';
+import { EVERYONE, accountOf } from '../../auth/principal.ts';
+import { badRequest, conflict, forbidden } from '../../errors.ts';
+import { operationsOf } from '../../operation.ts';
+import type { Definition } from '../../ports.ts';
+import { workflow as workflowResource } from '../../resource.ts';
+import { noQuery } from '../shapes.ts';
+import { findRun } from './find.ts';
+import { engineIds, withCallerId } from './ids.ts';
+import type { RunIds } from './ids.ts';
+import { reserveRunId } from './reserve-run-id.ts';
+import { expectRunIdForm } from './rules.ts';
+import * as schemas from './schemas.ts';
+import { receiptOf } from './views.ts';
+
+export const rerunWorkflowRun = operationsOf<AreaContext>()({
+  id: 'rerunWorkflowRun',
+  method: 'POST',
+  path: '/api/v2/workflows/{workflowId}/runs/{runId}/rerun',
+  tag: 'Workflow Runs',
+  summary: 'Start a run again, from its beginning or from a block',
+  principals: EVERYONE,
+  scope: 'api:write',
+  role: 'write',
+  resource: workflowResource,
+  audit: { resourceType: 'run', actions: ['RUN_RERUN'] },
+  params: schemas.runPath,
+  query: noQuery,
+  body: schemas.rerunBody,
+  bodyOptional: true,
+  success: [{ status: 202, schema: schemas.receipt, description: 'The new run has started' }],
+  errors: [400, 401, 402, 403, 404, 409, 413, 415, 429, 503],
+  executes: true,
+  check({ headers, body }) {
+    expectRunIdForm(headers);
+    if (body?.version === 'run' && body.blockId === undefined)
+      throw badRequest('version "run" needs a blockId: a run from its beginning uses the live version');
+  },
+  async handle(services, call, workflow) {
+    const { path, principal, headers, origin, record } = call;
+    const source = await findRun(services, workflow, path.runId);
+    if (!source.run) throw conflict(`Run ${source.runId} has not started: it cannot be started again.`);
+    // As for an asynchronous run: the answer does not wait for the end of the run.
+    const body = schemas.executeBody.parse({ async: true });
+    const ids = await reserveRunId(services, workflow, { headers, principal, body });
+    try {
+      const request = { workflowId: workflow.id, workspaceId: workflow.workspaceId, mode: 'async' } as const;
+      const owner = { runId: ids.engineId, userId: principal.userId };
+      const release = await admitRun(services, { ...request, ...owner }, accountOf(principal));
+      const run = await startAgain(services, workflow, { ...call, ids, source }).catch((error: unknown) => {
+        release?.();
+        throw error;
+      });
+      // The run's record has its failure, so a rejection needs no report.
+      if (release) void run.result().then(release, release);
+    } catch (error) {
+      await services.reservations.release(ids.engineId);
+      throw error;
+    }
+    await record({ resourceId: ids.runId, details: { sourceRunId: source.runId } });
+    const data = receiptOf(workflow.id, ids.runId, origin);
+    return { status: 202, headers: { 'X-Run-Id': ids.runId }, data };
+  },
+});
+
+interface Again {
+  body: schemas.RerunBody | undefined;
+  ids: RunIds;
+  source: RunIds & { run: RunDetail };
+  signal: AbortSignal;
+}
+
+/** Starts the new run. When it throws, no run exists. */
+async function startAgain(services: AreaContext, workflow: Definition, again: Again): Promise<RunHandle> {
+  const { engine, policy } = services;
+  const { body = {}, ids, source } = again;
+  const { blockId, version } = body;
+  const { asyncSeconds } = policy;
+  const options: ExecuteOptions = {
+    ...engineIds(ids),
+    ...(asyncSeconds !== undefined && { timeoutMs: asyncSeconds * 1000 }),
+  };
+  if (blockId === undefined) return startFromBeginning(services, workflow, again, options);
+  const input = body.input as Json | undefined;
+  const from: Parameters<Engine['runFromBlock']>[2] = {
+    ...options,
+    ...(version === 'live' && { workflow: workflow.id, version: liveVersion(workflow) }),
+    ...(input !== undefined && { input }),
+  };
+  return withCallerId(source, () => engine.runFromBlock(source.engineId, blockId, from));
+}
+
+/** Starts the live version at the trigger at which the earlier run began, if the version has it. */
+async function startFromBeginning(
+  { engine }: AreaContext,
+  workflow: Definition,
+  { body, source, signal }: Again,
+  options: ExecuteOptions,
+): Promise<RunHandle> {
+  const version = liveVersion(workflow);
+  const trace = await engine.getTrace(source.engineId);
+  const ran = new Set(trace.children.map(({ blockId }) => blockId));
+  const triggers = await engine.triggers(workflow.id, { version });
+  const start = triggers.find(({ blockId }) => ran.has(blockId))?.blockId;
+  const at = { version, ...(start !== undefined && { start }) };
+  const given = body?.input as Json | undefined;
+  const input =
+    given === undefined
+      ? trace.input && (await engine.readValue(trace.input))
+      : await engine.takeFiles(workflow.id, given, { ...at, signal });
+  return engine.start(workflow.id, input ?? {}, { ...options, ...at });
+}
+
+/** Throws 403 for a workflow that is not deployed. */
+function liveVersion({ live }: Definition): number {
+  if (live !== undefined) return live;
+  throw forbidden('WORKFLOW_NOT_DEPLOYED', 'Workflow is not deployed');
+}

@@ -1,0 +1,71 @@
+import type { BlockLog } from '@heddle/core';
+import type { RunEvent } from '@heddle/engine';
+import { badRequest } from '@heddle/api/areas';
+
+/** An event of a run without values. */
+export interface LeanEvent {
+  type: RunEvent['type'];
+  at: string;
+  blockId?: string;
+  /** The span that has changed. */
+  spanId?: string;
+  status?: string;
+  iteration?: number;
+  count?: number | null;
+  attempt?: number;
+}
+
+/** Returns how many events a reconnecting client has received. Throws 400. */
+export function receivedEvents(headers: Headers): number {
+  const given = headers.get('last-event-id') ?? '0';
+  if (/^\d{1,15}$/.test(given)) return Number(given);
+  throw badRequest('Last-Event-ID is the id of an event: a whole number');
+}
+
+/**
+ * Returns the events after the first `received` ones. An id is the number of an event. Pauses and resumes have none: only current
+ * readers get them. Emissions of running blocks are left out.
+ */
+export async function* leanEvents(
+  events: AsyncIterable<RunEvent>,
+  received: number,
+): AsyncGenerator<{ id?: number; data: LeanEvent }> {
+  let count = 0;
+  for await (const event of events) {
+    if (event.type === 'block:emission') continue;
+    if (event.type === 'run:paused' || event.type === 'run:resumed') {
+      yield { data: leanEvent(event) };
+      continue;
+    }
+    count += 1;
+    if (count > received) yield { id: count, data: leanEvent(event) };
+  }
+}
+
+function leanEvent(event: Exclude<RunEvent, { type: 'block:emission' }>): LeanEvent {
+  const base = { type: event.type, at: new Date(event.atMs).toISOString() };
+  switch (event.type) {
+    case 'block:started':
+    case 'block:paused':
+    case 'block:completed':
+    case 'block:failed':
+    case 'block:cancelled':
+      return { ...base, blockId: event.log.blockId, spanId: spanIdOf(event.log), status: event.log.status };
+    case 'block:retrying':
+      return { ...base, blockId: event.blockId, attempt: event.attempt };
+    case 'container:iteration':
+      return { ...base, blockId: event.blockId, iteration: event.iteration, count: event.count ?? null };
+    case 'run:ended':
+      return { ...base, status: event.status };
+    case 'run:started':
+    case 'run:paused':
+    case 'run:resumed':
+      return base;
+  }
+}
+
+/** Returns the id of the span of a log, without the id of the run. */
+function spanIdOf({ blockId, container, parents }: BlockLog): string {
+  const scopes = [...parents, ...(container ? [container] : [])];
+  return [...scopes.flatMap((scope) => [scope.blockId, String(scope.index)]), blockId].join('/');
+}

@@ -1,0 +1,140 @@
+import type { Span } from '@heddle/core/run';
+import { bytesOf } from '../spans.ts';
+
+/** A span without its values and children. */
+export interface FlatSpan {
+  id: string;
+  /** Empty for a span directly below the run. */
+  parentId: string;
+  /** 0 for a span directly below the run. */
+  depth: number;
+  name: string;
+  type: string;
+  status: Span['status'];
+  startTime: string;
+  endTime: string | null;
+  durationMs: number | null;
+  relativeStartMs: number;
+  blockId: string | null;
+  /** Iterations and branches: the number, from 0. */
+  index: number | null;
+  executionOrder: number | null;
+  attempts: number | null;
+  errorHandled: boolean;
+  error: { type: string; message: string } | null;
+  /** Size as JSON text; null if there is no value. */
+  inputBytes: number | null;
+  outputBytes: number | null;
+  childCount: number;
+}
+
+/** Which spans of a trace to list. Absent: all. */
+export interface SpanFilter {
+  /** The descendants of this span. */
+  under?: string | undefined;
+  /** Only the children of `under`, or of the run. */
+  direct?: boolean | undefined;
+  status?: Span['status'] | undefined;
+  blockId?: string | undefined;
+  /** The iteration or branch with this number. */
+  index?: number | undefined;
+}
+
+/** Returns the id of a span without the engine's id of the run: callers know runs by their own ids. */
+export function publicIdOf(span: Span, root: Span): string {
+  return span.id.slice(root.id.length + 1);
+}
+
+/** Returns the span with this public id; undefined if the run has none. The empty id is the run's. */
+export function findSpan(root: Span, id: string): Span | undefined {
+  if (id === '') return root;
+  const wanted = `${root.id}/${id}`;
+  let at: Span | undefined = root;
+  while (at && at.id !== wanted) {
+    at =
+      at.children.find(({ id: childId }) => childId === wanted) ??
+      at.children.find(({ id: childId }) => wanted.startsWith(`${childId}/`));
+  }
+  return at;
+}
+
+/**
+ * Returns a page of spans, each before its children, and the position at which the next page begins. Takes O(spans). Undefined
+ * if `under` is no span of the run.
+ */
+export function pageOfSpans(
+  root: Span,
+  filter: SpanFilter,
+  { from, limit }: { from: number; limit: number },
+): { spans: FlatSpan[]; next: number | undefined } | undefined {
+  const top = findSpan(root, filter.under ?? '');
+  if (!top) return undefined;
+  const spans: FlatSpan[] = [];
+  let position = 0;
+  let hasMore = false;
+  const parents = [{ span: top, depth: depthOf(root, top), next: 0 }];
+  while (parents.length > 0 && !hasMore) {
+    const parent = parents.at(-1) as (typeof parents)[number];
+    const child = parent.span.children[parent.next];
+    if (!child) {
+      parents.pop();
+      continue;
+    }
+    parent.next += 1;
+    if (matches(child, filter)) {
+      if (spans.length === limit) hasMore = true;
+      else if (position >= from) spans.push(flat(child, { root, parent: parent.span, depth: parent.depth }));
+      position += 1;
+    }
+    if (filter.direct !== true) parents.push({ span: child, depth: parent.depth + 1, next: 0 });
+  }
+  return { spans, next: hasMore ? from + limit : undefined };
+}
+
+/** Returns the depth of the children of a span. */
+function depthOf(root: Span, top: Span): number {
+  let depth = 0;
+  let at = root;
+  while (at !== top) {
+    const next = at.children.find((child) => child === top || top.id.startsWith(`${child.id}/`));
+    if (!next) return depth;
+    at = next;
+    depth += 1;
+  }
+  return depth;
+}
+
+function matches(span: Span, { status, blockId, index }: SpanFilter): boolean {
+  return (
+    (status === undefined || span.status === status) &&
+    (blockId === undefined || span.blockId === blockId) &&
+    (index === undefined || span.index === index)
+  );
+}
+
+function flat(span: Span, { root, parent, depth }: { root: Span; parent: Span; depth: number }): FlatSpan {
+  const { error } = span;
+  return {
+    id: publicIdOf(span, root),
+    parentId: publicIdOf(parent, root),
+    ...{ depth, name: span.name, type: span.type, status: span.status },
+    startTime: new Date(span.startMs).toISOString(),
+    endTime: span.endMs === undefined ? null : new Date(span.endMs).toISOString(),
+    durationMs: span.durationMs ?? null,
+    relativeStartMs: span.startMs - root.startMs,
+    blockId: span.blockId ?? null,
+    index: span.index ?? null,
+    executionOrder: span.executionOrder ?? null,
+    attempts: span.attempts ?? null,
+    errorHandled: span.errorHandled,
+    error: error ? { type: error.code, message: error.message } : null,
+    inputBytes: span.input ? bytesOf(span.input) : null,
+    outputBytes: span.output && !hidesOutput(span) ? bytesOf(span.output) : null,
+    childCount: span.children.length,
+  };
+}
+
+/** True for an open pause point: its output can contain the token to resume it, which readers must not get. */
+export function hidesOutput({ status }: Span): boolean {
+  return status === 'paused';
+}

@@ -1,0 +1,113 @@
+import type { Json, JsonObject } from '@heddle/core';
+import { isJsonObject, own } from '@heddle/core/blocks';
+
+/** A block as a drawing needs it: without its fields. */
+export interface DrawnBlock {
+  id: string;
+  name: string;
+  type: string;
+  enabled: boolean;
+  /** Where the editor has put it, relative to its container; null if it has no position. */
+  position: { x: number; y: number } | null;
+  /** The container around it. */
+  parentId: string | null;
+  width: number | null;
+  height: number | null;
+  /** Condition and router blocks: their ports with the titles of their rows. */
+  ports: { id: string; title: string }[];
+}
+
+export interface DrawnEdge {
+  source: string;
+  target: string;
+  /** The port of the source: `source`, `error`, `condition-ID`, `loop-start-source` … */
+  port: string;
+}
+
+/** The graph of a run without the fields of its blocks. */
+export interface DrawnGraph {
+  blocks: DrawnBlock[];
+  edges: DrawnEdge[];
+}
+
+/** Returns the graph of an exported state as a drawing needs it. */
+export function drawnGraph(state: JsonObject): DrawnGraph {
+  const blocks = own(state, 'blocks');
+  const edges = own(state, 'edges');
+  return {
+    blocks: Object.entries(isJsonObject(blocks) ? blocks : {}).flatMap(([id, block]) =>
+      isJsonObject(block) ? [drawnBlock(id, block)] : [],
+    ),
+    edges: (Array.isArray(edges) ? edges : []).flatMap((edge) =>
+      isJsonObject(edge) ? [drawnEdge(edge)] : [],
+    ),
+  };
+}
+
+function drawnBlock(id: string, block: JsonObject): DrawnBlock {
+  const data = objectAt(block, 'data');
+  const position = objectAt(block, 'position');
+  const [x, y] = [numberAt(position, 'x'), numberAt(position, 'y')];
+  return {
+    id,
+    name: textAt(block, 'name') ?? id,
+    type: textAt(block, 'type') ?? '',
+    enabled: own(block, 'enabled') !== false,
+    position: x === null || y === null ? null : { x, y },
+    parentId: textAt(data, 'parentId') ?? textAt(block, 'parentId'),
+    width: numberAt(data, 'width'),
+    height: numberAt(data, 'height') ?? numberAt(block, 'height'),
+    ports: portsOf(block),
+  };
+}
+
+function drawnEdge(edge: JsonObject): DrawnEdge {
+  return {
+    source: textAt(edge, 'source') ?? '',
+    target: textAt(edge, 'target') ?? '',
+    port: textAt(edge, 'sourceHandle') ?? 'source',
+  };
+}
+
+/** Fields whose rows are ports, with the prefix of the ports. */
+const PORT_FIELDS = { conditions: 'condition-', routes: 'router-' } as const;
+
+function portsOf(block: JsonObject): DrawnBlock['ports'] {
+  const fields = objectAt(block, 'subBlocks');
+  return Object.entries(PORT_FIELDS).flatMap(([field, prefix]) =>
+    rowsOf(own(objectAt(fields, field), 'value')).map((row) => ({
+      id: prefix + (textAt(row, 'id') ?? ''),
+      title: textAt(row, 'title') ?? '',
+    })),
+  );
+}
+
+/** Returns the rows of a field: a list, or the JSON text of one. */
+function rowsOf(value: Json | undefined): JsonObject[] {
+  const rows = typeof value === 'string' ? parsed(value) : value;
+  return Array.isArray(rows) ? rows.filter(isJsonObject) : [];
+}
+
+function parsed(text: string): Json | undefined {
+  try {
+    return JSON.parse(text) as Json;
+  } catch {
+    // A draft may contain any text; a row that cannot be read has no port of its own.
+    return undefined;
+  }
+}
+
+function objectAt(object: JsonObject, key: string): JsonObject {
+  const value = own(object, key);
+  return isJsonObject(value) ? value : {};
+}
+
+function textAt(object: JsonObject, key: string): string | null {
+  const value = own(object, key);
+  return typeof value === 'string' ? value : null;
+}
+
+function numberAt(object: JsonObject, key: string): number | null {
+  const value = own(object, key);
+  return typeof value === 'number' && Number.isFinite(value) ? value : null;
+}

@@ -1,0 +1,186 @@
+import {
+  badRequest,
+  cursorCodec,
+  EVERYONE,
+  eventStream,
+  mayWrite,
+  notFound,
+  operationsOf,
+} from '@heddle/api/areas';
+import { refusalOf } from '@heddle/api';
+import type { Json } from '@heddle/core';
+import type { Span } from '@heddle/core/run';
+import * as z from 'zod';
+import { log } from '../resource.ts';
+import type { LogServices } from '../logs.ts';
+import type { LogRow } from '../tables.ts';
+import { traceOf } from '../views.ts';
+import { leanEvents, receivedEvents } from './events.ts';
+import { findSpan, hidesOutput, pageOfSpans } from './flat-spans.ts';
+import { overviewOf } from './overview.ts';
+import * as schemas from './schemas.ts';
+import { statesOf } from './states.ts';
+import { keysOfPointer, pageOfValue, valueAtKeys } from './value-page.ts';
+
+const SHARED = {
+  method: 'GET',
+  tag: 'Logs',
+  scope: 'api:read',
+  role: 'read',
+  principals: EVERYONE,
+  resource: log,
+  params: schemas.logPath,
+  errors: [400, 401, 403, 404, 429],
+} as const;
+
+const define = operationsOf<LogServices>();
+const cursors = cursorCodec(schemas.spanPosition);
+
+export const getRunOverview = define({
+  ...SHARED,
+  id: 'getRunOverview',
+  path: '/api/v2/logs/{runId}/overview',
+  summary: 'Get the state of a run, its pauses, its child runs and its graph',
+  query: z.strictObject({}),
+  success: [{ status: 200, schema: schemas.overview, description: 'The run, without values of blocks' }],
+  async handle(services, { head, principal }, row) {
+    if (head) return { data: null };
+    const mayResume = await mayWrite(services, principal, row.workspace_id);
+    const data = await overviewOf(services, row, mayResume);
+    if (!data) throw notFound('Log');
+    return { data };
+  },
+});
+
+export const listRunSpans = define({
+  ...SHARED,
+  id: 'listRunSpans',
+  path: '/api/v2/logs/{runId}/spans',
+  summary: 'List the trace spans of a run without their values',
+  query: schemas.spansQuery,
+  success: [{ status: 200, schema: schemas.span, page: true, description: 'A page of spans' }],
+  async handle(services, { query, path }, row) {
+    const of = { ...query, runId: path.runId };
+    const [from = 0] = cursors.decode(query.cursor, of) ?? [];
+    const page = pageOfSpans(await rootOf(services, row), query, { from, limit: query.limit });
+    if (!page) throw notFound('Span');
+    return {
+      page: page.spans,
+      nextCursor: cursors.encode(page.next === undefined ? undefined : [page.next], of),
+    };
+  },
+});
+
+export const getRunStates = define({
+  ...SHARED,
+  id: 'getRunStates',
+  path: '/api/v2/logs/{runId}/states',
+  summary: 'Count the executions of each block of a run by status',
+  query: schemas.statesQuery,
+  success: [{ status: 200, schema: schemas.states, description: 'The blocks that have run' }],
+  async handle(services, { query }, row) {
+    const root = await rootOf(services, row);
+    if (!findSpan(root, query.scope)) throw notFound('Span');
+    return { data: { blocks: statesOf(root, query.scope) } };
+  },
+});
+
+export const getRunValue = define({
+  ...SHARED,
+  id: 'getRunValue',
+  path: '/api/v2/logs/{runId}/value',
+  summary: 'Get a part of an input or output of a run',
+  query: schemas.valueQuery,
+  success: [{ status: 200, schema: schemas.valuePage, description: 'A page of the value' }],
+  async handle(services, { query, head }, row) {
+    if (head) return { data: null };
+    return { data: pageOfValue(await valueOf(services, row, query), query) };
+  },
+});
+
+export const downloadRunValue = define({
+  ...SHARED,
+  id: 'downloadRunValue',
+  path: '/api/v2/logs/{runId}/value/download',
+  summary: 'Download an input or output of a run',
+  query: schemas.downloadQuery,
+  success: [],
+  streams: [{ type: '*/*', description: 'The value as JSON text, as an attachment' }],
+  async handle(services, { query, head }, row) {
+    const headers = {
+      'Content-Type': 'application/json; charset=utf-8',
+      'Content-Disposition': `attachment; filename="${query.part}.json"`,
+      // If a browser shows the file after all, it does so without scripts and without an origin.
+      'Content-Security-Policy': "default-src 'none'; sandbox",
+    };
+    if (head) return { raw: new Response(null, { headers }) };
+    const value = await valueOf(services, row, query);
+    return { raw: new Response(JSON.stringify(value, null, 2), { headers }) };
+  },
+});
+
+export const followRun = define({
+  ...SHARED,
+  id: 'followRun',
+  path: '/api/v2/logs/{runId}/events',
+  summary: 'Follow the events of a run without their values',
+  query: z.strictObject({}),
+  success: [],
+  streams: [
+    {
+      type: 'text/event-stream',
+      description:
+        'The events after `Last-Event-ID`, past and future, until the run ends or pauses; then `"[DONE]"`',
+    },
+  ],
+  handle(services, { headers, head }, row) {
+    const received = receivedEvents(headers);
+    const cancellation = new AbortController();
+    const { signal } = cancellation;
+    // A HEAD request reads no events.
+    const events = head ? [] : eventsOf(services, row, { received, signal });
+    const raw = eventStream(toAsync(events), { onCancel: () => cancellation.abort() });
+    return Promise.resolve({ raw });
+  },
+});
+
+async function* toAsync<Item>(items: Iterable<Item> | AsyncIterable<Item>): AsyncGenerator<Item> {
+  yield* items;
+}
+
+async function* eventsOf(
+  { engine, report }: LogServices,
+  { engine_id: engineId }: LogRow,
+  { received, signal }: { received: number; signal: AbortSignal },
+): AsyncGenerator<{ id?: number; data: unknown }> {
+  try {
+    yield* leanEvents(engine.follow(engineId, { signal }), received);
+  } catch (error) {
+    // The run was deleted, or the process shuts down: clients read the run again.
+    if (!refusalOf(error)) report(error);
+  }
+  yield { data: '[DONE]' };
+}
+
+/** Returns the trace of the run. Throws 404 if it was deleted meanwhile. */
+async function rootOf(services: LogServices, row: LogRow): Promise<Span> {
+  const root = await traceOf(services.engine, row.engine_id);
+  if (!root) throw notFound('Log');
+  return root;
+}
+
+/** Returns the selected value. Throws 400 for text that is no pointer, 404 where the run has no such value. */
+async function valueOf(
+  services: LogServices,
+  row: LogRow,
+  { spanId, part, path }: { spanId: string; part: 'input' | 'output'; path: string },
+): Promise<Json> {
+  const keys = keysOfPointer(path);
+  if (!keys) throw badRequest('path is a JSON pointer: empty, or keys with a slash before each');
+  const span = findSpan(await rootOf(services, row), spanId);
+  if (!span) throw notFound('Span');
+  const stored = part === 'output' && hidesOutput(span) ? undefined : span[part];
+  const value = stored && valueAtKeys(await services.engine.readValue(stored), keys);
+  if (value === undefined) throw notFound('Value');
+  return value;
+}

@@ -1,0 +1,98 @@
+import type { RunDetail } from '@heddle/engine';
+import type { Kysely } from 'kysely';
+import { filesOf, outputOf, traceOf, workflowOf } from '../views.ts';
+import { drawnGraph } from './graph.ts';
+import { snapshotOf } from '../logs.ts';
+import type { LogServices } from '../logs.ts';
+import { TRACE_BUDGET } from '../spans.ts';
+import { workflowsOf } from '../store.ts';
+import type { LogRow, LogTables } from '../tables.ts';
+
+/** Most child runs in an overview. */
+const MAX_CHILDREN = 1000;
+
+/**
+ * Returns what a page about a run begins with: its state, what it waits for, its child runs and its graph. `mayResume`: the caller
+ * may answer pause points, so their tokens are shown. Undefined if the run was deleted meanwhile.
+ */
+export async function overviewOf(services: LogServices, row: LogRow, mayResume: boolean) {
+  const { engine, db } = services;
+  const root = await traceOf(engine, row.engine_id);
+  if (!root) return undefined;
+  const run = await engine.getRun(row.engine_id);
+  const output = await outputOf(engine, row, { root, budget: { ...TRACE_BUDGET } });
+  const parentId = run.parentRunId;
+  const children = await engine.childRuns(row.engine_id);
+  const relatives = [
+    ...(parentId === null ? [] : [parentId]),
+    ...children.slice(0, MAX_CHILDREN).map(({ runId }) => runId),
+  ];
+  const rows = await rowsOf(db, row.workspace_id, relatives);
+  const workflow = (await workflowsOf(db, [row.workflow_id])).get(row.workflow_id);
+  const parent = parentId === null ? undefined : rows.get(parentId);
+  return {
+    runId: row.run_id,
+    workspaceId: row.workspace_id,
+    workflow: workflowOf(row, workflow),
+    version: row.version,
+    trigger: row.trigger,
+    status: run.status,
+    createdAt: run.createdAt,
+    startedAt: run.startedAt,
+    endedAt: run.endedAt,
+    durationMs: run.durationMs,
+    cost: row.cost < 0 ? null : row.cost,
+    error: errorOf(run, row),
+    files: filesOf(row, output),
+    parent: parent ? { runId: parent.run_id, workflowId: parent.workflow_id } : null,
+    pauses: run.pauses.map((pause) => pauseOf(pause, mayResume)),
+    mayResume,
+    children: children.slice(0, MAX_CHILDREN).flatMap(({ runId, blockId }) => {
+      const child = rows.get(runId);
+      return child
+        ? [{ runId: child.run_id, workflowId: child.workflow_id, blockId, status: child.status }]
+        : [];
+    }),
+    childCount: children.length,
+    graph: drawnGraph(await snapshotOf(services, row)),
+  };
+}
+
+function errorOf({ error }: RunDetail, { engine_id: engineId, run_id: runId }: LogRow) {
+  if (!error) return null;
+  const details = (error.details ?? {}) as { blockId?: unknown; blockName?: unknown };
+  const text = (value: unknown): string | null => (typeof value === 'string' ? value : null);
+  return {
+    code: error.code,
+    // Callers know the run by their own id.
+    message: error.message.replaceAll(engineId, runId),
+    blockId: text(details.blockId),
+    blockName: text(details.blockName),
+  };
+}
+
+/** Without the token and the output, which has the token in its links, for readers who may not resume. */
+function pauseOf(pause: RunDetail['pauses'][number], mayResume: boolean) {
+  const { blockId, blockName, scope, kind, pausedAt, resumesAt, inputFormat, output, token } = pause;
+  return {
+    ...{ blockId, blockName, scope, kind, pausedAt, resumesAt, inputFormat },
+    contextId: mayResume ? token : null,
+    output: mayResume ? output : null,
+  };
+}
+
+/** Returns the rows of runs of the workspace by the engine's ids. */
+async function rowsOf(
+  db: Kysely<LogTables>,
+  workspaceId: string,
+  engineIds: readonly string[],
+): Promise<Map<string, LogRow>> {
+  if (engineIds.length === 0) return new Map();
+  const rows = await db
+    .selectFrom('run_logs')
+    .selectAll()
+    .where('workspace_id', '=', workspaceId)
+    .where('engine_id', 'in', engineIds)
+    .execute();
+  return new Map(rows.map((row) => [row.engine_id, row]));
+}

@@ -1,0 +1,99 @@
+import type { Json } from '@heddle/core';
+import { isJsonObject } from '@heddle/core/blocks';
+
+/** Characters of JSON text in one response. */
+export const TEXT_CHARACTERS = 65_536;
+/** Entries of a list or object in one response. */
+const ENTRIES = 100;
+const PREVIEW_CHARACTERS = 120;
+
+export type ValueKind = 'object' | 'array' | 'string' | 'number' | 'boolean' | 'null';
+
+/** An entry of a list or object, with the beginning of its JSON text. */
+export interface ValueEntry {
+  key: string;
+  kind: ValueKind;
+  preview: string;
+}
+
+/** A part of a value: of its JSON text, and of its entries. */
+export interface ValuePage {
+  kind: ValueKind;
+  /** Size of the whole value as JSON text. */
+  bytes: number;
+  /** Number of entries; null for a value that is neither a list nor an object. */
+  size: number | null;
+  entries: ValueEntry[];
+  nextEntry: number | null;
+  text: string;
+  nextOffset: number | null;
+}
+
+/** Returns the keys of a JSON pointer (RFC 6901); undefined for text that is none. */
+export function keysOfPointer(pointer: string): string[] | undefined {
+  if (pointer === '') return [];
+  if (!pointer.startsWith('/') || /~(?![01])/.test(pointer)) return undefined;
+  return pointer
+    .slice(1)
+    .split('/')
+    .map((key) => key.replaceAll('~1', '/').replaceAll('~0', '~'));
+}
+
+/** Returns the value at the keys; undefined if there is none. */
+export function valueAtKeys(value: Json, keys: readonly string[]): Json | undefined {
+  let at: Json | undefined = value;
+  for (const key of keys) {
+    if (Array.isArray(at)) at = /^(0|[1-9]\d*)$/.test(key) ? at[Number(key)] : undefined;
+    else at = isJsonObject(at) && Object.hasOwn(at, key) ? at[key] : undefined;
+  }
+  return at;
+}
+
+/** Returns a part of a value. Text begins at `offset`, entries at the number `entry`. Takes O(size of the value). */
+export function pageOfValue(value: Json, { offset, entry }: { offset: number; entry: number }): ValuePage {
+  const text = JSON.stringify(value, null, 2);
+  const end = endOfText(text, Math.min(offset + TEXT_CHARACTERS, text.length));
+  const keys = keysOf(value);
+  return {
+    kind: kindOf(value),
+    bytes: Buffer.byteLength(JSON.stringify(value)),
+    size: keys?.length ?? null,
+    entries: (keys ?? []).slice(entry, entry + ENTRIES).map((key) => entryOf(key, value)),
+    nextEntry: keys && keys.length > entry + ENTRIES ? entry + ENTRIES : null,
+    text: text.slice(offset, end),
+    nextOffset: end < text.length ? end : null,
+  };
+}
+
+/** Returns the position, or the one before it if it would separate the halves of a character. */
+function endOfText(text: string, at: number): number {
+  const code = text.charCodeAt(at - 1);
+  return at < text.length && code >= 0xd800 && code < 0xdc00 ? at - 1 : at;
+}
+
+function keysOf(value: Json): string[] | undefined {
+  if (Array.isArray(value)) return value.map((_, index) => String(index));
+  return isJsonObject(value) ? Object.keys(value) : undefined;
+}
+
+function entryOf(key: string, value: Json): ValueEntry {
+  const child = valueAtKeys(value, [key]) ?? null;
+  return { key, kind: kindOf(child), preview: previewOf(child) };
+}
+
+function kindOf(value: Json): ValueKind {
+  if (value === null) return 'null';
+  if (Array.isArray(value)) return 'array';
+  return typeof value as Exclude<ValueKind, 'null' | 'array'>;
+}
+
+/** Returns the beginning of the JSON text of a scalar, else the number of entries. */
+function previewOf(value: Json): string {
+  if (Array.isArray(value)) return `${value.length} ${value.length === 1 ? 'item' : 'items'}`;
+  if (isJsonObject(value)) {
+    const count = Object.keys(value).length;
+    return `${count} ${count === 1 ? 'field' : 'fields'}`;
+  }
+  const text = typeof value === 'string' ? JSON.stringify(value.slice(0, PREVIEW_CHARACTERS)) : String(value);
+  return text.length > PREVIEW_CHARACTERS ? `${text.slice(0, PREVIEW_CHARACTERS)}…` : text;
+}

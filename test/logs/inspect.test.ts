@@ -1,0 +1,248 @@
+import { describe, expect, it } from 'vitest';
+import { createEngine } from '@heddle/engine';
+import { openServiceStore } from '@heddle/service';
+import { errorIn, ownership, testApi } from '../support/api.ts';
+import type { TestApi } from '../support/api.ts';
+import { block, fn, loop, workflow } from '../support/workflow.ts';
+import type { ShownRun } from '../support/api-workflows.ts';
+
+const NESTED = workflow(
+  [
+    loop(
+      'Outer',
+      { loopType: 'for', count: 3 },
+      loop(
+        'Inner',
+        { loopType: 'for', count: 2 },
+        fn(
+          'Odd',
+          'if (<outer.index> === 1 && <inner.index> === 1) throw new Error("odd"); return <inner.index>',
+        ),
+        fn('Handler', 'return "handled"'),
+      ),
+    ),
+    fn('After', 'return { list: [1, { "a/b": "x" }], text: "<b>bold</b>" }'),
+  ],
+  ['Start -> Outer -> After', 'Outer -> Inner', 'Inner -> Odd', 'Odd:error -> Handler'],
+);
+const ASKS = workflow([block('Ask', 'human_in_the_loop')], ['Start -> Ask']);
+
+interface Span {
+  id: string;
+  parentId: string;
+  depth: number;
+  status: string;
+  index: number | null;
+  blockId: string | null;
+  childCount: number;
+}
+interface State {
+  blockId: string;
+  total: number;
+  failed: number;
+  completed: number;
+  spanId: string;
+  iterations: { total: number; completed: number } | null;
+}
+
+async function world(): Promise<TestApi> {
+  const store = await openServiceStore();
+  const engine = await createEngine(ownership(store));
+  return testApi({ engine, store, every: () => () => undefined });
+}
+
+async function started(api: TestApi, exported: Parameters<TestApi['deployed']>[0]) {
+  const workflowId = await api.deployed(exported);
+  const path = `/api/v2/workflows/${workflowId}`;
+  const run = await api.call<ShownRun>('POST', `${path}/execute`, { body: { input: { n: 7 } } });
+  const { runId } = run.data;
+  const get = async <Data>(part: string, options?: { key?: string | null }) =>
+    api.call<Data>('GET', `/api/v2/logs/${runId}/${part}`, options);
+  return { workflowId, path, runId, get };
+}
+
+describe('operations that read a run in parts', () => {
+  it('list spans in pages, each before its children, and filter them', async () => {
+    const api = await world();
+    const { get } = await started(api, NESTED);
+    const all = await get<Span[]>('spans?limit=1000');
+    const spans = all.data;
+    expect(
+      spans.every(
+        ({ parentId }, at) => spans.slice(0, at).some(({ id }) => id === parentId) || parentId === '',
+      ),
+    ).toBe(true);
+    expect(Math.max(...spans.map(({ depth }) => depth))).toBe(4);
+    expect(JSON.stringify(all.body)).not.toContain('bold');
+    const paged: Span[] = [];
+    let cursor = '';
+    for (let page = 0; page < 50; page += 1) {
+      const { body } = await get(`spans?limit=4${cursor && `&cursor=${cursor}`}`);
+      const { data, nextCursor } = body as { data: Span[]; nextCursor: string | null };
+      paged.push(...data);
+      if (nextCursor === null) break;
+      cursor = nextCursor;
+    }
+    expect(paged).toEqual(spans);
+    const outer = spans.find(({ depth, childCount }) => depth === 0 && childCount > 0)!;
+    const second = await get<Span[]>(`spans?under=${encodeURIComponent(outer.id)}&direct=true&index=1`);
+    expect(second.data).toMatchObject([{ index: 1, parentId: outer.id, id: `${outer.id}/1` }]);
+    const failed = await get<Span[]>('spans?status=failed');
+    expect(failed.data.map(({ id }) => id)).toEqual(
+      spans.filter(({ status }) => status === 'failed').map(({ id }) => id),
+    );
+    expect((await get('spans?under=nothing')).status).toBe(404);
+    expect((await get(`spans?limit=2&cursor=${encodeURIComponent('forged')}`)).status).toBe(400);
+    expect((await get('spans?limit=1001')).status).toBe(400);
+  });
+
+  it('count the executions of blocks, of all iterations or of one', async () => {
+    const api = await world();
+    const { get } = await started(api, NESTED);
+    const spans = (await get<Span[]>('spans?limit=1000')).data;
+    const odd = spans.find(({ status, blockId }) => status === 'failed' && blockId !== null)!;
+    const statesAt = async (scope: string) => {
+      const { data } = await get<{ blocks: State[] }>(
+        `states${scope && `?scope=${encodeURIComponent(scope)}`}`,
+      );
+      return data.blocks.find(({ blockId }) => blockId === odd.blockId)!;
+    };
+    expect(await statesAt('')).toMatchObject({ total: 6, failed: 1, completed: 5 });
+    const inner = odd.parentId;
+    expect(await statesAt(inner)).toMatchObject({ total: 1, failed: 1, spanId: odd.id });
+    const outer = inner.split('/').slice(0, 2).join('/');
+    expect(await statesAt(outer)).toMatchObject({ total: 2, failed: 1, completed: 1 });
+    const container = (await get<{ blocks: State[] }>('states')).data.blocks.find(
+      ({ blockId }) => blockId === inner.split('/')[0],
+    );
+    expect(container?.iterations).toMatchObject({ total: 3 });
+    expect((await get('states?scope=nothing')).status).toBe(404);
+  });
+
+  it('every iteration shows exactly the spans that the journal has in it', async () => {
+    const api = await world();
+    const { get } = await started(api, NESTED);
+    const spans = (await get<Span[]>('spans?limit=1000')).data;
+    for (const iteration of spans.filter(({ index }) => index !== null)) {
+      const { data } = await get<{ blocks: State[] }>(`states?scope=${encodeURIComponent(iteration.id)}`);
+      const inside = spans.filter(({ id, blockId }) => id.startsWith(`${iteration.id}/`) && blockId !== null);
+      for (const { blockId } of inside) {
+        const state = data.blocks.find((each) => each.blockId === blockId);
+        expect(state?.total).toBe(inside.filter((each) => each.blockId === blockId).length);
+      }
+    }
+  });
+
+  it('return values by JSON pointer, in parts, and as a file', async () => {
+    const api = await world();
+    const { get } = await started(api, NESTED);
+    const spans = (await get<Span[]>('spans?limit=1000')).data;
+    const { id } = spans.filter(({ depth }) => depth === 0).at(-1)!;
+    const at = (path: string) =>
+      `value?spanId=${encodeURIComponent(id)}&part=output&path=${encodeURIComponent(path)}`;
+    const value = await get<{ kind: string; size: number; bytes: number }>(at('/result'));
+    expect(value.data).toMatchObject({ kind: 'object', size: 2, nextOffset: null, nextEntry: null });
+    expect((await get(at('/result/list/1/a~1b'))).data).toMatchObject({ kind: 'string', text: '"x"' });
+    expect((await get(at('/result/list/9'))).status).toBe(404);
+    expect((await get(at('/result/__proto__'))).status).toBe(404);
+    expect((await get(at('result'))).status).toBe(400);
+    expect((await get('value?part=input')).data).toMatchObject({ text: expect.stringContaining('"n": 7') });
+    const file = await get(`value/download?spanId=${encodeURIComponent(id)}&part=output`);
+    expect(file.headers.get('content-disposition')).toBe('attachment; filename="output.json"');
+    expect(file.headers.get('content-security-policy')).toContain('sandbox');
+    expect(file.body).toMatchObject({ result: { text: '<b>bold</b>' } });
+  });
+
+  it('stream events without values, and continue after the last one received', async () => {
+    const api = await world();
+    const { runId } = await started(api, NESTED);
+    const path = `/api/v2/logs/${runId}/events`;
+    const text = await (await api.fetch('GET', path)).text();
+    expect(text).not.toContain('bold');
+    expect(text.endsWith('data: "[DONE]"\n\n')).toBe(true);
+    const ids = [...text.matchAll(/^id: (\d+)$/gm)].map(([, number]) => Number(number));
+    expect(ids).toEqual(ids.map((_, index) => index + 1));
+    const rest = await (
+      await api.fetch('GET', path, { headers: { 'Last-Event-ID': String(ids.length - 1) } })
+    ).text();
+    expect([...rest.matchAll(/^id: /gm)]).toHaveLength(1);
+    expect((await api.fetch('GET', path, { headers: { 'Last-Event-ID': 'x' } })).status).toBe(400);
+  });
+
+  it('show the token of a pause only to those who may resume', async () => {
+    const api = await world();
+    const { get } = await started(api, ASKS);
+    const shown = await get<{ status: string; pauses: { contextId: string | null; blockName: string }[] }>(
+      'overview',
+    );
+    expect(shown.data).toMatchObject({
+      status: 'paused',
+      mayResume: true,
+      pauses: [{ blockName: 'Ask', kind: 'human' }],
+    });
+    const token = shown.data.pauses[0]?.contextId ?? '';
+    expect(token.length).toBeGreaterThan(20);
+    const userId = await api.store.workspaces.createUser({ email: 'reader@heddle.test', name: 'Reader' });
+    await api.store.workspaces.setMember(api.workspaceId, userId, 'read');
+    const { key } = await api.store.keys.create({ userId }, 'reader');
+    const read = await get<{ pauses: object[] }>('overview', { key });
+    expect(read.data).toMatchObject({ mayResume: false, pauses: [{ contextId: null, output: null }] });
+    const spans = (await get<Span[]>('spans')).data;
+    const paused = spans.find(({ status }) => status === 'paused')!;
+    for (const answer of [
+      read,
+      await get('spans', { key }),
+      await get('value?part=output', { key }),
+      await get(`value?part=output&spanId=${encodeURIComponent(paused.id)}`, { key }),
+    ])
+      expect(JSON.stringify(answer.body)).not.toContain(token);
+  });
+});
+
+describe('a rerun', () => {
+  it('starts a new run with the same input, or with another one', async () => {
+    const api = await world();
+    const { path, runId } = await started(api, NESTED);
+    const again = await api.call<{ runId: string }>('POST', `${path}/runs/${runId}/rerun`, { body: {} });
+    expect(again.status).toBe(202);
+    expect(again.data.runId).not.toBe(runId);
+    const input = async (id: string) =>
+      (await api.call<{ text: string }>('GET', `/api/v2/logs/${id}/value?part=input&path=/n`)).data.text;
+    expect(await input(again.data.runId)).toBe('7');
+    const other = await api.call<{ runId: string }>('POST', `${path}/runs/${runId}/rerun`, {
+      body: { input: { n: 8 } },
+    });
+    expect(await input(other.data.runId)).toBe('8');
+  });
+
+  it('from a block takes over the outputs before it', async () => {
+    const api = await world();
+    const { path, runId, get } = await started(api, NESTED);
+    const spans = (await get<Span[]>('spans?limit=1000')).data;
+    const blockId = spans.filter(({ depth }) => depth === 0).at(-1)!.blockId!;
+    for (const version of ['run', 'live']) {
+      const again = await api.call<{ runId: string }>('POST', `${path}/runs/${runId}/rerun`, {
+        body: { blockId, version },
+      });
+      expect(again.status).toBe(202);
+      await api.engine.attach(again.data.runId).then(
+        (run) => run.result(),
+        () => undefined,
+      );
+      const ran = await api.call<Span[]>('GET', `/api/v2/logs/${again.data.runId}/spans`);
+      expect(ran.data.map(({ blockId: id }) => id)).toEqual([blockId]);
+    }
+  });
+
+  it('is refused for an unknown block, a run that has not ended, and a version without a block', async () => {
+    const api = await world();
+    const { path, runId } = await started(api, NESTED);
+    const rerun = (body: object, of = `${path}/runs/${runId}`) => api.call('POST', `${of}/rerun`, { body });
+    expect((await rerun({ blockId: 'nothing' })).status).toBeGreaterThanOrEqual(400);
+    expect(errorIn((await rerun({ version: 'run' })).body).message).toContain('blockId');
+    const waiting = await started(api, ASKS);
+    const refused = await rerun({ blockId: 'Ask' }, `${waiting.path}/runs/${waiting.runId}`);
+    expect(refused.status).toBe(409);
+    expect((await rerun({}, `${path}/runs/nothing`)).status).toBe(404);
+  });
+});
