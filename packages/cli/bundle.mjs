@@ -15,7 +15,14 @@ const { metafile } = await build({
   target: 'node24',
   conditions: ['@heddle/source'],
   // Native code, its child processes and what Temporal replays find their files beside themselves; SDKs load as they are.
-  external: ['@heddle/sandbox', '@heddle/images', '@heddle/blocks', 'isolated-vm', '@heddle/temporal'],
+  external: [
+    '@heddle/sandbox',
+    '@heddle/images',
+    '@heddle/blocks',
+    '@heddle/studio',
+    'isolated-vm',
+    '@heddle/temporal',
+  ],
   // Bundled CommonJS modules call require() for Node's own modules.
   banner: {
     js: "import { createRequire as heddleRequire } from 'node:module'; const require = heddleRequire(import.meta.url);",

@@ -24,6 +24,7 @@ export const LAYERS: Readonly<Record<string, Layer>> = {
     ours: ['@heddle/core', '@heddle/engine', '@heddle/sandbox', '@heddle/images', '@heddle/api'],
     others: 'declared',
   },
+  studio: { ours: [], others: 'declared' },
   cli: {
     ours: [
       '@heddle/core',
@@ -34,6 +35,7 @@ export const LAYERS: Readonly<Record<string, Layer>> = {
       '@heddle/blocks',
       '@heddle/api',
       '@heddle/service',
+      '@heddle/studio',
     ],
     others: 'declared',
   },

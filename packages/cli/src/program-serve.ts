@@ -45,6 +45,7 @@ export function declareServe(program: Command, io: Io, done: Done): void {
       'offer workflows, ids with commas, as MCP tools at /api/mcp/serve/NAME (repeatable)',
     ),
     ...tokenOptions(),
+    new Option('--no-studio', 'serve only the HTTP API, without the pages of the Studio'),
     new Option('--json', 'print one line of JSON when it is ready').default(false),
   ]).action(async (options) => {
     const { serve: run } = await import('./commands/serve.ts');

@@ -7,6 +7,8 @@ export type { ProtectedResource } from './access/metadata.ts';
 export { withResourceMetadata } from './access/metadata.ts';
 export type { OAuthOptions } from './access/oauth.ts';
 export { keysAnd, oauthAuthenticator } from './access/oauth.ts';
+export { isFromOwnPage, OneTimeToken, sessionAuthenticator, withSessions } from './access/sessions.ts';
+export type { SessionOptions, SessionRules } from './access/sessions.ts';
 export type { WorkflowTools } from './mcp/workflow-tools.ts';
 export { withWorkflowTools } from './mcp/workflow-tools.ts';
 export type { LimitPlan } from './limits/plan.ts';

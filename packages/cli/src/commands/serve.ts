@@ -22,6 +22,7 @@ import { refreshOptionsOf } from '../serve/oauth-clients.ts';
 import { listen } from '../serve/listen.ts';
 import type { Listening } from '../serve/listen.ts';
 import type { TokenOptions } from '../serve/oauth.ts';
+import { openStudio } from '../serve/studio.ts';
 import { untilStopped } from '../temporal/until-stopped.ts';
 
 export type ServeOptions = Omit<
@@ -43,6 +44,8 @@ export type ServeOptions = Omit<
   keepReceipts: number;
   /** `NAME=WORKFLOW,WORKFLOW`. */
   mcpServer?: readonly string[];
+  /** Serves the pages of the Studio. */
+  studio: boolean;
 } & Pick<AccessOptions, 'limits' | 'proxies' | keyof TokenOptions>;
 
 /** What the first start created. */
@@ -95,18 +98,18 @@ export async function serve(io: Io, options: ServeOptions): Promise<number> {
       retention: retentionOf(options),
     });
     const operationIds = areas.flatMap(({ operations }) => Object.values(operations).map(({ id }) => id));
-    access = await openAccess(options, { store, operationIds, origin, peerOf, onError });
-    const { limits, settings } = access;
+    const first = await firstStart(store);
+    const studio = await openStudio(options, { store, origin, listening: server.origin });
+    access = await openAccess(options, { store, operationIds, origin, peerOf, onError, ...studio });
     const api = await createApi({
-      ...settings,
+      ...access.settings,
       ...{ engine, database: store, compat: options.compat, onError, origin },
-      ports: servicePorts(store, { limits }),
+      ports: servicePorts(store, { limits: access.limits }),
       areas,
     });
-    const first = await firstStart(store);
-    open(access.around(await withTools(api.fetch, { options, peers, onError })));
+    open(studio.around(access.around(await withTools(api.fetch, { options, peers, onError }))));
     return await untilStopped(io, stoppable({ engine, api, server }), {
-      ready: () => printReady(io, { url: server.url, first }, options),
+      ready: () => printReady(io, { url: server.url, first, studio: studio.address }, options),
       drainMs: options.grace * 1000,
       failed: server.failed.then(({ message }) => `The server has failed: ${message}`),
     });
@@ -227,16 +230,17 @@ function stoppable({ engine, api, server }: Parts): Parameters<typeof untilStopp
 
 function printReady(
   io: Io,
-  { url, first }: { url: string; first: FirstStart | undefined },
+  { url, first, studio }: { url: string; first: FirstStart | undefined; studio: string | undefined },
   options: ServeOptions,
 ): void {
   if (options.json) {
-    io.stdout.write(`${JSON.stringify({ ready: true, url, ...first, pid: process.pid })}\n`);
+    io.stdout.write(`${JSON.stringify({ ready: true, url, studio, ...first, pid: process.pid })}\n`);
     return;
   }
   const style = styleFor(io.stdout);
   const rows = [
     ['url', url],
+    ...(studio === undefined ? [] : [['studio', studio]]),
     ['data', storeName(options)],
     ...(first ? [['workspace', first.workspaceId]] : []),
     ...(first ? [['key', `${first.key} ${style.dim('(shown only once)')}`]] : []),

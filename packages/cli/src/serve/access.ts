@@ -1,4 +1,4 @@
-import type { Api, ApiOptions, Limits } from '@heddle/api';
+import type { Api, ApiOptions, Authenticator, Limits } from '@heddle/api';
 import type { ServiceStore } from '@heddle/service';
 import { readEnv } from '../env.ts';
 import { clientAddressOf, openLimits } from './limits.ts';
@@ -30,22 +30,25 @@ interface Parts {
   /** Returns the address of the other end of the connection. */
   peerOf: (request: Request) => string | undefined;
   onError: (error: unknown) => void;
+  /** Accepts the sessions of browsers. */
+  sessions?: Authenticator | undefined;
 }
 
 /** Opens the limits of the server, and accepts keys and access tokens. */
 export async function openAccess(
   options: AccessOptions,
-  { store, operationIds, origin, peerOf, onError }: Parts,
+  { store, operationIds, origin, peerOf, onError, sessions }: Parts,
 ): Promise<ServedAccess> {
   const { keyAuthenticator } = await import('@heddle/service');
   const { keysAnd, withResourceMetadata } = await import('@heddle/service/access');
   const keys = keyAuthenticator(store.keys);
   const tokens = await tokensOf(options, readEnv(), store.workspaces);
+  const others = [...(tokens ? [tokens.authenticator] : []), ...(sessions ? [sessions] : [])];
   const { close, limits } = await openLimits(options, { operationIds, report: onError });
   return {
     limits,
     settings: {
-      authenticator: tokens ? keysAnd(keys, tokens.authenticator) : keys,
+      authenticator: keysAnd(keys, ...others),
       clientAddress: (request) => clientAddressOf(request.headers, peerOf(request), options.proxies),
     },
     around: (fetch) => (tokens ? withResourceMetadata(fetch, { origin, ...tokens.resource }) : fetch),

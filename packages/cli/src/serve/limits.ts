@@ -6,7 +6,8 @@ import type { StoreOptions } from '../store-options.ts';
 import { UsageError } from '../usage-error.ts';
 
 /** Addresses of this machine that other machines cannot reach. */
-const LOOPBACK = /^(localhost|127(\.\d+){3}|::1)$/;
+/** Addresses that only this machine can reach. */
+export const LOOPBACK = /^(localhost|127(\.\d+){3}|::1)$/;
 
 /** Options of `heddle serve` about limits. */
 export interface LimitOptions extends StoreOptions {

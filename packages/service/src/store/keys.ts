@@ -1,5 +1,5 @@
 import { createHmac, randomBytes, randomUUID } from 'node:crypto';
-import type { Authenticator } from '@heddle/api';
+import type { Authenticator, Principal } from '@heddle/api';
 import { compiled } from './compiled.ts';
 import type { Db } from './database.ts';
 import type { ApiKeyRow } from './schema.ts';
@@ -71,6 +71,18 @@ export class KeyStore {
     return row;
   }
 
+  /** Returns the caller that the key with this id stands for; undefined for a key that is revoked, or expired at `nowMs`. */
+  async findById(id: string, nowMs: number): Promise<Principal | undefined> {
+    const row = await this.#db
+      .selectFrom('api_keys')
+      .selectAll()
+      .where('id', '=', id)
+      .where('revoked_at', 'is', null)
+      .executeTakeFirst();
+    if (!row || (row.expires_at !== null && Date.parse(row.expires_at) <= nowMs)) return undefined;
+    return principalOf(row);
+  }
+
   async #recordUse(row: ApiKeyRow, nowMs: number): Promise<void> {
     if (row.last_used_at !== null && nowMs - Date.parse(row.last_used_at) < USED_EVERY_MS) return;
     await this.#db
@@ -112,16 +124,18 @@ export function keyAuthenticator(keys: KeyStore, now: () => number = Date.now): 
   return {
     async authenticate({ apiKey }) {
       const row = apiKey === undefined ? undefined : await keys.find(apiKey, now());
-      return (
-        row && {
-          kind: row.kind,
-          credentialId: row.id,
-          userId: row.user_id,
-          workspaceId: row.workspace_id,
-          scopes: ['api:read', 'api:write'],
-          expiresAt: row.expires_at,
-        }
-      );
+      return row && principalOf(row);
     },
+  };
+}
+
+function principalOf(row: ApiKeyRow): Principal {
+  return {
+    kind: row.kind,
+    credentialId: row.id,
+    userId: row.user_id,
+    workspaceId: row.workspace_id,
+    scopes: ['api:read', 'api:write'],
+    expiresAt: row.expires_at,
   };
 }

@@ -26,6 +26,7 @@ import type { DatabaseLocation, OpenDatabase } from './database.ts';
 import { KeyStore } from './keys.ts';
 import { PublicRunStore } from './public-runs.ts';
 import { ReservationStore } from './reservations.ts';
+import { Sessions } from './sessions.ts';
 import { WorkflowStore } from './workflows.ts';
 import { WorkspaceStore } from './workspaces.ts';
 
@@ -59,6 +60,7 @@ export interface ServiceStoreOptions {
 export interface ServiceStore extends Database {
   readonly workspaces: WorkspaceStore;
   readonly keys: KeyStore;
+  readonly sessions: Sessions;
   readonly workflows: WorkflowStore;
   readonly definitions: Definitions;
   readonly reservations: ReservationStore;
@@ -85,13 +87,15 @@ export async function openServiceStore(options: ServiceStoreOptions = {}): Promi
   const location = locationOf(options);
   const secret = secretOf(options);
   const { db, migrate } = await openMigrated(location);
+  const keys = new KeyStore(db, secret);
   return {
     database: db as unknown as Kysely<unknown>,
     migrate: async (area, migrations) => {
       if (!Object.hasOwn(AREAS, area)) await migrate(area, migrations);
     },
     workspaces: new WorkspaceStore(db),
-    keys: new KeyStore(db, secret),
+    keys,
+    sessions: new Sessions(secret, keys),
     workflows: new WorkflowStore(db),
     definitions: storedDefinitions(db),
     reservations: new ReservationStore(db),

@@ -44,13 +44,11 @@ export async function* leanEvents(
 
 function leanEvent(event: Exclude<RunEvent, { type: 'block:emission' }>): LeanEvent {
   const base = { type: event.type, at: new Date(event.atMs).toISOString() };
+  if ('log' in event) {
+    const { blockId, status } = event.log;
+    return { ...base, blockId, spanId: spanIdOf(event.log), status };
+  }
   switch (event.type) {
-    case 'block:started':
-    case 'block:paused':
-    case 'block:completed':
-    case 'block:failed':
-    case 'block:cancelled':
-      return { ...base, blockId: event.log.blockId, spanId: spanIdOf(event.log), status: event.log.status };
     case 'block:retrying':
       return { ...base, blockId: event.blockId, attempt: event.attempt };
     case 'container:iteration':

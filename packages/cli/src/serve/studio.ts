@@ -1,0 +1,77 @@
+import type { Api, Authenticator } from '@heddle/api';
+import type { ServiceStore } from '@heddle/service';
+import { LOOPBACK } from './limits.ts';
+
+type Fetch = Api['fetch'];
+
+/** The pages of the Studio, and the sessions of its browsers. */
+export interface ServedStudio {
+  /** Absent without the Studio, as the address. */
+  sessions?: Authenticator;
+  /** Returns `fetch` with the pages and with what signs browsers in. */
+  around(fetch: Fetch): Fetch;
+  /** The address to open. On a loopback address it has a token, which signs one browser in once. */
+  address?: string;
+}
+
+interface Parts {
+  store: ServiceStore;
+  /** `http://host:port` of the listening server, from this machine. */
+  listening: string;
+  /** The base of URLs in responses. */
+  origin: string;
+}
+
+/** Opens the Studio of a server that listens on `host`, unless the options switch it off. */
+export async function openStudio(
+  { host, studio }: { host: string; studio: boolean },
+  { store, listening, origin }: Parts,
+): Promise<ServedStudio> {
+  if (!studio) return { around: (fetch) => fetch };
+  const { studioPages } = await import('@heddle/studio');
+  const { OneTimeToken, sessionAuthenticator, withSessions } = await import('@heddle/service/access');
+  const { port } = new URL(listening);
+  const isLoopback = LOOPBACK.test(host);
+  const own = new URL(origin);
+  const user = isLoopback ? await store.workspaces.firstUser() : undefined;
+  const token = user && new OneTimeToken(user.id);
+  const rules = {
+    // Other machines reach a server at any name, unless it has an origin.
+    hosts: isLoopback || origin !== listening ? hostsOf(port, own.host) : undefined,
+    cookie: `heddle_session_${port}`,
+    secure: own.protocol === 'https:',
+  };
+  const pages = studioPages();
+  return {
+    sessions: sessionAuthenticator(store.sessions, rules),
+    around(fetch) {
+      const withSession = withSessions(fetch, {
+        ...rules,
+        ...{ sessions: store.sessions, keys: store.keys },
+        ...(token && { token }),
+      });
+      return async (request) => {
+        const page = await pages(request);
+        if (!page) return withSession(request);
+        const isKnown = !rules.hosts || rules.hosts.has(request.headers.get('host') ?? '');
+        return isKnown ? page : unknownHost();
+      };
+    },
+    address: token ? `${listening}/#token=${token.text}` : `${origin}/`,
+  };
+}
+
+/** Returns the names under which browsers of this machine reach the server, and its own. */
+function hostsOf(port: string, own: string): ReadonlySet<string> {
+  return new Set([`127.0.0.1:${port}`, `localhost:${port}`, `[::1]:${port}`, own]);
+}
+
+/** The answer to a browser that was led here by a name of another site. */
+function unknownHost(): Response {
+  const text =
+    'This server does not serve pages under this name. Set --origin to the address that browsers use.\n';
+  return new Response(text, {
+    status: 421,
+    headers: { 'Content-Type': 'text/plain; charset=utf-8', 'X-Content-Type-Options': 'nosniff' },
+  });
+}

@@ -1,0 +1,179 @@
+import { createHash, randomBytes, timingSafeEqual } from 'node:crypto';
+import type { Authenticator } from '@heddle/api';
+import * as z from 'zod';
+import type { KeyStore } from '../store/keys.ts';
+import { SESSION_SECONDS } from '../store/sessions.ts';
+import type { Sessions } from '../store/sessions.ts';
+
+/** The header that pages send with each request. Other sites cannot send it without being allowed to. */
+export const SESSION_HEADER = 'x-heddle-studio';
+
+/** Where a page signs in and out, below the base path. */
+const PATH = '/api/studio/session';
+/** Longest body of a request to sign in. */
+const MAX_BODY_BYTES = 4096;
+const TOKEN_MS = 3_600_000;
+
+/** From where sessions are accepted. */
+export interface SessionRules {
+  /** `host:port` under which browsers reach the server. Undefined: any. */
+  hosts: ReadonlySet<string> | undefined;
+  /** Cookies do not distinguish ports, so servers on one machine need different names. */
+  cookie: string;
+  /** The path below which the interface is served. */
+  basePath?: string;
+  /** Browsers reach the server by HTTPS. */
+  secure?: boolean;
+}
+
+export interface SessionOptions extends SessionRules {
+  sessions: Sessions;
+  keys: Pick<KeyStore, 'find'>;
+  /** Absent: people sign in only with an API key. */
+  token?: OneTimeToken;
+  now?: () => number;
+}
+
+/** A token that signs one browser in, once, within an hour. */
+export class OneTimeToken {
+  readonly text = randomBytes(32).toString('base64url');
+  readonly userId: string;
+  readonly #endMs: number;
+  #isUsed = false;
+
+  constructor(userId: string, nowMs: number = Date.now()) {
+    this.userId = userId;
+    this.#endMs = nowMs + TOKEN_MS;
+  }
+
+  /** Uses the token up. False if `given` is another one, or if the token was used or has expired. */
+  use(given: string, nowMs: number = Date.now()): boolean {
+    if (!timingSafeEqual(digest(given), digest(this.text))) return false;
+    const isValid = !this.#isUsed && nowMs < this.#endMs;
+    this.#isUsed = true;
+    return isValid;
+  }
+}
+
+function digest(text: string): Buffer {
+  return createHash('sha256').update(text).digest();
+}
+
+/** True for a request of a page of this server: a page of another site, or of another port, is refused. */
+export function isFromOwnPage(headers: Headers, { hosts }: Pick<SessionRules, 'hosts'>): boolean {
+  const host = headers.get('host') ?? '';
+  // A site whose name was changed to lead here sends its own name.
+  if (hosts && !hosts.has(host)) return false;
+  if (!headers.has(SESSION_HEADER)) return false;
+  const origin = headers.get('origin');
+  if (origin !== null && URL.parse(origin)?.host !== host) return false;
+  const site = headers.get('sec-fetch-site');
+  return site === null || site === 'same-origin';
+}
+
+/** Returns an authenticator that accepts the session in the cookie of requests from pages of this server. */
+export function sessionAuthenticator(sessions: Sessions, rules: SessionRules): Authenticator {
+  return {
+    async authenticate({ apiKey, bearer }, headers) {
+      if (apiKey !== undefined || bearer !== undefined) return undefined;
+      const session = cookieIn(headers, rules.cookie);
+      if (session === undefined || !isFromOwnPage(headers, rules)) return undefined;
+      return sessions.find(session);
+    },
+  };
+}
+
+function cookieIn(headers: Headers, name: string): string | undefined {
+  const pairs = (headers.get('cookie') ?? '').split(';').map((pair) => pair.trim());
+  return pairs.find((pair) => pair.startsWith(`${name}=`))?.slice(name.length + 1);
+}
+
+type Fetch = (request: Request) => Promise<Response>;
+
+const signIn = z.union([
+  z.strictObject({ token: z.string().max(200) }),
+  z.strictObject({ apiKey: z.string().max(200) }),
+]);
+
+/** Returns `fetch` with the operations of sessions: sign in with a one-time token or an API key, look, and sign out. */
+export function withSessions(fetch: Fetch, options: SessionOptions): Fetch {
+  const path = (options.basePath ?? '') + PATH;
+  return async (request) => {
+    if (new URL(request.url).pathname !== path) return fetch(request);
+    if (!isFromOwnPage(request.headers, options))
+      return answer(403, refusal('FORBIDDEN', 'Sessions are only for the pages of this server.'));
+    switch (request.method) {
+      case 'GET':
+        return answer(200, { data: await stateOf(request.headers, options) });
+      case 'POST':
+        return begin(request, options);
+      case 'DELETE':
+        return answer(200, { data: { signedIn: false } }, cookieOf('', 0, options));
+      default:
+        return answer(405, refusal('METHOD_NOT_ALLOWED', 'Method not allowed'));
+    }
+  };
+}
+
+async function stateOf(headers: Headers, { sessions, cookie, token }: SessionOptions): Promise<object> {
+  const session = cookieIn(headers, cookie);
+  const principal = session === undefined ? undefined : await sessions.find(session);
+  return { signedIn: principal !== undefined, ways: token ? ['token', 'key'] : ['key'] };
+}
+
+async function begin(request: Request, options: SessionOptions): Promise<Response> {
+  const { sessions, keys, token, now = Date.now } = options;
+  const given = signIn.safeParse(await jsonOf(request)).data;
+  if (!given) return answer(400, refusal('BAD_REQUEST', 'Send {"token": …} or {"apiKey": …} as JSON.'));
+  if ('token' in given) {
+    if (!token?.use(given.token, now()))
+      return answer(
+        401,
+        refusal('UNAUTHORIZED', 'The address was used before or has expired. Use an API key.'),
+      );
+    return signedIn(sessions.create({ userId: token.userId }), options);
+  }
+  const key = await keys.find(given.apiKey, now());
+  if (!key) return answer(401, refusal('UNAUTHORIZED', 'Invalid API key'));
+  return signedIn(sessions.create({ keyId: key.id }), options);
+}
+
+function signedIn(session: string, options: SessionOptions): Response {
+  return answer(200, { data: { signedIn: true } }, cookieOf(session, SESSION_SECONDS, options));
+}
+
+function cookieOf(value: string, seconds: number, { cookie, basePath = '', secure }: SessionOptions): string {
+  // Not sent with requests for pages and files, nor to other servers of this machine that have no such path.
+  const path = `${basePath}/api`;
+  return `${cookie}=${value}; Path=${path}; Max-Age=${seconds}; HttpOnly; SameSite=Strict${secure ? '; Secure' : ''}`;
+}
+
+/** Returns the JSON of the body; undefined if it is no JSON, of another type, or too long. */
+async function jsonOf(request: Request): Promise<unknown> {
+  if (!/^application\/json\b/i.test(request.headers.get('content-type') ?? '')) return undefined;
+  let text = '';
+  const decoder = new TextDecoder();
+  for await (const chunk of request.body ?? []) {
+    text += decoder.decode(chunk, { stream: true });
+    if (text.length > MAX_BODY_BYTES) return undefined;
+  }
+  try {
+    return JSON.parse(text) as unknown;
+  } catch {
+    return undefined;
+  }
+}
+
+function refusal(code: string, message: string): object {
+  return { error: { code, message } };
+}
+
+function answer(status: number, body: object, cookie?: string): Response {
+  const headers = {
+    'Content-Type': 'application/json; charset=utf-8',
+    'Cache-Control': 'private, no-store',
+    'X-Content-Type-Options': 'nosniff',
+    ...(cookie !== undefined && { 'Set-Cookie': cookie }),
+  };
+  return new Response(JSON.stringify(body), { status, headers });
+}

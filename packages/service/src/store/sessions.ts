@@ -1,0 +1,78 @@
+import { createHmac, randomBytes, timingSafeEqual } from 'node:crypto';
+import type { Principal } from '@heddle/api';
+import * as z from 'zod';
+import type { KeyStore } from './keys.ts';
+
+/** Whom a session in a browser acts for: a person, or the owner of an API key. */
+export type SessionOwner = { userId: string } | { keyId: string };
+
+/** How long a session lasts, at most. */
+export const SESSION_SECONDS = 7 * 24 * 3600;
+
+const NONCE_BYTES = 16;
+
+const content = z.strictObject({
+  /** The person. */
+  u: z.string().optional(),
+  /** The id of the key. */
+  k: z.string().optional(),
+  /** The end, in milliseconds since the epoch. */
+  e: z.number(),
+  /** The id of the session. */
+  n: z.string(),
+});
+
+/**
+ * Sessions of browsers. A session is a signed text that any process with the same secret reads, so nothing is stored. A session
+ * that began with an API key ends when the key is revoked or expires.
+ */
+export class Sessions {
+  readonly #secret: Buffer;
+  readonly #keys: Pick<KeyStore, 'findById'>;
+  readonly #now: () => number;
+
+  constructor(secret: string, keys: Pick<KeyStore, 'findById'>, now: () => number = Date.now) {
+    // A secret of its own, so that no text is both the hash of a key and a signature.
+    this.#secret = createHmac('sha256', secret).update('sessions of browsers').digest();
+    this.#keys = keys;
+    this.#now = now;
+  }
+
+  /** Returns the text of a new session. */
+  create(owner: SessionOwner): string {
+    const person = 'userId' in owner ? { u: owner.userId } : { k: owner.keyId };
+    const e = this.#now() + SESSION_SECONDS * 1000;
+    const session = { ...person, e, n: randomBytes(NONCE_BYTES).toString('base64url') };
+    const text = Buffer.from(JSON.stringify(session)).toString('base64url');
+    return `${text}.${this.#sign(text).toString('base64url')}`;
+  }
+
+  /** Returns the caller of a session; undefined for text that is no session, or one that has ended. */
+  async find(session: string): Promise<Principal | undefined> {
+    const [text = '', signature = ''] = session.split('.');
+    const expected = this.#sign(text);
+    const given = Buffer.from(signature, 'base64url');
+    if (given.length !== expected.length || !timingSafeEqual(given, expected)) return undefined;
+    const {
+      u: userId,
+      k: keyId,
+      e: endMs,
+      n: id,
+    } = content.parse(JSON.parse(Buffer.from(text, 'base64url').toString('utf8')));
+    if (endMs <= this.#now()) return undefined;
+    if (keyId !== undefined) return this.#keys.findById(keyId, this.#now());
+    if (userId === undefined) return undefined;
+    return {
+      kind: 'session',
+      credentialId: `session:${id}`,
+      userId,
+      workspaceId: null,
+      scopes: ['api:read', 'api:write'],
+      expiresAt: new Date(endMs).toISOString(),
+    };
+  }
+
+  #sign(text: string): Buffer {
+    return createHmac('sha256', this.#secret).update(text).digest();
+  }
+}

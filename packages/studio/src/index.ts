@@ -1,0 +1,3 @@
+/** The pages of the Studio, as a host serves them beside the HTTP interface. */
+export { studioPages } from './pages.ts';
+export type { Pages, StudioOptions } from './pages.ts';

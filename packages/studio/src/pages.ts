@@ -1,0 +1,132 @@
+import { randomBytes } from 'node:crypto';
+import { readFile } from 'node:fs/promises';
+import { extname } from 'node:path';
+import { promisify } from 'node:util';
+import { gzip } from 'node:zlib';
+
+export interface StudioOptions {
+  /** The path below which the HTTP interface is served: `/internal/heddle`. Default: the root. */
+  basePath?: string;
+}
+
+/** Returns the response for a request of a page or its files; undefined for every other request. */
+export type Pages = (request: Request) => Promise<Response | undefined>;
+
+const TYPES: { readonly [extension: string]: string | undefined } = {
+  '.js': 'text/javascript; charset=utf-8',
+  '.css': 'text/css; charset=utf-8',
+  '.svg': 'image/svg+xml',
+};
+
+/** First parts of the paths of pages. All other paths belong to the HTTP interface. */
+const PAGES = new Set(['', 'runs', 'workflows', 'dashboard', 'settings']);
+
+const ASSET = /^assets\/([\w-][\w.-]*)$/;
+
+/** The folder of the build. It has the same path from `src` and from `dist`. */
+const FOLDER = new URL('../dist/web/', import.meta.url);
+
+const compress = promisify(gzip);
+
+/** A file of the build, compressed for browsers that accept it. */
+interface Asset {
+  type: string;
+  plain: Buffer<ArrayBuffer>;
+  compressed: Buffer<ArrayBuffer>;
+}
+
+/** Returns what serves the pages below the base path. Files are read once. Throws a TypeError for a base path that ends with a slash. */
+export function studioPages({ basePath = '' }: StudioOptions = {}): Pages {
+  if (!/^(\/[\w.~-]+)*$/.test(basePath))
+    throw new TypeError(`The base path "${basePath}" must begin with a slash and not end with one.`);
+  const assets = new Map<string, Promise<Asset | undefined>>();
+  const assetOf = (name: string): Promise<Asset | undefined> => {
+    const known = assets.get(name) ?? readAsset(name);
+    // An unknown name is not kept: callers could fill the memory with such names.
+    void known.then((asset) => asset && assets.set(name, known));
+    return known;
+  };
+  return async (request) => {
+    const { pathname } = new URL(request.url);
+    if (request.method !== 'GET' && request.method !== 'HEAD') return undefined;
+    if (pathname === basePath && basePath !== '') return redirect(`${basePath}/`);
+    if (!pathname.startsWith(`${basePath}/`)) return undefined;
+    const path = pathname.slice(basePath.length + 1);
+    const [, name] = ASSET.exec(path) ?? [];
+    if (name !== undefined) {
+      const asset = await assetOf(name);
+      return asset && answerAsset(request, asset);
+    }
+    const [first = ''] = path.split('/');
+    return PAGES.has(first) ? page(request, `${basePath}/`) : undefined;
+  };
+}
+
+async function readAsset(name: string): Promise<Asset | undefined> {
+  const type = TYPES[extname(name)];
+  if (type === undefined) return undefined;
+  try {
+    const plain = await readFile(new URL(`assets/${name}`, FOLDER));
+    return { type, plain, compressed: await compress(plain) };
+  } catch (error) {
+    if ((error as NodeJS.ErrnoException).code === 'ENOENT') return undefined;
+    throw error;
+  }
+}
+
+function answerAsset(request: Request, { type, plain, compressed }: Asset): Response {
+  const accepts = /\bgzip\b/.test(request.headers.get('accept-encoding') ?? '');
+  const body = accepts ? compressed : plain;
+  const headers = {
+    'Content-Type': type,
+    'Content-Length': String(body.byteLength),
+    ...(accepts && { 'Content-Encoding': 'gzip' }),
+    Vary: 'Accept-Encoding',
+    // The name has a hash of the content.
+    'Cache-Control': 'public, max-age=31536000, immutable',
+    'X-Content-Type-Options': 'nosniff',
+    'Cross-Origin-Resource-Policy': 'same-origin',
+  };
+  return new Response(request.method === 'HEAD' ? null : body, { headers });
+}
+
+/** Returns the page. `base` is the path that its addresses are relative to. */
+async function page(request: Request, base: string): Promise<Response> {
+  const nonce = randomBytes(18).toString('base64');
+  const text = await readFile(new URL('index.html', FOLDER), 'utf8');
+  // The base path has no character that means anything in HTML.
+  const html = text.replace('<base href="/" />', `<base href="${base}">`).replace('NONCE', nonce);
+  return new Response(request.method === 'HEAD' ? null : html, { headers: headersOf(nonce) });
+}
+
+/**
+ * The page loads only what this server serves, runs no script that is written into a page, and is shown in no frame. The nonce
+ * is for the style elements of the editor and of dialogs.
+ */
+function headersOf(nonce: string): { [name: string]: string } {
+  const policy = [
+    "default-src 'none'",
+    "script-src 'self'",
+    `style-src 'self' 'nonce-${nonce}'`,
+    "img-src 'self'",
+    "connect-src 'self'",
+    "base-uri 'self'",
+    "form-action 'none'",
+    "frame-ancestors 'none'",
+    "require-trusted-types-for 'script'",
+  ];
+  return {
+    'Content-Type': 'text/html; charset=utf-8',
+    'Content-Security-Policy': policy.join('; '),
+    'Cache-Control': 'no-store',
+    'Referrer-Policy': 'no-referrer',
+    'X-Content-Type-Options': 'nosniff',
+    'Cross-Origin-Opener-Policy': 'same-origin',
+    'Cross-Origin-Resource-Policy': 'same-origin',
+    'Permissions-Policy': 'camera=(), geolocation=(), microphone=()',
+  };
+}
+
+function redirect(to: string): Response {
+  return new Response(null, { status: 308, headers: { Location: to, 'Cache-Control': 'no-store' } });
+}

@@ -1,0 +1,54 @@
+import { BASE, HEADERS, RequestError, client, dataOf } from './client.ts';
+import { valueParameters } from './queries.ts';
+import type { ValueAddress } from './queries.ts';
+
+/** A run and its workflow. */
+export interface RunRef {
+  workflowId: string;
+  runId: string;
+}
+
+/** Cancels a run. Throws if it has ended. */
+export async function cancelRun(path: RunRef): Promise<void> {
+  const url = '/api/v2/workflows/{workflowId}/runs/{runId}/cancel';
+  const { data } = await dataOf(client.POST(url, { params: { path } }));
+  if (!data.success)
+    throw new RequestError(409, `The run was not cancelled: ${data.reason.replace('_', ' ')}.`);
+}
+
+/** Starts a run again. Returns the id of the new run. */
+export async function rerun(
+  path: RunRef,
+  body: { blockId?: string; version?: 'run' | 'live'; input?: { [name: string]: unknown } } = {},
+): Promise<string> {
+  const url = '/api/v2/workflows/{workflowId}/runs/{runId}/rerun';
+  return (await dataOf(client.POST(url, { params: { path }, body }))).data.runId;
+}
+
+/** Answers a pause point. Does not wait for the end of the run. */
+export async function resume(
+  path: RunRef,
+  contextId: string,
+  input: { [name: string]: unknown },
+): Promise<void> {
+  const url = '/api/v2/workflows/{workflowId}/runs/{runId}/resume';
+  await dataOf(client.POST(url, { params: { path }, body: { contextId, input } }));
+}
+
+/** Saves a whole value as a file. */
+export async function downloadValue(runId: string, address: ValueAddress): Promise<void> {
+  const query = new URLSearchParams(valueParameters(address)).toString();
+  await save(`/api/v2/logs/${encodeURIComponent(runId)}/value/download?${query}`, `${address.part}.json`);
+}
+
+/** Saves what an address of the interface answers. The request has the session, which a plain link would not have. */
+export async function save(path: string, name: string): Promise<void> {
+  const response = await fetch(BASE + path, { headers: HEADERS });
+  if (!response.ok) throw new RequestError(response.status, `The server answered ${response.status}.`);
+  const address = URL.createObjectURL(await response.blob());
+  const link = document.createElement('a');
+  link.href = address;
+  link.download = name;
+  link.click();
+  URL.revokeObjectURL(address);
+}

@@ -1,0 +1,59 @@
+import { BASE, HEADERS } from './client.ts';
+
+/** What a followed run has done. */
+export interface RunEvent {
+  type: string;
+  blockId?: string;
+  spanId?: string;
+  status?: string;
+}
+
+const RETRY_MS = 1000;
+
+/**
+ * Calls `onEvent` for the events of a run, until it ends or waits for a person, or until `signal` is aborted. Connects again
+ * after a lost connection and continues where it was.
+ */
+export async function followRun(
+  runId: string,
+  onEvent: (event: RunEvent) => void,
+  signal: AbortSignal,
+): Promise<void> {
+  let last: string | undefined;
+  while (!signal.aborted) {
+    try {
+      const headers = { ...HEADERS, ...(last !== undefined && { 'Last-Event-ID': last }) };
+      const path = `${BASE}/api/v2/logs/${encodeURIComponent(runId)}/events`;
+      const response = await fetch(path, { headers, signal });
+      if (!response.ok || !response.body) return;
+      for await (const { id, data } of framesIn(response.body)) {
+        last = id ?? last;
+        if (data === '[DONE]') return;
+        onEvent(data as RunEvent);
+      }
+    } catch (error) {
+      // An aborted request rejects as a lost connection does.
+      if (signal.aborted) return;
+      if (!(error instanceof TypeError)) throw error;
+    }
+    await new Promise((resolve) => setTimeout(resolve, RETRY_MS));
+  }
+}
+
+async function* framesIn(
+  body: ReadableStream<Uint8Array<ArrayBuffer>>,
+): AsyncGenerator<{ id: string | undefined; data: unknown }> {
+  let text = '';
+  const reader = body.pipeThrough(new TextDecoderStream()).getReader();
+  for (;;) {
+    const { done, value } = await reader.read();
+    if (done) return;
+    text += value;
+    const frames = text.split('\n\n');
+    text = frames.pop() ?? '';
+    for (const frame of frames) {
+      const data = /^data: (.*)$/m.exec(frame)?.[1];
+      if (data !== undefined) yield { id: /^id: (.*)$/m.exec(frame)?.[1], data: JSON.parse(data) as unknown };
+    }
+  }
+}

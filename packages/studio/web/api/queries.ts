@@ -1,0 +1,147 @@
+import { infiniteQueryOptions, keepPreviousData, queryOptions } from '@tanstack/react-query';
+import { client, dataOf } from './client.ts';
+import type { paths } from './schema.ts';
+
+type Success<Path extends keyof paths> = paths[Path] extends {
+  get: { responses: { 200: { content: { 'application/json': infer Body } } } };
+}
+  ? Body
+  : never;
+
+export type Overview = Success<'/api/v2/logs/{runId}/overview'>['data'];
+export type Pause = Overview['pauses'][number];
+export type Span = Success<'/api/v2/logs/{runId}/spans'>['data'][number];
+export type BlockState = Success<'/api/v2/logs/{runId}/states'>['data']['blocks'][number];
+export type ValuePage = Success<'/api/v2/logs/{runId}/value'>['data'];
+export type LogEntry = Success<'/api/v2/logs'>['data'][number];
+export type LogStats = Success<'/api/v2/logs/stats'>['data'];
+export type Graph = Overview['graph'];
+
+const LIVE_MS = 2000;
+const PAGE = 50;
+
+/** Filters of the list of runs, as the address of the page has them. */
+export interface RunFilters {
+  workspaceId: string;
+  workflowIds?: string;
+  workflowName?: string;
+  status?: string;
+  triggers?: string;
+  runId?: string;
+  startDate?: string;
+  minDurationMs?: number;
+  minCost?: number;
+}
+
+export const workspacesQuery = queryOptions({
+  queryKey: ['workspaces'],
+  queryFn: () => dataOf(client.GET('/api/v2/workspaces', { params: { query: { limit: 100 } } })),
+  staleTime: Infinity,
+});
+
+/** The newest runs first. The pages that are shown are read again while the list is visible. */
+export function runsQuery(filters: RunFilters) {
+  return infiniteQueryOptions({
+    queryKey: ['runs', filters],
+    queryFn: ({ pageParam: cursor }) =>
+      dataOf(
+        client.GET('/api/v2/logs', {
+          params: { query: { ...filters, details: 'full', limit: PAGE, ...(cursor !== '' && { cursor }) } },
+        }),
+      ),
+    initialPageParam: '',
+    getNextPageParam: ({ nextCursor }) => nextCursor,
+    refetchInterval: LIVE_MS,
+    placeholderData: keepPreviousData,
+  });
+}
+
+export function statsQuery(query: {
+  workspaceId: string;
+  startDate: string;
+  segmentCount: number;
+  workflowIds?: string;
+}) {
+  return queryOptions({
+    queryKey: ['stats', query],
+    queryFn: async () => (await dataOf(client.GET('/api/v2/logs/stats', { params: { query } }))).data,
+    refetchInterval: 10_000,
+    placeholderData: keepPreviousData,
+  });
+}
+
+export function overviewQuery(runId: string) {
+  return queryOptions({
+    queryKey: ['run', runId, 'overview'],
+    queryFn: async () =>
+      (await dataOf(client.GET('/api/v2/logs/{runId}/overview', { params: { path: { runId } } }))).data,
+    // A run that waits changes without events: a timer, or an answer of somebody else.
+    refetchInterval: ({ state }) => (state.data && isOpen(state.data.status) ? LIVE_MS : false),
+  });
+}
+
+export function statesQuery(runId: string, scope: string) {
+  return queryOptions({
+    queryKey: ['run', runId, 'states', scope],
+    queryFn: async () => {
+      const query = scope === '' ? {} : { scope };
+      const params = { path: { runId }, query };
+      return (await dataOf(client.GET('/api/v2/logs/{runId}/states', { params }))).data.blocks;
+    },
+    placeholderData: keepPreviousData,
+  });
+}
+
+/** Which spans of a run to list. */
+export interface SpanFilters {
+  under?: string;
+  direct?: boolean;
+  status?: Span['status'];
+  index?: number;
+  limit?: number;
+}
+
+export function spansQuery(runId: string, filters: SpanFilters) {
+  return infiniteQueryOptions({
+    queryKey: ['run', runId, 'spans', filters],
+    queryFn: ({ pageParam: cursor }) => {
+      const query = { limit: 500, ...filters, ...(cursor !== '' && { cursor }) };
+      return dataOf(client.GET('/api/v2/logs/{runId}/spans', { params: { path: { runId }, query } }));
+    },
+    initialPageParam: '',
+    getNextPageParam: ({ nextCursor }) => nextCursor,
+  });
+}
+
+/** A part of a value: of which span, and where in it. */
+export interface ValueAddress {
+  spanId: string;
+  part: 'input' | 'output';
+  path: string;
+}
+
+/** Returns the parameters of an address, without those that are empty. */
+export function valueParameters({ spanId, part, path }: ValueAddress) {
+  return { part, ...(spanId !== '' && { spanId }), ...(path !== '' && { path }) };
+}
+
+export function valueQuery(
+  runId: string,
+  address: ValueAddress,
+  from: { offset?: number; entry?: number } = {},
+) {
+  return queryOptions({
+    queryKey: ['run', runId, 'value', address, from],
+    queryFn: async () => {
+      const query = { ...valueParameters(address), ...from };
+      const params = { path: { runId }, query };
+      return (await dataOf(client.GET('/api/v2/logs/{runId}/value', { params }))).data;
+    },
+    retry: false,
+  });
+}
+
+/** True for a run that can still change. */
+export function isOpen(status: string): boolean {
+  return !['completed', 'failed', 'cancelled'].includes(status);
+}

@@ -1,0 +1,94 @@
+import { useQuery } from '@tanstack/react-query';
+import { Link } from '@tanstack/react-router';
+import { useState } from 'react';
+import { statsQuery } from '../api/queries.ts';
+import type { LogStats } from '../api/queries.ts';
+import { Empty, Failed, Loading } from '../parts/notice.tsx';
+import { durationText } from '../parts/time.tsx';
+import { PERIODS, startOf } from '../runs/since.ts';
+import { useWorkspaceId } from '../shell/workspace.ts';
+import { RunsChart } from './runs-chart.tsx';
+
+/** Runs, failures and durations of a period, in total and by workflow. */
+export function DashboardPage() {
+  const workspaceId = useWorkspaceId();
+  const [period, setPeriod] = useState('24h');
+  const stats = useQuery(statsQuery({ workspaceId, startDate: startOf(period), segmentCount: 48 }));
+  return (
+    <div className="page">
+      <h1>Dashboard</h1>
+      <div className="filters">
+        <label className="field">
+          <span>Period</span>
+          <select value={period} onChange={({ target }) => setPeriod(target.value)}>
+            {PERIODS.map(({ id, label }) => (
+              <option key={id} value={id}>
+                {label}
+              </option>
+            ))}
+          </select>
+        </label>
+      </div>
+      {stats.error && <Failed error={stats.error} retry={stats.refetch} />}
+      {stats.isPending && <Loading what="statistics" />}
+      {stats.data && <Stats stats={stats.data} />}
+    </div>
+  );
+}
+
+function Stats({ stats }: { stats: LogStats }) {
+  const { totalRuns, totalErrors, avgLatency, workflows } = stats;
+  if (totalRuns === 0) return <Empty title="Nothing ran in this period" />;
+  const share = ((totalRuns - totalErrors) / totalRuns) * 100;
+  return (
+    <>
+      <dl className="tiles">
+        <div className="tile">
+          <dt>Runs</dt>
+          <dd>{totalRuns}</dd>
+        </div>
+        <div className="tile">
+          <dt>Failed</dt>
+          <dd>{totalErrors}</dd>
+        </div>
+        <div className="tile">
+          <dt>Succeeded</dt>
+          <dd>{share.toFixed(1)} %</dd>
+        </div>
+        <div className="tile">
+          <dt>Average duration</dt>
+          <dd>{durationText(avgLatency)}</dd>
+        </div>
+      </dl>
+      <RunsChart segments={stats.aggregateSegments} />
+      <div className="scroll-x" role="region" aria-label="Workflows" tabIndex={0}>
+        <table className="plain-table">
+          <thead>
+            <tr>
+              <th scope="col">Workflow</th>
+              <th scope="col">Runs</th>
+              <th scope="col">Failed</th>
+              <th scope="col">Succeeded</th>
+            </tr>
+          </thead>
+          <tbody>
+            {workflows.map(
+              ({ workflowId, workflowName, totalExecutions, totalSuccessful, overallSuccessRate }) => (
+                <tr key={workflowId}>
+                  <td>
+                    <Link to="/runs" search={{ workflowIds: workflowId }}>
+                      <bdi>{workflowName}</bdi>
+                    </Link>
+                  </td>
+                  <td className="number">{totalExecutions}</td>
+                  <td className="number">{totalExecutions - totalSuccessful}</td>
+                  <td className="number">{overallSuccessRate.toFixed(1)} %</td>
+                </tr>
+              ),
+            )}
+          </tbody>
+        </table>
+      </div>
+    </>
+  );
+}

@@ -1,0 +1,73 @@
+import { useEffect, useRef } from 'react';
+import uPlot from 'uplot';
+import 'uplot/dist/uPlot.min.css';
+import type { LogStats } from '../api/queries.ts';
+
+type Segments = LogStats['aggregateSegments'];
+
+const HEIGHT_PX = 200;
+
+/** Runs and failed runs over time. The table below it has the same numbers. */
+export function RunsChart({ segments }: { segments: Segments }) {
+  const place = useRef<HTMLDivElement>(null);
+  useEffect(() => {
+    const parent = place.current;
+    if (!parent) return undefined;
+    const chart = new uPlot(optionsOf(parent), dataOf(segments), parent);
+    const resized = new ResizeObserver(() => chart.setSize(sizeOf(parent)));
+    resized.observe(parent);
+    return () => {
+      resized.disconnect();
+      chart.destroy();
+    };
+  }, [segments]);
+  return <div ref={place} className="chart" role="img" aria-label="Runs and failed runs over time" />;
+}
+
+function sizeOf(parent: HTMLElement) {
+  const { paddingLeft, paddingRight } = getComputedStyle(parent);
+  return {
+    width: parent.clientWidth - parseFloat(paddingLeft) - parseFloat(paddingRight),
+    height: HEIGHT_PX,
+  };
+}
+
+function dataOf(segments: Segments): uPlot.AlignedData {
+  return [
+    segments.map(({ timestamp }) => Date.parse(timestamp) / 1000),
+    segments.map(({ totalExecutions }) => totalExecutions),
+    segments.map(({ totalExecutions, successfulExecutions }) => totalExecutions - successfulExecutions),
+  ];
+}
+
+function optionsOf(parent: HTMLElement): uPlot.Options {
+  const style = getComputedStyle(parent);
+  const colour = (name: string): string => resolved(parent, style.getPropertyValue(name));
+  const axis = {
+    stroke: colour('--muted'),
+    grid: { stroke: colour('--line') },
+    ticks: { stroke: colour('--line') },
+  };
+  const bars = uPlot.paths.bars?.({ size: [0.7, 40] });
+  const paths = bars ? { paths: bars } : {};
+  return {
+    ...sizeOf(parent),
+    scales: { y: { range: (_chart, _low, high) => [0, Math.max(high, 1)] } },
+    axes: [axis, axis],
+    series: [
+      {},
+      { label: 'Runs', stroke: colour('--accent'), fill: colour('--accent'), ...paths },
+      { label: 'Failed', stroke: colour('--failed'), fill: colour('--failed'), ...paths },
+    ],
+  };
+}
+
+/** Returns a colour as a canvas takes it: for the theme that the page shows. */
+function resolved(parent: HTMLElement, value: string): string {
+  const probe = document.createElement('span');
+  probe.style.color = value;
+  parent.append(probe);
+  const { color } = getComputedStyle(probe);
+  probe.remove();
+  return color;
+}

@@ -1,0 +1,39 @@
+import { QueryClient, QueryClientProvider } from '@tanstack/react-query';
+import { RouterProvider } from '@tanstack/react-router';
+import { setNonce } from 'get-nonce';
+import { StrictMode } from 'react';
+import { createRoot } from 'react-dom/client';
+import { RequestError } from './api/client.ts';
+import { signInFromAddress } from './api/session.ts';
+import { makeRouter } from './shell/router.tsx';
+import { SignedIn } from './shell/sign-in.tsx';
+import { applyStoredTheme } from './shell/theme.ts';
+import './styles/base.css';
+import './styles/lists.css';
+import './styles/run.css';
+
+// Dialogs add a style element to stop the page from scrolling.
+setNonce(document.querySelector<HTMLMetaElement>('meta[property=csp-nonce]')?.nonce ?? '');
+applyStoredTheme();
+const refusal = await signInFromAddress();
+const queries = new QueryClient({
+  defaultOptions: {
+    queries: {
+      // A refusal stays one; a lost connection may come back.
+      retry: (count, error) =>
+        count < 2 && !(error instanceof RequestError && error.status >= 400 && error.status < 500),
+      refetchOnWindowFocus: false,
+    },
+  },
+});
+const root = document.getElementById('app');
+if (!root) throw new Error('The page has no element for the application.');
+createRoot(root).render(
+  <StrictMode>
+    <QueryClientProvider client={queries}>
+      <SignedIn refusal={refusal}>
+        <RouterProvider router={makeRouter()} />
+      </SignedIn>
+    </QueryClientProvider>
+  </StrictMode>,
+);

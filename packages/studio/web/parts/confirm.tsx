@@ -1,0 +1,65 @@
+import * as Dialog from '@radix-ui/react-dialog';
+import { useMutation } from '@tanstack/react-query';
+import type { ReactNode } from 'react';
+import { useState } from 'react';
+
+interface ConfirmProps {
+  /** The text of the button that opens the dialog, and of the one that confirms. */
+  label: string;
+  title: string;
+  danger?: boolean;
+  disabled?: boolean;
+  /** Rejects with the reason, which the dialog then shows. */
+  onConfirm: () => Promise<unknown>;
+  children?: ReactNode;
+}
+
+/** A button that asks before it acts. */
+export function Confirm({
+  label,
+  title,
+  danger = false,
+  disabled = false,
+  onConfirm,
+  children,
+}: ConfirmProps) {
+  const [isOpen, setOpen] = useState(false);
+  const action = useMutation({ mutationFn: onConfirm, onSuccess: () => setOpen(false) });
+  const kind = danger ? 'button danger' : 'button';
+  return (
+    <Dialog.Root
+      open={isOpen}
+      onOpenChange={(open) => {
+        action.reset();
+        setOpen(open);
+      }}
+    >
+      <Dialog.Trigger className={kind} disabled={disabled}>
+        {label}
+      </Dialog.Trigger>
+      <Dialog.Portal>
+        <Dialog.Overlay className="dialog-overlay" />
+        <Dialog.Content className="dialog" aria-describedby={undefined}>
+          <Dialog.Title className="dialog-title">{title}</Dialog.Title>
+          {children}
+          {action.error && (
+            <p role="alert" className="error-text">
+              {action.error.message}
+            </p>
+          )}
+          <div className="dialog-buttons">
+            <Dialog.Close className="button">Back</Dialog.Close>
+            <button
+              type="button"
+              className={`${kind} primary`}
+              disabled={action.isPending}
+              onClick={() => action.mutate()}
+            >
+              {label}
+            </button>
+          </div>
+        </Dialog.Content>
+      </Dialog.Portal>
+    </Dialog.Root>
+  );
+}

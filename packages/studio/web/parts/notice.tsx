@@ -1,0 +1,34 @@
+import type { ReactNode } from 'react';
+
+/** What a list shows when it has nothing. */
+export function Empty({ title, children }: { title: string; children?: ReactNode }) {
+  return (
+    <div className="notice" data-kind="empty">
+      <p className="notice-title">{title}</p>
+      {children}
+    </div>
+  );
+}
+
+/** What a part shows when its request has failed: never the same as an empty list. */
+export function Failed({ error, retry }: { error: Error; retry?: () => unknown }) {
+  return (
+    <div className="notice" data-kind="failed" role="alert">
+      <p className="notice-title">This could not be loaded</p>
+      <p>{error.message}</p>
+      {retry && (
+        <button type="button" className="button" onClick={() => void retry()}>
+          Try again
+        </button>
+      )}
+    </div>
+  );
+}
+
+export function Loading({ what }: { what: string }) {
+  return (
+    <p className="loading" role="status">
+      Loading {what}…
+    </p>
+  );
+}

@@ -1,0 +1,22 @@
+import type { BlockState } from '../api/queries.ts';
+
+/** Returns the status that a block is drawn with: of its executions, the one that needs attention most. */
+export function statusOf(state: BlockState | undefined): string {
+  if (!state) return 'none';
+  if (state.running > 0) return 'running';
+  if (state.paused > 0) return 'paused';
+  if (state.failed > state.handled) return 'failed';
+  if (state.cancelled > 0) return 'cancelled';
+  return state.failed > 0 ? 'handled' : 'completed';
+}
+
+/** What each of these is called. */
+export const STATUS_NAMES: { readonly [status: string]: string } = {
+  none: 'has not run',
+  running: 'running',
+  paused: 'paused',
+  failed: 'failed',
+  handled: 'failed, handled by an error port',
+  cancelled: 'cancelled',
+  completed: 'completed',
+};

@@ -1,0 +1,86 @@
+import * as Tabs from '@radix-ui/react-tabs';
+import type { Overview } from '../api/queries.ts';
+import { Empty } from '../parts/notice.tsx';
+import { PANES } from '../shell/search.ts';
+import type { Pane, RunSearch } from '../shell/search.ts';
+import { Console } from './console.tsx';
+import { Iterations } from './iterations.tsx';
+import type { Selection } from './selection.ts';
+import { scopeOf } from './selection.ts';
+import { SpanFacts } from './span-facts.tsx';
+import { Value } from './value.tsx';
+
+const TITLES: { readonly [pane in Pane]: string } = {
+  output: 'Output',
+  input: 'Input',
+  console: 'Console',
+  details: 'Details',
+};
+
+interface DetailsProps {
+  run: Overview;
+  selection: Selection;
+  pane: Pane;
+  go: (change: Partial<RunSearch>) => void;
+}
+
+/** The values of the selected span; of the run if nothing is selected. */
+export function Details({ run, selection, pane, go }: DetailsProps) {
+  const { block, spanId, state } = selection;
+  const isIteration = spanId !== '' && scopeOf(run.graph, spanId) === spanId;
+  const hasRun = block === undefined || spanId !== '';
+  return (
+    <aside className="details" aria-label="Details">
+      <div className="details-title">
+        <h2 dir="auto">{block?.name ?? 'Run'}</h2>
+        {block && (
+          <button
+            type="button"
+            className="button quiet"
+            onClick={() => go({ span: undefined, block: undefined })}
+          >
+            Show the run
+          </button>
+        )}
+      </div>
+      {state?.iterations && (
+        <Iterations
+          key={state.spanId}
+          runId={run.runId}
+          state={state}
+          open={(scope) => go({ scope, span: scope, block: undefined })}
+        />
+      )}
+      {!hasRun && <Empty title="This block has not run" />}
+      {hasRun && (
+        <Tabs.Root value={pane} onValueChange={(value) => go({ pane: value as Pane })} className="tabs">
+          <Tabs.List className="tab-list" aria-label="Values">
+            {PANES.map((name) => (
+              <Tabs.Trigger key={name} value={name} className="tab">
+                {TITLES[name]}
+              </Tabs.Trigger>
+            ))}
+          </Tabs.List>
+          <Tabs.Content value={pane} className="tab-content" tabIndex={0} key={`${pane} ${spanId}`}>
+            <PaneContent {...{ run, selection, pane, isIteration }} />
+          </Tabs.Content>
+        </Tabs.Root>
+      )}
+    </aside>
+  );
+}
+
+interface PaneProps {
+  run: Overview;
+  selection: Selection;
+  pane: Pane;
+  isIteration: boolean;
+}
+
+function PaneContent({ run, selection, pane, isIteration }: PaneProps) {
+  const { spanId } = selection;
+  if (pane === 'details') return <SpanFacts run={run} selection={selection} />;
+  if (isIteration) return <Empty title="Select a block in this iteration to see its values" />;
+  if (pane === 'console') return <Console runId={run.runId} spanId={spanId} />;
+  return <Value runId={run.runId} address={{ spanId, part: pane, path: '' }} />;
+}

@@ -1,0 +1,96 @@
+import { useInfiniteQuery } from '@tanstack/react-query';
+import { useState } from 'react';
+import { spansQuery } from '../api/queries.ts';
+import type { BlockState, Span } from '../api/queries.ts';
+import { Failed, Loading } from '../parts/notice.tsx';
+import { Status } from '../parts/status.tsx';
+import { durationText } from '../parts/time.tsx';
+
+interface IterationsProps {
+  runId: string;
+  state: BlockState;
+  /** Shows the blocks as they ran in an iteration. */
+  open: (spanId: string) => void;
+}
+
+const SHOWN = ['running', 'paused', 'completed', 'failed', 'cancelled'] as const;
+
+/** The iterations of a loop, or the branches of a parallel: counts per state, a list, and a jump to one by its number. */
+export function Iterations({ runId, state, open }: IterationsProps) {
+  const [status, setStatus] = useState<Span['status']>();
+  const filters = { under: state.spanId, direct: true, limit: 100, ...(status && { status }) };
+  const spans = useInfiniteQuery(spansQuery(runId, filters));
+  const counts = state.iterations;
+  const rows = spans.data?.pages.flatMap(({ data }) => data) ?? [];
+  return (
+    <section className="iterations" aria-label="Iterations">
+      <div className="iterations-bar">
+        <h3>Iterations</h3>
+        <div role="group" aria-label="Show">
+          <button
+            type="button"
+            className="button quiet"
+            aria-pressed={!status}
+            onClick={() => setStatus(undefined)}
+          >
+            All {counts?.total}
+          </button>
+          {SHOWN.filter((each) => (counts?.[each] ?? 0) > 0).map((each) => (
+            <button
+              type="button"
+              className="button quiet"
+              key={each}
+              aria-pressed={status === each}
+              onClick={() => setStatus(each)}
+            >
+              {each} {counts?.[each]}
+            </button>
+          ))}
+        </div>
+        <Jump state={state} open={open} />
+      </div>
+      {spans.error && <Failed error={spans.error} retry={spans.refetch} />}
+      {spans.isPending && <Loading what="iterations" />}
+      <ol className="iteration-list">
+        {rows.map(({ id, index, status: own, durationMs }) => (
+          <li key={id}>
+            <button type="button" onClick={() => open(id)}>
+              <span className="number">#{index}</span>
+              <Status status={own} />
+              <span className="number">{durationMs === null ? '' : durationText(durationMs)}</span>
+            </button>
+          </li>
+        ))}
+      </ol>
+      {spans.hasNextPage && (
+        <button type="button" className="button" onClick={() => void spans.fetchNextPage()}>
+          Show more
+        </button>
+      )}
+    </section>
+  );
+}
+
+function Jump({ state, open }: Pick<IterationsProps, 'state' | 'open'>) {
+  const [number, setNumber] = useState('');
+  return (
+    <form
+      onSubmit={(event) => {
+        event.preventDefault();
+        open(`${state.spanId}/${Number(number)}`);
+      }}
+    >
+      <label className="jump">
+        <span>Go to #</span>
+        <input
+          type="number"
+          min={0}
+          max={(state.iterations?.total ?? 1) - 1}
+          required
+          value={number}
+          onChange={({ target }) => setNumber(target.value)}
+        />
+      </label>
+    </form>
+  );
+}

@@ -1,0 +1,97 @@
+import dagre from '@dagrejs/dagre';
+import type { Graph } from '../api/queries.ts';
+
+type Block = Graph['blocks'][number];
+
+/** The place of a block relative to its container. */
+export interface Box {
+  x: number;
+  y: number;
+  width: number;
+  height: number;
+}
+
+export const BLOCK_WIDTH = 208;
+export const BLOCK_HEIGHT = 56;
+/** Space for the title of a container, and around the blocks in it. */
+const TITLE = 44;
+const PADDING = 24;
+const GAP = 64;
+
+/**
+ * Returns the places of all blocks: where the editor has put them, else in columns from left to right. Containers are as large as
+ * their blocks need.
+ */
+export function placesOf(graph: Graph): Map<string, Box> {
+  const inside = Map.groupBy(graph.blocks, ({ parentId }) => parentId ?? '');
+  const ids = new Set(graph.blocks.map(({ id }) => id));
+  const places = new Map<string, Box>();
+  const done = new Set<string>();
+  const place = (containerId: string): void => {
+    // A corrupt draft may have containers that contain each other.
+    if (done.has(containerId)) return;
+    done.add(containerId);
+    const blocks = inside.get(containerId) ?? [];
+    for (const { id } of blocks) if (inside.has(id)) place(id);
+    const sizes = new Map(blocks.map((block) => [block.id, sizeOf(inside.get(block.id) ?? [], places)]));
+    const origin = containerId === '' ? { x: 0, y: 0 } : { x: PADDING, y: TITLE + PADDING };
+    const positions = arePlaced(blocks) ? stored(blocks) : drawn(graph, blocks, sizes);
+    shift(positions, origin);
+    for (const { id } of blocks) {
+      const at = positions.get(id) ?? origin;
+      places.set(id, { ...at, ...(sizes.get(id) ?? { width: BLOCK_WIDTH, height: BLOCK_HEIGHT }) });
+    }
+  };
+  for (const containerId of ['', ...[...inside.keys()].filter((id) => id !== '' && !ids.has(id))])
+    place(containerId);
+  return places;
+}
+
+function sizeOf(children: readonly Block[], places: ReadonlyMap<string, Box>) {
+  if (children.length === 0) return { width: BLOCK_WIDTH, height: BLOCK_HEIGHT };
+  const boxes = children.flatMap(({ id }) => places.get(id) ?? []);
+  return {
+    width: Math.max(BLOCK_WIDTH, ...boxes.map(({ x, width }) => x + width)) + PADDING,
+    height: Math.max(BLOCK_HEIGHT, ...boxes.map(({ y, height }) => y + height)) + PADDING,
+  };
+}
+
+type Positions = Map<string, { x: number; y: number }>;
+
+/** False for blocks without places, and for blocks of a file that no editor has written, which are all at one place. */
+function arePlaced(blocks: readonly Block[]): boolean {
+  const places = new Set(blocks.map(({ position }) => position && `${position.x} ${position.y}`));
+  return places.size === blocks.length && !places.has(null);
+}
+
+function stored(blocks: readonly Block[]): Positions {
+  return new Map(blocks.flatMap(({ id, position }) => (position ? [[id, { ...position }]] : [])));
+}
+
+function drawn(
+  graph: Graph,
+  blocks: readonly Block[],
+  sizes: ReadonlyMap<string, { width: number; height: number }>,
+): Positions {
+  const layout = new dagre.graphlib.Graph();
+  layout.setGraph({ rankdir: 'LR', ranksep: GAP, nodesep: PADDING });
+  layout.setDefaultEdgeLabel(() => ({}));
+  for (const { id } of blocks) layout.setNode(id, { ...sizes.get(id) });
+  for (const { source, target } of graph.edges)
+    if (sizes.has(source) && sizes.has(target) && source !== target) layout.setEdge(source, target);
+  dagre.layout(layout);
+  return new Map(
+    blocks.map(({ id }) => {
+      const { x, y, width, height } = layout.node(id);
+      return [id, { x: x - width / 2, y: y - height / 2 }];
+    }),
+  );
+}
+
+/** Moves the blocks so that the first one is at the origin. */
+function shift(positions: Positions, origin: { x: number; y: number }): void {
+  const all = [...positions.values()];
+  const dx = origin.x - Math.min(...all.map(({ x }) => x));
+  const dy = origin.y - Math.min(...all.map(({ y }) => y));
+  for (const [id, { x, y }] of positions) positions.set(id, { x: x + dx, y: y + dy });
+}

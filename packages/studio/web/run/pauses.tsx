@@ -1,0 +1,122 @@
+import { useMutation, useQueryClient } from '@tanstack/react-query';
+import { useState } from 'react';
+import { resume } from '../api/actions.ts';
+import type { Overview, Pause } from '../api/queries.ts';
+import { Time } from '../parts/time.tsx';
+import { answerOf, fieldsOf } from './pause-fields.ts';
+import type { PauseField } from './pause-fields.ts';
+
+/** What the run waits for, with a form for each point that a person can answer. */
+export function Pauses({ run }: { run: Overview }) {
+  if (run.pauses.length === 0) return null;
+  return (
+    <section className="pauses" aria-label="Waiting">
+      {run.pauses.map((pause) => (
+        <div className="pause" key={`${pause.blockId} ${pause.scope.join('/')} ${pause.pausedAt}`}>
+          <p>
+            <strong>
+              <bdi>{pause.blockName}</bdi>
+            </strong>{' '}
+            {pause.kind === 'human' ? 'waits for an answer' : 'waits for a time'} since{' '}
+            <Time iso={pause.pausedAt} />
+            {pause.resumesAt !== null && (
+              <>
+                , until <Time iso={pause.resumesAt} />
+              </>
+            )}
+            .
+          </p>
+          {pause.kind === 'human' && pause.contextId !== null && run.workflow.id !== null && (
+            <PauseForm
+              run={{ runId: run.runId, workflowId: run.workflow.id }}
+              pause={pause}
+              contextId={pause.contextId}
+            />
+          )}
+          {pause.kind === 'human' && pause.contextId === null && <p>You may look, but not answer.</p>}
+        </div>
+      ))}
+    </section>
+  );
+}
+
+interface FormProps {
+  run: { runId: string; workflowId: string };
+  pause: Pause;
+  contextId: string;
+}
+
+function PauseForm({ run, pause, contextId }: FormProps) {
+  const queries = useQueryClient();
+  const fields = fieldsOf(pause.inputFormat);
+  const [values, setValues] = useState<{ [name: string]: string }>({});
+  const action = useMutation({
+    mutationFn: () => resume(run, contextId, answerOf(fields, values)),
+    onSettled: () => queries.invalidateQueries({ queryKey: ['run', run.runId] }),
+  });
+  return (
+    <form
+      className="pause-form"
+      onSubmit={(event) => {
+        event.preventDefault();
+        action.mutate();
+      }}
+    >
+      {fields.map((field) => (
+        <Field
+          key={field.name}
+          field={field}
+          value={values[field.name] ?? field.initial}
+          onChange={(value) => setValues({ ...values, [field.name]: value })}
+        />
+      ))}
+      {action.error && (
+        <p role="alert" className="error-text">
+          {action.error.message}
+        </p>
+      )}
+      <button type="submit" className="button primary" disabled={action.isPending}>
+        {action.isPending ? 'Continuing…' : 'Continue the run'}
+      </button>
+    </form>
+  );
+}
+
+interface FieldProps {
+  field: PauseField;
+  value: string;
+  onChange: (value: string) => void;
+}
+
+function Field({ field, value, onChange }: FieldProps) {
+  const { name, type, description } = field;
+  return (
+    <label className="field">
+      <span>
+        <bdi>{name}</bdi>
+        {description !== '' && <small dir="auto"> {description}</small>}
+      </span>
+      {type === 'boolean' ? (
+        <select value={value} onChange={({ target }) => onChange(target.value)}>
+          <option value="">–</option>
+          <option value="true">true</option>
+          <option value="false">false</option>
+        </select>
+      ) : type === 'object' || type === 'array' ? (
+        <textarea
+          rows={3}
+          value={value}
+          placeholder="JSON"
+          onChange={({ target }) => onChange(target.value)}
+        />
+      ) : (
+        <input
+          type={type === 'number' ? 'number' : 'text'}
+          {...(type === 'number' && { step: 'any' })}
+          value={value}
+          onChange={({ target }) => onChange(target.value)}
+        />
+      )}
+    </label>
+  );
+}

@@ -1,0 +1,110 @@
+import { useQueryClient } from '@tanstack/react-query';
+import { Link, useNavigate } from '@tanstack/react-router';
+import { cancelRun, rerun } from '../api/actions.ts';
+import { isOpen } from '../api/queries.ts';
+import type { Overview } from '../api/queries.ts';
+import { Confirm } from '../parts/confirm.tsx';
+import { Status } from '../parts/status.tsx';
+import { Time, costText, durationText } from '../parts/time.tsx';
+
+/** What the run is, why it failed, where it comes from, and what can be done with it. */
+export function RunHeader({ run }: { run: Overview }) {
+  const { workflow, startedAt, durationMs, cost, version, trigger, parent, children, childCount, error } =
+    run;
+  return (
+    <div className="run-header">
+      <div className="run-title">
+        <h1>
+          <bdi>{workflow.name}</bdi>
+        </h1>
+        <Status status={run.status} />
+        <RunActions run={run} />
+      </div>
+      <dl className="facts">
+        <Fact name="Run">
+          <span className="mono">
+            <bdi>{run.runId}</bdi>
+          </span>
+        </Fact>
+        <Fact name="Version">{version ?? 'draft'}</Fact>
+        <Fact name="Trigger">{trigger}</Fact>
+        {startedAt && (
+          <Fact name="Started">
+            <Time iso={startedAt} />
+          </Fact>
+        )}
+        {durationMs !== null && <Fact name="Duration">{durationText(durationMs)}</Fact>}
+        {cost !== null && <Fact name="Cost">{costText(cost)}</Fact>}
+        {parent && (
+          <Fact name="Called by">
+            <RunLink runId={parent.runId} />
+          </Fact>
+        )}
+        {childCount > 0 && (
+          <Fact name={`Called (${childCount})`}>
+            {children.slice(0, 5).map(({ runId }) => (
+              <RunLink key={runId} runId={runId} />
+            ))}
+          </Fact>
+        )}
+      </dl>
+      {error && (
+        <p className="run-error" role="note">
+          <strong>{error.blockName ? <bdi>{error.blockName}</bdi> : 'The run'} failed</strong> ({error.code}):{' '}
+          <bdi>{error.message}</bdi>
+        </p>
+      )}
+    </div>
+  );
+}
+
+function Fact({ name, children }: { name: string; children: React.ReactNode }) {
+  return (
+    <div>
+      <dt>{name}</dt>
+      <dd>{children}</dd>
+    </div>
+  );
+}
+
+/** A link to another run, by the beginning of its id. */
+export function RunLink({ runId }: { runId: string }) {
+  return (
+    <Link to="/runs/$runId" params={{ runId }} search={{}} className="mono" title={runId}>
+      <bdi>{runId.slice(0, 8)}</bdi>
+    </Link>
+  );
+}
+
+function RunActions({ run }: { run: Overview }) {
+  const queries = useQueryClient();
+  const navigate = useNavigate();
+  if (!run.mayResume || run.workflow.id === null) return null;
+  const ref = { runId: run.runId, workflowId: run.workflow.id };
+  if (isOpen(run.status))
+    return (
+      <Confirm
+        label="Cancel run"
+        title="Cancel this run?"
+        danger
+        onConfirm={async () => {
+          await cancelRun(ref);
+          await queries.invalidateQueries({ queryKey: ['run', run.runId] });
+        }}
+      >
+        <p>Running blocks are stopped. The run cannot be continued.</p>
+      </Confirm>
+    );
+  return (
+    <Confirm
+      label="Run again"
+      title="Start this run again?"
+      onConfirm={async () => {
+        const runId = await rerun(ref);
+        await navigate({ to: '/runs/$runId', params: { runId }, search: {} });
+      }}
+    >
+      <p>A new run starts with the same input, on the live version of the workflow.</p>
+    </Confirm>
+  );
+}

@@ -1,0 +1,85 @@
+import { useQuery } from '@tanstack/react-query';
+import { getRouteApi } from '@tanstack/react-router';
+import { overviewQuery, statesQuery } from '../api/queries.ts';
+import type { BlockState, Overview } from '../api/queries.ts';
+import { Failed, Loading } from '../parts/notice.tsx';
+import { Details } from './details.tsx';
+import { RunGraph } from './graph.tsx';
+import { Outline } from './outline.tsx';
+import { Pauses } from './pauses.tsx';
+import { RunHeader } from './run-header.tsx';
+import { ScopeBar } from './scope-bar.tsx';
+import { selectionOf } from './selection.ts';
+import { Timeline } from './timeline.tsx';
+import { useLiveRun } from './use-live-run.ts';
+
+const route = getRouteApi('/runs/$runId');
+
+/** One run: its graph or timeline, and the values of what is selected. */
+export function RunPage() {
+  const { runId } = route.useParams();
+  const { scope = '' } = route.useSearch();
+  const overview = useQuery(overviewQuery(runId));
+  const states = useQuery(statesQuery(runId, scope));
+  useLiveRun(runId, overview.data?.status);
+  if (overview.error) return <Failed error={overview.error} retry={overview.refetch} />;
+  if (states.error) return <Failed error={states.error} retry={states.refetch} />;
+  if (!overview.data || !states.data) return <Loading what="the run" />;
+  return <ShownRun key={runId} run={overview.data} states={states.data} />;
+}
+
+/** The selected address comes from the address of the page, and all parts read it. */
+function ShownRun({ run, states }: { run: Overview; states: readonly BlockState[] }) {
+  const search = route.useSearch();
+  const navigate = route.useNavigate();
+  const selection = selectionOf(run, states, search);
+  const go = (change: Partial<typeof search>) =>
+    void navigate({ search: (before) => ({ ...before, ...change }) });
+  const selectBlock = (blockId: string) => {
+    const span = states.find((state) => state.blockId === blockId)?.spanId;
+    go(span === undefined ? { block: blockId, span: undefined } : { span, block: undefined });
+  };
+  const isTimeline = search.view === 'timeline';
+  return (
+    <div className="run">
+      <RunHeader run={run} />
+      <Pauses run={run} />
+      <div className="run-view-bar">
+        <div role="group" aria-label="View">
+          <button
+            type="button"
+            className="button quiet"
+            aria-pressed={!isTimeline}
+            onClick={() => go({ view: undefined })}
+          >
+            Graph
+          </button>
+          <button
+            type="button"
+            className="button quiet"
+            aria-pressed={isTimeline}
+            onClick={() => go({ view: 'timeline' })}
+          >
+            Timeline
+          </button>
+        </div>
+        <ScopeBar
+          run={run}
+          scope={search.scope ?? ''}
+          onChange={(scope) => go({ scope: scope === '' ? undefined : scope, span: undefined })}
+        />
+      </div>
+      <div className="run-body">
+        {isTimeline ? (
+          <Timeline run={run} selected={search.span} select={(span) => go({ span, block: undefined })} />
+        ) : (
+          <>
+            <Outline graph={run.graph} {...{ states, selection, selectBlock }} />
+            <RunGraph graph={run.graph} {...{ states, selection, selectBlock }} />
+          </>
+        )}
+        <Details {...{ run, selection, go }} pane={search.pane ?? 'output'} />
+      </div>
+    </div>
+  );
+}

@@ -1,0 +1,102 @@
+import { useInfiniteQuery } from '@tanstack/react-query';
+import { useVirtualizer } from '@tanstack/react-virtual';
+import { useEffect, useMemo, useRef } from 'react';
+import { spansQuery } from '../api/queries.ts';
+import type { Overview, Span } from '../api/queries.ts';
+import { Empty, Failed, Loading } from '../parts/notice.tsx';
+import { durationText } from '../parts/time.tsx';
+import { STATUS_NAMES } from './block-status.ts';
+import { timeScale } from './time-scale.ts';
+
+const ROW_PX = 26;
+
+interface TimelineProps {
+  run: Overview;
+  selected: string | undefined;
+  select: (spanId: string) => void;
+}
+
+/** The spans of a run in time. Only the rows in view are mounted, and pages are loaded as they are reached. */
+export function Timeline({ run, selected, select }: TimelineProps) {
+  const spans = useInfiniteQuery(spansQuery(run.runId, {}));
+  const rows = useMemo(() => spans.data?.pages.flatMap(({ data }) => data) ?? [], [spans.data]);
+  const scale = useMemo(
+    () => timeScale(rows, Date.now() - Date.parse(run.startedAt ?? run.createdAt)),
+    [rows, run],
+  );
+  const list = useRef<HTMLDivElement>(null);
+  const virtual = useVirtualizer({
+    count: rows.length,
+    getScrollElement: () => list.current,
+    estimateSize: () => ROW_PX,
+    overscan: 10,
+  });
+  const items = virtual.getVirtualItems();
+  const lastShown = items.at(-1)?.index ?? 0;
+  const { hasNextPage, isFetchingNextPage, fetchNextPage } = spans;
+  useEffect(() => {
+    if (hasNextPage && !isFetchingNextPage && lastShown >= rows.length - 50) void fetchNextPage();
+  }, [hasNextPage, isFetchingNextPage, fetchNextPage, lastShown, rows.length]);
+  if (spans.error) return <Failed error={spans.error} retry={spans.refetch} />;
+  if (spans.isPending) return <Loading what="spans" />;
+  if (rows.length === 0) return <Empty title="No block has run yet" />;
+  return (
+    <div className="timeline">
+      {scale.collapsedMs > 0 && (
+        <p className="value-note">{durationText(scale.collapsedMs)} without work are collapsed.</p>
+      )}
+      <div ref={list} className="timeline-scroll">
+        <ol style={{ height: virtual.getTotalSize() }} aria-label="Spans">
+          {items.map(({ index, start }) => {
+            const span = rows[index];
+            if (!span) return null;
+            const place = {
+              left: `${scale.at(span.relativeStartMs) * 100}%`,
+              width: `${scale.width(span) * 100}%`,
+            };
+            return (
+              <li
+                key={span.id}
+                style={{ transform: `translateY(${start}px)` }}
+                aria-setsize={rows.length}
+                aria-posinset={index + 1}
+              >
+                <Row {...{ span, place, select }} isSelected={selected === span.id} />
+              </li>
+            );
+          })}
+        </ol>
+      </div>
+    </div>
+  );
+}
+
+interface RowProps {
+  span: Span;
+  place: { left: string; width: string };
+  isSelected: boolean;
+  select: (spanId: string) => void;
+}
+
+function Row({ span, place, isSelected, select }: RowProps) {
+  const { id, name, depth, status, durationMs, errorHandled } = span;
+  const shown = status === 'failed' && errorHandled ? 'handled' : status;
+  return (
+    <button
+      type="button"
+      className="timeline-row"
+      aria-label={`${name}, ${STATUS_NAMES[shown]}${durationMs === null ? '' : `, ${durationText(durationMs)}`}`}
+      aria-current={isSelected ? 'true' : undefined}
+      onClick={() => select(id)}
+    >
+      <span className="timeline-name" style={{ paddingInlineStart: `${depth * 12}px` }}>
+        <span className="status-mark" data-status={shown} aria-hidden="true" />
+        <bdi className="clip">{name}</bdi>
+      </span>
+      <span className="timeline-track">
+        <span className="timeline-bar" data-status={shown} style={place} />
+      </span>
+      <span className="number">{durationMs === null ? '' : durationText(durationMs)}</span>
+    </button>
+  );
+}

@@ -1,0 +1,118 @@
+import { useQuery } from '@tanstack/react-query';
+import { useState } from 'react';
+import { valueQuery } from '../api/queries.ts';
+import type { ValueAddress, ValuePage } from '../api/queries.ts';
+import { Failed, Loading } from '../parts/notice.tsx';
+
+interface TreeProps {
+  runId: string;
+  address: ValueAddress;
+  page: ValuePage;
+}
+
+/** The entries of a value. What is inside an entry is loaded when it is opened. */
+export function ValueTree({ runId, address, page }: TreeProps) {
+  const [shown, setShown] = useState([0]);
+  if (page.size === null) return <Scalar page={page} />;
+  if (page.size === 0)
+    return <p className="value-note">{page.kind === 'array' ? 'An empty list' : 'An empty object'}</p>;
+  const last = shown.at(-1) ?? 0;
+  return (
+    <ul className="tree">
+      {shown.map((entry) => (
+        <Entries key={entry} {...{ runId, address, entry }} first={entry === 0 ? page : undefined} />
+      ))}
+      {last + 100 < page.size && (
+        <li>
+          <button type="button" className="button" onClick={() => setShown([...shown, last + 100])}>
+            Show entries {last + 100} to {Math.min(last + 199, page.size - 1)} of {page.size}
+          </button>
+        </li>
+      )}
+    </ul>
+  );
+}
+
+interface EntriesProps {
+  runId: string;
+  address: ValueAddress;
+  entry: number;
+  first: ValuePage | undefined;
+}
+
+function Entries({ runId, address, entry, first }: EntriesProps) {
+  const page = useQuery({ ...valueQuery(runId, address, { entry }), enabled: first === undefined });
+  if (page.error)
+    return (
+      <li>
+        <Failed error={page.error} retry={page.refetch} />
+      </li>
+    );
+  const entries = (first ?? page.data)?.entries;
+  if (!entries)
+    return (
+      <li>
+        <Loading what="entries" />
+      </li>
+    );
+  return entries.map(({ key, kind, preview }) => {
+    const inner = { ...address, path: `${address.path}/${key.replaceAll('~', '~0').replaceAll('/', '~1')}` };
+    const isOpenable = kind === 'object' || kind === 'array' || preview.endsWith('…') || preview.length > 120;
+    return (
+      <li key={key}>
+        {isOpenable ? (
+          <Branch {...{ runId, name: key, kind, preview }} address={inner} />
+        ) : (
+          <span className="tree-line">
+            <bdi className="tree-key">{key}</bdi>{' '}
+            <bdi className="tree-value" data-kind={kind}>
+              {preview}
+            </bdi>
+          </span>
+        )}
+      </li>
+    );
+  });
+}
+
+interface BranchProps {
+  runId: string;
+  name: string;
+  kind: string;
+  preview: string;
+  address: ValueAddress;
+}
+
+function Branch({ runId, name, kind, preview, address }: BranchProps) {
+  const [isOpen, setOpen] = useState(false);
+  const page = useQuery({ ...valueQuery(runId, address), enabled: isOpen });
+  return (
+    <>
+      <button type="button" className="tree-line" aria-expanded={isOpen} onClick={() => setOpen(!isOpen)}>
+        <bdi className="tree-key">{name}</bdi>{' '}
+        <bdi className="tree-value" data-kind={kind}>
+          {preview}
+        </bdi>
+      </button>
+      {isOpen && page.error && <Failed error={page.error} retry={page.refetch} />}
+      {isOpen && page.isPending && <Loading what="the value" />}
+      {isOpen && page.data && <ValueTree {...{ runId, address }} page={page.data} />}
+    </>
+  );
+}
+
+/** A text with its lines, or another scalar. */
+function Scalar({ page }: { page: ValuePage }) {
+  const isWholeText = page.kind === 'string' && page.nextOffset === null;
+  const text = isWholeText ? (JSON.parse(page.text) as string) : page.text;
+  return (
+    <>
+      {page.nextOffset !== null && (
+        <p className="value-note">The beginning is shown. Download the value to read all of it.</p>
+      )}
+      <pre className="scalar" dir="auto">
+        {text}
+      </pre>
+    </>
+  );
+}

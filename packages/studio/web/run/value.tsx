@@ -1,0 +1,75 @@
+import { useMutation, useQuery } from '@tanstack/react-query';
+import { Suspense, lazy, useState } from 'react';
+import { downloadValue } from '../api/actions.ts';
+import { RequestError } from '../api/client.ts';
+import { valueQuery } from '../api/queries.ts';
+import type { ValueAddress, ValuePage } from '../api/queries.ts';
+import { Empty, Failed, Loading } from '../parts/notice.tsx';
+import { bytesText } from '../parts/time.tsx';
+import { ValueTree } from './value-tree.tsx';
+
+/** The viewer of text is large, so it is loaded when it is opened. */
+const JsonText = lazy(async () => ({ default: (await import('./json-text.tsx')).JsonText }));
+
+interface ValueProps {
+  runId: string;
+  address: ValueAddress;
+}
+
+/** A value as a tree, or as JSON text of which the first 64 KB are shown. */
+export function Value({ runId, address }: ValueProps) {
+  const page = useQuery(valueQuery(runId, address));
+  const [isText, setText] = useState(false);
+  const download = useMutation({ mutationFn: () => downloadValue(runId, address) });
+  if (page.isPending) return <Loading what="the value" />;
+  if (page.error instanceof RequestError && page.error.status === 404)
+    return <Empty title={`There is no ${address.part}`} />;
+  if (page.error) return <Failed error={page.error} retry={page.refetch} />;
+  return (
+    <div className="value">
+      <div className="value-bar">
+        <div role="group" aria-label="Form">
+          <button
+            type="button"
+            className="button quiet"
+            aria-pressed={!isText}
+            onClick={() => setText(false)}
+          >
+            Tree
+          </button>
+          <button type="button" className="button quiet" aria-pressed={isText} onClick={() => setText(true)}>
+            JSON
+          </button>
+        </div>
+        <span>{bytesText(page.data.bytes)}</span>
+        <button
+          type="button"
+          className="button quiet"
+          disabled={download.isPending}
+          onClick={() => download.mutate()}
+        >
+          Download
+        </button>
+      </div>
+      {download.error && (
+        <p role="alert" className="error-text">
+          {download.error.message}
+        </p>
+      )}
+      {isText ? <Text page={page.data} /> : <ValueTree {...{ runId, address }} page={page.data} />}
+    </div>
+  );
+}
+
+function Text({ page }: { page: ValuePage }) {
+  return (
+    <>
+      {page.nextOffset !== null && (
+        <p className="value-note">The beginning is shown. Download the value to read all of it.</p>
+      )}
+      <Suspense fallback={<Loading what="the viewer" />}>
+        <JsonText text={page.text} />
+      </Suspense>
+    </>
+  );
+}

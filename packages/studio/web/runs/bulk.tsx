@@ -1,0 +1,109 @@
+import { useQueryClient } from '@tanstack/react-query';
+import { useState } from 'react';
+import { cancelRun, rerun } from '../api/actions.ts';
+import { client, dataOf } from '../api/client.ts';
+import { isOpen } from '../api/queries.ts';
+import type { LogEntry, RunFilters } from '../api/queries.ts';
+import { Confirm } from '../parts/confirm.tsx';
+
+/** Most runs of one action. */
+const MOST = 1000;
+/** Requests at the same time. */
+const AT_ONCE = 4;
+
+interface BulkProps {
+  rows: readonly LogEntry[];
+  selected: ReadonlySet<string>;
+  select: (ids: ReadonlySet<string>) => void;
+  filters: RunFilters;
+  hasFilters: boolean;
+}
+
+/** Cancels runs or starts them again: the selected ones, or all that match the filters. Without filters, only selected ones. */
+export function BulkActions({ rows, selected, select, filters, hasFilters }: BulkProps) {
+  const queries = useQueryClient();
+  const [report, setReport] = useState('');
+  const isSelection = selected.size > 0;
+  const isEnabled = isSelection || hasFilters;
+  const target = isSelection
+    ? `${selected.size} selected ${selected.size === 1 ? 'run' : 'runs'}`
+    : 'all runs that match the filters';
+  const perform = async (
+    verb: string,
+    isFor: (row: LogEntry) => boolean,
+    act: (row: LogEntry) => Promise<unknown>,
+  ) => {
+    const chosen = isSelection ? rows.filter(({ runId }) => selected.has(runId)) : await matching(filters);
+    const outcome = await actOn(chosen.filter(isFor), act);
+    setReport(
+      `${verb}: ${outcome.done}. ${outcome.failed > 0 ? `Refused: ${outcome.failed} (${outcome.reason}).` : ''}`,
+    );
+    select(new Set());
+    await queries.invalidateQueries({ queryKey: ['runs'] });
+  };
+  return (
+    <div className="bulk">
+      <span>
+        {isSelection ? `${selected.size} selected` : 'Select runs, or set a filter, to act on several.'}
+      </span>
+      <Confirm
+        label="Cancel runs"
+        title={`Cancel ${target}?`}
+        danger
+        disabled={!isEnabled}
+        onConfirm={() =>
+          perform(
+            'Cancelled',
+            ({ status }) => isOpen(status),
+            (row) => cancelRun(refOf(row)),
+          )
+        }
+      >
+        <p>Runs that have ended stay as they are. Running blocks are stopped.</p>
+      </Confirm>
+      <Confirm
+        label="Run again"
+        title={`Start ${target} again?`}
+        disabled={!isEnabled}
+        onConfirm={() =>
+          perform(
+            'Started',
+            ({ status }) => !isOpen(status),
+            (row) => rerun(refOf(row)),
+          )
+        }
+      >
+        <p>Each run that has ended starts once more with its input, on the live version of its workflow.</p>
+      </Confirm>
+      <span role="status">{report}</span>
+    </div>
+  );
+}
+
+function refOf({ runId, workflowId }: LogEntry) {
+  return { runId, workflowId: workflowId ?? '' };
+}
+
+/** Returns the runs that match, at most a thousand. */
+async function matching(filters: RunFilters): Promise<LogEntry[]> {
+  const query = { ...filters, limit: MOST };
+  return (await dataOf(client.GET('/api/v2/logs', { params: { query } }))).data;
+}
+
+async function actOn(rows: readonly LogEntry[], act: (row: LogEntry) => Promise<unknown>) {
+  const waiting = [...rows];
+  const outcome = { done: 0, failed: 0, reason: '' };
+  const work = async (): Promise<void> => {
+    for (let row = waiting.pop(); row; row = waiting.pop()) {
+      try {
+        await act(row);
+        outcome.done += 1;
+      } catch (error) {
+        outcome.failed += 1;
+        outcome.reason = error instanceof Error ? error.message : String(error);
+      }
+    }
+  };
+  await Promise.all(Array.from({ length: AT_ONCE }, work));
+  return outcome;
+}

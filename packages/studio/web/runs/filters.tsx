@@ -1,0 +1,130 @@
+import { useEffect, useState } from 'react';
+import type { RunsSearch } from '../shell/search.ts';
+import { PERIODS } from './since.ts';
+
+const STATUSES = [
+  ['', 'Any status'],
+  ['running', 'Running'],
+  ['pending', 'Paused or waiting'],
+  ['completed', 'Completed'],
+  ['failed', 'Failed'],
+  ['cancelled', 'Cancelled'],
+] as const;
+
+const TRIGGERS = [
+  ['', 'Any trigger'],
+  ['api', 'API'],
+  ['manual', 'Manual'],
+  ['workflow', 'Another workflow'],
+] as const;
+
+interface FiltersProps {
+  search: RunsSearch;
+  onChange: (search: RunsSearch) => void;
+}
+
+type Name = keyof RunsSearch;
+
+/** The filters of the list of runs. They are in the address of the page, so that it can be passed on. */
+export function Filters({ search, onChange }: FiltersProps) {
+  const set = (name: Name, value: string) => {
+    const { [name]: _before, ...rest } = search;
+    const isNumber = name === 'minDurationMs' || name === 'minCost';
+    onChange(value === '' ? rest : { ...rest, [name]: isNumber ? Number(value) : value });
+  };
+  const seconds = search.minDurationMs === undefined ? '' : String(search.minDurationMs / 1000);
+  return (
+    <form className="filters" role="search" aria-label="Runs" onSubmit={(event) => event.preventDefault()}>
+      <Choice
+        label="Status"
+        value={search.status}
+        options={STATUSES}
+        onChange={(value) => set('status', value)}
+      />
+      <Text
+        label="Workflow"
+        value={search.workflowName ?? ''}
+        onChange={(value) => set('workflowName', value)}
+      />
+      <Choice
+        label="Trigger"
+        value={search.triggers}
+        options={TRIGGERS}
+        onChange={(value) => set('triggers', value)}
+      />
+      <Choice
+        label="Started"
+        value={search.since}
+        options={[['', 'Any time'], ...PERIODS.map(({ id, label }) => [id, label] as const)]}
+        onChange={(value) => set('since', value)}
+      />
+      <Text label="Run id" value={search.runId ?? ''} onChange={(value) => set('runId', value)} />
+      <Text
+        label="Longer than (s)"
+        type="number"
+        value={seconds}
+        onChange={(value) => set('minDurationMs', value === '' ? '' : String(Number(value) * 1000))}
+      />
+      <Text
+        label="Cost over ($)"
+        type="number"
+        value={search.minCost === undefined ? '' : String(search.minCost)}
+        onChange={(value) => set('minCost', value)}
+      />
+    </form>
+  );
+}
+
+interface ChoiceProps {
+  label: string;
+  value: string | undefined;
+  options: readonly (readonly [value: string, label: string])[];
+  onChange: (value: string) => void;
+}
+
+function Choice({ label, value, options, onChange }: ChoiceProps) {
+  return (
+    <label className="field">
+      <span>{label}</span>
+      <select value={value ?? ''} onChange={({ target }) => onChange(target.value)}>
+        {options.map(([id, text]) => (
+          <option key={id} value={id}>
+            {text}
+          </option>
+        ))}
+      </select>
+    </label>
+  );
+}
+
+interface TextProps {
+  label: string;
+  value: string;
+  type?: 'text' | 'number';
+  onChange: (value: string) => void;
+}
+
+const TYPING_MS = 250;
+
+/** A field that reports its text when the person has stopped typing. */
+function Text({ label, value, type = 'text', onChange }: TextProps) {
+  const [text, setText] = useState(value);
+  useEffect(() => setText(value), [value]);
+  useEffect(() => {
+    if (text === value) return undefined;
+    const timer = setTimeout(() => onChange(text.trim()), TYPING_MS);
+    return () => clearTimeout(timer);
+  }, [text, value, onChange]);
+  return (
+    <label className="field">
+      <span>{label}</span>
+      <input
+        type={type}
+        value={text}
+        maxLength={128}
+        {...(type === 'number' && { min: 0, step: 'any' })}
+        onChange={({ target }) => setText(target.value)}
+      />
+    </label>
+  );
+}

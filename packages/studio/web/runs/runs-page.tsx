@@ -1,0 +1,62 @@
+import { useInfiniteQuery } from '@tanstack/react-query';
+import { getRouteApi } from '@tanstack/react-router';
+import { useMemo, useState } from 'react';
+import { runsQuery } from '../api/queries.ts';
+import type { RunFilters } from '../api/queries.ts';
+import { Empty, Failed, Loading } from '../parts/notice.tsx';
+import type { RunsSearch } from '../shell/search.ts';
+import { useWorkspaceId } from '../shell/workspace.ts';
+import { BulkActions } from './bulk.tsx';
+import { Filters } from './filters.tsx';
+import { RunsTable } from './runs-table.tsx';
+import { startOf } from './since.ts';
+
+const route = getRouteApi('/runs');
+
+/** The list of runs with its filters. */
+export function RunsPage() {
+  const workspaceId = useWorkspaceId();
+  const search = route.useSearch();
+  const navigate = route.useNavigate();
+  const filters = useMemo(() => filtersOf(workspaceId, search), [workspaceId, search]);
+  const runs = useInfiniteQuery(runsQuery(filters));
+  const [selected, select] = useState<ReadonlySet<string>>(new Set());
+  const rows = useMemo(() => runs.data?.pages.flatMap(({ data }) => data) ?? [], [runs.data]);
+  const hasFilters = Object.keys(search).length > 0;
+  const change = (next: RunsSearch) => {
+    select(new Set());
+    void navigate({ search: next, replace: true });
+  };
+  return (
+    <div className="page">
+      <h1 className="page-title">Runs</h1>
+      <Filters search={search} onChange={change} />
+      {runs.error && <Failed error={runs.error} retry={runs.refetch} />}
+      {runs.isPending && <Loading what="runs" />}
+      {runs.data && rows.length === 0 && !runs.error && (
+        <Empty title={hasFilters ? 'No run matches the filters' : 'Nothing has run yet'}>
+          {hasFilters ? (
+            <button type="button" className="button" onClick={() => change({})}>
+              Clear the filters
+            </button>
+          ) : (
+            <p>Runs appear here as soon as they start. heddle execute NAME starts one.</p>
+          )}
+        </Empty>
+      )}
+      {rows.length > 0 && (
+        <>
+          <BulkActions {...{ rows, selected, select, filters, hasFilters }} />
+          <RunsTable
+            {...{ rows, selected, select }}
+            more={runs.hasNextPage ? () => void runs.fetchNextPage() : undefined}
+          />
+        </>
+      )}
+    </div>
+  );
+}
+
+function filtersOf(workspaceId: string, { since, ...rest }: RunsSearch): RunFilters {
+  return { workspaceId, ...rest, ...(since !== undefined && { startDate: startOf(since) }) };
+}

@@ -1,0 +1,109 @@
+import { Link } from '@tanstack/react-router';
+import { useWindowVirtualizer } from '@tanstack/react-virtual';
+import { useRef } from 'react';
+import type { LogEntry } from '../api/queries.ts';
+import { Status } from '../parts/status.tsx';
+import { Time, costText, durationText } from '../parts/time.tsx';
+
+const ROW_PX = 36;
+
+interface RunsTableProps {
+  rows: readonly LogEntry[];
+  selected: ReadonlySet<string>;
+  select: (ids: ReadonlySet<string>) => void;
+  /** Loads the next page; undefined when there is none. */
+  more: (() => void) | undefined;
+}
+
+/** The runs. Only the rows in view are mounted. */
+export function RunsTable({ rows, selected, select, more }: RunsTableProps) {
+  const list = useRef<HTMLDivElement>(null);
+  const virtual = useWindowVirtualizer({
+    count: rows.length,
+    estimateSize: () => ROW_PX,
+    overscan: 12,
+    scrollMargin: list.current?.offsetTop ?? 0,
+  });
+  const toggle = (id: string) => {
+    const next = new Set(selected);
+    if (!next.delete(id)) next.add(id);
+    select(next);
+  };
+  return (
+    <div role="table" aria-label="Runs" aria-rowcount={rows.length + 1} className="table">
+      <div role="row" className="table-row table-head" aria-rowindex={1}>
+        {['Select', 'Status', 'Workflow', 'Trigger', 'Started', 'Duration', 'Cost', 'Run'].map((name) => (
+          <span role="columnheader" key={name}>
+            {name === 'Select' ? <span className="hidden">{name}</span> : name}
+          </span>
+        ))}
+      </div>
+      <div ref={list} role="rowgroup" className="table-body" style={{ height: virtual.getTotalSize() }}>
+        {virtual.getVirtualItems().map(({ index, start }) => {
+          const row = rows[index];
+          const top = start - virtual.options.scrollMargin;
+          return (
+            row && (
+              <Row
+                key={row.runId}
+                {...{ row, index, top }}
+                checked={selected.has(row.runId)}
+                toggle={() => toggle(row.runId)}
+              />
+            )
+          );
+        })}
+      </div>
+      {more && (
+        <button type="button" className="button more" onClick={more}>
+          Show older runs
+        </button>
+      )}
+    </div>
+  );
+}
+
+interface RowProps {
+  row: LogEntry;
+  index: number;
+  top: number;
+  checked: boolean;
+  toggle: () => void;
+}
+
+function Row({ row, index, top, checked, toggle }: RowProps) {
+  const { runId, status, trigger, startedAt, totalDurationMs, cost, workflow } = row;
+  return (
+    <div
+      role="row"
+      className="table-row"
+      aria-rowindex={index + 2}
+      style={{ transform: `translateY(${top}px)` }}
+    >
+      <span role="cell">
+        <input type="checkbox" aria-label={`Select run ${runId}`} checked={checked} onChange={toggle} />
+      </span>
+      <span role="cell">
+        <Status status={status} />
+      </span>
+      <span role="cell" className="clip">
+        <Link to="/runs/$runId" params={{ runId }} search={{}} className="row-link">
+          <bdi>{workflow?.name ?? row.workflowId}</bdi>
+        </Link>
+      </span>
+      <span role="cell">{trigger}</span>
+      <span role="cell">
+        <Time iso={startedAt} />
+      </span>
+      <span role="cell" className="number">
+        {totalDurationMs === null ? '–' : durationText(totalDurationMs)}
+      </span>
+      <span role="cell" className="number">
+        {cost ? costText(cost.total) : '–'}
+      </span>
+      <span role="cell" className="clip mono">
+        <bdi>{runId}</bdi>
+      </span>
+    </div>
+  );
+}

@@ -1,0 +1,14 @@
+/** Periods before now, in hours. */
+export const PERIODS: readonly { id: string; label: string; hours: number }[] = [
+  { id: '1h', label: 'Last hour', hours: 1 },
+  { id: '24h', label: 'Last 24 hours', hours: 24 },
+  { id: '7d', label: 'Last 7 days', hours: 168 },
+  { id: '30d', label: 'Last 30 days', hours: 720 },
+];
+
+/** Returns the start of a period, at a full minute, so that the same filter stays one query. */
+export function startOf(id: string): string {
+  const hours = PERIODS.find((period) => period.id === id)?.hours ?? 24;
+  const minute = 60_000;
+  return new Date(Math.floor(Date.now() / minute) * minute - hours * 60 * minute).toISOString();
+}

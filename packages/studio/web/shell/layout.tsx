@@ -1,0 +1,98 @@
+import { useMutation, useQueryClient } from '@tanstack/react-query';
+import { Link, Outlet } from '@tanstack/react-router';
+import { useState } from 'react';
+import { signOut } from '../api/session.ts';
+import { Empty, Failed, Loading } from '../parts/notice.tsx';
+import { setTheme, storedTheme } from './theme.ts';
+import type { Theme } from './theme.ts';
+import { WorkspaceContext, rememberWorkspace, useWorkspaces } from './workspace.ts';
+
+/** The header with the pages, and the page. */
+export function Layout() {
+  const { all, current, error, isPending, refetch } = useWorkspaces();
+  const [chosen, choose] = useState<string>();
+  const workspaceId = chosen ?? current?.id;
+  return (
+    <>
+      <a className="skip" href="#main">
+        Skip to the content
+      </a>
+      <header className="header">
+        <Link to="/runs" search={{}} className="brand">
+          Heddle
+        </Link>
+        <nav aria-label="Pages">
+          <Link to="/runs" search={{}}>
+            Runs
+          </Link>
+          <Link to="/workflows">Workflows</Link>
+          <Link to="/dashboard">Dashboard</Link>
+        </nav>
+        <div className="header-end">
+          {all.length > 1 && (
+            <select
+              aria-label="Workspace"
+              value={workspaceId}
+              onChange={({ target }) => {
+                rememberWorkspace(target.value);
+                choose(target.value);
+              }}
+            >
+              {all.map(({ id, name }) => (
+                <option key={id} value={id}>
+                  {name}
+                </option>
+              ))}
+            </select>
+          )}
+          <ThemeChoice />
+          <SignOut />
+        </div>
+      </header>
+      <main id="main" tabIndex={-1}>
+        {isPending && <Loading what="workspaces" />}
+        {error && <Failed error={error} retry={refetch} />}
+        {!isPending && !error && workspaceId === undefined && <Empty title="You have no workspace" />}
+        {workspaceId !== undefined && (
+          <WorkspaceContext value={workspaceId}>
+            <Outlet />
+          </WorkspaceContext>
+        )}
+      </main>
+    </>
+  );
+}
+
+function ThemeChoice() {
+  const [theme, choose] = useState(storedTheme);
+  return (
+    <select
+      aria-label="Colours"
+      value={theme}
+      onChange={({ target }) => {
+        const next = target.value as Theme;
+        setTheme(next);
+        choose(next);
+      }}
+    >
+      <option value="system">System</option>
+      <option value="light">Light</option>
+      <option value="dark">Dark</option>
+    </select>
+  );
+}
+
+function SignOut() {
+  const queries = useQueryClient();
+  const action = useMutation({ mutationFn: signOut, onSuccess: () => queries.resetQueries() });
+  return (
+    <button
+      type="button"
+      className="button quiet"
+      disabled={action.isPending}
+      onClick={() => action.mutate()}
+    >
+      Sign out
+    </button>
+  );
+}

@@ -1,0 +1,64 @@
+import {
+  Navigate,
+  createRootRoute,
+  createRoute,
+  createRouter,
+  lazyRouteComponent,
+} from '@tanstack/react-router';
+import { BASE } from '../api/client.ts';
+import { RunsPage } from '../runs/runs-page.tsx';
+import { Layout } from './layout.tsx';
+import { NotFound, PageFailed } from './page-errors.tsx';
+import { runSearch, runsSearch } from './search.ts';
+
+const root = createRootRoute({ component: Layout, notFoundComponent: NotFound, errorComponent: PageFailed });
+
+const home = createRoute({
+  getParentRoute: () => root,
+  path: '/',
+  component: () => <Navigate to="/runs" search={{}} replace />,
+});
+
+const runs = createRoute({
+  getParentRoute: () => root,
+  path: '/runs',
+  validateSearch: runsSearch,
+  component: RunsPage,
+});
+
+const run = createRoute({
+  getParentRoute: () => root,
+  path: '/runs/$runId',
+  validateSearch: runSearch,
+  component: lazyRouteComponent(() => import('../run/run-page.tsx'), 'RunPage'),
+});
+
+const workflows = createRoute({
+  getParentRoute: () => root,
+  path: '/workflows',
+  component: lazyRouteComponent(() => import('../workflows/workflows-page.tsx'), 'WorkflowsPage'),
+});
+
+const workflow = createRoute({
+  getParentRoute: () => root,
+  path: '/workflows/$workflowId',
+  component: lazyRouteComponent(() => import('../workflows/workflow-page.tsx'), 'WorkflowPage'),
+});
+
+const dashboard = createRoute({
+  getParentRoute: () => root,
+  path: '/dashboard',
+  component: lazyRouteComponent(() => import('../dashboard/dashboard-page.tsx'), 'DashboardPage'),
+});
+
+const routeTree = root.addChildren([home, runs, run, workflows, workflow, dashboard]);
+
+export function makeRouter() {
+  return createRouter({ routeTree, basepath: BASE === '' ? '/' : BASE, defaultPreload: 'intent' });
+}
+
+declare module '@tanstack/react-router' {
+  interface Register {
+    router: ReturnType<typeof makeRouter>;
+  }
+}

@@ -1,0 +1,67 @@
+/** The filters in the address of the list of runs. */
+export interface RunsSearch {
+  status?: string;
+  workflowIds?: string;
+  workflowName?: string;
+  triggers?: string;
+  runId?: string;
+  since?: string;
+  minDurationMs?: number;
+  minCost?: number;
+}
+
+/** What the page of a run shows: a span, an iteration, and a pane. */
+export interface RunSearch {
+  /** The selected span; absent: the run. */
+  span?: string | undefined;
+  /** The selected block, if it has not run. */
+  block?: string | undefined;
+  /** The iteration whose blocks the graph shows. */
+  scope?: string | undefined;
+  pane?: Pane | undefined;
+  view?: 'timeline' | undefined;
+}
+
+export const PANES = ['output', 'input', 'console', 'details'] as const;
+export type Pane = (typeof PANES)[number];
+
+type Raw = { [name: string]: unknown };
+
+function textIn(raw: Raw, name: string): string | undefined {
+  const value = raw[name];
+  // The router reads a text of digits as a number.
+  if (typeof value === 'number') return String(value);
+  return typeof value === 'string' && value !== '' ? value : undefined;
+}
+
+function numberIn(raw: Raw, name: string): number | undefined {
+  const value = Number(raw[name] ?? Number.NaN);
+  return Number.isFinite(value) && value >= 0 ? value : undefined;
+}
+
+function defined<T extends object>(values: { [Key in keyof T]-?: T[Key] | undefined }): T {
+  return Object.fromEntries(Object.entries(values).filter(([, value]) => value !== undefined)) as T;
+}
+
+export function runsSearch(raw: Raw): RunsSearch {
+  return defined<RunsSearch>({
+    status: textIn(raw, 'status'),
+    workflowIds: textIn(raw, 'workflowIds'),
+    workflowName: textIn(raw, 'workflowName'),
+    triggers: textIn(raw, 'triggers'),
+    runId: textIn(raw, 'runId'),
+    since: textIn(raw, 'since'),
+    minDurationMs: numberIn(raw, 'minDurationMs'),
+    minCost: numberIn(raw, 'minCost'),
+  });
+}
+
+export function runSearch(raw: Raw): RunSearch {
+  return defined<RunSearch>({
+    span: textIn(raw, 'span'),
+    block: textIn(raw, 'block'),
+    scope: textIn(raw, 'scope'),
+    pane: PANES.find((pane) => pane === raw['pane']),
+    view: raw['view'] === 'timeline' ? 'timeline' : undefined,
+  });
+}

@@ -1,0 +1,55 @@
+import { useMutation, useQuery, useQueryClient } from '@tanstack/react-query';
+import type { ReactNode } from 'react';
+import { useState } from 'react';
+import { readSession, signInWithKey } from '../api/session.ts';
+import { Failed, Loading } from '../parts/notice.tsx';
+
+/** The pages for a person who has signed in, else the form to sign in. `refusal`: why the token in the address was refused. */
+export function SignedIn({ refusal, children }: { refusal: string | undefined; children: ReactNode }) {
+  const session = useQuery({ queryKey: ['session'], queryFn: readSession, staleTime: Infinity });
+  if (session.isPending) return <Loading what="the Studio" />;
+  if (session.error) return <Failed error={session.error} retry={session.refetch} />;
+  if (session.data.signedIn) return children;
+  return <SignIn refusal={refusal} hasToken={session.data.ways?.includes('token') ?? false} />;
+}
+
+function SignIn({ refusal, hasToken }: { refusal: string | undefined; hasToken: boolean }) {
+  const queries = useQueryClient();
+  const [key, setKey] = useState('');
+  const action = useMutation({
+    mutationFn: signInWithKey,
+    onSuccess: () => queries.resetQueries(),
+  });
+  const message = action.error?.message ?? refusal;
+  return (
+    <main className="sign-in">
+      <h1>Heddle Studio</h1>
+      {hasToken && <p>Open the address that heddle serve has printed when it started, or use an API key.</p>}
+      <form
+        onSubmit={(event) => {
+          event.preventDefault();
+          action.mutate(key);
+        }}
+      >
+        <label htmlFor="key">API key</label>
+        <input
+          id="key"
+          type="password"
+          autoComplete="off"
+          required
+          value={key}
+          onChange={(event) => setKey(event.target.value)}
+          aria-describedby={message ? 'sign-in-error' : undefined}
+        />
+        {message && (
+          <p id="sign-in-error" role="alert" className="error-text">
+            {message}
+          </p>
+        )}
+        <button type="submit" className="button primary" disabled={action.isPending}>
+          Sign in
+        </button>
+      </form>
+    </main>
+  );
+}

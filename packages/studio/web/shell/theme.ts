@@ -1,0 +1,20 @@
+export type Theme = 'system' | 'light' | 'dark';
+
+const KEY = 'heddle-theme';
+
+/** Returns the theme that the reader has chosen; without a choice, that of the system. */
+export function storedTheme(): Theme {
+  const stored = localStorage.getItem(KEY);
+  return stored === 'light' || stored === 'dark' ? stored : 'system';
+}
+
+export function setTheme(theme: Theme): void {
+  localStorage.setItem(KEY, theme);
+  applyStoredTheme();
+}
+
+export function applyStoredTheme(): void {
+  const theme = storedTheme();
+  if (theme === 'system') delete document.documentElement.dataset['theme'];
+  else document.documentElement.dataset['theme'] = theme;
+}

@@ -1,0 +1,88 @@
+import { useInfiniteQuery, useQuery } from '@tanstack/react-query';
+import { Link, getRouteApi } from '@tanstack/react-router';
+import { Empty, Failed, Loading } from '../parts/notice.tsx';
+import { Time } from '../parts/time.tsx';
+import { versionsQuery, workflowQuery } from './queries.ts';
+
+const route = getRouteApi('/workflows/$workflowId');
+
+/** One workflow with its deployed versions. */
+export function WorkflowPage() {
+  const { workflowId } = route.useParams();
+  const workflow = useQuery(workflowQuery(workflowId));
+  if (workflow.error) return <Failed error={workflow.error} retry={workflow.refetch} />;
+  if (!workflow.data) return <Loading what="the workflow" />;
+  const { name, description, folderPath, isDeployed, runCount } = workflow.data;
+  return (
+    <div className="page">
+      <h1>
+        <bdi>{name}</bdi>
+      </h1>
+      {description !== null && description !== '' && <p dir="auto">{description}</p>}
+      <dl className="facts">
+        <div>
+          <dt>Folder</dt>
+          <dd>
+            <bdi>{folderPath}</bdi>
+          </dd>
+        </div>
+        <div>
+          <dt>Deployed</dt>
+          <dd>{isDeployed ? 'yes' : 'no'}</dd>
+        </div>
+        <div>
+          <dt>Runs</dt>
+          <dd>{runCount}</dd>
+        </div>
+      </dl>
+      <p>
+        <Link to="/runs" search={{ workflowIds: workflowId }}>
+          Show its runs
+        </Link>
+      </p>
+      <h2>Versions</h2>
+      <Versions workflowId={workflowId} />
+    </div>
+  );
+}
+
+function Versions({ workflowId }: { workflowId: string }) {
+  const versions = useInfiniteQuery(versionsQuery(workflowId));
+  const rows = versions.data?.pages.flatMap(({ data }) => data) ?? [];
+  if (versions.error) return <Failed error={versions.error} retry={versions.refetch} />;
+  if (versions.isPending) return <Loading what="versions" />;
+  if (rows.length === 0) return <Empty title="The workflow was never deployed" />;
+  return (
+    <div className="scroll-x" role="region" aria-label="List of versions" tabIndex={0}>
+      <table className="plain-table">
+        <thead>
+          <tr>
+            <th scope="col">Version</th>
+            <th scope="col">Name</th>
+            <th scope="col">Deployed</th>
+            <th scope="col">State</th>
+          </tr>
+        </thead>
+        <tbody>
+          {rows.map(({ id, version, name, createdAt, isActive }) => (
+            <tr key={id}>
+              <td className="number">{version}</td>
+              <td>
+                <bdi>{name ?? '–'}</bdi>
+              </td>
+              <td>
+                <Time iso={createdAt} />
+              </td>
+              <td>{isActive ? 'live' : ''}</td>
+            </tr>
+          ))}
+        </tbody>
+      </table>
+      {versions.hasNextPage && (
+        <button type="button" className="button" onClick={() => void versions.fetchNextPage()}>
+          Show more
+        </button>
+      )}
+    </div>
+  );
+}

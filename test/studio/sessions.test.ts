@@ -1,0 +1,151 @@
+import { keyAuthenticator, openServiceStore } from '@heddle/service';
+import { keysAnd, OneTimeToken, sessionAuthenticator, withSessions } from '@heddle/service/access';
+import { studioPages } from '@heddle/studio';
+import { describe, expect, it } from 'vitest';
+import { testApi } from '../support/api.ts';
+
+const HOST = '127.0.0.1:7373';
+const OWN = { Host: HOST, 'X-Heddle-Studio': '1', 'Sec-Fetch-Site': 'same-origin' };
+
+async function world() {
+  const store = await openServiceStore();
+  const rules = { hosts: new Set([HOST]), cookie: 'session' };
+  const authenticator = keysAnd(keyAuthenticator(store.keys), sessionAuthenticator(store.sessions, rules));
+  const api = await testApi({ store, authenticator });
+  const token = new OneTimeToken(api.userId);
+  const { sessions, keys } = store;
+  const fetch = withSessions(api.api.fetch, { ...rules, sessions, keys, token });
+  const send = (method: string, path: string, headers: object, body?: string) =>
+    fetch(new Request(`http://${HOST}${path}`, { method, headers: { ...headers }, ...(body && { body }) }));
+  const signIn = (body: object, headers: object = OWN) =>
+    send(
+      'POST',
+      '/api/studio/session',
+      { ...headers, 'Content-Type': 'application/json' },
+      JSON.stringify(body),
+    );
+  const cookieOf = (response: Response) => response.headers.get('set-cookie')?.split(';')[0] ?? '';
+  const list = async (headers: object) =>
+    (await send('GET', `/api/v2/logs?workspaceId=${api.workspaceId}`, headers)).status;
+  return { ...api, store, token, send, signIn, cookieOf, list };
+}
+
+describe('sessions of browsers', () => {
+  it('begin with the token, once', async () => {
+    const { signIn, token, cookieOf, list } = await world();
+    expect((await signIn({ token: `${token.text}x` })).status).toBe(401);
+    const first = await signIn({ token: token.text });
+    expect(first.status).toBe(200);
+    expect(first.headers.get('set-cookie')).toMatch(/; Path=\/api; .*HttpOnly; SameSite=Strict/);
+    expect(await list({ ...OWN, Cookie: cookieOf(first) })).toBe(200);
+    expect((await signIn({ token: token.text })).status).toBe(401);
+  });
+
+  it('are accepted only from pages of this server', async () => {
+    const { signIn, token, cookieOf, list } = await world();
+    const Cookie = cookieOf(await signIn({ token: token.text }));
+    const { 'X-Heddle-Studio': _header, ...without } = OWN;
+    const attacks = {
+      'no header of the page': without,
+      'a name that was changed to lead here': { ...OWN, Host: 'evil.test:7373' },
+      'another site': { ...OWN, Origin: 'https://evil.test' },
+      'another port': { ...OWN, Origin: 'http://127.0.0.1:8080' },
+      'an opaque origin': { ...OWN, Origin: 'null' },
+      'another port of the same site': { ...OWN, 'Sec-Fetch-Site': 'same-site' },
+      'a link': { ...OWN, 'Sec-Fetch-Site': 'cross-site' },
+    };
+    for (const [name, headers] of Object.entries(attacks))
+      expect([name, await list({ ...headers, Cookie })]).toEqual([name, 401]);
+    expect(await list({ ...OWN, Origin: `http://${HOST}`, Cookie })).toBe(200);
+  });
+
+  it('refuse forged and changed cookies', async () => {
+    const { signIn, token, cookieOf, list } = await world();
+    const Cookie = cookieOf(await signIn({ token: token.text }));
+    const [text = '', signature = ''] = Cookie.split('.');
+    const forged = Buffer.from(JSON.stringify({ u: 'x', e: 9e15, n: 'n' })).toString('base64url');
+    for (const value of [`session=${forged}.${signature}`, `${text}.`, text, 'session=', 'session=..'])
+      expect([value, await list({ ...OWN, Cookie: value })]).toEqual([value, 401]);
+  });
+
+  it('that began with a key end with the key', async () => {
+    const { signIn, cookieOf, list, store, userId } = await world();
+    const { id, key } = await store.keys.create({ userId }, 'browser');
+    expect((await signIn({ apiKey: 'sk-heddle-unknown' })).status).toBe(401);
+    const Cookie = cookieOf(await signIn({ apiKey: key }));
+    expect(await list({ ...OWN, Cookie })).toBe(200);
+    await store.keys.revoke(id);
+    expect(await list({ ...OWN, Cookie })).toBe(401);
+  });
+
+  it('cannot be begun by other sites, or with a body that is large or no JSON', async () => {
+    const { signIn, send, token } = await world();
+    for (const headers of [
+      { Host: HOST },
+      { ...OWN, Origin: 'https://evil.test' },
+      { ...OWN, Host: 'evil.test' },
+    ])
+      expect((await signIn({ token: token.text }, headers)).status).toBe(403);
+    expect((await signIn({ token: 'x'.repeat(10_000) })).status).toBe(400);
+    const form = { ...OWN, 'Content-Type': 'text/plain' };
+    expect(
+      (await send('POST', '/api/studio/session', form, JSON.stringify({ token: token.text }))).status,
+    ).toBe(400);
+    expect((await signIn({ token: token.text })).status).toBe(200);
+  });
+});
+
+describe('the pages of the Studio', () => {
+  const pages = studioPages({ basePath: '/internal/heddle' });
+  const get = (path: string) => pages(new Request(`http://${HOST}${path}`));
+
+  it('have a strict policy and the base path of the host', async () => {
+    const page = await get('/internal/heddle/runs/some-run');
+    const html = await page!.text();
+    const policy = page!.headers.get('content-security-policy') ?? '';
+    expect(html).toContain('<base href="/internal/heddle/">');
+    expect(policy).toContain("default-src 'none'; script-src 'self';");
+    expect(policy).not.toContain('unsafe');
+    expect(html).not.toMatch(/<script(?![^>]* src=)|NONCE/);
+    expect((await get('/internal/heddle'))?.headers.get('location')).toBe('/internal/heddle/');
+  });
+
+  it('leave all other paths to the interface, and serve no other file', async () => {
+    for (const path of [
+      '/internal/heddle/api/v2/logs',
+      '/internal/heddle/docs',
+      '/runs',
+      '/internal/heddle/assets/..%2findex.html',
+      '/internal/heddle/assets/none.js',
+    ])
+      expect([path, await get(path)]).toEqual([path, undefined]);
+  });
+
+  it('keep to their budgets: 250 KB for the lists, 350 KB with the graph', async () => {
+    const sizes = new Map<string, Promise<number>>();
+    const bytes = async (path: string): Promise<number> => {
+      const request = new Request(`http://${HOST}/internal/heddle/${path}`, {
+        headers: { 'Accept-Encoding': 'gzip' },
+      });
+      const response = await pages(request);
+      expect(response?.headers.get('cache-control')).toContain('immutable');
+      return Number(response?.headers.get('content-length'));
+    };
+    const html = await (await get('/internal/heddle/'))!.text();
+    const shell = [...html.matchAll(/(?:src|href)="\.\/(assets\/[^"]+)"/g)].map(([, path = '']) => path);
+    for (const path of shell) sizes.set(path, bytes(path));
+    const total = (all: readonly number[]) => all.reduce((sum, each) => sum + each, 0);
+    const first = total(await Promise.all(sizes.values()));
+    const main = shell.find((path) => /index-.*\.js$/.test(path)) ?? '';
+    const script = await (await get(`/internal/heddle/${main}`))!.text();
+    const graph = new Set(
+      [...script.matchAll(/assets\/run-page-[\w-]+\.(?:js|css)|\.\/run-page-[\w-]+\.js/g)].map(([path]) =>
+        path.replace('./', 'assets/'),
+      ),
+    );
+    expect(graph.size).toBeGreaterThan(0);
+    const second = total(await Promise.all([...graph].map((path) => bytes(path))));
+    expect(first).toBeLessThan(250 * 1024);
+    expect(first + second).toBeLessThan(350 * 1024);
+  });
+});

@@ -1,0 +1,91 @@
+import type { Json } from '@heddle/core';
+import { chromium } from 'playwright-core';
+import type { Browser, BrowserContext, Page } from 'playwright-core';
+import { afterAll, beforeAll } from 'vitest';
+import { draftOf } from '../support/draft.ts';
+import { dataFolder } from '../support/data-folder.ts';
+import { startServe } from '../support/heddle.ts';
+import { requireTool } from '../tools/fetch.ts';
+
+/** A real server, a browser that has signed in, and calls of the API with a key. */
+export interface Studio {
+  /** `http://127.0.0.1:port`. */
+  url: string;
+  /** The printed address with its token, which is used up. */
+  address: string;
+  key: string;
+  workspaceId: string;
+  browser: Browser;
+  context: BrowserContext;
+  /** Errors of the pages, and violations of their policy. */
+  faults: string[];
+  /** Addresses that the pages have loaded from. */
+  loaded: string[];
+  call<Data>(method: string, path: string, body?: unknown): Promise<Data>;
+  deployed(name: string, exported: Json): Promise<string>;
+  /** Starts a run and returns its id; waits for it unless `async`. */
+  run(workflowId: string, body?: object): Promise<string>;
+}
+
+export const chromiumTool = requireTool('chromium');
+
+/** Starts a server and a browser for the tests of this file. */
+export function studio(): Studio {
+  const shared = { faults: [], loaded: [] } as unknown as Studio;
+  const stops: (() => unknown)[] = [];
+  beforeAll(async () => {
+    const whenDone = (stop: () => void): void => void stops.push(stop);
+    const served = await startServe(['--data', dataFolder(whenDone)], { whenDone });
+    const { url, key, workspaceId } = served;
+    const { studio: address = '' } = served as { studio?: string };
+    Object.assign(shared, { url, key, workspaceId, address });
+    shared.call = async <Data>(method: string, path: string, body?: unknown) => {
+      const headers = { 'X-API-Key': key, 'Content-Type': 'application/json' };
+      const given = body === undefined ? {} : { body: JSON.stringify(body) };
+      const response = await fetch(url + path, { method, headers, ...given });
+      const answer = (await response.json()) as { data: Data };
+      if (!response.ok) throw new Error(JSON.stringify(answer));
+      return answer.data;
+    };
+    shared.deployed = async (name, exported) => {
+      const { id } = await shared.call<{ id: string }>('POST', '/api/v2/workflows', { workspaceId, name });
+      await shared.call('PUT', `/api/v2/workflows/${id}/state`, draftOf(exported));
+      await shared.call('POST', `/api/v2/workflows/${id}/deploy`, {});
+      return id;
+    };
+    shared.run = async (workflowId, body = {}) =>
+      (await shared.call<{ runId: string }>('POST', `/api/v2/workflows/${workflowId}/execute`, body)).runId;
+    shared.browser = await chromium.launch({
+      ...(chromiumTool && { executablePath: chromiumTool.path, env: cleaned(chromiumTool.env) }),
+      args: ['--no-sandbox'],
+    });
+    stops.push(() => shared.browser.close());
+    shared.context = await shared.browser.newContext({
+      viewport: { width: 1440, height: 900 },
+      timezoneId: 'UTC',
+    });
+    watch(shared);
+    const page = await shared.context.newPage();
+    await page.goto(address);
+    await page.getByRole('heading', { name: 'Runs' }).waitFor();
+    await page.close();
+  });
+  afterAll(async () => {
+    for (const stop of stops.toReversed()) await stop();
+  });
+  return shared;
+}
+
+function cleaned(env: Readonly<Record<string, string | undefined>>): { [name: string]: string } {
+  return Object.fromEntries(
+    Object.entries(env).filter((pair): pair is [string, string] => pair[1] !== undefined),
+  );
+}
+
+function watch({ context, faults, loaded }: Studio): void {
+  context.on('page', (page: Page) => {
+    page.on('request', (request) => loaded.push(request.url()));
+    page.on('pageerror', (error) => faults.push(error.message));
+    page.on('console', (message) => message.type() === 'error' && faults.push(message.text()));
+  });
+}

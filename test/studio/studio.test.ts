@@ -1,0 +1,220 @@
+import { join } from 'node:path';
+import type { Page } from 'playwright-core';
+import { beforeAll, describe, expect, it, onTestFinished } from 'vitest';
+import { chromiumTool, studio } from './setup.ts';
+import { ASKS, HOSTILE, HOSTILE_OUTPUT, LONG_WAIT, NESTED } from './workflows.ts';
+
+describe.skipIf(!chromiumTool)('the Studio in a browser', () => {
+  const world = studio();
+  let nested = '';
+  let hostile = '';
+  let nestedRun = '';
+
+  beforeAll(async () => {
+    nested = await world.deployed('Nightly order prices', NESTED);
+    hostile = await world.deployed(HOSTILE.slice(0, 80), HOSTILE_OUTPUT);
+    nestedRun = await world.run(nested);
+    await world.run(hostile);
+  });
+
+  async function open(path: string): Promise<Page> {
+    const page = await world.context.newPage();
+    onTestFinished(() => page.close());
+    await page.goto(world.url + path);
+    return page;
+  }
+
+  it('lists runs, filters them, and shows an empty result and a failure differently', async () => {
+    const page = await open('/');
+    const rows = page.getByRole('row');
+    await page.getByRole('link', { name: 'Nightly order prices' }).first().waitFor();
+    await page.getByLabel('Status').selectOption('failed');
+    await expect.poll(() => rows.count()).toBe(2);
+    expect(page.url()).toContain('status=failed');
+    await page.getByLabel('Run id').fill('unknown');
+    await page.getByText('No run matches the filters').waitFor();
+    await page.route('**/api/v2/logs?*', (route) => route.fulfill({ status: 500, body: '{}' }));
+    await page.getByLabel('Run id').fill('unknown2');
+    await page.getByRole('alert').getByText('This could not be loaded').waitFor({ timeout: 20_000 });
+    expect(await page.getByText('No run matches the filters').count()).toBe(0);
+  });
+
+  it('shows a new run in the list without a reload', async () => {
+    const page = await open('/runs');
+    await page.getByRole('link', { name: 'Nightly order prices' }).first().waitFor();
+    const before = await page.getByRole('row').count();
+    await world.run(nested);
+    await expect.poll(() => page.getByRole('row').count(), { timeout: 10_000 }).toBe(before + 1);
+  });
+
+  it('shows the states of a run, and of each iteration of nested containers', async () => {
+    const page = await open(`/runs/${nestedRun}`);
+    const outline = page.getByRole('navigation', { name: 'Blocks' });
+    await outline.getByRole('button', { name: 'Price, failed, handled by an error port' }).click();
+    await outline.getByRole('button', { name: /^Regions/ }).click();
+    const iterations = page.getByRole('region', { name: 'Iterations' });
+    await iterations.getByRole('button', { name: '#1' }).click();
+    await page.getByRole('navigation', { name: 'Shown iterations' }).getByText('Regions #1').waitFor();
+    await outline.getByRole('button', { name: /^Orders/ }).click();
+    await iterations.getByLabel('Go to #').fill('2');
+    await page.keyboard.press('Enter');
+    await page.getByText('Orders #2').waitFor();
+    await outline.getByRole('button', { name: 'Price, failed' }).click();
+    await page.getByRole('tab', { name: 'Details' }).click();
+    await page.getByText('no price for this order').waitFor();
+    await iterationsOf(page, outline, '0');
+    await outline.getByRole('button', { name: 'Price, completed' }).click();
+    await page.getByRole('tab', { name: 'Output' }).click();
+    await page.getByText('price').first().waitFor();
+    expect(new URL(page.url()).searchParams.get('scope')).toMatch(/Regions.*\/1\/Orders.*\/0$/);
+  });
+
+  async function iterationsOf(
+    page: Page,
+    outline: ReturnType<Page['getByRole']>,
+    number: string,
+  ): Promise<void> {
+    await outline.getByRole('button', { name: /^Orders/ }).click();
+    await page.getByRole('region', { name: 'Iterations' }).getByLabel('Go to #').fill(number);
+    await page.keyboard.press('Enter');
+    await page.getByText(`Orders #${number}`).waitFor();
+  }
+
+  it('shows hostile values as text', async () => {
+    const [failed] = await world.call<{ runId: string }[]>(
+      'GET',
+      `/api/v2/logs?workspaceId=${world.workspaceId}&workflowIds=${hostile}`,
+    );
+    const page = await open(`/runs/${failed?.runId}`);
+    const outline = page.getByRole('navigation', { name: 'Blocks' });
+    await outline.getByRole('button', { name: 'Say' }).click();
+    await page.getByText('onerror').first().waitFor();
+    await page.getByRole('button', { name: 'result' }).click();
+    await page.getByRole('tab', { name: 'Console' }).click();
+    await page.locator('.console', { hasText: 'onerror' }).waitFor();
+    await page.getByRole('tab', { name: 'Output' }).click();
+    await page.getByRole('button', { name: 'JSON' }).click();
+    await page.locator('.cm-content', { hasText: 'onerror' }).waitFor();
+    await outline.getByRole('button', { name: 'Fail' }).click();
+    await page.getByRole('tab', { name: 'Details' }).click();
+    await page.getByText('onerror').first().waitFor();
+    expect(await page.locator('img, script:not([src])').count()).toBe(0);
+    expect(await page.title()).toBe('Heddle');
+  });
+
+  it('shows the beginning of a huge value with its true size, and downloads all of it', async () => {
+    const [failed] = await world.call<{ runId: string }[]>(
+      'GET',
+      `/api/v2/logs?workspaceId=${world.workspaceId}&workflowIds=${hostile}`,
+    );
+    const page = await open(`/runs/${failed?.runId}`);
+    await page.getByRole('navigation', { name: 'Blocks' }).getByRole('button', { name: 'Huge' }).click();
+    await page.getByText('316 KB').waitFor();
+    await page.getByRole('button', { name: 'result' }).click();
+    await page.getByRole('button', { name: 'list' }).click();
+    await page.getByRole('button', { name: 'Show entries 100 to 199 of 5000' }).click();
+    await page.getByText('199', { exact: true }).first().waitFor();
+    await page.getByRole('button', { name: 'text' }).click();
+    await page.getByText('The beginning is shown').waitFor();
+    const downloading = page.waitForEvent('download');
+    await page.getByRole('button', { name: 'Download' }).click();
+    const file = await (await downloading).createReadStream();
+    let bytes = 0;
+    for await (const chunk of file) bytes += (chunk as Buffer).length;
+    expect(bytes).toBeGreaterThan(300_000);
+  });
+
+  it('shows the timeline of a run', async () => {
+    const page = await open(`/runs/${nestedRun}?view=timeline`);
+    await page.getByRole('list', { name: 'Spans' }).getByText('Price').first().click();
+    await page.getByRole('heading', { name: 'Price', exact: true }).waitFor();
+    expect(await page.getByRole('listitem').count()).toBeGreaterThan(10);
+  });
+
+  it('answers a pause by its form and shows the end of the run', async () => {
+    const asks = await world.deployed('Refunds', ASKS);
+    const runId = await world.run(asks);
+    const page = await open(`/runs/${runId}`);
+    await page.getByText('May the refund be paid?').waitFor();
+    await page.getByLabel(/approved/).selectOption('true');
+    await page.getByLabel('comment').fill('fine');
+    await page.getByRole('button', { name: 'Continue the run' }).click();
+    await page.locator('.run-title').getByText('Completed').waitFor();
+    const value = await world.call<{ text: string }>('GET', `/api/v2/logs/${runId}/value?part=output`);
+    expect(value.text).toContain('paid');
+  });
+
+  it('cancels a run, and starts one again from its beginning and from a block', async () => {
+    const waits = await world.deployed('Waits', LONG_WAIT);
+    const runId = await world.run(waits, { async: true });
+    const page = await open('/runs');
+    await page.getByRole('link', { name: 'Waits' }).click();
+    await page.getByRole('button', { name: 'Cancel run' }).click();
+    await page.getByRole('dialog').getByRole('button', { name: 'Cancel run' }).click();
+    await page.locator('.run-title').getByText('Cancelled').waitFor();
+    expect(page.url()).toContain(runId);
+    await page.goto(`${world.url}/runs/${nestedRun}`);
+    await page.getByRole('button', { name: 'Run again' }).click();
+    await page.getByRole('dialog').getByRole('button', { name: 'Run again' }).click();
+    await page.waitForURL((url) => !url.pathname.includes(nestedRun));
+    await page.locator('.run-title').getByText('Completed').waitFor();
+    await page.getByRole('navigation', { name: 'Blocks' }).getByRole('button', { name: 'Summary' }).click();
+    await page.getByRole('tab', { name: 'Details' }).click();
+    await page.getByRole('button', { name: 'Run from here', exact: true }).click();
+    const before = page.url();
+    await page.getByRole('dialog').getByRole('button', { name: 'Run from here' }).click();
+    await page.waitForURL((url) => url.pathname !== new URL(before).pathname);
+    await page.locator('.run-title').getByText('Completed').waitFor();
+    await page
+      .getByRole('navigation', { name: 'Blocks' })
+      .getByRole('button', { name: 'Load orders, has not run' })
+      .waitFor();
+  });
+
+  it('acts on several runs, and on all only with a filter', async () => {
+    const waits = await world.deployed('Many', LONG_WAIT);
+    for (let count = 0; count < 3; count += 1) await world.run(waits, { async: true });
+    const page = await open('/runs');
+    await page.getByRole('link', { name: 'Many' }).first().waitFor();
+    expect(await page.getByRole('button', { name: 'Cancel runs' }).isDisabled()).toBe(true);
+    await page.getByRole('textbox', { name: 'Workflow' }).fill('Many');
+    await expect.poll(() => page.getByRole('row').count()).toBe(4);
+    await page.getByRole('button', { name: 'Cancel runs' }).click();
+    await page.getByRole('dialog').getByRole('button', { name: 'Cancel runs' }).click();
+    await page.getByText('Cancelled: 3.').waitFor();
+    await expect.poll(() => page.getByRole('row').getByText('Cancelled').count()).toBe(3);
+  });
+
+  it('shows workflows, versions and the dashboard', async () => {
+    const page = await open('/workflows');
+    await page.getByRole('link', { name: 'Nightly order prices' }).click();
+    await page.getByRole('cell', { name: 'live' }).waitFor();
+    await page.getByRole('link', { name: 'Dashboard' }).click();
+    await page.getByRole('cell', { name: 'Nightly order prices' }).waitFor();
+    await expect.poll(() => page.locator('.chart canvas').count()).toBe(1);
+  });
+
+  it('takes screenshots where HEDDLE_SCREENSHOTS names a folder', async () => {
+    const folder = process.env['HEDDLE_SCREENSHOTS'];
+    for (const scheme of ['light', 'dark'] as const) {
+      for (const [name, path] of [
+        ['runs', '/runs'],
+        ['run', `/runs/${nestedRun}`],
+        ['timeline', `/runs/${nestedRun}?view=timeline`],
+        ['dashboard', '/dashboard'],
+      ] as const) {
+        const page = await open(path);
+        await page.emulateMedia({ colorScheme: scheme });
+        await page.getByRole('heading').first().waitFor();
+        await page.waitForLoadState('networkidle');
+        if (folder) await page.screenshot({ path: join(folder, `${name}-${scheme}.png`) });
+        expect(await page.getByRole('alert').count()).toBe(0);
+      }
+    }
+  });
+
+  it('loads nothing from elsewhere and violates no policy', () => {
+    expect(world.loaded.filter((url) => !url.startsWith(world.url) && !url.startsWith('blob:'))).toEqual([]);
+    expect(world.faults.filter((fault) => !/status of (404|500)/.test(fault))).toEqual([]);
+  });
+});

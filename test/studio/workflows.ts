@@ -1,0 +1,63 @@
+import { block, fn, loop, parallel, workflow } from '../support/workflow.ts';
+
+/** Text that a page must show and never take for HTML. */
+export const HOSTILE =
+  '<img src=x onerror="document.title=\'hacked\'"><script>document.title="hacked"</script>\u202Egnp.exe';
+
+/** Loops in a parallel: one iteration fails and is handled. */
+export const NESTED = workflow(
+  [
+    fn('Load orders', 'console.log("loaded", 3); return [1, 2, 3]'),
+    parallel(
+      'Regions',
+      { parallelType: 'count', count: 2 },
+      loop(
+        'Orders',
+        { loopType: 'for', count: 3 },
+        fn(
+          'Price',
+          'if (<loop.index> === 2) throw new Error("no price for this order"); return { price: <loop.index> * 10 }',
+        ),
+        fn('Use default', 'return { price: 1 }'),
+      ),
+    ),
+    fn('Summary', 'return { total: 42, note: "all orders have a price", list: [{ "a/b": 1 }] }'),
+  ],
+  [
+    'Start -> Load orders -> Regions -> Summary',
+    'Regions -> Orders',
+    'Orders -> Price',
+    'Price:error -> Use default',
+  ],
+);
+
+/** A run that ends with hostile text everywhere that a workflow can put it. */
+export const HOSTILE_OUTPUT = workflow(
+  [
+    fn(
+      'Say',
+      `console.log(${JSON.stringify(HOSTILE)}); return { [${JSON.stringify(HOSTILE)}]: ${JSON.stringify(HOSTILE)} }`,
+    ),
+    fn('Huge', 'return { text: "x".repeat(300000), list: Array.from({ length: 5000 }, (_, i) => i) }'),
+    fn('Fail', `throw new Error(${JSON.stringify(HOSTILE)})`),
+  ],
+  ['Start -> Say -> Huge -> Fail'],
+);
+
+export const ASKS = workflow(
+  [
+    block('Approve refund', 'human_in_the_loop', {
+      inputFormat: [
+        { name: 'approved', type: 'boolean', description: 'May the refund be paid?' },
+        { name: 'comment', type: 'string' },
+      ],
+    }),
+    fn('Pay', 'return "paid"'),
+  ],
+  ['Start -> Approve refund -> Pay'],
+);
+
+export const LONG_WAIT = workflow(
+  [block('Wait', 'wait', { timeValue: '600', timeUnit: 'seconds' })],
+  ['Start -> Wait'],
+);
