@@ -100,7 +100,10 @@ function edgesOf(graph: Graph, byBlock: ReadonlyMap<string, BlockState>): Edge[]
   const titles = new Map(
     graph.blocks.flatMap(({ ports }) => ports.map(({ id, title }) => [id, title] as const)),
   );
-  return graph.edges.map(({ source, target, port }, index) => {
+  const parents = new Map(graph.blocks.map(({ id, parentId }) => [id, parentId]));
+  // A container surrounds its first block, so no line leads to it.
+  const drawn = graph.edges.filter(({ source, target }) => parents.get(target) !== source);
+  return drawn.map(({ source, target, port }, index) => {
     const label = port === 'error' ? 'error' : titles.get(port);
     const hasRun = byBlock.has(source) && byBlock.has(target);
     return {
