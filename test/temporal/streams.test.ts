@@ -1,8 +1,11 @@
+import { openServiceStore } from '@heddle/service';
 import { expect, it } from 'vitest';
+import { ownership, testApi } from '../support/api.ts';
 import { Script, work } from '../support/scripted.ts';
 import { describeTemporal } from '../support/temporal.ts';
 import { block, workflow } from '../support/workflow.ts';
 import { placeOn } from './worker-place.ts';
+import { expectStreamed } from '../streams/execute.ts';
 import { expectRetracted, play } from '../streams/killed.ts';
 import { expectRedacted, HIDDEN, PARTS, SECRET, SECRETIVE } from '../streams/secret.ts';
 import { collect, emissionsIn, inShort, TALK } from '../streams/talk.ts';
@@ -51,6 +54,19 @@ describeTemporal('what blocks emit on a worker', (server) => {
     await slow.result();
     const events = await collect(engine.follow(slow.runId));
     expect(inShort(events).slice(-4)).toEqual(['A "say "', `A "${HIDDEN}"`, 'A failed', 'run ended']);
+  });
+
+  it('is part of a streamed execution over HTTP, while the block runs', async () => {
+    const place = placeOn(server);
+    const script = new Script();
+    const store = await openServiceStore();
+    const environments = {
+      names: () => ['KEY'],
+      values: () => ({ KEY: SECRET }),
+    };
+    const engine = await place.engine({ ...ownership(store), environments });
+    await place.worker({ ...ownership(store), environments, blocks: [script.executor] });
+    await expectStreamed(await testApi({ engine, store }), script);
   });
 
   it('is discarded when the worker is killed, and then comes whole from the next worker', async () => {

@@ -88,6 +88,7 @@ export type RunEvent =
       atMs: number;
       blockId: string;
       blockName: string;
+      scope: number[];
       attempt: number;
       dueMs: number;
     }

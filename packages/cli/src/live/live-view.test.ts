@@ -196,6 +196,7 @@ describe('the live view without a terminal', () => {
       atMs: 0,
       blockId: 'end',
       blockName: 'The End',
+      scope: [],
       attempt: 2,
       dueMs: 1500,
     });

@@ -82,7 +82,7 @@ function retryEvent(
   atMs: number,
   command: Extract<Command, { type: 'run' | 'timer' }>,
 ): RawEvent {
-  const { block } = replica.index.placeOf(command.at);
+  const { block, scope } = replica.index.placeOf(command.at);
   const dueMs = command.type === 'timer' ? command.dueMs : atMs;
   return plain({
     type: 'block:retrying',
@@ -90,6 +90,7 @@ function retryEvent(
     atMs,
     blockId: block,
     blockName: nameOf(replica, block),
+    scope: [...scope],
     attempt: command.try ?? 2,
     dueMs,
   });

@@ -1,6 +1,8 @@
-import type { Json } from '@heddle/core';
+import type { BlockLog, Json } from '@heddle/core';
 import type { BlockEmission } from '@heddle/core/blocks';
 import type { RunEvent } from '@heddle/engine';
+import { BlockText } from './block-text.ts';
+import type { TextFrame } from './block-text.ts';
 import { valueAt } from './selected.ts';
 import type { Selected } from './selected.ts';
 
@@ -26,8 +28,8 @@ export class OutputFrames {
   /** Selectors whose values have been sent. */
   readonly sent = new Set<string>();
   readonly #options: OutputFramesOptions;
-  /** Text sent so far, by the id of its block, which has not ended. */
-  readonly #texts = new Map<string, string>();
+  /** By the id of the block. */
+  readonly #texts = new Map<string, BlockText>();
 
   constructor(options: OutputFramesOptions) {
     this.#options = options;
@@ -36,25 +38,33 @@ export class OutputFrames {
   async *of(event: RunEvent): AsyncGenerator<object> {
     switch (event.type) {
       case 'block:emission':
-        return yield* this.#emitted(event.blockId, event.emission);
+        return yield* this.#emitted(event);
       case 'block:completed':
-        return yield* this.#completed(event.log.blockId, event.output);
+        return yield* this.#completed(event.log, event.output);
       case 'block:retrying':
-        return yield* this.#reset(event.blockId);
+        return yield* this.#reset(event.blockId, event.scope);
       case 'block:failed':
-        return yield* this.#reset(event.log.blockId);
+      case 'block:cancelled':
+        return yield* this.#reset(event.log.blockId, scopeOf(event.log));
       default:
     }
   }
 
-  *#emitted(blockId: string, emission: BlockEmission): Generator<object> {
+  /** What is left, after the last event. */
+  *rest(): Generator<object> {
+    for (const [blockId, text] of this.#texts) yield* framesOf(blockId, text.rest());
+  }
+
+  *#emitted({ blockId, scope, emission }: Extract<RunEvent, { type: 'block:emission' }>): Generator<object> {
     const { agents } = this.#options;
     if (!agents) return;
     switch (emission.type) {
       case 'text':
-        return yield* this.#text(blockId, emission.text);
+        if (this.#isSelected(blockId))
+          yield* framesOf(blockId, this.#textOf(blockId).add(keyOf(scope), emission.text));
+        return;
       case 'reset':
-        return yield* this.#reset(blockId);
+        return yield* this.#reset(blockId, scope);
       case 'thinking':
         if (agents.thinking) yield { blockId, event: 'thinking', data: emission.text };
         return;
@@ -67,32 +77,53 @@ export class OutputFrames {
   }
 
   /** Yields the selected values of the block, except one that equals the text that has been sent. */
-  async *#completed(blockId: string, output: Json): AsyncGenerator<object> {
+  async *#completed(log: BlockLog, output: Json): AsyncGenerator<object> {
+    const { blockId } = log;
     const { selected, show } = this.#options;
+    if (!this.#isSelected(blockId)) return;
     const values = selected.flatMap(({ selector, blockId: of, path }) => {
       const value = of === blockId ? valueAt(output, path) : undefined;
       return value === undefined ? [] : [{ selector, value }];
     });
-    const text = this.#texts.get(blockId);
-    const streamed = text === undefined ? undefined : values.find(({ value }) => value === text);
-    if (streamed) this.#texts.delete(blockId);
-    else yield* this.#reset(blockId);
+    const scope = keyOf(scopeOf(log));
+    const text = this.#textOf(blockId);
+    const streamed = values.find(({ value }) => text.has(scope, value));
+    const shown: string[] = [];
     for (const each of values) {
-      if (each !== streamed) yield { blockId, chunk: asText(await show(each.value)) };
+      if (each !== streamed) shown.push(asText(await show(each.value)));
       this.sent.add(each.selector);
     }
+    yield* framesOf(blockId, text.end(scope, shown, { hasText: streamed !== undefined }));
   }
 
   /** Tells the client to discard the text of the block. */
-  *#reset(blockId: string): Generator<object> {
-    if (this.#texts.delete(blockId)) yield { blockId, event: 'chunk_reset' };
+  *#reset(blockId: string, scope: readonly number[]): Generator<object> {
+    const text = this.#texts.get(blockId);
+    if (text) yield* framesOf(blockId, text.reset(keyOf(scope)));
   }
 
-  *#text(blockId: string, text: string): Generator<object> {
-    if (!this.#options.selected.some((each) => each.blockId === blockId)) return;
-    this.#texts.set(blockId, (this.#texts.get(blockId) ?? '') + text);
-    yield { blockId, chunk: text };
+  #isSelected(blockId: string): boolean {
+    return this.#options.selected.some((each) => each.blockId === blockId);
   }
+
+  #textOf(blockId: string): BlockText {
+    const text = this.#texts.get(blockId) ?? new BlockText();
+    this.#texts.set(blockId, text);
+    return text;
+  }
+}
+
+function* framesOf(blockId: string, frames: Iterable<TextFrame>): Generator<object> {
+  for (const frame of frames) yield { blockId, ...frame };
+}
+
+/** The iterations and branches around the block, outermost first. */
+function scopeOf({ parents, container }: BlockLog): number[] {
+  return [...parents, ...(container ? [container] : [])].map(({ index }) => index);
+}
+
+function keyOf(scope: readonly number[]): string {
+  return scope.join();
 }
 
 /** Without the arguments and the result of the tool. */

@@ -78,6 +78,7 @@ async function* frames(
     for await (const event of events ?? []) {
       for await (const data of outputs.of(event)) yield { data };
     }
+    for (const data of outputs.rest()) yield { data };
     yield { data: await lastFrame(services, streamed, outputs.sent) };
   } catch (error) {
     services.report(error);

@@ -1,0 +1,95 @@
+import fc from 'fast-check';
+import { describe, expect, it } from 'vitest';
+import { BlockText } from './block-text.ts';
+import type { TextFrame } from './block-text.ts';
+
+/** Ends a scope as `OutputFrames` does. */
+function end(text: BlockText, scope: string, content: string, more: readonly string[] = []): TextFrame[] {
+  const hasText = text.has(scope, content);
+  return [...text.end(scope, hasText ? more : [content, ...more], { hasText })];
+}
+
+const chunk = (of: string): TextFrame => ({ chunk: of });
+const RESET: TextFrame = { event: 'chunk_reset' };
+
+describe('the text of a block in iterations and branches', () => {
+  it('is sent as it arrives, one iteration after another, each once', () => {
+    const text = new BlockText();
+    const frames = ['0', '1'].flatMap((scope) => [
+      ...text.add(scope, 'Good '),
+      ...text.add(scope, `day ${scope}`),
+      ...end(text, scope, `Good day ${scope}`, ['2']),
+    ]);
+    expect(frames).toEqual(['Good ', 'day 0', '2', 'Good ', 'day 1', '2'].map(chunk));
+  });
+
+  it('of parallel branches is not mixed: the others wait until the first one ends', () => {
+    const text = new BlockText();
+    expect([...text.add('0', 'He'), ...text.add('1', 'Bo'), ...text.add('2', 'An')]).toEqual([chunk('He')]);
+    expect(end(text, '1', 'Bo')).toEqual([]);
+    expect([...text.add('0', 'llo')]).toEqual([chunk('llo')]);
+    expect(end(text, '0', 'Hello')).toEqual([chunk('Bo')]);
+    expect([...text.add('2', 'na')]).toEqual([chunk('Anna')]);
+    expect(end(text, '2', 'Anna')).toEqual([]);
+  });
+
+  it('of iterations that ended is sent again after the text of a later one is discarded', () => {
+    const text = new BlockText();
+    expect([...text.add('0', 'one'), ...end(text, '0', 'one'), ...text.add('1', 'Let me see')]).toEqual(
+      ['one', 'Let me see'].map(chunk),
+    );
+    expect([...text.reset('1')]).toEqual([RESET, chunk('one')]);
+    // From now on nothing has to be discarded.
+    expect([...text.add('1', 'two'), ...text.reset('1'), ...text.add('1', 'two')]).toEqual([]);
+    expect(end(text, '1', 'two')).toEqual([chunk('two')]);
+  });
+
+  it('is not discarded if another iteration is reset, whose text has not been sent', () => {
+    const text = new BlockText();
+    expect([...text.add('0', 'one'), ...text.add('1', 'Hm'), ...text.reset('1')]).toEqual([chunk('one')]);
+    expect([...end(text, '0', 'one'), ...text.add('1', 'two')]).toEqual([chunk('two')]);
+  });
+
+  it('is not sent as it arrives once there would be too much to send again', () => {
+    const text = new BlockText();
+    const long = 'x'.repeat(300_000);
+    expect([...text.add('0', long), ...end(text, '0', long)]).toEqual([chunk(long)]);
+    expect([...text.add('1', 'two'), ...text.reset('1')]).toEqual([]);
+    expect(end(text, '1', 'two')).toEqual([chunk('two')]);
+  });
+
+  it('has for the client each value once and nothing else, whatever happens in which order', () => {
+    const scope = fc.constantFrom('0', '1', '2', '3');
+    const step = fc.tuple(scope, fc.constantFrom('add', 'add', 'add', 'reset', 'end', 'fail'));
+    fc.assert(
+      fc.property(fc.array(step, { maxLength: 40 }), fc.boolean(), (steps, differs) => {
+        const text = new BlockText();
+        const own: { [scope: string]: string } = {};
+        const ended: string[] = [];
+        const frames: TextFrame[] = [];
+        for (const [nth, [of, kind]] of steps.entries()) {
+          if (kind === 'add') {
+            const part = `<${nth}>`;
+            own[of] = (own[of] ?? '') + part;
+            frames.push(...text.add(of, part));
+          } else if (kind === 'end') {
+            const content = differs && nth % 3 === 0 ? `[${nth}]` : (own[of] ?? `[${nth}]`);
+            delete own[of];
+            ended.push(content);
+            frames.push(...end(text, of, content));
+          } else {
+            delete own[of];
+            frames.push(...text.reset(of));
+          }
+        }
+        for (const of of Object.keys(own)) frames.push(...text.reset(of));
+        frames.push(...text.rest());
+        let shown = '';
+        for (const frame of frames) shown = 'chunk' in frame ? shown + frame.chunk : '';
+        for (const value of ended) expect(shown).toContain(value);
+        expect(shown).toHaveLength(ended.join('').length);
+        expect(frames.length).toBeLessThanOrEqual(3 * steps.length + 1);
+      }),
+    );
+  });
+});
