@@ -2,7 +2,10 @@ import { readFileSync } from 'node:fs';
 import { expect, it } from 'vitest';
 import { SERVED } from '../support/served.ts';
 
-/** What the specification says of each served operation, written from it and not derived from the operations. */
+/**
+ * What each served operation must declare, written by hand and not derived from the operations: what the specification says,
+ * and for operations that only Heddle has what was decided for them.
+ */
 const CONTRACT = new URL('contract.tsv', import.meta.url);
 
 it('every operation has a row of the contract, and declares what the row says', () => {
