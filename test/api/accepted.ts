@@ -139,6 +139,8 @@ export async function acceptedCalls(api: TestApi): Promise<{ [call: string]: Acc
     compareWorkflowVersions: { query: { base: '1' } },
     listLogs: inWorkspace,
     getLogStats: inWorkspace,
+    getRunValue: { query: { part: 'input' } },
+    downloadRunValue: { query: { part: 'input' } },
     listSecrets: inWorkspace,
     setSecret: { path: { name: 'SET' }, body: { workspaceId, scope: 'workspace', value: 'v' } },
     deleteSecret: { path: { name: 'UNWANTED' }, query: { workspaceId, scope: 'workspace' } },
