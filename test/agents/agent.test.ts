@@ -191,7 +191,7 @@ describe('an agent whose provider fails', () => {
 
   it('discards the text of an answer that breaks off, and calls again', async () => {
     const clock = new TestClock();
-    const server = await modelServer([{ pieces: ['Ra', 'i'], cut: true }, { pieces: ['Sn', 'ow.'] }]);
+    const server = await modelServer([{ pieces: ['Ru', 'i'], cut: true }, { pieces: ['Sn', 'ow.'] }]);
     const { run } = await start(server, { engine: { clock } });
     const events = collect(run.events());
     await clock.due(1000);
@@ -201,7 +201,7 @@ describe('an agent whose provider fails', () => {
       event.type === 'block:emission' ? [event.emission] : [],
     );
     expect(emitted).toEqual([
-      { type: 'text', text: 'Ra' },
+      { type: 'text', text: 'Ru' },
       { type: 'text', text: 'i' },
       { type: 'reset' },
       { type: 'text', text: 'Sn' },

@@ -22,10 +22,12 @@ export async function runResponse(
   const stop = services.every(waitMs, () => late.abort());
   const until = AbortSignal.any([signal, late.signal]);
   try {
-    while (!until.aborted) {
+    for (let isStarted = false; !until.aborted;) {
       const response = await endedResponse(services, engineId, until);
-      if (response !== 'unknown') return response;
-      await pause(services, POLL_MS);
+      if (response === 'queued') await pause(services, POLL_MS);
+      else if (response !== 'started') return response;
+      else if (isStarted) return undefined;
+      else isStarted = true;
     }
     return undefined;
   } finally {
@@ -37,7 +39,7 @@ async function endedResponse(
   { engine, reservations }: Services,
   engineId: string,
   signal: AbortSignal,
-): Promise<Response | 'unknown' | undefined> {
+): Promise<Response | 'queued' | 'started' | undefined> {
   try {
     const events = engine.follow(engineId, { signal })[Symbol.asyncIterator]();
     while (!(await events.next()).done);
@@ -48,11 +50,10 @@ async function endedResponse(
     if (signal.aborted) return undefined;
     if (!isRunNotFound(error)) throw error;
     const reservation = (await reservations.byEngineIds([engineId])).get(engineId);
-    if (reservation?.isQueued) return 'unknown';
-    // It was not started, or it has been deleted.
-    return reservation?.failure
-      ? Response.json(executedOf(publicResult(unstartedRun(reservation))))
-      : undefined;
+    if (reservation?.isQueued) return 'queued';
+    if (reservation?.failure) return Response.json(executedOf(publicResult(unstartedRun(reservation))));
+    // It was started after the engine was asked, or it has been deleted.
+    return 'started';
   }
 }
 
