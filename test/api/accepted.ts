@@ -139,6 +139,7 @@ export async function acceptedCalls(api: TestApi): Promise<{ [call: string]: Acc
     compareWorkflowVersions: { query: { base: '1' } },
     listLogs: inWorkspace,
     getLogStats: inWorkspace,
+    rerunWorkflowRun: { body: {} },
     getRunValue: { query: { part: 'input' } },
     downloadRunValue: { query: { part: 'input' } },
     listSecrets: inWorkspace,

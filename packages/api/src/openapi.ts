@@ -136,7 +136,11 @@ function ownResponses({ ownResponses: description }: AnyOperation): Doc {
 
 /** A successful response that is always a stream. */
 function streamOnly(streams: NonNullable<AnyOperation['streams']>): Doc {
-  const content = streams.map(({ type }): [string, Doc] => [type, { schema: { type: 'string' } }]);
+  // JSON is the one type whose content is not a text for those who read it.
+  const content = streams.map(({ type }): [string, Doc] => [
+    type,
+    { schema: type === JSON_TYPE ? {} : { type: 'string' } },
+  ]);
   const description = streams.map((stream) => `${stream.description}.`).join(' ');
   return { description, content: Object.fromEntries(content) };
 }
