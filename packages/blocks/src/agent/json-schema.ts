@@ -95,3 +95,9 @@ function checkable(schema: Json, budget: Budget): Json {
     },
   }) as JsonObject;
 }
+
+/** Throws for arguments that a model gave and that do not match. */
+export function expectMatch(args: JsonObject, problemsOf: SchemaCheck): void {
+  const problems = problemsOf(args);
+  if (problems !== undefined) throw new Error(`The arguments do not match the schema: ${problems}`);
+}

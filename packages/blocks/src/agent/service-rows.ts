@@ -7,6 +7,7 @@ import type { CodeTool, ServiceTool } from '../openapi/file.ts';
 import { withoutArguments } from '../openapi/service-tools.ts';
 import type { LoadedTool, Selection, ServiceTools } from '../openapi/service-tools.ts';
 import { runCode } from './code-tool.ts';
+import { expectMatch } from './json-schema.ts';
 import type { OfferedTool } from './ready-tool.ts';
 import { idsOf, isEmpty } from './rows.ts';
 
@@ -199,8 +200,7 @@ async function run(
   { tool, services, problemsOf }: LoadedTool,
   { args, params, idempotencyKey }: { args: JsonObject; params: JsonObject; idempotencyKey: string },
 ): Promise<Json> {
-  const problems = problemsOf(args);
-  if (problems !== undefined) throw new Error(`The arguments do not match the schema: ${problems}`);
+  expectMatch(args, problemsOf);
   const credential = own(params, 'credential');
   const { data } = await callService({
     tool,

@@ -1,13 +1,13 @@
 import { isBlockError, isJsonObject, own } from '@heddle/core/blocks';
 import type { BlockError, BlockResult, Json, JsonObject } from '@heddle/core/blocks';
-import { compileSchema } from '../agent/json-schema.ts';
+import { compileSchema, expectMatch } from '../agent/json-schema.ts';
 import type { SchemaCheck } from '../agent/json-schema.ts';
 import type { OfferedTool } from '../agent/ready-tool.ts';
 import type { Context } from '../define.ts';
-import { argumentsFrom, credentialIdIn, missingFields, textIn } from '../integrations/arguments.ts';
+import { argumentsFrom, credentialIdIn } from '../integrations/arguments.ts';
+import { expectArguments, namesInRow, operationOf, selectedTool } from '../integrations/selection.ts';
 import { invalid } from '../invalid.ts';
 import { repeated } from '../openapi/attempts.ts';
-import { refuse } from '../openapi/call.ts';
 import { withoutArguments } from '../openapi/service-tools.ts';
 import type { DriverCall, DriverIntegration, DriverTool } from './driver.ts';
 import { boundText } from './statement.ts';
@@ -20,16 +20,15 @@ interface Found {
 }
 
 /** Returns a tool by its operation or its id; the first tool for no names. */
-function toolOf({ operations, tools }: DriverIntegration, names: readonly string[]): Found | undefined {
-  const ids = names.length > 0 ? names : Object.keys(operations).slice(0, 1);
-  for (const name of ids) {
-    const id = Object.hasOwn(operations, name) ? operations[name] : name;
-    const tool = id !== undefined && Object.hasOwn(tools, id) ? tools[id] : undefined;
-    if (id === undefined || !tool) continue;
-    const schema = schemaOf(tool);
-    return { id, tool, schema, problemsOf: compileSchema(schema, (why) => new Error(`${id} ${why}`)) };
-  }
-  return undefined;
+function toolOf(integration: DriverIntegration, names: readonly string[]): Found | undefined {
+  const selected = selectedTool(integration, names);
+  if (!selected) return undefined;
+  const schema = schemaOf(selected.tool);
+  return {
+    ...selected,
+    schema,
+    problemsOf: compileSchema(schema, (why) => new Error(`${selected.id} ${why}`)),
+  };
 }
 
 function schemaOf({ arguments: all }: DriverTool): JsonObject {
@@ -45,25 +44,9 @@ function schemaOf({ arguments: all }: DriverTool): JsonObject {
 
 /** Runs a block of an integration with a client library once. Throws a BlockError. */
 export async function runDriver(context: Context, integration: DriverIntegration): Promise<BlockResult> {
-  const operation = textIn(context.field('operation'));
-  const found = toolOf(integration, operation === '' ? [] : [operation]);
-  if (!found) {
-    const known = Object.keys(integration.operations).join(', ');
-    throw invalid(
-      context,
-      `has the operation "${operation.slice(0, 100)}", which ${integration.title} does not have here: use ${known}`,
-    );
-  }
-  const { id, tool } = found;
+  const { id, tool, problemsOf } = operationOf(context, integration, (names) => toolOf(integration, names));
   const { args, values } = blockArguments(context, tool);
-  const missing = missingFields(tool, args);
-  if (missing !== undefined) throw invalid(context, missing);
-  const problems = found.problemsOf(args);
-  if (problems !== undefined)
-    throw refuse(
-      'TOOL_ARGUMENTS_INVALID',
-      `The block "${context.block.name}" has fields that do not match the tool "${id}": ${problems}`,
-    );
+  expectArguments(context, args, { id, definition: tool, problemsOf });
   const settings = argumentsFrom(
     { arguments: integration.settings },
     (name, mode) => context.field(name, mode),
@@ -105,8 +88,7 @@ export function driverRow(
   row: JsonObject,
   integration: DriverIntegration,
 ): OfferedTool | undefined {
-  const names = [row['operation'], row['toolId']].filter((name) => typeof name === 'string' && name !== '');
-  const found = toolOf(integration, names as string[]);
+  const found = toolOf(integration, namesInRow(row));
   if (!found) return undefined;
   const { id, tool, schema, problemsOf } = found;
   const params = isJsonObject(row['params']) ? row['params'] : {};
@@ -136,8 +118,7 @@ export function driverRow(
     run: async (given) => {
       const own = Object.fromEntries(Object.entries(given).filter(([name]) => !hidden.includes(name)));
       const args = { ...own, ...fixed };
-      const problems = problemsOf(args);
-      if (problems !== undefined) throw new Error(`The arguments do not match the schema: ${problems}`);
+      expectMatch(args, problemsOf);
       return call(tool, { args, values: [], settings, credentialId, context });
     },
   };

@@ -4,7 +4,8 @@ import { parsedText } from '@heddle/core/fields';
 import { plainText } from '../openapi/wire.ts';
 import type { Argument } from './integration.ts';
 
-interface WithArguments {
+/** A tool, or settings, with the arguments that fields set. */
+export interface WithArguments {
   arguments: { readonly [name: string]: Argument };
 }
 

@@ -1,6 +1,7 @@
 import { isIP } from 'node:net';
 import { isJsonObject, own } from '@heddle/core/blocks';
 import type { BlockResult, Json, JsonObject } from '@heddle/core/blocks';
+import { expectMatch } from '../agent/json-schema.ts';
 import type { OfferedTool } from '../agent/ready-tool.ts';
 import type { Context } from '../define.ts';
 import { invalid } from '../invalid.ts';
@@ -8,9 +9,10 @@ import { callService, isRepeatable, refuse } from '../openapi/call.ts';
 import { ServiceTools, withoutArguments } from '../openapi/service-tools.ts';
 import type { LoadedTool } from '../openapi/service-tools.ts';
 import { ArgumentError, plainText } from '../openapi/wire.ts';
-import { argumentsFrom, credentialIdIn, firstText, missingFields, textIn } from './arguments.ts';
+import { argumentsFrom, credentialIdIn, firstText } from './arguments.ts';
 import { toolFileOf } from './integration.ts';
 import type { Integration, IntegrationTool } from './integration.ts';
+import { expectArguments, namesInRow, operationOf, selectedTool } from './selection.ts';
 
 /** Fields with a key itself. */
 const KEY_FIELDS = ['apiKey', 'botToken', 'accessToken'];
@@ -33,40 +35,19 @@ const files = new WeakMap<Integration, ServiceTools>();
 function toolOf(integration: Integration, names: readonly string[]): Found | undefined {
   const known = files.get(integration) ?? new ServiceTools([toolFileOf(integration)]);
   files.set(integration, known);
-  const { operations, tools } = integration;
-  const ids = names.length > 0 ? names : Object.keys(operations).slice(0, 1);
-  for (const name of ids) {
-    const id = Object.hasOwn(operations, name) ? operations[name] : name;
-    const definition = id !== undefined && Object.hasOwn(tools, id) ? tools[id] : undefined;
-    const loaded = id === undefined ? undefined : known.get(id);
-    if (definition && loaded) return { integration, definition, loaded };
-  }
-  return undefined;
+  const selected = selectedTool(integration, names);
+  const loaded = selected && known.get(selected.id);
+  return loaded && { integration, definition: selected.tool, loaded };
 }
 
 /** Runs a block of an integration once. Throws a BlockError. */
 export async function runIntegration(context: Context, integration: Integration): Promise<BlockResult> {
-  const operation = textIn(context.field('operation'));
-  const found = toolOf(integration, operation === '' ? [] : [operation]);
-  if (!found) {
-    const known = Object.keys(integration.operations).join(', ');
-    throw invalid(
-      context,
-      `has the operation "${operation.slice(0, 100)}", which ${integration.title} does not have here: use ${known}`,
-    );
-  }
+  const found = operationOf(context, integration, (names) => toolOf(integration, names));
   const { definition, loaded } = found;
   const read = (name: string, mode: 'text' | 'native' | 'json'): Json | undefined =>
     context.field(name, mode);
   const args = argumentsFrom(definition, read, (why) => invalid(context, why));
-  const missing = missingFields(definition, args);
-  if (missing !== undefined) throw invalid(context, missing);
-  const problems = loaded.problemsOf(args);
-  if (problems !== undefined)
-    throw refuse(
-      'TOOL_ARGUMENTS_INVALID',
-      `The block "${context.block.name}" has fields that do not match the tool "${loaded.tool.id}": ${problems}`,
-    );
+  expectArguments(context, args, { id: loaded.tool.id, definition, problemsOf: loaded.problemsOf });
   await expectAccount(context, integration, (name) => context.field(name));
   const access = accessOf((name) => context.field(name));
   const output = await context.step(
@@ -83,8 +64,7 @@ export function integrationRow(
   row: JsonObject,
   integration: Integration,
 ): OfferedTool | undefined {
-  const names = [row['operation'], row['toolId']].filter((name) => typeof name === 'string' && name !== '');
-  const found = toolOf(integration, names as string[]);
+  const found = toolOf(integration, namesInRow(row));
   if (!found) return undefined;
   const { definition, loaded } = found;
   const { tool, schema } = loaded;
@@ -108,8 +88,7 @@ export function integrationRow(
     run: async (given, { idempotencyKey }) => {
       await expectAccount(context, integration, (name) => own(params, name));
       const args = { ...given, ...fixed };
-      const problems = loaded.problemsOf(args);
-      if (problems !== undefined) throw new Error(`The arguments do not match the schema: ${problems}`);
+      expectMatch(args, loaded.problemsOf);
       return call(context, found, { args, access, idempotencyKey });
     },
   };

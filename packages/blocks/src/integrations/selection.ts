@@ -1,0 +1,67 @@
+import type { JsonObject } from '@heddle/core/blocks';
+import type { SchemaCheck } from '../agent/json-schema.ts';
+import type { Context } from '../define.ts';
+import { invalid } from '../invalid.ts';
+import { refuse } from '../openapi/call.ts';
+import { missingFields, textIn } from './arguments.ts';
+import type { WithArguments } from './arguments.ts';
+
+/** An integration: its tools by their ids, and the operations of its block. */
+interface WithTools<Tool> {
+  title: string;
+  operations: { readonly [operation: string]: string };
+  tools: { readonly [id: string]: Tool };
+}
+
+/** Returns the first tool that a name selects, by its operation or its id; without names, the first tool. */
+export function selectedTool<Tool>(
+  { operations, tools }: WithTools<Tool>,
+  names: readonly string[],
+): { id: string; tool: Tool } | undefined {
+  const ids = names.length > 0 ? names : Object.keys(operations).slice(0, 1);
+  for (const name of ids) {
+    const id = Object.hasOwn(operations, name) ? operations[name] : name;
+    const tool = id !== undefined && Object.hasOwn(tools, id) ? tools[id] : undefined;
+    if (id !== undefined && tool) return { id, tool };
+  }
+  return undefined;
+}
+
+/** Returns the names that a row of an agent's tools gives its tool. */
+export function namesInRow(row: JsonObject): string[] {
+  return [row['operation'], row['toolId']].filter(
+    (name): name is string => typeof name === 'string' && name !== '',
+  );
+}
+
+/** Returns the tool that the field "operation" of a block selects. Throws BLOCK_CONFIG_INVALID. */
+export function operationOf<Found>(
+  context: Context,
+  { title, operations }: WithTools<unknown>,
+  find: (names: readonly string[]) => Found | undefined,
+): Found {
+  const operation = textIn(context.field('operation'));
+  const found = find(operation === '' ? [] : [operation]);
+  if (found) return found;
+  const known = Object.keys(operations).join(', ');
+  throw invalid(
+    context,
+    `has the operation "${operation.slice(0, 100)}", which ${title} does not have here: use ${known}`,
+  );
+}
+
+/** Throws BLOCK_CONFIG_INVALID for missing arguments of a block, TOOL_ARGUMENTS_INVALID for those that do not match. */
+export function expectArguments(
+  context: Context,
+  args: JsonObject,
+  { id, definition, problemsOf }: { id: string; definition: WithArguments; problemsOf: SchemaCheck },
+): void {
+  const missing = missingFields(definition, args);
+  if (missing !== undefined) throw invalid(context, missing);
+  const problems = problemsOf(args);
+  if (problems !== undefined)
+    throw refuse(
+      'TOOL_ARGUMENTS_INVALID',
+      `The block "${context.block.name}" has fields that do not match the tool "${id}": ${problems}`,
+    );
+}
