@@ -87,6 +87,15 @@ export class ApiClient {
     }
   }
 
+  /** Returns all items of a list of the workspace, whose id is added to the query of `path`. */
+  async all(path: string): Promise<JsonObject[]> {
+    const found: JsonObject[] = [];
+    const query = path.includes('?') ? '&' : '?';
+    const workspace = encodeURIComponent(this.workspaceId);
+    for await (const item of this.items(`${path}${query}workspaceId=${workspace}`)) found.push(item);
+    return found;
+  }
+
   /** The id of the workflow with this name; undefined if the workspace has none. */
   async find(name: string): Promise<string | undefined> {
     const search = encodeURIComponent(name.slice(0, MAX_SEARCH_CHARS));

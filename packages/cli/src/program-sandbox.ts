@@ -1,7 +1,7 @@
 import { Option } from 'commander';
 import type { Command } from 'commander';
 import type { Io } from './io.ts';
-import { repeatable, runOptions, seconds, withOptions } from './run-options.ts';
+import { jsonData, repeatable, runOptions, seconds, withOptions } from './run-options.ts';
 
 type Done = (exit: number) => void;
 
@@ -39,7 +39,7 @@ function declareBuild(sandbox: Command, io: Io, done: Done): void {
       'trusted checksum of a command-line tool, as published by its vendor (repeatable)',
     ),
     ...runOptions('images', 'isolation', 'bubblewrap'),
-    new Option('--json', 'print only JSON: {"data": image}').default(false),
+    jsonData('image'),
   ]).action(async (file: string, options) => {
     const { build } = await import('./sandbox/images.ts');
     done(await build(io, file, options));
@@ -51,10 +51,7 @@ function declareList(sandbox: Command, io: Io, done: Done): void {
     .command('list')
     .summary('List the images.')
     .description('Lists the images with their packages and the state of their builds.');
-  withOptions(command, [
-    ...runOptions('images'),
-    new Option('--json', 'print only JSON: {"data": [image, …]}').default(false),
-  ]).action(async (options) => {
+  withOptions(command, [...runOptions('images'), jsonData('[image, …]')]).action(async (options) => {
     const { list } = await import('./sandbox/images.ts');
     done(await list(io, options));
   });
@@ -72,7 +69,7 @@ function declareLog(sandbox: Command, io: Io, done: Done): void {
   withOptions(command, [
     new Option('--images <dir>', 'folder that stores images (default: images in the data folder)'),
     ...runOptions('data', 'postgres'),
-    new Option('--json', 'print only JSON: {"data": {"id": …, "log": …}}').default(false),
+    jsonData('{"id": …, "log": …}'),
   ]).action(async (id: string, options) => {
     const { log } = await import('./sandbox/log.ts');
     done(await log(io, id, options));
@@ -117,7 +114,7 @@ function declareDoctor(sandbox: Command, io: Io, done: Done): void {
   withOptions(command, [
     new Option('--minimum <level>', 'required level').choices(LEVELS).default('standard'),
     ...runOptions('bubblewrap'),
-    new Option('--json', 'print only JSON: {"data": report}').default(false),
+    jsonData('report'),
   ]).action(async (options) => {
     const { doctor } = await import('./sandbox/doctor.ts');
     done(await doctor(io, options));

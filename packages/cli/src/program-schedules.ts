@@ -2,7 +2,7 @@ import { Option } from 'commander';
 import type { Command } from 'commander';
 import type { Io } from './io.ts';
 import { server } from './program-serve.ts';
-import { withOptions } from './run-options.ts';
+import { jsonData, withOptions } from './run-options.ts';
 
 type Done = (exit: number) => void;
 
@@ -16,12 +16,8 @@ export function declareSchedules(program: Command, io: Io, done: Done): void {
     .description(
       'Manages the schedules of deployed workflows on a server (heddle serve). Set HEDDLE_API_KEY to a key of the server.',
     );
-  const shared = (json: string): Option[] => [
-    ...server(),
-    new Option('--json', `print only JSON: {"data": ${json}}`).default(false),
-  ];
   const list = schedules.command('list').description('Lists the schedules of a workspace.');
-  withOptions(list, shared('[schedules]')).action(async (options) => {
+  withOptions(list, [...server(), jsonData('[schedules]')]).action(async (options) => {
     const { listSchedules } = await import('./commands/schedules.ts');
     done(await listSchedules(io, options));
   });
@@ -30,7 +26,7 @@ export function declareSchedules(program: Command, io: Io, done: Done): void {
     ['resume', 'Resumes a paused or suspended schedule. What was due meanwhile is not started.'],
   ] as const) {
     const command = schedules.command(name).description(text).argument('<schedule>', SCHEDULE);
-    withOptions(command, shared('schedule')).action(async (schedule: string, options) => {
+    withOptions(command, [...server(), jsonData('schedule')]).action(async (schedule: string, options) => {
       const { changeSchedule } = await import('./commands/schedules.ts');
       done(await changeSchedule(io, schedule, { ...options, action: name }));
     });
@@ -39,7 +35,7 @@ export function declareSchedules(program: Command, io: Io, done: Done): void {
     .command('trigger')
     .description('Starts a run of a schedule now, besides those that are due. Prints the id of the run.')
     .argument('<schedule>', SCHEDULE);
-  withOptions(trigger, shared('run')).action(async (schedule: string, options) => {
+  withOptions(trigger, [...server(), jsonData('run')]).action(async (schedule: string, options) => {
     const { triggerSchedule } = await import('./commands/schedules.ts');
     done(await triggerSchedule(io, schedule, options));
   });
@@ -55,7 +51,8 @@ export function declareSchedules(program: Command, io: Io, done: Done): void {
     new Option('--limit <count>', 'most runs, up to 1,000: with more of them, none is started')
       .argParser(Number)
       .default(100),
-    ...shared('backfill'),
+    ...server(),
+    jsonData('backfill'),
   ]).action(async (schedule: string, options) => {
     const { backfillSchedule } = await import('./commands/schedules.ts');
     done(await backfillSchedule(io, schedule, options));

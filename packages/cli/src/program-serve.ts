@@ -2,7 +2,7 @@ import { InvalidArgumentError, Option } from 'commander';
 import type { Command } from 'commander';
 import type { Io } from './io.ts';
 import { graceOption } from './program-temporal.ts';
-import { DEFAULT_URL, repeatable, runOptions, withOptions } from './run-options.ts';
+import { DEFAULT_URL, jsonData, repeatable, runOptions, withOptions } from './run-options.ts';
 
 /** A hundred years. */
 const MAX_DAYS = 36_500;
@@ -196,7 +196,7 @@ export function declareRemote(program: Command, io: Io, done: Done): void {
     ...runOptions('bindings'),
     ...server(),
     ...runOptions('compat'),
-    new Option('--json', 'print only JSON: {"data": deployment}').default(false),
+    jsonData('deployment'),
   ]).action(async (file: string, options) => {
     const { deploy: run } = await import('./commands/deploy.ts');
     done(await run(io, file, options));
@@ -214,7 +214,7 @@ export function declareRemote(program: Command, io: Io, done: Done): void {
     ...server(),
     new Option('--async', 'print the id of the run and do not wait for its end').default(false),
     ...runOptions('select'),
-    new Option('--json', 'print only JSON: {"data": run}').default(false),
+    jsonData('run'),
   ]).action(async (workflow: string, options) => {
     const { execute: run } = await import('./commands/execute.ts');
     done(await run(io, workflow, options));

@@ -2,7 +2,7 @@ import { Option } from 'commander';
 import type { Command } from 'commander';
 import type { Io } from './io.ts';
 import { server } from './program-serve.ts';
-import { withOptions } from './run-options.ts';
+import { jsonData, withOptions } from './run-options.ts';
 
 type Done = (exit: number) => void;
 
@@ -16,12 +16,8 @@ export function declareWebhooks(program: Command, io: Io, done: Done): void {
     .description(
       'Shows the webhooks of deployed workflows on a server (heddle serve). Set HEDDLE_API_KEY to a key of the server.',
     );
-  const shared = (json: string): Option[] => [
-    ...server(),
-    new Option('--json', `print only JSON: {"data": ${json}}`).default(false),
-  ];
   const list = webhooks.command('list').description('Lists the webhooks of a workspace with their URLs.');
-  withOptions(list, shared('[webhooks]')).action(async (options) => {
+  withOptions(list, [...server(), jsonData('[webhooks]')]).action(async (options) => {
     const { listWebhooks } = await import('./commands/webhooks.ts');
     done(await listWebhooks(io, options));
   });
@@ -31,7 +27,8 @@ export function declareWebhooks(program: Command, io: Io, done: Done): void {
     .argument('<webhook>', WEBHOOK);
   withOptions(deliveries, [
     new Option('--limit <count>', 'most deliveries').argParser(Number).default(50),
-    ...shared('[deliveries]'),
+    ...server(),
+    jsonData('[deliveries]'),
   ]).action(async (webhook: string, options) => {
     const { listDeliveries } = await import('./commands/webhooks.ts');
     done(await listDeliveries(io, webhook, options));
@@ -41,8 +38,10 @@ export function declareWebhooks(program: Command, io: Io, done: Done): void {
     .description('Starts a run of the live version with the input of a delivery. Prints the id of the run.')
     .argument('<webhook>', WEBHOOK)
     .argument('<delivery>', 'id of the delivery');
-  withOptions(replay, shared('run')).action(async (webhook: string, delivery: string, options) => {
-    const { replayDelivery } = await import('./commands/webhooks.ts');
-    done(await replayDelivery(io, [webhook, delivery], options));
-  });
+  withOptions(replay, [...server(), jsonData('run')]).action(
+    async (webhook: string, delivery: string, options) => {
+      const { replayDelivery } = await import('./commands/webhooks.ts');
+      done(await replayDelivery(io, [webhook, delivery], options));
+    },
+  );
 }

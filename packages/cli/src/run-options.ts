@@ -161,7 +161,7 @@ const DEFINITIONS = {
       false,
     ),
   ],
-  json: () => [new Option('--json', 'print only JSON: {"data": run}').default(false)],
+  json: () => [jsonData('run')],
   select: () => [
     repeatable('--select <block.path>', 'include this value in blockOutputs, with --json (repeatable)'),
   ],
@@ -194,4 +194,9 @@ export function repeatable(flags: string, description: string): Option {
     value,
   ]);
   return option.default([]);
+}
+
+/** The option of commands that print `data` of a response; `shape` says what it is. */
+export function jsonData(shape: string): Option {
+  return new Option('--json', `print only JSON: {"data": ${shape}}`).default(false);
 }

@@ -2,8 +2,8 @@ import type { StoredCredential } from '@heddle/service/credentials';
 import { EXIT } from '../exit-code.ts';
 import { writeJson } from '../io.ts';
 import type { Io } from '../io.ts';
-import { safeLine, styleFor } from '../render/style.ts';
-import { table } from '../render/table.ts';
+import { safeLine } from '../render/style.ts';
+import { writeTable } from '../render/table.ts';
 import { CLIENTS_FILE, oauthClientsOf } from '../serve/oauth-clients.ts';
 import { listenForRedirect } from '../serve/redirect-listener.ts';
 import type { RedirectListener } from '../serve/redirect-listener.ts';
@@ -95,8 +95,7 @@ export async function listCredentials(io: Io, options: WorkspaceOptions): Promis
   else if (credentials.length === 0) io.stderr.write('No credentials.\n');
   else {
     const titles = ['NAME', 'PROVIDER', 'TYPE', 'STATE', 'ID', 'DESCRIPTION'];
-    const head = titles.map((title) => styleFor(io.stdout).dim(title));
-    io.stdout.write(`${table([head, ...credentials.map(row)]).join('\n')}\n`);
+    writeTable(io, titles, credentials.map(row));
   }
   return EXIT.completed;
 }

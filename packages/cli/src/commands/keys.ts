@@ -6,7 +6,7 @@ import { expectData } from '../store-options.ts';
 import type { StoreOptions } from '../store-options.ts';
 import { localTime } from '../render/format.ts';
 import { safeLine, styleFor } from '../render/style.ts';
-import { table } from '../render/table.ts';
+import { writeTable } from '../render/table.ts';
 import { withServiceStore } from '../serve/service-store.ts';
 import { UsageError } from '../usage-error.ts';
 
@@ -69,11 +69,7 @@ export async function listKeys(io: Io, options: KeysOptions): Promise<number> {
     io.stderr.write('No keys.\n');
     return EXIT.completed;
   }
-  const style = styleFor(io.stdout);
-  const head = ['KEY', 'NAME', 'OWNER', 'ENDS WITH', 'CREATED', 'LAST USED', 'STATE'].map((title) =>
-    style.dim(title),
-  );
-  io.stdout.write(`${table([head, ...keys.map(row)]).join('\n')}\n`);
+  writeTable(io, ['KEY', 'NAME', 'OWNER', 'ENDS WITH', 'CREATED', 'LAST USED', 'STATE'], keys.map(row));
   return EXIT.completed;
 }
 
@@ -122,9 +118,8 @@ export async function listWorkspaces(io: Io, options: KeysOptions): Promise<numb
   if (options.json) writeJson(io, { data: workspaces });
   else if (workspaces.length === 0) io.stderr.write('No workspaces. heddle serve creates the first one.\n');
   else {
-    const head = ['WORKSPACE', 'NAME', 'PERSONAL KEYS'].map((title) => styleFor(io.stdout).dim(title));
     const rows = workspaces.map(({ id, name, personalKeys }) => [id, safeLine(name), onOrOff(personalKeys)]);
-    io.stdout.write(`${table([head, ...rows]).join('\n')}\n`);
+    writeTable(io, ['WORKSPACE', 'NAME', 'PERSONAL KEYS'], rows);
   }
   return EXIT.completed;
 }

@@ -9,7 +9,7 @@ import { duration, localTime } from '../render/format.ts';
 import { statusText } from '../render/status.ts';
 import { safeLine, styleFor } from '../render/style.ts';
 import type { Style } from '../render/style.ts';
-import { clip, table } from '../render/table.ts';
+import { clip, writeTable } from '../render/table.ts';
 import { shortId } from '../run-id.ts';
 
 export interface ListOptions extends StoreOptions {
@@ -45,8 +45,8 @@ function report(io: Io, page: { runs: ShownRun[]; nextCursor: string | null }, o
     io.stderr.write(`No ${filtered ? 'such ' : ''}runs in ${storeName(options)}.\n`);
     return;
   }
-  const head = ['RUN', 'WORKFLOW', 'STATUS', 'STARTED', 'TOOK'].map((title) => style.dim(title));
-  io.stdout.write(`${table([head, ...page.runs.map((run) => row(run, style))]).join('\n')}\n`);
+  const rows = page.runs.map((run) => row(run, style));
+  writeTable(io, ['RUN', 'WORKFLOW', 'STATUS', 'STARTED', 'TOOK'], rows);
   if (page.nextCursor !== null) {
     io.stderr.write(
       style.dim(`More runs: --limit ${options.limit * 5}

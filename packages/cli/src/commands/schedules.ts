@@ -7,22 +7,23 @@ import { writeJson } from '../io.ts';
 import type { Io } from '../io.ts';
 import { plural } from '../render/format.ts';
 import { safeLine, styleFor } from '../render/style.ts';
-import { table } from '../render/table.ts';
+import { writeTable } from '../render/table.ts';
 import type { RemoteOptions } from '../run-options.ts';
 import { oneNamed } from './one-named.ts';
+
+const SCHEDULES = '/api/v2/triggers?type=schedule';
 
 type ScheduleOptions = RemoteOptions & { json: boolean };
 
 /** Lists the schedules of the workspace, those that are due next first. */
 export async function listSchedules(io: Io, options: ScheduleOptions): Promise<number> {
   const remote = new ApiClient(options, readEnv());
-  const found = (await schedulesOf(remote)).toSorted((a, b) => (dueOf(a) < dueOf(b) ? -1 : 1));
+  const found = (await remote.all(SCHEDULES)).toSorted((a, b) => (dueOf(a) < dueOf(b) ? -1 : 1));
   if (options.json) writeJson(io, { data: found });
   else if (found.length === 0) io.stderr.write('No schedules.\n');
   else {
     const titles = ['WORKFLOW', 'BLOCK', 'STATE', 'NEXT', 'LAST', 'ID', 'ERROR'];
-    const head = titles.map((title) => styleFor(io.stdout).dim(title));
-    io.stdout.write(`${table([head, ...found.map(row)]).join('\n')}\n`);
+    writeTable(io, titles, found.map(row));
   }
   return EXIT.completed;
 }
@@ -99,15 +100,7 @@ function said(io: Io, text: string): void {
 
 /** Returns the path of a schedule, by its id, or by the name or id of its workflow. Throws usage errors. */
 async function find(remote: ApiClient, given: string): Promise<{ path: string; name: string }> {
-  const schedule = oneNamed(await schedulesOf(remote), given, 'schedule');
+  const schedule = oneNamed(await remote.all(SCHEDULES), given, 'schedule');
   const path = `/api/v2/triggers/${encodeURIComponent(textOf(schedule, 'id'))}`;
   return { path, name: safeLine(textOf(schedule, 'workflowName')) };
-}
-
-async function schedulesOf(remote: ApiClient): Promise<JsonObject[]> {
-  const workspace = encodeURIComponent(remote.workspaceId);
-  const found: JsonObject[] = [];
-  for await (const each of remote.items(`/api/v2/triggers?workspaceId=${workspace}&type=schedule`))
-    found.push(each);
-  return found;
 }

@@ -3,8 +3,8 @@ import { EXIT } from '../exit-code.ts';
 import { writeJson } from '../io.ts';
 import type { Io } from '../io.ts';
 import { localTime } from '../render/format.ts';
-import { safeLine, styleFor } from '../render/style.ts';
-import { table } from '../render/table.ts';
+import { safeLine } from '../render/style.ts';
+import { writeTable } from '../render/table.ts';
 import { withServiceStore } from '../serve/service-store.ts';
 import { expectData } from '../store-options.ts';
 import type { StoreOptions } from '../store-options.ts';
@@ -44,10 +44,7 @@ export async function listSecrets(io: Io, options: WorkspaceOptions): Promise<nu
   });
   if (options.json) writeJson(io, { data: secrets });
   else if (secrets.length === 0) io.stderr.write('No secrets.\n');
-  else {
-    const head = ['NAME', 'DESCRIPTION', 'CHANGED'].map((title) => styleFor(io.stdout).dim(title));
-    io.stdout.write(`${table([head, ...secrets.map(row)]).join('\n')}\n`);
-  }
+  else writeTable(io, ['NAME', 'DESCRIPTION', 'CHANGED'], secrets.map(row));
   return EXIT.completed;
 }
 

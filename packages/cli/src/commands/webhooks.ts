@@ -5,19 +5,21 @@ import { readEnv } from '../env.ts';
 import { EXIT } from '../exit-code.ts';
 import { writeJson } from '../io.ts';
 import type { Io } from '../io.ts';
-import { safeLine, styleFor } from '../render/style.ts';
-import { table } from '../render/table.ts';
+import { safeLine } from '../render/style.ts';
+import { writeTable } from '../render/table.ts';
 import type { RemoteOptions } from '../run-options.ts';
 import { oneNamed } from './one-named.ts';
+
+const WEBHOOKS = '/api/v2/webhooks';
 
 type WebhookOptions = RemoteOptions & { json: boolean };
 
 /** Lists the webhooks of the workspace with their URLs. */
 export async function listWebhooks(io: Io, options: WebhookOptions): Promise<number> {
-  const found = await webhooksOf(new ApiClient(options, readEnv()));
+  const found = await new ApiClient(options, readEnv()).all(WEBHOOKS);
   if (options.json) writeJson(io, { data: found });
   else if (found.length === 0) io.stderr.write('No webhooks.\n');
-  else printTable(io, ['WORKFLOW', 'BLOCK', 'STATE', 'SIGNED', 'LAST', 'URL', 'REFUSED'], found.map(row));
+  else writeTable(io, ['WORKFLOW', 'BLOCK', 'STATE', 'SIGNED', 'LAST', 'URL', 'REFUSED'], found.map(row));
   return EXIT.completed;
 }
 
@@ -27,7 +29,9 @@ function row(webhook: JsonObject): string[] {
   const [latest] = Array.isArray(refusals) ? refusals.filter(isJsonObject) : [];
   const refused = latest ? `${textOf(latest, 'reason')} (${textOf(latest, 'lastAt')})` : '-';
   const names = [textOf(webhook, 'workflowName'), textOf(webhook, 'name'), textOf(webhook, 'state')];
-  return [...names, signed, textOf(webhook, 'lastDeliveryAt') || '-', textOf(webhook, 'url'), refused];
+  return [...names, signed, textOf(webhook, 'lastDeliveryAt') || '-', textOf(webhook, 'url'), refused].map(
+    safeLine,
+  );
 }
 
 /** Lists the latest deliveries of a webhook, up to `limit`. */
@@ -45,7 +49,7 @@ export async function listDeliveries(
   }
   if (options.json) writeJson(io, { data: found });
   else if (found.length === 0) io.stderr.write('No deliveries.\n');
-  else printTable(io, ['RECEIVED', 'EVENT', 'RUN', 'DUPLICATES', 'ID'], found.map(deliveryRow));
+  else writeTable(io, ['RECEIVED', 'EVENT', 'RUN', 'DUPLICATES', 'ID'], found.map(deliveryRow));
   return EXIT.completed;
 }
 
@@ -54,7 +58,7 @@ function deliveryRow(delivery: JsonObject): string[] {
   return [
     ...[textOf(delivery, 'receivedAt'), textOf(delivery, 'event') || '-', textOf(delivery, 'runId')],
     ...[typeof duplicates === 'number' ? String(duplicates) : '-', textOf(delivery, 'id')],
-  ];
+  ].map(safeLine);
 }
 
 /** Starts a run with the input of a delivery. */
@@ -71,19 +75,7 @@ export async function replayDelivery(
   return EXIT.completed;
 }
 
-function printTable(io: Io, titles: readonly string[], rows: readonly string[][]): void {
-  const head = titles.map((title) => styleFor(io.stdout).dim(title));
-  io.stdout.write(`${table([head, ...rows.map((each) => each.map(safeLine))]).join('\n')}\n`);
-}
-
 async function find(remote: ApiClient, given: string): Promise<string> {
-  const webhook = oneNamed(await webhooksOf(remote), given, 'webhook');
-  return `/api/v2/webhooks/${encodeURIComponent(textOf(webhook, 'id'))}`;
-}
-
-async function webhooksOf(remote: ApiClient): Promise<JsonObject[]> {
-  const found: JsonObject[] = [];
-  const workspace = encodeURIComponent(remote.workspaceId);
-  for await (const each of remote.items(`/api/v2/webhooks?workspaceId=${workspace}`)) found.push(each);
-  return found;
+  const webhook = oneNamed(await remote.all(WEBHOOKS), given, 'webhook');
+  return `${WEBHOOKS}/${encodeURIComponent(textOf(webhook, 'id'))}`;
 }

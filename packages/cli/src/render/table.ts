@@ -1,4 +1,6 @@
 import stringWidth from 'fast-string-width';
+import type { Io } from '../io.ts';
+import { styleFor } from './style.ts';
 
 /** Pads text with spaces to `width` terminal columns. */
 export function pad(text: string, width: number, side: 'left' | 'right' = 'right'): string {
@@ -33,4 +35,14 @@ export function table(rows: readonly (readonly string[])[]): string[] {
       .join('  ')
       .trimEnd(),
   );
+}
+
+/** Writes a table with titles to stdout. Cells may have styles. */
+export function writeTable(
+  io: Pick<Io, 'stdout'>,
+  titles: readonly string[],
+  rows: readonly (readonly string[])[],
+): void {
+  const head = titles.map((title) => styleFor(io.stdout).dim(title));
+  io.stdout.write(`${table([head, ...rows]).join('\n')}\n`);
 }
