@@ -136,10 +136,10 @@ function ownResponses({ ownResponses: description }: AnyOperation): Doc {
 
 /** A successful response that is always a stream. */
 function streamOnly(streams: NonNullable<AnyOperation['streams']>): Doc {
-  // JSON is the one type whose content is not a text for those who read it.
   const content = streams.map(({ type }): [string, Doc] => [
     type,
-    { schema: type === JSON_TYPE ? {} : { type: 'string' } },
+    // Content of any type can be JSON, which clients parse.
+    type === '*/*' ? ANY_CONTENT[type] : { schema: { type: 'string' } },
   ]);
   const description = streams.map((stream) => `${stream.description}.`).join(' ');
   return { description, content: Object.fromEntries(content) };

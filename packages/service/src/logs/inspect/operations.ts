@@ -105,7 +105,7 @@ export const downloadRunValue = define({
   summary: 'Download an input or output of a run',
   query: schemas.downloadQuery,
   success: [],
-  streams: [{ type: 'application/json', description: 'The value, as an attachment' }],
+  streams: [{ type: '*/*', description: 'The value as JSON text, as an attachment' }],
   async handle(services, { query, head }, row) {
     const headers = {
       'Content-Type': 'application/json; charset=utf-8',
