@@ -1,5 +1,4 @@
-import type { Json, JsonObject } from '@heddle/core';
-import { workflowFile } from './workflow-file.ts';
+import type { Json } from '@heddle/core';
 
 /** How a service is called here, as an admin of the workspace. */
 export interface TriggerCalls {
@@ -22,11 +21,8 @@ const DAILY = { scheduleType: 'daily', dailyTime: '09:00', timezone: 'UTC' };
 
 /** Deploys workflows that start at triggers, and delivers an event. */
 export async function triggered({ workspaceId, deployed, request }: TriggerCalls): Promise<Triggered> {
-  const schedules = [
-    await deployed(startedBy('schedule', DAILY)),
-    await deployed(startedBy('schedule', DAILY)),
-  ];
-  const hooked = await deployed(startedBy('generic_webhook'));
+  const schedules = [await deployed(scheduledWorkflow(DAILY)), await deployed(scheduledWorkflow(DAILY))];
+  const hooked = await deployed(scheduledWorkflow({}, { type: 'generic_webhook' }));
   const idOf = async (workflowId = ''): Promise<string> => {
     const query = `workspaceId=${workspaceId}&workflowId=${workflowId}`;
     return firstId(await request('GET', `/api/v2/triggers?${query}`));
@@ -44,20 +40,33 @@ export async function triggered({ workspaceId, deployed, request }: TriggerCalls
   return { triggerId, pausedId, webhookId, deliveryId };
 }
 
-/** A workflow that a trigger starts, and that ends at once. Blocks of different workflows have different ids. */
-function startedBy(type: string, fields: JsonObject = {}): Json {
-  const [trigger, last] = [crypto.randomUUID(), crypto.randomUUID()];
-  return workflowFile({
-    blocks: {
-      [trigger]: { type, name: 'Trigger', triggerMode: true, fields },
-      [last]: { type: 'variables', name: 'Last' },
-    },
-    edges: [`${trigger} > ${last}`],
-  });
-}
-
 function firstId(data: unknown): string {
   const [first] = data as { id: string }[];
   if (!first) throw new Error('The list is empty.');
   return first.id;
+}
+
+/** A workflow with a schedule whose fields are given, and a block that ends at once. `type` is that of the trigger. */
+export function scheduledWorkflow(
+  fields: { [name: string]: Json },
+  { type = 'schedule', last = {} }: { type?: string; last?: { [name: string]: Json } } = {},
+): Json {
+  const tag = crypto.randomUUID().slice(0, 8);
+  const subBlocks = Object.fromEntries(
+    Object.entries(fields).map(([id, value]) => [id, { id, type: 'short-input', value }]),
+  );
+  const shared = { position: { x: 0, y: 0 }, enabled: true, outputs: {} };
+  const [first, second] = [`clock-${tag}`, `end-${tag}`];
+  const end = { type: 'variables', subBlocks: {}, ...last };
+  return {
+    version: '1.0',
+    workflow: { id: `w-${tag}`, name: `Scheduled ${tag}` },
+    state: {
+      blocks: {
+        [first]: { ...shared, id: first, type, name: 'Clock', triggerMode: true, subBlocks },
+        [second]: { ...shared, id: second, name: 'End', ...end },
+      },
+      edges: [{ id: `edge-${tag}`, source: first, target: second }],
+    },
+  };
 }

@@ -6,7 +6,7 @@ import type { EngineOptions } from '@heddle/engine';
 import type { TemporalOptions } from '@heddle/temporal';
 import { expect, onTestFinished } from 'vitest';
 import { draftOf } from '../support/draft.ts';
-import { scheduledWorkflow } from './setup.ts';
+import { scheduledWorkflow } from '../support/triggered.ts';
 
 const PROGRAM = fileURLToPath(new URL('process.ts', import.meta.url));
 const MINUTE_MS = 60_000;

@@ -1,6 +1,7 @@
 import { describe, expect, it } from 'vitest';
 import { isApiError } from '@heddle/api';
-import { scheduledApi, scheduledWorkflow } from './setup.ts';
+import { scheduledWorkflow } from '../support/triggered.ts';
+import { scheduledApi } from './setup.ts';
 import type { Scheduled } from './setup.ts';
 
 const MINUTELY = { scheduleType: 'minutes', minutesInterval: 1 };

@@ -134,7 +134,7 @@ async function deliveries(): Promise<{ deliveryId: string | null; runId: string;
   return Promise.all(found);
 }
 
-/** Counts the runs of the engine, whoever started them. */
+/** Returns the number of runs of a workflow in the engine, up to 100. */
 async function runs(workflowId: string): Promise<number> {
   const { runs: found } = await engine.listRuns({ workflowId, limit: 100 });
   return found.length;

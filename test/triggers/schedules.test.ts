@@ -1,7 +1,8 @@
 import { beforeAll, describe, expect, it } from 'vitest';
 import { errorIn } from '../support/api.ts';
 import { draftOf } from '../support/draft.ts';
-import { scheduledApi, scheduledWorkflow, STORES } from './setup.ts';
+import { scheduledWorkflow } from '../support/triggered.ts';
+import { scheduledApi, STORES } from './setup.ts';
 import type { Scheduled, ShownTrigger } from './setup.ts';
 
 const MINUTELY = { scheduleType: 'minutes', minutesInterval: 1 };

@@ -1,5 +1,4 @@
 import { triggerTypes } from '@heddle/blocks/triggers';
-import type { Json } from '@heddle/core';
 import { openServiceStore } from '@heddle/service';
 import type { Kysely } from 'kysely';
 import { expect } from 'vitest';
@@ -86,31 +85,6 @@ export async function scheduledApi(
       const [found] = data;
       expect(data).toHaveLength(1);
       return found as ShownTrigger;
-    },
-  };
-}
-
-/** A workflow with a schedule whose fields are given, and a block that ends at once. `type` is that of the trigger. */
-export function scheduledWorkflow(
-  fields: { [name: string]: Json },
-  { type = 'schedule', last = {} }: { type?: string; last?: { [name: string]: Json } } = {},
-): Json {
-  const tag = crypto.randomUUID().slice(0, 8);
-  const subBlocks = Object.fromEntries(
-    Object.entries(fields).map(([id, value]) => [id, { id, type: 'short-input', value }]),
-  );
-  const shared = { position: { x: 0, y: 0 }, enabled: true, outputs: {} };
-  const [first, second] = [`clock-${tag}`, `end-${tag}`];
-  const end = { type: 'variables', subBlocks: {}, ...last };
-  return {
-    version: '1.0',
-    workflow: { id: `w-${tag}`, name: `Scheduled ${tag}` },
-    state: {
-      blocks: {
-        [first]: { ...shared, id: first, type, name: 'Clock', triggerMode: true, subBlocks },
-        [second]: { ...shared, id: second, name: 'End', ...end },
-      },
-      edges: [{ id: `edge-${tag}`, source: first, target: second }],
     },
   };
 }

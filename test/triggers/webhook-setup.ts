@@ -7,7 +7,7 @@ import type { WebhookTables } from '../../packages/service/src/triggers/webhooks
 import { testApi } from '../support/api.ts';
 import type { TestApi, TestApiOptions } from '../support/api.ts';
 import { postgresDatabase } from '../support/postgres.ts';
-import { scheduledWorkflow } from './setup.ts';
+import { scheduledWorkflow } from '../support/triggered.ts';
 import type { STORES } from './setup.ts';
 
 /** The secrets of the workspace in these tests. */

@@ -95,8 +95,8 @@ function formPayload(text: string, limits: WebhookLimits): Json {
   return fields;
 }
 
-/** Returns the fields of a form. A field that is sent several times is a list. */
-function fieldsOf(pairs: readonly (readonly [string, string])[]): JsonObject {
+/** Returns the fields of a form, or the parameters of a URL. One that is sent several times is a list. */
+export function fieldsOf(pairs: readonly (readonly [string, string])[]): JsonObject {
   const byName = Map.groupBy(pairs, ([name]) => name);
   return Object.fromEntries(
     [...byName].map(([name, sent]) => {

@@ -6,7 +6,7 @@ import type { Bucket, Limiter } from '../admission/limiter.ts';
 import { repeat, warn } from '../defaults.ts';
 import { ApiError, refusalOf, tooManyInFlight } from '../errors.ts';
 import { requestIdOf, respondError } from '../http/reply.ts';
-import { bodyOf, parsedBody } from './body.ts';
+import { bodyOf, fieldsOf, parsedBody } from './body.ts';
 import type { WebhookLimits } from './body.ts';
 import type { AcceptedEvent, FoundWebhook, WebhookEvent, WebhookMeaning, WebhookStore } from './port.ts';
 
@@ -28,7 +28,7 @@ export interface WebhookReceiverOptions {
   onError?: (error: unknown) => void;
 }
 
-/** What a receiver is told of a request. */
+/** Facts about a request that its URL and headers do not have. */
 export interface WebhookRequest {
   /** The client's address, for the limit of requests to unknown paths. */
   address?: string | undefined;
@@ -219,15 +219,9 @@ async function respond(
   return response;
 }
 
-/** Returns the query parameters. One that is sent several times is a list. */
+/** Returns the query parameters, at most as many as a body may have values. */
 function queryOf({ searchParams, search }: URL, { values }: WebhookLimits): JsonObject {
   if (search === '') return {};
-  const names = [...new Set(searchParams.keys())].slice(0, values);
-  const grouped = Map.groupBy(searchParams, ([name]) => name);
-  return Object.fromEntries(
-    names.map((name) => {
-      const sent = (grouped.get(name) ?? []).map(([, value]) => value);
-      return [name, sent.length === 1 ? (sent[0] as string) : sent];
-    }),
-  );
+  const names = new Set([...new Set(searchParams.keys())].slice(0, values));
+  return fieldsOf([...searchParams].filter(([name]) => names.has(name)));
 }

@@ -46,29 +46,35 @@ function isExternal({ type }: Block): boolean {
   return !isTriggerType(type) || triggerRank(type) === TRIGGER_PRIORITY.length;
 }
 
-function checkFields({ found }: Compilation, block: Block, info: TriggerInfo): void {
+function checkFields(compilation: Compilation, block: Block, info: TriggerInfo): void {
   const read = info.read(block.fields);
-  for (const { field, message } of ('warnings' in read && read.warnings) || []) {
+  if ('problems' in read)
+    reportFields(compilation, block, read.problems, {
+      code: 'TRIGGER_INVALID',
+      hint: 'Correct it: the trigger cannot be deployed as it is.',
+    });
+  else
+    reportFields(compilation, block, read.warnings ?? [], {
+      code: 'TRIGGER_UNSAFE',
+      hint: 'Set a secret, and give the same one to the sender.',
+    });
+}
+
+function reportFields(
+  { found }: Compilation,
+  block: Block,
+  problems: readonly TriggerProblem[],
+  { code, hint }: { code: 'TRIGGER_INVALID' | 'TRIGGER_UNSAFE'; hint: string },
+): void {
+  for (const { field, message } of problems)
     found.push(
-      diagnostic('TRIGGER_UNSAFE', {
+      diagnostic(code, {
         blockId: block.id,
         path: fieldLocation(block, field).path,
         message: `The field "${field}" of "${block.name}" ${message}.`,
-        hint: 'Set a secret, and give the same one to the sender.',
+        hint,
       }),
     );
-  }
-  if (!('problems' in read)) return;
-  for (const { field, message } of read.problems) {
-    found.push(
-      diagnostic('TRIGGER_INVALID', {
-        blockId: block.id,
-        path: fieldLocation(block, field).path,
-        message: `The field "${field}" of "${block.name}" ${message}.`,
-        hint: 'Correct it: the trigger cannot be deployed as it is.',
-      }),
-    );
-  }
 }
 
 function reportNotFired({ found }: Compilation, block: Block): void {

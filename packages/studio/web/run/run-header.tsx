@@ -58,7 +58,8 @@ export function RunHeader({ run }: { run: Overview }) {
   );
 }
 
-function Fact({ name, children }: { name: string; children: React.ReactNode }) {
+/** A name with its value, in a list of facts. */
+export function Fact({ name, children }: { name: string; children: React.ReactNode }) {
   return (
     <div>
       <dt>{name}</dt>

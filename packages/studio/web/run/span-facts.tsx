@@ -8,7 +8,7 @@ import { Confirm } from '../parts/confirm.tsx';
 import { Failed, Loading } from '../parts/notice.tsx';
 import { Status } from '../parts/status.tsx';
 import { Time, bytesText, durationText } from '../parts/time.tsx';
-import { RunLink } from './run-header.tsx';
+import { Fact, RunLink } from './run-header.tsx';
 import type { Selection } from './selection.ts';
 import { scopeOf } from './selection.ts';
 
@@ -65,42 +65,16 @@ function Facts({ span }: { span: Span }) {
   return (
     <>
       <dl className="facts">
-        <div>
-          <dt>Status</dt>
-          <dd>
-            <Status status={span.status} />
-          </dd>
-        </div>
-        <div>
-          <dt>Started</dt>
-          <dd>
-            <Time iso={span.startTime} />
-          </dd>
-        </div>
-        {span.durationMs !== null && (
-          <div>
-            <dt>Duration</dt>
-            <dd>{durationText(span.durationMs)}</dd>
-          </div>
-        )}
-        {span.attempts !== null && (
-          <div>
-            <dt>Attempts</dt>
-            <dd>{span.attempts}</dd>
-          </div>
-        )}
-        {span.inputBytes !== null && (
-          <div>
-            <dt>Input</dt>
-            <dd>{bytesText(span.inputBytes)}</dd>
-          </div>
-        )}
-        {span.outputBytes !== null && (
-          <div>
-            <dt>Output</dt>
-            <dd>{bytesText(span.outputBytes)}</dd>
-          </div>
-        )}
+        <Fact name="Status">
+          <Status status={span.status} />
+        </Fact>
+        <Fact name="Started">
+          <Time iso={span.startTime} />
+        </Fact>
+        {span.durationMs !== null && <Fact name="Duration">{durationText(span.durationMs)}</Fact>}
+        {span.attempts !== null && <Fact name="Attempts">{span.attempts}</Fact>}
+        {span.inputBytes !== null && <Fact name="Input">{bytesText(span.inputBytes)}</Fact>}
+        {span.outputBytes !== null && <Fact name="Output">{bytesText(span.outputBytes)}</Fact>}
       </dl>
       {span.error && (
         <div className="span-error">

@@ -12,7 +12,7 @@ import type { LogRow, LogTables } from '../tables.ts';
 const MAX_CHILDREN = 1000;
 
 /**
- * Returns what a page about a run begins with: its state, what it waits for, its child runs and its graph. `mayResume`: the caller
+ * Returns the state of a run, its pauses, its child runs and its graph. `mayResume`: the caller
  * may answer pause points, so their tokens are shown. Undefined if the run was deleted meanwhile.
  */
 export async function overviewOf(services: LogServices, row: LogRow, mayResume: boolean) {
@@ -22,11 +22,9 @@ export async function overviewOf(services: LogServices, row: LogRow, mayResume: 
   const run = await engine.getRun(row.engine_id);
   const output = await outputOf(engine, row, { root, budget: { ...TRACE_BUDGET } });
   const parentId = run.parentRunId;
-  const children = await engine.childRuns(row.engine_id);
-  const relatives = [
-    ...(parentId === null ? [] : [parentId]),
-    ...children.slice(0, MAX_CHILDREN).map(({ runId }) => runId),
-  ];
+  const allChildren = await engine.childRuns(row.engine_id);
+  const children = allChildren.slice(0, MAX_CHILDREN);
+  const relatives = [...(parentId === null ? [] : [parentId]), ...children.map(({ runId }) => runId)];
   const rows = await rowsOf(db, row.workspace_id, relatives);
   const workflow = (await workflowsOf(db, [row.workflow_id])).get(row.workflow_id);
   const parent = parentId === null ? undefined : rows.get(parentId);
@@ -47,13 +45,13 @@ export async function overviewOf(services: LogServices, row: LogRow, mayResume: 
     parent: parent ? { runId: parent.run_id, workflowId: parent.workflow_id } : null,
     pauses: run.pauses.map((pause) => pauseOf(pause, mayResume)),
     mayResume,
-    children: children.slice(0, MAX_CHILDREN).flatMap(({ runId, blockId }) => {
+    children: children.flatMap(({ runId, blockId }) => {
       const child = rows.get(runId);
       return child
         ? [{ runId: child.run_id, workflowId: child.workflow_id, blockId, status: child.status }]
         : [];
     }),
-    childCount: children.length,
+    childCount: allChildren.length,
     graph: drawnGraph(await snapshotOf(services, row)),
   };
 }
