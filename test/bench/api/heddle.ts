@@ -24,7 +24,7 @@ function inFolder(folder: string | undefined) {
   return { service: data, engine: data };
 }
 
-/** Schemas of their own on the server of this benchmark, which ends with it. */
+/** Two new schemas on the PostgreSQL server of this benchmark, which stops with it. */
 async function onPostgres() {
   const tool = requireTool('postgres');
   if (!tool) throw new Error('There is no PostgreSQL here.');

@@ -64,7 +64,7 @@ function arrayReason(schema: JsonObject, at: string): string | undefined {
   return Array.isArray(schema['prefixItems']) ? undefined : unfillable(items, `an item of ${at}`);
 }
 
-/** Only a schema that allows no other type excludes all values by what it says of one type. */
+/** Returns true if the schema allows only this type: then keywords of the type can exclude all values. */
 function mustBe({ type }: JsonObject, wanted: string): boolean {
   return type === wanted || (Array.isArray(type) && type.length === 1 && type[0] === wanted);
 }

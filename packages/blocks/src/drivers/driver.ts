@@ -10,7 +10,7 @@ export interface DriverArgument extends Argument {
   blocksOnly?: true;
 }
 
-/** A tool that a client library calls, because its service has a protocol of its own. */
+/** A tool that is called with a client library, because its service does not use plain HTTP. */
 export interface DriverTool {
   description: string;
   arguments: { readonly [name: string]: DriverArgument };

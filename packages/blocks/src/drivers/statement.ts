@@ -33,7 +33,7 @@ class Reader {
   #depth = 0;
   #tag = '';
 
-  /** Calls `each` with the pieces of `text`: a token or what is before it, the state before and the state after it. */
+  /** Calls `each` with the pieces of `text`, which are tokens and the text between them, and with the states before and after each. */
   read(text: string, each: (piece: string, before: State, after: State) => void): void {
     for (let at = 0; at < text.length;) {
       const { index, token } = this.#token(text, at);
@@ -169,7 +169,7 @@ export function boundText(parts: readonly Json[], binding: Binding): string {
   return binder.end();
 }
 
-/** Says why SQL is not one condition that can stand between parentheses; undefined if it is one. */
+/** Returns why SQL cannot be put between parentheses as one condition; undefined if it can. */
 export function conditionProblem(sql: string): string | undefined {
   const reader = new Reader();
   let depth = 0;

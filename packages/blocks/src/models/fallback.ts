@@ -23,7 +23,7 @@ export class FallbackModels {
   readonly #conversation: string | undefined;
   readonly #caching: boolean | undefined;
   readonly #unavailable: { model: string; code: string; message: string }[] = [];
-  /** How many messages earlier models have answered to: the others can read those without what is their own. */
+  /** Number of messages from before the latest switch of models. They are sent without the earlier providers' own data. */
   #foreign = 0;
 
   constructor(context: Context, models: OpenModels) {

@@ -35,7 +35,7 @@ export async function callMetered<T extends { tokens: Tokens }>(
   const { info, prices, provider } = opened;
   const limitCovers = options.reasoning === undefined || !ADDS_REASONING.has(provider);
   const estimate = estimateOf(options, { info, limitCovers });
-  // Providers count the limit of the output, and nothing if there is none.
+  // Providers count the requested limit of the output in advance; without a limit they count no output.
   const correctRate = await awaitRate(context, opened, {
     input: Math.ceil(estimate.input / 2),
     output: options.maxOutputTokens ?? 0,
@@ -56,7 +56,7 @@ export async function callMetered<T extends { tokens: Tokens }>(
     await correctRate(tokens.total);
     return answer;
   } catch (error) {
-    // A refusal costs nothing; of a call that broke off, the provider charges what it has done.
+    // A refusal costs nothing. For a call that broke off, the provider charges input and output so far.
     await reservation.settle(isRefusal(error) && soFar === least ? 0 : soFar);
     throw error;
   }

@@ -1,4 +1,4 @@
-/** Types of triggers: what starts runs by itself. `nextDue` is for hosts with a clock and a store of their own. */
+/** The types of triggers. `nextDue` is for hosts that use their own clock and store. */
 // Says which Node.js is needed before anything else fails.
 import '@heddle/core/files';
 export { readSchedule } from './schedule/fields.ts';

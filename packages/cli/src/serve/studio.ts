@@ -66,7 +66,7 @@ function hostsOf(port: string, own: string): ReadonlySet<string> {
   return new Set([`127.0.0.1:${port}`, `localhost:${port}`, `[::1]:${port}`, own]);
 }
 
-/** The answer to a browser that was led here by a name of another site. */
+/** Returns the answer to a request for an unknown host name, as in a DNS rebinding attack. */
 function unknownHost(): Response {
   const text =
     'This server does not serve pages under this name. Set --origin to the address that browsers use.\n';

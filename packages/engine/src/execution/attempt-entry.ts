@@ -16,7 +16,7 @@ export interface AttemptHeader extends Place {
   input: Stored;
 }
 
-/** An attempt, as far as it opens a pause point. */
+/** The numbers of an attempt that opens a pause point. */
 export type AttemptPlace = Pick<AttemptHeader, 'block' | 'scope' | 'try' | 'resumes'>;
 
 /** Returns the journal entry for what an executor returned. Throws BLOCK_FAILED if that is no result or cannot be recorded. */

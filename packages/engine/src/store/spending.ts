@@ -19,7 +19,7 @@ export interface NewReservation {
   expiresMs: number;
 }
 
-/** Why a reservation was refused: the sum of an account, with what it has reserved, and its cap. */
+/** The account whose cap refused a reservation, and its sum, including reserved amounts. */
 export interface SpendingRefusal {
   account: string;
   micros: number;

@@ -3,7 +3,7 @@ import type { Principal } from '@heddle/api';
 import * as z from 'zod';
 import type { KeyStore } from './keys.ts';
 
-/** Whom a session in a browser acts for: a person, or the owner of an API key. */
+/** The identity behind a browser session: a person, or an API key. */
 export type SessionOwner = { userId: string } | { keyId: string };
 
 /** How long a session lasts, at most. */

@@ -202,7 +202,7 @@ export class Scheduler {
     return { trigger, runs, change: { ...change, ...healthOf(trigger, { last, refused, nowMs }) } };
   }
 
-  /** Returns what has become of the last run of the trigger. */
+  /** Returns the state of the trigger's last run. */
   async #lastRun({ last_run_id: runId }: TriggerRow): Promise<LastRun> {
     if (runId === null) return { isBusy: false, isUnknown: true };
     const { engine, reservations } = this.#options;

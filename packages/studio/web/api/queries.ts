@@ -75,7 +75,7 @@ export function overviewQuery(runId: string) {
     queryKey: ['run', runId, 'overview'],
     queryFn: async () =>
       (await dataOf(client.GET('/api/v2/logs/{runId}/overview', { params: { path: { runId } } }))).data,
-    // A run that waits changes without events: a timer, or an answer of somebody else.
+    // A waiting run can change without an event here: by a timer, or by another person's answer.
     refetchInterval: ({ state }) => (state.data && isOpen(state.data.status) ? LIVE_MS : false),
   });
 }

@@ -101,7 +101,7 @@ function Branch({ runId, name, kind, preview, address }: BranchProps) {
   );
 }
 
-/** A text with its lines, or another scalar. */
+/** A text, with its line breaks, or another scalar. */
 function Scalar({ page }: { page: ValuePage }) {
   const isWholeText = page.kind === 'string' && page.nextOffset === null;
   const text = isWholeText ? (JSON.parse(page.text) as string) : page.text;

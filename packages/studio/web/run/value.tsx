@@ -8,7 +8,7 @@ import { Empty, Failed, Loading } from '../parts/notice.tsx';
 import { bytesText } from '../parts/time.tsx';
 import { ValueTree } from './value-tree.tsx';
 
-/** The viewer of text is large, so it is loaded when it is opened. */
+/** The text viewer is large, so it is loaded on first use. */
 const JsonText = lazy(async () => ({ default: (await import('./json-text.tsx')).JsonText }));
 
 interface ValueProps {

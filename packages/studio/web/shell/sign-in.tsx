@@ -4,7 +4,7 @@ import { useState } from 'react';
 import { readSession, signInWithKey } from '../api/session.ts';
 import { Failed, Loading } from '../parts/notice.tsx';
 
-/** The pages for a person who has signed in, else the form to sign in. `refusal`: why the token in the address was refused. */
+/** Shows the pages after signing in, and the sign-in form before. `refusal`: why the token in the address was refused. */
 export function SignedIn({ refusal, children }: { refusal: string | undefined; children: ReactNode }) {
   const session = useQuery({ queryKey: ['session'], queryFn: readSession, staleTime: Infinity });
   if (session.isPending) return <Loading what="the Studio" />;

@@ -10,12 +10,12 @@ export type TextFrame = { chunk: string } | { event: 'chunk_reset' };
  * the others have waits until it ends. Once the client had to discard text of several, each gets its text when it ends.
  */
 export class BlockText {
-  /** Text of those under way. */
+  /** Text of executions that have not ended. */
   readonly #texts = new Map<string, string>();
   /** The one whose text is sent as it arrives. */
   #live: string | undefined;
   #isLive = true;
-  /** What the client has of those that ended. Kept while text is sent as it arrives. */
+  /** Text of ended executions that the client has. Kept while text is sent as it arrives. */
   #ended: string[] = [];
   #endedChars = 0;
   /** What waits for the end of the live one. */

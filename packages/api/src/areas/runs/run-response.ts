@@ -11,7 +11,7 @@ const POLL_MS = 50;
 
 /**
  * Waits for the end of a queued run, and returns its response as callers without a credential see it: that of its Response
- * block, else its output. Undefined: it has not ended after `waitMs`, or waits for a person. The run goes on.
+ * block, else its output. Undefined: it has not ended after `waitMs`, or waits for a person; it continues.
  */
 export async function runResponse(
   services: Services,

@@ -40,7 +40,7 @@ function conditionOf({ args, values }: DriverCall, target: string): Condition {
   if (typeof where === 'string') {
     const problem = conditionProblem(where);
     if (problem !== undefined) throw wrongArgument(`"where" ${problem}`);
-    // On lines of its own, because it can end with a comment.
+    // On separate lines, because the condition can end with a comment.
     parts.push(`(\n${where}\n)`);
   }
   if (isJsonObject(conditions)) {

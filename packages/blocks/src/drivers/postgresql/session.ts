@@ -116,7 +116,7 @@ class Session {
       ssl: tlsOf(server),
       application_name: 'heddle',
       connectionTimeoutMillis: CONNECT_MS,
-      // A server that only passes on what it gets cannot pass this.
+      // A man in the middle that relays messages cannot pass this check.
       enableChannelBinding: true,
       stream: () => socket,
     });
@@ -185,7 +185,7 @@ class Session {
     this.#stop(new Error('The statement was stopped.'));
   }
 
-  /** Closes the connection. What is not committed is undone. */
+  /** Closes the connection. Changes that are not committed are rolled back. */
   close(): void {
     void this.#client.end().catch(() => undefined);
     // The server may keep its side open.

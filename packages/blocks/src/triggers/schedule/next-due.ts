@@ -8,7 +8,7 @@ const SPAN_MS = 1.5 * DAY_MS;
 
 /** When something is due. Plain JSON. */
 export interface Schedule {
-  /** Every so many minutes of elapsed time, or the local times of a cron expression with five fields. */
+  /** An interval in minutes of elapsed time, or the local times of a cron expression with five fields. */
   times: { everyMinutes: number } | { cron: string };
   /** A time zone of IANA, in which the fields of `cron` are. */
   timeZone: string;

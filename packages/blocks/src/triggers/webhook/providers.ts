@@ -2,7 +2,7 @@ import { isJsonObject, own } from '@heddle/core/blocks';
 import type { Json, JsonObject } from '@heddle/core/blocks';
 import type { ParsedDelivery } from './delivery.ts';
 
-/** What is particular to a system that sends. */
+/** How a sender identifies and names its events. */
 export interface Provider {
   /** Returns the system's id of the delivery; undefined if it has none. */
   deliveryId: (delivery: ParsedDelivery) => string | undefined;

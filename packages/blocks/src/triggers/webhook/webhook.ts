@@ -137,7 +137,7 @@ function shownHeaders({ header }: WebhookConfig, headers: Headers): JsonObject {
   );
 }
 
-/** Returns the files of the declared fields, for the engine to store; of other fields only what they are. */
+/** Returns the content of files in declared fields, for the engine to store; in other fields only name, type and size. */
 function filesOf({ fileFields }: WebhookConfig, { files }: ParsedDelivery): JsonObject {
   const byField = Map.groupBy(files, ({ field }) => field);
   return Object.fromEntries(

@@ -120,7 +120,7 @@ export class ActiveRun {
     });
   }
 
-  /** Publishes what is held back of the texts of attempts that the entries stop, before listeners get the entries. */
+  /** Publishes the held-back text of attempts that these entries stop, before listeners get the entries. */
   #endEmissions(batch: readonly AppliedEntry[]): Promise<void> | undefined {
     let ended = false;
     for (const { applied } of batch)

@@ -39,7 +39,7 @@ export function statesOf(root: Span, scope: string): BlockState[] {
   return [...states.values()];
 }
 
-/** Returns the only one of these spans that leads to the wanted iteration, if they are iterations and one does. */
+/** Returns only the iteration that contains the wanted one, if these spans are iterations and one does; else all spans. */
 function selectedIn(spans: readonly Span[], wanted: string): readonly Span[] {
   if (wanted === '') return spans;
   const chosen = spans.find(

@@ -103,7 +103,7 @@ export class ServiceWebhooks implements WebhookStore {
     if (names.length === 0) return text.split(/\r?\n/);
     const values = (await this.#services.environments?.values?.(workspaceId, names)) ?? {};
     const texts = new Map(names.map((name) => [name, textOf(values, name)]));
-    // A secret of which a part is unknown is no secret.
+    // With an unknown name in it, the rest of the secret could be guessed.
     if ([...texts.values()].includes('')) return [];
     return text.replaceAll(PLACEHOLDER, (_all, name: string) => texts.get(name) ?? '').split(/\r?\n/);
   }
