@@ -8,7 +8,7 @@ import {
 import { describe, expect, it, onTestFinished } from 'vitest';
 import { sample } from '../support/scale.ts';
 import { levelsAtScale } from './levels.ts';
-import { livingOf, processesOf } from './processes.ts';
+import { livingOf, newProcesses } from './processes.ts';
 import { watchHost } from './watch.ts';
 
 /** Resolves once the condition holds; the test's own timeout is its limit. */
@@ -135,6 +135,7 @@ describe.each(levelsAtScale())('a job that is cancelled, isolation $name', ({ op
     const { language = 'javascript', code, behind, warm, reached, dies } = state;
     let calls = 0;
     const limits = { cpuMs: 25_000, wallMs: 25_000 };
+    const started = newProcesses();
     const sandbox = createSandbox({
       ...options,
       maxProcesses: 1,
@@ -155,7 +156,7 @@ describe.each(levelsAtScale())('a job that is cancelled, isolation $name', ({ op
         : Array.from({ length: 5 }, () => sandbox.run({ runId: 'r', code: behind, signal }));
     const job = sandbox.run({ runId: 'r', language, code, signal });
     await until(() => reached(sandbox, calls));
-    const before = processesOf(process.pid);
+    const before = started();
     stop.abort();
     const outcomes: FunctionOutcome[] = await Promise.all([job, ...others]);
     for (const outcome of outcomes)

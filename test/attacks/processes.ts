@@ -39,3 +39,12 @@ export function processesOf(ancestor: number): number[] {
 export function livingOf(pids: readonly number[]): number[] {
   return pids.filter((pid) => !['Z', 'X', undefined].includes(statusOf(pid)?.state));
 }
+
+/**
+ * Returns a function that lists the live descendants of this process that it did not have at the time of this call: earlier
+ * test files of this worker may have left servers that later ones share.
+ */
+export function newProcesses(): () => number[] {
+  const before = new Set(processesOf(process.pid));
+  return () => livingOf(processesOf(process.pid)).filter((pid) => !before.has(pid));
+}

@@ -16,7 +16,7 @@ import { sample } from '../support/scale.ts';
 import { ending, type AttackGroup } from './attack.ts';
 import { openHostileImages, type HostileImage, type HostileImages } from './hostile-images.ts';
 import { levels, type Level } from './levels.ts';
-import { livingOf, processesOf } from './processes.ts';
+import { newProcesses } from './processes.ts';
 import { watchHost } from './watch.ts';
 
 const WAIT_MS = 180_000;
@@ -59,14 +59,14 @@ export function testTenants(
           python: { maxProcesses: 2 },
         });
         onTestFinished(() => sandbox.close());
-        const before = new Set(livingOf(processesOf(process.pid)));
+        const started = newProcesses();
         const run = (tenant: string, code: string) =>
           sandbox.run({ runId: 'run', tenant, language, image, code });
         expect(ending(await run('a', keep)).text).toBe('1');
-        const own = livingOf(processesOf(process.pid)).filter((pid) => !before.has(pid));
+        const own = started();
         const told = ending(await run('b', tell)).text;
         expect(new Set(JSON.parse(told) as unknown[])).toEqual(new Set([null]));
-        const all = livingOf(processesOf(process.pid)).filter((pid) => !before.has(pid));
+        const all = started();
         expect(all.length).toBeGreaterThan(own.length);
       },
       WAIT_MS,

@@ -2,7 +2,7 @@ import { readFileSync } from 'node:fs';
 import { createSandbox } from '@heddle/sandbox';
 import { describe, expect, it, onTestFinished } from 'vitest';
 import { levelsAtScale } from './levels.ts';
-import { livingOf, processesOf } from './processes.ts';
+import { newProcesses } from './processes.ts';
 import { watchHost } from './watch.ts';
 
 watchHost();
@@ -23,31 +23,31 @@ describe.runIf(process.platform === 'linux').each(levelsAtScale())(
           language === 'python'
             ? 'import builtins, js, os\nreturn [hasattr(builtins, "leak"), hasattr(js, "leak"), os.path.exists("/tmp/leak")]'
             : 'return [typeof leak !== "undefined", ({}).leak !== undefined, false]';
+        const started = newProcesses();
         const seen = new Map<number, string>();
         for (const tenant of ['a', 'b', 'a', 'c']) {
           // The same run id, so that only the tenant separates them.
           const planted = await sandbox.run({ runId: 'r', tenant, language, code: plant });
           expect(planted).toMatchObject({ ok: true });
-          for (const pid of livingOf(processesOf(process.pid))) {
+          for (const pid of started()) {
             expect([undefined, tenant], `process ${pid} of ${seen.get(pid)}`).toContain(seen.get(pid));
             seen.set(pid, tenant);
           }
           const other = await sandbox.run({ runId: 'r', tenant: `${tenant}x`, language, code: look });
           expect(other).toMatchObject({ ok: true, json: '[false,false,false]' });
-          for (const pid of livingOf(processesOf(process.pid))) seen.set(pid, seen.get(pid) ?? `${tenant}x`);
+          for (const pid of started()) seen.set(pid, seen.get(pid) ?? `${tenant}x`);
         }
         expect(new Set(seen.values()).size).toBe(6);
       },
     );
 
     it('have processes without an environment, with the permission model, one each', async () => {
+      const started = newProcesses();
       const sandbox = createSandbox({ ...options, maxProcesses: 2 });
       onTestFinished(() => sandbox.close());
       const jobs = ['a', 'b'].map((tenant) => sandbox.run({ runId: 'r', tenant, code: 'return 1' }));
       expect(await Promise.all(jobs)).toMatchObject([{ ok: true }, { ok: true }]);
-      const programs = livingOf(processesOf(process.pid)).filter(
-        (pid) => wordsOf(pid, 'cmdline')[0] === process.execPath,
-      );
+      const programs = started().filter((pid) => wordsOf(pid, 'cmdline')[0] === process.execPath);
       expect(programs).toHaveLength(2);
       for (const pid of programs) {
         const names = wordsOf(pid, 'environ').map((entry) => entry.split('=')[0]);
