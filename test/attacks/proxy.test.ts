@@ -17,7 +17,7 @@ const get = (target: string, headers = HOST): string =>
   `GET ${target} HTTP/1.1${CRLF}${headers}Connection: close${CRLF}${CRLF}`;
 
 /** Bytes that a process sends to its proxy → the response. I and O are the internal and the outer port. */
-const BYTES: readonly (readonly [what: string, bytes: string, told: RegExp])[] = [
+const BYTES: readonly (readonly [what: string, bytes: string, answer: RegExp])[] = [
   ...['127.0.0.1:I', '2130706433:I', '0177.0.0.1:I', '0x7f.1:I', '127.1:I', '0:I', '[::1]:I', '[::]:I'],
   ...['[::ffff:127.0.0.1]:I', 'localhost:I', 'LOCALHOST.:I', 'x.nip.test:I', 'mapped.test:I', 'many.test:I'],
   ...['169.254.169.254:80', '168.63.129.16:80', '127.0.0.1', 'ok.test:O@127.0.0.1:I', 'a:b@ok.test:O'],
@@ -66,7 +66,7 @@ const MORE: typeof BYTES = [
 ];
 
 /** Returns the whole response to the bytes. */
-async function told(path: string, bytes: string): Promise<string> {
+async function answerTo(path: string, bytes: string): Promise<string> {
   const socket = connect(path);
   let text = '';
   socket.setEncoding('latin1').on('data', (data: string) => (text += data));
@@ -106,7 +106,7 @@ describe('the proxy of a native image', () => {
     const ports = bytes
       .replaceAll(/(?<=:)I/g, String(network.internalPort))
       .replaceAll(/(?<=:)O/g, String(network.outerPort));
-    expect(await told(proxy.path, ports)).toMatch(answer);
+    expect(await answerTo(proxy.path, ports)).toMatch(answer);
   });
 
   /** A server that counts connections, with its address. */

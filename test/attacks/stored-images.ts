@@ -64,8 +64,8 @@ export function testTenants(
           sandbox.run({ runId: 'run', tenant, language, image, code });
         expect(ending(await run('a', keep)).text).toBe('1');
         const own = started();
-        const told = ending(await run('b', tell)).text;
-        expect(new Set(JSON.parse(told) as unknown[])).toEqual(new Set([null]));
+        const output = ending(await run('b', tell)).text;
+        expect(new Set(JSON.parse(output) as unknown[])).toEqual(new Set([null]));
         const all = started();
         expect(all.length).toBeGreaterThan(own.length);
       },

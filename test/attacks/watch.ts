@@ -15,8 +15,8 @@ export interface Watch {
   readonly network: Network;
   /** Starts the next attack. Connections to the internal server after the last one still count. */
   reset(): Promise<void>;
-  /** Returns all violations since, including secrets in `told`. */
-  harm(told: unknown): Promise<string[]>;
+  /** Returns all violations since, including secrets in `output`. */
+  harm(output: unknown): Promise<string[]>;
   close(): Promise<void>;
 }
 
@@ -28,10 +28,10 @@ export async function openWatch(): Promise<Watch> {
   return {
     network,
     reset: () => lag.reset(),
-    async harm(told) {
+    async harm(output) {
       const lagMs = await lag.lagMs();
       const intrusions = network.takeIntrusions();
-      const text = JSON.stringify(told) ?? '';
+      const text = JSON.stringify(output) ?? '';
       return [
         ...(lagMs < MOST_LAG_MS ? [] : [`the host's event loop was late by ${lagMs} ms`]),
         ...(intrusions === 0 ? [] : [`${intrusions} connections to the internal server`]),

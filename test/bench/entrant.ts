@@ -8,7 +8,7 @@ import type { Reply, Request } from './workload.ts';
 const MAIN = fileURLToPath(new URL('main.ts', import.meta.url));
 
 /** Time limits of a contender for its start and for one sample, in seconds. */
-const PATIENCE_MS = 60_000;
+const TIMEOUT_MS = 60_000;
 
 /** One contender of one row, in its own process, so that no engine's heap or compiled code affects another. */
 export class Entrant {
@@ -54,10 +54,10 @@ export class Entrant {
   async stop(): Promise<void> {
     const child = this.#child;
     if (!child || child.exitCode !== null || child.signalCode !== null) return;
-    const gone = new Promise((resolve) => child.once('exit', resolve));
+    const exited = new Promise((resolve) => child.once('exit', resolve));
     const late = setTimeout(() => child.kill('SIGKILL'), 5000);
     child.send('close' satisfies Request, () => undefined);
-    await gone;
+    await exited;
     clearTimeout(late);
   }
 }
@@ -66,14 +66,14 @@ function answer(child: ChildProcess): Promise<Reply> {
   return new Promise((resolve) => {
     const done = (reply: Reply): void => {
       clearTimeout(late);
-      child.off('message', heard);
-      child.off('exit', gone);
+      child.off('message', onMessage);
+      child.off('exit', onExit);
       resolve(reply);
     };
-    const heard = (reply: unknown): void => done(reply as Reply);
-    const gone = (code: number | null): void => done({ failed: `its process ended with ${code}` });
-    const late = setTimeout(() => done({ failed: `took longer than ${PATIENCE_MS / 1000} s` }), PATIENCE_MS);
-    child.on('message', heard);
-    child.on('exit', gone);
+    const onMessage = (reply: unknown): void => done(reply as Reply);
+    const onExit = (code: number | null): void => done({ failed: `its process ended with ${code}` });
+    const late = setTimeout(() => done({ failed: `took longer than ${TIMEOUT_MS / 1000} s` }), TIMEOUT_MS);
+    child.on('message', onMessage);
+    child.on('exit', onExit);
   });
 }

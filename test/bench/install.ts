@@ -7,7 +7,7 @@ const HERE = fileURLToPath(new URL('.', import.meta.url));
 const MARK = join(HERE, 'node_modules', '.heddle-bench');
 
 /** Ten minutes, because the peers are hundreds of packages. */
-const PATIENCE_MS = 600_000;
+const TIMEOUT_MS = 600_000;
 
 /**
  * Installs the peers of the lockfile into this folder, unless they are installed. Returns undefined, or an error message. The
@@ -44,7 +44,7 @@ function npm(...args: string[]): Promise<string | undefined> {
     });
     let said = '';
     child.stderr.setEncoding('utf8').on('data', (text: string) => (said = (said + text).slice(-2000)));
-    const late = setTimeout(() => child.kill(), PATIENCE_MS);
+    const late = setTimeout(() => child.kill(), TIMEOUT_MS);
     child.on('error', (error) => resolve(`npm ${args[0]}: ${error.message}`));
     child.on('close', (code) => {
       clearTimeout(late);

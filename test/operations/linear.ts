@@ -20,6 +20,6 @@ export async function expectLinear<T>({ size, make, pass }: Growth<T>): Promise<
   const inputs = [size, 2 * size, 4 * size].map((n) => make(n));
   const counts = await countOperations(inputs.map((input) => () => pass(input)));
   const [one = 0, two = 0, four = 0] = counts;
-  const told = `operations for ${size}, ${2 * size} and ${4 * size}: ${one}, ${two}, ${four}`;
-  expect(four - two, told).toBeLessThanOrEqual(MOST * Math.max(0, two - one) + FIXED);
+  const message = `operations for ${size}, ${2 * size} and ${4 * size}: ${one}, ${two}, ${four}`;
+  expect(four - two, message).toBeLessThanOrEqual(MOST * Math.max(0, two - one) + FIXED);
 }

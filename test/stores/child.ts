@@ -35,7 +35,7 @@ const commands: { [name: string]: () => Promise<void> | void } = {
     // The default action of the signal would end the process; here the write must fail, as on a full disk.
     process.on('SIGXFSZ', () => undefined);
     const { runs, values } = openStores({ data });
-    const told = async (write: () => unknown): Promise<Json> => {
+    const resultOf = async (write: () => unknown): Promise<Json> => {
       try {
         await write();
         return 'written';
@@ -48,11 +48,11 @@ const commands: { [name: string]: () => Promise<void> | void } = {
     let seq = 1;
     let answer: Json = 'written';
     while (answer === 'written') {
-      answer = await told(() => runs.append(argument, [entry(seq + 1, 'x'.repeat(5000))]));
+      answer = await resultOf(() => runs.append(argument, [entry(seq + 1, 'x'.repeat(5000))]));
       if (answer === 'written') seq += 1;
     }
     print(answer);
-    print(await told(() => values.put(JSON.stringify('x'.repeat(2_000_000)))));
+    print(await resultOf(() => values.put(JSON.stringify('x'.repeat(2_000_000)))));
     print(seq);
   },
   /** Owns the folder and serves requests; with `hang`, never completes them. */

@@ -41,7 +41,7 @@ const NOBODY = { uid: 65_534, gid: 65_534 };
 const START_MS = 60_000;
 const POLL_MS = 25;
 
-/** Nothing in it has to outlive the tests, so nothing waits for the disk. */
+/** Its data need not survive the tests, so writes do not wait for the disk. */
 const SETTINGS = {
   fsync: 'off',
   full_page_writes: 'off',
@@ -57,21 +57,21 @@ const SETTINGS = {
 };
 
 /**
- * Starts the server, and stops it and removes its folder once process $1 is gone, however it went: $2 the folder, from $3 on
- * the command.
+ * Starts the server with the command from $3 on. Stops it and removes its folder $2 after process $1 has ended, in whatever
+ * way.
  */
 const KEEPER = `
 owner=$1; folder=$2; shift 2
 "$@" & server=$!
-# A user who may not send signals to the run still sees its process.
+# A user without the right to send the process a signal still sees it in /proc.
 lives() { kill -0 "$owner" 2>/dev/null || [ -d "/proc/$owner" ]; }
 while lives && kill -0 "$server" 2>/dev/null; do sleep 0.5; done
 kill -INT "$server" 2>/dev/null; wait "$server"
 rm -rf "$folder"`;
 
 /**
- * The server of the test run that process `owner` is (its workers are its children), the same for all callers:
- * started by the first one, gone with the run.
+ * Returns the server of a test run, whose main process is `owner` and whose workers are its children. The first caller starts
+ * it, and it stops after the run.
  */
 export async function serverOf(
   tool: Found,
@@ -86,10 +86,10 @@ export async function serverOf(
   }
   try {
     const facts = await start(tool, folder, owner);
-    tell(folder, { facts });
+    publish(folder, { facts });
     return served(facts);
   } catch (error) {
-    tell(folder, { failure: String(error) });
+    publish(folder, { failure: String(error) });
     throw error;
   }
 }
@@ -99,26 +99,29 @@ function served(facts: Facts): PostgresServer {
   return { ...facts, url: (database) => `postgresql://${user}:${password}@${host}:${port}/${database}` };
 }
 
-/** Ids of processes are used again; with its start, where the system tells it, one is meant. */
+/** Returns when a process started, where the system has that: process ids are reused. */
 function startOf(pid: number): string {
   const file = `/proc/${pid}/stat`;
   return existsSync(file) ? (readFileSync(file, 'utf8').split(') ').at(-1)?.split(' ')[19] ?? '') : '';
 }
 
-function tell(folder: string, what: { facts: Facts } | { failure: string }): void {
-  writeFileSync(join(folder, 'told.new'), JSON.stringify(what), { mode: 0o600 });
-  renameSync(join(folder, 'told.new'), join(folder, 'told.json'));
+function publish(folder: string, what: { facts: Facts } | { failure: string }): void {
+  writeFileSync(join(folder, 'state.new'), JSON.stringify(what), { mode: 0o600 });
+  renameSync(join(folder, 'state.new'), join(folder, 'state.json'));
 }
 
 async function factsIn(folder: string): Promise<Facts> {
-  const file = join(folder, 'told.json');
+  const file = join(folder, 'state.json');
   for (let waited = 0; !existsSync(file); waited += POLL_MS) {
-    if (waited > START_MS) throw new Error(`Whoever starts PostgreSQL in ${folder} does not come to an end.`);
+    if (waited > START_MS)
+      throw new Error(
+        `The process that starts PostgreSQL in ${folder} did not finish within ${START_MS / 1000} s.`,
+      );
     await sleep(POLL_MS);
   }
-  const told = JSON.parse(readFileSync(file, 'utf8')) as { facts?: Facts; failure?: string };
-  if (told.facts) return told.facts;
-  throw new Error(`PostgreSQL did not start: ${told.failure}`);
+  const state = JSON.parse(readFileSync(file, 'utf8')) as { facts?: Facts; failure?: string };
+  if (state.facts) return state.facts;
+  throw new Error(`PostgreSQL did not start: ${state.failure}`);
 }
 
 async function start(tool: Found, folder: string, owner: number): Promise<Facts> {

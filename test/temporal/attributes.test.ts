@@ -7,7 +7,7 @@ import { block, fn, workflow } from '../support/workflow.ts';
 import { clientOf, eventsOf } from './history.ts';
 import { placeOn } from './worker-place.ts';
 
-const PATIENCE = { timeout: 30_000 };
+const POLL = { timeout: 30_000 };
 const drawn = workflow(
   [fn('A', 'return 1'), block('H', 'human_in_the_loop', {}), fn('Z', 'return 2')],
   ['Start -> A -> H -> Z'],
@@ -37,10 +37,10 @@ describeTemporal('search attributes', (server) => {
     };
     const { runId } = await engine.execute({ workflow: drawn });
     const paused = 'HeddleWorkflowName = "Loom" AND HeddleRunStatus = "paused"';
-    await expect.poll(() => found(paused), PATIENCE).toEqual([runId]);
+    await expect.poll(() => found(paused), POLL).toEqual([runId]);
     await engine.resume(runId, { input: {} });
     const ended = 'HeddleWorkflowId = "loom" AND HeddleRunStatus = "completed"';
-    await expect.poll(() => found(ended), PATIENCE).toEqual([runId]);
+    await expect.poll(() => found(ended), POLL).toEqual([runId]);
     expect(await found(paused)).toEqual([]);
     // Paused, resumed, ended.
     const { upsertWorkflowSearchAttributes: upserts } = await eventsOf(client, runId);

@@ -9,7 +9,7 @@ import type { Started } from '../support/heddle.ts';
 import { describeTemporal } from '../support/temporal.ts';
 import { ASK, workflowFile } from '../support/workflow-file.ts';
 
-const PATIENCE = { timeout: 30_000 };
+const POLL = { timeout: 30_000 };
 
 interface Ready {
   address: string;
@@ -27,7 +27,7 @@ describeTemporal('heddle dev', ({ binary = '', address: taken }) => {
 
   it.skipIf(binary === '')(
     'starts a server and a worker, says where they are, ends both, and has its runs again the next time',
-    PATIENCE,
+    POLL,
     async () => {
       const cwd = dataFolder();
       writeFileSync(join(cwd, 'flow.json'), JSON.stringify(workflowFile(ASK)));

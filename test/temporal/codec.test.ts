@@ -8,7 +8,7 @@ import { block, fn, workflow } from '../support/workflow.ts';
 import { clientOf, historyText } from './history.ts';
 import { placeOn } from './worker-place.ts';
 
-const PATIENCE = { timeout: 30_000 };
+const POLL = { timeout: 30_000 };
 const [k1, k2] = [randomBytes(32), randomBytes(32)];
 const SECRET = 'sk-very-secret';
 const LARGE = 'large-'.repeat(2000);
@@ -102,14 +102,14 @@ describeTemporal('the data on the server', (server) => {
     const without = await place.worker({ onError: () => undefined });
     const run = await engine.start({ workflow: workflow([fn('A', 'return 1')], ['Start -> A']) });
     await expect
-      .poll(() => engine.getRun(run.runId), PATIENCE)
+      .poll(() => engine.getRun(run.runId), POLL)
       .toMatchObject({
         suspended: expect.stringMatching(/encrypted with the key "key-1".*no keys/) as string,
       });
     await without.stop({ drainMs: 0 });
     await place.worker({ encryption: both });
     await expect
-      .poll(() => engine.getRun(run.runId), PATIENCE)
+      .poll(() => engine.getRun(run.runId), POLL)
       .toMatchObject({ status: 'completed', suspended: null, output: { result: 1 } });
   });
 });

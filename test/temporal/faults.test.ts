@@ -13,7 +13,7 @@ import { lineTo } from './cut-off.ts';
 import { clientOf, eventsOf } from './history.ts';
 import { placeOn } from './worker-place.ts';
 
-const PATIENCE = { timeout: 45_000 };
+const POLL = { timeout: 45_000 };
 const quiet = { onError: (): void => undefined };
 const one = workflow([fn('A', 'return 1')], ['Start -> A']);
 
@@ -53,18 +53,18 @@ describeTemporal('faults', (server) => {
     ['an unknown namespace', { namespace: 'nowhere' }, /namespace "nowhere".*cannot be used/],
   ])('%s', (_, wrong, message) => {
     const place = { ...server, ...wrong };
-    const told = { code: 'RUNTIME_UNREACHABLE', message: expect.stringMatching(message) as string };
+    const error = { code: 'RUNTIME_UNREACHABLE', message: expect.stringMatching(message) as string };
 
     it('is reported when an engine opens', async () => {
       const { data } = placeOn(server);
       const runtime = temporal({ address: place.address, namespace: place.namespace, data });
-      await expect(createEngine({ runtime })).rejects.toMatchObject(told);
+      await expect(createEngine({ runtime })).rejects.toMatchObject(error);
     });
 
     it('is reported when a worker opens', async () => {
       const { data } = placeOn(server);
       const options = { address: place.address, namespace: place.namespace, data };
-      await expect(createWorker(options)).rejects.toMatchObject(told);
+      await expect(createWorker(options)).rejects.toMatchObject(error);
     });
   });
 
@@ -88,7 +88,7 @@ describeTemporal('faults', (server) => {
       await place.worker();
       const engine = await place.engine();
       await expect
-        .poll(() => engine.getRun(runId), PATIENCE)
+        .poll(() => engine.getRun(runId), POLL)
         .toMatchObject({ status: 'completed', suspended: null });
       expect((await engine.listRuns()).runs).toHaveLength(1);
     });
@@ -104,13 +104,13 @@ describeTemporal('faults', (server) => {
               .getHandle(runId)
               .describe()
               .catch(() => undefined),
-          PATIENCE,
+          POLL,
         )
         .toBeDefined();
       expect(await engine.getRun(runId)).toMatchObject(suspended(/recorded but not started/));
       await place.worker();
       await expect
-        .poll(() => engine.getRun(runId), PATIENCE)
+        .poll(() => engine.getRun(runId), POLL)
         .toMatchObject({ status: 'completed', suspended: null });
     });
 
@@ -137,7 +137,7 @@ describeTemporal('faults', (server) => {
       const drawn = workflow([fn('A', 'return "{{WOOL}}".length')], ['Start -> A']);
       const { runId } = await engine.start({ workflow: drawn });
       await expect
-        .poll(() => engine.getRun(runId), PATIENCE)
+        .poll(() => engine.getRun(runId), POLL)
         .toMatchObject(suspended(/needs a value for \{\{WOOL\}\}/));
       // The worker without the value does not hold the run. Either worker gets the next attempt, and the pause between
       // attempts doubles up to 30 s.
@@ -176,12 +176,12 @@ describeTemporal('faults', (server) => {
     const worker = await place.worker({ ...quiet, stores: old } as Partial<WorkerOptions>);
     const { runId } = await engine.start({ workflow: one });
     await expect
-      .poll(() => engine.getRun(runId), PATIENCE)
+      .poll(() => engine.getRun(runId), POLL)
       .toMatchObject(suspended(/format version 99, but this engine supports 1/));
     await worker.stop({ drainMs: 0 });
     await place.worker();
     await expect
-      .poll(() => engine.getRun(runId), PATIENCE)
+      .poll(() => engine.getRun(runId), POLL)
       .toMatchObject({ status: 'completed', suspended: null });
   });
 
@@ -192,7 +192,7 @@ describeTemporal('faults', (server) => {
     passing((input) => ({ ...input, format: 99 }));
     const { runId } = await engine.start({ workflow: one });
     await expect
-      .poll(() => engine.getRun(runId), PATIENCE)
+      .poll(() => engine.getRun(runId), POLL)
       .toMatchObject(suspended(/newer Heddle started this run \(format 99/));
     const client = await clientOf(server);
     await expect(client.workflow.getHandle(runId).result()).rejects.toMatchObject({
@@ -220,12 +220,12 @@ describeTemporal('faults', (server) => {
     lost = true;
     call.done();
     await expect
-      .poll(() => engine.getRun(runId), PATIENCE)
+      .poll(() => engine.getRun(runId), POLL)
       .toMatchObject(suspended(/value .* is not in the value store/));
     expect(await eventsOf(await clientOf(server), runId)).not.toHaveProperty('workflowTaskFailed');
     lost = false;
     await expect
-      .poll(() => engine.getRun(runId), PATIENCE)
+      .poll(() => engine.getRun(runId), POLL)
       .toMatchObject({
         status: 'completed',
         suspended: null,
@@ -273,9 +273,7 @@ describeTemporal('faults', (server) => {
         [`Start -> ${names.join(' -> ')}`],
       );
       const { runId } = await engine.start({ workflow: chain });
-      await expect
-        .poll(() => engine.getRun(runId), PATIENCE)
-        .toMatchObject(suspended(/too large for Temporal/));
+      await expect.poll(() => engine.getRun(runId), POLL).toMatchObject(suspended(/too large for Temporal/));
       expect(await eventsOf(await clientOf(server), runId)).not.toHaveProperty('workflowTaskFailed');
     });
   });

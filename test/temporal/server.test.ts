@@ -14,7 +14,7 @@ import { whyNotReady } from '../../packages/temporal/src/server/ready.ts';
 import { dataFolder } from '../support/data-folder.ts';
 import { describeTemporal } from '../support/temporal.ts';
 
-const PATIENCE = { timeout: 30_000 };
+const POLL = { timeout: 30_000 };
 
 /** Returns why the server at `address` is not ready, or undefined if it has the namespace and the search attributes. */
 const problemAt = async (
@@ -71,7 +71,7 @@ describeTemporal('a development server', ({ binary = '' }) => {
       const logFile = join(dataFolder(), 'server.log');
       const { address } = await start({ logFile, searchAttributes: { Weft: 'Keyword' } });
       expect(await problemAt(address, 'loom', ['Weft'])).toBeUndefined();
-      await expect.poll(() => readFileSync(logFile, 'utf8'), PATIENCE).toContain(address.split(':')[1]);
+      await expect.poll(() => readFileSync(logFile, 'utf8'), POLL).toContain(address.split(':')[1]);
     },
   );
 
@@ -97,6 +97,6 @@ describeTemporal('a development server', ({ binary = '' }) => {
     const [address] = (await once(createInterface(starter.stdout), 'line')) as [string];
     expect(await problemAt(address, 'loom')).toBeUndefined();
     starter.kill('SIGKILL');
-    await expect.poll(async () => problemAt(address, 'loom'), PATIENCE).toBeDefined();
+    await expect.poll(async () => problemAt(address, 'loom'), POLL).toBeDefined();
   });
 });

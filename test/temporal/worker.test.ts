@@ -7,7 +7,7 @@ import { describeTemporal } from '../support/temporal.ts';
 import { fn, workflow } from '../support/workflow.ts';
 import { placeOn } from './worker-place.ts';
 
-const PATIENCE = { timeout: 30_000 };
+const POLL = { timeout: 30_000 };
 const twoSteps = workflow([work('A'), fn('Z', 'return <a.n> + 1')], ['Start -> A -> Z']);
 
 /** An executor that never ends and ignores its abort signal. */
@@ -41,7 +41,7 @@ describeTemporal('a worker', (server) => {
     const engine = await place.engine({ blocks: [script.executor] });
     const workers = await place.worker({ blocks: [script.executor], tuning: { roles: ['engine'] } });
     const { runId } = await engine.start({ workflow: twoSteps });
-    await expect.poll(() => workers.status().taskCounters.length, PATIENCE).toBeGreaterThan(0);
+    await expect.poll(() => workers.status().taskCounters.length, POLL).toBeGreaterThan(0);
     expect(script.calls).toEqual([]);
     const effects = await place.worker({ blocks: [script.executor], tuning: { roles: ['effects'] } });
     const run = await engine.attach(runId);
@@ -102,7 +102,7 @@ describeTemporal('a worker', (server) => {
       const engine = await place.engine({ blocks: [deaf] });
       const hanging = await place.worker({ blocks: [deaf] });
       const run = await engine.start({ workflow: twoSteps });
-      await expect.poll(() => hanging.status().activities, PATIENCE).toBe(1);
+      await expect.poll(() => hanging.status().activities, POLL).toBe(1);
       await place.worker({ blocks: [second.executor] });
       await hanging.stop({ drainMs: 0, killMs: 100 });
       await hanging.finished;

@@ -62,9 +62,9 @@ export async function open(folder: string | undefined, place: Place): Promise<Co
   async function ask(method: string, path: string, body?: object): Promise<{ id: string }> {
     const sent = body === undefined ? {} : { body: JSON.stringify(body) };
     const answer = await api.fetch(new Request(`http://bench${path}`, { method, headers, ...sent }));
-    const { data: told, error } = (await answer.json()) as { data: { id: string }; error?: unknown };
+    const { data: run, error } = (await answer.json()) as { data: { id: string }; error?: unknown };
     if (!answer.ok) throw new Error(`${method} ${path}: ${JSON.stringify(error)}`);
-    return told;
+    return run;
   }
 
   async function deployed(name: string, exported: Json): Promise<Endpoint> {

@@ -4,7 +4,7 @@ import { PROCESS_ENV } from '../process-env.ts';
 import type { Endpoint, Opened, Place, ReadName, Reply, ServerRequest, ContenderName } from './contender.ts';
 
 const SERVE = fileURLToPath(new URL('serve.ts', import.meta.url));
-const PATIENCE_MS = 120_000;
+const TIMEOUT_MS = 120_000;
 
 /** A contender that listens in a separate process. */
 export class Server {
@@ -59,30 +59,33 @@ export class Server {
   async stop(): Promise<void> {
     const child = this.#child;
     if (child.exitCode !== null || child.signalCode !== null) return;
-    const gone = new Promise((resolve) => child.once('exit', resolve));
-    const late = setTimeout(() => child.kill('SIGKILL'), 8000);
+    const exited = new Promise((resolve) => child.once('exit', resolve));
+    const timeout = setTimeout(() => child.kill('SIGKILL'), 8000);
     this.#ask('close').catch(() => child.kill('SIGKILL'));
-    await gone;
-    clearTimeout(late);
+    await exited;
+    clearTimeout(timeout);
   }
 
   #ask(request: ServerRequest): Promise<Exclude<Reply, { failed: string }>> {
     const child = this.#child;
     const { promise, resolve, reject } = Promise.withResolvers<Exclude<Reply, { failed: string }>>();
-    const heard = (reply: unknown): void => {
-      const told = reply as Reply;
-      if (typeof told === 'object' && 'failed' in told) reject(new Error(told.failed));
-      else resolve(told);
+    const onMessage = (message: unknown): void => {
+      const reply = message as Reply;
+      if (typeof reply === 'object' && 'failed' in reply) reject(new Error(reply.failed));
+      else resolve(reply);
     };
-    const gone = (code: number | null): void => reject(new Error(`its process ended with ${code}`));
-    const late = setTimeout(() => reject(new Error(`took longer than ${PATIENCE_MS / 1000} s`)), PATIENCE_MS);
-    child.on('message', heard);
-    child.on('exit', gone);
+    const onExit = (code: number | null): void => reject(new Error(`its process ended with ${code}`));
+    const timeout = setTimeout(
+      () => reject(new Error(`took longer than ${TIMEOUT_MS / 1000} s`)),
+      TIMEOUT_MS,
+    );
+    child.on('message', onMessage);
+    child.on('exit', onExit);
     child.send(request);
     return promise.finally(() => {
-      clearTimeout(late);
-      child.off('message', heard);
-      child.off('exit', gone);
+      clearTimeout(timeout);
+      child.off('message', onMessage);
+      child.off('exit', onExit);
     });
   }
 }

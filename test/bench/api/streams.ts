@@ -23,7 +23,7 @@ interface Open {
 }
 
 /** A stream fails after this time without a frame. */
-const PATIENCE_MS = 60_000;
+const TIMEOUT_MS = 60_000;
 
 const BODY = JSON.stringify({ stream: true, selectedOutputs: ['S1.n'], input: {} });
 
@@ -62,7 +62,7 @@ function opened(server: Server, agent: Agent): Promise<Open> {
   const { path, headers } = server.endpoint('wait');
   const sent = request(server.origin + path, { method: 'POST', agent, headers });
   sent.on('error', reject);
-  sent.setTimeout(PATIENCE_MS, () => sent.destroy(new Error('A stream said nothing for too long.')));
+  sent.setTimeout(TIMEOUT_MS, () => sent.destroy(new Error('A stream sent nothing for too long.')));
   sent.on('response', (response: IncomingMessage) => {
     let text = '';
     const { promise: ended, resolve: end, reject: fail } = Promise.withResolvers<string>();

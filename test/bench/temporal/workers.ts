@@ -11,7 +11,7 @@ import type { Reply, Request, Took } from './serve.ts';
 import type { Job, Mode, Place } from './contender.ts';
 
 const SERVE = fileURLToPath(new URL('serve.ts', import.meta.url));
-const PATIENCE_MS = 300_000;
+const TIMEOUT_MS = 300_000;
 
 export type ContenderName = 'heddle' | 'baseline';
 
@@ -97,10 +97,10 @@ export class WorkerGroup {
     return new Promise((resolve, reject) => {
       const over = (): void => {
         clearTimeout(late);
-        member.off('message', heard);
+        member.off('message', onMessage);
         member.off('exit', gone);
       };
-      const heard = (reply: Reply): void => {
+      const onMessage = (reply: Reply): void => {
         over();
         if (typeof reply === 'object' && 'failed' in reply) reject(new Error(reply.failed));
         else resolve(reply);
@@ -111,9 +111,9 @@ export class WorkerGroup {
       };
       const late = setTimeout(() => {
         over();
-        reject(new Error(`took longer than ${PATIENCE_MS / 1000} s`));
-      }, PATIENCE_MS);
-      member.on('message', heard);
+        reject(new Error(`took longer than ${TIMEOUT_MS / 1000} s`));
+      }, TIMEOUT_MS);
+      member.on('message', onMessage);
       member.on('exit', gone);
       member.send(request);
     });

@@ -47,7 +47,7 @@ const KILL_INTERVAL_MS = 1500;
 const WORKERS_PER_SERVER = 4;
 const LOOK_MS = 200;
 /** Milliseconds after which an unconfirmed request is repeated. */
-const PATIENCE_MS = 15_000;
+const TIMEOUT_MS = 15_000;
 /** Longer than the detection of a lost worker and the pause between attempts. */
 const STUCK_MS = 90_000;
 const RUNNING = ['running', 'paused'] as const;
@@ -130,7 +130,7 @@ async function answerPauses(engine: Engine, done: FaultRecord, signal: AbortSign
         asking.add(token);
         done.answers.set(token, (done.answers.get(token) ?? 0) + 1);
         const answered = engine.resume(runId, { token, input: answerTo(scope) });
-        const given = Promise.race([answered, delay(PATIENCE_MS)]);
+        const given = Promise.race([answered, delay(TIMEOUT_MS)]);
         // The run shows whether the answer was accepted: a pause that is still open is answered again.
         given
           .catch((error: unknown) => {

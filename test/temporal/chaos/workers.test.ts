@@ -9,7 +9,7 @@ import { alive, burning, descendantsOf } from './processes.ts';
 import { openEnvironment } from './environment.ts';
 import type { Environment, EnvironmentOptions } from './environment.ts';
 
-const PATIENCE = { timeout: 60_000, interval: 50 };
+const POLL = { timeout: 60_000, interval: 50 };
 const TEST_MS = 240_000;
 /** Milliseconds within which a computing process uses processor time. */
 const BUSY_MS = 2000;
@@ -46,7 +46,7 @@ describeTemporal('several workers', ({ address, namespace }) => {
         [`Start -> ${names.join(' -> ')} -> L`],
       );
       const { runId } = await engine.start({ workflow: drawn });
-      await expect.poll(() => effects.of(`${runId}/L`).length, PATIENCE).toBe(1);
+      await expect.poll(() => effects.of(`${runId}/L`).length, POLL).toBe(1);
       // Some heartbeats: one of them reports the blocks that have ended.
       await delay(2500);
       // One activity runs all blocks: only its heartbeat reports those that have ended.
@@ -55,7 +55,7 @@ describeTemporal('several workers', ({ address, namespace }) => {
       const [{ pid } = { pid: 0 }] = effects.of(`${runId}/L`);
       effects.hurry();
       await fleet.kill(pid);
-      await expect.poll(async () => (await engine.getRun(runId)).status, PATIENCE).toBe('completed');
+      await expect.poll(async () => (await engine.getRun(runId)).status, POLL).toBe('completed');
       const counts = [...names, 'L'].map((name) => [name, effects.of(`${runId}/${name}`).length]);
       expect(counts).toEqual([...names.map((name) => [name, 1]), ['L', 2]]);
       expect(effects.of(`${runId}/L`)[1]?.pid).not.toBe(pid);
@@ -70,10 +70,10 @@ describeTemporal('several workers', ({ address, namespace }) => {
       const { engine, stores, effects } = await open(2);
       const drawn = workflow([block('E', 'effect', { ms: LONG_MS })], ['Start -> E']);
       const { runId } = await engine.start({ workflow: drawn });
-      await expect.poll(() => effects.calls.length, PATIENCE).toBe(1);
+      await expect.poll(() => effects.calls.length, POLL).toBe(1);
       const fromMs = performance.now();
       expect(await engine.cancel(runId)).toBe(true);
-      await expect.poll(() => effects.calls[0]?.endedMs, PATIENCE).toBeDefined();
+      await expect.poll(() => effects.calls[0]?.endedMs, POLL).toBeDefined();
       const tookMs = performance.now() - fromMs;
       tell('a cancel reached a block that waits', tookMs);
       expect(tookMs).toBeLessThan(SOON_MS);
@@ -90,20 +90,20 @@ describeTemporal('several workers', ({ address, namespace }) => {
       const { engine, stores, fleet } = await open(2);
       const drawn = workflow([fn('F', 'while (true) {}', {})], ['Start -> F']);
       const { runId } = await engine.start({ workflow: drawn });
-      await expect.poll(() => activitiesOf(runId), PATIENCE).toEqual(['heddle.segment']);
+      await expect.poll(() => activitiesOf(runId), POLL).toEqual(['heddle.segment']);
       const busy = (): Promise<number[]> =>
         burning(
           fleet.pids.flatMap((pid) => descendantsOf(pid)),
           BUSY_MS,
         );
-      await expect.poll(busy, PATIENCE).toHaveLength(1);
+      await expect.poll(busy, POLL).toHaveLength(1);
       const fromMs = performance.now();
       expect(await engine.cancel(runId)).toBe(true);
       const tookMs = performance.now() - fromMs;
       tell('a cancel ended a run of code that never ends', tookMs);
       expect(tookMs).toBeLessThan(SOON_MS);
       expect(await engine.getRun(runId)).toMatchObject({ status: 'cancelled' });
-      await expect.poll(busy, PATIENCE).toEqual([]);
+      await expect.poll(busy, POLL).toEqual([]);
       expect((await audit(stores)).faults).toEqual([]);
     },
   );
@@ -116,10 +116,10 @@ describeTemporal('several workers', ({ address, namespace }) => {
       const drawn = workflow([fn('F', 'while (true) {}')], ['Start -> F']);
       await engine.start({ workflow: drawn });
       const [pid = 0] = fleet.pids;
-      await expect.poll(() => burning(descendantsOf(pid), BUSY_MS), PATIENCE).toHaveLength(1);
+      await expect.poll(() => burning(descendantsOf(pid), BUSY_MS), POLL).toHaveLength(1);
       const guests = descendantsOf(pid);
       await fleet.kill(pid);
-      await expect.poll(() => alive(guests), PATIENCE).toEqual([]);
+      await expect.poll(() => alive(guests), POLL).toEqual([]);
     },
   );
 

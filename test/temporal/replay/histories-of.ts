@@ -62,7 +62,7 @@ export class Histories {
       const handle = this.#client.workflow.getHandle(runId);
       const { status } = await handle.describe();
       const { events } = await handle.fetchHistory();
-      return `${status.name}: ${(events ?? []).slice(-12).map(told).join(', ')}`;
+      return `${status.name}: ${(events ?? []).slice(-12).map(eventText).join(', ')}`;
     } catch (error) {
       return String(error);
     }
@@ -90,7 +90,7 @@ export async function replayFaults(
 }
 
 /** Returns the type of an event, with its failure. */
-function told(event: NonNullable<History['events']>[number]): string {
+function eventText(event: NonNullable<History['events']>[number]): string {
   const { workflowExecutionFailedEventAttributes: run, workflowTaskFailedEventAttributes: task } = event;
   const failure = (run ?? task)?.failure;
   return `${typeOf(event)}${failure ? ` (${failure.message}: ${failure.cause?.message ?? ''} ${failure.stackTrace ?? ''})` : ''}`;

@@ -83,8 +83,16 @@ describe('heddle tools import', () => {
       data: { tools: ['pets_listPets', 'pets_addPet'], leftOut: [], simplified: [], unselected: 0 },
     });
     expect((await read('b.json')).services['pets']?.address).toBe('https://us.pets.test');
-    const told = await heddle(['tools', 'import', at('pets.yaml'), '--name', 'pets', '--out', at('b.json')]);
-    expect(told.stderr).toMatch(
+    const result = await heddle([
+      'tools',
+      'import',
+      at('pets.yaml'),
+      '--name',
+      'pets',
+      '--out',
+      at('b.json'),
+    ]);
+    expect(result.stderr).toMatch(
       /pets +https:\/\/eu\.pets\.test +credential: bearer or JSON object with id, secret/,
     );
     const selected = ['--only', 'GET *', '--only', 'nothing'];

@@ -48,7 +48,7 @@ afterAll(() => {
 
 interface Ending {
   /** Returns the attacker's report, `done` or an error code; undefined if it died. */
-  readonly told: unknown;
+  readonly reported: unknown;
   readonly code: number | null;
   readonly signal: NodeJS.Signals | null;
   readonly stderr: string;
@@ -58,23 +58,23 @@ interface Ending {
 function attack(confinement: Confinement, deed: string, more: Partial<Program> = {}): Promise<Ending> {
   const source = `(async () => { ${deed} })()
     .then((value) => value ?? 'done', (error) => error.code ?? error.name)
-    .then((told) => process.send({ told }, () => process.exit(0)));`;
+    .then((reported) => process.send({ reported }, () => process.exit(0)));`;
   writeFileSync(file, source);
   const program: Program = { file, args: [], readable: [], flags: ['--jitless'], dataMiB: 256, ...more };
   const child = spawnConfined(confine(confinement, process.execPath, program, false));
   return new Promise((resolve, reject) => {
-    let told: unknown;
+    let reported: unknown;
     let stderr = '';
     child.stderr?.on('data', (data: Buffer) => (stderr += data.toString()));
-    child.on('message', (message: { told: unknown }) => (told = message.told));
+    child.on('message', (message: { reported: unknown }) => (reported = message.reported));
     child.on('error', reject);
-    child.on('close', (code, signal) => resolve({ told, code, signal, stderr }));
+    child.on('close', (code, signal) => resolve({ reported, code, signal, stderr }));
   });
 }
 
-const told = async (confinement: Confinement, deed: string): Promise<unknown> => {
+const reportOf = async (confinement: Confinement, deed: string): Promise<unknown> => {
   const ending = await attack(confinement, deed);
-  return ending.told ?? ending;
+  return ending.reported ?? ending;
 };
 
 const refused = expect.stringMatching(/^E[A-Z]+$/);
@@ -90,11 +90,11 @@ describe.runIf(path !== undefined)('a process in strict isolation', () => {
     ['a file beside its own that all may read', secret, 'ENOENT'],
     ['its host', `/proc/${process.pid}/cmdline`, 'ENOENT'],
   ])('cannot read %s', async (_what, target, code) => {
-    expect(await told(strict, `require('node:fs').readFileSync(${JSON.stringify(target)});`)).toBe(code);
+    expect(await reportOf(strict, `require('node:fs').readFileSync(${JSON.stringify(target)});`)).toBe(code);
   });
 
   it('sees the folders above its own files, and nothing else', async () => {
-    const seen = await told(
+    const seen = await reportOf(
       strict,
       `const { readdirSync } = require('node:fs');
        return readdirSync(${JSON.stringify(folder)}).concat(readdirSync('/').filter((name) => ['etc', 'proc', 'sys', 'dev', 'root', 'home', 'var'].includes(name)));`,
@@ -109,21 +109,21 @@ describe.runIf(path !== undefined)('a process in strict isolation', () => {
     ['at the root', '/written', 'EROFS'],
     ['to shared memory', '/dev/shm/written', 'ENOENT'],
   ])('cannot write %s', async (_where, target, code) => {
-    expect(await told(strict, `require('node:fs').writeFileSync(${JSON.stringify(target)}, 'x');`)).toEqual(
-      code,
-    );
+    expect(
+      await reportOf(strict, `require('node:fs').writeFileSync(${JSON.stringify(target)}, 'x');`),
+    ).toEqual(code);
     expect(existsSync(join(folder, 'written'))).toBe(false);
   });
 
   it('has no access to networks and sockets of the machine', async () => {
     const before = connections;
-    expect(await told(strict, CONNECT(`{ host: '127.0.0.1', port: ${port} }`))).toEqual(refused);
-    expect(await told(strict, CONNECT(`{ path: '/run/dbus/system_bus_socket' }`))).toEqual(refused);
+    expect(await reportOf(strict, CONNECT(`{ host: '127.0.0.1', port: ${port} }`))).toEqual(refused);
+    expect(await reportOf(strict, CONNECT(`{ path: '/run/dbus/system_bus_socket' }`))).toEqual(refused);
     const DATAGRAM = `const socket = require('node:dgram').createSocket('udp4');
       await new Promise((resolve, reject) => socket.once('error', reject).send('x', ${port}, '127.0.0.1', resolve));`;
-    expect(await told(strict, DATAGRAM)).toEqual(refused);
+    expect(await reportOf(strict, DATAGRAM)).toEqual(refused);
     expect(
-      await told(
+      await reportOf(
         strict,
         `await new Promise((resolve, reject) => require('node:net').createServer().listen(0, resolve).once('error', reject));`,
       ),
@@ -133,20 +133,20 @@ describe.runIf(path !== undefined)('a process in strict isolation', () => {
 
   it('can neither start nor signal processes', async () => {
     const SPAWN = `const { error } = require('node:child_process').spawnSync(process.execPath, ['--version']); if (error) throw error;`;
-    expect(await told(strict, SPAWN)).toBe('EPERM');
-    expect(await told(strict, `process.kill(${process.pid}, 0);`)).toBe('ESRCH');
+    expect(await reportOf(strict, SPAWN)).toBe('EPERM');
+    expect(await reportOf(strict, `process.kill(${process.pid}, 0);`)).toBe('ESRCH');
     // Its parent is bubblewrap's own first process, in its own space of processes, where 1 takes no signals.
-    expect(await told(strict, `process.kill(process.ppid, 'SIGKILL'); return process.ppid;`)).toBe(1);
+    expect(await reportOf(strict, `process.kill(process.ppid, 'SIGKILL'); return process.ppid;`)).toBe(1);
   });
 
   it('has threads', async () => {
     const THREAD = `return new Promise((resolve, reject) => new (require('node:worker_threads').Worker)('require("node:worker_threads").parentPort.postMessage("hi")', { eval: true }).once('message', resolve).once('error', reject));`;
-    expect(await told(strict, THREAD)).toBe('hi');
+    expect(await reportOf(strict, THREAD)).toBe('hi');
   });
 
   it('has an empty environment, no host name, and runs as nobody', async () => {
     const ME = `return [Object.keys(process.env).filter((name) => name !== 'PWD'), require('node:os').hostname(), process.getuid(), process.getgroups().filter((group) => group !== 65534), process.cwd()];`;
-    expect(await told(strict, ME)).toEqual([[], 'sandbox', 65534, [], '/']);
+    expect(await reportOf(strict, ME)).toEqual([[], 'sandbox', 65534, [], '/']);
   });
 });
 
@@ -155,7 +155,7 @@ describe.runIf(isLinux && tools.prlimit !== null)('a process in standard isolati
     const written = join(tmpdir(), `heddle-written-${process.pid}`);
     try {
       const WRITE = `require('node:fs').writeFileSync(${JSON.stringify(written)}, 'x');`;
-      expect(await told(standard, WRITE)).toBe('EFBIG');
+      expect(await reportOf(standard, WRITE)).toBe('EFBIG');
     } finally {
       rmSync(written, { force: true });
     }
@@ -163,14 +163,14 @@ describe.runIf(isLinux && tools.prlimit !== null)('a process in standard isolati
 
   it.runIf(isRoot)('runs as another user than its host and its neighbours', async () => {
     const [one, other] = await Promise.all([
-      told(standard, 'await new Promise((r) => setTimeout(r, 100)); return process.getuid();'),
-      told(standard, 'await new Promise((r) => setTimeout(r, 100)); return process.getuid();'),
+      reportOf(standard, 'await new Promise((r) => setTimeout(r, 100)); return process.getuid();'),
+      reportOf(standard, 'await new Promise((r) => setTimeout(r, 100)); return process.getuid();'),
     ]);
     expect(new Set([0, one, other]).size).toBe(3);
-    expect(await told(standard, `process.kill(${process.pid}, 0);`)).toBe('EPERM');
-    expect(await told(standard, `process.setuid(0);`)).toBe('EPERM');
-    expect(await told(standard, `require('node:fs').readFileSync('/etc/shadow');`)).toBe('EACCES');
-    expect(await told(standard, `require('node:fs').readFileSync('/proc/${process.pid}/environ');`)).toBe(
+    expect(await reportOf(standard, `process.kill(${process.pid}, 0);`)).toBe('EPERM');
+    expect(await reportOf(standard, `process.setuid(0);`)).toBe('EPERM');
+    expect(await reportOf(standard, `require('node:fs').readFileSync('/etc/shadow');`)).toBe('EACCES');
+    expect(await reportOf(standard, `require('node:fs').readFileSync('/proc/${process.pid}/environ');`)).toBe(
       'EACCES',
     );
   });
@@ -187,11 +187,11 @@ describe.runIf(isLinux && tools.prlimit !== null)('a process in standard isolati
       } finally {
         for (const child of started) child.kill('SIGKILL');
       }`;
-    expect(await told(standard, BOMB)).toBe('EAGAIN');
+    expect(await reportOf(standard, BOMB)).toBe('EAGAIN');
   });
 
   it('has an empty environment', async () => {
-    expect(await told(standard, 'return Object.keys(process.env);')).toEqual([]);
+    expect(await reportOf(standard, 'return Object.keys(process.env);')).toEqual([]);
   });
 });
 
@@ -203,25 +203,25 @@ describe.runIf(isLinux && tools.prlimit !== null)('limits on processes', () => {
 
   it.each(levels)('limit memory, in %s', async (_name, level) => {
     const TAKE = `const held = []; for (let i = 0; i < 16; i++) held.push(Buffer.allocUnsafeSlow(80 * 2 ** 20).fill(1));`;
-    expect(await told(level, TAKE)).toBe('ERR_MEMORY_ALLOCATION_FAILED');
-    expect(await told(level, `new WebAssembly.Memory({ initial: 16384 });`)).not.toBe('done');
+    expect(await reportOf(level, TAKE)).toBe('ERR_MEMORY_ALLOCATION_FAILED');
+    expect(await reportOf(level, `new WebAssembly.Memory({ initial: 16384 });`)).not.toBe('done');
   });
 
   it.each(levels)('limit processor time, in %s', async (_name, level) => {
     const ending = await attack(level, 'for (;;);', { maxCpuSeconds: 1 });
-    expect(ending.told).toBeUndefined();
+    expect(ending.reported).toBeUndefined();
     // Bubblewrap reports the signal of its process as an exit code.
     expect(ending.signal ?? ending.code).toBe(ending.signal === null ? 128 + 9 : 'SIGKILL');
   });
 
   it.each(levels)('limit open files, in %s', async (_name, level) => {
     const OPEN = `for (let i = 0; i < 300; i++) require('node:fs').openSync(${JSON.stringify(file)});`;
-    expect(await told(level, OPEN)).toBe('EMFILE');
+    expect(await reportOf(level, OPEN)).toBe('EMFILE');
   });
 
   it.each(levels)('leave no core dump, in %s', async (_name, level) => {
     const ending = await attack(level, 'return process.report.getReport().userLimits;');
-    expect(ending.told).toMatchObject({
+    expect(ending.reported).toMatchObject({
       core_file_size_blocks: { soft: 0, hard: 0 },
       file_size_blocks: { soft: 0, hard: 0 },
       open_files: { soft: 256, hard: 256 },

@@ -9,7 +9,7 @@ export const SELF_TEST = fileURLToPath(new URL('../../dist/self-test.cjs', impor
 
 const DATA_MIB = 256;
 const TOO_MANY_MIB = 512;
-const PATIENCE_MS = 20_000;
+const TIMEOUT_MS = 20_000;
 
 type Deed = 'connect' | 'spawn' | 'read' | 'write' | 'signal' | 'memory';
 
@@ -49,9 +49,9 @@ function listen(confinement: Confinement, execPath: string): Promise<Told> {
     let said = '';
     let findings: Told['findings'];
     const timer = setTimeout(() => {
-      said += `no answer within ${PATIENCE_MS} ms`;
+      said += `no answer within ${TIMEOUT_MS} ms`;
       child.kill('SIGKILL');
-    }, PATIENCE_MS);
+    }, TIMEOUT_MS);
     const end = (why: string): void => {
       clearTimeout(timer);
       resolve({ said: said.trim() || why, ...(findings !== undefined && { findings }) });

@@ -12,7 +12,7 @@ const GRACEFUL = `trap 'echo asked; exit 0' TERM; `;
 /** A server that ignores SIGTERM. */
 const STUBBORN = `trap '' TERM; `;
 const RUN = 'echo up; while :; do sleep 0.05; done';
-const PATIENCE = { timeout: 20_000 };
+const POLL = { timeout: 20_000 };
 
 /** A file for a server's output. */
 function log(): { fd: number; read(): string } {
@@ -30,7 +30,7 @@ describe('stopping a server', () => {
   it('sends SIGTERM and resolves when it has ended', async () => {
     const { fd, read } = log();
     const server = await startSupervised({ command: ['/bin/sh', '-c', GRACEFUL + RUN], log: fd });
-    await expect.poll(read, PATIENCE).toBe('up\n');
+    await expect.poll(read, POLL).toBe('up\n');
     await server.stop();
     expect(read()).toBe('up\nasked\n');
     expect(await server.exited).toBe('exit code 0');
@@ -43,7 +43,7 @@ describe('stopping a server', () => {
       log: fd,
       graceMs: 100,
     });
-    await expect.poll(read, PATIENCE).toBe('up\n');
+    await expect.poll(read, POLL).toBe('up\n');
     await server.stop();
     expect(await server.exited).toBe('SIGKILL');
   });
