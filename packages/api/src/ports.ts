@@ -67,7 +67,7 @@ export interface Reservation {
   runId: string;
   workflowId: string;
   workspaceId: string;
-  trigger: 'api' | 'manual' | 'schedule' | 'webhook';
+  trigger: 'api' | 'manual' | 'schedule' | 'webhook' | 'chat' | 'form';
   mode: 'sync' | 'async' | 'stream';
   /** ISO 8601. */
   createdAt: string;

@@ -2,6 +2,7 @@ import type { Area, Limits, Ports } from '@heddle/api';
 import { execute, legacy, meta, runs } from '@heddle/api';
 import type { TenantEnvironments } from '@heddle/engine';
 import { catalog } from './catalog/area.ts';
+import { chats } from './chats/area.ts';
 import type { CatalogOptions } from './catalog/area.ts';
 import { credentials } from './credentials/area.ts';
 import type { CredentialProviders } from './credentials/providers.ts';
@@ -109,6 +110,7 @@ export function serviceAreas({
       ...(environments && { environments }),
       ...(webhookOptions && { options: webhookOptions }),
     }),
+    chats({ store }),
     transfers({ store }),
     logs(),
     ...(sealer

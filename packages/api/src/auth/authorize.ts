@@ -1,4 +1,5 @@
 import type { AreaContext } from '../context.ts';
+import type { Definition } from '../ports.ts';
 import { ApiError, NO_CREDENTIAL, forbidden, isApiError, notFound, unauthorized } from '../errors.ts';
 import type { ApiDetailCode } from '../errors.ts';
 import type { AnyOperation } from '../operation.ts';
@@ -116,11 +117,16 @@ export async function anonymousPrincipal(
   const found = workflowId === undefined ? undefined : await definitions.find(workflowId);
   const isPublic = found?.isPublic === true && found.live !== undefined && found.isArchived !== true;
   if (!isPublic || !(await publicRuns?.allows(found.workspaceId))) throw unauthorized('Unauthorized');
+  return principalOfPublic(found);
+}
+
+/** Returns the principal of callers without a credential who may run the workflow. */
+export function principalOfPublic({ id, workspaceId }: Pick<Definition, 'id' | 'workspaceId'>): Principal {
   return {
     kind: 'workspace',
-    credentialId: `public:${found.id}`,
+    credentialId: `public:${id}`,
     userId: null,
-    workspaceId: found.workspaceId,
+    workspaceId,
     scopes: ['api:write'],
     expiresAt: null,
     anonymous: true,

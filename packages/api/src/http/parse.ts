@@ -162,9 +162,26 @@ async function readBody(
     return valid(schema, await formOf(request, kind, options), 'Invalid request body');
   const text = await receiveText(request, { ...options, maxBytes: kind.maxBytes });
   if (text === '' && operation.bodyOptional) return valid(schema, {}, 'Invalid request body');
+  return jsonOf(request, text, { schema, limits: options.limits });
+}
+
+/** Returns the JSON body of a request as the schema parses it. Throws 400, 408, 413, 415. */
+export async function readJson<Schema extends z.ZodType>(
+  request: Request,
+  schema: Schema,
+  options: ReceiveOptions,
+): Promise<z.output<Schema>> {
+  return jsonOf(request, await receiveText(request, options), { schema, limits: options.limits });
+}
+
+function jsonOf<Schema extends z.ZodType>(
+  request: Request,
+  text: string,
+  { schema, limits }: { schema: Schema; limits: InputLimits },
+): z.output<Schema> {
   expectJson(request);
   const value = parsed(text);
-  expectFewValues(value, options.limits);
+  expectFewValues(value, limits);
   return valid(schema, value, 'Invalid request body');
 }
 

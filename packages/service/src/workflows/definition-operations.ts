@@ -13,6 +13,7 @@ import {
   replaceDraft,
 } from './context.ts';
 import { graphOf, readGraph } from './graph.ts';
+import { shownInputs } from './input-fields.ts';
 import { removedBindings } from './lint/bindings.ts';
 import { lint } from './lint/lint.ts';
 import * as schemas from './draft-schemas.ts';
@@ -114,25 +115,8 @@ export const replaceWorkflowState = defineChange({
   },
 });
 
-type Field = { name?: unknown; type?: unknown; description?: unknown };
-
 /** Returns the input fields of the live version's trigger. */
 function inputsOf(state: string | undefined): { name: string; type: string; description: string | null }[] {
   if (state === undefined) return [];
-  const blocks = Object.values(readGraph(state).blocks) as {
-    subBlocks?: { inputFormat?: { value?: unknown } };
-  }[];
-  const formats = blocks.map((block) => block.subBlocks?.inputFormat?.value);
-  const fields = formats.find((value): value is Field[] => Array.isArray(value) && value.length > 0) ?? [];
-  return fields.flatMap(({ name, type, description }) =>
-    typeof name === 'string'
-      ? [
-          {
-            name,
-            type: typeof type === 'string' ? type : 'string',
-            description: typeof description === 'string' ? description : null,
-          },
-        ]
-      : [],
-  );
+  return shownInputs(state).map(({ name, type, description }) => ({ name, type, description }));
 }

@@ -32,12 +32,18 @@ import type { ExecuteBody, RunResult } from './schemas.ts';
 import { resolveSelectors } from './selected.ts';
 import type { Selected } from './selected.ts';
 import { draftOf, originFrom, sourceOf, startRun } from './start.ts';
-import type { RunOrigin } from './start.ts';
+import type { PageTrigger, RunOrigin } from './start.ts';
 import { finalResult, resultEvents, resultLines } from './streams.ts';
 import type { StreamedRun } from './streams.ts';
 import { receiptOf } from './views.ts';
 
-type ExecuteCall = Call<{ workflowId: string }, object, ExecuteBody>;
+type ExecuteCall = Pick<
+  Call<object, object, ExecuteBody>,
+  'body' | 'headers' | 'principal' | 'signal' | 'origin'
+> & {
+  /** The page of the workflow that starts the run. Absent: a call of the operation. */
+  page?: PageTrigger;
+};
 type ReservedCall = ExecuteCall & RunIds & { wantsLines: boolean };
 type AdmittedCall = ReservedCall & { release: Release | undefined };
 
@@ -88,26 +94,33 @@ export const executeWorkflow = operationsOf<AreaContext>()({
     expectRunIdForm(headers);
     expectCombination(body, headers, principal);
   },
-  async handle(services, call, workflow) {
-    const { body, principal, headers } = call;
-    await expectMode(services, workflow, call);
-    const ids = await reserveRunId(services, workflow, call);
-    const { reservations, publicRuns } = services;
-    try {
-      if (principal.anonymous) await publicRuns?.add(ids.engineId, new Date(services.now()).toISOString());
-      return await execute(services, workflow, { ...call, ...ids, wantsLines: wantsLines(headers, body) });
-    } catch (error) {
-      // The engine has a run with this id, so the id stays used.
-      if (isRunIdTaken(error)) throw runIdConflict(ids.runId);
-      if (!(error instanceof RunStartedError)) {
-        await reservations.release(ids.engineId);
-        if (principal.anonymous) await publicRuns?.release(ids.engineId);
-      }
-      const reason = error instanceof RunStartedError ? error.reason : error;
-      throw principal.anonymous ? publicRefusal(reason) : reason;
-    }
-  },
+  handle: (services, call, workflow) => executeCall(services, call, workflow),
 });
+
+/** Executes the workflow for a caller who may do so. */
+export async function executeCall(
+  services: AreaContext,
+  call: ExecuteCall,
+  workflow: Definition,
+): Promise<Reply> {
+  const { body, principal, headers } = call;
+  await expectMode(services, workflow, call);
+  const ids = await reserveRunId(services, workflow, call);
+  const { reservations, publicRuns } = services;
+  try {
+    if (principal.anonymous) await publicRuns?.add(ids.engineId, new Date(services.now()).toISOString());
+    return await execute(services, workflow, { ...call, ...ids, wantsLines: wantsLines(headers, body) });
+  } catch (error) {
+    // The engine has a run with this id, so the id stays used.
+    if (isRunIdTaken(error)) throw runIdConflict(ids.runId);
+    if (!(error instanceof RunStartedError)) {
+      await reservations.release(ids.engineId);
+      if (principal.anonymous) await publicRuns?.release(ids.engineId);
+    }
+    const reason = error instanceof RunStartedError ? error.reason : error;
+    throw principal.anonymous ? publicRefusal(reason) : reason;
+  }
+}
 
 /** Throws 403 for a caller who may not run drafts, 400 for an asynchronous run where there is no queue. */
 async function expectMode(
@@ -123,9 +136,9 @@ async function expectMode(
 }
 
 async function execute(services: AreaContext, workflow: Definition, call: ReservedCall): Promise<Reply> {
-  const { body, principal } = call;
+  const { body, principal, page } = call;
   const definition = await definitionFor(services, workflow, body);
-  const origin = await originFrom(services, definition, body);
+  const origin = await originFrom(services, definition, { run: body.run, page });
   const release = await admitRun(services, runRequestOf(workflow, call), accountOf(principal));
   try {
     return await startOrQueue(services, origin, { ...call, release });
@@ -157,7 +170,7 @@ async function startOrQueue(services: AreaContext, from: RunOrigin, call: Admitt
   });
   if (release) void run.result().then(release, release);
   const show = shownWith(services, body, call);
-  const agents = isPublic ? undefined : agentEventsOf(call.headers, body);
+  const agents = isPublic ? call.page && ONLY_TEXT : agentEventsOf(call.headers, body);
   const view = isPublic ? publicResult : (result: RunResult): RunResult => result;
   const streamed = { run, runId, selected, agents, show, view, cancel: cancellation.abort, headers };
   if (body.stream) return { raw: resultEvents(services, streamed) };
@@ -172,6 +185,9 @@ async function startOrQueue(services: AreaContext, from: RunOrigin, call: Admitt
   }
   throw new RunStartedError(clientClosedRequest(runId));
 }
+
+/** Pages show the text of agents as it arrives. */
+const ONLY_TEXT = { thinking: false, tools: false };
 
 /** Returns the live version or the draft to run. Throws 403 for a workflow that is not deployed. */
 async function definitionFor(

@@ -7,22 +7,30 @@ import { engineRun } from './find.ts';
 import type { RunIds } from './ids.ts';
 import { isManual } from './rules.ts';
 import type { ExecuteBody } from './schemas.ts';
+import type { PageTrigger } from './start.ts';
 
 /** How often a generated id is tried before giving up. */
 const MAX_ATTEMPTS = 3;
+
+interface ReservingCall {
+  headers: Headers;
+  body: ExecuteBody;
+  principal: Principal;
+  page?: PageTrigger;
+}
 
 /** Reserves the ids of a new run in the workspace of the workflow. Throws 409, 503. */
 export async function reserveRunId(
   services: AreaContext,
   workflow: Definition,
-  { headers, body, principal }: { headers: Headers; body: ExecuteBody; principal: Principal },
+  { headers, body, principal, page }: ReservingCall,
 ): Promise<RunIds> {
   // Anonymous callers cannot choose an id: they could take ids from the members of the workspace.
   const given = principal.anonymous ? null : headers.get('x-run-id');
   const reservation: Omit<NewReservation, 'engineId' | 'runId'> = {
     workflowId: workflow.id,
     workspaceId: workflow.workspaceId,
-    trigger: isManual(body) ? 'manual' : 'api',
+    trigger: page ?? (isManual(body) ? 'manual' : 'api'),
     mode: modeOf(body),
     createdAt: new Date(services.now()).toISOString(),
   };

@@ -22,6 +22,9 @@ export interface Draft {
   compat?: true;
 }
 
+/** A page of a workflow, on which people start runs without a credential. */
+export type PageTrigger = 'chat' | 'form';
+
 /** Types of triggers that an HTTP call fires. */
 const API_TRIGGERS: ReadonlySet<string> = new Set([
   'start_trigger',
@@ -30,6 +33,9 @@ const API_TRIGGERS: ReadonlySet<string> = new Set([
   'starter',
 ]);
 
+/** Types of triggers that a message of a chat fires. */
+const CHAT_TRIGGERS: ReadonlySet<string> = new Set(['start_trigger', 'chat_trigger', 'starter']);
+
 /**
  * Returns the definition with the trigger at which the run begins. Throws 400 for an unknown trigger, and when several
  * are possible and the body names none.
@@ -37,14 +43,18 @@ const API_TRIGGERS: ReadonlySet<string> = new Set([
 export async function originFrom(
   services: AreaContext,
   origin: Omit<RunOrigin, 'start'>,
-  { run }: ExecuteBody,
+  { run, page }: Pick<ExecuteBody, 'run'> & { page?: PageTrigger | undefined },
 ): Promise<RunOrigin> {
   if (run?.entry?.type === 'block') return { ...origin, start: undefined };
   const triggers = await services.engine.triggers(...sourceOf(origin));
-  return { ...origin, start: chooseTrigger(triggers, run) };
+  return { ...origin, start: chooseTrigger(triggers, run, page === 'chat' ? CHAT_TRIGGERS : API_TRIGGERS) };
 }
 
-function chooseTrigger(triggers: readonly WorkflowBlock[], run: ExecuteBody['run']): string {
+function chooseTrigger(
+  triggers: readonly WorkflowBlock[],
+  run: ExecuteBody['run'],
+  types: ReadonlySet<string>,
+): string {
   const names = triggers.map(({ blockId, name }) => `${blockId} (${name})`).join(', ');
   const named = run?.entry?.blockId;
   if (named !== undefined) {
@@ -53,7 +63,7 @@ function chooseTrigger(triggers: readonly WorkflowBlock[], run: ExecuteBody['run
     if (found) return found.blockId;
     throw badRequest(`"${named}" is no trigger that can start this workflow. There are ${names}`);
   }
-  const forCalls = triggers.filter(({ type }) => API_TRIGGERS.has(type));
+  const forCalls = triggers.filter(({ type }) => types.has(type));
   // A manual run of a draft may begin at any trigger.
   const possible = run?.source === 'manual' || forCalls.length === 0 ? triggers : forCalls;
   const [only] = possible;

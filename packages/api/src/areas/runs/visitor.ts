@@ -1,0 +1,50 @@
+import type { JsonObject } from '@heddle/core';
+import { principalOfPublic } from '../../auth/authorize.ts';
+import { capacitySubjectOf } from '../../auth/principal.ts';
+import type { AreaContext } from '../../context.ts';
+import { withOnEnd } from '../../http/stream.ts';
+import type { Definition } from '../../ports.ts';
+import { executeCall } from './execute.ts';
+import { executeBody } from './schemas.ts';
+import type { PageTrigger } from './start.ts';
+
+/** A run that a person without a credential starts on a page of a workflow. */
+export interface VisitorRun {
+  page: PageTrigger;
+  input: JsonObject;
+  /** Outputs that are streamed as their blocks end, as in the execute operation. Absent: the output of the run. */
+  selectedOutputs?: readonly string[];
+  /** Cancels the run. */
+  signal: AbortSignal;
+  /** Scheme, host and base path of the interface. */
+  origin: string;
+}
+
+/**
+ * Runs the live version and returns its event stream, as the execute operation does for callers without a credential: with
+ * their limits, and without messages of the engine. The caller has decided that the person may run the workflow. Throws an
+ * ApiError if the run is refused.
+ */
+export async function executeForVisitor(
+  services: AreaContext,
+  workflow: Definition,
+  { page, input, selectedOutputs, signal, origin }: VisitorRun,
+): Promise<Response> {
+  const principal = principalOfPublic(workflow);
+  const body = executeBody.parse({
+    input,
+    stream: true,
+    ...(selectedOutputs && { selectedOutputs: [...selectedOutputs] }),
+  });
+  const slot = services.capacity.acquire(capacitySubjectOf(principal));
+  try {
+    slot.joinWorkspace(workflow.workspaceId);
+    const call = { body, headers: new Headers(), principal, signal, origin, page };
+    const reply = await executeCall(services, call, workflow);
+    if (!('raw' in reply)) throw new TypeError('The run has no stream.');
+    return withOnEnd(reply.raw, () => slot.release());
+  } catch (error) {
+    slot.release();
+    throw error;
+  }
+}

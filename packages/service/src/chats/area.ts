@@ -1,0 +1,30 @@
+import type { Area, AreaContext } from '@heddle/api';
+import type { ServiceStore } from '../store/open.ts';
+import {
+  deleteChatDeployment,
+  getChatDeployment,
+  listChatDeployments,
+  replaceChatDeployment,
+} from './operations.ts';
+import type { ChatServices } from './operations.ts';
+import { CHAT_MIGRATIONS } from './tables.ts';
+import type { Db } from './tables.ts';
+import { visitorHandlers } from './visitors.ts';
+
+const CHATS = {
+  getChatDeployment,
+  replaceChatDeployment,
+  deleteChatDeployment,
+  listChatDeployments,
+} as const;
+
+/** Returns the area of chats and forms: their deployments, their pages, and the runs that visitors start. */
+export function chats({ store }: { store: ServiceStore }): Area<AreaContext & ChatServices, typeof CHATS> {
+  return {
+    name: 'chats',
+    operations: CHATS,
+    migrations: CHAT_MIGRATIONS,
+    services: (context) => ({ ...context, store, db: context.database as Db }),
+    handlers: (services) => visitorHandlers(services),
+  };
+}

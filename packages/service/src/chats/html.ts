@@ -1,0 +1,146 @@
+import type { ShownInput } from '../workflows/input-fields.ts';
+import type { ChatRow } from './tables.ts';
+import { outputsOf } from './views.ts';
+
+type Texts = Pick<ChatRow, 'title' | 'description' | 'welcome_message' | 'outputs'>;
+
+const ESCAPED: { readonly [character: string]: string } = {
+  '&': '&amp;',
+  '<': '&lt;',
+  '>': '&gt;',
+  '"': '&quot;',
+  "'": '&#39;',
+};
+
+/** Returns the text with all characters escaped that mean something in HTML. */
+function escape(text: string): string {
+  return text.replaceAll(/[&<>"']/g, (character) => ESCAPED[character] ?? character);
+}
+
+function documentOf(
+  kind: string,
+  { title, description }: Pick<Texts, 'title' | 'description'>,
+  main: string,
+): string {
+  const about = description === null ? '' : `<p class="about">${escape(description)}</p>`;
+  return `<!doctype html>
+<html lang="en">
+<head>
+<meta charset="utf-8">
+<meta name="viewport" content="width=device-width, initial-scale=1">
+<meta name="robots" content="noindex">
+<title>${escape(title)}</title>
+<link rel="stylesheet" href="assets/page.css">
+<script type="module" src="assets/${kind}.js"></script>
+</head>
+<body>
+<main>
+<header><h1>${escape(title)}</h1>${about}</header>
+${main}
+<noscript><p>This page needs JavaScript.</p></noscript>
+</main>
+</body>
+</html>
+`;
+}
+
+/** Tells the script that outputs are selected. */
+function selectedMark(texts: Texts): string {
+  return outputsOf(texts).length > 0 ? ' data-selected' : '';
+}
+
+/** Returns the page of a chat. */
+export function chatPage(texts: Texts, maxFiles: number): string {
+  const { welcome_message: welcome } = texts;
+  const first = welcome === null ? '' : `<li class="answer"><p>${escape(welcome)}</p></li>`;
+  return documentOf(
+    'chat',
+    texts,
+    `<ol id="messages" role="log" aria-label="Messages" tabindex="0">${first}</ol>
+<p id="status" role="status"></p>
+<form id="form"${selectedMark(texts)}>
+<label for="message">Message</label>
+<textarea id="message" name="message" rows="3" maxlength="100000" required></textarea>
+<label for="files">Files (at most ${maxFiles})</label>
+<input id="files" name="files" type="file" multiple>
+<div class="buttons"><button type="submit">Send</button><button type="button" id="stop" hidden>Stop</button></div>
+</form>`,
+  );
+}
+
+/** Returns the page of a form. */
+export function formPage(texts: Texts, fields: readonly ShownInput[]): string {
+  const { welcome_message: welcome } = texts;
+  const intro = welcome === null ? '' : `<p>${escape(welcome)}</p>`;
+  return documentOf(
+    'form',
+    texts,
+    `${intro}<form id="form"${selectedMark(texts)}>
+${fields.map((field, index) => fieldHtml(field, `field-${index}`)).join('\n')}
+<div class="buttons"><button type="submit">Send</button><button type="button" id="stop" hidden>Stop</button></div>
+</form>
+<p id="status" role="status"></p>
+<section id="result" aria-label="Result" tabindex="-1" hidden></section>`,
+  );
+}
+
+/** Returns the page that asks for the password of the other pages. */
+export function passwordPage(texts: Texts): string {
+  return documentOf(
+    'password',
+    { title: texts.title, description: null },
+    `<form id="form">
+<label for="password">Password</label>
+<input id="password" name="password" type="password" autocomplete="current-password" maxlength="256" required autofocus>
+<div class="buttons"><button type="submit">Continue</button></div>
+</form>
+<p id="status" role="status"></p>`,
+  );
+}
+
+/** Returns the page for addresses without a page. */
+export function unknownPage(): string {
+  return documentOf(
+    'unknown',
+    { title: 'Not found', description: null },
+    '<p>There is no page at this address.</p>',
+  ).replace(/<script.*<\/script>\n/, '');
+}
+
+function fieldHtml(field: ShownInput, id: string): string {
+  const { name, type, description, label, isRequired } = field;
+  const help = description === null ? '' : `<p class="help" id="${id}-help">${escape(description)}</p>`;
+  const attributes = [
+    `id="${id}"`,
+    `name="${escape(name)}"`,
+    `data-type="${escape(type)}"`,
+    ...(help === '' ? [] : [`aria-describedby="${id}-help"`]),
+    ...(isRequired && type !== 'boolean' ? ['required'] : []),
+  ].join(' ');
+  const text = `<label for="${id}">${escape(label)}${isRequired ? ' (required)' : ''}</label>`;
+  return `<div class="field">${text}${help}${controlHtml(field, attributes)}</div>`;
+}
+
+function controlHtml({ type, placeholder, value, options }: ShownInput, attributes: string): string {
+  const hint = placeholder === null ? '' : ` placeholder="${escape(placeholder)}"`;
+  const given = value === null ? '' : typeof value === 'string' ? value : JSON.stringify(value);
+  if (options.length > 0) {
+    const rows = options.map(
+      (option) => `<option${option === given ? ' selected' : ''}>${escape(option)}</option>`,
+    );
+    return `<select ${attributes}><option value=""></option>${rows.join('')}</select>`;
+  }
+  switch (type) {
+    case 'boolean':
+      return `<input type="checkbox" ${attributes}${value === true || value === 'true' ? ' checked' : ''}>`;
+    case 'number':
+      return `<input type="number" step="any" ${attributes}${hint} value="${escape(given)}">`;
+    case 'file[]':
+      return `<input type="file" multiple ${attributes}>`;
+    case 'object':
+    case 'array':
+      return `<textarea rows="5" spellcheck="false" ${attributes}${hint}>${escape(given)}</textarea>`;
+    default:
+      return `<textarea rows="2" ${attributes}${hint}>${escape(given)}</textarea>`;
+  }
+}

@@ -1,0 +1,228 @@
+import { randomUUID } from 'node:crypto';
+import type { AreaContext } from '@heddle/api';
+import {
+  badRequest,
+  conflict,
+  cursorCodec,
+  EVERYONE,
+  forbidden,
+  noQuery,
+  notFound,
+  operationsOf,
+  PEOPLE,
+  resolveSelectors,
+  workflowPath,
+  workspace,
+} from '@heddle/api/areas';
+import * as z from 'zod';
+import { pageOf } from '../paging.ts';
+import type { ServiceStore } from '../store/open.ts';
+import type { WorkflowRow } from '../store/schema.ts';
+import { workflowRow } from '../workflows/context.ts';
+import { holdFolders } from '../workflows/folders.ts';
+import { hashPassword } from './password.ts';
+import * as schemas from './schemas.ts';
+import type { ChatRow, Db } from './tables.ts';
+import { shown } from './views.ts';
+
+/** What the operations of chat deployments use. */
+export interface ChatServices extends Pick<
+  AreaContext,
+  'engine' | 'definitions' | 'publicRuns' | 'now' | 'report'
+> {
+  db: Db;
+  store: Pick<ServiceStore, 'workflows' | 'reservations' | 'database'>;
+}
+
+const define = operationsOf<ChatServices>();
+const SHARED = { tag: 'Workflows', resource: workflowRow, params: workflowPath, query: noQuery } as const;
+const ADMIN = { role: 'admin', principals: PEOPLE, capability: 'deploy.chat' } as const;
+const READ = { scope: 'api:read', errors: [400, 401, 403, 404, 429] } as const;
+const WRITE = { scope: 'api:write' } as const;
+const PATH = '/api/v2/workflows/{workflowId}/deployments/chat';
+
+const cursors = cursorCodec(schemas.position);
+
+export const getChatDeployment = define({
+  ...SHARED,
+  ...ADMIN,
+  ...READ,
+  id: 'getWorkflowChatDeployment',
+  method: 'GET',
+  path: PATH,
+  summary: 'Get the chat deployment of a workflow',
+  success: [{ status: 200, schema: schemas.chatDeployment, description: 'The chat deployment' }],
+  async handle({ db }, { origin }, workflow) {
+    const row = await chatOf(db, workflow.id);
+    if (!row) throw notFound('Chat deployment');
+    return { data: shown(row, workflow, origin) };
+  },
+});
+
+export const replaceChatDeployment = define({
+  ...SHARED,
+  ...ADMIN,
+  ...WRITE,
+  id: 'replaceWorkflowChatDeployment',
+  method: 'PUT',
+  path: PATH,
+  summary: 'Serve the workflow as a chat, a form, or both',
+  audit: { resourceType: 'chat', actions: ['CHAT_DEPLOYED'] },
+  body: schemas.chatBody,
+  success: [{ status: 200, schema: schemas.chatDeployment, description: 'The pages are served' }],
+  errors: [400, 401, 403, 404, 409, 413, 415, 423, 429],
+  async handle(services, { body, origin, record }, workflow) {
+    const { db, publicRuns } = services;
+    if (!(await publicRuns?.allows(workflow.workspace_id)))
+      throw forbidden('PUBLIC_SHARING_NOT_ALLOWED', 'Workflows of this workspace may not be public');
+    await expectOutputs(services, workflow, body.outputs);
+    // Takes long, so not in the transaction.
+    const hash = body.password === undefined ? undefined : await hashPassword(body.password);
+    const row = await db.transaction().execute(async (tx) => {
+      await unlocked(tx, workflow);
+      const stored = await replace(tx, workflow, { body, hash, at: new Date(services.now()).toISOString() });
+      await record({ resourceId: stored.id, details: { identifier: stored.identifier } }, tx);
+      return stored;
+    });
+    return { data: shown(row, workflow, origin) };
+  },
+});
+
+export const deleteChatDeployment = define({
+  ...SHARED,
+  ...ADMIN,
+  ...WRITE,
+  id: 'deleteWorkflowChatDeployment',
+  method: 'DELETE',
+  path: PATH,
+  summary: 'Stop serving the pages of a workflow',
+  audit: { resourceType: 'chat', actions: ['CHAT_REMOVED'] },
+  success: [{ status: 200, schema: schemas.removed, description: 'The pages are no longer served' }],
+  errors: [400, 401, 403, 404, 423, 429],
+  async handle({ db }, { record }, workflow) {
+    return db.transaction().execute(async (tx) => {
+      await unlocked(tx, workflow);
+      const row = await tx
+        .deleteFrom('chats')
+        .where('workflow_id', '=', workflow.id)
+        .returning(['id', 'identifier'])
+        .executeTakeFirst();
+      if (!row) throw notFound('Chat deployment');
+      await record({ resourceId: row.id, details: { identifier: row.identifier } }, tx);
+      return { data: { id: row.id, deleted: true as const } };
+    });
+  },
+});
+
+export const listChatDeployments = define({
+  ...READ,
+  id: 'listChatDeployments',
+  method: 'GET',
+  path: '/api/v2/chat-deployments',
+  tag: 'Workflows',
+  summary: 'List the chat deployments of a workspace',
+  role: 'read',
+  principals: EVERYONE,
+  resource: workspace('query'),
+  params: z.strictObject({}),
+  query: schemas.listQuery,
+  success: [
+    { status: 200, schema: schemas.chatDeployment, page: true, description: 'A page of chat deployments' },
+  ],
+  async handle({ db }, { query, origin }) {
+    const { workspaceId, limit } = query;
+    const [after] = cursors.decode(query.cursor, { workspaceId }) ?? [];
+    const found = await db
+      .selectFrom('chats')
+      .innerJoin('workflows', 'workflows.id', 'chats.workflow_id')
+      .selectAll('chats')
+      .select(['workflows.active_version', 'workflows.archived_at'])
+      .where('chats.workspace_id', '=', workspaceId)
+      .where('workflows.archived_at', 'is', null)
+      .$if(after !== undefined, (some) => some.where('chats.id', '>', after ?? ''))
+      .orderBy('chats.id')
+      .limit(limit + 1)
+      .execute();
+    const { rows, next } = pageOf(found, limit, ({ id }): [string] => [id]);
+    return {
+      page: rows.map((row) => shown(row, row, origin)),
+      nextCursor: next ? cursors.encode(next, { workspaceId }) : null,
+    };
+  },
+});
+
+async function chatOf(db: Db, workflowId: string): Promise<ChatRow | undefined> {
+  return db.selectFrom('chats').selectAll().where('workflow_id', '=', workflowId).executeTakeFirst();
+}
+
+/** Throws 400 for a selector that names no block of the live version, 409 for a workflow that is not deployed. */
+async function expectOutputs(
+  services: Pick<ChatServices, 'engine' | 'definitions'>,
+  { id }: WorkflowRow,
+  outputs: readonly string[],
+): Promise<void> {
+  const workflow = await services.definitions.find(id);
+  if (workflow?.live === undefined) throw conflict('Workflow is not deployed: deploy it first');
+  const blocks = await services.engine.blocks(id, { version: workflow.live });
+  await resolveSelectors(services, outputs, { workflow, blocks });
+}
+
+interface Replacement {
+  body: z.output<typeof schemas.chatBody>;
+  /** That of a new password. */
+  hash: string | undefined;
+  at: string;
+}
+
+/** Stores the deployment. Throws 400 without a password that is needed, 409 for an identifier that is taken. */
+async function replace(tx: Db, workflow: WorkflowRow, { body, hash, at }: Replacement): Promise<ChatRow> {
+  const before = await chatOf(tx, workflow.id);
+  const isProtected = body.authType === 'password';
+  if (!isProtected && hash !== undefined) throw badRequest('"password" needs "authType": "password"');
+  const password_hash = isProtected ? (hash ?? before?.password_hash ?? null) : null;
+  if (isProtected && password_hash === null) throw badRequest('"authType": "password" needs a "password"');
+  await takeIdentifier(tx, workflow, body.identifier);
+  const row = {
+    ...{ identifier: body.identifier, title: body.title, description: body.description },
+    ...{ welcome_message: body.welcomeMessage, pages: JSON.stringify([...new Set(body.pages)]) },
+    ...{ password_hash, outputs: JSON.stringify(body.outputs), updated_at: at },
+  };
+  return tx
+    .insertInto('chats')
+    .values({
+      ...row,
+      ...{ id: randomUUID(), workspace_id: workflow.workspace_id, workflow_id: workflow.id, created_at: at },
+    })
+    .onConflict((same) => same.column('workflow_id').doUpdateSet(row))
+    .returningAll()
+    .executeTakeFirstOrThrow();
+}
+
+/** Throws 409 for an identifier of another workflow, or of another workspace, also after its deployment was removed. */
+async function takeIdentifier(tx: Db, workflow: WorkflowRow, identifier: string): Promise<void> {
+  const { id: workflowId, workspace_id } = workflow;
+  await tx
+    .insertInto('chat_identifiers')
+    .values({ identifier, workspace_id })
+    .onConflict((same) => same.doNothing())
+    .execute();
+  const owner = await tx
+    .updateTable('chat_identifiers')
+    // Locks the row, so that a concurrent deployment waits for this one.
+    .set((eb) => ({ workspace_id: eb.ref('workspace_id') }))
+    .where('identifier', '=', identifier)
+    .returning('workspace_id')
+    .executeTakeFirstOrThrow();
+  const user = await tx
+    .selectFrom('chats')
+    .select('workflow_id')
+    .where('identifier', '=', identifier)
+    .executeTakeFirst();
+  const isTaken = owner.workspace_id !== workspace_id || (user && user.workflow_id !== workflowId);
+  if (isTaken) throw conflict(`Identifier already in use: ${identifier}`);
+}
+
+/** Throws 423 if a folder around the workflow is locked. It stays unlocked until the transaction ends. */
+async function unlocked(tx: Db, { workspace_id: workspaceId, folder_path }: WorkflowRow): Promise<void> {
+  await holdFolders(tx as never, { workspaceId, paths: [folder_path] });
+}

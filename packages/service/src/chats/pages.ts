@@ -1,0 +1,55 @@
+import { readFile } from 'node:fs/promises';
+import { extname } from 'node:path';
+
+/** The folder of scripts and styles, which need no build. It has the same path from `src` and from `dist`. */
+const FOLDER = new URL('../../pages/', import.meta.url);
+
+const ASSETS = new Set(['page.css', 'chat.js', 'form.js', 'password.js', 'shared.js']);
+const TYPES: { readonly [extension: string]: string } = {
+  '.js': 'text/javascript; charset=utf-8',
+  '.css': 'text/css; charset=utf-8',
+};
+
+/** The page loads only files of this server, runs no script that is written into it, and is shown in no frame. */
+const POLICY = [
+  "default-src 'none'",
+  "script-src 'self'",
+  "style-src 'self'",
+  "connect-src 'self'",
+  "base-uri 'none'",
+  "form-action 'none'",
+  "frame-ancestors 'none'",
+  "require-trusted-types-for 'script'",
+].join('; ');
+
+const HEADERS = {
+  'X-Content-Type-Options': 'nosniff',
+  'Referrer-Policy': 'no-referrer',
+  'Cross-Origin-Opener-Policy': 'same-origin',
+  'Cross-Origin-Resource-Policy': 'same-origin',
+};
+
+/** Returns the response of a page. */
+export function pageResponse(html: string, status = 200): Response {
+  return new Response(html, {
+    status,
+    headers: {
+      ...HEADERS,
+      'Content-Type': 'text/html; charset=utf-8',
+      'Content-Security-Policy': POLICY,
+      'Cache-Control': 'no-store',
+      'Permissions-Policy': 'camera=(), geolocation=(), microphone=()',
+    },
+  });
+}
+
+/** Returns a script or the styles of the pages; undefined for other names. */
+export async function assetResponse(name: string): Promise<Response | undefined> {
+  if (!ASSETS.has(name)) return undefined;
+  const headers = {
+    ...HEADERS,
+    'Content-Type': TYPES[extname(name)] ?? '',
+    'Cache-Control': 'public, max-age=300',
+  };
+  return new Response(await readFile(new URL(name, FOLDER)), { headers });
+}

@@ -1,0 +1,55 @@
+import { createHmac, randomBytes, scrypt, timingSafeEqual } from 'node:crypto';
+
+/** Parameters of scrypt: about 60 ms and 16 MB, as OWASP's password storage cheat sheet advises at least. */
+const COST = { N: 2 ** 14, r: 8, p: 5 };
+const KEY_BYTES = 32;
+const SALT_BYTES = 16;
+
+/** How long a person need not enter the password again. */
+export const ADMISSION_SECONDS = 24 * 3600;
+
+function derived(password: string, salt: Buffer): Promise<Buffer> {
+  return new Promise((resolve, reject) => {
+    scrypt(password.normalize('NFC'), salt, KEY_BYTES, COST, (error, key) => {
+      if (error) reject(error);
+      else resolve(key);
+    });
+  });
+}
+
+/** Returns the text to store of a password. */
+export async function hashPassword(password: string): Promise<string> {
+  const salt = randomBytes(SALT_BYTES);
+  const key = await derived(password, salt);
+  return `scrypt:1:${salt.toString('base64url')}:${key.toString('base64url')}`;
+}
+
+/** Returns whether the stored text is that of the password. */
+export async function isPassword(stored: string, password: string): Promise<boolean> {
+  const [, , salt = '', key = ''] = stored.split(':');
+  const expected = Buffer.from(key, 'base64url');
+  const found = await derived(password, Buffer.from(salt, 'base64url'));
+  return found.length === expected.length && timingSafeEqual(found, expected);
+}
+
+/**
+ * Returns the text that admits a person who has entered the password. Nothing is stored: the hash of the password signs it, so
+ * that it ends with the password.
+ */
+export function admissionOf(stored: string, nowMs: number): string {
+  const endMs = nowMs + ADMISSION_SECONDS * 1000;
+  return `${endMs}.${signature(stored, endMs)}`;
+}
+
+/** Returns whether the text admits to the pages whose password has this hash. */
+export function admits(stored: string, text: string, nowMs: number): boolean {
+  const [end = '', signed = ''] = text.split('.');
+  const endMs = Number(end);
+  if (!Number.isSafeInteger(endMs) || endMs <= nowMs) return false;
+  const [given, expected] = [Buffer.from(signed), Buffer.from(signature(stored, endMs))];
+  return given.length === expected.length && timingSafeEqual(given, expected);
+}
+
+function signature(stored: string, endMs: number): string {
+  return createHmac('sha256', stored).update(`admission ${endMs}`).digest('base64url');
+}

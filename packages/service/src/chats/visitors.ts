@@ -1,0 +1,289 @@
+import { randomUUID } from 'node:crypto';
+import type { AreaContext, AreaHandler } from '@heddle/api';
+import { ApiError, isApiError } from '@heddle/api';
+import { executeForVisitor, notFound, readJson, resolveSelectors, respondError } from '@heddle/api/areas';
+import { memoryLimiter } from '@heddle/api';
+import type { Limiter } from '@heddle/api';
+import type { Definition } from '@heddle/api/ports';
+import type { JsonObject } from '@heddle/core';
+import * as z from 'zod';
+import { shownInputs } from '../workflows/input-fields.ts';
+import type { ShownInput } from '../workflows/input-fields.ts';
+import { chatPage, formPage, passwordPage, unknownPage } from './html.ts';
+import { assetResponse, pageResponse } from './pages.ts';
+import { ADMISSION_SECONDS, admissionOf, admits, isPassword } from './password.ts';
+import { identifier } from './schemas.ts';
+import type { ChatRow, Db } from './tables.ts';
+import { outputsOf, pagesOf, PREFIXES } from './views.ts';
+import type { Page } from './views.ts';
+
+/** What the pages need. */
+export type VisitorServices = AreaContext & { db: Db };
+
+/** Runs of one page, of one client address, and passwords that one address and all may try. */
+const RUNS = { capacity: 60, perMinute: 120 };
+const RUNS_OF_ADDRESS = { capacity: 20, perMinute: 30 };
+const PASSWORDS = { capacity: 100, perMinute: 60 };
+const PASSWORDS_OF_ADDRESS = { capacity: 10, perMinute: 5 };
+
+const COOKIE = 'heddle_page';
+const PASSWORD_BYTES = 4096;
+
+const passwordBody = z.strictObject({ password: z.string().min(1).max(256) });
+
+const file = z.strictObject({
+  name: z.string().min(1).max(255),
+  data: z.string().startsWith('data:', 'must be a data: URL'),
+});
+
+const chatBody = z.strictObject({
+  message: z.string().min(1).max(100_000),
+  conversationId: z
+    .string()
+    .regex(/^[A-Za-z0-9-]{16,64}$/)
+    .optional(),
+  files: z.array(file).max(20).default([]),
+});
+
+const formBody = z.strictObject({
+  input: z.record(z.string(), z.json()),
+  files: z.record(z.string(), z.array(file)).default({}),
+});
+
+/** A deployment whose workflow is live. */
+interface Visited {
+  chat: ChatRow;
+  workflow: Definition;
+  /** The live version, as text. */
+  state: string;
+}
+
+interface Visit {
+  request: Request;
+  page: Page;
+  /** The path of the page. */
+  path: string;
+  address: string | undefined;
+}
+
+/** Returns what serves the pages of chats and forms, and starts their runs. */
+export function visitorHandlers(services: VisitorServices): AreaHandler[] {
+  const { now } = services;
+  const limits = {
+    runs: memoryLimiter({ operation: RUNS, address: RUNS_OF_ADDRESS }, now),
+    passwords: memoryLimiter({ operation: PASSWORDS, address: PASSWORDS_OF_ADDRESS }, now),
+  };
+  return Object.entries(PREFIXES).map(([page, own]) => ({
+    prefix: own,
+    async fetch(request, { address, prefix }) {
+      const headers = { 'X-Request-Id': randomUUID() };
+      try {
+        const path = new URL(request.url).pathname;
+        const visit = { request, page: page as Page, path, address };
+        return await new Visitors(services, limits).answer(visit, path.slice(prefix.length).split('/'));
+      } catch (error) {
+        return respondError(error, headers, services.report);
+      }
+    },
+  }));
+}
+
+interface VisitorLimits {
+  runs: Limiter;
+  passwords: Limiter;
+}
+
+class Visitors {
+  readonly #services: VisitorServices;
+  readonly #limits: VisitorLimits;
+
+  constructor(services: VisitorServices, limits: VisitorLimits) {
+    this.#services = services;
+    this.#limits = limits;
+  }
+
+  /** Answers a request for the parts of the path behind the prefix. */
+  async answer(visit: Visit, [name = '', more, ...rest]: readonly string[]): Promise<Response> {
+    const { method } = visit.request;
+    const isRead = method === 'GET' || method === 'HEAD';
+    if (name === 'assets' && more !== undefined && rest.length === 0 && isRead) {
+      const asset = await assetResponse(more);
+      if (asset) return asset;
+    }
+    const visited = rest.length === 0 ? await this.#find(visit.page, name) : undefined;
+    if (visited && more === undefined && isRead) return this.#page(visit, visited);
+    if (!visited || method !== 'POST' || (more !== undefined && more !== 'password')) {
+      if (isRead) return pageResponse(unknownPage(), 404);
+      throw notFound('Page');
+    }
+    expectSameSite(visit.request);
+    if (more === 'password') return this.#enter(visit, visited.chat);
+    if (!this.#isAdmitted(visit.request, visited.chat)) throw new ApiError(401, 'The password is needed');
+    await this.#expectFew(this.#limits.runs, visit, visited.chat);
+    return visit.page === 'chat' ? this.#message(visit, visited) : this.#submission(visit, visited);
+  }
+
+  async #find(page: Page, name: string): Promise<Visited | undefined> {
+    if (!identifier.safeParse(name).success) return undefined;
+    const { db, definitions, publicRuns } = this.#services;
+    const chat = await db.selectFrom('chats').selectAll().where('identifier', '=', name).executeTakeFirst();
+    if (!chat || !pagesOf(chat).includes(page) || !(await publicRuns?.allows(chat.workspace_id)))
+      return undefined;
+    const workflow = await definitions.find(chat.workflow_id);
+    if (!workflow || workflow.live === undefined || workflow.isArchived === true) return undefined;
+    const state = await db
+      .selectFrom('workflow_versions')
+      .select('state')
+      .where('workflow_id', '=', workflow.id)
+      .where('engine_version', '=', workflow.live)
+      .executeTakeFirst();
+    return state && { chat, workflow, state: state.state };
+  }
+
+  #page({ request, page }: Visit, { chat, state }: Visited): Response {
+    if (!this.#isAdmitted(request, chat)) return pageResponse(passwordPage(chat));
+    const { files } = this.#services.publicInputs;
+    return pageResponse(page === 'chat' ? chatPage(chat, files) : formPage(chat, shownInputs(state)));
+  }
+
+  #isAdmitted(request: Request, { password_hash: hash }: ChatRow): boolean {
+    return hash === null || admits(hash, cookieOf(request), this.#services.now());
+  }
+
+  async #enter({ request, path, address }: Visit, chat: ChatRow): Promise<Response> {
+    const { password } = await this.#read(request, passwordBody, PASSWORD_BYTES);
+    const { password_hash: hash, id } = chat;
+    if (hash === null) return Response.json({ success: true });
+    await this.#expectFew(this.#limits.passwords, { address }, chat);
+    if (!(await isPassword(hash, password))) throw new ApiError(401, 'The password is wrong');
+    const { protocol } = new URL(request.url);
+    const own = path.slice(0, -'/password'.length);
+    const cookie = [
+      `${COOKIE}=${admissionOf(hash, this.#services.now())}`,
+      `Path=${own}`,
+      `Max-Age=${ADMISSION_SECONDS}`,
+      'HttpOnly',
+      'SameSite=Strict',
+      ...(protocol === 'https:' ? ['Secure'] : []),
+    ].join('; ');
+    return Response.json(
+      { success: true, id },
+      { headers: { 'Set-Cookie': cookie, 'Cache-Control': 'no-store' } },
+    );
+  }
+
+  async #message(visit: Visit, visited: Visited): Promise<Response> {
+    const { chat } = visited;
+    const { message, files, conversationId = randomUUID() } = await this.#read(visit.request, chatBody);
+    const input = {
+      input: message,
+      // A visitor must not name the conversations of others: those of callers with a credential, or of other chats.
+      conversationId: `${chat.id}:${conversationId}`,
+      ...(files.length > 0 && { files: files.map((each) => ({ type: 'file', ...each })) }),
+    };
+    const response = await this.#run(visit, visited, input);
+    response.headers.set('X-Conversation-Id', conversationId);
+    return response;
+  }
+
+  async #submission(visit: Visit, visited: Visited): Promise<Response> {
+    const { input, files } = await this.#read(visit.request, formBody);
+    return this.#run(visit, visited, inputOf(shownInputs(visited.state), input as JsonObject, files));
+  }
+
+  async #run({ request, page }: Visit, { chat, workflow }: Visited, input: JsonObject): Promise<Response> {
+    const outputs = await this.#outputs(workflow, outputsOf(chat));
+    const { origin } = new URL(request.url);
+    return executeForVisitor(this.#services, workflow, {
+      ...{ page, input, signal: request.signal, origin },
+      ...(outputs.length > 0 && { selectedOutputs: outputs }),
+    });
+  }
+
+  /** Returns the selectors whose blocks the live version has: it may be newer than the deployment of the chat. */
+  async #outputs(workflow: Definition, selectors: readonly string[]): Promise<string[]> {
+    if (selectors.length === 0) return [];
+    const { engine } = this.#services;
+    const blocks = await engine.blocks(workflow.id, { version: workflow.live ?? 0 });
+    const known: string[] = [];
+    for (const selector of selectors) {
+      try {
+        await resolveSelectors(this.#services, [selector], { workflow, blocks });
+        known.push(selector);
+      } catch (error) {
+        if (!isApiError(error)) throw error;
+      }
+    }
+    return known;
+  }
+
+  #read<Schema extends z.ZodType>(
+    request: Request,
+    schema: Schema,
+    maxBytes = maxBytesOf(this.#services),
+  ): Promise<z.output<Schema>> {
+    const { publicInputs, every } = this.#services;
+    return readJson(request, schema, { limits: publicInputs, maxBytes, every });
+  }
+
+  /** Throws 429. */
+  async #expectFew(limiter: Limiter, { address }: Pick<Visit, 'address'>, { id }: ChatRow): Promise<void> {
+    const states = [
+      ...(address === undefined ? [] : [await limiter.take('address', [`${id} ${address}`])]),
+      await limiter.take('operation', [id]),
+    ];
+    const refused = states.find((state) => state && !state.allowed);
+    if (!refused) return;
+    const seconds = String(Math.max(1, Math.ceil(refused.retryAfterMs / 1000)));
+    throw new ApiError(429, 'Too many requests. Please retry shortly.', {
+      headers: { 'Retry-After': seconds },
+    });
+  }
+}
+
+/** Base64 is longer than the files. */
+function maxBytesOf({ publicInputs: { bytes, fileBytes } }: AreaContext): number {
+  return bytes + Math.ceil((fileBytes * 4) / 3);
+}
+
+/** Throws 403 for a request that a page of another site has made, 415 for one that such a page could make without leave. */
+function expectSameSite({ headers }: Request): void {
+  const type = headers.get('content-type') ?? '';
+  if (!/^application\/json\s*(?:;|$)/i.test(type))
+    throw new ApiError(415, 'The body must be sent as application/json');
+  const site = headers.get('sec-fetch-site');
+  if (site !== null && site !== 'same-origin' && site !== 'none')
+    throw new ApiError(403, 'Pages of other sites cannot send this');
+}
+
+function cookieOf({ headers }: Request): string {
+  const pairs = (headers.get('cookie') ?? '').split(';').map((pair) => pair.trim().split('='));
+  return pairs.find(([name]) => name === COOKIE)?.[1] ?? '';
+}
+
+/** Returns the input of the run. Throws 400 for a field that is missing, unknown, or no file. */
+function inputOf(
+  fields: readonly ShownInput[],
+  input: JsonObject,
+  files: { readonly [name: string]: readonly z.output<typeof file>[] },
+): JsonObject {
+  const declared = new Map(fields.map((field) => [field.name, field]));
+  const given = new Map<string, JsonObject[string]>(Object.entries(input));
+  for (const [name, sent] of Object.entries(files))
+    given.set(
+      name,
+      sent.map((each) => ({ type: 'file', ...each })),
+    );
+  for (const name of given.keys()) {
+    const isFile = declared.get(name)?.type === 'file[]';
+    if (!declared.has(name) || isFile !== Object.hasOwn(files, name))
+      throw new ApiError(400, `The form has no such field: ${name.slice(0, 100)}`);
+  }
+  for (const { name, isRequired, label } of fields) {
+    const value = given.get(name);
+    const isMissing =
+      value === undefined || value === null || value === '' || (Array.isArray(value) && value.length === 0);
+    if (isRequired && isMissing) throw new ApiError(400, `${label} is required`);
+  }
+  return Object.fromEntries(given);
+}

@@ -1,0 +1,58 @@
+import { inputFields, parsedText } from '@heddle/core/fields';
+import { isJsonObject, own } from '@heddle/core/blocks';
+import type { Json } from '@heddle/core/blocks';
+import { readGraph } from './graph.ts';
+
+/** A field of the input of a workflow, for people. */
+export interface ShownInput {
+  name: string;
+  type: string;
+  description: string | null;
+  /** Default: the name. */
+  label: string;
+  placeholder: string | null;
+  isRequired: boolean;
+  /** The default; null: there is none. */
+  value: Json;
+  /** The values to choose from; empty: any. */
+  options: string[];
+}
+
+/** Types of blocks at which calls and forms start runs. */
+const STARTS: ReadonlySet<unknown> = new Set(['start_trigger', 'api_trigger', 'input_trigger', 'starter']);
+
+/** Returns the input fields of the first block of a graph, given as text, at which calls start runs. */
+export function shownInputs(state: string): ShownInput[] {
+  const formats = Object.values(readGraph(state).blocks)
+    .filter(({ type }) => STARTS.has(type))
+    .map((block) => formatOf(block));
+  const format = formats.find((each) => inputFields(each).length > 0);
+  const rows = parsedText(format ?? null);
+  return inputFields(format).map(({ name, type, value = null, required, index }) => {
+    const row = Array.isArray(rows) ? rows[index] : undefined;
+    const textOf = (key: string): string | null => {
+      const text = isJsonObject(row) ? own(row, key) : undefined;
+      return typeof text === 'string' && text !== '' ? text : null;
+    };
+    return {
+      ...{ name, type, description: textOf('description'), label: textOf('label') ?? name },
+      ...{ placeholder: textOf('placeholder'), isRequired: required, value },
+      options: optionsOf(isJsonObject(row) ? own(row, 'options') : undefined),
+    };
+  });
+}
+
+function formatOf(block: { [key: string]: Json }): Json | undefined {
+  const fields = own(block, 'subBlocks');
+  const format = isJsonObject(fields) ? own(fields, 'inputFormat') : undefined;
+  return isJsonObject(format) ? own(format, 'value') : undefined;
+}
+
+/** Options are texts, or objects with an id. */
+function optionsOf(options: Json | undefined): string[] {
+  if (!Array.isArray(options)) return [];
+  return options.flatMap((option) => {
+    const id = isJsonObject(option) ? (own(option, 'id') ?? own(option, 'value')) : option;
+    return typeof id === 'string' && id !== '' ? [id] : [];
+  });
+}

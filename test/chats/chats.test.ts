@@ -1,0 +1,389 @@
+import type { BlockExecutor } from '@heddle/core/blocks';
+import type { Json } from '@heddle/core';
+import { describe, expect, it } from 'vitest';
+import { draftOf, errorIn, testApi } from '../support/api.ts';
+import { block, fn, workflow } from '../support/workflow.ts';
+
+/** Emits its answer in two texts, once the test has its response. */
+const gate = Promise.withResolvers<undefined>();
+const talker: BlockExecutor = {
+  types: ['talker'],
+  class: 'effect',
+  execute: async (context) => {
+    await gate.promise;
+    context.emit({ type: 'text', text: 'Hello ' });
+    context.emit({ type: 'text', text: 'Ada.' });
+    return { output: { content: 'Hello Ada.' } };
+  },
+};
+
+const now = { ms: Date.parse('2026-01-01T00:00:00Z') };
+const api = await testApi({
+  now: () => now.ms,
+  engineOptions: { blocks: [talker] },
+});
+const { call, fetch, deployed, engine } = api;
+
+const start = (inputFormat: Json = []): Json => block('Start', 'start_trigger', { inputFormat }) as never;
+const echo = (code = 'return {input: <start.input>, conversation: <start.conversationId>}'): Json =>
+  workflow([start() as never, fn('F', code)], ['Start -> F']);
+
+let count = 0;
+/** Deploys the workflow with pages, and returns their identifier. */
+async function pages(
+  exported: Json,
+  options: { [name: string]: unknown } = {},
+): Promise<{ id: string; name: string }> {
+  const id = await deployed(exported);
+  const name = `page-${++count}`;
+  const body = { identifier: name, title: 'Ask <us>', ...options };
+  const answer = await call('PUT', `/api/v2/workflows/${id}/deployments/chat`, { body });
+  expect(answer.status, JSON.stringify(answer.body)).toBe(200);
+  return { id, name };
+}
+
+interface Sent {
+  body?: unknown;
+  headers?: { [name: string]: string };
+}
+
+const visit = (path: string, { body, headers }: Sent = {}): Promise<Response> =>
+  fetch(body === undefined ? 'GET' : 'POST', path, {
+    key: null,
+    ...(body !== undefined && { body }),
+    ...(headers && { headers }),
+  });
+
+/** Returns the frames of a stream. */
+async function frames(response: Response): Promise<unknown[]> {
+  const text = await response.text();
+  expect(response.status, text).toBe(200);
+  return text
+    .split('\n\n')
+    .filter((event) => event !== '')
+    .map((event) => JSON.parse(event.slice('data: '.length)) as unknown);
+}
+
+describe('a chat', () => {
+  it('is a page with the texts of its deployment, escaped, that loads only from its server', async () => {
+    const { name } = await pages(echo(), { welcomeMessage: 'Hi & welcome' });
+    const response = await visit(`/chat/${name}`);
+    expect(response.status).toBe(200);
+    expect(response.headers.get('content-security-policy')).toMatch(
+      /default-src 'none'.*frame-ancestors 'none'/,
+    );
+    const html = await response.text();
+    expect(html).toContain('<h1>Ask &lt;us&gt;</h1>');
+    expect(html).toContain('Hi &amp; welcome');
+    for (const asset of ['page.css', 'chat.js', 'shared.js'])
+      expect((await visit(`/chat/assets/${asset}`)).headers.get('content-type')).toMatch(/css|javascript/);
+    expect((await visit('/chat/assets/..%2Fpackage.json')).status).toBe(404);
+  });
+
+  it('runs the workflow with the message, and keeps the conversation', async () => {
+    const { id, name } = await pages(echo());
+    const first = await visit(`/chat/${name}`, { body: { message: 'Hello' } });
+    const conversationId = first.headers.get('x-conversation-id') ?? '';
+    const [final, done] = await frames(first);
+    const chat = await call<{ id: string }>('GET', `/api/v2/workflows/${id}/deployments/chat`);
+    const conversation = `${chat.data.id}:${conversationId}`;
+    expect(final).toEqual({
+      event: 'final',
+      data: { success: true, output: { result: { input: 'Hello', conversation } } },
+    });
+    expect(done).toBe('[DONE]');
+    const second = await visit(`/chat/${name}`, { body: { message: 'Again', conversationId } });
+    expect(JSON.stringify(await frames(second))).toContain(conversation);
+    const { data: listed } = await call<{ trigger: string }[]>(
+      'GET',
+      `/api/v2/logs?workspaceId=${api.workspaceId}&workflowIds=${id}`,
+    );
+    expect(listed.map(({ trigger }) => trigger)).toEqual(['chat', 'chat']);
+  });
+
+  it('streams the text of selected blocks as it comes', async () => {
+    const exported = workflow([start() as never, block('Talker', 'talker')], ['Start -> Talker']);
+    const { name } = await pages(exported, { outputs: ['talker.content'] });
+    const response = await visit(`/chat/${name}`, { body: { message: 'Hello' } });
+    gate.resolve(undefined);
+    const sent = await frames(response);
+    const text = sent.flatMap((frame) => (frame as { chunk?: string }).chunk ?? []);
+    expect(text.join('')).toBe('Hello Ada.');
+  });
+
+  it('stores files of a message, and downloads none', async () => {
+    const { name } = await pages(echo('return {files: <start.files>}'));
+    const file = { name: 'note.txt', data: 'data:text/plain;base64,SGVsbG8=' };
+    const sent = await frames(await visit(`/chat/${name}`, { body: { message: 'Read', files: [file] } }));
+    expect(sent[0]).toMatchObject({
+      data: { output: { result: { files: [{ name: 'note.txt', size: 5 }] } } },
+    });
+    const linked = { name: 'note.txt', data: 'http://127.0.0.1/secret' };
+    expect((await visit(`/chat/${name}`, { body: { message: 'Read', files: [linked] } })).status).toBe(400);
+  });
+
+  it('tells a visitor nothing about the failure of a run', async () => {
+    const { name } = await pages(echo('throw new Error("secret of the block")'));
+    const text = await (await visit(`/chat/${name}`, { body: { message: 'Hello' } })).text();
+    expect(text).toContain('A block of the workflow failed.');
+    expect(text).not.toContain('secret');
+  });
+
+  it.each([
+    ['an empty message', { message: '' }],
+    ['no message', {}],
+    ['the conversation of another caller', { message: 'x', conversationId: 'customer:42' }],
+    ['unknown fields', { message: 'x', selectedOutputs: ['F.stdout'] }],
+  ])('refuses %s', async (_what, body) => {
+    const { name } = await pages(echo());
+    expect((await visit(`/chat/${name}`, { body })).status).toBe(400);
+  });
+
+  it('refuses requests that pages of other sites make', async () => {
+    const { name } = await pages(echo());
+    const headers = { 'Sec-Fetch-Site': 'cross-site' };
+    expect((await visit(`/chat/${name}`, { body: { message: 'x' }, headers })).status).toBe(403);
+    const text = { 'Content-Type': 'text/plain' };
+    expect((await visit(`/chat/${name}`, { body: { message: 'x' }, headers: text })).status).toBe(415);
+  });
+
+  it('is limited in runs, and can be used again later', async () => {
+    const { name } = await pages(echo());
+    const statuses: number[] = [];
+    for (let sent = 0; sent < 61; sent++)
+      statuses.push((await visit(`/chat/${name}`, { body: { message: '' } })).status);
+    // A refused message counts: it has been read.
+    expect(statuses.slice(0, 60).every((status) => status === 400)).toBe(true);
+    expect(statuses[60]).toBe(429);
+    now.ms += 60_000;
+    expect((await visit(`/chat/${name}`, { body: { message: 'x' } })).status).toBe(200);
+  });
+});
+
+describe('a chat with a password', () => {
+  const password = 'open sesame';
+
+  it('shows its page and runs only for those who have entered it', async () => {
+    const { name } = await pages(echo(), { authType: 'password', password, welcomeMessage: 'For members' });
+    const page = await (await visit(`/chat/${name}`)).text();
+    expect(page).toContain('type="password"');
+    expect(page).not.toContain('For members');
+    expect((await visit(`/chat/${name}`, { body: { message: 'x' } })).status).toBe(401);
+    expect((await visit(`/chat/${name}/password`, { body: { password: 'wrong' } })).status).toBe(401);
+    const entered = await visit(`/chat/${name}/password`, { body: { password } });
+    const [cookie = ''] = (entered.headers.get('set-cookie') ?? '').split(';');
+    expect(entered.headers.get('set-cookie')).toMatch(
+      new RegExp(`; Path=/chat/${name}; Max-Age=86400; HttpOnly; SameSite=Strict$`),
+    );
+    const headers = { cookie };
+    expect(await (await visit(`/chat/${name}`, { headers })).text()).toContain('For members');
+    expect((await visit(`/chat/${name}`, { body: { message: 'x' }, headers })).status).toBe(200);
+  });
+
+  it('ends what its old password admitted, when it has a new one, and after a day', async () => {
+    const { id, name } = await pages(echo(), { authType: 'password', password });
+    const enter = async (given: string) =>
+      (
+        (await visit(`/chat/${name}/password`, { body: { password: given } })).headers.get('set-cookie') ?? ''
+      ).split(';')[0] ?? '';
+    const cookie = await enter(password);
+    const status = async (headers: { cookie: string }) =>
+      (await visit(`/chat/${name}`, { body: { message: 'x' }, headers })).status;
+    expect(await status({ cookie })).toBe(200);
+    const body = { identifier: name, title: 'T', authType: 'password', password: 'another one' };
+    await call('PUT', `/api/v2/workflows/${id}/deployments/chat`, { body });
+    expect(await status({ cookie })).toBe(401);
+    const next = await enter('another one');
+    expect(await status({ cookie: next })).toBe(200);
+    now.ms += 24 * 3600 * 1000;
+    expect(await status({ cookie: next })).toBe(401);
+    const [end = '', signature = ''] = next.slice('heddle_page='.length).split('.');
+    const forged = `heddle_page=${Number(end) + 24 * 3600 * 1000}.${signature}`;
+    expect(await status({ cookie: forged })).toBe(401);
+  });
+
+  it('keeps its password when a replacement names none, and shows it to nobody', async () => {
+    const { id, name } = await pages(echo(), { authType: 'password', password });
+    const body = { identifier: name, title: 'New title', authType: 'password' };
+    const answer = await call('PUT', `/api/v2/workflows/${id}/deployments/chat`, { body });
+    expect(answer.data).toMatchObject({ title: 'New title', authType: 'password' });
+    expect(JSON.stringify(answer.body)).not.toMatch(/scrypt|password_hash|sesame/);
+    expect((await visit(`/chat/${name}/password`, { body: { password } })).status).toBe(200);
+  });
+
+  it('limits how many passwords an address tries, and not those of others', async () => {
+    const caller = { address: '192.0.2.1' };
+    const counted = await testApi({ now: () => now.ms, clientAddress: () => caller.address });
+    const id = await counted.deployed(echo());
+    const body = { identifier: 'guessed', title: 'T', authType: 'password', password };
+    await counted.call('PUT', `/api/v2/workflows/${id}/deployments/chat`, { body });
+    const enter = async (given: string) =>
+      (await counted.fetch('POST', '/chat/guessed/password', { key: null, body: { password: given } }))
+        .status;
+    const statuses: number[] = [];
+    for (let tried = 0; tried < 11; tried++) statuses.push(await enter('no'));
+    expect(statuses).toEqual([...Array.from({ length: 10 }, () => 401), 429]);
+    expect(await enter(password)).toBe(429);
+    caller.address = '192.0.2.2';
+    expect(await enter(password)).toBe(200);
+  });
+});
+
+describe('a form', () => {
+  const fields = [
+    { name: 'city', type: 'string', label: 'Your city', description: 'Where you "live"', required: true },
+    { name: 'size', type: 'string', options: [{ id: 'S' }, { id: 'L' }], value: 'L' },
+    { name: 'many', type: 'number', value: 2 },
+    { name: 'sure', type: 'boolean' },
+    { name: 'more', type: 'object' },
+    { name: 'papers', type: 'file[]' },
+  ];
+  const exported = workflow(
+    [start(fields) as never, fn('F', 'return {city: <start.city>, many: <start.many>, sure: <start.sure>}')],
+    ['Start -> F'],
+  );
+
+  it('has a control for each field of the input format', async () => {
+    const { name } = await pages(exported, { pages: ['form'] });
+    const html = await (await visit(`/form/${name}`)).text();
+    expect(html).toContain('<label for="field-0">Your city (required)</label>');
+    expect(html).toContain('Where you &quot;live&quot;');
+    expect(html).toContain('<option selected>L</option>');
+    expect(html).toMatch(/<input type="number"[^>]*name="many"[^>]*value="2"/);
+    expect(html).toMatch(/<input type="checkbox"[^>]*name="sure"/);
+    expect(html).toMatch(/<input type="file" multiple[^>]*name="papers"/);
+    expect((await visit(`/chat/${name}`)).status).toBe(404);
+  });
+
+  it('runs the workflow with the fields', async () => {
+    const { id, name } = await pages(exported, { pages: ['chat', 'form'] });
+    const body = { input: { city: 'Oslo', many: 3, sure: true } };
+    const [final] = await frames(await visit(`/form/${name}`, { body }));
+    expect(final).toMatchObject({ data: { output: { result: { city: 'Oslo', many: 3, sure: true } } } });
+    const { data: listed } = await call<{ trigger: string }[]>(
+      'GET',
+      `/api/v2/logs?workspaceId=${api.workspaceId}&workflowIds=${id}`,
+    );
+    expect(listed.map(({ trigger }) => trigger)).toEqual(['form']);
+  });
+
+  it.each([
+    ['a missing field', { input: {} }, 'Your city is required'],
+    ['an unknown field', { input: { city: 'Oslo', admin: true } }, 'The form has no such field: admin'],
+    [
+      'a file that is no upload',
+      { input: { city: 'Oslo', papers: [{ url: 'http://x.test' }] } },
+      'The form has no such field: papers',
+    ],
+  ])('refuses %s', async (_what, body, message) => {
+    const { name } = await pages(exported, { pages: ['form'] });
+    const response = await visit(`/form/${name}`, { body });
+    expect(response.status).toBe(400);
+    expect(errorIn(await response.json()).message).toBe(message);
+  });
+});
+
+describe('a chat deployment', () => {
+  it('is read, listed, replaced and removed', async () => {
+    const { id, name } = await pages(echo(), { pages: ['chat', 'form'], outputs: ['F.result'] });
+    const at = `/api/v2/workflows/${id}/deployments/chat`;
+    const { data } = await call<{ id: string }>('GET', at);
+    expect(data).toMatchObject({
+      ...{ workflowId: id, identifier: name, authType: 'public', isLive: true, outputs: ['F.result'] },
+      ...{ chatUrl: `http://heddle.test/chat/${name}`, formUrl: `http://heddle.test/form/${name}` },
+    });
+    const list = await call<{ id: string }[]>(
+      'GET',
+      `/api/v2/chat-deployments?workspaceId=${api.workspaceId}`,
+    );
+    expect(list.data.map((each) => each.id)).toContain(data.id);
+    const renamed = { identifier: `${name}-new`, title: 'T' };
+    expect((await call('PUT', at, { body: renamed })).data).toMatchObject({ id: data.id, formUrl: null });
+    expect((await visit(`/chat/${name}`)).status).toBe(404);
+    expect((await visit(`/chat/${name}-new`)).status).toBe(200);
+    expect((await call('DELETE', at)).data).toEqual({ id: data.id, deleted: true });
+    expect((await call('DELETE', at)).status).toBe(404);
+    expect((await call('GET', at)).status).toBe(404);
+    expect((await visit(`/chat/${name}-new`)).status).toBe(404);
+  });
+
+  it('is not served while its workflow is not deployed, or archived', async () => {
+    const { id, name } = await pages(echo());
+    const status = async () => (await visit(`/chat/${name}`)).status;
+    await call('DELETE', `/api/v2/workflows/${id}/deploy`);
+    expect(await status()).toBe(404);
+    expect((await call('GET', `/api/v2/workflows/${id}/deployments/chat`)).data).toMatchObject({
+      isLive: false,
+    });
+    await call('POST', `/api/v2/workflows/${id}/deploy`);
+    expect(await status()).toBe(200);
+    await call('DELETE', `/api/v2/workflows/${id}`);
+    expect(await status()).toBe(404);
+    await call('POST', `/api/v2/workflows/${id}/restore`);
+    await call('POST', `/api/v2/workflows/${id}/deploy`);
+    expect(await status()).toBe(200);
+  });
+
+  it('answers an unknown page and one that is not live alike', async () => {
+    const { id, name } = await pages(echo());
+    await call('DELETE', `/api/v2/workflows/${id}/deploy`);
+    const [unknown, known] = [await visit('/chat/no-such-page'), await visit(`/chat/${name}`)];
+    expect(await known.text()).toBe(await unknown.text());
+    const post = async (page: string) => {
+      const response = await visit(`/chat/${page}`, { body: { message: 'x' } });
+      return [response.status, await response.text()];
+    };
+    expect(await post(name)).toEqual(await post('no-such-page'));
+  });
+
+  it('cannot take an identifier that another workflow or workspace has, or has had', async () => {
+    const { name } = await pages(echo());
+    const other = await deployed(echo());
+    const at = `/api/v2/workflows/${other}/deployments/chat`;
+    expect((await call('PUT', at, { body: { identifier: name, title: 'T' } })).status).toBe(409);
+    const stranger = await testApi({ store: api.store, engine });
+    const theirs = await stranger.deployed(echo());
+    const { id, name: removed } = await pages(echo());
+    await call('DELETE', `/api/v2/workflows/${id}/deployments/chat`);
+    const taken = await stranger.call('PUT', `/api/v2/workflows/${theirs}/deployments/chat`, {
+      body: { identifier: removed, title: 'T' },
+    });
+    expect(taken.status).toBe(409);
+    expect((await call('PUT', at, { body: { identifier: removed, title: 'T' } })).status).toBe(200);
+  });
+
+  it.each([
+    ['an output of no block', { outputs: ['Nobody.content'] }, 400],
+    ['a password without its kind of access', { password: 'open sesame' }, 400],
+    ['a kind of access without its password', { authType: 'password' }, 400],
+    ['an identifier that is no part of a URL', { identifier: '../up' }, 400],
+    ['no page', { pages: [] }, 400],
+  ])('is refused with %s', async (_what, change, status) => {
+    const id = await deployed(echo());
+    const body = { identifier: `refused-${++count}`, title: 'T', ...change };
+    expect((await call('PUT', `/api/v2/workflows/${id}/deployments/chat`, { body })).status).toBe(status);
+  });
+
+  it('needs a live version, and a workspace that may share', async () => {
+    const draft = await api.drafted(echo());
+    const body = { identifier: 'never-live', title: 'T' };
+    expect((await call('PUT', `/api/v2/workflows/${draft}/deployments/chat`, { body })).status).toBe(409);
+    const strict = await testApi({ allowsPublicRuns: () => false });
+    const id = await strict.deployed(echo());
+    const refused = await strict.call('PUT', `/api/v2/workflows/${id}/deployments/chat`, { body });
+    expect(errorIn(refused.body).details?.code).toBe('PUBLIC_SHARING_NOT_ALLOWED');
+  });
+
+  it('serves the outputs that a newer version still has', async () => {
+    const { id, name } = await pages(echo(), { outputs: ['F.result'] });
+    const renamed = workflow([start() as never, fn('G', 'return "new"')], ['Start -> G']);
+    await call('PUT', `/api/v2/workflows/${id}/state`, { body: draftOf(renamed) });
+    await call('POST', `/api/v2/workflows/${id}/deploy`);
+    const [final] = await frames(await visit(`/chat/${name}`, { body: { message: 'x' } }));
+    expect(final).toMatchObject({ data: { success: true, output: { result: 'new' } } });
+  });
+});
+
+it('reports no faults', () => {
+  expect(api.faults).toEqual([]);
+});
