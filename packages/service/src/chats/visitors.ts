@@ -80,7 +80,7 @@ export function visitorHandlers(services: VisitorServices): AreaHandler[] {
       try {
         const path = new URL(request.url).pathname;
         const visit = { request, page: page as Page, path, address };
-        return await new Visitors(services, limits).answer(visit, path.slice(prefix.length).split('/'));
+        return await new Visitors(services, limits).answer(visit, path.slice(prefix.length));
       } catch (error) {
         return respondError(error, headers, services.report);
       }
@@ -102,22 +102,26 @@ class Visitors {
     this.#limits = limits;
   }
 
-  /** Answers a request for the parts of the path behind the prefix. */
-  async answer(visit: Visit, [name = '', more, ...rest]: readonly string[]): Promise<Response> {
+  /** Answers a request for the part of the path behind the prefix. */
+  async answer(visit: Visit, rest: string): Promise<Response> {
     const { method } = visit.request;
-    const isRead = method === 'GET' || method === 'HEAD';
-    if (name === 'assets' && more !== undefined && rest.length === 0 && isRead) {
-      const asset = await assetResponse(more);
-      if (asset) return asset;
-    }
-    const visited = rest.length === 0 ? await this.#find(visit.page, name) : undefined;
-    if (visited && more === undefined && isRead) return this.#page(visit, visited);
-    if (!visited || method !== 'POST' || (more !== undefined && more !== 'password')) {
-      if (isRead) return pageResponse(unknownPage(), 404);
-      throw notFound('Page');
-    }
+    const [, name = '', action] = /^([^/]+)(?:\/([^/]+))?$/.exec(rest) ?? [];
+    if (method === 'GET' || method === 'HEAD') return this.#read(visit, name, action);
+    const visited = method === 'POST' ? await this.#find(visit.page, name) : undefined;
+    if (!visited || (action !== undefined && action !== 'password')) throw notFound('Page');
     expectSameSite(visit.request);
-    if (more === 'password') return this.#enter(visit, visited.chat);
+    return action === 'password' ? this.#enter(visit, visited.chat) : this.#start(visit, visited);
+  }
+
+  async #read(visit: Visit, name: string, file: string | undefined): Promise<Response> {
+    const asset = name === 'assets' && file !== undefined && (await assetResponse(file));
+    if (asset) return asset;
+    const visited = file === undefined ? await this.#find(visit.page, name) : undefined;
+    return visited ? this.#page(visit, visited) : pageResponse(unknownPage(), 404);
+  }
+
+  /** Starts the run of a visitor who may do so. Throws 401, 429. */
+  async #start(visit: Visit, visited: Visited): Promise<Response> {
     if (!this.#isAdmitted(visit.request, visited.chat)) throw new ApiError(401, 'The password is needed');
     await this.#expectFew(this.#limits.runs, visit, visited.chat);
     return visit.page === 'chat' ? this.#message(visit, visited) : this.#submission(visit, visited);
@@ -151,7 +155,7 @@ class Visitors {
   }
 
   async #enter({ request, path, address }: Visit, chat: ChatRow): Promise<Response> {
-    const { password } = await this.#read(request, passwordBody, PASSWORD_BYTES);
+    const { password } = await this.#body(request, passwordBody, PASSWORD_BYTES);
     const { password_hash: hash, id } = chat;
     if (hash === null) return Response.json({ success: true });
     await this.#expectFew(this.#limits.passwords, { address }, chat);
@@ -174,7 +178,7 @@ class Visitors {
 
   async #message(visit: Visit, visited: Visited): Promise<Response> {
     const { chat } = visited;
-    const { message, files, conversationId = randomUUID() } = await this.#read(visit.request, chatBody);
+    const { message, files, conversationId = randomUUID() } = await this.#body(visit.request, chatBody);
     const input = {
       input: message,
       // A visitor must not name the conversations of others: those of callers with a credential, or of other chats.
@@ -187,7 +191,7 @@ class Visitors {
   }
 
   async #submission(visit: Visit, visited: Visited): Promise<Response> {
-    const { input, files } = await this.#read(visit.request, formBody);
+    const { input, files } = await this.#body(visit.request, formBody);
     return this.#run(visit, visited, inputOf(shownInputs(visited.state), input as JsonObject, files));
   }
 
@@ -217,7 +221,7 @@ class Visitors {
     return known;
   }
 
-  #read<Schema extends z.ZodType>(
+  #body<Schema extends z.ZodType>(
     request: Request,
     schema: Schema,
     maxBytes = maxBytesOf(this.#services),
@@ -279,11 +283,13 @@ function inputOf(
     if (!declared.has(name) || isFile !== Object.hasOwn(files, name))
       throw new ApiError(400, `The form has no such field: ${name.slice(0, 100)}`);
   }
-  for (const { name, isRequired, label } of fields) {
-    const value = given.get(name);
-    const isMissing =
-      value === undefined || value === null || value === '' || (Array.isArray(value) && value.length === 0);
-    if (isRequired && isMissing) throw new ApiError(400, `${label} is required`);
-  }
+  const missing = fields.find(({ name, isRequired }) => isRequired && isEmpty(given.get(name)));
+  if (missing) throw new ApiError(400, `${missing.label} is required`);
   return Object.fromEntries(given);
+}
+
+function isEmpty(value: unknown): boolean {
+  return (
+    value === undefined || value === null || value === '' || (Array.isArray(value) && value.length === 0)
+  );
 }

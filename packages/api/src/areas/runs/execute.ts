@@ -170,7 +170,7 @@ async function startOrQueue(services: AreaContext, from: RunOrigin, call: Admitt
   });
   if (release) void run.result().then(release, release);
   const show = shownWith(services, body, call);
-  const agents = isPublic ? call.page && ONLY_TEXT : agentEventsOf(call.headers, body);
+  const agents = agentsOf(call, body);
   const view = isPublic ? publicResult : (result: RunResult): RunResult => result;
   const streamed = { run, runId, selected, agents, show, view, cancel: cancellation.abort, headers };
   if (body.stream) return { raw: resultEvents(services, streamed) };
@@ -186,8 +186,11 @@ async function startOrQueue(services: AreaContext, from: RunOrigin, call: Admitt
   throw new RunStartedError(clientClosedRequest(runId));
 }
 
-/** Pages show the text of agents as it arrives. */
-const ONLY_TEXT = { thinking: false, tools: false };
+/** Returns the events of agents that are streamed: pages get their text as it arrives, other anonymous callers none. */
+function agentsOf({ principal, page, headers }: AdmittedCall, body: ExecuteBody): StreamedRun['agents'] {
+  if (!principal.anonymous) return agentEventsOf(headers, body);
+  return page && { thinking: false, tools: false };
+}
 
 /** Returns the live version or the draft to run. Throws 403 for a workflow that is not deployed. */
 async function definitionFor(
