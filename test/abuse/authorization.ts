@@ -108,6 +108,10 @@ const ALLOWED: {
   listWebhooks: ['read', true],
   listWebhookDeliveries: ['read', true],
   replayWebhookDelivery: ['write', true],
+  getWorkflowChatDeployment: ['admin', false],
+  replaceWorkflowChatDeployment: ['admin', false],
+  deleteWorkflowChatDeployment: ['admin', false],
+  listChatDeployments: ['read', true],
 };
 
 const RANK = { any: 0, read: 1, write: 2, admin: 3 };

@@ -78,6 +78,10 @@ export async function acceptedCalls(api: TestApi): Promise<{ [call: string]: Acc
     request: async (method, path, body) => (await api.call(method, path, { body })).data,
   });
   const { triggerId, deliveryId } = triggers;
+  for (const [identifier, id] of Object.entries({ 'chat-asks': asks, 'chat-files': files }))
+    await api.call('PUT', `/api/v2/workflows/${id}/deployments/chat`, {
+      body: { identifier, title: 'Ask' },
+    });
   const hook = { path: { triggerId: triggers.webhookId } };
   const download = await ran(api, files, { doc: FILE });
   const contextOf = (run: Run): string => run.paused?.contextId ?? '';
@@ -165,6 +169,13 @@ export async function acceptedCalls(api: TestApi): Promise<{ [call: string]: Acc
     runTrigger: { body: {} },
     backfillTrigger: { body: { from: '2026-01-01T00:00:00Z', to: '2026-01-02T00:00:00Z' } },
     listWebhooks: inWorkspace,
+    getWorkflowChatDeployment: { path: { workflowId: asks } },
+    replaceWorkflowChatDeployment: {
+      path: { workflowId: asks },
+      body: { identifier: 'chat-asks', title: 'Kept' },
+    },
+    deleteWorkflowChatDeployment: { path: { workflowId: files } },
+    listChatDeployments: inWorkspace,
     listWebhookDeliveries: hook,
     replayWebhookDelivery: { path: { ...hook.path, deliveryId }, body: {} },
     listPausedExecutions: { path: { workflowId: asks } },

@@ -60,6 +60,7 @@ export function requestOf(
     deleteSandbox: inWorkspace,
     listTriggers: inWorkspace,
     listWebhooks: inWorkspace,
+    listChatDeployments: inWorkspace,
   };
   const bodies: { [id: string]: unknown } = {
     createWorkflowV2: { workspaceId, name: `Made ${crypto.randomUUID()}` },
@@ -88,6 +89,7 @@ export function requestOf(
     executeTool: { workspaceId, input: {} },
     updateWorkflowVersionV2: { name: 'Named' },
     backfillTrigger: { from: '2026-01-01T00:00:00Z', to: '2026-01-01T00:00:00Z' },
+    replaceWorkflowChatDeployment: { identifier: 'a-chat', title: 'A chat' },
   };
   return { method, path: filled + (queries[id] ?? ''), body: bodies[id] };
 }

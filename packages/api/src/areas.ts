@@ -11,9 +11,7 @@ export {
   workspaceId,
 } from './areas/shapes.ts';
 export { admitRun } from './admission/admit-run.ts';
-export { resolveSelectors } from './areas/runs/selected.ts';
 export { runResponse } from './areas/runs/run-response.ts';
-export { executeForVisitor } from './areas/runs/visitor.ts';
 export type { Release } from './admission/usage.ts';
 export { expectAccess, mayWrite, workspacesOf } from './auth/authorize.ts';
 export { EVERYONE, PEOPLE } from './auth/principal.ts';
@@ -21,8 +19,6 @@ export type { Capability, PrincipalKind } from './auth/principal.ts';
 export { cursorCodec } from './cursor.ts';
 export { badRequest, conflict, forbidden, notFound, unavailable } from './errors.ts';
 export { bytesBody, formBody, jsonBody } from './http/body.ts';
-export { readJson } from './http/parse.ts';
-export { respondError } from './http/reply.ts';
 export { eventStream } from './http/stream.ts';
 export { operationsOf } from './operation.ts';
 export type { AnyOperation, Call, Operation, Reply } from './operation.ts';

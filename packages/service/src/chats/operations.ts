@@ -10,10 +10,10 @@ import {
   notFound,
   operationsOf,
   PEOPLE,
-  resolveSelectors,
   workflowPath,
   workspace,
 } from '@heddle/api/areas';
+import { resolveSelectors } from '@heddle/api/visitors';
 import * as z from 'zod';
 import { pageOf } from '../paging.ts';
 import type { ServiceStore } from '../store/open.ts';

@@ -1,9 +1,8 @@
 import { randomUUID } from 'node:crypto';
-import type { AreaContext, AreaHandler } from '@heddle/api';
-import { ApiError, isApiError } from '@heddle/api';
-import { executeForVisitor, notFound, readJson, resolveSelectors, respondError } from '@heddle/api/areas';
-import { memoryLimiter } from '@heddle/api';
-import type { Limiter } from '@heddle/api';
+import type { AreaContext, AreaHandler, Limiter } from '@heddle/api';
+import { ApiError, isApiError, memoryLimiter } from '@heddle/api';
+import { notFound } from '@heddle/api/areas';
+import { executeForVisitor, readJson, resolveSelectors, respondError } from '@heddle/api/visitors';
 import type { Definition } from '@heddle/api/ports';
 import type { JsonObject } from '@heddle/core';
 import * as z from 'zod';
