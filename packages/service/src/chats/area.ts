@@ -9,7 +9,7 @@ import {
 import type { ChatServices } from './operations.ts';
 import { CHAT_MIGRATIONS } from './tables.ts';
 import type { Db } from './tables.ts';
-import { visitorHandlers } from './visitors.ts';
+import { pageHandlers } from './handlers.ts';
 
 const CHATS = {
   getChatDeployment,
@@ -18,13 +18,13 @@ const CHATS = {
   listChatDeployments,
 } as const;
 
-/** Returns the area of chats and forms: their deployments, their pages, and the runs that visitors start. */
+/** Returns the area of chats and forms: their deployments, their pages, and the runs that people start on them. */
 export function chats({ store }: { store: ServiceStore }): Area<AreaContext & ChatServices, typeof CHATS> {
   return {
     name: 'chats',
     operations: CHATS,
     migrations: CHAT_MIGRATIONS,
     services: (context) => ({ ...context, store, db: context.database as Db }),
-    handlers: (services) => visitorHandlers(services),
+    handlers: (services) => pageHandlers(services),
   };
 }

@@ -13,7 +13,7 @@ import {
   workflowPath,
   workspace,
 } from '@heddle/api/areas';
-import { resolveSelectors } from '@heddle/api/visitors';
+import { resolveSelectors } from '@heddle/api/pages';
 import * as z from 'zod';
 import { pageOf } from '../paging.ts';
 import type { ServiceStore } from '../store/open.ts';

@@ -9,7 +9,7 @@ import { executeBody } from './schemas.ts';
 import type { PageTrigger } from './start.ts';
 
 /** A run that a person without a credential starts on a page of a workflow. */
-export interface VisitorRun {
+export interface PageRun {
   page: PageTrigger;
   input: JsonObject;
   /** Outputs that are streamed as their blocks end, as in the execute operation. Absent: the output of the run. */
@@ -25,10 +25,10 @@ export interface VisitorRun {
  * their limits, and without messages of the engine. The caller has decided that the person may run the workflow. Throws an
  * ApiError if the run is refused.
  */
-export async function executeForVisitor(
+export async function executeOnPage(
   services: AreaContext,
   workflow: Definition,
-  { page, input, selectedOutputs, signal, origin }: VisitorRun,
+  { page, input, selectedOutputs, signal, origin }: PageRun,
 ): Promise<Response> {
   const principal = principalOfPublic(workflow);
   const body = executeBody.parse({

@@ -2,14 +2,14 @@ import { randomUUID } from 'node:crypto';
 import type { AreaContext, AreaHandler, Limiter } from '@heddle/api';
 import { ApiError, isApiError, memoryLimiter } from '@heddle/api';
 import { notFound } from '@heddle/api/areas';
-import { executeForVisitor, readJson, resolveSelectors, respondError } from '@heddle/api/visitors';
+import { executeOnPage, readJson, resolveSelectors, respondError } from '@heddle/api/pages';
 import type { Definition } from '@heddle/api/ports';
 import type { JsonObject } from '@heddle/core';
 import * as z from 'zod';
 import { shownInputs } from '../workflows/input-fields.ts';
 import type { ShownInput } from '../workflows/input-fields.ts';
 import { chatPage, formPage, passwordPage, unknownPage } from './html.ts';
-import { assetResponse, pageResponse } from './pages.ts';
+import { assetResponse, pageResponse } from './assets.ts';
 import { ADMISSION_SECONDS, admissionOf, admits, isPassword } from './password.ts';
 import { identifier } from './schemas.ts';
 import type { ChatRow, Db } from './tables.ts';
@@ -17,7 +17,7 @@ import { outputsOf, pagesOf, PREFIXES } from './views.ts';
 import type { Page } from './views.ts';
 
 /** What the pages need. */
-export type VisitorServices = AreaContext & { db: Db };
+export type PageServices = AreaContext & { db: Db };
 
 /** Runs of one page, of one client address, and passwords that one address and all may try. */
 const RUNS = { capacity: 60, perMinute: 120 };
@@ -66,7 +66,7 @@ interface Visit {
 }
 
 /** Returns what serves the pages of chats and forms, and starts their runs. */
-export function visitorHandlers(services: VisitorServices): AreaHandler[] {
+export function pageHandlers(services: PageServices): AreaHandler[] {
   const { now } = services;
   const limits = {
     runs: memoryLimiter({ operation: RUNS, address: RUNS_OF_ADDRESS }, now),
@@ -79,7 +79,7 @@ export function visitorHandlers(services: VisitorServices): AreaHandler[] {
       try {
         const path = new URL(request.url).pathname;
         const visit = { request, page: page as Page, path, address };
-        return await new Visitors(services, limits).answer(visit, path.slice(prefix.length));
+        return await new PageHandler(services, limits).answer(visit, path.slice(prefix.length));
       } catch (error) {
         return respondError(error, headers, services.report);
       }
@@ -87,16 +87,16 @@ export function visitorHandlers(services: VisitorServices): AreaHandler[] {
   }));
 }
 
-interface VisitorLimits {
+interface PageLimits {
   runs: Limiter;
   passwords: Limiter;
 }
 
-class Visitors {
-  readonly #services: VisitorServices;
-  readonly #limits: VisitorLimits;
+class PageHandler {
+  readonly #services: PageServices;
+  readonly #limits: PageLimits;
 
-  constructor(services: VisitorServices, limits: VisitorLimits) {
+  constructor(services: PageServices, limits: PageLimits) {
     this.#services = services;
     this.#limits = limits;
   }
@@ -119,7 +119,7 @@ class Visitors {
     return visited ? this.#page(visit, visited) : pageResponse(unknownPage(), 404);
   }
 
-  /** Starts the run of a visitor who may do so. Throws 401, 429. */
+  /** Starts the run of a person who may do so. Throws 401, 429. */
   async #start(visit: Visit, visited: Visited): Promise<Response> {
     if (!this.#isAdmitted(visit.request, visited.chat)) throw new ApiError(401, 'The password is needed');
     await this.#expectFew(this.#limits.runs, visit, visited.chat);
@@ -180,7 +180,7 @@ class Visitors {
     const { message, files, conversationId = randomUUID() } = await this.#body(visit.request, chatBody);
     const input = {
       input: message,
-      // A visitor must not name the conversations of others: those of callers with a credential, or of other chats.
+      // The person must not name the conversations of others: those of callers with a credential, or of other chats.
       conversationId: `${chat.id}:${conversationId}`,
       ...(files.length > 0 && { files: files.map((each) => ({ type: 'file', ...each })) }),
     };
@@ -197,7 +197,7 @@ class Visitors {
   async #run({ request, page }: Visit, { chat, workflow }: Visited, input: JsonObject): Promise<Response> {
     const outputs = await this.#outputs(workflow, outputsOf(chat));
     const { origin } = new URL(request.url);
-    return executeForVisitor(this.#services, workflow, {
+    return executeOnPage(this.#services, workflow, {
       ...{ page, input, signal: request.signal, origin },
       ...(outputs.length > 0 && { selectedOutputs: outputs }),
     });
