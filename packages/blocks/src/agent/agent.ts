@@ -3,8 +3,8 @@ import type {
   LanguageModelV4Message,
   LanguageModelV4Prompt,
 } from '@ai-sdk/provider';
-import { BlockError, isBlockError, isJsonObject } from '@heddle/core/blocks';
-import type { BlockResult, Json, JsonObject, StepCall } from '@heddle/core/blocks';
+import { BlockError, isJsonObject } from '@heddle/core/blocks';
+import type { BlockResult, Json, JsonObject } from '@heddle/core/blocks';
 import type { Context } from '../define.ts';
 import { attachmentsOf } from '../models/attachments.ts';
 import { textOf } from '../models/call.ts';
@@ -22,29 +22,12 @@ import { promptOf } from './prompt.ts';
 import { isEmpty } from './rows.ts';
 import { formatOptions, readFormatted, responseFormatOf } from './response-format.ts';
 import type { ResponseFormat } from './response-format.ts';
+import { parsedInput, ToolCalls } from './tool-calls.ts';
 import { toolChoice, toolsOf } from './tools.ts';
 import type { ReadyTool } from './ready-tool.ts';
 
 /** Rounds of model and tools until the block fails. */
 const MAX_ROUNDS = 25;
-/** Calls of tools in one answer; the others are refused, so that a model cannot start any number at once. */
-const MAX_CALLS = 64;
-/** Characters of a tool's result that the model gets. */
-const MAX_RESULT_CHARS = 100_000;
-
-type ToolCall = Extract<Answer['content'][number], { type: 'tool-call' }>;
-
-interface CallResult {
-  result: Json;
-  success: boolean;
-}
-
-/** A call of a tool, as the output of the block shows it. */
-interface ShownCall extends CallResult {
-  name: string;
-  arguments: Json;
-}
-
 /**
  * Runs an agent: a model that calls tools until it has an answer. Each call of the model and of a tool is a step of the block.
  *
@@ -106,7 +89,7 @@ interface AgentParts {
 class Agent {
   readonly #parts: AgentParts;
   readonly #models: FallbackModels;
-  readonly #calls: ShownCall[] = [];
+  readonly #calls: ToolCalls;
   #tokens = NO_TOKENS;
   #cost: Cost | undefined;
   readonly #timing = { modelMs: 0, toolMs: 0 };
@@ -114,6 +97,7 @@ class Agent {
   constructor(parts: AgentParts) {
     this.#parts = parts;
     this.#models = new FallbackModels(parts.context, parts.models);
+    this.#calls = new ToolCalls(parts.context, parts.tools);
   }
 
   /** Returns the output of the block, and the text of the answer. */
@@ -140,10 +124,8 @@ class Agent {
       const calls = answer.content.filter((part) => part.type === 'tool-call');
       if (calls.length === 0) return answer;
       if (textOf(answer) !== '') context.emit({ type: 'reset' });
-      messages.push(
-        { role: 'assistant', content: assistantContent(answer) },
-        { role: 'tool', content: await this.#callTools(round, calls) },
-      );
+      const content = await this.#timed('toolMs', () => this.#calls.call(round, calls));
+      messages.push({ role: 'assistant', content: assistantContent(answer) }, { role: 'tool', content });
     }
     throw new BlockError(
       'AGENT_ROUNDS_EXCEEDED',
@@ -171,59 +153,6 @@ class Agent {
         },
       );
     return answer;
-  }
-
-  /** Calls the tools of one answer at the same time. Returns their results for the model. */
-  async #callTools(round: number, calls: readonly ToolCall[]) {
-    const called = await this.#timed('toolMs', () =>
-      Promise.all(calls.map((call, index) => this.#callTool({ round, index }, call))),
-    );
-    return called.map(({ id, ...shown }) => {
-      const { name: toolName, result, success } = shown;
-      this.#calls.push(shown);
-      const value = shortened(typeof result === 'string' ? result : JSON.stringify(result));
-      const output = success ? { type: 'text' as const, value } : { type: 'error-text' as const, value };
-      return { type: 'tool-result' as const, toolCallId: id, toolName, output };
-    });
-  }
-
-  async #callTool(
-    at: { round: number; index: number },
-    { toolCallId: id, toolName: name, input }: ToolCall,
-  ): Promise<ShownCall & { id: string }> {
-    const { context } = this.#parts;
-    const args = parsed(input);
-    context.emit({ type: 'tool', phase: 'start', id, name });
-    const { result, success } = await this.#resultOf(at, name, args);
-    context.emit({ type: 'tool', phase: 'end', id, name, status: success ? 'success' : 'error' });
-    return { id, name, arguments: args ?? input, result, success };
-  }
-
-  /** Returns the result of a call. Whatever goes wrong is one too, which the model reads. */
-  async #resultOf(
-    { round, index }: { round: number; index: number },
-    name: string,
-    given: Json | undefined,
-  ): Promise<CallResult> {
-    const { tools, context } = this.#parts;
-    const tool = tools.get(name);
-    if (index >= MAX_CALLS) return failed(`One answer may call at most ${MAX_CALLS} tools.`);
-    if (!tool)
-      return failed(`There is no tool "${name}". The tools are: ${[...tools.keys()].join(', ') || 'none'}.`);
-    if (!isJsonObject(given)) return failed('The arguments are not a JSON object.');
-    const args = tool.read?.(given) ?? given;
-    const problems = tool.problemsOf(args);
-    if (problems !== undefined) return failed(`The arguments do not match the schema: ${problems}`);
-    try {
-      const call = ({ idempotencyKey }: StepCall) => callResult(tool, args, { context, idempotencyKey });
-      const result = await context.step(`tool ${round}.${index + 1}`, call, {
-        idempotent: tool.isIdempotent(args),
-      });
-      return result as unknown as CallResult;
-    } catch (error) {
-      if (!isBlockError(error) || error.code !== 'STEP_OUTCOME_UNKNOWN') throw error;
-      return failed('This call was interrupted. It may have taken effect: find out before you repeat it.');
-    }
   }
 
   /** Returns the JSON of an answer with a format, and its text. An answer that does not match is repaired once. */
@@ -254,7 +183,7 @@ class Agent {
     return {
       ...this.#models.facts(),
       tokens: { ...this.#tokens },
-      toolCalls: { list: this.#calls.map((call) => ({ ...call })), count: this.#calls.length },
+      toolCalls: this.#calls.shown(),
       providerTiming: { ...this.#timing },
       ...(this.#cost && { cost: shownCost(this.#cost) }),
     };
@@ -271,26 +200,6 @@ class Agent {
   }
 }
 
-function failed(result: string): CallResult {
-  return { result, success: false };
-}
-
-/** Calls a tool. Its failure is a result too, so that a later attempt of the block does not repeat the call. */
-async function callResult(
-  tool: ReadyTool,
-  args: JsonObject,
-  { context, idempotencyKey }: { context: Context; idempotencyKey: string },
-): Promise<JsonObject> {
-  const { signal } = context;
-  try {
-    return { result: await tool.run(args, { idempotencyKey, signal }), success: true };
-  } catch (error) {
-    // Interrupted: whether it took effect is unknown.
-    signal.throwIfAborted();
-    return { ...failed(error instanceof Error ? error.message : String(error)) };
-  }
-}
-
 type AssistantPart = Exclude<
   Extract<LanguageModelV4Message, { role: 'assistant' }>['content'],
   string
@@ -304,26 +213,11 @@ function assistantContent({ content }: Answer): AssistantPart[] {
     const options = providerOptions ? { providerOptions } : {};
     if (part.type !== 'tool-call') return [{ type: part.type, text: part.text, ...options }];
     const { type, toolCallId, toolName, input } = part;
-    return [{ type, toolCallId, toolName, input: parsed(input) ?? {}, ...options }];
+    return [{ type, toolCallId, toolName, input: parsedInput(input) ?? {}, ...options }];
   });
-}
-
-function parsed(input: string): Json | undefined {
-  try {
-    return JSON.parse(input.trim() === '' ? '{}' : input) as Json;
-  } catch {
-    return undefined;
-  }
 }
 
 /** The fields, and the whole under `content`: exported workflows read both `<agent.field>` and `<agent.content.field>`. */
 function fieldsOf(value: Json): JsonObject {
   return isJsonObject(value) ? { content: value, ...value } : { content: value };
-}
-
-/** The beginning and the end of a text that is too long for the model. */
-function shortened(text: string): string {
-  if (text.length <= MAX_RESULT_CHARS) return text;
-  const half = MAX_RESULT_CHARS / 2;
-  return `${text.slice(0, half)}\n[${text.length - MAX_RESULT_CHARS} characters left out]\n${text.slice(-half)}`;
 }
