@@ -44,6 +44,7 @@ export function blocks(options: BlocksOptions = {}): BlockExecutor[] {
     types: ['agent'],
     class: 'effect',
     execute: async (context) => (await import('./agent/agent.ts')).runAgent(context, options),
+    resume: async (context) => (await import('./agent/approval-answer.ts')).checkedAnswer(context),
   };
   const others = Object.entries(DEFINITIONS).map(([type, load]) => lazyBlock(type, load, options));
   const integrations: BlockExecutor<ExecutorServices> = {

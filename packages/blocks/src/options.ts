@@ -49,6 +49,8 @@ export interface McpServerOptions {
   header?: string;
   /** True: what the server says about its tools is true, and interrupted calls of idempotent ones are repeated. Default false. */
   trusted?: boolean;
+  /** True: a person approves each call of an agent, whatever its row says. Default false. */
+  requireApproval?: boolean;
 }
 
 /** A tool that agents can call. */
@@ -62,6 +64,8 @@ export interface AgentTool {
   parameters: JsonObject;
   /** True: a call that was interrupted may be repeated. Default false: the model is told that its outcome is unknown. */
   idempotent?: boolean;
+  /** True: a person approves each call, whatever the row of the agent says. Default false. */
+  requireApproval?: boolean;
   /** Returns the result for the model. What it throws is a result too: the model reads the message. */
   run(args: JsonObject, call: AgentToolCall): Promise<Json>;
 }

@@ -3,7 +3,7 @@ import type {
   LanguageModelV4Message,
   LanguageModelV4Prompt,
 } from '@ai-sdk/provider';
-import { BlockError, isJsonObject } from '@heddle/core/blocks';
+import { BlockError, InvariantError, isJsonObject } from '@heddle/core/blocks';
 import type { BlockResult, Json, JsonObject } from '@heddle/core/blocks';
 import type { Context } from '../define.ts';
 import { attachmentsOf } from '../models/attachments.ts';
@@ -17,6 +17,7 @@ import type { Cost } from '../models/usage.ts';
 import { McpSessions } from '../mcp/session.ts';
 import type { BlocksOptions } from '../options.ts';
 import { invalid } from '../invalid.ts';
+import { Approvals } from './approvals.ts';
 import { memoryOf } from './memory.ts';
 import { promptOf } from './prompt.ts';
 import { isEmpty } from './rows.ts';
@@ -43,9 +44,11 @@ export async function runAgent(context: Context, options: BlocksOptions): Promis
     const tools = await toolsOf(context, options, sessions);
     const memory = await memoryOf(context, models[0], promptOf(context));
     const prompt = await withFiles(memory.prompt, context);
-    const { output, text } = await new Agent({ context, models, format, tools }).run(prompt);
-    await memory.keep(text);
-    return { output };
+    const approvals = await Approvals.open(context);
+    const ended = await new Agent({ context, models, format, tools, approvals }).run(prompt);
+    if ('pause' in ended) return { pause: ended.pause, continues: true };
+    await memory.keep(ended.text);
+    return { output: ended.output };
   } finally {
     await sessions.close();
   }
@@ -63,8 +66,9 @@ export async function askModel(
   { prompt, format }: { prompt: LanguageModelV4Prompt; format?: ResponseFormat },
 ): Promise<JsonObject> {
   const models = await openModels(context, options);
-  const { output } = await new Agent({ context, models, format, tools: new Map() }).run(prompt);
-  return output;
+  const ended = await new Agent({ context, models, format, tools: new Map() }).run(prompt);
+  if ('pause' in ended) throw new InvariantError('A block without tools waits for the approval of a call.');
+  return ended.output;
 }
 
 /** Returns the prompt with the files of the block in the last message of the user. Conversations do not keep them. */
@@ -83,6 +87,13 @@ interface AgentParts {
   models: OpenModels;
   format: ResponseFormat | undefined;
   tools: ReadonlyMap<string, ReadyTool>;
+  /** Absent: no call of a tool waits for a person. */
+  approvals?: Approvals;
+}
+
+/** What a pause shows of the calls that wait for a person. */
+interface Paused {
+  pause: JsonObject;
 }
 
 /** One execution of an agent. */
@@ -97,13 +108,14 @@ class Agent {
   constructor(parts: AgentParts) {
     this.#parts = parts;
     this.#models = new FallbackModels(parts.context, parts.models);
-    this.#calls = new ToolCalls(parts.context, parts.tools);
+    this.#calls = new ToolCalls(parts.context, parts);
   }
 
-  /** Returns the output of the block, and the text of the answer. */
-  async run(prompt: LanguageModelV4Prompt): Promise<{ output: JsonObject; text: string }> {
+  /** Returns the output of the block and the text of the answer, or the pause in which calls wait for a person. */
+  async run(prompt: LanguageModelV4Prompt): Promise<{ output: JsonObject; text: string } | Paused> {
     const messages = [...prompt];
     const answer = await this.#converse(messages);
+    if ('pause' in answer) return answer;
     const { format } = this.#parts;
     const text = textOf(answer);
     if (!format) return { output: { content: text, ...this.#facts() }, text };
@@ -112,7 +124,7 @@ class Agent {
   }
 
   /** Calls the model, and the tools that it asks for, until it answers without calling one. Adds all messages but the last. */
-  async #converse(messages: LanguageModelV4Message[]): Promise<Answer> {
+  async #converse(messages: LanguageModelV4Message[]): Promise<Answer | Paused> {
     const { tools, context } = this.#parts;
     for (let round = 1; round <= MAX_ROUNDS; round++) {
       const answer = await this.#ask(`model ${round}`, messages, {
@@ -124,8 +136,12 @@ class Agent {
       const calls = answer.content.filter((part) => part.type === 'tool-call');
       if (calls.length === 0) return answer;
       if (textOf(answer) !== '') context.emit({ type: 'reset' });
-      const content = await this.#timed('toolMs', () => this.#calls.call(round, calls));
-      messages.push({ role: 'assistant', content: assistantContent(answer) }, { role: 'tool', content });
+      const called = await this.#timed('toolMs', () => this.#calls.call(round, calls));
+      if ('pause' in called) return called;
+      messages.push(
+        { role: 'assistant', content: assistantContent(answer) },
+        { role: 'tool', content: called.results },
+      );
     }
     throw new BlockError(
       'AGENT_ROUNDS_EXCEEDED',

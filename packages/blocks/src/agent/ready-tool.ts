@@ -10,6 +10,8 @@ export interface OfferedTool {
   read?(args: JsonObject): JsonObject;
   /** True: a call with these arguments that was interrupted may be repeated. */
   isIdempotent(args: JsonObject): boolean;
+  /** Whether a person approves each call. Absent: as the row of the agent says. */
+  approval?: 'always' | 'never';
   run(args: JsonObject, call: Omit<AgentToolCall, 'params' | 'credential'>): Promise<Json>;
 }
 
@@ -19,4 +21,6 @@ export interface ReadyTool extends OfferedTool {
   problemsOf: SchemaCheck;
   /** The model must call it first. */
   forced: boolean;
+  /** A person approves each call. */
+  requiresApproval: boolean;
 }

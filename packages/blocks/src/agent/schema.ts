@@ -15,7 +15,7 @@ export const agentSchema = {
     userPrompt: z.json().optional().describe('The message of the user, in the older form.'),
     tools: list
       .optional()
-      .describe('Tools that the model may call: rows {"type", "params", "usageControl"}.'),
+      .describe('Tools that the model may call: rows {"type", "params", "usageControl", "requireApproval"}.'),
     files: z
       .json()
       .optional()
@@ -48,7 +48,7 @@ export const agentSchema = {
         .describe('The answer. With responseFormat an object, whose fields are outputs, too.'),
       toolCalls: z
         .object({ list, count: z.number() })
-        .describe('Calls of tools: name, arguments, result, success.'),
+        .describe('Calls of tools: name, arguments, result, success, approval.'),
       providerTiming: z.record(z.string(), z.number()).describe('Milliseconds in model and tools.'),
       ...modelOutputs,
     })

@@ -117,6 +117,8 @@ function searchTools(context: Context, { service, params, tools }: SearchRow): O
         inputSchema: SEARCH_SCHEMA as never,
       },
       isIdempotent: () => true,
+      // It reads only the files of tools.
+      approval: 'never',
       run: async (args) => found(tools, tools.search(service, textOf(args, 'query'), selection)),
     },
     {

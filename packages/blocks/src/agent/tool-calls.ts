@@ -3,6 +3,9 @@ import { isBlockError, isJsonObject } from '@heddle/core/blocks';
 import type { Json, JsonObject, StepCall } from '@heddle/core/blocks';
 import type { Context } from '../define.ts';
 import type { Answer } from '../models/call.ts';
+import { problemOfEdit } from './approval-answer.ts';
+import type { Decision, WaitingCall } from './approval-answer.ts';
+import type { Approvals, Decided } from './approvals.ts';
 import type { ReadyTool } from './ready-tool.ts';
 
 /** Calls of tools in one answer; the others are refused, so that a model cannot start any number at once. */
@@ -22,84 +25,155 @@ interface CallResult {
 interface ShownCall extends CallResult {
   name: string;
   arguments: Json;
+  /** Present if a person decided about it. `requested`: the arguments of the model, if others replaced them. */
+  approval?: { decision: Decision['decision']; reason?: string; requested?: JsonObject };
+}
+
+/** A call that has ended, and its id in the answer of the model. */
+interface EndedCall {
+  toolCallId: string;
+  shown: ShownCall;
+}
+
+/** A call with arguments that match the schema. */
+interface ReadyCall {
+  /** ROUND.NUMBER. */
+  id: string;
+  toolCallId: string;
+  name: string;
+  tool: ReadyTool;
+  args: JsonObject;
 }
 
 /** The calls of tools of one execution of an agent. Each is a step of the block, named `tool ROUND.NUMBER`. */
 export class ToolCalls {
   readonly #context: Context;
   readonly #tools: ReadonlyMap<string, ReadyTool>;
-  readonly #made: ShownCall[] = [];
+  readonly #approvals: Approvals | undefined;
+  readonly #ended: ShownCall[] = [];
 
-  constructor(context: Context, tools: ReadonlyMap<string, ReadyTool>) {
+  constructor(
+    context: Context,
+    { tools, approvals }: { tools: ReadonlyMap<string, ReadyTool>; approvals?: Approvals },
+  ) {
     this.#context = context;
     this.#tools = tools;
+    this.#approvals = approvals;
   }
 
-  /** Calls the tools of one answer at the same time. Returns their results for the model. */
-  async call(round: number, calls: readonly ToolCall[]): Promise<LanguageModelV4ToolResultPart[]> {
-    const made = await Promise.all(calls.map((call, index) => this.#call({ round, index }, call)));
-    return made.map(({ id, ...shown }) => {
-      const { name: toolName, result, success } = shown;
-      this.#made.push(shown);
-      const value = shortened(typeof result === 'string' ? result : JSON.stringify(result));
-      const output = success ? { type: 'text' as const, value } : { type: 'error-text' as const, value };
-      return { type: 'tool-result' as const, toolCallId: id, toolName, output };
-    });
+  /**
+   * Calls the tools of one answer at the same time. Returns their results for the model, or what a pause shows of the calls
+   * that wait for a person, once all others have ended.
+   */
+  async call(
+    round: number,
+    calls: readonly ToolCall[],
+  ): Promise<{ results: LanguageModelV4ToolResultPart[] } | { pause: JsonObject }> {
+    const made = await Promise.all(
+      calls.map((call, index) => this.#call(`${round}.${index + 1}`, index, call)),
+    );
+    const waiting = made.filter((each) => 'parameters' in each);
+    if (waiting.length > 0 && this.#approvals) return { pause: await this.#approvals.ask(waiting) };
+    const ended = made.filter((each) => 'shown' in each);
+    this.#ended.push(...ended.map(({ shown }) => shown));
+    return { results: ended.map(resultForModel) };
   }
 
   /** Returns the calls so far, as the output of the block shows them. */
   shown(): JsonObject {
-    return { list: this.#made.map((call) => ({ ...call })), count: this.#made.length };
+    return { list: this.#ended.map((call) => ({ ...call })) as unknown as Json[], count: this.#ended.length };
   }
 
   async #call(
-    at: { round: number; index: number },
-    { toolCallId: id, toolName: name, input }: ToolCall,
-  ): Promise<ShownCall & { id: string }> {
-    const args = parsedInput(input);
-    const { result, success } = await this.#resultOf({ ...at, id }, name, args);
-    return { id, name, arguments: args ?? input, result, success };
+    id: string,
+    index: number,
+    { toolCallId, toolName: name, input }: ToolCall,
+  ): Promise<EndedCall | WaitingCall> {
+    const given = parsedInput(input);
+    const call = this.#ready({ id, toolCallId, name }, index, given);
+    if (!('tool' in call)) return { toolCallId, shown: { name, arguments: given ?? input, ...call } };
+    const decided = this.#approvals?.of(call);
+    if (decided) return { toolCallId, shown: await this.#decided(call, decided) };
+    if (call.tool.requiresApproval) {
+      const parameters = call.tool.definition.inputSchema as JsonObject;
+      return { id, name, arguments: call.args, parameters };
+    }
+    return { toolCallId, shown: { name, arguments: given ?? input, ...(await this.#step(call)) } };
   }
 
-  /** Returns the result of a call. Whatever goes wrong is one too, which the model reads. */
-  async #resultOf(
-    { round, index, id }: { round: number; index: number; id: string },
-    name: string,
+  /** Returns a call that can be made, or the result of one that cannot. */
+  #ready(
+    named: Pick<ReadyCall, 'id' | 'toolCallId' | 'name'>,
+    index: number,
     given: Json | undefined,
-  ): Promise<CallResult> {
-    const tool = this.#tools.get(name);
+  ): ReadyCall | CallResult {
+    const tool = this.#tools.get(named.name);
     if (index >= MAX_CALLS) return failed(`One answer may call at most ${MAX_CALLS} tools.`);
     if (!tool) {
       const names = [...this.#tools.keys()].join(', ') || 'none';
-      return failed(`There is no tool "${name}". The tools are: ${names}.`);
+      return failed(`There is no tool "${named.name}". The tools are: ${names}.`);
     }
     if (!isJsonObject(given)) return failed('The arguments are not a JSON object.');
     const args = tool.read?.(given) ?? given;
     const problems = tool.problemsOf(args);
     if (problems !== undefined) return failed(`The arguments do not match the schema: ${problems}`);
-    return this.#step(`tool ${round}.${index + 1}`, { id, name, tool, args });
+    return { ...named, tool, args };
   }
 
-  async #step(
-    key: string,
-    { id, name, tool, args }: { id: string; name: string; tool: ReadyTool; args: JsonObject },
-  ): Promise<CallResult> {
+  /** Returns a call about which a person has decided. It is made only with the arguments that the person saw or entered. */
+  async #decided(call: ReadyCall, { decision, call: seen }: Decided): Promise<ShownCall> {
+    const { name, tool } = call;
+    const isEdit = decision.decision === 'edit';
+    const args = isEdit ? decision.arguments : seen.arguments;
+    const { reason } = decision;
+    const approval = {
+      decision: decision.decision,
+      ...(reason !== undefined && { reason }),
+      ...(isEdit && { requested: seen.arguments }),
+    };
+    const shown = { name, arguments: args, approval };
+    if (decision.decision === 'deny')
+      return {
+        ...shown,
+        ...failed(`A person denied this call${reason === undefined ? '.' : `: ${reason}`}`),
+      };
+    // Recording the answer may have changed it: a secret was removed.
+    const problem = isEdit ? problemOfEdit(args, seen.arguments) : undefined;
+    const mismatch = tool.problemsOf(args);
+    const why = problem ?? (mismatch && `do not match the schema: ${mismatch}`);
+    if (why !== undefined)
+      return { ...shown, ...failed(`This call was not made: the arguments that a person allowed ${why}`) };
+    return { ...shown, ...(await this.#step({ ...call, args })) };
+  }
+
+  async #step({ id, toolCallId, name, tool, args }: ReadyCall): Promise<CallResult> {
     const context = this.#context;
     // Events are a part of the step: an attempt that repeats none of it does not publish them again.
     const call = async ({ idempotencyKey }: StepCall): Promise<JsonObject> => {
-      context.emit({ type: 'tool', phase: 'start', id, name });
+      context.emit({ type: 'tool', phase: 'start', id: toolCallId, name });
       const result = await callResult(tool, args, { context, idempotencyKey });
-      context.emit({ type: 'tool', phase: 'end', id, name, status: result.success ? 'success' : 'error' });
+      const status = result.success ? 'success' : 'error';
+      context.emit({ type: 'tool', phase: 'end', id: toolCallId, name, status });
       return { ...result };
     };
     try {
-      const result = await context.step(key, call, { idempotent: tool.isIdempotent(args) });
+      const result = await context.step(`tool ${id}`, call, { idempotent: tool.isIdempotent(args) });
       return result as unknown as CallResult;
     } catch (error) {
       if (!isBlockError(error) || error.code !== 'STEP_OUTCOME_UNKNOWN') throw error;
       return failed('This call was interrupted. It may have taken effect: find out before you repeat it.');
     }
   }
+}
+
+/** Returns the result of a call as the model gets it, with the arguments of a person that replaced its own. */
+function resultForModel({ toolCallId, shown }: EndedCall): LanguageModelV4ToolResultPart {
+  const { name: toolName, result, success, approval } = shown;
+  const text = shortened(typeof result === 'string' ? result : JSON.stringify(result));
+  const changed = `A person changed the arguments of this call to ${shortened(JSON.stringify(shown.arguments))}\n`;
+  const value = approval?.requested === undefined ? text : `${changed}${text}`;
+  const output = success ? { type: 'text' as const, value } : { type: 'error-text' as const, value };
+  return { type: 'tool-result', toolCallId, toolName, output };
 }
 
 /** Returns the arguments of a call; undefined if they are no JSON. */

@@ -62,7 +62,18 @@ function addTool(
   const problemsOf = compileSchema(tool.definition.inputSchema as JsonObject, (why) =>
     invalid(context, `has a tool "${name}" with parameters whose schema ${why}`),
   );
-  tools.set(name, { ...tool, problemsOf, forced: row['usageControl'] === 'force' });
+  const forced = row['usageControl'] === 'force';
+  const byRow = requiresApproval(context, name, row);
+  const required = tool.approval === undefined ? byRow : tool.approval === 'always';
+  tools.set(name, { ...tool, problemsOf, forced, requiresApproval: required });
+}
+
+/** Whether the row asks for approval of each call. Any other value fails: an unnoticed mistake would let calls through. */
+function requiresApproval(context: Context, name: string, row: JsonObject): boolean {
+  const value = row['requireApproval'] ?? '';
+  if (value === true || value === 'true') return true;
+  if (value === false || value === 'false' || value === '') return false;
+  throw invalid(context, `has a tool "${name}" whose "requireApproval" is neither true nor false`);
 }
 
 async function offeredTools(
@@ -125,6 +136,7 @@ function registeredTool(
       inputSchema: tool.parameters as never,
     },
     isIdempotent: () => tool.idempotent === true,
+    ...(tool.requireApproval === true && { approval: 'always' }),
     run: (args, call) =>
       tool.run(args, { ...call, params, credential: () => credentialOf(context, params['credential']) }),
   };

@@ -57,6 +57,7 @@ function agentTool(session: McpSession, tool: Tool, name: string): OfferedTool {
       inputSchema: tool.inputSchema as never,
     },
     isIdempotent: () => isIdempotent(session, tool),
+    ...(session.requiresApproval && { approval: 'always' }),
     run: async (args) => resultForModel(tool, await session.call(tool, args)),
   };
 }

@@ -90,6 +90,11 @@ export class McpSession {
     return this.#server.options.trusted === true;
   }
 
+  /** Whether a person approves each call of an agent. */
+  get requiresApproval(): boolean {
+    return this.#server.options.requireApproval === true;
+  }
+
   /** Connects to the server. Throws MCP_FAILED. */
   async connect(): Promise<void> {
     this.#connection = await this.#translated(() => connect(this.#server, this.#context.signal));

@@ -1,0 +1,179 @@
+import { EngineError, isJsonObject, own } from '@heddle/core/blocks';
+import type { Json, JsonObject, ResumeContext } from '@heddle/core/blocks';
+import * as z from 'zod';
+import { compileSchema } from './json-schema.ts';
+
+const MAX_EDITED_CHARS = 1_000_000;
+const MAX_EDITED_DEPTH = 100;
+const MAX_REASON_CHARS = 2000;
+/** Problems and ids of one error. */
+const MAX_LISTED = 10;
+
+/** A call that waits for a person, as the pause shows it. */
+export interface WaitingCall {
+  /** ROUND.NUMBER: the second call of the first answer is 1.2. */
+  id: string;
+  /** The name of the tool. */
+  name: string;
+  arguments: JsonObject;
+  /** JSON Schema of the arguments. */
+  parameters: JsonObject;
+}
+
+/** What a person has decided about one call. The arguments of an edit replace those of the model, which reads the reason of a denial. */
+export type Decision = z.output<typeof decisionRow>;
+
+/**
+ * Returns the answer to a pause of an agent with one decision for each call that it names. So a decision for all calls covers
+ * those that the pause has shown, and no others.
+ *
+ * Throws RESUME_INPUT_INVALID with all problems.
+ */
+export function checkedAnswer({ block, paused, input }: ResumeContext): JsonObject {
+  const calls = waitingCalls(paused);
+  const { decisions, problems } = readAnswer(input, calls);
+  for (const { id, arguments: shown, parameters } of calls) {
+    const decision = decisions.get(id);
+    const edited = decision?.decision === 'edit' ? decision.arguments : undefined;
+    const problem = edited && (problemOfEdit(edited, shown) ?? problemOfSchema(edited, parameters));
+    if (problem !== undefined) problems.push(`the arguments of call ${id} ${problem}`);
+  }
+  if (problems.length === 0) return { decisions: Object.fromEntries(decisions) as unknown as JsonObject };
+  const listed = problems.slice(0, MAX_LISTED);
+  throw new EngineError(
+    'RESUME_INPUT_INVALID',
+    `The answer does not fit the calls that "${block.name}" asks about: ${listed.join('; ')}.`,
+    { details: { problems: listed } },
+  );
+}
+
+/** Returns the calls in the output of a pause. */
+export function waitingCalls(paused: JsonObject): WaitingCall[] {
+  const calls = own(paused, 'calls');
+  return Array.isArray(calls) ? (calls as unknown as WaitingCall[]) : [];
+}
+
+/** Returns the decisions of an answer by the ids of calls, and what is wrong with it, without the content of edited arguments. */
+export function readAnswer(
+  answer: Json,
+  calls: readonly WaitingCall[],
+): { decisions: Map<string, Decision>; problems: string[] } {
+  const problems: string[] = [];
+  const decisions = new Map<string, Decision>();
+  for (const [id, row] of rowsOf(answer, calls, problems)) {
+    if (problems.length >= MAX_LISTED) break;
+    const decision = readDecision(id, row, problems);
+    if (decision) decisions.set(id, decision);
+  }
+  return { decisions, problems };
+}
+
+/** Returns the rows of an answer by the ids of calls: one for each, or one for all. */
+function rowsOf(answer: Json, calls: readonly WaitingCall[], problems: string[]): [id: string, row: Json][] {
+  const ids = calls.map(({ id }) => id);
+  const given = isJsonObject(answer) ? answer : {};
+  const decision = own(given, 'decision');
+  if (decision !== undefined) {
+    if (decision !== 'edit' || ids.length === 1) return ids.map((id) => [id, given]);
+    problems.push(`an edit names its call: {"decisions": {"${ids[0]}": {"decision": "edit", …}}}`);
+    return [];
+  }
+  const decisions = own(given, 'decisions');
+  if (isJsonObject(decisions) && Object.keys(given).length === 1) return namedRows(decisions, ids, problems);
+  problems.push(
+    'use {"decision": "approve"} or {"decision": "deny"} for all calls, or {"decisions": {"1.1": {"decision": …}}} for some',
+  );
+  return [];
+}
+
+function namedRows(
+  decisions: JsonObject,
+  ids: readonly string[],
+  problems: string[],
+): [id: string, row: Json][] {
+  const rows = Object.entries(decisions);
+  const unknown = rows.filter(([id]) => !ids.includes(id)).map(([id]) => JSON.stringify(id.slice(0, 20)));
+  if (rows.length === 0) problems.push('"decisions" is empty');
+  if (unknown.length > 0)
+    problems.push(`no call ${unknown.slice(0, MAX_LISTED).join(', ')} waits here, only ${ids.join(', ')}`);
+  return rows.filter(([id]) => ids.includes(id));
+}
+
+const reason = z
+  .string()
+  .max(MAX_REASON_CHARS, `its reason has more than ${MAX_REASON_CHARS} characters`)
+  .optional();
+const editedArguments = z.custom<JsonObject>(
+  (value) => isJsonObject(value as Json),
+  'its edit needs "arguments", an object',
+);
+const decisionRow = z.discriminatedUnion(
+  'decision',
+  [
+    z.strictObject({ decision: z.literal('approve'), reason }),
+    z.strictObject({ decision: z.literal('edit'), arguments: editedArguments, reason }),
+    z.strictObject({ decision: z.literal('deny'), reason }),
+  ],
+  { error: 'its decision is neither "approve", "edit" nor "deny"' },
+);
+
+function readDecision(id: string, row: Json, problems: string[]): Decision | undefined {
+  const read = decisionRow.safeParse(row);
+  if (read.success) return read.data;
+  const [issue] = read.error.issues;
+  problems.push(`call ${id}: ${issue?.message.slice(0, 200)}`);
+  return undefined;
+}
+
+/** What stands in place of a secret in recorded data. */
+const REDACTED = '«redacted:';
+const PLACEHOLDER = /\{\{[^{}]{1,200}\}\}/g;
+/** A text that is exactly one reference. */
+const REFERENCE = /^\s*<[A-Za-z][\w-]{0,100}\.[\w.[\]-]{1,200}>\s*$/;
+
+/**
+ * Returns why edited arguments cannot be used, whatever the schema: their size, and texts that a person may take for templates.
+ * Arguments are data, in which nothing is filled in. `shown`: the arguments of the model, whose templates may stay.
+ */
+export function problemOfEdit(edited: JsonObject, shown: JsonObject): string | undefined {
+  const kept = new Set<string>();
+  walk(shown, (text) => {
+    for (const template of templatesIn(text)) kept.add(template);
+    return undefined;
+  });
+  return walk(edited, (text) => {
+    if (text.includes(REDACTED))
+      return 'contain a secret, or what stands in its place: it is not filled in here';
+    const added = templatesIn(text).find((template) => !kept.has(template));
+    return added && `contain ${added}, which is not filled in here: enter the value itself`;
+  });
+}
+
+function templatesIn(text: string): string[] {
+  return [...(text.match(PLACEHOLDER) ?? []), ...(REFERENCE.test(text) ? [text.trim()] : [])];
+}
+
+/** Returns the first problem of a text or key in `value`, or why it is too large. */
+function walk(value: JsonObject, problemOf: (text: string) => string | undefined): string | undefined {
+  let chars = 0;
+  const left: { value: Json; depth: number }[] = [{ value, depth: 1 }];
+  for (let next = left.pop(); next; next = left.pop()) {
+    const { value: item, depth } = next;
+    chars += typeof item === 'string' ? item.length : 1;
+    if (chars > MAX_EDITED_CHARS) return `have more than ${MAX_EDITED_CHARS} characters`;
+    const problem = typeof item === 'string' ? problemOf(item) : undefined;
+    if (problem !== undefined) return problem;
+    if (typeof item !== 'object' || item === null) continue;
+    if (depth > MAX_EDITED_DEPTH) return `are nested more than ${MAX_EDITED_DEPTH} levels deep`;
+    if (Object.hasOwn(item, '__proto__')) return 'have a key "__proto__"';
+    const keys = Array.isArray(item) ? [] : Object.keys(item);
+    for (const inner of [...keys, ...Object.values(item)]) left.push({ value: inner, depth: depth + 1 });
+  }
+  return undefined;
+}
+
+function problemOfSchema(edited: JsonObject, parameters: JsonObject): string | undefined {
+  const problemsOf = compileSchema(parameters, (why) => new Error(`The schema of a tool ${why}.`));
+  const problems = problemsOf(edited);
+  return problems && `do not match the schema: ${problems}`;
+}

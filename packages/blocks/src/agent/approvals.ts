@@ -1,0 +1,69 @@
+import type { JsonObject } from '@heddle/core/blocks';
+import type { Context } from '../define.ts';
+import { readAnswer, waitingCalls } from './approval-answer.ts';
+import type { Decision, WaitingCall } from './approval-answer.ts';
+
+/** A decision, and the call as the person saw it. */
+export interface Decided {
+  decision: Decision;
+  call: WaitingCall;
+}
+
+/**
+ * What people have decided about the calls of one execution of an agent. Each pause is recorded as a step before it opens, so
+ * that its answer is read against what it has shown, whatever has changed since.
+ */
+export class Approvals {
+  readonly #context: Context;
+  readonly #decided: ReadonlyMap<string, Decided>;
+  /** The number of pauses that were answered. */
+  readonly #answered: number;
+  /** Why the last answer decides nothing. */
+  readonly #problem: string | undefined;
+
+  private constructor(
+    context: Context,
+    found: { decided: ReadonlyMap<string, Decided>; answered: number; problem: string | undefined },
+  ) {
+    this.#context = context;
+    this.#decided = found.decided;
+    this.#answered = found.answered;
+    this.#problem = found.problem;
+  }
+
+  /** Reads the answers to the earlier pauses of the block. */
+  static async open(context: Context): Promise<Approvals> {
+    const answers = await context.answers();
+    const decided = new Map<string, Decided>();
+    let problem: string | undefined;
+    for (const [index, answer] of answers.entries()) {
+      const calls = waitingCalls(await recorded(context, index + 1, []));
+      // A process without agents records answers unchecked.
+      const { decisions, problems } = readAnswer(answer, calls);
+      problem = problems[0];
+      if (problem !== undefined) continue;
+      for (const call of calls) {
+        const decision = decisions.get(call.id);
+        if (decision) decided.set(call.id, { decision, call });
+      }
+    }
+    return new Approvals(context, { decided, answered: answers.length, problem });
+  }
+
+  /** Returns what a person has decided about a call; undefined if the person has seen no such call. */
+  of({ id, name }: Pick<WaitingCall, 'id' | 'name'>): Decided | undefined {
+    const decided = this.#decided.get(id);
+    return decided?.call.name === name ? decided : undefined;
+  }
+
+  /** Returns the output of a pause that asks about these calls. */
+  async ask(calls: readonly WaitingCall[]): Promise<JsonObject> {
+    const shown = await recorded(this.#context, this.#answered + 1, calls);
+    return { ...shown, ...(this.#problem !== undefined && { problem: this.#problem }) };
+  }
+}
+
+/** Returns what pause `number` of the block shows. */
+function recorded(context: Context, number: number, calls: readonly WaitingCall[]): Promise<JsonObject> {
+  return context.step(`approval ${number}`, () => ({ calls }) as unknown as JsonObject, { idempotent: true });
+}

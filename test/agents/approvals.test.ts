@@ -1,0 +1,4 @@
+import { describeApprovals } from './approvals.ts';
+import { describeOnStores } from './on-stores.ts';
+
+describeOnStores(describeApprovals);

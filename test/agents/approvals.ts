@@ -1,0 +1,224 @@
+import { blocks } from '@heddle/blocks';
+import type { AgentTool } from '@heddle/blocks';
+import type { Json, JsonObject } from '@heddle/core';
+import type { Engine, EngineOptions, RunDetail } from '@heddle/engine';
+import { describe, expect, it, onTestFinished } from 'vitest';
+import { startModelServer } from '../support/model-server.ts';
+import type { ModelAnswer, ModelRequest } from '../support/model-server.ts';
+import { block, parallel, workflow } from '../support/workflow.ts';
+
+/** Opens an engine that runs blocks with these options, here or on workers, and closes it after the test. */
+export type OpenEngine = (options: Pick<EngineOptions, 'blocks' | 'services' | 'env'>) => Promise<Engine>;
+
+export const PARAMETERS: JsonObject = {
+  type: 'object',
+  properties: { to: { type: 'string' }, amount: { type: 'number', minimum: 1 } },
+  required: ['to', 'amount'],
+  additionalProperties: false,
+};
+
+/** A call of the tool `pay`. */
+export function pay(to: string, amount: number) {
+  return { name: 'pay', args: { to, amount } };
+}
+
+/** Tools that record their calls: `pay`, and `look`, which needs no approval. */
+export function recordingTools(): { tools: AgentTool[]; done: Json[] } {
+  const done: Json[] = [];
+  const record = async (args: JsonObject): Promise<Json> => {
+    done.push(args);
+    return { done: args };
+  };
+  const tools = [
+    { id: 'pay', description: 'Pays.', parameters: PARAMETERS, run: record },
+    { id: 'look', description: 'Looks.', parameters: { type: 'object' }, run: record },
+  ];
+  return { tools, done };
+}
+
+/** The rows of an agent whose payments a person approves. */
+export const ROWS: JsonObject[] = [{ type: 'pay', requireApproval: true }, { type: 'look' }];
+
+export function agent(name: string, fields: JsonObject = {}) {
+  return block(name, 'agent', {
+    model: 'local/scripted',
+    messages: [{ role: 'user', content: 'Pay the invoices.' }],
+    tools: ROWS,
+    ...fields,
+  });
+}
+
+/**
+ * A model that gives these answers, one in each round, and the options of an engine whose agents use it. `refusals`: how often
+ * it is unavailable in the second round.
+ */
+export async function paying(answers: readonly ModelAnswer[], refusals = 0) {
+  let refused = 0;
+  const server = await startModelServer((request) => {
+    const round = roundOf(request);
+    if (round === 2 && refused++ < refusals) return { status: 503, headers: { 'retry-after': '0' } };
+    return answers[round - 1] ?? { text: 'Done.' };
+  });
+  onTestFinished(() => server.close());
+  const { tools, done } = recordingTools();
+  return { server, options: { blocks: blocks({ tools }), services: server.services }, done };
+}
+
+function roundOf({ body }: ModelRequest): number {
+  return (body['messages'] as { role: string }[]).filter(({ role }) => role === 'assistant').length + 1;
+}
+
+/** Returns the messages with results that the model got last. */
+function resultsFor(requests: readonly ModelRequest[]): string[] {
+  const messages = (requests.at(-1)?.body['messages'] ?? []) as { role: string; content: string }[];
+  return messages.filter(({ role }) => role === 'tool').map(({ content }) => content);
+}
+
+export async function onlyPause(engine: Engine, runId: string): Promise<RunDetail['pauses'][number]> {
+  const { pauses } = await engine.getRun(runId);
+  expect(pauses).toHaveLength(1);
+  return pauses[0] as (typeof pauses)[number];
+}
+
+function idsOf({ output }: RunDetail['pauses'][number]): string[] {
+  return (output as { calls: { id: string }[] }).calls.map(({ id }) => id);
+}
+
+/** Calls of agents that wait for a person. */
+export function describeApprovals(where: string, open: OpenEngine): void {
+  describe(`calls of an agent that a person approves, ${where}`, () => {
+    it('are made as approved or edited, or not at all, and the model reads what became of each', async () => {
+      const calls = [pay('ada', 1), pay('bob', 2), { name: 'look', args: { at: 'books' } }, pay('eve', 3)];
+      const { server, options, done } = await paying([{ tools: calls }]);
+      const engine = await open(options);
+      const { runId, result } = await engine.start({ workflow: workflow([agent('A')], ['Start -> A']) });
+      expect(await result()).toMatchObject({ status: 'paused' });
+      const pause = await onlyPause(engine, runId);
+      const waiting = { name: 'pay', parameters: PARAMETERS };
+      expect(pause).toMatchObject({ kind: 'human', blockName: 'A' });
+      expect(pause.output).toEqual({
+        calls: [
+          { ...waiting, id: '1.1', arguments: { to: 'ada', amount: 1 } },
+          { ...waiting, id: '1.2', arguments: { to: 'bob', amount: 2 } },
+          { ...waiting, id: '1.4', arguments: { to: 'eve', amount: 3 } },
+        ],
+      });
+      // A call that needs no approval does not wait for the others.
+      expect(done).toEqual([{ at: 'books' }]);
+      const decisions = {
+        '1.1': { decision: 'approve' },
+        '1.2': { decision: 'edit', arguments: { to: 'bob', amount: 20 } },
+        '1.4': { decision: 'deny', reason: 'Eve is paid.' },
+      };
+      const { output } = await engine.resume(runId, { token: pause.token, input: { decisions } });
+      expect(done.slice(1).toSorted(byAmount)).toEqual([
+        { to: 'ada', amount: 1 },
+        { to: 'bob', amount: 20 },
+      ]);
+      const denied = { success: false, result: 'A person denied this call: Eve is paid.' };
+      expect(output).toMatchObject({
+        content: 'Done.',
+        toolCalls: {
+          count: 4,
+          list: [
+            { arguments: { to: 'ada', amount: 1 }, success: true, approval: { decision: 'approve' } },
+            {
+              arguments: { to: 'bob', amount: 20 },
+              success: true,
+              approval: { decision: 'edit', requested: { to: 'bob', amount: 2 } },
+            },
+            { name: 'look', success: true },
+            { ...denied, approval: { decision: 'deny', reason: 'Eve is paid.' } },
+          ],
+        },
+      });
+      expect(resultsFor(server.requests)).toEqual([
+        '{"done":{"to":"ada","amount":1}}',
+        'A person changed the arguments of this call to {"to":"bob","amount":20}\n{"done":{"to":"bob","amount":20}}',
+        '{"done":{"at":"books"}}',
+        'A person denied this call: Eve is paid.',
+      ]);
+      expect(server.requests).toHaveLength(2);
+    });
+
+    it('may be answered one after the other, and those of a later round are asked about again', async () => {
+      const { server, options, done } = await paying([
+        { tools: [pay('ada', 1), pay('bob', 2)] },
+        { tools: [pay('ada', 1)] },
+      ]);
+      const engine = await open(options);
+      const { runId, result } = await engine.start({ workflow: workflow([agent('A')], ['Start -> A']) });
+      await result();
+      const first = await onlyPause(engine, runId);
+      expect(idsOf(first)).toEqual(['1.1', '1.2']);
+      const one = { decisions: { '1.2': { decision: 'approve' } } };
+      expect(await engine.resume(runId, { token: first.token, input: one })).toMatchObject({
+        status: 'paused',
+      });
+      // The same answer again, and another one to the same pause, decide nothing.
+      for (const input of [one, { decision: 'approve' }])
+        expect(await engine.resume(runId, { token: first.token, input })).toMatchObject({ status: 'paused' });
+      const second = await onlyPause(engine, runId);
+      expect(idsOf(second)).toEqual(['1.1']);
+      expect([done, server.requests.length]).toEqual([[{ to: 'bob', amount: 2 }], 1]);
+      const { token } = second;
+      await expect(engine.resume(runId, { token, input: one })).rejects.toMatchObject({
+        code: 'RESUME_INPUT_INVALID',
+      });
+      expect(await engine.resume(runId, { token, input: { decision: 'deny' } })).toMatchObject({
+        status: 'paused',
+      });
+      const third = await onlyPause(engine, runId);
+      expect(idsOf(third)).toEqual(['2.1']);
+      const end = await engine.resume(runId, { token: third.token, input: { decision: 'approve' } });
+      expect(end).toMatchObject({ status: 'completed', output: { toolCalls: { count: 3 } } });
+      expect(done).toEqual([
+        { to: 'bob', amount: 2 },
+        { to: 'ada', amount: 1 },
+      ]);
+    });
+
+    it('belong to one agent, branch and run: an answer decides about no others', async () => {
+      const { options, done } = await paying([{ tools: [pay('ada', 1)] }]);
+      const engine = await open(options);
+      const drawn = workflow(
+        [parallel('P', { parallelType: 'count', count: 2 }, agent('A'))],
+        ['Start -> P -> A'],
+      );
+      const { runId, result } = await engine.start({ workflow: drawn });
+      const other = await engine.start({ workflow: drawn });
+      await Promise.all([result(), other.result()]);
+      const { pauses } = await engine.getRun(runId);
+      expect(pauses.map(idsOf)).toEqual([['1.1'], ['1.1']]);
+      const token = pauses[0]?.token ?? '';
+      await expect(
+        engine.resume(other.runId, { token, input: { decision: 'approve' } }),
+      ).rejects.toMatchObject({ code: 'RESUME_POINT_NOT_FOUND' });
+      await engine.resume(runId, { token, input: { decision: 'approve' } });
+      await expect.poll(() => done.length).toBe(1);
+      expect((await engine.getRun(runId)).pauses).toHaveLength(1);
+      expect((await engine.getRun(other.runId)).pauses).toHaveLength(2);
+      expect(done).toHaveLength(1);
+    });
+
+    it('are neither asked about nor made again when the agent is retried', async () => {
+      // A call of a model is attempted four times.
+      const { options, done, server } = await paying([{ tools: [pay('ada', 1)] }], 4);
+      const engine = await open(options);
+      const retry = { enabled: true, maxTries: 2, waitBetweenTriesMs: 0 };
+      const drawn = workflow([{ ...agent('A'), more: { retry } }], ['Start -> A']);
+      const { runId, result } = await engine.start({ workflow: drawn });
+      await result();
+      expect(await engine.resume(runId, { input: { decision: 'approve' } })).toMatchObject({
+        status: 'completed',
+        output: { content: 'Done.', toolCalls: { count: 1 } },
+      });
+      expect(done).toEqual([{ to: 'ada', amount: 1 }]);
+      expect(server.requests).toHaveLength(1 + 4 + 1);
+    });
+  });
+}
+
+function byAmount(one: Json, other: Json): number {
+  return (one as { amount: number }).amount - (other as { amount: number }).amount;
+}

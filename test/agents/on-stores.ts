@@ -1,0 +1,38 @@
+import { randomUUID } from 'node:crypto';
+import { createEngine } from '@heddle/engine';
+import type { Engine, EngineOptions } from '@heddle/engine';
+import { beforeAll, describe, onTestFinished } from 'vitest';
+import { dataFolder } from '../support/data-folder.ts';
+import { hasPostgres, postgresDatabase } from '../support/postgres.ts';
+
+type Open = (options: EngineOptions) => Promise<Engine>;
+
+const openWith =
+  (store: () => EngineOptions): Open =>
+  async (options) => {
+    const engine = await createEngine({ ...options, ...store() });
+    onTestFinished(() => engine.close({ graceMs: 0 }));
+    return engine;
+  };
+
+/** Describes tests in memory, on SQLite and on PostgreSQL, with a store of its own for each engine. */
+export function describeOnStores(describeTests: (where: string, open: Open) => void): void {
+  describeTests(
+    'in memory',
+    openWith(() => ({})),
+  );
+  describeTests(
+    'on SQLite',
+    openWith(() => ({ data: dataFolder() })),
+  );
+  describe.skipIf(!hasPostgres)('with a database', () => {
+    let url = '';
+    beforeAll(async () => {
+      url = await postgresDatabase();
+    });
+    describeTests(
+      'on PostgreSQL',
+      openWith(() => ({ postgres: { url, schema: randomUUID(), maxConnections: 3 } })),
+    );
+  });
+}
