@@ -11,7 +11,10 @@ import { dataFolder } from '../support/data-folder.ts';
 import { startModelServer } from '../support/model-server.ts';
 import { block, workflow } from '../support/workflow.ts';
 
-const PROGRAM = fileURLToPath(new URL('agent-process.ts', import.meta.url));
+const PROGRAMS = {
+  counting: fileURLToPath(new URL('agent-process.ts', import.meta.url)),
+  paying: fileURLToPath(new URL('approved-process.ts', import.meta.url)),
+};
 
 /** What a process does, and with which store or server. */
 export interface AgentProcess {
@@ -22,7 +25,7 @@ export interface AgentProcess {
   url: string;
   /** File for the numbers of the calls. */
   effects: string;
-  /** The number at whose call the process waits to be killed. */
+  /** The line after which the process waits to be killed: of `counting` the number of a call. */
   stop?: string;
 }
 
@@ -39,6 +42,19 @@ export const COUNTING = workflow(
   { id: 'counting' },
 );
 
+/** An agent that makes one payment, which a person approves. */
+export const PAYING = workflow(
+  [
+    block('A', 'agent', {
+      model: 'gpt-4o',
+      messages: [{ role: 'user', content: 'Pay Ada.' }],
+      tools: [{ type: 'pay', requireApproval: true }],
+    }),
+  ],
+  ['Start -> A'],
+  { id: 'paying' },
+);
+
 /** A process and the lines that it prints. */
 export interface Played {
   /** Resolves with the last line when the process has exited. */
@@ -50,10 +66,9 @@ export interface Played {
 }
 
 /** Starts a process; it is killed with SIGKILL after it has printed its `stop`, at the latest after the test. */
-export function play(options: AgentProcess): Played {
-  const child = spawn(process.execPath, ['--conditions=@heddle/source', PROGRAM, JSON.stringify(options)], {
-    stdio: ['pipe', 'pipe', 'inherit'],
-  });
+export function play(options: AgentProcess, program: keyof typeof PROGRAMS = 'counting'): Played {
+  const args = ['--conditions=@heddle/source', PROGRAMS[program], JSON.stringify(options)];
+  const child = spawn(process.execPath, args, { stdio: ['pipe', 'pipe', 'inherit'] });
   onTestFinished(() => void child.kill('SIGKILL'));
   const closed = new Promise((resolve) => child.on('close', resolve));
   const read = async (): Promise<string> => {
@@ -86,6 +101,32 @@ export async function counting() {
       expect(output).toMatchObject({ content: 'Done.', tokens: { total: 75 }, toolCalls: { count: 4 } });
       expect(server.requests).toHaveLength(5);
       expect(readFileSync(effects, 'utf8').trim().split('\n')).toEqual(['1', '2', '3', '4', '4']);
+    },
+  };
+}
+
+/** A model that asks for one payment, the files of a test, and what must be true in the end. */
+export async function paying() {
+  const server = await startModelServer(({ body }) => {
+    const isPaid = JSON.stringify(body).includes('function_call_output');
+    return isPaid ? { text: 'Done.' } : { tools: [{ name: 'pay', args: { to: 'ada' } }] };
+  });
+  onTestFinished(() => server.close());
+  const folder = dataFolder();
+  const effects = join(folder, 'effects');
+  const approval = { decision: 'approve' };
+  return {
+    folder,
+    common: { url: server.services.openai, effects },
+    /** The payment was made once. `isKnown`: the agent has its result. */
+    expectOnePayment: (output: unknown, isKnown: boolean) => {
+      const result = isKnown ? { paid: { to: 'ada' } } : expect.stringContaining('This call was interrupted');
+      expect(output).toMatchObject({
+        content: 'Done.',
+        toolCalls: { list: [{ arguments: { to: 'ada' }, approval, success: isKnown, result }] },
+      });
+      expect(server.requests).toHaveLength(2);
+      expect(readFileSync(effects, 'utf8')).toBe('{"to":"ada"}\n');
     },
   };
 }

@@ -1,0 +1,149 @@
+import type { BlockConfig, Json, JsonObject } from '@heddle/core/blocks';
+import { describe, expect, it } from 'vitest';
+import { checkedAnswer, problemOfEdit } from './approval-answer.ts';
+
+const PARAMETERS = {
+  type: 'object',
+  properties: { to: { type: 'string' }, amount: { type: 'number' } },
+  required: ['to'],
+  additionalProperties: false,
+};
+const paused = {
+  calls: [
+    { id: '1.1', name: 'pay', arguments: { to: 'ada', amount: 1 }, parameters: PARAMETERS },
+    { id: '1.3', name: 'note', arguments: { text: 'Dear {{name}}' }, parameters: { type: 'object' } },
+  ],
+};
+const block = { name: 'A' } as BlockConfig;
+
+function answer(input: Json, of: JsonObject = paused): JsonObject {
+  return checkedAnswer({ block, paused: of, input, pausedMs: 0, nowMs: 0 });
+}
+
+function edit(edited: Json, id = '1.3'): Json {
+  return { decisions: { [id]: { decision: 'edit', arguments: edited } } };
+}
+
+function nested(depth: number): JsonObject {
+  let value: JsonObject = {};
+  for (let at = 1; at < depth; at++) value = { a: value };
+  return value;
+}
+
+describe('the answer to a pause of an agent', () => {
+  it('has a decision for each call that was shown when one decision is for all', () => {
+    expect(answer({ decision: 'approve' })).toEqual({
+      decisions: { '1.1': { decision: 'approve' }, '1.3': { decision: 'approve' } },
+    });
+    const denied = { decision: 'deny', reason: 'Not today.' };
+    expect(answer(denied)).toEqual({ decisions: { '1.1': denied, '1.3': denied } });
+  });
+
+  it('may decide about some calls, and edit the only one by its decision alone', () => {
+    const some = { decisions: { '1.3': { decision: 'edit', arguments: { text: 'Hello {{name}}' } } } };
+    expect(answer(some)).toEqual(some);
+    const only = { calls: paused.calls.slice(0, 1) };
+    const edited = { decision: 'edit', arguments: { to: 'bob' } };
+    expect(answer(edited, only)).toEqual({ decisions: { '1.1': edited } });
+  });
+
+  it.each<[why: string, input: Json, message: RegExp]>([
+    ['is empty', {}, /use {"decision": "approve"}/],
+    ['is a text', 'approve', /use {"decision": "approve"}/],
+    ['decides about no call', { decisions: {} }, /"decisions" is empty/],
+    ['has other fields', { decisions: {}, all: true }, /use {"decision": "approve"}/],
+    [
+      'names a call that does not wait',
+      { decisions: { '1.2': { decision: 'approve' } } },
+      /no call "1\.2" waits here, only 1\.1, 1\.3/,
+    ],
+    [
+      'names a call of another pause',
+      { decisions: { '1.1': { decision: 'approve' }, '2.1': { decision: 'approve' } } },
+      /no call "2\.1" waits/,
+    ],
+    [
+      'has a key of objects',
+      JSON.parse('{"decisions": {"__proto__": {"decision": "approve"}}}') as Json,
+      /no call "__proto__" waits/,
+    ],
+    [
+      'has an inherited key',
+      { decisions: { constructor: { decision: 'approve' } } },
+      /no call "constructor" waits/,
+    ],
+    [
+      'has an unknown decision',
+      { decisions: { '1.1': { decision: 'maybe' } } },
+      /call 1\.1: its decision is neither/,
+    ],
+    ['has no decision', { decisions: { '1.1': null } }, /call 1\.1: its decision is neither/],
+    ['edits all calls', { decision: 'edit', arguments: {} }, /an edit names its call/],
+    [
+      'edits without arguments',
+      { decisions: { '1.1': { decision: 'edit' } } },
+      /call 1\.1: its edit needs "arguments"/,
+    ],
+    ['edits with a list', edit([1]), /call 1\.3: its edit needs "arguments"/],
+    [
+      'approves with arguments',
+      { decisions: { '1.1': { decision: 'approve', arguments: {} } } },
+      /call 1\.1: Unrecognized key: "arguments"/,
+    ],
+    [
+      'changes the tool',
+      { decisions: { '1.1': { decision: 'edit', name: 'refund', arguments: { to: 'ada' } } } },
+      /call 1\.1: Unrecognized key: "name"/,
+    ],
+    [
+      'has a long reason',
+      { decision: 'deny', reason: 'x'.repeat(2001) },
+      /its reason has more than 2000 characters/,
+    ],
+    [
+      'has arguments that do not match the schema',
+      edit({ amount: 1 }, '1.1'),
+      /the arguments of call 1\.1 do not match the schema: .*to/,
+    ],
+    [
+      'adds an argument',
+      edit({ to: 'ada', admin: true }, '1.1'),
+      /the arguments of call 1\.1 do not match the schema: .*admin/,
+    ],
+    [
+      'has a key for the prototype',
+      edit(JSON.parse('{"a": [{"__proto__": {"admin": true}}]}') as Json),
+      /the arguments of call 1\.3 have a key "__proto__"/,
+    ],
+    [
+      'has a new placeholder',
+      edit({ text: 'Bearer {{TOKEN}}' }),
+      /contain {{TOKEN}}, which is not filled in here/,
+    ],
+    ['has a new placeholder in a key', edit({ '{{TOKEN}}': 1 }), /contain {{TOKEN}}/],
+    ['has a reference', edit({ text: ' <start.key> ' }), /contain <start\.key>, which is not filled in here/],
+    ['has what stands for a secret', edit({ text: '«redacted:TOKEN»' }), /contain a secret/],
+    ['is huge', edit({ text: 'x'.repeat(1_000_001) }), /have more than 1000000 characters/],
+    [
+      'has a huge number of values',
+      edit({ list: Array.from({ length: 1_000_001 }, () => 0) }),
+      /have more than 1000000/,
+    ],
+    ['is nested deeply', edit(nested(10_000)), /nested more than 100 levels/],
+  ])('is refused if it %s', (_why, input, message) => {
+    expect(() => answer(input)).toThrow(expect.objectContaining({ code: 'RESUME_INPUT_INVALID' }));
+    expect(() => answer(input)).toThrow(message);
+  });
+
+  it('lists ten problems at most, and the beginning of long ids', () => {
+    const many = Object.fromEntries(
+      Array.from({ length: 1000 }, (_, at) => [`${at}${'x'.repeat(1000)}`, {}]),
+    );
+    expect(() => answer({ decisions: many })).toThrow(/^.{1,600}$/);
+  });
+
+  it('may have text that only looks like a reference', () => {
+    const text = 'See <example.org>, <b>{{name}}</b> and {x}';
+    expect(problemOfEdit({ text }, { text: '{{name}}' })).toBeUndefined();
+  });
+});

@@ -1,0 +1,52 @@
+import type { Json, JsonObject } from '@heddle/core/blocks';
+import { describe, expect, it } from 'vitest';
+import type { Context } from '../define.ts';
+import { Approvals } from './approvals.ts';
+
+const CALL = { id: '1.1', name: 'pay', arguments: { to: 'ada' }, parameters: {} };
+
+/** A context with these answers, whose steps are kept in `steps`. */
+function contextOf(answers: Json[], steps: Map<string, Json> = new Map()): Context {
+  return {
+    answers: async () => answers,
+    step: async (key: string, work: () => Json) => {
+      const result = steps.get(key) ?? work();
+      steps.set(key, result);
+      return structuredClone(result);
+    },
+  } as unknown as Context;
+}
+
+describe('approvals of an agent', () => {
+  it('record what a pause shows, and read its answer against that', async () => {
+    const steps = new Map<string, Json>();
+    const first = await Approvals.open(contextOf([], steps));
+    expect(first.of(CALL)).toBeUndefined();
+    expect(await first.ask([CALL])).toEqual({ calls: [CALL] });
+    // Another set of calls at a repeated attempt changes nothing: a person may see the first one already.
+    expect(await first.ask([{ ...CALL, arguments: { to: 'eve' } }])).toEqual({ calls: [CALL] });
+    const second = await Approvals.open(contextOf([{ decision: 'approve' }], steps));
+    expect(second.of(CALL)).toEqual({ decision: { decision: 'approve' }, call: CALL });
+    expect(second.of({ id: '1.1', name: 'refund' })).toBeUndefined();
+    expect(second.of({ id: '1.2', name: 'pay' })).toBeUndefined();
+  });
+
+  it.each<[why: string, answer: Json]>([
+    ['is no decision', 'yes'],
+    ['names a call that was not shown', { decisions: { '2.1': { decision: 'approve' } } }],
+    ['is half wrong', { decisions: { '1.1': { decision: 'approve' }, '2.1': { decision: 'approve' } } }],
+  ])('ask again after an unchecked answer that %s', async (_why, answer) => {
+    const steps = new Map<string, Json>([['approval 1', { calls: [CALL] }]]);
+    const approvals = await Approvals.open(contextOf([answer], steps));
+    expect(approvals.of(CALL)).toBeUndefined();
+    const asked = (await approvals.ask([CALL])) as JsonObject;
+    expect(asked).toEqual({ calls: [CALL], problem: expect.any(String) });
+    const after = await Approvals.open(contextOf([answer, { decision: 'deny' }], steps));
+    expect(after.of(CALL)).toMatchObject({ decision: { decision: 'deny' } });
+  });
+
+  it('have no decision of an answer to a pause that was never recorded', async () => {
+    const approvals = await Approvals.open(contextOf([{ decision: 'approve' }]));
+    expect(approvals.of(CALL)).toBeUndefined();
+  });
+});

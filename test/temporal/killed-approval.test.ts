@@ -1,0 +1,27 @@
+import { existsSync } from 'node:fs';
+import { expect, it } from 'vitest';
+import { PAYING, paying, play } from '../agents/killed.ts';
+import { describeTemporal } from '../support/temporal.ts';
+import { placeOn } from './worker-place.ts';
+
+describeTemporal('an agent whose worker is killed after a person approved its call', (server) => {
+  it('makes the call once, on another worker', async () => {
+    const { common, expectOnePayment } = await paying();
+    const place = placeOn(server);
+    const { address, namespace } = server;
+    const worker = { address, namespace, queue: place.queue, data: place.data };
+    // It has no agents: the answer is recorded as it is given, and the worker checks it.
+    const engine = await place.engine();
+    const run = await engine.start({ workflow: PAYING });
+    const killed = play({ worker, ...common, stop: 'answered' }, 'paying');
+    expect(await run.result()).toMatchObject({ status: 'paused' });
+    const resumed = engine.resume(run.runId, { input: { decision: 'approve' } });
+    expect(await killed.last).toBe('answered');
+    expect(existsSync(common.effects)).toBe(false);
+    const other = play({ worker, ...common }, 'paying');
+    const { output } = await resumed;
+    expectOnePayment(output, true);
+    other.end();
+    await other.last;
+  });
+});
