@@ -1,4 +1,114 @@
-import { describeApprovals } from './approvals.ts';
+import { blocks } from '@heddle/blocks';
+import type { Json, JsonObject } from '@heddle/core';
+import { createEngine } from '@heddle/engine';
+import type { EngineOptions, RunEvent } from '@heddle/engine';
+import { describe, expect, it, onTestFinished } from 'vitest';
+import { workflow } from '../support/workflow.ts';
+import { agent, describeApprovals, pay, paying, recordingTools } from './approvals.ts';
 import { describeOnStores } from './on-stores.ts';
 
 describeOnStores(describeApprovals);
+
+async function started(options: EngineOptions, fields: JsonObject = {}) {
+  const engine = await createEngine(options);
+  onTestFinished(() => engine.close({ graceMs: 0 }));
+  const run = await engine.start({ workflow: workflow([agent('A', fields)], ['Start -> A']) });
+  return { engine, run };
+}
+
+describe('approval of calls of an agent', () => {
+  it('never fills in a secret, nor makes a call with what stands in its place', async () => {
+    const { options, done, server } = await paying([{ tools: [pay('ada', 1)] }]);
+    const messages = [{ role: 'user', content: 'The token is {{TOKEN}}.' }];
+    const { engine, run } = await started({ ...options, env: { TOKEN: 'very-secret-token' } }, { messages });
+    await run.result();
+    const editTo = (to: string): Json => ({ decision: 'edit', arguments: { to, amount: 1 } });
+    await expect(engine.resume(run.runId, { input: editTo('{{TOKEN}}') })).rejects.toMatchObject({
+      code: 'RESUME_INPUT_INVALID',
+    });
+    const result = await engine.resume(run.runId, { input: editTo('very-secret-token') });
+    expect(result).toMatchObject({
+      status: 'completed',
+      output: {
+        toolCalls: {
+          list: [
+            {
+              arguments: { to: '«redacted:TOKEN»' },
+              result: expect.stringMatching(/^This call was not made: .* contain a secret/),
+              success: false,
+            },
+          ],
+        },
+      },
+    });
+    expect(done).toEqual([]);
+    expect(JSON.stringify(server.requests[1]?.body)).toContain('This call was not made');
+  });
+
+  it('is required by the operator of a tool, whatever the row of the agent says', async () => {
+    const { options, done } = await paying([{ tools: [pay('ada', 1)] }]);
+    const recording = recordingTools();
+    const tools = recording.tools.map((tool) => ({ ...tool, requireApproval: true }));
+    const { run } = await started(
+      { ...options, blocks: blocks({ tools }) },
+      { tools: [{ type: 'pay', requireApproval: false }] },
+    );
+    expect(await run.result()).toMatchObject({ status: 'paused' });
+    expect([done, recording.done]).toEqual([[], []]);
+  });
+
+  it.each([
+    ['true', 'paused'],
+    [true, 'paused'],
+    ['false', 'completed'],
+    ['', 'completed'],
+    [null, 'completed'],
+  ])('is set by %j in the row of a tool: the run is %s', async (requireApproval, status) => {
+    const { options } = await paying([{ tools: [pay('ada', 1)] }]);
+    const { run } = await started(options, { tools: [{ type: 'pay', requireApproval }] });
+    expect(await run.result()).toMatchObject({ status });
+  });
+
+  it.each(['yes', 1, []])('that is %j fails the agent before it calls the model', async (requireApproval) => {
+    const { options, server } = await paying([]);
+    const { run } = await started(options, { tools: [{ type: 'pay', requireApproval }] });
+    const result = await run.result();
+    expect(result).toMatchObject({ status: 'failed', error: { code: 'BLOCK_CONFIG_INVALID' } });
+    expect(result.error?.message).toContain('a tool "pay" whose "requireApproval" is neither true nor false');
+    expect(server.requests).toEqual([]);
+  });
+
+  it('is not asked for calls that cannot be made', async () => {
+    const broken = [
+      { name: 'pay', args: { to: 'ada' } },
+      { name: 'refund', args: {} },
+    ];
+    const { options } = await paying([{ tools: broken }]);
+    const { run } = await started(options);
+    expect(await run.result()).toMatchObject({
+      status: 'completed',
+      output: { toolCalls: { list: [{ success: false }, { success: false }] } },
+    });
+  });
+
+  it('publishes the events of each call once, when it is made', async () => {
+    const calls = [{ name: 'look', args: {} }, pay('ada', 1), pay('bob', 2)];
+    const { options } = await paying([{ tools: calls }]);
+    const { engine, run } = await started(options);
+    const before = toolEvents(run.events());
+    await run.result();
+    const after = toolEvents((await engine.attach(run.runId)).events());
+    const decisions = { '1.2': { decision: 'approve' }, '1.3': { decision: 'deny' } };
+    await engine.resume(run.runId, { input: { decisions } });
+    expect(await before).toEqual(['look start', 'look end']);
+    expect(await after).toEqual(['pay start', 'pay end']);
+  });
+});
+
+async function toolEvents(events: AsyncIterable<RunEvent>): Promise<string[]> {
+  const found: string[] = [];
+  for await (const event of events)
+    if (event.type === 'block:emission' && event.emission.type === 'tool')
+      found.push(`${event.emission.name} ${event.emission.phase}`);
+  return found;
+}

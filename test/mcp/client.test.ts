@@ -182,6 +182,7 @@ describe('an agent', () => {
     answers: ModelAnswer[],
     tools: JsonObject[],
     services: { [name: string]: string },
+    options: BlocksOptions = {},
   ) => {
     const model = await startModelServer(
       ({ number }) => answers[Math.min(number, answers.length) - 1] as ModelAnswer,
@@ -191,6 +192,7 @@ describe('an agent', () => {
       type: 'agent',
       fields: { model: 'gpt-4o', messages: [{ role: 'user', content: 'Weather?' }], tools },
       services: { ...model.services, ...services },
+      options,
       engine: { credentials: { openai: 'key' } },
     });
     return { result, model };
@@ -211,6 +213,19 @@ describe('an agent', () => {
       output: { content: 'Rain.', toolCalls: { list: [{ result: 'Rain in Bergen', success: true }] } },
     });
     expect(server.calls).toEqual(['Bergen']);
+  });
+
+  it('waits for the approval of calls where the operator requires it', async () => {
+    const server = await startServer();
+    const tool = { name: 'forecast', args: { city: 'Bergen' } };
+    const { result } = await askWith(
+      [{ tools: [tool] }],
+      [{ type: 'mcp-server', params: { serverId: 'sky' } }],
+      { 'mcp-sky': server.url },
+      { mcp: { sky: { requireApproval: true } } },
+    );
+    expect(result).toMatchObject({ status: 'paused' });
+    expect(server.calls).toEqual([]);
   });
 
   it('starts a session again once when the server has forgotten it', async () => {

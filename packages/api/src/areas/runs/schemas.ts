@@ -117,6 +117,16 @@ const runFile = z.object({
 
 export type RunFile = z.output<typeof runFile>;
 
+/** The calls of an agent that a pause asks about. */
+export const waitingCalls = z.array(
+  z.object({
+    id: z.string(),
+    name: z.string(),
+    arguments: z.record(z.string(), json),
+    parameters: z.record(z.string(), json),
+  }),
+);
+
 const paused = z.object({
   contextId: z.string().nullable(),
   pausedAt: timestamp,
@@ -126,6 +136,7 @@ const paused = z.object({
   automaticResumeWaitingReason: z.string().nullable(),
   pausePointCount: z.int().min(0),
   resumedCount: z.int().min(0),
+  calls: waitingCalls.nullable(),
 });
 
 export const runStatus = runResult.extend({

@@ -1,8 +1,10 @@
 import type { Json } from '@heddle/core';
+import { isJsonObject, own } from '@heddle/core/blocks';
 import type { Engine, RunDetail, RunResource } from '@heddle/engine';
 import type { Reservation } from '../../ports.ts';
 import { withCallerIdIn } from './ids.ts';
 import type { RunIds } from './ids.ts';
+import { waitingCalls } from './schemas.ts';
 import type { RunErrorCode, RunResult } from './schemas.ts';
 
 type Failure = NonNullable<RunResource['error']>;
@@ -61,7 +63,7 @@ export function unstartedRun(
   };
 }
 
-/** Returns what the run waits for. `mayResume`: the caller may answer, so the first open point is named. */
+/** Returns what the run waits for. `mayResume`: the caller may answer, so the first open point is named, with the calls of an agent that it asks about. */
 export async function pausedOf(engine: Engine, found: RunIds & { run: RunDetail }, mayResume: boolean) {
   const { run } = found;
   const { pauses } = run;
@@ -78,7 +80,14 @@ export async function pausedOf(engine: Engine, found: RunIds & { run: RunDetail 
     automaticResumeWaitingReason: waitingReason(run.suspended && withCallerIdIn(found, run.suspended)),
     pausePointCount: pauses.length + resumed.length,
     resumedCount: resumed.length,
+    calls: mayResume ? callsOf(first.output) : null,
   };
+}
+
+/** Returns the calls of an agent that a pause asks about; null if it asks about something else. */
+function callsOf(output: Json) {
+  const calls = isJsonObject(output) ? own(output, 'calls') : undefined;
+  return waitingCalls.safeParse(calls).data ?? null;
 }
 
 const MAX_REASON_LENGTH = 500;

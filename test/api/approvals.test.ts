@@ -1,0 +1,53 @@
+import { expect, it } from 'vitest';
+import { agent, pay, paying } from '../agents/approvals.ts';
+import { testApi } from '../support/api.ts';
+import { untilStatus } from '../support/api-workflows.ts';
+import type { ShownRun } from '../support/api-workflows.ts';
+import { workflow } from '../support/workflow.ts';
+
+interface Waiting {
+  paused: { contextId: string | null; calls: { id: string }[] | null };
+}
+
+it('a paused run shows the calls of its agent to those who may resume it, and takes their decisions', async () => {
+  const { options, done } = await paying([{ tools: [pay('ada', 1), pay('bob', 2)] }]);
+  const api = await testApi({ engineOptions: options });
+  const id = await api.deployed(workflow([agent('A')], ['Start -> A']));
+  const { data } = await api.call<ShownRun>('POST', `/api/v2/workflows/${id}/execute`, { body: {} });
+  const path = `/api/v2/workflows/${id}/runs/${data.runId}`;
+  await untilStatus(api, path, 'paused');
+  const { paused } = (await api.call<Waiting>('GET', path)).data;
+  expect(paused.calls).toMatchObject([
+    { id: '1.1', name: 'pay', arguments: { to: 'ada', amount: 1 }, parameters: { type: 'object' } },
+    { id: '1.2', name: 'pay', arguments: { to: 'bob', amount: 2 } },
+  ]);
+  const older = await api.call('GET', `/api/workflows/${id}/paused/${data.runId}`);
+  expect(older.body).toMatchObject({
+    pausePoints: [{ response: { calls: [{ id: '1.1' }, { id: '1.2' }] } }],
+  });
+
+  const userId = await api.store.workspaces.createUser({ email: 'reader@heddle.test', name: 'Reader' });
+  await api.store.workspaces.setMember(api.workspaceId, userId, 'read');
+  const { key } = await api.store.keys.create({ userId }, 'reader');
+  expect(await api.call('GET', path, { key })).toMatchObject({
+    data: { status: 'paused', paused: { contextId: null, calls: null } },
+  });
+  const { contextId } = paused;
+  const answer = (input: object, more = {}) =>
+    api.call('POST', `${path}/resume`, { body: { contextId, input }, ...more });
+  expect(await answer({ decision: 'approve' }, { key })).toMatchObject({ status: 403 });
+  const refused = await answer({ decisions: { '2.1': { decision: 'approve' } } });
+  expect(refused).toMatchObject({
+    status: 400,
+    body: { error: { message: expect.stringContaining('no call "2.1" waits here, only 1.1, 1.2') } },
+  });
+  const forged =
+    '{"decisions": {"1.1": {"decision": "edit", "arguments": {"to": "ada", "amount": 1, "__proto__": {}}}}}';
+  const raw = `{"contextId": ${JSON.stringify(contextId)}, "input": ${forged}}`;
+  expect(await api.call('POST', `${path}/resume`, { raw })).toMatchObject({ status: 400 });
+  expect(done).toEqual([]);
+  const decisions = { '1.1': { decision: 'approve' }, '1.2': { decision: 'deny' } };
+  expect(await answer({ decisions })).toMatchObject({ status: 200, data: { status: 'completed' } });
+  expect(done).toEqual([{ to: 'ada', amount: 1 }]);
+  expect((await api.call<Waiting>('GET', path)).data.paused).toBeNull();
+});
