@@ -3,9 +3,10 @@ import { readdirSync, readFileSync } from 'node:fs';
 import { join, relative } from 'node:path';
 import { fileURLToPath } from 'node:url';
 import { promisify } from 'node:util';
-import { describe, expect, it } from 'vitest';
+import { describe, expect, it, onTestFinished } from 'vitest';
 import { dataFolder } from './support/data-folder.ts';
 import { heddle } from './support/heddle.ts';
+import { startModelServer } from './support/model-server.ts';
 
 const EXAMPLES = fileURLToPath(new URL('../examples', import.meta.url));
 
@@ -18,6 +19,8 @@ async function outputOf(file: string, ...args: string[]): Promise<unknown> {
   expect(exit).toBe(0);
   return JSON.parse(stdout);
 }
+
+const ORDERS = ['A-1001', 'A-1002'];
 
 describe('the examples', () => {
   const workflows = readdirSync(EXAMPLES, { recursive: true, withFileTypes: true })
@@ -87,6 +90,39 @@ describe('the examples', () => {
     expect(await outputOf('support-agent.json', ...mocks)).toMatchObject({
       result: { topic: 'Sign-in', urgency: 'urgent', alerted: '1767225600.000100', draft: null },
     });
+  });
+
+  it('refund-agent: refunds what a person approves, in another process than the one that asked', async () => {
+    const server = await startModelServer(({ body, number }) => {
+      if (number === 1) return { tools: ORDERS.map((order) => ({ name: 'look_up_order', args: { order } })) };
+      if (number === 2)
+        return { tools: ORDERS.map((order) => ({ name: 'refund', args: { order, amount: 48 } })) };
+      return { text: JSON.stringify(body).includes('The mug is fine.') ? 'One refund.' : 'Two refunds.' };
+    });
+    onTestFinished(() => server.close());
+    const model = ['--service', `openai=${server.services.openai}`, '--credential', 'openai=key'];
+    const cwd = dataFolder();
+    const asked = await heddle(['run', `${EXAMPLES}/refund-agent.json`, ...model], { cwd });
+    expect(asked.stderr).toContain('Support waits for the approval of calls');
+    expect(asked.stderr).toMatch(/2\.1 +refund +{"order":"A-1001","amount":48}/);
+    expect(asked.stderr).toMatch(/2\.2 +refund +{"order":"A-1002","amount":48}/);
+    expect(asked.exit).toBe(3);
+    const [, resume] = /→ heddle (runs resume \w+) --approve all/.exec(asked.stderr)!;
+    const answers = ['--approve', '2.1', '--deny', '2.2', '--reason', 'The mug is fine.'];
+    const { exit, stdout } = await heddle([...resume!.split(' '), ...answers, ...model], { cwd });
+    expect(JSON.parse(stdout)).toMatchObject({
+      content: 'One refund.',
+      toolCalls: {
+        list: [
+          { name: 'look_up_order', result: { item: 'Teapot' } },
+          { name: 'look_up_order', result: { item: 'Mug' } },
+          { result: { order: 'A-1001', refunded: 48 }, approval: { decision: 'approve' } },
+          { success: false, approval: { decision: 'deny', reason: 'The mug is fine.' } },
+        ],
+      },
+    });
+    expect(exit).toBe(0);
+    expect(server.requests).toHaveLength(3);
   });
 
   it('nested-batches: iterations in branches in iterations', async () => {

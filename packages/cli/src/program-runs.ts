@@ -1,7 +1,7 @@
 import { InvalidArgumentError, Option } from 'commander';
 import type { Command } from 'commander';
 import type { Io } from './io.ts';
-import { runOptions, withOptions } from './run-options.ts';
+import { repeatable, runOptions, withOptions } from './run-options.ts';
 
 type Done = (exit: number) => void;
 
@@ -82,6 +82,10 @@ function declareResume(runs: Command, io: Io, done: Done): void {
     );
   withOptions(command.argument('<run>', 'id of the run'), [
     new Option('--point <id>', 'pause point to answer, if several are open'),
+    new Option('--approve <calls>', 'make calls of an agent: their ids, with commas, or all'),
+    new Option('--deny <calls>', 'do not make them'),
+    new Option('--reason <text>', 'why calls are denied, for the model'),
+    repeatable('--edit <call=json>', 'make a call with these arguments instead (repeatable)'),
     ...runOptions(
       'input',
       'env',

@@ -5,6 +5,8 @@ import type { BlockOptions } from '../block-options.ts';
 import { followRun } from '../follow-run.ts';
 import { withEngine } from '../engine-session.ts';
 import { readEnv } from '../env.ts';
+import { decisionsOf } from '../input/decisions.ts';
+import type { DecisionOptions } from '../input/decisions.ts';
 import { envValues } from '../input/env-values.ts';
 import { jsonSource } from '../input/json-source.ts';
 import type { Io } from '../io.ts';
@@ -22,6 +24,7 @@ import { followRecorded } from './runs-tail.ts';
 
 export type ResumeOptions = Pick<RunOptions, 'input' | 'env' | 'envFile' | 'json' | 'select'> &
   BlockOptions &
+  DecisionOptions &
   RuntimeOptions & {
     point?: string;
   };
@@ -37,12 +40,13 @@ interface Request {
 
 /** Answers a paused run, or continues a run whose process died, and follows it until it pauses or ends. */
 export async function resumeRun(io: Io, given: string, options: ResumeOptions): Promise<number> {
-  const input = options.input === undefined ? {} : await jsonSource(io, '--input', options.input);
+  const answer = await answerOf(io, options);
+  const input = answer ?? {};
   const env = await envValues(options, readEnv());
   const onTemporal = isOnTemporal(options);
   const { request, plan } = await withReader(options, async (reader) => {
     const runId = await findRunId(reader, given, options);
-    const token = await pointOf(reader, runId, options);
+    const token = await pointOf(reader, runId, { point: options.point, isAnswer: answer !== undefined });
     return { request: { runId, token, input }, plan: await reader.planOf(runId) };
   });
   const sinceMs = Date.now();
@@ -62,11 +66,19 @@ export async function resumeRun(io: Io, given: string, options: ResumeOptions): 
   return exit === OTHER_PROCESS ? requestResume(io, request, options) : exit;
 }
 
+/** Returns the answer that the options give; undefined if there is none. Throws usage errors. */
+async function answerOf(io: Io, options: ResumeOptions): Promise<Json | undefined> {
+  const decisions = decisionsOf(options);
+  if (options.input === undefined) return decisions;
+  if (decisions) throw new UsageError('--input is the whole answer: leave out --approve, --deny and --edit.');
+  return jsonSource(io, '--input', options.input);
+}
+
 /** The token of the pause point to answer. Throws a usage error that lists the open ones if several match. */
 async function pointOf(
   reader: RunReader,
   runId: string,
-  { point, input }: ResumeOptions,
+  { point, isAnswer }: { point: string | undefined; isAnswer: boolean },
 ): Promise<string | undefined> {
   const run = await reader.getRun(runId);
   if (run.endedAt !== null) throw new UsageError(`Run ${shortId(runId)} has ended: it is ${run.status}.`);
@@ -74,10 +86,10 @@ async function pointOf(
   if (point !== undefined) return open.find(({ token }) => token.startsWith(point))?.token ?? point;
   const [only, second] = open;
   if (!only) {
-    if (input === undefined) return undefined;
+    if (!isAnswer) return undefined;
     throw new UsageError(
       `Nothing in run ${shortId(runId)} waits for an answer.`,
-      'Leave out --input to continue the run.',
+      'Leave out the answer to continue the run.',
     );
   }
   if (!second) return only.token;
@@ -119,12 +131,12 @@ async function requestResume(io: Io, request: Request, options: ResumeOptions): 
     );
   }
   return withFolderClient(options.data, async (client) => {
-    if (token !== undefined) await answer(client, { runId, token, input });
+    if (token !== undefined) await submit(client, { runId, token, input });
     return followRecorded(io, client, { ...options, runId, blockArgs: blockArgs(options) });
   });
 }
 
-async function answer(
+async function submit(
   client: FolderClient,
   { runId, token, input }: Request & { token: string },
 ): Promise<void> {

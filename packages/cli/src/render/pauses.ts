@@ -3,7 +3,7 @@ import { isJsonObject, own } from '@heddle/core/blocks';
 import type { RunDetail } from '@heddle/engine';
 import { runsCommand } from './commands.ts';
 import type { CommandContext } from './commands.ts';
-import { safeLine } from './style.ts';
+import { CONTROLS, safeLine } from './style.ts';
 import type { Style } from './style.ts';
 import { table } from './table.ts';
 
@@ -18,6 +18,17 @@ export function pauseLines(pauses: readonly Pause[], context: CommandContext & {
 function onePause(pause: Pause, several: boolean, context: CommandContext & { style: Style }): string[] {
   const { style, blockArgs = [] } = context;
   const point = several ? ['--point', pause.token] : [];
+  const calls = callsOf(pause);
+  if (calls.length > 0) {
+    const approve = runsCommand('resume', context, ...point, '--approve', 'all', ...blockArgs);
+    return [
+      '',
+      `  ${style.bold(safeLine(pause.blockName))} ${style.dim('waits for the approval of calls')}`,
+      ...table(calls.map(([id, name, args]) => [`    ${style.cyan(id)}`, name, args])),
+      `  ${style.cyan('→')} ${approve}`,
+      style.dim('    or --approve CALLS, --deny CALLS --reason TEXT, --edit CALL=JSON'),
+    ];
+  }
   const example = JSON.stringify(exampleInput(pause));
   const input = example === '{}' ? [] : ['--input', example];
   return [
@@ -29,6 +40,22 @@ function onePause(pause: Pause, several: boolean, context: CommandContext & { st
     ),
     `  ${style.cyan('→')} ${runsCommand('resume', context, ...point, ...input, ...blockArgs)}`,
   ];
+}
+
+const EACH_CONTROL = new RegExp(`[${CONTROLS}]`, 'g');
+
+/** The calls of an agent that the pause asks about, with their arguments as JSON: nothing of them is left out. */
+function callsOf({ output }: Pause): [id: string, name: string, args: string][] {
+  const calls = isJsonObject(output) ? own(output, 'calls') : undefined;
+  if (!Array.isArray(calls)) return [];
+  return calls.filter(isJsonObject).map((call) => {
+    const args = JSON.stringify(own(call, 'arguments') ?? {});
+    const escaped = args.replaceAll(
+      EACH_CONTROL,
+      (control) => `\\u${control.charCodeAt(0).toString(16).padStart(4, '0')}`,
+    );
+    return [safeLine(text(own(call, 'id'))), safeLine(text(own(call, 'name'))), escaped];
+  });
 }
 
 /** The data that the pause point shows. */

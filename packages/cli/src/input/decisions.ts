@@ -1,0 +1,62 @@
+import type { Json, JsonObject } from '@heddle/core';
+import { UsageError } from '../usage-error.ts';
+
+/** Options that answer a pause about calls of an agent. */
+export interface DecisionOptions {
+  /** `all`, or the ids of calls. */
+  approve?: string;
+  deny?: string;
+  reason?: string;
+  /** `CALL=JSON`: the arguments that replace those of a call. */
+  edit?: readonly string[];
+}
+
+const ALL = 'all';
+
+/** Returns the answer that the options give; undefined if there is none. Throws usage errors. */
+export function decisionsOf(options: DecisionOptions): JsonObject | undefined {
+  const { approve, deny, reason, edit = [] } = options;
+  if (reason !== undefined && deny === undefined)
+    throw new UsageError(
+      '--reason has no effect without --deny.',
+      'It tells the model why a call is denied.',
+    );
+  const denial = { decision: 'deny', ...(reason !== undefined && { reason }) };
+  const given = [approve, deny, ...edit].filter((each) => each !== undefined);
+  if (given.length === 0) return undefined;
+  if (given.length === 1 && approve === ALL) return { decision: 'approve' };
+  if (given.length === 1 && deny === ALL) return denial;
+  const decided: [id: string, decision: Json][] = [
+    ...idsOf(approve).map((id): [string, Json] => [id, { decision: 'approve' }]),
+    ...idsOf(deny).map((id): [string, Json] => [id, denial]),
+    ...edit.map((pair): [string, Json] => {
+      const [id, edited] = editOf(pair);
+      return [id, { decision: 'edit', arguments: edited }];
+    }),
+  ];
+  const decisions = new Map<string, Json>();
+  for (const [id, decision] of decided) {
+    if (id === ALL) throw new UsageError('"all" decides about every call: name the calls instead.');
+    if (decisions.has(id)) throw new UsageError(`Call ${id} has two decisions.`);
+    decisions.set(id, decision);
+  }
+  return { decisions: Object.fromEntries(decisions) };
+}
+
+function idsOf(list: string | undefined): string[] {
+  return (list ?? '')
+    .split(',')
+    .map((id) => id.trim())
+    .filter((id) => id !== '');
+}
+
+function editOf(pair: string): [id: string, edited: Json] {
+  const example = `Example: --edit '1.1={"to": "ada"}'`;
+  const at = pair.indexOf('=');
+  if (at <= 0) throw new UsageError('--edit takes CALL=JSON.', example);
+  try {
+    return [pair.slice(0, at).trim(), JSON.parse(pair.slice(at + 1)) as Json];
+  } catch (error) {
+    throw new UsageError(`The arguments of --edit are not JSON: ${(error as SyntaxError).message}`, example);
+  }
+}
