@@ -3,6 +3,7 @@ import { beforeAll, describe, expect, it } from 'vitest';
 import { pageQuery } from '../../packages/service/src/logs/query.ts';
 import type { LogPageQuery, LogPosition } from '../../packages/service/src/logs/query.ts';
 import { earliestStart, pageOfLogs, saveLogs, statsRows } from '../../packages/service/src/logs/store.ts';
+import { windowOf } from '../../packages/service/src/logs/stats.ts';
 import type { NewLog } from '../../packages/service/src/logs/store.ts';
 import { hasPostgres, postgresDatabase } from '../support/postgres.ts';
 import { addWorkflow, logDatabase, logRow } from './setup.ts';
@@ -110,8 +111,8 @@ describe.each(NAMES)('lists of the log on %s', (name) => {
   it('statistics count runs, errors and durations per workflow and period', async () => {
     const db = await filled(url);
     const fromMs = Date.parse('2026-01-01T00:00:00Z');
-    const window = { workspaceId: 'looms', fromMs, toMs: fromMs + 3_600_000 };
-    const rows = await statsRows(db, window, 180_000);
+    const window = windowOf(fromMs, fromMs + 3_600_000, 20);
+    const rows = await statsRows(db, { workspaceId: 'looms' }, window);
     expect(rows.toSorted((a, b) => (a.workflow_id < b.workflow_id ? -1 : 1))).toEqual([
       { workflow_id: 'w1', segment: 0, total: 2, errors: 1, duration: 1500, ended: 2 },
       { workflow_id: 'w2', segment: 1, total: 1, errors: 0, duration: 0, ended: 0 },

@@ -4,6 +4,7 @@ import type { Kysely } from 'kysely';
 import { countRuns, removeLogs, saveLogs } from './store.ts';
 import type { NewLog } from './store.ts';
 import type { LogStatus, LogTables } from './tables.ts';
+import { changeTotals, totalBatch, withdraw } from './totals.ts';
 import { callsModel, modelUsage } from './usage.ts';
 
 type Db = Kysely<LogTables>;
@@ -15,6 +16,8 @@ const BATCH = 200;
 const BEAT_MS = 500;
 /** Most batches that a reader of the log waits for. */
 const BATCHES_PER_READ = 5;
+/** Most batches of ended runs that are added to the totals at once. */
+const BATCHES_PER_BEAT = 5;
 
 interface IndexerOptions {
   engine: IndexedEngine;
@@ -32,6 +35,9 @@ export class LogIndexer {
   readonly #options: IndexerOptions;
   readonly #stop: () => void;
   #working: Promise<boolean> | undefined;
+  #totalling: Promise<void> | undefined;
+  /** Ended runs may lack in the totals. True at first: an earlier process or version may have left some. */
+  #mayHaveEnded = true;
   #isClosed = false;
 
   constructor(options: IndexerOptions) {
@@ -55,10 +61,35 @@ export class LogIndexer {
     this.#isClosed = true;
     this.#stop();
     await this.#working?.catch(() => undefined);
+    await this.#totalling?.catch(() => undefined);
+  }
+
+  /**
+   * Adds ended runs to the totals of the statistics, up to a few batches, so that many old ones do not hold up requests. True if
+   * there may be more. Statistics read the other runs one by one.
+   */
+  async total(): Promise<boolean> {
+    for (let batches = 0; batches < BATCHES_PER_BEAT && this.#mayHaveEnded; batches += 1) {
+      if (this.#isClosed) return false;
+      this.#mayHaveEnded = false;
+      try {
+        if (await totalBatch(this.#options.db)) this.#mayHaveEnded = true;
+      } catch (error) {
+        this.#mayHaveEnded = true;
+        throw error;
+      }
+    }
+    return this.#mayHaveEnded;
   }
 
   #beat(): void {
-    if (!this.#working) this.updateAll().catch(this.#options.report);
+    const { report } = this.#options;
+    if (!this.#working) this.updateAll().catch(report);
+    this.#totalling ??= this.total()
+      .then(() => undefined, report)
+      .finally(() => {
+        this.#totalling = undefined;
+      });
   }
 
   /** Indexes one batch, with other callers of this process. True if there may be more. */
@@ -78,10 +109,13 @@ export class LogIndexer {
     const present = new Map(changes.flatMap(({ runId, run }) => (run ? [[runId, run] as const] : [])));
     const logs = await newLogs({ engine, db, report }, present);
     await db.transaction().execute(async (transaction) => {
+      const withdrawn = await withdraw(transaction, [...present.keys(), ...removed]);
       await saveLogs(transaction, logs);
       await countRuns(transaction, logs);
       await removeLogs(transaction, removed);
+      await changeTotals(transaction, withdrawn);
     });
+    this.#mayHaveEnded = true;
     await read.acknowledge();
     return read.more;
   }

@@ -126,11 +126,7 @@ export async function logStatsOf({ db, indexer, now }: LogServices, query: Stats
   const end = filters.toMs ?? now();
   const fromMs = filters.fromMs ?? (await earliestStart(db, filters)) ?? end;
   const window = windowOf(fromMs, Math.max(fromMs, end), query.segmentCount);
-  const rows = await statsRows(
-    db,
-    { ...filters, fromMs: window.fromMs, toMs: window.toMs },
-    window.segmentMs,
-  );
+  const rows = await statsRows(db, filters, window);
   const workflows = await workflowsOf(
     db,
     rows.map(({ workflow_id: id }) => id),

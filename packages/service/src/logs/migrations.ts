@@ -100,8 +100,51 @@ async function endedRuns(db: Kysely<unknown>): Promise<void> {
   await sql`update run_logs set counted = 1 where ended_ms is not null or ${reserved}`.execute(db);
 }
 
+/** Adds the totals for statistics. Runs that have already ended are added in the background. */
+async function totals(db: Kysely<unknown>): Promise<void> {
+  await db.schema
+    .alterTable('run_logs')
+    .addColumn('totalled', 'integer', (column) => column.notNull().defaultTo(0))
+    .execute();
+  await db.schema
+    .createIndex('run_logs_untotalled')
+    .on('run_logs')
+    .columns(['workspace_id', 'started_ms'])
+    .where(sql.ref('totalled'), '=', sql.lit(0))
+    .execute();
+  await db.schema
+    .createTable('run_totals')
+    .addColumn('workspace_id', 'text', (column) => column.notNull())
+    .addColumn('width_ms', 'bigint', (column) => column.notNull())
+    .addColumn('start_ms', 'bigint', (column) => column.notNull())
+    .addColumn('workflow_id', 'text', (column) => column.notNull())
+    .addColumn('trigger', 'text', (column) => column.notNull())
+    .addColumn('level', 'text', (column) => column.notNull())
+    .addColumn('runs', 'bigint', (column) => column.notNull())
+    .addColumn('duration_ms', 'bigint', (column) => column.notNull())
+    .addColumn('timed', 'bigint', (column) => column.notNull())
+    .addPrimaryKeyConstraint('run_totals_key', [
+      'workspace_id',
+      'width_ms',
+      'start_ms',
+      'workflow_id',
+      'trigger',
+      'level',
+    ])
+    // SQLite reads the rows in the index of their key.
+    .$call((table) => (isPostgres(db) ? table : table.modifyEnd(sql`without rowid`)))
+    .execute();
+  await db.schema
+    .createIndex('run_totals_empty')
+    .on('run_totals')
+    .column('workspace_id')
+    .where(sql.ref('runs'), '=', sql.lit(0))
+    .execute();
+}
+
 /** The migrations of the area. Entries are added, never changed. */
 export const LOG_MIGRATIONS: Readonly<Record<string, Migration>> = {
   '0001': { up: (db: Kysely<unknown>) => initial(db) },
   '0002': { up: (db: Kysely<unknown>) => endedRuns(db) },
+  '0003': { up: (db: Kysely<unknown>) => totals(db) },
 };

@@ -101,9 +101,28 @@ function placeConditions({
       ? sql<boolean>`workflow_id = ${only} and coalesce(workspace_id, '') = ${workspaceId}`
       : sql<boolean>`workspace_id = ${workspaceId}`,
     ...(workflowIds && !isOne ? [oneOf('workflow_id', workflowIds)] : []),
-    ...given(folderPaths, (paths) => inWorkflows(workspaceId, sql.join(paths.map(inFolder), sql` or `))),
+    ...folderCondition(workspaceId, folderPaths),
     ...given(workflowName, (name) => inWorkflows(workspaceId, contains('name', name))),
   ];
+}
+
+/** Returns the conditions of the filters of statistics but their time, on runs or on totals, below the index of the workspace. */
+export function statsConditions(filters: LogFilters): RawBuilder<boolean>[] {
+  const { workspaceId, workflowIds, folderPaths, triggers, level } = filters;
+  return [
+    sql<boolean>`workspace_id = ${workspaceId}`,
+    ...given(workflowIds, (ids) => oneOf('workflow_id', ids)),
+    ...folderCondition(workspaceId, folderPaths),
+    ...given(triggers, (names) => oneOf('trigger', names)),
+    ...given(level, (one) => oneOf('level', [one])),
+  ];
+}
+
+function folderCondition(
+  workspaceId: string,
+  folderPaths: readonly string[] | undefined,
+): RawBuilder<boolean>[] {
+  return given(folderPaths, (paths) => inWorkflows(workspaceId, sql.join(paths.map(inFolder), sql` or `)));
 }
 
 function rangeConditions(filters: LogFilters): RawBuilder<boolean>[] {

@@ -1,6 +1,6 @@
 import { expect, it } from 'vitest';
-import { statsOf, windowOf } from './stats.ts';
-import type { StatsRow } from './store.ts';
+import { periodsOf, statsOf, windowOf } from './stats.ts';
+import type { StatsRow } from './stats-query.ts';
 
 const DAY = 86_400_000;
 
@@ -15,11 +15,16 @@ it('divides the window into the requested number of periods of at least a minute
   expect(windowOf(0, 500 * 60_000 + 499, 500)).toMatchObject({ segmentMs: 60_000, count: 500 });
 });
 
-it('counts a run at the very end of the window in the last period', () => {
-  const window = windowOf(0, DAY, 24);
-  const { aggregateSegments } = statsOf([row('w', 24)], window, new Map());
-  expect(aggregateSegments).toHaveLength(24);
-  expect(aggregateSegments.at(-1)).toMatchObject({ totalExecutions: 1 });
+it('has the very end of the window and what rounding leaves over in the last period', () => {
+  expect(periodsOf(windowOf(7, 150_007, 2))).toEqual([
+    { segment: 0, from: 7, to: 75_007 },
+    { segment: 1, from: 75_007, to: 150_008 },
+  ]);
+  expect(periodsOf(windowOf(0, 500 * 60_000 + 499, 500)).at(-1)).toEqual({
+    segment: 499,
+    from: 499 * 60_000,
+    to: 500 * 60_000 + 500,
+  });
 });
 
 it('averages over ended runs only, and gives rates in percent', () => {

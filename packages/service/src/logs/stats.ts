@@ -1,4 +1,4 @@
-import type { StatsRow } from './store.ts';
+import type { StatsRow } from './stats-query.ts';
 
 const MIN_SEGMENT_MS = 60_000;
 /** Workflows in a result, those with the most runs first. */
@@ -27,6 +27,15 @@ export function windowOf(fromMs: number, toMs: number, segmentCount: number): Wi
   const segmentMs = Math.max(MIN_SEGMENT_MS, Math.floor((toMs - fromMs) / segmentCount));
   const count = Math.min(segmentCount, Math.max(1, Math.ceil((toMs - fromMs) / segmentMs)));
   return { fromMs, toMs, segmentMs, count };
+}
+
+/** Returns the periods of the window. The last one also has what rounding leaves over, and the end of the window. */
+export function periodsOf({ fromMs, toMs, segmentMs, count }: Window) {
+  return Array.from({ length: count }, (_, segment) => ({
+    segment,
+    from: fromMs + segment * segmentMs,
+    to: segment === count - 1 ? toMs + 1 : fromMs + (segment + 1) * segmentMs,
+  }));
 }
 
 interface Sums {
@@ -69,8 +78,7 @@ export function statsOf(rows: readonly StatsRow[], window: Window, names: Readon
 }
 
 function segmentsOf(rows: readonly StatsRow[], { fromMs, segmentMs, count }: Window): Segment[] {
-  // The last period also has what rounding leaves over.
-  const bySegment = Map.groupBy(rows, ({ segment }) => Math.min(segment, count - 1));
+  const bySegment = Map.groupBy(rows, ({ segment }) => segment);
   return Array.from({ length: count }, (_, index) => {
     const sums = sumOf(bySegment.get(index) ?? []);
     return {

@@ -1,6 +1,9 @@
 import { sql } from 'kysely';
 import type { Kysely } from 'kysely';
 import { conditions, pageQuery, sortColumn } from './query.ts';
+import type { Window } from './stats.ts';
+import { statsQueryOf } from './stats-query.ts';
+import type { StatsRow } from './stats-query.ts';
 import type { LogFilters, LogPageQuery, LogPosition } from './query.ts';
 import type { LogRow, LogTables } from './tables.ts';
 
@@ -13,18 +16,6 @@ export interface NewLog extends LogRow {
 
 /** A workflow as logs show it. */
 export type LogWorkflow = LogTables['workflows'];
-
-/** A period of the statistics of one workflow. */
-export interface StatsRow {
-  workflow_id: string;
-  /** Number of the period, from 0. */
-  segment: number;
-  total: number;
-  errors: number;
-  /** Sum of the durations, in milliseconds, of the `ended` runs. */
-  duration: number;
-  ended: number;
-}
 
 /** Adds and updates rows. A row with a newer state stays. */
 export async function saveLogs(db: Db, logs: readonly NewLog[]): Promise<void> {
@@ -155,32 +146,9 @@ export async function earliestStart(db: Db, filters: LogFilters): Promise<number
   return row && Number(row.started_ms);
 }
 
-/** Returns counts and durations per workflow and period. The first period begins at `fromMs`. */
-export async function statsRows(
-  db: Db,
-  filters: LogFilters & { fromMs: number; toMs: number },
-  segmentMs: number,
-): Promise<StatsRow[]> {
-  const { fromMs } = filters;
-  // Casts: SQLite gets numbers as floating point, and PostgreSQL cannot tell that two parameters are equal, hence the
-  // subquery.
-  const segment = sql<number>`(started_ms - cast(${fromMs} as bigint)) / cast(${segmentMs} as bigint)`;
-  const matching = db
-    .selectFrom('run_logs')
-    .select(['workflow_id', 'level', 'duration_ms', segment.as('segment')])
-    .where(sql.join<boolean>(conditions(filters), sql` and `));
-  const rows = await db
-    .selectFrom(matching.as('matching'))
-    .select([
-      'workflow_id',
-      'segment',
-      sql<number>`count(*)`.as('total'),
-      sql<number>`sum(case when level = 'error' then 1 else 0 end)`.as('errors'),
-      sql<number>`sum(case when duration_ms >= 0 then duration_ms else 0 end)`.as('duration'),
-      sql<number>`sum(case when duration_ms >= 0 then 1 else 0 end)`.as('ended'),
-    ])
-    .groupBy(['workflow_id', 'segment'])
-    .execute();
+/** Returns counts and durations per workflow and period of the window. */
+export async function statsRows(db: Db, filters: LogFilters, window: Window): Promise<StatsRow[]> {
+  const { rows } = await statsQueryOf(filters, window).execute(db);
   return rows.map((row) => ({
     workflow_id: row.workflow_id,
     segment: Number(row.segment),

@@ -34,6 +34,23 @@ export interface LogRow {
 interface StoredLog extends LogRow {
   /** 1: `run_counts` has the run. */
   counted: Generated<number>;
+  /** 1: `run_totals` has the run. */
+  totalled: Generated<number>;
+}
+
+/** Sums over the ended runs of a workflow that started within a period of fixed width, for statistics. */
+export interface RunTotals {
+  workspace_id: string;
+  width_ms: number;
+  /** A multiple of the width. */
+  start_ms: number;
+  workflow_id: string;
+  trigger: string;
+  level: LogLevel;
+  runs: number;
+  /** Sum of the durations of the `timed` runs. */
+  duration_ms: number;
+  timed: number;
 }
 
 export type LogLevel = 'info' | 'error';
@@ -54,6 +71,7 @@ export interface LogTables {
   /** The models that a run used. */
   run_log_models: { engine_id: string; model: string };
   run_counts: RunCountRow;
+  run_totals: RunTotals;
   leases: { name: string; owner: string; expires_ms: number };
   workflows: {
     id: string;

@@ -1,0 +1,53 @@
+import { sql } from 'kysely';
+import type { RawBuilder } from 'kysely';
+import { statsConditions } from './query.ts';
+import type { LogFilters } from './query.ts';
+import { periodsOf } from './stats.ts';
+import type { Window } from './stats.ts';
+import { rangesOf, rangeTable } from './totals.ts';
+
+/** A period of the statistics of one workflow. */
+export interface StatsRow {
+  workflow_id: string;
+  /** Number of the period, from 0. */
+  segment: number;
+  total: number;
+  errors: number;
+  /** Sum of the durations, in milliseconds, of the `ended` runs. */
+  duration: number;
+  ended: number;
+}
+
+const OF_TOTALS = sql`column3 as segment, workflow_id, level, runs as total, duration_ms as duration, timed as ended`;
+const OF_RUNS = sql`column3 as segment, workflow_id, level, 1 as total,
+  case when duration_ms >= 0 then duration_ms else 0 end as duration, case when duration_ms >= 0 then 1 else 0 end as ended`;
+
+/**
+ * Returns the query of the statistics. It reads totals where a period has whole ones, and runs at the edges of the periods and
+ * where the totals lack them. It is one statement, so it sees each run once while others add runs to the totals.
+ */
+export function statsQueryOf(filters: LogFilters, window: Window): RawBuilder<StatsRow> {
+  const { totals, edges, covered } = rangesOf(periodsOf(window));
+  const where = sql.join(statsConditions(filters), sql` and `);
+  const started = sql`started_ms >= column1 and started_ms < column2`;
+  const parts = [
+    ...[...totals].map(([width, ranges]) => ({
+      ranges,
+      columns: OF_TOTALS,
+      table: sql`run_totals`,
+      condition: sql`width_ms = ${sql.lit(width)} and start_ms >= column1 and start_ms < column2`,
+    })),
+    { ranges: edges, columns: OF_RUNS, table: sql`run_logs`, condition: started },
+    { ranges: covered, columns: OF_RUNS, table: sql`run_logs`, condition: sql`totalled = 0 and ${started}` },
+  ];
+  // A cross join reads the ranges first and searches each in the index.
+  const read = parts
+    .filter(({ ranges }) => ranges.length > 0)
+    .map(
+      ({ ranges, columns, table, condition }) =>
+        sql`select ${columns} from ${rangeTable(ranges)} cross join ${table} where ${where} and ${condition}`,
+    );
+  return sql<StatsRow>`select workflow_id, segment, sum(total) as total,
+      sum(case when level = 'error' then total else 0 end) as errors, sum(duration) as duration, sum(ended) as ended
+    from (${sql.join(read, sql` union all `)}) as matching group by workflow_id, segment`;
+}

@@ -1,0 +1,163 @@
+import { sql } from 'kysely';
+import type { Kysely, RawBuilder } from 'kysely';
+import { isPostgres } from '../store/dialect.ts';
+import type { LogTables, RunTotals } from './tables.ts';
+
+type Db = Kysely<LogTables>;
+
+/** Ended runs that one transaction adds to the totals. */
+const BATCH = 200;
+
+const MINUTE_MS = 60_000;
+
+/**
+ * Widths of the periods that have totals, in milliseconds, widest first. Each is eight times the next, so that a few periods of
+ * each width cover a period of the statistics up to parts of a minute at its ends.
+ */
+export const WIDTHS: readonly number[] = [512, 64, 8, 1].map((minutes) => minutes * MINUTE_MS);
+
+/** What the totals read of a run. */
+type EndedRun = Pick<
+  LogTables['run_logs'],
+  'workspace_id' | 'workflow_id' | 'trigger' | 'level' | 'started_ms' | 'duration_ms'
+>;
+
+const COLUMNS = ['workspace_id', 'workflow_id', 'trigger', 'level', 'started_ms', 'duration_ms'] as const;
+const KEY = ['workspace_id', 'width_ms', 'start_ms', 'workflow_id', 'trigger', 'level'] as const;
+
+/** A change of the totals: runs that are added, or removed. */
+export interface TotalsChange {
+  runs: readonly EndedRun[];
+  sign: 1 | -1;
+}
+
+/** Adds a batch of ended runs to the totals, in a transaction. Returns true if there may be more. */
+export async function totalBatch(db: Db): Promise<boolean> {
+  return db.transaction().execute(async (transaction) => {
+    const ended = transaction
+      .selectFrom('run_logs')
+      .select('engine_id')
+      .where('totalled', '=', sql.lit(0))
+      .where('ended_ms', 'is not', null)
+      .limit(BATCH)
+      // Rows that another process is changing are added by a later batch.
+      .$if(isPostgres(db), (rows) => rows.forUpdate().skipLocked());
+    const runs = await transaction
+      .updateTable('run_logs')
+      .set({ totalled: 1 })
+      .where('engine_id', 'in', ended)
+      .returning(COLUMNS)
+      .execute();
+    await changeTotals(transaction, { runs, sign: 1 });
+    return runs.length === BATCH;
+  });
+}
+
+/** Marks the runs as not added to the totals. Returns the change that `changeTotals` has to make in the same transaction. */
+export async function withdraw(db: Db, engineIds: readonly string[]): Promise<TotalsChange> {
+  if (engineIds.length === 0) return { runs: [], sign: -1 };
+  const runs = await db
+    .updateTable('run_logs')
+    .set({ totalled: 0 })
+    .where('engine_id', 'in', engineIds)
+    .where('totalled', '=', 1)
+    .returning(COLUMNS)
+    .execute();
+  return { runs, sign: -1 };
+}
+
+/**
+ * Changes the totals. It is the last statement of its transaction that waits for locks, and takes them in one order, so that
+ * processes cannot deadlock.
+ */
+export async function changeTotals(db: Db, { runs, sign }: TotalsChange): Promise<void> {
+  if (runs.length === 0) return;
+  await db
+    .insertInto('run_totals')
+    .values(totalsOf(runs, sign))
+    .onConflict((conflict) =>
+      conflict.columns([...KEY]).doUpdateSet((eb) => ({
+        runs: eb('run_totals.runs', '+', eb.ref('excluded.runs')),
+        duration_ms: eb('run_totals.duration_ms', '+', eb.ref('excluded.duration_ms')),
+        timed: eb('run_totals.timed', '+', eb.ref('excluded.timed')),
+      })),
+    )
+    .execute();
+  if (sign < 0) await db.deleteFrom('run_totals').where('runs', '=', sql.lit(0)).execute();
+}
+
+/** Returns the totals of the runs in every width, in the order of their keys. */
+function totalsOf(runs: readonly EndedRun[], sign: 1 | -1): RunTotals[] {
+  const totals = new Map<string, RunTotals>();
+  for (const run of runs)
+    for (const width of WIDTHS) {
+      // PostgreSQL returns 64-bit integers as text.
+      const start = Math.floor(Number(run.started_ms) / width) * width;
+      const { workspace_id, workflow_id, trigger, level } = run;
+      const key = JSON.stringify([workspace_id, width, start, workflow_id, trigger, level]);
+      const row = totals.get(key) ?? {
+        ...{ workspace_id, width_ms: width, start_ms: start, workflow_id, trigger, level },
+        ...{ runs: 0, duration_ms: 0, timed: 0 },
+      };
+      const duration = Number(run.duration_ms);
+      row.runs += sign;
+      if (duration >= 0) {
+        row.duration_ms += sign * duration;
+        row.timed += sign;
+      }
+      totals.set(key, row);
+    }
+  return [...totals].toSorted(([a], [b]) => (a < b ? -1 : 1)).map(([, row]) => row);
+}
+
+/** A range of times of one period of the statistics. `to` is excluded. */
+interface Range {
+  from: number;
+  to: number;
+  segment: number;
+}
+
+/** How the runs of the statistics are read, without reading one twice. */
+export interface Ranges {
+  /** Periods with totals, by their width. */
+  totals: ReadonlyMap<number, readonly Range[]>;
+  /** What no totals cover: every run is read. */
+  edges: readonly Range[];
+  /** What totals cover: runs that are not in them yet are read. */
+  covered: readonly Range[];
+}
+
+/** Returns how to read the runs in these periods, in ascending order. */
+export function rangesOf(periods: readonly Range[]): Ranges {
+  const totals = new Map<number, Range[]>(WIDTHS.map((width) => [width, []]));
+  const [edges, covered]: [Range[], Range[]] = [[], []];
+  const add = (ranges: Range[] | undefined, range: Range): void => {
+    if (range.from < range.to) ranges?.push(range);
+  };
+  for (const { segment, from, to } of periods) {
+    // What the wider periods cover: nothing at first.
+    let inner: [number, number] | undefined;
+    for (const width of WIDTHS) {
+      const outer: [number, number] = [Math.ceil(from / width) * width, Math.floor(to / width) * width];
+      if (outer[0] >= outer[1]) continue;
+      const [left, right] = inner ?? [outer[1], outer[1]];
+      add(totals.get(width), { segment, from: outer[0], to: left });
+      add(totals.get(width), { segment, from: right, to: outer[1] });
+      inner = outer;
+    }
+    const [left, right] = inner ?? [to, to];
+    add(edges, { segment, from, to: left });
+    add(edges, { segment, from: right, to });
+    add(covered, { segment, from: left, to: right });
+  }
+  return { totals, edges, covered };
+}
+
+/** Returns the ranges as a table with the columns `column1` (from), `column2` (to) and `column3` (number of the period). */
+export function rangeTable(ranges: readonly Range[]): RawBuilder<unknown> {
+  // Literals: PostgreSQL would take parameters for text. All are integers.
+  const rows = ranges.map(
+    ({ from, to, segment }) => sql`(${sql.lit(from)}, ${sql.lit(to)}, ${sql.lit(segment)})`,
+  );
+  return sql`(values ${sql.join(rows)}) as ranges`;
+}

@@ -1,0 +1,209 @@
+import { sql } from 'kysely';
+import type { Kysely } from 'kysely';
+import { beforeAll, describe, expect, it, onTestFinished } from 'vitest';
+import { LOG_MIGRATIONS } from '../../packages/service/src/logs/migrations.ts';
+import type { LogFilters } from '../../packages/service/src/logs/query.ts';
+import { periodsOf, windowOf } from '../../packages/service/src/logs/stats.ts';
+import type { Window } from '../../packages/service/src/logs/stats.ts';
+import type { StatsRow } from '../../packages/service/src/logs/stats-query.ts';
+import { removeLogs, saveLogs, statsRows } from '../../packages/service/src/logs/store.ts';
+import type { NewLog } from '../../packages/service/src/logs/store.ts';
+import { changeTotals, totalBatch, withdraw, WIDTHS } from '../../packages/service/src/logs/totals.ts';
+import { openDatabase } from '../../packages/service/src/store/database.ts';
+import { dataFolder } from '../support/data-folder.ts';
+import { hasPostgres, postgresDatabase } from '../support/postgres.ts';
+import { numbers } from '../support/seeded.ts';
+import { fn, workflow } from '../support/workflow.ts';
+import { addWorkflow, deploy, indexed, indexerOf, logDatabase, logRow } from './setup.ts';
+import type { LogDb } from './setup.ts';
+
+const START = Date.parse('2026-01-01T00:00:00.000Z');
+const NAMES = hasPostgres ? (['sqlite', 'postgres'] as const) : (['sqlite'] as const);
+
+/** Runs at any millisecond of ten days, of three workflows, some of which have not ended. */
+function drawnRuns(count: number): NewLog[] {
+  const draw = numbers(15);
+  const whole = (below: number): number => Math.floor(draw() * below);
+  return Array.from({ length: count }, (_, index) => {
+    const started = START + whole(10 * 86_400_000);
+    const isOpen = whole(8) === 0;
+    return logRow(`r${index}`, 0, {
+      workflow_id: `w${whole(3)}`,
+      trigger: ['api', 'manual', 'schedule'][whole(3)] as string,
+      level: whole(4) === 0 ? 'error' : 'info',
+      status: isOpen ? 'running' : 'completed',
+      started_ms: started,
+      ended_ms: isOpen ? null : started + 1000,
+      duration_ms: isOpen || whole(9) === 0 ? -1 : whole(5000),
+    });
+  });
+}
+
+/** The statistics, computed run by run. */
+function expected(runs: readonly NewLog[], filters: Partial<LogFilters>, window: Window): StatsRow[] {
+  const periods = periodsOf(window);
+  const matching = runs.filter(
+    ({ workflow_id: id, trigger, level }) =>
+      (filters.workflowIds?.includes(id) ?? true) &&
+      (filters.triggers?.includes(trigger) ?? true) &&
+      (filters.level === undefined || filters.level === level),
+  );
+  const placed = matching.flatMap((run) => {
+    const period = periods.find(({ from, to }) => from <= run.started_ms && run.started_ms < to);
+    return period ? [{ run, segment: period.segment }] : [];
+  });
+  const groups = Map.groupBy(placed, ({ run, segment }) => `${run.workflow_id} ${segment}`);
+  const rows = [...groups.values()].map((group) => {
+    const ended = group.filter(({ run }) => run.duration_ms >= 0);
+    return {
+      workflow_id: group[0]?.run.workflow_id ?? '',
+      segment: group[0]?.segment ?? 0,
+      total: group.length,
+      errors: group.filter(({ run }) => run.level === 'error').length,
+      duration: ended.reduce((sum, { run }) => sum + run.duration_ms, 0),
+      ended: ended.length,
+    };
+  });
+  return sorted(rows);
+}
+
+function sorted(rows: readonly StatsRow[]): StatsRow[] {
+  return rows.toSorted((a, b) => a.segment - b.segment || (a.workflow_id < b.workflow_id ? -1 : 1));
+}
+
+async function read(db: LogDb, filters: Partial<LogFilters>, window: Window): Promise<StatsRow[]> {
+  return sorted(await statsRows(db, { workspaceId: 'looms', ...filters }, window));
+}
+
+const WINDOWS = [
+  windowOf(START, START + 10 * 86_400_000, 72),
+  windowOf(START - 12_345, START + 9 * 86_400_000 + 777, 5),
+  windowOf(START + 3_600_001, START + 7_200_003, 500),
+  windowOf(START + 86_400_000, START + 86_400_000, 3),
+  windowOf(-1e12, START + 86_400_000, 7),
+];
+const FILTERS: readonly Partial<LogFilters>[] = [
+  {},
+  { workflowIds: ['w1'] },
+  { workflowIds: ['w0', 'w2'], level: 'error' },
+  { triggers: ['manual', 'schedule'] },
+  { workflowIds: [] },
+];
+
+async function expectExact(db: LogDb, runs: readonly NewLog[]): Promise<void> {
+  for (const window of WINDOWS)
+    for (const filters of FILTERS)
+      expect(await read(db, filters, window)).toEqual(expected(runs, filters, window));
+}
+
+async function totalAll(db: LogDb): Promise<void> {
+  while (await totalBatch(db));
+}
+
+async function totalRows(db: LogDb): Promise<{ runs: number; duration_ms: number }[]> {
+  const rows = await db.selectFrom('run_totals').select(['runs', 'duration_ms']).execute();
+  return rows.map(({ runs, duration_ms: ms }) => ({ runs: Number(runs), duration_ms: Number(ms) }));
+}
+
+describe.each(NAMES)('totals of the log on %s', (name) => {
+  let url: string | undefined;
+  beforeAll(async () => {
+    url = name === 'postgres' ? await postgresDatabase() : undefined;
+  });
+
+  it('never change the statistics, however many runs they have', async () => {
+    const db = await logDatabase(url);
+    for (const id of ['w0', 'w1', 'w2']) await addWorkflow(db, id);
+    const runs = drawnRuns(700);
+    await saveLogs(db, runs);
+    await expectExact(db, runs);
+    expect(await totalBatch(db)).toBe(true);
+    await expectExact(db, runs);
+    await totalAll(db);
+    await expectExact(db, runs);
+    const ended = runs.filter(({ ended_ms: at }) => at !== null).length;
+    expect((await totalRows(db)).reduce((sum, { runs: some }) => sum + some, 0)).toBe(ended * WIDTHS.length);
+  });
+
+  it('follow runs that change after their end, and runs that are deleted, until none are left', async () => {
+    const db = await logDatabase(url);
+    await addWorkflow(db, 'w0');
+    const runs = drawnRuns(60).map((run) => ({ ...run, workflow_id: 'w0', ended_ms: run.started_ms }));
+    await saveLogs(db, runs);
+    await totalAll(db);
+    const ids = runs.slice(0, 20).map(({ engine_id: id }) => id);
+    const changed = runs.map((run, index) =>
+      index < 20 ? { ...run, level: 'error' as const, duration_ms: 9, seq: 2 } : run,
+    );
+    const first = await withdraw(db, ids);
+    await saveLogs(db, changed.slice(0, 20));
+    await changeTotals(db, first);
+    await expectExact(db, changed);
+    await totalAll(db);
+    await expectExact(db, changed);
+    const all = runs.map(({ engine_id: id }) => id);
+    const last = await withdraw(db, all);
+    await removeLogs(db, all);
+    await changeTotals(db, last);
+    expect(await totalRows(db)).toEqual([]);
+  });
+
+  it('have each run once when several processes add runs', async () => {
+    const db = await logDatabase(url);
+    await addWorkflow(db, 'w0');
+    const runs = drawnRuns(900).map((run) => ({ ...run, workflow_id: 'w0', ended_ms: run.started_ms }));
+    await saveLogs(db, runs);
+    await Promise.all([totalAll(db), totalAll(db), totalAll(db)]);
+    await totalAll(db);
+    await expectExact(db, runs);
+    expect((await totalRows(db)).reduce((sum, { runs: some }) => sum + some, 0)).toBe(
+      runs.length * WIDTHS.length,
+    );
+  });
+
+  it('get runs from the index of the log, also those that an earlier process left, and lose deleted ones', async () => {
+    const world = await indexed({ url });
+    const id = await deploy(world, workflow([fn('A', 'return 1')], ['Start -> A']));
+    for (const runId of ['r1', 'r2']) await world.engine.execute(id, {}, { runId });
+    await world.indexer.update();
+    const later = indexerOf(world);
+    expect(await later.total()).toBe(false);
+    expect((await totalRows(world.db)).map(({ runs }) => runs)).toEqual(WIDTHS.map(() => 2));
+    await world.engine.deleteRun('r1');
+    await later.update();
+    expect((await totalRows(world.db)).map(({ runs }) => runs)).toEqual(WIDTHS.map(() => 1));
+    await world.engine.execute(id, {}, { runId: 'r3' });
+    await later.update();
+    await later.total();
+    expect((await totalRows(world.db)).map(({ runs }) => runs)).toEqual(WIDTHS.map(() => 2));
+    expect(world.faults).toEqual([]);
+  });
+
+  it('get the runs of an earlier format in the background', async () => {
+    const { '0003': _totals, ...earlier } = LOG_MIGRATIONS;
+    const place =
+      name === 'postgres'
+        ? { url: await postgresDatabase() }
+        : { file: `${dataFolder(onTestFinished)}/api.db` };
+    const opened = await openDatabase(place);
+    onTestFinished(() => opened.db.destroy());
+    await opened.migrate('logs', earlier);
+    const db = opened.db as unknown as LogDb;
+    await sql`insert into workspaces (id, name, personal_keys, created_at) values ('looms', 'L', 1, '')`.execute(
+      db,
+    );
+    await addWorkflow(db, 'w0');
+    await sql`insert into run_logs (engine_id, run_id, workspace_id, workflow_id, status, level, trigger, started_ms, ended_ms,
+        duration_ms, cost, bytes, is_child, seq)
+      values ('old', 'old', 'looms', 'w0', 'completed', 'info', 'api', ${START}, ${START + 5}, 5, -1, -1, 0, 1)`.execute(
+      db as Kysely<unknown>,
+    );
+    await opened.migrate('logs', LOG_MIGRATIONS);
+    const window = windowOf(START, START + 86_400_000, 1);
+    const row = { workflow_id: 'w0', segment: 0, total: 1, errors: 0, duration: 5, ended: 1 };
+    expect(await read(db, {}, window)).toEqual([row]);
+    await totalAll(db);
+    expect(await totalRows(db)).toEqual(WIDTHS.map(() => ({ runs: 1, duration_ms: 5 })));
+    expect(await read(db, {}, window)).toEqual([row]);
+  });
+});
