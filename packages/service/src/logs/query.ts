@@ -1,6 +1,7 @@
 import { sql } from 'kysely';
 import type { Kysely, RawBuilder } from 'kysely';
 import { contains, escapeLike, isAfter } from '../paging.ts';
+import { isPostgres } from '../store/dialect.ts';
 import type { LogLevel, LogRow, LogTables } from './tables.ts';
 
 type Db = Kysely<LogTables>;
@@ -56,10 +57,26 @@ export function sortColumn(sortBy: LogSort): (typeof SORT_COLUMNS)[LogSort] {
 /** The query of a page, with one row more than its limit, if there is one. */
 export function pageQuery(db: Db, query: LogPageQuery) {
   const column = SORT_COLUMNS[query.sortBy];
+  const { sortOrder } = query;
+  if (!isPostgres(db)) return positions(db, query).selectAll();
+  // The indexes have all columns of the filters, but PostgreSQL reads the row before it compares, unless only the index is needed.
+  return db
+    .selectFrom(
+      positions(db, query)
+        .select(['engine_id as id', `${column} as position`])
+        .as('page'),
+    )
+    .innerJoin('run_logs', 'engine_id', 'page.id')
+    .selectAll('run_logs')
+    .orderBy('page.position', sortOrder)
+    .orderBy('page.id', sortOrder);
+}
+
+function positions(db: Db, query: LogPageQuery) {
+  const column = SORT_COLUMNS[query.sortBy];
   const { after, sortOrder } = query;
   return db
     .selectFrom('run_logs')
-    .selectAll()
     .where(sql.join<boolean>(conditions(query), sql` and `))
     .$if(after !== undefined, (rows) => rows.where(isAfter([column, 'engine_id'], after ?? [], sortOrder)))
     .orderBy(column, sortOrder)

@@ -3,20 +3,8 @@ import type { RawBuilder } from 'kysely';
 import { statsConditions } from './query.ts';
 import type { LogFilters } from './query.ts';
 import { periodsOf } from './stats.ts';
-import type { Window } from './stats.ts';
+import type { StatsRow, Window } from './stats.ts';
 import { rangesOf, rangeTable } from './totals.ts';
-
-/** A period of the statistics of one workflow. */
-export interface StatsRow {
-  workflow_id: string;
-  /** Number of the period, from 0. */
-  segment: number;
-  total: number;
-  errors: number;
-  /** Sum of the durations, in milliseconds, of the `ended` runs. */
-  duration: number;
-  ended: number;
-}
 
 const OF_TOTALS = sql`column3 as segment, workflow_id, level, runs as total, duration_ms as duration, timed as ended`;
 const OF_RUNS = sql`column3 as segment, workflow_id, level, 1 as total,

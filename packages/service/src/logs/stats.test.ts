@@ -1,6 +1,6 @@
 import { expect, it } from 'vitest';
 import { periodsOf, statsOf, windowOf } from './stats.ts';
-import type { StatsRow } from './stats-query.ts';
+import type { StatsRow } from './stats.ts';
 
 const DAY = 86_400_000;
 

@@ -1,10 +1,20 @@
-import type { StatsRow } from './stats-query.ts';
-
 const MIN_SEGMENT_MS = 60_000;
 /** Workflows in a result, those with the most runs first. */
 const MAX_WORKFLOWS = 200;
 /** Periods of all workflows in a result: with many periods it has fewer workflows. */
 const MAX_SEGMENTS = 20_000;
+
+/** A period of the statistics of one workflow. */
+export interface StatsRow {
+  workflow_id: string;
+  /** Number of the period, from 0. */
+  segment: number;
+  total: number;
+  errors: number;
+  /** Sum of the durations, in milliseconds, of the `ended` runs. */
+  duration: number;
+  ended: number;
+}
 
 /** A period of the statistics. */
 export interface Segment {

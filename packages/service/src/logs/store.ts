@@ -1,9 +1,8 @@
 import { sql } from 'kysely';
 import type { Kysely } from 'kysely';
 import { conditions, pageQuery, sortColumn } from './query.ts';
-import type { Window } from './stats.ts';
+import type { StatsRow, Window } from './stats.ts';
 import { statsQueryOf } from './stats-query.ts';
-import type { StatsRow } from './stats-query.ts';
 import type { LogFilters, LogPageQuery, LogPosition } from './query.ts';
 import type { LogRow, LogTables } from './tables.ts';
 

@@ -4,6 +4,8 @@ import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { hasPostgres, postgresDatabase } from '../../../../test/support/postgres.ts';
 import { pageQuery } from '../logs/query.ts';
 import type { LogPageQuery } from '../logs/query.ts';
+import { windowOf } from '../logs/stats.ts';
+import { statsQueryOf } from '../logs/stats-query.ts';
 import type { LogTables } from '../logs/tables.ts';
 import type { Db } from './database.ts';
 import { listQuery } from './list-query.ts';
@@ -26,6 +28,8 @@ interface Plans {
   byRuns: RegExp;
   /** A condition on the time is a part of the search in the index. */
   byTime: RegExp;
+  /** How often the plan of statistics searches each index: totals of some widths, and runs. */
+  ofStatistics: { [index: string]: number };
 }
 
 const sqlite: Plans = {
@@ -39,6 +43,11 @@ const sqlite: Plans = {
   slow: /\bSCAN\b|TEMP B-TREE/,
   byRuns: /SEARCH workflows USING INDEX[^]*SEARCH run_counts USING[^]*TEMP B-TREE FOR ORDER BY/,
   byTime: /SEARCH run_logs USING INDEX \w+ \(workspace_id=\? AND started_ms>\?/,
+  ofStatistics: {
+    'SEARCH run_totals USING PRIMARY KEY (workspace_id=? AND width_ms=? AND start_ms>? AND start_ms<?)': 4,
+    'SEARCH run_logs USING COVERING INDEX run_logs_started (workspace_id=? AND started_ms>? AND started_ms<?)': 1,
+    'SEARCH run_logs USING INDEX run_logs_untotalled (workspace_id=? AND started_ms>? AND started_ms<?)': 1,
+  },
 };
 
 const postgres: Plans = {
@@ -56,6 +65,11 @@ const postgres: Plans = {
   slow: /Seq Scan|\bSort\b|Bitmap/,
   byRuns: /Sort[^]*Index Scan using workflows_\w+ on workflows[^]*Index Scan using run_counts_pkey/,
   byTime: /Index Cond: \(\(workspace_id = '\w+'::text\) AND \(started_ms >= /,
+  ofStatistics: {
+    'Index Scan using run_totals_key': 4,
+    // Of an empty table every index costs the same.
+    ' using run_logs_': 2,
+  },
 };
 
 const DATABASES: { [name: string]: Plans } = { SQLite: sqlite, ...(hasPostgres && { PostgreSQL: postgres }) };
@@ -126,6 +140,16 @@ describe.each(Object.entries(DATABASES))('on %s', (_name, plans) => {
     const plan = await logPlan(row);
     expect(plan).toMatch(plans.byIndex);
     expect(plan).not.toMatch(plans.slow);
+  });
+
+  it('statistics search the index of the totals and of the log for each period', async () => {
+    const window = windowOf(1, 9e9, 72);
+    const filters = { workspaceId: 'looms', triggers: ['api'], workflowIds: ['w1'] };
+    const query = statsQueryOf(filters, window).compile(store.database);
+    const plan = await plans.planOf(store.database as Db, query);
+    for (const [index, times] of Object.entries(plans.ofStatistics))
+      expect([index, plan.split(index).length - 1]).toEqual([index, times]);
+    expect(plan).not.toMatch(/SCAN run_|Seq Scan/);
   });
 
   it.each([...ORDERS])('a page of a time is read by the index of the time, %s', async (sortOrder) => {
