@@ -132,7 +132,7 @@ describe.each(NAMES)('imports on %s', (name) => {
       ['env-var', 'THEIRS', null],
       ['credential', CREDENTIAL, null],
     ]);
-    expect(preview.discovery.map(({ kind }) => kind)).toEqual(['env-var', 'workflow']);
+    expect(preview.discovery.map(({ kind }) => kind)).toEqual(['credential', 'env-var', 'workflow']);
     const ready = await previewed(mapped());
     expect([ready.ready, ready.unresolvedBindings]).toEqual([true, []]);
     expect(await count()).toBe(before);

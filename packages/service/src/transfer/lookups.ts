@@ -1,6 +1,7 @@
 import type { Principal } from '@heddle/api';
 import { isStorable } from '@heddle/engine/stores';
 import type { Kysely } from 'kysely';
+import type { CredentialTables } from '../credentials/tables.ts';
 import type { SandboxTables } from '../sandboxes/tables.ts';
 import type { SecretTables } from '../secrets/tables.ts';
 import type { WorkflowTables } from '../workflows/tables.ts';
@@ -24,7 +25,7 @@ export type Lookup = (
 /** The lookups of the kinds whose areas there are. References of other kinds stay unresolved and can only be cleared. */
 export type Lookups = { readonly [K in KindName]?: Lookup };
 
-type Db = Kysely<WorkflowTables & SecretTables & SandboxTables>;
+type Db = Kysely<WorkflowTables & SecretTables & SandboxTables & CredentialTables>;
 
 /** Ids per statement, below the parameter limits of both databases. */
 const CHUNK = 500;
@@ -33,6 +34,15 @@ const CHUNK = 500;
 export function storeLookups(database: Kysely<unknown>) {
   const db = database as Db;
   return {
+    // Every member of a workspace may use its credentials. Workspace keys, which cannot bind any, are refused before.
+    credential: lookup((ids, workspaceId) =>
+      db
+        .selectFrom('credentials')
+        .select('id')
+        .where('workspace_id', '=', workspaceId)
+        .where('id', 'in', ids)
+        .execute(),
+    ),
     'env-var': lookup((names, workspaceId) =>
       db
         .selectFrom('secrets')

@@ -1,0 +1,130 @@
+import type { Json, JsonObject } from '@heddle/core';
+import { keysInText, Sealer } from '@heddle/service';
+import { storeCredential } from '@heddle/service/credentials';
+import { sql } from 'kysely';
+import type { Kysely } from 'kysely';
+import { beforeAll, describe, expect, it } from 'vitest';
+import { REFERENCE_KINDS } from '../../packages/service/src/transfer/kinds.ts';
+import { fields, fileOf, IMPORT, NAMES, PREVIEW, world } from './setup.ts';
+import type { ExportFile, World } from './setup.ts';
+
+/** A block for each kind that refers to `theirs`. */
+const BLOCKS: { [kind: string]: [type: string, key: string, field: [string, Json]] } = {
+  credential: ['gmail_v2', 'credential', ['oauth-input', 'theirs']],
+  'env-var': ['api', 'url', ['short-input', 'https://{{theirs}}/']],
+  'knowledge-base': ['x', 'knowledgeBaseId', ['knowledge-base-selector', 'theirs']],
+  'knowledge-document': ['x', 'documentId', ['document-selector', 'theirs']],
+  table: ['x', 'tableId', ['table-selector', 'theirs']],
+  file: ['x', 'files', ['file-upload', [{ key: 'theirs' }]]],
+  'mcp-server': ['x', 'server', ['mcp-server-selector', 'theirs']],
+  'custom-tool': ['agent', 'tools', ['tool-input', [{ type: 'custom-tool', customToolId: 'theirs' }]]],
+  'custom-block': ['custom', 'customBlockId', ['short-input', 'theirs']],
+  skill: ['agent', 'skills', ['skill-input', [{ skillId: 'theirs' }]]],
+  sandbox: ['function', 'sandboxId', ['dropdown', 'theirs']],
+  workflow: ['x', 'workflowId', ['workflow-selector', 'theirs']],
+};
+const KINDS = REFERENCE_KINDS.map(({ kind }) => kind);
+const FILE = fileOf(
+  KINDS.map((kind) => {
+    const [type, key, field] = BLOCKS[kind] as (typeof BLOCKS)[string];
+    return fields(kind, type, { [key]: field });
+  }),
+);
+
+interface Preview {
+  previewFingerprint: string;
+  ready: boolean;
+  unresolvedBindings: { kind: string; sourceId: string }[];
+  discovery: { kind: string; command: string }[];
+}
+
+describe.each(NAMES)('the kinds of references on %s', (name) => {
+  let api: World;
+  /** The targets of the workspace, by kind: those whose area is there. */
+  let targets: { [kind: string]: string };
+
+  beforeAll(async () => {
+    api = await world(name);
+    const { workspaceId } = api;
+    const database = api.store.database as Kysely<unknown>;
+    await api.secret(workspaceId, 'MINE');
+    const sealer = new Sealer(keysInText(Buffer.alloc(32, 1).toString('base64')));
+    const material = { type: 'api_key', key: 'k'.repeat(8) } as const;
+    const { credential } = await storeCredential(database, sealer, {
+      ...{ workspaceId, name: 'mine', provider: 'openai', material },
+    });
+    await sql`insert into sandboxes (id, workspace_id, name, language, dependencies, cli_tools, system_packages, created_at,
+        updated_at)
+      values ('box', ${workspaceId}, 'box', 'python', '[]', '[]', '[]', '', '')`.execute(database);
+    const workflow = await api.drafted(fileOf([]));
+    targets = { credential: credential.id, 'env-var': 'MINE', sandbox: 'box', workflow };
+  });
+
+  const call = <T>(path: string, body: object) =>
+    api.call<T>('POST', path, { body: { workspaceId: api.workspaceId, workflow: FILE, ...body } });
+
+  async function previewed(mappings: object[]): Promise<Preview> {
+    const { status, data, body } = await call<Preview>(PREVIEW, { mappings });
+    expect(status, JSON.stringify(body)).toBe(200);
+    return data;
+  }
+
+  /** Imports the file, and returns the fields of its blocks by kind. */
+  async function imported(mappings: object[]): Promise<{ [kind: string]: Json }> {
+    const { previewFingerprint } = await previewed(mappings);
+    const request = { mappings, previewFingerprint, requestId: crypto.randomUUID() };
+    const { status, data, body } = await call<{ id: string }>(IMPORT, request);
+    expect(status, JSON.stringify(body)).toBe(201);
+    const { data: state } = await api.call<ExportFile['state']>('GET', `/api/v2/workflows/${data.id}/state`);
+    return Object.fromEntries(
+      Object.values(state.blocks).map((block) => {
+        const [value] = Object.values(block.subBlocks).map((field) => field.value);
+        return [block.name.slice('Block '.length), value ?? null];
+      }),
+    );
+  }
+
+  const mapping = (kind: string, targetId: string | null): JsonObject => ({
+    kind,
+    sourceId: 'theirs',
+    targetId,
+  });
+
+  it('are all unresolved at first, and list where to find targets for those whose area is there', async () => {
+    const { ready, unresolvedBindings, discovery } = await previewed([]);
+    expect(ready).toBe(false);
+    expect(unresolvedBindings.map(({ kind, sourceId }) => [kind, sourceId])).toEqual(
+      KINDS.map((kind) => [kind, 'theirs']),
+    );
+    expect(discovery.map(({ kind }) => kind)).toEqual(KINDS.filter((kind) => kind in targets));
+    for (const { command } of discovery) {
+      const path = command.replace('GET ', '').replace('{workspaceId}', api.workspaceId);
+      expect([path, (await api.call('GET', path)).status]).toEqual([path, 200]);
+    }
+  });
+
+  it.each(KINDS)('a %s can be cleared', async (kind) => {
+    const { unresolvedBindings } = await previewed([mapping(kind, null)]);
+    expect(unresolvedBindings.map((each) => each.kind)).toEqual(KINDS.filter((each) => each !== kind));
+  });
+
+  it('are imported cleared, without an id of the file', async () => {
+    const values = await imported(KINDS.map((kind) => mapping(kind, null)));
+    expect(Object.keys(values)).toEqual(KINDS);
+    expect(JSON.stringify(values)).not.toContain('theirs');
+  });
+
+  it('are imported with targets of the workspace', async () => {
+    const values = await imported(KINDS.map((kind) => mapping(kind, targets[kind] ?? null)));
+    expect(values).toMatchObject({ ...targets, 'env-var': 'https://{{MINE}}/' });
+  });
+
+  it('do not resolve to a resource of another workspace', async () => {
+    const workspaceId = await api.workspace();
+    const mappings = Object.entries(targets).map(([kind, id]) => mapping(kind, id));
+    const { data } = await api.call<Preview>('POST', PREVIEW, {
+      body: { workspaceId, workflow: FILE, mappings },
+    });
+    expect(data.unresolvedBindings).toHaveLength(KINDS.length);
+  });
+});
