@@ -1,8 +1,8 @@
 import { readFileSync } from 'node:fs';
 import { createApi, execute, runs } from '@heddle/api';
 import type { Area } from '@heddle/api';
-import { EVERYONE, none, noQuery, operationsOf, record } from '@heddle/api/areas';
-import type { Definition } from '@heddle/api/ports';
+import { EVERYONE, none, noQuery, operationsOf, organization, record } from '@heddle/api/areas';
+import type { Access, Definition } from '@heddle/api/ports';
 import { createEngine } from '@heddle/engine';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import * as z from 'zod';
@@ -189,6 +189,77 @@ it('a resource of several workspaces needs access to all of them, and is conceal
   const { key } = await store.keys.create({ workspaceId }, 'of one side');
   const answer = await call('GET', `/api/v2/links/${workspaceId}/${mine}`, { key });
   expect(answer).toMatchObject({ status: 404, body: { error: { message: 'Link not found' } } });
+});
+
+describe('a resource of an organization', () => {
+  const reading = (more: object = {}): Area => ({
+    name: 'organizations',
+    operations: {
+      readOrganization: operationsOf<object>()({
+        ...{ id: 'readOrganization', method: 'GET', path: '/api/v2/organizations/{organizationId}' },
+        ...{ tag: 'Organizations', summary: 'Read', scope: 'api:read', role: 'admin', query: noQuery },
+        principals: ['personal', 'oauth', 'session'],
+        params: z.strictObject({ organizationId: z.string() }),
+        resource: organization('path'),
+        success: [{ status: 200, schema: z.string(), description: 'The id' }],
+        errors: [400, 401, 403, 404, 429],
+        handle: (_services, _call, value) => Promise.resolve({ data: value }),
+        ...more,
+      }),
+    },
+    services: () => ({}),
+  });
+  /** People see `guild`, and are admins of `mine`. */
+  const checkOrganization: Access['checkOrganization'] = (_principal, id, role) => {
+    if (id === 'mine') return Promise.resolve('granted');
+    return Promise.resolve(id === 'guild' && role === 'admin' ? 'ORGANIZATION_ADMIN_REQUIRED' : 'concealed');
+  };
+  const access = (stored: Access): Access => ({
+    check: (...asked) => stored.check(...asked),
+    checkOrganization,
+  });
+
+  it('needs a role that the host says, conceals others, and refuses every key of a workspace alike', async () => {
+    const { call, store, workspaceId } = await testApi({ areas: [reading()], access });
+    const { key } = await store.keys.create({ workspaceId }, 'of a workspace');
+    const asked = (id: string, of?: string) =>
+      call('GET', `/api/v2/organizations/${id}`, of === undefined ? {} : { key: of });
+    expect(await asked('mine')).toMatchObject({ status: 200, data: 'mine' });
+    expect(await asked('guild')).toMatchObject({
+      status: 403,
+      body: { error: { details: { code: 'ORGANIZATION_ADMIN_REQUIRED' } } },
+    });
+    expect(await asked('foreign')).toMatchObject({
+      status: 404,
+      body: { error: { message: 'Organization not found' } },
+    });
+    const refusal = { error: { details: { code: 'WORKSPACE_KEY_OPERATION_NOT_PERMITTED' } } };
+    for (const id of ['mine', 'guild', 'foreign'])
+      expect(await asked(id, key)).toMatchObject({ status: 403, body: refusal });
+  });
+
+  it('may belong to workspaces as well: the caller needs access to all', async () => {
+    const linked = record('Link', ({ path }) => {
+      const { organizationId: id } = path as { organizationId: string };
+      return Promise.resolve({ value: id, workspaceIds: [seen.workspaceId], organizationIds: [id] });
+    });
+    const seen = await testApi({
+      areas: [reading({ resource: linked, role: 'read' })],
+      access,
+    });
+    expect((await seen.call('GET', '/api/v2/organizations/mine')).status).toBe(200);
+    expect((await seen.call('GET', '/api/v2/organizations/guild')).status).toBe(404);
+    const { key } = await seen.store.keys.create({ workspaceId: seen.workspaceId }, 'of the workspace');
+    expect((await seen.call('GET', '/api/v2/organizations/mine', { key })).status).toBe(403);
+  });
+
+  it('needs a port for its access, and admits no keys of workspaces', async () => {
+    await expect(testApi({ areas: [reading()] })).rejects.toThrow(
+      'The operation readOrganization acts on an organization: the port `access` needs `checkOrganization`.',
+    );
+    const open = testApi({ areas: [reading({ principals: EVERYONE, role: 'read' })], access });
+    await expect(open).rejects.toThrow(/the key of a workspace has access to no organization/);
+  });
 });
 
 describe('createApi refuses', () => {

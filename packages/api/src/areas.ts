@@ -22,5 +22,5 @@ export { bytesBody, formBody, jsonBody } from './http/body.ts';
 export { eventStream } from './http/stream.ts';
 export { operationsOf } from './operation.ts';
 export type { AnyOperation, Call, Operation, Reply } from './operation.ts';
-export { none, record, workflow, workspace } from './resource.ts';
+export { none, organization, record, workflow, workspace } from './resource.ts';
 export type { Located, Resource } from './resource.ts';

@@ -104,7 +104,7 @@ export async function createApi<const Areas extends readonly Area[]>(
   }
   if (!/^(\/[\w.~-]+)*$/.test(basePath))
     throw new TypeError(`The base path "${basePath}" must begin with a slash and not end with one.`);
-  expectOperations(areas);
+  expectOperations(areas, options.ports.access);
   const context = contextOf(options);
   expectServed(areas, context.bodyBytes);
   const opened = await openAreas(areas, options.database, context);

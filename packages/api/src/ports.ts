@@ -34,7 +34,7 @@ export interface Definitions {
   tenant: (workflowId: string) => Promise<string | undefined>;
 }
 
-/** `concealed`: the caller may not know that the workspace exists, and gets a 404. A code: the reason of a 403. */
+/** `concealed`: the caller may not know that the workspace or organization exists, and gets a 404. A code: the reason of a 403. */
 export type AccessAnswer = 'granted' | 'concealed' | ApiDetailCode;
 
 /** What people may do. A workspace key has access to its own workspace, and is not asked about. */
@@ -46,6 +46,16 @@ export interface Access {
   check(
     principal: Principal,
     workspaceId: string,
+    role: Role,
+    capability?: Capability,
+  ): Promise<AccessAnswer>;
+  /**
+   * Tells whether the caller, a person, has at least this role in the organization, and the capability if the operation names
+   * one: `read` for its members, `admin` for its admins. Absent: `createApi` refuses operations on organizations.
+   */
+  checkOrganization?(
+    principal: Principal,
+    organizationId: string,
     role: Role,
     capability?: Capability,
   ): Promise<AccessAnswer>;

@@ -10,15 +10,17 @@ export interface ResourceCall {
   body: unknown;
 }
 
-/** What an operation acts on, and the workspaces that it belongs to: the caller needs access to all of them. */
+/** What an operation acts on, with the workspaces and organizations that it belongs to: the caller needs access to all of them. */
 export interface Located<Value> {
   value: Value;
   workspaceIds: readonly string[];
+  /** Absent: none. */
+  organizationIds?: readonly string[];
 }
 
 /** How the resource of an operation is found. The handler gets it only after the caller's access was checked. */
 export interface Resource<Value = unknown, Services = unknown> {
-  kind: 'workflow' | 'workspace' | 'record' | 'none';
+  kind: 'workflow' | 'workspace' | 'organization' | 'record' | 'none';
   /** Begins the message of the 404 that callers without access get, as for a resource that does not exist. */
   noun: string;
   /** Archived workflows are found too. */
@@ -42,6 +44,18 @@ export function workspace(part: 'path' | 'query' | 'body'): Resource<string> {
     find(call) {
       const { workspaceId } = call[part] as { workspaceId: string };
       return Promise.resolve({ value: workspaceId, workspaceIds: [workspaceId] });
+    },
+  };
+}
+
+/** The organization that `organizationId` in this part of the call names. The value is its id. Workspace keys have access to none. */
+export function organization(part: 'path' | 'query' | 'body'): Resource<string> {
+  return {
+    kind: 'organization',
+    noun: 'Organization',
+    find(call) {
+      const { organizationId } = call[part] as { organizationId: string };
+      return Promise.resolve({ value: organizationId, workspaceIds: [], organizationIds: [organizationId] });
     },
   };
 }

@@ -1,8 +1,9 @@
 import type { Area } from './area.ts';
 import type { AnyOperation } from './operation.ts';
+import type { Access } from './ports.ts';
 
-/** Throws a TypeError for areas or operations that occur twice, and for an operation that contradicts itself. */
-export function expectOperations(areas: readonly Area[]): void {
+/** Throws a TypeError for areas or operations that occur twice, and for an operation that contradicts itself or the ports. */
+export function expectOperations(areas: readonly Area[], access: Access): void {
   expectUnique(
     'area',
     areas.map(({ name }) => name),
@@ -20,7 +21,13 @@ export function expectOperations(areas: readonly Area[]): void {
     'route',
     operations.map(([, { method, path }]) => `${method} ${routeOf(path)}`),
   );
-  for (const [, operation] of operations) expectConsistent(operation);
+  for (const [, operation] of operations) {
+    expectConsistent(operation);
+    if (operation.resource.kind === 'organization' && !access.checkOrganization)
+      throw new TypeError(
+        `The operation ${operation.id} acts on an organization: the port \`access\` needs \`checkOrganization\`.`,
+      );
+  }
 }
 
 function routeOf(path: string): string {
@@ -43,6 +50,10 @@ function expectConsistent(operation: AnyOperation): void {
     [
       principals.includes('workspace') && role === 'admin',
       'the key of a workspace can never have the role admin',
+    ],
+    [
+      principals.includes('workspace') && resource.kind === 'organization',
+      'the key of a workspace has access to no organization',
     ],
     [audit !== undefined && audit.actions.length === 0, 'it has an audit without an action'],
     [method === 'GET' && operation.body !== undefined, 'GET has no body'],

@@ -1,5 +1,11 @@
 import type { AreaContext } from '../context.ts';
-import { anonymousPrincipal, expectAccess, expectPrincipal, expectWorkspaceKeys } from '../auth/authorize.ts';
+import {
+  anonymousPrincipal,
+  expectAccess,
+  expectOrganizationAccess,
+  expectPrincipal,
+  expectWorkspaceKeys,
+} from '../auth/authorize.ts';
 import { capacitySubjectOf } from '../auth/principal.ts';
 import type { Principal } from '../auth/principal.ts';
 import { notFound } from '../errors.ts';
@@ -100,19 +106,22 @@ async function handle(
   return operation.handle(services as never, { ...call, record } as never, value as never);
 }
 
-/** Finds the resource of the call and checks the caller's access to its workspaces. */
+/** Finds the resource of the call and checks the caller's access to its workspaces and organizations. */
 async function authorized(
   context: AreaContext,
   { operation, services }: ServedOperation,
   call: AdmittedCall,
 ): Promise<Located<unknown>> {
   const { resource } = operation;
-  if (resource.kind === 'none') expectWorkspaceKeys(call.principal, operation);
+  if (resource.kind === 'none' || resource.kind === 'organization')
+    expectWorkspaceKeys(call.principal, operation);
   const { noun } = resource;
   const located = await resource.find(call, services as never, context);
   if (!located) throw notFound(noun);
   for (const workspaceId of new Set(located.workspaceIds))
     await expectAccess(context, call.principal, workspaceId, { ...operation, noun });
+  for (const organizationId of new Set(located.organizationIds))
+    await expectOrganizationAccess(context, call.principal, organizationId, { ...operation, noun });
   return located;
 }
 

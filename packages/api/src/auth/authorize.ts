@@ -3,6 +3,7 @@ import type { Definition } from '../ports.ts';
 import { ApiError, NO_CREDENTIAL, forbidden, isApiError, notFound, unauthorized } from '../errors.ts';
 import type { ApiDetailCode } from '../errors.ts';
 import type { AnyOperation } from '../operation.ts';
+import type { AccessAnswer } from '../ports.ts';
 import { EVERYONE } from './principal.ts';
 import type { Principal, Role, Scope } from './principal.ts';
 
@@ -41,7 +42,7 @@ export function expectWorkspaceKeys(
   throw forbidden('WORKSPACE_KEY_OPERATION_NOT_PERMITTED', 'Workspace API keys cannot call this operation');
 }
 
-/** What a caller needs in a workspace. */
+/** What a caller needs in a workspace or an organization. */
 export interface Need extends Pick<AnyOperation, 'principals' | 'capability'> {
   role: Role;
   /** Begins the message of the 404. */
@@ -49,6 +50,8 @@ export interface Need extends Pick<AnyOperation, 'principals' | 'capability'> {
 }
 
 const REASONS: { [code in ApiDetailCode]?: (need: Need) => string } = {
+  ORGANIZATION_MEMBERSHIP_REQUIRED: () => 'This operation is for members of the organization',
+  ORGANIZATION_ADMIN_REQUIRED: () => 'This operation is for admins of the organization',
   PERSONAL_API_KEYS_DISABLED: () => 'Personal API keys are disabled in this workspace',
   INSUFFICIENT_WORKSPACE_ROLE: ({ role }) => `This operation needs the role ${role} in the workspace`,
   PERMISSION_GROUP_CAPABILITY_BLOCKED: ({ capability }) =>
@@ -70,10 +73,26 @@ export async function expectAccess(
     if (principal.workspaceId !== workspaceId) throw notFound(noun);
     return expectWorkspaceKeys(principal, need);
   }
-  const answer = await access.check(principal, workspaceId, role, capability);
+  expectGranted(await access.check(principal, workspaceId, role, capability), need);
+}
+
+/** Throws as `expectAccess` does. A workspace key, which belongs to no organization, gets the same 403 for all of them. */
+export async function expectOrganizationAccess(
+  { access }: Pick<AreaContext, 'access'>,
+  principal: Principal,
+  organizationId: string,
+  need: Need,
+): Promise<void> {
+  expectWorkspaceKeys(principal, { principals: [] });
+  const { role, capability } = need;
+  const answer = await access.checkOrganization?.(principal, organizationId, role, capability);
+  expectGranted(answer ?? 'concealed', need);
+}
+
+function expectGranted(answer: AccessAnswer, need: Need): void {
   if (answer === 'granted') return;
-  if (answer === 'concealed') throw notFound(noun);
-  throw forbidden(answer, REASONS[answer]?.(need) ?? 'This operation is not permitted in the workspace');
+  if (answer === 'concealed') throw notFound(need.noun);
+  throw forbidden(answer, REASONS[answer]?.(need) ?? 'This operation is not permitted here');
 }
 
 /** True when the caller may start, resume and cancel runs in the workspace. */
