@@ -1,5 +1,8 @@
+import { triggerTypes } from '@heddle/blocks/triggers';
 import { beforeAll, describe, expect, it } from 'vitest';
 import { sweepDeliveries } from '../../packages/service/src/triggers/webhooks/retention.ts';
+import { readRow, shownRows } from '../../packages/service/src/triggers/views.ts';
+import { shownWebhooks } from '../../packages/service/src/triggers/webhooks/views.ts';
 import { draftOf } from '../support/draft.ts';
 import { STORES } from './setup.ts';
 import { JSON_TYPE, PROVIDERS, SECRETS, START, webhookApi, webhookWorkflow } from './webhook-setup.ts';
@@ -288,6 +291,51 @@ describe.each(STORES)('webhooks on %s', (store) => {
     expect(input).toMatchObject({
       docs: [{ name: 'one.txt', type: 'text/plain', size: 3, key: expect.any(String) }],
     });
+  });
+
+  it('are listed with their last delivery and refusals, by the same number of queries for one and for many', async () => {
+    const hooks = [await api.webhook({ token: '{{TOKEN}}' }), await api.webhook({ token: '{{TOKEN}}' })];
+    const bearer = { ...JSON_TYPE, Authorization: `Bearer ${SECRETS['TOKEN']}` };
+    for (const { path } of hooks) {
+      await api.send(path, { headers: bearer, body: '{}' });
+      await api.send(path, { headers: bearer, body: '{}' });
+      await api.send(path, json({}));
+    }
+    const listed = await api.call<{ workflowId: string }[]>(
+      'GET',
+      `/api/v2/webhooks?workspaceId=${api.workspaceId}&limit=100`,
+    );
+    const shown = hooks.map(({ id }) => listed.data.find(({ workflowId }) => workflowId === id));
+    // Both deliveries came at one time: the one with the greater id is the last.
+    const last = await Promise.all(
+      hooks.map(
+        async ({ id }) => (await deliveriesOf(id)).toSorted((a, b) => (a.id < b.id ? 1 : -1))[0]?.run_id,
+      ),
+    );
+    expect(shown).toMatchObject(
+      hooks.map(({ path }, index) => ({
+        ...{ url: expect.stringContaining(path), lastRunId: last[index] },
+        refusals: [{ reason: expect.any(String), count: 1 }],
+      })),
+    );
+    let queries = 0;
+    const counting = api.db.withPlugin({
+      transformQuery({ node }) {
+        queries += 1;
+        return node;
+      },
+      transformResult: ({ result }) => Promise.resolve(result),
+    });
+    const found = (await shownRows(api.db as never).execute()).flatMap((row) => readRow(row) ?? []);
+    const counts = [];
+    for (const some of [found.slice(0, 1), found]) {
+      queries = 0;
+      const types = new Map(triggerTypes.map((type) => [type.type, type]));
+      await shownWebhooks({ db: counting, types } as never, some, '');
+      counts.push(queries);
+    }
+    expect(found.length).toBeGreaterThan(2);
+    expect(counts).toEqual([3, 3]);
   });
 
   it('forget deliveries after their retention', async () => {

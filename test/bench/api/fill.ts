@@ -1,5 +1,6 @@
 import { sql } from 'kysely';
 import type { Kysely } from 'kysely';
+import { WIDTHS } from '../../../packages/service/src/logs/totals.ts';
 
 const RUNS = 100_000;
 const WORKFLOWS = 10_000;
@@ -18,6 +19,13 @@ export async function fillLog(
       case n % 50 when 0 then 'failed' else 'completed' end, case n % 50 when 0 then 'error' else 'info' end,
       case n % 3 when 0 then 'manual' else 'api' end, n * 1000, n * 1000 + n % 700, n % 700, -1, 1, 0, 1
     from numbers`.execute(db);
+  // A service does this in the background, a few hundred runs at a time.
+  for (const width of WIDTHS)
+    await sql`insert into run_totals (workspace_id, width_ms, start_ms, workflow_id, trigger, level, runs, duration_ms, timed)
+      select workspace_id, ${sql.lit(width)}, started_ms / ${sql.lit(width)} * ${sql.lit(width)}, workflow_id, trigger, level,
+        count(*), sum(duration_ms), count(*)
+      from run_logs where totalled = 0 and ended_ms is not null group by 1, 2, 3, 4, 5, 6`.execute(db);
+  await sql`update run_logs set totalled = 1 where ended_ms is not null`.execute(db);
 }
 
 /** Adds 10,000 workflows to a workspace, in 100 folders; a third are deployed. */

@@ -1,12 +1,9 @@
 import { randomUUID } from 'node:crypto';
 import type { Json } from '@heddle/core';
 import { sql } from 'kysely';
-import type { Kysely } from 'kysely';
 import { createApi } from '@heddle/api';
 import { keyAuthenticator, openServiceStore, serviceAreas, servicePorts } from '@heddle/service';
 import { createEngine } from '@heddle/engine';
-import type { LogTables } from '../../../packages/service/src/logs/tables.ts';
-import { totalBatch } from '../../../packages/service/src/logs/totals.ts';
 import { draftOf } from '../../support/draft.ts';
 import { serverOf } from '../../support/postgres-server.ts';
 import { requireTool } from '../../tools/fetch.ts';
@@ -86,8 +83,6 @@ export async function open(folder: string | undefined, place: Place): Promise<Co
     const workflowId = run.path.split('/')[4] ?? '';
     await fillWorkflows(store.database, workspaceId);
     await fillLog(store.database, { workspaceId, workflowId });
-    // In the background of a service.
-    while (await totalBatch(store.database as Kysely<LogTables>));
     // PostgreSQL does this by itself some time later.
     if (place === 'filled postgres') await sql`vacuum analyze`.execute(store.database);
     const reads = {

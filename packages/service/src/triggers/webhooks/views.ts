@@ -1,80 +1,97 @@
 import type { JsonObject } from '@heddle/core';
+import { sql } from 'kysely';
 import type { Kysely } from 'kysely';
 import type * as z from 'zod';
 import type { Found } from '../views.ts';
 import type * as schemas from './schemas.ts';
 import type { WebhookServices } from './store.ts';
-import type { DeliveryRow, WebhookTables } from './tables.ts';
+import type { DeliveryRow, RefusalRow, WebhookTables } from './tables.ts';
 
 type Db = Kysely<WebhookTables>;
 
 /** Reasons that are shown for a webhook. */
 const SHOWN_REASONS = 10;
 
-/** Returns webhooks as responses show them. `prefix`: what is in front of their paths. */
+/** Returns webhooks as responses show them, with the same number of queries for any number of them. `prefix`: what is in front of their paths. */
 export async function shownWebhooks(
   { db, types }: Pick<WebhookServices, 'db' | 'types'>,
   found: readonly Found[],
   prefix: string,
 ): Promise<z.output<typeof schemas.shownWebhook>[]> {
-  const shown: z.output<typeof schemas.shownWebhook>[] = [];
-  for (const row of found) {
+  if (found.length === 0) return [];
+  const paths = byWebhook(await currentPaths(db, found));
+  const deliveries = byWebhook(await lastDeliveries(db, found));
+  const refusals = byWebhook(await refusalsOf(db, found));
+  return found.flatMap((row) => {
     const type = types.get(row.type);
-    const path = await pathOf(db, row);
-    if (type?.kind !== 'webhook' || path === undefined) continue;
+    const [path] = paths.get(keyOf(row)) ?? [];
+    if (type?.kind !== 'webhook' || !path) return [];
     const config = JSON.parse(row.config) as JsonObject;
-    const last = await lastDelivery(db, row);
-    shown.push({
+    const [last] = deliveries.get(keyOf(row)) ?? [];
+    return {
       ...{ id: row.id, workflowId: row.workflow_id, workflowName: row.workflowName, blockId: row.block_id },
       ...{ name: row.name, type: row.type, provider: type.providerOf(config), version: row.version },
-      ...{ state: row.state, url: prefix + path, isSigned: type.secretOf(config) !== undefined },
+      ...{ state: row.state, url: prefix + path.path, isSigned: type.secretOf(config) !== undefined },
       lastDeliveryAt: last ? timeOf(last.received_ms) : null,
       lastRunId: last?.run_id ?? null,
-      refusals: await refusalsOf(db, row),
-    });
-  }
-  return shown;
+      refusals: (refusals.get(keyOf(row)) ?? []).slice(0, SHOWN_REASONS).map(shownRefusal),
+    };
+  });
 }
 
-async function pathOf(db: Db, { workflow_id, block_id }: Found): Promise<string | undefined> {
-  const found = await db
+/** The block of a webhook, by which its rows are found. */
+type WebhookKey = Pick<Found, 'workflow_id' | 'block_id'>;
+
+function keyOf({ workflow_id, block_id }: WebhookKey): string {
+  return JSON.stringify([workflow_id, block_id]);
+}
+
+function byWebhook<Row extends WebhookKey>(rows: readonly Row[]): Map<string, Row[]> {
+  return Map.groupBy(rows, keyOf);
+}
+
+/** Returns the keys as rows with the columns `column1` and `column2`. */
+function keyRows(found: readonly WebhookKey[]) {
+  return sql`(values ${sql.join(found.map(({ workflow_id: id, block_id: block }) => sql`(${id}, ${block})`))})`;
+}
+
+function isOneOf(found: readonly WebhookKey[]) {
+  return sql<boolean>`(workflow_id, block_id) in ${keyRows(found)}`;
+}
+
+function currentPaths(db: Db, found: readonly WebhookKey[]) {
+  return db
     .selectFrom('webhook_paths')
-    .select('path')
-    .where('workflow_id', '=', workflow_id)
-    .where('block_id', '=', block_id)
+    .select(['workflow_id', 'block_id', 'path'])
+    .where(isOneOf(found))
     .where('is_current', '=', 1)
-    .executeTakeFirst();
-  return found?.path;
+    .execute();
 }
 
-function lastDelivery(
-  db: Db,
-  { workflow_id, block_id }: Found,
-): Promise<Pick<DeliveryRow, 'received_ms' | 'run_id'> | undefined> {
+/** Reads one row for each webhook by the index, however many deliveries there are. */
+function lastDeliveries(db: Db, found: readonly WebhookKey[]) {
+  const last = sql`(select id from webhook_deliveries where workflow_id = column1 and block_id = column2
+    order by received_ms desc, id desc limit 1)`;
   return db
     .selectFrom('webhook_deliveries')
-    .select(['received_ms', 'run_id'])
-    .where('workflow_id', '=', workflow_id)
-    .where('block_id', '=', block_id)
-    .orderBy('received_ms', 'desc')
-    .orderBy('id', 'desc')
-    .limit(1)
-    .executeTakeFirst();
+    .select(['workflow_id', 'block_id', 'received_ms', 'run_id'])
+    .where(sql<boolean>`id in (select ${last} from ${keyRows(found)} as webhooks)`)
+    .execute();
 }
 
-async function refusalsOf(db: Db, { workflow_id, block_id }: Found) {
-  const rows = await db
+/** Returns the few reasons that are counted for each webhook, the latest first. */
+function refusalsOf(db: Db, found: readonly WebhookKey[]) {
+  return db
     .selectFrom('webhook_refusals')
     .selectAll()
-    .where('workflow_id', '=', workflow_id)
-    .where('block_id', '=', block_id)
+    .where(isOneOf(found))
     .orderBy('last_ms', 'desc')
     .orderBy('reason')
-    .limit(SHOWN_REASONS)
     .execute();
-  return rows.map(({ reason, count, first_ms: first, last_ms: last }) => ({
-    ...{ reason, count, firstAt: timeOf(first), lastAt: timeOf(last) },
-  }));
+}
+
+function shownRefusal({ reason, count, first_ms: first, last_ms: last }: RefusalRow) {
+  return { reason, count, firstAt: timeOf(first), lastAt: timeOf(last) };
 }
 
 /** Returns a delivery of a webhook. */
