@@ -34,7 +34,7 @@ const calls = all.flatMap((integration) =>
 /** Values of arguments that a service takes in a form that their schema does not say. */
 const SAMPLES: JsonObject = {
   ...{ to: 'ada@example.com', cc: 'ada@example.com', bcc: 'ada@example.com' },
-  ...{ pages: [1], values: [['x', 1]], fileReference: 'https://example.com/x.pdf' },
+  ...{ file: { base64: 'eA==', name: 'x.txt' }, pages: [1], values: [['x', 1]], fileReference: 'https://example.com/x.pdf' },
 };
 const BY_KIND: { readonly [kind: string]: Json } = { boolean: true, object: { Name: 'x' }, string: 'x y/z' };
 
@@ -74,7 +74,13 @@ interface Asked {
 }
 
 const asked: Asked[] = [];
-let reply: Json = null;
+/** The answer to the request with this number. */
+let reply: (nth: number) => Reply = () => ({ body: null });
+
+interface Reply {
+  headers?: { [name: string]: string };
+  body: Json;
+}
 const server = createServer((request, response) => {
   let body = '';
   request.setEncoding('utf8').on('data', (chunk: string) => (body += chunk));
@@ -87,7 +93,8 @@ const server = createServer((request, response) => {
       headers: request.headers,
       body,
     });
-    response.setHeader('content-type', 'application/json').end(JSON.stringify(reply));
+    const { headers: more = {}, body: answer } = reply(asked.length);
+    response.writeHead(200, { 'content-type': 'application/json', ...more }).end(JSON.stringify(answer));
   });
 });
 await new Promise<void>((resolve) => server.listen(0, '127.0.0.1', resolve));
@@ -132,11 +139,15 @@ describe('definitions of integrations', () => {
     const tool = integration.tools[id] as IntegrationTool;
     const { answer, paging } = tool;
     const output = answer?.output;
-    const sampled = Object.entries(tool.arguments).filter(([, { fields }]) => fields?.length !== 0);
+    // A call that names a page gets only that one, and an upload is of a file or a text.
+    const left = [paging?.argument, tool.upload && 'content'];
+    const sampled = Object.entries(tool.arguments).filter(
+      ([name, { fields }]) => fields?.length !== 0 && !left.includes(name),
+    );
     const fields = sampled.map(
       ([name, each]) => [fieldsOf(name, each)[0] ?? name, sampleOf(name, each)] as const,
     );
-    reply = replyOf(integration, tool);
+    reply = (nth) => replyOf(integration, tool, nth);
     asked.length = 0;
     const [type = ''] = integration.types;
     const called = block('A', type, { operation, ...Object.fromEntries(fields) });
@@ -153,31 +164,40 @@ describe('definitions of integrations', () => {
     expect(first.query.toString()).not.toContain('the-key');
     for (const [name, argument] of sampled) expectSent(first, tool, { name, argument });
     // A list that never ends stops at its bound.
-    expect(asked).toHaveLength(paging?.pages ?? 1);
+    expect(asked).toHaveLength(paging?.pages ?? (tool.upload ? 2 : 1));
     if (typeof output === 'object')
       expect(Object.keys(result.output as object).sort()).toEqual(Object.keys(output).sort());
   });
 });
 
-/** The body of an answer with all that the definition reads. */
-function replyOf({ answer }: Integration, { answer: own, paging }: IntegrationTool): JsonObject {
+/** The answer to a request with all that the definition reads. Each page leads to another. */
+function replyOf(
+  { answer }: Integration,
+  { answer: own, paging, path: toolPath, upload }: IntegrationTool,
+  nth: number,
+): Reply {
   const { ok, output = {} } = { ...answer, ...own };
   const body: JsonObject = {};
   if (ok !== undefined) put(body, ok, true);
-  for (const path of typeof output === 'string' ? [output] : Object.values(output))
-    put(body, path, path === paging?.items ? [{ n: 1 }] : 'value');
-  if (paging) put(body, paging.of === 'last' ? `${paging.items}[0].${paging.cursor}` : paging.cursor, 'next');
+  if (upload) return { headers: { location: '/base/upload' }, body };
+  if (paging?.by === 'link')
+    return { headers: { link: `</base${toolPath.replaceAll(/[{}]/g, '')}?page=${nth + 1}>; rel="next"` }, body: [{ n: nth }] };
+  if (paging && paging.by === undefined)
+    put(body, paging.of === 'last' ? `${paging.items}[0].${paging.cursor}` : paging.cursor, `next-${nth}`);
   if (paging?.more !== undefined) put(body, paging.more, true);
-  return body;
+  for (const path of typeof output === 'string' ? [output] : Object.values(output))
+    put(body, path, path === paging?.items ? [{ n: nth }] : 'value');
+  return { body };
 }
 
 /** What `prepare` makes of arguments is tested with the simulated services. */
 function expectSent(
   { query, body }: Asked,
-  { path, prepare }: IntegrationTool,
+  { path, prepare, answer }: IntegrationTool,
   { name, argument }: { name: string; argument: Argument },
 ): void {
   const { name: wire = name } = argument;
-  if (path.includes(`{${wire}}`) || query.has(wire) || prepare !== undefined) return;
+  const isSent = name !== answer?.file?.name;
+  if (path.includes(`{${wire}}`) || query.has(wire) || prepare !== undefined || !isSent) return;
   expect([name, body]).toEqual([name, expect.stringContaining(JSON.stringify(sampleOf(name, argument)))]);
 }

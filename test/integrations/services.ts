@@ -2,6 +2,8 @@ import { createServer } from 'node:http';
 import type { IncomingMessage } from 'node:http';
 import type { AddressInfo } from 'node:net';
 import type { Json, JsonObject } from '@heddle/core';
+import { github } from './github-server.ts';
+import { googleDrive } from './google-drive-server.ts';
 
 /** A request to a simulated service. */
 export interface Asked {
@@ -10,13 +12,17 @@ export interface Asked {
   path: string;
   query: URLSearchParams;
   headers: IncomingMessage['headers'];
+  /** The body as JSON; an empty object for another. */
   body: JsonObject;
+  bytes: Buffer;
+  /** The address of the service, as the caller sees it. */
+  base: string;
 }
 
-interface Answer {
+export interface Answer {
   status?: number;
   headers?: { [name: string]: string };
-  body: Json;
+  body: Json | Buffer;
 }
 
 /** Simulated services. Each accepts the token `token-of-NAME`. */
@@ -24,14 +30,16 @@ export interface Services {
   requests: Asked[];
   /** Addresses for the option `services` of an engine. */
   addresses: { readonly [service: string]: string };
-  /** Each service refuses its next requests for now, as often as this says. */
-  limitNext(service: string, times: number): void;
+  /** The service refuses requests for now, as often as this says, after `skip` others. */
+  limitNext(service: string, times: number, skip?: number): void;
+  /** The service loses its answers to requests, as often as this says, although it does what they ask, after `skip` others. */
+  loseNext(service: string, times: number, skip?: number): void;
   /** The service redirects its requests from now on. */
   redirect(service: string, location: string): void;
   close(): Promise<void>;
 }
 
-type Service = (asked: Asked) => Answer;
+export type Service = (asked: Asked) => Answer;
 
 const SLACK_ERROR = (error: string): Answer => ({ body: { ok: false, error } });
 const CHANNELS = ['C0123456789', 'C0000000002', 'C0000000003'].map((id) => ({ id, name: id.toLowerCase() }));
@@ -59,7 +67,8 @@ const slack: Service = (asked) => {
   };
 };
 
-const googleError = (code: number, status: string, message: string): Answer => ({
+/** How services of Google report failures. `status` is their code, or the reason of older ones. */
+export const googleError = (code: number, status: string, message: string): Answer => ({
   status: code,
   body: { error: { code, message, status } },
 });
@@ -239,6 +248,9 @@ const mistral: Service = ({ method, path, body }) => {
   };
 };
 
+/** Services with a state of their own, which starts empty. */
+const STATEFUL: { readonly [name: string]: () => Service } = { google_drive: googleDrive, github };
+
 const SERVICES: { readonly [name: string]: Service } = {
   ...{ slack, google_sheets: sheets, google_calendar: calendar, gmail, notion, linear },
   ...{ firecrawl, airtable, reddit, x, linkedin, mistral },
@@ -251,6 +263,22 @@ const LIMITS: { readonly [name: string]: Answer } = {
     body: { errors: [{ message: 'Rate limit exceeded', extensions: { code: 'RATELIMITED' } }] },
   },
   slack: { status: 429, headers: { 'retry-after': '1' }, body: { ok: false, error: 'ratelimited' } },
+  google_drive: {
+    status: 403,
+    body: {
+      error: {
+        code: 403,
+        message: 'User Rate Limit Exceeded',
+        errors: [{ domain: 'usageLimits', reason: 'userRateLimitExceeded' }],
+      },
+    },
+  },
+  github: {
+    status: 403,
+    // One second after the start of the clock of tests.
+    headers: { 'x-ratelimit-remaining': '0', 'x-ratelimit-reset': '1' },
+    body: { message: 'API rate limit exceeded for user ID 1.' },
+  },
 };
 const LIMIT: Answer = {
   status: 429,
@@ -259,25 +287,50 @@ const LIMIT: Answer = {
 };
 
 /** How a service refuses a token; default: status 401. */
-const UNAUTHORIZED: { readonly [name: string]: Answer } = { slack: SLACK_ERROR('invalid_auth') };
+const UNAUTHORIZED: { readonly [name: string]: Answer } = {
+  slack: SLACK_ERROR('invalid_auth'),
+  github: { status: 401, body: { message: 'Bad credentials', documentation_url: 'https://docs.github.com/rest' } },
+  google_drive: googleError(401, 'UNAUTHENTICATED', 'Invalid Credentials'),
+};
+
+/** Addresses that give access by themselves, without a token. */
+const isCapability = ({ service, query }: Asked): boolean => service === 'google_drive' && query.has('upload_id');
+
+/** A fault of the next requests but `skip`, as often as `times` says. */
+interface Fault {
+  times: number;
+  skip: number;
+}
+
+/** Counts a request, and returns whether it has the fault. */
+function isDue(fault: Fault | undefined): boolean {
+  if (!fault || fault.times === 0) return false;
+  if (fault.skip > 0) {
+    fault.skip -= 1;
+    return false;
+  }
+  fault.times -= 1;
+  return true;
+}
 
 /** Starts simulated services on this machine, at the paths `/NAME`. */
 export async function startServices(): Promise<Services> {
   const requests: Asked[] = [];
-  const limited = new Map<string, number>();
+  const limited = new Map<string, Fault>();
   const redirected = new Map<string, string>();
+  const lost = new Map<string, Fault>();
+  const all: { readonly [name: string]: Service } = {
+    ...SERVICES,
+    ...Object.fromEntries(Object.entries(STATEFUL).map(([name, make]) => [name, make()])),
+  };
   const answerTo = (asked: Asked): Answer => {
     const { service, headers } = asked;
     const location = redirected.get(service);
     if (location !== undefined) return { status: 307, headers: { location }, body: null };
-    const left = limited.get(service) ?? 0;
-    if (left > 0) {
-      limited.set(service, left - 1);
-      return LIMITS[service] ?? LIMIT;
-    }
-    if (headers.authorization !== `Bearer token-of-${service}`)
+    if (isDue(limited.get(service))) return LIMITS[service] ?? LIMIT;
+    if (headers.authorization !== `Bearer token-of-${service}` && !isCapability(asked))
       return UNAUTHORIZED[service] ?? { status: 401, body: { message: 'Unauthorized' } };
-    return SERVICES[service]?.(asked) ?? { status: 404, body: null };
+    return all[service]?.(asked) ?? { status: 404, body: null };
   };
   const server = createServer((incoming, response) => {
     const chunks: Buffer[] = [];
@@ -285,28 +338,33 @@ export async function startServices(): Promise<Services> {
     incoming.on('end', () => {
       const url = new URL(incoming.url ?? '/', 'http://localhost');
       const [, service = '', ...rest] = url.pathname.split('/');
-      const text = Buffer.concat(chunks).toString();
+      const bytes = Buffer.concat(chunks);
+      const isJson = String(incoming.headers['content-type']).startsWith('application/json');
       const asked: Asked = {
         service,
         method: incoming.method ?? '',
         path: `/${rest.map(decodeURIComponent).join('/')}`,
         query: url.searchParams,
         headers: incoming.headers,
-        body: (text === '' ? {} : JSON.parse(text)) as JsonObject,
+        body: (isJson && bytes.length > 0 ? JSON.parse(bytes.toString()) : {}) as JsonObject,
+        bytes,
+        base: `http://${incoming.headers.host}/${service}`,
       };
       requests.push(asked);
       const { status = 200, headers = {}, body } = answerTo(asked);
-      response
+      if (isDue(lost.get(service))) return void incoming.socket.destroy();
+      return void response
         .writeHead(status, { 'content-type': 'application/json', ...headers })
-        .end(JSON.stringify(body));
+        .end(Buffer.isBuffer(body) ? body : JSON.stringify(body));
     });
   });
   await new Promise<void>((resolve) => server.listen(0, '127.0.0.1', resolve));
   const base = `http://127.0.0.1:${(server.address() as AddressInfo).port}`;
   return {
     requests,
-    addresses: Object.fromEntries(Object.keys(SERVICES).map((name) => [name, `${base}/${name}`])),
-    limitNext: (service, times) => void limited.set(service, times),
+    addresses: Object.fromEntries(Object.keys(all).map((name) => [name, `${base}/${name}`])),
+    limitNext: (service, times, skip = 0) => void limited.set(service, { times, skip }),
+    loseNext: (service, times, skip = 0) => void lost.set(service, { times, skip }),
     redirect: (service, location) => void redirected.set(service, location),
     close: () =>
       new Promise((resolve) => {

@@ -143,6 +143,8 @@ export function contextOf(scene: Scene): EngineContext {
       service: absent('service'),
       credential: absent('credentials'),
       file: absent('files'),
+      storeFile: absent('files'),
+      openFile: absent('files'),
       runs: absent('log'),
       conversation: absent('conversations'),
       conversationIds: absent('conversations'),

@@ -3,7 +3,7 @@ import type { EngineOptions } from '@heddle/engine';
 import type { IsolationLevel } from '@heddle/sandbox';
 import { readEnv } from './env.ts';
 import type { Env } from './env.ts';
-import { maxCostOf, modelOptionsOf, spendingArgs } from './spending-options.ts';
+import { maxCostOf, modelOptionsOf, serviceRatesOf, spendingArgs } from './spending-options.ts';
 import type { SpendingOptions } from './spending-options.ts';
 import { UsageError } from './usage-error.ts';
 
@@ -65,7 +65,12 @@ function listOf(env: Env, name: string): string[] {
 export async function blockOptions(
   options: BlockOptions,
 ): Promise<
-  Required<Pick<EngineOptions, 'egress' | 'sandbox' | 'blocks' | 'services' | 'credentials' | 'maxCost'>>
+  Required<
+    Pick<
+      EngineOptions,
+      'egress' | 'sandbox' | 'blocks' | 'services' | 'credentials' | 'maxCost' | 'serviceRates'
+    >
+  >
 > {
   const {
     isolation,
@@ -80,6 +85,7 @@ export async function blockOptions(
   const { blocks } = await import('@heddle/blocks');
   return {
     maxCost: maxCostOf(options),
+    serviceRates: serviceRatesOf(options),
     blocks: blocks({
       ...modelOptionsOf(options),
       variables: process.env,

@@ -139,6 +139,10 @@ const DEFINITIONS = {
       '--model-rate <provider=rates>',
       'PROVIDER=REQUESTS[,TOKENS] per minute for each of its keys (repeatable)',
     ),
+    repeatable(
+      '--service-rate <name=calls/seconds>',
+      'SERVICE=CALLS/SECONDS: how many calls each credential of a service may make in this time (repeatable)',
+    ),
     repeatable('--tools <file>', 'file of heddle tools import (repeatable)'),
     repeatable('--mcp <name=url>', 'address of an MCP server for blocks and agents (repeatable)'),
     repeatable('--mcp-tools <name=tools>', 'the only tools of an MCP server, with commas (repeatable)'),

@@ -1,5 +1,5 @@
 import { describe, expect, it } from 'vitest';
-import { maxCostOf, modelOptionsOf, spendingArgs } from './spending-options.ts';
+import { maxCostOf, modelOptionsOf, serviceRatesOf, spendingArgs } from './spending-options.ts';
 
 describe('--max-cost', () => {
   it('takes an amount for each scope, and a window for conversations and workspaces', () => {
@@ -57,5 +57,25 @@ describe('options of models', () => {
     expect(() => modelOptionsOf({ modelRate: [text] })).toThrow(
       '--model-rate takes PROVIDER=REQUESTS[,TOKENS]',
     );
+  });
+});
+
+describe('--service-rate', () => {
+  it('gives calls and seconds for each service', () => {
+    const options = { serviceRate: ['google_drive=100/60', 'slack=1/1'] };
+    expect(serviceRatesOf(options)).toEqual({
+      google_drive: { calls: 100, seconds: 60 },
+      slack: { calls: 1, seconds: 1 },
+    });
+    expect(spendingArgs(options)).toEqual([
+      '--service-rate',
+      'google_drive=100/60',
+      '--service-rate',
+      'slack=1/1',
+    ]);
+  });
+
+  it.each(['slack', 'slack=1', 'slack=0/1', 'slack=1/0', 'slack=1.5/1', '=1/1'])('refuses %s', (text) => {
+    expect(() => serviceRatesOf({ serviceRate: [text] })).toThrow('--service-rate takes SERVICE=CALLS/SECONDS');
   });
 });

@@ -14,6 +14,8 @@ export interface SpendingOptions {
   price?: readonly string[];
   /** `PROVIDER=REQUESTS[,TOKENS]`. */
   modelRate?: readonly string[];
+  /** `SERVICE=CALLS/SECONDS`. */
+  serviceRate?: readonly string[];
   /** Names of models. */
   fallbackModel?: readonly string[];
 }
@@ -79,13 +81,30 @@ function rateOf(text: string): [string, ModelRate] {
   ];
 }
 
+/** Returns the rates of services. Throws usage errors. */
+export function serviceRatesOf({ serviceRate = [] }: SpendingOptions): NonNullable<EngineOptions['serviceRates']> {
+  return Object.fromEntries(
+    serviceRate.map((text) => {
+      const parts = /^([^=]+)=([1-9]\d{0,6})\/([1-9]\d{0,4})$/.exec(text);
+      if (!parts)
+        throw new UsageError(
+          `--service-rate takes SERVICE=CALLS/SECONDS, not "${text}".`,
+          'Example, 100 calls in a minute for each credential: --service-rate google_drive=100/60',
+        );
+      const [, name = '', calls, seconds] = parts;
+      return [name, { calls: Number(calls), seconds: Number(seconds) }];
+    }),
+  );
+}
+
 /** The options as arguments of a later command. */
 export function spendingArgs(options: SpendingOptions): string[] {
-  const { maxCost = [], price = [], modelRate = [], fallbackModel = [] } = options;
+  const { maxCost = [], price = [], modelRate = [], serviceRate = [], fallbackModel = [] } = options;
   return [
     ...maxCost.flatMap((text) => ['--max-cost', text]),
     ...price.flatMap((text) => ['--price', text]),
     ...modelRate.flatMap((text) => ['--model-rate', text]),
+    ...serviceRate.flatMap((text) => ['--service-rate', text]),
     ...fallbackModel.flatMap((text) => ['--fallback-model', text]),
   ];
 }

@@ -11,6 +11,8 @@ export interface FileRecord {
   /** Media type. */
   type: string;
   key: string;
+  /** Keys of the parts of a large file. Stores keep them as long as a run has a record with them. */
+  parts?: string[];
 }
 
 /** The path step that reads a file's content, which is not part of the data. */

@@ -21,6 +21,9 @@ const HTTP_TIMEOUT_MS = 300_000;
 
 const MIB = 2 ** 20;
 
+/** Default for all files that the blocks of one run store. */
+const MAX_RUN_FILE_BYTES = 1024 * MIB;
+
 const DEFAULT_CONCURRENCY = { engine: 64, run: 16 };
 
 /** Returns what all runs share, from the engine's options and open stores. */
@@ -40,6 +43,7 @@ export function partsOf(stores: SharedStores, registry: Registry, options: Engin
     service: configuredServices(options),
     credentials: options.tenantCredentials,
     maxCost: capsOf(options.maxCost ?? {}),
+    maxRunFileBytes: options.maxFileBytes?.run ?? MAX_RUN_FILE_BYTES,
     concurrency: { ...DEFAULT_CONCURRENCY, ...options.concurrency },
     definitions: new Definitions({
       ...{ stores, registry, limits: options.limits, triggers: options.triggers },
@@ -102,24 +106,33 @@ function codeLimits({ sandbox = {} }: EngineOptions): { wallMs?: number; cpuMs?:
 }
 
 /** Returns the HTTP client of blocks, loaded at its first use. */
-function blockHttpClient({ egress }: EngineOptions): () => Promise<HttpClient> {
-  return lazyEgress({ timeoutMs: HTTP_TIMEOUT_MS, ...egress });
+function blockHttpClient(options: EngineOptions): () => Promise<HttpClient> {
+  return lazyEgress(blockPolicy(options));
+}
+
+function blockPolicy({ egress, maxFileBytes }: EngineOptions): EgressPolicy {
+  const { file } = maxFileBytes ?? {};
+  return { timeoutMs: HTTP_TIMEOUT_MS, ...(file !== undefined && { maxFileBytes: file }), ...egress };
 }
 
 /** Returns what looks up the configuration of services. Throws OPTIONS_INVALID for an address that is not an HTTP URL. */
 function configuredServices(options: EngineOptions): (name: string) => Promise<ConfiguredService> {
-  const { services = {}, credentials = {}, egress } = options;
+  const { services = {}, credentials = {}, serviceRates = {}, egress } = options;
+  for (const [name, { calls, seconds }] of Object.entries(serviceRates))
+    if (!(calls > 0 && seconds > 0 && Number.isFinite(seconds / calls)))
+      throw new EngineError('OPTIONS_INVALID', `The rate of the service "${name}" is not calls and seconds above 0.`);
   const plain = blockHttpClient(options);
   const clients = new Map<string, () => Promise<HttpClient>>();
   for (const [name, address] of Object.entries(services)) {
     const { host, protocol, port } = urlOf(name, address);
     const target = port === '' ? `${host}:${PORTS[protocol]}` : host;
     const exceptions = [...(egress?.exceptions ?? []), target];
-    clients.set(name, lazyEgress({ timeoutMs: HTTP_TIMEOUT_MS, ...egress, exceptions }));
+    clients.set(name, lazyEgress({ ...blockPolicy(options), exceptions }));
   }
   return async (name) => ({
     address: Object.hasOwn(services, name) ? services[name] : undefined,
     credential: Object.hasOwn(credentials, name) ? credentials[name] : undefined,
+    rate: Object.hasOwn(serviceRates, name) ? serviceRates[name] : undefined,
     http: await (clients.get(name) ?? plain)(),
   });
 }

@@ -4,8 +4,9 @@ import type { Diagnostic, Json, Plan } from '@heddle/core';
 import { traceOf } from '@heddle/core/run';
 import type { Span, Stored } from '@heddle/core/run';
 import { childExecutor } from './executors/child.ts';
-import { fileReader } from './files/storage.ts';
-import type { FileReader, ReadLimits } from './files/storage.ts';
+import { fileReader, openFile } from './files/storage.ts';
+import type { FileContent, FileReader, ReadLimits } from './files/storage.ts';
+import type { FileRecord } from '@heddle/core/files';
 import { mayContainFiles, ingestFiles } from './files/ingest.ts';
 import type { TakeFilesOptions } from './files/ingest.ts';
 import { isChildRunId, recordedChildren } from './execution/child-runs.ts';
@@ -162,6 +163,16 @@ export class HeddleEngine implements Engine {
     const header = await this.#parts.stores.runs.header(runId);
     if (!header) throw runNotFound(runId);
     return fileReader(this.#parts, header, limits);
+  }
+
+  async openFile(
+    runId: string,
+    file: Pick<FileRecord, 'id' | 'key'>,
+  ): Promise<FileContent | undefined> {
+    this.#expectOpen();
+    const header = await this.#parts.stores.runs.header(runId);
+    if (!header) throw runNotFound(runId);
+    return openFile(this.#parts, header, file);
   }
 
   #launch(

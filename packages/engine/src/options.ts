@@ -36,6 +36,11 @@ export interface EngineOptions {
    * with the same store. Default: no caps.
    */
   maxCost?: MaxCost;
+  /**
+   * The largest file that a block stores, default 100 MiB, and all files that the blocks of one run store in one process,
+   * default 1 GiB; in bytes.
+   */
+  maxFileBytes?: { file?: number; run?: number };
   limits?: Partial<PlanLimits>;
   /** Which addresses `api` blocks and `fetch` in function blocks may access. Default: public ones. */
   egress?: EgressOptions;
@@ -46,6 +51,8 @@ export interface EngineOptions {
   services?: { readonly [name: string]: string };
   /** Credentials of services, by name. Every workflow may use them, and they take precedence over those of a block. */
   credentials?: { readonly [name: string]: string };
+  /** Rates of services, by name: how many calls each credential may make. All processes with the same store share them. */
+  serviceRates?: { readonly [name: string]: ServiceRate };
   /** Credentials that tenants have stored, for blocks of their workflows. Default: none. */
   tenantCredentials?: TenantCredentials;
   sandbox?: SandboxLimits;
@@ -69,6 +76,12 @@ export interface EngineOptions {
   recover?: boolean;
   /** Receives errors that reach no caller. Default: a Node warning. */
   onError?: (error: unknown, runId: string | undefined) => void;
+}
+
+/** How many calls may be made in a time. They are spread over it: at most a tenth of them follow one another at once. */
+export interface ServiceRate {
+  calls: number;
+  seconds: number;
 }
 
 /** A PostgreSQL database that several engines share. */

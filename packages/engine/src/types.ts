@@ -1,5 +1,6 @@
 import type { BlockLog, Diagnostic, Json, PausePoint, Plan, RunFailure, RunStatus } from '@heddle/core';
-import type { FileReader, ReadLimits } from './files/storage.ts';
+import type { FileRecord } from '@heddle/core/files';
+import type { FileContent, FileReader, ReadLimits } from './files/storage.ts';
 import type { TakeFilesOptions } from './files/ingest.ts';
 import type { BlockEmission } from '@heddle/core/blocks';
 import type { Span, Stored } from '@heddle/core/run';
@@ -267,6 +268,11 @@ export interface Engine {
    * if the record belongs to no file of the run's tenant. Each key is read once. Throws RUN_NOT_FOUND.
    */
   fileReader(runId: string, limits?: ReadLimits): Promise<FileReader>;
+  /**
+   * Opens a file of any size by its record, to be read in parts; undefined if the record belongs to no file of the run's
+   * tenant. Throws RUN_NOT_FOUND.
+   */
+  openFile(runId: string, file: Pick<FileRecord, 'id' | 'key'>): Promise<FileContent | undefined>;
   /** Throws RUN_NOT_FOUND. */
   getRun(runId: string, options?: { select?: readonly string[] }): Promise<RunDetail>;
   /** Returns the logs of the blocks that have run so far, in order of their starts. Throws RUN_NOT_FOUND, VALUE_MISSING. */

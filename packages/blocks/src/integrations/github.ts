@@ -20,6 +20,16 @@ export const integration = defineIntegration({
   docs: 'https://docs.github.com/rest',
   address: 'https://api.github.com',
   credential: { type: 'bearer', scopes: ['repo'] },
+  answer: {
+    errors: {
+      // Limits have status 403 or 429; those of a time have a header with its end, others Retry-After.
+      rate: ['API rate limit exceeded', 'secondary rate limit', 429],
+      // A pull request that cannot be merged.
+      conflict: [405],
+      invalid: [422],
+    },
+    reset: 'x-ratelimit-reset',
+  },
   headers: { 'x-github-api-version': '2022-11-28', 'user-agent': 'heddle' },
   types: ['github', 'github_v2'],
   operations: {
@@ -51,6 +61,7 @@ export const integration = defineIntegration({
         state: text('open, closed or all', { schema: { enum: ['open', 'closed', 'all'] } }),
         ...page,
       },
+      paging: { by: 'link', argument: 'page', pages: 10 },
     },
     github_create_pr: {
       description: 'Creates a pull request.',
@@ -117,6 +128,7 @@ export const integration = defineIntegration({
         state: text('open, closed or all', { schema: { enum: ['open', 'closed', 'all'] } }),
         ...page,
       },
+      paging: { by: 'link', argument: 'page', pages: 10 },
     },
     github_repo_info: {
       description: 'Returns a repository.',

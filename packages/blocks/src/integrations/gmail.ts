@@ -1,6 +1,7 @@
 import type { Json, JsonObject } from '@heddle/core/blocks';
 import { ArgumentError, plainText } from '../openapi/wire.ts';
 import { arg, defineIntegration, integer, text } from './integration.ts';
+import { googleAnswer } from './google.ts';
 
 const message = {
   to: text('Addresses, separated by commas', { required: true }),
@@ -87,7 +88,7 @@ export const integration = defineIntegration({
     type: 'bearer',
     scopes: ['https://www.googleapis.com/auth/gmail.modify', 'https://www.googleapis.com/auth/gmail.send'],
   },
-  answer: { error: 'error.message' },
+  answer: googleAnswer,
   types: ['gmail', 'gmail_v2'],
   operations: {
     send_gmail: 'gmail_send',

@@ -1,7 +1,25 @@
+import { isJsonObject } from '@heddle/core/blocks';
+import type { JsonObject } from '@heddle/core/blocks';
+import { ArgumentError, plainText } from '../openapi/wire.ts';
 import { arg, data, defineIntegration, integer, text } from './integration.ts';
+import { googleAnswer } from './google.ts';
 
 const fileId = text('Id of the file', { required: true, fields: ['fileId', 'manualFileId'] });
+const fileName = text('The name of the file; default: that of the service', { fields: ['fileName'] });
 const FIELDS = { fields: 'nextPageToken,files(id,name,mimeType,size,webViewLink,modifiedTime)' };
+
+/** Returns the arguments with the content as file, and with its name. */
+function withFile(args: JsonObject): JsonObject {
+  const { file: given, content, name, ...others } = args;
+  if ((given === undefined) === (content === undefined))
+    throw new ArgumentError('it needs either "file" or "content"');
+  if (Array.isArray(given) && given.length !== 1)
+    throw new ArgumentError(`"file" has ${given.length} files, and one is stored at a time`);
+  const [first = null] = Array.isArray(given) ? given : [given];
+  const file = first ?? { base64: Buffer.from(plainText(content ?? '')).toString('base64'), type: 'text/plain' };
+  const own = isJsonObject(file) && typeof file['name'] === 'string' ? file['name'] : 'file.txt';
+  return { ...others, file, name: name ?? own };
+}
 
 export const integration = defineIntegration({
   service: 'google_drive',
@@ -9,11 +27,14 @@ export const integration = defineIntegration({
   docs: 'https://developers.google.com/workspace/drive/api/reference/rest/v3',
   address: 'https://www.googleapis.com',
   credential: { type: 'bearer', scopes: ['https://www.googleapis.com/auth/drive'] },
-  answer: { error: 'error.message' },
+  answer: googleAnswer,
   types: ['google_drive'],
   operations: {
     list: 'google_drive_list',
     get_file: 'google_drive_get_file',
+    upload: 'google_drive_upload',
+    download: 'google_drive_download',
+    export: 'google_drive_export',
     create_folder: 'google_drive_create_folder',
     delete: 'google_drive_delete',
   },
@@ -37,6 +58,49 @@ export const integration = defineIntegration({
       path: '/drive/v3/files/{fileId}',
       query: { fields: 'id,name,mimeType,size,webViewLink,modifiedTime,parents' },
       arguments: { fileId },
+    },
+    google_drive_upload: {
+      description: 'Stores a file, also a large one.',
+      method: 'POST',
+      path: '/upload/drive/v3/files',
+      query: { uploadType: 'resumable', fields: 'id,name,mimeType,size,webViewLink,modifiedTime,parents' },
+      arguments: {
+        file: data({ type: ['object', 'array'] }, 'A file of the run, or {base64, name, type}', {
+          fields: ['file', 'fileUpload', 'fileReference'],
+        }),
+        content: text('The content as text, instead of a file'),
+        name: text('The name in Drive; default: that of the file', { fields: ['fileName'] }),
+        mimeType: text('The media type in Drive, such as application/vnd.google-apps.document to convert the file', {
+          schema: { maxLength: 200 },
+        }),
+        folderId: text('Id of the folder', { fields: ['folderId', 'folderSelector', 'manualFolderId'] }),
+      },
+      json: { name: arg('name'), mimeType: arg('mimeType'), parents: [arg('folderId')] },
+      prepare: withFile,
+      upload: { type: 'resumable', argument: 'file' },
+    },
+    google_drive_download: {
+      description: 'Returns the content of a file as a file of the run. Documents of Google are exported instead.',
+      method: 'GET',
+      path: '/drive/v3/files/{fileId}',
+      query: { alt: 'media' },
+      arguments: { fileId, name: fileName },
+      answer: { file: { above: 0, name: 'name' }, output: { file: 'file' } },
+    },
+    google_drive_export: {
+      description: 'Returns a document of Google in another format, as a file of the run. It may have 10 MB.',
+      method: 'GET',
+      path: '/drive/v3/files/{fileId}/export',
+      arguments: {
+        fileId,
+        name: fileName,
+        mimeType: text('The media type of the result, such as application/pdf or text/csv', {
+          required: true,
+          fields: ['mimeType', 'exportMimeType'],
+          in: 'query',
+        }),
+      },
+      answer: { file: { above: 0, name: 'name' }, output: { file: 'file' } },
     },
     google_drive_create_folder: {
       description: 'Creates a folder.',

@@ -18,7 +18,10 @@ export interface Argument {
 
 /** A tool of an integration. What is absent is as in `ServiceTool`, or as the integration has it. */
 export interface IntegrationTool extends Partial<
-  Pick<ServiceTool, 'json' | 'query' | 'headers' | 'paging' | 'answer' | 'keyHeader' | 'body' | 'accept'>
+  Pick<
+    ServiceTool,
+    'json' | 'query' | 'headers' | 'paging' | 'answer' | 'keyHeader' | 'body' | 'accept' | 'upload'
+  >
 > {
   description: string;
   method: ServiceTool['method'];
@@ -52,6 +55,8 @@ export interface Integration {
   account?: string;
   /** Headers of all requests. */
   headers?: { readonly [name: string]: string };
+  /** How many calls each credential may make, if the service documents it. */
+  rate?: ToolFile['services'][string]['rate'];
   /** How answers say that a call has failed. */
   answer?: ServiceTool['answer'];
   /** Types of blocks, and `type` of agents' tools. */
@@ -105,23 +110,32 @@ export function members(...names: readonly string[]): { [name: string]: Json } {
 
 /** Returns the tools of an integration as a file of tools. Throws OPTIONS_INVALID for a definition that is wrong. */
 export function toolFileOf(integration: Integration): ToolFile {
-  const { service, title, address } = integration;
+  const { service, title, address, rate } = integration;
   const tools = Object.entries(integration.tools).map(([id, tool]) => serviceToolOf(integration, id, tool));
-  const file = { version: 1, services: { [service]: { title, address } }, tools, $defs: {} };
+  const file = { version: 1, services: { [service]: { title, address, rate } }, tools, $defs: {} };
   return readToolFile(JSON.parse(JSON.stringify(file)), `of the integration ${service}`);
+}
+
+/** Returns how an argument is sent beside the body; undefined: it is not. */
+function parameterOf(tool: IntegrationTool, argument: string, { in: place, name = argument }: Argument) {
+  const { path, json, body, prepare, answer } = tool;
+  if (path.includes(`{${name}}`)) return { argument, in: 'path', name, style: 'simple', explode: false };
+  if (place === 'header') return { argument, in: 'header', name, style: 'simple', explode: false };
+  const query = { argument, in: 'query', name, style: 'form', explode: true };
+  if (place === 'query') return query;
+  // The name of a file that is downloaded is no part of the request.
+  if (argument === answer?.file?.name || json !== undefined || body || prepare) return undefined;
+  return query;
 }
 
 function serviceToolOf(integration: Integration, id: string, tool: IntegrationTool) {
   const { description, method, path, arguments: args, json, body } = tool;
   const isRead = method === 'GET' || method === 'HEAD';
-  const parameters = Object.entries(args).flatMap(([argument, { in: place, name = argument }]) => {
-    if (path.includes(`{${name}}`)) return [{ argument, in: 'path', name, style: 'simple', explode: false }];
-    if (place === 'header') return [{ argument, in: 'header', name, style: 'simple', explode: false }];
-    if (place === undefined && (json !== undefined || body || tool.prepare)) return [];
-    return [{ argument, in: 'query', name, style: 'form', explode: true }];
-  });
+  const parameters = Object.entries(args).flatMap(
+    ([argument, each]) => parameterOf(tool, argument, each) ?? [],
+  );
   const required = Object.entries(args).flatMap(([name, each]) => (each.required ? [name] : []));
-  const { query, paging, keyHeader, accept } = tool;
+  const { query, paging, keyHeader, accept, upload } = tool;
   const answer = integration.answer || tool.answer ? { ...integration.answer, ...tool.answer } : undefined;
   return {
     ...{ id, service: integration.service, description, method, path, parameters },
@@ -131,7 +145,7 @@ function serviceToolOf(integration: Integration, id: string, tool: IntegrationTo
       ...(required.length > 0 && { required }),
       additionalProperties: false,
     },
-    ...{ json, body, query, paging, keyHeader, accept, answer },
+    ...{ json, body, query, paging, keyHeader, accept, answer, upload },
     headers: { ...integration.headers, ...tool.headers },
     credential: { schemes: { key: integration.credential } },
     idempotent: tool.idempotent ?? (isRead || method === 'PUT' || method === 'DELETE'),

@@ -10,7 +10,17 @@ export const integration = defineIntegration({
   address: 'https://api.linear.app',
   // Personal keys are sent as they are, access tokens with `Bearer`.
   credential: { type: 'bearer', scopes: ['read', 'write'], bare: 'lin_api_' },
-  answer: { error: 'errors', retry: ['RATELIMITED'] },
+  answer: {
+    error: 'errors',
+    code: 'errors[0].extensions.code',
+    errors: {
+      rate: ['RATELIMITED'],
+      auth: ['AUTHENTICATION_ERROR', 'FORBIDDEN'],
+      not_found: ['Entity not found'],
+      invalid: ['INVALID_INPUT', 'GRAPHQL_VALIDATION_FAILED', 'BAD_USER_INPUT'],
+      temporary: ['INTERNAL_SERVER_ERROR'],
+    },
+  },
   types: ['linear'],
   operations: {
     linear_read_issues: 'linear_read_issues',

@@ -14,7 +14,25 @@ export const integration = defineIntegration({
   address: 'https://slack.com/api',
   credential: { type: 'bearer', scopes: ['chat:write', 'channels:history', 'channels:read', 'users:read'] },
   // Failures have status 200, except limits, which have 429 and Retry-After.
-  answer: { ok: 'ok', error: 'error', retry: ['ratelimited', 'rate_limited'] },
+  answer: {
+    ok: 'ok',
+    error: 'error',
+    code: 'error',
+    errors: {
+      rate: ['ratelimited', 'rate_limited'],
+      auth: [
+        ...['not_authed', 'invalid_auth', 'account_inactive', 'token_revoked', 'token_expired', 'no_permission'],
+        ...['missing_scope', 'not_allowed_token_type', 'ekm_access_denied', 'restricted_action'],
+      ],
+      not_found: ['channel_not_found', 'user_not_found', 'users_not_found', 'message_not_found', 'thread_not_found'],
+      conflict: ['already_reacted', 'already_in_channel', 'is_archived'],
+      temporary: ['internal_error', 'fatal_error', 'service_unavailable', 'request_timeout', 'team_added_to_org'],
+      invalid: [
+        ...['no_text', 'msg_too_long', 'invalid_arguments', 'invalid_arg_name', 'invalid_cursor', 'invalid_name'],
+        ...['invalid_blocks', 'invalid_form_data', 'unknown_method', 'not_in_channel', 'cant_update_message'],
+      ],
+    },
+  },
   types: ['slack'],
   operations: {
     send: 'slack_message',

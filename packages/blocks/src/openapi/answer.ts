@@ -3,33 +3,29 @@ import type { Json, JsonObject } from '@heddle/core/blocks';
 import { followPath, parsePath } from '@heddle/core/fields';
 import type { ServiceTool } from './file.ts';
 
-/** How an answer says that a call has failed. */
-export interface Refusal {
-  reason: string;
-  /** The call has done nothing and may be repeated. */
-  retry: boolean;
-}
-
 type Paging = NonNullable<ServiceTool['paging']>;
 
 const REASON_CHARS = 500;
 
-function at(data: Json, path: string): Json | undefined {
+/** Returns the value at a path of an answer. */
+export function valueAt(data: Json, path: string): Json | undefined {
   return followPath(data, parsePath(path));
 }
 
 /** Returns what the body says about a failure, whatever the status is; undefined: nothing. */
-export function failureIn({ answer }: Pick<ServiceTool, 'answer'>, data: Json): Refusal | undefined {
-  if (!answer) return undefined;
-  const { ok, error, retry = [] } = answer;
-  const reason = error === undefined ? undefined : at(data, error);
+export function failureIn({ answer }: Pick<ServiceTool, 'answer'>, data: Json): string | undefined {
+  if (!answer || (answer.ok === undefined && answer.error === undefined)) return undefined;
+  const { ok, error } = answer;
+  const reason = error === undefined ? undefined : valueAt(data, error);
   const isThere = reason !== undefined && reason !== null && !(Array.isArray(reason) && reason.length === 0);
-  if (ok === undefined ? !isThere : at(data, ok) === true) return undefined;
-  const text = isThere ? textOf(reason) : textOf(data);
-  return {
-    reason: text.slice(0, REASON_CHARS).toWellFormed(),
-    retry: retry.some((each) => text.includes(each)),
-  };
+  if (ok === undefined ? !isThere : valueAt(data, ok) === true) return undefined;
+  return textOf(isThere ? reason : data).slice(0, REASON_CHARS).toWellFormed();
+}
+
+/** Returns the code of a failure, for services that have such codes. */
+export function codeIn({ answer }: Pick<ServiceTool, 'answer'>, data: Json): string | undefined {
+  const code = answer?.code === undefined ? undefined : valueAt(data, answer.code);
+  return code === undefined || code === null ? undefined : textOf(code);
 }
 
 function textOf(value: Json): string {
@@ -38,28 +34,29 @@ function textOf(value: Json): string {
 
 /** Returns the list of a page; an empty one if the page has none. */
 export function itemsOf({ items }: Paging, data: Json): Json[] {
-  const found = at(data, items);
+  const found = items === undefined ? data : valueAt(data, items);
   return Array.isArray(found) ? [...found] : [];
 }
 
 /** Returns the cursor of the next page; undefined after the last one. */
-export function nextCursor(paging: Paging, data: Json): Json | undefined {
+export function nextCursor(paging: Extract<Paging, { cursor: string }>, data: Json): Json | undefined {
   const { cursor, more, of } = paging;
-  if (more !== undefined && at(data, more) !== true) return undefined;
-  const found = at(of === 'last' ? (itemsOf(paging, data).at(-1) ?? null) : data, cursor);
+  if (more !== undefined && valueAt(data, more) !== true) return undefined;
+  const found = valueAt(of === 'last' ? (itemsOf(paging, data).at(-1) ?? null) : data, cursor);
   return typeof found === 'number' || (typeof found === 'string' && found !== '') ? found : undefined;
 }
 
 /** Returns the result of a call: what `answer.output` maps. `items` are those of all pages. */
 export function outputOf({ answer, paging }: ServiceTool, data: Json, items?: Json[]): Json {
   const output = answer?.output;
-  const read = (path: string): Json => (items && path === paging?.items ? items : (at(data, path) ?? null));
+  const read = (path: string): Json => (items && path === paging?.items ? items : (valueAt(data, path) ?? null));
   if (typeof output === 'string') return read(output);
   if (output !== undefined)
     return Object.fromEntries(Object.entries(output).map(([name, path]) => [name, read(path)])) as JsonObject;
   if (!items || !paging) return data;
-  if (paging.of === 'last') return { items };
-  return isJsonObject(data) ? { items, [lastOf(paging.cursor)]: at(data, paging.cursor) ?? null } : items;
+  if (paging.items === undefined) return items;
+  if (paging.by !== undefined || paging.of === 'last') return { items };
+  return isJsonObject(data) ? { items, [lastOf(paging.cursor)]: valueAt(data, paging.cursor) ?? null } : items;
 }
 
 function lastOf(path: string): string {

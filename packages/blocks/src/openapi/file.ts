@@ -1,6 +1,7 @@
 import { EngineError } from '@heddle/core/blocks';
 import type { JsonObject } from '@heddle/core/blocks';
 import * as z from 'zod';
+import { ERROR_KINDS } from './kinds.ts';
 import { isOwnHeader, METHODS, PLACES } from './operations.ts';
 
 /** The version of files of tools. Later versions read what earlier ones wrote. */
@@ -9,6 +10,8 @@ export const TOOL_FILE_VERSION = 1;
 /** Tools of one file. */
 export const MAX_TOOLS = 20_000;
 const MAX_SERVICES = 1000;
+/** Largest answer of a tool with files that is data. */
+const MAX_DATA_BYTES = 8 * 2 ** 20;
 
 /** The id of a tool, and its name for models. */
 const toolName = z.string().regex(/^[A-Za-z0-9_-]{1,64}$/, 'must have 1 to 64 letters, digits, _ and -');
@@ -97,14 +100,42 @@ const answer = z.strictObject({
   ok: path.optional(),
   /** The call has failed if this is there, unless it is an empty list. Also the reason of failures. */
   error: path.optional(),
-  /** Reasons for which a call has done nothing and may be repeated, such as `ratelimited`. */
+  /** The code of the failure, for `errors`. */
+  code: path.optional(),
+  /**
+   * Which failures are of which kind: their codes, parts of their reasons, or statuses. Others are of the kind of their status.
+   * A call that fails with `rate` has done nothing and may be repeated; one with `temporary` can succeed later.
+   */
+  errors: z
+    .partialRecord(
+      z.enum(ERROR_KINDS),
+      z.array(z.union([z.int().min(200).max(599), text(100).min(1)])).max(50),
+    )
+    .optional(),
+  /** The same as `errors.rate`. */
   retry: z.array(text(100).min(1)).max(20).optional(),
+  /** The header with the time, in seconds since 1970, from which calls are accepted again. */
+  reset: header.optional(),
+  /** Answers that become files of the run as they arrive, so that they are never in memory as a whole. Their result is `{file}`. */
+  file: z
+    .strictObject({
+      /** Answers with more bytes; smaller ones are data. */
+      above: z.int().min(0).max(MAX_DATA_BYTES),
+      /** The largest file. Default: what the engine allows. */
+      maxBytes: z.int().min(1).optional(),
+      /** The argument with the name of the file. Default: the name that the service sends. */
+      name: argument.optional(),
+    })
+    .optional(),
   /** The result: the value at a path, or an object of such values. Default: the body. */
   output: z.union([path, z.record(argument, path)]).optional(),
 });
 
+const pages = z.int().min(1).max(100);
+
 /** Lists in pages: the next page is asked for with a cursor of the last one. */
-const paging = z.strictObject({
+const cursorPaging = z.strictObject({
+  by: z.undefined().optional(),
   /** The list of a page. */
   items: path,
   /** The cursor of the next page; empty or absent on the last one. */
@@ -116,8 +147,36 @@ const paging = z.strictObject({
   /** The argument that takes the cursor. Calls that set it get one page. */
   argument,
   /** Most pages of one call. */
-  pages: z.int().min(1).max(100),
+  pages,
 });
+
+/** The next page is asked for by its number, or by the number of items before it. The last page is the one without items. */
+const countedPaging = z.strictObject({
+  by: z.enum(['page', 'offset']),
+  /** The list of a page. Default: the body. */
+  items: path.optional(),
+  /** The argument that takes the number. Calls that set it get one page. */
+  argument,
+  /** The number of the first page, default 1, or the offset of the first item, default 0. */
+  first: z.int().min(0).optional(),
+  /** The page is the last one unless this is true. */
+  more: path.optional(),
+  /** The number of items of all pages. */
+  total: path.optional(),
+  pages,
+});
+
+/** The header `Link` has the address of the next page (RFC 8288). Only addresses below that of the service are followed. */
+const linkPaging = z.strictObject({
+  by: z.literal('link'),
+  /** The list of a page. Default: the body. */
+  items: path.optional(),
+  /** The argument for one page. */
+  argument: argument.optional(),
+  pages,
+});
+
+const paging = z.union([cursorPaging, countedPaging, linkPaging]);
 
 /** A tool that is an operation of a service. */
 export const serviceTool = z.strictObject({
@@ -145,6 +204,11 @@ export const serviceTool = z.strictObject({
       text(500).regex(/^[\x20-\x7e]*$/),
     )
     .optional(),
+  /**
+   * The file of an argument is sent in parts, after the request has announced it, to the address in `Location` of the answer, as
+   * services of Google have it.
+   */
+  upload: z.strictObject({ type: z.literal('resumable'), argument }).optional(),
   answer: answer.optional(),
   paging: paging.optional(),
   /** Media types of responses. */
@@ -176,6 +240,10 @@ const service = z.strictObject({
   address: z
     .url({ protocol: /^https?$/ })
     .max(2000)
+    .optional(),
+  /** How many calls each credential may make in a time. What the operator configures takes its place. */
+  rate: z
+    .strictObject({ calls: z.int().min(1).max(1_000_000), seconds: z.number().positive().max(86_400) })
     .optional(),
 });
 
@@ -227,8 +295,32 @@ function inconsistencies({ services, tools, code = [] }: ToolFile): string[] {
       .map(
         ({ id }) => `tools: "${id}" has a key in its path without a placeholder that is for the key alone`,
       ),
+    ...tools.flatMap((each) => contradictions(each).map((what) => `tools: "${each.id}" ${what}`)),
     ...lost.map((each) => `tools: "${each.id}" belongs to "${each.service}", which is not in services`),
   ];
+}
+
+/** Returns what of a tool contradicts another part of it. */
+function contradictions({ method, paging, upload, answer, arguments: schema, parameters = [], body, credential }: ServiceTool): string[] {
+  const wrong: string[] = [];
+  if (paging?.by === 'link' && (method !== 'GET' || hasKeyInAddress(credential)))
+    wrong.push('has pages by links, which need the method GET and a key that is not part of the address');
+  if (answer?.file && paging) wrong.push('has pages, and answers that are files');
+  if (upload && (method === 'GET' || paging || answer?.file || body))
+    wrong.push('has an upload beside pages, a body, answers that are files, or the method GET');
+  const named = new Set([
+    ...Object.keys((schema['properties'] ?? {}) as object),
+    ...parameters.map(({ argument: name }) => name),
+  ]);
+  for (const name of [upload?.argument, answer?.file?.name])
+    if (name !== undefined && !named.has(name)) wrong.push(`has no argument "${name}"`);
+  return wrong;
+}
+
+function hasKeyInAddress(credential: ServiceTool['credential']): boolean {
+  return Object.values(credential?.schemes ?? {}).some(
+    (key) => key.type === 'key' && (key.in === 'query' || key.in === 'path'),
+  );
 }
 
 /** True if a key has no place in the path, or an argument has the same place and could replace the key. */

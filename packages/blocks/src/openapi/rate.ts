@@ -1,35 +1,55 @@
 import { BlockError } from '@heddle/core/blocks';
+import type { ServiceRate } from '@heddle/engine';
 import type { Context } from '../define.ts';
 import { pause } from '../pause.ts';
 import { MAX_PAUSE_MS } from './attempts.ts';
 
 /** The longest time for which one answer of a service stops all calls with a key. */
 const MAX_BLOCK_MS = 600_000;
-/** A call that takes nothing: it only waits while its key is refused. */
-const NO_LIMITS = { requestMs: 0, requestBurstMs: 0, tokensMs: 0, tokenBurstMs: 0 };
+/** How far calls may run ahead of their rate: at most a tenth more calls in a period than it allows. */
+const BURST_SHARE = 0.1;
+const NO_TOKENS = { tokensMs: 0, tokenBurstMs: 0 };
+
+/** What the calls with one key share, in all processes. */
+export interface KeyRate {
+  /** The name of the key in the store of rates. */
+  key: string;
+  /** Undefined: only refusals of the service count. */
+  rate: ServiceRate | undefined;
+}
 
 /**
- * Waits while the service refuses the key, also in other processes. The block has no slot while it waits.
+ * Waits while the rate of a key allows no call, or the service refuses the key, also in other processes. The block has no slot
+ * while it waits.
  *
  * Throws HTTP_FAILED if that would take too long.
  */
-export async function awaitKey(context: Context, rateKey: string, service: string): Promise<void> {
+export async function awaitKey(context: Context, { key, rate }: KeyRate, service: string): Promise<void> {
   const { rates } = context.services;
+  const periodMs = (rate?.seconds ?? 0) * 1000;
+  const requestMs = rate === undefined ? 0 : periodMs / rate.calls;
   for (;;) {
-    const waitMs = await rates.take(rateKey, { nowMs: context.clock.now(), ...NO_LIMITS });
+    const nowMs = context.clock.now();
+    const demand = { nowMs, requestMs, requestBurstMs: periodMs * BURST_SHARE, ...NO_TOKENS };
+    const waitMs = await rates.take(key, demand);
     context.signal.throwIfAborted();
     if (waitMs === 0) return;
     if (waitMs > Math.min(MAX_PAUSE_MS, context.remainingMs ?? Infinity))
-      throw new BlockError(
-        'HTTP_FAILED',
-        `The service "${service}" was not called: it has refused calls with this credential for another ${Math.ceil(waitMs / 1000)} s.`,
-        { retryAfterMs: waitMs, details: { status: 429 } },
-      );
+      throw new BlockError('HTTP_FAILED', `The service "${service}" was not called: ${whyNot(rate, waitMs)}.`, {
+        retryAfterMs: waitMs,
+        details: { status: 429, kind: 'rate' },
+      });
     await context.services.withoutSlot(() => pause(context, waitMs));
   }
 }
 
+function whyNot(rate: ServiceRate | undefined, waitMs: number): string {
+  const seconds = `${Math.ceil(waitMs / 1000)} s`;
+  if (rate === undefined) return `it has refused calls with this credential for another ${seconds}`;
+  return `its rate of ${rate.calls} calls in ${rate.seconds} s, or a refusal, allows the next call in ${seconds}`;
+}
+
 /** Stops all calls with a key, in every process, for the pause that a service asks for. */
-export async function refuseKey(context: Context, rateKey: string, pauseMs: number): Promise<void> {
-  await context.services.rates.block(rateKey, context.clock.now() + Math.min(pauseMs, MAX_BLOCK_MS));
+export async function refuseKey(context: Context, { key }: KeyRate, pauseMs: number): Promise<void> {
+  await context.services.rates.block(key, context.clock.now() + Math.min(pauseMs, MAX_BLOCK_MS));
 }

@@ -18,6 +18,8 @@ export interface ServiceRequest {
   pathKeys: string[];
   headers: [name: string, value: string][];
   body: string | Uint8Array | null;
+  /** Default: redirects are followed. */
+  redirect?: 'manual';
 }
 
 /** What a request needs beside the arguments. */
@@ -222,8 +224,10 @@ async function bodyOf(
 
 /** Returns a JSON body with its arguments; undefined where an argument has no value. */
 function filledJson(value: Json, args: JsonObject): Json | undefined {
-  if (Array.isArray(value))
-    return value.map((item) => filledJson(item, args)).filter((item) => item !== undefined);
+  if (Array.isArray(value)) {
+    const items = value.map((item) => filledJson(item, args)).filter((item) => item !== undefined);
+    return items.length === 0 && value.length > 0 ? undefined : items;
+  }
   if (!isJsonObject(value)) return value;
   const name = own(value, '$argument');
   if (typeof name === 'string') return own(args, name);
@@ -231,7 +235,7 @@ function filledJson(value: Json, args: JsonObject): Json | undefined {
     const filled = filledJson(member, args);
     return filled === undefined ? [] : [[key, filled] as const];
   });
-  // An object of arguments of which none is there would be an empty one.
+  // An object or a list of arguments of which none is there would be an empty one.
   return members.length === 0 && Object.keys(value).length > 0 ? undefined : Object.fromEntries(members);
 }
 

@@ -16,7 +16,9 @@ import type {
   RunInfo,
 } from '../executors/services.ts';
 import { unknownType } from '../executors/registry.ts';
-import { fileReader } from '../files/storage.ts';
+import { fileReader, openFile } from '../files/storage.ts';
+import { fileStorage, fileTooLarge } from '../files/run-files.ts';
+import type { FileStorage } from '../files/run-files.ts';
 import { mockResult } from '../mocks/mock-result.ts';
 import { NO_MOCKS, parseMocks, type Mocks } from '../mocks/mocks.ts';
 import { chain } from '../maybe-async.ts';
@@ -68,6 +70,7 @@ export function createBlockServices(
   };
   const tenant = tenantOf(parts, plan);
   const spending = runSpending(parts, { header, tenant });
+  const storeFile = fileStorage(parts, tenant);
   const warmUps = pythonWarmUps(plan, mocks);
   if (warmUps.length > 0) void parts.code.warm(warmUps, tenant);
   return {
@@ -82,9 +85,9 @@ export function createBlockServices(
       }
       return block.trigger ? triggerExecutor(block, run, parts) : registered(block, parts);
     },
-    files: () => fileReader(parts, header, { tenant }),
+    files: () => fileReader(parts, header, { tenant, refuse: fileTooLarge }),
     services: (place, resolver, task) =>
-      servicesOf({ parts, run, place, resolver, task, facts, tenant, spending }),
+      servicesOf({ parts, run, place, resolver, task, facts, tenant, spending, storeFile }),
   };
 }
 
@@ -161,10 +164,11 @@ interface ServiceParts {
   facts: RunInfo;
   tenant: () => Promise<string | undefined>;
   spending: ReturnType<typeof runSpending>;
+  storeFile: FileStorage;
 }
 
 function servicesOf(of: ServiceParts): ExecutorServices {
-  const { parts, run, place, resolver, task, facts, tenant, spending } = of;
+  const { parts, run, place, resolver, task, facts, tenant, spending, storeFile } = of;
   const { plan, index } = run.replica;
   const address = (): number[] => index.addressOf(place.block, place.scope);
   const region = () => regionAt(plan.skeleton, address());
@@ -181,7 +185,9 @@ function servicesOf(of: ServiceParts): ExecutorServices {
       return service;
     },
     credential: (query) => findCredential(credentialSource(parts, run, tenant), query),
-    file: (record) => fileReader(parts, run.header, { tenant })(record),
+    file: (record) => fileReader(parts, run.header, { tenant, refuse: fileTooLarge })(record),
+    storeFile,
+    openFile: ({ id, key }) => openFile(parts, run.header, { id, key, tenant }),
     conversation: (id) =>
       conversationOf(
         {

@@ -26,6 +26,8 @@ export interface RuntimeParts {
   credentials: TenantCredentials | undefined;
   /** The most that calls may cost. */
   maxCost: SpendingCaps;
+  /** Most bytes of files that the blocks of one run store in this process. */
+  maxRunFileBytes: number;
   /** How many effects run at once, in the engine and in each run. */
   concurrency: { engine: number; run: number };
   definitions: Definitions;

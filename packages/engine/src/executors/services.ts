@@ -12,7 +12,9 @@ import type { FileRecord } from '@heddle/core/files';
 import type { Stored } from '@heddle/core/run';
 import type { Egress, EgressRequest, EgressResponse, EgressStream } from '@heddle/sandbox/egress';
 import type { Sandbox } from '@heddle/sandbox';
+import type { ServiceRate } from '../options.ts';
 import type { Credential, CredentialQuery } from '../secrets/credentials.ts';
+import type { FileContent, FileStream } from '../files/storage.ts';
 import type { RateStore } from '../store/rates.ts';
 
 /** What the engine's own executors get in addition to the fields of a block. One object per attempt. */
@@ -28,8 +30,18 @@ export interface ExecutorServices {
    * run. Read it where it is used: an access token may expire. Throws a BlockError if it cannot be used now.
    */
   credential(query: CredentialQuery): Promise<Credential | undefined>;
-  /** Returns the content of a stored file as Base64; undefined if the record belongs to no file of the run's tenant. */
+  /**
+   * Returns the content of a stored file as Base64; undefined if the record belongs to no file of the run's tenant. Throws
+   * FILE_TOO_LARGE for more than 20 MB.
+   */
   file(record: Pick<FileRecord, 'id' | 'key'>): Promise<string | undefined>;
+  /**
+   * Stores a file for the run's tenant as it arrives, and returns its record. Throws FILE_TOO_LARGE if the run has stored too
+   * much, and what `chunks` throws; then nothing is stored.
+   */
+  storeFile(file: FileStream): Promise<FileRecord>;
+  /** Opens a stored file of any size; undefined if the record belongs to no file of the run's tenant. */
+  openFile(record: Pick<FileRecord, 'id' | 'key'>): Promise<FileContent | undefined>;
   /** The log of runs. */
   runs(): RunLog;
   /** A conversation of the tenant, which blocks of all its workflows can continue. The id has 1 to 255 characters. */
@@ -167,6 +179,8 @@ export interface ConfiguredService {
   address: string | undefined;
   /** Undefined: the operator has given none. */
   credential: string | undefined;
+  /** How many calls each credential may make; undefined: the operator has given no rate. */
+  rate: ServiceRate | undefined;
   /** The guarded HTTP client, which also reaches `address`. */
   http: HttpClient;
 }

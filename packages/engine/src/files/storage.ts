@@ -1,11 +1,12 @@
 import { randomUUID } from 'node:crypto';
-import { isEngineError } from '@heddle/core';
+import { EngineError, isEngineError } from '@heddle/core';
 import type { Json, NewRun, RunStore, ValueStore } from '@heddle/core';
 import { isJsonObject, own } from '@heddle/core/blocks';
 import { parseJson } from '@heddle/core/fields';
 import { fileName, filesIn, mediaType } from '@heddle/core/files';
 import type { FileRecord } from '@heddle/core/files';
 import type { Values } from '../records/values.ts';
+import { partIn, partsIn, storeParts } from './large-files.ts';
 
 /** A file that is not stored yet. */
 export interface NewFile {
@@ -21,7 +22,7 @@ export type TenantOf = (this: void, workflowId: string) => Promise<string | unde
 
 /** Stores a file for its owner, a tenant, and returns the record. */
 export async function storeFile(
-  values: ValueStore,
+  values: Pick<ValueStore, 'put'>,
   { name, type, base64 }: NewFile,
   owner: string | undefined,
 ): Promise<FileRecord> {
@@ -29,6 +30,31 @@ export async function storeFile(
   // Id and owner are part of the hashed value: the key cannot be guessed, and the owner cannot be forged.
   const key = await values.put(JSON.stringify({ file: id, owner: owner ?? null, data: base64 }));
   return { id, name: fileName(name), size: Buffer.byteLength(base64, 'base64'), type: mediaType(type), key };
+}
+
+/** A file that is stored as it arrives. */
+export interface FileStream {
+  name: string;
+  /** Media type. */
+  type: string | undefined;
+  chunks: AsyncIterable<Uint8Array>;
+}
+
+/**
+ * Stores a file of any size for its owner, and returns the record. Only one part of it is in memory at a time. Throws what
+ * `chunks` throws; then nothing is stored.
+ */
+export async function storeFileStream(
+  values: Pick<ValueStore, 'put' | 'prune'>,
+  { name, type, chunks }: FileStream,
+  owner: string | undefined,
+): Promise<FileRecord> {
+  const id = randomUUID();
+  const stored = await storeParts(values, { id, owner }, chunks);
+  if ('base64' in stored) return storeFile(values, { name, type, ...stored }, owner);
+  const { bytes, parts } = stored;
+  const key = await values.put(JSON.stringify({ file: id, owner: owner ?? null, bytes, parts }));
+  return { id, name: fileName(name), size: bytes, type: mediaType(type), key, parts };
 }
 
 /** What a file reader needs. */
@@ -51,9 +77,24 @@ export interface ReadLimits {
   signal?: AbortSignal;
 }
 
+/** Largest file that is read as one text. Files of inputs are never larger; others can be opened. */
+const MAX_WHOLE_BYTES = 20 * 2 ** 20;
+
 interface StoredFile {
   id: string;
-  base64: string;
+  owner: Json;
+  bytes: number;
+  /** The content of a file that is stored as a whole. */
+  base64?: string;
+  /** Keys of the parts of any other. */
+  parts: string[];
+}
+
+/** The content of a file, as it is read. */
+export interface FileContent {
+  bytes: number;
+  /** Throws VALUE_MISSING if a part has been removed meanwhile. */
+  chunks(): AsyncGenerator<Uint8Array, void>;
 }
 
 /**
@@ -68,18 +109,21 @@ export function fileReader(
     bytes = Infinity,
     signal,
     tenant,
-  }: ReadLimits & { tenant?: () => Promise<string | undefined> } = {},
+    refuse,
+  }: ReadLimits & ReaderOptions = {},
 ): FileReader {
-  const found = new Map<string, Promise<StoredFile | undefined>>();
+  const found = new Map<string, Promise<ReadFile | undefined>>();
   let remaining = bytes;
-  const read = async (key: string): Promise<StoredFile | undefined> => {
+  const textOf = async (key: string): Promise<string> => {
     const text = (await storedText(parts.stores.values, key)) ?? '';
     remaining -= Buffer.byteLength(text);
-    return ownFile(parts, run, {
-      key,
-      text,
-      reader: await (tenant ?? (async () => parts.tenant(run.workflowId)))(),
-    });
+    return text;
+  };
+  const read = async (key: string): Promise<ReadFile | undefined> => {
+    const file = await ownFile(parts, run, { key, text: await textOf(key), tenant });
+    if (!file) return undefined;
+    const isReadable = file.bytes <= Math.min(MAX_WHOLE_BYTES, Math.max(0, remaining)) || file.base64 !== undefined;
+    return { ...file, content: isReadable ? await wholeOf(file, textOf) : undefined };
   };
   return async ({ id, key }) => {
     let reading = found.get(key);
@@ -88,23 +132,83 @@ export function fileReader(
       found.set(key, (reading = read(key)));
     }
     const file = await reading;
-    return file?.id === id ? file.base64 : undefined;
+    if (file?.id !== id) return undefined;
+    if (refuse && file.bytes > MAX_WHOLE_BYTES) throw refuse(file.bytes, MAX_WHOLE_BYTES);
+    return file.content;
   };
+}
+
+interface ReaderOptions {
+  tenant?: (() => Promise<string | undefined>) | undefined;
+  /** Returns the error for a file of more than `maxBytes`. Default: the reader has no content of such a file. */
+  refuse?: (bytes: number, maxBytes: number) => Error;
+}
+
+interface ReadFile extends StoredFile {
+  content: string | undefined;
+}
+
+/** Returns the content as Base64; undefined if a part is missing. */
+async function wholeOf(
+  { base64, parts, id, owner }: StoredFile,
+  textOf: (key: string) => Promise<string>,
+): Promise<string | undefined> {
+  if (base64 !== undefined) return base64;
+  const texts: string[] = [];
+  for (const [index, key] of parts.entries()) {
+    const text = partIn(await textOf(key), { id, owner, index });
+    if (text === undefined) return undefined;
+    texts.push(text);
+  }
+  return texts.join('');
+}
+
+/** Opens a file of the run's tenant by its record; undefined if the record belongs to no such file. */
+export async function openFile(
+  parts: FileParts,
+  run: NewRun,
+  { id, key, tenant }: Pick<FileRecord, 'id' | 'key'> & Pick<ReaderOptions, 'tenant'>,
+): Promise<FileContent | undefined> {
+  const { values } = parts.stores;
+  const text = (await storedText(values, key)) ?? '';
+  const file = await ownFile(parts, run, { key, text, tenant });
+  if (file?.id !== id) return undefined;
+  return { bytes: file.bytes, chunks: () => chunksOf(file, values) };
+}
+
+async function* chunksOf(
+  { base64, parts, id, owner }: StoredFile,
+  values: ValueStore,
+): AsyncGenerator<Uint8Array, void> {
+  if (base64 !== undefined) yield Buffer.from(base64, 'base64');
+  for (const [index, key] of parts.entries()) {
+    const text = partIn(await values.get(key), { id, owner, index });
+    if (text === undefined)
+      throw new EngineError('VALUE_MISSING', `Part ${index + 1} of a stored file is no longer there.`, {
+        details: { key },
+      });
+    yield Buffer.from(text, 'base64');
+  }
 }
 
 /** The file with this key; undefined unless it belongs to the tenant of the run. */
 async function ownFile(
   parts: FileParts,
   run: NewRun,
-  { key, text, reader }: { key: string; text: string; reader: string | undefined },
+  { key, text, tenant }: { key: string; text: string } & Pick<ReaderOptions, 'tenant'>,
 ): Promise<StoredFile | undefined> {
   const stored = parseJson(text);
   if (!isJsonObject(stored)) return undefined;
   const [id, owner, base64] = ['file', 'owner', 'data'].map((name) => own(stored, name));
-  if (typeof id !== 'string' || typeof base64 !== 'string') return undefined;
+  if (typeof id !== 'string') return undefined;
+  const reader = await (tenant ?? (async () => parts.tenant(run.workflowId)))();
   const isOwn =
     owner === undefined ? await isOlderFile(parts, run, { id, key }, reader) : owner === (reader ?? null);
-  return isOwn ? { id, base64 } : undefined;
+  if (!isOwn) return undefined;
+  if (typeof base64 === 'string')
+    return { id, owner: owner ?? null, base64, bytes: Buffer.byteLength(base64, 'base64'), parts: [] };
+  const listed = partsIn(stored);
+  return listed && { id, owner: owner ?? null, ...listed };
 }
 
 /** Maximum length of a chain of reruns and parent runs that is followed. */

@@ -17,7 +17,7 @@ import type {
 } from './types.ts';
 
 /** Limits of a request where its policy sets none. */
-const DEFAULTS = { timeoutMs: 60_000, maxResponseBytes: 10 * 2 ** 20, maxRedirects: 5 };
+const DEFAULTS = { timeoutMs: 60_000, maxResponseBytes: 10 * 2 ** 20, maxFileBytes: 100 * 2 ** 20, maxRedirects: 5 };
 
 const FORBIDDEN_METHODS = new Set(['CONNECT', 'TRACE', 'TRACK']);
 
@@ -119,6 +119,7 @@ class GuardedClient implements Egress {
   readonly #transport: Transport;
   readonly #timeoutMs: number;
   readonly #maxBytes: number;
+  readonly #maxFileBytes: number;
   readonly #maxRedirects: number;
 
   constructor(policy: EgressPolicy, resolve: Resolve | undefined, connection: Connection) {
@@ -131,12 +132,14 @@ class GuardedClient implements Egress {
     this.#timeoutMs = policy.timeoutMs ?? DEFAULTS.timeoutMs;
     this.#maxBytes = policy.maxResponseBytes ?? DEFAULTS.maxResponseBytes;
     this.#maxRedirects = policy.maxRedirects ?? DEFAULTS.maxRedirects;
-    this.#transport = new Transport(connection, this.#maxBytes);
+    this.#maxFileBytes = policy.maxFileBytes ?? DEFAULTS.maxFileBytes;
+    this.#transport = new Transport(connection, { body: this.#maxBytes, file: this.#maxFileBytes });
   }
 
   fetch(request: EgressRequest): Promise<EgressResponse> {
     return this.#limited(request, (signal) =>
-      this.#follow(request, signal, (exchange) => this.#transport.exchange(exchange)),
+      // A whole response is in memory.
+      this.#follow({ ...request, toFile: false }, signal, (exchange) => this.#transport.exchange(exchange)),
     );
   }
 
@@ -177,11 +180,12 @@ class GuardedClient implements Egress {
     signal: AbortSignal,
     exchange: (exchange: Exchange) => Promise<R>,
   ) {
-    const maxBytes = Math.min(this.#maxBytes, request.maxResponseBytes ?? this.#maxBytes);
-    const { redirect = 'follow', allowance } = request;
+    const { redirect = 'follow', allowance, toFile = false } = request;
+    const allowedBytes = toFile ? this.#maxFileBytes : this.#maxBytes;
+    const maxBytes = Math.min(allowedBytes, request.maxResponseBytes ?? allowedBytes);
     const send = async (hop: Hop): Promise<Placed<R>> => {
       const target = await unlessAborted(this.check(hop.url), signal);
-      const reply = await exchange({ ...hop, target, signal, maxBytes, allowance });
+      const reply = await exchange({ ...hop, target, signal, maxBytes, toFile, allowance });
       if (redirect === 'error' && redirectOf(reply) !== undefined)
         throw denied(`${target.url.host} redirects, which this request does not allow.`);
       return { ...reply, at: target.url };

@@ -15,6 +15,8 @@ export interface Exchange {
   readonly body: string | Uint8Array | null;
   readonly signal: AbortSignal;
   readonly maxBytes: number;
+  /** The body is written to a file as it arrives. */
+  readonly toFile: boolean;
   readonly allowance: Allowance | undefined;
 }
 
@@ -48,6 +50,12 @@ export interface Connection {
   readonly proxy?: string;
 }
 
+/** Maximum sizes of any response body, in bytes: held in memory, and written to a file. */
+interface BodyLimits {
+  readonly body: number;
+  readonly file: number;
+}
+
 type Undici = typeof UndiciModule;
 type Dispatcher = UndiciModule.Dispatcher;
 
@@ -68,10 +76,9 @@ const DECODERS: Readonly<Record<string, () => NodeJS.ReadWriteStream>> = {
 export class Transport {
   readonly #agents = new Map<string, Dispatcher>();
   readonly #connection: Connection;
-  readonly #maxBytes: number;
+  readonly #maxBytes: BodyLimits;
 
-  /** `maxBytes` is the maximum size of any response body. */
-  constructor(connection: Connection, maxBytes: number) {
+  constructor(connection: Connection, maxBytes: BodyLimits) {
     this.#connection = connection;
     this.#maxBytes = maxBytes;
   }
@@ -84,12 +91,12 @@ export class Transport {
 
   /** Returns the response as soon as its head has arrived. The caller reads its body to the end, or discards it. */
   async open(exchange: Exchange): Promise<StreamedReply> {
-    const { target, method, headers, body } = exchange;
+    const { target, method, headers, body, toFile } = exchange;
     const { onInfo, signal } = limitInformational(exchange);
     // Loaded with the first request, because loading it takes as long as the rest of the sandbox.
     const undici = await import('undici');
     const response = await undici.request(target.url, {
-      dispatcher: this.#agent(target, undici),
+      dispatcher: this.#agent(target, toFile ? this.#maxBytes.file : this.#maxBytes.body, undici),
       method: method as 'GET',
       headers: [...headers, ['accept-encoding', 'gzip, deflate, br']].flat(),
       body,
@@ -121,10 +128,10 @@ export class Transport {
     await Promise.all(agents.map((agent) => agent.destroy()));
   }
 
-  #agent({ url, addresses }: Target, undici: Undici): Dispatcher {
-    const key = `${url.origin} ${addresses.map(({ address }) => address).join(' ')}`;
+  #agent({ url, addresses }: Target, maxBytes: number, undici: Undici): Dispatcher {
+    const key = `${url.origin} ${maxBytes} ${addresses.map(({ address }) => address).join(' ')}`;
     let agent = this.#agents.get(key);
-    if (agent === undefined) agent = agentFor(addresses, this.#connection, this.#maxBytes, undici);
+    if (agent === undefined) agent = agentFor(addresses, this.#connection, maxBytes, undici);
     else this.#agents.delete(key);
     this.#agents.set(key, agent);
     if (this.#agents.size > MAX_AGENTS) {
@@ -191,7 +198,7 @@ function rawPairs(raw: readonly (string | Buffer)[]): Pairs {
 async function* chunksOf(
   body: Readable,
   decoder: NodeJS.ReadWriteStream | undefined,
-  { maxBytes, target, allowance }: Exchange,
+  { maxBytes, toFile, target, allowance }: Exchange,
 ): AsyncGenerator<Uint8Array, void> {
   const source =
     decoder === undefined ? body : body.on('error', (error) => decoder.emit('error', error)).pipe(decoder);
@@ -204,7 +211,10 @@ async function* chunksOf(
       bytes += byteLength;
       quota.leftBytes -= byteLength;
       if (bytes > maxBytes)
-        throw tooLarge(target, `more than ${maxBytes} bytes; raise maxResponseBytes to allow it`);
+        throw tooLarge(
+          target,
+          `more than ${maxBytes} bytes; raise ${toFile ? 'maxFileBytes' : 'maxResponseBytes'} to allow it`,
+        );
       if (quota.leftBytes < 0)
         throw tooLarge(target, 'more bytes than all requests of this job may receive together');
       yield chunk as Uint8Array;

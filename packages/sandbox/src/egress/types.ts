@@ -26,6 +26,8 @@ export interface EgressPolicy {
   readonly timeoutMs?: number;
   /** Maximum size of a response body after decompression, in bytes; default 10 MiB. */
   readonly maxResponseBytes?: number;
+  /** Maximum size of a response body with `toFile`, in bytes; default 100 MiB. */
+  readonly maxFileBytes?: number;
   /** Maximum number of redirects to follow; default 5. */
   readonly maxRedirects?: number;
 }
@@ -49,6 +51,11 @@ export interface EgressRequest {
   /** Applies if it is lower than the policy's value, like `maxResponseBytes`. */
   readonly timeoutMs?: number;
   readonly maxResponseBytes?: number;
+  /**
+   * The body is written to a file as it arrives, so `maxFileBytes` of the policy applies instead of `maxResponseBytes`. Only
+   * for `open`.
+   */
+  readonly toFile?: boolean;
   /** Shared by the requests of one job: concurrent responses could otherwise exceed the host's memory together. */
   readonly allowance?: Allowance;
 }

@@ -7,7 +7,6 @@ import { operationsOf } from '../../operation.ts';
 import type { Definition } from '../../ports.ts';
 import { workflow as workflowResource } from '../../resource.ts';
 import { noQuery } from '../shapes.ts';
-import { filesFor } from './files.ts';
 import { findRun } from './find.ts';
 import type { FoundRun } from './find.ts';
 import * as schemas from './schemas.ts';
@@ -28,19 +27,18 @@ export const downloadRunFile = operationsOf<AreaContext>()({
   success: [],
   streams: [{ type: '*/*', description: 'The content of the file, as an attachment of its media type' }],
   errors: [400, 401, 403, 404, 429],
-  async handle(services, { path, record, head, signal }, row) {
+  async handle(services, { path, record, head }, row) {
     const found = await findRunIfAny(services, row, path.runId);
     const file = found?.run && filesIn(found.run.output).find(({ id }) => id === path.fileId);
     if (!file) throw notFound('File');
     if (head) return { raw: new Response(null, { headers: headersOf(file) }) };
-    const read = await filesFor(services.engine, found.engineId, signal);
-    const content = await read(file);
-    if (content === undefined) throw notFound('File');
+    const content = await services.engine.openFile(found.engineId, file);
+    if (!content) throw notFound('File');
     const details = { workflowId: row.id, runId: path.runId, name: file.name };
     await record({ resourceId: file.id, details });
-    const bytes = Buffer.from(content, 'base64');
-    const length = { 'Content-Length': String(bytes.byteLength) };
-    return { raw: new Response(bytes, { headers: { ...headersOf(file), ...length } }) };
+    const length = { 'Content-Length': String(content.bytes) };
+    const body = ReadableStream.from(content.chunks()) as ReadableStream<Uint8Array<ArrayBuffer>>;
+    return { raw: new Response(body, { headers: { ...headersOf(file), ...length } }) };
   },
 });
 

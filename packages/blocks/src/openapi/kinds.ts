@@ -1,0 +1,54 @@
+import { isRetryableStatus } from '@heddle/core/fields';
+import type { ServiceTool } from './file.ts';
+
+/** What a failed call says about itself, in the same words for all services. */
+export const ERROR_KINDS = ['auth', 'not_found', 'rate', 'invalid', 'conflict', 'temporary'] as const;
+export type ErrorKind = (typeof ERROR_KINDS)[number];
+
+const BY_STATUS: { readonly [status: number]: ErrorKind } = {
+  400: 'invalid',
+  401: 'auth',
+  403: 'auth',
+  404: 'not_found',
+  409: 'conflict',
+  410: 'not_found',
+  412: 'conflict',
+  413: 'invalid',
+  422: 'invalid',
+  429: 'rate',
+};
+
+/** What an answer with a failure has. */
+interface Failure {
+  status: number;
+  /** The code of the failure, if the service has such codes. */
+  code: string | undefined;
+  reason: string;
+}
+
+/**
+ * Returns the kind of a failure: what the definition says about its code, its reason or its status, else what the status
+ * means. Undefined: unknown, such as a failure with status 200.
+ */
+export function kindOf(
+  { answer }: Pick<ServiceTool, 'answer'>,
+  { status, code, reason }: Failure,
+): ErrorKind | undefined {
+  const listed = ERROR_KINDS.map((kind) => ({ kind, signs: signsOf(answer, kind) }));
+  const found =
+    listed.find(({ signs }) => code !== undefined && signs.includes(code)) ??
+    listed.find(({ signs }) => signs.some((sign) => typeof sign === 'string' && reason.includes(sign))) ??
+    listed.find(({ signs }) => signs.includes(status));
+  return found?.kind ?? BY_STATUS[status] ?? (isRetryableStatus(status) ? 'temporary' : undefined);
+}
+
+function signsOf(answer: ServiceTool['answer'], kind: ErrorKind): readonly (string | number)[] {
+  const signs = answer?.errors?.[kind] ?? [];
+  // Files of older versions have the reasons of rates in `retry`.
+  return kind === 'rate' ? [...signs, ...(answer?.retry ?? [])] : signs;
+}
+
+/** True if a call can succeed later. */
+export function isTransient(kind: ErrorKind | undefined): boolean {
+  return kind === 'rate' || kind === 'temporary';
+}

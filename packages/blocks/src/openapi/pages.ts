@@ -1,0 +1,114 @@
+import { BlockError, own } from '@heddle/core/blocks';
+import type { Json, JsonObject } from '@heddle/core/blocks';
+import { itemsOf, nextCursor, valueAt } from './answer.ts';
+import type { ServiceTool } from './file.ts';
+import type { ServiceAnswer } from './send.ts';
+
+type Paging = NonNullable<ServiceTool['paging']>;
+
+/** How a page is asked for: with a value of an argument, or at an address that the page before has named. */
+export type NextPage = { argument: string; value: Json } | { url: string };
+
+/** Most bytes of the items of all pages of a call, as JSON. */
+const MAX_ITEMS_BYTES = 8 * 2 ** 20;
+
+/** What pages need: the first one, and what sends a request for another. */
+interface Pages {
+  first: ServiceAnswer;
+  send(next: NextPage): Promise<ServiceAnswer>;
+}
+
+/**
+ * Returns the items of all pages, up to the bound of the tool or 8 MiB, and the data of the last page.
+ *
+ * Throws TOOL_PAGES_REPEATED if a page leads back to an earlier one, and what `send` throws.
+ */
+export async function collectPages(
+  { id, paging }: { id: string; paging: Paging },
+  { first, send }: Pages,
+): Promise<{ data: Json; items: Json[] }> {
+  const items = itemsOf(paging, first.data);
+  const asked = new Set<string>();
+  let answer = first;
+  let last = JSON.stringify(items);
+  let bytes = Buffer.byteLength(last);
+  for (let page = 1; page < paging.pages && bytes < MAX_ITEMS_BYTES; page++) {
+    const next = nextPage(paging, { answer, page, count: items.length });
+    if (next === undefined) break;
+    const name = JSON.stringify(next);
+    if (asked.has(name)) throw repeatedPages(id, page, 'leads to a page that was read before');
+    asked.add(name);
+    answer = await send(next);
+    const more = itemsOf(paging, answer.data);
+    const text = JSON.stringify(more);
+    // A service that ignores the argument answers with the first page again and again.
+    if (paging.by !== undefined && more.length > 0 && text === last)
+      throw repeatedPages(id, page, 'is followed by the same page again');
+    last = text;
+    bytes += Buffer.byteLength(text);
+    items.push(...more);
+  }
+  return { data: answer.data, items };
+}
+
+function repeatedPages(id: string, page: number, what: string): BlockError {
+  return new BlockError(
+    'TOOL_PAGES_REPEATED',
+    `The list of the tool "${id}" does not end: page ${page} ${what}.`,
+    { retryable: false, details: { page } },
+  );
+}
+
+interface Position {
+  answer: ServiceAnswer;
+  /** Pages that were read. */
+  page: number;
+  /** Items that were read. */
+  count: number;
+}
+
+function nextPage(paging: Paging, { answer, page, count }: Position): NextPage | undefined {
+  const { data, headers } = answer;
+  if (paging.by === 'link') {
+    const url = nextLink(headers['link'] ?? '');
+    return url === undefined ? undefined : { url };
+  }
+  if (paging.by === undefined) {
+    const value = nextCursor(paging, data);
+    return value === undefined ? undefined : { argument: paging.argument, value };
+  }
+  const { argument, first = paging.by === 'page' ? 1 : 0, more, total } = paging;
+  if (itemsOf(paging, data).length === 0) return undefined;
+  if (more !== undefined && valueAt(data, more) !== true) return undefined;
+  const all = total === undefined ? undefined : valueAt(data, total);
+  if (typeof all === 'number' && count >= all) return undefined;
+  return { argument, value: first + (paging.by === 'page' ? page : count) };
+}
+
+/** Returns the address of the next page in a Link header (RFC 8288); undefined: there is none. */
+function nextLink(header: string): string | undefined {
+  for (const [, url = '', parameters = ''] of header.slice(0, 10_000).matchAll(/<([^<>]*)>([^<>]*)/g))
+    if (/;\s*rel\s*=\s*(?:next\b|"(?:[^"]*\s)?next[\s"])/i.test(parameters)) return url;
+  return undefined;
+}
+
+/** Returns true if the caller asks for one page. */
+export function isOnePage({ paging }: ServiceTool, args: JsonObject): boolean {
+  return !paging || (paging.argument !== undefined && own(args, paging.argument) !== undefined);
+}
+
+/**
+ * Returns the address of a next page. It must be below the address of the service: another origin, or another part of a host
+ * that several services share, must not get the credential. Throws a BlockError.
+ */
+export function checkedLink(url: string, { at, address, id }: { at: string; address: string; id: string }): string {
+  const next = URL.canParse(url, at) ? new URL(url, at) : undefined;
+  const base = new URL(address.endsWith('/') ? address : `${address}/`);
+  if (next?.origin === base.origin && next.pathname.startsWith(base.pathname) && next.username === '') return next.href;
+  const where = next ? next.origin : 'no address';
+  throw new BlockError(
+    'HTTP_FAILED',
+    `The list of the tool "${id}" continues at ${where.slice(0, 200)}, which is not below the address of the service, ${base.origin}${base.pathname}.`,
+    { retryable: false },
+  );
+}

@@ -1,0 +1,227 @@
+import { BlockError, isJsonObject, own } from '@heddle/core/blocks';
+import type { Json, JsonObject } from '@heddle/core/blocks';
+import { retryAfterMs } from '@heddle/core/fields';
+import type { ConfiguredService } from '@heddle/engine';
+import type { Context } from '../define.ts';
+import { codeIn, failureIn } from './answer.ts';
+import type { ServiceTool } from './file.ts';
+import { isTransient, kindOf } from './kinds.ts';
+import type { ErrorKind } from './kinds.ts';
+import type { ServiceRequest } from './request.ts';
+
+/** What a service has answered. */
+export interface ServiceAnswer {
+  /** The body: JSON, text, `{type, size, base64}` for other content, or `{file}` if it was stored as a file of the run. */
+  data: Json;
+  status: number;
+  headers: { [name: string]: string };
+}
+
+/** A call whose request is sent. */
+export interface Sender {
+  tool: ServiceTool;
+  args: JsonObject;
+  context: Context;
+}
+
+const TIMEOUT_MS = 300_000;
+const EXCERPT_CHARS = 2000;
+/** Bytes of an answer with an error that are read, where answers can be files. */
+const ERROR_BYTES = 64 * 1024;
+
+/** Sends a request once. Returns a BlockError HTTP_FAILED for a failure that may be temporary; throws others. */
+export async function sendOnce(
+  request: ServiceRequest,
+  { tool, args, context }: Sender,
+  { http }: ConfiguredService,
+): Promise<ServiceAnswer | BlockError> {
+  const { signal } = context;
+  const what = `${request.method} ${request.shown}`;
+  let answer: ServiceAnswer;
+  try {
+    answer = await exchange(request, { tool, args, context }, http);
+  } catch (error) {
+    signal.throwIfAborted();
+    if (!isConnectionError(error)) throw error;
+    return connectionFailure(what, error, request.pathKeys);
+  }
+  const { status, headers, data } = answer;
+  const refusal = failureIn(tool, data);
+  if (status >= 200 && status < 400 && refusal === undefined) return answer;
+  const reason = hidden(refusal ?? excerpt(data), request.pathKeys);
+  const kind = kindOf(tool, { status, code: codeIn(tool, data), reason });
+  const delayMs =
+    retryAfterMs(headers['retry-after'], context.clock.now()) ??
+    (kind === 'rate' ? untilReset(tool, headers, context.clock.now()) : undefined);
+  return statusFailure(what, {
+    ...{ status, kind, reason, retryAfterMs: delayMs, service: tool.service },
+    isStated: refusal !== undefined,
+  });
+}
+
+async function exchange(
+  request: ServiceRequest,
+  { tool, args, context }: Sender,
+  http: ConfiguredService['http'],
+): Promise<ServiceAnswer> {
+  const { signal, remainingMs = TIMEOUT_MS, services } = context;
+  const sent = { ...request, signal, timeoutMs: Math.max(1, Math.min(TIMEOUT_MS, remainingMs)) };
+  const file = tool.answer?.file;
+  if (!file) {
+    const { body, status, headers: pairs } = await http.fetch(sent);
+    const headers = Object.fromEntries(pairs);
+    return { status, headers, data: dataOf(body, headers['content-type'] ?? '') };
+  }
+  const { maxBytes } = file;
+  const limit = maxBytes !== undefined && { maxResponseBytes: maxBytes };
+  const { body, status, headers: pairs } = await http.open({ ...sent, ...limit, toFile: true });
+  const headers = Object.fromEntries(pairs);
+  const type = headers['content-type'] ?? '';
+  const isOk = status >= 200 && status < 400;
+  const reader = body.getReader();
+  try {
+    const start = await startOf(reader, isOk ? file.above : ERROR_BYTES);
+    if (start.isWhole || !isOk) return { status, headers, data: dataOf(start.bytes, type) };
+    const name = nameOf(file.name === undefined ? undefined : own(args, file.name), headers, request);
+    const record = await services.storeFile({ name, type, chunks: chunksFrom(start.bytes, reader) });
+    return { status, headers, data: { file: { ...record } } };
+  } finally {
+    // Closes the connection of a body that was not read to its end.
+    await reader.cancel().catch(() => undefined);
+  }
+}
+
+type Reader = ReadableStreamDefaultReader<Uint8Array>;
+
+/** Reads until there are more than `limit` bytes. */
+async function startOf(reader: Reader, limit: number): Promise<{ bytes: Uint8Array; isWhole: boolean }> {
+  let bytes = Buffer.alloc(Math.min(limit, ERROR_BYTES));
+  let length = 0;
+  for (;;) {
+    const { value, done } = await reader.read();
+    if (done) return { bytes: bytes.subarray(0, length), isWhole: true };
+    // Doubled, so that chunks of one byte do not copy the beginning again and again.
+    if (length + value.length > bytes.length)
+      bytes = Buffer.concat([bytes], Math.max(2 * bytes.length, length + value.length));
+    bytes.set(value, length);
+    length += value.length;
+    if (length > limit) return { bytes: bytes.subarray(0, length), isWhole: false };
+  }
+}
+
+async function* chunksFrom(start: Uint8Array, reader: Reader): AsyncGenerator<Uint8Array, void> {
+  yield start;
+  for (;;) {
+    const { value, done } = await reader.read();
+    if (done) return;
+    yield value;
+  }
+}
+
+/** Returns the name of a file: the one of the call, that of the service, or the end of the path. */
+function nameOf(given: Json | undefined, headers: ServiceAnswer['headers'], { shown }: ServiceRequest): string {
+  if (typeof given === 'string' && given.trim() !== '') return given;
+  const disposition = (headers['content-disposition'] ?? '').slice(0, 2000);
+  const [, encoded] = /;\s*filename\*\s*=\s*utf-8'[^']*'([^;\s]+)/i.exec(disposition) ?? [];
+  const [, quoted, plain] = /;\s*filename\s*=\s*(?:"([^"]*)"|([^;\s"]+))/i.exec(disposition) ?? [];
+  return decoded(encoded) ?? quoted ?? plain ?? decoded(new URL(shown).pathname) ?? 'file';
+}
+
+function decoded(text: string | undefined): string | undefined {
+  try {
+    return text === undefined ? undefined : decodeURIComponent(text);
+  } catch {
+    // A percent sign that is not part of an encoded character.
+    return undefined;
+  }
+}
+
+interface Refused {
+  status: number;
+  kind: ErrorKind | undefined;
+  /** What the service says about it. */
+  reason: string;
+  /** True: the reason is what the definition calls one. */
+  isStated: boolean;
+  retryAfterMs: number | undefined;
+  service: string;
+}
+
+function statusFailure(what: string, refused: Refused): BlockError {
+  const { status, kind, reason, isStated } = refused;
+  return new BlockError('HTTP_FAILED', `${what} answered ${status}: ${reason}${hintFor(refused)}`, {
+    retryable: isTransient(kind),
+    ...(refused.retryAfterMs !== undefined && { retryAfterMs: refused.retryAfterMs }),
+    details: { status, ...(kind !== undefined && { kind }), ...(isStated && { reason }) },
+  });
+}
+
+/** Returns the milliseconds until the time that a header of the service names, in seconds since 1970. */
+function untilReset({ answer }: ServiceTool, headers: ServiceAnswer['headers'], nowMs: number): number | undefined {
+  const seconds = Number(headers[answer?.reset?.toLowerCase() ?? ''] ?? Number.NaN);
+  return Number.isFinite(seconds) ? Math.max(0, seconds * 1000 - nowMs) : undefined;
+}
+
+/** True for a failure of the HTTP client. Any other is not the service's, and is thrown as it is. */
+function isConnectionError(error: unknown): boolean {
+  return codeOf(error)?.startsWith('EGRESS_') === true;
+}
+
+function codeOf(error: unknown): string | undefined {
+  const code = error instanceof Error && 'code' in error ? error.code : undefined;
+  return typeof code === 'string' ? code : undefined;
+}
+
+function connectionFailure(what: string, error: unknown, pathKeys: readonly string[]): BlockError {
+  const code = codeOf(error);
+  const retryable = code !== 'EGRESS_DENIED' && code !== 'EGRESS_TOO_LARGE';
+  const reason = hidden(error instanceof Error ? error.message : String(error), pathKeys);
+  return new BlockError('HTTP_FAILED', `${what} got no answer: ${reason}`, {
+    retryable,
+    ...(retryable && { details: { kind: 'temporary' } }),
+    // A cause can have the whole path.
+    ...(pathKeys.length === 0 && { cause: error }),
+  });
+}
+
+/** What to do about a failure. */
+function hintFor({ service, status, kind }: Refused): string {
+  if (kind !== 'auth') return '';
+  return status === 403
+    ? ` (the credential for the service "${service}" does not have the permission)`
+    : ` (the service "${service}" does not accept the credential)`;
+}
+
+/** Returns the text without the keys of the path, which services and errors can repeat. */
+function hidden(text: string, pathKeys: readonly string[]): string {
+  return pathKeys.reduce((left, key) => left.replaceAll(key, '«redacted»'), text);
+}
+
+function excerpt(data: Json): string {
+  const text = typeof data === 'string' ? data : JSON.stringify(data);
+  return text.length > EXCERPT_CHARS ? `${text.slice(0, EXCERPT_CHARS).toWellFormed()}…` : text;
+}
+
+/** True if the service has refused a call for now, and has done nothing. */
+export function isRefused({ details }: Pick<BlockError, 'details'>): boolean {
+  return isJsonObject(details) && details['kind'] === 'rate';
+}
+
+/** Returns a body as JSON, as text, or as `{type, size, base64}`, by its media type. */
+export function dataOf(body: Uint8Array, contentType: string): Json {
+  if (body.length === 0) return null;
+  const type = contentType.split(';', 1)[0]?.trim().toLowerCase() ?? '';
+  if (type === '' || /^text\/|[/+](?:json|xml|yaml|javascript|x-ndjson|x-www-form-urlencoded)$/.test(type)) {
+    const text = new TextDecoder().decode(body);
+    return type === '' || /[/+]json$/.test(type) ? parsed(text) : text;
+  }
+  return { type, size: body.length, base64: Buffer.from(body).toString('base64') };
+}
+
+function parsed(text: string): Json {
+  try {
+    return JSON.parse(text) as Json;
+  } catch {
+    return text;
+  }
+}

@@ -1,0 +1,121 @@
+import { BlockError, own } from '@heddle/core/blocks';
+import { filesIn } from '@heddle/core/files';
+import { repeated } from './attempts.ts';
+import { fileOf } from './request.ts';
+import type { ServiceRequest } from './request.ts';
+import type { Sender, ServiceAnswer } from './send.ts';
+import { ArgumentError } from './wire.ts';
+
+/** A file to send. */
+interface Source {
+  bytes: number;
+  type: string;
+  chunks: AsyncIterable<Uint8Array> | Iterable<Uint8Array>;
+}
+
+/** Sends a request once, within the rates of the key. */
+type Send = (request: ServiceRequest) => Promise<ServiceAnswer | BlockError>;
+
+/** Bytes of one request: a multiple of 256 KiB, as services want it. */
+const CHUNK_BYTES = 3 * 2 ** 20;
+/** "Resume Incomplete": the service has a part of the file. */
+const INCOMPLETE = 308;
+
+/** Returns the file that an upload sends. Throws an ArgumentError. */
+export async function sourceOf(
+  { argument }: { argument: string },
+  { args, context: { services } }: Sender,
+): Promise<Source> {
+  const value = own(args, argument);
+  if (value === undefined || value === null) throw new ArgumentError(`"${argument}" is missing`);
+  const [record] = filesIn(value);
+  if (record && (record as unknown) === value) {
+    const content = await services.openFile(record);
+    if (!content) throw new ArgumentError(`"${argument}" is no file of this run`);
+    return { bytes: content.bytes, type: record.type, chunks: content.chunks() };
+  }
+  const { bytes, type } = await fileOf(argument, value, services);
+  return { bytes: bytes.length, type, chunks: [bytes] };
+}
+
+/** Returns the headers that announce a file. */
+export function announcement({ bytes, type }: Source): ServiceRequest['headers'] {
+  return [
+    ['x-upload-content-type', type],
+    ['x-upload-content-length', String(bytes)],
+  ];
+}
+
+/**
+ * Sends a file in parts to the address that the answer to its announcement names, and returns the last answer. A part whose
+ * request fails for now is sent again from where the service has it.
+ *
+ * Throws a BlockError: HTTP_FAILED.
+ */
+export async function uploadParts(
+  source: Source,
+  { announced, request, sender, send }: { announced: ServiceAnswer; request: ServiceRequest; sender: Sender; send: Send },
+): Promise<ServiceAnswer> {
+  const url = sessionOf(announced, request, sender);
+  const put = (range: string, body: Uint8Array): Promise<ServiceAnswer | BlockError> =>
+    send({
+      ...request,
+      ...{ method: 'PUT', url, body, redirect: 'manual' },
+      // The address itself gives access: the credential is not sent.
+      headers: [['content-range', `bytes ${range}/${source.bytes}`]],
+    });
+  let at = 0;
+  for await (const chunk of slices(source)) {
+    const end = at + chunk.length;
+    let from = at;
+    const answer = await repeated(
+      sender.context,
+      async () => {
+        const body = chunk.subarray(from - at);
+        const sent = await put(source.bytes === 0 ? '*' : `${from}-${end - 1}`, body);
+        if (!(sent instanceof BlockError) || !sent.retryable) return sent;
+        const state = await put('*', new Uint8Array());
+        if (state instanceof BlockError) return sent;
+        if (state.status !== INCOMPLETE || receivedIn(state) >= end) return state;
+        from = Math.max(at, receivedIn(state));
+        return sent;
+      },
+      ({ retryable }) => retryable,
+    );
+    if (answer.status !== INCOMPLETE) return answer;
+    if (receivedIn(answer) !== end) throw failed(sender, 'has received another part of the file than was sent');
+    at = end;
+  }
+  throw failed(sender, 'expects more than the whole file');
+}
+
+/** Returns how many bytes the service has. */
+function receivedIn({ headers }: ServiceAnswer): number {
+  const [, last] = /^bytes=0-(\d{1,15})$/.exec(headers['range'] ?? '') ?? [];
+  return last === undefined ? 0 : Number(last) + 1;
+}
+
+/** Returns the address for the parts. It must be at the service: the file is for no one else. */
+function sessionOf({ headers }: ServiceAnswer, { url }: ServiceRequest, sender: Sender): string {
+  const location = headers['location'] ?? '';
+  const found = location !== '' && URL.canParse(location, url) ? new URL(location, url) : undefined;
+  if (found?.origin === new URL(url).origin && found.username === '') return found.href;
+  throw failed(
+    sender,
+    found ? `names an address at ${found.origin} for the file, which is another host` : 'names no address for the file',
+  );
+}
+
+function failed({ tool }: Sender, what: string): BlockError {
+  return new BlockError('HTTP_FAILED', `The upload of the tool "${tool.id}" failed: the service ${what}.`, {
+    retryable: false,
+  });
+}
+
+/** Returns the file in slices of `CHUNK_BYTES`; one empty slice for an empty file. */
+async function* slices({ chunks, bytes }: Source): AsyncGenerator<Uint8Array, void> {
+  if (bytes === 0) yield new Uint8Array();
+  // Parts of stored files have this size already.
+  for await (const chunk of chunks)
+    for (let at = 0; at < chunk.length; at += CHUNK_BYTES) yield chunk.subarray(at, at + CHUNK_BYTES);
+}

@@ -1,0 +1,84 @@
+import type { ValueStore } from '@heddle/core';
+import { isJsonObject, own } from '@heddle/core/blocks';
+import type { Json } from '@heddle/core/blocks';
+import { parseJson } from '@heddle/core/fields';
+
+/** Bytes of each part of a file but the last. A multiple of three: the Base64 texts of the parts together are that of the file. */
+export const PART_BYTES = 3 * 2 ** 20;
+
+/** A file that is stored in parts, so that it is never in memory as a whole. */
+export interface ListedParts {
+  /** Bytes of all parts. */
+  bytes: number;
+  /** Keys of the parts, in order. */
+  parts: string[];
+}
+
+/**
+ * Stores chunks as parts of a file. Returns the only part as Base64 if the file has no more, and stores nothing then.
+ *
+ * Throws what `chunks` throws; then the parts that were stored are removed.
+ */
+export async function storeParts(
+  values: Pick<ValueStore, 'put' | 'prune'>,
+  { id, owner }: { id: string; owner: string | undefined },
+  chunks: AsyncIterable<Uint8Array>,
+): Promise<{ base64: string } | ListedParts> {
+  const parts: string[] = [];
+  const put = async (data: string): Promise<void> => {
+    // The id makes the key of each part as hard to guess as that of the file.
+    parts.push(await values.put(JSON.stringify({ part: id, owner: owner ?? null, index: parts.length, data })));
+  };
+  try {
+    let bytes = 0;
+    for await (const { base64, size, isLast } of slices(chunks)) {
+      bytes += size;
+      if (isLast && parts.length === 0) return { base64 };
+      await put(base64);
+    }
+    return { bytes, parts };
+  } catch (error) {
+    await values.prune(parts, 0);
+    throw error;
+  }
+}
+
+/** Returns the chunks as slices of `PART_BYTES`. Chunks of one byte, each as an object, would take a hundred times their size. */
+async function* slices(chunks: AsyncIterable<Uint8Array>) {
+  const buffer = Buffer.allocUnsafeSlow(PART_BYTES);
+  let filled = 0;
+  const slice = (isLast: boolean) => ({ base64: buffer.toString('base64', 0, filled), size: filled, isLast });
+  for await (const chunk of chunks) {
+    for (let at = 0; at < chunk.length; ) {
+      if (filled === PART_BYTES) {
+        yield slice(false);
+        filled = 0;
+      }
+      const end = Math.min(chunk.length, at + PART_BYTES - filled);
+      buffer.set(chunk.subarray(at, end), filled);
+      filled += end - at;
+      at = end;
+    }
+  }
+  yield slice(true);
+}
+
+/** Returns the parts that a stored value lists; undefined if it is not a file in parts. */
+export function partsIn(value: Json): ListedParts | undefined {
+  if (!isJsonObject(value)) return undefined;
+  const [bytes, parts] = [own(value, 'bytes'), own(value, 'parts')];
+  const areKeys = Array.isArray(parts) && parts.every((key) => typeof key === 'string');
+  return areKeys && Number.isSafeInteger(bytes) ? { bytes: Number(bytes), parts: parts as string[] } : undefined;
+}
+
+/** Returns the Base64 text of a part; undefined if the value is another, since a workflow can store a list of any keys. */
+export function partIn(
+  text: string | undefined,
+  expected: { id: string; owner: Json; index: number },
+): string | undefined {
+  const part = text === undefined ? undefined : parseJson(text);
+  if (!isJsonObject(part)) return undefined;
+  const [id, owner, index, data] = ['part', 'owner', 'index', 'data'].map((name) => own(part, name));
+  const isPart = id === expected.id && owner === expected.owner && index === expected.index;
+  return isPart && typeof data === 'string' ? data : undefined;
+}

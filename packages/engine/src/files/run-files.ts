@@ -1,0 +1,54 @@
+import type { ValueStore } from '@heddle/core';
+import { BlockError } from '@heddle/core/blocks';
+import type { FileRecord } from '@heddle/core/files';
+import { asInfrastructure } from '../records/infrastructure-error.ts';
+import type { RuntimeParts } from '../execution/runtime-parts.ts';
+import { storeFileStream } from './storage.ts';
+import type { FileStream } from './storage.ts';
+
+/** Stores a file that a block of the run receives. */
+export type FileStorage = (file: FileStream) => Promise<FileRecord>;
+
+/** Returns what stores the files of the blocks of one run, up to the limit for all of them. */
+export function fileStorage(
+  { stores, maxRunFileBytes }: Pick<RuntimeParts, 'stores' | 'maxRunFileBytes'>,
+  tenant: () => Promise<string | undefined>,
+): FileStorage {
+  let left = maxRunFileBytes;
+  // A failure of the store stops the run, which continues later, and does not fail the block.
+  const values: Pick<ValueStore, 'put' | 'prune'> = {
+    put: (json) => asInfrastructure(() => stores.values.put(json)),
+    prune: (keys, unusedMs) => asInfrastructure(() => stores.values.prune(keys, unusedMs)),
+  };
+  return async (file) => {
+    let bytes = 0;
+    const counted = async function* (): AsyncGenerator<Uint8Array, void> {
+      for await (const chunk of file.chunks) {
+        bytes += chunk.length;
+        left -= chunk.length;
+        if (left < 0)
+          throw new BlockError(
+            'FILE_TOO_LARGE',
+            `The files of this run have more than ${maxRunFileBytes} bytes together.`,
+            { retryable: false },
+          );
+        yield chunk;
+      }
+    };
+    try {
+      return await storeFileStream(values, { ...file, chunks: counted() }, await tenant());
+    } catch (error) {
+      left += bytes;
+      throw error;
+    }
+  };
+}
+
+/** Returns the error for a file that is too large to be read as one text. */
+export function fileTooLarge(bytes: number, maxBytes: number): BlockError {
+  return new BlockError(
+    'FILE_TOO_LARGE',
+    `A file of ${bytes} bytes cannot be read as one text, which may have ${maxBytes} bytes: pass the file on as it is.`,
+    { retryable: false, details: { bytes, maxBytes } },
+  );
+}

@@ -1,0 +1,170 @@
+import { once } from 'node:events';
+import { mkdtemp, rm } from 'node:fs/promises';
+import type { ServerResponse } from 'node:http';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { setFlagsFromString } from 'node:v8';
+import { runInNewContext } from 'node:vm';
+import type { Json, JsonObject } from '@heddle/core';
+import { filesIn } from '@heddle/core/files';
+import type { RunResource } from '@heddle/engine';
+import { describe, expect, it, onTestFinished } from 'vitest';
+import { block, workflow } from '../support/workflow.ts';
+import { oneTool } from './tool-files.ts';
+import type { OneTool } from './tool-files.ts';
+
+const MIB = 2 ** 20;
+const TO_FILE = { answer: { file: { above: 1000 } } };
+
+/** Sends chunks of 1 MiB, as fast as they are read. `each` is called before each. */
+async function send(response: ServerResponse, mib: number, each: (nth: number) => void = () => {}): Promise<void> {
+  const chunk = Buffer.alloc(MIB, 'heddle');
+  response.writeHead(200, { 'content-type': 'application/pdf', 'content-disposition': 'attachment; filename="a b.pdf"' });
+  for (let nth = 0; nth < mib && !response.destroyed; nth++) {
+    each(nth);
+    if (!response.write(chunk)) await Promise.race([once(response, 'drain'), once(response, 'close')]);
+  }
+  response.end();
+}
+
+async function dataFolder(): Promise<string> {
+  const folder = await mkdtemp(join(tmpdir(), 'heddle-files-'));
+  onTestFinished(() => rm(folder, { recursive: true, force: true }));
+  return folder;
+}
+
+/** Bytes that are in use, after a collection of garbage. */
+function usedBytes(): number {
+  setFlagsFromString('--expose-gc');
+  const collect = runInNewContext('gc') as () => void;
+  collect();
+  const { heapUsed, external } = process.memoryUsage();
+  return heapUsed + external;
+}
+
+function fileIn({ output }: RunResource) {
+  const [file] = filesIn(output as Json);
+  if (!file) throw new Error('The run has no file.');
+  return file;
+}
+
+describe('a large answer of a tool', () => {
+  it('becomes a file of 64 MB while less than 30 MB are in memory', async () => {
+    const used: number[] = [];
+    const tool = await oneTool(
+      TO_FILE,
+      (_, response) => void send(response, 64, (nth) => nth % 8 === 0 && used.push(usedBytes())),
+      { data: await dataFolder() },
+    );
+    const run = await tool.call();
+    const file = fileIn(run);
+    expect(file).toMatchObject({ name: 'a b.pdf', size: 64 * MIB, type: 'application/pdf' });
+    expect(used).toHaveLength(8);
+    expect(Math.max(...used) - (used[0] ?? 0)).toBeLessThan(30 * MIB);
+
+    const before = usedBytes();
+    let bytes = 0;
+    let most = 0;
+    const content = await tool.engine.openFile(run.runId, file);
+    for await (const chunk of content?.chunks() ?? []) {
+      bytes += chunk.length;
+      most = Math.max(most, usedBytes() - before);
+      expect(Buffer.from(chunk.buffer, chunk.byteOffset, 6).toString()).toHaveLength(6);
+    }
+    expect(bytes).toBe(64 * MIB);
+    expect(most).toBeLessThan(30 * MIB);
+  });
+
+  it('is data if it is small, and a failure is never a file', async () => {
+    const small = await oneTool(TO_FILE, (_, response) =>
+      response.setHeader('content-type', 'text/plain').end('x'.repeat(1000)),
+    );
+    expect((await small.call()).output).toMatchObject({ data: 'x'.repeat(1000) });
+    const failing = await oneTool({ answer: { file: { above: 0 } } }, (_, response) =>
+      response.writeHead(400).end(`bad ${'x'.repeat(200_000)}`),
+    );
+    expect((await failing.call()).error?.message).toMatch(/answered 400: bad x+…$/);
+  });
+
+  it.each<[string, JsonObject, object]>([
+    ['the limit of its tool', { answer: { file: { above: 1000, maxBytes: 4 * MIB } } }, {}],
+    ['the limit of the engine', TO_FILE, { maxFileBytes: { file: 4 * MIB } }],
+    ['the limit of the run', TO_FILE, { maxFileBytes: { run: 4 * MIB } }],
+  ])('that does not end is cut off at %s, and leaves nothing', async (_what, tool, options) => {
+    const folder = await dataFolder();
+    let sent = 0;
+    const { call } = await oneTool(tool, (_, response) => void send(response, 10_000, (nth) => (sent = nth)), {
+      data: folder,
+      ...options,
+    });
+    const { error } = await call();
+    expect(error?.message).toMatch(/more than 4194304 bytes/);
+    expect(error?.details).not.toMatchObject({ kind: 'temporary' });
+    expect(sent).toBeLessThan(40);
+    expect(await storedBytes(folder)).toBeLessThan(MIB);
+  });
+
+  it('counts for the run with all the others', async () => {
+    const { engine } = await oneTool(TO_FILE, (_, response) => void send(response, 3), {
+      maxFileBytes: { run: 5 * MIB },
+    });
+    const call = (name: string) => block(name, 'tool', { toolId: 'shop_items' });
+    const run = await engine.execute({
+      workflow: workflow([call('A'), call('B')], ['Start -> A', 'A -> B']),
+    });
+    expect(run.error).toMatchObject({ code: 'FILE_TOO_LARGE', details: { blockName: 'B' } });
+  });
+
+  it('cannot be read as one text, and is passed on as a file', async () => {
+    const { engine } = await oneTool(TO_FILE, (_, response) => void send(response, 21));
+    const run = await engine.execute({
+      workflow: workflow(
+        [
+          block('A', 'tool', { toolId: 'shop_items' }),
+          block('B', 'function', { code: 'return <a.data.file.base64>' }),
+        ],
+        ['Start -> A', 'A -> B'],
+      ),
+    });
+    expect(run.error).toMatchObject({ code: 'FILE_TOO_LARGE' });
+    expect(run.error?.message).toContain('pass the file on as it is');
+  });
+
+  it('belongs to its tenant only, and its parts open nothing alone', async () => {
+    const tool: OneTool = await oneTool(TO_FILE, (_, response) => void send(response, 7), {
+      tenant: (id) => id.split('-', 1)[0],
+    });
+    const source = (id: string) => ({ workflow: workflow([], [], { id }) });
+    const run = await tool.call();
+    const file = fileIn(run);
+    const theirs = await tool.engine.execute(source('theirs-1'));
+    const mine = await tool.engine.execute(source('test-1'));
+    const open = async (runId: string, key: string) => (await tool.engine.openFile(runId, { ...file, key }))?.bytes;
+    expect(await open(mine.runId, file.key)).toBe(7 * MIB);
+    expect(await open(theirs.runId, file.key)).toBeUndefined();
+    expect(await (await tool.engine.fileReader(theirs.runId))(file)).toBeUndefined();
+    for (const key of file.parts ?? []) expect(await open(mine.runId, key)).toBeUndefined();
+    expect(file.parts).toHaveLength(3);
+  });
+
+  it('is removed with the run', async () => {
+    const folder = await dataFolder();
+    const { engine, call } = await oneTool(TO_FILE, (_, response) => void send(response, 7), { data: folder });
+    const { runId } = await call();
+    expect(await storedBytes(folder)).toBeGreaterThan(7 * MIB);
+    await engine.deleteRun(runId);
+  });
+});
+
+/** Bytes of the files of stored values. */
+async function storedBytes(folder: string): Promise<number> {
+  const { readdir, stat } = await import('node:fs/promises');
+  const names = await readdir(join(folder, 'values'), { recursive: true }).catch(() => []);
+  const sizes = await Promise.all(
+    names.map(async (name) => {
+      const found = await stat(join(folder, 'values', name));
+      return found.isFile() ? found.size : 0;
+    }),
+  );
+  return sizes.reduce((sum, size) => sum + size, 0);
+}

@@ -1,0 +1,106 @@
+import type { Json, JsonObject } from '@heddle/core';
+import type { Answer, Asked, Service } from './services.ts';
+
+interface Issue extends JsonObject {
+  number: number;
+  title: string;
+  state: string;
+}
+
+const refuse = (status: number, message: string, more: JsonObject = {}): Answer => ({
+  status,
+  body: { message, documentation_url: 'https://docs.github.com/rest', status: String(status), ...more },
+});
+const NOT_FOUND = refuse(404, 'Not Found');
+const MAX_PAGE = 100;
+
+/**
+ * docs.github.com/rest: requests need a user agent, lists have the address of the next page in the header Link, failures have
+ * a message, and rate limits have status 403 with the time of their end in a header.
+ */
+export function github(): Service {
+  const issues: Issue[] = [1, 2, 3, 4, 5].map((number) => ({ number, title: `Issue ${number}`, state: 'open' }));
+  const pulls: Issue[] = [
+    { number: 6, title: 'Mergeable', state: 'open', mergeable: true },
+    { number: 7, title: 'Conflicting', state: 'open', mergeable: false },
+  ];
+
+  const listed = (all: readonly Issue[], { base, path, query }: Asked): Answer => {
+    const state = query.get('state') ?? 'open';
+    const size = Math.min(MAX_PAGE, Number(query.get('per_page') ?? 30));
+    const page = Number(query.get('page') ?? 1);
+    const matching = all.filter((each) => state === 'all' || each.state === state);
+    const last = Math.max(1, Math.ceil(matching.length / size));
+    const link = (to: number, rel: string): string => {
+      const next = new URLSearchParams(query);
+      next.set('page', String(to));
+      return `<${base}${path}?${next.toString()}>; rel="${rel}"`;
+    };
+    const links = page < last ? [link(page + 1, 'next'), link(last, 'last')] : [link(1, 'first')];
+    return {
+      headers: { ...(last > 1 && { link: links.join(', ') }) },
+      body: matching.slice((page - 1) * size, page * size),
+    };
+  };
+
+  const created = (all: Issue[], { body }: Asked, required: readonly string[]): Answer => {
+    const missing = required.filter((field) => typeof body[field] !== 'string' || body[field] === '');
+    if (missing.length > 0)
+      return refuse(422, 'Validation Failed', {
+        errors: missing.map((field): Json => ({ resource: 'Issue', field, code: 'missing_field' })),
+      });
+    const issue = { ...body, number: issues.length + pulls.length + 1, title: String(body['title']), state: 'open' };
+    all.push(issue);
+    return { status: 201, body: issue };
+  };
+
+  const merged = (number: number): Answer => {
+    const pull = pulls.find((each) => each.number === number);
+    if (!pull) return NOT_FOUND;
+    if (pull['mergeable'] !== true) return refuse(405, 'Pull Request is not mergeable');
+    pull.state = 'closed';
+    return { body: { sha: 'abc', merged: true, message: 'Pull Request successfully merged' } };
+  };
+
+  const one = (all: readonly Issue[], number: number): Answer => {
+    const found = all.find((each) => each.number === number);
+    return found ? { body: found } : NOT_FOUND;
+  };
+
+  const routes: readonly [RegExp, (asked: Asked, match: RegExpExecArray) => Answer][] = [
+    [/^GET $/, () => ({ body: { full_name: 'ada/loom', default_branch: 'main' } })],
+    [/^GET \/issues$/, (asked) => listed([...issues, ...pulls], asked)],
+    [/^POST \/issues$/, (asked) => created(issues, asked, ['title'])],
+    [/^GET \/issues\/(\d+)$/, (_, [, number]) => one([...issues, ...pulls], Number(number))],
+    [
+      /^POST \/issues\/\d+\/comments$/,
+      ({ body }) =>
+        typeof body['body'] === 'string'
+          ? { status: 201, body: { id: 1, body: body['body'] } }
+          : refuse(422, 'Validation Failed'),
+    ],
+    [/^GET \/pulls$/, (asked) => listed(pulls, asked)],
+    [/^POST \/pulls$/, (asked) => created(pulls, asked, ['title', 'head', 'base'])],
+    [/^GET \/pulls\/(\d+)$/, (_, [, number]) => one(pulls, Number(number))],
+    [/^PUT \/pulls\/(\d+)\/merge$/, (_, [, number]) => merged(Number(number))],
+    [
+      /^GET \/contents\/README\.md$/,
+      () => ({
+        body: { name: 'README.md', encoding: 'base64', content: Buffer.from('# Loom').toString('base64') },
+      }),
+    ],
+  ];
+
+  return (asked) => {
+    const { method, path, headers } = asked;
+    if (!headers['user-agent']) return refuse(403, 'Request forbidden by administrative rules.');
+    if (headers['x-github-api-version'] !== '2022-11-28') return refuse(400, 'Unsupported API version');
+    const [, rest] = /^\/repos\/ada\/loom(|\/.*)$/.exec(path) ?? [];
+    if (rest === undefined) return NOT_FOUND;
+    for (const [pattern, answer] of routes) {
+      const match = pattern.exec(`${method} ${rest}`);
+      if (match) return answer(asked, match);
+    }
+    return NOT_FOUND;
+  };
+}

@@ -1,0 +1,91 @@
+import { blocks } from '@heddle/blocks';
+import type { JsonObject } from '@heddle/core';
+import { createEngine } from '@heddle/engine';
+import type { EngineOptions } from '@heddle/engine';
+import { describe, expect, it, onTestFinished } from 'vitest';
+import { TestClock } from '../support/test-clock.ts';
+import { block, workflow } from '../support/workflow.ts';
+import { startServices } from './services.ts';
+
+async function github(options: EngineOptions = {}) {
+  const services = await startServices();
+  const engine = await createEngine({
+    blocks: blocks(),
+    services: services.addresses,
+    credentials: { github: 'token-of-github' },
+    ...options,
+  });
+  onTestFinished(async () => {
+    await engine.close({ graceMs: 0 });
+    await services.close();
+  });
+  const call = (operation: string, fields: JsonObject = {}) =>
+    engine.execute({
+      workflow: workflow(
+        [block('A', 'github', { operation, owner: 'ada', repo: 'loom', ...fields })],
+        ['Start -> A'],
+      ),
+    });
+  return { ...services, call };
+}
+
+describe('blocks of GitHub', () => {
+  it('create what they then read', async () => {
+    const { call } = await github();
+    expect((await call('github_create_issue', { title: 'New' })).output).toMatchObject({ number: 8 });
+    expect((await call('github_get_issue', { issue_number: 8 })).output).toMatchObject({ title: 'New' });
+    expect((await call('github_issue_comment', { issue_number: 8, body: 'Yes' })).output).toMatchObject({
+      body: 'Yes',
+    });
+    expect((await call('github_create_pr', { title: 'P', head: 'x', base: 'main' })).output).toMatchObject({
+      number: 9,
+    });
+    expect((await call('github_pr', { pullNumber: 6 })).output).toMatchObject({ title: 'Mergeable' });
+    expect((await call('github_merge_pr', { pullNumber: 6 })).output).toMatchObject({ merged: true });
+    expect((await call('github_repo_info')).output).toMatchObject({ full_name: 'ada/loom' });
+    expect((await call('github_get_file_content', { path: 'README.md' })).output).toMatchObject({
+      encoding: 'base64',
+    });
+  });
+
+  it('read the pages of a list by the links of their answers, or the one page that they name', async () => {
+    const { call, requests } = await github();
+    const all = await call('github_list_issues', { per_page: 3 });
+    expect((all.output as { data: { number: number }[] }).data.map(({ number }) => number)).toEqual([
+      1, 2, 3, 4, 5, 6, 7,
+    ]);
+    expect(requests.map(({ query }) => query.get('page'))).toEqual([null, '2', '3']);
+    const one = await call('github_list_prs', { per_page: 1, page: 2 });
+    expect((one.output as { data: object[] }).data).toMatchObject([{ number: 7 }]);
+    expect(requests).toHaveLength(4);
+  });
+
+  it.each<[string, string, JsonObject, string, RegExp]>([
+    ['is not there', 'github_get_issue', { issue_number: 99 }, 'not_found', /404: .*Not Found/],
+    ['lacks a field', 'github_issue_comment', { issue_number: 1, body: ' ' }, 'none', /missing required fields: body/],
+    ['cannot be merged', 'github_merge_pr', { pullNumber: 7 }, 'conflict', /405: .*not mergeable/],
+    ['belongs to another', 'github_repo_info', { repo: 'private' }, 'not_found', /404/],
+  ])('fail clearly when what they name %s', async (_what, operation, fields, kind, message) => {
+    const { error } = await (await github()).call(operation, fields);
+    expect(error?.message).toMatch(message);
+    expect((error?.details as JsonObject | undefined)?.['kind'] ?? 'none').toBe(kind);
+  });
+
+  it('say that the service does not accept a credential', async () => {
+    const { call } = await github({ credentials: { github: 'wrong-token' } });
+    const { error } = await call('github_repo_info');
+    expect(error).toMatchObject({ details: { status: 401, kind: 'auth' } });
+    expect(error?.message).toMatch(/Bad credentials.*"github" does not accept the credential/);
+  });
+
+  it('wait until the time that a limit names', async () => {
+    const clock = new TestClock(0);
+    const { call, limitNext, requests } = await github({ clock });
+    limitNext('github', 1);
+    const running = call('github_create_issue', { title: 'Once' });
+    await clock.due(1000);
+    clock.advance(1000);
+    expect(await running).toMatchObject({ status: 'completed' });
+    expect(requests).toHaveLength(2);
+  });
+});

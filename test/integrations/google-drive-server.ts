@@ -1,0 +1,133 @@
+import type { Json, JsonObject } from '@heddle/core';
+import { googleError } from './services.ts';
+import type { Answer, Asked, Service } from './services.ts';
+
+interface DriveFile {
+  id: string;
+  name: string;
+  mimeType: string;
+  content: Buffer;
+  parents: Json;
+}
+
+interface Session {
+  file: DriveFile;
+  parts: Buffer[];
+  received: number;
+}
+
+const DOCUMENT = 'application/vnd.google-apps.document';
+const FOLDER = 'application/vnd.google-apps.folder';
+/** All parts but the last have a multiple of this size. */
+const PART_UNIT = 256 * 1024;
+
+const refuse = (code: number, reason: string, message: string): Answer => ({
+  status: code,
+  body: { error: { code, message, errors: [{ domain: 'global', reason, message }] } },
+});
+
+const shown = ({ id, name, mimeType, content, parents }: DriveFile): JsonObject => ({
+  ...{ kind: 'drive#file', id, name, mimeType, parents },
+  ...(!mimeType.startsWith('application/vnd.google-apps.') && { size: String(content.length) }),
+});
+
+/**
+ * developers.google.com/workspace/drive: files with metadata, resumable uploads, content with alt=media, exports of documents.
+ * Rate limits have status 403 and a reason.
+ */
+export function googleDrive(): Service {
+  const files = new Map<string, DriveFile>();
+  const sessions = new Map<string, Session>();
+  const add = (file: Omit<DriveFile, 'id'>): DriveFile => {
+    const added = { ...file, id: `file-${files.size + 1}` };
+    files.set(added.id, added);
+    return added;
+  };
+  for (const name of ['Notes', 'Plan', 'Report'])
+    add({ name, mimeType: DOCUMENT, content: Buffer.from(`# ${name}`), parents: ['root'] });
+
+  const start = ({ base, body, query, headers }: Asked): Answer => {
+    if (query.get('uploadType') !== 'resumable') return refuse(400, 'badRequest', 'Unsupported uploadType');
+    const { name = 'Untitled', mimeType = headers['x-upload-content-type'] ?? '', parents = ['root'] } = body;
+    const id = `upload-${sessions.size + 1}`;
+    const file = { id: '', name: String(name), mimeType: String(mimeType), content: Buffer.alloc(0), parents };
+    sessions.set(id, { file, parts: [], received: 0 });
+    const location = `${base}/upload/drive/v3/files?uploadType=resumable&upload_id=${id}`;
+    return { headers: { location }, body: null };
+  };
+
+  const receive = ({ query, headers, bytes }: Asked): Answer => {
+    const session = sessions.get(query.get('upload_id') ?? '');
+    if (!session) return refuse(404, 'notFound', 'Upload session not found');
+    const [, range = '', total = ''] = /^bytes (\*|\d+-\d+)\/(\d+)$/.exec(headers['content-range'] ?? '') ?? [];
+    if (range === '') return refuse(400, 'badRequest', 'Missing Content-Range');
+    if (range !== '*') {
+      const [from = 0, to = 0] = range.split('-').map(Number);
+      const isLast = to + 1 === Number(total);
+      if (from !== session.received || to - from + 1 !== bytes.length)
+        return refuse(400, 'badRequest', 'Invalid Content-Range');
+      if (!isLast && bytes.length % PART_UNIT !== 0)
+        return refuse(400, 'badRequest', 'Parts must have a multiple of 256 KiB');
+      session.parts.push(bytes);
+      session.received += bytes.length;
+    }
+    if (session.received < Number(total)) {
+      const have = session.received === 0 ? {} : { range: `bytes=0-${session.received - 1}` };
+      return { status: 308, headers: have, body: null };
+    }
+    if (session.file.id === '') Object.assign(session.file, add({ ...session.file, content: Buffer.concat(session.parts) }));
+    return { body: shown(session.file) };
+  };
+
+  const list = ({ query }: Asked): Answer => {
+    const token = query.get('pageToken');
+    const from = token === null ? 0 : Number(/^page-(\d+)$/.exec(token)?.[1] ?? Number.NaN);
+    const size = Number(query.get('pageSize') ?? 100);
+    if (Number.isNaN(from) || size < 1 || size > 1000) return refuse(400, 'invalid', 'Invalid Value');
+    const next = from + size < files.size ? { nextPageToken: `page-${from + size}` } : {};
+    return { body: { files: [...files.values()].slice(from, from + size).map(shown), ...next } };
+  };
+
+  const content = (file: DriveFile): Answer => {
+    if (file.mimeType.startsWith('application/vnd.google-apps.'))
+      return refuse(403, 'fileNotDownloadable', 'Only files with binary content can be downloaded.');
+    return { headers: { 'content-type': file.mimeType }, body: file.content };
+  };
+
+  const exported = (file: DriveFile, { query }: Asked): Answer => {
+    if (file.mimeType !== DOCUMENT) return refuse(403, 'fileNotExportable', 'Export only supports documents.');
+    const type = query.get('mimeType');
+    if (type === null) return refuse(400, 'required', 'Required parameter: mimeType');
+    if (!['application/pdf', 'text/plain'].includes(type))
+      return refuse(400, 'badRequest', 'The requested conversion is not supported.');
+    return { headers: { 'content-type': type }, body: file.content };
+  };
+
+  const ofFile = (asked: Asked, [, id = '', action]: readonly string[]): Answer => {
+    const file = files.get(id);
+    if (!file) return refuse(404, 'notFound', `File not found: ${id}.`);
+    if (asked.method === 'DELETE') {
+      files.delete(id);
+      return { status: 204, body: Buffer.alloc(0) };
+    }
+    if (action === 'export') return exported(file, asked);
+    return asked.query.get('alt') === 'media' ? content(file) : { body: shown(file) };
+  };
+
+  return (asked) => {
+    const { method, path, query, body } = asked;
+    if (path === '/upload/drive/v3/files') {
+      if (method === 'POST') return start(asked);
+      return method === 'PUT' && query.has('upload_id') ? receive(asked) : googleError(404, 'NOT_FOUND', 'Not Found');
+    }
+    if (path === '/drive/v3/files') {
+      if (method === 'GET') return list(asked);
+      const { name = 'Untitled', mimeType = FOLDER, parents = ['root'] } = body;
+      return {
+        body: shown(add({ name: String(name), mimeType: String(mimeType), content: Buffer.alloc(0), parents })),
+      };
+    }
+    const found = /^\/drive\/v3\/files\/([^/]+)(?:\/(export))?$/.exec(path);
+    return found ? ofFile(asked, found) : googleError(404, 'NOT_FOUND', 'Not Found');
+  };
+}

@@ -1,0 +1,189 @@
+import { blocks } from '@heddle/blocks';
+import type { Json, JsonObject } from '@heddle/core';
+import { filesIn } from '@heddle/core/files';
+import { createEngine } from '@heddle/engine';
+import type { Engine, EngineOptions, RunResource } from '@heddle/engine';
+import { describe, expect, it, onTestFinished } from 'vitest';
+import { TestClock } from '../support/test-clock.ts';
+import { block, workflow } from '../support/workflow.ts';
+import { startServices } from './services.ts';
+import type { Services } from './services.ts';
+
+interface Drive extends Services {
+  engine: Engine;
+}
+
+async function drive(options: EngineOptions = {}): Promise<Drive> {
+  const services = await startServices();
+  const engine = await createEngine({
+    blocks: blocks(),
+    services: services.addresses,
+    credentials: { google_drive: 'token-of-google_drive' },
+    ...options,
+  });
+  onTestFinished(async () => {
+    await engine.close({ graceMs: 0 });
+    await services.close();
+  });
+  return { ...services, engine };
+}
+
+const FORMAT = { inputFormat: [{ name: 'doc', type: 'file[]' }] };
+
+/** Runs a block of Google Drive. */
+async function call({ engine }: Drive, fields: JsonObject, doc?: Json) {
+  const source = { workflow: workflow([block('A', 'google_drive', fields)], ['Start -> A'], FORMAT) };
+  const input = doc === undefined ? {} : await engine.takeFiles(source, { doc });
+  return engine.execute(source, input);
+}
+
+const fileOf = (bytes: Buffer, type = 'application/octet-stream'): Json => ({
+  type: 'file',
+  name: 'data.bin',
+  data: `data:${type};base64,${bytes.toString('base64')}`,
+});
+
+const MIB = 2 ** 20;
+/** More than two parts, the last one with an odd size. */
+const LARGE = Buffer.alloc(7 * MIB + 123, 'heddle');
+
+/** Returns the content of the only file in a value, which a run has returned. */
+async function contentOf({ engine }: Drive, { runId, output, error }: RunResource) {
+  const [file] = filesIn(output as Json);
+  if (!file) throw new Error(`The output has no file: ${JSON.stringify(error).slice(0, 500)}`);
+  const content = await engine.openFile(runId, file);
+  const chunks: Uint8Array[] = [];
+  for await (const chunk of content?.chunks() ?? []) chunks.push(chunk);
+  return { file, bytes: Buffer.concat(chunks) };
+}
+
+describe('a file that a block stores in Google Drive', () => {
+  it('is sent in parts, each with the place where it belongs and without the credential', async () => {
+    const simulated = await drive();
+    const fields = { operation: 'upload', file: '<start.doc>', folderId: 'folder-1' };
+    const result = await call(simulated, fields, fileOf(LARGE));
+    expect(result).toMatchObject({
+      status: 'completed',
+      output: { name: 'data.bin', size: String(LARGE.length), parents: ['folder-1'] },
+    });
+    const [announced, ...parts] = simulated.requests;
+    expect(announced?.body).toEqual({ name: 'data.bin', parents: ['folder-1'] });
+    expect(announced?.headers['x-upload-content-length']).toBe(String(LARGE.length));
+    expect(parts.map(({ headers }) => headers['content-range'])).toEqual([
+      `bytes 0-${3 * MIB - 1}/${LARGE.length}`,
+      `bytes ${3 * MIB}-${6 * MIB - 1}/${LARGE.length}`,
+      `bytes ${6 * MIB}-${LARGE.length - 1}/${LARGE.length}`,
+    ]);
+    expect(parts.map(({ headers }) => headers.authorization)).toEqual([undefined, undefined, undefined]);
+    expect(Buffer.concat(parts.map(({ bytes }) => bytes)).equals(LARGE)).toBe(true);
+  });
+
+  it.each([
+    ['a text', { content: 'Hello', fileName: 'hello.txt' }, 'hello.txt', 'Hello'],
+    ['an empty file', { file: { base64: '', name: 'empty' } }, 'empty', ''],
+  ])('can be %s', async (_what, fields, name, content) => {
+    const simulated = await drive();
+    const result = await call(simulated, { operation: 'upload', ...fields });
+    expect(result).toMatchObject({ status: 'completed', output: { name } });
+    expect(simulated.requests.at(-1)?.bytes.toString()).toBe(content);
+  });
+
+  it.each([
+    ['before the service has a part', 'limit'],
+    ['after the service has a part', 'lose'],
+  ] as const)('is completed when a request fails %s', async (_what, fault) => {
+    const clock = new TestClock();
+    const simulated = await drive({ clock });
+    // The first request announces the file.
+    if (fault === 'lose') simulated.loseNext('google_drive', 1, 2);
+    else simulated.limitNext('google_drive', 1, 2);
+    const running = call(simulated, { operation: 'upload', file: '<start.doc>' }, fileOf(LARGE));
+    if (fault === 'limit') {
+      await clock.due(1000);
+      clock.advance(1000);
+    }
+    const { output } = await running;
+    const { id } = output as { id: string };
+    const stored = await contentOf(simulated, await call(simulated, { operation: 'download', fileId: id }));
+    expect(stored.bytes.equals(LARGE)).toBe(true);
+  });
+
+  it('is not a file of another workspace', async () => {
+    const simulated = await drive({ tenant: (id) => id.split('-', 1)[0] });
+    const source = (id: string) => ({
+      workflow: workflow(
+        [block('A', 'google_drive', { operation: 'upload', file: '<start.doc>' })],
+        ['Start -> A'],
+        { id, ...FORMAT },
+      ),
+    });
+    const theirs = await simulated.engine.takeFiles(source('theirs-1'), { doc: fileOf(Buffer.from('secret')) });
+    const result = await simulated.engine.execute(source('mine-1'), theirs);
+    expect(result).toMatchObject({ status: 'failed', error: { code: 'TOOL_ARGUMENTS_INVALID' } });
+    expect(simulated.requests).toEqual([]);
+  });
+});
+
+describe('a file that a block reads from Google Drive', () => {
+  it('becomes a file of the run', async () => {
+    const simulated = await drive();
+    await call(simulated, { operation: 'upload', file: '<start.doc>' }, fileOf(LARGE, 'image/png'));
+    const result = await call(simulated, { operation: 'download', fileId: 'file-4', fileName: '../big.png' });
+    const { file, bytes } = await contentOf(simulated, result);
+    expect(file).toMatchObject({ name: 'big.png', size: LARGE.length, type: 'image/png' });
+    expect(bytes.equals(LARGE)).toBe(true);
+    expect(JSON.stringify(result).length).toBeLessThan(3000);
+  });
+
+  it('is exported if it is a document', async () => {
+    const simulated = await drive();
+    const fields = { operation: 'export', fileId: 'file-1', mimeType: 'application/pdf' };
+    const { file, bytes } = await contentOf(simulated, await call(simulated, fields));
+    expect(file).toMatchObject({ type: 'application/pdf' });
+    expect(bytes.toString()).toBe('# Notes');
+  });
+
+  it('is listed with the pages of the list', async () => {
+    const simulated = await drive();
+    const { output } = await call(simulated, { operation: 'list', pageSize: 2 });
+    expect((output as { files: object[] }).files).toHaveLength(3);
+    expect(simulated.requests.map(({ query }) => query.get('pageToken'))).toEqual([null, 'page-2']);
+  });
+
+  it.each<[string, JsonObject, string, RegExp]>([
+    ['there is none', { operation: 'download', fileId: 'x' }, 'not_found', /404: File not found: x/],
+    ['it is a document', { operation: 'download', fileId: 'file-1' }, 'invalid', /403: Only files with binary content/],
+    [
+      'the format is unknown',
+      { operation: 'export', fileId: 'file-1', mimeType: 'text/x' },
+      'invalid',
+      /400: The requested conversion/,
+    ],
+  ])('is refused with the reason if %s', async (_what, fields, kind, message) => {
+    const { error } = await call(await drive(), fields);
+    expect(error).toMatchObject({ code: 'HTTP_FAILED', details: { kind } });
+    expect(error?.message).toMatch(message);
+  });
+
+  it('is refused without a valid credential, and deleted once', async () => {
+    const wrong = await drive({ credentials: { google_drive: 'wrong-token' } });
+    const { error } = await call(wrong, { operation: 'get_file', fileId: 'file-1' });
+    expect(error).toMatchObject({ details: { status: 401, kind: 'auth' } });
+    const simulated = await drive();
+    expect(await call(simulated, { operation: 'delete', fileId: 'file-1' })).toMatchObject({ status: 'completed' });
+    expect(await call(simulated, { operation: 'delete', fileId: 'file-1' })).toMatchObject({
+      error: { details: { kind: 'not_found' } },
+    });
+  });
+
+  it('waits for a limit that has the status of a missing permission', async () => {
+    const clock = new TestClock();
+    const simulated = await drive({ clock });
+    simulated.limitNext('google_drive', 1);
+    const running = call(simulated, { operation: 'create_folder', fileName: 'New' });
+    await clock.due(1000);
+    clock.advance(1000);
+    expect(await running).toMatchObject({ status: 'completed', output: { name: 'New' } });
+    expect(simulated.requests).toHaveLength(2);
+  });
+});

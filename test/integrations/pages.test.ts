@@ -1,0 +1,119 @@
+import type { JsonObject } from '@heddle/core';
+import { describe, expect, it } from 'vitest';
+import { json, oneTool, startServer } from './tool-files.ts';
+
+const ALL = Array.from({ length: 7 }, (_, n) => ({ n }));
+const numbersOf = (url: URL): number => Number(url.searchParams.get('at') ?? 0);
+
+describe('pages of a list', () => {
+  it('are counted, until one has no items', async () => {
+    const paging = { by: 'page', items: 'list', argument: 'at', pages: 10 };
+    const { call, requests } = await oneTool({ paging }, ({ url }, response) => {
+      const page = numbersOf(url) || 1;
+      json(response, { list: ALL.slice((page - 1) * 3, page * 3) });
+    });
+    expect((await call()).output).toMatchObject({ data: { items: ALL } });
+    expect(requests.map(({ url }) => url)).toEqual(['/api/items', ...[2, 3, 4].map((at) => `/api/items?at=${at}`)]);
+  });
+
+  it('begin at the first number of the service', async () => {
+    const paging = { by: 'page', items: 'list', argument: 'at', first: 0, pages: 2 };
+    const { call, requests } = await oneTool({ paging }, ({ url }, response) =>
+      json(response, { list: [{ n: numbersOf(url) }] }),
+    );
+    await call();
+    expect(requests.map(({ url }) => url)).toEqual(['/api/items', '/api/items?at=1']);
+  });
+
+  it.each([
+    ['the number of all items', { total: 'all' }],
+    ['whether there are more', { more: 'more' }],
+  ])('are read by an offset, up to %s', async (_what, end) => {
+    const paging = { by: 'offset', items: 'list', argument: 'at', pages: 10, ...end };
+    const { call, requests } = await oneTool({ paging }, ({ url }, response) => {
+      const from = numbersOf(url);
+      json(response, { list: ALL.slice(from, from + 3), all: ALL.length, more: from + 3 < ALL.length });
+    });
+    expect((await call()).output).toMatchObject({ data: { items: ALL } });
+    expect(requests.map(({ url }) => url)).toEqual(['/api/items', '/api/items?at=3', '/api/items?at=6']);
+  });
+
+  it('are read by the links of answers', async () => {
+    const { call, requests } = await oneTool(
+      { paging: { by: 'link', argument: 'at', pages: 10 } },
+      ({ url, address }, response) => {
+        const page = Number(url.searchParams.get('page') ?? 1);
+        const link = `<${address}/items?page=1>; rel=first, </api/items?page=${page + 1}>; title="a, b"; rel="last next"`;
+        json(response, ALL.slice((page - 1) * 3, page * 3), page < 3 ? { link } : {});
+      },
+    );
+    expect((await call()).output).toMatchObject({ data: ALL });
+    expect(requests.map(({ url }) => url)).toEqual(['/api/items', '/api/items?page=2', '/api/items?page=3']);
+  });
+
+  it.each<[string, JsonObject]>([
+    ['page', { by: 'page', items: 'list' }],
+    ['offset', { by: 'offset', items: 'list' }],
+    ['cursor', { items: 'list', cursor: 'next' }],
+  ])('of a %s are at most as many as the tool allows', async (_by, how) => {
+    let n = 0;
+    const paging = { ...how, argument: 'at', pages: 4 };
+    const { call, requests } = await oneTool({ paging }, (_, response) =>
+      json(response, { list: [{ n: n++ }], next: 100 + n }),
+    );
+    await call();
+    expect(requests).toHaveLength(4);
+  });
+
+  it.each<[string, JsonObject, string]>([
+    ['the same page', { by: 'page', items: 'list', argument: 'at' }, 'is followed by the same page again'],
+    ['the same offset', { by: 'offset', items: 'list', argument: 'at' }, 'is followed by the same page again'],
+    ['the same link', { by: 'link', items: 'list' }, 'leads to a page that was read before'],
+    ['the same cursor', { items: 'list', cursor: 'next', argument: 'at' }, 'leads to a page that was read before'],
+  ])('end with an error when the service repeats %s', async (_what, how, message) => {
+    let n = 0;
+    const { call, requests } = await oneTool({ paging: { ...how, pages: 100 } }, ({ address }, response) => {
+      const item = how['by'] === 'page' || how['by'] === 'offset' ? 1 : n++;
+      json(response, { list: [{ item }], next: 7 }, { link: `<${address}/items?page=2>; rel="next"` });
+    });
+    const { error } = await call();
+    expect(error).toMatchObject({ code: 'TOOL_PAGES_REPEATED' });
+    expect(error?.message).toContain(message);
+    expect(requests.length).toBeLessThanOrEqual(3);
+  });
+
+  it.each<[string, (other: string, origin: string) => string]>([
+    ['another origin', (other) => `${other}/api/items?page=2`],
+    ['another origin without a scheme', (other) => `${other.slice('http:'.length)}/api/items?page=2`],
+    ['the network of the engine', () => 'http://169.254.169.254/latest/meta-data/'],
+    ['another part of the host', (_other, origin) => `${origin}/admin/items?page=2`],
+    ['a part of the host that has the same beginning', (_other, origin) => `${origin}/api2/items`],
+    ['another part by dots', (_other, origin) => `${origin}/api/../admin/items`],
+    ['a user of the host', (_other, origin) => `${origin.replace('//', '//x:y@')}/api/items?page=2`],
+    ['no address', () => 'http://['],
+    ['a file', () => 'file:///etc/passwd'],
+  ])('are not read at %s, which would get the credential', async (_what, target) => {
+    const seen: unknown[] = [];
+    const other = await startServer((request, response) => {
+      seen.push(request.headers);
+      response.end('[]');
+    });
+    const { call, requests } = await oneTool(
+      { paging: { by: 'link', pages: 10 } },
+      ({ address }, response) =>
+        json(response, [1], { link: `<${target(other, new URL(address).origin)}>; rel="next"` }),
+      { egress: { allowPrivate: ['127.0.0.1/32'], ports: 'any' as never } },
+    );
+    const { error } = await call();
+    expect(error).toMatchObject({ code: 'HTTP_FAILED' });
+    expect(error?.message).toMatch(/not below the address of the service/);
+    expect(requests).toHaveLength(1);
+    expect(seen).toEqual([]);
+  });
+
+  it('by links need a credential that is not part of the address', async () => {
+    const credential = { schemes: { key: { type: 'key', in: 'query', name: 'k' } } };
+    const made = oneTool({ paging: { by: 'link', pages: 2 }, credential }, () => undefined);
+    await expect(made).rejects.toThrow(/pages by links, which need/);
+  });
+});

@@ -1,0 +1,82 @@
+import { createServer } from 'node:http';
+import type { IncomingMessage, ServerResponse } from 'node:http';
+import type { AddressInfo } from 'node:net';
+import { blocks, readToolFile } from '@heddle/blocks';
+import type { JsonObject } from '@heddle/core';
+import { createEngine } from '@heddle/engine';
+import type { Engine, EngineOptions, RunResource } from '@heddle/engine';
+import { onTestFinished } from 'vitest';
+import { block, workflow } from '../support/workflow.ts';
+
+/** A service with one tool, and an engine that calls it. */
+export interface OneTool {
+  engine: Engine;
+  /** The address of the service. */
+  address: string;
+  /** Requests in the order of their arrival. */
+  requests: { url: string; headers: IncomingMessage['headers'] }[];
+  /** Calls the tool in a run. */
+  call(args?: JsonObject): Promise<RunResource>;
+}
+
+/** How an answer is sent. */
+export type Answering = (request: { url: URL; address: string }, response: ServerResponse) => void;
+
+/** Starts a server. Returns its address, without a path. */
+export async function startServer(
+  answer: (request: IncomingMessage, response: ServerResponse) => void,
+): Promise<string> {
+  const server = createServer(answer);
+  await new Promise<void>((resolve) => server.listen(0, '127.0.0.1', resolve));
+  onTestFinished(() => {
+    server.closeAllConnections();
+    server.close();
+  });
+  return `http://127.0.0.1:${(server.address() as AddressInfo).port}`;
+}
+
+/** Returns a service whose only tool is GET /items, with what `tool` adds to its definition. */
+export async function oneTool(
+  tool: JsonObject,
+  answer: Answering,
+  { rate, ...options }: EngineOptions & { rate?: { calls: number; seconds: number } } = {},
+): Promise<OneTool> {
+  const requests: OneTool['requests'] = [];
+  const origin = await startServer((request, response) => {
+    requests.push({ url: request.url ?? '', headers: request.headers });
+    answer({ url: new URL(request.url ?? '/', origin), address: `${origin}/api` }, response);
+  });
+  const address = `${origin}/api`;
+  const file = await readToolFile({
+    version: 1,
+    services: { shop: { title: 'Shop', address, ...(rate && { rate }) } },
+    tools: [
+      {
+        ...{ id: 'shop_items', service: 'shop', description: 'Items', method: 'GET', path: '/items' },
+        arguments: { type: 'object', properties: { at: { type: 'integer' }, name: { type: 'string' } } },
+        parameters: [{ argument: 'at', in: 'query', name: 'at', style: 'form', explode: true }],
+        credential: { schemes: { key: { type: 'bearer', scopes: [] } } },
+        ...{ idempotent: true, readOnly: true },
+        ...tool,
+      },
+    ],
+    $defs: {},
+  });
+  const engine = await createEngine({
+    blocks: blocks({ toolFiles: [file] }),
+    services: { shop: address },
+    credentials: { shop: 'the-key-of-the-shop' },
+    ...options,
+  });
+  onTestFinished(() => engine.close({ graceMs: 0 }));
+  const call = (args: JsonObject = {}) =>
+    engine.execute({
+      workflow: workflow([block('A', 'tool', { toolId: 'shop_items', arguments: args })], ['Start -> A']),
+    });
+  return { engine, address, requests, call };
+}
+
+/** Answers with JSON. */
+export function json(response: ServerResponse, body: unknown, headers: { [name: string]: string } = {}): void {
+  response.writeHead(200, { 'content-type': 'application/json', ...headers }).end(JSON.stringify(body));
+}
