@@ -34,7 +34,12 @@ const calls = all.flatMap((integration) =>
 /** Values of arguments that a service takes in a form that their schema does not say. */
 const SAMPLES: JsonObject = {
   ...{ to: 'ada@example.com', cc: 'ada@example.com', bcc: 'ada@example.com' },
-  ...{ file: { base64: 'eA==', name: 'x.txt' }, pages: [1], values: [['x', 1]], fileReference: 'https://example.com/x.pdf' },
+  ...{
+    file: { base64: 'eA==', name: 'x.txt' },
+    pages: [1],
+    values: [['x', 1]],
+    fileReference: 'https://example.com/x.pdf',
+  },
 };
 const BY_KIND: { readonly [kind: string]: Json } = { boolean: true, object: { Name: 'x' }, string: 'x y/z' };
 
@@ -181,7 +186,10 @@ function replyOf(
   if (ok !== undefined) put(body, ok, true);
   if (upload) return { headers: { location: '/base/upload' }, body };
   if (paging?.by === 'link')
-    return { headers: { link: `</base${toolPath.replaceAll(/[{}]/g, '')}?page=${nth + 1}>; rel="next"` }, body: [{ n: nth }] };
+    return {
+      headers: { link: `</base${toolPath.replaceAll(/[{}]/g, '')}?page=${nth + 1}>; rel="next"` },
+      body: [{ n: nth }],
+    };
   if (paging && paging.by === undefined)
     put(body, paging.of === 'last' ? `${paging.items}[0].${paging.cursor}` : paging.cursor, `next-${nth}`);
   if (paging?.more !== undefined) put(body, paging.more, true);

@@ -1,5 +1,5 @@
 import { once } from 'node:events';
-import { mkdtemp, rm } from 'node:fs/promises';
+import { mkdtemp, readdir, rm, stat } from 'node:fs/promises';
 import type { ServerResponse } from 'node:http';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
@@ -9,6 +9,7 @@ import type { Json, JsonObject } from '@heddle/core';
 import { filesIn } from '@heddle/core/files';
 import type { RunResource } from '@heddle/engine';
 import { describe, expect, it, onTestFinished } from 'vitest';
+import { TestClock } from '../support/test-clock.ts';
 import { block, workflow } from '../support/workflow.ts';
 import { oneTool } from './tool-files.ts';
 import type { OneTool } from './tool-files.ts';
@@ -17,9 +18,16 @@ const MIB = 2 ** 20;
 const TO_FILE = { answer: { file: { above: 1000 } } };
 
 /** Sends chunks of 1 MiB, as fast as they are read. `each` is called before each. */
-async function send(response: ServerResponse, mib: number, each: (nth: number) => void = () => {}): Promise<void> {
+async function send(
+  response: ServerResponse,
+  mib: number,
+  each: (nth: number) => void = () => {},
+): Promise<void> {
   const chunk = Buffer.alloc(MIB, 'heddle');
-  response.writeHead(200, { 'content-type': 'application/pdf', 'content-disposition': 'attachment; filename="a b.pdf"' });
+  response.writeHead(200, {
+    'content-type': 'application/pdf',
+    'content-disposition': 'attachment; filename="a b.pdf"',
+  });
   for (let nth = 0; nth < mib && !response.destroyed; nth++) {
     each(nth);
     if (!response.write(chunk)) await Promise.race([once(response, 'drain'), once(response, 'close')]);
@@ -38,6 +46,8 @@ function usedBytes(): number {
   setFlagsFromString('--expose-gc');
   const collect = runInNewContext('gc') as () => void;
   collect();
+  // The second one waits for the buffers that the first one frees in the background.
+  collect();
   const { heapUsed, external } = process.memoryUsage();
   return heapUsed + external;
 }
@@ -49,7 +59,7 @@ function fileIn({ output }: RunResource) {
 }
 
 describe('a large answer of a tool', () => {
-  it('becomes a file of 64 MB while less than 30 MB are in memory', async () => {
+  it('becomes a file of 64 MB while less than 40 MB are in memory', async () => {
     const used: number[] = [];
     const tool = await oneTool(
       TO_FILE,
@@ -60,7 +70,7 @@ describe('a large answer of a tool', () => {
     const file = fileIn(run);
     expect(file).toMatchObject({ name: 'a b.pdf', size: 64 * MIB, type: 'application/pdf' });
     expect(used).toHaveLength(8);
-    expect(Math.max(...used) - (used[0] ?? 0)).toBeLessThan(30 * MIB);
+    expect(Math.max(...used) - (used[0] ?? 0)).toBeLessThan(40 * MIB);
 
     const before = usedBytes();
     let bytes = 0;
@@ -72,7 +82,7 @@ describe('a large answer of a tool', () => {
       expect(Buffer.from(chunk.buffer, chunk.byteOffset, 6).toString()).toHaveLength(6);
     }
     expect(bytes).toBe(64 * MIB);
-    expect(most).toBeLessThan(30 * MIB);
+    expect(most).toBeLessThan(40 * MIB);
   });
 
   it('is data if it is small, and a failure is never a file', async () => {
@@ -93,10 +103,14 @@ describe('a large answer of a tool', () => {
   ])('that does not end is cut off at %s, and leaves nothing', async (_what, tool, options) => {
     const folder = await dataFolder();
     let sent = 0;
-    const { call } = await oneTool(tool, (_, response) => void send(response, 10_000, (nth) => (sent = nth)), {
-      data: folder,
-      ...options,
-    });
+    const { call } = await oneTool(
+      tool,
+      (_, response) => void send(response, 10_000, (nth) => (sent = nth)),
+      {
+        data: folder,
+        ...options,
+      },
+    );
     const { error } = await call();
     expect(error?.message).toMatch(/more than 4194304 bytes/);
     expect(error?.details).not.toMatchObject({ kind: 'temporary' });
@@ -139,7 +153,8 @@ describe('a large answer of a tool', () => {
     const file = fileIn(run);
     const theirs = await tool.engine.execute(source('theirs-1'));
     const mine = await tool.engine.execute(source('test-1'));
-    const open = async (runId: string, key: string) => (await tool.engine.openFile(runId, { ...file, key }))?.bytes;
+    const open = async (runId: string, key: string) =>
+      (await tool.engine.openFile(runId, { ...file, key }))?.bytes;
     expect(await open(mine.runId, file.key)).toBe(7 * MIB);
     expect(await open(theirs.runId, file.key)).toBeUndefined();
     expect(await (await tool.engine.fileReader(theirs.runId))(file)).toBeUndefined();
@@ -148,17 +163,22 @@ describe('a large answer of a tool', () => {
   });
 
   it('is removed with the run', async () => {
-    const folder = await dataFolder();
-    const { engine, call } = await oneTool(TO_FILE, (_, response) => void send(response, 7), { data: folder });
+    const [folder, clock] = [await dataFolder(), new TestClock()];
+    const { engine, call } = await oneTool(TO_FILE, (_, response) => void send(response, 7), {
+      data: folder,
+      clock,
+    });
     const { runId } = await call();
     expect(await storedBytes(folder)).toBeGreaterThan(7 * MIB);
+    // What was stored lately is kept, because a run may be about to use it.
+    clock.advance(86_400_000);
     await engine.deleteRun(runId);
+    expect(await storedBytes(folder)).toBe(0);
   });
 });
 
 /** Bytes of the files of stored values. */
 async function storedBytes(folder: string): Promise<number> {
-  const { readdir, stat } = await import('node:fs/promises');
   const names = await readdir(join(folder, 'values'), { recursive: true }).catch(() => []);
   const sizes = await Promise.all(
     names.map(async (name) => {

@@ -19,7 +19,11 @@ const MAX_PAGE = 100;
  * a message, and rate limits have status 403 with the time of their end in a header.
  */
 export function github(): Service {
-  const issues: Issue[] = [1, 2, 3, 4, 5].map((number) => ({ number, title: `Issue ${number}`, state: 'open' }));
+  const issues: Issue[] = [1, 2, 3, 4, 5].map((number) => ({
+    number,
+    title: `Issue ${number}`,
+    state: 'open',
+  }));
   const pulls: Issue[] = [
     { number: 6, title: 'Mergeable', state: 'open', mergeable: true },
     { number: 7, title: 'Conflicting', state: 'open', mergeable: false },
@@ -49,7 +53,12 @@ export function github(): Service {
       return refuse(422, 'Validation Failed', {
         errors: missing.map((field): Json => ({ resource: 'Issue', field, code: 'missing_field' })),
       });
-    const issue = { ...body, number: issues.length + pulls.length + 1, title: String(body['title']), state: 'open' };
+    const issue = {
+      ...body,
+      number: issues.length + pulls.length + 1,
+      title: String(body['title']),
+      state: 'open',
+    };
     all.push(issue);
     return { status: 201, body: issue };
   };

@@ -62,7 +62,13 @@ describe('blocks of GitHub', () => {
 
   it.each<[string, string, JsonObject, string, RegExp]>([
     ['is not there', 'github_get_issue', { issue_number: 99 }, 'not_found', /404: .*Not Found/],
-    ['lacks a field', 'github_issue_comment', { issue_number: 1, body: ' ' }, 'none', /missing required fields: body/],
+    [
+      'lacks a field',
+      'github_issue_comment',
+      { issue_number: 1, body: ' ' },
+      'none',
+      /missing required fields: body/,
+    ],
     ['cannot be merged', 'github_merge_pr', { pullNumber: 7 }, 'conflict', /405: .*not mergeable/],
     ['belongs to another', 'github_repo_info', { repo: 'private' }, 'not_found', /404/],
   ])('fail clearly when what they name %s', async (_what, operation, fields, kind, message) => {

@@ -50,7 +50,13 @@ export function googleDrive(): Service {
     if (query.get('uploadType') !== 'resumable') return refuse(400, 'badRequest', 'Unsupported uploadType');
     const { name = 'Untitled', mimeType = headers['x-upload-content-type'] ?? '', parents = ['root'] } = body;
     const id = `upload-${sessions.size + 1}`;
-    const file = { id: '', name: String(name), mimeType: String(mimeType), content: Buffer.alloc(0), parents };
+    const file = {
+      id: '',
+      name: String(name),
+      mimeType: String(mimeType),
+      content: Buffer.alloc(0),
+      parents,
+    };
     sessions.set(id, { file, parts: [], received: 0 });
     const location = `${base}/upload/drive/v3/files?uploadType=resumable&upload_id=${id}`;
     return { headers: { location }, body: null };
@@ -59,7 +65,8 @@ export function googleDrive(): Service {
   const receive = ({ query, headers, bytes }: Asked): Answer => {
     const session = sessions.get(query.get('upload_id') ?? '');
     if (!session) return refuse(404, 'notFound', 'Upload session not found');
-    const [, range = '', total = ''] = /^bytes (\*|\d+-\d+)\/(\d+)$/.exec(headers['content-range'] ?? '') ?? [];
+    const [, range = '', total = ''] =
+      /^bytes (\*|\d+-\d+)\/(\d+)$/.exec(headers['content-range'] ?? '') ?? [];
     if (range === '') return refuse(400, 'badRequest', 'Missing Content-Range');
     if (range !== '*') {
       const [from = 0, to = 0] = range.split('-').map(Number);
@@ -75,7 +82,8 @@ export function googleDrive(): Service {
       const have = session.received === 0 ? {} : { range: `bytes=0-${session.received - 1}` };
       return { status: 308, headers: have, body: null };
     }
-    if (session.file.id === '') Object.assign(session.file, add({ ...session.file, content: Buffer.concat(session.parts) }));
+    if (session.file.id === '')
+      Object.assign(session.file, add({ ...session.file, content: Buffer.concat(session.parts) }));
     return { body: shown(session.file) };
   };
 
@@ -95,7 +103,8 @@ export function googleDrive(): Service {
   };
 
   const exported = (file: DriveFile, { query }: Asked): Answer => {
-    if (file.mimeType !== DOCUMENT) return refuse(403, 'fileNotExportable', 'Export only supports documents.');
+    if (file.mimeType !== DOCUMENT)
+      return refuse(403, 'fileNotExportable', 'Export only supports documents.');
     const type = query.get('mimeType');
     if (type === null) return refuse(400, 'required', 'Required parameter: mimeType');
     if (!['application/pdf', 'text/plain'].includes(type))
@@ -118,13 +127,17 @@ export function googleDrive(): Service {
     const { method, path, query, body } = asked;
     if (path === '/upload/drive/v3/files') {
       if (method === 'POST') return start(asked);
-      return method === 'PUT' && query.has('upload_id') ? receive(asked) : googleError(404, 'NOT_FOUND', 'Not Found');
+      return method === 'PUT' && query.has('upload_id')
+        ? receive(asked)
+        : googleError(404, 'NOT_FOUND', 'Not Found');
     }
     if (path === '/drive/v3/files') {
       if (method === 'GET') return list(asked);
       const { name = 'Untitled', mimeType = FOLDER, parents = ['root'] } = body;
       return {
-        body: shown(add({ name: String(name), mimeType: String(mimeType), content: Buffer.alloc(0), parents })),
+        body: shown(
+          add({ name: String(name), mimeType: String(mimeType), content: Buffer.alloc(0), parents }),
+        ),
       };
     }
     const found = /^\/drive\/v3\/files\/([^/]+)(?:\/(export))?$/.exec(path);

@@ -117,7 +117,9 @@ describe('a file that a block stores in Google Drive', () => {
         { id, ...FORMAT },
       ),
     });
-    const theirs = await simulated.engine.takeFiles(source('theirs-1'), { doc: fileOf(Buffer.from('secret')) });
+    const theirs = await simulated.engine.takeFiles(source('theirs-1'), {
+      doc: fileOf(Buffer.from('secret')),
+    });
     const result = await simulated.engine.execute(source('mine-1'), theirs);
     expect(result).toMatchObject({ status: 'failed', error: { code: 'TOOL_ARGUMENTS_INVALID' } });
     expect(simulated.requests).toEqual([]);
@@ -152,7 +154,12 @@ describe('a file that a block reads from Google Drive', () => {
 
   it.each<[string, JsonObject, string, RegExp]>([
     ['there is none', { operation: 'download', fileId: 'x' }, 'not_found', /404: File not found: x/],
-    ['it is a document', { operation: 'download', fileId: 'file-1' }, 'invalid', /403: Only files with binary content/],
+    [
+      'it is a document',
+      { operation: 'download', fileId: 'file-1' },
+      'invalid',
+      /403: Only files with binary content/,
+    ],
     [
       'the format is unknown',
       { operation: 'export', fileId: 'file-1', mimeType: 'text/x' },
@@ -170,7 +177,9 @@ describe('a file that a block reads from Google Drive', () => {
     const { error } = await call(wrong, { operation: 'get_file', fileId: 'file-1' });
     expect(error).toMatchObject({ details: { status: 401, kind: 'auth' } });
     const simulated = await drive();
-    expect(await call(simulated, { operation: 'delete', fileId: 'file-1' })).toMatchObject({ status: 'completed' });
+    expect(await call(simulated, { operation: 'delete', fileId: 'file-1' })).toMatchObject({
+      status: 'completed',
+    });
     expect(await call(simulated, { operation: 'delete', fileId: 'file-1' })).toMatchObject({
       error: { details: { kind: 'not_found' } },
     });

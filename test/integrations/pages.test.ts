@@ -13,7 +13,10 @@ describe('pages of a list', () => {
       json(response, { list: ALL.slice((page - 1) * 3, page * 3) });
     });
     expect((await call()).output).toMatchObject({ data: { items: ALL } });
-    expect(requests.map(({ url }) => url)).toEqual(['/api/items', ...[2, 3, 4].map((at) => `/api/items?at=${at}`)]);
+    expect(requests.map(({ url }) => url)).toEqual([
+      '/api/items',
+      ...[2, 3, 4].map((at) => `/api/items?at=${at}`),
+    ]);
   });
 
   it('begin at the first number of the service', async () => {
@@ -67,9 +70,17 @@ describe('pages of a list', () => {
 
   it.each<[string, JsonObject, string]>([
     ['the same page', { by: 'page', items: 'list', argument: 'at' }, 'is followed by the same page again'],
-    ['the same offset', { by: 'offset', items: 'list', argument: 'at' }, 'is followed by the same page again'],
+    [
+      'the same offset',
+      { by: 'offset', items: 'list', argument: 'at' },
+      'is followed by the same page again',
+    ],
     ['the same link', { by: 'link', items: 'list' }, 'leads to a page that was read before'],
-    ['the same cursor', { items: 'list', cursor: 'next', argument: 'at' }, 'leads to a page that was read before'],
+    [
+      'the same cursor',
+      { items: 'list', cursor: 'next', argument: 'at' },
+      'leads to a page that was read before',
+    ],
   ])('end with an error when the service repeats %s', async (_what, how, message) => {
     let n = 0;
     const { call, requests } = await oneTool({ paging: { ...how, pages: 100 } }, ({ address }, response) => {

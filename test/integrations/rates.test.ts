@@ -5,7 +5,9 @@ import { createEngine } from '@heddle/engine';
 import type { EngineOptions } from '@heddle/engine';
 import { describe, expect, it, onTestFinished } from 'vitest';
 import { hasPostgres, postgresDatabase } from '../support/postgres.ts';
+import { TestClock } from '../support/test-clock.ts';
 import { block, workflow } from '../support/workflow.ts';
+import { json, oneTool } from './tool-files.ts';
 
 /** A service that refuses the key "slow" for two minutes, with the keys of its requests. */
 async function startService() {
@@ -63,5 +65,92 @@ describe('a key that a service refuses for a time', () => {
     await one('slow');
     expect((await other('slow')).error?.message).toMatch(/was not called/);
     expect(keys).toEqual(['slow']);
+  });
+});
+
+describe('the rate of a service', () => {
+  const slow = { calls: 10, seconds: 100 };
+
+  it.each<[string, object]>([
+    ['its definition', { rate: slow }],
+    [
+      'the operator, whatever its definition says',
+      { rate: { calls: 1000, seconds: 1 }, serviceRates: { shop: slow } },
+    ],
+  ])('is given by %s, and calls wait for it', async (_who, options) => {
+    const clock = new TestClock();
+    const { call, requests } = await oneTool({}, (_, response) => json(response, {}), { clock, ...options });
+    expect(await call()).toMatchObject({ status: 'completed' });
+    const second = call();
+    await clock.due(10_000);
+    expect(requests).toHaveLength(1);
+    clock.advance(10_000);
+    expect(await second).toMatchObject({ status: 'completed' });
+    expect(requests).toHaveLength(2);
+  });
+
+  it('that allows no call soon fails the block with the time', async () => {
+    const rate = { calls: 1, seconds: 3600 };
+    const { call, requests } = await oneTool({}, (_, response) => json(response, {}), {
+      rate,
+      clock: new TestClock(),
+    });
+    await call();
+    const { error } = await call();
+    expect(error).toMatchObject({ code: 'HTTP_FAILED', details: { kind: 'rate' } });
+    expect(error?.message).toMatch(
+      /its rate of 1 calls in 3600 s, or a refusal, allows the next call in 3600 s/,
+    );
+    expect(requests).toHaveLength(1);
+  });
+
+  it('counts each page of a list', async () => {
+    const clock = new TestClock();
+    const paging = { by: 'page', items: 'list', argument: 'at', pages: 2 };
+    const { call, requests } = await oneTool(
+      { paging },
+      ({ url }, response) => json(response, { list: [url.search] }),
+      { clock, rate: slow },
+    );
+    const running = call();
+    await clock.due(10_000);
+    expect(requests).toHaveLength(1);
+    clock.advance(10_000);
+    await running;
+    expect(requests).toHaveLength(2);
+  });
+
+  it('is for each credential', async () => {
+    const { call, requests } = await oneTool({}, (_, response) => json(response, {}), {
+      rate: { calls: 1, seconds: 3600 },
+    });
+    await call();
+    const other = await oneTool({}, (_, response) => json(response, {}), {
+      rate: { calls: 1, seconds: 3600 },
+      credentials: { shop: 'another-key-of-the-shop' },
+    });
+    expect(await other.call()).toMatchObject({ status: 'completed' });
+    expect(requests).toHaveLength(1);
+  });
+
+  it.skipIf(!hasPostgres)('is shared by processes', async () => {
+    const postgres = { url: await postgresDatabase() };
+    const rate = { calls: 1, seconds: 3600 };
+    const one = await oneTool({}, (_, response) => json(response, {}), { rate, postgres });
+    await one.call();
+    const other = await oneTool({}, (_, response) => json(response, {}), {
+      ...{ rate, postgres },
+      services: { shop: one.address },
+    });
+    expect((await other.call()).error?.message).toMatch(/was not called: its rate of 1 calls/);
+    expect(one.requests).toHaveLength(1);
+  });
+
+  it.each([
+    { calls: 0, seconds: 1 },
+    { calls: 1, seconds: 0 },
+    { calls: Number.NaN, seconds: 1 },
+  ])('is refused if it is %j', async (shop) => {
+    await expect(createEngine({ serviceRates: { shop } })).rejects.toMatchObject({ code: 'OPTIONS_INVALID' });
   });
 });

@@ -289,12 +289,16 @@ const LIMIT: Answer = {
 /** How a service refuses a token; default: status 401. */
 const UNAUTHORIZED: { readonly [name: string]: Answer } = {
   slack: SLACK_ERROR('invalid_auth'),
-  github: { status: 401, body: { message: 'Bad credentials', documentation_url: 'https://docs.github.com/rest' } },
+  github: {
+    status: 401,
+    body: { message: 'Bad credentials', documentation_url: 'https://docs.github.com/rest' },
+  },
   google_drive: googleError(401, 'UNAUTHENTICATED', 'Invalid Credentials'),
 };
 
 /** Addresses that give access by themselves, without a token. */
-const isCapability = ({ service, query }: Asked): boolean => service === 'google_drive' && query.has('upload_id');
+const isCapability = ({ service, query }: Asked): boolean =>
+  service === 'google_drive' && query.has('upload_id');
 
 /** A fault of the next requests but `skip`, as often as `times` says. */
 interface Fault {

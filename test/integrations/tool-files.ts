@@ -77,6 +77,10 @@ export async function oneTool(
 }
 
 /** Answers with JSON. */
-export function json(response: ServerResponse, body: unknown, headers: { [name: string]: string } = {}): void {
+export function json(
+  response: ServerResponse,
+  body: unknown,
+  headers: { [name: string]: string } = {},
+): void {
   response.writeHead(200, { 'content-type': 'application/json', ...headers }).end(JSON.stringify(body));
 }

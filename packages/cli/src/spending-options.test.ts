@@ -76,6 +76,8 @@ describe('--service-rate', () => {
   });
 
   it.each(['slack', 'slack=1', 'slack=0/1', 'slack=1/0', 'slack=1.5/1', '=1/1'])('refuses %s', (text) => {
-    expect(() => serviceRatesOf({ serviceRate: [text] })).toThrow('--service-rate takes SERVICE=CALLS/SECONDS');
+    expect(() => serviceRatesOf({ serviceRate: [text] })).toThrow(
+      '--service-rate takes SERVICE=CALLS/SECONDS',
+    );
   });
 });

@@ -82,7 +82,9 @@ function rateOf(text: string): [string, ModelRate] {
 }
 
 /** Returns the rates of services. Throws usage errors. */
-export function serviceRatesOf({ serviceRate = [] }: SpendingOptions): NonNullable<EngineOptions['serviceRates']> {
+export function serviceRatesOf({
+  serviceRate = [],
+}: SpendingOptions): NonNullable<EngineOptions['serviceRates']> {
   return Object.fromEntries(
     serviceRate.map((text) => {
       const parts = /^([^=]+)=([1-9]\d{0,6})\/([1-9]\d{0,4})$/.exec(text);

@@ -120,7 +120,10 @@ function configuredServices(options: EngineOptions): (name: string) => Promise<C
   const { services = {}, credentials = {}, serviceRates = {}, egress } = options;
   for (const [name, { calls, seconds }] of Object.entries(serviceRates))
     if (!(calls > 0 && seconds > 0 && Number.isFinite(seconds / calls)))
-      throw new EngineError('OPTIONS_INVALID', `The rate of the service "${name}" is not calls and seconds above 0.`);
+      throw new EngineError(
+        'OPTIONS_INVALID',
+        `The rate of the service "${name}" is not calls and seconds above 0.`,
+      );
   const plain = blockHttpClient(options);
   const clients = new Map<string, () => Promise<HttpClient>>();
   for (const [name, address] of Object.entries(services)) {

@@ -165,10 +165,7 @@ export class HeddleEngine implements Engine {
     return fileReader(this.#parts, header, limits);
   }
 
-  async openFile(
-    runId: string,
-    file: Pick<FileRecord, 'id' | 'key'>,
-  ): Promise<FileContent | undefined> {
+  async openFile(runId: string, file: Pick<FileRecord, 'id' | 'key'>): Promise<FileContent | undefined> {
     this.#expectOpen();
     const header = await this.#parts.stores.runs.header(runId);
     if (!header) throw runNotFound(runId);

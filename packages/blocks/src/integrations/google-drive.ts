@@ -16,7 +16,10 @@ function withFile(args: JsonObject): JsonObject {
   if (Array.isArray(given) && given.length !== 1)
     throw new ArgumentError(`"file" has ${given.length} files, and one is stored at a time`);
   const [first = null] = Array.isArray(given) ? given : [given];
-  const file = first ?? { base64: Buffer.from(plainText(content ?? '')).toString('base64'), type: 'text/plain' };
+  const file = first ?? {
+    base64: Buffer.from(plainText(content ?? '')).toString('base64'),
+    type: 'text/plain',
+  };
   const own = isJsonObject(file) && typeof file['name'] === 'string' ? file['name'] : 'file.txt';
   return { ...others, file, name: name ?? own };
 }
@@ -70,9 +73,12 @@ export const integration = defineIntegration({
         }),
         content: text('The content as text, instead of a file'),
         name: text('The name in Drive; default: that of the file', { fields: ['fileName'] }),
-        mimeType: text('The media type in Drive, such as application/vnd.google-apps.document to convert the file', {
-          schema: { maxLength: 200 },
-        }),
+        mimeType: text(
+          'The media type in Drive, such as application/vnd.google-apps.document to convert the file',
+          {
+            schema: { maxLength: 200 },
+          },
+        ),
         folderId: text('Id of the folder', { fields: ['folderId', 'folderSelector', 'manualFolderId'] }),
       },
       json: { name: arg('name'), mimeType: arg('mimeType'), parents: [arg('folderId')] },
@@ -80,7 +86,8 @@ export const integration = defineIntegration({
       upload: { type: 'resumable', argument: 'file' },
     },
     google_drive_download: {
-      description: 'Returns the content of a file as a file of the run. Documents of Google are exported instead.',
+      description:
+        'Returns the content of a file as a file of the run. Documents of Google are exported instead.',
       method: 'GET',
       path: '/drive/v3/files/{fileId}',
       query: { alt: 'media' },

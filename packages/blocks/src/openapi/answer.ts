@@ -19,7 +19,9 @@ export function failureIn({ answer }: Pick<ServiceTool, 'answer'>, data: Json): 
   const reason = error === undefined ? undefined : valueAt(data, error);
   const isThere = reason !== undefined && reason !== null && !(Array.isArray(reason) && reason.length === 0);
   if (ok === undefined ? !isThere : valueAt(data, ok) === true) return undefined;
-  return textOf(isThere ? reason : data).slice(0, REASON_CHARS).toWellFormed();
+  return textOf(isThere ? reason : data)
+    .slice(0, REASON_CHARS)
+    .toWellFormed();
 }
 
 /** Returns the code of a failure, for services that have such codes. */
@@ -49,14 +51,17 @@ export function nextCursor(paging: Extract<Paging, { cursor: string }>, data: Js
 /** Returns the result of a call: what `answer.output` maps. `items` are those of all pages. */
 export function outputOf({ answer, paging }: ServiceTool, data: Json, items?: Json[]): Json {
   const output = answer?.output;
-  const read = (path: string): Json => (items && path === paging?.items ? items : (valueAt(data, path) ?? null));
+  const read = (path: string): Json =>
+    items && path === paging?.items ? items : (valueAt(data, path) ?? null);
   if (typeof output === 'string') return read(output);
   if (output !== undefined)
     return Object.fromEntries(Object.entries(output).map(([name, path]) => [name, read(path)])) as JsonObject;
   if (!items || !paging) return data;
   if (paging.items === undefined) return items;
   if (paging.by !== undefined || paging.of === 'last') return { items };
-  return isJsonObject(data) ? { items, [lastOf(paging.cursor)]: valueAt(data, paging.cursor) ?? null } : items;
+  return isJsonObject(data)
+    ? { items, [lastOf(paging.cursor)]: valueAt(data, paging.cursor) ?? null }
+    : items;
 }
 
 function lastOf(path: string): string {

@@ -301,7 +301,16 @@ function inconsistencies({ services, tools, code = [] }: ToolFile): string[] {
 }
 
 /** Returns what of a tool contradicts another part of it. */
-function contradictions({ method, paging, upload, answer, arguments: schema, parameters = [], body, credential }: ServiceTool): string[] {
+function contradictions({
+  method,
+  paging,
+  upload,
+  answer,
+  arguments: schema,
+  parameters = [],
+  body,
+  credential,
+}: ServiceTool): string[] {
   const wrong: string[] = [];
   if (paging?.by === 'link' && (method !== 'GET' || hasKeyInAddress(credential)))
     wrong.push('has pages by links, which need the method GET and a key that is not part of the address');

@@ -101,10 +101,14 @@ export function isOnePage({ paging }: ServiceTool, args: JsonObject): boolean {
  * Returns the address of a next page. It must be below the address of the service: another origin, or another part of a host
  * that several services share, must not get the credential. Throws a BlockError.
  */
-export function checkedLink(url: string, { at, address, id }: { at: string; address: string; id: string }): string {
+export function checkedLink(
+  url: string,
+  { at, address, id }: { at: string; address: string; id: string },
+): string {
   const next = URL.canParse(url, at) ? new URL(url, at) : undefined;
   const base = new URL(address.endsWith('/') ? address : `${address}/`);
-  if (next?.origin === base.origin && next.pathname.startsWith(base.pathname) && next.username === '') return next.href;
+  if (next?.origin === base.origin && next.pathname.startsWith(base.pathname) && next.username === '')
+    return next.href;
   const where = next ? next.origin : 'no address';
   throw new BlockError(
     'HTTP_FAILED',

@@ -35,10 +35,14 @@ export async function awaitKey(context: Context, { key, rate }: KeyRate, service
     context.signal.throwIfAborted();
     if (waitMs === 0) return;
     if (waitMs > Math.min(MAX_PAUSE_MS, context.remainingMs ?? Infinity))
-      throw new BlockError('HTTP_FAILED', `The service "${service}" was not called: ${whyNot(rate, waitMs)}.`, {
-        retryAfterMs: waitMs,
-        details: { status: 429, kind: 'rate' },
-      });
+      throw new BlockError(
+        'HTTP_FAILED',
+        `The service "${service}" was not called: ${whyNot(rate, waitMs)}.`,
+        {
+          retryAfterMs: waitMs,
+          details: { status: 429, kind: 'rate' },
+        },
+      );
     await context.services.withoutSlot(() => pause(context, waitMs));
   }
 }

@@ -119,7 +119,11 @@ async function* chunksFrom(start: Uint8Array, reader: Reader): AsyncGenerator<Ui
 }
 
 /** Returns the name of a file: the one of the call, that of the service, or the end of the path. */
-function nameOf(given: Json | undefined, headers: ServiceAnswer['headers'], { shown }: ServiceRequest): string {
+function nameOf(
+  given: Json | undefined,
+  headers: ServiceAnswer['headers'],
+  { shown }: ServiceRequest,
+): string {
   if (typeof given === 'string' && given.trim() !== '') return given;
   const disposition = (headers['content-disposition'] ?? '').slice(0, 2000);
   const [, encoded] = /;\s*filename\*\s*=\s*utf-8'[^']*'([^;\s]+)/i.exec(disposition) ?? [];
@@ -157,7 +161,11 @@ function statusFailure(what: string, refused: Refused): BlockError {
 }
 
 /** Returns the milliseconds until the time that a header of the service names, in seconds since 1970. */
-function untilReset({ answer }: ServiceTool, headers: ServiceAnswer['headers'], nowMs: number): number | undefined {
+function untilReset(
+  { answer }: ServiceTool,
+  headers: ServiceAnswer['headers'],
+  nowMs: number,
+): number | undefined {
   const seconds = Number(headers[answer?.reset?.toLowerCase() ?? ''] ?? Number.NaN);
   return Number.isFinite(seconds) ? Math.max(0, seconds * 1000 - nowMs) : undefined;
 }

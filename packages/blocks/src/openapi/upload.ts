@@ -54,7 +54,12 @@ export function announcement({ bytes, type }: Source): ServiceRequest['headers']
  */
 export async function uploadParts(
   source: Source,
-  { announced, request, sender, send }: { announced: ServiceAnswer; request: ServiceRequest; sender: Sender; send: Send },
+  {
+    announced,
+    request,
+    sender,
+    send,
+  }: { announced: ServiceAnswer; request: ServiceRequest; sender: Sender; send: Send },
 ): Promise<ServiceAnswer> {
   const url = sessionOf(announced, request, sender);
   const put = (range: string, body: Uint8Array): Promise<ServiceAnswer | BlockError> =>
@@ -83,7 +88,8 @@ export async function uploadParts(
       ({ retryable }) => retryable,
     );
     if (answer.status !== INCOMPLETE) return answer;
-    if (receivedIn(answer) !== end) throw failed(sender, 'has received another part of the file than was sent');
+    if (receivedIn(answer) !== end)
+      throw failed(sender, 'has received another part of the file than was sent');
     at = end;
   }
   throw failed(sender, 'expects more than the whole file');
@@ -102,7 +108,9 @@ function sessionOf({ headers }: ServiceAnswer, { url }: ServiceRequest, sender: 
   if (found?.origin === new URL(url).origin && found.username === '') return found.href;
   throw failed(
     sender,
-    found ? `names an address at ${found.origin} for the file, which is another host` : 'names no address for the file',
+    found
+      ? `names an address at ${found.origin} for the file, which is another host`
+      : 'names no address for the file',
   );
 }
 

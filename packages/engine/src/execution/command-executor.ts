@@ -7,7 +7,7 @@ import { createBlockContext } from '../executors/context.ts';
 import type { EngineExecutor } from '../executors/services.ts';
 import type { FileReader } from '../files/storage.ts';
 import {
-  asInfrastructure,
+  asInfrastructureOf,
   InfrastructureError,
   unwrapInfrastructure,
 } from '../records/infrastructure-error.ts';
@@ -158,7 +158,7 @@ export class CommandExecutor {
     const fetching = resolver.prepare(this.#parts);
     const refreshing = this.#parts.environment.refresh(place.block);
     if (!fetching && !refreshing) return undefined;
-    return Promise.all([fetching && asInfrastructure(() => fetching), refreshing]);
+    return Promise.all([fetching && asInfrastructureOf(fetching), refreshing]);
   }
 
   /** Keeps the task under way until its entry is there. Never rejects. */

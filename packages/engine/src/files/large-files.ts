@@ -27,7 +27,9 @@ export async function storeParts(
   const parts: string[] = [];
   const put = async (data: string): Promise<void> => {
     // The id makes the key of each part as hard to guess as that of the file.
-    parts.push(await values.put(JSON.stringify({ part: id, owner: owner ?? null, index: parts.length, data })));
+    parts.push(
+      await values.put(JSON.stringify({ part: id, owner: owner ?? null, index: parts.length, data })),
+    );
   };
   try {
     let bytes = 0;
@@ -49,7 +51,7 @@ async function* slices(chunks: AsyncIterable<Uint8Array>) {
   let filled = 0;
   const slice = (isLast: boolean) => ({ base64: buffer.toString('base64', 0, filled), size: filled, isLast });
   for await (const chunk of chunks) {
-    for (let at = 0; at < chunk.length; ) {
+    for (let at = 0; at < chunk.length;) {
       if (filled === PART_BYTES) {
         yield slice(false);
         filled = 0;
@@ -68,7 +70,9 @@ export function partsIn(value: Json): ListedParts | undefined {
   if (!isJsonObject(value)) return undefined;
   const [bytes, parts] = [own(value, 'bytes'), own(value, 'parts')];
   const areKeys = Array.isArray(parts) && parts.every((key) => typeof key === 'string');
-  return areKeys && Number.isSafeInteger(bytes) ? { bytes: Number(bytes), parts: parts as string[] } : undefined;
+  return areKeys && Number.isSafeInteger(bytes)
+    ? { bytes: Number(bytes), parts: parts as string[] }
+    : undefined;
 }
 
 /** Returns the Base64 text of a part; undefined if the value is another, since a workflow can store a list of any keys. */

@@ -104,13 +104,7 @@ export interface FileContent {
 export function fileReader(
   parts: FileParts,
   run: NewRun,
-  {
-    files = Infinity,
-    bytes = Infinity,
-    signal,
-    tenant,
-    refuse,
-  }: ReadLimits & ReaderOptions = {},
+  { files = Infinity, bytes = Infinity, signal, tenant, refuse }: ReadLimits & ReaderOptions = {},
 ): FileReader {
   const found = new Map<string, Promise<ReadFile | undefined>>();
   let remaining = bytes;
@@ -122,7 +116,8 @@ export function fileReader(
   const read = async (key: string): Promise<ReadFile | undefined> => {
     const file = await ownFile(parts, run, { key, text: await textOf(key), tenant });
     if (!file) return undefined;
-    const isReadable = file.bytes <= Math.min(MAX_WHOLE_BYTES, Math.max(0, remaining)) || file.base64 !== undefined;
+    const isReadable =
+      file.bytes <= Math.min(MAX_WHOLE_BYTES, Math.max(0, remaining)) || file.base64 !== undefined;
     return { ...file, content: isReadable ? await wholeOf(file, textOf) : undefined };
   };
   return async ({ id, key }) => {

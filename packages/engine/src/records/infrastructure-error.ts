@@ -1,3 +1,5 @@
+import { isBlockError } from '@heddle/core/blocks';
+
 /**
  * A failure of the stores or of the engine itself, as opposed to a failure of a block. The run stops where it is and
  * continues from its journal later.
@@ -16,6 +18,14 @@ export function asInfrastructure<T>(access: () => T | Promise<T>): T | Promise<T
   } catch (error) {
     return rethrow(error);
   }
+}
+
+/** Does what `asInfrastructure` does for stored data that a block reads, whose own failures stay as they are. */
+export function asInfrastructureOf<T>(reading: Promise<T>): Promise<T> {
+  return reading.catch((error: unknown) => {
+    if (isBlockError(error)) throw error;
+    return rethrow(error);
+  });
 }
 
 /** Returns the cause of an InfrastructureError, and any other error as it is. */

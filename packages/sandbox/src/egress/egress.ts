@@ -17,7 +17,12 @@ import type {
 } from './types.ts';
 
 /** Limits of a request where its policy sets none. */
-const DEFAULTS = { timeoutMs: 60_000, maxResponseBytes: 10 * 2 ** 20, maxFileBytes: 100 * 2 ** 20, maxRedirects: 5 };
+const DEFAULTS = {
+  timeoutMs: 60_000,
+  maxResponseBytes: 10 * 2 ** 20,
+  maxFileBytes: 100 * 2 ** 20,
+  maxRedirects: 5,
+};
 
 const FORBIDDEN_METHODS = new Set(['CONNECT', 'TRACE', 'TRACK']);
 

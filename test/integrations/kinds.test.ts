@@ -1,0 +1,86 @@
+import type { JsonObject } from '@heddle/core';
+import { describe, expect, it } from 'vitest';
+import { TestClock } from '../support/test-clock.ts';
+import { oneTool } from './tool-files.ts';
+
+/** Returns the error of one call that a service answers so. */
+async function failure(status: number, body: JsonObject, answer?: JsonObject) {
+  const tool = { idempotent: false, ...(answer && { answer }) };
+  const { call, requests } = await oneTool(
+    tool,
+    (_, response) =>
+      response.writeHead(status, { 'content-type': 'application/json' }).end(JSON.stringify(body)),
+    { clock: new TestClock() },
+  );
+  const { error } = await call();
+  return { error, requests };
+}
+
+describe('the kind of a failure', () => {
+  it.each<[number, string | undefined]>([
+    [400, 'invalid'],
+    [401, 'auth'],
+    [403, 'auth'],
+    [404, 'not_found'],
+    [405, undefined],
+    [409, 'conflict'],
+    [410, 'not_found'],
+    [412, 'conflict'],
+    [422, 'invalid'],
+    [408, 'temporary'],
+    [500, 'temporary'],
+    [503, 'temporary'],
+  ])('follows from the status: %i', async (status, kind) => {
+    const { error } = await failure(status, { message: 'No' });
+    expect(error).toMatchObject({ code: 'HTTP_FAILED' });
+    expect((error?.details as JsonObject)['kind']).toBe(kind);
+  });
+
+  const answer = {
+    error: 'message',
+    code: 'code',
+    errors: { not_found: ['E7'], conflict: ['locked', 418], temporary: ['again', 400], invalid: ['E8'] },
+  };
+  it.each<[string, number, JsonObject, string]>([
+    ['the code', 403, { code: 'E7', message: 'locked' }, 'not_found'],
+    ['a part of the reason', 400, { code: 'E1', message: 'It is locked' }, 'conflict'],
+    ['the status', 418, { message: 'No' }, 'conflict'],
+    ['the status, before what it usually means', 400, { message: 'No' }, 'temporary'],
+    ['the code of an answer with status 200', 200, { code: 'E8', message: 'No' }, 'invalid'],
+  ])('follows from the definition by %s', async (_what, status, body, kind) => {
+    const { error } = await failure(status, body, answer);
+    expect(error).toMatchObject({ details: { status, kind } });
+  });
+
+  it('decides whether a call is repeated: one that was refused for now, and never one that may have been done', async () => {
+    const clock = new TestClock();
+    let refused = 0;
+    const { call, requests } = await oneTool(
+      { idempotent: false, answer: { errors: { rate: ['slow down'] } } },
+      (_, response) =>
+        refused++ === 0
+          ? response.writeHead(403).end('slow down')
+          : response.writeHead(503).end('perhaps done'),
+      { clock },
+    );
+    const running = call();
+    await clock.due(1000);
+    clock.advance(1000);
+    expect((await running).error).toMatchObject({ details: { status: 503, kind: 'temporary' } });
+    expect(requests).toHaveLength(2);
+  });
+
+  it('is that of the reasons in `retry` of older files', async () => {
+    const clock = new TestClock();
+    let refused = 0;
+    const { call } = await oneTool(
+      { idempotent: false, answer: { error: 'error', retry: ['ratelimited'] } },
+      (_, response) => response.end(JSON.stringify(refused++ === 0 ? { error: 'ratelimited' } : {})),
+      { clock },
+    );
+    const running = call();
+    await clock.due(1000);
+    clock.advance(1000);
+    expect(await running).toMatchObject({ status: 'completed' });
+  });
+});
