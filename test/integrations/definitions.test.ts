@@ -142,13 +142,8 @@ describe('definitions of integrations', () => {
 
   it.each(calls)('send and map what they describe: $name', async ({ integration, operation, id }) => {
     const tool = integration.tools[id] as IntegrationTool;
-    const { answer, paging } = tool;
-    const output = answer?.output;
-    // A call that names a page gets only that one, and an upload is of a file or a text.
-    const left = [paging?.argument, tool.upload && 'content'];
-    const sampled = Object.entries(tool.arguments).filter(
-      ([name, { fields }]) => fields?.length !== 0 && !left.includes(name),
-    );
+    const output = tool.answer?.output;
+    const sampled = sampledArguments(tool);
     const fields = sampled.map(
       ([name, each]) => [fieldsOf(name, each)[0] ?? name, sampleOf(name, each)] as const,
     );
@@ -168,12 +163,22 @@ describe('definitions of integrations', () => {
     expect(isInPath ? first.path : JSON.stringify(first.headers)).toContain(key);
     expect(first.query.toString()).not.toContain('the-key');
     for (const [name, argument] of sampled) expectSent(first, tool, { name, argument });
-    // A list that never ends stops at its bound.
-    expect(asked).toHaveLength(paging?.pages ?? (tool.upload ? 2 : 1));
+    expect(asked).toHaveLength(requestsOf(tool));
     if (typeof output === 'object')
       expect(Object.keys(result.output as object).sort()).toEqual(Object.keys(output).sort());
   });
 });
+
+/** A call that names a page gets only that one, and an upload is of a file or a text. */
+function sampledArguments({ arguments: all, paging, upload }: IntegrationTool): [string, Argument][] {
+  const left = [paging?.argument, upload && 'content'];
+  return Object.entries(all).filter(([name, { fields }]) => fields?.length !== 0 && !left.includes(name));
+}
+
+/** A list that never ends stops at its bound. */
+function requestsOf({ paging, upload }: IntegrationTool): number {
+  return paging?.pages ?? (upload ? 2 : 1);
+}
 
 /** The answer to a request with all that the definition reads. Each page leads to another. */
 function replyOf(
@@ -181,21 +186,25 @@ function replyOf(
   { answer: own, paging, path: toolPath, upload }: IntegrationTool,
   nth: number,
 ): Reply {
-  const { ok, output = {} } = { ...answer, ...own };
-  const body: JsonObject = {};
-  if (ok !== undefined) put(body, ok, true);
-  if (upload) return { headers: { location: '/base/upload' }, body };
   if (paging?.by === 'link')
     return {
       headers: { link: `</base${toolPath.replaceAll(/[{}]/g, '')}?page=${nth + 1}>; rel="next"` },
       body: [{ n: nth }],
     };
-  if (paging && paging.by === undefined)
-    put(body, paging.of === 'last' ? `${paging.items}[0].${paging.cursor}` : paging.cursor, `next-${nth}`);
-  if (paging?.more !== undefined) put(body, paging.more, true);
+  const { ok, output = {} } = { ...answer, ...own };
+  const body: JsonObject = {};
+  if (ok !== undefined) put(body, ok, true);
+  if (paging) putNext(body, paging, nth);
   for (const path of typeof output === 'string' ? [output] : Object.values(output))
     put(body, path, path === paging?.items ? [{ n: nth }] : 'value');
-  return { body };
+  return { headers: upload ? { location: '/base/upload' } : {}, body };
+}
+
+/** Says that there is another page. */
+function putNext(body: JsonObject, paging: NonNullable<IntegrationTool['paging']>, nth: number): void {
+  if (paging.by !== undefined) return;
+  put(body, paging.of === 'last' ? `${paging.items}[0].${paging.cursor}` : paging.cursor, `next-${nth}`);
+  if (paging.more !== undefined) put(body, paging.more, true);
 }
 
 /** What `prepare` makes of arguments is tested with the simulated services. */

@@ -1,5 +1,6 @@
 import type { Json, JsonObject } from '@heddle/core';
-import type { Answer, Asked, Service } from './services.ts';
+import { textOf } from './simulated.ts';
+import type { Answer, Asked, Service } from './simulated.ts';
 
 interface Issue extends JsonObject {
   number: number;
@@ -56,7 +57,7 @@ export function github(): Service {
     const issue = {
       ...body,
       number: issues.length + pulls.length + 1,
-      title: String(body['title']),
+      title: textOf(body['title']),
       state: 'open',
     };
     all.push(issue);

@@ -1,6 +1,6 @@
 import type { Json, JsonObject } from '@heddle/core';
-import { googleError } from './services.ts';
-import type { Answer, Asked, Service } from './services.ts';
+import { googleError, textOf } from './simulated.ts';
+import type { Answer, Asked, Service } from './simulated.ts';
 
 interface DriveFile {
   id: string;
@@ -31,6 +31,17 @@ const shown = ({ id, name, mimeType, content, parents }: DriveFile): JsonObject 
   ...(!mimeType.startsWith('application/vnd.google-apps.') && { size: String(content.length) }),
 });
 
+/** Returns what is wrong with a part of a file. */
+function problemOf(
+  range: string,
+  { bytes, total, received }: { bytes: Buffer; total: number; received: number },
+): string | undefined {
+  const [from = 0, to = 0] = range.split('-').map(Number);
+  if (from !== received || to - from + 1 !== bytes.length) return 'Invalid Content-Range';
+  const isLast = to + 1 === total;
+  return isLast || bytes.length % PART_UNIT === 0 ? undefined : 'Parts must have a multiple of 256 KiB';
+}
+
 /**
  * developers.google.com/workspace/drive: files with metadata, resumable uploads, content with alt=media, exports of documents.
  * Rate limits have status 403 and a reason.
@@ -52,8 +63,8 @@ export function googleDrive(): Service {
     const id = `upload-${sessions.size + 1}`;
     const file = {
       id: '',
-      name: String(name),
-      mimeType: String(mimeType),
+      name: textOf(name),
+      mimeType: textOf(mimeType),
       content: Buffer.alloc(0),
       parents,
     };
@@ -65,20 +76,15 @@ export function googleDrive(): Service {
   const receive = ({ query, headers, bytes }: Asked): Answer => {
     const session = sessions.get(query.get('upload_id') ?? '');
     if (!session) return refuse(404, 'notFound', 'Upload session not found');
-    const [, range = '', total = ''] =
-      /^bytes (\*|\d+-\d+)\/(\d+)$/.exec(headers['content-range'] ?? '') ?? [];
-    if (range === '') return refuse(400, 'badRequest', 'Missing Content-Range');
-    if (range !== '*') {
-      const [from = 0, to = 0] = range.split('-').map(Number);
-      const isLast = to + 1 === Number(total);
-      if (from !== session.received || to - from + 1 !== bytes.length)
-        return refuse(400, 'badRequest', 'Invalid Content-Range');
-      if (!isLast && bytes.length % PART_UNIT !== 0)
-        return refuse(400, 'badRequest', 'Parts must have a multiple of 256 KiB');
-      session.parts.push(bytes);
-      session.received += bytes.length;
-    }
-    if (session.received < Number(total)) {
+    const [, range, all] = /^bytes (\*|\d+-\d+)\/(\d+)$/.exec(headers['content-range'] ?? '') ?? [];
+    if (range === undefined) return refuse(400, 'badRequest', 'Missing Content-Range');
+    const total = Number(all);
+    const problem =
+      range === '*' ? undefined : problemOf(range, { bytes, total, received: session.received });
+    if (problem !== undefined) return refuse(400, 'badRequest', problem);
+    session.parts.push(bytes);
+    session.received += bytes.length;
+    if (session.received < total) {
       const have = session.received === 0 ? {} : { range: `bytes=0-${session.received - 1}` };
       return { status: 308, headers: have, body: null };
     }
@@ -136,7 +142,7 @@ export function googleDrive(): Service {
       const { name = 'Untitled', mimeType = FOLDER, parents = ['root'] } = body;
       return {
         body: shown(
-          add({ name: String(name), mimeType: String(mimeType), content: Buffer.alloc(0), parents }),
+          add({ name: textOf(name), mimeType: textOf(mimeType), content: Buffer.alloc(0), parents }),
         ),
       };
     }

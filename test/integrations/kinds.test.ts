@@ -33,7 +33,7 @@ describe('the kind of a failure', () => {
   ])('follows from the status: %i', async (status, kind) => {
     const { error } = await failure(status, { message: 'No' });
     expect(error).toMatchObject({ code: 'HTTP_FAILED' });
-    expect((error?.details as JsonObject)['kind']).toBe(kind);
+    expect((error?.details as JsonObject | undefined)?.['kind']).toBe(kind);
   });
 
   const answer = {

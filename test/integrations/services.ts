@@ -1,29 +1,10 @@
 import { createServer } from 'node:http';
-import type { IncomingMessage } from 'node:http';
 import type { AddressInfo } from 'node:net';
 import type { Json, JsonObject } from '@heddle/core';
 import { github } from './github-server.ts';
 import { googleDrive } from './google-drive-server.ts';
-
-/** A request to a simulated service. */
-export interface Asked {
-  service: string;
-  method: string;
-  path: string;
-  query: URLSearchParams;
-  headers: IncomingMessage['headers'];
-  /** The body as JSON; an empty object for another. */
-  body: JsonObject;
-  bytes: Buffer;
-  /** The address of the service, as the caller sees it. */
-  base: string;
-}
-
-export interface Answer {
-  status?: number;
-  headers?: { [name: string]: string };
-  body: Json | Buffer;
-}
+import { googleError } from './simulated.ts';
+import type { Answer, Asked, Service } from './simulated.ts';
 
 /** Simulated services. Each accepts the token `token-of-NAME`. */
 export interface Services {
@@ -38,8 +19,6 @@ export interface Services {
   redirect(service: string, location: string): void;
   close(): Promise<void>;
 }
-
-export type Service = (asked: Asked) => Answer;
 
 const SLACK_ERROR = (error: string): Answer => ({ body: { ok: false, error } });
 const CHANNELS = ['C0123456789', 'C0000000002', 'C0000000003'].map((id) => ({ id, name: id.toLowerCase() }));
@@ -66,12 +45,6 @@ const slack: Service = (asked) => {
     body: { ok: true, channels: CHANNELS.slice(from, from + size), response_metadata: { next_cursor: next } },
   };
 };
-
-/** How services of Google report failures. `status` is their code, or the reason of older ones. */
-export const googleError = (code: number, status: string, message: string): Answer => ({
-  status: code,
-  body: { error: { code, message, status } },
-});
 
 /** developers.google.com/workspace/sheets: values are rows; ranges are in A1 notation. */
 const sheets: Service = ({ method, path, query, body }) => {

@@ -4,6 +4,7 @@ import type { ImageSource, IsolationOptions } from '@heddle/sandbox';
 import type { ResolvedChild } from './definitions.ts';
 import type { EnvironmentValue, TenantEnvironments } from './execution/run-environment.ts';
 import type { MaxCost } from './execution/spending-caps.ts';
+import type { ServiceRate } from './executors/services.ts';
 import type { TenantCredentials } from './secrets/credentials.ts';
 import type { RuntimeProvider } from './runtime-port.ts';
 import type { PostgresOptions } from './store/postgres/open.ts';
@@ -76,12 +77,6 @@ export interface EngineOptions {
   recover?: boolean;
   /** Receives errors that reach no caller. Default: a Node warning. */
   onError?: (error: unknown, runId: string | undefined) => void;
-}
-
-/** How many calls may be made in a time. They are spread over it: at most a tenth of them follow one another at once. */
-export interface ServiceRate {
-  calls: number;
-  seconds: number;
 }
 
 /** A PostgreSQL database that several engines share. */

@@ -118,13 +118,13 @@ export function toolFileOf(integration: Integration): ToolFile {
 
 /** Returns how an argument is sent beside the body; undefined: it is not. */
 function parameterOf(tool: IntegrationTool, argument: string, { in: place, name = argument }: Argument) {
-  const { path, json, body, prepare, answer } = tool;
+  const { path, json, body, answer } = tool;
   if (path.includes(`{${name}}`)) return { argument, in: 'path', name, style: 'simple', explode: false };
   if (place === 'header') return { argument, in: 'header', name, style: 'simple', explode: false };
   const query = { argument, in: 'query', name, style: 'form', explode: true };
   if (place === 'query') return query;
   // The name of a file that is downloaded is no part of the request.
-  if (argument === answer?.file?.name || json !== undefined || body || prepare) return undefined;
+  if (argument === answer?.file?.name || json !== undefined || body || tool.prepare) return undefined;
   return query;
 }
 

@@ -301,29 +301,37 @@ function inconsistencies({ services, tools, code = [] }: ToolFile): string[] {
 }
 
 /** Returns what of a tool contradicts another part of it. */
-function contradictions({
-  method,
-  paging,
-  upload,
-  answer,
-  arguments: schema,
-  parameters = [],
-  body,
-  credential,
-}: ServiceTool): string[] {
-  const wrong: string[] = [];
-  if (paging?.by === 'link' && (method !== 'GET' || hasKeyInAddress(credential)))
-    wrong.push('has pages by links, which need the method GET and a key that is not part of the address');
-  if (answer?.file && paging) wrong.push('has pages, and answers that are files');
-  if (upload && (method === 'GET' || paging || answer?.file || body))
-    wrong.push('has an upload beside pages, a body, answers that are files, or the method GET');
-  const named = new Set([
-    ...Object.keys((schema['properties'] ?? {}) as object),
-    ...parameters.map(({ argument: name }) => name),
-  ]);
-  for (const name of [upload?.argument, answer?.file?.name])
-    if (name !== undefined && !named.has(name)) wrong.push(`has no argument "${name}"`);
-  return wrong;
+function contradictions(tool: ServiceTool): string[] {
+  const { paging, upload, answer, method } = tool;
+  const rules: readonly [isWrong: boolean, what: string][] = [
+    [
+      paging?.by === 'link' && (method !== 'GET' || hasKeyInAddress(tool.credential)),
+      'has pages by links, which need the method GET and a key that is not part of the address',
+    ],
+    [answer?.file !== undefined && paging !== undefined, 'has pages, and answers that are files'],
+    [
+      upload !== undefined && !canUpload(tool),
+      'has an upload beside pages, a body, answers that are files, or the method GET',
+    ],
+  ];
+  const unknown = [upload?.argument, answer?.file?.name].filter(
+    (name) => name !== undefined && !hasArgument(tool, name),
+  );
+  return [
+    ...rules.flatMap(([isWrong, what]) => (isWrong ? [what] : [])),
+    ...unknown.map((name) => `has no argument "${name}"`),
+  ];
+}
+
+function canUpload({ method, paging, answer, body }: ServiceTool): boolean {
+  return method !== 'GET' && [paging, answer?.file, body].every((other) => other === undefined);
+}
+
+function hasArgument({ arguments: schema, parameters = [] }: ServiceTool, name: string): boolean {
+  return (
+    Object.hasOwn((schema['properties'] ?? {}) as object, name) ||
+    parameters.some(({ argument: each }) => each === name)
+  );
 }
 
 function hasKeyInAddress(credential: ServiceTool['credential']): boolean {

@@ -1,5 +1,4 @@
 import { isRetryableStatus } from '@heddle/core/fields';
-import type { ServiceTool } from './file.ts';
 
 /** What a failed call says about itself, in the same words for all services. */
 export const ERROR_KINDS = ['auth', 'not_found', 'rate', 'invalid', 'conflict', 'temporary'] as const;
@@ -18,6 +17,13 @@ const BY_STATUS: { readonly [status: number]: ErrorKind } = {
   429: 'rate',
 };
 
+/** What a definition says about failures. */
+interface Definition {
+  errors?: { readonly [kind in ErrorKind]?: readonly (string | number)[] | undefined } | undefined;
+  /** Files of older versions have the reasons of rates here. */
+  retry?: readonly string[] | undefined;
+}
+
 /** What an answer with a failure has. */
 interface Failure {
   status: number;
@@ -31,10 +37,10 @@ interface Failure {
  * means. Undefined: unknown, such as a failure with status 200.
  */
 export function kindOf(
-  { answer }: Pick<ServiceTool, 'answer'>,
+  definition: Definition | undefined,
   { status, code, reason }: Failure,
 ): ErrorKind | undefined {
-  const listed = ERROR_KINDS.map((kind) => ({ kind, signs: signsOf(answer, kind) }));
+  const listed = ERROR_KINDS.map((kind) => ({ kind, signs: signsOf(definition, kind) }));
   const found =
     listed.find(({ signs }) => code !== undefined && signs.includes(code)) ??
     listed.find(({ signs }) => signs.some((sign) => typeof sign === 'string' && reason.includes(sign))) ??
@@ -42,10 +48,9 @@ export function kindOf(
   return found?.kind ?? BY_STATUS[status] ?? (isRetryableStatus(status) ? 'temporary' : undefined);
 }
 
-function signsOf(answer: ServiceTool['answer'], kind: ErrorKind): readonly (string | number)[] {
-  const signs = answer?.errors?.[kind] ?? [];
-  // Files of older versions have the reasons of rates in `retry`.
-  return kind === 'rate' ? [...signs, ...(answer?.retry ?? [])] : signs;
+function signsOf(definition: Definition | undefined, kind: ErrorKind): readonly (string | number)[] {
+  const signs = definition?.errors?.[kind] ?? [];
+  return kind === 'rate' ? [...signs, ...(definition?.retry ?? [])] : signs;
 }
 
 /** True if a call can succeed later. */

@@ -15,7 +15,7 @@ const MAX_ITEMS_BYTES = 8 * 2 ** 20;
 /** What pages need: the first one, and what sends a request for another. */
 interface Pages {
   first: ServiceAnswer;
-  send(next: NextPage): Promise<ServiceAnswer>;
+  send: (this: void, next: NextPage) => Promise<ServiceAnswer>;
 }
 
 /**
@@ -67,8 +67,8 @@ interface Position {
   count: number;
 }
 
-function nextPage(paging: Paging, { answer, page, count }: Position): NextPage | undefined {
-  const { data, headers } = answer;
+function nextPage(paging: Paging, position: Position): NextPage | undefined {
+  const { data, headers } = position.answer;
   if (paging.by === 'link') {
     const url = nextLink(headers['link'] ?? '');
     return url === undefined ? undefined : { url };
@@ -77,12 +77,23 @@ function nextPage(paging: Paging, { answer, page, count }: Position): NextPage |
     const value = nextCursor(paging, data);
     return value === undefined ? undefined : { argument: paging.argument, value };
   }
-  const { argument, first = paging.by === 'page' ? 1 : 0, more, total } = paging;
-  if (itemsOf(paging, data).length === 0) return undefined;
-  if (more !== undefined && valueAt(data, more) !== true) return undefined;
+  return isLastPage(paging, position)
+    ? undefined
+    : { argument: paging.argument, value: numberOf(paging, position) };
+}
+
+type CountedPaging = Extract<Paging, { by: 'page' | 'offset' }>;
+
+function isLastPage(paging: CountedPaging, { answer: { data }, count }: Position): boolean {
+  const { more, total } = paging;
+  if (itemsOf(paging, data).length === 0) return true;
+  if (more !== undefined && valueAt(data, more) !== true) return true;
   const all = total === undefined ? undefined : valueAt(data, total);
-  if (typeof all === 'number' && count >= all) return undefined;
-  return { argument, value: first + (paging.by === 'page' ? page : count) };
+  return typeof all === 'number' && count >= all;
+}
+
+function numberOf({ by, first }: CountedPaging, { page, count }: Position): number {
+  return by === 'page' ? (first ?? 1) + page : (first ?? 0) + count;
 }
 
 /** Returns the address of the next page in a Link header (RFC 8288); undefined: there is none. */

@@ -49,7 +49,7 @@ export async function sendOnce(
   const refusal = failureIn(tool, data);
   if (status >= 200 && status < 400 && refusal === undefined) return answer;
   const reason = hidden(refusal ?? excerpt(data), request.pathKeys);
-  const kind = kindOf(tool, { status, code: codeIn(tool, data), reason });
+  const kind = kindOf(tool.answer, { status, code: codeIn(tool, data), reason });
   const delayMs =
     retryAfterMs(headers['retry-after'], context.clock.now()) ??
     (kind === 'rate' ? untilReset(tool, headers, context.clock.now()) : undefined);

@@ -12,7 +12,6 @@ import type { FileRecord } from '@heddle/core/files';
 import type { Stored } from '@heddle/core/run';
 import type { Egress, EgressRequest, EgressResponse, EgressStream } from '@heddle/sandbox/egress';
 import type { Sandbox } from '@heddle/sandbox';
-import type { ServiceRate } from '../options.ts';
 import type { Credential, CredentialQuery } from '../secrets/credentials.ts';
 import type { FileContent, FileStream } from '../files/storage.ts';
 import type { RateStore } from '../store/rates.ts';
@@ -171,6 +170,12 @@ export interface HttpClient {
   open(request: EgressRequest): Promise<EgressStream>;
   /** Returns the addresses of a server of another protocol, which may be connected to. Throws EGRESS_DENIED. */
   addresses: Egress['addresses'];
+}
+
+/** How many calls may be made in a time. They are spread over it: at most a tenth of them follow one another at once. */
+export interface ServiceRate {
+  calls: number;
+  seconds: number;
 }
 
 /** The configuration of a service. */
