@@ -4,7 +4,7 @@ import { blocks } from '@heddle/blocks';
 import type { Json, JsonObject } from '@heddle/core';
 import { createEngine } from '@heddle/engine';
 import { afterAll, describe, expect, it } from 'vitest';
-import { driverTypes } from '../../packages/blocks/src/drivers/catalog.ts';
+import { driverOf, driverTypes } from '../../packages/blocks/src/drivers/catalog.ts';
 import { integrationOf, integrationTypes } from '../../packages/blocks/src/integrations/catalog.ts';
 import { toolFileOf } from '../../packages/blocks/src/integrations/integration.ts';
 import type {
@@ -13,6 +13,7 @@ import type {
   IntegrationTool,
 } from '../../packages/blocks/src/integrations/integration.ts';
 import { fieldsOf } from '../../packages/blocks/src/integrations/arguments.ts';
+import type { WithArguments } from '../../packages/blocks/src/integrations/arguments.ts';
 import { runnableTypes } from '../../packages/core/src/plan/types.ts';
 import { block, workflow } from '../support/workflow.ts';
 
@@ -133,6 +134,15 @@ describe('definitions of integrations', () => {
     expect([...integrationTypes, ...driverTypes].filter((type) => !runnableTypes().has(type))).toEqual([]);
   });
 
+  it('need the fields that the table for checks of workflows has', async () => {
+    const drivers = await Promise.all(driverTypes.map(driverOf));
+    const lines = [...integrations.values(), ...drivers].flatMap((each) =>
+      each ? each.types.map((type) => neededLine(type, each)) : [],
+    );
+    const text = `${HEADER}\n${lines.toSorted().join('\n')}\n};\n`;
+    await expect(text).toMatchFileSnapshot('../../packages/blocks/src/integrations/needed-fields.ts');
+  });
+
   it('show addresses of https, or none if each account has another', () => {
     for (const { address: own, docs } of all) {
       expect(own ?? 'https://x').toMatch(/^https:\/\/[\w.]+(?:\/[\w./]*)?$/);
@@ -168,6 +178,29 @@ describe('definitions of integrations', () => {
       expect(Object.keys(result.output as object).sort()).toEqual(Object.keys(output).sort());
   });
 });
+
+const HEADER = `/**
+ * The fields that operations of integrations need, by types of blocks: \`OPERATION FIELD|OTHER …; …\`. Generated from the
+ * definitions: \`npm test -- test/integrations/definitions -u\`.
+ */
+export const NEEDED_FIELDS: { readonly [type: string]: string } = {`;
+const LINE_CHARS = 110;
+/** The formatter breaks no line after a shorter key. */
+const SHORT_KEY_CHARS = 5;
+
+/** Returns the line of a type in the table, as the formatter has it. */
+function neededLine(
+  type: string,
+  { operations, tools }: Pick<Integration, 'operations'> & { tools: { [id: string]: WithArguments } },
+): string {
+  const all = Object.entries(operations).map(([operation, id]) => {
+    const needed = Object.entries(tools[id]?.arguments ?? {}).filter(([, { required }]) => required);
+    return [operation, ...needed.map(([name, each]) => fieldsOf(name, each).join('|'))].join(' ');
+  });
+  const line = `  ${type}: '${all.join('; ')}',`;
+  const isOneLine = line.length <= LINE_CHARS || type.length < SHORT_KEY_CHARS;
+  return isOneLine ? line : line.replace(': ', ':\n    ');
+}
 
 /** A call that names a page gets only that one, and an upload is of a file or a text. */
 function sampledArguments({ arguments: all, paging, upload }: IntegrationTool): [string, Argument][] {

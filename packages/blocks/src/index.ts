@@ -1,16 +1,18 @@
 /** Blocks that reach outside: agents and the models that they call. */
 // Says which Node.js is needed before anything else fails. The lightest entry: a workflow without these blocks loads no more.
 import '@heddle/core/files';
-import type { BlockExecutor, JsonObject } from '@heddle/core/blocks';
+import type { BlockExecutor, BlockTypeInfo, JsonObject } from '@heddle/core/blocks';
 import type { ExecutorServices } from '@heddle/engine';
 import type { BlockDefinition } from './define.ts';
 import type { BlockDescription } from './describe/describe.ts';
-import { driverOf, driverTypes } from './drivers/catalog.ts';
-import { integrationOf, integrationTypes } from './integrations/catalog.ts';
+import { driverOf } from './drivers/catalog.ts';
+import { integrationOf } from './integrations/catalog.ts';
+import { integrationTypeInfos } from './integrations/needed.ts';
 import type { ToolFile } from './openapi/file.ts';
 import type { ImportedTools, ImportOptions } from './openapi/import.ts';
 import type { BlocksOptions } from './options.ts';
 
+export { integrationTypeInfos } from './integrations/needed.ts';
 export { knownModels } from './models/catalog.ts';
 export type { ModelInfo, Prices } from './models/catalog.ts';
 export { knownProviders } from './models/known-providers.ts';
@@ -47,31 +49,23 @@ export function blocks(options: BlocksOptions = {}): BlockExecutor[] {
     resume: async (context) => (await import('./agent/approval-answer.ts')).checkedAnswer(context),
   };
   const others = Object.entries(DEFINITIONS).map(([type, load]) => lazyBlock(type, load, options));
-  const integrations: BlockExecutor<ExecutorServices> = {
-    types: [...integrationTypes],
+  const integrations = integrationTypeInfos().map(integrationBlock);
+  return [agent, ...others, ...integrations] as BlockExecutor[];
+}
+
+/** Returns the executor of an integration, whose definition is loaded when it first runs. */
+function integrationBlock({ type, needs }: BlockTypeInfo): BlockExecutor<ExecutorServices> {
+  return {
+    types: [type],
     class: 'effect',
+    ...(needs && { needs }),
     async execute(context) {
-      const [{ runIntegration }, integration] = await Promise.all([
-        import('./integrations/run.ts'),
-        integrationOf(context.block.type),
-      ]);
-      if (!integration) throw new Error(`There is no integration of the type "${context.block.type}".`);
-      return runIntegration(context, integration);
+      const [integration, driver] = await Promise.all([integrationOf(type), driverOf(type)]);
+      if (integration) return (await import('./integrations/run.ts')).runIntegration(context, integration);
+      if (driver) return (await import('./drivers/run.ts')).runDriver(context, driver);
+      throw new Error(`There is no integration of the type "${type}".`);
     },
   };
-  const drivers: BlockExecutor<ExecutorServices> = {
-    types: [...driverTypes],
-    class: 'effect',
-    async execute(context) {
-      const [{ runDriver }, integration] = await Promise.all([
-        import('./drivers/run.ts'),
-        driverOf(context.block.type),
-      ]);
-      if (!integration) throw new Error(`There is no integration of the type "${context.block.type}".`);
-      return runDriver(context, integration);
-    },
-  };
-  return [agent, ...others, integrations, drivers] as BlockExecutor[];
 }
 
 /**

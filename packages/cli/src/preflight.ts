@@ -34,14 +34,17 @@ function warnings({ file, mocks }: PreflightParts): string[] {
   return rest > 0 ? [...shown, `… ${plural(rest, 'more warning')}: heddle check ${file.file}`] : shown;
 }
 
-/** An unknown block type is no problem if a mock replaces it. */
+/** Problems of a block that a mock replaces. */
+const SETTLED_BY_MOCKS: ReadonlySet<string> = new Set(['BLOCK_TYPE_UNKNOWN', 'FIELD_EMPTY']);
+
+/** What a mocked block lacks is no problem. */
 function isSettled(
   { code, blockId }: PlacedDiagnostic,
   { plan }: WorkflowFile,
   mocks: Json | undefined,
 ): boolean {
   const block = blockId === undefined ? undefined : plan?.blocks[blockId];
-  return code === 'BLOCK_TYPE_UNKNOWN' && block !== undefined && isMocked(block, mocks);
+  return SETTLED_BY_MOCKS.has(code) && block !== undefined && isMocked(block, mocks);
 }
 
 /** Each `{{NAME}}` without a value, with the blocks that use it. */

@@ -31,6 +31,11 @@ export interface BlockExecutor<Services = unknown> {
   outputs?: { [name: string]: string };
   /** Sub-blocks that must not be empty; `check` reports them. */
   required?: readonly string[];
+  /**
+   * The fields that each value of the field `operation` needs, for all types: of each list, one must not be empty. The first
+   * operation is that of blocks without one. `check` reports missing ones.
+   */
+  needs?: { readonly [operation: string]: readonly (readonly string[])[] };
   execute(context: BlockContext<Services>): Promise<BlockResult> | BlockResult;
   /**
    * Blocks that pause: returns the output after `input` was submitted, or for a block that continues, the answer that it

@@ -38,7 +38,8 @@ export async function readWorkflow(
   const file = given === '-' ? STDIN : given;
   const fileName = basename(file);
   const parsed = parseWorkflowText(boundText, { fileName });
-  const compiled = parsed.workflow && compile(parsed.workflow, options);
+  const { integrationTypeInfos } = await import('@heddle/blocks');
+  const compiled = parsed.workflow && compile(parsed.workflow, { ...options, known: integrationTypeInfos() });
   const diagnostics = [...parsed.diagnostics, ...(compiled?.diagnostics ?? [])];
   return {
     file,

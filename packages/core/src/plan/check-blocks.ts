@@ -71,6 +71,39 @@ function checkEmpty(compilation: Compilation, block: Block): void {
   if (needed !== undefined && isEmpty(own(block.fields, needed))) {
     report(compilation, block, { code: 'FIELD_EMPTY', name: needed });
   }
+  checkOperation(compilation, block);
+}
+
+/** Reports fields that the operation of a block needs and that are empty. */
+function checkOperation(compilation: Compilation, block: Block): void {
+  const needs = compilation.types.get(block.type)?.needs;
+  if (!needs) return;
+  const authored = own(block.fields, 'operation');
+  const [first = ''] = Object.keys(needs);
+  const operation = isEmpty(authored) ? first : authored;
+  // One with a reference is known only at run time; the executor reports an unknown one.
+  if (typeof operation !== 'string') return;
+  const name = operation.trim();
+  for (const fields of (Object.hasOwn(needs, name) ? needs[name] : undefined) ?? [])
+    checkNeeded(compilation, block, { operation: name, fields });
+}
+
+function checkNeeded(
+  { found }: Compilation,
+  block: Block,
+  { operation, fields }: { operation: string; fields: readonly string[] },
+): void {
+  const [name] = fields;
+  if (name === undefined || fields.some((field) => !isEmpty(own(block.fields, field)))) return;
+  const others = fields.slice(1).map((field) => ` or "${field}"`);
+  found.push(
+    diagnostic('FIELD_EMPTY', {
+      blockId: block.id,
+      path: fieldLocation(block, name).path,
+      message: `"${block.name}" has no value in "${name}"${others.join('')}, which its operation "${operation}" needs.`,
+      hint: `Fill it in, or give it on the command line: --set '${block.name}.${name}=VALUE'.`,
+    }),
+  );
 }
 
 function report(

@@ -35,6 +35,8 @@ export interface CompileOptions {
   limits?: Partial<PlanLimits>;
   /** Types of registered executors. They override the known ones. */
   blocks?: readonly BlockTypeInfo[];
+  /** More about known types, for checks without registered executors. */
+  known?: readonly BlockTypeInfo[];
   /** Types of triggers that the host fires. Absent: triggers are not checked. */
   triggers?: readonly TriggerInfo[];
 }
@@ -121,7 +123,7 @@ function buildPlan(
 function prepare(authored: Workflow, options: CompileOptions, found: DiagnosticList): Compilation {
   const workflow = sortWorkflow(authored);
   const { compat = false, limits = {} } = options;
-  const types = typeTable(options.blocks);
+  const types = typeTable([...(options.known ?? []), ...(options.blocks ?? [])]);
   const ports = new Map([...types.values()].map(({ type, ports = [] }) => [type, ports]));
   const structure = buildStructure(workflow, { compat, ports }, found);
   const names = buildNames(namedBlocks(structure.places), workflow.variables);

@@ -11,6 +11,11 @@ export interface BlockTypeInfo {
   outputs?: { readonly [name: string]: string };
   /** Fields that must not be empty. */
   required?: readonly string[];
+  /**
+   * The fields that each value of the field `operation` needs: of each list, one must not be empty. The first operation is
+   * that of blocks without one.
+   */
+  needs?: { readonly [operation: string]: readonly (readonly string[])[] };
   /** Ports of its executor besides `source` and `error`. */
   ports?: readonly string[];
 }

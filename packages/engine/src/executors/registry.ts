@@ -33,6 +33,7 @@ export function blockTypeInfos(registry: Registry): BlockTypeInfo[] {
     class: executor.class,
     ...(executor.outputs === undefined ? {} : { outputs: executor.outputs }),
     ...(executor.required === undefined ? {} : { required: executor.required }),
+    ...(executor.needs === undefined ? {} : { needs: executor.needs }),
   }));
 }
 

@@ -1,0 +1,68 @@
+import { createEngine } from '@heddle/engine';
+import { blocks } from '@heddle/blocks';
+import { describe, expect, it, onTestFinished } from 'vitest';
+import { parseWorkflow, compile } from '@heddle/core';
+import { integrationTypeInfos } from '@heddle/blocks';
+import type { JsonObject } from '@heddle/core';
+import { block, workflow } from '../support/workflow.ts';
+
+const drawn = (type: string, fields: JsonObject) =>
+  workflow([block('Send', type, fields)], ['Start -> Send']);
+
+/** Returns the messages about empty fields. */
+function emptyFields(type: string, fields: JsonObject) {
+  const { workflow: parsed } = parseWorkflow(drawn(type, fields));
+  if (!parsed) throw new Error('The workflow cannot be read.');
+  const { diagnostics } = compile(parsed, { known: integrationTypeInfos() });
+  return diagnostics.filter(({ code }) => code === 'FIELD_EMPTY');
+}
+
+describe('fields that an operation needs', () => {
+  it('are reported with the block and what to set, if they are empty', () => {
+    expect(emptyFields('slack', { operation: 'send', text: ' ' })).toEqual([
+      {
+        code: 'FIELD_EMPTY',
+        severity: 'warning',
+        blockId: 'Send',
+        path: ['blocks', 'Send', 'subBlocks', 'channel', 'value'],
+        message:
+          '"Send" has no value in "channel" or "manualChannel" or "dmUserId" or "manualDmUserId", which its operation "send" needs.',
+        hint: "Fill it in, or give it on the command line: --set 'Send.channel=VALUE'.",
+      },
+      expect.objectContaining({
+        message: '"Send" has no value in "text", which its operation "send" needs.',
+      }),
+    ]);
+  });
+
+  it.each<[string, string, JsonObject]>([
+    ['are set', 'slack', { operation: 'send', channel: 'C1', text: 'x' }],
+    ['are set in the other field of a pair', 'slack', { operation: 'send', manualChannel: 'C1', text: 'x' }],
+    [
+      'come from another block',
+      'slack',
+      { operation: 'send', channel: '<start.channel>', text: '<start.text>' },
+    ],
+    ['are those of another operation', 'slack', { operation: 'list_channels' }],
+    ['belong to an operation that a reference names', 'slack', { operation: '<start.what>' }],
+    ['belong to an unknown operation, which fails by itself', 'slack', { operation: 'fax' }],
+    ['are none', 'google_drive', {}],
+    ['belong to a block of another kind', 'function', { code: 'return 1' }],
+  ])('are not reported if they %s', (_what, type, fields) => {
+    expect(emptyFields(type, fields)).toEqual([]);
+  });
+
+  it('are those of the first operation without one, also for services with a client library', () => {
+    expect(emptyFields('slack', { channel: 'C1' })).toHaveLength(1);
+    expect(emptyFields('s3', { operation: 'delete_object', bucketName: 'b' })).toHaveLength(1);
+  });
+
+  it('are reported by an engine that deploys or checks the workflow', async () => {
+    const engine = await createEngine({ blocks: blocks() });
+    onTestFinished(() => engine.close());
+    const source = drawn('gmail_v2', { operation: 'send_gmail', to: 'a@example.com' });
+    const expected = [expect.objectContaining({ code: 'FIELD_EMPTY', blockId: 'Send' })];
+    expect((await engine.deploy(source)).diagnostics).toEqual(expected);
+    expect(engine.check(source)).toEqual(expected);
+  });
+});
