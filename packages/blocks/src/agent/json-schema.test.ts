@@ -1,6 +1,6 @@
 import { describe, expect, it } from 'vitest';
 import type { Json, JsonObject } from '@heddle/core/blocks';
-import { compileSchema } from './json-schema.ts';
+import { compileSchema, withCheckedPatterns } from './json-schema.ts';
 import type { SchemaCheck } from './json-schema.ts';
 
 const compiled = (schema: JsonObject): SchemaCheck => compileSchema(schema, (why) => new Error(why));
@@ -54,15 +54,97 @@ describe('schemas of arguments', () => {
     expect(() => compiled(schema)).toThrow(/^is not a JSON Schema: /);
   });
 
-  it('compare no items with one another, and run no expressions', () => {
+  it('compare no items with one another', () => {
+    const check = compiled({ properties: { list: { type: 'array', uniqueItems: true } } });
+    expect(check({ list: [1, 1] })).toBeUndefined();
+  });
+
+  const pattern = (text: string): SchemaCheck =>
+    compiled({ type: 'object', properties: { text: { type: 'string', pattern: text } } });
+
+  it.each([
+    [String.raw`^\d+\.\d+$`, '17.5', '17'],
+    ['^[a-z]+(?:-[a-z]+)*$', 'a-b', 'a--b'],
+    [String.raw`^\p{L}{2,5}$`, 'Zoë', '12'],
+    [String.raw`\u00e9`, 'café', 'cafe'],
+    ['b', 'abc', 'acd'],
+    ['^(a|b)?$', '', 'ab'],
+    [String.raw`^[\w.+-]{1,64}@(?:[\w-]{1,63}\.){1,8}[a-z]{2,63}$`, 'ada@mail.example.com', 'ada@'],
+  ])('check the pattern %s', (text, right, wrong) => {
+    const check = pattern(text);
+    expect(check({ text: right })).toBeUndefined();
+    expect(check({ text: wrong })).toContain('#/text: String does not match its pattern');
+    expect(check({ text: right })).toBeUndefined();
+  });
+
+  it('check several patterns, each for its value', () => {
     const check = compiled({
-      type: 'object',
       properties: {
-        list: { type: 'array', uniqueItems: true },
-        text: { type: 'string', pattern: '^(a+)+$', format: 'email' },
+        a: { pattern: '^a$' },
+        b: { pattern: '^b$' },
+        c: { anyOf: [{ pattern: '^c' }, { pattern: 'd$' }] },
       },
     });
-    expect(check({ list: [1, 1], text: `${'a'.repeat(50)}!` })).toBeUndefined();
+    expect(check({ a: 'a', b: 'b', c: 'xd' })).toBeUndefined();
+    expect(check({ a: 'b', b: 'b' })).toContain('#/a');
+    expect(check({ a: 'a', b: 'a' })).toContain('#/b');
+    expect(check({ c: 'x' })).toContain('#/c');
+    expect(check({ a: 7 })).toBeUndefined();
+  });
+
+  it.each([
+    '^(a+)+$',
+    '^(a|a)*$',
+    '^(a|aa)+$',
+    '^(.*)*$',
+    '(x+x+)+y',
+    '^(([a-z])+.)+[A-Z]([a-z])+$',
+    '^(?:[a-z]{0,300}){0,3}$',
+  ])('check a pattern on which others would spend years: %s', (text) => {
+    const check = pattern(text);
+    const startedMs = performance.now();
+    check({ text: `${'a'.repeat(19_000)}!` });
+    expect(performance.now() - startedMs).toBeLessThan(5000);
+  });
+
+  it.each([
+    ['a look-ahead', '^(?=a)b', /pattern "\^\(\?=a\)b", which cannot be checked/],
+    ['a reference back', String.raw`(a)\1`, /cannot be checked/],
+    ['a wrong one', '(', /cannot be checked/],
+    ['a long one', 'a'.repeat(1001), /more than 1000 characters/],
+    ['one that becomes large', `(${'abc'.repeat(100)}){0,1000}`, /repeats too much/],
+    ['one that becomes large by levels', '((((a{9}){9}){9}){9}){9}', /repeats too much/],
+    ['one that becomes large by many', '[a-z]{0,900}'.repeat(80), /repeats too much/],
+  ])('refuse %s as a pattern', (_what, text, message) => {
+    expect(() => pattern(text)).toThrow(message);
+  });
+
+  it('refuse more patterns than can be made ready in a second', () => {
+    const properties = Object.fromEntries(
+      Array.from({ length: 30 }, (_, n) => [`p${n}`, { pattern: `${n}a{900}` }]),
+    );
+    expect(() => compiled({ properties })).toThrow(/is one of too many/);
+    const noted: string[] = [];
+    const check = compiled(withCheckedPatterns({ properties }, (text) => noted.push(text)));
+    expect(check({ p0: 'x' })).toContain('#/p0');
+    expect(noted.length).toBeGreaterThan(5);
+  });
+
+  it('match no text with a pattern that is too long, or too many of them', () => {
+    expect(pattern('^a*$')({ text: 'a'.repeat(20_001) })).toContain('#/text');
+    const check = compiled({ items: { pattern: '^a*$' } });
+    expect(check(Array.from({ length: 11 }, () => 'a'.repeat(20_000)))).toBe(
+      'the check takes too long: use a smaller value',
+    );
+  });
+
+  it('of foreign tools keep what cannot be checked as part of the description', () => {
+    const noted: string[] = [];
+    const schema = { properties: { a: { pattern: '^(?=x)', description: 'An a.' }, b: { pattern: '^b$' } } };
+    expect(withCheckedPatterns(schema, (text) => noted.push(text))).toEqual({
+      properties: { a: { description: 'An a. (Pattern, not checked: ^(?=x))' }, b: { pattern: '^b$' } },
+    });
+    expect(noted).toEqual(['^(?=x)']);
   });
 
   it('with patterns of names allow other properties, because the patterns are not checked', () => {

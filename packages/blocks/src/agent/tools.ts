@@ -11,7 +11,7 @@ import { invalid } from '../invalid.ts';
 import { driverOf } from '../drivers/catalog.ts';
 import { integrationOf } from '../integrations/catalog.ts';
 import { codeRow } from './code-tool.ts';
-import { compileSchema } from './json-schema.ts';
+import { compileSchema, withCheckedPatterns } from './json-schema.ts';
 import type { OfferedTool, ReadyTool } from './ready-tool.ts';
 import { idsOf } from './rows.ts';
 
@@ -59,13 +59,15 @@ function addTool(
   if (!NAME.test(name))
     throw invalid(context, `has a tool with the name "${name}": use letters, digits, _ and -`);
   if (tools.has(name)) throw invalid(context, `has two tools with the name "${name}"`);
-  const problemsOf = compileSchema(tool.definition.inputSchema as JsonObject, (why) =>
+  const schema = withCheckedPatterns(tool.definition.inputSchema as JsonObject);
+  const problemsOf = compileSchema(schema, (why) =>
     invalid(context, `has a tool "${name}" with parameters whose schema ${why}`),
   );
   const forced = row['usageControl'] === 'force';
   const byRow = requiresApproval(context, name, row);
   const required = tool.approval === undefined ? byRow : tool.approval === 'always';
-  tools.set(name, { ...tool, problemsOf, forced, requiresApproval: required });
+  const definition = { ...tool.definition, inputSchema: schema as never };
+  tools.set(name, { ...tool, definition, problemsOf, forced, requiresApproval: required });
 }
 
 /** Whether the row asks for approval of each call. Any other value fails: an unnoticed mistake would let calls through. */

@@ -3,7 +3,7 @@ import { isJsonObject } from '@heddle/core/blocks';
 import type { JsonObject } from '@heddle/core/blocks';
 import type { Context } from '../define.ts';
 import { invalid } from '../invalid.ts';
-import { compileSchema } from '../agent/json-schema.ts';
+import { compileSchema, withCheckedPatterns } from '../agent/json-schema.ts';
 import type { OfferedTool } from '../agent/ready-tool.ts';
 import { isIdempotent, toolNamed } from './find.ts';
 import { freeName, shownDescription } from './names.ts';
@@ -64,7 +64,7 @@ function agentTool(session: McpSession, tool: Tool, name: string): OfferedTool {
 
 function isUsable(tool: Tool): boolean {
   try {
-    compileSchema(tool.inputSchema as JsonObject, (why) => new Error(why));
+    compileSchema(withCheckedPatterns(tool.inputSchema as JsonObject), (why) => new Error(why));
     return true;
   } catch {
     return false;

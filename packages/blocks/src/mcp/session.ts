@@ -10,7 +10,7 @@ import { BlockError, isBlockError } from '@heddle/core/blocks';
 import type { JsonObject } from '@heddle/core/blocks';
 import type { HttpClient } from '@heddle/engine';
 import type { Context } from '../define.ts';
-import { compileSchema } from '../agent/json-schema.ts';
+import { compileSchema, withCheckedPatterns } from '../agent/json-schema.ts';
 import { fetchOver } from '../models/http.ts';
 import type { BlocksOptions, McpServerOptions } from '../options.ts';
 import { isNamed } from './names.ts';
@@ -222,7 +222,10 @@ function secretHeaders({ secret, options }: McpServer): { [name: string]: string
 }
 
 function boundedValidator(schema: JsonObject) {
-  const problemsOf = compileSchema(schema, (why) => new Error(`The schema of an output ${why}`));
+  const problemsOf = compileSchema(
+    withCheckedPatterns(schema),
+    (why) => new Error(`The schema of an output ${why}`),
+  );
   return <T>(input: unknown) => {
     const problems = problemsOf(input as JsonObject);
     return problems === undefined

@@ -1,6 +1,6 @@
 import { EngineError, isJsonObject, own } from '@heddle/core/blocks';
 import type { Json, JsonObject } from '@heddle/core/blocks';
-import { compileSchema } from '../agent/json-schema.ts';
+import { compileSchema, withCheckedPatterns } from '../agent/json-schema.ts';
 import { invalidDocument, readDocument, Unusable } from './document.ts';
 import type { OpenApiDocument } from './document.ts';
 import type { ServiceBody, ServiceTool, ToolFile } from './file.ts';
@@ -228,7 +228,11 @@ class Importer {
     const found = bundled(schema, this.#schemas.defs, MAX_SCHEMA_CHARS);
     if (!found)
       throw new Unusable(`has arguments whose schema is larger than ${MAX_SCHEMA_CHARS} characters`);
-    compileSchema(found.schema, (why) => new Unusable(`has arguments whose schema ${why}`));
+    const unchecked: string[] = [];
+    const checked = withCheckedPatterns(found.schema, (pattern) => unchecked.push(pattern));
+    compileSchema(checked, (why) => new Unusable(`has arguments whose schema ${why}`));
+    if (unchecked.length > 0)
+      this.#simplified.push({ operation: operation.key, reason: uncheckedReason(unchecked) });
     if (!found.isWhole)
       this.#simplified.push({
         operation: operation.key,
@@ -399,4 +403,10 @@ function withFiles(schema: JsonObject, fields: NonNullable<ServiceBody['fields']
     return [name, own(objectOf(property), 'type') === 'array' ? { type: 'array', items: file } : file];
   });
   return { ...schema, properties: Object.fromEntries(entries) };
+}
+
+/** Says which patterns are not checked, because that would need backtracking. */
+function uncheckedReason(patterns: readonly string[]): string {
+  const shown = [...new Set(patterns)].slice(0, 3).map((pattern) => JSON.stringify(pattern.slice(0, 60)));
+  return `patterns of its arguments cannot be checked in linear time: ${shown.join(', ')}`;
 }

@@ -1,7 +1,7 @@
 import { EngineError, own } from '@heddle/core/blocks';
 import type { JsonObject } from '@heddle/core/blocks';
 import MiniSearch from 'minisearch';
-import { compileSchema } from '../agent/json-schema.ts';
+import { compileSchema, withCheckedPatterns } from '../agent/json-schema.ts';
 import type { SchemaCheck } from '../agent/json-schema.ts';
 import { definitionsOf, readToolFile } from './file.ts';
 import type { CodeTool, ServiceTool, ToolFile } from './file.ts';
@@ -161,7 +161,7 @@ function loaded({ tool, file }: Entry): LoadedTool {
     new EngineError('OPTIONS_INVALID', `The tool "${tool.id}" has arguments whose schema ${why}.`);
   const found = bundled(tool.arguments as JsonObject, definitionsOf(file), MAX_SCHEMA_CHARS);
   if (!found) throw refuse(`is larger than ${MAX_SCHEMA_CHARS} characters`);
-  const { schema } = found;
+  const schema = withCheckedPatterns(found.schema);
   return { tool, services: file.services, schema, problemsOf: compileSchema(schema, refuse) };
 }
 
