@@ -11,7 +11,7 @@ import type { RunResource } from '@heddle/engine';
 import { describe, expect, it, onTestFinished } from 'vitest';
 import { TestClock } from '../support/test-clock.ts';
 import { block, workflow } from '../support/workflow.ts';
-import { oneTool } from './tool-files.ts';
+import { oneTool, startServer } from './tool-files.ts';
 import type { OneTool } from './tool-files.ts';
 
 const MIB = 2 ** 20;
@@ -174,6 +174,55 @@ describe('a large answer of a tool', () => {
     clock.advance(86_400_000);
     await engine.deleteRun(runId);
     expect(await storedBytes(folder)).toBe(0);
+  });
+});
+
+describe('a file that is sent in parts', () => {
+  const upload = {
+    method: 'POST',
+    upload: { type: 'resumable', argument: 'file' },
+    arguments: { type: 'object', properties: { file: {} } },
+    parameters: [],
+  };
+
+  it.each<[string, (other: string) => string | undefined]>([
+    ['another host', (other) => `${other}/session`],
+    ['the network of the engine', () => 'http://169.254.169.254/latest/meta-data/'],
+    ['a user of the host', () => 'http://x:y@127.0.0.1/'],
+    ['a file', () => 'file:///etc/passwd'],
+    ['no address', () => undefined],
+  ])('is not sent to %s', async (_what, target) => {
+    const seen: unknown[] = [];
+    const other = await startServer((request, response) => {
+      seen.push(request.headers);
+      response.end();
+    });
+    const location = target(other);
+    const { call, requests } = await oneTool(
+      upload,
+      (_, response) => response.writeHead(200, location === undefined ? {} : { location }).end('{}'),
+      { egress: { allowPrivate: ['127.0.0.1/32'] } },
+    );
+    const { error } = await call({ file: 'Hello' });
+    expect(error).toMatchObject({ code: 'HTTP_FAILED' });
+    expect(error?.message).toMatch(/which is another host|names no address/);
+    expect(requests).toHaveLength(1);
+    expect(seen).toEqual([]);
+  });
+
+  it('fails if the service has received something else, or wants more than the file', async () => {
+    for (const [range, message] of [
+      ['bytes=0-2', 'another part of the file than was sent'],
+      ['bytes=0-4', 'expects more than the whole file'],
+    ] as const) {
+      const { call, requests } = await oneTool(upload, ({ url }, response) =>
+        url.pathname === '/api/items'
+          ? response.writeHead(200, { location: '/session' }).end()
+          : response.writeHead(308, { range }).end(),
+      );
+      expect((await call({ file: 'Hello' })).error?.message).toContain(message);
+      expect(requests).toHaveLength(2);
+    }
   });
 });
 

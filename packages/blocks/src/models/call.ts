@@ -6,7 +6,7 @@ import type {
 import { BlockError, isBlockError } from '@heddle/core/blocks';
 import type { Json } from '@heddle/core/blocks';
 import type { Context } from '../define.ts';
-import { pause } from '../pause.ts';
+import { sleep } from '../sleep.ts';
 import { modelFailure } from './failure.ts';
 import { callMetered } from './meter.ts';
 import type { MeteredCall } from './meter.ts';
@@ -76,7 +76,7 @@ async function callUntilAnswered(context: Context, call: ModelCall): Promise<Ans
       const pauseMs = failure.retryAfterMs ?? FIRST_PAUSE_MS * 2 ** (attempt - 1);
       await learnRate(context, call, failure, pauseMs);
       if (attempt === MAX_ATTEMPTS || pauseMs > longestPause(context)) throw failure;
-      await context.services.withoutSlot(() => pause(context, pauseMs));
+      await context.services.withoutSlot(() => sleep(context, pauseMs));
     }
   }
 }

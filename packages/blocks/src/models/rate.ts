@@ -1,6 +1,6 @@
 import { BlockError } from '@heddle/core/blocks';
 import type { Context } from '../define.ts';
-import { pause } from '../pause.ts';
+import { sleep } from '../sleep.ts';
 import type { Estimate } from './estimate.ts';
 import type { OpenModel } from './open.ts';
 
@@ -49,7 +49,7 @@ export async function awaitRate(
         `The model "${model.modelId}" of ${provider} was not called: the rate limit of its key allows the next call in ${Math.ceil(waitMs / 1000)} s.`,
         { retryAfterMs: waitMs },
       );
-    await context.services.withoutSlot(() => pause(context, waitMs));
+    await context.services.withoutSlot(() => sleep(context, waitMs));
   }
   return async (tokens) => {
     if (tokenMs > 0) await rates.correct(rateKey, (tokens - input - output) * tokenMs);

@@ -1,6 +1,6 @@
 import { BlockError } from '@heddle/core/blocks';
 import type { Context } from '../define.ts';
-import { pause } from '../pause.ts';
+import { sleep } from '../sleep.ts';
 
 const MAX_ATTEMPTS = 3;
 const FIRST_PAUSE_MS = 1000;
@@ -23,6 +23,6 @@ export async function repeated<T>(
     const isOver =
       attempt === MAX_ATTEMPTS || pauseMs > Math.min(MAX_PAUSE_MS, context.remainingMs ?? Infinity);
     if (!mayRepeat(result) || isOver) throw result;
-    await pause(context, pauseMs);
+    await sleep(context, pauseMs);
   }
 }

@@ -66,6 +66,26 @@ describe('schemas of imported tools', () => {
     expect(result.simplified).toEqual([]);
   });
 
+  it('keep patterns that cannot be checked in linear time for models only, and list the operation', async () => {
+    const result = await imported(
+      posting({
+        type: 'object',
+        properties: { a: { type: 'string', pattern: '^(?=x).*$' }, b: { pattern: '^b$' } },
+      }),
+    );
+    expect(result.simplified).toEqual([
+      {
+        operation: 'POST /x',
+        reason: 'patterns of its arguments cannot be checked in linear time: "^(?=x).*$"',
+      },
+    ]);
+    const [id = ''] = result.file.tools.map((tool) => tool.id);
+    const loaded = new ServiceTools([result.file]).get(id);
+    expect(JSON.stringify(loaded?.schema)).toContain('(Pattern, not checked: ^(?=x).*$)');
+    expect(loaded?.problemsOf({ body: { b: 'c' } })).toContain('its pattern');
+    expect(loaded?.problemsOf({ body: { a: 'y', b: 'b' } })).toBeUndefined();
+  });
+
   it('are those of JSON Schema, also from OpenAPI 3.0', async () => {
     const result = await imported(
       posting({

@@ -9,6 +9,7 @@ import { argumentNames, matchesPattern, operationNames } from './names.ts';
 import { isOwnHeader, listOf, objectOf, operationsOf, reasonOf } from './operations.ts';
 import type { Body, Method, Operation, Parameter } from './operations.ts';
 import { bundled, SchemaConverter } from './schemas.ts';
+import { isTextType } from './send.ts';
 import { keyPlaces, placeOf, securityOf } from './security.ts';
 import { serverOf } from './servers.ts';
 import type { ServerOptions } from './servers.ts';
@@ -37,7 +38,7 @@ export interface ImportedTools {
   file: ToolFile;
   /** Operations that are not in the file. Those that `only` leaves out are only counted, in `unselected`. */
   leftOut: ImportNote[];
-  /** Operations whose schemas are too large for models, so that inner parts of them are any value. */
+  /** Operations whose schemas are too large for models, so that inner parts of them are any value, or have unchecked patterns. */
   simplified: ImportNote[];
   unselected: number;
 }
@@ -45,6 +46,8 @@ export interface ImportedTools {
 /** Characters of JSON Schema that a tool adds to each call of a model. */
 export const MAX_SCHEMA_CHARS = 30_000;
 const MAX_DESCRIPTION = 1000;
+/** Answers of operations without text become files of the run if they have more bytes. */
+const FILE_ABOVE = 2 ** 20;
 
 /**
  * Makes a tool of each operation of an OpenAPI document, 3.0 to 3.2 or Swagger 2.0, as parsed JSON. References to other
@@ -147,6 +150,7 @@ class Importer {
       }),
       ...(operation.body && { body: this.#bodyOf(operation.body, names.at(-1) ?? 'body') }),
       ...(responses.length > 0 && { accept: responses }),
+      ...(responses.length > 0 && !responses.some(isTextType) && { answer: { file: { above: FILE_ABOVE } } }),
       ...(Object.keys(schemes).length > 0 && {
         credential: { schemes, ...(isOptional && { optional: true as const }) },
       }),

@@ -1,7 +1,7 @@
 import { BlockError } from '@heddle/core/blocks';
 import type { ServiceRate } from '@heddle/engine';
 import type { Context } from '../define.ts';
-import { pause } from '../pause.ts';
+import { sleep } from '../sleep.ts';
 import { MAX_PAUSE_MS } from './attempts.ts';
 
 /** The longest time for which one answer of a service stops all calls with a key. */
@@ -43,7 +43,7 @@ export async function awaitKey(context: Context, { key, rate }: KeyRate, service
           details: { status: 429, kind: 'rate' },
         },
       );
-    await context.services.withoutSlot(() => pause(context, waitMs));
+    await context.services.withoutSlot(() => sleep(context, waitMs));
   }
 }
 

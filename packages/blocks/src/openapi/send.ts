@@ -218,12 +218,25 @@ export function isRefused({ details }: Pick<BlockError, 'details'>): boolean {
 /** Returns a body as JSON, as text, or as `{type, size, base64}`, by its media type. */
 export function dataOf(body: Uint8Array, contentType: string): Json {
   if (body.length === 0) return null;
-  const type = contentType.split(';', 1)[0]?.trim().toLowerCase() ?? '';
-  if (type === '' || /^text\/|[/+](?:json|xml|yaml|javascript|x-ndjson|x-www-form-urlencoded)$/.test(type)) {
+  const type = plainType(contentType);
+  if (type === '' || TEXT.test(type)) {
     const text = new TextDecoder().decode(body);
     return type === '' || /[/+]json$/.test(type) ? parsed(text) : text;
   }
   return { type, size: body.length, base64: Buffer.from(body).toString('base64') };
+}
+
+/** Returns a media type in lower case, without its parameters. */
+function plainType(contentType: string): string {
+  return contentType.split(';', 1)[0]?.trim().toLowerCase() ?? '';
+}
+
+const TEXT = /^text\/|[/+](?:json|xml|yaml|javascript|x-ndjson|x-www-form-urlencoded)$/;
+
+/** Returns true for a media type of text, and for one that allows any. */
+export function isTextType(contentType: string): boolean {
+  const type = plainType(contentType);
+  return type.includes('*') || TEXT.test(type);
 }
 
 function parsed(text: string): Json {

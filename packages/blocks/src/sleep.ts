@@ -1,7 +1,7 @@
 import type { BlockContext } from '@heddle/core/blocks';
 
 /** Resolves after `ms`. Rejects when the block is stopped. */
-export function pause({ clock, signal }: Pick<BlockContext, 'clock' | 'signal'>, ms: number): Promise<void> {
+export function sleep({ clock, signal }: Pick<BlockContext, 'clock' | 'signal'>, ms: number): Promise<void> {
   return new Promise((resolve, reject) => {
     const stop = (): void => {
       cancel();
