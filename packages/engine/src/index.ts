@@ -11,11 +11,10 @@ export type {
   Conversation,
   RunLog,
   RunLogQuery,
-  ServiceRate,
 } from './executors/services.ts';
 export type { EnvironmentValue, TenantEnvironments } from './execution/run-environment.ts';
 export type { Credential, CredentialQuery, TenantCredentials } from './secrets/credentials.ts';
-export type { FileContent, FileReader, ReadLimits } from './files/storage.ts';
+export type { FileReader, ReadLimits } from './files/storage.ts';
 export type { FileLimits, TakeFilesOptions } from './files/ingest.ts';
 export type { EgressOptions, EngineOptions, SandboxLimits } from './options.ts';
 export type { RuntimeProvider } from './runtime-port.ts';

@@ -141,11 +141,17 @@ export function withCheckedPatterns<Schema extends Json>(
   return rewritten(schema, patternBudget(), noted) as Schema;
 }
 
+/** Keywords whose value is data, not schemas. */
+const DATA: ReadonlySet<string> = new Set(['enum', 'const', 'default', 'examples']);
+
 function rewritten(schema: Json, budget: PatternBudget, noted: (pattern: string) => void): Json {
   if (typeof schema !== 'object' || schema === null) return schema;
   if (Array.isArray(schema)) return schema.map((item) => rewritten(item, budget, noted));
   const copy = Object.fromEntries(
-    Object.entries(schema).map(([key, value]) => [key, rewritten(value, budget, noted)]),
+    Object.entries(schema).map(([key, value]) => [
+      key,
+      DATA.has(key) ? value : rewritten(value, budget, noted),
+    ]),
   );
   const { pattern, description } = schema;
   if (typeof pattern !== 'string' || patternProblem(pattern, budget) === undefined) return copy;

@@ -1,5 +1,5 @@
 import { BlockError } from '@heddle/core/blocks';
-import type { ServiceRate } from '@heddle/engine';
+import type { ConfiguredService } from '@heddle/engine';
 import type { Context } from '../define.ts';
 import { sleep } from '../sleep.ts';
 import { MAX_PAUSE_MS } from './attempts.ts';
@@ -9,6 +9,8 @@ const MAX_BLOCK_MS = 600_000;
 /** How far calls may run ahead of their rate: at most a tenth more calls in a period than it allows. */
 const BURST_SHARE = 0.1;
 const NO_TOKENS = { tokensMs: 0, tokenBurstMs: 0 };
+
+type ServiceRate = NonNullable<ConfiguredService['rate']>;
 
 /** What the calls with one key share, in all processes. */
 export interface KeyRate {
