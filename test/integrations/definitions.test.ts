@@ -1,5 +1,7 @@
+import { existsSync } from 'node:fs';
 import { createServer } from 'node:http';
 import type { AddressInfo } from 'node:net';
+import { join } from 'node:path';
 import { blocks } from '@heddle/blocks';
 import type { Json, JsonObject } from '@heddle/core';
 import { createEngine } from '@heddle/engine';
@@ -15,7 +17,9 @@ import type {
 import { fieldsOf } from '../../packages/blocks/src/integrations/arguments.ts';
 import type { WithArguments } from '../../packages/blocks/src/integrations/arguments.ts';
 import { runnableTypes } from '../../packages/core/src/plan/types.ts';
+import { repository } from '../docs/markdown.ts';
 import { block, workflow } from '../support/workflow.ts';
+import { startServices } from './services.ts';
 
 const integrations = new Map<string, Integration>();
 for (const type of integrationTypes) {
@@ -141,6 +145,18 @@ describe('definitions of integrations', () => {
     );
     const text = `${HEADER}\n${lines.toSorted().join('\n')}\n};\n`;
     await expect(text).toMatchFileSnapshot('../../packages/blocks/src/integrations/needed-fields.ts');
+  });
+
+  it('of the services that Heddle ships have a page, and a simulated server or a real one', async () => {
+    const services = await startServices();
+    await services.close();
+    const google = ['gmail', 'google_sheets', 'google_calendar', 'google_drive'];
+    const simulated = ['slack', ...google, 'notion', 'github', 'linear'];
+    expect(Object.keys(services.addresses)).toEqual(expect.arrayContaining(simulated));
+    for (const name of ['supabase', 'postgresql', 's3'])
+      expect(existsSync(join(import.meta.dirname, `${name}.test.ts`))).toBe(true);
+    for (const name of [...simulated, 'supabase', 'postgresql', 's3'])
+      expect(existsSync(join(repository, `docs/integrations/${name}.md`))).toBe(true);
   });
 
   it('show addresses of https, or none if each account has another', () => {

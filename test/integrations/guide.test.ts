@@ -1,0 +1,88 @@
+import { mkdtemp, rm, writeFile } from 'node:fs/promises';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { pathToFileURL } from 'node:url';
+import { blocks } from '@heddle/blocks';
+import type { JsonObject } from '@heddle/core';
+import { createEngine } from '@heddle/engine';
+import { afterAll, beforeAll, describe, expect, it, onTestFinished } from 'vitest';
+import { toolFileOf } from '../../packages/blocks/src/integrations/integration.ts';
+import type { Integration } from '../../packages/blocks/src/integrations/integration.ts';
+import { fencesOf, readPage, repository } from '../docs/markdown.ts';
+import { block, workflow } from '../support/workflow.ts';
+import { json, startServer } from './tool-files.ts';
+
+/** The integration of the page "Add an integration in ten minutes". */
+let integration: Integration;
+let folder = '';
+
+beforeAll(async () => {
+  const [fence] = fencesOf('docs/tools.md', readPage('docs/tools.md')).filter(
+    ({ language }) => language === 'js',
+  );
+  if (!fence) throw new Error('docs/tools.md has no integration.');
+  folder = await mkdtemp(join(tmpdir(), 'heddle-guide-'));
+  const file = join(folder, 'notes.ts');
+  // As if it were beside the others, where the page puts it.
+  const helpers = pathToFileURL(join(repository, 'packages/blocks/src/integrations/integration.ts')).href;
+  await writeFile(file, fence.text.replace('./integration.ts', helpers));
+  ({ integration } = (await import(pathToFileURL(file).href)) as { integration: Integration });
+});
+
+afterAll(() => rm(folder, { recursive: true, force: true }));
+
+/** Calls a tool of the integration. */
+async function call(toolId: string, args: JsonObject, answer: (nth: number) => object) {
+  const requests: { line: string; headers: NodeJS.Dict<string | string[]>; body: string }[] = [];
+  const address = await startServer((request, response) => {
+    let body = '';
+    request.setEncoding('utf8').on('data', (chunk: string) => (body += chunk));
+    request.on('end', () => {
+      requests.push({ line: `${request.method} ${request.url}`, headers: request.headers, body });
+      json(response, answer(requests.length));
+    });
+  });
+  const engine = await createEngine({
+    blocks: blocks({ toolFiles: [toolFileOf(integration)] }),
+    services: { notes: address },
+    credentials: { notes: 'the-key-of-the-notes' },
+  });
+  onTestFinished(() => engine.close({ graceMs: 0 }));
+  const called = block('A', 'tool', { toolId, arguments: args });
+  const { output, error } = await engine.execute({ workflow: workflow([called], ['Start -> A']) });
+  return { output, error, requests };
+}
+
+describe('the integration of the guide', () => {
+  it('sends what it describes, and returns what it maps', async () => {
+    const args = { bookId: 'a/b', title: 'T', body: '# T' };
+    const { output, requests } = await call('notes_create', args, () => ({ note: { id: 'n1', url: 'u' } }));
+    expect(output).toMatchObject({ data: { id: 'n1', url: 'u' } });
+    expect(requests).toMatchObject([
+      {
+        line: 'POST /v1/books/a%2Fb/notes',
+        headers: {
+          authorization: 'Bearer the-key-of-the-notes',
+          'idempotency-key': expect.stringMatching(/.{8,}/) as string,
+        },
+        body: '{"title":"T","content":{"markdown":"# T"}}',
+      },
+    ]);
+  });
+
+  it('reads pages, and says which kind of failure the service reports', async () => {
+    const { output, requests } = await call('notes_list', { bookId: 'b', limit: 1 }, (nth) => ({
+      notes: nth < 3 ? [{ nth }] : [],
+    }));
+    expect(output).toMatchObject({ data: { notes: [{ nth: 1 }, { nth: 2 }] } });
+    expect(requests.map(({ line }) => line.split('?')[1])).toEqual([
+      'limit=1',
+      'limit=1&page=2',
+      'limit=1&page=3',
+    ]);
+    const failed = await call('notes_list', { bookId: 'b' }, () => ({
+      error: { code: 'NOTE_LOCKED', message: 'The note is locked' },
+    }));
+    expect(failed.error).toMatchObject({ details: { kind: 'conflict', reason: 'The note is locked' } });
+  });
+});
