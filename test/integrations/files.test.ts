@@ -9,6 +9,7 @@ import type { Json, JsonObject } from '@heddle/core';
 import { filesIn } from '@heddle/core/files';
 import type { RunResource } from '@heddle/engine';
 import { describe, expect, it, onTestFinished } from 'vitest';
+import { hasPostgres, postgresDatabase } from '../support/postgres.ts';
 import { TestClock } from '../support/test-clock.ts';
 import { block, workflow } from '../support/workflow.ts';
 import { oneTool, startServer } from './tool-files.ts';
@@ -160,6 +161,18 @@ describe('a large answer of a tool', () => {
     expect(await (await tool.engine.fileReader(theirs.runId))(file)).toBeUndefined();
     for (const key of file.parts ?? []) expect(await open(mine.runId, key)).toBeUndefined();
     expect(file.parts).toHaveLength(3);
+  });
+
+  it.skipIf(!hasPostgres)('is stored in PostgreSQL, and counts for the run', async () => {
+    const postgres = { url: await postgresDatabase() };
+    const { engine, call } = await oneTool(TO_FILE, (_, response) => void send(response, 7), { postgres });
+    const run = await call();
+    const file = fileIn(run);
+    let bytes = 0;
+    for await (const chunk of (await engine.openFile(run.runId, file))?.chunks() ?? []) bytes += chunk.length;
+    expect([bytes, file.parts?.length]).toEqual([7 * MIB, 3]);
+    const sizes = await engine.runSizes([run.runId]);
+    expect(sizes.get(run.runId)).toBeGreaterThan(7 * MIB);
   });
 
   it('is removed with the run', async () => {

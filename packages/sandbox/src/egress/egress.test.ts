@@ -346,6 +346,21 @@ describe('a response that is read as it arrives', () => {
     expect(await reading).toBe('EGRESS_ABORTED');
   });
 
+  it('may be larger if it goes to a file, up to a limit of its own', async () => {
+    const policy = { maxResponseBytes: 1000, maxFileBytes: 200_000 };
+    const request = { url: at('/big'), toFile: true };
+    expect(await read((await open(request, policy)).body)).toHaveLength(100_000);
+    expect(await codeOf(read((await open({ ...request, toFile: false }, policy)).body))).toBe(
+      'EGRESS_TOO_LARGE',
+    );
+    expect(await codeOf(read((await open({ ...request, maxResponseBytes: 5000 }, policy)).body))).toBe(
+      'EGRESS_TOO_LARGE',
+    );
+    expect(await codeOf(read((await open(request, { maxFileBytes: 50_000 })).body))).toBe('EGRESS_TOO_LARGE');
+    // A whole response is in memory.
+    expect(await codeOf(send(request, policy))).toBe('EGRESS_TOO_LARGE');
+  });
+
   it('is refused where a whole response is', async () => {
     expect(await codeOf(open({ url: 'http://10.0.0.1/' }))).toBe('EGRESS_DENIED');
   });
