@@ -4,11 +4,13 @@ import { fileURLToPath } from 'node:url';
 import { configDefaults, defineConfig } from 'vitest/config';
 import { findServer } from '../packages/temporal/src/server/find.ts';
 import { filesLeftOut } from './drawn-files.ts';
+import { hasToBuildS3 } from './integrations/s3-setup.ts';
 import { FolderReporter } from './reporter.ts';
 import { LongestFirst } from './sequencer.ts';
 
 const conditions = ['@heddle/source'];
 const TEMPORAL = 'test/temporal/**/*.test.ts';
+const S3 = 'test/integrations/s3.test.ts';
 const PRODUCTION = 'test/temporal/production/**/*.test.ts';
 /** What only `npm run test:full` runs, and why. */
 const FULL_ONLY = {
@@ -81,7 +83,7 @@ export default defineConfig(({ mode }) => {
           test: {
             name: 'heddle',
             include: ['packages/*/src/**/*.test.ts', 'test/**/*.test.ts'],
-            exclude: [...excluded, UNITS, COUNTED, TEMPORAL],
+            exclude: [...excluded, UNITS, COUNTED, TEMPORAL, S3],
             sequence: { groupOrder: 1 },
           },
         },
@@ -100,6 +102,15 @@ export default defineConfig(({ mode }) => {
             // These files mostly wait, so they run among the others. Last only where the server has to be built first, which
             // happens while the others run.
             sequence: { groupOrder: temporal.kind === 'none' ? 2 : 1 },
+          },
+        },
+        {
+          extends: true,
+          test: {
+            name: 's3',
+            include: [S3],
+            globalSetup: 'test/integrations/s3-setup.ts',
+            sequence: { groupOrder: hasToBuildS3({ isFull }) ? 2 : 1 },
           },
         },
         {

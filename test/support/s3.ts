@@ -1,20 +1,23 @@
 import { spawn } from 'node:child_process';
 import { randomUUID } from 'node:crypto';
-import { mkdirSync, mkdtempSync, rmSync } from 'node:fs';
+import { existsSync, mkdirSync, mkdtempSync, readFileSync, rmSync } from 'node:fs';
 import { createServer } from 'node:net';
 import type { AddressInfo } from 'node:net';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
-import { afterAll, vi } from 'vitest';
-import { requireTool } from '../tools/fetch.ts';
-import { TOOLS } from '../tools/tools.ts';
-import { isFull } from './scale.ts';
+import { setTimeout as delay } from 'node:timers/promises';
+import { afterAll, inject, vi } from 'vitest';
+import { foundIn } from '../tools/fetch.ts';
+import type { Search } from '../tools/fetch.ts';
 
-const { versitygw } = TOOLS;
-if (!versitygw) throw new Error('test/tools/tools.ts has no versitygw.');
-const isAsked = isFull || (process.env['HEDDLE_REQUIRE'] ?? '').split(',').includes('versitygw');
-/** A quick run does not wait for the minutes that the build takes. */
-const tool = requireTool('versitygw', { versitygw: isAsked ? versitygw : { ...versitygw, routes: [] } });
+/** Waits for the server's program: the first time it may have to be built (test/integrations/s3-setup.ts). */
+async function searchOfProject(): Promise<Search> {
+  const file = inject('s3');
+  while (!existsSync(file)) await delay(100);
+  return JSON.parse(readFileSync(file, 'utf8')) as Search;
+}
+
+const tool = foundIn('versitygw', await searchOfProject());
 
 /** Whether there is a server of S3 for tests. The reason is printed where there is none. */
 export const hasS3 = tool !== undefined;

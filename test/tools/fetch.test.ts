@@ -1,8 +1,8 @@
-import { chmodSync, mkdtempSync, rmSync, writeFileSync } from 'node:fs';
+import { chmodSync, existsSync, mkdtempSync, rmSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { afterEach, beforeEach, describe, expect, it, vi } from 'vitest';
-import { fetchTool, requireTool } from './fetch.ts';
+import { fetchTool, isAtHand, requireTool } from './fetch.ts';
 import type { Tool } from './tools.ts';
 
 let folder = '';
@@ -29,6 +29,22 @@ const loom = (more: Partial<Tool> = {}): Tool => ({
   check: ['--check'],
   routes: [],
   ...more,
+});
+
+describe('isAtHand', () => {
+  it('is true for a tool on PATH, which is not started', () => {
+    expect(isAtHand('loom', loom(), env())).toBe(false);
+    script('loom', `touch "${join(folder, 'started')}"`);
+    expect(isAtHand('loom', loom(), env())).toBe(true);
+    expect(existsSync(join(folder, 'started'))).toBe(false);
+  });
+
+  it('is true for a tool in the cache', () => {
+    script('go', 'mkdir -p "$GOBIN"; printf "#!/bin/sh\n" > "$GOBIN/loom"; chmod +x "$GOBIN/loom"');
+    const tool = loom({ routes: [{ go: 'heddle.test/loom@v1' }] });
+    fetchTool('loom', tool, env());
+    expect(isAtHand('loom', tool, env())).toBe(true);
+  });
 });
 
 describe('fetchTool', () => {

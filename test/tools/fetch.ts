@@ -177,6 +177,11 @@ function checked(tool: Tool, found: Found): Search {
   return problem === undefined ? { found } : { reason: `does not work here: ${problem}` };
 }
 
+/** Whether `tool` is on PATH or in the cache. Does not start it. */
+export function isAtHand(name: string, tool: Tool, env: Env = process.env): boolean {
+  return (onPath(tool, env) ?? unpacked(tool, join(cacheFolder(env), name), env)) !== undefined;
+}
+
 /** `tool` from PATH, from the cache, or fetched into the cache by one of its routes; never needs root. */
 export function fetchTool(name: string, tool: Tool, env: Env = process.env): Search {
   const reasons: string[] = [];
@@ -203,19 +208,39 @@ export function fetchTool(name: string, tool: Tool, env: Env = process.env): Sea
 
 const searches = new Map<string, Search>();
 
+/** Whether the environment variable HEDDLE_REQUIRE (names, comma-separated) has `name`. */
+export function isRequired(name: string, env: Env = process.env): boolean {
+  const required = (env['HEDDLE_REQUIRE'] ?? '').split(',').map((each) => each.trim());
+  return required.includes(name);
+}
+
+/** Returns the tool `name` of the table. */
+export function toolNamed(name: string, tools = TOOLS): Tool {
+  const tool = tools[name];
+  if (!tool) throw new Error(`No tool "${name}" in test/tools/tools.ts. Add it there.`);
+  return tool;
+}
+
 /**
  * The tool `name` of the table, or undefined after printing why its tests are skipped.
  *
- * @throws where the environment variable HEDDLE_REQUIRE (names, comma-separated) has `name` and it can't be had.
+ * @throws where the environment variable HEDDLE_REQUIRE has `name` and it can't be had.
  */
 export function requireTool(name: string, tools = TOOLS): Found | undefined {
-  const tool = tools[name];
-  if (!tool) throw new Error(`No tool "${name}" in test/tools/tools.ts. Add it there.`);
+  const tool = toolNamed(name, tools);
   const search = searches.get(name) ?? fetchTool(name, tool);
   searches.set(name, search);
+  return foundIn(name, search);
+}
+
+/**
+ * The tool that a search has found, or undefined after printing why its tests are skipped.
+ *
+ * @throws where the environment variable HEDDLE_REQUIRE has `name` and it can't be had.
+ */
+export function foundIn(name: string, search: Search): Found | undefined {
   if (search.found) return search.found;
-  const required = (process.env['HEDDLE_REQUIRE'] ?? '').split(',').map((each) => each.trim());
-  if (required.includes(name)) throw new Error(`HEDDLE_REQUIRE asks for ${search.reason}`);
+  if (isRequired(name)) throw new Error(`HEDDLE_REQUIRE asks for ${search.reason}`);
   process.stderr.write(`Tests skipped: ${search.reason}\n`);
   return undefined;
 }

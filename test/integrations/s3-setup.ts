@@ -1,0 +1,61 @@
+import { fork } from 'node:child_process';
+import { mkdtempSync, renameSync, rmSync, writeFileSync } from 'node:fs';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { fileURLToPath } from 'node:url';
+import type { TestProject } from 'vitest/node';
+import { fetchTool, isAtHand, isRequired, toolNamed } from '../tools/fetch.ts';
+import type { Search } from '../tools/fetch.ts';
+
+declare module 'vitest' {
+  interface ProvidedContext {
+    /** Path of the file that has the `Search` for the server of S3 once it has ended. */
+    s3: string;
+  }
+}
+
+const NAME = 'versitygw';
+const FETCH = fileURLToPath(new URL('../tools/fetch-in-background.ts', import.meta.url));
+
+/** Whether the server of S3 has to be built first: it is not at hand, and this run may not do without it. */
+export function hasToBuildS3({ isFull }: { isFull: boolean }): boolean {
+  return !isAtHand(NAME, toolNamed(NAME)) && (isFull || isRequired(NAME));
+}
+
+/**
+ * Gives the tests of S3 the program of its server. Where it has to be built, which takes minutes, that happens in the
+ * background while other tests run. Vitest calls this only if the run includes the tests of S3.
+ */
+export function setup(project: TestProject): () => void {
+  const folder = mkdtempSync(join(tmpdir(), 'heddle-s3-tool-'));
+  const file = join(folder, 'search.json');
+  project.provide('s3', file);
+  const ended = (search: Search): void => {
+    writeFileSync(`${file}.new`, JSON.stringify(search));
+    renameSync(`${file}.new`, file);
+  };
+  const build = hasToBuildS3({ isFull: project.config.env['HEDDLE_SCALE'] === 'full' });
+  const stop = build ? fetched(ended) : undefined;
+  if (!build) ended(fetchTool(NAME, { ...toolNamed(NAME), routes: [] }));
+  return () => {
+    stop?.();
+    rmSync(folder, { recursive: true, force: true });
+  };
+}
+
+/** Calls `ended` with the tool, or why there is none. Returns what stops the search. */
+function fetched(ended: (search: Search) => void): () => void {
+  const child = fork(FETCH, [NAME], { execArgv: ['--no-warnings'] });
+  let isOver = false;
+  const end = (search: Search): void => {
+    if (!isOver) ended(search);
+    isOver = true;
+  };
+  child.once('message', (search) => end(search as Search));
+  child.once('error', (error) => end({ reason: `${NAME} was not fetched: ${error.message}` }));
+  child.once('exit', (code, by) => end({ reason: `${NAME} was not fetched: it ended with ${code ?? by}` }));
+  return () => {
+    isOver = true;
+    child.kill();
+  };
+}
