@@ -24,20 +24,29 @@ export const LONGEST: readonly string[] = [
   'test/temporal/replay/continued.test.ts',
 ];
 
-/** Starts the longest files first, without durations of an earlier run too; last the units, which share their processes. */
+/**
+ * Starts first the files with a process of their own, whose start would end a process that others share; then the longest
+ * ones, without durations of an earlier run too; last the tests of modules, which are short.
+ */
 export class LongestFirst extends BaseSequencer {
   override async sort(files: TestSpecification[]): Promise<TestSpecification[]> {
     const sorted = await super.sort(files);
     const rankOf = ({ moduleId }: TestSpecification): number =>
       LONGEST.findIndex((file) => moduleId.endsWith(`/${file}`));
-    const longest = sorted.filter((file) => rankOf(file) >= 0).toSorted((a, b) => rankOf(a) - rankOf(b));
-    const others = sorted.filter((file) => rankOf(file) < 0);
-    const of = (name: string) => others.filter(({ project }) => project.name === name);
-    const [units, waiting] = [of('units'), of('temporal')];
-    const computing = others.filter(({ project }) => project.name !== 'units' && project.name !== 'temporal');
-    return [...longest, ...spread(waiting, computing), ...units];
+    const isOfModule = ({ moduleId }: TestSpecification): boolean => UNITS.test(moduleId);
+    const isWaiting = ({ moduleId }: TestSpecification): boolean => moduleId.includes('/test/temporal/');
+    const own = sorted.filter(({ project }) => project.name === 'counted');
+    const shared = sorted.filter(({ project }) => project.name !== 'counted');
+    const longest = shared.filter((file) => rankOf(file) >= 0).toSorted((a, b) => rankOf(a) - rankOf(b));
+    const others = shared.filter((file) => rankOf(file) < 0 && !isOfModule(file));
+    const waiting = others.filter(isWaiting);
+    const computing = others.filter((file) => !isWaiting(file));
+    const units = shared.filter((file) => rankOf(file) < 0 && isOfModule(file));
+    return [...own, ...longest, ...spread(waiting, computing), ...units];
   }
 }
+
+const UNITS = /\/packages\/(?:api|blocks|cli|core|engine|service|temporal)\/src\//;
 
 /** Returns the items of `few` at equal distances among those of `many`. */
 function spread<T>(few: readonly T[], many: readonly T[]): T[] {

@@ -2,6 +2,7 @@ import { availableParallelism } from 'node:os';
 import { join } from 'node:path';
 import { fileURLToPath } from 'node:url';
 import { configDefaults, defineConfig } from 'vitest/config';
+import type { TestProjectInlineConfiguration } from 'vitest/config';
 import { findServer } from '../packages/temporal/src/server/find.ts';
 import { filesLeftOut } from './drawn-files.ts';
 import { hasToBuildS3 } from './integrations/s3-setup.ts';
@@ -23,15 +24,26 @@ const FULL_ONLY = {
  * loaded code.
  */
 const COUNTED = 'test/operations/**/*.test.ts';
-/** Tests of modules. */
-const UNITS = 'packages/{api,blocks,cli,core,engine,service,temporal}/src/**/*.test.ts';
-
 /** What starts Temporal's server at once; none where it has to be built first. */
 const temporal = await findServer({
   env: process.env,
   say: () => undefined,
   sources: ['TEMPORAL_ADDRESS', 'TEMPORAL_CLI', 'PATH', 'cache'],
 });
+const isTemporalReady = temporal.kind !== 'none';
+
+/** Tests that start when the others have ended. */
+function later(
+  name: string,
+  files: string,
+  globalSetup: string,
+  exclude: string[],
+): TestProjectInlineConfiguration {
+  return {
+    extends: true,
+    test: { name, include: [files], exclude, globalSetup, sequence: { groupOrder: 2 } },
+  };
+}
 
 export default defineConfig(({ mode }) => {
   const isFull = mode === 'full' || process.env['HEDDLE_SCALE'] === 'full';
@@ -41,6 +53,7 @@ export default defineConfig(({ mode }) => {
   const left = isFull ? undefined : { ...FULL_ONLY, ...filesLeftOut(seed, args) };
   const excluded = [...configDefaults.exclude, ...Object.keys(left ?? {})];
   const testTimeout = isFull ? 600_000 : 60_000;
+  const isS3Ready = !hasToBuildS3({ isFull });
   const root = fileURLToPath(new URL('..', import.meta.url));
   return {
     root,
@@ -76,43 +89,36 @@ export default defineConfig(({ mode }) => {
       projects: [
         {
           extends: true,
-          test: { name: 'units', include: [UNITS], sequence: { groupOrder: 1 } },
-        },
-        {
-          extends: true,
           test: {
-            name: 'heddle',
-            include: ['packages/*/src/**/*.test.ts', 'test/**/*.test.ts'],
-            exclude: [...excluded, UNITS, COUNTED, TEMPORAL, S3],
+            name: 'counted',
+            include: [COUNTED],
+            isolate: true,
             sequence: { groupOrder: 1 },
           },
         },
         {
           extends: true,
-          test: { name: 'counted', include: [COUNTED], isolate: true, sequence: { groupOrder: 1 } },
-        },
-        {
-          extends: true,
           test: {
-            name: 'temporal',
-            include: [TEMPORAL],
-            exclude: [...excluded, PRODUCTION],
-            globalSetup: 'test/temporal/setup.ts',
-            testTimeout: isFull ? 600_000 : 90_000,
-            // These files mostly wait, so they run among the others. Last only where the server has to be built first, which
-            // happens while the others run.
-            sequence: { groupOrder: temporal.kind === 'none' ? 2 : 1 },
+            // Files of one project share the processes of workers. A process ends where the next file is of another project,
+            // so all files that can start at once are in this one.
+            name: 'heddle',
+            include: ['packages/*/src/**/*.test.ts', 'test/**/*.test.ts'],
+            exclude: [
+              ...excluded,
+              COUNTED,
+              PRODUCTION,
+              ...(isTemporalReady ? [] : [TEMPORAL]),
+              ...(isS3Ready ? [] : [S3]),
+            ],
+            globalSetup: isTemporalReady ? 'test/temporal/setup.ts' : [],
+            sequence: { groupOrder: 1 },
           },
         },
-        {
-          extends: true,
-          test: {
-            name: 's3',
-            include: [S3],
-            globalSetup: 'test/integrations/s3-setup.ts',
-            sequence: { groupOrder: hasToBuildS3({ isFull }) ? 2 : 1 },
-          },
-        },
+        // What these need is built while the others run.
+        ...(isTemporalReady
+          ? []
+          : [later('temporal', TEMPORAL, 'test/temporal/setup.ts', [...excluded, PRODUCTION])]),
+        ...(isS3Ready ? [] : [later('s3', S3, 'test/integrations/s3-setup.ts', excluded)]),
         {
           extends: true,
           test: {

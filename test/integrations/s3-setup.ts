@@ -4,12 +4,12 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { fileURLToPath } from 'node:url';
 import type { TestProject } from 'vitest/node';
-import { fetchTool, isAtHand, isRequired, toolNamed } from '../tools/fetch.ts';
+import { isAtHand, isRequired, toolNamed } from '../tools/fetch.ts';
 import type { Search } from '../tools/fetch.ts';
 
 declare module 'vitest' {
   interface ProvidedContext {
-    /** Path of the file that has the `Search` for the server of S3 once it has ended. */
+    /** Path of the file that has the `Search` for the server of S3 once it has ended; only where it is built meanwhile. */
     s3: string;
   }
 }
@@ -23,8 +23,8 @@ export function hasToBuildS3({ isFull }: { isFull: boolean }): boolean {
 }
 
 /**
- * Gives the tests of S3 the program of its server. Where it has to be built, which takes minutes, that happens in the
- * background while other tests run. Vitest calls this only if the run includes the tests of S3.
+ * Builds the server of S3, which takes minutes, in the background while other tests run. Vitest calls this only if the run
+ * includes the tests of S3 and the server has to be built.
  */
 export function setup(project: TestProject): () => void {
   const folder = mkdtempSync(join(tmpdir(), 'heddle-s3-tool-'));
@@ -34,11 +34,9 @@ export function setup(project: TestProject): () => void {
     writeFileSync(`${file}.new`, JSON.stringify(search));
     renameSync(`${file}.new`, file);
   };
-  const build = hasToBuildS3({ isFull: project.config.env['HEDDLE_SCALE'] === 'full' });
-  const stop = build ? fetched(ended) : undefined;
-  if (!build) ended(fetchTool(NAME, { ...toolNamed(NAME), routes: [] }));
+  const stop = fetched(ended);
   return () => {
-    stop?.();
+    stop();
     rmSync(folder, { recursive: true, force: true });
   };
 }

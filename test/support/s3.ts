@@ -7,12 +7,13 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { setTimeout as delay } from 'node:timers/promises';
 import { afterAll, inject, vi } from 'vitest';
-import { foundIn } from '../tools/fetch.ts';
+import { fetchTool, foundIn, toolNamed } from '../tools/fetch.ts';
 import type { Search } from '../tools/fetch.ts';
 
-/** Waits for the server's program: the first time it may have to be built (test/integrations/s3-setup.ts). */
+/** Returns the server's program: from the machine, or built while other tests run (test/integrations/s3-setup.ts). */
 async function searchOfProject(): Promise<Search> {
-  const file = inject('s3');
+  const file = inject('s3') as string | undefined;
+  if (file === undefined) return fetchTool('versitygw', { ...toolNamed('versitygw'), routes: [] });
   while (!existsSync(file)) await delay(100);
   return JSON.parse(readFileSync(file, 'utf8')) as Search;
 }

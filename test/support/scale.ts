@@ -1,4 +1,5 @@
-import { beforeAll } from 'vitest';
+import { beforeAll, it } from 'vitest';
+import type { TestFunction, TestOptions } from 'vitest';
 import { numbersFor } from './seeded.ts';
 
 /** True in `npm run test:full`. */
@@ -16,15 +17,41 @@ export function scale(quick: number, full: number): number {
 export function sample<T>(items: readonly T[], count: number, what: string): readonly T[] {
   if (isFull || items.length <= count) return items;
   leftOut(`${items.length - count} of ${items.length} ${what}`);
-  const draw = numbersFor(Number(process.env['HEDDLE_SAMPLE_SEED']), Buffer.from(what));
+  const draw = drawing(what);
   const ranked = items.map((item, index) => ({ item, index, rank: draw() }));
   const drawn = ranked.toSorted((a, b) => a.rank - b.rank).slice(0, count);
   return drawn.toSorted((a, b) => a.index - b.index).map(({ item }) => item);
 }
 
-/** Has the reporter list `what` as left out of a quick run. */
-export function leftOut(what: string): void {
+/**
+ * Returns `it` for tests that each take seconds. A quick run draws `share` of them with the seed of this run, at equal
+ * distances in their order, at least one of `1 / share`; the reporter lists the rest as `what`.
+ */
+export function drawnTests(
+  share: number,
+  what: string,
+): (title: string, options: TestOptions | TestFunction, test?: TestFunction) => void {
+  let [seen, left] = [0, 0];
+  const first = drawing(what)();
+  leftOut(() => (left > 0 ? `${left} of ${seen} ${what}` : undefined));
+  return (title, options, test) => {
+    const before = first + seen * share;
+    seen += 1;
+    if (!isFull && Math.floor(before + share) === Math.floor(before)) left += 1;
+    else if (typeof options === 'function') it(title, options);
+    else it(title, options, test);
+  };
+}
+
+/** Has the reporter list `what` as left out of a quick run, if it is not undefined once the file is collected. */
+export function leftOut(what: string | (() => string | undefined)): void {
   beforeAll(({}, { file }) => {
-    file.meta.leftOut = [...(file.meta.leftOut ?? []), what];
+    const left = typeof what === 'string' ? what : what();
+    if (left !== undefined) file.meta.leftOut = [...(file.meta.leftOut ?? []), left];
   });
+}
+
+/** Returns a generator of numbers for what is drawn as `what`. */
+function drawing(what: string): () => number {
+  return numbersFor(Number(process.env['HEDDLE_SAMPLE_SEED']), Buffer.from(what));
 }

@@ -1,6 +1,8 @@
-import { existsSync, readFileSync } from 'node:fs';
+import { existsSync, readFileSync, writeFileSync } from 'node:fs';
 import { setTimeout as delay } from 'node:timers/promises';
 import { describe, expect, inject, it } from 'vitest';
+import { SERVER_ASKED } from '../temporal/opened.ts';
+import { isFull } from './scale.ts';
 
 /** The server of a file's project, or why there is none: started by test/temporal/setup.ts or test/temporal/production/setup.ts. */
 export type TemporalForTests =
@@ -31,6 +33,7 @@ const server = await serverOfProject();
 async function serverOfProject(): Promise<TemporalForTests | undefined> {
   const file = inject('temporal') as string | undefined;
   if (file === undefined) return undefined;
+  writeFileSync(file + SERVER_ASKED, '');
   while (!existsSync(file)) await delay(100);
   return JSON.parse(readFileSync(file, 'utf8')) as TemporalForTests;
 }
@@ -54,9 +57,11 @@ export function describeTemporal(name: string, tests: (server: Serving) => void)
   }
   // Skipped tests are still collected, with a server that is never called.
   const given = server.kind === 'serving' ? server : NOBODY;
-  describe.skipIf(server.kind === 'none')(`on Temporal: ${name}`, () => {
+  describe.skipIf(server.kind === 'none')(`on Temporal: ${name}`, { timeout: TIMEOUT_MS }, () => {
     tests(given);
   });
 }
+
+const TIMEOUT_MS = isFull ? 600_000 : 90_000;
 
 const NOBODY: Serving = { kind: 'serving', address: '', namespace: '', binary: undefined };

@@ -1,8 +1,12 @@
-import { mkdtempSync, renameSync, rmSync, writeFileSync } from 'node:fs';
+import { existsSync, mkdtempSync, renameSync, rmSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import type { TestProject } from 'vitest/node';
 import type { TemporalForTests } from '../support/temporal.ts';
+
+/** Ends the name of the file with which a test asks for the server whose file it is. */
+export const SERVER_ASKED = '.asked';
+const ASKED_MS = 100;
 
 /** A server for the tests of a project, or why there is none. */
 export interface Opened {
@@ -11,22 +15,33 @@ export interface Opened {
 }
 
 /**
- * Gives a project the path of a file that tells its tests which server they have, once `opening` resolves.
- * Returns a function that stops the server.
+ * Gives a project the path of a file that tells its tests which server they have, once it is opened: at once, or when a test
+ * asks for it (`SERVER_ASKED`). Returns a function that stops the server.
  */
-export function provideServer(project: TestProject, opening: Promise<Opened>): () => Promise<void> {
+export function provideServer(
+  project: TestProject,
+  open: () => Promise<Opened>,
+  atOnce: boolean,
+): () => Promise<void> {
   const folder = mkdtempSync(join(tmpdir(), 'heddle-temporal-tests-'));
   const file = join(folder, 'server.json');
-  const opened = opening
-    .catch((error: unknown) => noServer(error instanceof Error ? error.message : String(error)))
-    .then((one) => {
-      writeFileSync(`${file}.new`, JSON.stringify(one.server));
-      renameSync(`${file}.new`, file);
-      return one;
-    });
+  const start = async (): Promise<Opened> => {
+    const one = await open().catch((error: unknown) =>
+      noServer(error instanceof Error ? error.message : String(error)),
+    );
+    writeFileSync(`${file}.new`, JSON.stringify(one.server));
+    renameSync(`${file}.new`, file);
+    return one;
+  };
+  let opened = atOnce ? start() : undefined;
+  const timer = setInterval(() => {
+    if (existsSync(file + SERVER_ASKED)) opened ??= start();
+  }, ASKED_MS);
+  timer.unref();
   project.provide('temporal', file);
   return async () => {
-    await (await opened).stop();
+    clearInterval(timer);
+    await (await opened)?.stop();
     rmSync(folder, { recursive: true, force: true });
   };
 }

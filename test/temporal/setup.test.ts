@@ -1,23 +1,33 @@
-import { existsSync, readFileSync } from 'node:fs';
-import { describe, expect, it, vi } from 'vitest';
+import { existsSync, readFileSync, writeFileSync } from 'node:fs';
+import { describe, expect, it, onTestFinished, vi } from 'vitest';
 import type { TestProject } from 'vitest/node';
+import { SERVER_ASKED } from './opened.ts';
 import { setup } from './setup.ts';
 
 describe('without a server', () => {
   it.each([
-    ['', 'are skipped', false],
-    ['1', 'fail', true],
+    ['', 'are skipped', false, 'temporal'],
+    ['1', 'fail', true, 'heddle'],
   ])(
     'and HEDDLE_REQUIRE_TEMPORAL is "%s", tests %s, and the reason is printed',
-    async (value, word, isRequired) => {
+    async (value, word, isRequired, name) => {
+      vi.useFakeTimers({ toFake: ['setInterval', 'clearInterval'] });
+      onTestFinished(() => void vi.useRealTimers());
       // Nothing listens at port 9.
       vi.stubEnv('TEMPORAL_ADDRESS', '127.0.0.1:9');
       vi.stubEnv('HEDDLE_REQUIRE_TEMPORAL', value);
       vi.stubEnv('TEMPORAL_NAMESPACE', 'loom');
       const write = vi.spyOn(process.stderr, 'write').mockReturnValue(true);
       const provide = vi.fn<(key: string, file: string) => void>();
-      const stop = setup({ provide } as unknown as TestProject);
+      const stop = setup({ name, provide } as unknown as TestProject);
       const file = provide.mock.calls[0]?.[1] ?? '';
+      // Where the server need not be built, it starts when a test asks for it.
+      if (name === 'heddle') {
+        vi.advanceTimersByTime(60_000);
+        expect(write).not.toHaveBeenCalled();
+        writeFileSync(file + SERVER_ASKED, '');
+        vi.advanceTimersByTime(1000);
+      }
       await expect.poll(() => existsSync(file)).toBe(true);
       const server: unknown = JSON.parse(readFileSync(file, 'utf8'));
       await stop();

@@ -12,12 +12,14 @@ const NAMESPACE = 'heddle-tests';
 const FETCH = fileURLToPath(new URL('fetch-server.ts', import.meta.url));
 
 /**
- * Starts the server that the tests of this project share. Where it has to be built first, that happens in the background
- * while other tests run. Vitest calls this only if one of the project's files is to be run.
+ * Starts the server that the tests of this project share, when the first of them needs it. Where it has to be built first,
+ * that happens at once, in the background while other tests run: Vitest calls this only if one of the project's files is to
+ * be run.
  */
 export function setup(project: TestProject): () => Promise<void> {
   const ended = new AbortController();
-  const stop = provideServer(project, open(ended.signal));
+  const isFirstToBuild = project.name === 'temporal';
+  const stop = provideServer(project, () => open(ended.signal), isFirstToBuild);
   return async () => {
     ended.abort();
     await stop();

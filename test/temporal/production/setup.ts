@@ -10,7 +10,8 @@ const NAMESPACE = 'heddle-tests';
 /** Starts the server that the tests of this project share. Vitest calls it only if the run includes one of its files. */
 export function setup(project: TestProject): () => Promise<void> {
   const found = productionTools();
-  return provideServer(project, found.tools ? start(found.tools) : Promise.resolve(noServer(found.reason)));
+  const { tools } = found;
+  return provideServer(project, async () => (tools ? start(tools) : noServer(found.reason)), true);
 }
 
 async function start(tools: ProductionTools): Promise<Opened> {
