@@ -1,4 +1,5 @@
 import { relative, sep } from 'node:path';
+import { processStat } from '../packages/sandbox/src/process-stat.ts';
 import type { Reporter, TestModule, Vitest } from 'vitest/node';
 
 declare module 'vitest' {
@@ -13,7 +14,7 @@ type Excluded = Readonly<Record<string, string>>;
 
 /**
  * Prints the minutes of tests by folder, the tests that passed only at their second attempt, and, in a quick run, what only
- * `npm run test:full` runs.
+ * `npm run test:full` runs; at the exit the processor time.
  */
 export class FolderReporter implements Reporter {
   readonly #seed: string;
@@ -28,6 +29,12 @@ export class FolderReporter implements Reporter {
 
   onInit(vitest: Vitest): void {
     this.#vitest = vitest;
+    // At the exit, because the processes of workers count when they have ended.
+    process.once('exit', () => {
+      const minutes = processorMinutes();
+      if (minutes !== undefined)
+        process.stdout.write(`${minutes.toFixed(1)} minutes of processor time, ${COUNTED}.\n`);
+    });
   }
 
   onTestRunEnd(modules: readonly TestModule[]): void {
@@ -40,6 +47,20 @@ export class FolderReporter implements Reporter {
     lines.push('', `Samples were drawn with HEDDLE_SAMPLE_SEED=${this.#seed}.`, '');
     process.stdout.write(lines.join('\n'));
   }
+}
+
+/** What Linux adds to a process's times: a child when its parent has waited for its end. */
+const COUNTED =
+  'with all processes that ended before their parents (not PostgreSQL, which ends after the run)';
+/** Linux counts in hundredths of a second (USER_HZ). */
+const TICKS_PER_MINUTE = 6000;
+
+/** Returns the processor time of this process and of its ended children; undefined where there is no /proc. */
+function processorMinutes(): number | undefined {
+  const field = processStat('self');
+  if (!field) return undefined;
+  // utime, stime, and those of children.
+  return [14, 15, 16, 17].reduce((sum, each) => sum + Number(field(each)), 0) / TICKS_PER_MINUTE;
 }
 
 interface File {

@@ -3,8 +3,9 @@ import type { AddressInfo } from 'node:net';
 import { getRequestListener } from '@hono/node-server';
 import { chromium } from 'playwright-core';
 import type { Browser } from 'playwright-core';
-import { afterAll, beforeAll, describe, expect, it } from 'vitest';
+import { afterAll, beforeAll, describe, expect } from 'vitest';
 import { testApi } from '../support/api.ts';
+import { drawnTests } from '../support/scale.ts';
 import { requireTool } from '../tools/fetch.ts';
 
 const browser = requireTool('chromium');
@@ -39,6 +40,7 @@ async function opened(started: Browser, viewport: { width: number; height: numbe
 }
 
 describe.skipIf(!browser)('the page at /docs', { timeout: 120_000 }, () => {
+  const drawn = drawnTests(1 / 2, 'tests of the page at /docs');
   let started: Browser;
 
   beforeAll(async () => {
@@ -50,7 +52,7 @@ describe.skipIf(!browser)('the page at /docs', { timeout: 120_000 }, () => {
 
   afterAll(() => started.close());
 
-  it('lists every operation, and loads nothing from other servers', async () => {
+  drawn('lists every operation, and loads nothing from other servers', async () => {
     const { page, asked, faults } = await opened(started, { width: 1280, height: 900 });
     const shown = await page.locator('.opblock-summary').evaluateAll((all) =>
       all.map((one) => {
@@ -68,7 +70,7 @@ describe.skipIf(!browser)('the page at /docs', { timeout: 120_000 }, () => {
     expect(faults).toEqual([]);
   });
 
-  it('fits a phone, also with operations of every kind opened', async () => {
+  drawn('fits a phone, also with operations of every kind opened', async () => {
     const { page, faults } = await opened(started, { width: 390, height: 844 });
     const width = (): Promise<number> => page.locator('html').evaluate(({ scrollWidth }) => scrollWidth);
     expect(await width()).toBe(390);

@@ -7,7 +7,7 @@ import { testAttacks, useArena } from './suite.ts';
 
 const stored = useHostileImages('kept', 'replaces', 'pollutes', 'freezes', 'lingers');
 
-testAttacks(packages, { share: 1 / 2, sandbox: { images: stored.images } });
+testAttacks(packages, { share: 1 / 3, sandbox: { images: stored.images } });
 
 describe('the name of an image', () => {
   const holder = useArena(levels.at(-1) as Level, { sandbox: { images: stored.images } });

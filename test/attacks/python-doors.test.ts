@@ -1,4 +1,4 @@
 import { pythonDoors } from './python/doors.ts';
 import { testAttacks } from './suite.ts';
 
-testAttacks(pythonDoors, { share: 1 / 2, sandbox: { python: { maxProcesses: 1 } } });
+testAttacks(pythonDoors, { share: 1 / 3, sandbox: { python: { maxProcesses: 1 } } });

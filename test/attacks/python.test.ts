@@ -4,4 +4,4 @@ import { pythonLeaks } from './python/leaks.ts';
 import { testAttacks } from './suite.ts';
 
 for (const group of [pythonHost, pythonLeaks, pythonBridge])
-  testAttacks(group, { share: 1 / 2, sandbox: { python: { maxProcesses: 1 } } });
+  testAttacks(group, { share: 1 / 3, sandbox: { python: { maxProcesses: 1 } } });

@@ -129,7 +129,7 @@ export function testStoredFiles(
     watchHost();
 
     describe.each(files)('%s of the image %s', (file, image) => {
-      const changes = sample(TAMPERED, 4, `changes of the stored ${file} of ${image}`);
+      const changes = sample(TAMPERED, 2, `changes of the stored ${file} of ${image}`);
       it.each(changes)('%s is refused by name', async (_what, put) => {
         const { hostile } = holder;
         const { id, blobs } = await hostile.open(image);

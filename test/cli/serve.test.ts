@@ -2,12 +2,13 @@ import { request } from 'node:http';
 import { join } from 'node:path';
 import { text } from 'node:stream/consumers';
 import { openServiceStore } from '@heddle/service';
-import { describe, expect, it, onTestFinished } from 'vitest';
+import { describe, expect, onTestFinished } from 'vitest';
 import { draftOf } from '../support/api.ts';
 import { ECHO, FILE } from '../support/api-files.ts';
 import { dataFolder } from '../support/data-folder.ts';
 import { heddle, startServe } from '../support/heddle.ts';
 import type { Served } from '../support/heddle.ts';
+import { drawnTests } from '../support/scale.ts';
 import { block, fn, workflow } from '../support/workflow.ts';
 
 function served(data: string, ...more: string[]): Promise<Served> {
@@ -42,7 +43,9 @@ async function deployed(
 }
 
 describe('heddle serve', { timeout: 120_000 }, () => {
-  it('shows the first key once, continues its runs after a kill, and stops in order', async () => {
+  const drawn = drawnTests(1 / 2, 'tests of heddle serve as a process');
+
+  drawn('shows the first key once, continues its runs after a kill, and stops in order', async () => {
     const data = dataFolder();
     const first = await served(data);
     expect(first.key).toMatch(/^sk-heddle-/);
@@ -67,7 +70,7 @@ describe('heddle serve', { timeout: 120_000 }, () => {
     await expect(fetch(second.url)).rejects.toThrow('fetch failed');
   });
 
-  it('responds to a running request while it stops, and loses no run', async () => {
+  drawn('responds to a running request while it stops, and loses no run', async () => {
     const data = dataFolder();
     const first = await served(data);
     const call = caller(first);
@@ -90,7 +93,7 @@ describe('heddle serve', { timeout: 120_000 }, () => {
       .toBe('paused');
   });
 
-  it('keeps the files of a run after a kill', async () => {
+  drawn('keeps the files of a run after a kill', async () => {
     const data = dataFolder();
     const first = await served(data);
     const path = await deployed(caller(first), first.workspaceId, ECHO);
@@ -107,7 +110,7 @@ describe('heddle serve', { timeout: 120_000 }, () => {
     expect(await file.text()).toBe('abc');
   });
 
-  it('accepts key commands while it runs', async () => {
+  drawn('accepts key commands while it runs', async () => {
     const data = dataFolder();
     const { url, workspaceId, key: personal } = await served(data);
     const meta = async (key: string) =>
@@ -178,7 +181,7 @@ describe('heddle serve', { timeout: 120_000 }, () => {
     expect(table.stdout).toMatch(/shared .* revoked/);
   });
 
-  it('gives its environment values only to the oldest workspace, deployed and as drafts', async () => {
+  drawn('gives its environment values only to the oldest workspace, deployed and as drafts', async () => {
     const data = dataFolder();
     const first = await served(data, '--env', 'KEY=sk-very-secret');
     const store = await openServiceStore({ data });
@@ -205,7 +208,7 @@ describe('heddle serve', { timeout: 120_000 }, () => {
     await first.process.ended;
   });
 
-  it('rejects a port in use, and PostgreSQL without a secret', async () => {
+  drawn('rejects a port in use, and PostgreSQL without a secret', async () => {
     const { url } = await served(dataFolder());
     const data = dataFolder();
     const taken = await heddle(['serve', '--data', data, '--port', new URL(url).port]);
@@ -228,7 +231,7 @@ describe('heddle serve', { timeout: 120_000 }, () => {
     });
   });
 
-  it('starts URLs in responses with its own address, whatever the Host header says', async () => {
+  drawn('starts URLs in responses with its own address, whatever the Host header says', async () => {
     for (const [more, origin] of [
       [[], undefined],
       [['--host', '0.0.0.0'], undefined],

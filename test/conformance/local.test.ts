@@ -1,10 +1,31 @@
 import { createEngine } from '@heddle/engine';
-import type { Engine } from '@heddle/engine';
+import type { Engine, EngineOptions } from '@heddle/engine';
 import { openFolderClient } from '@heddle/engine/reader';
-import { onTestFinished } from 'vitest';
+import { afterAll, onTestFinished } from 'vitest';
+import { createEngineOn } from '../../packages/engine/src/create.ts';
+import { CodeService } from '../../packages/engine/src/execution/code-service.ts';
+import { builtInExecutors } from '../../packages/engine/src/executors/built-ins.ts';
+import { createRegistry } from '../../packages/engine/src/executors/registry.ts';
+import { openStores } from '../../packages/engine/src/store/open.ts';
 import { dataFolder } from '../support/data-folder.ts';
 import { describeRuntime } from './runtime.ts';
 import type { RuntimeUnderTest, WhenDone } from './runtime/suite.ts';
+
+/** One sandbox for all engines without options of sandboxes: starting its processes would take longer than most tests. */
+const code = new CodeService({ maxProcesses: 2, python: { maxProcesses: 1 } });
+afterAll(() => code.close());
+
+/** Opens an engine as `createEngine` does, with the shared sandbox where the options allow it. */
+function open(options: EngineOptions): Promise<Engine> {
+  const { data, durability, clock, blocks, sandbox, images, egress } = options;
+  if (sandbox || images || egress) return createEngine(options);
+  return createEngineOn(
+    openStores({ data, durability, clock }),
+    createRegistry(builtInExecutors, blocks),
+    options,
+    code,
+  );
+}
 
 function local(data: string | undefined, whenDone: WhenDone = onTestFinished): RuntimeUnderTest {
   const engines: Engine[] = [];
@@ -13,7 +34,7 @@ function local(data: string | undefined, whenDone: WhenDone = onTestFinished): R
   });
   return {
     open: async (options = {}) => {
-      const engine = await createEngine({ ...options, ...(data !== undefined && { data }) });
+      const engine = await open({ ...options, ...(data !== undefined && { data }) });
       engines.push(engine);
       return engine;
     },
@@ -30,6 +51,7 @@ function local(data: string | undefined, whenDone: WhenDone = onTestFinished): R
 describeRuntime('local, in memory', (whenDone) => local(undefined, whenDone), { durable: false });
 describeRuntime('local, on SQLite', (whenDone) => local(dataFolder(whenDone), whenDone), {
   durable: true,
-  // All groups run in memory, and restarts always on SQLite.
+  // All groups run in memory.
   share: 1 / 4,
+  restarts: 1 / 2,
 });

@@ -4,6 +4,7 @@ import { Replica } from '@heddle/core/run';
 import { isEngineError } from '@heddle/engine';
 import type { Engine, EngineOptions, RunResource } from '@heddle/engine';
 import { createEngineOn } from '../../packages/engine/src/create.ts';
+import { CodeService } from '../../packages/engine/src/execution/code-service.ts';
 import { builtInExecutors } from '../../packages/engine/src/executors/built-ins.ts';
 import { createRegistry } from '../../packages/engine/src/executors/registry.ts';
 import { openStores } from '../../packages/engine/src/store/open.ts';
@@ -12,6 +13,11 @@ import { TestClock } from '../support/test-clock.ts';
 import { Crash, haltingStores } from './halting-store.ts';
 
 const RUN_ID = 'stopped-run';
+/** One sandbox for all engines: starting its processes would take longer than the runs. */
+const code = new CodeService({ maxProcesses: 1 });
+
+/** Ends the processes that all runs share. */
+export const closeCode = (): Promise<void> => code.close();
 
 /** A workflow to be stopped, and the options of its run. */
 export interface Subject {
@@ -55,6 +61,8 @@ export async function runStopped(subject: Subject, data: string, writes: number)
   });
   await first.close({ graceMs: 0 });
   const written = stores.written();
+  // An engine that has crashed leaves its isolate, which the next one must not get.
+  code.release(RUN_ID);
   if (seen) return { seen, doubled: [], early: [], written };
   const again = openStores({ data, clock });
   const runIds = new Set(before.map((place) => place.split(' ')[0] ?? ''));
@@ -63,6 +71,7 @@ export async function runStopped(subject: Subject, data: string, writes: number)
   const second = await open(subject, again, clock, (place) => after.push(place));
   const result = await finish(second, subject, clock);
   await second.close({ graceMs: 0 });
+  for (const runId of runIds) code.release(runId);
   return {
     seen: result,
     doubled: after.filter((place) => finished.has(place)),
@@ -78,8 +87,8 @@ async function open(
   ran: (place: string) => void,
 ): Promise<Engine> {
   const registry = createRegistry(builtInExecutors, [step(ran)]);
-  const options = { clock, onError: () => undefined, sandbox: { maxProcesses: 1 } };
-  return createEngineOn(stores, registry, { ...options, ...(subject.env && { env: subject.env }) });
+  const options = { clock, onError: () => undefined, ...(subject.env && { env: subject.env }) };
+  return createEngineOn(stores, registry, options, code);
 }
 
 /** Returns the executor of the type `step`: an effect that outputs its fields after one turn of the event loop. */

@@ -6,12 +6,13 @@ import { outcomeCases } from '../conformance/outcomes/cases.ts';
 import type { OutcomeCase } from '../conformance/outcomes/cases.ts';
 import { sample } from '../support/scale.ts';
 import { block, condition, loop, parallel, workflow } from '../support/workflow.ts';
-import { runStopped } from './replay.ts';
+import { closeCode, runStopped } from './replay.ts';
 import type { Subject } from './replay.ts';
 
 const folder = mkdtempSync(join(tmpdir(), 'heddle-steps-'));
 let folders = 0;
 afterAll(() => rmSync(folder, { recursive: true, force: true }));
+afterAll(closeCode);
 const newFolder = (): string => join(folder, String(folders++));
 
 const step = (name: string, fields = {}, more = {}) => block(name, 'step', fields, more);
@@ -121,7 +122,7 @@ const CASES = outcomeCases().filter(
 );
 
 describe('recorded workflows that are stopped after each write of their journal', () => {
-  const chosen = sample(CASES, 4, 'recorded workflows that are stopped after each write');
+  const chosen = sample(CASES, 12, 'recorded workflows that are stopped after each write');
 
   it.each(chosen.map((one): [string, OutcomeCase] => [one.id, one]))(
     '%s',

@@ -3,6 +3,7 @@ import type { JsonObject } from '../../packages/core/src/json.ts';
 import type * as importing from '../../packages/blocks/src/openapi/import.ts';
 import type * as files from '../../packages/blocks/src/openapi/file.ts';
 import type * as loading from '../../packages/blocks/src/openapi/service-tools.ts';
+import { sample } from '../support/scale.ts';
 import { expectLinear } from './linear.ts';
 
 type Modules = typeof importing & typeof files & typeof loading;
@@ -137,7 +138,7 @@ const DOCUMENTS: readonly [title: string, size: number, make: (n: number) => Jso
 ];
 
 describe('the import of a document takes time in proportion to its size', () => {
-  it.each(DOCUMENTS)('with %s', async (_title, size, make) => {
+  it.each(sample(DOCUMENTS, 5, 'shapes of OpenAPI documents'))('with %s', async (_title, size, make) => {
     await expectLinear({ size, make, pass: (document) => modules.importOpenApi(document, { name: 's' }) });
   });
 });

@@ -1,10 +1,12 @@
 import { join } from 'node:path';
 import type { Page } from 'playwright-core';
 import { beforeAll, describe, expect, it, onTestFinished } from 'vitest';
+import { drawnTests } from '../support/scale.ts';
 import { chromiumTool, studio } from './setup.ts';
 import { ASKS, HOSTILE, HOSTILE_OUTPUT, LONG_WAIT, NESTED } from './workflows.ts';
 
 describe.skipIf(!chromiumTool)('the Studio in a browser', () => {
+  const scenario = drawnTests(2 / 5, 'scenarios of the Studio in a browser');
   const world = studio();
   let nested = '';
   let hostile = '';
@@ -24,7 +26,7 @@ describe.skipIf(!chromiumTool)('the Studio in a browser', () => {
     return page;
   }
 
-  it('lists runs, filters them, and shows an empty result and a failure differently', async () => {
+  scenario('lists runs, filters them, and shows an empty result and a failure differently', async () => {
     const page = await open('/');
     const rows = page.getByRole('row');
     await page.getByRole('link', { name: 'Nightly order prices' }).first().waitFor();
@@ -39,7 +41,7 @@ describe.skipIf(!chromiumTool)('the Studio in a browser', () => {
     expect(await page.getByText('No run matches the filters').count()).toBe(0);
   });
 
-  it('shows a new run in the list without a reload', async () => {
+  scenario('shows a new run in the list without a reload', async () => {
     const page = await open('/runs');
     await page.getByRole('link', { name: 'Nightly order prices' }).first().waitFor();
     const before = await page.getByRole('row').count();
@@ -47,7 +49,7 @@ describe.skipIf(!chromiumTool)('the Studio in a browser', () => {
     await expect.poll(() => page.getByRole('row').count(), { timeout: 10_000 }).toBe(before + 1);
   });
 
-  it('shows the states of a run, and of each iteration of nested containers', async () => {
+  scenario('shows the states of a run, and of each iteration of nested containers', async () => {
     const page = await open(`/runs/${nestedRun}`);
     const outline = page.getByRole('navigation', { name: 'Blocks' });
     await outline.getByRole('button', { name: 'Price, failed, handled by an error port' }).click();
@@ -80,7 +82,7 @@ describe.skipIf(!chromiumTool)('the Studio in a browser', () => {
     await page.getByText(`Orders #${number}`).waitFor();
   }
 
-  it('shows hostile values as text', async () => {
+  scenario('shows hostile values as text', async () => {
     const [failed] = await world.call<{ runId: string }[]>(
       'GET',
       `/api/v2/logs?workspaceId=${world.workspaceId}&workflowIds=${hostile}`,
@@ -102,7 +104,7 @@ describe.skipIf(!chromiumTool)('the Studio in a browser', () => {
     expect(await page.title()).toBe('Heddle');
   });
 
-  it('shows the beginning of a huge value with its true size, and downloads all of it', async () => {
+  scenario('shows the beginning of a huge value with its true size, and downloads all of it', async () => {
     const [failed] = await world.call<{ runId: string }[]>(
       'GET',
       `/api/v2/logs?workspaceId=${world.workspaceId}&workflowIds=${hostile}`,
@@ -124,14 +126,14 @@ describe.skipIf(!chromiumTool)('the Studio in a browser', () => {
     expect(bytes).toBeGreaterThan(300_000);
   });
 
-  it('shows the timeline of a run', async () => {
+  scenario('shows the timeline of a run', async () => {
     const page = await open(`/runs/${nestedRun}?view=timeline`);
     await page.getByRole('list', { name: 'Spans' }).getByText('Price').first().click();
     await page.getByRole('heading', { name: 'Price', exact: true }).waitFor();
     expect(await page.getByRole('listitem').count()).toBeGreaterThan(10);
   });
 
-  it('answers a pause by its form and shows the end of the run', async () => {
+  scenario('answers a pause by its form and shows the end of the run', async () => {
     const asks = await world.deployed('Refunds', ASKS);
     const runId = await world.run(asks);
     const page = await open(`/runs/${runId}`);
@@ -144,7 +146,7 @@ describe.skipIf(!chromiumTool)('the Studio in a browser', () => {
     expect(value.text).toContain('paid');
   });
 
-  it('cancels a run, and starts one again from its beginning and from a block', async () => {
+  scenario('cancels a run, and starts one again from its beginning and from a block', async () => {
     const waits = await world.deployed('Waits', LONG_WAIT);
     const runId = await world.run(waits, { async: true });
     const page = await open('/runs');
@@ -171,7 +173,7 @@ describe.skipIf(!chromiumTool)('the Studio in a browser', () => {
       .waitFor();
   });
 
-  it('acts on several runs, and on all only with a filter', async () => {
+  scenario('acts on several runs, and on all only with a filter', async () => {
     const waits = await world.deployed('Many', LONG_WAIT);
     for (let count = 0; count < 3; count += 1) await world.run(waits, { async: true });
     const page = await open('/runs');
@@ -185,7 +187,7 @@ describe.skipIf(!chromiumTool)('the Studio in a browser', () => {
     await expect.poll(() => page.getByRole('row').getByText('Cancelled').count()).toBe(3);
   });
 
-  it('shows workflows, versions and the dashboard', async () => {
+  scenario('shows workflows, versions and the dashboard', async () => {
     const page = await open('/workflows');
     await page.getByRole('link', { name: 'Nightly order prices' }).click();
     await page.getByRole('cell', { name: 'live' }).waitFor();

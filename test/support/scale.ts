@@ -43,6 +43,19 @@ export function drawnTests(
   };
 }
 
+/** Steps of a process at which a test stops it: each `stride`th from `first` on, counted from 1. */
+export interface Steps {
+  readonly first: number;
+  readonly stride: number;
+}
+
+/** Returns all steps in `npm run test:full`, else each `stride`th from a drawn one on. The reporter lists the rest as `what`. */
+export function drawnSteps(stride: number, what: string): Steps {
+  if (isFull) return { first: 1, stride: 1 };
+  leftOut(`${stride - 1} of ${stride} ${what}`);
+  return { first: 1 + Math.floor(drawing(what)() * stride), stride };
+}
+
 /** Has the reporter list `what` as left out of a quick run, if it is not undefined once the file is collected. */
 export function leftOut(what: string | (() => string | undefined)): void {
   beforeAll(({}, { file }) => {

@@ -2,6 +2,7 @@ import { writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { describe, expect, it } from 'vitest';
 import { heddle, startHeddle, steady } from '../support/heddle.ts';
+import { drawnTests, sample } from '../support/scale.ts';
 import { describeTemporal } from '../support/temporal.ts';
 import { ASK, code, start } from '../support/workflow-file.ts';
 import type { DrawnWorkflow } from '../support/workflow-file.ts';
@@ -16,21 +17,26 @@ const NAP: DrawnWorkflow = {
   edges: ['s > nap'],
 };
 
-describeTemporal('heddle run', (server) => {
-  it('runs a file with a worker of its own: output on stdout, progress on stderr, as in one process', async () => {
-    const place = placeOn(server, ADD);
-    const input = ['--input', '{"a": 1, "b": 2}'];
-    const [there, here] = [
-      await place.run(...input),
-      await heddle(['run', 'flow.json', ...input, '--data', 'local'], { cwd: place.cwd }),
-    ];
-    expect(there.stdout).toBe('{\n  "result": 3,\n  "stdout": "adding"\n}\n');
-    expect({ ...there, stderr: steady(there.stderr) }).toEqual({ ...here, stderr: steady(here.stderr) });
-    expect(there.exit).toBe(0);
-    expect(await place.runs()).toMatchObject([{ status: 'completed' }]);
-  });
+const drawn = drawnTests(1 / 2, 'tests of heddle run on Temporal');
 
-  it('exits with 1 for a failed block, and names the block and how to continue on Temporal', async () => {
+describeTemporal('heddle run', (server) => {
+  drawn(
+    'runs a file with a worker of its own: output on stdout, progress on stderr, as in one process',
+    async () => {
+      const place = placeOn(server, ADD);
+      const input = ['--input', '{"a": 1, "b": 2}'];
+      const [there, here] = [
+        await place.run(...input),
+        await heddle(['run', 'flow.json', ...input, '--data', 'local'], { cwd: place.cwd }),
+      ];
+      expect(there.stdout).toBe('{\n  "result": 3,\n  "stdout": "adding"\n}\n');
+      expect({ ...there, stderr: steady(there.stderr) }).toEqual({ ...here, stderr: steady(here.stderr) });
+      expect(there.exit).toBe(0);
+      expect(await place.runs()).toMatchObject([{ status: 'completed' }]);
+    },
+  );
+
+  drawn('exits with 1 for a failed block, and names the block and how to continue on Temporal', async () => {
     const place = placeOn(server, {
       blocks: { s: start(), bad: code('throw new Error("no luck")', { name: 'Bad' }) },
       edges: ['s > bad'],
@@ -43,7 +49,7 @@ describeTemporal('heddle run', (server) => {
     );
   });
 
-  it('with --json prints only the run, with the selected values', async () => {
+  drawn('with --json prints only the run, with the selected values', async () => {
     const { exit, stdout, stderr } = await placeOn(server, ADD).run(
       '--json',
       '--input',
@@ -57,7 +63,7 @@ describeTemporal('heddle run', (server) => {
     });
   });
 
-  it('takes environment, mocks and children from its options', async () => {
+  drawn('takes environment, mocks and children from its options', async () => {
     const place = placeOn(server, {
       blocks: {
         s: start(),
@@ -79,13 +85,13 @@ describeTemporal('heddle run', (server) => {
     expect(JSON.parse(stdout)).toMatchObject({ result: ['«redacted:KEY»', 'hi', {}] });
   });
 
-  it('fails a run that exceeds its time limit, and exits with 1', async () => {
+  drawn('fails a run that exceeds its time limit, and exits with 1', async () => {
     const { exit, stderr } = await placeOn(server, NAP).run('--timeout', '1');
     expect(exit).toBe(1);
     expect(stderr).toContain('RUN_TIMEOUT');
   });
 
-  it('is cancelled by Ctrl-C, and exits with 4', async () => {
+  drawn('is cancelled by Ctrl-C, and exits with 4', async () => {
     const place = placeOn(server, NAP);
     const command = place.start(['run', 'flow.json', ...ON_TEMPORAL]);
     await command.until('‖ Nap');
@@ -96,7 +102,7 @@ describeTemporal('heddle run', (server) => {
     expect(await place.runs()).toMatchObject([{ status: 'cancelled' }]);
   });
 
-  it('exits with 3 when the run waits for a person; the printed command continues the run', async () => {
+  drawn('exits with 3 when the run waits for a person; the printed command continues the run', async () => {
     const place = placeOn(server, ASK);
     const asked = await place.run();
     expect(asked.exit).toBe(3);
@@ -118,7 +124,7 @@ describeTemporal('errors before a run', (server) => {
     return heddle(['run', 'flow.json', ...args], { cwd, env });
   };
 
-  it.each([
+  const REFUSED: [what: string, args: string[], said: string][] = [
     ['an unreachable server', [...ON_TEMPORAL, '--address', '127.0.0.1:9'], '127.0.0.1:9 cannot be reached'],
     [
       'a namespace that is missing',
@@ -130,13 +136,18 @@ describeTemporal('errors before a run', (server) => {
     ['--no-worker without Temporal', ['--no-worker'], '--no-worker is for runs on Temporal.'],
     ['two stores', [...ON_TEMPORAL, '--postgres', 'postgresql://x', '--data', 'd'], 'cannot be used with'],
     ['an unknown runtime', ['--runtime', 'cloud'], 'Allowed choices are local, temporal'],
-  ])('%s exits with 2', async (_, args, said) => {
-    const { exit, stdout, stderr } = await refused(args);
-    expect({ exit, stdout }).toEqual({ exit: 2, stdout: '' });
-    expect(stderr).toContain(said);
-  });
+  ];
 
-  it.each([
+  it.each(sample(REFUSED, 3, 'options that heddle run refuses on Temporal'))(
+    '%s exits with 2',
+    async (_, args, said) => {
+      const { exit, stdout, stderr } = await refused(args);
+      expect({ exit, stdout }).toEqual({ exit: 2, stdout: '' });
+      expect(stderr).toContain(said);
+    },
+  );
+
+  const ENVIRONMENTS: [env: { [name: string]: string }, said: string][] = [
     [{ TEMPORAL_ADDRESS: '127.0.0.1:9' }, '127.0.0.1:9 cannot be reached'],
     [{ TEMPORAL_ADDRESS: server.address, TEMPORAL_NAMESPACE: 'nowhere' }, 'The namespace "nowhere"'],
     [{ TEMPORAL_TLS: 'perhaps' }, 'TEMPORAL_TLS must be true or false.'],
@@ -146,11 +157,16 @@ describeTemporal('errors before a run', (server) => {
       { HEDDLE_ENCRYPTION_KEYS: `a=${'A'.repeat(43)}=,b=too-short` },
       'Key 2 of HEDDLE_ENCRYPTION_KEYS is not ID=KEY',
     ],
-  ])('the environment says where the server is: %j', async (env, said) => {
-    const { exit, stderr } = await refused(ON_TEMPORAL, env);
-    expect(exit).toBe(2);
-    expect(stderr).toContain(said);
-  });
+  ];
+
+  it.each(sample(ENVIRONMENTS, 3, 'environments of heddle run on Temporal'))(
+    'the environment says where the server is: %j',
+    async (env, said) => {
+      const { exit, stderr } = await refused(ON_TEMPORAL, env);
+      expect(exit).toBe(2);
+      expect(stderr).toContain(said);
+    },
+  );
 
   it('an invalid key is not shown', async () => {
     const { stderr } = await refused(ON_TEMPORAL, { HEDDLE_ENCRYPTION_KEYS: 'mine=almost-secret' });

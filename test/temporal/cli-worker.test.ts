@@ -3,7 +3,7 @@ import { expect, it } from 'vitest';
 import { heddle, startHeddle } from '../support/heddle.ts';
 import type { Started } from '../support/heddle.ts';
 import { hasPostgres, postgresDatabase } from '../support/postgres.ts';
-import { sample } from '../support/scale.ts';
+import { drawnTests, sample } from '../support/scale.ts';
 import { describeTemporal } from '../support/temporal.ts';
 import { code, start } from '../support/workflow-file.ts';
 import type { DrawnWorkflow } from '../support/workflow-file.ts';
@@ -42,8 +42,10 @@ async function isAtWork({ health }: Ready): Promise<boolean> {
   return /^heddle_activities_running [1-9]/m.test(await answer.text());
 }
 
+const drawn = drawnTests(1 / 2, 'tests of workers as processes');
+
 describeTemporal('heddle worker', (server) => {
-  it('runs what another process has started and waits for', async () => {
+  drawn('runs what another process has started and waits for', async () => {
     const place = placeOn(server, {
       blocks: { s: start(), end: code('return {{NAME}}', { name: 'End' }) },
       edges: ['s > end'],
@@ -57,27 +59,30 @@ describeTemporal('heddle worker', (server) => {
     expect(exit).toBe(0);
   });
 
-  it('with a key encrypts the data of runs on the server; with --checkpoint block runs each block as an activity', async () => {
-    const drawn = { blocks: { s: start(), end: code('return "sheep in the clear"') }, edges: ['s > end'] };
-    const place = placeOn(server, drawn);
-    const env = { HEDDLE_ENCRYPTION_KEYS: `new=${randomBytes(32).toString('base64')}` };
-    const each = ['--checkpoint', 'block'];
-    const worker = place.start(['worker', '--json', ...each], { env });
-    await worker.line();
-    const ran = await heddle(['run', 'flow.json', ...REMOTE, ...place.server, ...each, '--json'], {
-      cwd: place.cwd,
-      env,
-    });
-    expect(ran.exit, ran.stderr).toBe(0);
-    const { runId } = (JSON.parse(ran.stdout) as { data: { runId: string } }).data;
-    const client = await clientOf(server);
-    const history = await historyText(client, runId);
-    expect(history).toContain('binary/encrypted');
-    expect(history).not.toContain('sheep');
-    expect(await eventsOf(client, runId)).toMatchObject({ activityTaskScheduled: 2 });
-  });
+  drawn(
+    'with a key encrypts the data of runs on the server; with --checkpoint block runs each block as an activity',
+    async () => {
+      const flow = { blocks: { s: start(), end: code('return "sheep in the clear"') }, edges: ['s > end'] };
+      const place = placeOn(server, flow);
+      const env = { HEDDLE_ENCRYPTION_KEYS: `new=${randomBytes(32).toString('base64')}` };
+      const each = ['--checkpoint', 'block'];
+      const worker = place.start(['worker', '--json', ...each], { env });
+      await worker.line();
+      const ran = await heddle(['run', 'flow.json', ...REMOTE, ...place.server, ...each, '--json'], {
+        cwd: place.cwd,
+        env,
+      });
+      expect(ran.exit, ran.stderr).toBe(0);
+      const { runId } = (JSON.parse(ran.stdout) as { data: { runId: string } }).data;
+      const client = await clientOf(server);
+      const history = await historyText(client, runId);
+      expect(history).toContain('binary/encrypted');
+      expect(history).not.toContain('sheep');
+      expect(await eventsOf(client, runId)).toMatchObject({ activityTaskScheduled: 2 });
+    },
+  );
 
-  it('prints one line with its roles, queue, server and data folder', async () => {
+  drawn('prints one line with its roles, queue, server and data folder', async () => {
     const place = placeOn(server, WAITING);
     const worker = place.start(['worker', '--roles', 'engine,effects']);
     expect(await worker.line()).toBe(
@@ -85,7 +90,7 @@ describeTemporal('heddle worker', (server) => {
     );
   });
 
-  it('on SIGTERM waits for running blocks and exits with 0', async () => {
+  drawn('on SIGTERM waits for running blocks and exits with 0', async () => {
     const place = placeOn(server, busy(2500));
     const { worker, ready } = await workerAt(place);
     const run = place.start(['run', 'flow.json', ...REMOTE]);
@@ -102,7 +107,7 @@ describeTemporal('heddle worker', (server) => {
     expect((await next.ended).exit).toBe(0);
   });
 
-  it('cancels blocks that exceed the grace period; another worker runs them', async () => {
+  drawn('cancels blocks that exceed the grace period; another worker runs them', async () => {
     const place = placeOn(server, busy(4000));
     const { worker, ready } = await workerAt(place, '--grace', '0');
     const run = place.start(['run', 'flow.json', ...REMOTE]);
@@ -115,7 +120,7 @@ describeTemporal('heddle worker', (server) => {
     expect(exit).toBe(0);
   });
 
-  it('exits with 130 on a second signal', async () => {
+  drawn('exits with 130 on a second signal', async () => {
     const place = placeOn(server, busy(60_000));
     const { worker, ready } = await workerAt(place);
     place.start(['run', 'flow.json', ...REMOTE]);
@@ -157,32 +162,38 @@ describeTemporal('runs of a shared folder', (server) => {
     return { place, runId: found!.runId, run };
   }
 
-  it('can be listed, shown and tailed while workers run them, and cancelled through their server', async () => {
-    const { place, runId, run } = await waiting();
-    const { cwd } = place;
-    expect((await heddle(['runs', 'list'], { cwd })).stdout).toContain('paused: until ');
-    expect((await heddle(['runs', 'show', runId], { cwd })).stdout).toMatch(/✓ {2}First/);
-    const tail = startHeddle(['runs', 'tail', runId], { cwd });
-    await tail.until('‖ Nap');
-    const cancelled = await heddle(['runs', 'cancel', runId, ...ON_TEMPORAL, ...place.server], { cwd });
-    expect(cancelled.exit, cancelled.stderr).toBe(0);
-    for (const { exit, stdout, stderr } of await Promise.all([run.ended, tail.ended])) {
-      expect({ exit, stdout }).toEqual({ exit: 4, stdout: '' });
-      expect(stderr).toContain('○ Cancelled');
-    }
-  });
+  drawn(
+    'can be listed, shown and tailed while workers run them, and cancelled through their server',
+    async () => {
+      const { place, runId, run } = await waiting();
+      const { cwd } = place;
+      expect((await heddle(['runs', 'list'], { cwd })).stdout).toContain('paused: until ');
+      expect((await heddle(['runs', 'show', runId], { cwd })).stdout).toMatch(/✓ {2}First/);
+      const tail = startHeddle(['runs', 'tail', runId], { cwd });
+      await tail.until('‖ Nap');
+      const cancelled = await heddle(['runs', 'cancel', runId, ...ON_TEMPORAL, ...place.server], { cwd });
+      expect(cancelled.exit, cancelled.stderr).toBe(0);
+      for (const { exit, stdout, stderr } of await Promise.all([run.ended, tail.ended])) {
+        expect({ exit, stdout }).toEqual({ exit: 4, stdout: '' });
+        expect(stderr).toContain('○ Cancelled');
+      }
+    },
+  );
 
-  it('are neither cancelled nor resumed without the options of Temporal: exits with 2 and names them', async () => {
-    const { place, runId } = await waiting();
-    for (const verb of ['cancel', 'resume']) {
-      const { exit, stderr } = await heddle(['runs', verb, runId], { cwd: place.cwd });
-      expect(exit).toBe(2);
-      expect(stderr).toContain('--runtime temporal --address HOST:PORT');
-    }
-    expect(await place.runs()).toMatchObject([{ status: 'paused' }]);
-  });
+  drawn(
+    'are neither cancelled nor resumed without the options of Temporal: exits with 2 and names them',
+    async () => {
+      const { place, runId } = await waiting();
+      for (const verb of ['cancel', 'resume']) {
+        const { exit, stderr } = await heddle(['runs', verb, runId], { cwd: place.cwd });
+        expect(exit).toBe(2);
+        expect(stderr).toContain('--runtime temporal --address HOST:PORT');
+      }
+      expect(await place.runs()).toMatchObject([{ status: 'paused' }]);
+    },
+  );
 
-  it('are not continued by a local process, nor are local runs by Temporal', async () => {
+  drawn('are not continued by a local process, nor are local runs by Temporal', async () => {
     const place = placeOn(server, WAITING);
     const { cwd } = place;
     const { worker } = await workerAt(place);
@@ -210,19 +221,22 @@ describeTemporal('runs of a shared folder', (server) => {
     expect(await place.runs()).toMatchObject([{ status: 'cancelled' }, { status: 'paused' }]);
   });
 
-  it('without a worker keep a cancel request, which the next worker executes; the caller is told', async () => {
-    const place = placeOn(server, WAITING);
-    const run = place.start(['run', 'flow.json', ...REMOTE]);
-    await expect.poll(async () => (await place.runs()).length, { timeout: 20_000 }).toBe(1);
-    const [found] = await place.runs();
-    const asked = await heddle(['runs', 'cancel', found!.runId, ...ON_TEMPORAL, ...place.server], {
-      cwd: place.cwd,
-    });
-    expect(asked.exit).toBe(2);
-    expect(asked.stderr).toContain('the next worker executes it');
-    await workerAt(place);
-    expect((await run.ended).exit).toBe(4);
-  });
+  drawn(
+    'without a worker keep a cancel request, which the next worker executes; the caller is told',
+    async () => {
+      const place = placeOn(server, WAITING);
+      const run = place.start(['run', 'flow.json', ...REMOTE]);
+      await expect.poll(async () => (await place.runs()).length, { timeout: 20_000 }).toBe(1);
+      const [found] = await place.runs();
+      const asked = await heddle(['runs', 'cancel', found!.runId, ...ON_TEMPORAL, ...place.server], {
+        cwd: place.cwd,
+      });
+      expect(asked.exit).toBe(2);
+      expect(asked.stderr).toContain('the next worker executes it');
+      await workerAt(place);
+      expect((await run.ended).exit).toBe(4);
+    },
+  );
 });
 
 describeTemporal('runs in PostgreSQL', (server) => {

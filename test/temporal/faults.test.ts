@@ -6,6 +6,7 @@ import { createWorker, temporal } from '@heddle/temporal';
 import type { TemporalOptions, WorkerOptions } from '@heddle/temporal';
 import { WorkflowClient } from '@temporalio/client';
 import { describe, expect, it, onTestFinished, vi } from 'vitest';
+import { drawnTests } from '../support/scale.ts';
 import { Script, work } from '../support/scripted.ts';
 import { describeTemporal } from '../support/temporal.ts';
 import { block, fn, workflow } from '../support/workflow.ts';
@@ -48,23 +49,25 @@ const suspended = (reason: RegExp): Partial<RunDetail> => ({
 });
 
 describeTemporal('faults', (server) => {
+  const drawn = drawnTests(1 / 2, 'faults of runs on Temporal');
+
   describe.each([
     ['an unreachable server', { address: '127.0.0.1:9' }, /127\.0\.0\.1:9 cannot be reached/],
     ['an unknown namespace', { namespace: 'nowhere' }, /namespace "nowhere".*cannot be used/],
   ])('%s', (_, wrong, message) => {
     const place = { ...server, ...wrong };
-    const error = { code: 'RUNTIME_UNREACHABLE', message: expect.stringMatching(message) as string };
+    const told = { code: 'RUNTIME_UNREACHABLE', message: expect.stringMatching(message) as string };
 
     it('is reported when an engine opens', async () => {
       const { data } = placeOn(server);
       const runtime = temporal({ address: place.address, namespace: place.namespace, data });
-      await expect(createEngine({ runtime })).rejects.toMatchObject(error);
+      await expect(createEngine({ runtime })).rejects.toMatchObject(told);
     });
 
     it('is reported when a worker opens', async () => {
       const { data } = placeOn(server);
       const options = { address: place.address, namespace: place.namespace, data };
-      await expect(createWorker(options)).rejects.toMatchObject(error);
+      await expect(createWorker(options)).rejects.toMatchObject(told);
     });
   });
 
@@ -82,7 +85,7 @@ describeTemporal('faults', (server) => {
       return { place, runId, error };
     }
 
-    it('says so, its caller gets an error, and a later worker starts it', async () => {
+    drawn('says so, its caller gets an error, and a later worker starts it', async () => {
       const { place, runId, error } = await stranded();
       expect(error).toMatchObject({ code: 'RUNTIME_UNREACHABLE' });
       await place.worker();
@@ -93,7 +96,7 @@ describeTemporal('faults', (server) => {
       expect((await engine.listRuns()).runs).toHaveLength(1);
     });
 
-    it('is started by a later engine, for any worker', async () => {
+    drawn('is started by a later engine, for any worker', async () => {
       const { place, runId } = await stranded();
       const engine = await place.engine();
       const client = await clientOf(server);
@@ -114,7 +117,7 @@ describeTemporal('faults', (server) => {
         .toMatchObject({ status: 'completed', suspended: null });
     });
 
-    it('can be cancelled before any block has run', async () => {
+    drawn('can be cancelled before any block has run', async () => {
       const { place, runId } = await stranded();
       // A worker that gets a task would complete the run.
       const worker = await place.worker({ tuning: { roles: ['effects'] } });
@@ -127,15 +130,15 @@ describeTemporal('faults', (server) => {
     });
   });
 
-  it(
+  drawn(
     'a worker without an environment value leaves the run to a worker that has it, and the run says so',
     { timeout: 240_000 },
     async () => {
       const place = placeOn(server);
       const engine = await place.engine({ env: { WOOL: 'sheep' } });
       const poor = await place.worker(quiet);
-      const drawn = workflow([fn('A', 'return "{{WOOL}}".length')], ['Start -> A']);
-      const { runId } = await engine.start({ workflow: drawn });
+      const source = workflow([fn('A', 'return "{{WOOL}}".length')], ['Start -> A']);
+      const { runId } = await engine.start({ workflow: source });
       await expect
         .poll(() => engine.getRun(runId), POLL)
         .toMatchObject(suspended(/needs a value for \{\{WOOL\}\}/));
@@ -154,7 +157,7 @@ describeTemporal('faults', (server) => {
     },
   );
 
-  it('a worker without an executor for a block type fails the block and names the type', async () => {
+  drawn('a worker without an executor for a block type fails the block and names the type', async () => {
     const place = placeOn(server);
     const engine = await place.engine({ blocks: [new Script().executor] });
     await place.worker(quiet);
@@ -165,7 +168,7 @@ describeTemporal('faults', (server) => {
     });
   });
 
-  it('a plan that is newer than the worker waits for a newer one, and the run says so', async () => {
+  drawn('a plan that is newer than the worker waits for a newer one, and the run says so', async () => {
     const place = placeOn(server);
     const engine = await place.engine();
     const old = changed(place.data, ({ definitions }) => ({
@@ -185,24 +188,27 @@ describeTemporal('faults', (server) => {
       .toMatchObject({ status: 'completed', suspended: null });
   });
 
-  it('a run that a newer version of Heddle started fails on the server, and its record says why', async () => {
-    const place = placeOn(server);
-    const engine = await place.engine();
-    await place.worker(quiet);
-    passing((input) => ({ ...input, format: 99 }));
-    const { runId } = await engine.start({ workflow: one });
-    await expect
-      .poll(() => engine.getRun(runId), POLL)
-      .toMatchObject(suspended(/newer Heddle started this run \(format 99/));
-    const client = await clientOf(server);
-    await expect(client.workflow.getHandle(runId).result()).rejects.toMatchObject({
-      cause: { type: 'DATA_FORMAT_UNSUPPORTED' },
-    });
-    expect(await engine.cancel(runId, 'never mind')).toBe(true);
-    expect(await engine.getRun(runId)).toMatchObject({ status: 'cancelled', suspended: null });
-  });
+  drawn(
+    'a run that a newer version of Heddle started fails on the server, and its record says why',
+    async () => {
+      const place = placeOn(server);
+      const engine = await place.engine();
+      await place.worker(quiet);
+      passing((input) => ({ ...input, format: 99 }));
+      const { runId } = await engine.start({ workflow: one });
+      await expect
+        .poll(() => engine.getRun(runId), POLL)
+        .toMatchObject(suspended(/newer Heddle started this run \(format 99/));
+      const client = await clientOf(server);
+      await expect(client.workflow.getHandle(runId).result()).rejects.toMatchObject({
+        cause: { type: 'DATA_FORMAT_UNSUPPORTED' },
+      });
+      expect(await engine.cancel(runId, 'never mind')).toBe(true);
+      expect(await engine.getRun(runId)).toMatchObject({ status: 'cancelled', suspended: null });
+    },
+  );
 
-  it('a value missing from the store stops the run, which continues when the value is back', async () => {
+  drawn('a value missing from the store stops the run, which continues when the value is back', async () => {
     const place = placeOn(server);
     const script = new Script();
     const engine = await place.engine({ blocks: [script.executor] });
@@ -211,11 +217,11 @@ describeTemporal('faults', (server) => {
       values: { get: (key) => (lost ? undefined : values.get(key)) },
     }));
     await place.worker({ ...quiet, blocks: [script.executor], stores } as Partial<WorkerOptions>);
-    const drawn = workflow(
+    const source = workflow(
       [fn('Large', 'return "x".repeat(20000)'), work('A'), fn('Z', 'return <large.result>.length')],
       ['Start -> Large -> A -> Z'],
     );
-    const { runId } = await engine.start({ workflow: drawn });
+    const { runId } = await engine.start({ workflow: source });
     const call = await script.called('A');
     lost = true;
     call.done();
@@ -243,7 +249,7 @@ describeTemporal('faults', (server) => {
     );
     const message = /"Wide" is too large for Temporal: .* Split it/;
 
-    it('a plan is refused without a record', async () => {
+    drawn('a plan is refused without a record', async () => {
       const engine = await placeOn(server).engine();
       await expect(engine.start({ workflow: wide })).rejects.toMatchObject({
         code: 'OPTIONS_INVALID',
@@ -252,7 +258,7 @@ describeTemporal('faults', (server) => {
       expect((await engine.listRuns()).runs).toEqual([]);
     });
 
-    it('the plan of a child fails the calling block', async () => {
+    drawn('the plan of a child fails the calling block', async () => {
       const engine = await placeOn(server).engine(quiet, { worker: true });
       await engine.deploy(wide);
       const calling = workflow([block('W', 'workflow_input', { workflowId: 'wide' })], ['Start -> W']);
@@ -262,20 +268,25 @@ describeTemporal('faults', (server) => {
       });
     });
 
-    it('the state of a run suspends the run before the server refuses it, and its record says why', async () => {
-      const script = new Script({}, () => ({ output: {} }));
-      const blocks = [script.executor];
-      const engine = await placeOn(server).engine({ ...quiet, blocks }, { worker: true, budget: 1 });
-      passing((input) => ({ ...input, effects: { none: { type: 'x'.repeat(1_950_000), name: 'none' } } }));
-      const names = ['A', 'B', 'C', 'D', 'E', 'F'];
-      const chain = workflow(
-        names.map((name) => work(name)),
-        [`Start -> ${names.join(' -> ')}`],
-      );
-      const { runId } = await engine.start({ workflow: chain });
-      await expect.poll(() => engine.getRun(runId), POLL).toMatchObject(suspended(/too large for Temporal/));
-      expect(await eventsOf(await clientOf(server), runId)).not.toHaveProperty('workflowTaskFailed');
-    });
+    drawn(
+      'the state of a run suspends the run before the server refuses it, and its record says why',
+      async () => {
+        const script = new Script({}, () => ({ output: {} }));
+        const blocks = [script.executor];
+        const engine = await placeOn(server).engine({ ...quiet, blocks }, { worker: true, budget: 1 });
+        passing((input) => ({ ...input, effects: { none: { type: 'x'.repeat(1_950_000), name: 'none' } } }));
+        const names = ['A', 'B', 'C', 'D', 'E', 'F'];
+        const chain = workflow(
+          names.map((name) => work(name)),
+          [`Start -> ${names.join(' -> ')}`],
+        );
+        const { runId } = await engine.start({ workflow: chain });
+        await expect
+          .poll(() => engine.getRun(runId), POLL)
+          .toMatchObject(suspended(/too large for Temporal/));
+        expect(await eventsOf(await clientOf(server), runId)).not.toHaveProperty('workflowTaskFailed');
+      },
+    );
   });
 });
 

@@ -1,14 +1,16 @@
 import { describe, expect, it } from 'vitest';
 import { dataFolder } from '../support/data-folder.ts';
 import { hasPostgres, postgresDatabase } from '../support/postgres.ts';
-import { scale } from '../support/scale.ts';
+import { drawnSteps, scale } from '../support/scale.ts';
 import { atMinute, deployMinutely, dies, expectOnceEach, startProcess } from './killed.ts';
 import { expectOnceWhenKilled } from './killed-steps.ts';
 
 describe('schedules whose process is killed', { timeout: 300_000 }, () => {
+  const steps = drawnSteps(3, 'steps from a due time to its run');
+
   it('at each step from the due time to the run lose nothing and start nothing twice, on SQLite', async () => {
     const data = dataFolder();
-    await expectOnceWhenKilled({ store: { data }, engine: { data } });
+    await expectOnceWhenKilled({ store: { data }, engine: { data } }, steps);
   });
 
   it.skipIf(!hasPostgres)(

@@ -26,8 +26,13 @@ const MAX_RUN_FILE_BYTES = 1024 * MIB;
 
 const DEFAULT_CONCURRENCY = { engine: 64, run: 16 };
 
-/** Returns what all runs share, from the engine's options and open stores. */
-export function partsOf(stores: SharedStores, registry: Registry, options: EngineOptions): RuntimeParts {
+/** Returns what all runs share, from the engine's options and open stores. `code` is by default a sandbox with these options. */
+export function partsOf(
+  stores: SharedStores,
+  registry: Registry,
+  options: EngineOptions,
+  code = new CodeService(sandboxOptions(options)),
+): RuntimeParts {
   const { clock = systemClock, onError: report = reportAsWarning } = options;
   const values = new Values(stores.values);
   const { env = {}, environments: tenants, tenant = () => undefined } = options;
@@ -37,7 +42,7 @@ export function partsOf(stores: SharedStores, registry: Registry, options: Engin
     clock,
     registry,
     environments: new Environments({ env, tenants, tenant, values, clock, report }),
-    code: new CodeService(sandboxOptions(options)),
+    code,
     codeLimits: codeLimits(options),
     egress: blockHttpClient(options),
     service: configuredServices(options),

@@ -1,6 +1,7 @@
 import { EngineError } from '@heddle/core';
 import { systemClock, timeLimit } from './clock.ts';
 import { HeddleEngine } from './engine.ts';
+import type { CodeService } from './execution/code-service.ts';
 import { requireIsolation } from './isolation.ts';
 import { builtInExecutors } from './executors/built-ins.ts';
 import { createRegistry } from './executors/registry.ts';
@@ -57,14 +58,15 @@ function expectOneLocation({ runtime, data, postgres }: EngineOptions): void {
   throw new EngineError('OPTIONS_INVALID', `Runs have one location: choose one of ${names}.`);
 }
 
-/** Creates an engine on open stores. The engine closes them. */
+/** Creates an engine on open stores. The engine closes them, but not `code`, which several engines may share. */
 export async function createEngineOn(
   stores: Stores,
   registry: Registry,
   options: EngineOptions,
+  code?: CodeService,
 ): Promise<Engine> {
   const { recover = true } = options;
-  const parts = partsOf(stores, registry, options);
+  const parts = partsOf(stores, registry, options, code);
   const onAcquire = recover ? undefined : openedRunsReporter(stores);
   const runs = new RunRegistry(parts, exclusiveOwnership(stores.runs, onAcquire));
   const local = { ...parts, stores, runs };
@@ -74,7 +76,7 @@ export async function createEngineOn(
     const grace = timeLimit(parts.clock, graceMs);
     await runs.close(grace.over);
     grace.cancel();
-    await parts.code.close();
+    if (!code) await parts.code.close();
     stores.close();
   };
   try {

@@ -39,7 +39,7 @@ describe('limits of Python', () => {
     ['big numbers', 'x = 7 ** 10_000_000\nreturn len(str(x))'],
   ];
 
-  it.each(sample(BUSY, 4, 'ways to use the processor in Python'))(
+  it.each(sample(BUSY, 2, 'ways to use the processor in Python'))(
     'end %s with TIMEOUT_CPU',
     async (_what, code) => {
       expect(await run(code, { limits: { cpuMs: 300 } })).toMatchObject({
@@ -60,7 +60,7 @@ describe('limits of Python', () => {
     ['awaiting what never comes', 'import asyncio\nawait asyncio.Future()'],
   ];
 
-  it.each(sample(IDLE, 2, 'ways to wait in Python'))('end %s with TIMEOUT_WALL', async (_what, code) => {
+  it.each(sample(IDLE, 1, 'ways to wait in Python'))('end %s with TIMEOUT_WALL', async (_what, code) => {
     expect(await run(code, { limits: { wallMs: 200 } })).toMatchObject({
       ok: false,
       error: { code: 'TIMEOUT_WALL' },
@@ -119,7 +119,7 @@ describe('a job that is cancelled', () => {
     ['awaiting', 'import asyncio\nawait asyncio.sleep(60)'],
   ];
 
-  it.each(sample(CANCELLED, 2, 'states in which Python is cancelled'))(
+  it.each(sample(CANCELLED, 1, 'states in which Python is cancelled'))(
     'ends immediately %s',
     async (_what, code) => {
       const sandbox = sandboxOf();

@@ -3,10 +3,11 @@ import { expect, it } from 'vitest';
 import { scenarios } from '../../model/arbitraries.ts';
 import type { Scenario } from '../../model/arbitraries.ts';
 import { dataFolder } from '../../support/data-folder.ts';
-import { scale } from '../../support/scale.ts';
+import { sample, scale } from '../../support/scale.ts';
 import { describeTemporal } from '../../support/temporal.ts';
 import { inFlight } from '../replay/in-flight.ts';
 import { Pair } from './pair.ts';
+import type { Deployment } from './pair.ts';
 
 /** Number of runs for each deployment. */
 const COUNT = scale(10, 700);
@@ -14,15 +15,16 @@ const COUNT = scale(10, 700);
 const SEED = Number(process.env['HEDDLE_SEED'] ?? scale(138_832_345, Math.floor(Math.random() * 2 ** 31)));
 const TIMEOUT_MS = scale(240_000, 3_600_000);
 
+const DEPLOYMENTS: [title: string, deployment: Deployment, flight: number][] = [
+  ['with the defaults', {}, 16],
+  ['with a tight budget', { budget: 4 }, 16],
+  ['with an activity for every block', { checkpoint: 'block' }, 16],
+  ['with segments in remote activities', { local: false }, 16],
+  ['with a cache of two workflows', { worker: { cachedWorkflows: 2 } }, 8],
+];
+
 describeTemporal('parity with the local runtime', (server) => {
-  // Title, deployment, number of concurrent runs.
-  it.each([
-    ['with the defaults', {}, 16],
-    ['with a tight budget', { budget: 4 }, 16],
-    ['with an activity for every block', { checkpoint: 'block' as const }, 16],
-    ['with segments in remote activities', { local: false }, 16],
-    ['with a cache of two workflows', { worker: { cachedWorkflows: 2 } }, 8],
-  ])(
+  it.each(sample(DEPLOYMENTS, 2, 'deployments that random runs compare with the local runtime'))(
     'random runs have the same journal, logs and result: %s',
     async (_title, deployment, flight) => {
       const pair = await Pair.on(server, { data: dataFolder(), deployment });

@@ -1,7 +1,7 @@
 import type { Engine } from '@heddle/engine';
 import { expect, it } from 'vitest';
 import { dataFolder } from '../../support/data-folder.ts';
-import { scale } from '../../support/scale.ts';
+import { sample, scale } from '../../support/scale.ts';
 import { Script, work } from '../../support/scripted.ts';
 import { describeTemporal } from '../../support/temporal.ts';
 import { block, fn, loop, parallel, workflow } from '../../support/workflow.ts';
@@ -42,11 +42,14 @@ const LONG = workflow(
   ],
 );
 
+/** Number of runs at once, and size of the worker's cache. */
+const CACHES: [title: string, sizes: { runs: number; cachedWorkflows: number }][] = [
+  ['as a worker keeps them', { runs: 1, cachedWorkflows: 500 }],
+  ['forgotten in turns, for there is no room for all of them', { runs: 3, cachedWorkflows: 2 }],
+];
+
 describeTemporal('runs that continue in new histories', (server) => {
-  it.each([
-    ['as a worker keeps them', { runs: 1, cachedWorkflows: 500 }],
-    ['forgotten in turns, for there is no room for all of them', { runs: 3, cachedWorkflows: 2 }],
-  ])(
+  it.each(sample(CACHES, 1, 'caches of a worker with long runs'))(
     'lose nothing and do nothing twice: %s',
     async (_title, { runs, cachedWorkflows }) => {
       const done = new Map<string, number>();

@@ -87,7 +87,7 @@ describe('an image of npm packages', () => {
     ['a timer', 'setTimeout(() => {}, 10);'],
   ];
 
-  it.each(sample(IMPURE, 2, 'packages that need a code cache'))(
+  it.each(sample(IMPURE, 1, 'packages that need a code cache'))(
     'has only a code cache if a package uses %s while it loads',
     async (_what, source) => {
       const images = imagesOf(await npmRegistry([pkg('impure', source)]));
@@ -349,7 +349,7 @@ const FAILURES: readonly (readonly [code: string, test: () => Promise<void>])[] 
 ];
 
 describe('a build of npm packages', () => {
-  it.each(sample(FAILURES, 8, 'failed builds of npm packages'))('fails with %s', async (_code, test) => {
+  it.each(sample(FAILURES, 4, 'failed builds of npm packages'))('fails with %s', async (_code, test) => {
     expect.hasAssertions();
     await test();
   });

@@ -167,7 +167,7 @@ describe('builds that fail', { timeout: 120_000 }, () => {
     ],
   ];
 
-  it.each(sample(FAILURES, 8, 'failed builds of Python packages'))(
+  it.each(sample(FAILURES, 4, 'failed builds of Python packages'))(
     '%s: %s',
     async (code, _what, ...[wheels, dependencies, message]) => {
       const { record } = await buildFrom(wheels, dependencies);
