@@ -11,7 +11,6 @@ export {
   workspaceId,
 } from './areas/shapes.ts';
 export { admitRun } from './admission/admit-run.ts';
-export { runResponse } from './areas/runs/run-response.ts';
 export type { Release } from './admission/usage.ts';
 export { expectAccess, mayWrite, workspacesOf } from './auth/authorize.ts';
 export { EVERYONE, PEOPLE } from './auth/principal.ts';

@@ -1,6 +1,7 @@
 import { randomUUID } from 'node:crypto';
 import type { AreaContext } from '@heddle/api';
-import { admitRun, runResponse } from '@heddle/api/areas';
+import { admitRun } from '@heddle/api/areas';
+import { runResponse } from '@heddle/api/webhooks';
 import type { Release } from '@heddle/api/areas';
 import type { QueuedStart } from '@heddle/api/ports';
 import type {
