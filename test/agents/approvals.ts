@@ -64,12 +64,12 @@ export async function paying(answers: readonly ModelAnswer[], refusals = 0) {
   return { server, options: { blocks: blocks({ tools }), services: server.services }, done };
 }
 
-function roundOf({ body }: ModelRequest): number {
+export function roundOf({ body }: ModelRequest): number {
   return (body['messages'] as { role: string }[]).filter(({ role }) => role === 'assistant').length + 1;
 }
 
 /** Returns the messages with results that the model got last. */
-function resultsFor(requests: readonly ModelRequest[]): string[] {
+export function resultsFor(requests: readonly ModelRequest[]): string[] {
   const messages = (requests.at(-1)?.body['messages'] ?? []) as { role: string; content: string }[];
   return messages.filter(({ role }) => role === 'tool').map(({ content }) => content);
 }

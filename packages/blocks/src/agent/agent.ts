@@ -129,7 +129,7 @@ class Agent {
     for (let round = 1; round <= MAX_ROUNDS; round++) {
       const answer = await this.#ask(`model ${round}`, messages, {
         ...(tools.size > 0 && {
-          tools: [...tools.values()].map(({ definition }) => definition),
+          tools: this.#calls.offered().map(({ definition }) => definition),
           toolChoice: toolChoice(tools, round),
         }),
       });

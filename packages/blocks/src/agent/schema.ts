@@ -16,6 +16,12 @@ export const agentSchema = {
     tools: list
       .optional()
       .describe('Tools that the model may call: rows {"type", "params", "usageControl", "requireApproval"}.'),
+    maxToolResultChars: z.coerce
+      .number()
+      .optional()
+      .describe(
+        'Characters of a result of a tool that the model gets at once. Default 20000; 1000 to 100000.',
+      ),
     files: z
       .json()
       .optional()

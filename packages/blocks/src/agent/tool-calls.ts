@@ -6,12 +6,16 @@ import type { Answer } from '../models/call.ts';
 import { problemOfEdit } from './approval-answer.ts';
 import type { Decision, WaitingCall } from './approval-answer.ts';
 import type { Approvals, Decided } from './approvals.ts';
+import { DEFAULT_RESULT_CHARS, LongResults, MAX_RESULT_CHARS, MIN_RESULT_CHARS } from './long-results.ts';
 import type { ReadyTool } from './ready-tool.ts';
+import { numberOf } from './settings.ts';
 
 /** Calls of tools in one answer; the others are refused, so that a model cannot start any number at once. */
 const MAX_CALLS = 64;
-/** Characters of a tool's result that the model gets. */
-const MAX_RESULT_CHARS = 100_000;
+
+const CHANGED = 'A person changed the arguments of this call to';
+/** Characters of changed arguments that the model gets. */
+const MAX_CHANGED_CHARS = 10_000;
 
 /** A call of a tool in an answer of a model. */
 export type ToolCall = Extract<Answer['content'][number], { type: 'tool-call' }>;
@@ -29,8 +33,9 @@ interface ShownCall extends CallResult {
   approval?: { decision: Decision['decision']; reason?: string; requested?: JsonObject };
 }
 
-/** A call that has ended, and its id in the answer of the model. */
+/** A call that has ended, with its ids here and in the answer of the model. */
 interface EndedCall {
+  id: string;
   toolCallId: string;
   shown: ShownCall;
 }
@@ -50,6 +55,7 @@ export class ToolCalls {
   readonly #context: Context;
   readonly #tools: ReadonlyMap<string, ReadyTool>;
   readonly #approvals: Approvals | undefined;
+  readonly #long: LongResults;
   readonly #ended: ShownCall[] = [];
 
   constructor(
@@ -59,6 +65,8 @@ export class ToolCalls {
     this.#context = context;
     this.#tools = tools;
     this.#approvals = approvals;
+    const chars = numberOf(context, 'maxToolResultChars', MIN_RESULT_CHARS, MAX_RESULT_CHARS);
+    this.#long = new LongResults(Math.floor(chars ?? DEFAULT_RESULT_CHARS), tools);
   }
 
   /**
@@ -76,7 +84,13 @@ export class ToolCalls {
     if (waiting.length > 0 && this.#approvals) return { pause: await this.#approvals.ask(waiting) };
     const ended = made.filter((each) => 'shown' in each);
     this.#ended.push(...ended.map(({ shown }) => shown));
-    return { results: ended.map(resultForModel) };
+    return { results: ended.map((call) => resultForModel(call, this.#long)) };
+  }
+
+  /** Returns the tools that the model may call now. */
+  offered(): ReadyTool[] {
+    const reader = this.#long.tool();
+    return [...this.#tools.values(), ...(reader ? [reader] : [])];
   }
 
   /** Returns the calls so far, as the output of the block shows them. */
@@ -91,14 +105,14 @@ export class ToolCalls {
   ): Promise<EndedCall | WaitingCall> {
     const given = parsedInput(input);
     const call = this.#ready({ id, toolCallId, name }, index, given);
-    if (!('tool' in call)) return { toolCallId, shown: { name, arguments: given ?? input, ...call } };
+    if (!('tool' in call)) return { id, toolCallId, shown: { name, arguments: given ?? input, ...call } };
     const decided = this.#approvals?.of(call);
-    if (decided) return { toolCallId, shown: await this.#decided(call, decided) };
+    if (decided) return { id, toolCallId, shown: await this.#decided(call, decided) };
     if (call.tool.requiresApproval) {
       const parameters = call.tool.definition.inputSchema as JsonObject;
       return { id, name, arguments: call.args, parameters };
     }
-    return { toolCallId, shown: { name, arguments: given ?? input, ...(await this.#step(call)) } };
+    return { id, toolCallId, shown: { name, arguments: given ?? input, ...(await this.#step(call)) } };
   }
 
   /** Returns a call that can be made, or the result of one that cannot. */
@@ -107,10 +121,11 @@ export class ToolCalls {
     index: number,
     given: Json | undefined,
   ): ReadyCall | CallResult {
-    const tool = this.#tools.get(named.name);
+    const offered = this.offered();
+    const tool = offered.find(({ definition }) => definition.name === named.name);
     if (index >= MAX_CALLS) return failed(`One answer may call at most ${MAX_CALLS} tools.`);
     if (!tool) {
-      const names = [...this.#tools.keys()].join(', ') || 'none';
+      const names = offered.map(({ definition }) => definition.name).join(', ') || 'none';
       return failed(`There is no tool "${named.name}". The tools are: ${names}.`);
     }
     if (!isJsonObject(given)) return failed('The arguments are not a JSON object.');
@@ -167,11 +182,17 @@ export class ToolCalls {
 }
 
 /** Returns the result of a call as the model gets it, with the arguments of a person that replaced its own. */
-function resultForModel({ toolCallId, shown }: EndedCall): LanguageModelV4ToolResultPart {
+function resultForModel(
+  { id, toolCallId, shown }: EndedCall,
+  long: LongResults,
+): LanguageModelV4ToolResultPart {
   const { name: toolName, result, success, approval } = shown;
-  const text = shortened(typeof result === 'string' ? result : JSON.stringify(result));
-  const changed = `A person changed the arguments of this call to ${shortened(JSON.stringify(shown.arguments))}\n`;
-  const value = approval?.requested === undefined ? text : `${changed}${text}`;
+  const text = long.shown(id, typeof result === 'string' ? result : JSON.stringify(result));
+  const isEdited = approval?.requested !== undefined;
+  const changed = isEdited
+    ? `${CHANGED} ${JSON.stringify(shown.arguments).slice(0, MAX_CHANGED_CHARS)}\n`
+    : '';
+  const value = `${changed}${text}`;
   const output = success ? { type: 'text' as const, value } : { type: 'error-text' as const, value };
   return { type: 'tool-result', toolCallId, toolName, output };
 }
@@ -203,11 +224,4 @@ async function callResult(
     signal.throwIfAborted();
     return failed(error instanceof Error ? error.message : String(error));
   }
-}
-
-/** The beginning and the end of a text that is too long for the model. */
-function shortened(text: string): string {
-  if (text.length <= MAX_RESULT_CHARS) return text;
-  const half = MAX_RESULT_CHARS / 2;
-  return `${text.slice(0, half)}\n[${text.length - MAX_RESULT_CHARS} characters left out]\n${text.slice(-half)}`;
 }

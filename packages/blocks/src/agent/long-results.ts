@@ -1,0 +1,86 @@
+import type { JsonObject } from '@heddle/core/blocks';
+import { compileSchema } from './json-schema.ts';
+import type { ReadyTool } from './ready-tool.ts';
+
+/** Characters of a tool's result that the model gets, unless the agent says otherwise: 25 rounds of it fit into most contexts. */
+export const DEFAULT_RESULT_CHARS = 20_000;
+/** What `maxToolResultChars` may be. */
+export const MIN_RESULT_CHARS = 1000;
+export const MAX_RESULT_CHARS = 100_000;
+
+const NAME = 'read_result';
+/** Room for the line that says which part of a result follows. */
+const NOTE_CHARS = 100;
+
+/**
+ * The results of one agent's tools that are too long for its model. The model gets the beginning and the end of such a result,
+ * and a tool that reads the rest. The results are those of finished steps, which are stored as every large value is.
+ */
+export class LongResults {
+  readonly #maxChars: number;
+  readonly #name: string;
+  /** The texts by the ids of their calls. */
+  readonly #texts = new Map<string, string>();
+
+  /** `taken`: the names of the agent's tools. */
+  constructor(maxChars: number, taken: ReadonlyMap<string, unknown>) {
+    this.#maxChars = maxChars;
+    let name = NAME;
+    for (let number = 2; taken.has(name); number++) name = `${NAME}_${number}`;
+    this.#name = name;
+  }
+
+  /** Returns what the model gets of the result of a call. */
+  shown(id: string, text: string): string {
+    if (text.length <= this.#maxChars) return text;
+    this.#texts.set(id, text);
+    const half = Math.floor(this.#maxChars / 2);
+    const note = `[${text.length - 2 * half} of ${text.length} characters left out. Read them with ${this.#name}: {"id": "${id}", "offset": ${half}}]`;
+    return `${part(text, 0, half)}\n${note}\n${part(text, text.length - half, text.length)}`;
+  }
+
+  /** Returns the tool that reads results; undefined until one is too long. */
+  tool(): ReadyTool | undefined {
+    if (this.#texts.size === 0) return undefined;
+    const most = this.#maxChars - NOTE_CHARS;
+    const parameters: JsonObject = {
+      type: 'object',
+      properties: {
+        id: { type: 'string', maxLength: 20, description: 'The id of the call' },
+        offset: { type: 'integer', minimum: 0, description: 'The first character to read' },
+        length: { type: 'integer', minimum: 1, maximum: most, description: `Default: ${most}` },
+      },
+      required: ['id', 'offset'],
+      additionalProperties: false,
+    };
+    return {
+      definition: {
+        type: 'function',
+        name: this.#name,
+        description: 'Reads a part of a result of a tool that was too long to be shown as a whole.',
+        inputSchema: parameters as never,
+      },
+      isIdempotent: () => true,
+      requiresApproval: false,
+      forced: false,
+      problemsOf: compileSchema(parameters, (why) => new Error(`The schema of ${NAME} ${why}.`)),
+      run: async ({ id, offset, length = most }) => this.#read(String(id), Number(offset), Number(length)),
+    };
+  }
+
+  #read(id: string, offset: number, length: number): string {
+    const text = this.#texts.get(id);
+    if (text === undefined)
+      throw new Error(
+        `No result with this id was too long. These were: ${[...this.#texts.keys()].join(', ')}.`,
+      );
+    if (offset >= text.length) throw new Error(`The result has only ${text.length} characters.`);
+    const end = Math.min(text.length, offset + length);
+    return `[characters ${offset} to ${end} of ${text.length}]\n${part(text, offset, end)}`;
+  }
+}
+
+/** A part of a text. Half of a character at its ends would be no text that a provider takes. */
+function part(text: string, start: number, end: number): string {
+  return text.slice(start, end).toWellFormed();
+}
