@@ -6,6 +6,7 @@ import { writeJson } from './io.ts';
 import type { Io } from './io.ts';
 import type { LiveView } from './live/live-view.ts';
 import { drawEvents, eventsUntil, openView } from './live/watch.ts';
+import { streamEvents } from './live/stream.ts';
 import type { RuntimeOptions } from './store-options.ts';
 import { outcomeLines } from './render/outcome.ts';
 import { styleFor } from './render/style.ts';
@@ -17,6 +18,8 @@ export interface FollowOptions extends RuntimeOptions {
   /** The workflow's file, for hints at later commands. */
   file: string | undefined;
   json: boolean;
+  /** Writes events, or the text of agents, to stdout as they come. Default false. */
+  stream?: boolean;
   /** Arguments about blocks that a later command on this run needs too. */
   blockArgs: readonly string[];
   /** Mocks of the run, to mark mocked blocks. */
@@ -36,14 +39,14 @@ export async function followRun(
   let view: LiveView | undefined;
   const stop = onInterrupt(() => void cancel(io, view, handle, options));
   try {
-    if (!options.json) view = openView(io, { ...options, runId: handle.runId });
+    if (!options.json && options.stream !== true) view = openView(io, { ...options, runId: handle.runId });
     const result = handle.result();
-    if (view)
-      await draw(view, engine, handle, {
-        result,
-        sinceMs: options.sinceMs ?? 0,
-        isRemote: options.runtime === 'temporal',
-      });
+    const following = { result, sinceMs: options.sinceMs ?? 0, isRemote: options.runtime === 'temporal' };
+    const failed = result.then(() => new Promise<never>(() => undefined));
+    if (options.stream === true)
+      await streamEvents(io, eventsUntil(engine, handle, following), { json: options.json, failed });
+    // The events of a run that breaks may never end.
+    if (view) await drawEvents(view, eventsUntil(engine, handle, following), failed);
     const run = await result;
     const { pauses, suspended } = await engine.getRun(handle.runId);
     // Of a run that continued here, the view has seen only a part of the blocks.
@@ -80,17 +83,6 @@ async function cancel(
   }
 }
 
-function draw(
-  view: LiveView,
-  engine: Engine,
-  handle: RunHandle,
-  following: Parameters<typeof eventsUntil>[2],
-): Promise<number> {
-  // The events of a run that breaks may never end.
-  const failed = following.result.then(() => new Promise<never>(() => undefined));
-  return drawEvents(view, eventsUntil(engine, handle, following), failed);
-}
-
 type Shown = FollowOptions & { blocks: number; cancelReason?: string | null } & Pick<
     RunDetail,
     'pauses' | 'suspended'
@@ -99,10 +91,11 @@ type Shown = FollowOptions & { blocks: number; cancelReason?: string | null } & 
 /** Prints the end of a run: as JSON, or as text on stderr with only the output on stdout. */
 export function show(io: Io, run: RunResource, options: Shown): void {
   if (options.json) {
-    writeJson(io, { data: run });
+    if (options.stream === true) io.stdout.write(`${JSON.stringify({ type: 'result', data: run })}\n`);
+    else writeJson(io, { data: run });
     return;
   }
   const lines = outcomeLines(run, { ...options, runId: run.runId, style: styleFor(io.stderr) });
   io.stderr.write(`${lines.join('\n')}\n`);
-  if (run.status === 'completed') writeJson(io, run.output);
+  if (run.status === 'completed' && options.stream !== true) writeJson(io, run.output);
 }

@@ -124,6 +124,7 @@ function declareRun(program: Command, io: Io, done: (exit: number) => void): voi
       'data',
       'compat',
       'json',
+      'stream',
       'select',
       'timeout',
       'isolation',

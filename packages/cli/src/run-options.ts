@@ -15,6 +15,7 @@ export interface RunOptions extends RuntimeOptions, BlockOptions, BindingOptions
   workflows?: string;
   compat: boolean;
   json: boolean;
+  stream: boolean;
   select: string[];
   /** Milliseconds. */
   timeout?: number;
@@ -166,6 +167,12 @@ const DEFINITIONS = {
     ),
   ],
   json: () => [jsonData('run')],
+  stream: () => [
+    new Option(
+      '--stream',
+      'print the text of agents as it comes instead of the output; with --json, every event as a line of JSON',
+    ).default(false),
+  ],
   select: () => [
     repeatable('--select <block.path>', 'include this value in blockOutputs, with --json (repeatable)'),
   ],

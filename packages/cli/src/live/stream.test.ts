@@ -1,0 +1,82 @@
+import type { RunEvent } from '@heddle/engine';
+import { describe, expect, it } from 'vitest';
+import { keptIo } from '../../../../test/support/io.ts';
+import { streamEvents } from './stream.ts';
+
+const never = new Promise<never>(() => undefined);
+type Emission = Extract<RunEvent, { type: 'block:emission' }>;
+
+function emitted(emission: Emission['emission'], blockName = 'Agent', scope: number[] = []): Emission {
+  return {
+    type: 'block:emission',
+    runId: 'r',
+    atMs: 1,
+    number: 1,
+    blockId: blockName,
+    blockName,
+    scope,
+    emission,
+  };
+}
+
+function completed(executionOrder: number): RunEvent {
+  return {
+    type: 'block:completed',
+    runId: 'r',
+    atMs: 1,
+    log: { executionOrder },
+    output: null,
+  } as unknown as RunEvent;
+}
+
+async function written(events: RunEvent[], json = false) {
+  const io = keptIo();
+  const all = async function* () {
+    yield* events;
+  };
+  await streamEvents(io, all(), { json, failed: never });
+  return { stdout: io.stdout.text, stderr: io.stderr.text };
+}
+
+describe('a stream of a run', () => {
+  it('has the text of an agent on stdout, and its name elsewhere', async () => {
+    const events = ['Ra', 'in', '.'].map((text) => emitted({ type: 'text', text }));
+    expect(await written([completed(1), ...events])).toEqual({ stdout: 'Rain.\n', stderr: '  Agent:\n' });
+  });
+
+  it('ends the line of a text that was not the answer, and of each agent and branch', async () => {
+    const { stdout, stderr } = await written([
+      emitted({ type: 'text', text: 'I look.' }),
+      emitted({ type: 'reset' }),
+      emitted({ type: 'thinking', text: 'hm' }),
+      emitted({ type: 'text', text: 'Snow.' }),
+      emitted({ type: 'text', text: 'One' }, 'B', [0]),
+      emitted({ type: 'text', text: 'Two\n' }, 'B', [1]),
+    ]);
+    expect(stdout).toBe('I look.\nSnow.\nOne\nTwo\n');
+    expect(stderr).toBe('  Agent:\n  (not the answer)\n  B:\n  B:\n');
+  });
+
+  it('takes no control characters from a model, also in pieces', async () => {
+    const events = ['\u001b', '[2J\u202e', '\u0007done'].map((text) => emitted({ type: 'text', text }));
+    expect((await written(events)).stdout).toBe('[2Jdone\n');
+  });
+
+  it('has every event once as a line of JSON', async () => {
+    const text = emitted({ type: 'text', text: 'a\nb' });
+    const { stdout } = await written([completed(1), text, text, completed(1), completed(2)], true);
+    const lines = stdout
+      .trimEnd()
+      .split('\n')
+      .map((line) => JSON.parse(line) as RunEvent);
+    expect(lines).toEqual([completed(1), text, text, completed(2)]);
+  });
+
+  it('ends when the run breaks', async () => {
+    const failed = Promise.reject(new Error('broken'));
+    const endless = async function* (): AsyncGenerator<RunEvent> {
+      await never;
+    };
+    await expect(streamEvents(keptIo(), endless(), { json: true, failed })).rejects.toThrow('broken');
+  });
+});

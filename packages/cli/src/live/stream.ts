@@ -1,0 +1,65 @@
+import type { RunEvent } from '@heddle/engine';
+import type { Io } from '../io.ts';
+import { safe, safeLine, styleFor } from '../render/style.ts';
+
+/**
+ * Writes the events of a run to stdout: with `json` each as a line of JSON, once; else the text of its agents as it comes. Names
+ * of agents, and that a text was not the answer, are written to stderr. Resolves when the events end, rejects if `failed` does.
+ */
+export async function streamEvents(
+  io: Io,
+  events: AsyncIterable<RunEvent>,
+  { json, failed }: { json: boolean; failed: Promise<never> },
+): Promise<void> {
+  const accept = json ? lineWriter(io) : textWriter(io);
+  const write = async (): Promise<void> => {
+    for await (const event of events) accept(event);
+    accept(undefined);
+  };
+  await Promise.race([write(), failed]);
+}
+
+/** Receives the events of a run, and undefined at their end. */
+type Accept = (event: RunEvent | undefined) => void;
+
+function lineWriter(io: Io): Accept {
+  const seen = new Set<string>();
+  return (event) => {
+    if (!event) return;
+    // Logs fill in what a listener missed, so events of blocks may come twice.
+    const key = 'log' in event ? `${event.type} ${event.log.executionOrder}` : undefined;
+    if (key !== undefined && seen.has(key)) return;
+    if (key !== undefined) seen.add(key);
+    io.stdout.write(`${JSON.stringify(event)}\n`);
+  };
+}
+
+function textWriter(io: Io): Accept {
+  const style = styleFor(io.stderr);
+  let speaker: string | undefined;
+  let isLineOpen = false;
+  const endLine = (): void => {
+    if (isLineOpen) io.stdout.write('\n');
+    isLineOpen = false;
+  };
+  return (event) => {
+    if (!event) return endLine();
+    if (event.type !== 'block:emission') return;
+    const { emission, blockName, blockId, scope } = event;
+    if (emission.type === 'reset' && isLineOpen) {
+      endLine();
+      io.stderr.write(`${style.dim('  (not the answer)')}\n`);
+    }
+    if (emission.type !== 'text') return;
+    const place = [blockId, ...scope].join('/');
+    if (place !== speaker) {
+      endLine();
+      io.stderr.write(`${style.dim(`  ${safeLine(blockName)}:`)}\n`);
+      speaker = place;
+    }
+    const text = safe(emission.text);
+    if (text === '') return;
+    io.stdout.write(text);
+    isLineOpen = !text.endsWith('\n');
+  };
+}
