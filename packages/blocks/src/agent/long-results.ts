@@ -1,4 +1,4 @@
-import type { JsonObject } from '@heddle/core/blocks';
+import type { Json, JsonObject } from '@heddle/core/blocks';
 import { compileSchema } from './json-schema.ts';
 import type { ReadyTool } from './ready-tool.ts';
 
@@ -64,12 +64,12 @@ export class LongResults {
       requiresApproval: false,
       forced: false,
       problemsOf: compileSchema(parameters, (why) => new Error(`The schema of ${NAME} ${why}.`)),
-      run: async ({ id, offset, length = most }) => this.#read(String(id), Number(offset), Number(length)),
+      run: async ({ id = '', offset, length = most }) => this.#read(id, Number(offset), Number(length)),
     };
   }
 
-  #read(id: string, offset: number, length: number): string {
-    const text = this.#texts.get(id);
+  #read(id: Json, offset: number, length: number): string {
+    const text = typeof id === 'string' ? this.#texts.get(id) : undefined;
     if (text === undefined)
       throw new Error(
         `No result with this id was too long. These were: ${[...this.#texts.keys()].join(', ')}.`,

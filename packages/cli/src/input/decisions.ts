@@ -34,13 +34,18 @@ export function decisionsOf(options: DecisionOptions): JsonObject | undefined {
       return [id, { decision: 'edit', arguments: edited }];
     }),
   ];
+  return { decisions: byCall(decided) };
+}
+
+/** Returns decisions by the ids of calls. Throws usage errors. */
+function byCall(decided: readonly [id: string, decision: Json][]): JsonObject {
   const decisions = new Map<string, Json>();
   for (const [id, decision] of decided) {
     if (id === ALL) throw new UsageError('"all" decides about every call: name the calls instead.');
     if (decisions.has(id)) throw new UsageError(`Call ${id} has two decisions.`);
     decisions.set(id, decision);
   }
-  return { decisions: Object.fromEntries(decisions) };
+  return Object.fromEntries(decisions);
 }
 
 function idsOf(list: string | undefined): string[] {

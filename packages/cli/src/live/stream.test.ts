@@ -74,9 +74,7 @@ describe('a stream of a run', () => {
 
   it('ends when the run breaks', async () => {
     const failed = Promise.reject(new Error('broken'));
-    const endless = async function* (): AsyncGenerator<RunEvent> {
-      await never;
-    };
-    await expect(streamEvents(keptIo(), endless(), { json: true, failed })).rejects.toThrow('broken');
+    const endless = { [Symbol.asyncIterator]: () => ({ next: () => never }) };
+    await expect(streamEvents(keptIo(), endless, { json: true, failed })).rejects.toThrow('broken');
   });
 });
