@@ -5,6 +5,7 @@ export type {
   AccessAnswer,
   Audit,
   AuditEvent,
+  IntendedEvent,
   Definition,
   Definitions,
   ExecutionPolicy,

@@ -41,6 +41,15 @@ export interface Call<Path, Query, Body> {
    * operation does not declare.
    */
   record: (recorded: Recorded, transaction?: unknown) => Promise<void>;
+  /**
+   * Does what no transaction covers, such as actions of the engine, and records it: before, as intended, and after as done. A
+   * refusal, and a result that `happened` denies, records nothing. Returns the result.
+   */
+  recordAround: <Result>(
+    recorded: Recorded,
+    act: () => Promise<Result>,
+    happened?: (result: Result) => boolean,
+  ) => Promise<Result>;
 }
 
 /** One row of the operation table. Routes, access checks, OpenAPI and tests read it. */

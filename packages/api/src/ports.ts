@@ -160,10 +160,23 @@ export interface AuditEvent {
   principal: Principal;
 }
 
+/** An event that was recorded before its action. */
+export interface IntendedEvent {
+  /** The action has happened. */
+  confirm(): Promise<void>;
+  /** The action has not happened: the event is removed. */
+  withdraw(): Promise<void>;
+}
+
 /** Where actions are recorded. */
 export interface Audit {
   /** Records the event, in the transaction if there is one: then both are stored, or none. */
   record(event: AuditEvent, transaction?: unknown): Promise<void>;
+  /**
+   * Records the event of an action that no transaction covers, before the action. When the process ends in between, the event
+   * stays, marked as intended. Absent: such events are recorded after the action, and a process that ends in between loses them.
+   */
+  intend?(event: AuditEvent): Promise<IntendedEvent>;
 }
 
 /** Time limits of runs, in seconds. Absent: no limit. */

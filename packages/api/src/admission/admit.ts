@@ -10,9 +10,10 @@ import { capacitySubjectOf } from '../auth/principal.ts';
 import type { Principal } from '../auth/principal.ts';
 import { notFound } from '../errors.ts';
 import { withOnEnd } from '../http/stream.ts';
-import type { AnyOperation, Call, Recorded, Reply } from '../operation.ts';
+import type { AnyOperation, Call, Reply } from '../operation.ts';
 import type { Located } from '../resource.ts';
 import { acquireCall } from './admit-run.ts';
+import { recorder } from './recorder.ts';
 import { callChainOf } from './call-chain.ts';
 import type { CapacitySlot } from './capacity.ts';
 import { AUTHENTICATED_LIMITS } from './input-limits.ts';
@@ -102,8 +103,8 @@ async function handle(
   const { value, workspaceIds } = await authorized(context, { operation, services }, call);
   const [workspaceId] = workspaceIds;
   if (workspaceId !== undefined) slot?.joinWorkspace(workspaceId);
-  const record = recorder(context, operation, { principal: call.principal, workspaceId });
-  return operation.handle(services as never, { ...call, record } as never, value as never);
+  const recording = recorder(context, operation, { principal: call.principal, workspaceId });
+  return operation.handle(services as never, { ...call, ...recording } as never, value as never);
 }
 
 /** Finds the resource of the call and checks the caller's access to its workspaces and organizations. */
@@ -123,23 +124,4 @@ async function authorized(
   for (const organizationId of new Set(located.organizationIds))
     await expectOrganizationAccess(context, call.principal, organizationId, { ...operation, noun });
   return located;
-}
-
-/** Returns what records the actions that the operation declares. */
-function recorder(
-  { audit }: AreaContext,
-  { id, audit: declared }: AnyOperation,
-  { principal, workspaceId }: { principal: Principal; workspaceId: string | undefined },
-): Call<never, never, never>['record'] {
-  return async (recorded: Recorded, transaction?: unknown) => {
-    const { action = declared?.actions[0] ?? '', resourceId, details } = recorded;
-    if (!declared?.actions.includes(action))
-      throw new TypeError(`The operation ${id} does not declare the audit action "${action}".`);
-    const event = {
-      ...{ action, resourceId, details, principal },
-      workspaceId: recorded.workspaceId ?? workspaceId,
-      resourceType: recorded.resourceType ?? declared.resourceType,
-    };
-    await audit.record(event, transaction);
-  };
 }

@@ -1,5 +1,5 @@
 import { randomUUID } from 'node:crypto';
-import type { Audit, AuditEvent } from '@heddle/api/ports';
+import type { Audit, AuditEvent, IntendedEvent } from '@heddle/api/ports';
 import type { Db } from './database.ts';
 import type { AuditRow } from './schema.ts';
 
@@ -17,6 +17,23 @@ export class AuditStore implements Audit {
   async record(event: RecordedEvent, transaction?: unknown): Promise<void> {
     const db = (transaction as Db | undefined) ?? this.#db;
     await db.insertInto('audit').values(rowOf(event)).execute();
+  }
+
+  /** Records the event before its action. Until it is confirmed, its outcome is `intended`. */
+  async intend(event: RecordedEvent): Promise<IntendedEvent> {
+    const row = rowOf(event);
+    await this.#db
+      .insertInto('audit')
+      .values({ ...row, outcome: 'intended' })
+      .execute();
+    return {
+      confirm: async () => {
+        await this.#db.updateTable('audit').set({ outcome: null }).where('id', '=', row.id).execute();
+      },
+      withdraw: async () => {
+        await this.#db.deleteFrom('audit').where('id', '=', row.id).execute();
+      },
+    };
   }
 
   /** Returns the events of a resource, oldest first. */
@@ -41,5 +58,6 @@ function rowOf({ principal, ...event }: RecordedEvent): AuditRow {
     resource_id: event.resourceId,
     details: event.details ? JSON.stringify(event.details) : null,
     created_at: new Date().toISOString(),
+    outcome: null,
   };
 }

@@ -10,6 +10,7 @@ export const MIGRATIONS: Readonly<Record<string, Migration>> = {
   '0003': { up: (db: Kysely<unknown>) => runIdsPerWorkspace(db) },
   '0004': { up: (db: Kysely<unknown>) => publicRuns(db) },
   '0005': { up: (db: Kysely<unknown>) => runCounts(db) },
+  '0006': { up: (db: Kysely<unknown>) => intendedEvents(db) },
 };
 
 async function initial(db: Kysely<unknown>): Promise<void> {
@@ -210,6 +211,11 @@ async function runCounts(db: Kysely<unknown>): Promise<void> {
     select workflows.id, count(claims.engine_id), max(claims.created_at)
     from workflows left join claims on claims.workflow_id = workflows.id
     group by workflows.id`.execute(db);
+}
+
+/** Adds the outcome of events that are recorded before their action. */
+async function intendedEvents({ schema }: Kysely<unknown>): Promise<void> {
+  await schema.alterTable('audit').addColumn('outcome', 'text').execute();
 }
 
 interface Trigger {

@@ -126,6 +126,8 @@ export interface AuditRow {
   resource_id: string;
   details: string | null;
   created_at: string;
+  /** Null: the action has happened. `intended`: it was about to begin, and its process ended before it was known to have happened. */
+  outcome: 'intended' | null;
 }
 
 export interface Tables {

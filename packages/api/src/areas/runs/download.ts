@@ -27,7 +27,7 @@ export const downloadRunFile = operationsOf<AreaContext>()({
   success: [],
   streams: [{ type: '*/*', description: 'The content of the file, as an attachment of its media type' }],
   errors: [400, 401, 403, 404, 429],
-  async handle(services, { path, record, head }, row) {
+  async handle(services, { path, recordAround, head }, row) {
     const found = await findRunIfAny(services, row, path.runId);
     const file = found?.run && filesIn(found.run.output).find(({ id }) => id === path.fileId);
     if (!file) throw notFound('File');
@@ -35,7 +35,8 @@ export const downloadRunFile = operationsOf<AreaContext>()({
     const content = await services.engine.openFile(found.engineId, file);
     if (!content) throw notFound('File');
     const details = { workflowId: row.id, runId: path.runId, name: file.name };
-    await record({ resourceId: file.id, details });
+    // The content is sent after the event is stored.
+    await recordAround({ resourceId: file.id, details }, () => Promise.resolve());
     const length = { 'Content-Length': String(content.bytes) };
     const body = ReadableStream.from(content.chunks()) as ReadableStream<Uint8Array<ArrayBuffer>>;
     return { raw: new Response(body, { headers: { ...headersOf(file), ...length } }) };

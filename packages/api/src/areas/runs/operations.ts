@@ -118,11 +118,11 @@ export const cancelRun = define({
   query: workflowPath.pick({}),
   success: [{ status: 200, schema: schemas.cancelResult, description: 'The result of the cancel' }],
   errors: [400, 401, 403, 404, 409, 429],
-  async handle(services, { path, record }, row) {
+  async handle(services, { path, recordAround }, row) {
     const found = await findRun(services, row, path.runId);
     const { runId } = found;
-    const outcome = await withCallerId(found, () => cancelFound(services, found));
-    if (outcome.success) await record({ resourceId: runId });
+    const cancelling = () => withCallerId(found, () => cancelFound(services, found));
+    const outcome = await recordAround({ resourceId: runId }, cancelling, ({ success }) => success);
     const fixed = { runId, redisAvailable: false, durablyRecorded: outcome.success };
     return { data: { locallyAborted: false, pausedCancelled: false, ...fixed, ...outcome } };
   },

@@ -40,13 +40,14 @@ export const rerunWorkflowRun = operationsOf<AreaContext>()({
       throw badRequest('version "run" needs a blockId: a run from its beginning uses the live version');
   },
   async handle(services, call, workflow) {
-    const { path, principal, headers, origin, record } = call;
+    const { path, principal, headers, origin, recordAround } = call;
     const source = await findRun(services, workflow, path.runId);
     if (!source.run) throw conflict(`Run ${source.runId} has not started: it cannot be started again.`);
     // As for an asynchronous run: the answer does not wait for the end of the run.
     const body = schemas.executeBody.parse({ async: true });
     const ids = await reserveRunId(services, workflow, { headers, principal, body });
-    try {
+    let isStarted = false;
+    const start = async (): Promise<void> => {
       const request = { workflowId: workflow.id, workspaceId: workflow.workspaceId, mode: 'async' } as const;
       const owner = { runId: ids.engineId, userId: principal.userId };
       const release = await admitRun(services, { ...request, ...owner }, accountOf(principal));
@@ -54,13 +55,16 @@ export const rerunWorkflowRun = operationsOf<AreaContext>()({
         release?.();
         throw error;
       });
+      isStarted = true;
       // The run's record has its failure, so a rejection needs no report.
       if (release) void run.result().then(release, release);
+    };
+    try {
+      await recordAround({ resourceId: ids.runId, details: { sourceRunId: source.runId } }, start);
     } catch (error) {
-      await services.reservations.release(ids.engineId);
+      if (!isStarted) await services.reservations.release(ids.engineId);
       throw error;
     }
-    await record({ resourceId: ids.runId, details: { sourceRunId: source.runId } });
     const data = receiptOf(workflow.id, ids.runId, origin);
     return { status: 202, headers: { 'X-Run-Id': ids.runId }, data };
   },

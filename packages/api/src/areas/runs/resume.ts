@@ -44,21 +44,27 @@ export const resumeRun = operationsOf<AreaContext>()({
     },
   ],
   errors: [400, 401, 402, 403, 404, 409, 413, 415, 429, 503],
-  async handle(services, { path, body, principal, origin, record }, row) {
+  async handle(services, { path, body, principal, origin, recordAround }, row) {
     const found = await findRun(services, row, path.runId);
     const { run, reservation, engineId, runId } = found;
     if (!run) throw conflict(`Run ${runId} has not started: nothing in it can be resumed.`);
     const input = (body.input ?? {}) as Json;
     const ids = { runId: engineId, workflowId: row.id, workspaceId: row.workspaceId };
-    // No rate limit and no concurrency limit: a run that has started may end.
-    const release = await reserveUsage(services, { ...ids, userId: principal.userId, mode: 'resume' });
-    const given = { token: body.contextId, input };
-    const settled = withCallerId(found, () => answer(services, run, given)).finally(release);
     const waits = reservation === undefined || reservation.mode === 'sync';
-    const result = waits ? await settled : await accepted(services, settled, engineId, body.contextId);
-    await record({ resourceId: runId });
+    const given = { token: body.contextId, input };
+    const { settled } = await recordAround({ resourceId: runId }, async () => {
+      // No rate limit and no concurrency limit: a run that has started may end.
+      const release = await reserveUsage(services, { ...ids, userId: principal.userId, mode: 'resume' });
+      const settling = withCallerId(found, () => answer(services, run, given)).finally(release);
+      // Awaited or reported below, once the event is stored.
+      settling.catch(() => undefined);
+      await accepted(services, settling, engineId, body.contextId);
+      return { settled: settling };
+    });
     const headers = { 'X-Run-Id': runId };
-    if (waits && result) return { headers, data: resultOf({ ...result, runId }, null) };
+    if (waits) return { headers, data: resultOf({ ...(await settled), runId }, null) };
+    // The response does not wait for the run.
+    settled.catch(services.report);
     return { status: 202, headers, data: receiptOf(row.id, runId, origin) };
   },
 });
@@ -82,24 +88,22 @@ function timedPause(): ApiError {
   return badRequest("Pause kind 'time' is not allowed for this resume endpoint (allowed: human)");
 }
 
-/** Resolves when the run has accepted the answer, with the result if it has settled. Rejects when it refuses the answer. */
+/** Resolves when the run has accepted the answer. Rejects when it refuses the answer. */
 async function accepted(
   services: AreaContext,
   settled: Promise<RunResource>,
   engineId: string,
   token: string,
-): Promise<RunResource | undefined> {
-  const { promise: isAccepted, resolve, reject } = Promise.withResolvers<undefined>();
+): Promise<void> {
+  const { promise: isAccepted, resolve, reject } = Promise.withResolvers<void>();
   const poll = async (): Promise<void> => {
     const { pauses } = await services.engine.getRun(engineId);
-    if (!pauses.some((pause) => pause.token === token)) resolve(undefined);
+    if (!pauses.some((pause) => pause.token === token)) resolve();
   };
   const stop = services.every(POLL_MS, () => void poll().catch(reject));
   try {
-    return await Promise.race([settled, isAccepted]);
+    await Promise.race([settled, isAccepted]);
   } finally {
     stop();
-    // The response does not wait for the run.
-    settled.catch(services.report);
   }
 }

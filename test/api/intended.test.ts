@@ -1,0 +1,119 @@
+import { sql } from 'kysely';
+import type { Kysely } from 'kysely';
+import { beforeEach, describe, expect, it } from 'vitest';
+import { testApi } from '../support/api.ts';
+import type { TestApi } from '../support/api.ts';
+import { APPROVAL } from '../support/api-workflows.ts';
+import type { ShownRun } from '../support/api-workflows.ts';
+import { block, workflow } from '../support/workflow.ts';
+
+const REPLIES = workflow([block('Reply', 'response', { dataMode: 'json', data: '{}' })], ['Start -> Reply']);
+
+/** An action of the engine, which no transaction of the service's database covers. */
+interface Action {
+  event: string;
+  path: string;
+  body?: object;
+  /** Whether the engine has done it. */
+  isDone(): Promise<boolean>;
+}
+
+describe('the event of an action of the engine', () => {
+  let api: TestApi;
+  let workflowId: string;
+  let run: ShownRun;
+
+  beforeEach(async () => {
+    api = await testApi();
+    workflowId = await api.deployed(APPROVAL);
+    run = (await api.call<ShownRun>('POST', `/api/v2/workflows/${workflowId}/execute`, { body: {} })).data;
+  });
+
+  const database = (): Kysely<unknown> => api.store.database as Kysely<unknown>;
+  const pathOf = (runId: string, action: string) => `/api/v2/workflows/${workflowId}/runs/${runId}/${action}`;
+  const status = async (): Promise<string> =>
+    (await api.call<ShownRun>('GET', `/api/v2/workflows/${workflowId}/runs/${run.runId}`)).data.status;
+
+  async function events(): Promise<object[]> {
+    const { rows } = await sql<{ action: string; outcome: string | null }>`
+      select action, outcome from audit where resource_type = 'run' order by created_at`.execute(database());
+    return rows.map(({ action, outcome }) => ({ action, outcome }));
+  }
+
+  /** The action, on the run that waits, or on another one. */
+  async function actionOf(event: string): Promise<Action> {
+    if (event === 'RUN_CANCELLED') {
+      const isDone = async () => (await status()) === 'cancelled';
+      return { event, path: pathOf(run.runId, 'cancel'), isDone };
+    }
+    if (event === 'RUN_RESUMED') {
+      const [pause] = (await api.engine.getRun(run.runId)).pauses;
+      const body = { contextId: pause?.token, input: { ok: true } };
+      const isDone = async () => (await status()) === 'completed';
+      return { event, path: pathOf(run.runId, 'resume'), body, isDone };
+    }
+    workflowId = await api.deployed(REPLIES);
+    const first = await api.call<ShownRun>('POST', `/api/v2/workflows/${workflowId}/execute`, { body: {} });
+    const runs = async () =>
+      (await api.call<unknown[]>('GET', `/api/v2/workflows/${workflowId}/runs`)).data.length;
+    return { event, path: pathOf(first.data.runId, 'rerun'), isDone: async () => (await runs()) === 2 };
+  }
+
+  const EVENTS = ['RUN_CANCELLED', 'RUN_RESUMED', 'RUN_RERUN'];
+  const send = ({ path, body }: Action) => api.call('POST', path, body ? { body } : {});
+
+  it.each(EVENTS)('%s is recorded when it has happened', async (event) => {
+    const action = await actionOf(event);
+    expect((await send(action)).status).toBeLessThan(300);
+    expect(await events()).toEqual([{ action: event, outcome: null }]);
+  });
+
+  it.each(EVENTS)('%s is stored before the engine acts: nothing happens without it', async (event) => {
+    const action = await actionOf(event);
+    await sql`create trigger full before insert on audit begin select raise(abort, 'The disk is full.'); end`.execute(
+      database(),
+    );
+    expect((await send(action)).status).toBe(500);
+    expect(await action.isDone()).toBe(false);
+  });
+
+  it.each(EVENTS)('%s is not lost when the process ends after the engine has acted', async (event) => {
+    const action = await actionOf(event);
+    // As after a crash, nothing more is written.
+    await sql`create trigger ended before update on audit begin select raise(abort, 'The process has ended.'); end`.execute(
+      database(),
+    );
+    expect((await send(action)).status).toBe(500);
+    await expect.poll(() => action.isDone()).toBe(true);
+    expect(await events()).toEqual([{ action: event, outcome: 'intended' }]);
+  });
+
+  it('is withdrawn when the action is refused, or has no effect', async () => {
+    const body = { contextId: 'unknown', input: { ok: true } };
+    expect((await api.call('POST', pathOf(run.runId, 'resume'), { body })).status).toBeLessThan(500);
+    const unknown = pathOf(run.runId, 'rerun');
+    expect((await api.call('POST', unknown, { body: { blockId: 'unknown' } })).status).toBeLessThan(500);
+    expect(await events()).toEqual([]);
+    await api.call('POST', pathOf(run.runId, 'cancel'));
+    const again = await api.call('POST', pathOf(run.runId, 'cancel'));
+    expect(again).toMatchObject({ status: 200, data: { success: false } });
+    expect(await events()).toEqual([{ action: 'RUN_CANCELLED', outcome: null }]);
+  });
+
+  it('stays when it is not known whether the engine has acted', async () => {
+    const { path } = await actionOf('RUN_CANCELLED');
+    const { engine } = api;
+    const cancel = () => Promise.reject(new Error('The connection was lost.'));
+    const broken = await testApi({
+      store: api.store,
+      engine: new Proxy(engine, {
+        get(target, name) {
+          const value: unknown = name === 'cancel' ? cancel : Reflect.get(target, name);
+          return typeof value === 'function' ? value.bind(target) : value;
+        },
+      }),
+    });
+    expect((await broken.call('POST', path, { key: api.key })).status).toBe(500);
+    expect(await events()).toEqual([{ action: 'RUN_CANCELLED', outcome: 'intended' }]);
+  });
+});
