@@ -22,4 +22,4 @@ export { eventStream } from './http/stream.ts';
 export { operationsOf } from './operation.ts';
 export type { AnyOperation, Call, Operation, Reply } from './operation.ts';
 export { none, organization, record, workflow, workspace } from './resource.ts';
-export type { Located, Resource } from './resource.ts';
+export type { Resource } from './resource.ts';

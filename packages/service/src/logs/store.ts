@@ -1,5 +1,6 @@
 import { sql } from 'kysely';
 import type { Kysely } from 'kysely';
+import { isPostgres } from '../store/dialect.ts';
 import { conditions, pageQuery, sortColumn } from './query.ts';
 import type { StatsRow, Window } from './stats.ts';
 import { statsQueryOf } from './stats-query.ts';
@@ -147,7 +148,14 @@ export async function earliestStart(db: Db, filters: LogFilters): Promise<number
 
 /** Returns counts and durations per workflow and period of the window. */
 export async function statsRows(db: Db, filters: LogFilters, window: Window): Promise<StatsRow[]> {
-  const { rows } = await statsQueryOf(filters, window).execute(db);
+  const query = statsQueryOf(filters, window);
+  // PostgreSQL overestimates joins with ranges: compiling the query to machine code would take longer than running it.
+  const { rows } = await (isPostgres(db)
+    ? db.transaction().execute(async (transaction) => {
+        await sql`set local jit = off`.execute(transaction);
+        return query.execute(transaction);
+      })
+    : query.execute(db));
   return rows.map((row) => ({
     workflow_id: row.workflow_id,
     segment: Number(row.segment),
