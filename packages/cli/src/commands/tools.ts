@@ -168,7 +168,7 @@ function show(io: Io, { file, leftOut, simplified, unselected }: ImportedTools, 
     `${count(file.tools.length, 'tool')}${file.tools.length > 0 ? ` in ${out}` : ''}${unselected > 0 ? `, ${count(unselected, 'operation')} not selected` : ''}`,
     ...table(services),
     ...notes('left out', leftOut),
-    ...notes('with a shorter schema', simplified),
+    ...notes('with a simpler schema', simplified),
   ];
   io.stderr.write(`${lines.join('\n')}\n`);
 }
