@@ -97,6 +97,28 @@ describe('fetchTool', () => {
     expect(fetchTool('loom', loom({ routes: [{ apt: ['loom'] }] }), env()).found).toBeDefined();
   });
 
+  it('downloads what packages depend on and the machine does not have, except for its C library', () => {
+    script(
+      'apt-get',
+      `case "$1" in
+        install) printf 'Inst loom (1)\\nInst libwarp [0] (2)\\nInst libc6 (3)\\nConf loom (1)\\n';;
+        download) shift; for name; do echo > "$name.deb"; done;;
+      esac`,
+    );
+    script(
+      'dpkg-deb',
+      `case "$2" in
+        *libc6.deb) exit 1;;
+        *loom.deb) mkdir -p "$3/opt/loom" && cp "$(dirname "$0")/woven" "$3/opt/loom/loom-shell";;
+        *libwarp.deb) mkdir -p "$3/usr/lib/x86-linux-gnu/warp" && echo > "$3/usr/lib/x86-linux-gnu/warp/libwarp.so.1";;
+      esac`,
+    );
+    script('woven', 'case "$LD_LIBRARY_PATH" in */usr/lib/x86-linux-gnu/warp:*) exit 0;; esac; exit 1');
+    const routes = [{ apt: ['loom'], dependencies: true }];
+    const tool = loom({ routes, alternatives: ['loom-shell'], folders: ['opt/loom'] });
+    expect(fetchTool('loom', tool, env()).found?.path).toMatch(/\/loom\/opt\/loom\/loom-shell$/);
+  });
+
   it('tries the next route, and installs a Go package into the cache', () => {
     script('apt-get', 'exit 100');
     script('go', 'mkdir -p "$GOBIN" && printf "#!/bin/sh\\n" > "$GOBIN/loom" && chmod +x "$GOBIN/loom"');

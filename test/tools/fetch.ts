@@ -1,4 +1,5 @@
 import { spawnSync } from 'node:child_process';
+import type { SpawnSyncReturns } from 'node:child_process';
 import {
   accessSync,
   constants,
@@ -13,7 +14,7 @@ import {
 import { homedir } from 'node:os';
 import { delimiter, join } from 'node:path';
 import { pathToFileURL } from 'node:url';
-import { type Route, type Tool, TOOLS } from './tools.ts';
+import { type AptRoute, type Route, type Tool, TOOLS } from './tools.ts';
 
 /** A tool that works here: its executable, and the environment to start it with. */
 export interface Found {
@@ -50,10 +51,24 @@ function isExecutable(file: string): boolean {
   }
 }
 
-function onPath({ command, folders = [] }: Tool, env: Env): string | undefined {
+/** The first executable of the tool in these folders. */
+function executableIn(folders: readonly string[], { command, alternatives = [] }: Tool): string | undefined {
+  const names = [command, ...alternatives];
+  return names.flatMap((name) => folders.map((folder) => join(folder, name))).find(isExecutable);
+}
+
+function onPath(tool: Tool, env: Env): string | undefined {
   const path = (env['PATH'] ?? '').split(delimiter).filter((folder) => folder !== '');
-  const known = folders.map((folder) => join('/', folder));
-  return [...path, ...known].map((folder) => join(folder, command)).find(isExecutable);
+  const known = (tool.folders ?? []).map((folder) => join('/', folder));
+  return executableIn([...path, ...known], tool);
+}
+
+function ran(
+  command: string,
+  args: readonly string[],
+  options: { cwd?: string; env: Env; timeout?: number },
+): SpawnSyncReturns<string> {
+  return spawnSync(command, args, { timeout: DOWNLOAD_MS, ...options, encoding: 'utf8' });
 }
 
 /** The last line of what a failed command said, or undefined where it succeeded. */
@@ -62,7 +77,7 @@ function failure(
   args: readonly string[],
   options: { cwd?: string; env: Env; timeout?: number },
 ): string | undefined {
-  const result = spawnSync(command, args, { timeout: DOWNLOAD_MS, ...options, encoding: 'utf8' });
+  const result = ran(command, args, options);
   if (result.error) return `${command}: ${result.error.message}`;
   if (result.status === 0) return undefined;
   const said = `${result.stdout}\n${result.stderr}`.trim().split('\n').at(-1);
@@ -75,17 +90,40 @@ export function libraries(root: string): string[] {
     const base = join(root, folder);
     if (!existsSync(base)) return [];
     const triples = readdirSync(base).filter((name) => /-linux-/.test(name));
-    return [...triples.map((triple) => join(base, triple)), base];
+    return [...triples.flatMap((triple) => withPrivate(join(base, triple))), base];
   });
 }
 
+/** A library folder, and those in it that hold libraries which a package has for itself. */
+function withPrivate(folder: string): string[] {
+  const inside = readdirSync(folder, { withFileTypes: true }).filter((entry) => entry.isDirectory());
+  const holds = inside
+    .map(({ name }) => join(folder, name))
+    .filter((each) => readdirSync(each).some((name) => /^lib.*\.so(\.|$)/.test(name)));
+  return [folder, ...holds];
+}
+
+/** Environment with which fontconfig finds its settings and fonts in a tree, on a machine that has none. */
+function fontsIn(root: string): Env {
+  const settings = 'etc/fonts';
+  return existsSync(join('/', settings)) || !existsSync(join(root, settings))
+    ? {}
+    : { FONTCONFIG_PATH: join(root, settings), XDG_DATA_HOME: join(root, 'usr/share') };
+}
+
 function unpacked(tool: Tool, root: string, env: Env): Found | undefined {
-  const path = ['bin', 'usr/bin', 'usr/sbin', 'sbin', ...(tool.folders ?? [])]
-    .map((folder) => join(root, folder, tool.command))
-    .find(isExecutable);
+  const known = [...(tool.folders ?? []), 'bin', 'usr/bin', 'usr/sbin', 'sbin'];
+  const path = executableIn(
+    known.map((folder) => join(root, folder)),
+    tool,
+  );
   if (!path) return undefined;
   const folders = [...libraries(root), env['LD_LIBRARY_PATH']].filter(Boolean);
-  return { path, tree: root, env: folders.length > 0 ? { ...env, LD_LIBRARY_PATH: folders.join(':') } : env };
+  const started = { ...env, ...fontsIn(root) };
+  return {
+    ...{ path, tree: root },
+    env: folders.length > 0 ? { ...started, LD_LIBRARY_PATH: folders.join(':') } : started,
+  };
 }
 
 /** Options with which apt-get keeps its lists in `folder`, where no root is needed to update them. */
@@ -96,19 +134,28 @@ function ownLists(folder: string): string[] {
   return Object.entries(dirs).flatMap(([key, value]) => ['-o', `${key}=${value}`]);
 }
 
-function aptDownload(packages: readonly string[], folder: string, env: Env): string | undefined {
-  const first = failure('apt-get', ['download', ...packages], { cwd: folder, env });
-  if (first === undefined) return undefined;
+function aptDownload(route: AptRoute, folder: string, env: Env): string | undefined {
+  const download = (options: readonly string[]): string | undefined => {
+    const packages = [...route.apt, ...(route.dependencies ? dependenciesOf(route.apt, options, env) : [])];
+    return failure('apt-get', ['download', ...options, ...new Set(packages)], { cwd: folder, env });
+  };
+  if (download([]) === undefined) return undefined;
   // No package lists, as in a bare container: fetch them into a folder of our own.
   const options = ownLists(join(folder, 'apt'));
-  return (
-    failure('apt-get', ['update', ...options], { cwd: folder, env }) ??
-    failure('apt-get', ['download', ...options, ...packages], { cwd: folder, env })
-  );
+  return failure('apt-get', ['update', ...options], { cwd: folder, env }) ?? download(options);
 }
 
-function aptInstall(packages: readonly string[], root: string, env: Env): string | undefined {
-  const problem = aptDownload(packages, root, env);
+/** What apt-get would install with these packages, by a simulation that needs no root; nothing if they are unknown. */
+function dependenciesOf(packages: readonly string[], options: readonly string[], env: Env): string[] {
+  const args = ['install', '--simulate', '--no-install-recommends', ...options, ...packages];
+  const { stdout } = ran('apt-get', args, { env });
+  const names = [...(stdout ?? '').matchAll(/^Inst (\S+)/gm)].map(([, name = '']) => name);
+  // The C library works only with the loader of the machine.
+  return names.filter((name) => !/^libc6(:|$)/.test(name));
+}
+
+function aptInstall(route: AptRoute, root: string, env: Env): string | undefined {
+  const problem = aptDownload(route, root, env);
   if (problem !== undefined) return problem;
   const archives = readdirSync(root).filter((name) => name.endsWith('.deb'));
   const problems = archives.map((name) => failure('dpkg-deb', ['-x', join(root, name), root], { env }));
@@ -150,7 +197,7 @@ function pipInstall(target: string, root: string, env: Env): string | undefined 
 }
 
 function installed(route: Route, root: string, env: Env): string | undefined {
-  if ('apt' in route) return aptInstall(route.apt, root, env);
+  if ('apt' in route) return aptInstall(route, root, env);
   return 'go' in route ? goInstall(route.go, root, env) : pipInstall(route.pip, root, env);
 }
 

@@ -2,6 +2,8 @@
 export interface Tool {
   /** The executable's name. */
   readonly command: string;
+  /** Names of other executables that serve as well. */
+  readonly alternatives?: readonly string[];
   /** Arguments that exit with 0 where the tool works on this machine. */
   readonly check: readonly string[];
   /** Folders below the root of a system that may contain it although they are not on PATH. */
@@ -9,8 +11,14 @@ export interface Tool {
   readonly routes: readonly Route[];
 }
 
-/** Debian packages to download and unpack, a Go package (`path@version`) or a Python one (`name==version`) to install. */
-export type Route = { readonly apt: readonly string[] } | { readonly go: string } | { readonly pip: string };
+/** Debian packages to download and unpack. `dependencies`: also all that they depend on and the machine does not have. */
+export interface AptRoute {
+  readonly apt: readonly string[];
+  readonly dependencies?: boolean;
+}
+
+/** Debian packages, a Go package (`path@version`) or a Python one (`name==version`) to install. */
+export type Route = AptRoute | { readonly go: string } | { readonly pip: string };
 
 /** Eager starts of workflows need at least 1.29. */
 const TEMPORAL_SERVER = 'v1.31.2';
@@ -47,8 +55,20 @@ export const TOOLS: Readonly<Record<string, Tool>> = {
       },
     ],
   },
-  // Not unpacked from packages: it has a hundred of them. Where it stands it is used, else its tests are skipped.
-  chromium: { command: 'chromium', check: ['--version'], routes: [] },
+  chromium: {
+    command: 'chromium',
+    alternatives: ['chromium-headless-shell'],
+    check: ['--version'],
+    // The scripts in usr/bin start what the machine has, not what was unpacked.
+    folders: ['usr/lib/chromium'],
+    // Without windows it needs a third of the packages. A bare Debian has no fonts.
+    routes: [
+      {
+        apt: ['chromium-headless-shell', 'fontconfig-config', 'fonts-dejavu-core'],
+        dependencies: true,
+      },
+    ],
+  },
   // With all that it needs of its system; where it does not stand, the page of its calls is not run.
   curl: { command: 'curl', check: ['--version'], routes: [] },
   schemathesis: {
