@@ -1,6 +1,6 @@
 import type { Json } from '@heddle/core';
 import { chromium } from 'playwright-core';
-import type { Browser, BrowserContext, Page } from 'playwright-core';
+import type { Browser, BrowserContext, Locator, Page } from 'playwright-core';
 import { afterAll, beforeAll } from 'vitest';
 import { draftOf } from '../support/draft.ts';
 import { dataFolder } from '../support/data-folder.ts';
@@ -88,4 +88,12 @@ function watch({ context, faults, loaded }: Studio): void {
     page.on('pageerror', (error) => faults.push(error.message));
     page.on('console', (message) => message.type() === 'error' && faults.push(message.text()));
   });
+}
+
+/** The computed style of the element, as a browser draws it. */
+export function styleOf(element: Locator, property: string): Promise<string> {
+  return element.evaluate(
+    (drawn, name) => drawn.ownerDocument.defaultView?.getComputedStyle(drawn).getPropertyValue(name) ?? '',
+    property,
+  );
 }

@@ -61,3 +61,14 @@ export const LONG_WAIT = workflow(
   [block('Wait', 'wait', { timeValue: '600', timeUnit: 'seconds' })],
   ['Start -> Wait'],
 );
+
+/** Runs, and does not wait, for longer than a test. */
+export const RUNS_LONG = workflow(
+  [
+    fn(
+      'Count',
+      'const end = Date.now() + 60000; while (Date.now() < end) await new Promise((r) => setTimeout(r, 500))',
+    ),
+  ],
+  ['Start -> Count'],
+);

@@ -25,6 +25,16 @@ export function Failed({ error, retry }: { error: Error; retry?: () => unknown }
   );
 }
 
+/** A page whose main request has failed. `what` is its heading. */
+export function FailedPage({ what, ...failure }: { what: string; error: Error; retry: () => unknown }) {
+  return (
+    <div className="page">
+      <h1>{what}</h1>
+      <Failed {...failure} />
+    </div>
+  );
+}
+
 export function Loading({ what }: { what: string }) {
   return (
     <p className="loading" role="status">

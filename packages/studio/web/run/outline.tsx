@@ -1,6 +1,12 @@
+import { useVirtualizer } from '@tanstack/react-virtual';
+import { useEffect, useMemo, useRef, useState } from 'react';
+import type { KeyboardEvent } from 'react';
 import type { BlockState, Graph } from '../api/queries.ts';
 import { STATUS_NAMES, statusOf } from './block-status.ts';
+import { outlineRows, targetOf } from './outline-rows.ts';
 import type { Selection } from './selection.ts';
+
+const ROW_PX = 30;
 
 interface OutlineProps {
   graph: Graph;
@@ -9,39 +15,85 @@ interface OutlineProps {
   selectBlock: (blockId: string) => void;
 }
 
-/** The blocks as a list, for keyboards, screen readers and narrow screens. */
+/**
+ * The blocks as a list, for keyboards, screen readers and narrow screens. It takes one tab stop: arrow keys, Home and End move in
+ * it. Only the rows in view are mounted.
+ */
 export function Outline({ graph, states, selection, selectBlock }: OutlineProps) {
-  const byBlock = new Map(states.map((state) => [state.blockId, state]));
-  const inside = Map.groupBy(graph.blocks, ({ parentId }) => parentId ?? '');
-  const listOf = (parentId: string, depth: number): React.ReactNode => {
-    const blocks = inside.get(parentId);
-    // A corrupt draft may have containers that contain each other.
-    if (!blocks || depth > 32) return null;
-    return (
-      <ul>
-        {blocks.map(({ id, name }) => {
+  const byBlock = useMemo(() => new Map(states.map((state) => [state.blockId, state])), [states]);
+  const rows = useMemo(() => outlineRows(graph.blocks), [graph]);
+  const place = useRef<HTMLElement>(null);
+  const virtual = useVirtualizer({
+    count: rows.length,
+    getScrollElement: () => place.current,
+    estimateSize: () => ROW_PX,
+    overscan: 8,
+  });
+  const selectedIndex = rows.findIndex(({ block }) => block.id === selection.block?.id);
+  const [active, setActive] = useState(0);
+  const { move, rowRef } = useRowFocus(active, setActive, virtual);
+  useEffect(() => {
+    if (selectedIndex < 0) return;
+    setActive(selectedIndex);
+    virtual.scrollToIndex(selectedIndex);
+  }, [selectedIndex, virtual]);
+  const onKeyDown = (event: KeyboardEvent): void => {
+    const target = targetOf(event.key, active, rows);
+    if (target === undefined) return;
+    event.preventDefault();
+    move(target);
+  };
+  return (
+    <nav className="outline" aria-label="Blocks" ref={place}>
+      <ul style={{ height: virtual.getTotalSize() }} onKeyDown={onKeyDown}>
+        {virtual.getVirtualItems().map(({ index, start }) => {
+          const row = rows[index];
+          if (!row) return null;
+          const { id, name } = row.block;
           const status = statusOf(byBlock.get(id));
           return (
-            <li key={id}>
+            <li
+              key={id}
+              aria-setsize={rows.length}
+              aria-posinset={index + 1}
+              style={{ transform: `translateY(${start}px)`, paddingInlineStart: `${row.depth * 14}px` }}
+            >
               <button
                 type="button"
+                ref={rowRef(index)}
+                tabIndex={index === active ? 0 : -1}
                 aria-label={`${name}, ${STATUS_NAMES[status]}`}
-                aria-current={selection.block?.id === id ? 'true' : undefined}
+                aria-current={index === selectedIndex ? 'true' : undefined}
                 onClick={() => selectBlock(id)}
+                onFocus={() => setActive(index)}
               >
                 <span className="status-mark" data-status={status} aria-hidden="true" />
                 <bdi className="clip">{name}</bdi>
               </button>
-              {listOf(id, depth + 1)}
             </li>
           );
         })}
       </ul>
-    );
-  };
-  return (
-    <nav className="outline" aria-label="Blocks">
-      {listOf('', 0)}
     </nav>
   );
+}
+
+/** Focuses a row that is possibly not mounted yet: it is scrolled into view, and focused once it is mounted. */
+function useRowFocus(
+  active: number,
+  setActive: (index: number) => void,
+  virtual: { scrollToIndex: (index: number) => void },
+) {
+  const wanted = useRef<number>(undefined);
+  const move = (target: number): void => {
+    wanted.current = target;
+    setActive(target);
+    virtual.scrollToIndex(target);
+  };
+  const rowRef = (index: number) => (element: HTMLButtonElement | null) => {
+    if (!element || index !== active || wanted.current !== index) return;
+    wanted.current = undefined;
+    element.focus({ preventScroll: true });
+  };
+  return { move, rowRef };
 }

@@ -2,7 +2,7 @@ import { useQuery } from '@tanstack/react-query';
 import { getRouteApi } from '@tanstack/react-router';
 import { overviewQuery, statesQuery } from '../api/queries.ts';
 import type { BlockState, Overview } from '../api/queries.ts';
-import { Failed, Loading } from '../parts/notice.tsx';
+import { FailedPage, Loading } from '../parts/notice.tsx';
 import { Details } from './details.tsx';
 import { RunGraph } from './graph.tsx';
 import { Outline } from './outline.tsx';
@@ -22,8 +22,8 @@ export function RunPage() {
   const overview = useQuery(overviewQuery(runId));
   const states = useQuery(statesQuery(runId, scope));
   useLiveRun(runId, overview.data?.status);
-  if (overview.error) return <Failed error={overview.error} retry={overview.refetch} />;
-  if (states.error) return <Failed error={states.error} retry={states.refetch} />;
+  if (overview.error) return <FailedPage what="Run" error={overview.error} retry={overview.refetch} />;
+  if (states.error) return <FailedPage what="Run" error={states.error} retry={states.refetch} />;
   if (!overview.data || !states.data) return <Loading what="the run" />;
   return <ShownRun key={runId} run={overview.data} states={states.data} />;
 }

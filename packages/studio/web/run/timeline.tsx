@@ -85,13 +85,13 @@ function Row({ span, place, isSelected, select }: RowProps) {
     <button
       type="button"
       className="timeline-row"
-      aria-label={`${name}, ${STATUS_NAMES[shown]}${durationMs === null ? '' : `, ${durationText(durationMs)}`}`}
       aria-current={isSelected ? 'true' : undefined}
       onClick={() => select(id)}
     >
       <span className="timeline-name" style={{ paddingInlineStart: `${depth * 12}px` }}>
         <span className="status-mark" data-status={shown} aria-hidden="true" />
         <bdi className="clip">{name}</bdi>
+        <span className="hidden">, {STATUS_NAMES[shown]}, </span>
       </span>
       <span className="timeline-track">
         <span className="timeline-bar" data-status={shown} style={place} />

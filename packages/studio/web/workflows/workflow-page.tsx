@@ -1,6 +1,6 @@
 import { useInfiniteQuery, useQuery } from '@tanstack/react-query';
 import { Link, getRouteApi } from '@tanstack/react-router';
-import { Empty, Failed, Loading } from '../parts/notice.tsx';
+import { Empty, Failed, FailedPage, Loading } from '../parts/notice.tsx';
 import { Time } from '../parts/time.tsx';
 import { versionsQuery, workflowQuery } from './queries.ts';
 
@@ -10,7 +10,7 @@ const route = getRouteApi('/workflows/$workflowId');
 export function WorkflowPage() {
   const { workflowId } = route.useParams();
   const workflow = useQuery(workflowQuery(workflowId));
-  if (workflow.error) return <Failed error={workflow.error} retry={workflow.refetch} />;
+  if (workflow.error) return <FailedPage what="Workflow" error={workflow.error} retry={workflow.refetch} />;
   if (!workflow.data) return <Loading what="the workflow" />;
   const { name, description, folderPath, isDeployed, runCount } = workflow.data;
   return (

@@ -1,0 +1,51 @@
+import type { Graph } from '../api/queries.ts';
+
+type Block = Graph['blocks'][number];
+
+export interface OutlineRow {
+  block: Block;
+  depth: number;
+}
+
+/** Deepest nesting that is shown. A corrupt draft may have containers that contain each other. */
+const MAX_DEPTH = 32;
+
+/** Returns the blocks in the order of the outline: each container before the blocks in it. Takes O(blocks). */
+export function outlineRows(blocks: readonly Block[]): OutlineRow[] {
+  const inside = Map.groupBy(blocks, ({ parentId }) => parentId ?? '');
+  const rows: OutlineRow[] = [];
+  const add = (parentId: string, depth: number): void => {
+    if (depth > MAX_DEPTH) return;
+    for (const block of inside.get(parentId) ?? []) {
+      rows.push({ block, depth });
+      add(block.id, depth + 1);
+    }
+  };
+  add('', 0);
+  return rows;
+}
+
+/** Returns the row that a key leads to from a row; undefined for other keys and at the ends. */
+export function targetOf(key: string, index: number, rows: readonly OutlineRow[]): number | undefined {
+  const last = rows.length - 1;
+  const targets: { readonly [key: string]: number | undefined } = {
+    ArrowDown: Math.min(index + 1, last),
+    ArrowUp: Math.max(index - 1, 0),
+    Home: 0,
+    End: last,
+    ArrowLeft: parentOf(index, rows),
+    ArrowRight: childOf(index, rows),
+  };
+  const target = targets[key];
+  return target === index || last < 0 ? undefined : target;
+}
+
+function parentOf(index: number, rows: readonly OutlineRow[]): number | undefined {
+  const parentId = rows[index]?.block.parentId ?? undefined;
+  const found = parentId === undefined ? -1 : rows.findIndex(({ block }) => block.id === parentId);
+  return found < 0 ? undefined : found;
+}
+
+function childOf(index: number, rows: readonly OutlineRow[]): number | undefined {
+  return rows[index + 1]?.block.parentId === rows[index]?.block.id ? index + 1 : undefined;
+}
