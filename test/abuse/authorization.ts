@@ -69,6 +69,7 @@ const ALLOWED: {
   compareWorkflowVersions: ['read', true],
   listLogs: ['read', true],
   getLogStats: ['read', true],
+  searchLogs: ['read', true],
   getLog: ['read', true],
   getRunOverview: ['read', true],
   listRunSpans: ['read', true],

@@ -143,6 +143,7 @@ export async function acceptedCalls(api: TestApi): Promise<{ [call: string]: Acc
     compareWorkflowVersions: { query: { base: '1' } },
     listLogs: inWorkspace,
     getLogStats: inWorkspace,
+    searchLogs: { query: { workspaceId, text: 'x' } },
     rerunWorkflowRun: { body: {} },
     getRunValue: { query: { part: 'input' } },
     downloadRunValue: { query: { part: 'input' } },

@@ -1,6 +1,7 @@
 import type { BlockExecutor, Json } from '@heddle/core';
 import { describe, expect, it } from 'vitest';
 import { findLog, listLogs, logDetailOf, logStatsOf } from '../../packages/service/src/logs/logs.ts';
+import { TraceCache } from '../../packages/service/src/logs/inspect/trace-cache.ts';
 import type { LogServices } from '../../packages/service/src/logs/logs.ts';
 import {
   logDetail,
@@ -45,6 +46,7 @@ async function world(url?: string): Promise<World> {
     ...made,
     services: {
       ...{ db, engine, indexer, now: () => Date.now(), withoutCredentials: (graph) => graph },
+      traces: new TraceCache(engine, () => Date.now()),
       access: { check: () => Promise.resolve('granted') },
       report: (error) => made.faults.push(error),
     },
@@ -185,8 +187,15 @@ describe.each(NAMES)('the log of runs on %s', (name) => {
     const { services, engine, ...rest } = await open();
     await engine.execute(await deploy({ engine, ...rest }, FAILS), {}, {});
     await engine.execute(await deploy({ engine, ...rest }, CHAIN), { word: 'x' }, {});
-    const stats = await logStatsOf(services, statsQuery.parse({ workspaceId: 'looms', segmentCount: 3 }));
+    const stats = await logStatsOf(
+      services,
+      statsQuery.parse({ workspaceId: 'looms', segmentCount: 3, percentiles: true }),
+    );
     expect(logStats.parse(stats)).toMatchObject({ totalRuns: 2, totalErrors: 1, workflowsTruncated: false });
+    const { entries } = await list(services, { sortBy: 'durationMs', sortOrder: 'asc' });
+    const durations = entries.map(({ totalDurationMs }) => totalDurationMs);
+    expect(stats).toMatchObject({ p50Latency: durations[0], p99Latency: durations[1] });
+    expect(stats.totalCost).toBeCloseTo(entries.reduce((sum, { cost }) => sum + (cost?.total ?? 0), 0));
     expect(stats.workflows).toMatchObject([
       { workflowId: 'chain', totalSuccessful: 1, overallSuccessRate: 100 },
       { workflowId: 'fails', totalSuccessful: 0, overallSuccessRate: 0 },

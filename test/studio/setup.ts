@@ -29,13 +29,22 @@ export interface Studio {
 
 export const chromiumTool = requireTool('chromium');
 
-/** Starts a server and a browser for the tests of this file. */
-export function studio(): Studio {
+type WhenDone = (stop: () => void) => void;
+
+/** Options of `heddle serve`: where its store is, and others. */
+type ServeArgs = (whenDone: WhenDone) => Promise<readonly string[]>;
+
+/** Starts a server and a browser for the tests of this file. `more`: options of the server. `store`: default: a new folder. */
+export function studio(
+  more: ServeArgs = () => Promise.resolve([]),
+  store: ServeArgs = (whenDone) => Promise.resolve(['--data', dataFolder(whenDone)]),
+): Studio {
   const shared = { faults: [], loaded: [] } as unknown as Studio;
   const stops: (() => unknown)[] = [];
   beforeAll(async () => {
-    const whenDone = (stop: () => void): void => void stops.push(stop);
-    const served = await startServe(['--data', dataFolder(whenDone)], { whenDone });
+    const whenDone: WhenDone = (stop) => void stops.push(stop);
+    const args = [...(await store(whenDone)), ...(await more(whenDone))];
+    const served = await startServe(args, { whenDone });
     const { url, key, workspaceId } = served;
     const { studio: address = '' } = served as { studio?: string };
     Object.assign(shared, { url, key, workspaceId, address });

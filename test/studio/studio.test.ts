@@ -3,7 +3,7 @@ import type { Page } from 'playwright-core';
 import { beforeAll, describe, expect, it, onTestFinished } from 'vitest';
 import { drawnTests } from '../support/scale.ts';
 import { chromiumTool, studio } from './setup.ts';
-import { ASKS, HOSTILE, HOSTILE_OUTPUT, LONG_WAIT, NESTED } from './workflows.ts';
+import { ASKS, HOSTILE, HOSTILE_OUTPUT, LONG_WAIT, NESTED, ONE_STEP } from './workflows.ts';
 
 describe.skipIf(!chromiumTool)('the Studio in a browser', () => {
   const scenario = drawnTests(2 / 5, 'scenarios of the Studio in a browser');
@@ -63,7 +63,7 @@ describe.skipIf(!chromiumTool)('the Studio in a browser', () => {
     await page.getByText('Orders #2').waitFor();
     await outline.getByRole('button', { name: 'Price, failed' }).click();
     await page.getByRole('tab', { name: 'Details' }).click();
-    await page.getByText('no price for this order').waitFor();
+    await page.locator('.span-error').getByText('no price for this order').waitFor();
     await iterationsOf(page, outline, '0');
     await outline.getByRole('button', { name: 'Price, completed' }).click();
     await page.getByRole('tab', { name: 'Output' }).click();
@@ -185,6 +185,31 @@ describe.skipIf(!chromiumTool)('the Studio in a browser', () => {
     await page.getByRole('dialog').getByRole('button', { name: 'Cancel runs' }).click();
     await page.getByText('Cancelled: 3.').waitFor();
     await expect.poll(() => page.getByRole('row').getByText('Cancelled').count()).toBe(3);
+  });
+
+  scenario('finds runs by their values and errors, and tells how far it has searched', async () => {
+    const page = await open('/runs');
+    await page.getByLabel('Value or error').fill('all orders have');
+    const matches = page.getByRole('region', { name: 'Matches' });
+    await matches.getByText('all orders have a price').first().waitFor();
+    await matches.getByText(/All \d+ runs were searched/).waitFor();
+    await page.getByLabel('Found in').selectOption('error');
+    await matches.getByText('No searched run has “all orders have”').waitFor();
+    await page.getByLabel('Value or error').fill('no price for this');
+    await matches.getByRole('listitem').first().getByText('Price', { exact: true }).waitFor();
+    await matches.getByRole('link', { name: 'Nightly order prices' }).first().click();
+    await page.getByRole('heading', { name: 'Nightly order prices' }).waitFor();
+  });
+
+  scenario('starts runs again by a filter', async () => {
+    await world.run(await world.deployed('Again', ONE_STEP));
+    const page = await open('/runs?workflowName=Again');
+    await page.getByRole('link', { name: 'Again' }).first().waitFor();
+    await page.getByRole('button', { name: 'Run again' }).click();
+    await page.getByRole('dialog').getByText('all runs that match').waitFor();
+    await page.getByRole('dialog').getByRole('button', { name: 'Run again' }).click();
+    await page.getByText('Started: 1.').waitFor();
+    await expect.poll(() => page.getByRole('row').getByText('Completed').count()).toBe(2);
   });
 
   scenario('shows workflows, versions and the dashboard', async () => {

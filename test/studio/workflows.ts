@@ -72,3 +72,5 @@ export const RUNS_LONG = workflow(
   ],
   ['Start -> Count'],
 );
+
+export const ONE_STEP = workflow([fn('Step', 'return 1')], ['Start -> Step']);

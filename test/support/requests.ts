@@ -42,6 +42,7 @@ export function requestOf(
     compareWorkflowVersions: '?base=1',
     listLogs: inWorkspace,
     getLogStats: inWorkspace,
+    searchLogs: `${inWorkspace}&text=x`,
     getRunValue: '?part=input',
     downloadRunValue: '?part=input',
     listSecrets: inWorkspace,

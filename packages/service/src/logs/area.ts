@@ -11,13 +11,15 @@ import {
   getRunValue,
   listRunSpans,
 } from './inspect/operations.ts';
+import { TraceCache } from './inspect/trace-cache.ts';
 import type { LogServices } from './logs.ts';
 import { LOG_MIGRATIONS } from './migrations.ts';
-import { getLog, getLogStats, listLogsOperation } from './operations.ts';
+import { getLog, getLogStats, listLogsOperation, searchLogsOperation } from './operations.ts';
 import type { LogTables } from './tables.ts';
 
 export const LOGS = {
   listLogs: listLogsOperation,
+  searchLogs: searchLogsOperation,
   getLogStats,
   getLog,
   getRunOverview,
@@ -48,7 +50,7 @@ function openLogs({ engine, access, database, now, every, report }: AreaContext)
   const db = database as Kysely<LogTables>;
   const indexer = new LogIndexer({ engine, db, every, report });
   return {
-    ...{ engine, access, db, indexer, now, report },
+    ...{ engine, access, db, indexer, now, report, traces: new TraceCache(engine, now) },
     withoutCredentials: (graph: JsonObject) => withoutCredentials(graph as never) as unknown as JsonObject,
     close: () => indexer.close(),
   };

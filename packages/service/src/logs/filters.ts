@@ -1,16 +1,14 @@
 import { ApiError } from '@heddle/api';
 import type { LogFilters, LogPosition, LogSort } from './query.ts';
 import { MAX_FOLDER_PATHS, MAX_TRIGGERS, MAX_WORKFLOW_IDS } from './schemas.ts';
-import type { LogsQuery, StatsQuery } from './schemas.ts';
+import type { SearchQuery, StatsQuery } from './schemas.ts';
 import { LOG_STATUSES } from './tables.ts';
 
 const MAX_LIMIT = 1000;
 
-/** Returns the filters of a list. Throws 400 for lists that are too long, unknown statuses and inverted bounds. */
-export function filtersOf(query: LogsQuery): LogFilters {
+/** Returns the filters of a list or search. Throws 400 for lists that are too long, unknown statuses and inverted bounds. */
+export function filtersOf(query: Omit<SearchQuery, 'text' | 'in'>): LogFilters {
   const { workflowName, runId, minDurationMs, maxDurationMs, minCost, maxCost, model } = query;
-  if (query.includeJobRuns && query.sortBy !== 'startedAt')
-    throw new ApiError(400, 'includeJobRuns requires sortBy=startedAt');
   expectOrder('minDurationMs', minDurationMs, 'maxDurationMs', maxDurationMs);
   expectOrder('minCost', minCost, 'maxCost', maxCost);
   return {

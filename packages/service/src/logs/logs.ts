@@ -1,16 +1,18 @@
+import { ApiError } from '@heddle/api';
 import type { AreaContext } from '@heddle/api';
 import type { Engine } from '@heddle/engine';
 import type { Json, JsonObject } from '@heddle/core';
 import type { Kysely } from 'kysely';
 import { clampedLimit, commonFilters, filtersOf, positionOf } from './filters.ts';
 import type { LogIndexer } from './indexer.ts';
+import type { TraceCache } from './inspect/trace-cache.ts';
 import type { LogPosition } from './query.ts';
 import type { LogEntry, LogsQuery, StatsQuery } from './schemas.ts';
 import { graphOfPlan } from './snapshot.ts';
 import { microsOf } from './usage.ts';
 import { costItems, TRACE_BUDGET, traceSpans } from './spans.ts';
-import { statsOf, windowOf } from './stats.ts';
-import { earliestStart, findLogs, pageOfLogs, statsRows, workflowsOf } from './store.ts';
+import { boundsOf, statsOf, windowOf } from './stats.ts';
+import { durationsAt, earliestStart, findLogs, pageOfLogs, statsRows, workflowsOf } from './store.ts';
 import type { LogRow, LogTables } from './tables.ts';
 import { basicOf, entryOf, filesOf, outputOf, traceOf, workflowOf } from './views.ts';
 
@@ -20,6 +22,7 @@ export interface LogServices {
   access: AreaContext['access'];
   db: Kysely<LogTables>;
   indexer: Pick<LogIndexer, 'update'>;
+  traces: Pick<TraceCache, 'read'>;
   /** Removes credentials from a graph. */
   withoutCredentials: (graph: JsonObject) => JsonObject;
   now: () => number;
@@ -34,6 +37,8 @@ export async function listLogs(
   after: readonly [string | number, string] | undefined,
 ): Promise<{ entries: LogEntry[]; next: LogPosition | undefined }> {
   const { sortBy, sortOrder } = query;
+  if (query.includeJobRuns && sortBy !== 'startedAt')
+    throw new ApiError(400, 'includeJobRuns requires sortBy=startedAt');
   const filters = filtersOf(query);
   await indexer.update();
   const limit = clampedLimit(query.limit);
@@ -131,5 +136,14 @@ export async function logStatsOf({ db, indexer, now }: LogServices, query: Stats
     db,
     rows.map(({ workflow_id: id }) => id),
   );
-  return statsOf(rows, window, new Map([...workflows].map(([id, { name }]) => [id, name])));
+  const stats = statsOf(rows, window, new Map([...workflows].map(([id, { name }]) => [id, name])));
+  if (!query.percentiles) return stats;
+  const ended = rows.reduce((sum, row) => sum + row.ended, 0);
+  const ranks = [0.5, 0.99].map((share) => Math.max(0, Math.ceil(ended * share) - 1));
+  const [p50Latency = 0, p99Latency = 0] = await durationsAt(
+    db,
+    { ...filters, fromMs: window.fromMs, toMs: window.toMs },
+    ranks,
+  );
+  return { ...stats, p50Latency, p99Latency };
 }

@@ -123,6 +123,7 @@ async function totals(db: Kysely<unknown>): Promise<void> {
     .addColumn('runs', 'bigint', (column) => column.notNull())
     .addColumn('duration_ms', 'bigint', (column) => column.notNull())
     .addColumn('timed', 'bigint', (column) => column.notNull())
+    .addColumn('cost_micros', 'bigint', (column) => column.notNull())
     .addPrimaryKeyConstraint('run_totals_key', [
       'workspace_id',
       'width_ms',

@@ -2,7 +2,9 @@ import { cursorCodec, EVERYONE, notFound, operationsOf, workspace } from '@heddl
 import * as z from 'zod';
 import { listLogs, logDetailOf, logStatsOf } from './logs.ts';
 import type { LogServices } from './logs.ts';
+import { positionOf } from './filters.ts';
 import { log } from './resource.ts';
+import { searchLogs } from './search.ts';
 import * as schemas from './schemas.ts';
 
 const SHARED = {
@@ -30,6 +32,23 @@ export const listLogsOperation = define({
     const after = cursors.decode(query.cursor, query);
     const { entries, next } = await listLogs(services, query, after);
     return { page: entries, nextCursor: cursors.encode(next, query) };
+  },
+});
+export const searchLogsOperation = define({
+  ...SHARED,
+  id: 'searchLogs',
+  method: 'GET',
+  path: '/api/v2/logs/search',
+  summary: 'Search the inputs, outputs and errors of runs',
+  resource: workspace('query'),
+  query: schemas.searchQuery,
+  success: [{ status: 200, schema: schemas.logSearch, description: 'The runs with the text, newest first' }],
+  errors: [400, 401, 403, 404, 429],
+  async handle(services, { query, head }) {
+    if (head) return { data: null };
+    const after = positionOf(cursors.decode(query.cursor, query), 'startedAt');
+    const { next, ...found } = await searchLogs(services, query, after);
+    return { data: { ...found, nextCursor: cursors.encode(next, query) } };
   },
 });
 export const getLogStats = define({

@@ -60,6 +60,20 @@ export const logsQuery = z.strictObject({
 
 export type LogsQuery = z.output<typeof logsQuery>;
 
+export const searchQuery = logsQuery
+  .omit({
+    ...{ includeJobRuns: true, details: true, includeTraceSpans: true, includeFinalOutput: true },
+    ...{ limit: true, sortBy: true, sortOrder: true },
+  })
+  .extend({
+    text: z.string().min(1).max(200).meta({ description: 'Found in any case' }),
+    in: z.enum(['any', 'input', 'output', 'error']).default('any').meta({
+      description: 'The input or output of the run, or an error of it or of its blocks',
+    }),
+  });
+
+export type SearchQuery = z.output<typeof searchQuery>;
+
 export const statsQuery = z.strictObject({
   workspaceId,
   workflowIds: list(MAX_WORKFLOW_IDS),
@@ -69,6 +83,7 @@ export const statsQuery = z.strictObject({
   startDate: timestamp.optional(),
   endDate: timestamp.optional(),
   segmentCount: z.int().min(1).max(500).default(72),
+  percentiles: z.boolean().default(false).meta({ description: 'Also the median and the 99th percentile' }),
 });
 
 export type StatsQuery = z.output<typeof statsQuery>;
@@ -159,6 +174,23 @@ export const logEntry = basic.extend({
 
 export type LogEntry = z.input<typeof logEntry>;
 
+export const logSearch = z.object({
+  matches: z.array(
+    z.object({
+      run: logEntry,
+      in: z.enum(['input', 'output', 'error']),
+      blockName: z.string().nullable(),
+      preview: z.string(),
+    }),
+  ),
+  searchedRuns: z.int().min(0).meta({ description: 'Runs that this request has read, at most 100' }),
+  skippedValues: z.int().min(0).meta({ description: 'Values of more than 1 MiB, which are not searched' }),
+  nextCursor: z
+    .string()
+    .nullable()
+    .meta({ description: 'Continues with older runs; null when all are searched' }),
+});
+
 export const logDetail = basic.extend({
   workflow: workflow.extend({
     folderPath: z.string().nullable(),
@@ -212,6 +244,7 @@ export const logStats = z.object({
       segments: z.array(segment),
       totalExecutions: z.int().min(0),
       totalSuccessful: z.int().min(0),
+      totalCost: z.number().min(0).meta({ description: 'USD' }),
       overallSuccessRate: z.number().min(0).max(100).meta({ description: 'Percent' }),
     }),
   ),
@@ -220,6 +253,17 @@ export const logStats = z.object({
   totalRuns: z.int().min(0),
   totalErrors: z.int().min(0),
   avgLatency: z.number().min(0).meta({ description: 'Milliseconds' }),
+  p50Latency: z
+    .number()
+    .min(0)
+    .optional()
+    .meta({ description: 'Median, in milliseconds; with `percentiles`' }),
+  p99Latency: z
+    .number()
+    .min(0)
+    .optional()
+    .meta({ description: '99th percentile, in milliseconds; with `percentiles`' }),
+  totalCost: z.number().min(0).meta({ description: 'USD' }),
   timeBounds: z.object({ start: timestamp, end: timestamp }),
   segmentMs: z.int(),
 });

@@ -6,9 +6,11 @@ import { periodsOf } from './stats.ts';
 import type { StatsRow, Window } from './stats.ts';
 import { rangesOf, rangeTable } from './totals.ts';
 
-const OF_TOTALS = sql`column3 as segment, workflow_id, level, runs as total, duration_ms as duration, timed as ended`;
+const OF_TOTALS = sql`column3 as segment, workflow_id, level, runs as total, duration_ms as duration, timed as ended,
+  cost_micros as cost`;
 const OF_RUNS = sql`column3 as segment, workflow_id, level, 1 as total,
-  case when duration_ms >= 0 then duration_ms else 0 end as duration, case when duration_ms >= 0 then 1 else 0 end as ended`;
+  case when duration_ms >= 0 then duration_ms else 0 end as duration, case when duration_ms >= 0 then 1 else 0 end as ended,
+  case when cost > 0 then cast(round(cost * 1000000) as bigint) else 0 end as cost`;
 
 /**
  * Returns the query of the statistics. It reads totals where a period has whole ones, and runs at the edges of the periods and
@@ -36,6 +38,7 @@ export function statsQueryOf(filters: LogFilters, window: Window): RawBuilder<St
         sql`select ${columns} from ${rangeTable(ranges)} cross join ${table} where ${where} and ${condition}`,
     );
   return sql<StatsRow>`select workflow_id, segment, sum(total) as total,
-      sum(case when level = 'error' then total else 0 end) as errors, sum(duration) as duration, sum(ended) as ended
+      sum(case when level = 'error' then total else 0 end) as errors, sum(duration) as duration, sum(ended) as ended,
+      sum(cost) as cost
     from (${sql.join(read, sql` union all `)}) as matching group by workflow_id, segment`;
 }

@@ -5,7 +5,7 @@ import type { StatsRow } from './stats.ts';
 const DAY = 86_400_000;
 
 function row(workflow_id: string, segment: number, more: Partial<StatsRow> = {}): StatsRow {
-  return { workflow_id, segment, total: 1, errors: 0, duration: 100, ended: 1, ...more };
+  return { workflow_id, segment, total: 1, errors: 0, duration: 100, ended: 1, cost: 0, ...more };
 }
 
 it('divides the window into the requested number of periods of at least a minute', () => {

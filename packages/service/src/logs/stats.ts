@@ -14,6 +14,8 @@ export interface StatsRow {
   /** Sum of the durations, in milliseconds, of the `ended` runs. */
   duration: number;
   ended: number;
+  /** Sum of the known costs, in millionths of a dollar. */
+  cost: number;
 }
 
 /** A period of the statistics. */
@@ -53,6 +55,7 @@ interface Sums {
   errors: number;
   duration: number;
   ended: number;
+  cost: number;
 }
 
 /** Returns the statistics from counts per workflow and period. `names`: of workflows, by id. */
@@ -75,6 +78,7 @@ export function statsOf(rows: readonly StatsRow[], window: Window, names: Readon
       segments: segmentsOf(own, window),
       totalExecutions: sums.total,
       totalSuccessful: sums.total - sums.errors,
+      totalCost: sums.cost / 1e6,
       overallSuccessRate: sums.total === 0 ? 0 : ((sums.total - sums.errors) / sums.total) * 100,
     })),
     workflowsTruncated: busiest.length > most,
@@ -82,6 +86,7 @@ export function statsOf(rows: readonly StatsRow[], window: Window, names: Readon
     totalRuns: all.total,
     totalErrors: all.errors,
     avgLatency: average(all),
+    totalCost: all.cost / 1e6,
     timeBounds: { start: new Date(fromMs).toISOString(), end: new Date(toMs).toISOString() },
     segmentMs,
   };
@@ -101,12 +106,13 @@ function segmentsOf(rows: readonly StatsRow[], { fromMs, segmentMs, count }: Win
 }
 
 function sumOf(rows: readonly Sums[]): Sums {
-  const sums = { total: 0, errors: 0, duration: 0, ended: 0 };
-  for (const { total, errors, duration, ended } of rows) {
+  const sums = { total: 0, errors: 0, duration: 0, ended: 0, cost: 0 };
+  for (const { total, errors, duration, ended, cost } of rows) {
     sums.total += total;
     sums.errors += errors;
     sums.duration += duration;
     sums.ended += ended;
+    sums.cost += cost;
   }
   return sums;
 }

@@ -163,7 +163,25 @@ export async function statsRows(db: Db, filters: LogFilters, window: Window): Pr
     errors: Number(row.errors),
     duration: Number(row.duration),
     ended: Number(row.ended),
+    cost: Number(row.cost),
   }));
+}
+
+/** Returns the duration at each of these ranks, from 0, among the ended runs that match; 0 if there is none. */
+export async function durationsAt(db: Db, filters: LogFilters, ranks: readonly number[]): Promise<number[]> {
+  const durations: number[] = [];
+  for (const rank of ranks) {
+    const row = await db
+      .selectFrom('run_logs')
+      .select('duration_ms')
+      .where(sql.join<boolean>([...conditions(filters), sql`duration_ms + 0 >= 0`], sql` and `))
+      .orderBy('duration_ms')
+      .limit(1)
+      .offset(rank)
+      .executeTakeFirst();
+    durations.push(Number(row?.duration_ms ?? 0));
+  }
+  return durations;
 }
 
 /** PostgreSQL returns 64-bit integers as text. */

@@ -51,6 +51,8 @@ export interface RunTotals {
   /** Sum of the durations of the `timed` runs. */
   duration_ms: number;
   timed: number;
+  /** Sum of the known costs, in millionths of a dollar. */
+  cost_micros: number;
 }
 
 export type LogLevel = 'info' | 'error';

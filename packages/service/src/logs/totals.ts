@@ -19,10 +19,18 @@ export const WIDTHS: readonly number[] = [512, 64, 8, 1].map((minutes) => minute
 /** What the totals read of a run. */
 type EndedRun = Pick<
   LogTables['run_logs'],
-  'workspace_id' | 'workflow_id' | 'trigger' | 'level' | 'started_ms' | 'duration_ms'
+  'workspace_id' | 'workflow_id' | 'trigger' | 'level' | 'started_ms' | 'duration_ms' | 'cost'
 >;
 
-const COLUMNS = ['workspace_id', 'workflow_id', 'trigger', 'level', 'started_ms', 'duration_ms'] as const;
+const COLUMNS = [
+  'workspace_id',
+  'workflow_id',
+  'trigger',
+  'level',
+  'started_ms',
+  'duration_ms',
+  'cost',
+] as const;
 const KEY = ['workspace_id', 'width_ms', 'start_ms', 'workflow_id', 'trigger', 'level'] as const;
 
 /** A change of the totals: runs that are added, or removed. */
@@ -80,6 +88,7 @@ export async function changeTotals(db: Db, { runs, sign }: TotalsChange): Promis
         runs: eb('run_totals.runs', '+', eb.ref('excluded.runs')),
         duration_ms: eb('run_totals.duration_ms', '+', eb.ref('excluded.duration_ms')),
         timed: eb('run_totals.timed', '+', eb.ref('excluded.timed')),
+        cost_micros: eb('run_totals.cost_micros', '+', eb.ref('excluded.cost_micros')),
       })),
     )
     .execute();
@@ -97,7 +106,7 @@ function totalsOf(runs: readonly EndedRun[], sign: 1 | -1): RunTotals[] {
       const key = JSON.stringify([workspace_id, width, start, workflow_id, trigger, level]);
       const row = totals.get(key) ?? {
         ...{ workspace_id, width_ms: width, start_ms: start, workflow_id, trigger, level },
-        ...{ runs: 0, duration_ms: 0, timed: 0 },
+        ...{ runs: 0, duration_ms: 0, timed: 0, cost_micros: 0 },
       };
       const duration = Number(run.duration_ms);
       row.runs += sign;
@@ -105,6 +114,7 @@ function totalsOf(runs: readonly EndedRun[], sign: 1 | -1): RunTotals[] {
         row.duration_ms += sign * duration;
         row.timed += sign;
       }
+      if (run.cost > 0) row.cost_micros += sign * Math.round(run.cost * 1e6);
       totals.set(key, row);
     }
   return [...totals].toSorted(([a], [b]) => (a < b ? -1 : 1)).map(([, row]) => row);

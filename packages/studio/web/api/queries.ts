@@ -15,6 +15,7 @@ export type BlockState = Success<'/api/v2/logs/{runId}/states'>['data']['blocks'
 export type ValuePage = Success<'/api/v2/logs/{runId}/value'>['data'];
 export type LogEntry = Success<'/api/v2/logs'>['data'][number];
 export type LogStats = Success<'/api/v2/logs/stats'>['data'];
+export type SearchPage = Success<'/api/v2/logs/search'>['data'];
 export type Graph = Overview['graph'];
 
 const LIVE_MS = 2000;
@@ -56,10 +57,24 @@ export function runsQuery(filters: RunFilters) {
   });
 }
 
+/** The runs with a text, newest first. Each page reads a bounded number of runs. */
+export function searchQuery(filters: RunFilters, text: string, place: 'any' | 'input' | 'output' | 'error') {
+  return infiniteQueryOptions({
+    queryKey: ['search', filters, text, place],
+    queryFn: async ({ pageParam: cursor }) => {
+      const query = { ...filters, text, in: place, ...(cursor !== '' && { cursor }) };
+      return (await dataOf(client.GET('/api/v2/logs/search', { params: { query } }))).data;
+    },
+    initialPageParam: '',
+    getNextPageParam: ({ nextCursor }) => nextCursor,
+  });
+}
+
 export function statsQuery(query: {
   workspaceId: string;
   startDate: string;
   segmentCount: number;
+  percentiles: boolean;
   workflowIds?: string;
 }) {
   return queryOptions({

@@ -4,7 +4,7 @@ import { useState } from 'react';
 import { statsQuery } from '../api/queries.ts';
 import type { LogStats } from '../api/queries.ts';
 import { Empty, Failed, Loading } from '../parts/notice.tsx';
-import { durationText } from '../parts/time.tsx';
+import { costText, durationText } from '../parts/time.tsx';
 import { PERIODS, startOf } from '../runs/since.ts';
 import { useWorkspaceId } from '../shell/workspace.ts';
 import { RunsChart } from './runs-chart.tsx';
@@ -13,7 +13,9 @@ import { RunsChart } from './runs-chart.tsx';
 export function DashboardPage() {
   const workspaceId = useWorkspaceId();
   const [period, setPeriod] = useState('24h');
-  const stats = useQuery(statsQuery({ workspaceId, startDate: startOf(period), segmentCount: 48 }));
+  const stats = useQuery(
+    statsQuery({ workspaceId, startDate: startOf(period), segmentCount: 48, percentiles: true }),
+  );
   return (
     <div className="page">
       <h1>Dashboard</h1>
@@ -37,7 +39,7 @@ export function DashboardPage() {
 }
 
 function Stats({ stats }: { stats: LogStats }) {
-  const { totalRuns, totalErrors, avgLatency, workflows } = stats;
+  const { totalRuns, totalErrors, p50Latency = 0, p99Latency = 0, totalCost, workflows } = stats;
   if (totalRuns === 0) return <Empty title="Nothing ran in this period" />;
   const share = ((totalRuns - totalErrors) / totalRuns) * 100;
   return (
@@ -56,8 +58,16 @@ function Stats({ stats }: { stats: LogStats }) {
           <dd>{share.toFixed(1)} %</dd>
         </div>
         <div className="tile">
-          <dt>Average duration</dt>
-          <dd>{durationText(avgLatency)}</dd>
+          <dt>Median duration</dt>
+          <dd>{durationText(p50Latency)}</dd>
+        </div>
+        <div className="tile">
+          <dt>99 % are faster than</dt>
+          <dd>{durationText(p99Latency)}</dd>
+        </div>
+        <div className="tile">
+          <dt>Cost</dt>
+          <dd>{costText(totalCost)}</dd>
         </div>
       </dl>
       <RunsChart segments={stats.aggregateSegments} />
@@ -69,11 +79,19 @@ function Stats({ stats }: { stats: LogStats }) {
               <th scope="col">Runs</th>
               <th scope="col">Failed</th>
               <th scope="col">Succeeded</th>
+              <th scope="col">Cost</th>
             </tr>
           </thead>
           <tbody>
             {workflows.map(
-              ({ workflowId, workflowName, totalExecutions, totalSuccessful, overallSuccessRate }) => (
+              ({
+                workflowId,
+                workflowName,
+                totalExecutions,
+                totalSuccessful,
+                overallSuccessRate,
+                totalCost: cost,
+              }) => (
                 <tr key={workflowId}>
                   <td>
                     <Link to="/runs" search={{ workflowIds: workflowId }}>
@@ -83,6 +101,7 @@ function Stats({ stats }: { stats: LogStats }) {
                   <td className="number">{totalExecutions}</td>
                   <td className="number">{totalExecutions - totalSuccessful}</td>
                   <td className="number">{overallSuccessRate.toFixed(1)} %</td>
+                  <td className="number">{costText(cost)}</td>
                 </tr>
               ),
             )}

@@ -4,7 +4,9 @@ import { resume } from '../api/actions.ts';
 import type { Overview, Pause } from '../api/queries.ts';
 import { Time } from '../parts/time.tsx';
 import { answerOf, fieldsOf } from './pause-fields.ts';
-import type { PauseField } from './pause-fields.ts';
+import { CallsForm } from './calls-form.tsx';
+import { callsOf } from './pause-calls.ts';
+import { Field } from './pause-field.tsx';
 
 /** What the run waits for, with a form for each point that a person can answer. */
 export function Pauses({ run }: { run: Overview }) {
@@ -51,15 +53,29 @@ function PauseForm({ run, pause, contextId }: FormProps) {
   const fields = fieldsOf(pause.inputFormat);
   const [values, setValues] = useState<{ [name: string]: string }>({});
   const action = useMutation({
-    mutationFn: () => resume(run, contextId, answerOf(fields, values)),
+    // A wrong text in a field throws inside, so that it is shown as a refusal is.
+    mutationFn: async (answer: () => { [name: string]: unknown }) => resume(run, contextId, answer()),
     onSettled: () => queries.invalidateQueries({ queryKey: ['run', run.runId] }),
   });
+  const calls = callsOf(pause.output);
+  const problem = action.error && (
+    <p role="alert" className="error-text">
+      {action.error.message}
+    </p>
+  );
+  if (calls.length > 0)
+    return (
+      <>
+        <CallsForm calls={calls} isPending={action.isPending} submit={action.mutate} />
+        {problem}
+      </>
+    );
   return (
     <form
       className="pause-form"
       onSubmit={(event) => {
         event.preventDefault();
-        action.mutate();
+        action.mutate(() => answerOf(fields, values));
       }}
     >
       {fields.map((field) => (
@@ -70,53 +86,10 @@ function PauseForm({ run, pause, contextId }: FormProps) {
           onChange={(value) => setValues({ ...values, [field.name]: value })}
         />
       ))}
-      {action.error && (
-        <p role="alert" className="error-text">
-          {action.error.message}
-        </p>
-      )}
+      {problem}
       <button type="submit" className="button primary" disabled={action.isPending}>
         {action.isPending ? 'Continuing…' : 'Continue the run'}
       </button>
     </form>
-  );
-}
-
-interface FieldProps {
-  field: PauseField;
-  value: string;
-  onChange: (value: string) => void;
-}
-
-function Field({ field, value, onChange }: FieldProps) {
-  const { name, type, description } = field;
-  return (
-    <label className="field">
-      <span>
-        <bdi>{name}</bdi>
-        {description !== '' && <small dir="auto"> {description}</small>}
-      </span>
-      {type === 'boolean' ? (
-        <select value={value} onChange={({ target }) => onChange(target.value)}>
-          <option value="">–</option>
-          <option value="true">true</option>
-          <option value="false">false</option>
-        </select>
-      ) : type === 'object' || type === 'array' ? (
-        <textarea
-          rows={3}
-          value={value}
-          placeholder="JSON"
-          onChange={({ target }) => onChange(target.value)}
-        />
-      ) : (
-        <input
-          type={type === 'number' ? 'number' : 'text'}
-          {...(type === 'number' && { step: 'any' })}
-          value={value}
-          onChange={({ target }) => onChange(target.value)}
-        />
-      )}
-    </label>
   );
 }

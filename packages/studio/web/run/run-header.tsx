@@ -5,6 +5,7 @@ import { isOpen } from '../api/queries.ts';
 import type { Overview } from '../api/queries.ts';
 import { Confirm } from '../parts/confirm.tsx';
 import { Status } from '../parts/status.tsx';
+import { CopyButtons } from './copy-menu.tsx';
 import { Time, costText, durationText } from '../parts/time.tsx';
 
 /** What the run is, why it failed, where it comes from, and what can be done with it. */
@@ -18,7 +19,10 @@ export function RunHeader({ run }: { run: Overview }) {
           <bdi>{workflow.name}</bdi>
         </h1>
         <Status status={run.status} />
-        <RunActions run={run} />
+        <div className="button-row">
+          <CopyButtons run={run} />
+          <RunActions run={run} />
+        </div>
       </div>
       <dl className="facts">
         <Fact name="Run">

@@ -8,6 +8,8 @@ import { Confirm } from '../parts/confirm.tsx';
 import { Failed, Loading } from '../parts/notice.tsx';
 import { Status } from '../parts/status.tsx';
 import { Time, bytesText, durationText } from '../parts/time.tsx';
+import { CodeAtLine } from './code-at-line.tsx';
+import { MODEL_BLOCKS, ModelUse } from './model-use.tsx';
 import { Fact, RunLink } from './run-header.tsx';
 import type { Selection } from './selection.ts';
 import { scopeOf } from './selection.ts';
@@ -26,6 +28,12 @@ export function SpanFacts({ run, selection }: { run: Overview; selection: Select
   return (
     <div className="span-facts">
       {span.data && <Facts span={span.data} />}
+      {span.data?.error && span.data.error.line !== null && (
+        <CodeAtLine runId={run.runId} spanId={spanId} line={span.data.error.line} />
+      )}
+      {block && MODEL_BLOCKS.has(block.type) && spanId !== '' && (
+        <ModelUse runId={run.runId} spanId={spanId} />
+      )}
       {spanId === '' && <p>Select a block to see its times, its attempts and its error.</p>}
       {children.length > 0 && (
         <section>

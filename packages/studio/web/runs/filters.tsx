@@ -18,6 +18,12 @@ const TRIGGERS = [
   ['workflow', 'Another workflow'],
 ] as const;
 
+const PLACES = [
+  ['input', 'Input'],
+  ['output', 'Output'],
+  ['error', 'Error'],
+] as const;
+
 interface FiltersProps {
   search: RunsSearch;
   onChange: (search: RunsSearch) => void;
@@ -29,6 +35,7 @@ type Name = keyof RunsSearch;
 export function Filters({ search, onChange }: FiltersProps) {
   const set = (name: Name, value: string) => {
     const { [name]: _before, ...rest } = search;
+    if (name === 'text' && value === '' && 'in' in rest) delete rest.in;
     const isNumber = name === 'minDurationMs' || name === 'minCost';
     onChange(value === '' ? rest : { ...rest, [name]: isNumber ? Number(value) : value });
   };
@@ -58,6 +65,15 @@ export function Filters({ search, onChange }: FiltersProps) {
         options={[['', 'Any time'], ...PERIODS.map(({ id, label }) => [id, label] as const)]}
         onChange={(value) => set('since', value)}
       />
+      <Text label="Value or error" value={search.text ?? ''} onChange={(value) => set('text', value)} />
+      {search.text !== undefined && (
+        <Choice
+          label="Found in"
+          value={search.in}
+          options={[['', 'Anything'] as const, ...PLACES]}
+          onChange={(value) => set('in', value)}
+        />
+      )}
       <Text label="Run id" value={search.runId ?? ''} onChange={(value) => set('runId', value)} />
       <Text
         label="Longer than (s)"

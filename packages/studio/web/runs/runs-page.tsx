@@ -1,6 +1,6 @@
 import { useInfiniteQuery } from '@tanstack/react-query';
 import { getRouteApi } from '@tanstack/react-router';
-import { useMemo, useState } from 'react';
+import { useEffect, useMemo, useState } from 'react';
 import { runsQuery } from '../api/queries.ts';
 import type { RunFilters } from '../api/queries.ts';
 import { Empty, Failed, Loading } from '../parts/notice.tsx';
@@ -9,6 +9,7 @@ import { useWorkspaceId } from '../shell/workspace.ts';
 import { BulkActions } from './bulk.tsx';
 import { Filters } from './filters.tsx';
 import { RunsTable } from './runs-table.tsx';
+import { SearchResults } from './search-results.tsx';
 import { startOf } from './since.ts';
 
 const route = getRouteApi('/runs');
@@ -19,24 +20,39 @@ export function RunsPage() {
   const search = route.useSearch();
   const navigate = route.useNavigate();
   const filters = useMemo(() => filtersOf(workspaceId, search), [workspaceId, search]);
-  const runs = useInfiniteQuery(runsQuery(filters));
-  const [selected, select] = useState<ReadonlySet<string>>(new Set());
-  const rows = useMemo(() => runs.data?.pages.flatMap(({ data }) => data) ?? [], [runs.data]);
-  const hasFilters = Object.keys(search).length > 0;
-  const change = (next: RunsSearch) => {
-    select(new Set());
-    void navigate({ search: next, replace: true });
-  };
+  const change = (next: RunsSearch) => void navigate({ search: next, replace: true });
   return (
     <div className="page">
       <h1 className="page-title">Runs</h1>
       <Filters search={search} onChange={change} />
+      {search.text === undefined ? (
+        <List filters={filters} hasFilters={Object.keys(search).length > 0} clear={() => change({})} />
+      ) : (
+        <SearchResults filters={filters} text={search.text} place={search.in ?? 'any'} />
+      )}
+    </div>
+  );
+}
+
+interface ListProps {
+  filters: RunFilters;
+  hasFilters: boolean;
+  clear: () => void;
+}
+
+function List({ filters, hasFilters, clear }: ListProps) {
+  const runs = useInfiniteQuery(runsQuery(filters));
+  const [selected, select] = useState<ReadonlySet<string>>(new Set());
+  const rows = useMemo(() => runs.data?.pages.flatMap(({ data }) => data) ?? [], [runs.data]);
+  useEffect(() => select(new Set()), [filters]);
+  return (
+    <>
       {runs.error && <Failed error={runs.error} retry={runs.refetch} />}
       {runs.isPending && <Loading what="runs" />}
       {runs.data && rows.length === 0 && !runs.error && (
         <Empty title={hasFilters ? 'No run matches the filters' : 'Nothing has run yet'}>
           {hasFilters ? (
-            <button type="button" className="button" onClick={() => change({})}>
+            <button type="button" className="button" onClick={clear}>
               Clear the filters
             </button>
           ) : (
@@ -53,10 +69,10 @@ export function RunsPage() {
           />
         </>
       )}
-    </div>
+    </>
   );
 }
 
-function filtersOf(workspaceId: string, { since, ...rest }: RunsSearch): RunFilters {
+function filtersOf(workspaceId: string, { since, text: _text, in: _place, ...rest }: RunsSearch): RunFilters {
   return { workspaceId, ...rest, ...(since !== undefined && { startDate: startOf(since) }) };
 }

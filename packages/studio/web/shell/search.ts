@@ -8,6 +8,10 @@ export interface RunsSearch {
   since?: string;
   minDurationMs?: number;
   minCost?: number;
+  /** A text that the input, the output or an error of a run has. */
+  text?: string;
+  /** Where the text is searched; absent: everywhere. */
+  in?: TextPlace;
 }
 
 /** What the page of a run shows: a span, an iteration, and a pane. */
@@ -21,6 +25,9 @@ export interface RunSearch {
   pane?: Pane | undefined;
   view?: 'timeline' | undefined;
 }
+
+export const TEXT_PLACES = ['input', 'output', 'error'] as const;
+export type TextPlace = (typeof TEXT_PLACES)[number];
 
 export const PANES = ['output', 'input', 'console', 'details'] as const;
 export type Pane = (typeof PANES)[number];
@@ -53,6 +60,8 @@ export function runsSearch(raw: Raw): RunsSearch {
     since: textIn(raw, 'since'),
     minDurationMs: numberIn(raw, 'minDurationMs'),
     minCost: numberIn(raw, 'minCost'),
+    text: textIn(raw, 'text'),
+    in: TEXT_PLACES.find((place) => place === raw['in']),
   });
 }
 

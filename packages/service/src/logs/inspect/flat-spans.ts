@@ -1,3 +1,5 @@
+import type { Json } from '@heddle/core';
+import { isJsonObject, own } from '@heddle/core/blocks';
 import type { Span } from '@heddle/core/run';
 import { bytesOf } from '../spans.ts';
 
@@ -21,7 +23,8 @@ export interface FlatSpan {
   executionOrder: number | null;
   attempts: number | null;
   errorHandled: boolean;
-  error: { type: string; message: string } | null;
+  /** `line`: where the code of a block has thrown, from 1; null for other errors. */
+  error: { type: string; message: string; line: number | null } | null;
   /** Size as JSON text; null if there is no value. */
   inputBytes: number | null;
   outputBytes: number | null;
@@ -127,11 +130,16 @@ function flat(span: Span, { root, parent, depth }: { root: Span; parent: Span; d
     executionOrder: span.executionOrder ?? null,
     attempts: span.attempts ?? null,
     errorHandled: span.errorHandled,
-    error: error ? { type: error.code, message: error.message } : null,
+    error: error ? { type: error.code, message: error.message, line: lineOf(error.details) } : null,
     inputBytes: span.input ? bytesOf(span.input) : null,
     outputBytes: span.output && !hidesOutput(span) ? bytesOf(span.output) : null,
     childCount: span.children.length,
   };
+}
+
+function lineOf(details: Json | undefined): number | null {
+  const line = isJsonObject(details) ? own(details, 'line') : undefined;
+  return typeof line === 'number' && Number.isSafeInteger(line) && line > 0 ? line : null;
 }
 
 /** True for an open pause point: its output can contain the token to resume it, which readers must not get. */

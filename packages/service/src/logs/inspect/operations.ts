@@ -14,7 +14,6 @@ import * as z from 'zod';
 import { log } from '../resource.ts';
 import type { LogServices } from '../logs.ts';
 import type { LogRow } from '../tables.ts';
-import { traceOf } from '../views.ts';
 import { leanEvents, receivedEvents } from './events.ts';
 import { findSpan, hidesOutput, pageOfSpans } from './flat-spans.ts';
 import { overviewOf } from './overview.ts';
@@ -164,7 +163,7 @@ async function* eventsOf(
 
 /** Returns the trace of the run. Throws 404 if it was deleted meanwhile. */
 async function rootOf(services: LogServices, row: LogRow): Promise<Span> {
-  const root = await traceOf(services.engine, row.engine_id);
+  const root = await services.traces.read(row);
   if (!root) throw notFound('Log');
   return root;
 }

@@ -1,6 +1,6 @@
 import type { RunDetail } from '@heddle/engine';
 import type { Kysely } from 'kysely';
-import { filesOf, outputOf, traceOf, workflowOf } from '../views.ts';
+import { filesOf, outputOf, workflowOf } from '../views.ts';
 import { drawnGraph } from './graph.ts';
 import { snapshotOf } from '../logs.ts';
 import type { LogServices } from '../logs.ts';
@@ -17,7 +17,7 @@ const MAX_CHILDREN = 1000;
  */
 export async function overviewOf(services: LogServices, row: LogRow, mayResume: boolean) {
   const { engine, db } = services;
-  const root = await traceOf(engine, row.engine_id);
+  const root = await services.traces.read(row);
   if (!root) return undefined;
   const run = await engine.getRun(row.engine_id);
   const output = await outputOf(engine, row, { root, budget: { ...TRACE_BUDGET } });

@@ -113,7 +113,13 @@ export const span = z.object({
   executionOrder: z.int().nullable(),
   attempts: z.int().nullable(),
   errorHandled: z.boolean(),
-  error: z.object({ type: z.string(), message: z.string() }).nullable(),
+  error: z
+    .object({
+      type: z.string(),
+      message: z.string(),
+      line: z.int().min(1).nullable().meta({ description: 'The line of the code of the block, from 1' }),
+    })
+    .nullable(),
   inputBytes: count.nullable(),
   outputBytes: count.nullable(),
   childCount: count,

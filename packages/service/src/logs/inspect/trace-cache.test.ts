@@ -1,0 +1,53 @@
+import type { Span } from '@heddle/core/run';
+import { expect, it } from 'vitest';
+import type { LogRow } from '../tables.ts';
+import { TraceCache } from './trace-cache.ts';
+
+/** A cache over runs with this many spans each, and the ids that were read of the engine. */
+function cacheOf(spans: number) {
+  const read: string[] = [];
+  let nowMs = 0;
+  const engine = {
+    getTrace: (id: string) => {
+      read.push(id);
+      const children = Array.from({ length: spans - 1 }, () => ({ children: [] }));
+      return Promise.resolve({ id, children } as unknown as Span);
+    },
+  };
+  const cache = new TraceCache(engine, () => nowMs);
+  return { cache, read, pass: (ms: number) => void (nowMs += ms) };
+}
+
+const ended = (engine_id: string) => ({ engine_id, ended_ms: 1, status: 'completed' }) as LogRow;
+
+it('builds the trace of an ended run once, for all of its pages', async () => {
+  const { cache, read, pass } = cacheOf(40_000);
+  for (let page = 0; page < 80; page += 1) {
+    expect(await cache.read(ended('a'))).toMatchObject({ id: 'a' });
+    pass(1000);
+  }
+  expect(read).toEqual(['a']);
+  pass(61_000);
+  await cache.read(ended('a'));
+  expect(read).toEqual(['a', 'a']);
+});
+
+it('builds the trace of a run that can still change each time', async () => {
+  const { cache, read } = cacheOf(3);
+  for (const row of [
+    { ...ended('a'), ended_ms: null, status: 'running' },
+    { ...ended('b'), status: 'redacting' },
+  ] as LogRow[])
+    await Promise.all([cache.read(row), cache.read(row)]);
+  expect(read).toEqual(['a', 'a', 'b', 'b']);
+});
+
+it('keeps a bounded number of spans, those that were used last', async () => {
+  const { cache, read } = cacheOf(90_000);
+  for (const id of ['a', 'b', 'a', 'c', 'a', 'b']) await cache.read(ended(id));
+  expect(read).toEqual(['a', 'b', 'c', 'b']);
+  const huge = cacheOf(200_001);
+  await huge.cache.read(ended('h'));
+  await huge.cache.read(ended('h'));
+  expect(huge.read).toEqual(['h', 'h']);
+});

@@ -1,0 +1,65 @@
+import type { Span } from '@heddle/core/run';
+import type { Engine } from '@heddle/engine';
+import type { LogRow } from '../tables.ts';
+import { traceOf } from '../views.ts';
+
+/** How long a trace is kept after its last use: as long as someone turns pages. */
+const KEEP_MS = 60_000;
+/** Most spans of all kept traces. */
+const MAX_SPANS = 200_000;
+const MAX_TRACES = 20;
+
+interface Kept {
+  root: Span;
+  spans: number;
+  usedMs: number;
+}
+
+/**
+ * Traces of ended runs that were read last, so that each further page of a large run does not build its whole trace again. They
+ * do not change any more.
+ */
+export class TraceCache {
+  readonly #engine: Pick<Engine, 'getTrace'>;
+  readonly #now: () => number;
+  /** By the engine's id; the one that was used last is the last one. */
+  readonly #kept = new Map<string, Kept>();
+
+  constructor(engine: Pick<Engine, 'getTrace'>, now: () => number) {
+    this.#engine = engine;
+    this.#now = now;
+  }
+
+  /** Returns the trace of the run; undefined if it was deleted meanwhile. */
+  async read({ engine_id: id, ended_ms: endedMs, status }: LogRow): Promise<Span | undefined> {
+    const nowMs = this.#now();
+    for (const [key, { usedMs }] of this.#kept) if (nowMs - usedMs > KEEP_MS) this.#kept.delete(key);
+    const known = this.#kept.get(id);
+    const root = known?.root ?? (await traceOf(this.#engine, id));
+    if (!root || endedMs === null || status === 'redacting') return root;
+    this.#keep(id, { root, spans: known?.spans ?? countOf(root), usedMs: nowMs });
+    return root;
+  }
+
+  #keep(id: string, entry: Kept): void {
+    if (entry.spans > MAX_SPANS) return;
+    this.#kept.delete(id);
+    this.#kept.set(id, entry);
+    let total = [...this.#kept.values()].reduce((sum, { spans }) => sum + spans, 0);
+    for (const [key, { spans }] of this.#kept) {
+      if (total <= MAX_SPANS && this.#kept.size <= MAX_TRACES) return;
+      this.#kept.delete(key);
+      total -= spans;
+    }
+  }
+}
+
+function countOf(root: Span): number {
+  let count = 0;
+  const open = [root];
+  for (let span = open.pop(); span; span = open.pop()) {
+    count += 1;
+    open.push(...span.children);
+  }
+  return count;
+}

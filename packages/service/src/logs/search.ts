@@ -1,0 +1,153 @@
+import type { Json } from '@heddle/core';
+import type { Span, Stored } from '@heddle/core/run';
+import { filtersOf } from './filters.ts';
+import { hidesOutput } from './inspect/flat-spans.ts';
+import type { LogServices } from './logs.ts';
+import type { LogPosition } from './query.ts';
+import type { LogEntry, SearchQuery } from './schemas.ts';
+import { bytesOf } from './spans.ts';
+import { pageOfLogs, workflowsOf } from './store.ts';
+import type { LogRow } from './tables.ts';
+import { entryOf, traceOf } from './views.ts';
+
+/** What one request reads at most. Larger values are not searched. */
+export const SEARCH_BOUNDS = { runs: 100, spans: 50_000, bytes: 16 * 2 ** 20, valueBytes: 2 ** 20 } as const;
+
+/** Characters of a preview on each side of the found text. */
+const AROUND = 60;
+
+type Place = 'input' | 'output' | 'error';
+
+export interface SearchMatch {
+  run: LogEntry;
+  in: Place;
+  /** The block whose error it is; null for the run itself. */
+  blockName: string | null;
+  preview: string;
+}
+
+export interface SearchResult {
+  matches: SearchMatch[];
+  /** How many runs were read, and how many of their values were too large. */
+  searchedRuns: number;
+  skippedValues: number;
+  next: LogPosition | undefined;
+}
+
+/**
+ * Searches inputs, outputs and errors of runs for a text, in any case, newest runs first. Reads at most SEARCH_BOUNDS and
+ * returns the position at which the next request continues. Throws 400.
+ */
+export async function searchLogs(
+  services: LogServices,
+  query: SearchQuery,
+  after: LogPosition | undefined,
+): Promise<SearchResult> {
+  const { engine, db, indexer } = services;
+  const filters = filtersOf(query);
+  await indexer.update();
+  const page = { sortBy: 'startedAt', sortOrder: 'desc', limit: SEARCH_BOUNDS.runs, after } as const;
+  const { rows, next } = await pageOfLogs(db, { ...filters, ...page });
+  const search = new ValueSearch(services, query);
+  const found: { row: LogRow; match: Omit<SearchMatch, 'run'> }[] = [];
+  let last: LogRow | undefined;
+  for (const row of rows) {
+    if (search.isExhausted) break;
+    const match = await search.matchIn(row);
+    if (match) found.push({ row, match });
+    last = row;
+  }
+  const workflows = await workflowsOf(
+    db,
+    found.map(({ row }) => row.workflow_id),
+  );
+  const shown = {
+    options: { full: true, traceSpans: false, finalOutput: false },
+    budget: { spans: 0, bytes: 0 },
+  };
+  const matches: SearchMatch[] = [];
+  for (const { row, match } of found) {
+    const workflow = workflows.get(row.workflow_id);
+    matches.push({ run: await entryOf(engine, { row, workflow }, shown), ...match });
+  }
+  const isWholePage = last === rows.at(-1);
+  return {
+    matches,
+    searchedRuns: search.runs,
+    skippedValues: search.skippedValues,
+    next: isWholePage ? next : last && [last.started_ms, last.engine_id],
+  };
+}
+
+/** Searches the values of runs, and counts what it reads. */
+class ValueSearch {
+  runs = 0;
+  skippedValues = 0;
+  readonly #services: LogServices;
+  readonly #places: ReadonlySet<Place>;
+  /** As JSON text has it, in lower case. */
+  readonly #text: string;
+  #spans = 0;
+  #bytes = 0;
+
+  constructor(services: LogServices, query: Pick<SearchQuery, 'text' | 'in'>) {
+    this.#services = services;
+    this.#places = new Set(query.in === 'any' ? ['error', 'output', 'input'] : [query.in]);
+    this.#text = JSON.stringify(query.text).slice(1, -1).toLowerCase();
+  }
+
+  get isExhausted(): boolean {
+    return this.#bytes >= SEARCH_BOUNDS.bytes || this.#spans >= SEARCH_BOUNDS.spans;
+  }
+
+  async matchIn(row: LogRow): Promise<Omit<SearchMatch, 'run'> | undefined> {
+    const root = await traceOf(this.#services.engine, row.engine_id);
+    if (!root) return undefined;
+    this.runs += 1;
+    const error = this.#places.has('error') ? this.#errorIn(root, row) : undefined;
+    return error ?? (await this.#valueIn(root, 'output')) ?? (await this.#valueIn(root, 'input'));
+  }
+
+  #errorIn(root: Span, { engine_id: engineId, run_id: runId }: LogRow) {
+    const open = [root];
+    for (let span = open.pop(); span; span = open.pop()) {
+      this.#spans += 1;
+      if (span.error) {
+        // Callers know the run by their own id.
+        const { code, message } = span.error;
+        const preview = this.#previewIn(`${code}: ${message.replaceAll(engineId, runId)}`);
+        const blockName = span === root ? null : span.name;
+        if (preview !== undefined) return { in: 'error' as const, blockName, preview };
+      }
+      open.push(...span.children.toReversed());
+    }
+    return undefined;
+  }
+
+  async #valueIn(root: Span, part: 'input' | 'output') {
+    const stored = root[part];
+    const isHidden = part === 'output' && hidesOutput(root);
+    if (!this.#places.has(part) || !stored || isHidden || !this.#takes(stored)) return undefined;
+    const preview = this.#previewIn(JSON.stringify(await this.#read(stored)));
+    return preview === undefined ? undefined : { in: part, blockName: null, preview };
+  }
+
+  #takes(stored: Stored): boolean {
+    const bytes = bytesOf(stored);
+    if (bytes > SEARCH_BOUNDS.valueBytes) {
+      this.skippedValues += 1;
+      return false;
+    }
+    this.#bytes += bytes;
+    return true;
+  }
+
+  #read(stored: Stored): Promise<Json> {
+    return this.#services.engine.readValue(stored);
+  }
+
+  #previewIn(json: string): string | undefined {
+    const at = json.toLowerCase().indexOf(this.#text);
+    return at < 0 ? undefined : json.slice(Math.max(0, at - AROUND), at + this.#text.length + AROUND);
+  }
+}

@@ -1,0 +1,34 @@
+import { useQuery } from '@tanstack/react-query';
+import { valueQuery } from '../api/queries.ts';
+
+/** Lines before and after the marked one. */
+const AROUND = 4;
+
+interface CodeProps {
+  runId: string;
+  spanId: string;
+  /** From 1. */
+  line: number;
+}
+
+/** The code of a block around the line that has thrown, as its author wrote it. Nothing for blocks without code. */
+export function CodeAtLine({ runId, spanId, line }: CodeProps) {
+  const { data } = useQuery(valueQuery(runId, { spanId, part: 'input', path: '/code' }));
+  if (data?.kind !== 'string' || data.nextOffset !== null) return null;
+  const lines = (JSON.parse(data.text) as string).split('\n');
+  if (line > lines.length) return null;
+  const first = Math.max(1, line - AROUND);
+  return (
+    <ol className="code-at-line mono" aria-label="Code" tabIndex={0}>
+      {lines.slice(first - 1, line + AROUND).map((text, index) => {
+        const number = first + index;
+        return (
+          <li key={number} className="code-line" aria-current={number === line ? 'true' : undefined}>
+            <span>{number}</span>
+            <bdi>{text}</bdi>
+          </li>
+        );
+      })}
+    </ol>
+  );
+}

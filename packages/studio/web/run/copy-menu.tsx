@@ -1,0 +1,53 @@
+import { useMutation } from '@tanstack/react-query';
+import { BASE, RequestError, client, dataOf } from '../api/client.ts';
+import { isOpen } from '../api/queries.ts';
+import type { Overview } from '../api/queries.ts';
+import { curlOf, testOf } from './copy-text.ts';
+
+/** Buttons that copy the run as a command or as a test. */
+export function CopyButtons({ run }: { run: Overview }) {
+  const workflowId = run.workflow.id;
+  const copy = useMutation({
+    mutationFn: async (form: 'curl' | 'test') => {
+      await navigator.clipboard.writeText(await textOf(form, run, workflowId ?? ''));
+      return form;
+    },
+  });
+  if (workflowId === null) return null;
+  return (
+    <>
+      <button type="button" className="button" onClick={() => copy.mutate('curl')}>
+        Copy as curl
+      </button>
+      {!isOpen(run.status) && (
+        <button type="button" className="button" onClick={() => copy.mutate('test')}>
+          Copy as test
+        </button>
+      )}
+      <span role="status" className={copy.error ? 'error-text' : undefined}>
+        {copy.error?.message ?? (copy.isSuccess ? 'Copied' : '')}
+      </span>
+    </>
+  );
+}
+
+async function textOf(form: 'curl' | 'test', run: Overview, workflowId: string): Promise<string> {
+  const input = await smallValue(run.runId, 'input');
+  if (form === 'curl') return curlOf({ workflowId, input }, location.origin + BASE);
+  const output = run.status === 'completed' ? await smallValue(run.runId, 'output') : undefined;
+  const { status, error } = run;
+  return testOf({ workflowId, name: run.workflow.name, input, status, output, errorCode: error?.code });
+}
+
+/** Returns a value of the run; an empty object if there is none. Throws for one that is too large to copy. */
+async function smallValue(runId: string, part: 'input' | 'output'): Promise<unknown> {
+  const params = { path: { runId }, query: { part } };
+  try {
+    const { data } = await dataOf(client.GET('/api/v2/logs/{runId}/value', { params }));
+    if (data.nextOffset === null) return JSON.parse(data.text) as unknown;
+  } catch (error) {
+    if (error instanceof RequestError && error.status === 404) return {};
+    throw error;
+  }
+  throw new Error(`The ${part} is larger than 64 KB. Download it instead.`);
+}

@@ -1,0 +1,55 @@
+/** What is copied of a run. */
+export interface CopiedRun {
+  workflowId: string;
+  name: string;
+  input: unknown;
+  status: string;
+  output: unknown;
+  errorCode: string | undefined;
+}
+
+/** Returns a shell command that starts a run with the same input. The key comes from the environment of the shell. */
+export function curlOf(
+  { workflowId, input }: Pick<CopiedRun, 'workflowId' | 'input'>,
+  server: string,
+): string {
+  const url = `${server}/api/v2/workflows/${encodeURIComponent(workflowId)}/execute`;
+  return [
+    `curl ${quoted(url)}`,
+    `  -H "X-API-Key: $HEDDLE_API_KEY"`,
+    `  -H 'Content-Type: application/json'`,
+    `  -d ${quoted(JSON.stringify({ input }))}`,
+  ].join(' \\\n');
+}
+
+/** Nothing inside single quotes means anything to a shell. */
+function quoted(text: string): string {
+  return `'${text.replaceAll("'", String.raw`'\''`)}'`;
+}
+
+/** Returns a test that runs the exported workflow with the same input and expects the same end. */
+export function testOf({ name, input, status, output, errorCode }: CopiedRun): string {
+  const expected = errorCode === undefined ? { status, output } : { status, error: { code: errorCode } };
+  return `import { readFileSync } from 'node:fs';
+import { createEngine } from '@heddle/engine';
+import { expect, it } from 'vitest';
+
+// Export the workflow to this file. Blocks that reach outside need blocks of the engine, or mocks.
+const workflow = JSON.parse(readFileSync('workflow.json', 'utf8'));
+
+it(${JSON.stringify(`${name} ends as ${status}`)}, async () => {
+  const engine = await createEngine();
+  try {
+    const run = await engine.execute({ workflow }, ${jsonCode(input)});
+    expect(run).toMatchObject(${jsonCode(expected)});
+  } finally {
+    await engine.close();
+  }
+});
+`;
+}
+
+/** Returns a value as code, indented as it is used above. */
+function jsonCode(value: unknown): string {
+  return JSON.stringify(value ?? null, null, 2).replaceAll('\n', '\n    ');
+}

@@ -1,0 +1,85 @@
+import { useQuery } from '@tanstack/react-query';
+import { RequestError } from '../api/client.ts';
+import { valueQuery } from '../api/queries.ts';
+import { Failed, Loading } from '../parts/notice.tsx';
+import { costText } from '../parts/time.tsx';
+import { Fact } from './run-header.tsx';
+import { ValueTree } from './value-tree.tsx';
+
+/** Types of blocks that call a model. */
+export const MODEL_BLOCKS: ReadonlySet<string> = new Set([
+  'agent',
+  'evaluator',
+  'image_generator',
+  'router',
+  'router_v2',
+  'translate',
+  'vision',
+]);
+
+interface UseProps {
+  runId: string;
+  spanId: string;
+}
+
+/** The model that a block called: its tokens, its cost and its calls of tools, as the output of the block has them. */
+export function ModelUse({ runId, spanId }: UseProps) {
+  const model = usePart({ runId, spanId }, '/model');
+  const tokens = usePart({ runId, spanId }, '/tokens');
+  const cost = usePart({ runId, spanId }, '/cost');
+  if (model.isPending || tokens.isPending || cost.isPending) return <Loading what="the use of the model" />;
+  const total = numberIn(cost.value, 'total');
+  return (
+    <section aria-label="Model">
+      <h3>Model</h3>
+      <dl className="facts">
+        {typeof model.value === 'string' && (
+          <Fact name="Model">
+            <bdi>{model.value}</bdi>
+          </Fact>
+        )}
+        {(['input', 'output', 'total'] as const).map((name) => {
+          const count = numberIn(tokens.value, name);
+          return (
+            count !== undefined && (
+              <Fact key={name} name={`Tokens, ${name}`}>
+                {count}
+              </Fact>
+            )
+          );
+        })}
+        {total !== undefined && <Fact name="Cost">{costText(total)}</Fact>}
+      </dl>
+      <ToolCalls {...{ runId, spanId }} />
+    </section>
+  );
+}
+
+function ToolCalls({ runId, spanId }: UseProps) {
+  const address = { spanId, part: 'output', path: '/toolCalls/list' } as const;
+  const calls = useQuery(valueQuery(runId, address));
+  if (calls.error instanceof RequestError && calls.error.status === 404) return null;
+  if (calls.error) return <Failed error={calls.error} retry={calls.refetch} />;
+  if (!calls.data || calls.data.size === 0 || calls.data.size === null) return null;
+  return (
+    <>
+      <h3>Calls of tools ({calls.data.size})</h3>
+      <ValueTree {...{ runId, address }} page={calls.data} />
+    </>
+  );
+}
+
+/** Returns a small part of the output; undefined if the output does not have it or it is large. */
+function usePart({ runId, spanId }: UseProps, path: string): { isPending: boolean; value: unknown } {
+  const { data, isPending } = useQuery(valueQuery(runId, { spanId, part: 'output', path }));
+  return {
+    isPending,
+    value: data && data.nextOffset === null ? (JSON.parse(data.text) as unknown) : undefined,
+  };
+}
+
+function numberIn(value: unknown, name: string): number | undefined {
+  const number =
+    typeof value === 'object' && value !== null ? (value as { [key: string]: unknown })[name] : undefined;
+  return typeof number === 'number' ? number : undefined;
+}

@@ -1,0 +1,81 @@
+import { answerOf } from './pause-fields.ts';
+import type { PauseField } from './pause-fields.ts';
+
+/** A call of a tool that waits for a decision. */
+export interface PauseCall {
+  id: string;
+  name: string;
+  arguments: { [name: string]: unknown };
+  /** JSON Schema of the arguments. */
+  parameters: { [key: string]: unknown };
+}
+
+/** What a person has entered for a call. */
+export interface CallDecision {
+  kind: '' | 'approve' | 'edit' | 'deny';
+  /** Texts of the fields of the arguments. */
+  values?: { [name: string]: string };
+  reason?: string;
+}
+
+type Object = { readonly [key: string]: unknown };
+
+function isObject(value: unknown): value is { [key: string]: unknown } {
+  return typeof value === 'object' && value !== null && !Array.isArray(value);
+}
+
+/** Returns the calls in the output of a pause point. It is data of a run, so any part of it may have another type. */
+export function callsOf(output: unknown): PauseCall[] {
+  const calls = isObject(output) ? output['calls'] : undefined;
+  if (!Array.isArray(calls)) return [];
+  return calls.flatMap((call: unknown) => {
+    if (!isObject(call) || typeof call['id'] !== 'string' || typeof call['name'] !== 'string') return [];
+    const { id, name, arguments: given, parameters } = call;
+    return [
+      {
+        ...{ id, name },
+        arguments: isObject(given) ? given : {},
+        parameters: isObject(parameters) ? parameters : {},
+      },
+    ];
+  });
+}
+
+/** Returns the fields of the arguments: those that the schema names, and others that the call has. */
+export function fieldsOfCall({ arguments: given, parameters }: PauseCall): PauseField[] {
+  const properties: Object = isObject(parameters['properties']) ? parameters['properties'] : {};
+  const names = new Set([...Object.keys(properties), ...Object.keys(given)]);
+  return [...names].map((name) => {
+    const value = Object.hasOwn(given, name) ? given[name] : undefined;
+    const schema = isObject(properties[name]) ? properties[name] : {};
+    const type = typeOf(schema['type'], value);
+    return {
+      ...{ name, type },
+      description: typeof schema['description'] === 'string' ? schema['description'] : '',
+      initial: value === undefined ? '' : type === 'string' ? String(value) : JSON.stringify(value),
+    };
+  });
+}
+
+/** Returns the type of a field. A value that does not fit the type of its schema is edited as JSON. */
+function typeOf(type: unknown, value: unknown): string {
+  const fits =
+    value === undefined || (type === 'integer' ? typeof value === 'number' : typeof value === type);
+  if (type === 'string' || type === 'boolean') return fits ? type : 'object';
+  if (type === 'number' || type === 'integer') return fits ? 'number' : 'object';
+  return type === undefined && typeof value === 'string' ? 'string' : 'object';
+}
+
+/** Returns the answer: one decision for each call. Throws an Error that names a call without one, or a field whose text is no JSON. */
+export function decisionsOf(
+  calls: readonly PauseCall[],
+  decisions: { readonly [id: string]: CallDecision },
+): { decisions: { [id: string]: object } } {
+  const entries = calls.map((call) => {
+    const { kind = '', values = {}, reason = '' } = decisions[call.id] ?? {};
+    if (kind === '') throw new Error(`Decide about ${call.name}.`);
+    const edited = kind === 'edit' && { arguments: answerOf(fieldsOfCall(call), values) };
+    return [call.id, { decision: kind, ...edited, ...(reason !== '' && { reason }) }];
+  });
+  return { decisions: Object.fromEntries(entries) as { [id: string]: object } };
+}

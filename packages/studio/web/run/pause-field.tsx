@@ -1,0 +1,41 @@
+import type { PauseField } from './pause-fields.ts';
+
+interface FieldProps {
+  field: PauseField;
+  value: string;
+  onChange: (value: string) => void;
+}
+
+/** One field of a form, by the type of its value. */
+export function Field({ field, value, onChange }: FieldProps) {
+  const { name, type, description } = field;
+  return (
+    <label className="field">
+      <span>
+        <bdi>{name}</bdi>
+        {description !== '' && <small dir="auto"> {description}</small>}
+      </span>
+      {type === 'boolean' ? (
+        <select value={value} onChange={({ target }) => onChange(target.value)}>
+          <option value="">–</option>
+          <option value="true">true</option>
+          <option value="false">false</option>
+        </select>
+      ) : type === 'object' || type === 'array' ? (
+        <textarea
+          rows={3}
+          value={value}
+          placeholder="JSON"
+          onChange={({ target }) => onChange(target.value)}
+        />
+      ) : (
+        <input
+          type={type === 'number' ? 'number' : 'text'}
+          {...(type === 'number' && { step: 'any' })}
+          value={value}
+          onChange={({ target }) => onChange(target.value)}
+        />
+      )}
+    </label>
+  );
+}

@@ -1,0 +1,78 @@
+import { useInfiniteQuery } from '@tanstack/react-query';
+import { Link } from '@tanstack/react-router';
+import { searchQuery } from '../api/queries.ts';
+import type { RunFilters, SearchPage } from '../api/queries.ts';
+import { Empty, Failed, Loading } from '../parts/notice.tsx';
+import { Status } from '../parts/status.tsx';
+import { Time } from '../parts/time.tsx';
+import type { TextPlace } from '../shell/search.ts';
+
+interface SearchProps {
+  filters: RunFilters;
+  text: string;
+  place: TextPlace | 'any';
+}
+
+/** The runs whose values or errors have a text, with where it was found, and how far the search has come. */
+export function SearchResults({ filters, text, place }: SearchProps) {
+  const search = useInfiniteQuery(searchQuery(filters, text, place));
+  const pages = search.data?.pages ?? [];
+  const matches = pages.flatMap((page) => page.matches);
+  if (search.error) return <Failed error={search.error} retry={search.refetch} />;
+  if (search.isPending) return <Loading what="matches" />;
+  return (
+    <section className="search-results" aria-label="Matches">
+      <p role="status" className="value-note">
+        {reportOf(pages, search.hasNextPage)}
+      </p>
+      {matches.length === 0 && <Empty title={`No searched run has “${text}”`} />}
+      <ul>
+        {matches.map((match) => (
+          <Match key={match.run.runId} match={match} />
+        ))}
+      </ul>
+      {search.hasNextPage && (
+        <button
+          type="button"
+          className="button"
+          disabled={search.isFetchingNextPage}
+          onClick={() => void search.fetchNextPage()}
+        >
+          {search.isFetchingNextPage ? 'Searching…' : 'Search older runs'}
+        </button>
+      )}
+    </section>
+  );
+}
+
+/** Returns what was searched: a search that has ended without a match differs from one that goes further back. */
+function reportOf(pages: readonly SearchPage[], hasMore: boolean): string {
+  const total = pages.reduce((sum, page) => sum + page.searchedRuns, 0);
+  const skipped = pages.reduce((sum, page) => sum + page.skippedValues, 0);
+  const runs = hasMore ? `The newest ${total} runs were searched.` : `All ${total} runs were searched.`;
+  return skipped === 0 ? runs : `${runs} ${skipped} values of more than 1 MB were left out.`;
+}
+
+function Match({ match: { run, in: place, blockName, preview } }: { match: SearchPage['matches'][number] }) {
+  return (
+    <li className="search-match">
+      <Link to="/runs/$runId" params={{ runId: run.runId }} search={{}} className="row-link">
+        <bdi>{run.workflow?.name ?? run.workflowId}</bdi>
+      </Link>
+      <Status status={run.status} />
+      <Time iso={run.startedAt} />
+      <p>
+        <span className="search-place">
+          {place === 'error' ? 'Error' : place === 'input' ? 'Input' : 'Output'}
+          {blockName !== null && (
+            <>
+              {' '}
+              of <bdi>{blockName}</bdi>
+            </>
+          )}
+        </span>{' '}
+        <bdi className="mono">{preview}</bdi>
+      </p>
+    </li>
+  );
+}

@@ -1,0 +1,107 @@
+import { createEngine } from '@heddle/engine';
+import { openServiceStore } from '@heddle/service';
+import { expect, it } from 'vitest';
+import { SEARCH_BOUNDS } from '../../packages/service/src/logs/search.ts';
+import { ownership, testApi } from '../support/api.ts';
+import type { TestApi } from '../support/api.ts';
+import type { ShownRun } from '../support/api-workflows.ts';
+import { block, fn, workflow } from '../support/workflow.ts';
+
+const ECHO = workflow([fn('Echo', 'return { said: `Hello ${<Start.name>}` }')], ['Start -> Echo'], {
+  inputFormat: [{ name: 'name', type: 'string' }],
+});
+const HANDLED = workflow(
+  [fn('Price', 'throw new Error("No price for the \\"blue\\" loom")'), fn('Default', 'return 1')],
+  ['Start -> Price', 'Price:error -> Default'],
+);
+const ASKS = workflow([block('Ask', 'human_in_the_loop')], ['Start -> Ask']);
+const LARGE = workflow([fn('Grow', 'return "needle" + "x".repeat(1200000)')], ['Start -> Grow']);
+const MEDIUM = workflow([fn('Grow', 'return "x".repeat(900000) + "needle"')], ['Start -> Grow']);
+
+interface Found {
+  matches: {
+    run: { runId: string; workflow: { name: string } };
+    in: string;
+    blockName: string | null;
+    preview: string;
+  }[];
+  searchedRuns: number;
+  skippedValues: number;
+  nextCursor: string | null;
+}
+
+async function world(): Promise<TestApi> {
+  const store = await openServiceStore();
+  const engine = await createEngine(ownership(store));
+  return testApi({ engine, store, every: () => () => undefined });
+}
+
+async function run(api: TestApi, workflowId: string, input: object = {}): Promise<string> {
+  const path = `/api/v2/workflows/${workflowId}/execute`;
+  return (await api.call<ShownRun>('POST', path, { body: { input } })).data.runId;
+}
+
+async function search(api: TestApi, query: object): Promise<Found> {
+  const parameters = new URLSearchParams({ workspaceId: api.workspaceId, ...query }).toString();
+  return (await api.call<Found>('GET', `/api/v2/logs/search?${parameters}`)).data;
+}
+
+it('finds runs by input, output and error, also of a block whose error was handled, in any case', async () => {
+  const api = await world();
+  const echo = await api.deployed(ECHO);
+  const ada = await run(api, echo, { name: 'Ada "Countess" Lovelace' });
+  const failed = await run(api, await api.deployed(HANDLED));
+  await run(api, echo, { name: 'Grace' });
+  const byInput = await search(api, { text: 'ada "count', in: 'input' });
+  expect(byInput.matches).toMatchObject([{ run: { runId: ada }, in: 'input', blockName: null }]);
+  expect(byInput).toMatchObject({ searchedRuns: 3, skippedValues: 0, nextCursor: null });
+  expect((await search(api, { text: 'hello ada' })).matches).toMatchObject([
+    { run: { runId: ada }, in: 'output' },
+  ]);
+  const byError = await search(api, { text: 'PRICE FOR THE "BLUE' });
+  expect(byError.matches).toMatchObject([{ run: { runId: failed }, in: 'error', blockName: 'Price' }]);
+  expect(byError.matches[0]?.preview).toContain('No price for');
+  expect((await search(api, { text: 'hello', in: 'error' })).matches).toEqual([]);
+  const filtered = await search(api, { text: 'hello', workflowIds: echo, status: 'failed' });
+  expect(filtered).toMatchObject({ matches: [], searchedRuns: 0 });
+});
+
+it('never finds the token of an open pause point, or runs of another workspace', async () => {
+  const api = await world();
+  const asks = await api.deployed(ASKS);
+  const runId = await run(api, asks);
+  const { data } = await api.call<{ pauses: { contextId: string }[] }>(
+    'GET',
+    `/api/v2/logs/${runId}/overview`,
+  );
+  const token = data.pauses[0]?.contextId ?? '';
+  expect(token.length).toBeGreaterThan(10);
+  expect((await search(api, { text: token.slice(0, 200) })).matches).toEqual([]);
+  const path = `/api/v2/logs/search?workspaceId=${api.workspaceId}&text=x`;
+  expect((await api.call('GET', path, { key: null })).status).toBe(401);
+});
+
+it('reads a bounded amount for each request, counts what it left out, and continues at its cursor', async () => {
+  const api = await world();
+  const large = await run(api, await api.deployed(LARGE));
+  expect(await search(api, { text: 'needle', in: 'output' })).toMatchObject({
+    matches: [],
+    skippedValues: 1,
+  });
+  const medium = await api.deployed(MEDIUM);
+  const needed = Math.ceil(SEARCH_BOUNDS.bytes / 900_000) + 2;
+  for (let count = 0; count < needed; count += 1) await run(api, medium);
+  const first = await search(api, { text: 'needle', in: 'output' });
+  expect(first.searchedRuns).toBeLessThan(needed);
+  expect(first.matches).toHaveLength(first.searchedRuns);
+  const rest = await search(api, { text: 'needle', in: 'output', cursor: first.nextCursor ?? '' });
+  expect(first.searchedRuns + rest.searchedRuns).toBe(needed + 1);
+  expect(rest).toMatchObject({ skippedValues: 1, nextCursor: null });
+  expect(rest.matches.map((match) => match.run.runId)).not.toContain(large);
+  const other = new URLSearchParams({
+    workspaceId: api.workspaceId,
+    text: 'other',
+    cursor: first.nextCursor ?? '',
+  });
+  expect((await api.call('GET', `/api/v2/logs/search?${other.toString()}`)).status).toBe(400);
+});

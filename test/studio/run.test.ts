@@ -1,0 +1,200 @@
+import { spawnSync } from 'node:child_process';
+import type { Page } from 'playwright-core';
+import { beforeAll, describe, expect, it, onTestFinished } from 'vitest';
+import { curlOf, testOf } from '../../packages/studio/web/run/copy-text.ts';
+import { callsOf, decisionsOf, fieldsOfCall } from '../../packages/studio/web/run/pause-calls.ts';
+import { startModelServer } from '../support/model-server.ts';
+import { block, fn, workflow } from '../support/workflow.ts';
+import { chromiumTool, studio } from './setup.ts';
+import { ASKS, ONE_STEP } from './workflows.ts';
+
+const CODE = "const weather = await Promise.resolve('dry');\nthrow new Error(`no umbrella when ${weather}`);";
+const ADDS = {
+  type: 'custom-tool',
+  schema: {
+    type: 'function',
+    function: {
+      name: 'add',
+      description: 'Adds',
+      parameters: { type: 'object', properties: { a: { type: 'number' }, b: { type: 'number' } } },
+    },
+  },
+  code: 'return a + b',
+};
+const AGENT = workflow(
+  [
+    block('Helper', 'agent', {
+      model: 'gpt-4o',
+      apiKey: 'key-of-a-test',
+      messages: [{ role: 'user', content: 'Add' }],
+      tools: [ADDS],
+    }),
+    fn('Fail', CODE),
+  ],
+  ['Start -> Helper -> Fail'],
+);
+
+const CALL = {
+  id: '1.2',
+  name: 'send_mail',
+  arguments: { to: 'ada@example.org', urgent: false, lines: ['one'] },
+  parameters: {
+    type: 'object',
+    properties: {
+      to: { type: 'string', description: 'The address' },
+      urgent: { type: 'boolean' },
+      copies: { type: 'integer' },
+    },
+  },
+};
+
+describe.skipIf(!chromiumTool)('the page of a run', () => {
+  const world = studio(async (whenDone) => {
+    const server = await startModelServer(({ number }) =>
+      number === 1
+        ? { tools: [{ name: 'add', args: { a: 20, b: 22 } }], input: 30, output: 5 }
+        : { text: 'It is 42.', input: 50, output: 7 },
+    );
+    whenDone(() => void server.close());
+    return ['--service', `openai=${server.services.openai}`];
+  });
+  let agentRun = '';
+
+  beforeAll(async () => {
+    agentRun = await world.run(await world.deployed('Weather', AGENT));
+  });
+
+  async function open(path: string): Promise<Page> {
+    const page = await world.context.newPage();
+    onTestFinished(() => page.close());
+    await page.goto(world.url + path);
+    return page;
+  }
+
+  it('shows what an agent used of a model, and its calls of tools', async () => {
+    const page = await open(`/runs/${agentRun}?pane=details`);
+    await page.getByRole('button', { name: 'Helper, completed' }).click();
+    const use = page.getByRole('region', { name: 'Model' });
+    await use.getByText('gpt-4o').waitFor();
+    expect(await use.textContent()).toMatch(/Tokens, input80.*Tokens, output12.*Cost\$0\.\d+/);
+    await use.getByRole('heading', { name: 'Calls of tools (1)' }).waitFor();
+    await use.locator('button.tree-line').first().click();
+    await use.getByText('"add"').waitFor();
+  });
+
+  it('shows an error at the line of its author', async () => {
+    const page = await open(`/runs/${agentRun}?pane=details`);
+    await page.getByRole('button', { name: 'Fail, failed' }).click();
+    await page.locator('.span-error').getByText('no umbrella when dry').waitFor();
+    const marked = page.locator('.code-line[aria-current]');
+    await marked.waitFor();
+    expect(await marked.textContent()).toContain('throw new Error');
+  });
+
+  it('copies a run as a command and as a test', async () => {
+    await world.context.grantPermissions(['clipboard-read', 'clipboard-write'], { origin: world.url });
+    const runId = await world.run(await world.deployed('Step', ONE_STEP), { input: { name: "O'Hara" } });
+    const page = await open(`/runs/${runId}`);
+    const copied = () => page.evaluate<string>('navigator.clipboard.readText()');
+    await page.getByRole('button', { name: 'Copy as curl' }).click();
+    await page.getByText('Copied').waitFor();
+    const command = await copied();
+    const ran = spawnSync('sh', ['-c', command], {
+      env: { ...process.env, HEDDLE_API_KEY: world.key },
+      encoding: 'utf8',
+    });
+    expect(ran.stderr === '' || ran.stderr.includes('%')).toBe(true);
+    expect(ran.stdout).toContain('"completed"');
+    await page.getByRole('button', { name: 'Copy as test' }).click();
+    await expect.poll(copied).toContain("import { createEngine } from '@heddle/engine';");
+  });
+
+  it('asks for a decision about each call of a tool that waits', async () => {
+    const runId = await world.run(await world.deployed('Asks', ASKS));
+    const page = await open('/runs');
+    await page.route('**/overview', async (route) => {
+      const response = await route.fetch();
+      const { data } = (await response.json()) as { data: { pauses: object[] } };
+      const pauses = data.pauses.map((pause) => ({ ...pause, inputFormat: [], output: { calls: [CALL] } }));
+      await route.fulfill({ response, json: { data: { ...data, pauses } } });
+    });
+    const sent = page.waitForRequest((request) => request.url().endsWith('/resume'));
+    await page.goto(`${world.url}/runs/${runId}`);
+    const call = page.getByRole('group', { name: 'send_mail' });
+    await call.getByText('ada@example.org').waitFor();
+    await call.getByLabel('Decision').selectOption('edit');
+    await call.getByLabel(/^to/).fill('eve@example.org');
+    await call.getByLabel('copies').fill('2');
+    await call.getByLabel('Reason').fill('wrong person');
+    await page.getByRole('button', { name: 'Continue the run' }).click();
+    expect((await sent).postDataJSON()).toMatchObject({
+      input: {
+        decisions: {
+          '1.2': {
+            decision: 'edit',
+            arguments: { to: 'eve@example.org', urgent: false, copies: 2, lines: ['one'] },
+            reason: 'wrong person',
+          },
+        },
+      },
+    });
+  });
+});
+
+describe('copied texts', () => {
+  it('are single words of a shell, whatever the input has', () => {
+    const input = { text: `'; touch /tmp/x; '$(id)\`id\`\\` };
+    const command = curlOf({ workflowId: 'a/b', input }, 'http://127.0.0.1:1').replace(
+      /^curl/,
+      'printf "%s\\0"',
+    );
+    const { stdout } = spawnSync('sh', ['-c', command], { encoding: 'utf8' });
+    expect(stdout.split('\0')).toEqual([
+      'http://127.0.0.1:1/api/v2/workflows/a%2Fb/execute',
+      '-H',
+      'X-API-Key: ',
+      '-H',
+      'Content-Type: application/json',
+      '-d',
+      JSON.stringify({ input }),
+      '',
+    ]);
+  });
+
+  it('keep names and values inside string literals of a test', () => {
+    const name = "x'); process.exit(1); it(`${1}";
+    const text = testOf({
+      ...{ workflowId: 'w', name, input: { name }, status: 'failed', output: undefined },
+      errorCode: 'BLOCK_FAILED',
+    });
+    expect(text).toContain(`it(${JSON.stringify(`${name} ends as failed`)}, async`);
+    expect(text).toContain('"code": "BLOCK_FAILED"');
+  });
+});
+
+describe('calls that wait for a decision', () => {
+  it('are read from any output without failing', () => {
+    for (const output of [null, 1, [], { calls: 1 }, { calls: [null, { id: 1 }] }])
+      expect(callsOf(output)).toEqual([]);
+    const [bare] = callsOf({ calls: [{ id: '1.1', name: 'f', arguments: [], parameters: 'x' }] });
+    expect(bare).toEqual({ id: '1.1', name: 'f', arguments: {}, parameters: {} });
+  });
+
+  it('have a field for each argument, by its schema, or as JSON where the value does not fit', () => {
+    const types = fieldsOfCall({ ...CALL, arguments: { ...CALL.arguments, urgent: 'yes' } });
+    expect(types.map(({ name, type, initial }) => [name, type, initial])).toEqual([
+      ['to', 'string', 'ada@example.org'],
+      ['urgent', 'object', '"yes"'],
+      ['copies', 'number', ''],
+      ['lines', 'object', '["one"]'],
+    ]);
+  });
+
+  it('need one decision each', () => {
+    expect(() => decisionsOf([CALL], {})).toThrow('Decide about send_mail.');
+    expect(decisionsOf([CALL], { '1.2': { kind: 'deny', reason: 'no' } })).toEqual({
+      decisions: { '1.2': { decision: 'deny', reason: 'no' } },
+    });
+    expect(() => decisionsOf([CALL], { '1.2': { kind: 'edit', values: { lines: '{' } } })).toThrow('lines');
+  });
+});
