@@ -1,6 +1,7 @@
 import axe from 'axe-core';
 import type { Page } from 'playwright-core';
 import { beforeAll, describe, expect, it, onTestFinished } from 'vitest';
+import { draftOf } from '../support/draft.ts';
 import { chromiumTool, studio, styleOf } from './setup.ts';
 import { ASKS, HOSTILE, HOSTILE_OUTPUT, NESTED, RUNS_LONG } from './workflows.ts';
 
@@ -15,6 +16,7 @@ describe.skipIf(!chromiumTool)('the Studio for everybody', () => {
     await world.context.addInitScript({ content: axe.source });
     const nested = await world.deployed('Nightly order prices', NESTED);
     const nestedRun = await world.run(nested);
+    await world.redeployed(nested, draftOf(HOSTILE_OUTPUT));
     const failedRun = await world.run(await world.deployed(HOSTILE.slice(0, 80), HOSTILE_OUTPUT));
     await world.run(await world.deployed('Waits', RUNS_LONG), { async: true });
     const asking = await world.run(await world.deployed(LONG_NAME, ASKS));
@@ -27,7 +29,9 @@ describe.skipIf(!chromiumTool)('the Studio for everybody', () => {
       'a paused run': `/runs/${asking}`,
       workflows: '/workflows',
       workflow: `/workflows/${nested}`,
+      'matches of a search': '/runs?text=a',
       dashboard: '/dashboard',
+      settings: '/settings',
       'an unknown page': '/runs/unknown',
     };
     for (const [name, path] of Object.entries(all)) paths.set(name, path);

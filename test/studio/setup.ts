@@ -23,6 +23,8 @@ export interface Studio {
   loaded: string[];
   call<Data>(method: string, path: string, body?: unknown): Promise<Data>;
   deployed(name: string, exported: Json): Promise<string>;
+  /** Replaces the draft of a workflow and deploys it. */
+  redeployed(workflowId: string, draft: object): Promise<void>;
   /** Starts a run and returns its id; waits for it unless `async`. */
   run(workflowId: string, body?: object): Promise<string>;
 }
@@ -58,9 +60,12 @@ export function studio(
     };
     shared.deployed = async (name, exported) => {
       const { id } = await shared.call<{ id: string }>('POST', '/api/v2/workflows', { workspaceId, name });
-      await shared.call('PUT', `/api/v2/workflows/${id}/state`, draftOf(exported));
-      await shared.call('POST', `/api/v2/workflows/${id}/deploy`, {});
+      await shared.redeployed(id, draftOf(exported));
       return id;
+    };
+    shared.redeployed = async (id, draft) => {
+      await shared.call('PUT', `/api/v2/workflows/${id}/state`, draft);
+      await shared.call('POST', `/api/v2/workflows/${id}/deploy`, {});
     };
     shared.run = async (workflowId, body = {}) =>
       (await shared.call<{ runId: string }>('POST', `/api/v2/workflows/${workflowId}/execute`, body)).runId;

@@ -2,8 +2,9 @@ import { join } from 'node:path';
 import type { Page } from 'playwright-core';
 import { beforeAll, describe, expect, it, onTestFinished } from 'vitest';
 import { drawnTests } from '../support/scale.ts';
+import { draftOf } from '../support/draft.ts';
 import { chromiumTool, studio } from './setup.ts';
-import { ASKS, HOSTILE, HOSTILE_OUTPUT, LONG_WAIT, NESTED, ONE_STEP } from './workflows.ts';
+import { ASKS, HOSTILE, HOSTILE_OUTPUT, LONG_WAIT, NESTED, ONE_STEP, scheduled } from './workflows.ts';
 
 describe.skipIf(!chromiumTool)('the Studio in a browser', () => {
   const scenario = drawnTests(2 / 5, 'scenarios of the Studio in a browser');
@@ -218,7 +219,39 @@ describe.skipIf(!chromiumTool)('the Studio in a browser', () => {
     await page.getByRole('cell', { name: 'live' }).waitFor();
     await page.getByRole('link', { name: 'Dashboard' }).click();
     await page.getByRole('cell', { name: 'Nightly order prices' }).waitFor();
+    await page.getByText('Median duration').waitFor();
     await expect.poll(() => page.locator('.chart canvas').count()).toBe(1);
+  });
+
+  it('shows the difference of two versions, triggers with their next times, and the deployment', async () => {
+    const draft = draftOf(scheduled('return "old"'));
+    const changed = JSON.stringify(draft).replace('return', 'const text = \\"new\\";\\nreturn');
+    const workflowId = await world.deployed('Reports', ASKS);
+    await world.redeployed(workflowId, draft);
+    await world.redeployed(workflowId, JSON.parse(changed) as object);
+    const page = await open(`/workflows/${workflowId}`);
+    const difference = page.getByRole('region', { name: 'Difference of two versions' });
+    await difference.getByText('changed: code').waitFor();
+    const text = difference.getByRole('region', { name: 'Report, code' });
+    await text.getByText('+ const text = "new";').waitFor();
+    expect(await text.locator('[data-change=removed]').count()).toBe(0);
+    await difference.getByLabel('From').selectOption('Version 3');
+    await difference.getByText('Both versions are equal.').waitFor();
+    const triggers = page.getByRole('region', { name: 'List of triggers' });
+    await triggers.getByRole('cell', { name: 'schedule', exact: true }).waitFor();
+    expect(await triggers.locator('time').count()).toBe(1);
+    await page.getByText(/deploy version 3: active/).waitFor();
+  });
+
+  it('lists secrets by name, never with their value, credentials and sandboxes', async () => {
+    const { workspaceId } = world;
+    const body = { workspaceId, scope: 'workspace', value: 'hunter2-of-a-test' };
+    await world.call('PUT', '/api/v2/secrets/SHOP_KEY', body);
+    const page = await open('/runs');
+    await page.getByRole('link', { name: 'Settings' }).click();
+    await page.getByRole('region', { name: 'List of secrets' }).getByText('SHOP_KEY').waitFor();
+    await page.getByRole('region', { name: 'Sandboxes' }).getByText('There are none.').waitFor();
+    expect(await page.content()).not.toContain('hunter2');
   });
 
   it('takes screenshots where HEDDLE_SCREENSHOTS names a folder', async () => {

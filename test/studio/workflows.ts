@@ -74,3 +74,10 @@ export const RUNS_LONG = workflow(
 );
 
 export const ONE_STEP = workflow([fn('Step', 'return 1')], ['Start -> Step']);
+
+/** A report on every hour. */
+export const scheduled = (code: string) =>
+  workflow(
+    [block('Every hour', 'schedule', { scheduleType: 'hourly', hourlyMinute: '0' }), fn('Report', code)],
+    ['Every hour -> Report'],
+  );

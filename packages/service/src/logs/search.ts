@@ -119,7 +119,7 @@ class ValueSearch {
         const blockName = span === root ? null : span.name;
         if (preview !== undefined) return { in: 'error' as const, blockName, preview };
       }
-      open.push(...span.children.toReversed());
+      for (const child of span.children.toReversed()) open.push(child);
     }
     return undefined;
   }

@@ -94,7 +94,7 @@ export async function modelUsage(
   const found: { name: string; usage: ModelUsage }[] = [];
   const open = [root];
   for (const span of open) {
-    open.push(...span.children);
+    for (const child of span.children) open.push(child);
     if (!callsModel(span.type) || !span.output) continue;
     const usage = usageOf(span.type, await engine.readValue(span.output));
     if (usage) found.push({ name: span.name, usage });

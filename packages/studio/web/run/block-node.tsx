@@ -12,7 +12,7 @@ export type BlockNodeData = {
 };
 
 /** Below this zoom a block is less than 25 pixels high, and its text cannot be read. */
-const READABLE_ZOOM = 25 / 56;
+export const READABLE_ZOOM = 25 / 56;
 
 /** A block of the graph, as a plain box when it is too small to read. */
 export function BlockNode({ data }: NodeProps<Node<BlockNodeData>>) {

@@ -1,16 +1,19 @@
-import { Background, Controls, Position, ReactFlow } from '@xyflow/react';
+import { Background, Controls, Position, ReactFlow, useReactFlow } from '@xyflow/react';
 import type { Edge, Node, NodeHandle } from '@xyflow/react';
 import '@xyflow/react/dist/base.css';
 import '../styles/graph.css';
-import { useMemo } from 'react';
+import { useEffect, useMemo } from 'react';
 import type { BlockState, Graph } from '../api/queries.ts';
-import { BlockNode } from './block-node.tsx';
+import { BlockNode, READABLE_ZOOM } from './block-node.tsx';
 import type { BlockNodeData } from './block-node.tsx';
-import { BLOCK_HEIGHT, placesOf } from './layout.ts';
+import { BLOCK_HEIGHT, BLOCK_WIDTH, placesOf } from './layout.ts';
 import type { Box } from './layout.ts';
 import type { Selection } from './selection.ts';
 
 const NODE_TYPES = { block: BlockNode };
+const FIT = { padding: 0.15, maxZoom: 1 };
+/** Graphs with more blocks are never shown as a whole: thousands of elements would be in view. */
+const MOST_AT_ONCE = 300;
 
 interface RunGraphProps {
   graph: Graph;
@@ -24,6 +27,7 @@ export function RunGraph({ graph, states, selection, selectBlock }: RunGraphProp
   const places = useMemo(() => placesOf(graph), [graph]);
   const byBlock = useMemo(() => new Map(states.map((state) => [state.blockId, state])), [states]);
   const selectedId = selection.block?.id;
+  const isLarge = graph.blocks.length > MOST_AT_ONCE;
   const nodes = useMemo(
     () => nodesOf(graph, { places, byBlock, selectedId }),
     [graph, places, byBlock, selectedId],
@@ -41,16 +45,30 @@ export function RunGraph({ graph, states, selection, selectBlock }: RunGraphProp
         nodesFocusable={false}
         edgesFocusable={false}
         elementsSelectable={false}
-        minZoom={0.05}
-        fitView
-        fitViewOptions={{ padding: 0.15, maxZoom: 1 }}
+        minZoom={isLarge ? READABLE_ZOOM : 0.05}
+        {...(isLarge
+          ? { defaultViewport: { x: 24, y: 24, zoom: 0.8 } }
+          : { fitView: true, fitViewOptions: FIT })}
         proOptions={{ hideAttribution: true }}
       >
         <Background gap={24} size={1} />
-        <Controls showInteractive={false} />
+        <Controls showInteractive={false} fitViewOptions={FIT} />
+        {isLarge && <Follow blockId={selectedId} />}
       </ReactFlow>
     </div>
   );
+}
+
+/** Moves a large graph so that the selected block is in its middle. */
+function Follow({ blockId }: { blockId: string | undefined }) {
+  const { getInternalNode, getZoom, setCenter } = useReactFlow();
+  useEffect(() => {
+    const node = blockId === undefined ? undefined : getInternalNode(blockId);
+    if (!node) return;
+    const { x, y } = node.internals.positionAbsolute;
+    void setCenter(x + BLOCK_WIDTH / 2, y + BLOCK_HEIGHT / 2, { zoom: getZoom() });
+  }, [blockId, getInternalNode, getZoom, setCenter]);
+  return null;
 }
 
 interface Shown {
@@ -77,13 +95,14 @@ function nodesOf(graph: Graph, { places, byBlock, selectedId }: Shown): Node<Blo
     ];
   });
   // A container comes before its blocks.
-  return nodes.toSorted((a, b) => depthOf(graph, a.id) - depthOf(graph, b.id));
+  const parents = new Map(graph.blocks.map(({ id, parentId }) => [id, parentId]));
+  const depths = new Map(nodes.map(({ id }) => [id, depthOf(parents, id)]));
+  return nodes.toSorted((a, b) => (depths.get(a.id) ?? 0) - (depths.get(b.id) ?? 0));
 }
 
-function depthOf(graph: Graph, id: string): number {
-  const parents = new Map(graph.blocks.map((block) => [block.id, block.parentId]));
+function depthOf(parents: ReadonlyMap<string, string | null>, id: string): number {
   let depth = 0;
-  for (let at = parents.get(id); at != null && depth < graph.blocks.length; at = parents.get(at)) depth += 1;
+  for (let at = parents.get(id); at != null && depth < parents.size; at = parents.get(at)) depth += 1;
   return depth;
 }
 

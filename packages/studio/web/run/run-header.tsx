@@ -1,11 +1,12 @@
 import { useQueryClient } from '@tanstack/react-query';
-import { Link, useNavigate } from '@tanstack/react-router';
+import { useNavigate } from '@tanstack/react-router';
 import { cancelRun, rerun } from '../api/actions.ts';
 import { isOpen } from '../api/queries.ts';
 import type { Overview } from '../api/queries.ts';
 import { Confirm } from '../parts/confirm.tsx';
 import { Status } from '../parts/status.tsx';
 import { CopyButtons } from './copy-menu.tsx';
+import { RunLink } from './run-link.tsx';
 import { Time, costText, durationText } from '../parts/time.tsx';
 
 /** What the run is, why it failed, where it comes from, and what can be done with it. */
@@ -69,15 +70,6 @@ export function Fact({ name, children }: { name: string; children: React.ReactNo
       <dt>{name}</dt>
       <dd>{children}</dd>
     </div>
-  );
-}
-
-/** A link to another run, by the beginning of its id. */
-export function RunLink({ runId }: { runId: string }) {
-  return (
-    <Link to="/runs/$runId" params={{ runId }} search={{}} className="mono" title={runId}>
-      <bdi>{runId.slice(0, 8)}</bdi>
-    </Link>
   );
 }
 

@@ -10,7 +10,8 @@ import { Status } from '../parts/status.tsx';
 import { Time, bytesText, durationText } from '../parts/time.tsx';
 import { CodeAtLine } from './code-at-line.tsx';
 import { MODEL_BLOCKS, ModelUse } from './model-use.tsx';
-import { Fact, RunLink } from './run-header.tsx';
+import { Fact } from './run-header.tsx';
+import { RunLink } from './run-link.tsx';
 import type { Selection } from './selection.ts';
 import { scopeOf } from './selection.ts';
 

@@ -27,6 +27,7 @@ export function Layout() {
           </Link>
           <Link to="/workflows">Workflows</Link>
           <Link to="/dashboard">Dashboard</Link>
+          <Link to="/settings">Settings</Link>
         </nav>
         <div className="header-end">
           {all.length > 1 && (

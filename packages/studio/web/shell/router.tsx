@@ -51,7 +51,13 @@ const dashboard = createRoute({
   component: lazyRouteComponent(() => import('../dashboard/dashboard-page.tsx'), 'DashboardPage'),
 });
 
-const routeTree = root.addChildren([home, runs, run, workflows, workflow, dashboard]);
+const settings = createRoute({
+  getParentRoute: () => root,
+  path: '/settings',
+  component: lazyRouteComponent(() => import('../settings/settings-page.tsx'), 'SettingsPage'),
+});
+
+const routeTree = root.addChildren([home, runs, run, workflows, workflow, dashboard, settings]);
 
 export function makeRouter() {
   return createRouter({ routeTree, basepath: BASE === '' ? '/' : BASE, defaultPreload: 'intent' });

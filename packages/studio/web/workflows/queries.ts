@@ -36,3 +36,49 @@ export function versionsQuery(workflowId: string) {
     getNextPageParam: ({ nextCursor }) => nextCursor,
   });
 }
+
+export function deploymentQuery(workflowId: string) {
+  return queryOptions({
+    queryKey: ['workflow', workflowId, 'deployment'],
+    queryFn: async () => {
+      const url = '/api/v2/workflows/{workflowId}/deployment';
+      return (await dataOf(client.GET(url, { params: { path: { workflowId } } }))).data;
+    },
+  });
+}
+
+/** The triggers of a workflow, or of the workspace: the first hundred. */
+export function triggersQuery(workspaceId: string, workflowId: string) {
+  return queryOptions({
+    queryKey: ['triggers', workspaceId, workflowId],
+    queryFn: async () => {
+      const query = { workspaceId, workflowId, limit: 100 };
+      return (await dataOf(client.GET('/api/v2/triggers', { params: { query } }))).data;
+    },
+    refetchInterval: 10_000,
+  });
+}
+
+export function comparisonQuery(workflowId: string, base: string, target: string) {
+  return queryOptions({
+    queryKey: ['workflow', workflowId, 'compare', base, target],
+    queryFn: async () => {
+      const url = '/api/v2/workflows/{workflowId}/versions/compare';
+      const params = { path: { workflowId }, query: { base, target } };
+      return (await dataOf(client.GET(url, { params }))).data;
+    },
+  });
+}
+
+/** A deployed version with its blocks. */
+export function versionQuery(workflowId: string, version: number) {
+  return queryOptions({
+    queryKey: ['workflow', workflowId, 'version', version],
+    queryFn: async () => {
+      const url = '/api/v2/workflows/{workflowId}/versions/{version}';
+      const params = { path: { workflowId, version: String(version) } };
+      return (await dataOf(client.GET(url, { params }))).data;
+    },
+    staleTime: Infinity,
+  });
+}

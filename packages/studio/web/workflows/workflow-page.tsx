@@ -2,7 +2,9 @@ import { useInfiniteQuery, useQuery } from '@tanstack/react-query';
 import { Link, getRouteApi } from '@tanstack/react-router';
 import { Empty, Failed, FailedPage, Loading } from '../parts/notice.tsx';
 import { Time } from '../parts/time.tsx';
-import { versionsQuery, workflowQuery } from './queries.ts';
+import { Compare } from './compare.tsx';
+import { deploymentQuery, versionsQuery, workflowQuery } from './queries.ts';
+import { Triggers } from './triggers.tsx';
 
 const route = getRouteApi('/workflows/$workflowId');
 
@@ -40,9 +42,52 @@ export function WorkflowPage() {
           Show its runs
         </Link>
       </p>
+      <h2>Deployment</h2>
+      <Deployment workflowId={workflowId} />
+      <h2>Triggers</h2>
+      <Triggers workflowId={workflowId} />
       <h2>Versions</h2>
       <Versions workflowId={workflowId} />
     </div>
+  );
+}
+
+/** Whether the draft differs from the live version, and how the latest deployment went. */
+function Deployment({ workflowId }: { workflowId: string }) {
+  const deployment = useQuery(deploymentQuery(workflowId));
+  if (deployment.error) return <Failed error={deployment.error} retry={deployment.refetch} />;
+  if (deployment.isPending) return <Loading what="the deployment" />;
+  const { activeDeployment: live, latestDeploymentAttempt: attempt, needsRedeployment } = deployment.data;
+  return (
+    <dl className="facts">
+      <div>
+        <dt>Live version</dt>
+        <dd>{live?.version ?? 'none'}</dd>
+      </div>
+      <div>
+        <dt>Draft</dt>
+        <dd>
+          {!live
+            ? 'not live'
+            : needsRedeployment
+              ? 'differs from the live version'
+              : 'equals the live version'}
+        </dd>
+      </div>
+      {attempt && (
+        <div>
+          <dt>Latest attempt</dt>
+          <dd>
+            {attempt.action} version {attempt.version}: {attempt.status}, <Time iso={attempt.requestedAt} />
+            {attempt.error && (
+              <bdi className="error-text">
+                {attempt.error.code}: {attempt.error.message}
+              </bdi>
+            )}
+          </dd>
+        </div>
+      )}
+    </dl>
   );
 }
 
@@ -53,36 +98,39 @@ function Versions({ workflowId }: { workflowId: string }) {
   if (versions.isPending) return <Loading what="versions" />;
   if (rows.length === 0) return <Empty title="The workflow was never deployed" />;
   return (
-    <div className="scroll-x" role="region" aria-label="List of versions" tabIndex={0}>
-      <table className="plain-table">
-        <thead>
-          <tr>
-            <th scope="col">Version</th>
-            <th scope="col">Name</th>
-            <th scope="col">Deployed</th>
-            <th scope="col">State</th>
-          </tr>
-        </thead>
-        <tbody>
-          {rows.map(({ id, version, name, createdAt, isActive }) => (
-            <tr key={id}>
-              <td className="number">{version}</td>
-              <td>
-                <bdi>{name ?? '–'}</bdi>
-              </td>
-              <td>
-                <Time iso={createdAt} />
-              </td>
-              <td>{isActive ? 'live' : ''}</td>
+    <>
+      <div className="scroll-x" role="region" aria-label="List of versions" tabIndex={0}>
+        <table className="plain-table">
+          <thead>
+            <tr>
+              <th scope="col">Version</th>
+              <th scope="col">Name</th>
+              <th scope="col">Deployed</th>
+              <th scope="col">State</th>
             </tr>
-          ))}
-        </tbody>
-      </table>
-      {versions.hasNextPage && (
-        <button type="button" className="button" onClick={() => void versions.fetchNextPage()}>
-          Show more
-        </button>
-      )}
-    </div>
+          </thead>
+          <tbody>
+            {rows.map(({ id, version, name, createdAt, isActive }) => (
+              <tr key={id}>
+                <td className="number">{version}</td>
+                <td>
+                  <bdi>{name ?? '–'}</bdi>
+                </td>
+                <td>
+                  <Time iso={createdAt} />
+                </td>
+                <td>{isActive ? 'live' : ''}</td>
+              </tr>
+            ))}
+          </tbody>
+        </table>
+        {versions.hasNextPage && (
+          <button type="button" className="button" onClick={() => void versions.fetchNextPage()}>
+            Show more
+          </button>
+        )}
+      </div>
+      {rows.length > 1 && <Compare workflowId={workflowId} versions={rows.map(({ version }) => version)} />}
+    </>
   );
 }

@@ -34,7 +34,8 @@ export function statesOf(root: Span, scope: string): BlockState[] {
   const open = [root];
   for (let span = open.pop(); span; span = open.pop()) {
     if (span.blockId !== undefined) add(states, span, root);
-    open.push(...selectedIn(span.children, wanted).toReversed());
+    // Not as arguments: a span can have more children than a call can have arguments.
+    for (const child of selectedIn(span.children, wanted).toReversed()) open.push(child);
   }
   return [...states.values()];
 }

@@ -59,7 +59,8 @@ function countOf(root: Span): number {
   const open = [root];
   for (let span = open.pop(); span; span = open.pop()) {
     count += 1;
-    open.push(...span.children);
+    // Not as arguments: a span can have more children than a call can have arguments.
+    for (const child of span.children) open.push(child);
   }
   return count;
 }

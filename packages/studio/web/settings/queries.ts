@@ -1,0 +1,36 @@
+import { queryOptions } from '@tanstack/react-query';
+import { client, dataOf } from '../api/client.ts';
+
+/** Most entries of a list of the settings. */
+export const MOST = 100;
+
+export function secretsQuery(workspaceId: string) {
+  return queryOptions({
+    queryKey: ['secrets', workspaceId],
+    queryFn: async () => {
+      const query = { workspaceId, limit: MOST, sortBy: 'name' } as const;
+      return (await dataOf(client.GET('/api/v2/secrets', { params: { query } }))).data;
+    },
+  });
+}
+
+export function credentialsQuery(workspaceId: string) {
+  return queryOptions({
+    queryKey: ['credentials', workspaceId],
+    queryFn: async () => {
+      const query = { workspaceId, limit: MOST, sortBy: 'displayName' } as const;
+      return (await dataOf(client.GET('/api/v2/credentials', { params: { query } }))).data;
+    },
+  });
+}
+
+export function sandboxesQuery(workspaceId: string) {
+  return queryOptions({
+    queryKey: ['sandboxes', workspaceId],
+    queryFn: async () => {
+      const query = { workspaceId, limit: MOST, sortBy: 'name' } as const;
+      return (await dataOf(client.GET('/api/v2/sandboxes', { params: { query } }))).data;
+    },
+    refetchInterval: 5000,
+  });
+}

@@ -1,0 +1,106 @@
+import { useQuery } from '@tanstack/react-query';
+import type { ReactNode } from 'react';
+import { Failed, Loading } from '../parts/notice.tsx';
+import { Time } from '../parts/time.tsx';
+import { useWorkspaceId } from '../shell/workspace.ts';
+import { MOST, credentialsQuery, sandboxesQuery, secretsQuery } from './queries.ts';
+
+/** What runs of the workspace use: secrets and credentials, by name only, and sandboxes with their builds. */
+export function SettingsPage() {
+  const workspaceId = useWorkspaceId();
+  const secrets = useQuery(secretsQuery(workspaceId));
+  const credentials = useQuery(credentialsQuery(workspaceId));
+  const sandboxes = useQuery(sandboxesQuery(workspaceId));
+  return (
+    <div className="page">
+      <h1>Settings</h1>
+      <Section
+        title="Secrets"
+        list={secrets}
+        columns={['Name', 'Of', 'Changed']}
+        row={({ name, scope, updatedAt }) => [
+          <bdi key="name">{name}</bdi>,
+          scope === 'personal' ? 'you' : 'the workspace',
+          <Time key="time" iso={updatedAt} />,
+        ]}
+      />
+      <Section
+        title="Credentials"
+        list={credentials}
+        columns={['Name', 'Provider', 'Changed']}
+        row={({ displayName, providerId, updatedAt }) => [
+          <bdi key="name">{displayName}</bdi>,
+          providerId ?? '–',
+          <Time key="time" iso={updatedAt} />,
+        ]}
+      />
+      <Section
+        title="Sandboxes"
+        list={sandboxes}
+        columns={['Name', 'Language', 'Packages', 'Build', 'Built']}
+        row={({ name, language, dependencies, systemPackages, cliTools, ...build }) => [
+          <bdi key="name">{name}</bdi>,
+          language,
+          <bdi key="packages">{[...dependencies, ...systemPackages, ...cliTools].join(', ')}</bdi>,
+          build.errorMessage === null ? (
+            (build.buildStatus ?? '–')
+          ) : (
+            <bdi key="error" className="error-text">
+              {build.errorMessage}
+            </bdi>
+          ),
+          build.builtAt === null ? '–' : <Time key="time" iso={build.builtAt} />,
+        ]}
+      />
+    </div>
+  );
+}
+
+interface ListState<Row> {
+  data: readonly Row[] | undefined;
+  error: Error | null;
+  refetch: () => unknown;
+}
+
+interface SectionProps<Row> {
+  title: string;
+  list: ListState<Row>;
+  columns: readonly string[];
+  row: (row: Row) => readonly ReactNode[];
+}
+
+function Section<Row>({ title, list: { data, error, refetch }, columns, row }: SectionProps<Row>) {
+  return (
+    <section className="settings-section" aria-label={title}>
+      <h2>{title}</h2>
+      {error && <Failed error={error} retry={refetch} />}
+      {!data && !error && <Loading what={title.toLowerCase()} />}
+      {data?.length === 0 && <p>There are none.</p>}
+      {data && data.length > 0 && (
+        <div className="scroll-x" role="region" aria-label={`List of ${title.toLowerCase()}`} tabIndex={0}>
+          <table className="plain-table">
+            <thead>
+              <tr>
+                {columns.map((column) => (
+                  <th scope="col" key={column}>
+                    {column}
+                  </th>
+                ))}
+              </tr>
+            </thead>
+            <tbody>
+              {data.map((each, index) => (
+                <tr key={index}>
+                  {row(each).map((cell, at) => (
+                    <td key={columns[at]}>{cell}</td>
+                  ))}
+                </tr>
+              ))}
+            </tbody>
+          </table>
+        </div>
+      )}
+      {data?.length === MOST && <p>The first {MOST} are shown.</p>}
+    </section>
+  );
+}

@@ -1,0 +1,161 @@
+import { useQuery } from '@tanstack/react-query';
+import { diffLines } from 'diff';
+import { useState } from 'react';
+import { Failed, Loading } from '../parts/notice.tsx';
+import { comparisonQuery, versionQuery } from './queries.ts';
+
+interface CompareProps {
+  workflowId: string;
+  /** Newest first. */
+  versions: readonly number[];
+}
+
+/** The difference of two versions: blocks that were added, removed or changed, and their code line by line. */
+export function Compare({ workflowId, versions }: CompareProps) {
+  const [base, setBase] = useState(versions[1] ?? 0);
+  const [target, setTarget] = useState(versions[0] ?? 0);
+  const comparison = useQuery(comparisonQuery(workflowId, String(base), String(target)));
+  const choose = (label: string, value: number, set: (version: number) => void) => (
+    <label className="field">
+      <span>{label}</span>
+      <select value={value} onChange={(event) => set(Number(event.target.value))}>
+        {versions.map((version) => (
+          <option key={version} value={version}>
+            Version {version}
+          </option>
+        ))}
+      </select>
+    </label>
+  );
+  return (
+    <section className="compare" aria-label="Difference of two versions">
+      <div className="filters">
+        {choose('From', base, setBase)}
+        {choose('To', target, setTarget)}
+      </div>
+      {comparison.error && <Failed error={comparison.error} retry={comparison.refetch} />}
+      {comparison.isPending && <Loading what="the difference" />}
+      {comparison.data?.identical && <p>Both versions are equal.</p>}
+      {comparison.data && !comparison.data.identical && (
+        <Changes {...{ workflowId, base, target }} changes={comparison.data} />
+      )}
+    </section>
+  );
+}
+
+interface Changes {
+  blocks: {
+    added: readonly Named[];
+    removed: readonly Named[];
+    changed: readonly (Named & { subBlocks: readonly string[]; fields: readonly string[] })[];
+  };
+  edges: { added: readonly object[]; removed: readonly object[] };
+  variables: { added: readonly string[]; removed: readonly string[]; changed: readonly string[] };
+}
+interface Named {
+  id: string;
+  name: string;
+  type: string;
+}
+interface ChangesProps {
+  workflowId: string;
+  base: number;
+  target: number;
+  changes: Changes;
+}
+
+function Changes({ workflowId, base, target, changes: { blocks, edges, variables } }: ChangesProps) {
+  const before = useQuery(versionQuery(workflowId, base));
+  const after = useQuery(versionQuery(workflowId, target));
+  const changedVariables = [...variables.added, ...variables.removed, ...variables.changed];
+  return (
+    <>
+      <ul className="changes">
+        {blocks.added.map((block) => (
+          <Change key={block.id} sign="+" what="added" block={block} />
+        ))}
+        {blocks.removed.map((block) => (
+          <Change key={block.id} sign="−" what="removed" block={block} />
+        ))}
+        {blocks.changed.map((block) => (
+          <Change
+            key={block.id}
+            sign="±"
+            what={`changed: ${[...block.fields, ...block.subBlocks].join(', ')}`}
+            block={block}
+          >
+            {block.subBlocks.map((field) => (
+              <TextDifference
+                key={field}
+                name={`${block.name}, ${field}`}
+                before={textOf(before.data?.state.blocks[block.id], field)}
+                after={textOf(after.data?.state.blocks[block.id], field)}
+              />
+            ))}
+          </Change>
+        ))}
+      </ul>
+      <p>
+        Connections: {edges.added.length} added, {edges.removed.length} removed.
+        {changedVariables.length > 0 && ` Variables: ${changedVariables.length} changed.`}
+      </p>
+    </>
+  );
+}
+
+interface ChangeProps {
+  sign: string;
+  what: string;
+  block: Named;
+  children?: React.ReactNode;
+}
+
+function Change({ sign, what, block, children }: ChangeProps) {
+  return (
+    <li>
+      <span aria-hidden="true">{sign}</span> <bdi className="change-name">{block.name}</bdi>{' '}
+      <span className="value-note">{what}</span>
+      {children}
+    </li>
+  );
+}
+
+/** Returns the text of a field of a block, as a draft has it; undefined for a field that is no text. */
+function textOf(block: unknown, field: string): string | undefined {
+  const fields = (block as { subBlocks?: { [name: string]: { value?: unknown } | undefined } } | undefined)
+    ?.subBlocks;
+  const value = fields?.[field]?.value;
+  return typeof value === 'string' ? value : undefined;
+}
+
+/** Longest text that is compared line by line. */
+const MAX_COMPARED = 100_000;
+
+function TextDifference({
+  name,
+  before,
+  after,
+}: {
+  name: string;
+  before: string | undefined;
+  after: string | undefined;
+}) {
+  if (before === undefined || after === undefined || before === after) return null;
+  const parts =
+    before.length + after.length > MAX_COMPARED ? undefined : diffLines(before, after, { timeout: 1000 });
+  if (!parts) return <p className="value-note">The text is too large to compare.</p>;
+  return (
+    <pre className="difference" aria-label={name} tabIndex={0} role="region">
+      {parts.map(({ added, removed, value }, index) => (
+        <span key={index} data-change={added ? 'added' : removed ? 'removed' : undefined}>
+          {linesOf(value, added ? '+ ' : removed ? '− ' : '  ')}
+        </span>
+      ))}
+    </pre>
+  );
+}
+
+function linesOf(text: string, sign: string): string {
+  const lines = text.endsWith('\n') ? text.slice(0, -1) : text;
+  return `${sign}${lines.replaceAll('\n', `\n${sign}`)}\n`;
+}
