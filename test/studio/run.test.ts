@@ -49,14 +49,16 @@ const CALL = {
 };
 
 describe.skipIf(!chromiumTool)('the page of a run', () => {
-  const world = studio(async (whenDone) => {
-    const server = await startModelServer(({ number }) =>
-      number === 1
-        ? { tools: [{ name: 'add', args: { a: 20, b: 22 } }], input: 30, output: 5 }
-        : { text: 'It is 42.', input: 50, output: 7 },
-    );
-    whenDone(() => void server.close());
-    return ['--service', `openai=${server.services.openai}`];
+  const world = studio({
+    more: async (whenDone) => {
+      const server = await startModelServer(({ number }) =>
+        number === 1
+          ? { tools: [{ name: 'add', args: { a: 20, b: 22 } }], input: 30, output: 5 }
+          : { text: 'It is 42.', input: 50, output: 7 },
+      );
+      whenDone(() => void server.close());
+      return ['--service', `openai=${server.services.openai}`];
+    },
   });
   let agentRun = '';
 

@@ -29,24 +29,31 @@ export interface Studio {
   run(workflowId: string, body?: object): Promise<string>;
 }
 
+/** Servers on PostgreSQL are given the secret of their keys. */
+const SECRET = { HEDDLE_API_SECRET: 'a secret of at least thirty-two characters' };
+
 export const chromiumTool = requireTool('chromium');
 
 type WhenDone = (stop: () => void) => void;
 
 /** Options of `heddle serve`: where its store is, and others. */
-type ServeArgs = (whenDone: WhenDone) => Promise<readonly string[]>;
+export type ServeArgs = (whenDone: WhenDone) => Promise<readonly string[]>;
 
-/** Starts a server and a browser for the tests of this file. `more`: options of the server. `store`: default: a new folder. */
-export function studio(
-  more: ServeArgs = () => Promise.resolve([]),
-  store: ServeArgs = (whenDone) => Promise.resolve(['--data', dataFolder(whenDone)]),
-): Studio {
+interface StudioOptions {
+  /** Where the server stores its data. Default: in a new folder. */
+  store?: ServeArgs;
+  /** Other options of the server. */
+  more?: ServeArgs;
+}
+
+/** Starts a server and a browser for the tests of this file. */
+export function studio({ store = inFolder, more = () => Promise.resolve([]) }: StudioOptions = {}): Studio {
   const shared = { faults: [], loaded: [] } as unknown as Studio;
   const stops: (() => unknown)[] = [];
   beforeAll(async () => {
     const whenDone: WhenDone = (stop) => void stops.push(stop);
     const args = [...(await store(whenDone)), ...(await more(whenDone))];
-    const served = await startServe(args, { whenDone });
+    const served = await startServe(args, { whenDone, env: SECRET });
     const { url, key, workspaceId } = served;
     const { studio: address = '' } = served as { studio?: string };
     Object.assign(shared, { url, key, workspaceId, address });
@@ -89,6 +96,8 @@ export function studio(
   });
   return shared;
 }
+
+const inFolder: ServeArgs = (whenDone) => Promise.resolve(['--data', dataFolder(whenDone)]);
 
 function cleaned(env: Readonly<Record<string, string | undefined>>): { [name: string]: string } {
   return Object.fromEntries(

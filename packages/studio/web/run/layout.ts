@@ -1,7 +1,16 @@
 import dagre from '@dagrejs/dagre';
-import type { Graph } from '../api/queries.ts';
 
-type Block = Graph['blocks'][number];
+interface Block {
+  id: string;
+  parentId: string | null;
+  position: { x: number; y: number } | null;
+}
+
+/** What of a graph decides its layout. */
+interface Graph {
+  blocks: readonly Block[];
+  edges: readonly { source: string; target: string }[];
+}
 
 /** The place of a block relative to its container. */
 export interface Box {

@@ -1,0 +1,84 @@
+import type { Page } from 'playwright-core';
+import { expect, onTestFinished } from 'vitest';
+import { styleOf } from './setup.ts';
+import type { Studio } from './setup.ts';
+import { ASKS, LONG_WAIT } from './workflows.ts';
+
+/** Most presses of Tab on the way to an element. */
+const MOST_TABS = 40;
+
+/** Presses Tab until an element with this role and name has the focus, which must be visible. */
+async function tabTo(page: Page, role: Parameters<Page['getByRole']>[0], name: string): Promise<void> {
+  const wanted = page.getByRole(role, { name }).first();
+  await wanted.waitFor();
+  for (let count = 0; count < MOST_TABS; count += 1) {
+    const hasFocus = await wanted.evaluate((element) => element.ownerDocument.activeElement === element);
+    if (hasFocus) {
+      expect(`${name}: ${await styleOf(wanted, 'outline-style')}`).toBe(`${name}: solid`);
+      return;
+    }
+    await page.keyboard.press('Tab');
+  }
+  throw new Error(`${MOST_TABS} presses of Tab did not lead to the ${role} "${name}".`);
+}
+
+/** Signs in, filters runs, opens one, walks its blocks, answers its pause and cancels another one, all by keys. */
+export async function keyboardJourney(world: Studio): Promise<void> {
+  const asking = await world.run(await world.deployed('Refunds', ASKS));
+  await world.run(await world.deployed('Waits', LONG_WAIT), { async: true });
+  const stranger = await world.browser.newContext();
+  onTestFinished(() => stranger.close());
+  const page = await stranger.newPage();
+  await page.goto(world.url);
+  await tabTo(page, 'textbox', 'API key');
+  await page.keyboard.type(world.key);
+  await page.keyboard.press('Enter');
+  await page.getByRole('heading', { name: 'Runs' }).waitFor();
+
+  await page.getByRole('link', { name: 'Waits' }).waitFor();
+  await tabTo(page, 'textbox', 'Workflow');
+  await page.keyboard.type('Refunds');
+  await expect.poll(() => page.getByRole('row').count()).toBe(2);
+  await tabTo(page, 'link', 'Refunds');
+  await page.keyboard.press('Enter');
+  await page.waitForURL((url) => url.pathname === `/runs/${asking}`);
+
+  await tabTo(page, 'button', 'Start, completed');
+  await page.keyboard.press('Enter');
+  await page.getByRole('heading', { name: 'Start' }).waitFor();
+  await page.keyboard.press('ArrowDown');
+  await page.keyboard.press('Enter');
+  await page.getByRole('heading', { name: 'Approve refund' }).waitFor();
+  await page.keyboard.press('End');
+  await page.keyboard.press('Enter');
+  await page.getByRole('heading', { name: 'Pay' }).waitFor();
+  await page.getByText('This block has not run').waitFor();
+  await page.keyboard.press('Home');
+  await page.keyboard.press('Enter');
+  await tabTo(page, 'tab', 'Output');
+  await page.keyboard.press('ArrowRight');
+  await expect.poll(() => new URL(page.url()).searchParams.get('pane')).toBe('input');
+
+  await page.reload();
+  await tabTo(page, 'combobox', 'approved');
+  await page.keyboard.press('t');
+  await tabTo(page, 'textbox', 'comment');
+  await page.keyboard.type('fine');
+  await page.keyboard.press('Enter');
+  await page.locator('.run-title').getByText('Completed').waitFor();
+
+  await tabTo(page, 'link', 'Runs');
+  await page.keyboard.press('Enter');
+  await tabTo(page, 'link', 'Waits');
+  await page.keyboard.press('Enter');
+  await tabTo(page, 'button', 'Cancel run');
+  await page.keyboard.press('Enter');
+  await page.getByRole('dialog').waitFor();
+  await page.keyboard.press('Escape');
+  await page.getByRole('dialog').waitFor({ state: 'hidden' });
+  expect(await page.locator(':focus').textContent()).toBe('Cancel run');
+  await page.keyboard.press('Enter');
+  await tabTo(page, 'button', 'Cancel run');
+  await page.keyboard.press('Enter');
+  await page.locator('.run-title').getByText('Cancelled').waitFor();
+}
