@@ -22,8 +22,8 @@ async function tabTo(page: Page, role: Parameters<Page['getByRole']>[0], name: s
   throw new Error(`${MOST_TABS} presses of Tab did not lead to the ${role} "${name}".`);
 }
 
-/** Signs in, filters runs, opens one, walks its blocks, answers its pause and cancels another one, all by keys. */
-export async function keyboardJourney(world: Studio): Promise<void> {
+/** Signs in, filters runs, opens one, walks its blocks, answers its pause and cancels another one, all by keys. Returns the status that the page shows of the cancelled one. */
+export async function keyboardJourney(world: Studio): Promise<string> {
   const asking = await world.run(await world.deployed('Refunds', ASKS));
   await world.run(await world.deployed('Waits', LONG_WAIT), { async: true });
   const stranger = await world.browser.newContext();
@@ -81,4 +81,5 @@ export async function keyboardJourney(world: Studio): Promise<void> {
   await tabTo(page, 'button', 'Cancel run');
   await page.keyboard.press('Enter');
   await page.locator('.run-title').getByText('Cancelled').waitFor();
+  return (await page.locator('.run-title .status').textContent()) ?? '';
 }

@@ -1,4 +1,4 @@
-import { describe, it } from 'vitest';
+import { describe, expect, it } from 'vitest';
 import { dataFolder } from '../support/data-folder.ts';
 import { hasPostgres, postgresDatabase } from '../support/postgres.ts';
 import { keyboardJourney } from './journey.ts';
@@ -18,6 +18,8 @@ describe.skipIf(!chromiumTool).each(STORES)('the Studio without a mouse, on %s',
   it(
     'signs in, filters, walks the blocks of a run, answers a pause and cancels a run',
     { timeout: 90_000 },
-    () => keyboardJourney(world),
+    async () => {
+      expect(await keyboardJourney(world)).toBe('Cancelled');
+    },
   );
 });

@@ -200,6 +200,7 @@ describe.skipIf(!chromiumTool)('the Studio in a browser', () => {
     await matches.getByRole('listitem').first().getByText('Price', { exact: true }).waitFor();
     await matches.getByRole('link', { name: 'Nightly order prices' }).first().click();
     await page.getByRole('heading', { name: 'Nightly order prices' }).waitFor();
+    expect(new URL(page.url()).pathname).toMatch(/^\/runs\/./);
   });
 
   scenario('starts runs again by a filter', async () => {

@@ -1,5 +1,5 @@
 import { randomUUID } from 'node:crypto';
-import { it } from 'vitest';
+import { expect, it } from 'vitest';
 import { dataFolder } from '../support/data-folder.ts';
 import { describeTemporal } from '../support/temporal.ts';
 import { keyboardJourney } from '../studio/journey.ts';
@@ -16,7 +16,11 @@ describeTemporal('the Studio over runs on Temporal', (server) => {
     },
   });
 
-  it('signs in, filters, answers a pause and cancels a run, without a mouse', { timeout: 120_000 }, () =>
-    keyboardJourney(world),
+  it(
+    'signs in, filters, answers a pause and cancels a run, without a mouse',
+    { timeout: 120_000 },
+    async () => {
+      expect(await keyboardJourney(world)).toBe('Cancelled');
+    },
   );
 });

@@ -52,7 +52,12 @@ export function fieldsOfCall({ arguments: given, parameters }: PauseCall): Pause
     return {
       ...{ name, type },
       description: typeof schema['description'] === 'string' ? schema['description'] : '',
-      initial: value === undefined ? '' : type === 'string' ? String(value) : JSON.stringify(value),
+      initial:
+        value === undefined
+          ? ''
+          : typeof value === 'string' && type === 'string'
+            ? value
+            : JSON.stringify(value),
     };
   });
 }
