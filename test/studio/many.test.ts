@@ -1,46 +1,7 @@
 import { readFileSync } from 'node:fs';
 import { gzipSync } from 'node:zlib';
-import { describe, expect, it, onTestFinished } from 'vitest';
+import { describe, expect, it } from 'vitest';
 import { placesOf } from '../../packages/studio/web/run/layout.ts';
-import { fn, workflow } from '../support/workflow.ts';
-import { chromiumTool, studio } from './setup.ts';
-
-/** With the two before them, as many as a draft may have. */
-const BLOCKS = 1998;
-const names = Array.from({ length: BLOCKS }, (_, index) => `Step ${index}`);
-
-/** One block that runs, and many that are switched off, so that the run takes no time. */
-const LARGE = workflow(
-  [fn('First', 'return 1'), ...names.map((name) => ({ ...fn(name, 'return 1'), enabled: false }))],
-  ['Start -> First', ...names.map((name, index) => `${index === 0 ? 'First' : names[index - 1]} -> ${name}`)],
-);
-
-describe.skipIf(!chromiumTool)('a graph of 2,000 blocks', () => {
-  const world = studio();
-
-  it(
-    'has under 1,500 elements, at every zoom, and shows the block that the outline selects',
-    { timeout: 120_000 },
-    async () => {
-      const runId = await world.run(await world.deployed('Large', LARGE));
-      const page = await world.context.newPage();
-      onTestFinished(() => page.close());
-      await page.goto(`${world.url}/runs/${runId}`);
-      const graph = page.getByRole('region', { name: 'Graph' });
-      await graph.getByText('First', { exact: true }).waitFor();
-      const count = () => page.evaluate<number>('document.querySelectorAll("*").length');
-      expect(await count()).toBeLessThan(1500);
-      for (let press = 0; press < 4; press += 1)
-        await page.getByRole('button', { name: 'Zoom Out' }).click({ force: true });
-      expect(await count()).toBeLessThan(1500);
-      await page.getByRole('button', { name: 'First, completed' }).focus();
-      await page.keyboard.press('End');
-      await page.keyboard.press('Enter');
-      await graph.getByText(names.at(-1) ?? '', { exact: true }).waitFor();
-      expect(await count()).toBeLessThan(1500);
-    },
-  );
-});
 
 describe('the layout', () => {
   it('places 20,000 blocks, also in a cycle, without two at one place', () => {
