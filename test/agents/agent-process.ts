@@ -1,16 +1,67 @@
 // A process to be killed: `node agent-process.ts OPTIONS`, where OPTIONS is AgentProcess as JSON. Its agent calls a tool in each
 // of four rounds; each call appends its number to `effects` and prints it, and at `stop` the process waits to be killed. With
-// `engine` it runs the workflow and prints the output; with `worker` it works until its input ends.
+// `question` its agent answers that with a memory instead, and `stop` is a point of `MEMORY_POINTS`. With `engine` it runs the
+// workflow and prints the output; with `worker` it works until its input ends.
 import { appendFileSync } from 'node:fs';
 import { blocks } from '@heddle/blocks';
+import type { BlockExecutor, Json } from '@heddle/core';
+import type { BlockContext } from '@heddle/core/blocks';
 import { createEngine, isEngineError } from '@heddle/engine';
-import type { Json } from '@heddle/core';
+import type { ExecutorServices } from '@heddle/engine';
 import { createWorker } from '@heddle/temporal';
-import { COUNTING } from './killed.ts';
-import type { AgentProcess } from './killed.ts';
+import { COUNTING, REMEMBERING } from './killed.ts';
+import type { AgentProcess, MEMORY_POINTS } from './killed.ts';
 
-const RUN_ID = 'agent-run';
-const { url, effects, stop, models = {}, ...where } = JSON.parse(process.argv[2] ?? '') as AgentProcess;
+const given = JSON.parse(process.argv[2] ?? '') as AgentProcess;
+const { url, effects, stop, question, models = {}, ...where } = given;
+const [drawn, workflowId] =
+  question === undefined ? ([COUNTING, 'counting'] as const) : ([REMEMBERING, 'remembering'] as const);
+const RUN_ID = question === undefined ? 'agent-run' : `asked-${question}`;
+
+/** Prints the point and waits to be killed, if the process stops at it. */
+async function reach(point: (typeof MEMORY_POINTS)[number][0]): Promise<void> {
+  if (point !== stop) return;
+  process.stdout.write(`${point}\n`);
+  await new Promise(() => undefined);
+}
+
+type Context = BlockContext<ExecutorServices>;
+
+/** An agent that stops between an answer of the model and its own end. */
+function interruptible(executor: BlockExecutor): BlockExecutor {
+  if (!executor.types.includes('agent')) return executor;
+  return { ...executor, execute: (context) => executor.execute(interrupted(context as Context)) };
+}
+
+/** The context of an attempt with a step and a conversation that stop. */
+function interrupted(context: Context): Context {
+  const step: Context['step'] = (key, work, more) =>
+    context.step(
+      key,
+      async (call) => {
+        const result = await work(call);
+        if (key === 'model 1') await reach('answered');
+        return result;
+      },
+      more,
+    );
+  const services: Context['services'] = {
+    ...context.services,
+    conversation: (id) => {
+      const conversation = context.services.conversation(id);
+      const add = async (exchange: Json): Promise<void> => {
+        await reach('recorded');
+        await conversation.add(exchange);
+        await reach('kept');
+      };
+      return { ...conversation, add };
+    },
+  };
+  const replaced: Partial<Context> = { step, services };
+  return new Proxy(context, {
+    get: (target, name) => (Reflect.get(replaced, name) ?? Reflect.get(target, name)) as unknown,
+  });
+}
 
 const options = {
   services: { local: url },
@@ -31,19 +82,26 @@ const options = {
         },
       },
     ],
-  }),
+  }).map(interruptible),
 };
 
 /** Starts the run, or continues it, and returns its output. */
 async function runToItsEnd(): Promise<Json> {
   const engine = await createEngine({ ...options, ...where.engine });
-  await engine.deploy(COUNTING);
-  const run = await engine.attach(RUN_ID).catch((error: unknown) => {
-    if (isEngineError(error) && error.code === 'RUN_NOT_FOUND')
-      return engine.start('counting', {}, { runId: RUN_ID });
-    throw error;
-  });
-  const { output } = await run.result();
+  await engine.deploy(drawn);
+  const input = question === undefined ? {} : { question };
+  const result = engine.attach(RUN_ID).then(
+    (run) => run.result(),
+    async (error: unknown) => {
+      const code = isEngineError(error) ? error.code : undefined;
+      if (code === 'RUN_NOT_FOUND')
+        return (await engine.start(workflowId, input, { runId: RUN_ID })).result();
+      // The engine continued it when it opened.
+      if (code === 'RUN_ENDED') return engine.getRun(RUN_ID);
+      throw error;
+    },
+  );
+  const { output } = await result;
   await engine.close();
   return output ?? null;
 }

@@ -25,8 +25,10 @@ export interface AgentProcess {
   url: string;
   /** File for the numbers of the calls. */
   effects: string;
-  /** The line after which the process waits to be killed: of `counting` the number of a call. */
+  /** The line after which the process waits to be killed: of `counting` the number of a call, of `REMEMBERING` a point of its memory. */
   stop?: string;
+  /** What the agent of `REMEMBERING` is asked, instead of counting. */
+  question?: string;
 }
 
 /** An agent that counts to four with a tool. */
@@ -54,6 +56,48 @@ export const PAYING = workflow(
   ['Start -> A'],
   { id: 'paying' },
 );
+
+/** An agent that remembers its conversation. */
+export const REMEMBERING = workflow(
+  [
+    block('A', 'agent', {
+      model: 'local/scripted',
+      messages: [{ role: 'user', content: '<start.question>' }],
+      memoryType: 'conversation',
+      conversationId: 'talk',
+    }),
+  ],
+  ['Start -> A'],
+  { id: 'remembering' },
+);
+
+/** Where a process can be killed between an answer of the model and the end of the agent: `MemoryPoint`, with how often the model is called. */
+export const MEMORY_POINTS = [
+  ['answered', 'before the answer is recorded', 2],
+  ['recorded', 'before the exchange is in the conversation', 1],
+  ['kept', 'before the result of the agent is in the journal', 1],
+] as const;
+
+/** A model that numbers its answers, and what must be true of the conversation in the end. */
+export async function remembering() {
+  const server = await startModelServer(({ number }) => ({ text: `answer ${number}` }));
+  onTestFinished(() => server.close());
+  const folder = dataFolder();
+  const talk = (): string[] => {
+    const messages = server.requests.at(-1)?.body['messages'] as { content: string }[];
+    return messages.map(({ content }) => content);
+  };
+  return {
+    folder,
+    common: { url: server.services.local, effects: join(folder, 'effects') },
+    /** After the interrupted run has ended with `output` and another was asked: the conversation has the exchange once. */
+    expectOneExchange: (output: unknown, calls: number) => {
+      expect(output).toMatchObject({ content: `answer ${calls}` });
+      expect(server.requests).toHaveLength(calls + 1);
+      expect(talk()).toEqual(['one', `answer ${calls}`, 'two']);
+    },
+  };
+}
 
 /** A process and the lines that it prints. */
 export interface Played {

@@ -1,7 +1,7 @@
 import { createEngine } from '@heddle/engine';
 import type { Engine, EngineOptions } from '@heddle/engine';
 import { openFolderClient } from '@heddle/engine/reader';
-import { afterAll, onTestFinished } from 'vitest';
+import { afterAll, describe, onTestFinished } from 'vitest';
 import { createEngineOn } from '../../packages/engine/src/create.ts';
 import { CodeService } from '../../packages/engine/src/execution/code-service.ts';
 import { builtInExecutors } from '../../packages/engine/src/executors/built-ins.ts';
@@ -9,6 +9,7 @@ import { createRegistry } from '../../packages/engine/src/executors/registry.ts'
 import { openStores } from '../../packages/engine/src/store/open.ts';
 import { dataFolder } from '../support/data-folder.ts';
 import { describeRuntime } from './runtime.ts';
+import { describeMemories } from './runtime/memories.ts';
 import type { RuntimeUnderTest, WhenDone } from './runtime/suite.ts';
 
 /** One sandbox for all engines without options of sandboxes: starting its processes would take longer than most tests. */
@@ -54,4 +55,8 @@ describeRuntime('local, on SQLite', (whenDone) => local(dataFolder(whenDone), wh
   // All groups run in memory.
   share: 1 / 4,
   restarts: 1 / 2,
+});
+
+describe('local, on SQLite', () => {
+  describeMemories((whenDone) => local(dataFolder(whenDone), whenDone));
 });

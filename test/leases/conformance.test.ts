@@ -6,6 +6,7 @@ import { describeChildren } from '../conformance/runtime/children.ts';
 import { describeDeletion } from '../conformance/runtime/deletion.ts';
 import { describeEnvironments } from '../conformance/runtime/environments.ts';
 import { describeFiles } from '../conformance/runtime/files.ts';
+import { describeMemories } from '../conformance/runtime/memories.ts';
 import { describePauses } from '../conformance/runtime/pauses.ts';
 import { describeRestart } from '../conformance/runtime/restart.ts';
 import { describeStarts } from '../conformance/runtime/starts.ts';
@@ -43,6 +44,7 @@ describe.skipIf(!hasPostgres)('the local runtime on PostgreSQL', () => {
     url = await postgresDatabase();
   });
 
+  describeMemories(onPostgres);
   // These suites cover what depends on the stores. The rest depends on the machine, and other tests cover it.
   if (scale(0, 1) === 1) describeRuntime('local, on PostgreSQL', onPostgres, { durable: true });
   else {

@@ -1,0 +1,111 @@
+import { blocks } from '@heddle/blocks';
+import type { JsonObject } from '@heddle/core';
+import type { Engine } from '@heddle/engine';
+import { describe, expect, it, onTestFinished } from 'vitest';
+import { startModelServer } from '../../support/model-server.ts';
+import type { ModelAnswer, ModelRequest, ModelServer } from '../../support/model-server.ts';
+import { block, loop, workflow } from '../../support/workflow.ts';
+import type { MakeRuntime, RuntimeUnderTest } from './suite.ts';
+
+const QUESTION = [{ role: 'user', content: '<start.question>' }];
+const REMEMBER = { memoryType: 'conversation', conversationId: '<start.talk>', messages: QUESTION };
+
+function agent(fields: JsonObject, more: JsonObject = {}) {
+  return block('A', 'agent', { model: 'local/scripted', ...fields }, more);
+}
+
+/** The texts of all messages of a request. */
+function talkOf(request: ModelRequest | undefined): string[] {
+  return (request?.body['messages'] as { content: string }[]).map(({ content }) => content);
+}
+
+/** Repeats the question in its answer: `answer to QUESTION`. */
+function echo(request: ModelRequest): ModelAnswer {
+  return { text: `answer to ${talkOf(request).at(-1)}` };
+}
+
+async function modelServer(answer: (request: ModelRequest) => ModelAnswer = echo): Promise<ModelServer> {
+  const server = await startModelServer(answer);
+  onTestFinished(() => server.close());
+  return server;
+}
+
+function open(runtime: RuntimeUnderTest, { services }: ModelServer): Promise<Engine> {
+  return runtime.open({ blocks: blocks(), services });
+}
+
+async function ask(engine: Engine, question: string, fields: JsonObject = {}): Promise<void> {
+  const drawn = workflow([agent({ ...REMEMBER, ...fields })], ['Start -> A']);
+  const result = await engine.execute({ workflow: drawn }, { question, talk: 'c1' });
+  expect(result).toMatchObject({ status: 'completed', output: { content: `answer to ${question}` } });
+}
+
+/** Conversations of agents. What the windows leave out in detail is in `test/agents/memory.test.ts`. */
+export function describeMemories(make: MakeRuntime): void {
+  describe('memory of agents', () => {
+    it('each kind gives the model its window of the conversation, also after a restart', async () => {
+      const server = await modelServer();
+      const runtime = make();
+      const first = await open(runtime, server);
+      for (const question of ['one', 'two', 'three']) await ask(first, question);
+      await first.close();
+      const second = await open(runtime, server);
+      const kinds: [earlier: string[], fields: JsonObject][] = [
+        [['three'], { memoryType: 'sliding_window', slidingWindowSize: 3 }],
+        [['three', 'four'], { memoryType: 'sliding_window_tokens', slidingWindowTokens: 60 }],
+        [['one', 'two', 'three', 'four', 'five'], { memoryType: 'conversation' }],
+        [[], { memoryType: 'none' }],
+      ];
+      const next = ['four', 'five', 'six', 'seven'];
+      for (const [index, [earlier, fields]] of kinds.entries()) {
+        const question = next[index] ?? '';
+        await ask(second, question, fields);
+        const exchanges = earlier.flatMap((asked) => [asked, `answer to ${asked}`]);
+        expect(talkOf(server.requests.at(-1))).toEqual([...exchanges, question]);
+      }
+      await ask(second, 'eight', { memoryType: 'sliding_window', slidingWindowSize: 2 });
+      expect(talkOf(server.requests.at(-1))).toEqual(['six', 'answer to six', 'eight']);
+    });
+
+    it('each iteration of a loop remembers those before it', async () => {
+      const server = await modelServer();
+      const engine = await open(make(), server);
+      const messages = [{ role: 'user', content: '<loop.currentItem>' }];
+      const turns = loop(
+        'L',
+        { loopType: 'forEach', collection: ['a', 'b', 'c'] },
+        agent({ ...REMEMBER, messages }),
+      );
+      const drawn = workflow([turns], ['Start -> L -> A']);
+      expect(await engine.execute({ workflow: drawn }, { talk: 'c1' })).toMatchObject({
+        status: 'completed',
+      });
+      expect(talkOf(server.requests.at(-1))).toEqual(['a', 'answer to a', 'b', 'answer to b', 'c']);
+    });
+
+    it('a later attempt has the same exchanges as the first, and its exchange is stored once', async () => {
+      const refused = Promise.withResolvers<void>();
+      let refusals = 0;
+      // As many as one call of a model is tried.
+      const server = await modelServer((request) =>
+        talkOf(request).at(-1) === 'two' && ++refusals <= 4
+          ? { status: 503, headers: { 'retry-after': '0' }, after: refused.promise }
+          : echo(request),
+      );
+      const engine = await open(make(), server);
+      await ask(engine, 'one');
+      const retry = { enabled: true, maxTries: 2, waitBetweenTriesMs: 0 };
+      const drawn = workflow([agent(REMEMBER, { retry })], ['Start -> A']);
+      const run = await engine.start({ workflow: drawn }, { question: 'two', talk: 'c1' });
+      await expect.poll(() => refusals, { timeout: 20_000 }).toBe(1);
+      await ask(engine, 'meanwhile');
+      refused.resolve();
+      expect(await run.result()).toMatchObject({ status: 'completed' });
+      expect(refusals).toBe(5);
+      expect(talkOf(server.requests.at(-1))).toEqual(['one', 'answer to one', 'two']);
+      await ask(engine, 'last');
+      const talk = ['one', 'meanwhile', 'two'].flatMap((asked) => [asked, `answer to ${asked}`]);
+      expect(talkOf(server.requests.at(-1))).toEqual([...talk, 'last']);
+    });
+  });
+}
