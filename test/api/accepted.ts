@@ -28,8 +28,8 @@ async function ran(api: TestApi, workflowId: string, input: object = {}): Promis
   return { ...shown.data, runId: data.runId };
 }
 
-/** Creates folders, a secret, credentials, and a sandbox, whose id it returns, and archives the workflow. */
-async function prepared(api: TestApi, archived: string): Promise<string> {
+/** Creates folders, a secret, credentials, skills and a sandbox, and archives the workflow. Returns the ids that requests need. */
+async function prepared(api: TestApi, archived: string) {
   const { workspaceId } = api;
   for (const path of ['/old', '/unwanted'])
     await api.call('POST', '/api/v2/workflows/folders', { body: { workspaceId, path } });
@@ -43,7 +43,26 @@ async function prepared(api: TestApi, archived: string): Promise<string> {
   await api.call('DELETE', `/api/v2/workflows/${archived}`);
   // Without packages it needs no image.
   const body = { workspaceId, name: 'Tools', language: 'javascript' };
-  return (await api.call<{ id: string }>('POST', '/api/v2/sandboxes', { body })).data.id;
+  const sandbox = await api.call<{ id: string }>('POST', '/api/v2/sandboxes', { body });
+  return { sandboxId: sandbox.data.id, ...(await withSkills(api)) };
+}
+
+/** Creates skills, with an editor to revoke and a member to grant. */
+async function withSkills(api: TestApi) {
+  const { workspaceId, store } = api;
+  const ids: string[] = [];
+  for (const name of ['kept', 'unwanted']) {
+    const body = { workspaceId, name, description: 'For tests.', content: 'Test.' };
+    ids.push((await api.call<{ id: string }>('POST', '/api/v2/skills', { body })).data.id);
+  }
+  const [skillId = '', unwantedSkillId = ''] = ids;
+  for (const name of ['revoked', 'granted']) {
+    const userId = await store.workspaces.createUser({ email: `${name}@${workspaceId}.test`, name });
+    await store.workspaces.setMember(workspaceId, userId, 'read');
+  }
+  const body = { workspaceId, email: `revoked@${workspaceId}.test` };
+  await api.call('POST', `/api/v2/skills/${skillId}/editors`, { body });
+  return { skillId, unwantedSkillId };
 }
 
 /** Imports a workflow with a receipt. Returns the id of the operation. */
@@ -63,7 +82,7 @@ export async function acceptedCalls(api: TestApi): Promise<{ [call: string]: Acc
   );
   if (!plain || !victim || !asks || !files || !archived || !unwanted)
     throw new Error('A workflow is missing.');
-  const sandboxId = await prepared(api, archived);
+  const { sandboxId, skillId, unwantedSkillId } = await prepared(api, archived);
   const operationId = await imported(api);
   const { runId } = await ran(api, plain);
   const { data: draft } = await api.call<{ blocks: { [id: string]: { name: string } } }>(
@@ -160,6 +179,22 @@ export async function acceptedCalls(api: TestApi): Promise<{ [call: string]: Acc
     },
     updateCredential: { ...inWorkspace, path: { credentialId: 'KEPT' }, body: { description: 'Kept' } },
     deleteCredential: { ...inWorkspace, path: { credentialId: 'UNWANTED' } },
+    listSkills: inWorkspace,
+    createSkill: {
+      body: { workspaceId, name: 'made', description: 'For tests.', content: 'Test.' },
+    },
+    getSkill: { ...inWorkspace, path: { skillId } },
+    updateSkill: { path: { skillId }, body: { workspaceId, content: 'Test again.' } },
+    deleteSkill: { ...inWorkspace, path: { skillId: unwantedSkillId } },
+    listSkillEditors: { ...inWorkspace, path: { skillId } },
+    grantSkillEditor: {
+      path: { skillId },
+      body: { workspaceId, email: `granted@${workspaceId}.test` },
+    },
+    revokeSkillEditor: {
+      path: { skillId },
+      query: { workspaceId, email: `revoked@${workspaceId}.test` },
+    },
     listSandboxes: inWorkspace,
     createSandbox: { body: { workspaceId, name: 'Made {n}', language: 'javascript' } },
     getSandbox: inWorkspace,

@@ -145,6 +145,7 @@ export function contextOf(scene: Scene): EngineContext {
       file: absent('files'),
       storeFile: absent('files'),
       openFile: absent('files'),
+      skills: { find: absent('skills'), read: absent('skills') },
       runs: absent('log'),
       conversation: absent('conversations'),
       conversationIds: absent('conversations'),

@@ -51,6 +51,9 @@ const REQUIRED_FIELDS: { [id: string]: object } = {
   createServiceAccountCredential: {
     ...{ workspaceId: 'w', type: 'service_account', providerId: 'p', credentials: 'the-secret' },
   },
+  createSkill: { workspaceId: 'w', name: 'n', description: 'd', content: 'c' },
+  updateSkill: { workspaceId: 'w', name: 'n' },
+  grantSkillEditor: { workspaceId: 'w', email: 'e' },
   previewWorkflowImport: { workspaceId: 'w', workflow: {} },
   importWorkflow: { workspaceId: 'w', workflow: {} },
   createSandbox: { workspaceId: 'w', name: 'n', language: 'javascript', dependencies: ['a'] },

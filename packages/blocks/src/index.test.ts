@@ -24,9 +24,6 @@ describe('the blocks', () => {
 });
 
 describe('the fields of agents', () => {
-  /** Fields that agents refuse. */
-  const REFUSED = ['skills'];
-
   it('are described: all that the executor reads', () => {
     const folder = new URL('.', import.meta.url).pathname;
     const sources = globSync(`${folder}{agent,models}/*.ts`).filter((file) => !file.endsWith('.test.ts'));
@@ -38,7 +35,7 @@ describe('the fields of agents', () => {
     const agent = described.find(({ type }) => type === 'agent');
     const names = Object.keys(agent?.fields['properties'] as object);
     expect(read.length).toBeGreaterThan(10);
-    expect(read.filter((name) => !names.includes(name) && !REFUSED.includes(name))).toEqual([]);
+    expect(read.filter((name) => !names.includes(name))).toEqual([]);
   });
 });
 

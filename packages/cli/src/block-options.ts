@@ -27,7 +27,7 @@ export interface BlockOptions extends SpendingOptions {
   mcp?: readonly string[];
   /** `NAME=TOOL,TOOL`. */
   mcpTools?: readonly string[];
-  /** Id of the workspace whose stored credentials blocks use. */
+  /** Id of the workspace whose stored credentials and skills blocks use. */
   workspace?: string;
 }
 

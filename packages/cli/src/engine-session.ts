@@ -8,7 +8,7 @@ import type { Io } from './io.ts';
 import { isOnTemporal } from './store-options.ts';
 import type { RuntimeOptions } from './store-options.ts';
 import type { Ownership } from './serve/service-store.ts';
-import type { WorkspaceCredentials } from './workspace-credentials.ts';
+import type { WorkspaceResources } from './workspace-resources.ts';
 import { safe, styleFor } from './render/style.ts';
 
 /** Options of an engine for a command. */
@@ -38,7 +38,7 @@ export async function openSession(io: Io, options: SessionOptions): Promise<Sess
   const { createEngine } = await import('@heddle/engine');
   const images = blockImages(options.data, isolation);
   const stored =
-    options.workspace === undefined ? undefined : await credentialsOf(io, options, options.workspace);
+    options.workspace === undefined ? undefined : await resourcesOf(io, options, options.workspace);
   const engine = await createEngine({
     ...runtime,
     ...blocks,
@@ -47,7 +47,7 @@ export async function openSession(io: Io, options: SessionOptions): Promise<Sess
     onError: reporter(io),
     ...(options.triggers && { triggers: options.triggers }),
     ...options.ownership,
-    ...(stored && { tenantCredentials: stored.credentials }),
+    ...(stored && { tenantCredentials: stored.credentials, tenantSkills: stored.skills }),
   });
   return {
     engine,
@@ -59,14 +59,10 @@ export async function openSession(io: Io, options: SessionOptions): Promise<Sess
   };
 }
 
-async function credentialsOf(
-  io: Io,
-  options: SessionOptions,
-  workspace: string,
-): Promise<WorkspaceCredentials> {
-  const { workspaceCredentials } = await import('./workspace-credentials.ts');
+async function resourcesOf(io: Io, options: SessionOptions, workspace: string): Promise<WorkspaceResources> {
+  const { workspaceResources } = await import('./workspace-resources.ts');
   const report = reporter(io);
-  return workspaceCredentials(options, workspace, (error) => report(error, undefined));
+  return workspaceResources(options, workspace, (error) => report(error, undefined));
 }
 
 /** Executes runs in this process, on a data folder or a shared database. */

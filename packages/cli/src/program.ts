@@ -7,6 +7,7 @@ import { declareRuns } from './program-runs.ts';
 import { declareLogs, declareRemote, declareServe } from './program-serve.ts';
 import { declareCredentials } from './program-credentials.ts';
 import { declareSchedules } from './program-schedules.ts';
+import { declareSkills } from './program-skills.ts';
 import { declareWebhooks } from './program-webhooks.ts';
 import { declareSecrets } from './program-secrets.ts';
 import { declareTemporal } from './program-temporal.ts';
@@ -59,6 +60,7 @@ export function buildProgram(io: Io, done: (exit: number) => void): Command {
   declareWebhooks(program, io, done);
   declareSecrets(program, io, done);
   declareCredentials(program, io, done);
+  declareSkills(program, io, done);
   declareTemporal(program, io, done);
   declareSandbox(program, io, done);
   everyCommand(program, (command) => {

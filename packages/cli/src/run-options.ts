@@ -151,7 +151,7 @@ const DEFINITIONS = {
   workspace: () => [
     new Option(
       '--workspace <id>',
-      'workspace of heddle serve whose stored credentials blocks use (default: none)',
+      'workspace of heddle serve whose stored credentials and skills blocks use (default: none)',
     ),
   ],
   resultLimit: () => [

@@ -47,6 +47,7 @@ export function partsOf(
     egress: blockHttpClient(options),
     service: configuredServices(options),
     credentials: options.tenantCredentials,
+    skills: options.tenantSkills,
     maxCost: capsOf(options.maxCost ?? {}),
     maxRunFileBytes: options.maxFileBytes?.run ?? MAX_RUN_FILE_BYTES,
     concurrency: { ...DEFAULT_CONCURRENCY, ...options.concurrency },

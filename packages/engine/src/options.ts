@@ -3,6 +3,7 @@ import type { TriggerInfo } from '@heddle/core/drafts';
 import type { ImageSource, IsolationOptions } from '@heddle/sandbox';
 import type { ResolvedChild } from './definitions.ts';
 import type { EnvironmentValue, TenantEnvironments } from './execution/run-environment.ts';
+import type { TenantSkills } from './execution/skills.ts';
 import type { MaxCost } from './execution/spending-caps.ts';
 import type { ServiceRate } from './executors/services.ts';
 import type { TenantCredentials } from './secrets/credentials.ts';
@@ -56,6 +57,8 @@ export interface EngineOptions {
   serviceRates?: { readonly [name: string]: ServiceRate };
   /** Credentials that tenants have stored, for blocks of their workflows. Default: none. */
   tenantCredentials?: TenantCredentials;
+  /** Skills that tenants have stored, for agents of their workflows. Default: none. */
+  tenantSkills?: TenantSkills;
   sandbox?: SandboxLimits;
   /** Provides the dependency images that function blocks select with `sandboxId`. */
   images?: ImageSource;

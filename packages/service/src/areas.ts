@@ -9,6 +9,7 @@ export { logs } from './logs/area.ts';
 export { secrets } from './secrets/area.ts';
 export { retention } from './retention/area.ts';
 export type { RetentionLimits } from './retention/area.ts';
+export { skills } from './skills/area.ts';
 export { transfers } from './transfer/area.ts';
 export { triggers } from './triggers/area.ts';
 export { Triggers } from './triggers/triggers.ts';

@@ -13,6 +13,7 @@ import type { Sandboxes } from './sandboxes/area.ts';
 import type { Sealer } from './sealing.ts';
 import { secrets } from './secrets/area.ts';
 import type { ServiceStore } from './store/open.ts';
+import { skills } from './skills/area.ts';
 import { transfers } from './transfer/area.ts';
 import { triggers } from './triggers/area.ts';
 import { Triggers } from './triggers/triggers.ts';
@@ -112,6 +113,7 @@ export function serviceAreas({
     }),
     chats({ store }),
     transfers({ store }),
+    skills({ store }),
     logs(),
     ...(sealer
       ? [secrets({ store, sealer }), credentials({ store, sealer, providers: credentialProviders })]

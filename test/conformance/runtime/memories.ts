@@ -16,7 +16,8 @@ function agent(fields: JsonObject, more: JsonObject = {}) {
 
 /** The texts of all messages of a request. */
 function talkOf(request: ModelRequest | undefined): string[] {
-  return (request?.body['messages'] as { content: string }[]).map(({ content }) => content);
+  const { messages = [] } = request?.body ?? {};
+  return (messages as { content: string }[]).map(({ content }) => content);
 }
 
 /** Repeats the question in its answer: `answer to QUESTION`. */

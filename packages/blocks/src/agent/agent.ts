@@ -16,7 +16,6 @@ import { addCost, addTokens, costOf, NO_TOKENS, shownCost } from '../models/usag
 import type { Cost } from '../models/usage.ts';
 import { McpSessions } from '../mcp/session.ts';
 import type { BlocksOptions } from '../options.ts';
-import { invalid } from '../invalid.ts';
 import { Approvals } from './approvals.ts';
 import { memoryOf } from './memory.ts';
 import { promptOf } from './prompt.ts';
@@ -24,6 +23,7 @@ import { isEmpty } from './rows.ts';
 import { formatOptions, readFormatted, responseFormatOf } from './response-format.ts';
 import type { ResponseFormat } from './response-format.ts';
 import { parsedInput, ToolCalls } from './tool-calls.ts';
+import { skillsOf } from './skills.ts';
 import { toolChoice, toolsOf } from './tools.ts';
 import type { ReadyTool } from './ready-tool.ts';
 
@@ -35,14 +35,13 @@ const MAX_ROUNDS = 25;
  * Throws a BlockError.
  */
 export async function runAgent(context: Context, options: BlocksOptions): Promise<BlockResult> {
-  if (!isEmpty(context.field('skills', 'native')))
-    throw invalid(context, 'uses skills, which agents do not have yet');
   const models = await openModels(context, options);
   const format = responseFormatOf(context);
   const sessions = new McpSessions(context, options);
   try {
-    const tools = await toolsOf(context, options, sessions);
-    const memory = await memoryOf(context, models[0], promptOf(context));
+    const skills = await skillsOf(context);
+    const tools = await toolsOf(context, { options, sessions, skills });
+    const memory = await memoryOf(context, models[0], skills.addTo(promptOf(context)));
     const prompt = await withFiles(memory.prompt, context);
     const approvals = await Approvals.open(context);
     const ended = await new Agent({ context, models, format, tools, approvals }).run(prompt);

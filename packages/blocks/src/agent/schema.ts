@@ -22,6 +22,11 @@ export const agentSchema = {
       .describe(
         'Characters of a result of a tool that the model gets at once. Default 20000; 1000 to 100000.',
       ),
+    skills: list
+      .optional()
+      .describe(
+        'Instructions that the model reads if it needs them: rows {"skillId"}, the id or name of a stored skill.',
+      ),
     files: z
       .json()
       .optional()

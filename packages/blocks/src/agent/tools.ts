@@ -14,9 +14,17 @@ import { codeRow } from './code-tool.ts';
 import { compileSchema, withCheckedPatterns } from './json-schema.ts';
 import type { OfferedTool, ReadyTool } from './ready-tool.ts';
 import { idsOf } from './rows.ts';
+import type { AgentSkills } from './skills.ts';
 
 const MAX_TOOLS = 100;
 const NAME = /^[a-zA-Z0-9_-]{1,64}$/;
+
+/** Where an agent has its tools from, besides its own list. */
+interface ToolSources {
+  options: BlocksOptions;
+  sessions: McpSessions;
+  skills: Pick<AgentSkills, 'tool'>;
+}
 
 /**
  * Returns the tools that the agent may use, by their names for the model. Tools whose use is `none` are left out.
@@ -25,8 +33,7 @@ const NAME = /^[a-zA-Z0-9_-]{1,64}$/;
  */
 export async function toolsOf(
   context: Context,
-  options: BlocksOptions,
-  sessions: McpSessions,
+  { options, sessions, skills }: ToolSources,
 ): Promise<Map<string, ReadyTool>> {
   const rows = context.field('tools', 'json') ?? [];
   if (!Array.isArray(rows)) throw invalid(context, 'has tools that are not a list');
@@ -38,6 +45,7 @@ export async function toolsOf(
     })
     .filter((row) => row['usageControl'] !== 'none');
   const tools = new Map<string, ReadyTool>();
+  if (skills.tool) addTool(context, tools, { tool: skills.tool, row: {} });
   for (const row of used.filter((each) => !isMcpRow(each)))
     for (const tool of await offeredTools(context, row, options)) addTool(context, tools, { tool, row });
   // After the others: a server must not take the name of one of them.

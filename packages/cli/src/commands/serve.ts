@@ -172,6 +172,7 @@ async function openRecords(
   const { resolveChild, tenant } = definitions;
   const { sealer } = await sealingOf(options);
   const { openSandboxes, secretEnvironments } = await import('@heddle/service');
+  const { storedSkills } = await import('@heddle/service/skills');
   const { storedCredentials } = await import('@heddle/service/credentials');
   const { triggerTypes } = await import('@heddle/blocks/triggers');
   const refresh = await refreshOptionsOf(options, onError);
@@ -183,6 +184,7 @@ async function openRecords(
       oldestWorkspace: () => workspaces.oldest(),
       secrets: secretEnvironments(database, sealer),
       credentials: storedCredentials(database, sealer, refresh),
+      skills: storedSkills(database),
     },
     sealer,
     sandboxes,

@@ -12,6 +12,7 @@ const records = (oldest: () => string | undefined) => ({
       Object.fromEntries(Object.entries(SECRETS[workspace] ?? {}).filter(([name]) => names.includes(name))),
   },
   credentials: { find: () => undefined },
+  skills: { find: () => [], read: () => undefined },
   resolveChild: async () => undefined,
   tenant: async () => undefined,
   oldestWorkspace: async () => oldest(),

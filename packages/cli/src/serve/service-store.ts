@@ -28,9 +28,9 @@ export async function openStore({ data, postgres }: StoreOptions): Promise<Servi
   return openServiceStore({ postgres: { url: postgres }, secret });
 }
 
-/** Options of an engine about the API's workspaces: which workflows may call which, their owners, their environments, and their credentials. */
+/** Options of an engine about the API's workspaces: which workflows may call which, their owners, their environments, credentials and skills. */
 export type Ownership = Required<
-  Pick<EngineOptions, 'resolveChild' | 'tenant' | 'environments' | 'tenantCredentials'>
+  Pick<EngineOptions, 'resolveChild' | 'tenant' | 'environments' | 'tenantCredentials' | 'tenantSkills'>
 >;
 
 /**
@@ -50,6 +50,7 @@ export function ownershipOf(
     resolveChild: (caller, reference) => records.resolveChild(caller, reference),
     tenant: (workflowId) => records.tenant(workflowId),
     tenantCredentials: records.credentials,
+    tenantSkills: records.skills,
     environments: {
       names: async (tenant) => [
         ...new Set([...(await records.secrets.names(tenant)), ...Object.keys(await envOf(tenant))]),
@@ -131,6 +132,10 @@ export function lazyWorkflowOwnership(
     },
     credentials: {
       find: async (tenant, query) => (await records.get()).credentials.find(tenant, query),
+    },
+    skills: {
+      find: async (tenant, references) => (await records.get()).skills.find(tenant, references),
+      read: async (tenant, id) => (await records.get()).skills.read(tenant, id),
     },
     sandboxImages(images) {
       const opened = lazy(async () => {

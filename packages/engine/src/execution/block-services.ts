@@ -35,6 +35,7 @@ import { declaredInputs } from './plan-queries.ts';
 import type { ReferenceResolver } from './reference-resolver.ts';
 import { createRunLog } from './run-log.ts';
 import { pruneHourly } from './prune-hourly.ts';
+import { skillsOf } from './skills.ts';
 import { runSpending } from './spending.ts';
 import { asInfrastructure } from '../records/infrastructure-error.ts';
 import type { RuntimeParts } from './runtime-parts.ts';
@@ -185,6 +186,10 @@ function servicesOf(of: ServiceParts): ExecutorServices {
       return service;
     },
     credential: (query) => findCredential(credentialSource(parts, run, tenant), query),
+    skills: skillsOf({
+      ...{ skills: parts.skills, tenant },
+      report: (error) => parts.report(error, run.header.runId),
+    }),
     file: (record) => fileReader(parts, run.header, { tenant, refuse: fileTooLarge })(record),
     storeFile,
     openFile: ({ id, key }) => openFile(parts, run.header, { id, key, tenant }),

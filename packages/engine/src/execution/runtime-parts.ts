@@ -3,6 +3,7 @@ import type { ResolvedChild, Definitions } from '../definitions.ts';
 import type { Registry } from '../executors/registry.ts';
 import type { ConfiguredService, HttpClient } from '../executors/services.ts';
 import type { TenantOf } from '../files/storage.ts';
+import type { TenantSkills } from './skills.ts';
 import type { TenantCredentials } from '../secrets/credentials.ts';
 import type { Values } from '../records/values.ts';
 import type { SharedStores } from '../store/stores.ts';
@@ -24,6 +25,7 @@ export interface RuntimeParts {
   service(name: string): Promise<ConfiguredService>;
   /** Undefined: tenants have none. */
   credentials: TenantCredentials | undefined;
+  skills: TenantSkills | undefined;
   /** The most that calls may cost. */
   maxCost: SpendingCaps;
   /** Most bytes of files that the blocks of one run store in this process. */

@@ -12,6 +12,7 @@ import type { FileRecord } from '@heddle/core/files';
 import type { Stored } from '@heddle/core/run';
 import type { Egress, EgressRequest, EgressResponse, EgressStream } from '@heddle/sandbox/egress';
 import type { Sandbox } from '@heddle/sandbox';
+import type { Skills } from '../execution/skills.ts';
 import type { Credential, CredentialQuery } from '../secrets/credentials.ts';
 import type { FileContent, FileStream } from '../files/storage.ts';
 import type { RateStore } from '../store/rates.ts';
@@ -29,6 +30,8 @@ export interface ExecutorServices {
    * run. Read it where it is used: an access token may expire. Throws a BlockError if it cannot be used now.
    */
   credential(query: CredentialQuery): Promise<Credential | undefined>;
+  /** The skills that the run's tenant has stored. */
+  skills: Skills;
   /**
    * Returns the content of a stored file as Base64; undefined if the record belongs to no file of the run's tenant. Throws
    * FILE_TOO_LARGE for more than 20 MB.

@@ -14,6 +14,9 @@ import { SANDBOX_MIGRATIONS } from '../sandboxes/migrations.ts';
 import type { Sealer } from '../sealing.ts';
 import { secretEnvironments } from '../secrets/environments.ts';
 import { SECRET_MIGRATIONS } from '../secrets/migrations.ts';
+import { SKILL_MIGRATIONS } from '../skills/migrations.ts';
+import { storedSkills } from '../skills/tenant-skills.ts';
+import type { TenantSkills } from '../skills/tenant-skills.ts';
 import { TRIGGER_MIGRATIONS } from '../triggers/migrations.ts';
 import { WEBHOOK_MIGRATIONS } from '../triggers/webhooks/migrations.ts';
 import { TRANSFER_MIGRATIONS } from '../transfer/migrations.ts';
@@ -36,6 +39,7 @@ const AREAS = {
   logs: LOG_MIGRATIONS,
   sandboxes: SANDBOX_MIGRATIONS,
   secrets: SECRET_MIGRATIONS,
+  skills: SKILL_MIGRATIONS,
   transfer: TRANSFER_MIGRATIONS,
   triggers: TRIGGER_MIGRATIONS,
   webhooks: WEBHOOK_MIGRATIONS,
@@ -69,12 +73,13 @@ export interface ServiceStore extends Database {
   close(): Promise<void>;
 }
 
-/** What workers need of the store: whose workflows are, which may call which, and the secrets and credentials of workspaces. */
+/** What workers need of the store: whose workflows are, which may call which, and the secrets, credentials and skills of workspaces. */
 export interface ServiceOwnership extends Pick<Definitions, 'resolveChild' | 'tenant'> {
   /** Returns the id of the oldest workspace; undefined when there is none. */
   oldestWorkspace(): Promise<string | undefined>;
   secrets: TenantEnvironments;
   credentials: TenantCredentials;
+  skills: TenantSkills;
   /** For `openSandboxes`. */
   database: Kysely<unknown>;
   close(): Promise<void>;
@@ -123,6 +128,7 @@ export async function openServiceOwnership(
     oldestWorkspace: () => workspaces.oldest(),
     secrets: secretEnvironments(database, sealer),
     credentials: storedCredentials(database, sealer, refresh),
+    skills: storedSkills(database),
     close: () => db.destroy(),
   };
 }

@@ -4,6 +4,8 @@ import type { Kysely } from 'kysely';
 import type { CredentialTables } from '../credentials/tables.ts';
 import type { SandboxTables } from '../sandboxes/tables.ts';
 import type { SecretTables } from '../secrets/tables.ts';
+import { findSkills } from '../skills/store.ts';
+import type { Db as SkillDb } from '../skills/store.ts';
 import type { WorkflowTables } from '../workflows/tables.ts';
 import type { KindName } from './kinds.ts';
 
@@ -60,6 +62,11 @@ export function storeLookups(database: Kysely<unknown>) {
         .where('id', 'in', ids)
         .execute(),
     ),
+    /** Agents name skills by their ids or their names. */
+    skill: async (references, { workspaceId }) => {
+      const find = inChunks((some) => findSkills(database as SkillDb, workspaceId, some));
+      return new Set((await find(references)).flatMap(({ id, name }) => [id, name]));
+    },
     workflow: lookup((ids, workspaceId) =>
       db
         .selectFrom('workflows')

@@ -162,7 +162,7 @@ export const lintReport = z.object({
     blockRef.extend({
       field: z.string(),
       value: z.string(),
-      kind: z.enum(['credential', 'resource', 'custom-tool', 'mcp-tool', 'block-output']),
+      kind: z.enum(['credential', 'resource', 'custom-tool', 'mcp-tool', 'skill', 'block-output']),
       reason: z.string(),
     }),
   ),

@@ -185,7 +185,7 @@ describe('the lint of a draft', () => {
     ]);
   });
 
-  it('lists unknown secrets, sandboxes and tools, and no text in braces of other templates', async () => {
+  it('lists unknown secrets, sandboxes, skills and tools, and no text in braces of other templates', async () => {
     const { f, a } = ids('f', 'a');
     const sandboxId = crypto.randomUUID();
     const tools = [
@@ -200,12 +200,17 @@ describe('the lint of a draft', () => {
     const { unresolvedReferences, checks } = await lintOf({
       blocks: {
         [f]: block('function', { code: 'return {{KNOWN}} + {{MISSING}}', sandboxId }),
-        [a]: block('agent', { systemPrompt: 'Dear {{first name}}', tools: JSON.stringify(tools) }),
+        [a]: block('agent', {
+          systemPrompt: 'Dear {{first name}}',
+          tools: JSON.stringify(tools),
+          skills: [{ skillId: 'gone' }],
+        }),
       },
     });
     expect(unresolvedReferences.map(({ kind, value }) => [kind, value])).toEqual([
       ['resource', 'a\u0000b'],
       ['resource', sandboxId],
+      ['skill', 'gone'],
       ['credential', '{{MISSING}}'],
       ['resource', 'send'],
       ['mcp-tool', 'search'],

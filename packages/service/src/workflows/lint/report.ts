@@ -151,7 +151,12 @@ function checksOf(diagnostics: readonly Diagnostic[], compared: Compared): Check
 }
 
 function resourceCheck({ names, sandboxes }: Compared): Check {
-  const known = ['workflows', ...(sandboxes ? ['sandboxes'] : []), ...(names ? ['names in {{ }}'] : [])];
+  const known = [
+    'workflows',
+    'skills',
+    ...(sandboxes ? ['sandboxes'] : []),
+    ...(names ? ['names in {{ }}'] : []),
+  ];
   const detail = `Compared with the workspace: ${known.join(', ')}. Ids of other resources are not looked up.`;
   return check('credential-resource-references', 'partial', detail);
 }

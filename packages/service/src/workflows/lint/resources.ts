@@ -25,8 +25,10 @@ interface Workspace {
   compared: Compared;
 }
 
-const WORKFLOWS = REFERENCE_KINDS.filter(({ kind }) => kind === 'workflow');
-const WITH_SANDBOXES = REFERENCE_KINDS.filter(({ kind }) => kind === 'workflow' || kind === 'sandbox');
+const COMPARED = REFERENCE_KINDS.filter(({ kind }) => kind === 'workflow' || kind === 'skill');
+const WITH_SANDBOXES = REFERENCE_KINDS.filter(
+  ({ kind }) => kind === 'sandbox' || COMPARED.some((compared) => compared.kind === kind),
+);
 
 /** The names that a placeholder can have. Other text in double braces is not a placeholder: other template languages use it too. */
 const NAME = /^[A-Za-z_]\w*$/;
@@ -34,15 +36,16 @@ const NAME = /^[A-Za-z_]\w*$/;
 /** The ids of sandboxes. Other names belong to images of the operator, which no workspace lists. */
 const SANDBOX_ID = /^[0-9a-f]{8}(?:-[0-9a-f]{4}){3}-[0-9a-f]{12}$/;
 
-/** Returns the references of a draft to workflows, sandboxes, values and tools that the workspace does not have, at most 500. */
+/** Returns the references of a draft to workflows, sandboxes, skills, values and tools that the workspace does not have, at most 500. */
 export async function unresolvedResources(graph: Graph, workspace: Workspace): Promise<Unresolved[]> {
   const { sandboxes, tools } = workspace.compared;
-  const kinds = sandboxes ? WITH_SANDBOXES : WORKFLOWS;
+  const kinds = sandboxes ? WITH_SANDBOXES : COMPARED;
   const found = Map.groupBy(firstOf(referencesOf(graph, kinds)), ({ kind }) => kind);
   const unresolved: Unresolved[] = [];
   for (const { kind, judge } of [
     { kind: 'workflow', judge: judgeWorkflows },
     { kind: 'sandbox', judge: judgeSandboxes },
+    { kind: 'skill', judge: judgeSkills },
     { kind: 'env-var', judge: judgeNames },
   ] as const) {
     const ofKind = found.get(kind) ?? [];
@@ -76,7 +79,7 @@ function add(
     ...refOf(graph, occurrence.blockId),
     field: occurrence.subBlockKey,
     value: shownValue(kind === 'env-var' ? `{{${sourceId}}}` : sourceId),
-    kind: kind === 'env-var' ? 'credential' : 'resource',
+    kind: kind === 'env-var' ? 'credential' : kind === 'skill' ? kind : 'resource',
     reason,
   });
 }
@@ -108,6 +111,14 @@ async function judgeSandboxes(ids: readonly string[], { db, workspaceId }: Works
   const known = await storeLookups(db as Kysely<unknown>).sandbox(ids, { workspaceId });
   return (id) =>
     known.has(id) || !SANDBOX_ID.test(id) ? undefined : `The workspace has no sandbox "${id}".`;
+}
+
+async function judgeSkills(references: readonly string[], { db, workspaceId }: Workspace): Promise<Judge> {
+  const known = await storeLookups(db as Kysely<unknown>).skill(references, { workspaceId });
+  return (reference) =>
+    known.has(reference)
+      ? undefined
+      : `The workspace has no skill with the id or name "${shownValue(reference)}".`;
 }
 
 function judgeNames(_: readonly string[], { compared: { names } }: Workspace): Judge {

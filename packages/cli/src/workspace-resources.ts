@@ -1,30 +1,36 @@
 import type { TenantCredentials } from '@heddle/engine';
+import type { TenantSkills } from '@heddle/service/skills';
 import type { BlockOptions } from './block-options.ts';
 import { workspaceOf } from './commands/keys.ts';
 import { lazyWorkflowOwnership, withServiceStore } from './serve/service-store.ts';
 import { expectData } from './store-options.ts';
 import type { StoreOptions } from './store-options.ts';
 
-/** The stored credentials of one workspace. */
-export interface WorkspaceCredentials {
+/** What one workspace has stored for its blocks. */
+export interface WorkspaceResources {
   credentials: TenantCredentials;
+  skills: TenantSkills;
   close(): Promise<void>;
 }
 
 /**
- * Returns the stored credentials of a workspace for workflows without one, as `heddle run` runs them. Failures without a caller go to
- * `report`. Throws a usage error if there is no such workspace.
+ * Returns the stored credentials and skills of a workspace for workflows without one, as `heddle run` runs them. Failures without a
+ * caller go to `report`. Throws a usage error if there is no such workspace.
  */
-export async function workspaceCredentials(
+export async function workspaceResources(
   options: StoreOptions & BlockOptions,
   given: string,
   report: (error: unknown) => void,
-): Promise<WorkspaceCredentials> {
+): Promise<WorkspaceResources> {
   expectData(options);
   const { workspaceId } = await withServiceStore(options, (store) => workspaceOf(store, given));
   const records = lazyWorkflowOwnership(options, report);
   return {
     credentials: { find: (_tenant, query) => records.credentials.find(workspaceId, query) },
+    skills: {
+      find: (_tenant, references) => records.skills.find(workspaceId, references),
+      read: (_tenant, id) => records.skills.read(workspaceId, id),
+    },
     close: () => records.close(),
   };
 }

@@ -1,0 +1,119 @@
+import type { LanguageModelV4Prompt } from '@ai-sdk/provider';
+import { BlockError, isJsonObject, own } from '@heddle/core/blocks';
+import type { Json } from '@heddle/core/blocks';
+import type { Context } from '../define.ts';
+import { invalid } from '../invalid.ts';
+import type { OfferedTool } from './ready-tool.ts';
+import { isEmpty } from './rows.ts';
+
+/** A skill without its text. */
+type SkillSummary = NonNullable<Awaited<ReturnType<Context['services']['skills']['find']>>>[number];
+
+/** Skills of an agent. All their descriptions are in its prompt. */
+const MAX_SKILLS = 50;
+const TOOL_NAME = 'load_skill';
+
+/** What the skills of an agent add to it. */
+export interface AgentSkills {
+  /** Reads the instructions of one of these skills. Absent: the agent has none. */
+  tool?: OfferedTool;
+  /** Returns the prompt with the names and descriptions of the skills behind its instructions. */
+  addTo(prompt: LanguageModelV4Prompt): LanguageModelV4Prompt;
+}
+
+/**
+ * Returns the skills that the agent lists in `skills`, by id or name. They are those of the workflow's tenant. Their names and
+ * descriptions are read in a step, so that another attempt of the block has the same ones.
+ *
+ * Throws BLOCK_CONFIG_INVALID, SKILL_UNKNOWN, SKILLS_UNAVAILABLE.
+ */
+export async function skillsOf(context: Context): Promise<AgentSkills> {
+  const references = referencesIn(context);
+  if (references.length === 0) return { addTo: (prompt) => prompt };
+  const find = async (): Promise<Json[]> =>
+    (await findAll(context, references)).map(({ id, name, description }) => ({ id, name, description }));
+  const found = (await context.step('skills', find, { idempotent: true })) as unknown as SkillSummary[];
+  const skills = new Map(found.map((skill) => [skill.name, skill]));
+  if (skills.size < found.length) throw invalid(context, 'has two skills with the same name');
+  return {
+    tool: readingTool(context, skills),
+    addTo: (prompt) => withInstructions(prompt, found),
+  };
+}
+
+/** Returns the ids or names of the skills that the agent lists. Throws BLOCK_CONFIG_INVALID. */
+function referencesIn(context: Context): string[] {
+  const rows = context.field('skills', 'json') ?? [];
+  if (isEmpty(rows)) return [];
+  if (!Array.isArray(rows)) throw invalid(context, 'has "skills" that are not a list');
+  if (rows.length > MAX_SKILLS) throw invalid(context, `has more than ${MAX_SKILLS} skills`);
+  return rows.map((row) => {
+    const reference = isJsonObject(row) ? (own(row, 'skillId') ?? own(row, 'name')) : row;
+    if (typeof reference === 'string' && reference.trim() !== '') return reference.trim();
+    throw invalid(context, 'has a skill without "skillId", the id or name of a stored skill');
+  });
+}
+
+/** Returns each skill once, in the order of the references. Throws SKILL_UNKNOWN. */
+async function findAll(context: Context, references: readonly string[]): Promise<SkillSummary[]> {
+  const found = await context.services.skills.find([...new Set(references)]);
+  if (!found)
+    throw refuse(context, 'uses skills, which this engine does not have. Choose a workspace that has them.');
+  const skills = references.map((reference) => {
+    const skill = found.find(({ id }) => id === reference) ?? found.find(({ name }) => name === reference);
+    if (skill) return skill;
+    const named = JSON.stringify(reference.slice(0, 100));
+    throw refuse(
+      context,
+      `uses the skill ${named}, which its workspace does not have: it was deleted or never existed. Remove it from the agent, or store it.`,
+    );
+  });
+  return [...new Map(skills.map((skill) => [skill.id, skill])).values()];
+}
+
+function refuse({ block }: Context, why: string): BlockError {
+  return new BlockError('SKILL_UNKNOWN', `The agent "${block.name}" ${why}`, { retryable: false });
+}
+
+/** The tool reads only skills of the agent: a text that tells the model to read another one gets an error. */
+function readingTool(context: Context, skills: ReadonlyMap<string, SkillSummary>): OfferedTool {
+  return {
+    definition: {
+      type: 'function',
+      name: TOOL_NAME,
+      description: 'Returns the instructions of a skill.',
+      inputSchema: {
+        type: 'object',
+        properties: { name: { type: 'string', enum: [...skills.keys()] } },
+        required: ['name'],
+        additionalProperties: false,
+      },
+    },
+    isIdempotent: () => true,
+    async run(args) {
+      const name = own(args, 'name');
+      const skill = typeof name === 'string' ? skills.get(name) : undefined;
+      const read = skill && (await context.services.skills.read(skill.id));
+      if (read) return read.content;
+      throw new Error('This skill no longer exists: it was deleted after the agent had started.');
+    },
+  };
+}
+
+function withInstructions(
+  prompt: LanguageModelV4Prompt,
+  skills: readonly SkillSummary[],
+): LanguageModelV4Prompt {
+  const text = [
+    `You have skills: instructions for certain tasks. Before you do a task that a skill is for, read its instructions with ${TOOL_NAME}. Your skills are:`,
+    ...skills.map(({ name, description }) => `- ${oneLine(name)}: ${oneLine(description)}`),
+  ].join('\n');
+  const [first, ...others] = prompt;
+  if (first?.role !== 'system') return [{ role: 'system', content: text }, ...prompt];
+  return [{ ...first, content: `${first.content}\n\n${text}` }, ...others];
+}
+
+/** A description with line breaks could look like another skill. */
+function oneLine(text: string): string {
+  return text.replaceAll(/\s+/g, ' ').trim();
+}

@@ -1,0 +1,60 @@
+import { openServiceStore } from '@heddle/service';
+import { expect, it, onTestFinished } from 'vitest';
+import { dataFolder } from '../../../../test/support/data-folder.ts';
+import { keptIo } from '../../../../test/support/io.ts';
+import { workspaceResources } from '../workspace-resources.ts';
+import { addSkill, listSkills, removeSkill, showSkill } from './skills.ts';
+
+const TEXT = '# Refunds\n\nAsk for the number of the order first.';
+
+/** A data folder with one workspace, as the first `heddle serve` leaves it. */
+async function served() {
+  const data = dataFolder();
+  const store = await openServiceStore({ data });
+  const { workspaceId = '' } = (await store.workspaces.bootstrap()) ?? {};
+  await store.close();
+  return { workspaceId, options: { data, json: true } };
+}
+
+it('adds, replaces, lists, shows and removes skills', async () => {
+  const { options } = await served();
+  const description = 'How to refund an order.';
+  await expect(addSkill(keptIo(TEXT), 'refund-orders', options)).rejects.toThrow(
+    'A new skill needs a description',
+  );
+  await expect(addSkill(keptIo(TEXT), 'Refunds', { ...options, description })).rejects.toThrow(
+    'The name is invalid: a name has small letters',
+  );
+  await expect(addSkill(keptIo(), 'refund-orders', options)).rejects.toThrow('no value on standard input');
+  const add = keptIo(`${TEXT}\n`);
+  await addSkill(add, 'refund-orders', { ...options, description });
+  const { data } = JSON.parse(add.stdout.text) as { data: { id: string } };
+  expect(data).toMatchObject({ name: 'refund-orders', description, created: true });
+  const replaced = keptIo('Ask.');
+  await addSkill(replaced, 'refund-orders', options);
+  expect(JSON.parse(replaced.stdout.text)).toMatchObject({
+    data: { id: data.id, description, created: false },
+  });
+  const list = keptIo();
+  await listSkills(list, { ...options, json: false });
+  expect(list.stdout.text).toContain('refund-orders');
+  expect(list.stdout.text).toContain(description);
+  const show = keptIo();
+  await showSkill(show, 'refund-orders', { ...options, json: false });
+  expect(show.stdout.text).toBe('Ask.\n');
+  await removeSkill(keptIo(), 'refund-orders', options);
+  for (const act of [showSkill, removeSkill])
+    await expect(act(keptIo(), 'refund-orders', options)).rejects.toThrow('There is no skill refund-orders.');
+});
+
+it('are those of the workspace that heddle run names', async () => {
+  const { workspaceId, options } = await served();
+  await addSkill(keptIo(TEXT), 'refund-orders', { ...options, description: 'Refunds.' });
+  const resources = await workspaceResources(options, workspaceId, (error) => {
+    throw error;
+  });
+  onTestFinished(() => resources.close());
+  const [found] = await resources.skills.find(undefined, ['refund-orders', 'another']);
+  expect(found).toMatchObject({ name: 'refund-orders', description: 'Refunds.' });
+  expect(await resources.skills.read(undefined, found?.id ?? '')).toMatchObject({ content: TEXT });
+});

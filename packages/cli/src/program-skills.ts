@@ -1,0 +1,53 @@
+import { Option } from 'commander';
+import type { Command } from 'commander';
+import type { AddOptions } from './commands/skills.ts';
+import type { Io } from './io.ts';
+import { withWorkspace } from './program-secrets.ts';
+
+type Done = (exit: number) => void;
+
+/** `heddle skills`: instructions that agents of a workspace read if they need them. */
+export function declareSkills(program: Command, io: Io, done: Done): void {
+  const skills = program
+    .command('skills')
+    .summary('Manage the skills of workspaces.')
+    .description(
+      'Manages skills: instructions that agents of a workspace read if a task needs them, also while heddle serve runs.',
+    );
+  const add = skills
+    .command('add')
+    .description(
+      'Stores the text on standard input as a skill, or replaces the one with this name. Prints the id.',
+    )
+    .argument('<name>', 'name of the skill: small letters, digits and hyphens')
+    .addOption(
+      new Option(
+        '--description <text>',
+        'what the skill is for; a new skill needs it, because models decide by it',
+      ),
+    );
+  withWorkspace(add).action(async (name: string, options: AddOptions) => {
+    const { addSkill } = await import('./commands/skills.ts');
+    done(await addSkill(io, name, options));
+  });
+  withWorkspace(skills.command('list').description('Lists skills.')).action(async (options) => {
+    const { listSkills } = await import('./commands/skills.ts');
+    done(await listSkills(io, options));
+  });
+  const show = skills
+    .command('show')
+    .description('Prints the text of a skill.')
+    .argument('<name>', 'name of the skill');
+  withWorkspace(show).action(async (name: string, options) => {
+    const { showSkill } = await import('./commands/skills.ts');
+    done(await showSkill(io, name, options));
+  });
+  const remove = skills
+    .command('remove')
+    .description('Removes a skill.')
+    .argument('<name>', 'name of the skill');
+  withWorkspace(remove).action(async (name: string, options) => {
+    const { removeSkill } = await import('./commands/skills.ts');
+    done(await removeSkill(io, name, options));
+  });
+}

@@ -1,0 +1,66 @@
+import { BlockError, isBlockError } from '@heddle/core/blocks';
+
+/** A skill without its text: instructions that an agent reads if a task needs them. */
+interface SkillSummary {
+  id: string;
+  /** Unique among the skills of the tenant. */
+  name: string;
+  /** What the skill is for. */
+  description: string;
+}
+
+/** A skill with its text. */
+interface Skill extends SkillSummary {
+  content: string;
+}
+
+/** Source of the skills that tenants have stored. `tenant` is undefined for a workflow without a tenant. */
+export interface TenantSkills {
+  /**
+   * Returns the tenant's skills with these ids or names, in any order, without those that do not exist. An id takes precedence
+   * over an equal name. Errors are reported, and the block fails with SKILLS_UNAVAILABLE.
+   */
+  find(
+    this: void,
+    tenant: string | undefined,
+    references: readonly string[],
+  ): Promise<SkillSummary[]> | SkillSummary[];
+  /** Returns the tenant's skill with this id; undefined if there is none. */
+  read(this: void, tenant: string | undefined, id: string): Promise<Skill | undefined> | Skill | undefined;
+}
+
+/** The skills that the run's tenant has stored. Throws SKILLS_UNAVAILABLE if they cannot be read now. */
+export interface Skills {
+  /** Returns those with these ids or names, without those that do not exist. Undefined: the engine has no skills. */
+  find(references: readonly string[]): Promise<SkillSummary[] | undefined>;
+  /** Returns the one with this id; undefined if there is none. */
+  read(id: string): Promise<Skill | undefined>;
+}
+
+interface SkillParts {
+  skills: TenantSkills | undefined;
+  tenant: () => Promise<string | undefined>;
+  report: (error: unknown) => void;
+}
+
+/** Returns the skills of the run's tenant. */
+export function skillsOf({ skills, tenant, report }: SkillParts): Skills {
+  const read = async <T>(
+    access: (from: TenantSkills, tenant: string | undefined) => T,
+  ): Promise<Awaited<T> | undefined> => {
+    if (!skills) return undefined;
+    try {
+      return await access(skills, await tenant());
+    } catch (error) {
+      if (isBlockError(error)) throw error;
+      report(error);
+      throw new BlockError('SKILLS_UNAVAILABLE', 'The stored skills cannot be read now.', {
+        retryable: true,
+      });
+    }
+  };
+  return {
+    find: (references) => read((from, owner) => from.find(owner, references)),
+    read: (id) => read((from, owner) => from.read(owner, id)),
+  };
+}

@@ -1,0 +1,45 @@
+import type { Principal } from '@heddle/api';
+import { forbidden, notFound } from '@heddle/api/areas';
+import type { ServiceStore } from '../store/open.ts';
+import { isWorkspaceAdmin } from '../workspace-admin.ts';
+import { isGranted } from './editors.ts';
+import { findSkill } from './store.ts';
+import type { Db, SkillKey } from './store.ts';
+import type { SkillRow } from './tables.ts';
+
+/** What the operations of skills use. */
+export interface SkillServices {
+  store: Pick<ServiceStore, 'database' | 'workspaces'>;
+  now: () => number;
+}
+
+export function tablesOf({ store }: SkillServices): Db {
+  return store.database as Db;
+}
+
+export function isoNow({ now }: SkillServices): string {
+  return new Date(now()).toISOString();
+}
+
+/** Returns the skill. Throws 404 if the workspace has none with this id. */
+export async function existingSkill(services: SkillServices, key: SkillKey): Promise<SkillRow> {
+  const row = await findSkill(tablesOf(services), key);
+  if (!row) throw notFound('Skill');
+  return row;
+}
+
+/** Returns the skill. Throws 404 if there is none, and 403 if the caller is no editor of it. */
+export async function editableSkill(
+  services: SkillServices,
+  principal: Principal,
+  key: SkillKey,
+): Promise<SkillRow> {
+  const row = await existingSkill(services, key);
+  if (await isWorkspaceAdmin(services.store, principal, key.workspaceId)) return row;
+  const { userId } = principal;
+  if (userId !== null && (await isGranted(tablesOf(services), key, userId))) return row;
+  throw forbidden(
+    'SKILL_EDITOR_ACCESS_REQUIRED',
+    'Only its editors and workspace admins can change this skill',
+  );
+}

@@ -1,0 +1,27 @@
+import type { Area } from '@heddle/api';
+import type { ServiceStore } from '../store/open.ts';
+import type { SkillServices } from './access.ts';
+import { grantSkillEditor, listSkillEditors, revokeSkillEditor } from './editor-operations.ts';
+import { SKILL_MIGRATIONS } from './migrations.ts';
+import { createSkill, deleteSkill, getSkill, listSkills, updateSkill } from './operations.ts';
+
+export const SKILLS = {
+  listSkills,
+  createSkill,
+  getSkill,
+  updateSkill,
+  deleteSkill,
+  listSkillEditors,
+  grantSkillEditor,
+  revokeSkillEditor,
+} as const;
+
+/** Returns the area of skills, which agents use. */
+export function skills({ store }: { store: ServiceStore }): Area<SkillServices, typeof SKILLS> {
+  return {
+    name: 'skills',
+    operations: SKILLS,
+    migrations: SKILL_MIGRATIONS,
+    services: ({ now }) => ({ store, now }),
+  };
+}

@@ -1,0 +1,122 @@
+import {
+  badRequest,
+  cursorCodec,
+  EVERYONE,
+  notFound,
+  operationsOf,
+  PEOPLE,
+  workspace,
+} from '@heddle/api/areas';
+import * as z from 'zod';
+import { editableSkill, existingSkill, isoNow, tablesOf } from './access.ts';
+import type { SkillServices } from './access.ts';
+import { countGrants, grant, memberWithEmail, pageOfEditors, revoke } from './editors.ts';
+import type { SkillEditor } from './editors.ts';
+import * as schemas from './schemas.ts';
+import { lockSkill } from './store.ts';
+
+const SHARED = {
+  tag: 'Skills',
+  capability: 'skills.use',
+  role: 'read',
+  path: '/api/v2/skills/{skillId}/editors',
+  params: schemas.skillPath,
+} as const;
+const WRITE = { ...SHARED, scope: 'api:write', principals: PEOPLE } as const;
+const define = operationsOf<SkillServices>();
+const cursors = cursorCodec(schemas.position);
+
+export const listSkillEditors = define({
+  ...SHARED,
+  scope: 'api:read',
+  principals: EVERYONE,
+  id: 'listSkillEditors',
+  method: 'GET',
+  summary: 'List who may change a skill: workspace admins, and those to whom it was granted',
+  resource: workspace('query'),
+  query: schemas.editorsQuery,
+  success: [{ status: 200, schema: schemas.editor, page: true, description: 'A page of editors' }],
+  errors: [400, 401, 403, 404, 429],
+  async handle(services, { path, query }) {
+    const key = { workspaceId: query.workspaceId, id: path.skillId };
+    const of = { ...query, ...path };
+    const after = cursors.decode(query.cursor, of);
+    await existingSkill(services, key);
+    const { editors, next } = await pageOfEditors(tablesOf(services), key, { ...query, after });
+    return { page: editors.map(shown), nextCursor: cursors.encode(next, of) };
+  },
+});
+
+export const grantSkillEditor = define({
+  ...WRITE,
+  id: 'grantSkillEditor',
+  audit: { resourceType: 'skill', actions: ['SKILL_EDITOR_GRANTED'] },
+  method: 'POST',
+  summary: 'Let a member of the workspace change a skill',
+  resource: workspace('body'),
+  query: z.strictObject({}),
+  body: schemas.editorBody,
+  success: [
+    { status: 200, schema: schemas.editor, description: 'The member was an editor already' },
+    { status: 201, schema: schemas.editor, description: 'The new editor' },
+  ],
+  errors: [400, 401, 403, 404, 413, 415, 429],
+  async handle(services, { path, body: { workspaceId, email }, principal, record }) {
+    const key = { workspaceId, id: path.skillId };
+    await editableSkill(services, principal, key);
+    const member = await grantable(services, { workspaceId, email });
+    const { userId } = member;
+    const isNew = await tablesOf(services)
+      .transaction()
+      .execute(async (tx) => {
+        if (!(await lockSkill(tx, key))) throw notFound('Skill');
+        const added = await grant(tx, key, { userId, now: isoNow(services) });
+        if (!added) return false;
+        if ((await countGrants(tx, key)) > schemas.MAX_EDITORS)
+          throw badRequest(`The skill has ${schemas.MAX_EDITORS} editors already: revoke one`);
+        await record({ resourceId: key.id, details: { userId } }, tx);
+        return true;
+      });
+    return { status: isNew ? 201 : 200, data: shown(member) };
+  },
+});
+
+export const revokeSkillEditor = define({
+  ...WRITE,
+  id: 'revokeSkillEditor',
+  audit: { resourceType: 'skill', actions: ['SKILL_EDITOR_REVOKED'] },
+  method: 'DELETE',
+  summary: 'No longer let a member change a skill',
+  resource: workspace('query'),
+  query: schemas.editorQuery,
+  success: [{ status: 200, schema: schemas.revokedEditor, description: 'The member is no editor' }],
+  errors: [400, 401, 403, 404, 429],
+  async handle(services, { path, query: { workspaceId, email }, principal, record }) {
+    const key = { workspaceId, id: path.skillId };
+    await editableSkill(services, principal, key);
+    const { userId } = await grantable(services, { workspaceId, email });
+    await tablesOf(services)
+      .transaction()
+      .execute(async (tx) => {
+        if (!(await revoke(tx, key, userId))) throw notFound('Editor');
+        await record({ resourceId: key.id, details: { userId } }, tx);
+      });
+    return { data: { email, revoked: true } };
+  },
+});
+
+/** Returns the member with this address. Throws 404 if the workspace has none, and 400 for an admin. */
+async function grantable(
+  services: SkillServices,
+  { workspaceId, email }: { workspaceId: string; email: string },
+): Promise<SkillEditor> {
+  const member = await memberWithEmail(tablesOf(services), workspaceId, email);
+  if (!member) throw notFound('Member');
+  if (member.isWorkspaceAdmin)
+    throw badRequest('A workspace admin is an editor of all skills, and cannot be granted or revoked');
+  return member;
+}
+
+function shown({ email, name, isWorkspaceAdmin }: SkillEditor): z.output<typeof schemas.editor> {
+  return { email, name, image: null, isWorkspaceAdmin };
+}

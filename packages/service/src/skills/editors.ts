@@ -1,0 +1,122 @@
+import { sql } from 'kysely';
+import { isAfter, pageOf } from '../paging.ts';
+import type { Db, SkillKey, SkillPosition } from './store.ts';
+
+/** A member of the workspace who may change a skill. */
+export interface SkillEditor {
+  userId: string;
+  email: string;
+  name: string;
+  isWorkspaceAdmin: boolean;
+}
+
+export interface EditorsQuery {
+  sortBy: 'email' | 'name';
+  sortOrder: 'asc' | 'desc';
+  limit: number;
+  after?: SkillPosition | undefined;
+}
+
+/** Returns a page of the admins of the workspace and of the members to whom the skill was granted. */
+export async function pageOfEditors(
+  db: Db,
+  skill: SkillKey,
+  { sortBy, sortOrder, limit, after }: EditorsQuery,
+): Promise<{ editors: SkillEditor[]; next: SkillPosition | undefined }> {
+  const column = `users.${sortBy}` as const;
+  let select = members(db, skill.workspaceId).where((or) =>
+    or.or([
+      or('members.role', '=', 'admin'),
+      sql<boolean>`exists ${grants(db, skill).where('user_id', '=', sql.ref<string>('users.id'))}`,
+    ]),
+  );
+  if (after) select = select.where(isAfter([column, 'users.id'], after, sortOrder));
+  const found = await select
+    .orderBy(column, sortOrder)
+    .orderBy('users.id', sortOrder)
+    .limit(limit + 1)
+    .execute();
+  const { rows, next } = pageOf(found, limit, (row): SkillPosition => [row[sortBy], row.id]);
+  return { editors: rows.map(editorOf), next };
+}
+
+/** Returns the member of the workspace with exactly this address; undefined if there is none. */
+export async function memberWithEmail(
+  db: Db,
+  workspaceId: string,
+  email: string,
+): Promise<SkillEditor | undefined> {
+  const row = await members(db, workspaceId).where('users.email', '=', email).executeTakeFirst();
+  return row && editorOf(row);
+}
+
+/** Whether the skill was granted to the person. */
+export async function isGranted(db: Db, skill: SkillKey, userId: string): Promise<boolean> {
+  return (await grants(db, skill).where('user_id', '=', userId).executeTakeFirst()) !== undefined;
+}
+
+/** Grants the skill to a person. Returns whether it was not granted before. */
+export async function grant(
+  db: Db,
+  { workspaceId, id }: SkillKey,
+  { userId, now }: { userId: string; now: string },
+): Promise<boolean> {
+  const { numInsertedOrUpdatedRows } = await db
+    .insertInto('skill_editors')
+    .values({ workspace_id: workspaceId, skill_id: id, user_id: userId, created_at: now })
+    .onConflict((conflict) => conflict.doNothing())
+    .executeTakeFirst();
+  return numInsertedOrUpdatedRows === 1n;
+}
+
+/** Revokes a grant. Returns whether it existed. */
+export async function revoke(db: Db, { workspaceId, id }: SkillKey, userId: string): Promise<boolean> {
+  const { numDeletedRows } = await db
+    .deleteFrom('skill_editors')
+    .where('workspace_id', '=', workspaceId)
+    .where('skill_id', '=', id)
+    .where('user_id', '=', userId)
+    .executeTakeFirst();
+  return numDeletedRows > 0n;
+}
+
+/** Returns the number of grants of a skill. */
+export async function countGrants(db: Db, skill: SkillKey): Promise<number> {
+  const { count } = await db
+    .selectFrom('skill_editors')
+    .select((eb) => eb.fn.countAll().as('count'))
+    .where('workspace_id', '=', skill.workspaceId)
+    .where('skill_id', '=', skill.id)
+    .executeTakeFirstOrThrow();
+  return Number(count);
+}
+
+function grants(db: Db, { workspaceId, id }: SkillKey) {
+  return db
+    .selectFrom('skill_editors')
+    .select(sql`1`.as('one'))
+    .where('workspace_id', '=', workspaceId)
+    .where('skill_id', '=', id);
+}
+
+function members(db: Db, workspaceId: string) {
+  return db
+    .selectFrom('members')
+    .innerJoin('users', 'users.id', 'members.user_id')
+    .select(['users.id', 'users.email', 'users.name', 'members.role'])
+    .where('members.workspace_id', '=', workspaceId);
+}
+
+function editorOf({
+  id,
+  email,
+  name,
+  role,
+}: {
+  id: string;
+  email: string;
+  name: string;
+  role: string;
+}): SkillEditor {
+  return { userId: id, email, name, isWorkspaceAdmin: role === 'admin' };
+}

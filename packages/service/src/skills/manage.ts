@@ -1,0 +1,108 @@
+import { randomUUID } from 'node:crypto';
+import type { Kysely } from 'kysely';
+import type { ZodType } from 'zod';
+import { MAX_SKILLS, skillContent, skillDescription, skillName } from './schemas.ts';
+import { addSkill, changeSkill, countSkills, findSkill, pageOfSkills, removeSkill } from './store.ts';
+import type { Db, SkillPosition } from './store.ts';
+import type { SkillInfo, SkillRow } from './tables.ts';
+
+// Skills as the administrator of an installation manages them, without the HTTP API.
+
+/** A database with the tables of the service. */
+type Database = Kysely<unknown>;
+
+/** A skill of a workspace, without its content. */
+export interface StoredSkill {
+  id: string;
+  name: string;
+  description: string;
+  createdAt: string;
+  updatedAt: string;
+}
+
+/** A name in a workspace. */
+export interface SkillOwner {
+  workspaceId: string;
+  name: string;
+}
+
+const BATCH = 100;
+
+function tables(database: Database): Db {
+  return database as Db;
+}
+
+/**
+ * Stores a skill of a workspace, or replaces the content of the one with this name, and its description if there is a new one.
+ * Throws a RangeError for an invalid part, for a new skill without a description, and for too many skills.
+ */
+export async function storeSkill(
+  database: Database,
+  given: SkillOwner & { content: string; description?: string | undefined },
+): Promise<{ skill: StoredSkill; isNew: boolean }> {
+  const { workspaceId, name, description, content } = given;
+  expectValid('name', skillName, name);
+  expectValid('content', skillContent, content);
+  if (description !== undefined) expectValid('description', skillDescription, description);
+  return tables(database)
+    .transaction()
+    .execute(async (db) => {
+      const now = new Date().toISOString();
+      const present = await findSkill(db, { workspaceId, name });
+      if (present) {
+        const changes = { content, ...(description !== undefined && { description }), now };
+        const changed = await changeSkill(db, { workspaceId, id: present.id }, changes);
+        if (changed) return { skill: shown(changed), isNew: false };
+      }
+      if (description === undefined)
+        throw new RangeError(
+          'A new skill needs a description: models decide by it when they read the skill.',
+        );
+      const added = await addSkill(db, { workspaceId, id: randomUUID(), name, description, content, now });
+      if (!added) throw new RangeError(`Another process has just stored a skill named "${name}": try again.`);
+      if ((await countSkills(db, workspaceId)) > MAX_SKILLS)
+        throw new RangeError(`The workspace has ${MAX_SKILLS} skills already.`);
+      return { skill: shown(added), isNew: true };
+    });
+}
+
+/** Throws a RangeError for a value that does not match. */
+function expectValid(what: string, schema: ZodType, value: unknown): void {
+  const read = schema.safeParse(value);
+  if (!read.success) throw new RangeError(`The ${what} is invalid: ${read.error.issues[0]?.message}.`);
+}
+
+/** Returns the skills of a workspace by name, without their content. */
+export async function listStoredSkills(database: Database, workspaceId: string): Promise<StoredSkill[]> {
+  const skills: StoredSkill[] = [];
+  const query = { workspaceId, sortBy: 'name', sortOrder: 'asc', limit: BATCH } as const;
+  let after: SkillPosition | undefined;
+  do {
+    const { rows, next } = await pageOfSkills(tables(database), { ...query, after });
+    skills.push(...rows.map(shown));
+    after = next;
+  } while (after);
+  return skills;
+}
+
+/** Returns the skill with this name and its content; undefined if there is none. */
+export async function findStoredSkill(
+  database: Database,
+  owner: SkillOwner,
+): Promise<(StoredSkill & { content: string }) | undefined> {
+  const row: SkillRow | undefined = await findSkill(tables(database), owner);
+  return row && { ...shown(row), content: row.content };
+}
+
+/** Deletes the skill with this name. Returns whether it existed. */
+export async function removeStoredSkill(database: Database, owner: SkillOwner): Promise<boolean> {
+  const row = await findSkill(tables(database), owner);
+  const { workspaceId } = owner;
+  return (
+    row !== undefined && (await removeSkill(tables(database), { workspaceId, id: row.id })) !== undefined
+  );
+}
+
+function shown({ id, name, description, created_at, updated_at }: SkillInfo): StoredSkill {
+  return { id, name, description, createdAt: created_at, updatedAt: updated_at };
+}

@@ -1,0 +1,153 @@
+import type { Kysely } from 'kysely';
+import { contains, isAfter, pageOf } from '../paging.ts';
+import type { WorkspaceTables } from '../workspaces/directory.ts';
+import type { SkillInfo, SkillRow, SkillTables } from './tables.ts';
+
+/** The tables of the area, and those of workspaces that it reads. */
+export type Db = Kysely<SkillTables & WorkspaceTables>;
+
+/** The primary key of a skill. */
+export interface SkillKey {
+  workspaceId: string;
+  id: string;
+}
+
+export interface NewSkill extends SkillKey {
+  name: string;
+  description: string;
+  content: string;
+  /** ISO 8601. */
+  now: string;
+}
+
+/** What changes of a skill. Undefined: the present value stays. */
+export interface SkillChanges {
+  name?: string | undefined;
+  description?: string | undefined;
+  content?: string | undefined;
+  /** ISO 8601. */
+  now: string;
+}
+
+export interface SkillsQuery {
+  workspaceId: string;
+  search?: string | undefined;
+  sortBy: 'name' | 'createdAt' | 'updatedAt';
+  sortOrder: 'asc' | 'desc';
+  limit: number;
+  after?: SkillPosition | undefined;
+}
+
+/** The sorted value and the id of a page's last row. */
+export type SkillPosition = readonly [value: string, id: string];
+
+const COLUMNS = ['workspace_id', 'id', 'name', 'description', 'created_at', 'updated_at'] as const;
+const SORTED = { name: 'name', createdAt: 'created_at', updatedAt: 'updated_at' } as const;
+
+/** Adds a skill. Returns undefined if the workspace has one with this name. */
+export function addSkill(db: Db, given: NewSkill): Promise<SkillRow | undefined> {
+  const { workspaceId, id, name, description, content, now } = given;
+  return db
+    .insertInto('skills')
+    .values({ workspace_id: workspaceId, id, name, description, content, created_at: now, updated_at: now })
+    .onConflict((conflict) => conflict.doNothing())
+    .returningAll()
+    .executeTakeFirst();
+}
+
+/** Changes a skill. Returns undefined if there is none. Throws the database's error for the name of another skill. */
+export function changeSkill(
+  db: Db,
+  { workspaceId, id }: SkillKey,
+  { name, description, content, now }: SkillChanges,
+): Promise<SkillRow | undefined> {
+  return db
+    .updateTable('skills')
+    .set({
+      ...(name !== undefined && { name }),
+      ...(description !== undefined && { description }),
+      ...(content !== undefined && { content }),
+      updated_at: now,
+    })
+    .where('workspace_id', '=', workspaceId)
+    .where('id', '=', id)
+    .returningAll()
+    .executeTakeFirst();
+}
+
+/**
+ * Locks a skill until the transaction ends. Returns whether it exists. An editor cannot be added to a skill that another
+ * transaction deletes at the same time.
+ */
+export async function lockSkill(db: Db, { workspaceId, id }: SkillKey): Promise<boolean> {
+  const { numUpdatedRows } = await db
+    .updateTable('skills')
+    .set((eb) => ({ updated_at: eb.ref('updated_at') }))
+    .where('workspace_id', '=', workspaceId)
+    .where('id', '=', id)
+    .executeTakeFirst();
+  return numUpdatedRows > 0n;
+}
+
+/** Deletes a skill with its editors. Returns the deleted skill; undefined if there is none. */
+export function removeSkill(db: Db, { workspaceId, id }: SkillKey): Promise<SkillInfo | undefined> {
+  return db
+    .deleteFrom('skills')
+    .where('workspace_id', '=', workspaceId)
+    .where('id', '=', id)
+    .returning(COLUMNS)
+    .executeTakeFirst();
+}
+
+/** Returns the skill with this id or this name; undefined if the workspace has none. */
+export function findSkill(
+  db: Db,
+  { workspaceId, ...which }: { workspaceId: string } & ({ id: string } | { name: string }),
+): Promise<SkillRow | undefined> {
+  const [column, value] = 'id' in which ? (['id', which.id] as const) : (['name', which.name] as const);
+  return db
+    .selectFrom('skills')
+    .selectAll()
+    .where('workspace_id', '=', workspaceId)
+    .where(column, '=', value)
+    .executeTakeFirst();
+}
+
+/** Returns the skills of the workspace whose id or name is in the list. */
+export function findSkills(db: Db, workspaceId: string, references: readonly string[]): Promise<SkillInfo[]> {
+  return db
+    .selectFrom('skills')
+    .select(COLUMNS)
+    .where('workspace_id', '=', workspaceId)
+    .where((or) => or.or([or('id', 'in', references), or('name', 'in', references)]))
+    .execute();
+}
+
+/** Returns the number of skills of the workspace. */
+export async function countSkills(db: Db, workspaceId: string): Promise<number> {
+  const { count } = await db
+    .selectFrom('skills')
+    .select((eb) => eb.fn.countAll().as('count'))
+    .where('workspace_id', '=', workspaceId)
+    .executeTakeFirstOrThrow();
+  return Number(count);
+}
+
+/** Returns a page of skills without their content, and the position of its last row if more follow. */
+export async function pageOfSkills(
+  db: Db,
+  query: SkillsQuery,
+): Promise<{ rows: SkillInfo[]; next: SkillPosition | undefined }> {
+  const { workspaceId, search, sortOrder, limit, after } = query;
+  const column = SORTED[query.sortBy];
+  let select = db.selectFrom('skills').select(COLUMNS).where('workspace_id', '=', workspaceId);
+  if (search !== undefined)
+    select = select.where((or) => or.or([contains('name', search), contains('description', search)]));
+  if (after) select = select.where(isAfter([column, 'id'], after, sortOrder));
+  const found = await select
+    .orderBy(column, sortOrder)
+    .orderBy('id', sortOrder)
+    .limit(limit + 1)
+    .execute();
+  return pageOf(found, limit, (row): SkillPosition => [row[column], row.id]);
+}

@@ -1,0 +1,27 @@
+import { isStorable } from '@heddle/engine/stores';
+import type { EngineOptions } from '@heddle/engine';
+import type { Kysely } from 'kysely';
+import { findSkill, findSkills } from './store.ts';
+import type { Db } from './store.ts';
+
+/** Skills that tenants have stored, as an engine takes them. */
+export type TenantSkills = NonNullable<EngineOptions['tenantSkills']>;
+
+/** Returns the skills of workspaces, for agents. A workflow can use those of its own workspace, and no others. */
+export function storedSkills(database: Kysely<unknown>): TenantSkills {
+  const db = database as Db;
+  return {
+    async find(workspaceId, references) {
+      const findable = references.filter(isStorable);
+      if (workspaceId === undefined || findable.length === 0) return [];
+      return (await findSkills(db, workspaceId, findable)).map(({ id, name, description }) => ({
+        ...{ id, name, description },
+      }));
+    },
+    async read(workspaceId, id) {
+      if (workspaceId === undefined || !isStorable(id)) return undefined;
+      const row = await findSkill(db, { workspaceId, id });
+      return row && { id, name: row.name, description: row.description, content: row.content };
+    },
+  };
+}

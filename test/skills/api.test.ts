@@ -1,0 +1,211 @@
+import { createEngine } from '@heddle/engine';
+import { openServiceStore } from '@heddle/service';
+import { sql } from 'kysely';
+import { beforeAll, describe, expect, it } from 'vitest';
+import { errorIn, ownership, testApi } from '../support/api.ts';
+import type { CallOptions } from '../support/api.ts';
+import { hasPostgres, postgresDatabase } from '../support/postgres.ts';
+
+interface Shown {
+  id: string;
+  name: string;
+  content?: string;
+  readOnly: boolean;
+}
+
+const NAMES = hasPostgres ? (['sqlite', 'postgres'] as const) : (['sqlite'] as const);
+
+describe.each(NAMES)('skills over HTTP on %s', (name) => {
+  let url: string | undefined;
+  beforeAll(async () => {
+    url = name === 'postgres' ? await postgresDatabase() : undefined;
+  });
+
+  async function world() {
+    const store = await openServiceStore(
+      url === undefined ? {} : { postgres: { url }, secret: 'x'.repeat(32) },
+    );
+    const engine = await createEngine(ownership(store));
+    let time = Date.parse('2026-01-01T00:00:00Z');
+    const api = await testApi({ engine, store, now: () => time });
+    const { workspaceId } = api;
+    const at = (id: string): string => `/api/v2/skills/${id}`;
+    const inside = (path: string, query: object = {}): string =>
+      `${path}?${new URLSearchParams({ workspaceId, ...query }).toString()}`;
+    const change = (id: string, body: object, options: CallOptions = {}) =>
+      api.call<Shown>('PATCH', at(id), { body: { workspaceId, ...body }, ...options });
+    return {
+      ...api,
+      at,
+      inside,
+      change,
+      member: async (role: 'read' | 'write' | 'admin') => {
+        const email = `${crypto.randomUUID()}@x.test`;
+        const userId = await store.workspaces.createUser({ email, name: 'Bo' });
+        await store.workspaces.setMember(workspaceId, userId, role);
+        return { email, userId, key: (await store.keys.create({ userId }, 'member')).key };
+      },
+      add: (given: string, body: object = {}, key = api.key) => {
+        time += 1000;
+        const skill = { workspaceId, name: given, description: `Does ${given}.`, content: `# ${given}` };
+        return api.call<Shown>('POST', '/api/v2/skills', { body: { ...skill, ...body }, key });
+      },
+      names: async (query: object = {}, key = api.key) => {
+        const { data } = await api.call<Shown[]>('GET', inside('/api/v2/skills', query), { key });
+        return data.map((each) => each.name);
+      },
+      editors: (id: string, method: 'GET' | 'DELETE' = 'GET', query: object = {}, key = api.key) =>
+        api.call<{ email: string; isWorkspaceAdmin: boolean }[]>(method, inside(`${at(id)}/editors`, query), {
+          key,
+        }),
+      grant: (id: string, email: string, key = api.key) =>
+        api.call('POST', `${at(id)}/editors`, { body: { workspaceId, email }, key }),
+    };
+  }
+
+  it('are created, read, changed, listed without content and deleted', async () => {
+    const api = await world();
+    const made = await api.add('write-poems');
+    expect(made.status).toBe(201);
+    expect(made.data).toEqual({
+      id: made.data.id,
+      name: 'write-poems',
+      description: 'Does write-poems.',
+      content: '# write-poems',
+      readOnly: false,
+      createdAt: '2026-01-01T00:00:01.000Z',
+      updatedAt: '2026-01-01T00:00:01.000Z',
+    });
+    const { id } = made.data;
+    const changed = await api.change(id, { content: 'Rhyme.' });
+    expect(changed.data).toEqual({ ...made.data, content: 'Rhyme.' });
+    expect((await api.call('GET', api.inside(api.at(id)))).data).toEqual(changed.data);
+    const { content: _, ...summary } = changed.data;
+    expect((await api.call('GET', api.inside('/api/v2/skills'))).data).toEqual([summary]);
+    expect((await api.change(id, {})).status).toBe(400);
+    expect((await api.call('DELETE', api.inside(api.at(id)))).data).toEqual({ id, deleted: true });
+    for (const missing of [
+      await api.call('GET', api.inside(api.at(id))),
+      await api.change(id, { content: 'x' }),
+      await api.call('DELETE', api.inside(api.at(id))),
+      await api.editors(id),
+    ])
+      expect(missing.status).toBe(404);
+    const { rows } = await sql<{
+      action: string;
+    }>`select action from audit where resource_id = ${id} order by created_at`.execute(api.store.database);
+    expect(rows.map(({ action }) => action)).toEqual(['SKILL_CREATED', 'SKILL_UPDATED', 'SKILL_DELETED']);
+  });
+
+  it('have names of small letters, digits and hyphens, each once in a workspace', async () => {
+    const api = await world();
+    for (const bad of ['', 'Write', 'a b', '-a', 'a-', 'a--b', 'ä', 'a'.repeat(65)])
+      expect((await api.add(bad)).status, bad).toBe(400);
+    for (const bad of [{ content: ' ' }, { content: 'x'.repeat(50_001) }, { description: 'a\u0000b' }])
+      expect((await api.add('fine', bad)).status).toBe(400);
+    const { data } = await api.add('one');
+    expect((await api.add('one')).status).toBe(409);
+    const { data: two } = await api.add('two');
+    expect((await api.change(two.id, { name: 'one' })).status).toBe(409);
+    expect((await api.change(data.id, { name: 'one' })).status).toBe(200);
+    expect(await api.names({ sortBy: 'name' })).toEqual(['two', 'one']);
+  });
+
+  it('are changed by their editors and workspace admins; others read them', async () => {
+    const api = await world();
+    const [reader, writer, admin] = [
+      await api.member('read'),
+      await api.member('write'),
+      await api.member('admin'),
+    ];
+    expect((await api.add('x', {}, reader.key)).status).toBe(403);
+    const { data } = await api.add('mine', {}, writer.key);
+    const refusals = [
+      await api.change(data.id, { content: 'theirs' }, { key: reader.key }),
+      await api.call('DELETE', api.inside(api.at(data.id)), { key: reader.key }),
+      await api.grant(data.id, reader.email, reader.key),
+      await api.editors(data.id, 'DELETE', { email: writer.email }, reader.key),
+    ];
+    for (const { status, body } of refusals) {
+      expect(status).toBe(403);
+      expect(errorIn(body).details?.code).toBe('SKILL_EDITOR_ACCESS_REQUIRED');
+    }
+    expect(await api.names({}, reader.key)).toEqual(['mine']);
+
+    expect((await api.grant(data.id, reader.email, writer.key)).status).toBe(201);
+    expect((await api.grant(data.id, reader.email, writer.key)).status).toBe(200);
+    expect((await api.change(data.id, { content: 'ours' }, { key: reader.key })).status).toBe(200);
+    const list = (await api.editors(data.id)).data;
+    const owner = list.find(({ isWorkspaceAdmin, email }) => isWorkspaceAdmin && email !== admin.email);
+    expect(list).toHaveLength(4);
+    expect(new Set(list.map(({ email }) => email))).toEqual(
+      new Set([reader.email, writer.email, admin.email, owner?.email]),
+    );
+    expect((await api.editors(data.id, 'DELETE', { email: reader.email })).data).toEqual({
+      email: reader.email,
+      revoked: true,
+    });
+    expect((await api.editors(data.id, 'DELETE', { email: reader.email })).status).toBe(404);
+    expect((await api.change(data.id, { content: 'x' }, { key: reader.key })).status).toBe(403);
+    expect((await api.change(data.id, { content: 'x' }, { key: admin.key })).status).toBe(200);
+    // An admin is an editor already.
+    await api.store.workspaces.setMember(api.workspaceId, reader.userId, 'admin');
+    expect((await api.grant(data.id, reader.email)).status).toBe(400);
+  });
+
+  it('are granted to members only, and tell nothing about other people', async () => {
+    const api = await world();
+    const { data } = await api.add('mine');
+    await api.store.workspaces.createUser({ email: `${data.id}@elsewhere.test`, name: 'Eve' });
+    const [known, unknown] = [
+      await api.grant(data.id, `${data.id}@elsewhere.test`),
+      await api.grant(data.id, 'nobody@elsewhere.test'),
+    ];
+    expect([known.status, unknown.status]).toEqual([404, 404]);
+    expect(errorIn(known.body).message).toBe(errorIn(unknown.body).message);
+  });
+
+  it('of other workspaces do not exist, and workspace keys only read', async () => {
+    const api = await world();
+    const other = await api.store.workspaces.createWorkspace('Other', api.userId);
+    const { data } = await api.add('mine');
+    const elsewhere = `${api.at(data.id)}?workspaceId=${other}`;
+    expect((await api.call('GET', elsewhere)).status).toBe(404);
+    expect((await api.call('DELETE', elsewhere)).status).toBe(404);
+    expect((await api.change(data.id, { content: 'x', workspaceId: other })).status).toBe(404);
+    expect(await api.names({ workspaceId: other })).toEqual([]);
+    expect((await api.add('mine', { workspaceId: other })).status).toBe(201);
+    const { key } = await api.store.keys.create({ workspaceId: api.workspaceId }, 'workspace');
+    expect(await api.names({}, key)).toEqual(['mine']);
+    for (const refused of [await api.add('x', {}, key), await api.change(data.id, { content: 'x' }, { key })])
+      expect(errorIn(refused.body).details?.code).toBe('WORKSPACE_KEY_OPERATION_NOT_PERMITTED');
+  });
+
+  it('are listed in pages, by text, and so are editors', async () => {
+    const api = await world();
+    for (const given of ['b-1', 'a-1', 'c']) await api.add(given);
+    await api.add('d', { description: '100% of A-1' });
+    expect(await api.names({ search: 'a-1' })).toEqual(['d', 'a-1']);
+    expect(await api.names({ search: '%' })).toEqual(['d']);
+    const pages = async (path: string, query: object, key: 'name' | 'email'): Promise<string[]> => {
+      const read: string[] = [];
+      let cursor: string | null = '';
+      while (cursor !== null) {
+        const page = { ...query, limit: '2', ...(cursor && { cursor }) };
+        const { body } = await api.call('GET', api.inside(path, page));
+        const found = body as { data: { [key: string]: string }[]; nextCursor: string | null };
+        read.push(...found.data.map((each) => each[key] ?? ''));
+        cursor = found.nextCursor;
+      }
+      return read;
+    };
+    const sorted = { sortBy: 'name', sortOrder: 'asc' };
+    expect(await pages('/api/v2/skills', sorted, 'name')).toEqual(['a-1', 'b-1', 'c', 'd']);
+    expect(await pages('/api/v2/skills', {}, 'name')).toEqual(['d', 'c', 'a-1', 'b-1']);
+    const { data } = await api.add('e');
+    for (const role of ['admin', 'admin', 'admin', 'read'] as const) await api.member(role);
+    const emails = await pages(`/api/v2/skills/${data.id}/editors`, { sortBy: 'name' }, 'email');
+    expect(new Set(emails).size).toBe(4);
+    expect(emails).toHaveLength(4);
+  });
+});

@@ -1,0 +1,111 @@
+import { blocks } from '@heddle/blocks';
+import type { Json } from '@heddle/core';
+import { createEngine } from '@heddle/engine';
+import { openServiceStore } from '@heddle/service';
+import { storedSkills } from '@heddle/service/skills';
+import { describe, expect, it, onTestFinished } from 'vitest';
+import { ownership, testApi } from '../support/api.ts';
+import { startModelServer } from '../support/model-server.ts';
+import { block, workflow } from '../support/workflow.ts';
+
+interface Skill {
+  id: string;
+}
+
+interface Preview {
+  ready: boolean;
+  previewFingerprint: string;
+  bindings: { kind: string; sourceId: string; targetId: string | null }[];
+  unresolvedBindings: { kind: string }[];
+}
+
+function agentWith(skillId: string): Json {
+  const fields = {
+    model: 'local/scripted',
+    messages: [{ role: 'user', content: 'Refund it.' }],
+    skills: [{ skillId }],
+  };
+  return workflow([block('A', 'agent', fields)], ['Start -> A']);
+}
+
+/** A service whose agents read the first skill that they have, and repeat it. */
+async function world() {
+  const server = await startModelServer(({ body }) => {
+    const messages = body['messages'] as { role: string; content: string }[];
+    const read = messages.find(({ role }) => role === 'tool')?.content;
+    const [, name = ''] = /^- ([a-z-]+):/m.exec(messages[0]?.content ?? '') ?? [];
+    return read === undefined ? { tools: [{ name: 'load_skill', args: { name } }] } : { text: read };
+  });
+  onTestFinished(() => server.close());
+  const store = await openServiceStore();
+  const engine = await createEngine({
+    ...ownership(store),
+    blocks: blocks(),
+    services: server.services,
+    tenantSkills: storedSkills(store.database),
+  });
+  const api = await testApi({ engine, store });
+  const other = await store.workspaces.createWorkspace('Other', api.userId);
+  const skillIn = async (workspaceId: string, content: string): Promise<string> => {
+    const body = { workspaceId, name: 'refund-orders', description: 'Refunds.', content };
+    return (await api.call<Skill>('POST', '/api/v2/skills', { body })).data.id;
+  };
+  const run = async (exported: Json) => {
+    const id = await api.deployed(exported);
+    const { body } = await api.call('POST', `/api/v2/workflows/${id}/execute`, { body: {} });
+    return JSON.stringify(body);
+  };
+  return { ...api, other, skillIn, run };
+}
+
+describe('skills of workspaces', () => {
+  it('are used by the workflows of their workspace only, until they are deleted', async () => {
+    const api = await world();
+    const mine = await api.skillIn(api.workspaceId, 'Ask first.');
+    const theirs = await api.skillIn(api.other, 'Never refund.');
+    expect(await api.run(agentWith(mine))).toContain('Ask first.');
+    expect(await api.run(agentWith('refund-orders'))).toContain('Ask first.');
+    const refused = await api.run(agentWith(theirs));
+    expect(refused).toContain('which its workspace does not have');
+    expect(refused).not.toContain('Never refund.');
+    await api.call('DELETE', `/api/v2/skills/${mine}?workspaceId=${api.workspaceId}`);
+    expect(await api.run(agentWith(mine))).toContain('it was deleted or never existed');
+  });
+
+  it('are resolved when a workflow is imported: one of the workspace stays, another needs a target', async () => {
+    const api = await world();
+    const mine = await api.skillIn(api.workspaceId, 'Ask first.');
+    const theirs = await api.skillIn(api.other, 'Never refund.');
+    const id = await api.drafted(agentWith(mine));
+    const exported = await api.call<Json>('GET', `/api/v2/workflows/${id}/export?includeReferences=true`);
+    expect(exported.status).toBe(200);
+    const preview = (workspaceId: string, more: object = {}) =>
+      api.call<Preview>('POST', '/api/v2/workflows/import/preview', {
+        body: { workspaceId, workflow: exported.data, ...more },
+      });
+    expect((await preview(api.workspaceId)).data).toMatchObject({
+      ready: true,
+      bindings: [{ kind: 'skill', sourceId: mine, targetId: mine }],
+    });
+    const unresolved = (await preview(api.other)).data;
+    expect(unresolved.unresolvedBindings).toMatchObject([{ kind: 'skill' }]);
+    for (const [targetId, ready] of [
+      [theirs, true],
+      [mine, false],
+    ] as const) {
+      const mappings = [{ kind: 'skill', sourceId: mine, targetId }];
+      expect((await preview(api.other, { mappings })).data.ready).toBe(ready);
+    }
+    const mappings = [{ kind: 'skill', sourceId: mine, targetId: theirs }];
+    const { previewFingerprint } = (await preview(api.other, { mappings })).data;
+    const imported = await api.call<{ id: string }>('POST', '/api/v2/workflows/import', {
+      body: {
+        ...{ workspaceId: api.other, workflow: exported.data, mappings },
+        ...{ requestId: crypto.randomUUID(), previewFingerprint },
+      },
+    });
+    expect(imported.status).toBe(201);
+    const draft = await api.call('GET', `/api/v2/workflows/${imported.data.id}/state`);
+    expect(JSON.stringify(draft.body)).toContain(theirs);
+  });
+});
