@@ -59,8 +59,8 @@ interface EmissionsParts {
 
 /**
  * Publishes what the blocks of a run emit in this process, without secrets. The first emission is published at once, those
- * that follow are collected for a few milliseconds. The end of a text that may be a part of a secret is published with what
- * follows it. An attempt that repeats another one first discards what that has emitted. Neither a
+ * that follow are collected for a few milliseconds. The last word of a text in a run with secrets is published with
+ * what follows it, because it may be the beginning of a secret. An attempt that repeats another one first discards what that has emitted. Neither a
  * slow store nor a failing one stops the run: then events are lost, and an event says that.
  */
 export class Emissions {

@@ -78,7 +78,8 @@ it('gives a block the credential of its tenant, and redacts it in all data of th
     status: 'completed',
     output: { result: ['«redacted:The_shop»'] },
   });
-  expect(shown).toContain('I have «redacted:The_shop»');
+  for (const text of ['I have ', '«redacted:The_shop»'])
+    expect(shown).toContain(JSON.stringify({ type: 'text', text }));
   expect(shown).not.toContain(SECRET);
 });
 

@@ -21,14 +21,18 @@ export class FormAutomaton {
   readonly #states = new Map<number, State>();
   /** The states of one character, which most characters of a text do not have. */
   readonly #starts = new Map<number, State | undefined>();
-  readonly #maxDepth: number;
+  /** Characters of the longest form. */
+  readonly longest: number;
+  /** Whether a form contains white space. */
+  readonly hasSpace: boolean;
   readonly #root: State;
 
   /** `names`: the names of the forms. */
   constructor(names: ReadonlyMap<string, string>) {
     this.#names = names;
     this.#forms = [...names.keys()].sort();
-    this.#maxDepth = this.#forms.reduce((max, { length }) => Math.max(max, length), 0);
+    this.longest = this.#forms.reduce((max, { length }) => Math.max(max, length), 0);
+    this.hasSpace = this.#forms.some((form) => /\s/.test(form));
     const { length } = this.#forms;
     this.#root = {
       first: 0,
@@ -58,11 +62,6 @@ export class FormAutomaton {
     return this.#names.get(form) ?? '';
   }
 
-  /** Returns a form that begins as the state does. */
-  formFrom(state: State): string {
-    return this.#forms[state.first] ?? '';
-  }
-
   #start(code: number): State | undefined {
     if (!this.#starts.has(code)) this.#starts.set(code, this.#longer(this.#root, code));
     return this.#starts.get(code);
@@ -73,7 +72,7 @@ export class FormAutomaton {
     const { depth } = state;
     const first = this.#bound(state, code);
     if (first === state.last || this.#codeAt(first, depth) !== code) return undefined;
-    const key = first * (this.#maxDepth + 1) + depth + 1;
+    const key = first * (this.longest + 1) + depth + 1;
     return this.#states.get(key) ?? this.#create({ state, code, first, key });
   }
 

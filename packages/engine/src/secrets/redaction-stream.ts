@@ -1,4 +1,3 @@
-import { MIN_SECRET_CHARS } from './encodings.ts';
 import type { FormAutomaton, State } from './form-automaton.ts';
 
 /** Redacts a text that comes in parts. The results joined are the redaction of the whole text, however it is divided. */
@@ -6,8 +5,8 @@ export interface RedactionStream {
   /** Adds a part. Returns the text that can be published: what follows cannot make it a part of a secret. */
   push(part: string): string;
   /**
-   * Returns the rest. `isCut`: the text was interrupted, so that its last characters are redacted if they are the
-   * beginning of a secret.
+   * Returns the rest. `isCut`: the text was interrupted, so that its last characters may be the beginning of a secret. They are
+   * discarded, whether they are or not.
    */
   end(options?: { isCut: boolean }): string;
   /** What was added and not returned, not redacted. */
@@ -45,32 +44,52 @@ interface HeldRange {
   name: string;
 }
 
-/** A stream that replaces the forms of an automaton. It holds back the beginning of a form, and what overlaps with it. */
+/** Fewer characters are never the limit, so that the length of a short secret has no effect. */
+const LEAST_LIMIT = 64;
+/** What is held back of each text if secrets contain white space. */
+const MOST_FIXED = 256;
+
+/**
+ * A stream that replaces the forms of an automaton. What it holds back does not depend on whether the text is the beginning of a
+ * secret: a caller who can make a block repeat chosen texts could otherwise find a secret out, character by character, by the
+ * time at which they arrive. It is the last word, as far as a form could begin there; if a form contains white space, always the
+ * same number of characters, and beyond them the beginning of a form.
+ */
 export class FormStream implements RedactionStream {
   readonly #automaton: FormAutomaton;
   readonly #replacement: (name: string) => string;
   readonly #held = new TextQueue();
   /** Ranges in the text that is held, in order. They do not overlap. */
   readonly #ranges: HeldRange[] = [];
+  /** Most characters that are held back. A power of two, because it shows how long the longest form is. */
+  readonly #limit: number;
   #state: State;
   /** Characters so far. */
   #length = 0;
+  /** Where the last word begins; with white space in forms, 0. */
+  #wordStart = 0;
+  /** The first half of a character that was taken from what is held and not returned. */
+  #half = '';
 
   constructor(automaton: FormAutomaton, replacement: (name: string) => string) {
     this.#automaton = automaton;
     this.#replacement = replacement;
     this.#state = automaton.root;
+    const limit = 2 ** Math.ceil(Math.log2(Math.max(automaton.longest, LEAST_LIMIT)));
+    this.#limit = automaton.hasSpace ? Math.min(limit, MOST_FIXED) : limit;
   }
 
   get held(): string {
-    return this.#held.text();
+    return this.#half + this.#held.text();
   }
 
   push(part: string): string {
     this.#held.add(part);
     for (let at = 0; at < part.length; at++) {
-      this.#state = this.#automaton.next(this.#state, part.charCodeAt(at));
+      const code = part.charCodeAt(at);
+      this.#state = this.#automaton.next(this.#state, code);
       this.#length++;
+      if (!this.#automaton.hasSpace && isSpace(code)) this.#wordStart = this.#length;
       const { form } = this.#state;
       if (form !== undefined)
         this.#replace({
@@ -79,17 +98,18 @@ export class FormStream implements RedactionStream {
           name: this.#automaton.nameOf(form),
         });
     }
-    return this.#publish(this.#length - (this.#state.open?.depth ?? 0));
+    const held = Math.min(this.#length - this.#wordStart, this.#limit);
+    const published = this.#half + this.#publish(this.#length - Math.max(held, this.#state.open?.depth ?? 0));
+    this.#half = /[\uD800-\uDBFF]$/.test(published) ? published.slice(-1) : '';
+    return this.#half === '' ? published : published.slice(0, -1);
   }
 
   end(options?: { isCut: boolean }): string {
-    const { open } = this.#state;
-    if (options?.isCut && open && open.depth >= MIN_SECRET_CHARS) {
-      const name = this.#automaton.nameOf(this.#automaton.formFrom(open));
-      this.#replace({ start: this.#length - open.depth, end: this.#length, name });
-    }
     this.#state = this.#automaton.root;
-    return this.#publish(this.#length);
+    if (options?.isCut) return '';
+    const rest = this.#half + this.#publish(this.#length);
+    this.#half = '';
+    return rest;
   }
 
   /** Adds a range that ends where the text ends. Of ranges that overlap, the one that begins first gives the name. */
@@ -123,6 +143,12 @@ export class FormStream implements RedactionStream {
     parts.push(this.#held.take(until - position));
     return parts.join('');
   }
+}
+
+/** Most characters of a text are in the range that needs no regular expression. */
+function isSpace(code: number): boolean {
+  if (code <= 0x20) return code === 0x20 || (code >= 0x09 && code <= 0x0d);
+  return code >= 0xa0 && /\s/.test(String.fromCharCode(code));
 }
 
 /** Text that is added in parts and taken from its beginning, in time proportional to its length. */
