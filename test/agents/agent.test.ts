@@ -191,21 +191,23 @@ describe('an agent whose provider fails', () => {
 
   it('discards the text of an answer that breaks off, and calls again', async () => {
     const clock = new TestClock();
-    const server = await modelServer([{ pieces: ['Ru', 'i'], cut: true }, { pieces: ['Sn', 'ow.'] }]);
+    const server = await modelServer([
+      { pieces: ['Rain ', 'an'], cut: true },
+      { pieces: ['Snow ', 'today.'] },
+    ]);
     const { run } = await start(server, { engine: { clock } });
     const events = collect(run.events());
     await clock.due(1000);
     clock.advance(1000);
-    expect(await run.result()).toMatchObject({ status: 'completed', output: { content: 'Snow.' } });
+    expect(await run.result()).toMatchObject({ status: 'completed', output: { content: 'Snow today.' } });
     const emitted = (await events).flatMap((event) =>
       event.type === 'block:emission' ? [event.emission] : [],
     );
     expect(emitted).toEqual([
-      { type: 'text', text: 'Ru' },
-      { type: 'text', text: 'i' },
+      { type: 'text', text: 'Rain ' },
       { type: 'reset' },
-      { type: 'text', text: 'Sn' },
-      { type: 'text', text: 'ow.' },
+      { type: 'text', text: 'Snow ' },
+      { type: 'text', text: 'today.' },
     ]);
   });
 });

@@ -44,7 +44,7 @@ export async function expectStreamed(api: TestApi, script: Script): Promise<void
   first.done({ content: `Good ${SECRET}.` });
 
   const second = await script.called('A.1');
-  second.context.emit({ type: 'text', text: 'Hm.' });
+  second.context.emit({ type: 'text', text: 'Hm. ' });
   second.context.emit({ type: 'tool', phase: 'start', id: '1', name: 'search' });
   second.context.emit({ type: 'reset' });
   second.context.emit({ type: 'text', text: 'Bye.' });
@@ -53,7 +53,7 @@ export async function expectStreamed(api: TestApi, script: Script): Promise<void
   const rest: unknown[] = [];
   for await (const frame of frames) rest.push(frame);
   const text = rest.flatMap((frame) => (isChunk(frame) ? [frame.chunk] : []));
-  expect(text.join('')).toBe(`${HIDDEN}.Hm.Good ${HIDDEN}.Bye.`);
+  expect(text.join('')).toBe(`${HIDDEN}.Hm. Good ${HIDDEN}.Bye.`);
   expect(rest.filter((frame) => !isChunk(frame))).toEqual([
     { event: 'tool', phase: 'start', id: '1', name: 'search' },
     { event: 'chunk_reset' },

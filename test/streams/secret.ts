@@ -3,7 +3,7 @@ import { expect } from 'vitest';
 import { block, workflow } from '../support/workflow.ts';
 import { emissionsIn, inShort, textIn } from './talk.ts';
 
-export const SECRET = 'sesame open+wide';
+export const SECRET = 'sesame_open+wid"';
 export const HIDDEN = '«redacted:KEY»';
 
 /** A run whose block A, of the type `work`, can read the secret. */
@@ -13,7 +13,7 @@ const BASE64 = Buffer.from(SECRET).toString('base64');
 
 /** A text with the secret in three forms and the beginning of a fourth, in parts. */
 export const PARTS = [
-  ...['say ses', 'ame open', '+wide, ', 'sesame%20ope', 'n%2Bw', 'ide and '],
+  ...['say ses', 'ame_open', '+wid", ', 'sesame_ope', 'n%2Bw', 'id%22 and '],
   ...[BASE64.slice(0, 9), BASE64.slice(9), '; sesa'],
 ];
 

@@ -47,7 +47,7 @@ interface HeldRange {
 /** Fewer characters are never the limit, so that the length of a short secret has no effect. */
 const LEAST_LIMIT = 64;
 /** What is held back of each text if secrets contain white space. */
-const MOST_FIXED = 256;
+const FIXED_LIMIT = 256;
 
 /**
  * A stream that replaces the forms of an automaton. What it holds back does not depend on whether the text is the beginning of a
@@ -76,7 +76,7 @@ export class FormStream implements RedactionStream {
     this.#replacement = replacement;
     this.#state = automaton.root;
     const limit = 2 ** Math.ceil(Math.log2(Math.max(automaton.longest, LEAST_LIMIT)));
-    this.#limit = automaton.hasSpace ? Math.min(limit, MOST_FIXED) : limit;
+    this.#limit = automaton.hasSpace ? Math.min(limit, FIXED_LIMIT) : limit;
   }
 
   get held(): string {

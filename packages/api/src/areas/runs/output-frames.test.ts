@@ -72,13 +72,13 @@ describe('a client that knows agent events', () => {
 
   it('is told to discard text that was not the output', async () => {
     const { sent } = await frames(({ emit }) => {
-      emit({ type: 'text', text: 'Let me see' });
+      emit({ type: 'text', text: 'Let me see ' });
       emit({ type: 'reset' });
       emit({ type: 'text', text: 'Nine' });
       return { content: 'Ten', count: 1 };
     }, SELECTED);
     expect(sent.slice(0, -1)).toEqual([
-      { of, chunk: 'Let me see' },
+      { of, chunk: 'Let me see ' },
       { of, event: 'chunk_reset' },
       { of, chunk: 'Nine' },
       { of, event: 'chunk_reset' },
@@ -88,13 +88,13 @@ describe('a client that knows agent events', () => {
   });
 
   const busy: Act = ({ emit }) => {
-    emit({ type: 'thinking', text: 'Hm.' });
+    emit({ type: 'thinking', text: 'Hm. ' });
     emit({ type: 'tool', phase: 'start', id: 't1', name: 'search' });
     emit({ type: 'tool', phase: 'end', id: 't1', name: 'search', status: 'success' });
     emit({ type: 'error', message: 'One source was silent' });
     return { content: 'Done', count: 0 };
   };
-  const thinking = { of, event: 'thinking', data: 'Hm.' };
+  const thinking = { of, event: 'thinking', data: 'Hm. ' };
   const began = { of, event: 'tool', phase: 'start', id: 't1', name: 'search' };
   const ended = { of, event: 'tool', phase: 'end', id: 't1', name: 'search', status: 'success' };
   const silent = { of, event: 'stream_error', error: 'One source was silent' };
@@ -110,11 +110,11 @@ describe('a client that knows agent events', () => {
 
   it('is told to discard the text of a failed block', async () => {
     const { sent } = await frames(({ emit }) => {
-      emit({ type: 'text', text: 'Half a line' });
+      emit({ type: 'text', text: 'Half a line ' });
       return Promise.reject(new Error('The line is dead.'));
     }, SELECTED);
     expect(sent).toMatchObject([
-      { chunk: 'Half a line' },
+      { chunk: 'Half a line ' },
       { event: 'chunk_reset' },
       { event: 'final', data: { success: false } },
     ]);
