@@ -61,6 +61,7 @@ function expected(runs: readonly NewLog[], filters: Partial<LogFilters>, window:
       errors: group.filter(({ run }) => run.level === 'error').length,
       duration: ended.reduce((sum, { run }) => sum + run.duration_ms, 0),
       ended: ended.length,
+      cost: group.reduce((sum, { run }) => sum + Math.round(Math.max(0, run.cost) * 1e6), 0),
     };
   });
   return sorted(rows);

@@ -11,7 +11,7 @@ import type { LogEntry, LogsQuery, StatsQuery } from './schemas.ts';
 import { graphOfPlan } from './snapshot.ts';
 import { microsOf } from './usage.ts';
 import { costItems, TRACE_BUDGET, traceSpans } from './spans.ts';
-import { boundsOf, statsOf, windowOf } from './stats.ts';
+import { statsOf, windowOf } from './stats.ts';
 import { durationsAt, earliestStart, findLogs, pageOfLogs, statsRows, workflowsOf } from './store.ts';
 import type { LogRow, LogTables } from './tables.ts';
 import { basicOf, entryOf, filesOf, outputOf, traceOf, workflowOf } from './views.ts';
