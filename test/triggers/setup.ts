@@ -10,7 +10,7 @@ import { hasPostgres, postgresDatabase } from '../support/postgres.ts';
 export const STORES = hasPostgres ? (['sqlite', 'postgres'] as const) : (['sqlite'] as const);
 
 /** Milliseconds of the beat of the scheduler, which tells it apart from other background work. */
-const BEAT_MS = 250;
+export const BEAT_MS = 250;
 
 /** A trigger as responses show it. */
 export interface ShownTrigger {

@@ -88,6 +88,8 @@ export interface AcceptedEvent {
   runId: string;
   /** The delivery had been accepted before: the run is that of the first one. */
   isDuplicate: boolean;
+  /** What flow control has decided, and why; absent: the run starts at once. Of a dropped event, the run is an earlier one. */
+  flow?: { state: 'waiting' | 'dropped'; reason: string };
   /** Returns the response of the run when it has ended, or waits for a person; undefined if that takes too long. */
   response(signal: AbortSignal): Promise<Response | undefined>;
 }

@@ -203,10 +203,10 @@ async function respond(
   { reply }: Extract<WebhookMeaning, { kind: 'event' }>,
   signal: AbortSignal,
 ): Promise<Response> {
-  const { runId, isDuplicate } = accepted;
+  const { runId, isDuplicate, flow } = accepted;
   const headers = { ...SECURE, 'X-Run-Id': runId };
-  const receipt = { success: true, runId, ...(isDuplicate && { duplicate: true }) };
-  if (reply.kind === 'now') return Response.json(receipt, { headers });
+  const receipt = { success: true, runId, ...(isDuplicate && { duplicate: true }), ...(flow && { flow }) };
+  if (reply.kind === 'now' || flow?.state === 'dropped') return Response.json(receipt, { headers });
   if (reply.kind === 'json') {
     const { status, body } = reply;
     const isEmpty = body === null || status === 204 || status === 205 || status === 304;

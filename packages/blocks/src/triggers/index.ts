@@ -6,11 +6,16 @@ export type { ScheduleConfig, SchedulePolicy } from './schedule/fields.ts';
 export { lastDue, nextDue } from './schedule/next-due.ts';
 export type { Schedule } from './schedule/next-due.ts';
 export type { ScheduleTrigger } from './schedule/schedule.ts';
+export type { FlowPolicy } from './flow-control.ts';
 export type { WebhookTrigger } from './webhook/webhook.ts';
+import { withFlowControl } from './flow-control.ts';
 import { schedule } from './schedule/schedule.ts';
 import type { ScheduleTrigger } from './schedule/schedule.ts';
 import { webhooks } from './webhook/webhook.ts';
 import type { WebhookTrigger } from './webhook/webhook.ts';
 
 /** The types of triggers that Heddle fires. */
-export const triggerTypes: readonly (ScheduleTrigger | WebhookTrigger)[] = [schedule, ...webhooks];
+export const triggerTypes: readonly (ScheduleTrigger | WebhookTrigger)[] = [
+  withFlowControl(schedule),
+  ...webhooks.map(withFlowControl),
+];

@@ -11,6 +11,7 @@ export const MIGRATIONS: Readonly<Record<string, Migration>> = {
   '0004': { up: (db: Kysely<unknown>) => publicRuns(db) },
   '0005': { up: (db: Kysely<unknown>) => runCounts(db) },
   '0006': { up: (db: Kysely<unknown>) => intendedEvents(db) },
+  '0007': { up: (db: Kysely<unknown>) => heldRuns(db) },
 };
 
 async function initial(db: Kysely<unknown>): Promise<void> {
@@ -250,4 +251,9 @@ async function postgresTrigger(db: Kysely<unknown>, { name, event, statement }: 
   const body = `begin ${statement}; return null; end`;
   await sql.raw(`create function ${name}() returns trigger language plpgsql as $$ ${body} $$`).execute(db);
   await sql.raw(`create trigger ${name} ${event} for each row execute function ${name}()`).execute(db);
+}
+
+/** Adds which queued runs wait for flow control. */
+async function heldRuns({ schema }: Kysely<unknown>): Promise<void> {
+  await schema.alterTable('claims').addColumn('held', 'integer').execute();
 }

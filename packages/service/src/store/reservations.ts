@@ -12,17 +12,62 @@ import { isDuplicate } from './database.ts';
 import type { Db } from './database.ts';
 import type { ReservationRow } from './schema.ts';
 
-/** Reserves the ids of a run and queues it, in the transaction of the caller. Throws for ids that are reserved. */
+/**
+ * Reserves the ids of a run and queues it, in the transaction of the caller. A run that is held is started by no process until
+ * `releaseQueued`. Throws for ids that are reserved.
+ */
 export async function addQueued(
   transaction: unknown,
   reservation: NewReservation,
   start: QueuedStart,
+  { isHeld = false }: { isHeld?: boolean } = {},
 ): Promise<void> {
-  const row = { ...rowOf(reservation), waiting: JSON.stringify(start), failure: null };
+  const row = { ...rowOf(reservation), waiting: JSON.stringify(start), failure: null, held: isHeld ? 1 : null } as const;
   await (transaction as Db).insertInto('claims').values(row).execute();
 }
 
-type NewRow = Omit<ReservationRow, 'waiting' | 'failure'>;
+/** Returns what a held run starts with; undefined if it was cancelled. No other process releases it until the transaction ends. */
+export async function heldStart(transaction: unknown, engineId: string): Promise<QueuedStart | undefined> {
+  const found = await (transaction as Db)
+    .updateTable('claims')
+    .set({ held: 1 })
+    .where('engine_id', '=', engineId)
+    .where('held', '=', 1)
+    .where('waiting', 'is not', null)
+    .returning('waiting')
+    .executeTakeFirst();
+  return found?.waiting == null ? undefined : (JSON.parse(found.waiting) as QueuedStart);
+}
+
+/** Changes what a held run starts with. */
+export async function changeHeld(transaction: unknown, engineId: string, start: QueuedStart): Promise<void> {
+  await (transaction as Db)
+    .updateTable('claims')
+    .set({ waiting: JSON.stringify(start) })
+    .where('engine_id', '=', engineId)
+    .where('held', '=', 1)
+    .execute();
+}
+
+/** Ends the hold of a run: it may start, or it has failed. */
+export async function releaseQueued(
+  transaction: unknown,
+  engineId: string,
+  outcome: { start: QueuedStart } | { failure: ReservationFailure },
+): Promise<void> {
+  const change =
+    'start' in outcome
+      ? { waiting: JSON.stringify(outcome.start) }
+      : { waiting: null, failure: JSON.stringify(outcome.failure) };
+  await (transaction as Db)
+    .updateTable('claims')
+    .set({ ...change, held: null })
+    .where('engine_id', '=', engineId)
+    .where('held', '=', 1)
+    .execute();
+}
+
+type NewRow = Omit<ReservationRow, 'waiting' | 'failure' | 'held'>;
 
 /** Gives the order of the columns in the insert statement. */
 const TEMPLATE: NewRow = {
@@ -113,6 +158,7 @@ class StoredQueue implements StartQueue {
       .selectFrom('claims')
       .select(['engine_id', 'run_id', 'workflow_id', 'waiting'])
       .where('waiting', 'is not', null)
+      .where('held', 'is', null)
       .$if(before !== undefined, (query) => query.where('created_at', '<', before as string))
       .orderBy('created_at')
       .execute();
@@ -127,7 +173,7 @@ class StoredQueue implements StartQueue {
   async remove(engineId: string, failure?: ReservationFailure): Promise<boolean> {
     const result = await this.#db
       .updateTable('claims')
-      .set({ waiting: null, failure: failure ? JSON.stringify(failure) : null })
+      .set({ waiting: null, held: null, failure: failure ? JSON.stringify(failure) : null })
       .where('engine_id', '=', engineId)
       .where('waiting', 'is not', null)
       .executeTakeFirst();

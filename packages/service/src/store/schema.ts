@@ -97,6 +97,8 @@ export interface ReservationRow {
   waiting: string | null;
   /** Why the run was not started, as JSON. */
   failure: string | null;
+  /** 1: flow control decides when the queued run may start. */
+  held: 1 | null;
 }
 
 /** The runs of a workflow. A trigger adds the row with the workflow; the index of the log counts. */
@@ -138,7 +140,7 @@ export interface Tables {
   workflows: WorkflowRow;
   workflow_versions: VersionRow;
   graph_ids: GraphIdRow;
-  claims: ReservationRow;
+  claims: Omit<ReservationRow, 'held'> & { held: ColumnType<1 | null, 1 | null | undefined> };
   run_counts: RunCountRow;
   public_runs: Omit<PublicRunRow, 'files'> & { files: ColumnType<string | null, string | null | undefined> };
   audit: AuditRow;

@@ -10,6 +10,8 @@ import {
   runTrigger,
 } from './operations.ts';
 import type { TriggerServices } from './operations.ts';
+import { listTriggerEvents } from './flow/operations.ts';
+import { FlowReleaser } from './flow/releaser.ts';
 import { Scheduler } from './scheduler.ts';
 import type { Triggers } from './triggers.ts';
 import type { ScheduleType } from './types.ts';
@@ -21,6 +23,7 @@ export const TRIGGERS = {
   resumeTrigger,
   runTrigger,
   backfillTrigger,
+  listTriggerEvents,
 } as const;
 
 export interface OpenedTriggers extends TriggerServices {
@@ -50,16 +53,20 @@ function openTriggers(context: AreaContext, given: Triggers): OpenedTriggers {
   const schedules = new Map(
     [...types].filter((entry): entry is [string, ScheduleType] => entry[1].kind === 'schedule'),
   );
+  const held = (): void => given.held();
+  const releaser =
+    types.size === 0 ? undefined : new FlowReleaser({ ...services, every, db: database as never });
   const scheduler =
-    schedules.size === 0 ? undefined : new Scheduler({ ...services, every, types: schedules });
-  const stopListening = given.onChange(() => scheduler?.wake());
+    schedules.size === 0 ? undefined : new Scheduler({ ...services, every, held, types: schedules });
+  const stops = [given.onChange(() => scheduler?.wake()), given.onHeld(() => releaser?.hurry())];
   return {
     ...services,
     types,
-    changed: () => given.changed(),
+    ...{ held, changed: () => given.changed() },
     close: async () => {
-      stopListening();
+      for (const stop of stops) stop();
       await scheduler?.close();
+      await releaser?.close();
     },
   };
 }

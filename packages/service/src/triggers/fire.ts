@@ -6,6 +6,10 @@ import type { JsonObject } from '@heddle/core';
 import type { NewReservation, QueuedRun } from '@heddle/api/ports';
 import type { Kysely } from 'kysely';
 import { addQueued } from '../store/reservations.ts';
+import { placeEvent } from './flow/place.ts';
+import type { FlowEvent, Placement } from './flow/place.ts';
+import { flowOf } from './flow/policy.ts';
+import { prepareEvent } from './flow/settle.ts';
 import type { TriggerRow, TriggerTables } from './tables.ts';
 import type { ScheduleType } from './types.ts';
 
@@ -30,6 +34,8 @@ export interface AdmittedRun {
   dueMs: number;
   run: QueuedRun;
   release: Release | undefined;
+  /** The event, if flow control decides about its run: that is admitted when it may start. */
+  held: FlowEvent | undefined;
 }
 
 /**
@@ -40,23 +46,41 @@ export async function admitDue(
   services: FireServices,
   { trigger, type, dueMs }: { trigger: LiveTrigger; type: ScheduleType; dueMs: number },
 ): Promise<AdmittedRun> {
-  const { workspace_id: workspaceId, workflow_id: workflowId } = trigger;
+  const { workspace_id: workspaceId, workflow_id: workflowId, block_id: blockId } = trigger;
   const runId = randomUUID();
-  const request = { runId, workflowId, workspaceId, userId: null, mode: 'async' } as const;
-  const release = await admitRun(services, request, workspaceId);
+  const config = JSON.parse(trigger.config) as JsonObject;
   const { asyncSeconds } = services.policy;
   const start = {
-    input: type.inputOf(JSON.parse(trigger.config) as JsonObject, dueMs),
+    input: type.inputOf(config, dueMs),
     version: trigger.engine_version,
-    start: trigger.block_id,
+    start: blockId,
     ownsFiles: true,
     ...(asyncSeconds !== undefined && { timeoutMs: asyncSeconds * 1000 }),
   } as const;
-  return { trigger, dueMs, run: { engineId: runId, runId, workflowId, start }, release };
+  const admitted = { trigger, dueMs, run: { engineId: runId, runId, workflowId, start } };
+  const policy = flowOf(config);
+  if (policy) {
+    const ids = { id: randomUUID(), runId, workspaceId, workflowId, blockId };
+    const about = { source: 'schedule', trigger: 'schedule', receivedMs: services.now() } as const;
+    const held = { ...ids, ...about, policy, start };
+    await prepareEvent({ ...services, db: services.db as never }, held);
+    return { ...admitted, release: undefined, held };
+  }
+  const request = { runId, workflowId, workspaceId, userId: null, mode: 'async' } as const;
+  const release = await admitRun(services, request, workspaceId);
+  return { ...admitted, release, held: undefined };
 }
 
-/** Reserves and queues the run in the transaction. */
-export async function queueDue(db: Db, { trigger, run }: AdmittedRun, nowMs: number): Promise<void> {
+/**
+ * Reserves and queues the run in the transaction. Returns what flow control has decided about it; undefined if the run may
+ * start at once.
+ */
+export async function queueDue(
+  db: Db,
+  { trigger, run, held }: AdmittedRun,
+  nowMs: number,
+): Promise<Placement | undefined> {
+  if (held) return placeEvent(db as never, held);
   const { engineId, runId, workflowId, start } = run;
   const reservation: NewReservation = {
     ...{ engineId, runId, workflowId, workspaceId: trigger.workspace_id },
@@ -65,6 +89,7 @@ export async function queueDue(db: Db, { trigger, run }: AdmittedRun, nowMs: num
     createdAt: new Date(nowMs).toISOString(),
   };
   await addQueued(db, reservation, start);
+  return undefined;
 }
 
 /** Records the due instant as claimed. False: it was claimed before. */

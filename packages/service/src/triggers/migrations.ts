@@ -1,6 +1,7 @@
 import { sql } from 'kysely';
 import type { Kysely } from 'kysely';
 import type { Migration } from 'kysely/migration';
+import { flowTables } from './flow/migration.ts';
 
 async function initial({ schema }: Kysely<unknown>): Promise<void> {
   await schema
@@ -56,4 +57,5 @@ async function initial({ schema }: Kysely<unknown>): Promise<void> {
 /** The migrations of the area. Entries are added, never changed. */
 export const TRIGGER_MIGRATIONS: Readonly<Record<string, Migration>> = {
   '0001': { up: (db: Kysely<unknown>) => initial(db) },
+  '0002': { up: (db: Kysely<unknown>) => flowTables(db) },
 };

@@ -30,6 +30,8 @@ export interface TriggerServices extends FireServices {
   types: ReadonlyMap<string, TriggerType>;
   /** Says that a trigger has changed. */
   changed: () => void;
+  /** Says that an event waits for flow control. */
+  held: () => void;
 }
 
 const define = operationsOf<TriggerServices>();
@@ -45,7 +47,7 @@ function records(action: string) {
 }
 
 /** The trigger that `triggerId` in the path names, of a workflow that is deployed and not archived. */
-const trigger = record<Found, TriggerServices>('Trigger', async ({ path }, { db }) => {
+export const trigger = record<Found, TriggerServices>('Trigger', async ({ path }, { db }) => {
   const { triggerId } = path as { triggerId: string };
   const [found] = await shownRows(db).where('triggers.id', '=', triggerId).execute();
   const value = found && readRow(found);
@@ -156,14 +158,13 @@ export const runTrigger = define({
     const nowMs = services.now();
     const type = typeOf(services, row);
     const admitted = await admitDue(services, { trigger: row, type, dueMs: nowMs });
-    await submitted(services, admitted, async (tx) => {
+    const { runId = '' } = await submitted(services, admitted, async (tx) => {
       await unlocked(tx, row);
-      await queueDue(tx, admitted, nowMs);
-      await audit({ resourceId: row.id, details: { runId: admitted.run.runId } }, tx);
-      return true;
+      const queued = await queuedRun(tx, admitted, nowMs);
+      await audit({ resourceId: row.id, details: { runId: queued.runId } }, tx);
+      return queued;
     });
-    const { runId, workflowId } = admitted.run;
-    return { status: 202, data: { runId, workflowId } };
+    return { status: 202, data: { runId, workflowId: row.workflow_id } };
   },
 });
 
@@ -192,15 +193,14 @@ export const backfillTrigger = define({
       }
       try {
         const admitted = await admitDue(services, { trigger: row, type, dueMs });
-        const { runId } = admitted.run;
-        const isNew = await submitted(services, admitted, async (tx) => {
+        const { runId } = await submitted(services, admitted, async (tx) => {
           await unlocked(tx, row);
-          if (!(await claimDue(tx, admitted, services.now()))) return false;
-          await queueDue(tx, admitted, services.now());
-          await audit({ resourceId: row.id, details: { dueMs, runId } }, tx);
-          return true;
+          if (!(await claimDue(tx, admitted, services.now()))) return undefined;
+          const queued = await queuedRun(tx, admitted, services.now());
+          await audit({ resourceId: row.id, details: { dueMs, runId: queued.runId } }, tx);
+          return queued;
         });
-        if (isNew) started.push({ dueAt: new Date(dueMs).toISOString(), runId });
+        if (runId !== undefined) started.push({ dueAt: new Date(dueMs).toISOString(), runId });
         else alreadyStarted += 1;
       } catch (error) {
         // Runs have been started: the answer says which.
@@ -245,20 +245,39 @@ async function isClaimed(db: Db, row: LiveTrigger, dueMs: number): Promise<boole
   return found !== undefined;
 }
 
-/** Runs `write` in a transaction and starts the run if it returns true. Releases the run otherwise. */
+/** A run that was queued, or waits for flow control. */
+interface Queued {
+  runId: string;
+  isHeld: boolean;
+}
+
+/** Queues the run in the transaction. Throws 409 if flow control drops it. */
+async function queuedRun(tx: Db, admitted: AdmittedRun, nowMs: number): Promise<Queued> {
+  const placed = await queueDue(tx, admitted, nowMs);
+  if (placed?.state === 'dropped')
+    throw conflict(`The flow control of the trigger drops the run (${placed.reason})`);
+  return { runId: placed?.runId ?? admitted.run.runId, isHeld: placed !== undefined };
+}
+
+/**
+ * Runs `write` in a transaction, and starts the run that it has queued. Returns the id of the run; none, and the run is
+ * released, if nothing was queued.
+ */
 async function submitted(
-  { db, queue }: TriggerServices,
+  { db, queue, held }: TriggerServices,
   { run, release }: AdmittedRun,
-  write: (tx: Db) => Promise<boolean>,
-): Promise<boolean> {
-  let isQueued = false;
+  write: (tx: Db) => Promise<Queued | undefined>,
+): Promise<{ runId?: string }> {
+  let queued: Queued | undefined;
   try {
-    isQueued = await db.transaction().execute(write);
+    queued = await db.transaction().execute(write);
   } finally {
-    if (!isQueued) release?.();
+    if (!queued) release?.();
   }
-  if (isQueued) queue.submit({ ...run, release });
-  return isQueued;
+  if (!queued) return {};
+  if (queued.isHeld) held();
+  else queue.submit({ ...run, release });
+  return { runId: queued.runId };
 }
 
 /** Changes the trigger and returns it. */

@@ -1,20 +1,17 @@
 import { isApiError } from '@heddle/api';
-import { isEngineError } from '@heddle/core';
 import type { JsonObject } from '@heddle/core';
-import type { RunDetail } from '@heddle/engine';
 import { AuditStore } from '../store/audit.ts';
+import { DueLoop } from './due-loop.ts';
 import { decide, jitterOf } from './due.ts';
 import type { DueDecision } from './due.ts';
 import { admitDue, claimDue, isLive, queueDue } from './fire.ts';
 import type { AdmittedRun, Db, FireServices, LiveTrigger } from './fire.ts';
 import { withNumbers } from './rows.ts';
+import { stateOfRun } from './run-state.ts';
+import type { LastRun } from './run-state.ts';
 import type { TriggerRow } from './tables.ts';
 import type { ScheduleType } from './types.ts';
 
-/** How often the process looks whether something is due. It reads nothing until then. */
-const BEAT_MS = 250;
-/** How often the earliest due instant is read again, for changes of other processes. */
-const POLL_MS = 5000;
 /** Triggers of one transaction. */
 const BATCH = 100;
 /** How often a due instant that waits is looked at. */
@@ -38,75 +35,44 @@ function isDue(row: TriggerRow): row is DueTrigger {
   return isLive(row) && row.due_ms !== null;
 }
 
-/** How the run before has ended. */
-type LastRun = { isBusy: boolean; error?: string | undefined; isUnknown?: true };
-
 export interface SchedulerOptions extends FireServices {
   every: (ms: number, beat: () => void) => () => void;
   types: ReadonlyMap<string, ScheduleType>;
+  /** Says that events wait for flow control. */
+  held: () => void;
 }
 
 /** Starts the runs of triggers when they are due. Any number of processes may do so on one database. */
 export class Scheduler {
   readonly #options: SchedulerOptions;
   readonly #audit: AuditStore;
-  readonly #stop: () => void;
-  /** When something is due, as far as this process knows. */
-  #nextMs = -Infinity;
-  #working: Promise<void> | undefined;
-  #isClosed = false;
+  readonly #loop: DueLoop;
 
   constructor(options: SchedulerOptions) {
     this.#options = options;
     this.#audit = new AuditStore(options.db as never);
-    this.#stop = options.every(BEAT_MS, () => this.#beat());
+    this.#loop = new DueLoop({ ...options, work: () => this.#startDue() });
   }
 
   /** Looks at the triggers again: one of them has changed. */
   wake(): void {
-    this.#nextMs = -Infinity;
+    this.#loop.wake();
   }
 
-  /** Starts everything that is due now. */
-  async run(): Promise<void> {
-    await this.#working;
-    await this.#work();
+  close(): Promise<void> {
+    return this.#loop.close();
   }
 
-  async close(): Promise<void> {
-    this.#isClosed = true;
-    this.#stop();
-    await this.#working;
-  }
-
-  #beat(): void {
-    if (this.#working || this.#isClosed || this.#options.now() < this.#nextMs) return;
-    void this.#work();
-  }
-
-  #work(): Promise<void> {
-    this.#working ??= this.#startDue()
-      .catch((error: unknown) => {
-        this.#options.report(error);
-        this.#nextMs = this.#options.now() + WAIT_MS;
-      })
-      .finally(() => (this.#working = undefined));
-    return this.#working;
-  }
-
-  async #startDue(): Promise<void> {
+  async #startDue(): Promise<number | undefined> {
     const { now } = this.#options;
-    // A change from now on is noticed by the next beat.
-    this.#nextMs = now() + POLL_MS;
     for (;;) {
       const due = await this.#due(now());
       const steps = await Promise.all(due.map((trigger) => this.#stepOf(trigger)));
       const moved = await this.#take(steps);
       // Another process has taken all of them, and takes the next ones too.
-      if (due.length < BATCH || moved === 0 || this.#isClosed) break;
+      if (due.length < BATCH || moved === 0 || this.#loop.isClosed) break;
     }
-    const earliest = await this.#earliest();
-    if (earliest !== undefined) this.#nextMs = Math.min(this.#nextMs, earliest);
+    return this.#earliest();
   }
 
   async #due(nowMs: number): Promise<DueTrigger[]> {
@@ -154,7 +120,9 @@ export class Scheduler {
     const nowMs = this.#options.now();
     const config = JSON.parse(trigger.config) as JsonObject;
     const jitterMs = jitterOf(type, config, trigger);
-    const last = await this.#lastRun(trigger);
+    const { last_run_id: runId } = trigger;
+    const last: LastRun =
+      runId === null ? { isBusy: false, isUnknown: true } : await stateOfRun(this.#options, runId);
     const decision = decide({
       ...{ type, config, jitterMs, nowMs, dueMs: trigger.due_ms },
       ...{ held: trigger.held, isBusy: last.isBusy },
@@ -202,22 +170,6 @@ export class Scheduler {
     return { trigger, runs, change: { ...change, ...healthOf(trigger, { last, refused, nowMs }) } };
   }
 
-  /** Returns the state of the trigger's last run. */
-  async #lastRun({ last_run_id: runId }: TriggerRow): Promise<LastRun> {
-    if (runId === null) return { isBusy: false, isUnknown: true };
-    const { engine, reservations } = this.#options;
-    const reservation = (await reservations.byEngineIds([runId])).get(runId);
-    if (reservation?.isQueued) return { isBusy: true };
-    if (reservation?.failure) return { isBusy: false, error: reservation.failure.message };
-    try {
-      return lastRunOf(await engine.getRun(runId));
-    } catch (error) {
-      // It was deleted.
-      if (isEngineError(error) && error.code === 'RUN_NOT_FOUND') return { isBusy: false, isUnknown: true };
-      throw error;
-    }
-  }
-
   /** Claims the due instants and queues their runs, in one transaction. What another process has claimed is left out. Returns how many triggers were moved on. */
   async #take(steps: readonly Step[]): Promise<number> {
     if (steps.length === 0) return 0;
@@ -238,8 +190,7 @@ export class Scheduler {
         const nowMs = this.#options.now();
         for (const run of taken) {
           if (!(await claimDue(tx, run, nowMs))) continue;
-          await queueDue(tx, run, nowMs);
-          queued.add(run);
+          if (!(await queueDue(tx, run, nowMs))) queued.add(run);
         }
       });
     } catch (error) {
@@ -249,6 +200,7 @@ export class Scheduler {
       for (const run of all) if (!queued.has(run)) run.release?.();
     }
     for (const { run, release } of queued) this.#options.queue.submit({ ...run, release });
+    if (all.some(({ held }) => held)) this.#options.held();
     return moved;
   }
 
@@ -293,12 +245,6 @@ export class Scheduler {
       db,
     );
   }
-}
-
-function lastRunOf({ status, error }: Pick<RunDetail, 'status' | 'error'>): LastRun {
-  if (status === 'completed' || status === 'cancelled') return { isBusy: false };
-  if (status === 'failed') return { isBusy: false, error: error?.message ?? 'The run has failed.' };
-  return { isBusy: true };
 }
 
 /** Returns what the started runs change. */

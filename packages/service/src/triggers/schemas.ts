@@ -63,6 +63,32 @@ export const shownTrigger = z.strictObject({
   }),
 });
 
+export const eventsQuery = z.strictObject({ limit: pageLimit(100, 50), cursor });
+
+export const eventPosition = z.tuple([z.number(), z.string()]);
+
+export const flowState = z
+  .enum(['waiting', 'started', 'merged', 'dropped'])
+  .describe(
+    'Whether the event waits for its run to start, has started it, was replaced by a later one, or starts none',
+  );
+
+export const flowReason = z
+  .string()
+  .nullable()
+  .describe('What it waits for, such as concurrency, or why it was merged or dropped');
+
+export const shownEvent = z.strictObject({
+  id: z.string(),
+  source: z.enum(['schedule', 'webhook', 'event', 'feed']),
+  key: z.string().describe('The value by which events are kept apart'),
+  state: flowState,
+  reason: flowReason,
+  runId: z.string().describe('The run that it starts, or because of which it starts none'),
+  receivedAt: timestamp,
+  decidedAt: timestamp.nullable(),
+});
+
 export const startedRun = z.strictObject({ runId: z.string(), workflowId: z.string() });
 
 export const backfilled = z.strictObject({

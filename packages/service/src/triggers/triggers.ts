@@ -25,6 +25,7 @@ export interface TriggerState {
 export class Triggers {
   readonly types: ReadonlyMap<string, TriggerType>;
   readonly #listeners = new Set<() => void>();
+  readonly #heldListeners = new Set<() => void>();
 
   constructor(types: readonly TriggerType[] = []) {
     this.types = new Map(types.map((type) => [type.type, type]));
@@ -88,5 +89,16 @@ export class Triggers {
   onChange(listener: () => void): () => void {
     this.#listeners.add(listener);
     return () => this.#listeners.delete(listener);
+  }
+
+  /** Says that an event waits for flow control. */
+  held(): void {
+    for (const listener of this.#heldListeners) listener();
+  }
+
+  /** Calls `listener` when events wait for flow control. Returns what stops it. */
+  onHeld(listener: () => void): () => void {
+    this.#heldListeners.add(listener);
+    return () => this.#heldListeners.delete(listener);
   }
 }

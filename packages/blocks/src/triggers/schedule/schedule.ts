@@ -1,6 +1,7 @@
 import type { TriggerInfo } from '@heddle/core/drafts';
 import type { JsonObject } from '@heddle/core/blocks';
 import * as z from 'zod';
+import { flowControlFields } from '../flow-control.ts';
 import { readSchedule, scheduleFields } from './fields.ts';
 import type { ScheduleConfig, SchedulePolicy } from './fields.ts';
 import { lastDue, nextDue } from './next-due.ts';
@@ -41,7 +42,7 @@ export const schedule: ScheduleTrigger = {
 export const scheduleSchema = {
   summary:
     'Starts a run at times: every so many minutes, hourly, daily, weekly, monthly or by a cron expression.',
-  fields: scheduleFields,
+  fields: scheduleFields.extend(flowControlFields),
   outputs: z.object({
     scheduledAt: z.string().describe('When the run was due, in ISO 8601 and UTC.'),
     timezone: z.string().describe('The time zone of the schedule.'),

@@ -3,6 +3,7 @@ import type { TriggerInfo } from '@heddle/core/drafts';
 import { isJsonObject } from '@heddle/core/blocks';
 import type { Json, JsonObject } from '@heddle/core/blocks';
 import * as z from 'zod';
+import { flowControlFields } from '../flow-control.ts';
 import type { ParsedDelivery, SignedDelivery, WebhookMeaning, WebhookReply } from './delivery.ts';
 import { genericFields, readWebhook } from './fields.ts';
 import type { WebhookConfig } from './fields.ts';
@@ -155,7 +156,7 @@ function filesOf({ fileFields }: WebhookConfig, { files }: ParsedDelivery): Json
 /** What a block of the type gives, for readers and editors. */
 export const webhookSchema = {
   summary: 'Starts a run when another system sends a request to its URL.',
-  fields: genericFields,
+  fields: genericFields.extend(flowControlFields),
   outputs: z.object({
     headers: z.record(z.string(), z.string()).describe('The headers of the request, without credentials.'),
     query: z.record(z.string(), z.json()).describe('The query parameters of the URL.'),

@@ -3,6 +3,8 @@ import { sql } from 'kysely';
 import type { CompiledQuery, Kysely } from 'kysely';
 import { compiledIn } from '../../store/compiled.ts';
 import { addQueued } from '../../store/reservations.ts';
+import { placeEvent } from '../flow/place.ts';
+import type { FlowEvent, Placement } from '../flow/place.ts';
 import type { DeliveryRow, WebhookTables } from './tables.ts';
 
 type Db = Kysely<WebhookTables>;
@@ -11,10 +13,12 @@ type Db = Kysely<WebhookTables>;
 export interface NewDelivery {
   row: Omit<DeliveryRow, 'duplicates' | 'last_duplicate_ms'>;
   start: QueuedStart;
+  /** The event, if flow control decides about its run. */
+  held?: FlowEvent;
 }
 
-/** Whether a delivery was stored: with its run, not because there is one with its id, or not because the trigger is not live. */
-export type Stored = 'stored' | { duplicateOf: string } | 'not live';
+/** Whether a delivery was stored: with its run, with what flow control has decided, not because there is one with its id, or not because the trigger is not live. */
+export type Stored = 'stored' | { duplicateOf: string } | { placed: Placement } | 'not live';
 
 /** Deliveries of one transaction. */
 const BATCH = 64;
@@ -88,7 +92,7 @@ export class Acceptor {
     for (const [index, { resolve }] of ordered.entries()) resolve(stored[index] as Stored);
   }
 
-  async #stored(db: Db, { row, start }: NewDelivery): Promise<Stored> {
+  async #stored(db: Db, { row, start, held }: NewDelivery): Promise<Stored> {
     const inserted = await this.#insert(db, [
       ...[row.id, row.delivery_id, row.event, row.run_id, row.method, row.content_type, row.bytes],
       ...[row.received_ms, row.replay_of, row.workflow_id, row.block_id, row.version],
@@ -96,6 +100,16 @@ export class Acceptor {
     if (inserted.length === 0) {
       const first = row.delivery_id === null ? undefined : await this.firstRun(row, db);
       return first === undefined ? 'not live' : { duplicateOf: first };
+    }
+    if (held) {
+      const placed = await placeEvent(db as never, held);
+      if (placed.runId !== row.run_id)
+        await db
+          .updateTable('webhook_deliveries')
+          .set({ run_id: placed.runId })
+          .where('id', '=', row.id)
+          .execute();
+      return { placed };
     }
     const { run_id: runId, workflow_id: workflowId, workspace_id: workspaceId } = row;
     const createdAt = new Date(row.received_ms).toISOString();

@@ -47,7 +47,7 @@ export function webhooks({
     name: 'webhooks',
     operations: WEBHOOKS,
     migrations: WEBHOOK_MIGRATIONS,
-    services: (context) => openWebhooks(context, { types: triggers.types, environments }, options),
+    services: (context) => openWebhooks(context, { types: triggers.types, environments, held: () => triggers.held() }, options),
     handlers: ({ receive }) => [{ prefix: WEBHOOK_PREFIX, fetch: receive }],
     close: (services) => services.stop(),
   };
@@ -55,7 +55,7 @@ export function webhooks({
 
 function openWebhooks(
   context: AreaContext,
-  given: Pick<WebhookServices, 'types' | 'environments'>,
+  given: Pick<WebhookServices, 'types' | 'environments' | 'held'>,
   { retentionMs = DELIVERY_RETENTION_MS, ...limits }: WebhookOptions,
 ): ServedWebhooks {
   const { queue, database, now, every, report } = context;

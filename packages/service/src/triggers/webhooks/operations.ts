@@ -14,6 +14,7 @@ import type { JsonObject } from '@heddle/core';
 import type { QueuedStart } from '@heddle/api/ports';
 import * as z from 'zod';
 import { isAfter, pageOf } from '../../paging.ts';
+import { eventsOf } from '../flow/views.ts';
 import { holdFolders } from '../../workflows/folders.ts';
 import { readRow, shownRows } from '../views.ts';
 import type { Found } from '../views.ts';
@@ -123,7 +124,12 @@ export const listWebhookDeliveries = define({
       .limit(limit + 1)
       .execute();
     const { rows, next } = pageOf(found, limit, (row): [number, string] => [Number(row.received_ms), row.id]);
-    return { page: rows.map(shownDelivery), nextCursor: next ? deliveryCursors.encode(next, filters) : null };
+    const events = await eventsOf(
+      db as never,
+      rows.map(({ id }) => id),
+    );
+    const page = rows.map((row) => shownDelivery(row, events));
+    return { page, nextCursor: next ? deliveryCursors.encode(next, filters) : null };
   },
 });
 
@@ -173,7 +179,18 @@ export const replayWebhookDelivery = define({
 });
 
 /** Returns the input of the run of a delivery. Throws 409 if it is not stored any more. */
-async function inputOf({ engine, db }: OpenedWebhooks, { run_id: runId }: DeliveryRow): Promise<JsonObject> {
+async function inputOf(services: OpenedWebhooks, row: DeliveryRow): Promise<JsonObject> {
+  const event = (await eventsOf(services.db as never, [row.id])).get(row.id);
+  if (event?.state === 'merged' || event?.state === 'dropped')
+    throw conflict('The delivery has started no run, so its input is not stored');
+  if (event?.input != null) return JSON.parse(event.input) as JsonObject;
+  const input = await runInputOf(services, row);
+  if (event?.position == null) return input;
+  const { events } = input;
+  return (Array.isArray(events) ? events[event.position - 1] : undefined) as JsonObject;
+}
+
+async function runInputOf({ engine, db }: OpenedWebhooks, { run_id: runId }: DeliveryRow): Promise<JsonObject> {
   const claim = await db
     .selectFrom('claims')
     .select('waiting')

@@ -1,5 +1,6 @@
 import { cursor, pageLimit, timestamp, workspaceId } from '@heddle/api/areas';
 import * as z from 'zod';
+import { flowReason, flowState } from '../schemas.ts';
 
 const id = z.string().min(1).max(128);
 
@@ -61,6 +62,10 @@ export const shownDelivery = z.strictObject({
   duplicates: z.int().describe('How often the delivery has arrived again'),
   lastDuplicateAt: timestamp.nullable(),
   replayOf: z.string().nullable().describe('The delivery that was replayed'),
+  flow: z
+    .strictObject({ state: flowState, reason: flowReason, key: z.string() })
+    .nullable()
+    .describe('What flow control has decided; null: the webhook had none'),
 });
 
 export const replayed = z.strictObject({ runId: z.string(), workflowId: z.string() });

@@ -16,7 +16,12 @@ import type { EnvironmentValue, TenantEnvironments } from '@heddle/engine';
 import type { Kysely } from 'kysely';
 import { compiledIn } from '../../store/compiled.ts';
 import type { TriggerType } from '../types.ts';
+import type { Placement } from '../flow/place.ts';
+import { flowOf } from '../flow/policy.ts';
+import type { FlowPolicy } from '../flow/policy.ts';
+import { prepareEvent } from '../flow/settle.ts';
 import { Acceptor } from './acceptor.ts';
+import type { NewDelivery, Stored } from './acceptor.ts';
 import { RefusalCounter, storableText } from './refusals.ts';
 import type { WebhookTables } from './tables.ts';
 
@@ -31,6 +36,8 @@ export type WebhookServices = Pick<
   db: Db;
   types: ReadonlyMap<string, TriggerType>;
   environments: Partial<TenantEnvironments> | undefined;
+  /** Says that an event waits for flow control. */
+  held: () => void;
 };
 
 /** The trigger of a live version. */
@@ -120,33 +127,58 @@ export class ServiceWebhooks implements WebhookStore {
     replayOf: string | null = null,
   ): Promise<AcceptedEvent | undefined> {
     const known = await this.#known(webhook, event);
-    if (known !== undefined) return this.#accepted(known, true);
-    const { queue, now } = this.#services;
-    const runId = randomUUID();
-    const { workflowId, workspaceId, blockId, version } = webhook;
+    if (known !== undefined) return this.#accepted(known, { isDuplicate: true });
+    const row = this.#rowOf(webhook, event, replayOf);
     const start = await this.#startOf(webhook, event.input);
+    const policy = flowOf(webhook.config);
+    const stored = policy
+      ? await this.#held({ row, start }, policy)
+      : await this.#queued({ row, start }, webhook);
+    if (stored === 'not live') return undefined;
+    if (stored === 'stored') return this.#accepted(row.run_id);
+    if ('placed' in stored) return this.#accepted(stored.placed.runId, { flow: stored.placed });
+    await this.#countDuplicate(webhook, event);
+    return this.#accepted(stored.duplicateOf, { isDuplicate: true });
+  }
+
+  /** Stores the delivery, and starts its run. */
+  async #queued({ row, start }: NewDelivery, webhook: StoredWebhook): Promise<Stored> {
+    const { run_id: runId, workflow_id: workflowId } = row;
     const release = await this.#admitted(webhook, runId);
-    let isStarted = false;
+    let stored: Stored | undefined;
     try {
-      const row = {
-        ...{ id: randomUUID(), run_id: runId, workspace_id: workspaceId, workflow_id: workflowId },
-        ...{ block_id: blockId, version, delivery_id: event.deliveryId ?? null, replay_of: replayOf },
-        ...{ event: event.event === undefined ? null : storableText(event.event), method: event.method },
-        content_type: storableText(event.contentType).slice(0, MAX_CONTENT_TYPE),
-        ...{ bytes: event.bytes, received_ms: now() },
-      };
-      const stored = await this.#acceptor.store({ row, start });
-      if (stored === 'not live') return undefined;
-      if (stored !== 'stored') {
-        await this.#countDuplicate(webhook, event);
-        return this.#accepted(stored.duplicateOf, true);
-      }
-      queue.submit({ engineId: runId, runId, workflowId, start, release });
-      isStarted = true;
-      return this.#accepted(runId, false);
+      stored = await this.#acceptor.store({ row, start });
     } finally {
-      if (!isStarted) release?.();
+      if (stored !== 'stored') release?.();
     }
+    if (stored === 'stored')
+      this.#services.queue.submit({ engineId: runId, runId, workflowId, start, release });
+    return stored;
+  }
+
+  /** Stores the delivery, about whose run flow control decides. Its run is admitted when it may start. */
+  async #held({ row, start }: NewDelivery, policy: FlowPolicy): Promise<Stored> {
+    const { id, run_id: runId, workspace_id: workspaceId, workflow_id: workflowId, block_id: blockId } = row;
+    const about = { source: 'webhook', trigger: 'webhook', receivedMs: row.received_ms } as const;
+    const held = { id, runId, workspaceId, workflowId, blockId, ...about, policy, start };
+    await prepareEvent({ ...this.#services, db: this.#services.db as never }, held);
+    const stored = await this.#acceptor.store({ row, start, held });
+    if (typeof stored === 'object' && 'placed' in stored) this.#services.held();
+    return stored;
+  }
+
+  #rowOf(
+    { workflowId, workspaceId, blockId, version }: StoredWebhook,
+    { deliveryId, event, method, contentType, bytes }: WebhookEvent,
+    replayOf: string | null,
+  ): NewDelivery['row'] {
+    return {
+      ...{ id: randomUUID(), run_id: randomUUID(), workspace_id: workspaceId, workflow_id: workflowId },
+      ...{ block_id: blockId, version, delivery_id: deliveryId ?? null, replay_of: replayOf },
+      ...{ event: event === undefined ? null : storableText(event), method },
+      content_type: storableText(contentType).slice(0, MAX_CONTENT_TYPE),
+      ...{ bytes, received_ms: this.#services.now() },
+    };
   }
 
   refused(found: FoundWebhook, reason: string): void {
@@ -203,11 +235,15 @@ export class ServiceWebhooks implements WebhookStore {
     return admitRun(this.#services, request, workspaceId);
   }
 
-  #accepted(runId: string, isDuplicate: boolean): AcceptedEvent {
+  #accepted(
+    runId: string,
+    { isDuplicate = false, flow }: { isDuplicate?: boolean; flow?: Placement } = {},
+  ): AcceptedEvent {
     const { syncSeconds } = this.#services.policy;
     const waitMs = Math.min(RESPONSE_MS, (syncSeconds ?? Infinity) * 1000);
     return {
       ...{ runId, isDuplicate },
+      ...(flow && { flow: { state: flow.state, reason: flow.reason } }),
       response: (signal) => runResponse(this.#services, runId, { signal, waitMs }),
     };
   }

@@ -2,6 +2,8 @@ import type { JsonObject } from '@heddle/core';
 import { sql } from 'kysely';
 import type { Kysely } from 'kysely';
 import type * as z from 'zod';
+import { flowShown } from '../flow/views.ts';
+import type { eventsOf } from '../flow/views.ts';
 import type { Found } from '../views.ts';
 import type * as schemas from './schemas.ts';
 import type { WebhookServices } from './store.ts';
@@ -109,9 +111,14 @@ export function deliveryOf(
     .executeTakeFirst();
 }
 
-/** Returns a delivery as responses show it. */
-export function shownDelivery(row: DeliveryRow): z.output<typeof schemas.shownDelivery> {
+/** Returns a delivery as responses show it. `events`: what flow control has decided about it. */
+export function shownDelivery(
+  row: DeliveryRow,
+  events: Awaited<ReturnType<typeof eventsOf>>,
+): z.output<typeof schemas.shownDelivery> {
+  const event = events.get(row.id);
   return {
+    flow: event ? flowShown(event) : null,
     ...{ id: row.id, deliveryId: row.delivery_id, event: row.event, runId: row.run_id, version: row.version },
     ...{ receivedAt: timeOf(row.received_ms), method: row.method, contentType: row.content_type },
     ...{ bytes: row.bytes, duplicates: row.duplicates, replayOf: row.replay_of },

@@ -1,0 +1,138 @@
+import type { TriggerInfo, TriggerProblem } from '@heddle/core/drafts';
+import type { Json, JsonObject } from '@heddle/core/blocks';
+import { parseJson } from '@heddle/core/fields';
+import * as z from 'zod';
+
+const MAX_KEY_CHARACTERS = 256;
+const MAX_RUNS = 100;
+const MAX_STARTS = 1000;
+const MAX_EVENTS = 1000;
+const DAY_SECONDS = 86_400;
+/** Without `maxSeconds`, a debounce lasts this many times longer than its quiet time at most. */
+const DEBOUNCE_FACTOR = 10;
+
+function whole(from: number, to: number) {
+  const error = `a whole number from ${from} to ${to}`;
+  return z.int({ error }).min(from, { error }).max(to, { error });
+}
+
+const seconds = whole(1, DAY_SECONDS);
+
+const policy = z
+  .strictObject({
+    key: z
+      .string({ error: 'a path such as customer.id' })
+      .trim()
+      .max(MAX_KEY_CHARACTERS, { error: `a path of at most ${MAX_KEY_CHARACTERS} characters` })
+      .regex(/^[^.]+(\.[^.]+)*$/, { error: 'a path such as customer.id' })
+      .optional(),
+    scope: z.enum(['trigger', 'workflow'], { error: 'trigger or workflow' }).default('trigger'),
+    concurrency: whole(1, MAX_RUNS).optional(),
+    throttle: z
+      .strictObject({
+        limit: whole(1, MAX_STARTS),
+        seconds,
+        excess: z.enum(['wait', 'drop'], { error: 'wait or drop' }).default('wait'),
+      })
+      .optional(),
+    debounce: z.strictObject({ seconds, maxSeconds: seconds.optional() }).optional(),
+    batch: z.strictObject({ size: whole(2, MAX_EVENTS), seconds }).optional(),
+    singleton: z.enum(['skip', 'cancel'], { error: 'skip or cancel' }).optional(),
+  })
+  .superRefine((given, context) => {
+    const problem = problemOf(given);
+    if (problem !== undefined) context.addIssue({ code: 'custom', message: problem });
+  });
+
+type Policy = z.output<typeof policy>;
+
+function problemOf({ concurrency, throttle, debounce, batch, singleton }: Policy): string | undefined {
+  if (!concurrency && !throttle && !debounce && !batch && !singleton)
+    return 'has none of concurrency, throttle, debounce, batch and singleton';
+  if (debounce && batch) return 'has both debounce and batch: use one of them';
+  const other = concurrency ? 'concurrency' : debounce ? 'debounce' : batch ? 'batch' : undefined;
+  if (singleton && other) return `has both singleton and ${other}: use one of them`;
+  const { seconds: quiet = 0, maxSeconds = Infinity } = debounce ?? {};
+  return maxSeconds < quiet ? 'has a debounce whose maxSeconds is less than its seconds' : undefined;
+}
+
+/** How the runs of a trigger are held back, as the configuration of a trigger has it in `flow`. Times are milliseconds. */
+export interface FlowPolicy {
+  /** Path in the input of the value by which events are kept apart; absent: all are together. */
+  key?: string;
+  /** Which events are counted together: those of the trigger, or those of all triggers of the workflow. */
+  scope: 'trigger' | 'workflow';
+  /** Most runs that have not ended. Further ones wait. */
+  concurrency?: number;
+  /** Most starts in any span of `ms`. Further ones wait, or are dropped. */
+  throttle?: { limit: number; ms: number; excess: 'wait' | 'drop' };
+  /** One run for the last of several events, when none has come for `ms`, or `maxMs` after the first one. */
+  debounce?: { ms: number; maxMs: number };
+  /** One run for up to `size` events, at most `ms` after the first one. */
+  batch?: { size: number; ms: number };
+  /** While a run has not ended, events are dropped, or cancel it. */
+  singleton?: 'skip' | 'cancel';
+}
+
+/** The field of flow control, for readers and editors. */
+export const flowControlFields = {
+  flowControl: z
+    .json()
+    .optional()
+    .describe(
+      'Holds runs back, as JSON: concurrency, throttle, debounce, batch or singleton, by `key`. See Flow control.',
+    ),
+};
+
+/** Returns the trigger with the field `flowControl`, whose policy is the field `flow` of its configuration. */
+export function withFlowControl<Trigger extends TriggerInfo>(trigger: Trigger): Trigger {
+  return {
+    ...trigger,
+    read({ flowControl = null, ...fields }) {
+      const own = trigger.read(fields);
+      const flow = readPolicy(flowControl);
+      const problems = [...('problems' in own ? own.problems : []), ...('problem' in flow ? [flow.problem] : [])];
+      if ('problems' in own || 'problem' in flow) return { problems };
+      return flow.policy ? { ...own, config: { ...own.config, flow: flow.policy } } : own;
+    },
+  };
+}
+
+function readPolicy(field: Json): { policy: JsonObject | undefined } | { problem: TriggerProblem } {
+  if (field === null || (typeof field === 'string' && field.trim() === '')) return { policy: undefined };
+  const value = typeof field === 'string' ? parseJson(field) : field;
+  if (typeof value !== 'object' || value === null || Array.isArray(value))
+    return { problem: { field: 'flowControl', message: 'is not a JSON object' } };
+  const read = policy.safeParse(value);
+  if (read.success) return { policy: policyOf(read.data) as unknown as JsonObject };
+  const [issue] = read.error.issues;
+  return { problem: { field: 'flowControl', message: messageOf(issue) } };
+}
+
+function messageOf(issue: z.core.$ZodIssue | undefined): string {
+  if (issue?.code === 'custom') return issue.message;
+  const path = issue?.path.join('.') ?? '';
+  const at = path === '' ? '' : ` "${path}"`;
+  if (issue?.code === 'unrecognized_keys')
+    return `has the unknown field ${issue.keys.map((key) => `"${path === '' ? key : `${path}.${key}`}"`).join(', ')}`;
+  return `has a field${at} that is not ${issue?.code === 'invalid_type' && issue.expected === 'object' ? 'an object' : issue?.message}`;
+}
+
+function policyOf({ key, scope, concurrency, throttle, debounce, batch, singleton }: Policy): FlowPolicy {
+  return {
+    scope,
+    ...(key !== undefined && { key }),
+    ...(concurrency !== undefined && { concurrency }),
+    ...(throttle && {
+      throttle: { limit: throttle.limit, ms: throttle.seconds * 1000, excess: throttle.excess },
+    }),
+    ...(debounce && {
+      debounce: {
+        ms: debounce.seconds * 1000,
+        maxMs: (debounce.maxSeconds ?? debounce.seconds * DEBOUNCE_FACTOR) * 1000,
+      },
+    }),
+    ...(batch && { batch: { size: batch.size, ms: batch.seconds * 1000 } }),
+    ...(singleton !== undefined && { singleton }),
+  };
+}

@@ -1,0 +1,42 @@
+import { cursorCodec, EVERYONE, operationsOf } from '@heddle/api/areas';
+import { isAfter, pageOf } from '../../paging.ts';
+import { trigger } from '../operations.ts';
+import type { TriggerServices } from '../operations.ts';
+import * as schemas from '../schemas.ts';
+import { shownEvent, shownEvents } from './views.ts';
+
+const define = operationsOf<TriggerServices>();
+const cursors = cursorCodec(schemas.eventPosition);
+
+export const listTriggerEvents = define({
+  ...{ tag: 'Triggers', scope: 'api:read', role: 'read', principals: EVERYONE },
+  id: 'listTriggerEvents',
+  method: 'GET',
+  path: '/api/v2/triggers/{triggerId}/events',
+  summary: 'List the events about which the flow control of a trigger has decided, newest first',
+  resource: trigger,
+  params: schemas.triggerPath,
+  query: schemas.eventsQuery,
+  success: [{ status: 200, schema: schemas.shownEvent, page: true, description: 'A page of events' }],
+  errors: [400, 401, 403, 404, 429],
+  async handle({ db }, { query }, row) {
+    const { limit } = query;
+    const filters = { trigger: row.id };
+    const after = cursors.decode(query.cursor, filters);
+    const found = await shownEvents(db as never)
+      .where('flow_events.workflow_id', '=', row.workflow_id)
+      .where('flow_events.block_id', '=', row.block_id)
+      .$if(after !== undefined, (some) =>
+        some.where(isAfter(['flow_events.received_ms', 'flow_events.id'], after ?? [], 'desc')),
+      )
+      .orderBy('flow_events.received_ms', 'desc')
+      .orderBy('flow_events.id', 'desc')
+      .limit(limit + 1)
+      .execute();
+    const { rows, next } = pageOf(found, limit, (each): [number, string] => [
+      Number(each.received_ms),
+      each.id,
+    ]);
+    return { page: rows.map(shownEvent), nextCursor: next ? cursors.encode(next, filters) : null };
+  },
+});

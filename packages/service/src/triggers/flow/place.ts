@@ -1,0 +1,287 @@
+import type { NewReservation, QueuedStart } from '@heddle/api/ports';
+import type { Json } from '@heddle/core';
+import type { Kysely } from 'kysely';
+import { addQueued, changeHeld, heldStart } from '../../store/reservations.ts';
+import { groupOf, keyOf } from './policy.ts';
+import type { FlowPolicy } from './policy.ts';
+import type { FlowEventRow, FlowRunRow, FlowTables, HoldReason } from './tables.ts';
+
+export type FlowDb = Kysely<FlowTables>;
+
+/** An event of a trigger with flow control, with the run that it may start. */
+export interface FlowEvent {
+  /** Unique over all events. */
+  id: string;
+  /** The id of the run, if the event starts one. */
+  runId: string;
+  workspaceId: string;
+  workflowId: string;
+  blockId: string;
+  source: FlowEventRow['source'];
+  /** What the run is recorded as. */
+  trigger: NewReservation['trigger'];
+  policy: FlowPolicy;
+  start: QueuedStart;
+  receivedMs: number;
+}
+
+/** What flow control has decided: the event waits for its run to start, or starts none. */
+export interface Placement {
+  /** The run that the event starts; of a dropped event, the run because of which it was dropped. */
+  runId: string;
+  state: 'waiting' | 'dropped';
+  reason: string;
+}
+
+/** Most bytes of the inputs in one batch. */
+const MAX_BATCH_BYTES = 5 * 1024 * 1024;
+
+/** Returns the id of the events that are counted together with this one. */
+export function groupIdOf({ policy, start, workflowId, blockId }: FlowEvent): string {
+  return groupOf(policy, { workflowId, blockId, key: keyOf(policy, start.input) });
+}
+
+/**
+ * Decides about an event in the transaction that stores it. A run that it starts is reserved and held, until the releaser lets
+ * it start. `settleGroup` must have been called before.
+ */
+export async function placeEvent(db: FlowDb, event: FlowEvent): Promise<Placement> {
+  const groupId = groupIdOf(event);
+  const seq = await lockGroup(db, groupId, event.receivedMs);
+  const dropped = await droppedBy(db, event, groupId);
+  if (dropped) {
+    await addEvent(db, event, { run_id: dropped.runId, state: 'dropped', reason: dropped.reason });
+    return { ...dropped, state: 'dropped' };
+  }
+  const joined = await join(db, event, groupId);
+  return joined ?? hold(db, event, { groupId, seq });
+}
+
+/** Holds the row of the group until the transaction ends. Returns the number of the next run. */
+export async function lockGroup(db: FlowDb, id: string, nowMs: number): Promise<number> {
+  const { last_seq: seq } = await db
+    .insertInto('flow_groups')
+    .values({ id, last_seq: 1, touched_ms: nowMs })
+    .onConflict((known) =>
+      known.column('id').doUpdateSet((eb) => ({
+        last_seq: eb('flow_groups.last_seq', '+', 1),
+        touched_ms: nowMs,
+      })),
+    )
+    .returning('last_seq')
+    .executeTakeFirstOrThrow();
+  return Number(seq);
+}
+
+/** Returns why the event starts no run; undefined if it may start one. */
+async function droppedBy(
+  db: FlowDb,
+  { policy, receivedMs }: FlowEvent,
+  groupId: string,
+): Promise<{ runId: string; reason: string } | undefined> {
+  const { singleton, throttle } = policy;
+  if (singleton === 'skip') {
+    const last = await lastRun(db, groupId, ['collecting', 'held', 'active']);
+    if (last !== undefined) return { runId: last, reason: 'singleton' };
+  }
+  if (throttle?.excess !== 'drop') return undefined;
+  const waiting = await countRuns(db, groupId, ['collecting', 'held']);
+  const started = await startsSince(db, groupId, receivedMs - throttle.ms);
+  if (waiting + started < throttle.limit) return undefined;
+  const last = await lastRun(db, groupId, ['collecting', 'held', 'active', 'ended']);
+  return last === undefined ? undefined : { runId: last, reason: 'throttle' };
+}
+
+async function lastRun(
+  db: FlowDb,
+  groupId: string,
+  states: readonly FlowRunRow['state'][],
+): Promise<string | undefined> {
+  const found = await db
+    .selectFrom('flow_runs')
+    .select('run_id')
+    .where('group_id', '=', groupId)
+    .where('state', 'in', states)
+    .orderBy('seq', 'desc')
+    .limit(1)
+    .executeTakeFirst();
+  return found?.run_id;
+}
+
+/** Returns the number of runs of a group in these states. */
+export async function countRuns(
+  db: FlowDb,
+  groupId: string,
+  states: readonly FlowRunRow['state'][],
+): Promise<number> {
+  const { count } = await db
+    .selectFrom('flow_runs')
+    .select((eb) => eb.fn.countAll().as('count'))
+    .where('group_id', '=', groupId)
+    .where('state', 'in', states)
+    .executeTakeFirstOrThrow();
+  return Number(count);
+}
+
+/** Returns the number of runs of a group that have started after `afterMs`. */
+async function startsSince(db: FlowDb, groupId: string, afterMs: number): Promise<number> {
+  const { count } = await db
+    .selectFrom('flow_runs')
+    .select((eb) => eb.fn.countAll().as('count'))
+    .where('group_id', '=', groupId)
+    .where('started_ms', '>', afterMs)
+    .executeTakeFirstOrThrow();
+  return Number(count);
+}
+
+/** Adds the event to the run that collects events. Undefined: none of them accepts it. */
+async function join(db: FlowDb, event: FlowEvent, groupId: string): Promise<Placement | undefined> {
+  const open = await db
+    .selectFrom('flow_runs')
+    .selectAll()
+    .where('group_id', '=', groupId)
+    .where('state', '=', 'collecting')
+    .executeTakeFirst();
+  if (!open) return undefined;
+  if ((await heldStart(db, open.run_id)) === undefined) {
+    // A caller has cancelled it.
+    await endRun(db, open.run_id, { reason: 'cancelled', nowMs: event.receivedMs });
+    return undefined;
+  }
+  if (!accepts(open, event)) {
+    await closeRun(db, open.run_id, event.receivedMs);
+    return undefined;
+  }
+  if (open.reason === 'debounce') await replaceIn(db, event, open);
+  else await appendTo(db, event, open);
+  return { runId: open.run_id, state: 'waiting', reason: open.reason ?? 'batch' };
+}
+
+/** A run whose time has come accepts no event, whether the releaser has seen it or not. */
+function accepts({ reason, look_ms, bytes }: FlowRunRow, event: FlowEvent): boolean {
+  const { batch, debounce } = event.policy;
+  if (event.receivedMs >= Number(look_ms)) return false;
+  if (reason === 'debounce') return debounce !== undefined;
+  return batch !== undefined && Number(bytes) + bytesOf(event.start.input) <= MAX_BATCH_BYTES;
+}
+
+/** The run has all its events: it starts as soon as the limits allow it. */
+async function closeRun(db: FlowDb, runId: string, nowMs: number): Promise<void> {
+  await db
+    .updateTable('flow_runs')
+    .set({ state: 'held', reason: null, look_ms: nowMs })
+    .where('run_id', '=', runId)
+    .execute();
+}
+
+/** The event takes the place of the one before. */
+async function replaceIn(db: FlowDb, event: FlowEvent, { run_id, until_ms }: FlowRunRow): Promise<void> {
+  const { receivedMs, policy, start } = event;
+  await db
+    .updateTable('flow_events')
+    .set({ state: 'merged', reason: 'debounce', decided_ms: receivedMs })
+    .where('run_id', '=', run_id)
+    .where('state', '=', 'waiting')
+    .execute();
+  await addEvent(db, event, { run_id, state: 'waiting', reason: 'debounce' });
+  await changeHeld(db, run_id, start);
+  const { ms } = policy.debounce ?? { ms: 0 };
+  await db
+    .updateTable('flow_runs')
+    .set((eb) => ({
+      look_ms: Math.min(receivedMs + ms, Number(until_ms)),
+      events: eb('events', '+', 1),
+      bytes: bytesOf(start.input),
+    }))
+    .where('run_id', '=', run_id)
+    .execute();
+}
+
+async function appendTo(db: FlowDb, event: FlowEvent, { run_id, events, bytes }: FlowRunRow): Promise<void> {
+  const position = events + 1;
+  await addEvent(db, event, { run_id, state: 'waiting', reason: 'batch', position });
+  await db
+    .updateTable('flow_runs')
+    .set({ events: position, bytes: Number(bytes) + bytesOf(event.start.input) })
+    .where('run_id', '=', run_id)
+    .execute();
+  if (position >= (event.policy.batch?.size ?? 0)) await closeRun(db, run_id, event.receivedMs);
+}
+
+/** Reserves a run for the event, and holds it. */
+async function hold(
+  db: FlowDb,
+  event: FlowEvent,
+  { groupId, seq }: { groupId: string; seq: number },
+): Promise<Placement> {
+  const { runId, workspaceId, workflowId, blockId, policy, start, receivedMs, trigger } = event;
+  const { debounce, batch } = policy;
+  const reason: HoldReason | null = debounce ? 'debounce' : batch ? 'batch' : null;
+  const isBehind = reason === null && (await countRuns(db, groupId, ['held'])) > 0;
+  const createdAt = new Date(receivedMs).toISOString();
+  const ids = { engineId: runId, runId, workflowId, workspaceId };
+  await addQueued(db, { ...ids, trigger, mode: 'async', createdAt }, start, { isHeld: true });
+  const row = {
+    ...{ run_id: runId, group_id: groupId, seq, workspace_id: workspaceId, workflow_id: workflowId },
+    ...{ block_id: blockId, events: 1, bytes: bytesOf(start.input), attempts: 0 },
+    ...{ created_ms: receivedMs, started_ms: null, until_ms: null },
+  };
+  if (reason === null) {
+    const look_ms = isBehind ? null : receivedMs;
+    await db
+      .insertInto('flow_runs')
+      .values({ ...row, state: 'held', reason, look_ms })
+      .execute();
+  } else {
+    const look_ms = receivedMs + (debounce ?? batch ?? { ms: 0 }).ms;
+    const until_ms = receivedMs + (debounce?.maxMs ?? batch?.ms ?? 0);
+    await db
+      .insertInto('flow_runs')
+      .values({ ...row, state: 'collecting', reason, look_ms, until_ms })
+      .execute();
+  }
+  const position = batch ? { position: 1 } : {};
+  await addEvent(db, event, { run_id: runId, state: 'waiting', reason: reason ?? 'queue', ...position });
+  return { runId, state: 'waiting', reason: reason ?? 'queue' };
+}
+
+async function addEvent(
+  db: FlowDb,
+  { id, workspaceId, workflowId, blockId, source, policy, start, receivedMs }: FlowEvent,
+  outcome: Pick<FlowEventRow, 'run_id' | 'state' | 'reason'> & { position?: number },
+): Promise<void> {
+  const { position = null } = outcome;
+  await db
+    .insertInto('flow_events')
+    .values({
+      ...{ id, workspace_id: workspaceId, workflow_id: workflowId, block_id: blockId, source },
+      ...{ key: keyOf(policy, start.input), ...outcome, position },
+      ...{ bytes: bytesOf(start.input), received_ms: receivedMs },
+      input: position === null ? null : JSON.stringify(start.input),
+      decided_ms: outcome.state === 'waiting' ? null : receivedMs,
+    })
+    .execute();
+}
+
+/** Ends a run that does not start, with its events. */
+export async function endRun(
+  db: FlowDb,
+  runId: string,
+  { reason, nowMs }: { reason: string; nowMs: number },
+): Promise<void> {
+  await db
+    .updateTable('flow_runs')
+    .set({ state: 'ended', look_ms: null })
+    .where('run_id', '=', runId)
+    .execute();
+  await db
+    .updateTable('flow_events')
+    .set({ state: 'dropped', reason, decided_ms: nowMs, input: null })
+    .where('run_id', '=', runId)
+    .where('state', '=', 'waiting')
+    .execute();
+}
+
+function bytesOf(input: Json): number {
+  return Buffer.byteLength(JSON.stringify(input));
+}

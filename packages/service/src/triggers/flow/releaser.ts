@@ -1,0 +1,382 @@
+import { isApiError } from '@heddle/api';
+import type { AreaContext } from '@heddle/api';
+import { admitRun } from '@heddle/api/areas';
+import type { Release } from '@heddle/api/areas';
+import type { QueuedStart } from '@heddle/api/ports';
+import type { Json, JsonObject } from '@heddle/core';
+import { sql } from 'kysely';
+import { heldStart, releaseQueued } from '../../store/reservations.ts';
+import { DueLoop } from '../due-loop.ts';
+import { isLive } from '../fire.ts';
+import type { FireServices, LiveTrigger } from '../fire.ts';
+import { withNumbers } from '../rows.ts';
+import { endRun, lockGroup } from './place.ts';
+import type { FlowDb } from './place.ts';
+import { flowOf } from './policy.ts';
+import type { FlowPolicy } from './policy.ts';
+import { sweepFlow } from './retention.ts';
+import { settleGroup } from './settle.ts';
+import type { FlowRunRow, HoldReason } from './tables.ts';
+
+/** Runs that are looked at before the due ones are read again. */
+const BATCH = 100;
+/** How often a run that waits for the end of others is looked at. The process that runs them looks at once. */
+const WAIT_MS = 1000;
+const PAUSED_MS = 5000;
+const MAX_WAIT_MS = 60_000;
+const SWEEP_MS = 600_000;
+
+type Services = Omit<FireServices, 'db'> & { db: FlowDb };
+
+/** A run whose time has come, with what it starts. */
+interface Due {
+  row: FlowRunRow;
+  trigger: LiveTrigger;
+  policy: FlowPolicy;
+}
+
+/** Why a run may not start now, and when it is looked at again; null: when the run before it has started. */
+interface Wait {
+  reason: HoldReason | null;
+  lookMs: number | null;
+}
+
+/** Starts the runs that flow control holds, when they may start. Any number of processes may do so on one database. */
+export class FlowReleaser {
+  readonly #services: Services;
+  readonly #loop: DueLoop;
+  readonly #stopSweeping: () => void;
+
+  constructor(services: Services & Pick<AreaContext, 'every'>) {
+    const { every, now, report } = services;
+    this.#services = services;
+    this.#loop = new DueLoop({ every, now, report, work: () => this.#startDue() });
+    this.#stopSweeping = every(SWEEP_MS, () => void sweepFlow(services, now()).catch(report));
+  }
+
+  /** Looks at once: an event waits. */
+  hurry(): void {
+    this.#loop.hurry();
+  }
+
+  async close(): Promise<void> {
+    this.#stopSweeping();
+    await this.#loop.close();
+  }
+
+  async #startDue(): Promise<number | undefined> {
+    for (;;) {
+      const rows = await this.#due();
+      let moved = 0;
+      for (const row of rows) {
+        if (this.#loop.isClosed) return undefined;
+        if (await this.#looked(row)) moved += 1;
+      }
+      if (moved === 0) break;
+    }
+    return this.#earliest();
+  }
+
+  /** Returns runs whose time has come, of each workspace in turn: the burst of one delays no other one's. */
+  async #due(): Promise<FlowRunRow[]> {
+    const { db, now } = this.#services;
+    const rows = await db
+      .with('due', (query) =>
+        query
+          .selectFrom('flow_runs')
+          .selectAll()
+          .select(
+            sql<number>`row_number() over (partition by workspace_id order by look_ms, seq)`.as('turn'),
+          )
+          .where('look_ms', '<=', now()),
+      )
+      .selectFrom('due')
+      .selectAll()
+      .orderBy('turn')
+      .orderBy('look_ms')
+      .limit(BATCH)
+      .execute();
+    return rows.map(({ turn: _turn, ...row }) => row);
+  }
+
+  async #earliest(): Promise<number | undefined> {
+    const row = await this.#services.db
+      .selectFrom('flow_runs')
+      .select('look_ms')
+      .where('look_ms', 'is not', null)
+      .orderBy('look_ms')
+      .limit(1)
+      .executeTakeFirst();
+    return row?.look_ms == null ? undefined : Number(row.look_ms);
+  }
+
+  /** A run that cannot be handled delays no other one. */
+  async #looked(row: FlowRunRow): Promise<boolean> {
+    try {
+      return await this.#look(row);
+    } catch (error) {
+      this.#services.report(error);
+      return this.#wait(row, { reason: row.reason, lookMs: this.#services.now() + PAUSED_MS });
+    }
+  }
+
+  /** Starts the run, ends it, or has it wait. False if another process has. */
+  async #look(row: FlowRunRow): Promise<boolean> {
+    const { now } = this.#services;
+    const trigger = await this.#triggerOf(row);
+    if (!trigger) return this.#end(row, 'undeployed', UNDEPLOYED);
+    if (trigger.state !== 'active')
+      return this.#wait(row, { reason: 'paused', lookMs: now() + PAUSED_MS });
+    const policy = flowOf(JSON.parse(trigger.config) as JsonObject) ?? { scope: 'trigger' };
+    const due = { row, trigger, policy };
+    if (policy.singleton === 'cancel') {
+      if (await hasLater(this.#services.db, row)) return this.#end(row, 'singleton', REPLACED);
+      await this.#cancelActive(row);
+    }
+    const wait = await this.#waitNow(due);
+    return wait ? this.#wait(row, wait) : this.#admit(due);
+  }
+
+  /** Returns why the run may not start now. Runs that have ended, and are not recorded as that, are no reason. */
+  async #waitNow(due: Due): Promise<Wait | undefined> {
+    const wait = await this.#waitOf(this.#services.db, due);
+    if (wait?.reason !== 'concurrency' && wait?.reason !== 'singleton') return wait;
+    await settleGroup(this.#services, due.row.group_id);
+    return this.#waitOf(this.#services.db, due);
+  }
+
+  /** Returns the trigger of a live version. */
+  async #triggerOf({ workflow_id, block_id }: FlowRunRow): Promise<LiveTrigger | undefined> {
+    const found = await this.#services.db
+      .selectFrom('triggers')
+      .innerJoin('workflows', (join) =>
+        join
+          .onRef('workflows.id', '=', 'triggers.workflow_id')
+          .onRef('workflows.active_version', '=', 'triggers.version'),
+      )
+      .selectAll('triggers')
+      .where('triggers.workflow_id', '=', workflow_id)
+      .where('triggers.block_id', '=', block_id)
+      .where('workflows.archived_at', 'is', null)
+      .executeTakeFirst();
+    const row = found && withNumbers(found);
+    return row && isLive(row) ? row : undefined;
+  }
+
+  async #cancelActive({ group_id: groupId }: FlowRunRow): Promise<void> {
+    const { engine, queue } = this.#services;
+    const reason = 'A later event of the trigger has replaced the run.';
+    for (const runId of await settleGroup(this.#services, groupId)) {
+      if (await queue.remove(runId, { reason: 'CANCELLED', message: reason })) continue;
+      await engine.cancel(runId, reason);
+    }
+  }
+
+  /** Returns why the run may not start now. */
+  async #waitOf(db: FlowDb, { row, policy }: Due): Promise<Wait | undefined> {
+    const nowMs = this.#services.now();
+    if (await hasEarlier(db, row)) return { reason: null, lookMs: null };
+    const most = policy.singleton === undefined ? policy.concurrency : 1;
+    if (most !== undefined && (await activeRuns(db, row)) >= most) {
+      const reason = policy.singleton === undefined ? 'concurrency' : 'singleton';
+      return { reason, lookMs: nowMs + WAIT_MS };
+    }
+    const { throttle } = policy;
+    if (!throttle) return undefined;
+    const started = await startBefore(db, row, throttle.limit);
+    const lookMs = started === undefined ? -Infinity : started + throttle.ms;
+    return lookMs > nowMs ? { reason: 'throttle', lookMs } : undefined;
+  }
+
+  async #admit(due: Due): Promise<boolean> {
+    const { row } = due;
+    const { run_id: runId, workflow_id: workflowId, workspace_id: workspaceId, attempts } = row;
+    const request = { runId, workflowId, workspaceId, userId: null, mode: 'async' } as const;
+    let release: Release | undefined;
+    try {
+      release = await admitRun(this.#services, request, workspaceId);
+    } catch (error) {
+      if (!isApiError(error)) throw error;
+      if (error.status !== 429 && error.status !== 503) return this.#end(row, 'limits', error.message);
+      const delay = Math.min(WAIT_MS * 2 ** Math.min(attempts, 10), MAX_WAIT_MS);
+      return this.#wait(row, { reason: 'limits', lookMs: this.#services.now() + delay }, attempts + 1);
+    }
+    return this.#start(due, release);
+  }
+
+  /** Lets the run start, in one transaction, if nothing has changed meanwhile. */
+  async #start(due: Due, release: Release | undefined): Promise<boolean> {
+    const { db, queue } = this.#services;
+    const { run_id: runId, workflow_id: workflowId, group_id: groupId } = due.row;
+    let start: QueuedStart | undefined;
+    try {
+      start = await db.transaction().execute((tx) => this.#released(tx, due));
+    } finally {
+      if (!start) release?.();
+    }
+    if (!start) return false;
+    const ended = (): void => {
+      release?.();
+      void this.#wakeGroup(groupId).catch(this.#services.report);
+    };
+    queue.submit({ engineId: runId, runId, workflowId, start, release: ended });
+    return true;
+  }
+
+  async #released(tx: FlowDb, due: Due): Promise<QueuedStart | undefined> {
+    const { row, trigger, policy } = due;
+    const { run_id: runId, group_id: groupId } = row;
+    const nowMs = this.#services.now();
+    await lockGroup(tx, groupId, nowMs);
+    if (!(await isSame(tx, row)) || (await this.#waitOf(tx, due))) return undefined;
+    const held = await heldStart(tx, runId);
+    if (!held) {
+      await endRun(tx, runId, { reason: 'cancelled', nowMs });
+      await wakeNext(tx, groupId, nowMs);
+      return undefined;
+    }
+    const start = { ...held, version: trigger.engine_version, input: await inputOf(tx, runId, held) };
+    await releaseQueued(tx, runId, { start });
+    const isCounted = policy.concurrency !== undefined || policy.singleton !== undefined;
+    await tx
+      .updateTable('flow_runs')
+      .set({ state: isCounted ? 'active' : 'ended', reason: null, look_ms: null, started_ms: nowMs })
+      .where('run_id', '=', runId)
+      .execute();
+    await tx
+      .updateTable('flow_events')
+      .set({ state: 'started', reason: null, decided_ms: nowMs, input: null })
+      .where('run_id', '=', runId)
+      .where('state', '=', 'waiting')
+      .execute();
+    await wakeNext(tx, groupId, nowMs);
+    return start;
+  }
+
+  /** The run does not start: it has failed with the message, and its events were dropped. */
+  async #end(row: FlowRunRow, reason: string, message: string): Promise<boolean> {
+    const nowMs = this.#services.now();
+    const { run_id: runId, group_id: groupId } = row;
+    return this.#services.db.transaction().execute(async (tx) => {
+      await lockGroup(tx, groupId, nowMs);
+      if (!(await isSame(tx, row))) return false;
+      await releaseQueued(tx, runId, { failure: { reason: 'CANCELLED', message } });
+      await endRun(tx, runId, { reason, nowMs });
+      await wakeNext(tx, groupId, nowMs);
+      return true;
+    });
+  }
+
+  /** Has the run wait. It collects no more events. */
+  async #wait(row: FlowRunRow, { reason, lookMs }: Wait, attempts = row.attempts): Promise<boolean> {
+    const nowMs = this.#services.now();
+    return this.#services.db.transaction().execute(async (tx) => {
+      await lockGroup(tx, row.group_id, nowMs);
+      if (!(await isSame(tx, row))) return false;
+      // The run before it may have started since that was read, and wakes no other.
+      const look_ms = lookMs ?? ((await hasEarlier(tx, row)) ? null : nowMs);
+      await tx
+        .updateTable('flow_runs')
+        .set({ state: 'held', reason, look_ms, attempts })
+        .where('run_id', '=', row.run_id)
+        .execute();
+      return true;
+    });
+  }
+
+  /** A run of the group has ended: the next one may start. */
+  async #wakeGroup(groupId: string): Promise<void> {
+    if (this.#loop.isClosed) return;
+    const { db, now } = this.#services;
+    await wakeNext(db, groupId, now());
+    this.hurry();
+  }
+}
+
+const UNDEPLOYED = 'The trigger was undeployed before its flow control let the run start.';
+const REPLACED = 'A later event of the trigger has replaced the run.';
+
+/** True if nothing has changed the run since it was read. */
+async function isSame(db: FlowDb, { run_id, state, look_ms }: FlowRunRow): Promise<boolean> {
+  const found = await db
+    .selectFrom('flow_runs')
+    .select('run_id')
+    .where('run_id', '=', run_id)
+    .where('state', '=', state)
+    .where('look_ms', '=', look_ms)
+    .executeTakeFirst();
+  return found !== undefined;
+}
+
+/** True if an earlier run of the group waits. */
+async function hasEarlier(db: FlowDb, { group_id, seq }: FlowRunRow): Promise<boolean> {
+  return hasHeld(db, group_id, (query) => query.where('seq', '<', seq));
+}
+
+async function hasLater(db: FlowDb, { group_id, seq }: FlowRunRow): Promise<boolean> {
+  return hasHeld(db, group_id, (query) => query.where('seq', '>', seq));
+}
+
+function heldIn(db: FlowDb, groupId: string) {
+  return db
+    .selectFrom('flow_runs')
+    .select('run_id')
+    .where('group_id', '=', groupId)
+    .where('state', '=', 'held')
+    .orderBy('seq')
+    .limit(1);
+}
+
+async function hasHeld(
+  db: FlowDb,
+  groupId: string,
+  narrow: (query: ReturnType<typeof heldIn>) => ReturnType<typeof heldIn>,
+): Promise<boolean> {
+  return (await narrow(heldIn(db, groupId)).executeTakeFirst()) !== undefined;
+}
+
+async function activeRuns(db: FlowDb, { group_id: groupId }: FlowRunRow): Promise<number> {
+  const { count } = await db
+    .selectFrom('flow_runs')
+    .select((eb) => eb.fn.countAll().as('count'))
+    .where('group_id', '=', groupId)
+    .where('state', '=', 'active')
+    .executeTakeFirstOrThrow();
+  return Number(count);
+}
+
+/** Returns when the last but `limit` - 1 run of the group was started; undefined if fewer were. */
+async function startBefore(db: FlowDb, { group_id }: FlowRunRow, limit: number): Promise<number | undefined> {
+  const found = await db
+    .selectFrom('flow_runs')
+    .select('started_ms')
+    .where('group_id', '=', group_id)
+    .where('started_ms', 'is not', null)
+    .orderBy('started_ms', 'desc')
+    .limit(1)
+    .offset(limit - 1)
+    .executeTakeFirst();
+  return found?.started_ms == null ? undefined : Number(found.started_ms);
+}
+
+/** The earliest run of the group that waits is looked at. */
+async function wakeNext(db: FlowDb, groupId: string, nowMs: number): Promise<void> {
+  await db
+    .updateTable('flow_runs')
+    .set({ look_ms: nowMs })
+    .where('run_id', 'in', heldIn(db, groupId))
+    .execute();
+}
+
+/** Returns the input of the run: that of its event, or those of its batch. */
+async function inputOf(db: FlowDb, runId: string, { input }: QueuedStart): Promise<Json> {
+  const rows = await db
+    .selectFrom('flow_events')
+    .select('input')
+    .where('run_id', '=', runId)
+    .where('position', 'is not', null)
+    .orderBy('position')
+    .execute();
+  if (rows.length === 0) return input;
+  return { events: rows.map((row) => JSON.parse(row.input ?? 'null') as Json) };
+}

@@ -1,0 +1,64 @@
+import type { AreaContext } from '@heddle/api';
+import type { FlowDb } from './place.ts';
+import { settleRuns } from './settle.ts';
+
+/** How long decisions are kept: longer than the longest span of a throttle. */
+const RETENTION_MS = 7 * 24 * 3_600_000;
+/** Runs that count against a limit are asked for when they are older, in case the process that ran them has died. */
+const SETTLE_MS = 3_600_000;
+/** Rows of one statement. */
+const BATCH = 1000;
+
+/** Deletes old decisions, and records which runs have ended. Any number of processes may do so. */
+export async function sweepFlow(
+  services: Pick<AreaContext, 'engine' | 'reservations'> & { db: FlowDb },
+  nowMs: number,
+): Promise<void> {
+  const { db } = services;
+  const active = await db
+    .selectFrom('flow_runs')
+    .select('run_id')
+    .where('state', '=', 'active')
+    .where('created_ms', '<', nowMs - SETTLE_MS)
+    .orderBy('created_ms')
+    .limit(BATCH)
+    .execute();
+  await settleRuns(
+    services,
+    active.map(({ run_id: runId }) => runId),
+  );
+  const beforeMs = nowMs - RETENTION_MS;
+  for (let deleted = BATCH; deleted === BATCH;) {
+    const result = await db
+      .deleteFrom('flow_events')
+      .where('id', 'in', (eb) =>
+        eb
+          .selectFrom('flow_events')
+          .select('id')
+          .where('received_ms', '<', beforeMs)
+          .where('state', '!=', 'waiting')
+          .limit(BATCH),
+      )
+      .executeTakeFirst();
+    deleted = Number(result.numDeletedRows);
+  }
+  for (let deleted = BATCH; deleted === BATCH;) {
+    const result = await db
+      .deleteFrom('flow_runs')
+      .where('run_id', 'in', (eb) =>
+        eb
+          .selectFrom('flow_runs')
+          .select('run_id')
+          .where('state', '=', 'ended')
+          .where('created_ms', '<', beforeMs)
+          .limit(BATCH),
+      )
+      .executeTakeFirst();
+    deleted = Number(result.numDeletedRows);
+  }
+  await db
+    .deleteFrom('flow_groups')
+    .where('touched_ms', '<', beforeMs)
+    .where('id', 'not in', (eb) => eb.selectFrom('flow_runs').select('group_id'))
+    .execute();
+}

@@ -1,0 +1,54 @@
+import { tooManyInFlight } from '@heddle/api/areas';
+import type { AreaContext } from '@heddle/api';
+import { stateOfRun } from '../run-state.ts';
+import { groupIdOf } from './place.ts';
+import type { FlowDb, FlowEvent } from './place.ts';
+
+/** Most events of a workspace that wait, and bytes of their inputs. */
+const MAX_WAITING = 20_000;
+const MAX_WAITING_BYTES = 256 * 1024 * 1024;
+
+type Services = Pick<AreaContext, 'engine' | 'reservations'> & { db: FlowDb };
+
+/**
+ * Prepares the decision about an event, before its transaction. Throws 429 if too many events of the workspace wait: the sender
+ * keeps the event.
+ */
+export async function prepareEvent(services: Services, event: FlowEvent): Promise<void> {
+  const { count, bytes } = await services.db
+    .selectFrom('flow_events')
+    .select((eb) => [eb.fn.countAll().as('count'), eb.fn.sum('bytes').as('bytes')])
+    .where('workspace_id', '=', event.workspaceId)
+    .where('state', '=', 'waiting')
+    .executeTakeFirstOrThrow();
+  if (Number(count) >= MAX_WAITING || Number(bytes ?? 0) >= MAX_WAITING_BYTES)
+    throw tooManyInFlight('Too many events wait for the flow control of this workspace. Please retry later.');
+  if (event.policy.singleton !== undefined) await settleGroup(services, groupIdOf(event));
+}
+
+/** Records which runs of a group have ended. Returns those that have not. */
+export async function settleGroup({ db, ...runs }: Services, groupId: string): Promise<string[]> {
+  const active = await db
+    .selectFrom('flow_runs')
+    .select('run_id')
+    .where('group_id', '=', groupId)
+    .where('state', '=', 'active')
+    .execute();
+  return settleRuns({ db, ...runs }, active.map(({ run_id: runId }) => runId));
+}
+
+/** Records which of the runs have ended. Returns those that have not. */
+export async function settleRuns(services: Services, runIds: readonly string[]): Promise<string[]> {
+  const states = await Promise.all(
+    runIds.map(async (runId) => ({ runId, ...(await stateOfRun(services, runId)) })),
+  );
+  const ended = states.filter(({ isBusy }) => !isBusy).map(({ runId }) => runId);
+  if (ended.length > 0)
+    await services.db
+      .updateTable('flow_runs')
+      .set({ state: 'ended' })
+      .where('run_id', 'in', ended)
+      .where('state', '=', 'active')
+      .execute();
+  return states.filter(({ isBusy }) => isBusy).map(({ runId }) => runId);
+}

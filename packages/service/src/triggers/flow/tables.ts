@@ -1,0 +1,74 @@
+import type { ReservationRow, WorkflowRow } from '../../store/schema.ts';
+import type { TriggerRow } from '../tables.ts';
+
+// Times are milliseconds. PostgreSQL returns them as text.
+
+/** Events that are counted together. A transaction that decides about them holds the row. */
+export interface FlowGroupRow {
+  id: string;
+  /** Number of the last run that was added. */
+  last_seq: number;
+  touched_ms: number;
+}
+
+/** What a run waits for. */
+export type HoldReason = 'debounce' | 'batch' | 'throttle' | 'concurrency' | 'singleton' | 'limits' | 'paused';
+
+/** A run that flow control holds, or has started. */
+export interface FlowRunRow {
+  /** The engine's id of the run. */
+  run_id: string;
+  group_id: string;
+  /** The order of the runs of a group. */
+  seq: number;
+  workspace_id: string;
+  workflow_id: string;
+  block_id: string;
+  /** `collecting`: further events join it; `held`: it waits; `active`: it counts against a limit until it has ended. */
+  state: 'collecting' | 'held' | 'active' | 'ended';
+  reason: HoldReason | null;
+  /** When it is looked at again; null: when the run before it has started. */
+  look_ms: number | null;
+  /** collecting: the latest time at which it closes. */
+  until_ms: number | null;
+  /** Events that it has, and bytes of their inputs. */
+  events: number;
+  bytes: number;
+  attempts: number;
+  created_ms: number;
+  started_ms: number | null;
+}
+
+/** What has become of an event. */
+export type FlowState = 'waiting' | 'started' | 'merged' | 'dropped';
+
+/** An event about whose run flow control has decided. */
+export interface FlowEventRow {
+  id: string;
+  /** The run that it starts, or that another event starts in its place. */
+  run_id: string;
+  workspace_id: string;
+  workflow_id: string;
+  block_id: string;
+  source: 'schedule' | 'webhook' | 'event' | 'feed';
+  key: string;
+  state: FlowState;
+  /** Why it waits, was merged or dropped. */
+  reason: string | null;
+  /** Its number in a batch, from 1. */
+  position: number | null;
+  /** Its input as JSON, while it waits in a batch. */
+  input: string | null;
+  bytes: number;
+  received_ms: number;
+  decided_ms: number | null;
+}
+
+export interface FlowTables {
+  flow_groups: FlowGroupRow;
+  flow_runs: FlowRunRow;
+  flow_events: FlowEventRow;
+  triggers: TriggerRow;
+  workflows: WorkflowRow;
+  claims: ReservationRow;
+}

@@ -1,0 +1,46 @@
+import type * as z from 'zod';
+import type * as schemas from '../schemas.ts';
+import type { FlowDb } from './place.ts';
+import type { FlowEventRow } from './tables.ts';
+
+/** An event with what its run waits for. */
+type ShownRow = FlowEventRow & { waits_for: string | null };
+
+/** Selects events with what their runs wait for. */
+export function shownEvents(db: FlowDb) {
+  return db
+    .selectFrom('flow_events')
+    .leftJoin('flow_runs', 'flow_runs.run_id', 'flow_events.run_id')
+    .selectAll('flow_events')
+    .select('flow_runs.reason as waits_for');
+}
+
+/** Returns the event as responses show it. */
+export function shownEvent(row: ShownRow): z.output<typeof schemas.shownEvent> {
+  return {
+    ...{ id: row.id, source: row.source, runId: row.run_id, ...flowShown(row) },
+    receivedAt: timeOf(row.received_ms),
+    decidedAt: row.decided_ms === null ? null : timeOf(row.decided_ms),
+  };
+}
+
+/** Returns what flow control has decided about the event. */
+export function flowShown({ key, state, reason, waits_for: waitsFor }: ShownRow): {
+  key: string;
+  state: FlowEventRow['state'];
+  reason: string | null;
+} {
+  return { key, state, reason: state === 'waiting' ? (waitsFor ?? reason) : reason };
+}
+
+/** Returns what flow control has decided about events, by their ids. */
+export async function eventsOf(db: FlowDb, ids: readonly string[]): Promise<ReadonlyMap<string, ShownRow>> {
+  if (ids.length === 0) return new Map();
+  const rows = await shownEvents(db).where('flow_events.id', 'in', ids).execute();
+  return new Map(rows.map((row) => [row.id, row]));
+}
+
+/** PostgreSQL returns milliseconds as text. */
+function timeOf(ms: number): string {
+  return new Date(Number(ms)).toISOString();
+}

@@ -1,0 +1,29 @@
+import { isEngineError } from '@heddle/core';
+import type { RunDetail } from '@heddle/engine';
+import type { AreaContext } from '@heddle/api';
+
+/** What has become of a run. `isUnknown`: there is none, or it was deleted. */
+export type LastRun = { isBusy: boolean; error?: string | undefined; isUnknown?: true };
+
+/** Returns whether the run is queued, runs or is paused, and why it has failed. */
+export async function stateOfRun(
+  { engine, reservations }: Pick<AreaContext, 'engine' | 'reservations'>,
+  runId: string,
+): Promise<LastRun> {
+  const reservation = (await reservations.byEngineIds([runId])).get(runId);
+  if (reservation?.isQueued) return { isBusy: true };
+  if (reservation?.failure) return { isBusy: false, error: reservation.failure.message };
+  try {
+    return lastRunOf(await engine.getRun(runId));
+  } catch (error) {
+    // It was deleted.
+    if (isEngineError(error) && error.code === 'RUN_NOT_FOUND') return { isBusy: false, isUnknown: true };
+    throw error;
+  }
+}
+
+function lastRunOf({ status, error }: Pick<RunDetail, 'status' | 'error'>): LastRun {
+  if (status === 'completed' || status === 'cancelled') return { isBusy: false };
+  if (status === 'failed') return { isBusy: false, error: error?.message ?? 'The run has failed.' };
+  return { isBusy: true };
+}

@@ -1,0 +1,230 @@
+import type { Json } from '@heddle/core';
+import { beforeAll, describe, expect, it } from 'vitest';
+import { STORES } from './setup.ts';
+import { flowApi, JSON_TYPE } from './flow-setup.ts';
+import type { FlowApi } from './flow-setup.ts';
+
+const SECOND = 1000;
+
+describe.each(STORES)('flow control on %s', (store) => {
+  let api: FlowApi;
+
+  beforeAll(async () => {
+    api = await flowApi(store);
+  });
+
+  /** Deploys a webhook with flow control, whose runs wait for a resume if `pauses`. */
+  const deployed = (flowControl: Json, pauses = false) => api.flow(flowControl, { pauses });
+
+  it('has runs of one key wait for each other, in order, and those of other keys start', async () => {
+    const hook = await deployed({ concurrency: 1, key: 'customer.id' }, true);
+    const [first, second, third] = [
+      await hook.send({ customer: { id: 'a' }, n: 1 }),
+      await hook.send({ customer: { id: 'a' }, n: 2 }),
+      await hook.send({ customer: { id: 'a' }, n: 3 }),
+    ];
+    const other = await hook.send({ customer: { id: 'b' } });
+    expect(first).toMatchObject({ flow: { state: 'waiting' }, runId: expect.any(String) });
+    await api.expectStatus(first.runId, 'paused');
+    await api.expectStatus(other.runId, 'paused');
+    await api.advance(60 * SECOND);
+    expect(await api.statusOf(second.runId)).toBe('queued');
+    expect(await hook.events()).toMatchObject([
+      { key: 'b', state: 'started', reason: null, runId: other.runId },
+      { key: 'a', state: 'waiting', reason: 'queue', runId: third.runId },
+      { key: 'a', state: 'waiting', reason: 'concurrency', runId: second.runId },
+      { key: 'a', state: 'started', reason: null, runId: first.runId },
+    ]);
+    await hook.resume(first.runId);
+    await api.advance(SECOND);
+    await api.expectStatus(second.runId, 'paused');
+    expect(await api.statusOf(third.runId)).toBe('queued');
+    await api.cancel(second.runId);
+    await api.advance(SECOND);
+    await api.expectStatus(third.runId, 'paused');
+  });
+
+  it('drops an event that a caller has cancelled while it waited, and starts the next one', async () => {
+    const hook = await deployed({ concurrency: 1 }, true);
+    const [first, second, third] = [await hook.send({}), await hook.send({}), await hook.send({})];
+    await api.expectStatus(first.runId, 'paused');
+    await api.cancel(second.runId);
+    await hook.resume(first.runId);
+    await api.advance(SECOND);
+    await api.expectStatus(third.runId, 'paused');
+    await api.expectStatus(second.runId, 'cancelled');
+    expect(await hook.events()).toMatchObject([
+      { state: 'started' },
+      { state: 'dropped', reason: 'cancelled' },
+      { state: 'started' },
+    ]);
+  });
+
+  it('starts at most so many runs in any span, and has the others wait', async () => {
+    const hook = await deployed({ throttle: { limit: 2, seconds: 60 } });
+    const sent = [await hook.send({ n: 1 }), await hook.send({ n: 2 })];
+    await api.settled();
+    await api.advance(10 * SECOND);
+    sent.push(await hook.send({ n: 3 }), await hook.send({ n: 4 }));
+    await api.settled();
+    const statuses = () => Promise.all(sent.map(({ runId }) => api.statusOf(runId)));
+    await expect.poll(statuses).toEqual(['completed', 'completed', 'queued', 'queued']);
+    expect(await hook.events()).toMatchObject([{ reason: 'queue' }, { reason: 'throttle' }, {}, {}]);
+    await api.advance(49 * SECOND);
+    expect(await statuses()).toEqual(['completed', 'completed', 'queued', 'queued']);
+    await api.advance(2 * SECOND);
+    await expect.poll(statuses).toEqual(['completed', 'completed', 'completed', 'completed']);
+  });
+
+  it('drops what exceeds a throttle that drops, and shows it', async () => {
+    const hook = await deployed({ throttle: { limit: 1, seconds: 60, excess: 'drop' } });
+    const first = await hook.send({ n: 1 });
+    const second = await hook.send({ n: 2 });
+    expect(second).toEqual({
+      success: true,
+      runId: first.runId,
+      flow: { state: 'dropped', reason: 'throttle' },
+    });
+    expect(await hook.deliveries()).toMatchObject([
+      { runId: first.runId, flow: { state: 'dropped', reason: 'throttle', key: '' } },
+      { runId: first.runId, flow: { state: 'started', reason: null } },
+    ]);
+    expect(await hook.replay(0)).toMatchObject({ status: 409 });
+    await api.advance(61 * SECOND);
+    expect(await hook.send({ n: 3 })).toMatchObject({ flow: { state: 'waiting' } });
+  });
+
+  it('starts one run for the last of several events when none has come for a time', async () => {
+    const hook = await deployed({ debounce: { seconds: 30, maxSeconds: 70 } });
+    const first = await hook.send({ n: 1 });
+    await api.advance(20 * SECOND);
+    const second = await hook.send({ n: 2 });
+    expect(second.runId).toBe(first.runId);
+    await api.advance(20 * SECOND);
+    expect(await api.statusOf(first.runId)).toBe('queued');
+    await api.advance(11 * SECOND);
+    await api.expectStatus(first.runId, 'completed');
+    expect(await api.inputOf(first.runId)).toMatchObject({ n: 2 });
+    expect(await hook.events()).toMatchObject([
+      { state: 'started', runId: first.runId },
+      { state: 'merged', reason: 'debounce', runId: first.runId },
+    ]);
+    const next = await hook.send({ n: 3 });
+    expect(next.runId).not.toBe(first.runId);
+    // It starts in the end, however often events come.
+    for (const n of [4, 5, 6]) {
+      await api.advance(20 * SECOND);
+      expect((await hook.send({ n })).runId).toBe(next.runId);
+    }
+    await api.advance(11 * SECOND);
+    await api.expectStatus(next.runId, 'completed');
+    expect(await api.inputOf(next.runId)).toMatchObject({ n: 6 });
+  });
+
+  it('starts one run for a batch when it is full, or after a time, and replays each of its events', async () => {
+    const hook = await deployed({ batch: { size: 3, seconds: 60 }, key: 'k' });
+    const sent = [];
+    for (const n of [1, 2, 3, 4]) sent.push(await hook.send({ k: 'a', n }));
+    const [first, second, third, fourth] = sent;
+    expect([second?.runId, third?.runId]).toEqual([first?.runId, first?.runId]);
+    expect(fourth?.runId).not.toBe(first?.runId);
+    await api.expectStatus(first?.runId ?? '', 'completed');
+    const events = [{ n: 1 }, { n: 2 }, { n: 3 }];
+    expect(await api.inputOf(first?.runId)).toMatchObject({ events });
+    expect(await api.statusOf(fourth?.runId ?? '')).toBe('queued');
+    await api.advance(61 * SECOND);
+    await api.expectStatus(fourth?.runId ?? '', 'completed');
+    expect(await api.inputOf(fourth?.runId)).toMatchObject({ events: [{ n: 4 }] });
+    // Newest first: the second event.
+    const replayed = await hook.replay(2);
+    expect(replayed).toMatchObject({ status: 202 });
+    await api.advance(61 * SECOND);
+    await api.expectStatus(replayed.data.runId, 'completed');
+    expect(await api.inputOf(replayed.data.runId)).toMatchObject({ events: [{ n: 2 }] });
+  });
+
+  it('drops events while a run of a singleton has not ended', async () => {
+    const hook = await deployed({ singleton: 'skip', key: 'k' }, true);
+    const first = await hook.send({ k: 1 });
+    expect(await hook.send({ k: 1 })).toMatchObject({
+      runId: first.runId,
+      flow: { state: 'dropped', reason: 'singleton' },
+    });
+    expect(await hook.send({ k: 2 })).toMatchObject({ flow: { state: 'waiting' } });
+    await api.expectStatus(first.runId, 'paused');
+    await hook.resume(first.runId);
+    const next = await hook.send({ k: 1 });
+    expect(next).toMatchObject({ flow: { state: 'waiting' } });
+    await api.expectStatus(next.runId, 'paused');
+  });
+
+  it('cancels the run of a singleton when another event comes, and starts the last one', async () => {
+    const hook = await deployed({ singleton: 'cancel' }, true);
+    const first = await hook.send({ n: 1 });
+    await api.expectStatus(first.runId, 'paused');
+    const [second, third] = [await hook.send({ n: 2 }), await hook.send({ n: 3 })];
+    await api.expectStatus(first.runId, 'cancelled');
+    await api.advance(2 * SECOND);
+    await api.expectStatus(third.runId, 'paused');
+    await api.expectStatus(second.runId, 'cancelled');
+  });
+
+  it('counts the events of all triggers of a workflow together', async () => {
+    const [one, two] = await api.twoHooks({ concurrency: 1, scope: 'workflow' });
+    const first = await one.send({});
+    await api.expectStatus(first.runId, 'paused');
+    const second = await two.send({});
+    await api.advance(5 * SECOND);
+    expect(await api.statusOf(second.runId)).toBe('queued');
+    await one.resume(first.runId);
+    await api.advance(SECOND);
+    await api.expectStatus(second.runId, 'paused');
+  });
+
+  it('keeps what waits over a new version, which starts it, and drops it when the workflow is undeployed', async () => {
+    const hook = await deployed({ throttle: { limit: 1, seconds: 60 } });
+    const [first, second, third] = [await hook.send({}), await hook.send({ n: 2 }), await hook.send({})];
+    await api.expectStatus(first.runId, 'completed');
+    await hook.redeploy();
+    await api.advance(61 * SECOND);
+    await api.expectStatus(second.runId, 'completed');
+    expect(await hook.versionOf(second.runId)).not.toBe(await hook.versionOf(first.runId));
+    await hook.undeploy();
+    await api.advance(61 * SECOND);
+    await api.expectStatus(third.runId, 'cancelled');
+    const events = await api.eventRows(hook.id);
+    expect(events).toMatchObject([{ state: 'started' }, { state: 'started' }, { state: 'dropped', reason: 'undeployed' }]);
+  });
+
+  it('has what waits wait while the trigger is paused', async () => {
+    const hook = await deployed({ debounce: { seconds: 10 } });
+    const { runId } = await hook.send({});
+    await hook.call('pause');
+    await api.advance(60 * SECOND);
+    expect(await api.statusOf(runId)).toBe('queued');
+    expect(await hook.events()).toMatchObject([{ state: 'waiting', reason: 'paused' }]);
+    await hook.call('resume');
+    await api.advance(10 * SECOND);
+    await api.expectStatus(runId, 'completed');
+  });
+
+  it('refuses further events when too many wait, which the sender keeps', async () => {
+    const hook = await deployed({ debounce: { seconds: 10 } });
+    await hook.send({});
+    await api.db.updateTable('flow_events').set({ bytes: 300_000_000 }).where('workflow_id', '=', hook.id).execute();
+    const answer = await api.send(hook.path, { headers: JSON_TYPE, body: '{}' });
+    expect(answer).toMatchObject({ status: 429 });
+    expect(answer.headers.get('retry-after')).not.toBeNull();
+    await api.db.updateTable('flow_events').set({ bytes: 2 }).where('workflow_id', '=', hook.id).execute();
+    expect(await api.send(hook.path, { headers: JSON_TYPE, body: '{}' })).toMatchObject({ status: 200 });
+  });
+
+  it('holds the runs of schedules, too', async () => {
+    const id = await api.minutely({ throttle: { limit: 1, seconds: 300 } });
+    await api.advance(60 * SECOND);
+    await api.advance(60 * SECOND);
+    await api.advance(SECOND);
+    await expect.poll(() => api.eventRows(id)).toMatchObject([{ state: 'started' }, { state: 'waiting' }]);
+    expect(await api.eventRows(id)).toMatchObject([{ source: 'schedule' }, { source: 'schedule' }]);
+  });
+});

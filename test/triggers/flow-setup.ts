@@ -1,0 +1,204 @@
+import type { Json, JsonObject } from '@heddle/core';
+import type { Kysely } from 'kysely';
+import { expect } from 'vitest';
+import type { FlowTables } from '../../packages/service/src/triggers/flow/tables.ts';
+import { scheduledWorkflow } from '../support/triggered.ts';
+import { BEAT_MS } from './setup.ts';
+import type { STORES } from './setup.ts';
+import { JSON_TYPE, START, webhookApi, webhookWorkflow } from './webhook-setup.ts';
+import type { Received } from './webhook-setup.ts';
+
+export { JSON_TYPE } from './webhook-setup.ts';
+
+/** The answer to a delivery. */
+interface Receipt {
+  success: boolean;
+  runId: string;
+  flow?: { state: string; reason: string };
+}
+
+/** A webhook with flow control. */
+export interface FlowHook {
+  id: string;
+  path: string;
+  send(body: JsonObject): Promise<Receipt>;
+  /** The events, newest first. */
+  events(): Promise<JsonObject[]>;
+  deliveries(): Promise<JsonObject[]>;
+  /** Replays the delivery with this place in the list. */
+  replay(index: number): Promise<{ status: number; data: { runId: string } }>;
+  /** Ends a run that is paused. */
+  resume(runId: string): Promise<void>;
+  redeploy(): Promise<void>;
+  undeploy(): Promise<void>;
+  call(action: 'pause' | 'resume'): Promise<void>;
+  versionOf(runId: string): Promise<string | null>;
+}
+
+export interface FlowApi extends Omit<Received, 'db'> {
+  db: Kysely<FlowTables>;
+  /** Moves the clock on, and waits until what is due is done. */
+  advance(ms: number): Promise<void>;
+  /** Waits until what is due is done. */
+  settled(): Promise<void>;
+  flow(flowControl: Json, options?: { pauses?: boolean }): Promise<FlowHook>;
+  /** Deploys a workflow with two webhooks with this flow control. Its runs pause. */
+  twoHooks(flowControl: Json): Promise<[FlowHook, FlowHook]>;
+  /** Deploys a schedule that is due each minute. */
+  minutely(flowControl: Json): Promise<string>;
+  statusOf(runId: string): Promise<string>;
+  expectStatus(runId: string, status: string): Promise<void>;
+  cancel(runId: string): Promise<void>;
+  /** The events of a workflow, oldest first. */
+  eventRows(workflowId: string): Promise<JsonObject[]>;
+}
+
+const PAUSES = { type: 'human_in_the_loop', subBlocks: {} };
+
+/** An API with webhooks whose clock is given, with the store of this name. */
+export async function flowApi(kind: (typeof STORES)[number]): Promise<FlowApi> {
+  const beats = new Set<() => void>();
+  const every = (ms: number, beat: () => void): (() => void) => {
+    if (ms === BEAT_MS) {
+      beats.add(beat);
+      return () => beats.delete(beat);
+    }
+    const timer = setInterval(beat, ms);
+    return () => clearInterval(timer);
+  };
+  const received = await webhookApi(kind, { every });
+  const { now, call } = received;
+  const db = received.db as unknown as Kysely<FlowTables>;
+
+  /** Beats until nothing is due. */
+  async function settled(): Promise<void> {
+    const isDue = async (): Promise<boolean> => {
+      for (const beat of beats) beat();
+      const [run, trigger] = await Promise.all([
+        db.selectFrom('flow_runs').select('run_id').where('look_ms', '<=', now.ms).executeTakeFirst(),
+        db.selectFrom('triggers').select('id').where('fire_ms', '<=', now.ms).executeTakeFirst(),
+      ]);
+      return run !== undefined || trigger !== undefined;
+    };
+    await expect.poll(isDue, { timeout: 10_000, interval: 5 }).toBe(false);
+  }
+
+  async function triggerId(workflowId: string, blockId?: string): Promise<string> {
+    const query = `workspaceId=${received.workspaceId}&workflowId=${workflowId}`;
+    const { data } = await call<{ id: string; blockId: string }[]>('GET', `/api/v2/triggers?${query}`);
+    const found = data.find((each) => blockId === undefined || each.blockId === blockId);
+    return found?.id ?? '';
+  }
+
+  function hookOf({ id, path, trigger }: { id: string; path: string; trigger: string }): FlowHook {
+    const deliveries = async () =>
+      (await call<(JsonObject & { id: string })[]>('GET', `/api/v2/webhooks/${trigger}/deliveries`)).data;
+    return {
+      ...{ id, path, deliveries },
+      async send(body) {
+        // Lists are in the order of time.
+        now.ms += 1;
+        const answer = await received.send(path, { headers: JSON_TYPE, body: JSON.stringify(body) });
+        expect(answer.status).toBe(200);
+        await settled();
+        return answer.body as unknown as Receipt;
+      },
+      events: async () => (await call<JsonObject[]>('GET', `/api/v2/triggers/${trigger}/events`)).data,
+      async replay(index) {
+        const list = await deliveries();
+        return call('POST', `/api/v2/webhooks/${trigger}/deliveries/${list[index]?.id}/replay`, {});
+      },
+      async resume(runId) {
+        const { pauses } = await received.engine.getRun(runId);
+        const [first] = pauses;
+        await received.engine.resume(runId, { token: first?.token ?? '' });
+        await expect.poll(async () => (await received.engine.getRun(runId)).status).toBe('completed');
+      },
+      async redeploy() {
+        expect((await call('POST', `/api/v2/workflows/${id}/deploy`, {})).status).toBe(200);
+      },
+      async undeploy() {
+        expect((await call('DELETE', `/api/v2/workflows/${id}/deploy`)).status).toBe(200);
+      },
+      async call(action) {
+        expect((await call('POST', `/api/v2/triggers/${trigger}/${action}`, {})).status).toBe(200);
+      },
+      async versionOf(runId) {
+        const { data } = await call<{ deploymentVersionId: string | null }>('GET', `/api/v2/logs/${runId}`);
+        return data.deploymentVersionId;
+      },
+    };
+  }
+
+  const statusOf = async (runId: string): Promise<string> => {
+    const run = await received.engine.getRun(runId).catch(() => undefined);
+    if (run) return run.status;
+    const claim = await db
+      .selectFrom('claims')
+      .select(['waiting', 'failure'])
+      .where('engine_id', '=', runId)
+      .executeTakeFirst();
+    if (claim?.waiting != null) return 'queued';
+    const { reason = 'unknown' } = JSON.parse(claim?.failure ?? '{}') as { reason?: string };
+    return reason.toLowerCase();
+  };
+
+  now.ms = START;
+  return {
+    ...received,
+    ...{ db, settled, statusOf },
+    async advance(ms) {
+      now.ms += ms;
+      await settled();
+    },
+    async flow(flowControl, { pauses = false } = {}) {
+      const last = pauses ? { last: PAUSES } : {};
+      const { id, path } = await received.webhook({ flowControl }, last);
+      return hookOf({ id, path, trigger: await triggerId(id) });
+    },
+    async twoHooks(flowControl) {
+      const workflow = webhookWorkflow({ flowControl }, { last: PAUSES }) as {
+        state: { blocks: { [id: string]: JsonObject }; edges: JsonObject[] };
+      };
+      const { blocks, edges } = workflow.state;
+      const [[first, block] = ['', {}], [last] = ['', {}]] = Object.entries(blocks);
+      blocks['second'] = { ...block, id: 'second', name: 'Second' };
+      edges.push({ id: 'edge-second', source: 'second', target: last });
+      const id = await received.deployed(workflow as unknown as Json);
+      const deployment = await call<{ webhooks: { url: string; blockId: string }[] }>(
+        'GET',
+        `/api/v2/workflows/${id}/deployment`,
+      );
+      const hooks = deployment.data.webhooks.map(async ({ url, blockId }) =>
+        hookOf({ id, path: new URL(url).pathname, trigger: await triggerId(id, blockId) }),
+      );
+      expect(first).not.toBe('second');
+      return (await Promise.all(hooks)) as [FlowHook, FlowHook];
+    },
+    minutely: (flowControl) =>
+      received.deployed(
+        scheduledWorkflow({ scheduleType: 'minutes', minutesInterval: 1, flowControl }),
+      ),
+    async expectStatus(runId, status) {
+      await expect.poll(() => statusOf(runId), { timeout: 10_000 }).toBe(status);
+    },
+    async cancel(runId) {
+      const reservation = await db
+        .selectFrom('claims')
+        .select('workflow_id')
+        .where('engine_id', '=', runId)
+        .executeTakeFirstOrThrow();
+      const path = `/api/v2/workflows/${reservation.workflow_id}/runs/${runId}/cancel`;
+      expect((await call('POST', path, {})).status).toBe(200);
+      await settled();
+    },
+    eventRows: async (workflowId) =>
+      (await db
+        .selectFrom('flow_events')
+        .selectAll()
+        .where('workflow_id', '=', workflowId)
+        .orderBy('received_ms')
+        .orderBy('decided_ms')
+        .execute()) as unknown as JsonObject[],
+  };
+}
