@@ -114,6 +114,7 @@ const ALLOWED: {
   resumeTrigger: ['write', true],
   runTrigger: ['write', true],
   backfillTrigger: ['write', true],
+  listTriggerEvents: ['read', true],
   listWebhooks: ['read', true],
   listWebhookDeliveries: ['read', true],
   replayWebhookDelivery: ['write', true],

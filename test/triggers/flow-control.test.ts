@@ -123,18 +123,17 @@ describe.each(STORES)('flow control on %s', (store) => {
 
   it('starts one run for a batch when it is full, or after a time, and replays each of its events', async () => {
     const hook = await deployed({ batch: { size: 3, seconds: 60 }, key: 'k' });
-    const sent = [];
-    for (const n of [1, 2, 3, 4]) sent.push(await hook.send({ k: 'a', n }));
-    const [first, second, third, fourth] = sent;
-    expect([second?.runId, third?.runId]).toEqual([first?.runId, first?.runId]);
-    expect(fourth?.runId).not.toBe(first?.runId);
-    await api.expectStatus(first?.runId ?? '', 'completed');
+    const first = await hook.send({ k: 'a', n: 1 });
+    for (const n of [2, 3]) expect((await hook.send({ k: 'a', n })).runId).toBe(first.runId);
+    const fourth = await hook.send({ k: 'a', n: 4 });
+    expect(fourth.runId).not.toBe(first.runId);
+    await api.expectStatus(first.runId, 'completed');
     const events = [{ n: 1 }, { n: 2 }, { n: 3 }];
-    expect(await api.inputOf(first?.runId)).toMatchObject({ events });
-    expect(await api.statusOf(fourth?.runId ?? '')).toBe('queued');
+    expect(await api.inputOf(first.runId)).toMatchObject({ events });
+    expect(await api.statusOf(fourth.runId)).toBe('queued');
     await api.advance(61 * SECOND);
-    await api.expectStatus(fourth?.runId ?? '', 'completed');
-    expect(await api.inputOf(fourth?.runId)).toMatchObject({ events: [{ n: 4 }] });
+    await api.expectStatus(fourth.runId, 'completed');
+    expect(await api.inputOf(fourth.runId)).toMatchObject({ events: [{ n: 4 }] });
     // Newest first: the second event.
     const replayed = await hook.replay(2);
     expect(replayed).toMatchObject({ status: 202 });
@@ -167,6 +166,7 @@ describe.each(STORES)('flow control on %s', (store) => {
     await api.advance(2 * SECOND);
     await api.expectStatus(third.runId, 'paused');
     await api.expectStatus(second.runId, 'cancelled');
+    expect(await hook.events()).toMatchObject([{ state: 'started' }, {}, { state: 'started' }]);
   });
 
   it('counts the events of all triggers of a workflow together', async () => {
@@ -193,7 +193,11 @@ describe.each(STORES)('flow control on %s', (store) => {
     await api.advance(61 * SECOND);
     await api.expectStatus(third.runId, 'cancelled');
     const events = await api.eventRows(hook.id);
-    expect(events).toMatchObject([{ state: 'started' }, { state: 'started' }, { state: 'dropped', reason: 'undeployed' }]);
+    expect(events).toMatchObject([
+      { state: 'started' },
+      { state: 'started' },
+      { state: 'dropped', reason: 'undeployed' },
+    ]);
   });
 
   it('has what waits wait while the trigger is paused', async () => {
@@ -211,7 +215,11 @@ describe.each(STORES)('flow control on %s', (store) => {
   it('refuses further events when too many wait, which the sender keeps', async () => {
     const hook = await deployed({ debounce: { seconds: 10 } });
     await hook.send({});
-    await api.db.updateTable('flow_events').set({ bytes: 300_000_000 }).where('workflow_id', '=', hook.id).execute();
+    await api.db
+      .updateTable('flow_events')
+      .set({ bytes: 300_000_000 })
+      .where('workflow_id', '=', hook.id)
+      .execute();
     const answer = await api.send(hook.path, { headers: JSON_TYPE, body: '{}' });
     expect(answer).toMatchObject({ status: 429 });
     expect(answer.headers.get('retry-after')).not.toBeNull();

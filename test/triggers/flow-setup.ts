@@ -115,6 +115,14 @@ export async function flowApi(kind: (typeof STORES)[number]): Promise<FlowApi> {
         await expect.poll(async () => (await received.engine.getRun(runId)).status).toBe('completed');
       },
       async redeploy() {
+        const path = `/api/v2/workflows/${id}/state`;
+        const { data } = await call<{ blocks: { [id: string]: JsonObject }; edges: Json }>('GET', path);
+        const blocks = Object.entries(data.blocks).map(([blockId, block]) => [
+          blockId,
+          block['name'] === 'End' ? { ...block, name: 'Ended' } : block,
+        ]);
+        const changed = { blocks: Object.fromEntries(blocks), edges: data.edges };
+        expect((await call('PUT', path, { body: changed })).status).toBe(200);
         expect((await call('POST', `/api/v2/workflows/${id}/deploy`, {})).status).toBe(200);
       },
       async undeploy() {
@@ -176,9 +184,7 @@ export async function flowApi(kind: (typeof STORES)[number]): Promise<FlowApi> {
       return (await Promise.all(hooks)) as [FlowHook, FlowHook];
     },
     minutely: (flowControl) =>
-      received.deployed(
-        scheduledWorkflow({ scheduleType: 'minutes', minutesInterval: 1, flowControl }),
-      ),
+      received.deployed(scheduledWorkflow({ scheduleType: 'minutes', minutesInterval: 1, flowControl })),
     async expectStatus(runId, status) {
       await expect.poll(() => statusOf(runId), { timeout: 10_000 }).toBe(status);
     },

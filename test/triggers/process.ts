@@ -27,7 +27,8 @@ function step(): void {
 /** Counts the statements on tables of triggers and of queued runs. */
 const counting: KyselyPlugin = {
   transformQuery({ node }) {
-    if (/"(triggers|trigger_fires|claims)"/.test(JSON.stringify(node))) step();
+    if (/"(triggers|trigger_fires|claims|flow_runs|flow_events|flow_groups)"/.test(JSON.stringify(node)))
+      step();
     return node;
   },
   transformResult({ result }) {

@@ -1,52 +1,18 @@
 import { describe, expect, it } from 'vitest';
 import { dataFolder } from '../support/data-folder.ts';
-import { draftOf } from '../support/draft.ts';
 import { hasPostgres, postgresDatabase } from '../support/postgres.ts';
 import { drawnSteps, scale } from '../support/scale.ts';
+import { delivered, deployedHook } from './killed-webhook.ts';
+import type { Hook } from './killed-webhook.ts';
 import { atMinute, startProcess } from './killed.ts';
 import type { FiringProcess, Place } from './killed.ts';
-import { webhookWorkflow } from './webhook-setup.ts';
 
 /** Fewer steps than there are from a delivery to its run: a lower bound that keeps the test honest. */
 const LEAST_STEPS = 8;
 const TIMEOUT = { timeout: 60_000, interval: 100 };
 
-interface Answer {
-  status: number;
-  body: { runId: string };
-}
-
-interface Hook {
-  key: string;
-  id: string;
-  path: string;
-}
-
 const start = (place: Place): Promise<FiringProcess> =>
   startProcess({ ...place, nowMs: atMinute(0), countsResults: true });
-
-async function deployed(from: FiringProcess): Promise<Hook> {
-  const { key, workspaceId } = await from.call<{ key: string; workspaceId: string }>('workspace');
-  const request = <Data>(...parts: [string, string, unknown?]) =>
-    from.call<Data>('request', { key, request: parts });
-  const { id } = await request<{ id: string }>('POST', '/workflows', { workspaceId, name: 'Receives' });
-  await request('PUT', `/workflows/${id}/state`, draftOf(webhookWorkflow({})));
-  await request('POST', `/workflows/${id}/deploy`);
-  const { webhooks } = await request<{ webhooks: { url: string }[] }>('GET', `/workflows/${id}/deployment`);
-  return { key, id, path: new URL(webhooks[0]?.url ?? 'http://none').pathname };
-}
-
-/** Sends a delivery. Undefined: the process has died before it answered. */
-async function delivered(
-  to: FiringProcess,
-  { path }: Hook,
-  sent: { deliveryId: string; dieAt?: number },
-): Promise<Answer | undefined> {
-  return to.call<Answer>('deliver', { path, ...sent }).catch((error: unknown) => {
-    if (to.isDead()) return undefined;
-    throw error;
-  });
-}
 
 /** Expects one completed run for each delivery, that of its answers, and no other run. */
 async function expectOnceEach(
@@ -69,7 +35,7 @@ describe('a webhook whose process is killed', { timeout: 300_000 }, () => {
     const data = dataFolder();
     const place = { store: { data }, engine: { data } };
     let process = await start(place);
-    const hook = await deployed(process);
+    const hook = await deployedHook(process);
     const answers = new Map<string, string>();
     let step = first;
     for (let isDead = true; isDead; step += stride) {
@@ -107,7 +73,7 @@ describe('a webhook whose process is killed', { timeout: 300_000 }, () => {
       const postgres = await postgresDatabase();
       const place = { store: { postgres }, engine: { postgres: { url: postgres, leaseMs: 2000 } } };
       const processes = [await start(place), await start(place)];
-      const hook = await deployed(processes[0] as FiringProcess);
+      const hook = await deployedHook(processes[0] as FiringProcess);
       const answers = new Map<string, string>();
       const count = scale(4, 60);
       for (let index = 1; index <= count; index += 1) {

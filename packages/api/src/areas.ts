@@ -16,7 +16,7 @@ export { expectAccess, mayWrite, workspacesOf } from './auth/authorize.ts';
 export { EVERYONE, PEOPLE } from './auth/principal.ts';
 export type { Capability, PrincipalKind } from './auth/principal.ts';
 export { cursorCodec } from './cursor.ts';
-export { badRequest, conflict, forbidden, notFound, tooManyInFlight, unavailable } from './errors.ts';
+export { badRequest, conflict, forbidden, notFound, unavailable } from './errors.ts';
 export { bytesBody, formBody, jsonBody } from './http/body.ts';
 export { eventStream } from './http/stream.ts';
 export { operationsOf } from './operation.ts';

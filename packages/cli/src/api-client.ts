@@ -96,6 +96,16 @@ export class ApiClient {
     return found;
   }
 
+  /** Returns the first items of a list, at most `limit`. */
+  async latest(path: string, limit: number): Promise<JsonObject[]> {
+    const found: JsonObject[] = [];
+    for await (const item of this.items(path)) {
+      if (found.length >= limit) break;
+      found.push(item);
+    }
+    return found;
+  }
+
   /** The id of the workflow with this name; undefined if the workspace has none. */
   async find(name: string): Promise<string | undefined> {
     const search = encodeURIComponent(name.slice(0, MAX_SEARCH_CHARS));

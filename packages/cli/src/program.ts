@@ -8,6 +8,7 @@ import { declareLogs, declareRemote, declareServe } from './program-serve.ts';
 import { declareCredentials } from './program-credentials.ts';
 import { declareSchedules } from './program-schedules.ts';
 import { declareSkills } from './program-skills.ts';
+import { declareTriggers } from './program-triggers.ts';
 import { declareWebhooks } from './program-webhooks.ts';
 import { declareSecrets } from './program-secrets.ts';
 import { declareTemporal } from './program-temporal.ts';
@@ -58,6 +59,7 @@ export function buildProgram(io: Io, done: (exit: number) => void): Command {
   declareLogs(program, io, done);
   declareSchedules(program, io, done);
   declareWebhooks(program, io, done);
+  declareTriggers(program, io, done);
   declareSecrets(program, io, done);
   declareCredentials(program, io, done);
   declareSkills(program, io, done);

@@ -46,13 +46,22 @@ const policy = z
 
 type Policy = z.output<typeof policy>;
 
-function problemOf({ concurrency, throttle, debounce, batch, singleton }: Policy): string | undefined {
-  if (!concurrency && !throttle && !debounce && !batch && !singleton)
-    return 'has none of concurrency, throttle, debounce, batch and singleton';
-  if (debounce && batch) return 'has both debounce and batch: use one of them';
-  const other = concurrency ? 'concurrency' : debounce ? 'debounce' : batch ? 'batch' : undefined;
-  if (singleton && other) return `has both singleton and ${other}: use one of them`;
-  const { seconds: quiet = 0, maxSeconds = Infinity } = debounce ?? {};
+/** Pairs of limits that cannot be combined. */
+const EXCLUSIVE = [
+  ['debounce', 'batch'],
+  ['singleton', 'concurrency'],
+  ['singleton', 'debounce'],
+  ['singleton', 'batch'],
+] as const;
+
+function problemOf(given: Policy): string | undefined {
+  const limits = (['concurrency', 'throttle', 'debounce', 'batch', 'singleton'] as const).filter(
+    (name) => given[name] !== undefined,
+  );
+  if (limits.length === 0) return 'has none of concurrency, throttle, debounce, batch and singleton';
+  const pair = EXCLUSIVE.find((names) => names.every((name) => limits.includes(name)));
+  if (pair) return `has both ${pair.join(' and ')}: use one of them`;
+  const { seconds: quiet = 0, maxSeconds = Infinity } = given.debounce ?? {};
   return maxSeconds < quiet ? 'has a debounce whose maxSeconds is less than its seconds' : undefined;
 }
 
@@ -91,7 +100,10 @@ export function withFlowControl<Trigger extends TriggerInfo>(trigger: Trigger): 
     read({ flowControl = null, ...fields }) {
       const own = trigger.read(fields);
       const flow = readPolicy(flowControl);
-      const problems = [...('problems' in own ? own.problems : []), ...('problem' in flow ? [flow.problem] : [])];
+      const problems = [
+        ...('problems' in own ? own.problems : []),
+        ...('problem' in flow ? [flow.problem] : []),
+      ];
       if ('problems' in own || 'problem' in flow) return { problems };
       return flow.policy ? { ...own, config: { ...own.config, flow: flow.policy } } : own;
     },

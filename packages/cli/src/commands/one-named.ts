@@ -7,7 +7,7 @@ import { UsageError } from '../usage-error.ts';
 export function oneNamed(
   all: readonly JsonObject[],
   given: string,
-  noun: 'schedule' | 'webhook',
+  noun: 'schedule' | 'trigger' | 'webhook',
 ): JsonObject {
   const byId = all.filter((trigger) => textOf(trigger, 'id') === given);
   const found =

@@ -42,14 +42,10 @@ export async function listDeliveries(
 ): Promise<number> {
   const remote = new ApiClient(options, readEnv());
   const path = await find(remote, webhook);
-  const found: JsonObject[] = [];
-  for await (const each of remote.items(`${path}/deliveries`)) {
-    if (found.length >= limit) break;
-    found.push(each);
-  }
+  const found = await remote.latest(`${path}/deliveries`, limit);
   if (options.json) writeJson(io, { data: found });
   else if (found.length === 0) io.stderr.write('No deliveries.\n');
-  else writeTable(io, ['RECEIVED', 'EVENT', 'RUN', 'DUPLICATES', 'ID'], found.map(deliveryRow));
+  else writeTable(io, ['RECEIVED', 'EVENT', 'RUN', 'DUPLICATES', 'FLOW', 'ID'], found.map(deliveryRow));
   return EXIT.completed;
 }
 
@@ -57,8 +53,16 @@ function deliveryRow(delivery: JsonObject): string[] {
   const duplicates = own(delivery, 'duplicates');
   return [
     ...[textOf(delivery, 'receivedAt'), textOf(delivery, 'event') || '-', textOf(delivery, 'runId')],
-    ...[typeof duplicates === 'number' ? String(duplicates) : '-', textOf(delivery, 'id')],
+    ...[typeof duplicates === 'number' ? String(duplicates) : '-', flowOf(delivery), textOf(delivery, 'id')],
   ].map(safeLine);
+}
+
+/** Returns what flow control has decided, and why. */
+function flowOf(delivery: JsonObject): string {
+  const flow = own(delivery, 'flow');
+  if (!isJsonObject(flow)) return '-';
+  const reason = textOf(flow, 'reason');
+  return reason ? `${textOf(flow, 'state')} (${reason})` : textOf(flow, 'state');
 }
 
 /** Starts a run with the input of a delivery. */

@@ -22,7 +22,12 @@ export async function addQueued(
   start: QueuedStart,
   { isHeld = false }: { isHeld?: boolean } = {},
 ): Promise<void> {
-  const row = { ...rowOf(reservation), waiting: JSON.stringify(start), failure: null, held: isHeld ? 1 : null } as const;
+  const row = {
+    ...rowOf(reservation),
+    waiting: JSON.stringify(start),
+    failure: null,
+    held: isHeld ? 1 : null,
+  } as const;
   await (transaction as Db).insertInto('claims').values(row).execute();
 }
 

@@ -2,7 +2,12 @@ import { sql } from 'kysely';
 import type { Kysely } from 'kysely';
 
 /** Adds the tables of flow control. */
-export async function flowTables({ schema }: Kysely<unknown>): Promise<void> {
+export async function flowTables(db: Kysely<unknown>): Promise<void> {
+  await runs(db);
+  await events(db);
+}
+
+async function runs({ schema }: Kysely<unknown>): Promise<void> {
   await schema
     .createTable('flow_groups')
     .addColumn('id', 'text', (column) => column.primaryKey())
@@ -37,6 +42,9 @@ export async function flowTables({ schema }: Kysely<unknown>): Promise<void> {
   await schema.createIndex('flow_runs_state').on('flow_runs').columns(['group_id', 'state', 'seq']).execute();
   await schema.createIndex('flow_runs_started').on('flow_runs').columns(['group_id', 'started_ms']).execute();
   await schema.createIndex('flow_runs_age').on('flow_runs').columns(['state', 'created_ms']).execute();
+}
+
+async function events({ schema }: Kysely<unknown>): Promise<void> {
   await schema
     .createTable('flow_events')
     .addColumn('id', 'text', (column) => column.primaryKey())

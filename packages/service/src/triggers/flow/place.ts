@@ -215,34 +215,38 @@ async function hold(
   { groupId, seq }: { groupId: string; seq: number },
 ): Promise<Placement> {
   const { runId, workspaceId, workflowId, blockId, policy, start, receivedMs, trigger } = event;
-  const { debounce, batch } = policy;
-  const reason: HoldReason | null = debounce ? 'debounce' : batch ? 'batch' : null;
-  const isBehind = reason === null && (await countRuns(db, groupId, ['held'])) > 0;
   const createdAt = new Date(receivedMs).toISOString();
   const ids = { engineId: runId, runId, workflowId, workspaceId };
   await addQueued(db, { ...ids, trigger, mode: 'async', createdAt }, start, { isHeld: true });
-  const row = {
-    ...{ run_id: runId, group_id: groupId, seq, workspace_id: workspaceId, workflow_id: workflowId },
-    ...{ block_id: blockId, events: 1, bytes: bytesOf(start.input), attempts: 0 },
-    ...{ created_ms: receivedMs, started_ms: null, until_ms: null },
-  };
-  if (reason === null) {
-    const look_ms = isBehind ? null : receivedMs;
-    await db
-      .insertInto('flow_runs')
-      .values({ ...row, state: 'held', reason, look_ms })
-      .execute();
-  } else {
-    const look_ms = receivedMs + (debounce ?? batch ?? { ms: 0 }).ms;
-    const until_ms = receivedMs + (debounce?.maxMs ?? batch?.ms ?? 0);
-    await db
-      .insertInto('flow_runs')
-      .values({ ...row, state: 'collecting', reason, look_ms, until_ms })
-      .execute();
-  }
-  const position = batch ? { position: 1 } : {};
-  await addEvent(db, event, { run_id: runId, state: 'waiting', reason: reason ?? 'queue', ...position });
-  return { runId, state: 'waiting', reason: reason ?? 'queue' };
+  const collecting = collectingOf(policy, receivedMs);
+  const isBehind = !collecting && (await countRuns(db, groupId, ['held'])) > 0;
+  const held = {
+    state: 'held',
+    reason: null,
+    look_ms: isBehind ? null : receivedMs,
+    until_ms: null,
+  } as const;
+  await db
+    .insertInto('flow_runs')
+    .values({
+      ...{ run_id: runId, group_id: groupId, seq, workspace_id: workspaceId, workflow_id: workflowId },
+      ...{ block_id: blockId, events: 1, bytes: bytesOf(start.input), attempts: 0 },
+      ...{ created_ms: receivedMs, started_ms: null, ...(collecting ?? held) },
+    })
+    .execute();
+  const reason = collecting?.reason ?? 'queue';
+  const position = policy.batch ? { position: 1 } : {};
+  await addEvent(db, event, { run_id: runId, state: 'waiting', reason, ...position });
+  return { runId, state: 'waiting', reason };
+}
+
+/** Returns how a run collects events; undefined for a policy without debounce and batch. */
+function collectingOf({ debounce, batch }: FlowPolicy, nowMs: number) {
+  const window = debounce ?? batch;
+  if (!window) return undefined;
+  const reason: HoldReason = debounce ? 'debounce' : 'batch';
+  const until_ms = nowMs + (debounce?.maxMs ?? window.ms);
+  return { state: 'collecting', reason, look_ms: nowMs + window.ms, until_ms } as const;
 }
 
 async function addEvent(

@@ -37,7 +37,9 @@ export function keyOf({ key }: FlowPolicy, input: Json): string {
   if (value === undefined || value === null) return '';
   const text = typeof value === 'string' ? value : JSON.stringify(value);
   // Databases store no NUL, and a text that is no valid Unicode is changed by them.
-  return text.length <= MAX_KEY && text.isWellFormed() && !text.includes('\0') ? text : `sha256:${hashOf(text)}`;
+  return text.length <= MAX_KEY && text.isWellFormed() && !text.includes('\0')
+    ? text
+    : `sha256:${hashOf(text)}`;
 }
 
 function valueAt(input: Json, path: readonly string[]): Json | undefined {

@@ -85,9 +85,7 @@ export class FlowReleaser {
         query
           .selectFrom('flow_runs')
           .selectAll()
-          .select(
-            sql<number>`row_number() over (partition by workspace_id order by look_ms, seq)`.as('turn'),
-          )
+          .select(sql<number>`row_number() over (partition by workspace_id order by look_ms, seq)`.as('turn'))
           .where('look_ms', '<=', now()),
       )
       .selectFrom('due')
@@ -125,8 +123,7 @@ export class FlowReleaser {
     const { now } = this.#services;
     const trigger = await this.#triggerOf(row);
     if (!trigger) return this.#end(row, 'undeployed', UNDEPLOYED);
-    if (trigger.state !== 'active')
-      return this.#wait(row, { reason: 'paused', lookMs: now() + PAUSED_MS });
+    if (trigger.state !== 'active') return this.#wait(row, { reason: 'paused', lookMs: now() + PAUSED_MS });
     const policy = flowOf(JSON.parse(trigger.config) as JsonObject) ?? { scope: 'trigger' };
     const due = { row, trigger, policy };
     if (policy.singleton === 'cancel') {

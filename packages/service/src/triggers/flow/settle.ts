@@ -1,4 +1,4 @@
-import { tooManyInFlight } from '@heddle/api/areas';
+import { ApiError } from '@heddle/api';
 import type { AreaContext } from '@heddle/api';
 import { stateOfRun } from '../run-state.ts';
 import { groupIdOf } from './place.ts';
@@ -7,6 +7,8 @@ import type { FlowDb, FlowEvent } from './place.ts';
 /** Most events of a workspace that wait, and bytes of their inputs. */
 const MAX_WAITING = 20_000;
 const MAX_WAITING_BYTES = 256 * 1024 * 1024;
+const TOO_MANY = 'Too many events wait for the flow control of this workspace. Please retry later.';
+const RETRY_SECONDS = 30;
 
 type Services = Pick<AreaContext, 'engine' | 'reservations'> & { db: FlowDb };
 
@@ -22,7 +24,7 @@ export async function prepareEvent(services: Services, event: FlowEvent): Promis
     .where('state', '=', 'waiting')
     .executeTakeFirstOrThrow();
   if (Number(count) >= MAX_WAITING || Number(bytes ?? 0) >= MAX_WAITING_BYTES)
-    throw tooManyInFlight('Too many events wait for the flow control of this workspace. Please retry later.');
+    throw new ApiError(429, TOO_MANY, { headers: { 'Retry-After': String(RETRY_SECONDS) } });
   if (event.policy.singleton !== undefined) await settleGroup(services, groupIdOf(event));
 }
 
@@ -34,7 +36,10 @@ export async function settleGroup({ db, ...runs }: Services, groupId: string): P
     .where('group_id', '=', groupId)
     .where('state', '=', 'active')
     .execute();
-  return settleRuns({ db, ...runs }, active.map(({ run_id: runId }) => runId));
+  return settleRuns(
+    { db, ...runs },
+    active.map(({ run_id: runId }) => runId),
+  );
 }
 
 /** Records which of the runs have ended. Returns those that have not. */

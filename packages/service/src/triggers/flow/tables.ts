@@ -12,7 +12,14 @@ export interface FlowGroupRow {
 }
 
 /** What a run waits for. */
-export type HoldReason = 'debounce' | 'batch' | 'throttle' | 'concurrency' | 'singleton' | 'limits' | 'paused';
+export type HoldReason =
+  | 'debounce'
+  | 'batch'
+  | 'throttle'
+  | 'concurrency'
+  | 'singleton'
+  | 'limits'
+  | 'paused';
 
 /** A run that flow control holds, or has started. */
 export interface FlowRunRow {

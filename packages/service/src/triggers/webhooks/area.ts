@@ -47,7 +47,8 @@ export function webhooks({
     name: 'webhooks',
     operations: WEBHOOKS,
     migrations: WEBHOOK_MIGRATIONS,
-    services: (context) => openWebhooks(context, { types: triggers.types, environments, held: () => triggers.held() }, options),
+    services: (context) =>
+      openWebhooks(context, { types: triggers.types, environments, held: () => triggers.held() }, options),
     handlers: ({ receive }) => [{ prefix: WEBHOOK_PREFIX, fetch: receive }],
     close: (services) => services.stop(),
   };

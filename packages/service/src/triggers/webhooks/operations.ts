@@ -190,7 +190,10 @@ async function inputOf(services: OpenedWebhooks, row: DeliveryRow): Promise<Json
   return (Array.isArray(events) ? events[event.position - 1] : undefined) as JsonObject;
 }
 
-async function runInputOf({ engine, db }: OpenedWebhooks, { run_id: runId }: DeliveryRow): Promise<JsonObject> {
+async function runInputOf(
+  { engine, db }: OpenedWebhooks,
+  { run_id: runId }: DeliveryRow,
+): Promise<JsonObject> {
   const claim = await db
     .selectFrom('claims')
     .select('waiting')

@@ -1,0 +1,63 @@
+import type { Json } from '@heddle/core/blocks';
+import { describe, expect, it } from 'vitest';
+import { triggerTypes } from './index.ts';
+
+const webhook = triggerTypes.find(({ type }) => type === 'generic_webhook');
+
+/** Returns the policy of a webhook with this field, or the problem. */
+function read(flowControl: Json): unknown {
+  const found = webhook?.read({ token: 'x', flowControl });
+  if (!found) throw new Error('There is no webhook.');
+  return 'problems' in found ? found.problems.map(({ message }) => message).join('; ') : found.config['flow'];
+}
+
+describe('the field flowControl', () => {
+  it('is JSON, or its text, and gives a policy in milliseconds', () => {
+    const throttle = { limit: 10, seconds: 60 };
+    const wanted = { scope: 'trigger', key: 'a.b', throttle: { limit: 10, ms: 60_000, excess: 'wait' } };
+    expect(read({ key: 'a.b', throttle })).toEqual(wanted);
+    expect(read(JSON.stringify({ key: 'a.b', throttle }))).toEqual(wanted);
+    expect(read({ debounce: { seconds: 5 } })).toEqual({
+      scope: 'trigger',
+      debounce: { ms: 5000, maxMs: 50_000 },
+    });
+    expect(read({ batch: { size: 2, seconds: 1 }, concurrency: 3, scope: 'workflow' })).toEqual({
+      ...{ scope: 'workflow', concurrency: 3 },
+      batch: { size: 2, ms: 1000 },
+    });
+    for (const empty of [null, '', '  ']) expect(read(empty)).toBeUndefined();
+  });
+
+  it('says what is wrong', () => {
+    expect(read('{')).toBe('is not a JSON object');
+    expect(read([])).toBe('is not a JSON object');
+    expect(read({})).toBe('has none of concurrency, throttle, debounce, batch and singleton');
+    expect(read({ concurrency: 0 })).toBe(
+      'has a field "concurrency" that is not a whole number from 1 to 100',
+    );
+    expect(read({ throttle: { limit: 1 } })).toContain('"throttle.seconds"');
+    expect(read({ throttle: 5 })).toBe('has a field "throttle" that is not an object');
+    expect(read({ throttle: { limit: 1, seconds: 1, exces: 'drop' } })).toBe(
+      'has the unknown field "throttle.exces"',
+    );
+    expect(read({ concurency: 1 })).toBe('has the unknown field "concurency"');
+    expect(read({ singleton: 'skip', concurrency: 1 })).toBe(
+      'has both singleton and concurrency: use one of them',
+    );
+    expect(read({ debounce: { seconds: 9 }, batch: { size: 2, seconds: 1 } })).toBe(
+      'has both debounce and batch: use one of them',
+    );
+    expect(read({ debounce: { seconds: 9, maxSeconds: 8 } })).toContain('maxSeconds');
+    expect(read({ key: 'a..b', concurrency: 1 })).toBe(
+      'has a field "key" that is not a path such as customer.id',
+    );
+  });
+
+  it('is a field of each type of trigger', () => {
+    const fields = { cronExpression: '@daily', scheduleType: 'cron', webhookSecret: 's', signingSecret: 's' };
+    for (const type of triggerTypes)
+      expect(type.read({ ...fields, flowControl: { concurrency: 1 } }), type.type).toMatchObject({
+        config: { flow: { concurrency: 1 } },
+      });
+  });
+});

@@ -1,0 +1,67 @@
+import type { JsonObject } from '@heddle/core/blocks';
+import { ApiClient, dataOf, textOf } from '../api-client.ts';
+import { readEnv } from '../env.ts';
+import { EXIT } from '../exit-code.ts';
+import { writeJson } from '../io.ts';
+import type { Io } from '../io.ts';
+import { safeLine } from '../render/style.ts';
+import { writeTable } from '../render/table.ts';
+import type { RemoteOptions } from '../run-options.ts';
+import { oneNamed } from './one-named.ts';
+
+const TRIGGERS = '/api/v2/triggers';
+
+type TriggerOptions = RemoteOptions & { json: boolean };
+
+/** Lists the triggers of the workspace, of all types. */
+export async function listTriggers(io: Io, options: TriggerOptions): Promise<number> {
+  const found = await new ApiClient(options, readEnv()).all(TRIGGERS);
+  if (options.json) writeJson(io, { data: found });
+  else if (found.length === 0) io.stderr.write('No triggers.\n');
+  else writeTable(io, ['WORKFLOW', 'BLOCK', 'TYPE', 'STATE', 'ID'], found.map(row));
+  return EXIT.completed;
+}
+
+function row(trigger: JsonObject): string[] {
+  return ['workflowName', 'name', 'type', 'state', 'id'].map((field) => safeLine(textOf(trigger, field)));
+}
+
+/** Lists the latest events about which flow control has decided, up to `limit`. */
+export async function listEvents(
+  io: Io,
+  trigger: string,
+  { limit, ...options }: TriggerOptions & { limit: number },
+): Promise<number> {
+  const remote = new ApiClient(options, readEnv());
+  const path = await find(remote, trigger);
+  const found = await remote.latest(`${path}/events`, limit);
+  if (options.json) writeJson(io, { data: found });
+  else if (found.length === 0) io.stderr.write('No events.\n');
+  else writeTable(io, ['RECEIVED', 'KEY', 'STATE', 'REASON', 'RUN'], found.map(eventRow));
+  return EXIT.completed;
+}
+
+function eventRow(event: JsonObject): string[] {
+  return ['receivedAt', 'key', 'state', 'reason', 'runId'].map((field) =>
+    safeLine(textOf(event, field) || '-'),
+  );
+}
+
+/** Pauses or resumes a trigger. */
+export async function changeTrigger(
+  io: Io,
+  trigger: string,
+  { action, ...options }: TriggerOptions & { action: 'pause' | 'resume' },
+): Promise<number> {
+  const remote = new ApiClient(options, readEnv());
+  const changed = dataOf(await remote.call('POST', `${await find(remote, trigger)}/${action}`));
+  const name = `${textOf(changed, 'workflowName')} (${textOf(changed, 'name')})`;
+  if (options.json) writeJson(io, { data: changed });
+  else io.stderr.write(`The trigger of ${safeLine(name)} is ${action === 'pause' ? 'paused' : 'active'}.\n`);
+  return EXIT.completed;
+}
+
+async function find(remote: ApiClient, given: string): Promise<string> {
+  const trigger = oneNamed(await remote.all(TRIGGERS), given, 'trigger');
+  return `${TRIGGERS}/${encodeURIComponent(textOf(trigger, 'id'))}`;
+}

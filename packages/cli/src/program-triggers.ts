@@ -1,0 +1,46 @@
+import { Option } from 'commander';
+import type { Command } from 'commander';
+import type { Io } from './io.ts';
+import { server } from './program-serve.ts';
+import { jsonData, withOptions } from './run-options.ts';
+
+type Done = (exit: number) => void;
+
+const TRIGGER = 'id of the trigger, or name or id of a workflow with one trigger';
+
+/** `heddle triggers`: a client of a server's HTTP API. */
+export function declareTriggers(program: Command, io: Io, done: Done): void {
+  const triggers = program
+    .command('triggers')
+    .summary('List and pause the triggers of a server, and show what their flow control holds.')
+    .description(
+      'Manages the triggers of deployed workflows on a server (heddle serve), of all types. Set HEDDLE_API_KEY to a key of the server.',
+    );
+  const list = triggers.command('list').description('Lists the triggers of a workspace.');
+  withOptions(list, [...server(), jsonData('[triggers]')]).action(async (options) => {
+    const { listTriggers } = await import('./commands/triggers.ts');
+    done(await listTriggers(io, options));
+  });
+  const events = triggers
+    .command('events')
+    .description('Lists the latest events about which the flow control of a trigger has decided.')
+    .argument('<trigger>', TRIGGER);
+  withOptions(events, [
+    new Option('--limit <count>', 'most events').argParser(Number).default(50),
+    ...server(),
+    jsonData('[events]'),
+  ]).action(async (trigger: string, options) => {
+    const { listEvents } = await import('./commands/triggers.ts');
+    done(await listEvents(io, trigger, options));
+  });
+  for (const [name, text] of [
+    ['pause', 'Pauses a trigger: it starts nothing until it is resumed.'],
+    ['resume', 'Resumes a paused or suspended trigger.'],
+  ] as const) {
+    const command = triggers.command(name).description(text).argument('<trigger>', TRIGGER);
+    withOptions(command, [...server(), jsonData('trigger')]).action(async (trigger: string, options) => {
+      const { changeTrigger } = await import('./commands/triggers.ts');
+      done(await changeTrigger(io, trigger, { ...options, action: name }));
+    });
+  }
+}

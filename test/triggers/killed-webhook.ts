@@ -1,0 +1,42 @@
+import type { JsonObject } from '@heddle/core';
+import { draftOf } from '../support/draft.ts';
+import type { FiringProcess } from './killed.ts';
+import { webhookWorkflow } from './webhook-setup.ts';
+
+/** The answer to a delivery. */
+export interface Answer {
+  status: number;
+  body: { runId: string };
+}
+
+/** A webhook of a process that can be killed. */
+export interface Hook {
+  key: string;
+  id: string;
+  path: string;
+}
+
+/** Deploys a workflow with a webhook, from a process. */
+export async function deployedHook(from: FiringProcess, flowControl?: JsonObject): Promise<Hook> {
+  const { key, workspaceId } = await from.call<{ key: string; workspaceId: string }>('workspace');
+  const request = <Data>(...parts: [string, string, unknown?]) =>
+    from.call<Data>('request', { key, request: parts });
+  const { id } = await request<{ id: string }>('POST', '/workflows', { workspaceId, name: 'Receives' });
+  const fields = flowControl ? { flowControl } : {};
+  await request('PUT', `/workflows/${id}/state`, draftOf(webhookWorkflow(fields)));
+  await request('POST', `/workflows/${id}/deploy`);
+  const { webhooks } = await request<{ webhooks: { url: string }[] }>('GET', `/workflows/${id}/deployment`);
+  return { key, id, path: new URL(webhooks[0]?.url ?? 'http://none').pathname };
+}
+
+/** Sends a delivery. Undefined: the process has died before it answered. */
+export async function delivered(
+  to: FiringProcess,
+  { path }: Hook,
+  sent: { deliveryId: string; dieAt?: number },
+): Promise<Answer | undefined> {
+  return to.call<Answer>('deliver', { path, ...sent }).catch((error: unknown) => {
+    if (to.isDead()) return undefined;
+    throw error;
+  });
+}
