@@ -29,7 +29,7 @@ export interface ProcessOptions extends Place {
 
 export interface Command {
   id: number;
-  call: 'workspace' | 'request' | 'now' | 'fires' | 'runs' | 'deliver' | 'deliveries';
+  call: 'workspace' | 'request' | 'now' | 'fires' | 'runs' | 'deliver' | 'deliveries' | 'stop';
   key?: string;
   request?: readonly [method: string, path: string, body?: unknown];
   nowMs?: number;

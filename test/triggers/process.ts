@@ -1,5 +1,6 @@
 // A process that fires triggers, and can be killed at a step: `node process.ts OPTIONS`, where OPTIONS is ProcessOptions as JSON.
 // It reads commands and prints answers, one JSON value per line.
+import { randomUUID } from 'node:crypto';
 import { createInterface } from 'node:readline';
 import { createApi } from '@heddle/api';
 import { triggerTypes } from '@heddle/blocks/triggers';
@@ -143,7 +144,7 @@ async function runs(workflowId: string): Promise<number> {
 
 const COMMANDS: { readonly [name in Command['call']]: (command: Command) => Promise<unknown> } = {
   async workspace() {
-    const userId = await store.workspaces.createUser({ email: 'ada@heddle.test', name: 'Ada' });
+    const userId = await store.workspaces.createUser({ email: `${randomUUID()}@heddle.test`, name: 'Ada' });
     const workspaceId = await store.workspaces.createWorkspace('Looms', userId);
     const { key } = await store.keys.create({ userId }, 'test');
     return { workspaceId, key };
@@ -159,6 +160,7 @@ const COMMANDS: { readonly [name in Command['call']]: (command: Command) => Prom
   runs: ({ workflowId = '' }) => runs(workflowId),
   deliver,
   deliveries,
+  stop: () => Promise.resolve(process.kill(process.pid, 'SIGKILL')),
 };
 
 createInterface({ input: process.stdin }).on('line', (line) => {

@@ -124,6 +124,8 @@ export interface QueuedRun {
   engineId: string;
   runId: string;
   workflowId: string;
+  /** Runs of several workspaces are started in turn. */
+  workspaceId: string;
   start: QueuedStart;
 }
 

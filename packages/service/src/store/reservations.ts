@@ -161,7 +161,7 @@ class StoredQueue implements StartQueue {
   async list(before?: string): Promise<QueuedRun[]> {
     const rows = await this.#db
       .selectFrom('claims')
-      .select(['engine_id', 'run_id', 'workflow_id', 'waiting'])
+      .select(['engine_id', 'run_id', 'workflow_id', 'workspace_id', 'waiting'])
       .where('waiting', 'is not', null)
       .where('held', 'is', null)
       .$if(before !== undefined, (query) => query.where('created_at', '<', before as string))
@@ -171,6 +171,7 @@ class StoredQueue implements StartQueue {
       engineId: row.engine_id,
       runId: row.run_id,
       workflowId: row.workflow_id,
+      workspaceId: row.workspace_id,
       start: JSON.parse(row.waiting ?? 'null') as QueuedStart,
     }));
   }

@@ -57,7 +57,7 @@ export async function admitDue(
     ownsFiles: true,
     ...(asyncSeconds !== undefined && { timeoutMs: asyncSeconds * 1000 }),
   } as const;
-  const admitted = { trigger, dueMs, run: { engineId: runId, runId, workflowId, start } };
+  const admitted = { trigger, dueMs, run: { engineId: runId, runId, workflowId, workspaceId, start } };
   const policy = flowOf(config);
   if (policy) {
     const ids = { id: randomUUID(), runId, workspaceId, workflowId, blockId };

@@ -1,3 +1,5 @@
+import { sql } from 'kysely';
+import type { AliasedRawBuilder } from 'kysely';
 import type { TriggerRow } from './tables.ts';
 
 const TIMES = [
@@ -13,4 +15,10 @@ const TIMES = [
 export function withNumbers(row: TriggerRow): TriggerRow {
   const times = TIMES.map((name) => [name, row[name] === null ? null : Number(row[name])] as const);
   return { ...row, ...Object.fromEntries(times), created_ms: Number(row.created_ms) };
+}
+
+/** Selects the place of a row among those of its workspace, as `turn`: sorted by it, workspaces take turns. */
+export function turnBy(...columns: readonly [string, string]): AliasedRawBuilder<number, 'turn'> {
+  const order = sql.join(columns.map((column) => sql.ref(column)));
+  return sql<number>`row_number() over (partition by workspace_id order by ${order})`.as('turn');
 }

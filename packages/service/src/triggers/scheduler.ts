@@ -6,7 +6,7 @@ import { decide, jitterOf } from './due.ts';
 import type { DueDecision } from './due.ts';
 import { admitDue, claimDue, isLive, queueDue } from './fire.ts';
 import type { AdmittedRun, Db, FireServices, LiveTrigger } from './fire.ts';
-import { withNumbers } from './rows.ts';
+import { turnBy, withNumbers } from './rows.ts';
 import { stateOfRun } from './run-state.ts';
 import type { LastRun } from './run-state.ts';
 import type { TriggerRow } from './tables.ts';
@@ -14,6 +14,8 @@ import type { ScheduleType } from './types.ts';
 
 /** Triggers of one transaction. */
 const BATCH = 100;
+/** Triggers that are read at once: sorting all that are due takes time. */
+const READ = 1000;
 /** How often a due instant that waits is looked at. */
 const WAIT_MS = 2000;
 const MAX_WAIT_MS = 60_000;
@@ -67,25 +69,36 @@ export class Scheduler {
     const { now } = this.#options;
     for (;;) {
       const due = await this.#due(now());
-      const steps = await Promise.all(due.map((trigger) => this.#stepOf(trigger)));
-      const moved = await this.#take(steps);
+      let moved = 0;
+      for (let from = 0; from < due.length && !this.#loop.isClosed; from += BATCH) {
+        const batch = due.slice(from, from + BATCH);
+        moved += await this.#take(await Promise.all(batch.map((trigger) => this.#stepOf(trigger))));
+      }
       // Another process has taken all of them, and takes the next ones too.
-      if (due.length < BATCH || moved === 0 || this.#loop.isClosed) break;
+      if (due.length < READ || moved === 0 || this.#loop.isClosed) break;
     }
     return this.#earliest();
   }
 
+  /** Returns triggers whose time has come, of each workspace in turn: the schedules of one delay no other one's. */
   async #due(nowMs: number): Promise<DueTrigger[]> {
     const { db, types } = this.#options;
     const rows = await db
-      .selectFrom('triggers')
-      .selectAll()
-      .where('fire_ms', '<=', nowMs)
-      // Another process of the database may have more types.
-      .where('type', 'in', [...types.keys()])
-      .orderBy('fire_ms')
-      .orderBy('id')
-      .limit(BATCH)
+      .with('due', (query) =>
+        query
+          .selectFrom('triggers')
+          .select('id')
+          .select(turnBy('fire_ms', 'id'))
+          .where('fire_ms', '<=', nowMs)
+          // Another process of the database may have more types.
+          .where('type', 'in', [...types.keys()]),
+      )
+      .selectFrom('due')
+      .innerJoin('triggers', 'triggers.id', 'due.id')
+      .selectAll('triggers')
+      .orderBy('due.turn')
+      .orderBy('triggers.id')
+      .limit(READ)
       .execute();
     return rows.map(withNumbers).filter(isDue);
   }

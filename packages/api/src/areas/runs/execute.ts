@@ -270,7 +270,8 @@ async function enqueue(services: AreaContext, from: RunOrigin, call: AdmittedCal
       }),
     );
   }
-  queue.submit({ engineId, runId, workflowId: from.workflow.id, start, release });
+  const { id: workflowId, workspaceId } = from.workflow;
+  queue.submit({ engineId, runId, workflowId, workspaceId, start, release });
 }
 
 /** Returns how values of the run are shown: with the contents of their files, unless the body declines them. */

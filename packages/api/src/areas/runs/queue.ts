@@ -3,6 +3,8 @@ import { isEngineError } from '@heddle/core';
 import type { Engine, RunHandle } from '@heddle/engine';
 import type { Release } from '../../admission/usage.ts';
 import { isRunIdTaken, refusalOf } from '../../errors.ts';
+import { FairQueue } from './fair-queue.ts';
+import type { FairOptions } from './fair-queue.ts';
 import { engineIds } from './ids.ts';
 import { redactedMessage } from './redacted-message.ts';
 import type { QueuedRun, QueuedStart, ReservationFailure, Reservations, StartQueue } from '../../ports.ts';
@@ -22,7 +24,7 @@ export class RunQueue {
   readonly #reservations: Reservations;
   readonly #queue: StartQueue;
   readonly #report: (error: unknown) => void;
-  readonly #starts = new PQueue({ concurrency: AT_ONCE });
+  readonly #starts = new PQueue<FairQueue, FairOptions>({ concurrency: AT_ONCE, queueClass: FairQueue });
   /** The engine's ids of submitted runs that have not been started. */
   readonly #submitted = new Set<string>();
   #isClosed = false;
@@ -59,11 +61,11 @@ export class RunQueue {
     return this.#queue.remove(engineId, failure);
   }
 
-  /** Starts the run after those that were submitted before it. */
+  /** Starts the run after those of its workspace that were submitted before it. Runs of several workspaces start in turn. */
   submit(submission: Submission): void {
     this.#submitted.add(submission.engineId);
     this.#starts
-      .add(() => this.#start(submission))
+      .add(() => this.#start(submission), { group: submission.workspaceId })
       .catch(this.#report)
       .finally(() => this.#submitted.delete(submission.engineId));
   }

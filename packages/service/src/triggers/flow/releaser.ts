@@ -4,12 +4,11 @@ import { admitRun } from '@heddle/api/areas';
 import type { Release } from '@heddle/api/areas';
 import type { QueuedStart } from '@heddle/api/ports';
 import type { Json, JsonObject } from '@heddle/core';
-import { sql } from 'kysely';
 import { heldStart, releaseQueued } from '../../store/reservations.ts';
 import { DueLoop } from '../due-loop.ts';
 import { isLive } from '../fire.ts';
 import type { FireServices, LiveTrigger } from '../fire.ts';
-import { withNumbers } from '../rows.ts';
+import { turnBy, withNumbers } from '../rows.ts';
 import { endRun, lockGroup } from './place.ts';
 import type { FlowDb } from './place.ts';
 import { flowOf } from './policy.ts';
@@ -85,7 +84,7 @@ export class FlowReleaser {
         query
           .selectFrom('flow_runs')
           .selectAll()
-          .select(sql<number>`row_number() over (partition by workspace_id order by look_ms, seq)`.as('turn'))
+          .select(turnBy('look_ms', 'seq'))
           .where('look_ms', '<=', now()),
       )
       .selectFrom('due')
@@ -204,7 +203,7 @@ export class FlowReleaser {
   /** Lets the run start, in one transaction, if nothing has changed meanwhile. */
   async #start(due: Due, release: Release | undefined): Promise<boolean> {
     const { db, queue } = this.#services;
-    const { run_id: runId, workflow_id: workflowId, group_id: groupId } = due.row;
+    const { run_id: runId, workflow_id: workflowId, workspace_id: workspaceId, group_id: groupId } = due.row;
     let start: QueuedStart | undefined;
     try {
       start = await db.transaction().execute((tx) => this.#released(tx, due));
@@ -216,7 +215,7 @@ export class FlowReleaser {
       release?.();
       void this.#wakeGroup(groupId).catch(this.#services.report);
     };
-    queue.submit({ engineId: runId, runId, workflowId, start, release: ended });
+    queue.submit({ engineId: runId, runId, workflowId, workspaceId, start, release: ended });
     return true;
   }
 

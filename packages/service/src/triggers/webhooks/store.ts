@@ -143,7 +143,7 @@ export class ServiceWebhooks implements WebhookStore {
 
   /** Stores the delivery, and starts its run. */
   async #queued({ row, start }: NewDelivery, webhook: StoredWebhook): Promise<Stored> {
-    const { run_id: runId, workflow_id: workflowId } = row;
+    const { run_id: runId, workflow_id: workflowId, workspace_id: workspaceId } = row;
     const release = await this.#admitted(webhook, runId);
     let stored: Stored | undefined;
     try {
@@ -152,7 +152,7 @@ export class ServiceWebhooks implements WebhookStore {
       if (stored !== 'stored') release?.();
     }
     if (stored === 'stored')
-      this.#services.queue.submit({ engineId: runId, runId, workflowId, start, release });
+      this.#services.queue.submit({ engineId: runId, runId, workflowId, workspaceId, start, release });
     return stored;
   }
 

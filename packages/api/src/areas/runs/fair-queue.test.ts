@@ -1,0 +1,36 @@
+import PQueue from 'p-queue';
+import { describe, expect, it } from 'vitest';
+import { FairQueue } from './fair-queue.ts';
+import type { FairOptions } from './fair-queue.ts';
+
+describe('a fair queue', () => {
+  it('takes work of each group in turn, and that of one group in its order', async () => {
+    const queue = new PQueue<FairQueue, FairOptions>({ concurrency: 1, queueClass: FairQueue });
+    const order: string[] = [];
+    const add = (group: string, name: string) => queue.add(async () => void order.push(name), { group });
+    const gate = Promise.withResolvers<void>();
+    const work = [queue.add(() => gate.promise)];
+    for (const name of ['a1', 'a2', 'a3', 'a4']) work.push(add('a', name));
+    work.push(add('b', 'b1'), add('b', 'b2'), add('c', 'c1'));
+    gate.resolve();
+    await Promise.all(work);
+    expect(order).toEqual(['a1', 'b1', 'c1', 'a2', 'b2', 'a3', 'a4']);
+    expect(queue.size).toBe(0);
+  });
+
+  it('forgets work that is aborted before it begins', async () => {
+    const queue = new PQueue<FairQueue, FairOptions>({ concurrency: 1, queueClass: FairQueue });
+    const gate = Promise.withResolvers<void>();
+    const first = queue.add(() => gate.promise, { group: 'a' });
+    const abort = new AbortController();
+    const aborted = queue.add(async () => 1, { group: 'a', signal: abort.signal });
+    const last = queue.add(async () => 2, { group: 'a' });
+    expect(queue.sizeBy({ group: 'a' })).toBe(2);
+    abort.abort(new Error('no longer needed'));
+    await expect(aborted).rejects.toThrow('no longer needed');
+    expect(queue.size).toBe(1);
+    gate.resolve();
+    expect(await last).toBe(2);
+    await first;
+  });
+});

@@ -1,0 +1,56 @@
+import type { Queue, QueueAddOptions } from 'p-queue';
+
+type Run = () => Promise<unknown>;
+
+export interface FairOptions extends QueueAddOptions {
+  /** Work of one group is taken in its order, and that of several groups in turn. */
+  readonly group?: string;
+}
+
+/** The queue of a `PQueue` that takes work of each group in turn: the burst of one group delays no other one's. */
+export class FairQueue implements Queue<Run, FairOptions> {
+  readonly #groups = new Map<string, { run: Run; id: string | undefined }[]>();
+  #size = 0;
+
+  get size(): number {
+    return this.#size;
+  }
+
+  enqueue(run: Run, { id, group = '' }: Partial<FairOptions> = {}): void {
+    const waiting = this.#groups.get(group);
+    if (waiting) waiting.push({ run, id });
+    else this.#groups.set(group, [{ run, id }]);
+    this.#size += 1;
+  }
+
+  dequeue(): Run | undefined {
+    const [first] = this.#groups;
+    if (!first) return undefined;
+    const [group, waiting] = first;
+    const next = waiting.shift();
+    // A map keeps the order of insertion: the group is the last one now.
+    this.#groups.delete(group);
+    if (waiting.length > 0) this.#groups.set(group, waiting);
+    this.#size -= 1;
+    return next?.run;
+  }
+
+  filter({ group = '' }: Readonly<Partial<FairOptions>>): Run[] {
+    return (this.#groups.get(group) ?? []).map(({ run }) => run);
+  }
+
+  remove(id: string): void {
+    for (const [group, waiting] of this.#groups) {
+      const index = waiting.findIndex((each) => each.id === id);
+      if (index === -1) continue;
+      waiting.splice(index, 1);
+      this.#size -= 1;
+      if (waiting.length === 0) this.#groups.delete(group);
+      return;
+    }
+  }
+
+  setPriority(): void {
+    throw new TypeError('Work of a fair queue has no priority.');
+  }
+}

@@ -1,0 +1,91 @@
+import { randomUUID } from 'node:crypto';
+import { openServiceStore } from '@heddle/service';
+import type { Kysely } from 'kysely';
+import { describe, expect, it } from 'vitest';
+import type { TriggerTables } from '../../packages/service/src/triggers/tables.ts';
+import { dataFolder } from '../support/data-folder.ts';
+import { hasPostgres, postgresDatabase } from '../support/postgres.ts';
+import { scale } from '../support/scale.ts';
+import { deployedHook } from './killed-webhook.ts';
+import type { Hook } from './killed-webhook.ts';
+import { atMinute, startProcess } from './killed.ts';
+import type { FiringProcess, Place } from './killed.ts';
+
+const BURST = scale(200, 1000);
+const TIMEOUT = { timeout: 60_000, interval: 50 };
+
+/** Queues runs of a workflow, as a process that has died has left them. */
+async function queueRuns(
+  db: Kysely<TriggerTables>,
+  { id, ageMs }: Hook & { ageMs: number },
+  runIds: readonly string[],
+): Promise<void> {
+  const trigger = await db
+    .selectFrom('triggers')
+    .selectAll()
+    .where('workflow_id', '=', id)
+    .executeTakeFirstOrThrow();
+  const { workspace_id, block_id: start, engine_version: version } = trigger;
+  const waiting = JSON.stringify({ input: {}, version, start, ownsFiles: true });
+  const rows = runIds.map((runId, index) => ({
+    ...{ engine_id: runId, run_id: runId, workflow_id: id, workspace_id, waiting, failure: null, held: null },
+    ...({ trigger: 'webhook', mode: 'async' } as const),
+    created_at: new Date(atMinute(0) - ageMs + index).toISOString(),
+  }));
+  for (let from = 0; from < rows.length; from += 100)
+    await db
+      .insertInto('claims')
+      .values(rows.slice(from, from + 100))
+      .execute();
+}
+
+/** Returns when the run has started. */
+async function startedMs(from: FiringProcess, { key }: Hook, runId: string): Promise<number> {
+  const read = () =>
+    from
+      .call<{ startedAt: string }>('request', { key, request: ['GET', `/logs/${runId}`] })
+      .catch(() => undefined);
+  await expect.poll(async () => (await read())?.startedAt, TIMEOUT).toEqual(expect.any(String));
+  return Date.parse((await read())?.startedAt ?? '');
+}
+
+describe('a thousand queued runs of one workspace', { timeout: 180_000 }, () => {
+  it.each([
+    { name: 'in one process', places: 1 },
+    ...(hasPostgres ? [{ name: 'in two processes on PostgreSQL', places: 2 }] : []),
+  ])('delay the run of another one by less than a second, $name', async ({ places }) => {
+    const place: Place = await (async () => {
+      const data = dataFolder();
+      if (places === 1) return { store: { data }, engine: { data } };
+      const postgres = await postgresDatabase();
+      return { store: { postgres }, engine: { postgres: { url: postgres, leaseMs: 5000 } } };
+    })();
+    const first = await startProcess({ ...place, nowMs: atMinute(0) });
+    const [busy, other] = [await deployedHook(first), await deployedHook(first)];
+    await first.call('stop').catch(() => undefined);
+    const { data, postgres } = place.store;
+    const store = await openServiceStore(
+      postgres === undefined
+        ? { data: data as string }
+        : { postgres: { url: postgres }, secret: 'x'.repeat(32) },
+    );
+    const burst = Array.from({ length: BURST }, () => randomUUID());
+    const single = randomUUID();
+    await queueRuns(store.database as Kysely<TriggerTables>, { ...busy, ageMs: 60_000 }, burst);
+    await queueRuns(store.database as Kysely<TriggerTables>, { ...other, ageMs: 0 }, [single]);
+    await store.close();
+
+    const processes = await Promise.all(
+      Array.from({ length: places }, () => startProcess({ ...place, nowMs: atMinute(1) })),
+    );
+    const [asked] = processes as [FiringProcess];
+    const at = await startedMs(asked, other, single);
+    const begun = await startedMs(asked, busy, burst[0] ?? '');
+    const middle = await startedMs(asked, busy, burst[BURST / 2] ?? '');
+    expect(at - begun).toBeLessThan(1000);
+    // The burst has not been over by then.
+    expect(middle).toBeGreaterThan(at);
+    const count = () => asked.call<number>('runs', { workflowId: other.id });
+    expect(await count()).toBe(1);
+  });
+});
