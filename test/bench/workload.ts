@@ -41,6 +41,7 @@ export type WorkloadName =
   | 'steps'
   | 'first text'
   | 'first text elsewhere'
+  | 'schedules at once'
   | 'schedules due'
   | 'schedules idle'
   | 'schedules memory';

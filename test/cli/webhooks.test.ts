@@ -36,10 +36,37 @@ describe('heddle webhooks', { timeout: 120_000 }, () => {
     expect(replay).toMatchObject({ exit: 0, stdout: expect.stringMatching(/^[0-9a-f-]{36}\n$/) });
     const table = await call('webhooks', 'deliveries', 'hook', '--limit', '1');
     expect(table.stdout.trim().split('\n')).toHaveLength(2);
+    expect(table.stdout).toMatch(/^RECEIVED +EVENT +RUN +DUPLICATES +FLOW +ID\n/);
     const unknown = await call('webhooks', 'deliveries', 'other');
     expect(unknown).toMatchObject({
       exit: 2,
       stderr: expect.stringContaining('The workspace has no webhook "other"'),
     });
+  });
+
+  it('shows what flow control has decided, and pauses triggers of all types', async () => {
+    const cwd = dataFolder();
+    const flowControl = { throttle: { limit: 1, seconds: 3600, excess: 'drop' }, key: 'k' };
+    writeFileSync(join(cwd, 'hook.json'), JSON.stringify(webhookWorkflow({ flowControl })));
+    const { url, workspaceId, key } = await startServe(['--grace', '1'], { cwd });
+    const env = { HEDDLE_URL: url, HEDDLE_WORKSPACE: workspaceId, HEDDLE_API_KEY: key };
+    const call = (...args: string[]) => heddle(args, { cwd, env });
+    expect(await call('triggers', 'list')).toMatchObject({ exit: 0, stderr: 'No triggers.\n' });
+    expect(await call('deploy', 'hook.json', '--name', 'hook')).toMatchObject({ exit: 0 });
+    expect((await call('triggers', 'list')).stdout).toMatch(
+      /^WORKFLOW +BLOCK +TYPE +STATE +ID\nhook +Clock +generic_webhook +active +\S+\n$/,
+    );
+    expect(await call('triggers', 'events', 'hook')).toMatchObject({ exit: 0, stderr: 'No events.\n' });
+    const at = /http\S+/.exec((await call('webhooks', 'list')).stdout)?.[0] ?? '';
+    const sent = { method: 'POST', headers: { 'Content-Type': 'application/json' }, body: '{"k":"a"}' };
+    for (let n = 0; n < 2; n += 1) expect((await fetch(at, sent)).status).toBe(200);
+    const events = await call('triggers', 'events', 'hook');
+    expect(events.stdout).toMatch(/^RECEIVED +KEY +STATE +REASON +RUN\n\S+ +a +dropped +throttle +\S+\n/);
+    expect((await call('webhooks', 'deliveries', 'hook')).stdout).toContain('dropped (throttle)');
+    expect(await call('triggers', 'pause', 'hook')).toMatchObject({
+      stderr: 'The trigger of hook (Clock) is paused.\n',
+    });
+    expect((await fetch(at, sent)).status).toBe(404);
+    expect((await call('triggers', 'resume', 'hook')).stderr).toContain('is active');
   });
 });

@@ -12,6 +12,7 @@ export interface Answer {
 /** A webhook of a process that can be killed. */
 export interface Hook {
   key: string;
+  workspaceId: string;
   id: string;
   path: string;
 }
@@ -26,7 +27,7 @@ export async function deployedHook(from: FiringProcess, flowControl?: JsonObject
   await request('PUT', `/workflows/${id}/state`, draftOf(webhookWorkflow(fields)));
   await request('POST', `/workflows/${id}/deploy`);
   const { webhooks } = await request<{ webhooks: { url: string }[] }>('GET', `/workflows/${id}/deployment`);
-  return { key, id, path: new URL(webhooks[0]?.url ?? 'http://none').pathname };
+  return { key, workspaceId, id, path: new URL(webhooks[0]?.url ?? 'http://none').pathname };
 }
 
 /** Sends a delivery. Undefined: the process has died before it answered. */

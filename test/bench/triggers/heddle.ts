@@ -112,6 +112,20 @@ async function due(count: number): Promise<Measured> {
   };
 }
 
+/** Milliseconds from an instant at which all schedules are due to the start of the last run. */
+async function atOnce(count: number): Promise<Measured> {
+  const service = await scheduled(count);
+  return {
+    async sample() {
+      const from = performance.now();
+      service.moveTo(FROM_MS + 2 * HOUR_MS);
+      await until(async () => (await service.started()) >= count);
+      return performance.now() - from;
+    },
+    close: () => service.close(),
+  };
+}
+
 /** Kilobytes for each schedule: what a service holds more after the runs of a minute than before it began to fire. */
 async function memory(count: number): Promise<Measured> {
   const service = await scheduled(count);
@@ -148,4 +162,9 @@ async function idle(count: number): Promise<Measured> {
   };
 }
 
-export const heddle: Contender = { 'schedules due': due, 'schedules idle': idle, 'schedules memory': memory };
+export const heddle: Contender = {
+  'schedules due': due,
+  'schedules at once': atOnce,
+  'schedules idle': idle,
+  'schedules memory': memory,
+};
