@@ -3,7 +3,7 @@ import { sql } from 'kysely';
 import type { CompiledQuery, Kysely } from 'kysely';
 import { compiledIn } from '../../store/compiled.ts';
 import { addQueued } from '../../store/reservations.ts';
-import { placeEvent } from '../flow/place.ts';
+import { groupIdOf, placeEvent } from '../flow/place.ts';
 import type { FlowEvent, Placement } from '../flow/place.ts';
 import type { DeliveryRow, WebhookTables } from './tables.ts';
 
@@ -74,7 +74,8 @@ export class Acceptor {
 
   async #storeAll(batch: readonly Waiting[]): Promise<void> {
     // In one order, so that transactions of several processes wait for each other and never block each other.
-    const ordered = batch.toSorted((a, b) => (keyOf(a) < keyOf(b) ? -1 : 1));
+    const keys = new Map(batch.map((waiting) => [waiting, keyOf(waiting)]));
+    const ordered = batch.toSorted((a, b) => ((keys.get(a) ?? '') < (keys.get(b) ?? '') ? -1 : 1));
     let stored: Stored[];
     try {
       stored = await this.#db.transaction().execute(async (tx) => {
@@ -119,8 +120,10 @@ export class Acceptor {
   }
 }
 
-function keyOf({ delivery: { row } }: Waiting): string {
-  return `${row.workflow_id} ${row.block_id} ${row.delivery_id ?? row.id}`;
+/** Deliveries with one key of flow control are together: their transaction holds the row of the key. */
+function keyOf({ delivery: { row, held } }: Waiting): string {
+  const group = held ? groupIdOf(held) : '';
+  return `${row.workflow_id} ${group} ${row.block_id} ${row.delivery_id ?? row.id}`;
 }
 
 /** Returns the statement that stores a delivery only while the version with whose secret it was checked is live. */
