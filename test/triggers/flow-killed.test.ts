@@ -37,16 +37,20 @@ class Processes {
     await from.call('now', { nowMs: atMinute(this.#minute) });
     return from.call<Delivered[]>('deliveries');
   }
+}
 
-  /** Expects that each delivery is in one completed run, and that there is no other run. */
-  async expectOnce(from: FiringProcess, { id }: Hook, deliveryIds: readonly string[]): Promise<void> {
-    const isDone = async () => (await this.deliveries(from)).every(({ status }) => status === 'completed');
-    await expect.poll(isDone, TIMEOUT).toBe(true);
-    const found = await this.deliveries(from);
-    expect(found.map(({ deliveryId }) => deliveryId)).toEqual(deliveryIds.toSorted());
-    const runs = new Set(found.map(({ runId }) => runId)).size;
-    expect(await from.call<number>('runs', { workflowId: id })).toBe(runs);
-  }
+/** Expects that each delivery is in one completed run, and that there is no other run. */
+async function expectOnce(
+  processes: Processes,
+  { from, hook: { id } }: { from: FiringProcess; hook: Hook },
+  deliveryIds: readonly string[],
+): Promise<void> {
+  const isDone = async () => (await processes.deliveries(from)).every(({ status }) => status === 'completed');
+  await expect.poll(isDone, TIMEOUT).toBe(true);
+  const found = await processes.deliveries(from);
+  expect(found.map(({ deliveryId }) => deliveryId)).toEqual(deliveryIds.toSorted());
+  const runs = new Set(found.map(({ runId }) => runId)).size;
+  expect(await from.call<number>('runs', { workflowId: id })).toBe(runs);
 }
 
 const POLICIES: readonly [name: string, flowControl: JsonObject][] = [
@@ -83,7 +87,7 @@ describe('flow control whose process is killed', { timeout: 300_000 }, () => {
         process = await processes.start();
         expect(await delivered(process, hook, { deliveryId })).toMatchObject({ status: 200 });
       }
-      await processes.expectOnce(process, hook, ids);
+      await expectOnce(processes, { from: process, hook }, ids);
       expect(step).toBeGreaterThan(LEAST_STEPS);
     },
   );
@@ -110,7 +114,7 @@ describe('flow control whose process is killed', { timeout: 300_000 }, () => {
         expect(two?.status).toBe(200);
         both.splice(0, 2, other, dying.isDead() ? await processes.start() : dying);
       }
-      await processes.expectOnce(both[0] as FiringProcess, hook, ids);
+      await expectOnce(processes, { from: both[0] as FiringProcess, hook }, ids);
     },
   );
 });
