@@ -32,17 +32,11 @@ const temporal = await findServer({
 });
 const isTemporalReady = temporal.kind !== 'none';
 
-/** Tests that start when the others have ended. */
-function later(
-  name: string,
-  files: string,
-  globalSetup: string,
-  exclude: string[],
-): TestProjectInlineConfiguration {
-  return {
-    extends: true,
-    test: { name, include: [files], exclude, globalSetup, sequence: { groupOrder: 2 } },
-  };
+/** Tests that start when the others have ended, because what they need is built meanwhile. */
+function builtMeanwhile(isFull: boolean): { name: string; files: string; globalSetup: string }[] {
+  const server = { name: 'temporal', files: TEMPORAL, globalSetup: 'test/temporal/setup.ts' };
+  const s3 = { name: 's3', files: S3, globalSetup: 'test/integrations/s3-setup.ts' };
+  return [...(isTemporalReady ? [] : [server]), ...(hasToBuildS3({ isFull }) ? [s3] : [])];
 }
 
 export default defineConfig(({ mode }) => {
@@ -53,7 +47,7 @@ export default defineConfig(({ mode }) => {
   const left = isFull ? undefined : { ...FULL_ONLY, ...filesLeftOut(seed, args) };
   const excluded = [...configDefaults.exclude, ...Object.keys(left ?? {})];
   const testTimeout = isFull ? 600_000 : 60_000;
-  const isS3Ready = !hasToBuildS3({ isFull });
+  const later = builtMeanwhile(isFull);
   const root = fileURLToPath(new URL('..', import.meta.url));
   return {
     root,
@@ -103,22 +97,21 @@ export default defineConfig(({ mode }) => {
             // so all files that can start at once are in this one.
             name: 'heddle',
             include: ['packages/*/src/**/*.test.ts', 'test/**/*.test.ts'],
-            exclude: [
-              ...excluded,
-              COUNTED,
-              PRODUCTION,
-              ...(isTemporalReady ? [] : [TEMPORAL]),
-              ...(isS3Ready ? [] : [S3]),
-            ],
+            exclude: [...excluded, COUNTED, PRODUCTION, ...later.map(({ files }) => files)],
             globalSetup: isTemporalReady ? 'test/temporal/setup.ts' : [],
             sequence: { groupOrder: 1 },
           },
         },
-        // What these need is built while the others run.
-        ...(isTemporalReady
-          ? []
-          : [later('temporal', TEMPORAL, 'test/temporal/setup.ts', [...excluded, PRODUCTION])]),
-        ...(isS3Ready ? [] : [later('s3', S3, 'test/integrations/s3-setup.ts', excluded)]),
+        ...later.map(({ name, files, globalSetup }): TestProjectInlineConfiguration => ({
+          extends: true,
+          test: {
+            name,
+            include: [files],
+            exclude: [...excluded, PRODUCTION],
+            globalSetup,
+            sequence: { groupOrder: 2 },
+          },
+        })),
         {
           extends: true,
           test: {

@@ -7,7 +7,7 @@ import { chromiumTool, studio } from './setup.ts';
 import { ASKS, HOSTILE, HOSTILE_OUTPUT, LONG_WAIT, NESTED, ONE_STEP, scheduled } from './workflows.ts';
 
 describe.skipIf(!chromiumTool)('the Studio in a browser', () => {
-  const scenario = drawnTests(2 / 5, 'scenarios of the Studio in a browser');
+  const drawn = drawnTests(2 / 5, 'scenarios of the Studio in a browser');
   const world = studio();
   let nested = '';
   let hostile = '';
@@ -27,7 +27,7 @@ describe.skipIf(!chromiumTool)('the Studio in a browser', () => {
     return page;
   }
 
-  scenario('lists runs, filters them, and shows an empty result and a failure differently', async () => {
+  drawn('lists runs, filters them, and shows an empty result and a failure differently', async () => {
     const page = await open('/');
     const rows = page.getByRole('row');
     await page.getByRole('link', { name: 'Nightly order prices' }).first().waitFor();
@@ -42,7 +42,7 @@ describe.skipIf(!chromiumTool)('the Studio in a browser', () => {
     expect(await page.getByText('No run matches the filters').count()).toBe(0);
   });
 
-  scenario('shows a new run in the list without a reload', async () => {
+  drawn('shows a new run in the list without a reload', async () => {
     const page = await open('/runs');
     await page.getByRole('link', { name: 'Nightly order prices' }).first().waitFor();
     const before = await page.getByRole('row').count();
@@ -50,7 +50,7 @@ describe.skipIf(!chromiumTool)('the Studio in a browser', () => {
     await expect.poll(() => page.getByRole('row').count(), { timeout: 10_000 }).toBe(before + 1);
   });
 
-  scenario('shows the states of a run, and of each iteration of nested containers', async () => {
+  drawn('shows the states of a run, and of each iteration of nested containers', async () => {
     const page = await open(`/runs/${nestedRun}`);
     const outline = page.getByRole('navigation', { name: 'Blocks' });
     await outline.getByRole('button', { name: 'Price, failed, handled by an error port' }).click();
@@ -83,7 +83,7 @@ describe.skipIf(!chromiumTool)('the Studio in a browser', () => {
     await page.getByText(`Orders #${number}`).waitFor();
   }
 
-  scenario('shows hostile values as text', async () => {
+  drawn('shows hostile values as text', async () => {
     const [failed] = await world.call<{ runId: string }[]>(
       'GET',
       `/api/v2/logs?workspaceId=${world.workspaceId}&workflowIds=${hostile}`,
@@ -105,7 +105,7 @@ describe.skipIf(!chromiumTool)('the Studio in a browser', () => {
     expect(await page.title()).toBe('Heddle');
   });
 
-  scenario('shows the beginning of a huge value with its true size, and downloads all of it', async () => {
+  drawn('shows the beginning of a huge value with its true size, and downloads all of it', async () => {
     const [failed] = await world.call<{ runId: string }[]>(
       'GET',
       `/api/v2/logs?workspaceId=${world.workspaceId}&workflowIds=${hostile}`,
@@ -127,14 +127,14 @@ describe.skipIf(!chromiumTool)('the Studio in a browser', () => {
     expect(bytes).toBeGreaterThan(300_000);
   });
 
-  scenario('shows the timeline of a run', async () => {
+  drawn('shows the timeline of a run', async () => {
     const page = await open(`/runs/${nestedRun}?view=timeline`);
     await page.getByRole('list', { name: 'Spans' }).getByText('Price').first().click();
     await page.getByRole('heading', { name: 'Price', exact: true }).waitFor();
     expect(await page.getByRole('listitem').count()).toBeGreaterThan(10);
   });
 
-  scenario('answers a pause by its form and shows the end of the run', async () => {
+  drawn('answers a pause by its form and shows the end of the run', async () => {
     const asks = await world.deployed('Refunds', ASKS);
     const runId = await world.run(asks);
     const page = await open(`/runs/${runId}`);
@@ -147,7 +147,7 @@ describe.skipIf(!chromiumTool)('the Studio in a browser', () => {
     expect(value.text).toContain('paid');
   });
 
-  scenario('cancels a run, and starts one again from its beginning and from a block', async () => {
+  drawn('cancels a run, and starts one again from its beginning and from a block', async () => {
     const waits = await world.deployed('Waits', LONG_WAIT);
     const runId = await world.run(waits, { async: true });
     const page = await open('/runs');
@@ -174,7 +174,7 @@ describe.skipIf(!chromiumTool)('the Studio in a browser', () => {
       .waitFor();
   });
 
-  scenario('acts on several runs, and on all only with a filter', async () => {
+  drawn('acts on several runs, and on all only with a filter', async () => {
     const waits = await world.deployed('Many', LONG_WAIT);
     for (let count = 0; count < 3; count += 1) await world.run(waits, { async: true });
     const page = await open('/runs');
@@ -188,7 +188,7 @@ describe.skipIf(!chromiumTool)('the Studio in a browser', () => {
     await expect.poll(() => page.getByRole('row').getByText('Cancelled').count()).toBe(3);
   });
 
-  scenario('finds runs by their values and errors, and tells how far it has searched', async () => {
+  drawn('finds runs by their values and errors, and tells how far it has searched', async () => {
     const page = await open('/runs');
     await page.getByLabel('Value or error').fill('all orders have');
     const matches = page.getByRole('region', { name: 'Matches' });
@@ -203,7 +203,7 @@ describe.skipIf(!chromiumTool)('the Studio in a browser', () => {
     expect(new URL(page.url()).pathname).toMatch(/^\/runs\/./);
   });
 
-  scenario('starts runs again by a filter', async () => {
+  drawn('starts runs again by a filter', async () => {
     await world.run(await world.deployed('Again', ONE_STEP));
     const page = await open('/runs?workflowName=Again');
     await page.getByRole('link', { name: 'Again' }).first().waitFor();
@@ -214,7 +214,7 @@ describe.skipIf(!chromiumTool)('the Studio in a browser', () => {
     await expect.poll(() => page.getByRole('row').getByText('Completed').count()).toBe(2);
   });
 
-  scenario('shows workflows, versions and the dashboard', async () => {
+  drawn('shows workflows, versions and the dashboard', async () => {
     const page = await open('/workflows');
     await page.getByRole('link', { name: 'Nightly order prices' }).click();
     await page.getByRole('cell', { name: 'live' }).waitFor();

@@ -31,6 +31,7 @@ export function drawnTests(
   share: number,
   what: string,
 ): (title: string, options: TestOptions | TestFunction, test?: TestFunction) => void {
+  const define = it;
   let [seen, left] = [0, 0];
   const first = drawing(what)();
   leftOut(() => (left > 0 ? `${left} of ${seen} ${what}` : undefined));
@@ -38,8 +39,8 @@ export function drawnTests(
     const before = first + seen * share;
     seen += 1;
     if (!isFull && Math.floor(before + share) === Math.floor(before)) left += 1;
-    else if (typeof options === 'function') it(title, options);
-    else it(title, options, test);
+    else if (typeof options === 'function') define(title, options);
+    else define(title, options, test);
   };
 }
 

@@ -2,30 +2,8 @@ import { existsSync, readFileSync, writeFileSync } from 'node:fs';
 import { setTimeout as delay } from 'node:timers/promises';
 import { describe, expect, inject, it } from 'vitest';
 import { SERVER_ASKED } from '../temporal/opened.ts';
+import type { TemporalForTests } from '../temporal/opened.ts';
 import { isFull } from './scale.ts';
-
-/** The server of a file's project, or why there is none: started by test/temporal/setup.ts or test/temporal/production/setup.ts. */
-export type TemporalForTests =
-  | {
-      readonly kind: 'serving';
-      readonly address: string;
-      readonly namespace: string;
-      /** Path of Temporal's command; undefined where the server was there before (TEMPORAL_ADDRESS), or is a full one. */
-      readonly binary: string | undefined;
-    }
-  | {
-      readonly kind: 'none';
-      readonly reason: string;
-      /** True where a missing server is a failure. */
-      readonly isRequired: boolean;
-    };
-
-declare module 'vitest' {
-  interface ProvidedContext {
-    /** Path of the file that has the project's `TemporalForTests` once its server is started. */
-    temporal: string;
-  }
-}
 
 const server = await serverOfProject();
 

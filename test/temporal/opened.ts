@@ -2,7 +2,29 @@ import { existsSync, mkdtempSync, renameSync, rmSync, writeFileSync } from 'node
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import type { TestProject } from 'vitest/node';
-import type { TemporalForTests } from '../support/temporal.ts';
+
+/** The server of a file's project, or why there is none: started by test/temporal/setup.ts or test/temporal/production/setup.ts. */
+export type TemporalForTests =
+  | {
+      readonly kind: 'serving';
+      readonly address: string;
+      readonly namespace: string;
+      /** Path of Temporal's command; undefined where the server was there before (TEMPORAL_ADDRESS), or is a full one. */
+      readonly binary: string | undefined;
+    }
+  | {
+      readonly kind: 'none';
+      readonly reason: string;
+      /** True where a missing server is a failure. */
+      readonly isRequired: boolean;
+    };
+
+declare module 'vitest' {
+  interface ProvidedContext {
+    /** Path of the file that has the project's `TemporalForTests` once its server is started. */
+    temporal: string;
+  }
+}
 
 /** Ends the name of the file with which a test asks for the server whose file it is. */
 export const SERVER_ASKED = '.asked';
