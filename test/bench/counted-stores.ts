@@ -56,7 +56,7 @@ export function countedStores(stores: Stores): { stores: Stores; counts: Counts 
     logs: (runId) => read(runs.logs(runId)),
     list: (query) => read(runs.list(query)),
     open: () => read(runs.open()),
-    children: (runId) => read(runs.children(runId)),
+    children: (runId, filter) => read(runs.children(runId, filter)),
     remove: (runId) => runs.remove(runId),
     steps: (runId, place) => read(runs.steps(runId, place)),
     beginStep(runId, place, key) {

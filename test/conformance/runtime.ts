@@ -25,6 +25,7 @@ import type { MakeRuntime } from './runtime/suite.ts';
 import { sample } from '../support/scale.ts';
 import { describeTime } from './runtime/time.ts';
 import { describeVariables } from './runtime/variables.ts';
+import { describeWorkflowTools } from './runtime/workflow-tools.ts';
 
 interface Durability {
   /** Whether its runs outlive an engine. */
@@ -77,6 +78,7 @@ const SERVICES = {
   environments: describeEnvironments,
   files: describeFiles,
   deletion: describeDeletion,
+  'workflow tools': describeWorkflowTools,
 };
 
 /** Data and control flow. A quick run draws `share` of the groups. */

@@ -31,7 +31,7 @@ export function haltingStores(stores: Stores, writes: number): Stores & { writte
     logs: (runId) => runs.logs(runId),
     list: (query) => runs.list(query),
     open: () => runs.open(),
-    children: (runId) => runs.children(runId),
+    children: (runId, filter) => runs.children(runId, filter),
     remove: async (runId) => otherWrite(() => runs.remove(runId)),
     steps: (runId, place) => runs.steps(runId, place),
     beginStep: async (runId, place, key) => journalWrite(() => runs.beginStep(runId, place, key)),

@@ -2,7 +2,7 @@ import type { BlockExecutor, BlockResult, Json } from '@heddle/core/blocks';
 import { readPlan } from '@heddle/core';
 import { Replica } from '@heddle/core/run';
 import { isEngineError } from '@heddle/engine';
-import type { Engine, EngineOptions, RunResource } from '@heddle/engine';
+import type { Engine, EngineOptions, ExecutorServices, RunResource } from '@heddle/engine';
 import { createEngineOn } from '../../packages/engine/src/create.ts';
 import { CodeService } from '../../packages/engine/src/execution/code-service.ts';
 import { builtInExecutors } from '../../packages/engine/src/executors/built-ins.ts';
@@ -36,6 +36,8 @@ export interface VisibleResult {
   error: string | undefined;
   /** Name, iterations and branches, status of each execution of a block. Sorted, because the order of parallel work may differ. */
   blocks: string[];
+  /** How many child runs the run has. */
+  children: number;
 }
 
 /** The result of a run that was stopped after a number of journal writes and then continued. */
@@ -86,7 +88,7 @@ async function open(
   clock: TestClock,
   ran: (place: string) => void,
 ): Promise<Engine> {
-  const registry = createRegistry(builtInExecutors, [step(ran)]);
+  const registry = createRegistry(builtInExecutors, [step(ran), calls as BlockExecutor]);
   const options = { clock, onError: () => undefined, ...(subject.env && { env: subject.env }) };
   return createEngineOn(stores, registry, options, code);
 }
@@ -106,6 +108,21 @@ function step(ran: (place: string) => void): BlockExecutor {
     },
   };
 }
+
+/** An effect that calls the workflow `child` twice at once, then once, each time in a step, as an agent does. */
+const calls: BlockExecutor<ExecutorServices> = {
+  types: ['calls'],
+  class: 'effect',
+  async execute({ step: once, services }): Promise<BlockResult> {
+    const call = (name: string, othersDone: Promise<unknown>): Promise<Json> =>
+      once(name, () => services.callWorkflow('child', { input: { name }, call: name, othersDone }), {
+        idempotent: true,
+      });
+    const other = once('other', async () => 'other', { idempotent: true });
+    const both = await Promise.all([call('one', other), call('two', other)]);
+    return { output: { both, last: await call('three', Promise.resolve()) } };
+  },
+};
 
 /** Starts or continues the run until it ends. Answers every pause and advances the clock. */
 async function finish(engine: Engine, subject: Subject, clock: TestClock): Promise<VisibleResult> {
@@ -127,7 +144,8 @@ async function finish(engine: Engine, subject: Subject, clock: TestClock): Promi
     const scope = [...parents, ...(container ? [container] : [])].map(({ index }) => index);
     return `${[blockName, ...scope].join('.')} ${end} ${tries} ${errorHandled}`;
   });
-  return { status, output, error: error?.code, blocks: blocks.toSorted() };
+  const { length: children } = await engine.childRuns(RUN_ID);
+  return { status, output, error: error?.code, blocks: blocks.toSorted(), children };
 }
 
 async function runToEnd(engine: Engine, subject: Subject): Promise<RunResource> {

@@ -87,6 +87,16 @@ const SUBJECTS: { [title: string]: Subject } = {
       workflow([step('X'), human('H'), step('Y', { n: '<h.n>' })], ['Start -> X -> H -> Y'], { id: 'child' }),
     ],
   },
+  'a block that calls workflows in its steps': {
+    workflow: workflow([block('C', 'calls', {}), step('Z', { c: '<c.last>' })], ['Start -> C -> Z']),
+    children: [
+      workflow(
+        [step('X', { name: '<start.name>' }), human('H'), step('Y', { name: '<x.name>' })],
+        ['Start -> X -> H -> Y'],
+        { id: 'child' },
+      ),
+    ],
+  },
   'a run that fails while another branch waits for a person': {
     workflow: workflow(
       [step('A'), step('B', { fail: true }), human('H'), step('D')],

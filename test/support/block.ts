@@ -164,6 +164,7 @@ export function contextOf(scene: Scene): EngineContext {
       ports: () => [],
       findChild: absent('children'),
       child: absent('children'),
+      callWorkflow: absent('children'),
       ...scene.services,
     },
   });

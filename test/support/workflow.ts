@@ -42,6 +42,7 @@ export function parallel(name: string, data: Fields, ...inside: Drawn[]): Drawn 
 export interface Drawing {
   id?: string;
   name?: string;
+  description?: string;
   variables?: { [name: string]: { type: string; value: Json } };
   inputFormat?: Json;
 }
@@ -51,7 +52,7 @@ export interface Drawing {
  * `C:if -> X`. An edge from a container to a block in it is its start.
  */
 export function workflow(blocks: Drawn[], edges: string[], drawing: Drawing = {}): Json {
-  const { id = 'test-workflow', name = 'Test', inputFormat = [] } = drawing;
+  const { id = 'test-workflow', name = 'Test', description, inputFormat = [] } = drawing;
   const parents = new Map<string, string>();
   const all: { [id: string]: Json } = {};
   const add = (drawn: Drawn, parent?: string): void => {
@@ -72,7 +73,7 @@ export function workflow(blocks: Drawn[], edges: string[], drawing: Drawing = {}
   return {
     version: '1.0',
     exportedAt: '2026-01-01T00:00:00.000Z',
-    workflow: { id, name },
+    workflow: { id, name, ...(description !== undefined && { description }) },
     state: {
       blocks: all,
       edges: wired,

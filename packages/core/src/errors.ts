@@ -78,6 +78,7 @@ export type BlockErrorCode =
   | 'CHILD_FAILED'
   | 'CHILD_NOT_FOUND'
   | 'CHILD_DEPTH'
+  | 'CHILD_CYCLE'
   | 'LANGUAGE_UNSUPPORTED'
   | 'STEP_OUTCOME_UNKNOWN'
   | 'CANCELLED'

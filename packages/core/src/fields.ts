@@ -4,6 +4,7 @@ import './node-version.ts';
 export { parsedText, parseJson } from './json.ts';
 export { inputFields } from './schema/input-format.ts';
 export type { InputField } from './schema/input-format.ts';
+export { inputSchema } from './schema/input-schema.ts';
 export {
   fillJsonText,
   isJsonText,

@@ -180,8 +180,8 @@ export interface RunStore extends StepStore {
     | { runs: RunRecord[]; cursor: string | undefined };
   /** Returns the ids of runs that have not ended, oldest first. */
   open(): Promise<string[]> | string[];
-  /** Returns the ids of the runs that blocks of this run have called. */
-  children(runId: string): Promise<string[]> | string[];
+  /** Returns the ids of the runs that blocks of this run have called, oldest first. `open`: only those that have not ended. */
+  children(runId: string, filter?: { open: boolean }): Promise<string[]> | string[];
   /**
    * Removes an ended run with everything stored for it. Returns the keys of the values that it used; undefined if there
    * is no such run or it has not ended.
@@ -231,7 +231,8 @@ export interface NewRun {
   callerId?: string;
   /** Version of the deployment; undefined for a run of a file. */
   version: number | undefined;
-  parent: { runId: string; block: string; scope: number[]; depth: number } | undefined;
+  /** The block that called the run. `call`: which of its calls; absent: the block is one call. */
+  parent: { runId: string; block: string; scope: number[]; depth: number; call?: string } | undefined;
   mocks: Json;
   /** Names of the environment values that the plan uses. */
   env: string[];
@@ -245,7 +246,7 @@ export interface NewRun {
   /** Secret for the tokens of pause points, if an attempt may run twice: both produce the same token. Never shown. */
   tokenKey?: string;
   /**
-   * Secret for the ids of child runs. Absent: no block calls a workflow, or the run started before there were keys.
+   * Secret for the ids of child runs. Absent: no block can call a workflow, or the run started before there were keys.
    * Never shown.
    */
   childKey?: string;

@@ -3,13 +3,12 @@ import { EngineError, startCandidates } from '@heddle/core';
 import type { Diagnostic, Json, Plan } from '@heddle/core';
 import { traceOf } from '@heddle/core/run';
 import type { Span, Stored } from '@heddle/core/run';
-import { childExecutor } from './executors/child.ts';
 import { fileReader, openFile } from './files/storage.ts';
 import type { FileContent, FileReader, ReadLimits } from './files/storage.ts';
 import type { FileRecord } from '@heddle/core/files';
 import { mayContainFiles, ingestFiles } from './files/ingest.ts';
 import type { TakeFilesOptions } from './files/ingest.ts';
-import { isChildRunId, recordedChildren } from './execution/child-runs.ts';
+import { isChildRunId } from './execution/child-runs.ts';
 import { findBlock } from './execution/plan-queries.ts';
 import type { RuntimeParts } from './execution/runtime-parts.ts';
 import type { HttpClient } from './executors/services.ts';
@@ -262,15 +261,9 @@ export class HeddleEngine implements Engine {
     const header = await runs.header(runId);
     if (!header) throw runNotFound(runId);
     const found: { runId: string; workflowId: string; blockId: string }[] = [];
-    for (const { blockId, blockType, parents, container, tries } of await runs.logs(runId)) {
-      if (!childExecutor.types.includes(blockType)) continue;
-      const scope = [...parents, ...(container ? [container] : [])].map(({ index }) => index);
-      const attempts = Array.from({ length: tries }, (_, index) => ({
-        place: { block: blockId, scope },
-        attempt: index + 1,
-      }));
-      for (const child of await recordedChildren(runs, header, attempts))
-        found.push({ runId: child.runId, workflowId: child.workflowId, blockId });
+    for (const id of await runs.children(runId)) {
+      const child = await runs.header(id);
+      if (child?.parent) found.push({ runId: id, workflowId: child.workflowId, blockId: child.parent.block });
     }
     return found;
   }

@@ -103,6 +103,7 @@ export interface SettleActivityInput {
 export interface ChildStart {
   at: Address;
   try: number;
+  resumes?: number;
   input: RunInput;
 }
 

@@ -5,8 +5,8 @@ import type { Mutant } from './mutant.ts';
 export const events: readonly Mutant[] = [
   ...faultsIn('work.ts', [
     {
-      from: 'on, ...due };\n  return true;',
-      to: 'on, ...due };\n  return false;',
+      from: 'on, ...same };\n  return true;',
+      to: 'on, ...same };\n  return false;',
       why: 'a child run that becomes blocked changes nothing',
     },
     {
@@ -100,7 +100,7 @@ export const events: readonly Mutant[] = [
       why: 'a timeout is never retried',
     },
     {
-      from: "nodeAt(level.region, index).class !== 'child' || before === on",
+      from: '!CALLERS.has(nodeAt(level.region, index).class) || before === on',
       to: 'before === on',
       why: 'any block can be blocked',
     },
@@ -110,7 +110,7 @@ export const events: readonly Mutant[] = [
       why: 'a repeated `blocked` event counts as a change',
     },
     {
-      from: 'work.dueMs === undefined ? {} : { dueMs: work.dueMs }',
+      from: 'work.dueMs !== undefined && { dueMs: work.dueMs }',
       to: '{}',
       why: 'a child that was blocked has no timeout',
     },

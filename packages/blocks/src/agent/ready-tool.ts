@@ -12,7 +12,17 @@ export interface OfferedTool {
   isIdempotent(args: JsonObject): boolean;
   /** Whether a person approves each call. Absent: as the row of the agent says. */
   approval?: 'always' | 'never';
-  run(args: JsonObject, call: Omit<AgentToolCall, 'params' | 'credential'>): Promise<Json>;
+  /** True: each call is a child run. */
+  callsWorkflow?: true;
+  run(args: JsonObject, call: ToolRunCall): Promise<Json>;
+}
+
+/** What a run of a tool has beside its arguments. */
+export interface ToolRunCall extends Pick<AgentToolCall, 'idempotencyKey' | 'signal'> {
+  /** The name of the step that the call is. */
+  step: string;
+  /** Resolves when all other calls of the answer have ended, or wait for child runs. */
+  othersDone: Promise<unknown>;
 }
 
 /** A tool of an agent, ready to be called. */

@@ -7,7 +7,7 @@ import { problemOfEdit } from './approval-answer.ts';
 import type { Decision, WaitingCall } from './approval-answer.ts';
 import type { Approvals, Decided } from './approvals.ts';
 import { DEFAULT_RESULT_CHARS, LongResults, MAX_RESULT_CHARS, MIN_RESULT_CHARS } from './long-results.ts';
-import type { ReadyTool } from './ready-tool.ts';
+import type { ReadyTool, ToolRunCall } from './ready-tool.ts';
 import { numberOf } from './settings.ts';
 
 /** Calls of tools in one answer; the others are refused, so that a model cannot start any number at once. */
@@ -57,6 +57,8 @@ export class ToolCalls {
   readonly #approvals: Approvals | undefined;
   readonly #long: LongResults;
   readonly #ended: ShownCall[] = [];
+  /** Resolves when those calls of the answer have ended that are no child runs. */
+  #othersDone: Promise<unknown> = Promise.resolve();
 
   constructor(
     context: Context,
@@ -77,9 +79,10 @@ export class ToolCalls {
     round: number,
     calls: readonly ToolCall[],
   ): Promise<{ results: LanguageModelV4ToolResultPart[] } | { pause: JsonObject }> {
-    const made = await Promise.all(
-      calls.map((call, index) => this.#call(`${round}.${index + 1}`, index, call)),
-    );
+    const making = calls.map((call, index) => this.#call(`${round}.${index + 1}`, index, call));
+    const others = making.filter((_, index) => !this.#tools.get(calls[index]?.toolName ?? '')?.callsWorkflow);
+    this.#othersDone = Promise.allSettled(others);
+    const made = await Promise.all(making);
     const waiting = made.filter((each) => 'parameters' in each);
     if (waiting.length > 0 && this.#approvals) return { pause: await this.#approvals.ask(waiting) };
     const ended = made.filter((each) => 'shown' in each);
@@ -166,7 +169,9 @@ export class ToolCalls {
     // Events are a part of the step: an attempt that repeats none of it does not publish them again.
     const call = async ({ idempotencyKey }: StepCall): Promise<JsonObject> => {
       context.emit({ type: 'tool', phase: 'start', id: toolCallId, name });
-      const result = await callResult(tool, args, { context, idempotencyKey });
+      const { signal } = context;
+      const run = { idempotencyKey, signal, step: `tool ${id}`, othersDone: this.#othersDone };
+      const result = await callResult(tool, args, run);
       const status = result.success ? 'success' : 'error';
       context.emit({ type: 'tool', phase: 'end', id: toolCallId, name, status });
       return { ...result };
@@ -211,17 +216,12 @@ function failed(result: string): CallResult {
 }
 
 /** Calls a tool. Its failure is a result too, so that a later attempt of the block does not repeat the call. */
-async function callResult(
-  tool: ReadyTool,
-  args: JsonObject,
-  { context, idempotencyKey }: { context: Context; idempotencyKey: string },
-): Promise<CallResult> {
-  const { signal } = context;
+async function callResult(tool: ReadyTool, args: JsonObject, call: ToolRunCall): Promise<CallResult> {
   try {
-    return { result: await tool.run(args, { idempotencyKey, signal }), success: true };
+    return { result: await tool.run(args, call), success: true };
   } catch (error) {
     // Interrupted: whether it took effect is unknown.
-    signal.throwIfAborted();
+    call.signal.throwIfAborted();
     return failed(error instanceof Error ? error.message : String(error));
   }
 }

@@ -15,6 +15,7 @@ import { compileSchema, withCheckedPatterns } from './json-schema.ts';
 import type { OfferedTool, ReadyTool } from './ready-tool.ts';
 import { idsOf } from './rows.ts';
 import type { AgentSkills } from './skills.ts';
+import { isWorkflowRow, workflowTools } from './workflow-rows.ts';
 
 const MAX_TOOLS = 100;
 const NAME = /^[a-zA-Z0-9_-]{1,64}$/;
@@ -46,8 +47,12 @@ export async function toolsOf(
     .filter((row) => row['usageControl'] !== 'none');
   const tools = new Map<string, ReadyTool>();
   if (skills.tool) addTool(context, tools, { tool: skills.tool, row: {} });
-  for (const row of used.filter((each) => !isMcpRow(each)))
+  const workflows = used.filter(isWorkflowRow).map((row) => ({ row, index: rows.indexOf(row) }));
+  for (const row of used.filter((each) => !isMcpRow(each) && !isWorkflowRow(each)))
     for (const tool of await offeredTools(context, row, options)) addTool(context, tools, { tool, row });
+  const called = await workflowTools(context, workflows, new Set(tools.keys()));
+  for (const [at, tool] of called.entries())
+    addTool(context, tools, { tool, row: workflows[at]?.row as JsonObject });
   // After the others: a server must not take the name of one of them.
   for (const row of used.filter(isMcpRow))
     for (const tool of await mcpTools(context, sessions, row, new Set(tools.keys())))
@@ -147,8 +152,11 @@ function registeredTool(
     },
     isIdempotent: () => tool.idempotent === true,
     ...(tool.requireApproval === true && { approval: 'always' }),
-    run: (args, call) =>
-      tool.run(args, { ...call, params, credential: () => credentialOf(context, params['credential']) }),
+    run: (args, { idempotencyKey, signal }) =>
+      tool.run(args, {
+        ...{ idempotencyKey, signal, params },
+        credential: () => credentialOf(context, params['credential']),
+      }),
   };
 }
 

@@ -68,7 +68,7 @@ export type Work =
   | { w: 'wait'; dueMs: number }
   /** `try`: the attempt that the answer continues; absent: the answer ends the block. `leftMs`: the rest of its timeout. */
   | { w: 'pause'; try?: number; resumes?: number; leftMs?: number }
-  | { w: 'blocked'; try: number; on: 'human' | 'time'; dueMs?: number };
+  | { w: 'blocked'; try: number; resumes?: number; on: 'human' | 'time'; dueMs?: number };
 
 /** A container that has been entered and not left. */
 export interface OpenContainer {
@@ -107,7 +107,7 @@ export function isOfAttempt(
   event: Event,
 ): event is Extract<Event, { type: 'completed' | 'failed' | 'paused' | 'fired' }> {
   if (!('attempt' in event) || event.type === 'resumed' || event.attempt !== work.try) return false;
-  const resumes = work.w === 'run' ? work.resumes : undefined;
+  const { resumes } = work;
   if (event.type !== 'fired') return event.resumes === resumes;
   // A resume sets another timer for the same attempt: the earlier one is void.
   const isDue = resumes === undefined || (work.dueMs !== undefined && event.atMs >= work.dueMs);

@@ -1,6 +1,7 @@
 import { describe, expect, it } from 'vitest';
 import { region } from '../../../../test/support/graph.ts';
 import { play } from '../../../../test/support/play.ts';
+import { pendingCommands } from './pending-commands.ts';
 import { idleState } from './state.ts';
 
 describe('the timeout of a block', () => {
@@ -179,6 +180,16 @@ describe('a child run', () => {
     expect(run.state).toMatchObject({ busy: 0, humans: 1, timers: 0 });
     run.block('c', 'human');
     expect(run.changed).toBe(false);
+  });
+
+  it('R24 blocks an agent that waits for it, whose attempt continues with its number', () => {
+    const agent = region('c -> a', { c: { class: 'effect', timeoutMs: 500 } });
+    const { run } = play(agent);
+    run.block('c', 'human');
+    expect(idleState(run.state)).toBe('human');
+    expect(pendingCommands(agent, run.state)).toMatchObject([{ type: 'run', try: 1 }, { timer: 'timeout' }]);
+    run.block('c', null);
+    expect(run.complete('c')).toEqual(['run a']);
   });
 
   it('R24 times out even while it is blocked', () => {

@@ -4,7 +4,11 @@ import { startAttempt } from './join.ts';
 import { addressOf, answersExpand, attemptOf, isOfAttempt, nodeAt, removeFromCounters } from './state.ts';
 import type { Level, OpenContainer, Work } from './state.ts';
 import { expandContainer } from './subflow.ts';
+import type { BlockClass } from './skeleton.ts';
 import type { StepContext } from './step-context.ts';
+
+/** Classes of blocks that can wait for child runs: those that are calls of workflows, and agents, whose tools can be. */
+const CALLERS: ReadonlySet<BlockClass> = new Set(['child', 'effect']);
 
 // What an event means for the work that it addresses. Functions return false for late and duplicate events (R30).
 
@@ -109,7 +113,7 @@ function continueAttempt(
   context.commands.push({ type: 'timer', at, timer: 'timeout', dueMs, try: attempt });
 }
 
-/** R24: while a child run is blocked, its parent's block is blocked too. The attempt continues. */
+/** R24: while the child runs that a block waits for are blocked, the block is blocked too. The attempt continues. */
 function updateBlocked(
   context: StepContext,
   level: Level,
@@ -118,13 +122,12 @@ function updateBlocked(
 ): boolean {
   const work = level.frame.cells[index] as Extract<Work, { w: 'run' | 'blocked' }>;
   const before = work.w === 'blocked' ? work.on : null;
-  if (nodeAt(level.region, index).class !== 'child' || before === on) return false;
+  if (!CALLERS.has(nodeAt(level.region, index).class) || before === on) return false;
   removeFromCounters(context.state, work);
-  const due = work.dueMs === undefined ? {} : { dueMs: work.dueMs };
+  const same = { ...attemptOf(work), try: work.try, ...(work.dueMs !== undefined && { dueMs: work.dueMs }) };
   if (on === null) context.state.busy++;
   else if (on === 'time') context.state.timers++;
   else context.state.humans++;
-  level.frame.cells[index] =
-    on === null ? { w: 'run', try: work.try, ...due } : { w: 'blocked', try: work.try, on, ...due };
+  level.frame.cells[index] = on === null ? { w: 'run', ...same } : { w: 'blocked', on, ...same };
   return true;
 }

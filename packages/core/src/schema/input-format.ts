@@ -8,6 +8,7 @@ export interface InputField {
   /** Default; undefined if there is none. */
   value: Json | undefined;
   required: boolean;
+  description: string | undefined;
   /** Position in the stored list. */
   index: number;
 }
@@ -20,12 +21,14 @@ export function inputFields(format: Json | undefined): InputField[] {
     const name = isJsonObject(row) ? own(row, 'name') : undefined;
     if (!isJsonObject(row) || typeof name !== 'string' || name.trim() === '') return [];
     const type = own(row, 'type');
+    const description = own(row, 'description');
     return [
       {
         name: name.trim(),
         type: typeof type === 'string' ? type : 'string',
         value: own(row, 'value') ?? undefined,
         required: own(row, 'required') === true,
+        description: typeof description === 'string' && description !== '' ? description : undefined,
         index,
       },
     ];

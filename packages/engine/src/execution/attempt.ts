@@ -7,31 +7,46 @@ import type { AttemptHeader } from './attempt-entry.ts';
 import { BlockSteps } from './block-steps.ts';
 import type { Slot } from './gate.ts';
 import type { Emissions } from '../records/emissions.ts';
+import { ChildWaits } from './child-waits.ts';
 import { ReferenceResolver } from './reference-resolver.ts';
 import type { RunEnvironment } from './run-environment.ts';
 import type { StepStore } from '../store/stores.ts';
 
 /** The work of a block that is under way, and whether its result is still wanted. */
 export class BlockTask {
-  /** True while it only waits for a child run, which continues by itself. */
-  waitsForChild = false;
   /** Number of the attempt, from 1. */
   readonly attempt: number;
+  /** How often the attempt was resumed; undefined: never. */
+  readonly resumes: number | undefined;
   /** Its slot among the effects that run at once. Undefined: it needs none. */
   slot: Slot | undefined;
+  /** Why the run cannot continue. The attempt has no result then, whatever its executor returns. */
+  fault: { error: unknown } | undefined;
   /** Why its result is no longer wanted. */
   stopped: Error | undefined;
   #controller: AbortController | undefined;
-  readonly #onWaitForChild: () => void;
+  readonly #onWaits: () => void;
+  #children: ChildWaits | undefined;
 
-  constructor(attempt: number, onWaitForChild: () => void) {
+  /** `onWaits`: called when the block begins or ends to wait for child runs only. */
+  constructor({ try: attempt, resumes }: { try: number; resumes?: number }, onWaits: () => void) {
     this.attempt = attempt;
-    this.#onWaitForChild = onWaitForChild;
+    this.resumes = resumes;
+    this.#onWaits = onWaits;
   }
 
-  waitForChild(): void {
-    this.waitsForChild = true;
-    this.#onWaitForChild();
+  /** The child runs that it waits for. Created at its first use, because most blocks have none. */
+  get children(): ChildWaits {
+    return (this.#children ??= new ChildWaits(this.#onWaits));
+  }
+
+  get hasChildren(): boolean {
+    return (this.#children?.size ?? 0) > 0;
+  }
+
+  /** True while it only waits for child runs, which continue by themselves. */
+  get waitsForChild(): boolean {
+    return this.#children?.only ?? false;
   }
 
   /** Created at its first use, because most blocks never use it. */
@@ -143,8 +158,8 @@ export class Attempt implements ContextParts {
   }
 
   /** Why the attempt has no result, whatever its executor returns. */
-  get stepFailure(): { error: unknown } | undefined {
-    return this.#createdSteps?.failure;
+  get fault(): { error: unknown } | undefined {
+    return this.#createdSteps?.failure ?? this.task.fault;
   }
 
   get deadlineMs(): number | undefined {

@@ -3,6 +3,7 @@ import type { BlockConfig, JsonObject, Region } from '@heddle/core/blocks';
 import type { NewRun, Plan } from '@heddle/core';
 import type { Found } from '../definitions.ts';
 import type { Place, Replica } from '@heddle/core/run';
+import { callWorkflow } from '../executors/child.ts';
 import { portsOf, targetOf } from '../executors/context.ts';
 import { asText } from '../executors/values.ts';
 import { startOutput } from '../executors/start.ts';
@@ -37,7 +38,7 @@ import { createRunLog } from './run-log.ts';
 import { pruneHourly } from './prune-hourly.ts';
 import { skillsOf } from './skills.ts';
 import { runSpending } from './spending.ts';
-import { asInfrastructure } from '../records/infrastructure-error.ts';
+import { asInfrastructure, InfrastructureError } from '../records/infrastructure-error.ts';
 import type { RuntimeParts } from './runtime-parts.ts';
 
 /** The run whose blocks use the services. */
@@ -175,7 +176,7 @@ function servicesOf(of: ServiceParts): ExecutorServices {
   const region = () => regionAt(plan.skeleton, address());
   const node = (): number => address().at(-1) as number;
   const find = (reference: string) => liveChild({ parts, run, place, task, tenant }, reference);
-  return {
+  const services: ExecutorServices = {
     sandbox: async () => parts.code.gated((work) => run.gate(work, task.signal), await tenant()),
     egress: () => parts.egress(),
     service: async (name) => {
@@ -213,15 +214,40 @@ function servicesOf(of: ServiceParts): ExecutorServices {
     run: facts,
     target: (port) => targetOf(region(), node(), port),
     ports: () => portsOf(region(), node()),
-    findChild: async (reference) => {
-      const found = await childDefinition({ parts, run, place, task, tenant }, reference);
+    findChild: async (reference, call) => {
+      const found = await childDefinition({ parts, run, place, task, tenant, call }, reference);
       if (!found) return undefined;
-      const { id: workflowId, name } = found.plan.workflow;
-      return { workflowId, version: found.version, name, inputs: declaredInputs(found.plan) };
+      const { id: workflowId, name, description } = found.plan.workflow;
+      return { workflowId, version: found.version, name, description, inputs: declaredInputs(found.plan) };
     },
-    // Redacted here, because the child does not redact secrets that its own blocks cannot read.
-    child: (request) => run.runChild({ ...request, input: run.environment.json(request.input) }, place, task),
+    child: (request) => calledChild(of, request),
+    callWorkflow: async (reference, { input, ...which }) =>
+      (await callWorkflow(services, { reference, input: () => input, ...which })).output,
   };
+  return services;
+}
+
+/** Runs a child run. The block has no slot while it waits for child runs only, because their blocks need some. */
+async function calledChild({ run, place, task }: ServiceParts, request: ChildRequest): Promise<ChildOutcome> {
+  // Redacted here, because the child does not redact secrets that its own blocks cannot read.
+  const input = run.environment.json(request.input);
+  const noop = (): void => undefined;
+  const othersDone = request.othersDone?.then(noop, noop);
+  const called = { ...request, input, ...(othersDone && { othersDone }) };
+  const outcome = run.runChild(called, place, task).catch((error: unknown) => {
+    // An executor may catch it.
+    if (error instanceof InfrastructureError) task.fault ??= { error };
+    throw error;
+  });
+  const { slot } = task;
+  if (!slot) return outcome;
+  const ended = outcome.then(
+    () => true,
+    () => true,
+  );
+  const others = (othersDone ?? Promise.resolve()).then(() => false);
+  if (await Promise.race([ended, others])) return outcome;
+  return slot.without(() => outcome);
 }
 
 /** A failure of the store stops the run, which continues from its journal later. */
@@ -250,13 +276,16 @@ function credentialSource(
   };
 }
 
-type CallerParts = Pick<ServiceParts, 'parts' | 'run' | 'place' | 'task' | 'tenant'>;
+type CallerParts = Pick<ServiceParts, 'parts' | 'run' | 'place' | 'task' | 'tenant'> & {
+  call?: string | undefined;
+};
 
 /** Returns what the child of this attempt runs: the version it was started with, else the live one. Throws an InfrastructureError if it cannot be read. */
 async function childDefinition(caller: CallerParts, reference: string): Promise<Found | undefined> {
-  const { parts, run, place, task } = caller;
+  const { parts, run, place, task, call } = caller;
   try {
-    const started = await findChildRun(parts.stores.runs, run.header, { place, attempt: task.attempt });
+    const { attempt } = task;
+    const started = await findChildRun(parts.stores.runs, run.header, { place, attempt, call });
     if (!started) return await liveChild(caller, reference);
     return { plan: await parts.definitions.plan(started.planHash), version: started.version };
   } catch (error) {

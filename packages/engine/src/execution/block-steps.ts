@@ -17,8 +17,8 @@ export interface StepParts {
   runId: string;
   place: Place;
   block: Pick<BlockConfig, 'name'>;
-  /** `stopped`: why the result of the attempt is no longer wanted. */
-  task: { readonly stopped: Error | undefined };
+  /** `stopped`: why the result of the attempt is no longer wanted. `fault`: why it will have none. */
+  task: { readonly stopped: Error | undefined; readonly fault?: { error: unknown } | undefined };
 }
 
 /** The steps of one attempt of a block (`BlockContext.step`). */
@@ -84,7 +84,9 @@ export class BlockSteps {
     try {
       if (task.stopped) throw task.stopped;
       begun = true;
-      return await work();
+      const result = await work();
+      if (task.fault) throw task.fault.error;
+      return result;
     } catch (error) {
       if (!idempotent && !(begun && task.stopped)) {
         await this.#stored(() => store.forgetStep(runId, place, key));

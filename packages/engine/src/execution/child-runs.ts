@@ -5,16 +5,19 @@ import { isJsonObject } from '@heddle/core/blocks';
 import { placeKey } from '@heddle/core/run';
 import type { Place, Replica } from '@heddle/core/run';
 import type { Definitions } from '../definitions.ts';
+import { inCallChain } from '../executors/call-chain.ts';
 import type { ChildOutcome, ChildRequest } from '../executors/services.ts';
 import { InfrastructureError } from '../records/infrastructure-error.ts';
 import type { Values } from '../records/values.ts';
 import type { TailableRunStore } from '../store/stores.ts';
 import type { RunRequest } from './run-start.ts';
 
-/** One attempt of a block that runs a child. */
+/** One call of a child run by an attempt of a block. */
 export interface ChildAttempt {
   place: Place;
   attempt: number;
+  /** Which call of the attempt; undefined: the block is one call. */
+  call?: string | undefined;
 }
 
 /** A UUID of version 8 (RFC 9562). */
@@ -32,25 +35,27 @@ export function isChildRunId(runId: string): boolean {
  */
 export function childRunId(
   parent: Pick<NewRun, 'runId' | 'childKey'>,
-  { place, attempt }: ChildAttempt,
+  { place, attempt, call }: ChildAttempt,
 ): string {
   const { runId, childKey } = parent;
   // Runs that started before keys existed keep the ids of their children.
   const digest = childKey === undefined ? createHash('sha256') : createHmac('sha256', childKey);
-  const hex = digest.update(`${runId}\n${placeKey(place)}\n${attempt}`).digest('hex');
+  const which = call === undefined ? `${attempt}` : `${attempt}\n${call}`;
+  const hex = digest.update(`${runId}\n${placeKey(place)}\n${which}`).digest('hex');
   const variant = ((Number.parseInt(hex[16] ?? '0', 16) & 3) | 8).toString(16);
   return `${hex.slice(0, 8)}-${hex.slice(8, 12)}-8${hex.slice(13, 16)}-${variant}${hex.slice(17, 20)}-${hex.slice(20, 32)}`;
 }
 
-/** True if the run's header, which the engine wrote, names this parent and place. */
+/** True if the run's header, which the engine wrote, names this parent, place and call. */
 export function isChildAt(
   { parent: recorded }: NewRun,
   parent: Pick<NewRun, 'runId'>,
-  place: Place,
+  { place, call }: Pick<ChildAttempt, 'place' | 'call'>,
 ): boolean {
   return (
     recorded !== undefined &&
     recorded.runId === parent.runId &&
+    recorded.call === call &&
     placeKey({ block: recorded.block, scope: recorded.scope }) === placeKey(place)
   );
 }
@@ -65,7 +70,7 @@ export async function findChildRun(
   child: ChildAttempt,
 ): Promise<NewRun | undefined> {
   const header = await runs.header(childRunId(parent, child));
-  if (header && !isChildAt(header, parent, child.place)) throw foreignChild(header.runId);
+  if (header && !isChildAt(header, parent, child)) throw foreignChild(header.runId);
   return header;
 }
 
@@ -77,43 +82,32 @@ function foreignChild(runId: string): BlockError {
   );
 }
 
-/** Returns the child runs that the run waits for, recorded or not. */
-export function awaitedChildren({ replica }: { replica: Replica }): ChildAttempt[] {
+/** True if an attempt that is under way in `parent` waits for this child run, or will when it has been repeated so far. */
+export function isAwaited(child: NewRun, parent: { header: NewRun; replica: Replica }): boolean {
+  const { header, replica } = parent;
   const { index } = replica;
-  return replica
-    .pendingCommands()
-    .flatMap((command) =>
-      command.type === 'run' && index.node(command.at).class === 'child'
-        ? [{ place: index.placeOf(command.at), attempt: command.try }]
-        : [],
-    );
-}
-
-/** Returns the headers of those `children` that are recorded as child runs of `parent`. */
-export async function recordedChildren(
-  runs: Pick<TailableRunStore, 'header'>,
-  parent: NewRun,
-  children: readonly ChildAttempt[],
-): Promise<NewRun[]> {
-  const found: NewRun[] = [];
-  for (const child of children) {
-    const header = await runs.header(childRunId(parent, child));
-    if (header && isChildAt(header, parent, child.place)) found.push(header);
-  }
-  return found;
+  return replica.pendingCommands().some((command) => {
+    if (command.type !== 'run') return false;
+    const attempt = {
+      place: index.placeOf(command.at),
+      attempt: command.try,
+      call: child.parent?.call,
+    };
+    return isChildAt(child, header, attempt) && childRunId(header, attempt) === child.runId;
+  });
 }
 
 /** Returns the request that starts a child run, with the version that was live when the block asked for it. Throws WORKFLOW_NOT_FOUND. */
 export async function childRequest(
   definitions: Pick<Definitions, 'find'>,
   parent: NewRun,
-  { place, attempt, request }: ChildAttempt & { request: ChildRequest },
+  { place, attempt, call, request }: ChildAttempt & { request: ChildRequest },
 ): Promise<RunRequest> {
   const { workflowId, version } = request.workflow;
   const found = await definitions.find(workflowId, version);
   if (!found) throw new EngineError('WORKFLOW_NOT_FOUND', `The workflow ${workflowId} no longer exists.`);
   return {
-    runId: childRunId(parent, { place, attempt }),
+    runId: childRunId(parent, { place, attempt, call }),
     plan: found.plan,
     version: found.version,
     input: request.input,
@@ -124,6 +118,7 @@ export async function childRequest(
       block: place.block,
       scope: place.scope,
       depth: (parent.parent?.depth ?? 0) + 1,
+      ...(call !== undefined && { call }),
     },
     via: callChain(parent),
   };
@@ -145,8 +140,7 @@ export function childError(error: unknown): unknown {
 
 /** Returns the call chain that a run passes on: the workflows that led to it, then its own. */
 export function callChain({ via = [], workflowId }: Pick<NewRun, 'via' | 'workflowId'>): string[] {
-  // Ids can come from files, and an HTTP header can hold neither commas nor non-ASCII characters.
-  return [...via, encodeURIComponent(workflowId.toWellFormed())];
+  return [...via, inCallChain(workflowId)];
 }
 
 /** Returns the outcome of an ended child run, for the block that called it. */

@@ -141,7 +141,7 @@ export class CommandExecutor {
   #run(command: RunCommand): void {
     const { replica } = this.#parts;
     const place = replica.index.placeOf(command.at);
-    const task = new BlockTask(command.try, () => this.#notifyDrained());
+    const task = new BlockTask(command, () => this.#notifyDrained());
     const attempt = new Attempt(this.#parts, command, place, task);
     try {
       const preparing = this.#prepare(attempt.lookup, place);
@@ -171,6 +171,8 @@ export class CommandExecutor {
     } catch (error) {
       await this.#postFailure(attempt, error);
     } finally {
+      // A failed call ends the attempt while others may wait for child runs, whose results are not wanted any more.
+      if (attempt.task.hasChildren) attempt.task.stop(new Error('The block has ended.'));
       this.#removeTask(id, attempt.task);
     }
   }
@@ -200,7 +202,7 @@ export class CommandExecutor {
 
   #entryFor(attempt: Attempt, result: BlockResult): EntryBody | undefined | Promise<EntryBody | undefined> {
     if (attempt.task.stopped) return undefined;
-    if (attempt.stepFailure) throw attempt.stepFailure.error;
+    if (attempt.fault) throw attempt.fault.error;
     const flushing = attempt.endEmissions({ isCut: false });
     return flushing ? flushing.then(() => this.#flushedEntry(attempt, result)) : this.#entry(attempt, result);
   }
@@ -255,7 +257,7 @@ export class CommandExecutor {
     const place = replica.index.placeOf(command.at);
     const id = placeKey(place);
     const config = replica.plan.blocks[place.block] as BlockConfig;
-    const task = this.#addTask(id, new BlockTask(1, () => this.#notifyDrained()));
+    const task = this.#addTask(id, new BlockTask({ try: 1 }, () => this.#notifyDrained()));
     const resolver = new ReferenceResolver(replica, place, environment, command.turn);
     const startedMs = clock.now();
     try {

@@ -19,8 +19,8 @@ describe('queries on a plan', () => {
   });
 
   it('return the inputs that its start block declares', () => {
-    expect(declaredInputs(plan)).toEqual(['topic']);
-    expect(declaredInputs(compiled([fn('F', 'return 1')], ['Start -> F']))).toBeUndefined();
+    expect(declaredInputs(plan).map(({ name }) => name)).toEqual(['topic']);
+    expect(declaredInputs(compiled([fn('F', 'return 1')], ['Start -> F']))).toEqual([]);
   });
 
   it('find a block by id, or by name as in references', () => {

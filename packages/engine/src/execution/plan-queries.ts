@@ -5,14 +5,19 @@ import type { BlockConfig, Region } from '@heddle/core/blocks';
 import { authored } from '../executors/authored.ts';
 import { mountedNames } from '../executors/function.ts';
 import { inputFields } from '@heddle/core/fields';
+import type { InputField } from '@heddle/core/fields';
 import { templatesOf } from './reference-resolver.ts';
 
 const callersOf = new WeakMap<Plan, boolean>();
 
-/** True if a block of the plan, at any depth, runs another workflow. */
+/** True if a block of the plan, at any depth, runs other workflows, or has tools, which can be workflows. */
 export function hasChildren(plan: Plan): boolean {
   let found = callersOf.get(plan);
-  if (found === undefined) callersOf.set(plan, (found = hasChildBlock(plan.skeleton)));
+  if (found === undefined) {
+    found =
+      hasChildBlock(plan.skeleton) || Object.values(plan.blocks).some(({ params }) => 'tools' in params);
+    callersOf.set(plan, found);
+  }
   return found;
 }
 
@@ -81,10 +86,9 @@ export function missingEnvironment(
   return `The run needs a value for ${list}: provide it and restart the engine.`;
 }
 
-/** Returns the names of the inputs that the plan's start block declares; undefined if it declares none. */
-export function declaredInputs(plan: Plan): string[] | undefined {
-  const fields = inputFields(authored(plan.blocks[plan.start]?.params['inputFormat']));
-  return fields.length > 0 ? fields.map(({ name }) => name) : undefined;
+/** Returns the inputs that the plan's start block declares. */
+export function declaredInputs(plan: Plan): InputField[] {
+  return inputFields(authored(plan.blocks[plan.start]?.params['inputFormat']));
 }
 
 /** Returns the block with the id or name `reference`; names match as in references. Throws BLOCK_NOT_FOUND. */

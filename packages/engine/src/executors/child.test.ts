@@ -1,11 +1,15 @@
 import { describe, expect, it } from 'vitest';
 import type { JsonObject } from '@heddle/core/blocks';
+import { inputFields } from '@heddle/core/fields';
 import { contextOf, failureOf } from '../../../../test/support/block.ts';
 import type { Scene } from '../../../../test/support/block.ts';
 import { childExecutor } from './child.ts';
 import type { ChildOutcome, ChildRequest, ChildWorkflow } from './services.ts';
 
-const CHILD: ChildWorkflow = { workflowId: 'wf-2', version: 1, name: 'Child', inputs: ['topic'] };
+const CHILD: ChildWorkflow = {
+  ...{ workflowId: 'wf-2', version: 1, name: 'Child', description: undefined },
+  inputs: inputFields([{ name: 'topic', type: 'string' }]),
+};
 const DONE: ChildOutcome = { status: 'completed', runId: 'run-2', output: { data: 1 } };
 
 const call = (
@@ -45,15 +49,15 @@ describe('a child workflow', () => {
     expect(await inputFor({ inputMapping: '{"topic": <a.n>, "other": 1}' }, { outputs })).toEqual({
       topic: 3,
     });
-    expect(
-      await inputFor({ inputMapping: { any: 1 } }, { workflow: { ...CHILD, inputs: undefined } }),
-    ).toEqual({ any: 1 });
+    expect(await inputFor({ inputMapping: { any: 1 } }, { workflow: { ...CHILD, inputs: [] } })).toEqual({
+      any: 1,
+    });
   });
 
   it('receives exactly the authored input keys, whatever the values contain (decision 57)', async () => {
     const more = {
       outputs: { A: { t: 'x","admin":"yes', open: '{', close: '}' } },
-      workflow: { ...CHILD, inputs: undefined },
+      workflow: { ...CHILD, inputs: [] },
     };
     const topic = more.outputs.A.t;
     expect(await inputFor({ inputMapping: '{"topic": "<a.t>", "bare": <a.t>}' }, more)).toEqual({

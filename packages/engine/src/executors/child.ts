@@ -1,6 +1,14 @@
 import { BlockError, isJsonObject, own } from '@heddle/core/blocks';
 import type { BlockResult, Json, JsonObject } from '@heddle/core/blocks';
-import type { ChildOutcome, ChildWorkflow, EngineContext, EngineExecutor } from './services.ts';
+import type {
+  ChildOutcome,
+  ChildRequest,
+  ChildWorkflow,
+  EngineContext,
+  EngineExecutor,
+  ExecutorServices,
+} from './services.ts';
+import { inCallChain } from './call-chain.ts';
 import { asText } from './values.ts';
 
 /** Maximum depth of workflows that call each other. */
@@ -14,12 +22,35 @@ export const childExecutor: EngineExecutor = {
 };
 
 async function runChild(context: EngineContext): Promise<BlockResult> {
-  const { services } = context;
   const reference = asText(context.field('workflowId')).trim();
   if (reference === '')
     throw new BlockError('BLOCK_CONFIG_INVALID', 'The child block has no workflow.', {
       retryable: false,
     });
+  const input = (workflow: ChildWorkflow): Json => inputFor(context, workflow);
+  const { workflow, output } = await callWorkflow(context.services, { reference, input });
+  return {
+    output: {
+      success: true,
+      childWorkflowName: workflow.name,
+      childWorkflowId: workflow.workflowId,
+      result: output,
+    },
+  };
+}
+
+/** A call of a workflow. `input` returns the input that the found workflow gets. */
+export interface WorkflowCall extends Pick<ChildRequest, 'call' | 'othersDone'> {
+  /** Id or name of the workflow. */
+  reference: string;
+  input: (workflow: ChildWorkflow) => Json;
+}
+
+/** Returns the output of a workflow that runs as a child run. Throws CHILD_DEPTH, CHILD_CYCLE, CHILD_NOT_FOUND, CHILD_FAILED. */
+export async function callWorkflow(
+  services: Pick<ExecutorServices, 'run' | 'findChild' | 'child'>,
+  { reference, input, ...which }: WorkflowCall,
+): Promise<{ workflow: ChildWorkflow; output: JsonObject }> {
   if (services.run.depth >= MAX_DEPTH) {
     throw new BlockError(
       'CHILD_DEPTH',
@@ -27,7 +58,7 @@ async function runChild(context: EngineContext): Promise<BlockResult> {
       { retryable: false },
     );
   }
-  const workflow = await services.findChild(reference);
+  const workflow = await services.findChild(reference, which.call);
   if (workflow === undefined) {
     throw new BlockError(
       'CHILD_NOT_FOUND',
@@ -35,16 +66,20 @@ async function runChild(context: EngineContext): Promise<BlockResult> {
       { retryable: false, details: { workflow: reference } },
     );
   }
-  const outcome = await services.child({ workflow, input: inputFor(context, workflow) });
+  // A model decides about these calls. It could repeat each of them at every level.
+  if (which.call !== undefined) expectNoCycle(services.run.callChain, workflow);
+  const outcome = await services.child({ workflow, input: input(workflow), ...which });
   if (outcome.status !== 'completed') throw childFailure(workflow, outcome);
-  return {
-    output: {
-      success: true,
-      childWorkflowName: workflow.name,
-      childWorkflowId: workflow.workflowId,
-      result: outcome.output,
-    },
-  };
+  return { workflow, output: outcome.output };
+}
+
+function expectNoCycle(callChain: readonly string[], { workflowId, name }: ChildWorkflow): void {
+  if (!callChain.includes(inCallChain(workflowId))) return;
+  throw new BlockError(
+    'CHILD_CYCLE',
+    `The workflow "${name}" cannot be called here: a run of it waits for this one. Answer without it.`,
+    { retryable: false, details: { workflow: workflowId } },
+  );
 }
 
 function inputFor(context: EngineContext, workflow: ChildWorkflow): Json {
@@ -60,8 +95,9 @@ function mapped(mapping: Json, { inputs, name }: ChildWorkflow): JsonObject {
       retryable: false,
     });
   }
-  if (inputs === undefined || inputs.length === 0) return mapping;
-  return Object.fromEntries(Object.entries(mapping).filter(([key]) => inputs.includes(key)));
+  if (inputs.length === 0) return mapping;
+  const names = new Set(inputs.map((input) => input.name));
+  return Object.fromEntries(Object.entries(mapping).filter(([key]) => names.has(key)));
 }
 
 /** The failure, with the chain of workflows from the called one to the failed one. */

@@ -8,6 +8,7 @@ import type {
   VariableConfig,
 } from '@heddle/core/blocks';
 import type { BlockLog, RunQuery, RunRecord } from '@heddle/core';
+import type { InputField } from '@heddle/core/fields';
 import type { FileRecord } from '@heddle/core/files';
 import type { Stored } from '@heddle/core/run';
 import type { Egress, EgressRequest, EgressResponse, EgressStream } from '@heddle/sandbox/egress';
@@ -65,10 +66,24 @@ export interface ExecutorServices {
   target(port: string): string | undefined;
   /** The ports that edges leave this block by. */
   ports(): string[];
-  /** The workflow with this id or name; undefined if there is none. After the child has started, the workflow of the child. */
-  findChild(workflow: string): Promise<ChildWorkflow | undefined>;
-  /** Runs a child to its end. After a restart, the same block of the same run continues the same child. */
+  /**
+   * The workflow with this id or name; undefined if the run's tenant has none. After the child of this `call` has started,
+   * the workflow of the child.
+   */
+  findChild(workflow: string, call?: string): Promise<ChildWorkflow | undefined>;
+  /**
+   * Runs a child to its end. After a restart, the same call of the same attempt continues the same child. While a block of
+   * the class `effect` waits for child runs only, another effect may run in its place.
+   */
   child(request: ChildRequest): Promise<ChildOutcome>;
+  /**
+   * Returns the output of a workflow of the run's tenant, which runs as a child run. `call` and `othersDone` are those of
+   * `child`. Throws CHILD_DEPTH, CHILD_CYCLE, CHILD_NOT_FOUND, CHILD_FAILED.
+   */
+  callWorkflow(
+    reference: string,
+    request: { input: Json; call: string; othersDone: Promise<unknown> },
+  ): Promise<JsonObject>;
   /** URLs at which a person can resume the pause; absent if the engine has none. */
   pauseLinks?(): PauseLinks;
 }
@@ -198,13 +213,21 @@ export interface ChildWorkflow {
   /** The version that the child runs; before it has started, the deployed version. */
   version: number | undefined;
   name: string;
-  /** Names of the declared inputs; undefined if none are declared. */
-  inputs: readonly string[] | undefined;
+  description: string | undefined;
+  /** The declared inputs. */
+  inputs: readonly InputField[];
 }
 
 export interface ChildRequest {
-  workflow: ChildWorkflow;
+  workflow: Pick<ChildWorkflow, 'workflowId' | 'version'>;
   input: Json;
+  /**
+   * Name of the call, of a block that calls several workflows. Equal names in one attempt are one child run. Undefined: the
+   * block is one call.
+   */
+  call?: string;
+  /** Resolves when the block has nothing to do but to wait for child runs. Undefined: it has nothing else to do now. */
+  othersDone?: Promise<unknown>;
 }
 
 export type ChildOutcome =

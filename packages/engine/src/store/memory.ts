@@ -42,6 +42,8 @@ interface MemoryRun {
 /** Runs in memory. Keeps the objects that it receives, and returns copies that equal what a file would return. */
 export class MemoryRunStore implements TailableRunStore {
   readonly #runs = new Map<string, MemoryRun>();
+  /** Ids of child runs by the ids of their parents. */
+  readonly #children = new Map<string, Set<string>>();
   readonly #changes: MemoryRunChanges | undefined;
 
   constructor(changes?: MemoryRunChanges) {
@@ -52,6 +54,7 @@ export class MemoryRunStore implements TailableRunStore {
   create(run: NewRun, first: Entry, record?: RunRecord): boolean {
     if (this.#runs.has(run.runId)) return false;
     this.#runs.set(run.runId, { header: run, entries: [first], record, logs: [] });
+    if (run.parent) this.#childrenOf(run.parent.runId).add(run.runId);
     this.#changes?.add(run.runId);
     return true;
   }
@@ -128,14 +131,27 @@ export class MemoryRunStore implements TailableRunStore {
       .map(({ runId }) => runId);
   }
 
-  children(runId: string): string[] {
-    return [...this.#runs].flatMap(([id, { header }]) => (header.parent?.runId === runId ? [id] : []));
+  children(runId: string, { open } = { open: false }): string[] {
+    const all = [...(this.#children.get(runId) ?? [])];
+    return open ? all.filter((id) => !isEnded(this.#runs.get(id)?.record?.status ?? 'queued')) : all;
+  }
+
+  #childrenOf(runId: string): Set<string> {
+    const known = this.#children.get(runId) ?? new Set();
+    this.#children.set(runId, known);
+    return known;
   }
 
   remove(runId: string): string[] | undefined {
     const run = this.#runs.get(runId);
     if (!run?.record || !isEnded(run.record.status)) return undefined;
     this.#runs.delete(runId);
+    const parentId = run.header.parent?.runId;
+    if (parentId !== undefined) {
+      const siblings = this.#childrenOf(parentId);
+      siblings.delete(runId);
+      if (siblings.size === 0) this.#children.delete(parentId);
+    }
     this.#changes?.add(runId);
     return valueKeysIn(textOf(run));
   }

@@ -80,10 +80,10 @@ function childStartsOf(
 ): { children: ChildStart[]; entries: TimedEntry[]; events: EncodedEvent[] } {
   const starts = { children: [] as ChildStart[], entries: [] as TimedEntry[], events: [] as EncodedEvent[] };
   for (const call of calls) {
-    const { at, try: attempt, plan, header, first } = call;
+    const { at, try: attempt, resumes, plan, header, first } = call;
     try {
       const input = runInputOf(plan, header, first, profile);
-      starts.children.push({ at: [...at], try: attempt, input });
+      starts.children.push({ at: [...at], try: attempt, ...(resumes !== undefined && { resumes }), input });
     } catch (error) {
       if (!isEngineError(error) || error.code !== 'OPTIONS_INVALID') throw error;
       const { entry, event } = childFailure(call, error.message);
@@ -96,15 +96,17 @@ function childStartsOf(
 
 /** The failure of a block whose child workflow is larger than the server accepts. A retry would not help. */
 function childFailure(
-  { at, try: attempt, header }: Call,
+  { at, try: attempt, resumes, header }: Call,
   message: string,
 ): { entry: TimedEntry; event: EncodedEvent } {
   const { block = '', scope = [] } = header.parent ?? {};
   const atMs = header.createdMs;
   const error = { code: 'CHILD_FAILED', message, retryable: false };
+  const number = { try: attempt, ...(resumes !== undefined && { resumes }) };
+  const event = { type: 'failed' as const, at: [...at], atMs, attempt, retryable: false };
   return {
-    entry: { type: 'failed', atMs, block, scope, try: attempt, startedMs: atMs, error },
-    event: encodeEvent({ type: 'failed', at: [...at], atMs, attempt, retryable: false }),
+    entry: { type: 'failed', atMs, block, scope, ...number, startedMs: atMs, error },
+    event: encodeEvent({ ...event, ...(resumes !== undefined && { resumes }) }),
   };
 }
 

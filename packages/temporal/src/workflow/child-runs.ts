@@ -10,12 +10,13 @@ import {
   TimeoutFailure,
   WorkflowIdReusePolicy,
 } from '@temporalio/workflow';
-import type { ChildStart, RunInput } from '../messages.ts';
+import type { ChildMessage, ChildStart, RunInput } from '../messages.ts';
 import { RUN_WORKFLOW } from '../messages.ts';
 import { visibilityOptions } from '../search-attributes.ts';
 import type { Inbox } from './inbox.ts';
+import { nodeAt } from './run-history.ts';
 import type { RunHistory } from './run-history.ts';
-import { childLost, timerFired } from './synthetic-events.ts';
+import { childBlocked, childLost, timerFired } from './synthetic-events.ts';
 import type { Timers } from './timers.ts';
 
 interface ChildRunsParts {
@@ -26,43 +27,89 @@ interface ChildRunsParts {
   onError: (error: unknown) => void;
 }
 
+/** A child run that a block waits for. */
+interface Awaited {
+  child: ChildStart;
+  scope: CancellationScope;
+  /** What it waits for, as it has reported; null: nothing. */
+  on: ChildMessage['on'];
+}
+
 /** The child runs that blocks wait for. Each is a child workflow. */
 export class ChildRuns {
   readonly #parts: ChildRunsParts;
-  /** By address and attempt. */
-  readonly #scopes = new Map<string, CancellationScope>();
+  /** By run id. */
+  readonly #awaited = new Map<string, Awaited>();
 
   constructor(parts: ChildRunsParts) {
     this.#parts = parts;
   }
 
   get size(): number {
-    return this.#scopes.size;
+    return this.#awaited.size;
   }
 
   /** Starts a child run. When it ends, its block runs again and reads the child's record. */
   start(child: ChildStart): void {
-    const name = `${child.at.join('.')}#${child.try}`;
+    const { runId } = child.input;
     const { inbox, history } = this.#parts;
-    if (this.#scopes.has(name) || !history.isPending(runCommand(child))) return;
+    if (this.#awaited.has(runId) || !history.isPending(runCommand(child))) return;
     this.#setTimeout(child);
     const scope = new CancellationScope({ cancellable: true });
-    this.#scopes.set(name, scope);
+    this.#awaited.set(runId, { child, scope, on: null });
     scope
       .run(() => executeChild(RUN_WORKFLOW, this.#optionsOf(child)))
       .catch((error: unknown) => {
         if (isCancellation(error)) return;
         if (!(error instanceof ChildWorkflowFailure)) throw error;
-        if (error.cause instanceof TerminatedFailure || error.cause instanceof TimeoutFailure)
-          inbox.post({ batch: childLost(history.skeleton, lossOf(child)) });
+        if (!(error.cause instanceof TerminatedFailure || error.cause instanceof TimeoutFailure)) return;
+        inbox.post({ batch: childLost(history.skeleton, lossOf(child)) });
+        // The block has failed, and wants none of its other child runs.
+        this.cancel(child.at.join('.'));
       })
-      .then(() => this.#onEnd(name, child), this.#parts.onError);
+      .then(() => this.#onEnd(child), this.#parts.onError);
   }
 
-  #onEnd(name: string, child: ChildStart): void {
-    this.#scopes.delete(name);
-    this.#parts.timers.cancel(`timeout:${child.at.join('.')}`);
-    this.#parts.inbox.post({ retry: [runCommand(child)] });
+  /** Records what a child run waits for. A block that has called several waits for what all of them wait for. */
+  report(message: ChildMessage): void {
+    const awaited = this.#awaited.get(message.runId);
+    if (awaited) awaited.on = message.on;
+    const siblings = awaited ? this.#siblingsOf(awaited.child) : [];
+    this.#post({ ...message, on: blockedOn([{ on: message.on }, ...siblings]) });
+  }
+
+  #post(message: ChildMessage, id?: string): void {
+    const { inbox, history } = this.#parts;
+    inbox.post({ batch: childBlocked(history.skeleton, message, id) });
+  }
+
+  #onEnd(child: ChildStart): void {
+    const { at, input } = child;
+    const { runId } = input;
+    const ended = this.#awaited.get(runId);
+    this.#awaited.delete(runId);
+    const siblings = this.#siblingsOf(child);
+    // The block continues when all have ended.
+    const isLast = siblings.length === 0;
+    const address = at.join('.');
+    if (isLast && this.#at(address).length === 0) this.#parts.timers.cancel(`timeout:${address}`);
+    // An agent continues. Any other block ends now.
+    const continues = nodeAt(this.#parts.history.skeleton, at).class === 'effect';
+    const on = isLast ? null : blockedOn(siblings);
+    if (continues && ended && ended.on !== on)
+      this.#post({ at, runId, on, atMs: Date.now() }, `ended:${runId}`);
+    if (isLast) this.#parts.inbox.post({ retry: [runCommand(child)] });
+  }
+
+  #at(address: string): Awaited[] {
+    return [...this.#awaited.values()].filter(({ child }) => child.at.join('.') === address);
+  }
+
+  /** Returns the other child runs of the same attempt. */
+  #siblingsOf(child: ChildStart): Awaited[] {
+    return this.#at(child.at.join('.')).filter(
+      (other) => other.child.try === child.try && other.child.input.runId !== child.input.runId,
+    );
   }
 
   #optionsOf({ input, at }: ChildStart) {
@@ -86,20 +133,27 @@ export class ChildRuns {
     );
   }
 
-  /** Cancels the child run of the block at `address`. It counts in `size` until it has ended. */
+  /** Cancels the child runs of the block at `address`. They count in `size` until they have ended. */
   cancel(address: string): void {
-    for (const [name, scope] of this.#scopes) if (name.startsWith(`${address}#`)) scope.cancel();
+    for (const { scope } of this.#at(address)) scope.cancel();
   }
 
   cancelAll(): void {
-    for (const scope of this.#scopes.values()) scope.cancel();
+    for (const { scope } of this.#awaited.values()) scope.cancel();
   }
 }
 
-function runCommand({ at, try: attempt }: ChildStart) {
-  return { type: 'run' as const, at, try: attempt };
+/** Returns what a block waits for that waits for all of these; null: one of them runs. */
+function blockedOn(children: readonly Pick<Awaited, 'on'>[]): ChildMessage['on'] {
+  if (children.some(({ on }) => on === null)) return null;
+  return children.some(({ on }) => on === 'time') ? 'time' : 'human';
 }
 
-function lossOf({ at, input, try: attempt }: ChildStart) {
-  return { at, runId: input.runId, atMs: Date.now(), attempt };
+function runCommand({ at, try: attempt, resumes }: ChildStart) {
+  return { type: 'run' as const, at, try: attempt, ...(resumes !== undefined && { resumes }) };
+}
+
+function lossOf({ at, input, try: attempt, resumes }: ChildStart) {
+  const number = { attempt, ...(resumes !== undefined && { resumes }) };
+  return { at, runId: input.runId, atMs: Date.now(), ...number };
 }

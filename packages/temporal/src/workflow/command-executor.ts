@@ -4,7 +4,13 @@ import type { PendingCommand } from '@heddle/engine/runtime';
 import { CancellationScope, isCancellation } from '@temporalio/workflow';
 import { decodeEvent, tokenHashOf } from '../event-codec.ts';
 import { SEGMENT_ACTIVITY } from '../messages.ts';
-import type { ActivityCommand, RunInput, SegmentActivityInput, SegmentActivityResult } from '../messages.ts';
+import type {
+  ActivityCommand,
+  ChildMessage,
+  RunInput,
+  SegmentActivityInput,
+  SegmentActivityResult,
+} from '../messages.ts';
 import { remoteActivity, runLocally, segmentActivity } from './activities.ts';
 import { ChildRuns } from './child-runs.ts';
 import type { DurabilityTracker } from './durability-tracker.ts';
@@ -60,6 +66,11 @@ export class CommandExecutor {
 
   get hasChildren(): boolean {
     return this.#children.size > 0;
+  }
+
+  /** Takes a message of a child run about what it waits for. */
+  reportChild(message: ChildMessage): void {
+    this.#children.report(message);
   }
 
   execute(commands: readonly Command[]): void {

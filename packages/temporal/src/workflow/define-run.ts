@@ -42,10 +42,12 @@ export function defineRun(sleepUntil: SleepUntil): (input: RunInput) => Promise<
     const inbox = new Inbox();
     const durability = new DurabilityTracker();
     const cancels = new CancelTracker(() => inbox.post({ batch: cancelledOnServer(Date.now()) }));
-    registerMessageHandlers({ history, inbox, durability, cancels });
+    const executor = new CommandExecutor({ input, history, inbox, durability, sleepUntil });
+    const onChild = (message: ChildMessage): void => executor.reportChild(message);
+    registerMessageHandlers({ history, inbox, durability, cancels, onChild });
     // The engine cancels its blocks itself, and records that it has.
     return CancellationScope.nonCancellable(async () => {
-      await run(input, { history, inbox, durability, sleepUntil });
+      await run(input, { history, inbox, durability, executor });
       if (history.end?.status === 'cancelled') await cancels.whenRequested();
       return endOf(input, history);
     });
@@ -64,11 +66,10 @@ interface RunParts {
   history: RunHistory;
   inbox: Inbox;
   durability: DurabilityTracker;
-  sleepUntil: SleepUntil;
+  executor: CommandExecutor;
 }
 
-async function run(input: RunInput, { history, inbox, durability, sleepUntil }: RunParts): Promise<void> {
-  const executor = new CommandExecutor({ input, history, inbox, durability, sleepUntil });
+async function run(input: RunInput, { history, inbox, durability, executor }: RunParts): Promise<void> {
   const write = async (fault?: string): Promise<void> => {
     if (history.closed && fault === undefined) return;
     const position = history.position();

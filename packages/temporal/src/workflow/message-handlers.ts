@@ -11,7 +11,6 @@ import { CANCEL_SIGNAL, CHILD_SIGNAL, RESUME_UPDATE } from '../messages.ts';
 import type { DurabilityTracker } from './durability-tracker.ts';
 import type { Inbox } from './inbox.ts';
 import type { RunHistory } from './run-history.ts';
-import { childBlocked } from './synthetic-events.ts';
 
 /** How long a cancelled run waits for the cancel request that its signal announced. */
 const ANNOUNCED_MS = 5_000;
@@ -54,11 +53,13 @@ export function registerMessageHandlers({
   inbox,
   durability,
   cancels,
+  onChild,
 }: {
   history: RunHistory;
   inbox: Inbox;
   durability: DurabilityTracker;
   cancels: CancelTracker;
+  onChild: (message: ChildMessage) => void;
 }): void {
   setHandler(
     resume,
@@ -86,5 +87,5 @@ export function registerMessageHandlers({
     if (announced) cancels.announce();
     inbox.post({ batch: { id, chunk, events: [{ type: 'cancelled', atMs }] } });
   });
-  setHandler(child, (message) => inbox.post({ batch: childBlocked(history.skeleton, message) }));
+  setHandler(child, onChild);
 }

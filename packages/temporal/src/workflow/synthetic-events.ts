@@ -35,9 +35,13 @@ export function timerFired(
 }
 
 /** A child run reported why it is blocked. */
-export function childBlocked(skeleton: Region, { at, runId, on, atMs }: ChildMessage): EventBatch {
+export function childBlocked(
+  skeleton: Region,
+  { at, runId, on, atMs }: ChildMessage,
+  id = `blocked:${runId}:${atMs}:${on}`,
+): EventBatch {
   return {
-    id: `blocked:${runId}:${atMs}:${on}`,
+    id,
     chunk: { v: [{ atMs, type: 'blocked', ...placeOf(skeleton, at), childRunId: runId, on }] },
     events: [{ type: 'blocked', at, atMs, on }],
   };
@@ -46,7 +50,13 @@ export function childBlocked(skeleton: Region, { at, runId, on, atMs }: ChildMes
 /** The child run of a block was terminated or timed out on the server, so its record has no end. */
 export function childLost(
   skeleton: Region,
-  { at, runId, atMs, attempt }: { at: Address; runId: string; atMs: number; attempt: number },
+  {
+    at,
+    runId,
+    atMs,
+    attempt,
+    resumes,
+  }: { at: Address; runId: string; atMs: number; attempt: number; resumes?: number },
 ): EventBatch {
   const error = {
     code: 'CHILD_FAILED',
@@ -54,12 +64,13 @@ export function childLost(
     retryable: false,
     details: { childRunId: runId },
   };
+  const which = resumes === undefined ? {} : { resumes };
   return {
     id: `lost:${runId}`,
     chunk: {
-      v: [{ atMs, type: 'failed', ...placeOf(skeleton, at), try: attempt, startedMs: atMs, error }],
+      v: [{ atMs, type: 'failed', ...placeOf(skeleton, at), try: attempt, ...which, startedMs: atMs, error }],
     },
-    events: [{ type: 'failed', at, atMs, attempt, retryable: false }],
+    events: [{ type: 'failed', at, atMs, attempt, ...which, retryable: false }],
   };
 }
 

@@ -1,4 +1,5 @@
 import type { NewRun, Plan, RunRecord } from '@heddle/core';
+import { workAt } from '@heddle/core/machine';
 import { placeKey, Replica } from '@heddle/core/run';
 import type { Entry, EntryBody, IdleState, Place } from '@heddle/core/run';
 import type { BlockTask } from '../../execution/attempt.ts';
@@ -212,13 +213,19 @@ export class ActiveRun {
     this.#checkIdleState();
     if (this.suspended !== undefined) this.#executor.stopAccepting();
     for (const command of this.replica.pendingCommands()) {
-      if (command.type === 'run' && this.replica.index.node(command.at).class === 'child')
+      if (command.type === 'run' && this.#waitsForChild(command.at))
         this.#awaitingChildStatus.add(placeKey(this.replica.index.placeOf(command.at)));
       this.#executor.execute(command);
     }
     this.#saver.save().catch((error: unknown) => {
       if (error !== this.stopError) this.#parts.report(error, this.runId);
     });
+  }
+
+  /** True if the block has called a child run, which may have ended since. */
+  #waitsForChild(at: readonly number[]): boolean {
+    const { index, plan, state } = this.replica;
+    return index.node(at).class === 'child' || workAt(plan.skeleton, state, at)?.w === 'blocked';
   }
 
   /** Executes no commands from now on, and still accepts entries. */

@@ -7,6 +7,7 @@ import {
   childRunId,
   findChildRun,
 } from '../../execution/child-runs.ts';
+import type { BlockTask } from '../../execution/attempt.ts';
 import type { ChildAttempt } from '../../execution/child-runs.ts';
 import type { RunRequest } from '../../execution/run-start.ts';
 import type { RuntimeParts } from '../../execution/runtime-parts.ts';
@@ -24,8 +25,8 @@ interface RunSource {
 export interface ChildCall extends ChildAttempt {
   parent: ActiveRun;
   request: ChildRequest;
-  /** Aborted with an EngineError if the parent only stops in this process, with any other error if the child must be cancelled. */
-  signal: AbortSignal;
+  /** Stopped with an EngineError if the parent only stops in this process, with any other error if the child must be cancelled. */
+  task: BlockTask;
 }
 
 /** Starts or recovers the child run and waits for its end. The parent takes over its idle states, and cancels it with itself. */
@@ -34,14 +35,31 @@ export async function callChild(
   parts: RuntimeParts,
   call: ChildCall,
 ): Promise<ChildOutcome> {
+  const { children } = call.task;
+  const runId = childRunId(call.parent.header, call);
+  const { othersDone } = call.request;
+  children.add(runId, 'running', othersDone);
+  void othersDone?.then(() => postBlocked(call, runId));
   try {
     const child = await openChild(runs, parts, call);
     if (child) await childEnd(child, call);
-    const runId = childRunId(call.parent.header, call);
     return await childOutcome(runId, await parts.stores.runs.record(runId), parts.values);
   } catch (error) {
     throw childError(error);
+  } finally {
+    children.remove(runId);
+    // The block continues, or waits for its other children.
+    if (call.call !== undefined) postBlocked(call, runId);
   }
+}
+
+/** Tells the parent why the attempt cannot continue, or that it can. The machine ignores what it knows. */
+function postBlocked({ parent, place, task, call }: ChildCall, childRunId: string): void {
+  if (task.stopped) return;
+  const on = task.children.blockedOn;
+  parent.post({ type: 'blocked', ...place, childRunId, on });
+  // A block with several children has reported when all of them have.
+  if (call === undefined || on !== null) parent.childReported(place);
 }
 
 async function openChild(
@@ -56,11 +74,12 @@ async function openChild(
 }
 
 /** Resolves when the child has ended. Rejects if it stops here, or with the reason of the call's signal. */
-function childEnd(child: ActiveRun, { parent, place, signal }: ChildCall): Promise<void> {
+function childEnd(child: ActiveRun, call: ChildCall): Promise<void> {
+  const { parent, task } = call;
+  const { signal } = task;
   const report = (idleState: IdleState): void => {
-    const on = idleState === 'human' || idleState === 'time' ? idleState : null;
-    parent.post({ type: 'blocked', ...place, childRunId: child.runId, on });
-    parent.childReported(place);
+    task.children.set(child.runId, idleState === 'human' || idleState === 'time' ? idleState : 'running');
+    postBlocked(call, child.runId);
     if (child.suspended !== undefined) parent.suspend(child.suspended);
   };
   return new Promise((resolve, reject) => {
@@ -72,7 +91,8 @@ function childEnd(child: ActiveRun, { parent, place, signal }: ChildCall): Promi
       removeListeners();
       const reason = signal.reason as Error;
       // If the child cannot be cancelled, it reports that itself.
-      if (!isEngineError(reason)) child.cancel('The parent run was stopped.').catch(() => undefined);
+      if (!isEngineError(reason) && !parent.stopError)
+        child.cancel('The parent run was stopped.').catch(() => undefined);
       reject(reason);
     };
     const stopListening = child.listen((event) => {

@@ -1,5 +1,5 @@
 import type { NewRun } from '@heddle/core';
-import { awaitedChildren, childRunId, isChildAt, recordedChildren } from '../../execution/child-runs.ts';
+import { isAwaited } from '../../execution/child-runs.ts';
 import type { RuntimeParts } from '../../execution/runtime-parts.ts';
 import { isHeldByOther } from '../../store/leases.ts';
 import type { RunRegistry } from './run-registry.ts';
@@ -20,14 +20,14 @@ export async function recoverRun(parts: RecoveryParts, runId: string): Promise<v
   try {
     const header = await store.header(runId);
     if (header?.elsewhere) return;
-    if (header?.parent && !(await isAwaited(runs, header, header.parent.runId))) {
+    if (header?.parent && !(await isWanted(runs, header, header.parent.runId))) {
       await runs.cancel(runId, 'The parent run has ended.');
       return;
     }
     const run = await runs.open(runId);
     // A suspended parent does not open its children itself.
-    const children = run ? await recordedChildren(store, run.header, awaitedChildren(run)) : [];
-    for (const child of children) await recoverRun(parts, child.runId);
+    const children = run ? await store.children(runId, { open: true }) : [];
+    for (const child of children) await recoverRun(parts, child);
   } catch (error) {
     if (isHeldByOther(error, runId)) return;
     report(error, runId);
@@ -36,14 +36,10 @@ export async function recoverRun(parts: RecoveryParts, runId: string): Promise<v
 }
 
 /** True if the parent waits for the child, or cannot be read: that error is reported when the parent is recovered. */
-async function isAwaited(runs: RunRegistry, child: NewRun, parentId: string): Promise<boolean> {
+async function isWanted(runs: RunRegistry, child: NewRun, parentId: string): Promise<boolean> {
   try {
     const parent = await runs.open(parentId);
-    if (!parent) return false;
-    return awaitedChildren(parent).some(
-      (each) =>
-        childRunId(parent.header, each) === child.runId && isChildAt(child, parent.header, each.place),
-    );
+    return parent !== undefined && isAwaited(child, parent);
   } catch {
     return true;
   }

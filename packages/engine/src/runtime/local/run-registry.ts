@@ -2,7 +2,6 @@ import { EngineError } from '@heddle/core';
 import type { Json, NewRun, Plan } from '@heddle/core';
 import type { Entry } from '@heddle/core/run';
 import PQueue from 'p-queue';
-import { awaitedChildren, recordedChildren } from '../../execution/child-runs.ts';
 import { createGate } from '../../execution/gate.ts';
 import { missingEnvironment } from '../../execution/plan-queries.ts';
 import type { RunEnvironment } from '../../execution/run-environment.ts';
@@ -182,11 +181,8 @@ export class RunRegistry {
       plan,
       runtime: parts,
       gate: createGate(this.#queue, parts.concurrency.run, beforeEffect),
-      runChild: (parent, request, place, task) => {
-        task.waitForChild();
-        const { signal, attempt } = task;
-        return callChild(this, parts, { parent, place, attempt, request, signal });
-      },
+      runChild: (parent, request, place, task) =>
+        callChild(this, parts, { parent, place, attempt: task.attempt, call: request.call, request, task }),
       onIdleState: (run, event) => this.#onIdleState(run, event),
       report: (error, runId) => {
         // A process that loses its runs reports that once, not for each run.
@@ -203,10 +199,9 @@ export class RunRegistry {
       if (await this.#parts.stores.runs.header(runId)) return false;
       throw runNotFound(runId);
     }
-    const awaited = awaitedChildren(run);
     await run.cancel(reason);
-    for (const child of await recordedChildren(this.#parts.stores.runs, run.header, awaited))
-      await this.cancel(child.runId, 'The parent run was stopped.');
+    for (const child of await this.#parts.stores.runs.children(runId, { open: true }))
+      await this.cancel(child, 'The parent run was stopped.');
     return run.replica.state.end?.status === 'cancelled';
   }
 

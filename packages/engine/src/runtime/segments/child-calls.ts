@@ -17,6 +17,7 @@ import type { RecordedRun } from './recording.ts';
 export interface CalledChild extends RecordedRun {
   at: readonly number[];
   try: number;
+  resumes?: number;
 }
 
 /** Records child runs that other processes will execute, and reads their outcomes. */

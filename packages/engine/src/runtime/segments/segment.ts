@@ -3,6 +3,7 @@ import type { BlockLog, Command, Entry, EntryBody, Event, Place, Replica } from 
 import type { ChildOutcome, ChildRequest } from '../../executors/services.ts';
 import type { BlockTask } from '../../execution/attempt.ts';
 import { createBlockServices } from '../../execution/block-services.ts';
+import { childRunId } from '../../execution/child-runs.ts';
 import { CommandExecutor } from '../../execution/command-executor.ts';
 import { Emissions } from '../../records/emissions.ts';
 import type { Gate } from '../../execution/gate.ts';
@@ -254,21 +255,28 @@ export class Segment {
   /** Returns the outcome of a child that has ended. Any other child is recorded, and the keeper of the run starts it and waits for it. */
   async #callChild(request: ChildRequest, place: Place, task: BlockTask): Promise<ChildOutcome> {
     const { calls, follower } = this.#parts;
-    const child = { place, attempt: task.attempt };
-    const outcome = await calls.outcome(follower.header, child);
-    if (outcome) return outcome;
-    const at = this.#replica.index.addressOf(place.block, place.scope);
-    this.#calls.push({
-      at,
-      try: task.attempt,
-      ...(await calls.record(follower.header, { ...child, request })),
-    });
-    task.waitForChild();
-    return new Promise((_, reject) => {
-      const stop = (): void => reject(task.signal.reason as Error);
-      if (task.signal.aborted) stop();
-      else task.signal.addEventListener('abort', stop, { once: true });
-    });
+    const { attempt, resumes, children } = task;
+    const child = { place, attempt, call: request.call };
+    const runId = childRunId(follower.header, child);
+    children.add(runId, 'starting', request.othersDone);
+    try {
+      const outcome = await calls.outcome(follower.header, child);
+      if (outcome) return outcome;
+      this.#calls.push({
+        at: this.#replica.index.addressOf(place.block, place.scope),
+        try: attempt,
+        ...(resumes !== undefined && { resumes }),
+        ...(await calls.record(follower.header, { ...child, request })),
+      });
+      children.set(runId, 'running');
+      return await new Promise((_, reject) => {
+        const stop = (): void => reject(task.signal.reason as Error);
+        if (task.signal.aborted) stop();
+        else task.signal.addEventListener('abort', stop, { once: true });
+      });
+    } finally {
+      children.remove(runId);
+    }
   }
 
   #finish(): void {

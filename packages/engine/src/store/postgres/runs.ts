@@ -117,12 +117,13 @@ export class PostgresRunStore implements TailableRunStore {
     return (await this.#database.run(query)).rows.map((row) => row.run_id);
   }
 
-  async children(runId: string): Promise<string[]> {
-    const query = this.#database.build
+  async children(runId: string, { open } = { open: false }): Promise<string[]> {
+    const all = this.#database.build
       .selectFrom('runs')
       .select('run_id')
       .where('parent', '=', runId)
       .orderBy('number');
+    const query = open ? all.where('ended', '=', false) : all;
     return (await this.#database.run(query)).rows.map((row) => row.run_id);
   }
 

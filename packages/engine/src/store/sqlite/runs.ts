@@ -23,6 +23,7 @@ function prepare(db: DatabaseSync) {
     saveRecord: db.prepare(`
       UPDATE runs SET status = ?, ended = ?, seq = ?, record = ? WHERE run_id = ? AND seq <= ? RETURNING number`),
     children: db.prepare('SELECT run_id FROM runs WHERE parent = ? ORDER BY number'),
+    openChildren: db.prepare('SELECT run_id FROM runs WHERE parent = ? AND ended = 0 ORDER BY number'),
     remove: db.prepare('DELETE FROM runs WHERE run_id = ? AND ended = 1 RETURNING number'),
   };
 }
@@ -137,8 +138,9 @@ export class SqliteRunStore implements TailableRunStore {
     return this.#read(() => this.#sql.open.all()).map((row) => row['run_id'] as string);
   }
 
-  children(runId: string): string[] {
-    return this.#read(() => this.#sql.children.all(runId)).map((row) => row['run_id'] as string);
+  children(runId: string, { open } = { open: false }): string[] {
+    const query = open ? this.#sql.openChildren : this.#sql.children;
+    return this.#read(() => query.all(runId)).map((row) => row['run_id'] as string);
   }
 
   remove(runId: string): Promise<string[] | undefined> {

@@ -1,0 +1,27 @@
+import { isJsonObject, own } from '@heddle/core/blocks';
+import type { JsonObject } from '@heddle/core/blocks';
+import { parsedText } from '@heddle/core/fields';
+import { withoutArguments } from '../openapi/service-tools.ts';
+import { isEmpty } from './rows.ts';
+
+/** Arguments that the author of an agent has set, and the schema of those that the model chooses. */
+export interface Preset {
+  values: JsonObject;
+  schema: JsonObject;
+}
+
+/** Splits the arguments of a tool. Empty values count as not set, and values of names that the schema lacks are left out. */
+export function presetOf(schema: JsonObject, given: JsonObject): Preset {
+  const declared = own(schema, 'properties');
+  const properties = isJsonObject(declared) ? declared : {};
+  const values: JsonObject = {};
+  for (const [name, property] of Object.entries(properties)) {
+    const value = own(given, name);
+    if (value === undefined || isEmpty(value)) continue;
+    const types = isJsonObject(property) ? [property['type']].flat() : [];
+    // Fields of an editor are text.
+    const isText = types.includes('string') || types.every((type) => type === undefined);
+    values[name] = isText ? value : parsedText(value);
+  }
+  return { values, schema: withoutArguments(schema, new Set(Object.keys(values))) };
+}

@@ -1,0 +1,120 @@
+import { BlockError, isJsonObject } from '@heddle/core/blocks';
+import type { Json, JsonObject, Template } from '@heddle/core/blocks';
+import { inputSchema, jsonStructure, resolveJson, templateFields, templateItems } from '@heddle/core/fields';
+import type { Context } from '../define.ts';
+import { invalid } from '../invalid.ts';
+import { shownDescription } from '../mcp/names.ts';
+import { presetOf } from './preset.ts';
+import type { OfferedTool } from './ready-tool.ts';
+import { idsOf } from './rows.ts';
+
+const IDS: ReadonlySet<string> = new Set(['workflow', 'workflow_input', 'workflow_executor']);
+const MAX_NAME = 64;
+
+/** Whether a row of an agent's tools names a workflow. */
+export function isWorkflowRow(row: JsonObject): boolean {
+  return idsOf(row).some((id) => IDS.has(id));
+}
+
+/** A row of the agent, and its position in the list of tools. */
+export interface WorkflowRow {
+  row: JsonObject;
+  index: number;
+}
+
+/**
+ * Returns the tools of workflows, one for each row, with names that are not in `taken`. Each call is a child run. A later
+ * attempt offers the same tools as the first one, also after a deployment.
+ *
+ * Throws BLOCK_CONFIG_INVALID, CHILD_NOT_FOUND.
+ */
+export async function workflowTools(
+  context: Context,
+  rows: readonly WorkflowRow[],
+  taken: ReadonlySet<string>,
+): Promise<OfferedTool[]> {
+  if (rows.length === 0) return [];
+  const references = rows.map(({ row }) => referenceOf(context, row));
+  const found = await context.step('workflows', () => describedWorkflows(context, references), {
+    idempotent: true,
+  });
+  const described = found as unknown as { [reference: string]: DescribedWorkflow };
+  const names = new Set(taken);
+  return rows.map(({ index }, at) => {
+    const reference = references[at] as string;
+    const { name: title, description, schema } = described[reference] as DescribedWorkflow;
+    const name = freeName(title, names);
+    names.add(name);
+    const preset = presetOf(schema, mappingAt(context, index));
+    return {
+      definition: {
+        type: 'function',
+        name,
+        description: shownDescription(description ?? `Runs the workflow "${title}".`),
+        inputSchema: preset.schema as never,
+      },
+      callsWorkflow: true,
+      // An interrupted call continues the child run that it has started.
+      isIdempotent: () => true,
+      run: (args, { step, othersDone }) =>
+        context.services.callWorkflow(reference, {
+          input: { ...args, ...preset.values },
+          call: step,
+          othersDone,
+        }),
+    };
+  });
+}
+
+function referenceOf(context: Context, row: JsonObject): string {
+  const params = isJsonObject(row['params']) ? row['params'] : {};
+  const { workflowId } = params;
+  if (typeof workflowId === 'string' && workflowId.trim() !== '') return workflowId.trim();
+  throw invalid(context, 'has a workflow as a tool without a "workflowId"');
+}
+
+/** What the model gets of a workflow. */
+interface DescribedWorkflow {
+  name: string;
+  description: string | null;
+  schema: JsonObject;
+}
+
+async function describedWorkflows(context: Context, references: readonly string[]): Promise<JsonObject> {
+  const described = new Map<string, Json>();
+  for (const reference of new Set(references)) {
+    const found = await context.services.findChild(reference);
+    if (!found)
+      throw new BlockError(
+        'CHILD_NOT_FOUND',
+        `The agent "${context.block.name}" has the workflow "${reference.slice(0, 100)}" as a tool, and there is no such workflow: deploy it, or give the folder that holds it.`,
+        { retryable: false, details: { workflow: reference } },
+      );
+    const { name, description, inputs } = found;
+    described.set(reference, { name, description: description ?? null, schema: inputSchema(inputs) });
+  }
+  return Object.fromEntries(described);
+}
+
+/** Returns the inputs that the author has set for the tool at this position. Values in JSON text cannot change its structure. */
+function mappingAt(context: Context, index: number): JsonObject {
+  const { lookup } = context.services;
+  const tools = context.block.params['tools'] as Template;
+  const row = templateItems(jsonStructure(tools, lookup))?.[index];
+  const params = row && templateFields(row)?.get('params');
+  const mapping = params && templateFields(params)?.get('inputMapping');
+  const value = mapping ? resolveJson(mapping, lookup) : null;
+  if (isJsonObject(value)) return value;
+  if (value === null || value === '') return {};
+  throw invalid(context, 'has a workflow as a tool with an "inputMapping" that is not an object');
+}
+
+function freeName(title: string, taken: ReadonlySet<string>): string {
+  const words = title.toLowerCase().replaceAll(/[^a-z0-9]+/g, '_');
+  const plain = words.replaceAll(/^_|_$/g, '').slice(0, MAX_NAME) || 'workflow';
+  for (let number = 1; ; number++) {
+    const suffix = number === 1 ? '' : `_${number}`;
+    const name = `${plain.slice(0, MAX_NAME - suffix.length)}${suffix}`;
+    if (!taken.has(name)) return name;
+  }
+}

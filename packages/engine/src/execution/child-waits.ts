@@ -1,0 +1,60 @@
+/** What a child run that a block waits for is doing: it is being recorded, it runs, or it waits for a person or a timer. */
+export type ChildState = 'starting' | 'running' | 'human' | 'time';
+
+/** The child runs that one attempt of a block waits for. */
+export class ChildWaits {
+  readonly #states = new Map<string, ChildState>();
+  readonly #onChange: () => void;
+  #othersDone: Promise<unknown> | undefined;
+  #isAlone = false;
+
+  /** `onChange`: called when the attempt has begun or ended to wait for nothing else. */
+  constructor(onChange: () => void) {
+    this.#onChange = onChange;
+  }
+
+  get size(): number {
+    return this.#states.size;
+  }
+
+  /** True if the attempt does nothing but wait for child runs, and all of them are recorded. */
+  get only(): boolean {
+    return this.#isAlone && this.size > 0 && !this.#some('starting');
+  }
+
+  /** Why the attempt cannot continue now; null if it can. */
+  get blockedOn(): 'human' | 'time' | null {
+    if (!this.only || this.#some('running')) return null;
+    return this.#some('time') ? 'time' : 'human';
+  }
+
+  /** Adds a child. `othersDone` resolves when the block does nothing else; undefined: it does nothing else now. */
+  add(runId: string, state: ChildState, othersDone: Promise<unknown> | undefined): void {
+    this.#states.set(runId, state);
+    this.#othersDone = othersDone;
+    this.#isAlone = othersDone === undefined;
+    void othersDone?.then(() => {
+      // Calls of a later round have a promise of their own.
+      if (this.#othersDone !== othersDone) return;
+      this.#isAlone = true;
+      this.#onChange();
+    });
+    this.#onChange();
+  }
+
+  set(runId: string, state: ChildState): void {
+    if (!this.#states.has(runId)) return;
+    this.#states.set(runId, state);
+    this.#onChange();
+  }
+
+  remove(runId: string): void {
+    this.#states.delete(runId);
+    if (this.size === 0) this.#othersDone = undefined;
+    this.#onChange();
+  }
+
+  #some(state: ChildState): boolean {
+    return [...this.#states.values()].includes(state);
+  }
+}

@@ -1,0 +1,200 @@
+import { blocks } from '@heddle/blocks';
+import type { Json, JsonObject } from '@heddle/core';
+import type { EngineOptions } from '@heddle/engine';
+import { describe, expect, it, onTestFinished } from 'vitest';
+import { startModelServer } from '../../support/model-server.ts';
+import type { ModelAnswer, ModelRequest } from '../../support/model-server.ts';
+import { Script, work } from '../../support/scripted.ts';
+import { block, fn, workflow } from '../../support/workflow.ts';
+import type { MakeRuntime } from './suite.ts';
+
+const TOPIC = [
+  { name: 'topic', type: 'string', description: 'What it is about.' },
+  { name: 'depth', type: 'number' },
+];
+
+/** A row of an agent's tools. */
+const row = (workflowId: string, params: JsonObject = {}): JsonObject => ({
+  type: 'workflow_input',
+  toolId: 'workflow_executor',
+  params: { workflowId, ...params },
+});
+
+/** An agent with these tools, in a workflow. */
+const agent = (tools: JsonObject[], id = 'parent') =>
+  workflow(
+    [block('A', 'agent', { model: 'local/scripted', messages: [{ role: 'user', content: 'Go.' }], tools })],
+    ['Start -> A'],
+    { id, name: id },
+  );
+
+type Call = { name: string; args: Json };
+
+/** A model that makes these calls in its first answer, and then answers. */
+export async function calling(calls: readonly Call[]) {
+  return answering(({ number }) => (number === 1 ? { tools: calls } : { text: 'Done.' }));
+}
+
+async function answering(answer: (request: ModelRequest) => ModelAnswer) {
+  const models = await startModelServer(answer);
+  onTestFinished(() => models.close());
+  const options: EngineOptions = { services: { local: models.services.local } };
+  return {
+    options,
+    /** The tools that the first call of the model got. */
+    offered: () => {
+      const tools = (models.requests[0]?.body['tools'] ?? []) as unknown as { function: JsonObject }[];
+      return tools.map((tool) => tool.function);
+    },
+    asked: () => models.requests.length,
+  };
+}
+
+function callsIn(output: Json | undefined): { name: string; result: Json; success: boolean }[] {
+  return (output as { toolCalls: { list: { name: string; result: Json; success: boolean }[] } }).toolCalls
+    .list;
+}
+
+/** Agents whose tools are workflows. */
+export function describeWorkflowTools(make: MakeRuntime): void {
+  describe('workflows as tools', () => {
+    it('a workflow is a tool with its inputs as schema, and each call is a child run', async () => {
+      const calls = [
+        { name: 'look_it_up', args: { topic: 'wool' } },
+        { name: 'look_it_up', args: { topic: 'silk' } },
+        { name: 'look_it_up_2', args: { topic: 'flax' } },
+      ];
+      const model = await calling(calls);
+      const engine = await make().open({ ...model.options, blocks: blocks() });
+      await engine.deploy(
+        workflow([fn('F', 'return `about ${<start.topic>} ${<start.depth>}`')], ['Start -> F'], {
+          ...{ id: 'child', name: 'Look it up!', description: 'Finds things.' },
+          inputFormat: TOPIC,
+        }),
+      );
+      const preset = row('child', { inputMapping: '{"depth": 7, "topic": ""}' });
+      const result = await engine.execute({ workflow: agent([row('child'), preset]) });
+      expect(result).toMatchObject({ status: 'completed', output: { content: 'Done.' } });
+      const properties = { topic: { type: 'string', description: 'What it is about.' } };
+      expect(model.offered()).toMatchObject([
+        {
+          ...{ name: 'look_it_up', description: 'Finds things.' },
+          parameters: { type: 'object', properties: { ...properties, depth: { type: 'number' } } },
+        },
+        { name: 'look_it_up_2', parameters: { type: 'object', properties } },
+      ]);
+      expect(JSON.stringify(model.offered()[1])).not.toContain('depth');
+      expect(callsIn(result.output).map((call) => call.result)).toMatchObject([
+        { result: 'about wool null' },
+        { result: 'about silk null' },
+        { result: 'about flax 7' },
+      ]);
+      const children = await engine.childRuns(result.runId);
+      expect(children.map(({ workflowId }) => workflowId)).toEqual(['child', 'child', 'child']);
+      expect(new Set(children.map(({ runId }) => runId)).size).toBe(3);
+      expect(await engine.getRun(children[0]?.runId ?? '')).toMatchObject({ parentRunId: result.runId });
+    });
+
+    it('what goes wrong in a workflow is a result that the model reads', async () => {
+      const model = await calling([
+        { name: 'fails', args: {} },
+        { name: 'parent', args: {} },
+        { name: 'fails', args: { n: 'many' } },
+      ]);
+      const engine = await make().open({ ...model.options, blocks: blocks() });
+      await engine.deploy(
+        workflow([fn('F', 'throw new Error("deep")')], ['Start -> F'], {
+          ...{ id: 'fails', name: 'Fails' },
+          inputFormat: [{ name: 'n', type: 'number' }],
+        }),
+      );
+      await engine.deploy(agent([row('fails'), row('parent')]));
+      const result = await engine.execute('parent');
+      expect(result).toMatchObject({ status: 'completed', output: { content: 'Done.' } });
+      const [failed, cycle, mismatch] = callsIn(result.output);
+      expect(failed).toMatchObject({ success: false, result: expect.stringMatching(/"Fails" failed.*deep/) });
+      expect(cycle).toMatchObject({
+        success: false,
+        result: expect.stringContaining('"parent" cannot be called here'),
+      });
+      expect(mismatch).toMatchObject({
+        success: false,
+        result: expect.stringContaining('do not match the schema'),
+      });
+      expect(await engine.childRuns(result.runId)).toHaveLength(1);
+    });
+
+    it('an agent with a workflow that does not exist fails before it calls the model', async () => {
+      const model = await calling([]);
+      const engine = await make().open({ ...model.options, blocks: blocks() });
+      const result = await engine.execute({ workflow: agent([row('nowhere')]) });
+      expect(result).toMatchObject({ status: 'failed', error: { code: 'CHILD_NOT_FOUND' } });
+      expect(model.asked()).toBe(0);
+    });
+
+    it('R24 the agent waits while its workflows wait for a person, and continues after the answers', async () => {
+      const model = await calling([
+        { name: 'asks', args: { q: 1 } },
+        { name: 'asks', args: { q: 2 } },
+        { name: 'adds', args: {} },
+      ]);
+      const engine = await make().open({ ...model.options, blocks: blocks() });
+      await engine.deploy(
+        workflow([block('H', 'human_in_the_loop', {}), fn('F', 'return <h.n>')], ['Start -> H -> F'], {
+          ...{ id: 'asks', name: 'asks' },
+        }),
+      );
+      await engine.deploy(workflow([fn('F', 'return 1 + 1')], ['Start -> F'], { id: 'adds', name: 'adds' }));
+      const run = await engine.start({ workflow: agent([row('asks'), row('adds')]) });
+      expect(await run.result()).toMatchObject({ status: 'paused' });
+      const waiting = async () =>
+        (await engine.listRuns({ status: ['paused'] })).runs.filter(
+          ({ parentRunId }) => parentRunId === run.runId,
+        );
+      const [first, second] = await waiting();
+      await engine.resume(first?.runId ?? '', { input: { n: 5 } });
+      expect(await run.result()).toMatchObject({ status: 'paused' });
+      await engine.resume(second?.runId ?? '', { input: { n: 6 } });
+      const result = await run.result();
+      expect(result).toMatchObject({ status: 'completed', output: { content: 'Done.' } });
+      const answers = callsIn(result.output).map((call) => (call.result as { result: Json }).result);
+      expect(new Set(answers)).toEqual(new Set([5, 6, 2]));
+      // Neither the model nor a workflow was called twice.
+      expect(model.asked()).toBe(2);
+      expect(await engine.childRuns(run.runId)).toHaveLength(3);
+    });
+
+    it('cancelling the run cancels the workflows that its agent has called', async () => {
+      const script = new Script();
+      const model = await calling([{ name: 'slow', args: {} }]);
+      const engine = await make().open({ ...model.options, blocks: [...blocks(), script.executor] });
+      await engine.deploy(workflow([work('W')], ['Start -> W'], { id: 'slow', name: 'slow' }));
+      const run = await engine.start({ workflow: agent([row('slow')]) });
+      await script.called('W');
+      await engine.cancel(run.runId);
+      await script.stopped('W');
+      expect(script.aborted).toEqual(['W']);
+      await expect.poll(async () => (await engine.listRuns({ status: ['cancelled'] })).runs.length).toBe(2);
+    });
+
+    it('workflows run in the place of the agent that waits for them, whatever the concurrency', async () => {
+      const model = await answering(({ body }) => {
+        const text = JSON.stringify(body['messages']);
+        if (text.includes('Inner.')) return { text: 'From inside.' };
+        return text.includes('From inside.') ? { text: 'Done.' } : { tools: [{ name: 'inner', args: {} }] };
+      });
+      const engine = await make().open({
+        ...model.options,
+        blocks: blocks(),
+        concurrency: { engine: 1, run: 1 },
+      });
+      const messages = [{ role: 'user', content: 'Inner.' }];
+      const inner = block('B', 'agent', { model: 'local/scripted', messages });
+      await engine.deploy(workflow([inner], ['Start -> B'], { id: 'inner', name: 'inner' }));
+      expect(await engine.execute({ workflow: agent([row('inner')]) })).toMatchObject({
+        status: 'completed',
+        output: { content: 'Done.' },
+      });
+    });
+  });
+}
