@@ -10,6 +10,7 @@ import { describeMemories } from '../conformance/runtime/memories.ts';
 import { describePauses } from '../conformance/runtime/pauses.ts';
 import { describeRestart } from '../conformance/runtime/restart.ts';
 import { describeStarts } from '../conformance/runtime/starts.ts';
+import { describeWorkflowTools } from '../conformance/runtime/workflow-tools.ts';
 import { describeRuntime } from '../conformance/runtime.ts';
 import { scale } from '../support/scale.ts';
 import type { RuntimeUnderTest, WhenDone } from '../conformance/runtime/suite.ts';
@@ -50,6 +51,7 @@ describe.skipIf(!hasPostgres)('the local runtime on PostgreSQL', () => {
   else {
     describePauses(onPostgres);
     describeChildren(onPostgres);
+    describeWorkflowTools(onPostgres);
     describeEnvironments(onPostgres);
     describeFiles(onPostgres);
     describeDeletion(onPostgres);

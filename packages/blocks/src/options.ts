@@ -43,6 +43,14 @@ export interface ModelRate {
 
 /** How an MCP server is used. */
 export interface McpServerOptions {
+  /**
+   * The program of a server that is a process of its own, as an absolute path, and its arguments, instead of an address. Each
+   * execution of a block that uses the server starts it without a shell, and kills it at its end. It is not in the sandbox: it
+   * may do what the engine's process may do.
+   */
+  command?: readonly [program: string, ...args: string[]];
+  /** The environment of `command`. Default: empty. */
+  env?: { readonly [name: string]: string };
   /** The names of the tools that workflows may call. Default: all. */
   tools?: readonly string[];
   /** The header that takes the key as it is. Default: `Authorization`, with `Bearer` before the key. */

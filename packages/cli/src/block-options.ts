@@ -1,4 +1,5 @@
-import type { ToolFile } from '@heddle/blocks';
+import { isAbsolute } from 'node:path';
+import type { BlocksOptions, ToolFile } from '@heddle/blocks';
 import type { EngineOptions } from '@heddle/engine';
 import type { IsolationLevel } from '@heddle/sandbox';
 import { readEnv } from './env.ts';
@@ -25,6 +26,8 @@ export interface BlockOptions extends SpendingOptions {
   tools?: readonly string[];
   /** `NAME=URL`. */
   mcp?: readonly string[];
+  /** `NAME=PROGRAM ARGUMENTS`. */
+  mcpCommand?: readonly string[];
   /** `NAME=TOOL,TOOL`. */
   mcpTools?: readonly string[];
   /** Id of the workspace whose stored credentials and skills blocks use. */
@@ -91,7 +94,7 @@ export async function blockOptions(
       variables: process.env,
       ...(defaultModel !== undefined && { defaultModel }),
       ...(tools.length > 0 && { toolFiles: await toolFilesOf(tools) }),
-      mcp: allowedTools(options),
+      mcp: mcpServers(options),
     }),
     services: {
       ...pairsOf('--service', service, 'openai=http://localhost:8080/v1'),
@@ -117,10 +120,53 @@ async function toolFilesOf(files: readonly string[]): Promise<ToolFile[]> {
   return read;
 }
 
-/** The tools that workflows may call, by the names of MCP servers. */
-function allowedTools({ mcpTools = [] }: BlockOptions): { [server: string]: { tools: string[] } } {
-  const lists = Object.entries(listsOf('--mcp-tools', mcpTools, 'docs=search,read'));
-  return Object.fromEntries(lists.map(([name, tools]) => [name, { tools }]));
+const COMMAND_EXAMPLE = 'files=/usr/bin/node /opt/files/server.js';
+
+/** The programs of MCP servers, and the tools that workflows may call, by the names of the servers. Throws usage errors. */
+function mcpServers({
+  mcp = [],
+  mcpCommand = [],
+  mcpTools = [],
+}: BlockOptions): NonNullable<BlocksOptions['mcp']> {
+  const tools = listsOf('--mcp-tools', mcpTools, 'docs=search,read');
+  const commands = pairsOf('--mcp-command', mcpCommand, COMMAND_EXAMPLE);
+  const addresses = pairsOf('--mcp', mcp, 'docs=https://mcp.example.com/mcp');
+  const twice = Object.keys(commands).find((name) => Object.hasOwn(addresses, name));
+  if (twice !== undefined)
+    throw new UsageError(
+      `The MCP server "${twice}" has an address and a command.`,
+      `Remove --mcp or --mcp-command.`,
+    );
+  const names = new Set([...Object.keys(commands), ...Object.keys(tools)]);
+  return Object.fromEntries(
+    [...names].map((name) => [
+      name,
+      {
+        ...(tools[name] && { tools: tools[name] }),
+        ...(commands[name] !== undefined && { command: commandOf(commands[name]) }),
+      },
+    ]),
+  );
+}
+
+/** Returns a program and its arguments. Throws a usage error. */
+function commandOf(text: string): [string, ...string[]] {
+  const words = text.startsWith('[') ? jsonOf(text) : text.split(' ').filter((word) => word !== '');
+  const [program, ...args] = Array.isArray(words) ? words : [];
+  if (typeof program === 'string' && isAbsolute(program) && args.every((arg) => typeof arg === 'string'))
+    return [program, ...args];
+  throw new UsageError(
+    '--mcp-command takes NAME=PROGRAM ARGUMENTS, with an absolute path of the program.',
+    `Example: --mcp-command '${COMMAND_EXAMPLE}'`,
+  );
+}
+
+function jsonOf(text: string): unknown {
+  try {
+    return JSON.parse(text);
+  } catch {
+    return undefined;
+  }
 }
 
 /** The lists of an option that takes `NAME=VALUE,VALUE`. Throws usage errors. */
@@ -155,10 +201,12 @@ function memoryFor(resultMiB: number): number {
 /** The options about services, models and egress as arguments of a later command, without credentials. */
 export function reachArgs(options: BlockOptions): string[] {
   const { allowHost = [], denyHost = [], service = [], mcp = [], mcpTools = [], tools = [] } = options;
+  const { mcpCommand = [] } = options;
   const { defaultModel, workspace } = options;
   return [
     ...service.flatMap((pair) => ['--service', pair]),
     ...mcp.flatMap((pair) => ['--mcp', pair]),
+    ...mcpCommand.flatMap((pair) => ['--mcp-command', pair]),
     ...mcpTools.flatMap((pair) => ['--mcp-tools', pair]),
     ...tools.flatMap((file) => ['--tools', file]),
     ...(defaultModel === undefined ? [] : ['--default-model', defaultModel]),

@@ -146,6 +146,10 @@ const DEFINITIONS = {
     ),
     repeatable('--tools <file>', 'file of heddle tools import (repeatable)'),
     repeatable('--mcp <name=url>', 'address of an MCP server for blocks and agents (repeatable)'),
+    repeatable(
+      '--mcp-command <name=command>',
+      'MCP server that is a program, with an absolute path: words, or a JSON list (repeatable)',
+    ),
     repeatable('--mcp-tools <name=tools>', 'the only tools of an MCP server, with commas (repeatable)'),
   ],
   workspace: () => [

@@ -132,6 +132,32 @@ export function describeWorkflowTools(make: MakeRuntime): void {
       expect(model.asked()).toBe(0);
     });
 
+    it('a workflow of another tenant is no tool, by its id or by its name', async () => {
+      const model = await calling([]);
+      const tenant = (id: string) => (id === 'child' ? 'theirs' : 'mine');
+      const engine = await make().open({ ...model.options, blocks: blocks(), tenant });
+      await engine.deploy(workflow([], [], { id: 'child', name: 'Child of theirs' }));
+      for (const id of ['child', 'Child of theirs'])
+        expect(await engine.execute({ workflow: agent([row(id)]) })).toMatchObject({
+          status: 'failed',
+          error: { code: 'CHILD_NOT_FOUND' },
+        });
+      expect(model.asked()).toBe(0);
+    });
+
+    it('neither values nor the model change the inputs that the author has set', async () => {
+      const model = await calling([{ name: 'child', args: { topic: 'wool', depth: 9, admin: true } }]);
+      const engine = await make().open({ ...model.options, blocks: blocks() });
+      const echo = fn('F', 'return [<start.topic>, <start.depth>, <start.admin>]');
+      const inputFormat = [...TOPIC, { name: 'admin', type: 'string' }];
+      await engine.deploy(workflow([echo], ['Start -> F'], { id: 'child', name: 'child', inputFormat }));
+      const preset = row('child', { inputMapping: '{"topic": "<start.q>", "depth": 3, "admin": "no"}' });
+      const q = 'x", "admin": "yes';
+      const result = await engine.execute({ workflow: agent([preset]) }, { q });
+      expect(model.offered()[0]).toMatchObject({ parameters: { properties: {} } });
+      expect(callsIn(result.output)[0]?.result).toMatchObject({ result: [q, 3, 'no'] });
+    });
+
     it('R24 the agent waits while its workflows wait for a person, and continues after the answers', async () => {
       const model = await calling([
         { name: 'asks', args: { q: 1 } },

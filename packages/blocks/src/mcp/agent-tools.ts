@@ -4,6 +4,7 @@ import type { JsonObject } from '@heddle/core/blocks';
 import type { Context } from '../define.ts';
 import { invalid } from '../invalid.ts';
 import { compileSchema, withCheckedPatterns } from '../agent/json-schema.ts';
+import { presetOf } from '../agent/preset.ts';
 import type { OfferedTool } from '../agent/ready-tool.ts';
 import { isIdempotent, toolNamed } from './find.ts';
 import { freeName, shownDescription } from './names.ts';
@@ -45,7 +46,27 @@ export async function mcpTools(
   };
   if (row['type'] !== ONE) return listed.filter(isUsable).map(ready);
   if (typeof toolName !== 'string') throw invalid(context, 'has an MCP tool without a "toolName"');
-  return [ready(toolNamed(listed, serverId, toolName))];
+  return [withPreset(ready(toolNamed(listed, serverId, toolName)), params)];
+}
+
+/** Fields of a row that are no arguments of its tool. */
+const NO_ARGUMENTS: ReadonlySet<string> = new Set([
+  'serverId',
+  'serverName',
+  'serverUrl',
+  'toolName',
+  'credential',
+]);
+
+/** Returns the tool without the arguments that the author has set. The model neither sees nor changes them. */
+function withPreset(tool: OfferedTool, params: JsonObject): OfferedTool {
+  const given = Object.fromEntries(Object.entries(params).filter(([name]) => !NO_ARGUMENTS.has(name)));
+  const { values, schema } = presetOf(tool.definition.inputSchema as JsonObject, given);
+  return {
+    ...tool,
+    definition: { ...tool.definition, inputSchema: schema as never },
+    run: (args, call) => tool.run({ ...args, ...values }, call),
+  };
 }
 
 function agentTool(session: McpSession, tool: Tool, name: string): OfferedTool {

@@ -1,4 +1,5 @@
 import { createHash } from 'node:crypto';
+import { isAbsolute } from 'node:path';
 import type {
   CallToolResult,
   Client,
@@ -6,6 +7,7 @@ import type {
   StreamableHTTPClientTransport,
   Tool,
 } from '@modelcontextprotocol/client';
+import type { StdioClientTransport } from '@modelcontextprotocol/client/stdio';
 import { BlockError, isBlockError } from '@heddle/core/blocks';
 import type { JsonObject } from '@heddle/core/blocks';
 import type { HttpClient } from '@heddle/engine';
@@ -29,8 +31,7 @@ const CLOSE_MS = 1000;
 /** A server that the operator has configured. */
 interface McpServer {
   name: string;
-  address: string;
-  http: HttpClient;
+  reach: { address: string; http: HttpClient } | { command: NonNullable<McpServerOptions['command']> };
   secret: string | undefined;
   options: McpServerOptions;
 }
@@ -156,7 +157,7 @@ export class McpSession {
 
 interface Connection {
   client: Client;
-  transport: StreamableHTTPClientTransport;
+  transport: StreamableHTTPClientTransport | StdioClientTransport;
   hadSession: boolean;
 }
 
@@ -176,10 +177,25 @@ async function connect(server: McpServer, signal: AbortSignal): Promise<Connecti
       inputRequired: { autoFulfill: false },
     },
   );
-  const headers = secretHeaders(server);
-  const transport = new sdk.StreamableHTTPClientTransport(new URL(server.address), {
-    fetch: fetchOver(bounded(server.http)),
-    requestInit: { headers, redirect: 'error' },
+  const transport = 'command' in server.reach ? await processOf(server) : overHttp(sdk, server);
+  try {
+    await client.connect(transport, { signal, timeout: LIST_MS });
+  } catch (error) {
+    await client.close();
+    // A client that has not connected does not end the process.
+    await transport.close();
+    throw error;
+  }
+  return { client, transport, hadSession: 'sessionId' in transport && transport.sessionId !== undefined };
+}
+
+type Sdk = typeof import('@modelcontextprotocol/client');
+
+function overHttp(sdk: Sdk, server: McpServer): StreamableHTTPClientTransport {
+  const { address, http } = server.reach as { address: string; http: HttpClient };
+  return new sdk.StreamableHTTPClientTransport(new URL(address), {
+    fetch: fetchOver(bounded(http)),
+    requestInit: { headers: secretHeaders(server), redirect: 'error' },
     reconnectionOptions: {
       initialReconnectionDelay: 1000,
       maxReconnectionDelay: 5000,
@@ -187,18 +203,27 @@ async function connect(server: McpServer, signal: AbortSignal): Promise<Connecti
       maxRetries: 2,
     },
   });
-  try {
-    await client.connect(transport, { signal, timeout: LIST_MS });
-  } catch (error) {
-    await client.close();
-    throw error;
-  }
-  return { client, transport, hadSession: transport.sessionId !== undefined };
+}
+
+/** Returns the transport to a process, which the connection starts. */
+async function processOf({ reach, options }: McpServer): Promise<StdioClientTransport> {
+  const stdio = await import('@modelcontextprotocol/client/stdio');
+  const [command, ...args] = (reach as { command: NonNullable<McpServerOptions['command']> }).command;
+  if (!isAbsolute(command)) throw new Error(`its command "${command}" is not an absolute path`);
+  // The transport adds variables of this process, unless they are set.
+  const inherited = stdio.DEFAULT_INHERITED_ENV_VARS.map((name) => [name, undefined]);
+  const env = { ...Object.fromEntries(inherited), ...options.env } as Record<string, string>;
+  return new stdio.StdioClientTransport({
+    ...{ command, args, env, cwd: '/' },
+    // It could contain secrets, and nobody reads it.
+    stderr: 'ignore',
+    maxBufferSize: MAX_RESPONSE_BYTES,
+  });
 }
 
 async function disconnect({ client, transport }: Connection): Promise<void> {
   // A server that does not answer, or refuses, delays the block no further: the session expires there.
-  await transport.terminateSession().catch(() => undefined);
+  if ('terminateSession' in transport) await transport.terminateSession().catch(() => undefined);
   await client.close().catch(() => undefined);
 }
 
@@ -238,11 +263,11 @@ function boundedValidator(schema: JsonObject) {
 const caches = new Map<string, InMemoryResponseCacheStore>();
 
 function cacheOf(
-  { name, address, secret }: McpServer,
+  { name, reach, secret }: McpServer,
   create: () => InMemoryResponseCacheStore,
 ): InMemoryResponseCacheStore {
   const hash = createHash('sha256')
-    .update(JSON.stringify([name, address, secret ?? null]))
+    .update(JSON.stringify([name, 'command' in reach ? reach.command : reach.address, secret ?? null]))
     .digest('hex');
   const cache = caches.get(hash) ?? create();
   caches.delete(hash);
@@ -261,20 +286,27 @@ interface ServerQuery {
 async function findServer({ services }: Context, query: ServerQuery): Promise<McpServer> {
   const { name, options } = query;
   const provider = `mcp-${name}`;
+  const own = options.mcp && Object.hasOwn(options.mcp, name) ? options.mcp[name] : undefined;
+  if (own?.command && query.credential)
+    throw new BlockError(
+      'CREDENTIAL_UNKNOWN',
+      `The MCP server "${name}" is a program, which takes no stored credential.`,
+      { retryable: false },
+    );
+  if (own?.command) return { name, reach: { command: own.command }, secret: undefined, options: own };
   const { address, credential, http } = isNamed(name)
     ? await services.service(provider)
     : { address: undefined, credential: undefined, http: undefined };
   if (address === undefined || !http)
     throw new BlockError(
       'MCP_SERVER_UNKNOWN',
-      `There is no MCP server "${name.slice(0, 100)}". Configure it with --mcp NAME=URL.`,
+      `There is no MCP server "${name.slice(0, 100)}". Configure it with --mcp NAME=URL or --mcp-command NAME=COMMAND.`,
       { retryable: false },
     );
   const secret = query.credential
     ? await chosenSecret(services, provider, query.credential)
     : (credential ?? (await storedSecret(services, provider)));
-  const own = options.mcp && Object.hasOwn(options.mcp, name) ? options.mcp[name] : undefined;
-  return { name, address, http, secret, options: own ?? {} };
+  return { name, reach: { address, http }, secret, options: own ?? {} };
 }
 
 /** Returns the secret of a credential that is meant for this server: an author could send any other one there. */

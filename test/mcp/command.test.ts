@@ -1,0 +1,73 @@
+import { readFileSync } from 'node:fs';
+import { join } from 'node:path';
+import { fileURLToPath } from 'node:url';
+import { blocks } from '@heddle/blocks';
+import type { BlocksOptions } from '@heddle/blocks';
+import type { JsonObject } from '@heddle/core';
+import { createEngine } from '@heddle/engine';
+import { expect, it, onTestFinished } from 'vitest';
+import { dataFolder } from '../support/data-folder.ts';
+import { block, workflow } from '../support/workflow.ts';
+
+const SERVER = fileURLToPath(new URL('../support/mcp-stdio.ts', import.meta.url));
+
+const NO_PIDS = [process.execPath, SERVER, '/dev/null'] as const;
+
+/** Calls the tool of a server with this configuration. */
+async function callSeen(server: NonNullable<BlocksOptions['mcp']>[string], fields: JsonObject = {}) {
+  const engine = await createEngine({ blocks: blocks({ mcp: { local: server } }) });
+  onTestFinished(() => engine.close({ graceMs: 0 }));
+  const called = block('B', 'mcp', { server: 'local', tool: 'seen', ...fields });
+  return engine.execute({ workflow: workflow([called], ['Start -> B']) });
+}
+
+function place() {
+  const pids = join(dataFolder(), 'pids');
+  return {
+    command: [process.execPath, SERVER, pids, 'one argument', '$(id)'] as const,
+    pids: () => readFileSync(pids, 'utf8').trim().split('\n').map(Number),
+  };
+}
+
+const isAlive = (pid: number): boolean => {
+  try {
+    return process.kill(pid, 0);
+  } catch {
+    return false;
+  }
+};
+
+it('a server that is a program gets its arguments without a shell, an empty environment, and ends with the block', async () => {
+  const { command, pids } = place();
+  const result = await callSeen({ command });
+  expect(result).toMatchObject({ status: 'completed' });
+  const [{ text }] = (result.output as { content: [{ text: string }] }).content;
+  expect(JSON.parse(text)).toEqual({ args: ['one argument', '$(id)'], env: [], cwd: '/' });
+  await expect.poll(() => pids().filter(isAlive)).toEqual([]);
+});
+
+it('a server that is a program gets the variables of the operator', async () => {
+  const { command } = place();
+  const result = await callSeen({ command, env: { LEVEL: 'low' } });
+  expect(JSON.stringify(result.output)).toContain(String.raw`\"env\":[\"LEVEL\"]`);
+});
+
+it.each<[string, string, NonNullable<BlocksOptions['mcp']>[string], JsonObject]>([
+  ['a tool that the operator does not allow', 'MCP_TOOL_UNKNOWN', { command: NO_PIDS, tools: ['other'] }, {}],
+  ['a program without an absolute path', 'MCP_FAILED', { command: ['node', SERVER] }, {}],
+  ['a program that does not exist', 'MCP_FAILED', { command: ['/nonexistent/program'] }, {}],
+  [
+    'a workflow that names a program',
+    'MCP_SERVER_UNKNOWN',
+    {},
+    { server: process.execPath, command: [process.execPath] },
+  ],
+  [
+    'a workflow that brings a command for a known name',
+    'MCP_SERVER_UNKNOWN',
+    {},
+    { command: [process.execPath, SERVER] },
+  ],
+])('refuses %s', async (_title, code, server, fields) => {
+  expect(await callSeen(server, fields)).toMatchObject({ status: 'failed', error: { code } });
+});

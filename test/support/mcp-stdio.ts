@@ -1,0 +1,14 @@
+// An official MCP server over the standard streams: `node mcp-stdio.ts FILE`. It appends its process id to FILE.
+import { appendFileSync } from 'node:fs';
+import { fromJsonSchema, McpServer } from '@modelcontextprotocol/server';
+import { StdioServerTransport } from '@modelcontextprotocol/server/stdio';
+
+const [, , file = '', ...args] = process.argv;
+appendFileSync(file, `${process.pid}\n`);
+const server = new McpServer({ name: 'process', version: '1.0.0' });
+const inputSchema = fromJsonSchema<object>({ type: 'object', properties: {} });
+server.registerTool('seen', { description: 'What the process sees.', inputSchema }, () => {
+  const seen = { args, env: Object.keys(process.env).toSorted(), cwd: process.cwd() };
+  return { content: [{ type: 'text', text: JSON.stringify(seen) }] };
+});
+await server.connect(new StdioServerTransport());
