@@ -4,18 +4,22 @@
 // workflow and prints the output; with `worker` it works until its input ends.
 import { appendFileSync } from 'node:fs';
 import { blocks } from '@heddle/blocks';
-import type { BlockExecutor, Json } from '@heddle/core';
+import type { BlockExecutor, Json, JsonObject } from '@heddle/core';
 import type { BlockContext } from '@heddle/core/blocks';
 import { createEngine, isEngineError } from '@heddle/engine';
 import type { ExecutorServices } from '@heddle/engine';
 import { createWorker } from '@heddle/temporal';
-import { COUNTING, REMEMBERING } from './killed.ts';
+import { COUNTER, COUNTING, COUNTING_BY_WORKFLOW, REMEMBERING } from './killed.ts';
 import type { AgentProcess, MEMORY_POINTS } from './killed.ts';
 
 const given = JSON.parse(process.argv[2] ?? '') as AgentProcess;
-const { url, effects, stop, question, models = {}, ...where } = given;
-const [drawn, workflowId] =
-  question === undefined ? ([COUNTING, 'counting'] as const) : ([REMEMBERING, 'remembering'] as const);
+const { url, effects, stop, byWorkflow = false, question, models = {}, ...where } = given;
+const [workflowId, ...deployed] =
+  question !== undefined
+    ? (['remembering', REMEMBERING] as const)
+    : byWorkflow
+      ? (['counting-by-workflow', COUNTING_BY_WORKFLOW, COUNTER] as const)
+      : (['counting', COUNTING] as const);
 const RUN_ID = question === undefined ? 'agent-run' : `asked-${question}`;
 
 /** Prints the point and waits to be killed, if the process stops at it. */
@@ -63,32 +67,43 @@ function interrupted(context: Context): Context {
   });
 }
 
+async function count(n: Json): Promise<JsonObject> {
+  const number = JSON.stringify(n);
+  appendFileSync(effects, `${number}\n`);
+  process.stdout.write(`${number}\n`);
+  if (number === stop) await new Promise(() => undefined);
+  return { counted: n };
+}
+
+const tally: BlockExecutor = {
+  types: ['tally'],
+  class: 'effect',
+  execute: async (context) => ({ output: await count(context.field('n', 'native') ?? null) }),
+};
+
 const options = {
   services: { local: url },
-  blocks: blocks({
-    ...models,
-    tools: [
-      {
-        id: 'count',
-        description: 'Counts.',
-        parameters: { type: 'object', properties: { n: { type: 'number' } }, required: ['n'] },
-        idempotent: true,
-        async run({ n }) {
-          const number = JSON.stringify(n);
-          appendFileSync(effects, `${number}\n`);
-          process.stdout.write(`${number}\n`);
-          if (number === stop) await new Promise(() => undefined);
-          return { counted: n ?? null };
+  blocks: [
+    tally,
+    ...blocks({
+      ...models,
+      tools: [
+        {
+          id: 'count',
+          description: 'Counts.',
+          parameters: { type: 'object', properties: { n: { type: 'number' } }, required: ['n'] },
+          idempotent: true,
+          run: ({ n }) => count(n ?? null),
         },
-      },
-    ],
-  }).map(interruptible),
+      ],
+    }).map(interruptible),
+  ],
 };
 
 /** Starts the run, or continues it, and returns its output. */
 async function runToItsEnd(): Promise<Json> {
   const engine = await createEngine({ ...options, ...where.engine });
-  await engine.deploy(drawn);
+  for (const each of deployed) await engine.deploy(each);
   const input = question === undefined ? {} : { question };
   const result = engine.attach(RUN_ID).then(
     (run) => run.result(),
@@ -102,8 +117,9 @@ async function runToItsEnd(): Promise<Json> {
     },
   );
   const { output } = await result;
+  const children = await engine.childRuns(RUN_ID);
   await engine.close();
-  return output ?? null;
+  return byWorkflow ? { ...(output as JsonObject), children: children.length } : (output ?? null);
 }
 
 if (where.worker) {

@@ -25,6 +25,8 @@ export interface AgentProcess {
   url: string;
   /** File for the numbers of the calls. */
   effects: string;
+  /** True: the agent counts with a workflow. */
+  byWorkflow?: boolean;
   /** The line after which the process waits to be killed: of `counting` the number of a call, of `REMEMBERING` a point of its memory. */
   stop?: string;
   /** What the agent of `REMEMBERING` is asked, instead of counting. */
@@ -98,6 +100,25 @@ export async function remembering() {
     },
   };
 }
+
+/** An agent that counts to four with a workflow. */
+export const COUNTING_BY_WORKFLOW = workflow(
+  [
+    block('A', 'agent', {
+      model: 'local/scripted',
+      messages: [{ role: 'user', content: 'Count to four.' }],
+      tools: [{ type: 'workflow_input', params: { workflowId: 'counter' } }],
+    }),
+  ],
+  ['Start -> A'],
+  { id: 'counting-by-workflow' },
+);
+
+/** The workflow that counts. */
+export const COUNTER = workflow([block('T', 'tally', { n: '<start.n>' })], ['Start -> T'], {
+  ...{ id: 'counter', name: 'count' },
+  inputFormat: [{ name: 'n', type: 'number' }],
+});
 
 /** A process and the lines that it prints. */
 export interface Played {

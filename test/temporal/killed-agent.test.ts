@@ -1,7 +1,27 @@
 import { expect, it } from 'vitest';
-import { COUNTING, counting, play } from '../agents/killed.ts';
+import { COUNTER, COUNTING, COUNTING_BY_WORKFLOW, counting, play } from '../agents/killed.ts';
 import { describeTemporal } from '../support/temporal.ts';
 import { placeOn } from './worker-place.ts';
+
+describeTemporal('a workflow that an agent has called as a tool, whose worker is killed', (server) => {
+  it('continues on another worker, and is not started again', async () => {
+    const { common, calls, expectOneRepeated } = await counting();
+    const place = placeOn(server);
+    const { address, namespace } = server;
+    const worker = { address, namespace, queue: place.queue, data: place.data };
+    const engine = await place.engine();
+    await engine.deploy(COUNTER);
+    const run = await engine.start({ workflow: COUNTING_BY_WORKFLOW });
+    expect(await play({ worker, ...common, stop: '4' }).last).toBe('4');
+    expect(calls()).toBe(4);
+    const other = play({ worker, ...common });
+    const { output } = await run.result();
+    expectOneRepeated(output);
+    expect(await engine.childRuns(run.runId)).toHaveLength(4);
+    other.end();
+    expect(await other.last).toBe('4');
+  });
+});
 
 describeTemporal('an agent whose worker is killed in its fourth call of a tool', (server) => {
   it('repeats that call on another worker, and no other call of a tool or model', async () => {

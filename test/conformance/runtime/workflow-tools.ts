@@ -190,6 +190,27 @@ export function describeWorkflowTools(make: MakeRuntime): void {
       expect(await engine.childRuns(run.runId)).toHaveLength(3);
     });
 
+    it('what its workflows spend counts for the cap of the run', async () => {
+      const model = await answering(({ number }) =>
+        number === 1 ? { tools: [{ name: 'inner', args: {} }], output: 100 } : { text: 'Done.', output: 100 },
+      );
+      // A call costs a dollar.
+      const prices = { 'local/scripted': { input: 0, output: 10_000 } };
+      const maxCost = { run: 2.5 };
+      const engine = await make().open({ ...model.options, blocks: blocks({ prices }), maxCost });
+      const priced = (name: string, tools: JsonObject[] = []) =>
+        block(name, 'agent', {
+          ...{ model: 'local/scripted', maxTokens: 100, tools },
+          messages: [{ role: 'user', content: 'Go.' }],
+        });
+      await engine.deploy(workflow([priced('B')], ['Start -> B'], { id: 'inner', name: 'inner' }));
+      const result = await engine.execute({
+        workflow: workflow([priced('A', [row('inner')])], ['Start -> A']),
+      });
+      expect(result).toMatchObject({ status: 'failed', error: { code: 'SPENDING_CAP_REACHED' } });
+      expect(model.asked()).toBe(2);
+    });
+
     it('cancelling the run cancels the workflows that its agent has called', async () => {
       const script = new Script();
       const model = await calling([{ name: 'slow', args: {} }]);
