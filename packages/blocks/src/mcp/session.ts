@@ -177,7 +177,7 @@ async function connect(server: McpServer, signal: AbortSignal): Promise<Connecti
       inputRequired: { autoFulfill: false },
     },
   );
-  const transport = 'command' in server.reach ? await processOf(server) : overHttp(sdk, server);
+  const transport = await ('command' in server.reach ? processOf(server) : overHttp(server));
   try {
     await client.connect(transport, { signal, timeout: LIST_MS });
   } catch (error) {
@@ -189,9 +189,8 @@ async function connect(server: McpServer, signal: AbortSignal): Promise<Connecti
   return { client, transport, hadSession: 'sessionId' in transport && transport.sessionId !== undefined };
 }
 
-type Sdk = typeof import('@modelcontextprotocol/client');
-
-function overHttp(sdk: Sdk, server: McpServer): StreamableHTTPClientTransport {
+async function overHttp(server: McpServer): Promise<StreamableHTTPClientTransport> {
+  const sdk = await import('@modelcontextprotocol/client');
   const { address, http } = server.reach as { address: string; http: HttpClient };
   return new sdk.StreamableHTTPClientTransport(new URL(address), {
     fetch: fetchOver(bounded(http)),
@@ -286,14 +285,9 @@ interface ServerQuery {
 async function findServer({ services }: Context, query: ServerQuery): Promise<McpServer> {
   const { name, options } = query;
   const provider = `mcp-${name}`;
-  const own = options.mcp && Object.hasOwn(options.mcp, name) ? options.mcp[name] : undefined;
-  if (own?.command && query.credential)
-    throw new BlockError(
-      'CREDENTIAL_UNKNOWN',
-      `The MCP server "${name}" is a program, which takes no stored credential.`,
-      { retryable: false },
-    );
-  if (own?.command) return { name, reach: { command: own.command }, secret: undefined, options: own };
+  const own = (options.mcp && Object.hasOwn(options.mcp, name) && options.mcp[name]) || {};
+  const program = programOf(query, own);
+  if (program) return program;
   const { address, credential, http } = isNamed(name)
     ? await services.service(provider)
     : { address: undefined, credential: undefined, http: undefined };
@@ -306,7 +300,20 @@ async function findServer({ services }: Context, query: ServerQuery): Promise<Mc
   const secret = query.credential
     ? await chosenSecret(services, provider, query.credential)
     : (credential ?? (await storedSecret(services, provider)));
-  return { name, reach: { address, http }, secret, options: own ?? {} };
+  return { name, reach: { address, http }, secret, options: own };
+}
+
+/** Returns the server if it is a program. Throws CREDENTIAL_UNKNOWN if an author has named a credential for it. */
+function programOf({ name, credential }: ServerQuery, options: McpServerOptions): McpServer | undefined {
+  const { command } = options;
+  if (!command) return undefined;
+  if (credential === undefined || credential === '')
+    return { name, reach: { command }, secret: undefined, options };
+  throw new BlockError(
+    'CREDENTIAL_UNKNOWN',
+    `The MCP server "${name}" is a program, which takes no stored credential.`,
+    { retryable: false },
+  );
 }
 
 /** Returns the secret of a credential that is meant for this server: an author could send any other one there. */
