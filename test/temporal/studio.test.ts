@@ -7,7 +7,6 @@ import { chromiumTool, studio } from '../studio/setup.ts';
 import { ON_TEMPORAL } from './cli.ts';
 
 describeTemporal('the Studio over runs on Temporal', (server) => {
-  if (!chromiumTool) return it.skip('needs Chromium, which is missing here');
   const world = studio({
     store: (whenDone) => {
       const { address, namespace } = server;
@@ -16,7 +15,7 @@ describeTemporal('the Studio over runs on Temporal', (server) => {
     },
   });
 
-  it(
+  it.skipIf(!chromiumTool)(
     'signs in, filters, answers a pause and cancels a run, without a mouse',
     { timeout: 120_000 },
     async () => {

@@ -12,6 +12,8 @@ export interface OfferedTool {
   isIdempotent(args: JsonObject): boolean;
   /** Whether a person approves each call. Absent: as the row of the agent says. */
   approval?: 'always' | 'never';
+  /** True: the model gets every result as a whole. */
+  isWhole?: true;
   /** True: each call is a child run. */
   callsWorkflow?: true;
   run(args: JsonObject, call: ToolRunCall): Promise<Json>;

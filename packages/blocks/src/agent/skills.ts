@@ -90,6 +90,8 @@ function readingTool(context: Context, skills: ReadonlyMap<string, SkillSummary>
       },
     },
     isIdempotent: () => true,
+    // At most 50,000 characters, and instructions without their middle are worse than none.
+    isWhole: true,
     async run(args) {
       const name = own(args, 'name');
       const skill = typeof name === 'string' ? skills.get(name) : undefined;

@@ -87,7 +87,7 @@ export class ToolCalls {
     if (waiting.length > 0 && this.#approvals) return { pause: await this.#approvals.ask(waiting) };
     const ended = made.filter((each) => 'shown' in each);
     this.#ended.push(...ended.map(({ shown }) => shown));
-    return { results: ended.map((call) => resultForModel(call, this.#long)) };
+    return { results: ended.map((call) => this.#resultForModel(call)) };
   }
 
   /** Returns the tools that the model may call now. */
@@ -184,22 +184,20 @@ export class ToolCalls {
       return failed('This call was interrupted. It may have taken effect: find out before you repeat it.');
     }
   }
-}
 
-/** Returns the result of a call as the model gets it, with the arguments of a person that replaced its own. */
-function resultForModel(
-  { id, toolCallId, shown }: EndedCall,
-  long: LongResults,
-): LanguageModelV4ToolResultPart {
-  const { name: toolName, result, success, approval } = shown;
-  const text = long.shown(id, typeof result === 'string' ? result : JSON.stringify(result));
-  const isEdited = approval?.requested !== undefined;
-  const changed = isEdited
-    ? `${CHANGED} ${JSON.stringify(shown.arguments).slice(0, MAX_CHANGED_CHARS)}\n`
-    : '';
-  const value = `${changed}${text}`;
-  const output = success ? { type: 'text' as const, value } : { type: 'error-text' as const, value };
-  return { type: 'tool-result', toolCallId, toolName, output };
+  /** Returns the result of a call as the model gets it, with the arguments of a person that replaced its own. */
+  #resultForModel({ id, toolCallId, shown }: EndedCall): LanguageModelV4ToolResultPart {
+    const { name: toolName, result, success, approval } = shown;
+    const whole = typeof result === 'string' ? result : JSON.stringify(result);
+    const text = this.#tools.get(toolName)?.isWhole ? whole : this.#long.shown(id, whole);
+    const isEdited = approval?.requested !== undefined;
+    const changed = isEdited
+      ? `${CHANGED} ${JSON.stringify(shown.arguments).slice(0, MAX_CHANGED_CHARS)}\n`
+      : '';
+    const value = `${changed}${text}`;
+    const output = success ? { type: 'text' as const, value } : { type: 'error-text' as const, value };
+    return { type: 'tool-result', toolCallId, toolName, output };
+  }
 }
 
 /** Returns the arguments of a call; undefined if they are no JSON. */

@@ -71,43 +71,49 @@ function Stats({ stats }: { stats: LogStats }) {
         </div>
       </dl>
       <RunsChart segments={stats.aggregateSegments} />
-      <div className="scroll-x" role="region" aria-label="Workflows" tabIndex={0}>
-        <table className="plain-table">
-          <thead>
-            <tr>
-              <th scope="col">Workflow</th>
-              <th scope="col">Runs</th>
-              <th scope="col">Failed</th>
-              <th scope="col">Succeeded</th>
-              <th scope="col">Cost</th>
-            </tr>
-          </thead>
-          <tbody>
-            {workflows.map(
-              ({
-                workflowId,
-                workflowName,
-                totalExecutions,
-                totalSuccessful,
-                overallSuccessRate,
-                totalCost: cost,
-              }) => (
-                <tr key={workflowId}>
-                  <td>
-                    <Link to="/runs" search={{ workflowIds: workflowId }}>
-                      <bdi>{workflowName}</bdi>
-                    </Link>
-                  </td>
-                  <td className="number">{totalExecutions}</td>
-                  <td className="number">{totalExecutions - totalSuccessful}</td>
-                  <td className="number">{overallSuccessRate.toFixed(1)} %</td>
-                  <td className="number">{costText(cost)}</td>
-                </tr>
-              ),
-            )}
-          </tbody>
-        </table>
-      </div>
+      <WorkflowTable workflows={workflows} />
     </>
+  );
+}
+
+function WorkflowTable({ workflows }: Pick<LogStats, 'workflows'>) {
+  return (
+    <div className="scroll-x" role="region" aria-label="Workflows" tabIndex={0}>
+      <table className="plain-table">
+        <thead>
+          <tr>
+            <th scope="col">Workflow</th>
+            <th scope="col">Runs</th>
+            <th scope="col">Failed</th>
+            <th scope="col">Succeeded</th>
+            <th scope="col">Cost</th>
+          </tr>
+        </thead>
+        <tbody>
+          {workflows.map(
+            ({
+              workflowId,
+              workflowName,
+              totalExecutions,
+              totalSuccessful,
+              overallSuccessRate,
+              totalCost: cost,
+            }) => (
+              <tr key={workflowId}>
+                <td>
+                  <Link to="/runs" search={{ workflowIds: workflowId }}>
+                    <bdi>{workflowName}</bdi>
+                  </Link>
+                </td>
+                <td className="number">{totalExecutions}</td>
+                <td className="number">{totalExecutions - totalSuccessful}</td>
+                <td className="number">{overallSuccessRate.toFixed(1)} %</td>
+                <td className="number">{costText(cost)}</td>
+              </tr>
+            ),
+          )}
+        </tbody>
+      </table>
+    </div>
   );
 }

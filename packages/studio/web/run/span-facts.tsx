@@ -29,12 +29,7 @@ export function SpanFacts({ run, selection }: { run: Overview; selection: Select
   return (
     <div className="span-facts">
       {span.data && <Facts span={span.data} />}
-      {span.data?.error && span.data.error.line !== null && (
-        <CodeAtLine runId={run.runId} spanId={spanId} line={span.data.error.line} />
-      )}
-      {block && MODEL_BLOCKS.has(block.type) && spanId !== '' && (
-        <ModelUse runId={run.runId} spanId={spanId} />
-      )}
+      {span.data && block && <OfBlock runId={run.runId} span={span.data} type={block.type} />}
       {spanId === '' && <p>Select a block to see its times, its attempts and its error.</p>}
       {children.length > 0 && (
         <section>
@@ -50,6 +45,17 @@ export function SpanFacts({ run, selection }: { run: Overview; selection: Select
       )}
       {block?.parentId === null && spanId !== '' && <RerunFrom run={run} blockId={block.id} />}
     </div>
+  );
+}
+
+/** The code of an error, and what a block used of models. */
+function OfBlock({ runId, span, type }: { runId: string; span: Span; type: string }) {
+  const line = span.error?.line ?? null;
+  return (
+    <>
+      {line !== null && <CodeAtLine runId={runId} spanId={span.id} line={line} />}
+      {MODEL_BLOCKS.has(type) && <ModelUse runId={runId} spanId={span.id} />}
+    </>
   );
 }
 
