@@ -189,7 +189,12 @@ describe('a block of an integration', () => {
 
 describe('arguments that a model makes', () => {
   /** Runs an agent whose model calls the tool of the row with these arguments. */
-  async function ask(simulated: Services, row: JsonObject, call: { name: string; args: JsonObject }) {
+  async function ask(
+    simulated: Services,
+    row: JsonObject,
+    call: { name: string; args: JsonObject },
+    input: JsonObject = {},
+  ) {
     const models = await startModelServer(({ number }) =>
       number === 1 ? { tools: [call] } : { text: 'Done.' },
     );
@@ -199,7 +204,7 @@ describe('arguments that a model makes', () => {
     const result = await run(
       { ...simulated, addresses: { ...models.services, ...simulated.addresses } },
       ['agent', { messages, model: 'gpt-4o', tools: [row] }],
-      { credentials: { ...Object.fromEntries(credentials), openai: 'key' } },
+      { credentials: { ...Object.fromEntries(credentials), openai: 'key' }, input },
     );
     return { result, calls: (result.output as { toolCalls: { list: JsonObject[] } }).toolCalls.list };
   }
@@ -221,6 +226,19 @@ describe('arguments that a model makes', () => {
     );
     expect(calls).toMatchObject([{ success: false }]);
     expect(simulated.requests).toEqual([]);
+  });
+
+  it('and values cannot change the structure of what the author has set', async () => {
+    const simulated = await services();
+    const params = {
+      spreadsheetId: 'sheet-1',
+      sheetName: 'Leads',
+      values: '[["<start.name>"]]',
+    };
+    const row = { type: 'google_sheets_v2', operation: 'append', params };
+    const call = { name: 'google_sheets_append', args: {} };
+    await ask(simulated, row, call, { name: 'x"],["y' });
+    expect(simulated.requests.map(({ body }) => body['values'])).toEqual([[['x"],["y']]]);
   });
 
   it('cannot replace what the author has set', async () => {

@@ -1,4 +1,13 @@
-import type { Json, JsonObject } from '@heddle/core/blocks';
+import { isJsonObject } from '@heddle/core/blocks';
+import type { Json, JsonObject, Template } from '@heddle/core/blocks';
+import { jsonStructure, resolveJson, templateFields, templateItems } from '@heddle/core/fields';
+import type { Context } from '../define.ts';
+
+/** A row of an agent's tools, and its position in the list. */
+export interface ToolRow {
+  row: JsonObject;
+  index: number;
+}
 
 /** Returns the names that a row of an agent's tools gives its tool, the most specific one first. */
 export function idsOf(row: JsonObject): string[] {
@@ -10,4 +19,29 @@ export function isEmpty(value: Json | undefined): boolean {
   return (
     value === undefined || value === null || value === '' || (Array.isArray(value) && value.length === 0)
   );
+}
+
+/** Returns the `params` of the row as the author has written them, by name. */
+export function authoredParams(context: Context, index: number): ReadonlyMap<string, Template> {
+  const tools = context.block.params['tools'] as Template;
+  const row = templateItems(jsonStructure(tools, context.services.lookup))?.[index];
+  const params = row && templateFields(row)?.get('params');
+  return (params && templateFields(params)) ?? new Map<string, Template>();
+}
+
+/**
+ * Returns the row with the values of its `params` that the author has written as JSON text with references: values of the
+ * references cannot change their structure.
+ */
+export function withStructure(context: Context, { row, index }: ToolRow): JsonObject {
+  const structured: JsonObject = {};
+  for (const [name, template] of authoredParams(context, index))
+    if (isMeantAsJson(template)) structured[name] = resolveJson(template, context.services.lookup);
+  return isJsonObject(row['params']) ? { ...row, params: { ...row['params'], ...structured } } : row;
+}
+
+function isMeantAsJson(template: Template): boolean {
+  if (template.kind !== 'text' || template.parts.length === 1) return false;
+  const [first] = template.parts;
+  return typeof first === 'string' && /^\s*[[{]/.test(first);
 }

@@ -13,7 +13,8 @@ import { integrationOf } from '../integrations/catalog.ts';
 import { codeRow } from './code-tool.ts';
 import { compileSchema, withCheckedPatterns } from './json-schema.ts';
 import type { OfferedTool, ReadyTool } from './ready-tool.ts';
-import { idsOf } from './rows.ts';
+import { idsOf, withStructure } from './rows.ts';
+import type { ToolRow } from './rows.ts';
 import type { AgentSkills } from './skills.ts';
 import { isWorkflowRow, workflowTools } from './workflow-rows.ts';
 
@@ -40,23 +41,24 @@ export async function toolsOf(
   if (!Array.isArray(rows)) throw invalid(context, 'has tools that are not a list');
   if (rows.length > MAX_TOOLS) throw invalid(context, `has more than ${MAX_TOOLS} tools`);
   const used = rows
-    .map((row) => {
-      if (isJsonObject(row)) return row;
+    .map((row, index): ToolRow => {
+      if (isJsonObject(row)) return { row, index };
       throw invalid(context, 'has a tool that is not an object');
     })
-    .filter((row) => row['usageControl'] !== 'none');
+    .filter(({ row }) => row['usageControl'] !== 'none');
   const tools = new Map<string, ReadyTool>();
   if (skills.tool) addTool(context, tools, { tool: skills.tool, row: {} });
-  const workflows = used.filter(isWorkflowRow).map((row) => ({ row, index: rows.indexOf(row) }));
-  for (const row of used.filter((each) => !isMcpRow(each) && !isWorkflowRow(each)))
-    for (const tool of await offeredTools(context, row, options)) addTool(context, tools, { tool, row });
+  const workflows = used.filter(({ row }) => isWorkflowRow(row));
+  for (const each of used.filter(({ row }) => !isMcpRow(row) && !isWorkflowRow(row)))
+    for (const tool of await offeredTools(context, each, options))
+      addTool(context, tools, { tool, row: each.row });
   const called = await workflowTools(context, workflows, new Set(tools.keys()));
   for (const [at, tool] of called.entries())
     addTool(context, tools, { tool, row: workflows[at]?.row as JsonObject });
   // After the others: a server must not take the name of one of them.
-  for (const row of used.filter(isMcpRow))
-    for (const tool of await mcpTools(context, sessions, row, new Set(tools.keys())))
-      addTool(context, tools, { tool, row });
+  for (const each of used.filter(({ row }) => isMcpRow(row)))
+    for (const tool of await mcpTools(context, sessions, withStructure(context, each), new Set(tools.keys())))
+      addTool(context, tools, { tool, row: each.row });
   if (tools.size > MAX_TOOLS)
     throw invalid(context, `has more than ${MAX_TOOLS} tools, with those of its MCP servers`);
   return tools;
@@ -91,18 +93,17 @@ function requiresApproval(context: Context, name: string, row: JsonObject): bool
   throw invalid(context, `has a tool "${name}" whose "requireApproval" is neither true nor false`);
 }
 
-async function offeredTools(
-  context: Context,
-  row: JsonObject,
-  options: BlocksOptions,
-): Promise<OfferedTool[]> {
+async function offeredTools(context: Context, each: ToolRow, options: BlocksOptions): Promise<OfferedTool[]> {
+  const { row } = each;
   if (row['type'] === 'custom-tool') return [codeRow(context, row)];
   const registered = registeredTool(context, row, options.tools ?? []);
   if (registered) return [registered];
   const services = await serviceToolsOf(options);
-  const found = services && (await import('./service-rows.ts')).serviceRow(context, row, services);
+  const found =
+    services &&
+    (await import('./service-rows.ts')).serviceRow(context, withStructure(context, each), services);
   if (found) return found;
-  const tool = await integrationTool(context, row);
+  const tool = await integrationTool(context, withStructure(context, each));
   if (tool) return [tool];
   const ids = idsOf(row);
   const named = ids.length === 0 ? 'a tool without a type' : `the tool "${ids[0]}"`;

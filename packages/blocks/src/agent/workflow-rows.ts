@@ -1,12 +1,13 @@
 import { BlockError, isJsonObject } from '@heddle/core/blocks';
-import type { Json, JsonObject, Template } from '@heddle/core/blocks';
-import { inputSchema, jsonStructure, resolveJson, templateFields, templateItems } from '@heddle/core/fields';
+import type { Json, JsonObject } from '@heddle/core/blocks';
+import { inputSchema, resolveJson } from '@heddle/core/fields';
 import type { Context } from '../define.ts';
 import { invalid } from '../invalid.ts';
 import { shownDescription } from '../mcp/names.ts';
 import { presetOf } from './preset.ts';
 import type { OfferedTool } from './ready-tool.ts';
-import { idsOf } from './rows.ts';
+import { authoredParams, idsOf } from './rows.ts';
+import type { ToolRow } from './rows.ts';
 
 const IDS: ReadonlySet<string> = new Set(['workflow', 'workflow_input', 'workflow_executor']);
 const MAX_NAME = 64;
@@ -14,12 +15,6 @@ const MAX_NAME = 64;
 /** Whether a row of an agent's tools names a workflow. */
 export function isWorkflowRow(row: JsonObject): boolean {
   return idsOf(row).some((id) => IDS.has(id));
-}
-
-/** A row of the agent, and its position in the list of tools. */
-export interface WorkflowRow {
-  row: JsonObject;
-  index: number;
 }
 
 /**
@@ -30,7 +25,7 @@ export interface WorkflowRow {
  */
 export async function workflowTools(
   context: Context,
-  rows: readonly WorkflowRow[],
+  rows: readonly ToolRow[],
   taken: ReadonlySet<string>,
 ): Promise<OfferedTool[]> {
   if (rows.length === 0) return [];
@@ -98,12 +93,8 @@ async function describedWorkflows(context: Context, references: readonly string[
 
 /** Returns the inputs that the author has set for the tool at this position. Values in JSON text cannot change its structure. */
 function mappingAt(context: Context, index: number): JsonObject {
-  const { lookup } = context.services;
-  const tools = context.block.params['tools'] as Template;
-  const row = templateItems(jsonStructure(tools, lookup))?.[index];
-  const params = row && templateFields(row)?.get('params');
-  const mapping = params && templateFields(params)?.get('inputMapping');
-  const value = mapping ? resolveJson(mapping, lookup) : null;
+  const mapping = authoredParams(context, index).get('inputMapping');
+  const value = mapping ? resolveJson(mapping, context.services.lookup) : null;
   if (isJsonObject(value)) return value;
   if (value === null || value === '') return {};
   throw invalid(context, 'has a workflow as a tool with an "inputMapping" that is not an object');
