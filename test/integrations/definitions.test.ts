@@ -62,7 +62,7 @@ function sampleOf(name: string, { schema }: Argument): Json {
 }
 
 function matching(pattern: RegExp): string {
-  return ['1.5', 'abcd', '12345'].find((text) => pattern.test(text)) ?? 'x';
+  return ['1.5', 'abcd', 'abc', '12345'].find((text) => pattern.test(text)) ?? 'x';
 }
 
 /** Sets the value at a path such as `data.items[0].id`. */

@@ -34,6 +34,7 @@ function drawnRuns(count: number): NewLog[] {
       started_ms: started,
       ended_ms: isOpen ? null : started + 1000,
       duration_ms: isOpen || whole(9) === 0 ? -1 : whole(5000),
+      cost: isOpen ? -1 : whole(1000) / 1e6,
     });
   });
 }
@@ -195,12 +196,12 @@ describe.each(NAMES)('totals of the log on %s', (name) => {
     await addWorkflow(db, 'w0');
     await sql`insert into run_logs (engine_id, run_id, workspace_id, workflow_id, status, level, trigger, started_ms, ended_ms,
         duration_ms, cost, bytes, is_child, seq)
-      values ('old', 'old', 'looms', 'w0', 'completed', 'info', 'api', ${START}, ${START + 5}, 5, -1, -1, 0, 1)`.execute(
+      values ('old', 'old', 'looms', 'w0', 'completed', 'info', 'api', ${START}, ${START + 5}, 5, 0.25, -1, 0, 1)`.execute(
       db as Kysely<unknown>,
     );
     await opened.migrate('logs', LOG_MIGRATIONS);
     const window = windowOf(START, START + 86_400_000, 1);
-    const row = { workflow_id: 'w0', segment: 0, total: 1, errors: 0, duration: 5, ended: 1 };
+    const row = { workflow_id: 'w0', segment: 0, total: 1, errors: 0, duration: 5, ended: 1, cost: 250_000 };
     expect(await read(db, {}, window)).toEqual([row]);
     await totalAll(db);
     expect(await totalled(db)).toEqual(WIDTHS.map(() => 1));
