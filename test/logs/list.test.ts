@@ -114,9 +114,9 @@ describe.each(NAMES)('lists of the log on %s', (name) => {
     const window = windowOf(fromMs, fromMs + 3_600_000, 20);
     const rows = await statsRows(db, { workspaceId: 'looms' }, window);
     expect(rows.toSorted((a, b) => (a.workflow_id < b.workflow_id ? -1 : 1))).toEqual([
-      { workflow_id: 'w1', segment: 0, total: 2, errors: 1, duration: 1500, ended: 2 },
-      { workflow_id: 'w2', segment: 1, total: 1, errors: 0, duration: 0, ended: 0 },
-      { workflow_id: 'w3', segment: 1, total: 2, errors: 0, duration: 2000, ended: 2 },
+      { workflow_id: 'w1', segment: 0, total: 2, errors: 1, duration: 1500, ended: 2, cost: 500_000 },
+      { workflow_id: 'w2', segment: 1, total: 1, errors: 0, duration: 0, ended: 0, cost: 0 },
+      { workflow_id: 'w3', segment: 1, total: 2, errors: 0, duration: 2000, ended: 2, cost: 2_000_000 },
     ]);
     expect(await earliestStart(db, { workspaceId: 'looms' })).toBe(fromMs + 60_000);
     expect(await earliestStart(db, { workspaceId: 'nowhere' })).toBeUndefined();
