@@ -3,8 +3,8 @@ import type { BlockExecutor, Json } from '@heddle/core';
 import { createEngine } from '@heddle/engine';
 import type { Engine, EngineOptions } from '@heddle/engine';
 import { SandboxError } from '@heddle/sandbox';
-import { describe, expect, it, onTestFinished, vi } from 'vitest';
-import { livingOf, processesOf } from '../attacks/processes.ts';
+import { beforeEach, describe, expect, it, onTestFinished, vi } from 'vitest';
+import { newProcesses } from '../attacks/processes.ts';
 import { block, condition, fn, loop, workflow, type Drawn } from '../support/workflow.ts';
 
 async function open(options: EngineOptions): Promise<Engine> {
@@ -13,9 +13,15 @@ async function open(options: EngineOptions): Promise<Engine> {
   return engine;
 }
 
-/** Returns the sandbox processes of this process that run the given program. */
+/** Returns the processes that the test has started. */
+let started: () => number[];
+beforeEach(() => {
+  started = newProcesses();
+});
+
+/** Returns the sandbox processes of the test that run the given program. */
 function sandboxes(program: 'child.cjs' | 'python-child.cjs'): number[] {
-  return livingOf(processesOf(process.pid)).filter((pid) => {
+  return started().filter((pid) => {
     try {
       const [command = '', ...words] = readFileSync(`/proc/${pid}/cmdline`, 'latin1').split('\0');
       return command === process.execPath && words.some((word) => word.endsWith(`/${program}`));

@@ -57,7 +57,12 @@ describe.each(NAMES)('the kinds of references on %s', (name) => {
         updated_at)
       values ('box', ${workspaceId}, 'box', 'python', '[]', '[]', '[]', '', '')`.execute(database);
     const workflow = await api.drafted(fileOf([]));
-    targets = { credential: credential.id, 'env-var': 'MINE', sandbox: 'box', workflow };
+    const skill = await api.call<{ id: string }>('POST', '/api/v2/skills', {
+      body: { workspaceId, name: 'mine', description: 'How to.', content: 'Do it.' },
+    });
+    expect(skill.status, JSON.stringify(skill.body)).toBe(201);
+    const { id: skillId } = skill.data;
+    targets = { credential: credential.id, 'env-var': 'MINE', sandbox: 'box', workflow, skill: skillId };
   });
 
   const call = <T>(path: string, body: object) =>
@@ -116,7 +121,8 @@ describe.each(NAMES)('the kinds of references on %s', (name) => {
 
   it('are imported with targets of the workspace', async () => {
     const values = await imported(KINDS.map((kind) => mapping(kind, targets[kind] ?? null)));
-    expect(values).toMatchObject({ ...targets, 'env-var': 'https://{{MINE}}/' });
+    const skills = [{ skillId: targets['skill'] }];
+    expect(values).toMatchObject({ ...targets, 'env-var': 'https://{{MINE}}/', skill: skills });
   });
 
   it('do not resolve to a resource of another workspace', async () => {
