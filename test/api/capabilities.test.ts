@@ -29,6 +29,9 @@ const WITHHELD: { readonly [id: string]: string } = {
   listSkillEditors: 'skills.use',
   grantSkillEditor: 'skills.use',
   revokeSkillEditor: 'skills.use',
+  getWorkflowChatDeployment: 'deploy.chat',
+  replaceWorkflowChatDeployment: 'deploy.chat',
+  deleteWorkflowChatDeployment: 'deploy.chat',
   setSecret: 'secrets.manage',
   deleteSecret: 'secrets.manage',
 };
