@@ -167,7 +167,7 @@ async function expectOlderReservations({ reservations }: ServiceStore): Promise<
   expect((await reservations.byEngineIds(['mine'])).get('mine')).toMatchObject(mine);
   const waiting = { input: {}, version: 3 };
   expect(await reservations.queue.list()).toEqual([
-    { engineId: 'mine', runId: 'mine', workflowId: 'w', start: waiting },
+    { engineId: 'mine', runId: 'mine', workflowId: 'w', workspaceId: 'looms', start: waiting },
   ]);
   const createdAt = '2026-01-02T00:00:00.000Z';
   const again = { ...about, mode: 'sync', createdAt, engineId: 'e1', runId: 'mine' } as const;
