@@ -1,8 +1,6 @@
 import { readFile } from 'node:fs/promises';
-import { extname } from 'node:path';
-
-/** The folder of scripts and styles, which need no build. It has the same path from `src` and from `dist`. */
-const FOLDER = new URL('../../pages/', import.meta.url);
+import { createRequire } from 'node:module';
+import { dirname, extname, join } from 'node:path';
 
 const ASSETS = new Set(['page.css', 'chat.js', 'form.js', 'password.js', 'shared.js']);
 const TYPES: { readonly [extension: string]: string } = {
@@ -51,5 +49,7 @@ export async function assetResponse(name: string): Promise<Response | undefined>
     'Content-Type': TYPES[extname(name)] ?? '',
     'Cache-Control': 'public, max-age=300',
   };
-  return new Response(await readFile(new URL(name, FOLDER)), { headers });
+  // The scripts and styles need no build. The command line bundles this module, so their folder is found by the package.
+  const folder = dirname(createRequire(import.meta.url).resolve('@heddle/service/package.json'));
+  return new Response(await readFile(join(folder, 'pages', name)), { headers });
 }
