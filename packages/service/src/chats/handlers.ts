@@ -2,7 +2,7 @@ import { randomUUID } from 'node:crypto';
 import type { AreaContext, AreaHandler, Limiter } from '@heddle/api';
 import { ApiError, isApiError, memoryLimiter } from '@heddle/api';
 import { notFound } from '@heddle/api/areas';
-import { executeOnPage, readJson, resolveSelectors, respondError } from '@heddle/api/pages';
+import { executeOnPage, readJson, resolveSelectors, respondError, takeFrom } from '@heddle/api/pages';
 import type { Definition } from '@heddle/api/ports';
 import type { JsonObject } from '@heddle/core';
 import * as z from 'zod';
@@ -72,6 +72,7 @@ export function pageHandlers(services: PageServices): AreaHandler[] {
     runs: memoryLimiter({ operation: RUNS, address: RUNS_OF_ADDRESS }, now),
     passwords: memoryLimiter({ operation: PASSWORDS, address: PASSWORDS_OF_ADDRESS }, now),
   };
+  const handler = new PageHandler(services, limits);
   return Object.entries(PREFIXES).map(([page, own]) => ({
     prefix: own,
     async fetch(request, { address, prefix }) {
@@ -79,7 +80,7 @@ export function pageHandlers(services: PageServices): AreaHandler[] {
       try {
         const path = new URL(request.url).pathname;
         const visit = { request, page: page as Page, path, address };
-        return await new PageHandler(services, limits).answer(visit, path.slice(prefix.length));
+        return await handler.answer(visit, path.slice(prefix.length));
       } catch (error) {
         return respondError(error, headers, services.report);
       }
@@ -231,16 +232,9 @@ class PageHandler {
 
   /** Throws 429. */
   async #expectFew(limiter: Limiter, { address }: Pick<Visit, 'address'>, { id }: ChatRow): Promise<void> {
-    const states = [
-      ...(address === undefined ? [] : [await limiter.take('address', [`${id} ${address}`])]),
-      await limiter.take('operation', [id]),
-    ];
-    const refused = states.find((state) => state && !state.allowed);
-    if (!refused) return;
-    const seconds = String(Math.max(1, Math.ceil(refused.retryAfterMs / 1000)));
-    throw new ApiError(429, 'Too many requests. Please retry shortly.', {
-      headers: { 'Retry-After': seconds },
-    });
+    const now = { nowMs: this.#services.now() };
+    if (address !== undefined) await takeFrom(limiter, 'address', [`${id} ${address}`], now);
+    await takeFrom(limiter, 'operation', [id], now);
   }
 }
 

@@ -17,12 +17,15 @@ function escape(text: string): string {
   return text.replaceAll(/[&<>"']/g, (character) => ESCAPED[character] ?? character);
 }
 
+/** `script`: the name of the page's script; undefined for a page without one. */
 function documentOf(
-  kind: string,
+  script: 'chat' | 'form' | 'password' | undefined,
   { title, description }: Pick<Texts, 'title' | 'description'>,
   main: string,
 ): string {
   const about = description === null ? '' : `<p class="about">${escape(description)}</p>`;
+  const module = script === undefined ? '' : `<script type="module" src="assets/${script}.js"></script>\n`;
+  const hint = script === undefined ? '' : '<noscript><p>This page needs JavaScript.</p></noscript>\n';
   return `<!doctype html>
 <html lang="en">
 <head>
@@ -31,14 +34,12 @@ function documentOf(
 <meta name="robots" content="noindex">
 <title>${escape(title)}</title>
 <link rel="stylesheet" href="assets/page.css">
-<script type="module" src="assets/${kind}.js"></script>
-</head>
+${module}</head>
 <body>
 <main>
 <header><h1>${escape(title)}</h1>${about}</header>
 ${main}
-<noscript><p>This page needs JavaScript.</p></noscript>
-</main>
+${hint}</main>
 </body>
 </html>
 `;
@@ -100,11 +101,8 @@ export function passwordPage(texts: Texts): string {
 
 /** Returns the page for addresses without a page. */
 export function unknownPage(): string {
-  return documentOf(
-    'unknown',
-    { title: 'Not found', description: null },
-    '<p>There is no page at this address.</p>',
-  ).replace(/<script.*<\/script>\n/, '');
+  const texts = { title: 'Not found', description: null };
+  return documentOf(undefined, texts, '<p>There is no page at this address.</p>');
 }
 
 function fieldHtml(field: ShownInput, id: string): string {
