@@ -29,6 +29,7 @@ import type { ReadyTool } from './ready-tool.ts';
 
 /** Rounds of model and tools until the block fails. */
 const MAX_ROUNDS = 25;
+
 /**
  * Runs an agent: a model that calls tools until it has an answer. Each call of the model and of a tool is a step of the block.
  *

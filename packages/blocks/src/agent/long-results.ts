@@ -21,6 +21,7 @@ export class LongResults {
   readonly #name: string;
   /** The texts by the ids of their calls. */
   readonly #texts = new Map<string, string>();
+  #tool: ReadyTool | undefined;
 
   /** `taken`: the names of the agent's tools. */
   constructor(maxChars: number, taken: ReadonlyMap<string, unknown>) {
@@ -41,7 +42,11 @@ export class LongResults {
 
   /** Returns the tool that reads results; undefined until one is too long. */
   tool(): ReadyTool | undefined {
-    if (this.#texts.size === 0) return undefined;
+    if (this.#texts.size > 0) this.#tool ??= this.#readingTool();
+    return this.#tool;
+  }
+
+  #readingTool(): ReadyTool {
     const most = this.#maxChars - NOTE_CHARS;
     const parameters: JsonObject = {
       type: 'object',

@@ -3,10 +3,11 @@ import type { Json, JsonObject, Template } from '@heddle/core/blocks';
 import { jsonStructure, resolveJson, templateFields, templateItems } from '@heddle/core/fields';
 import type { Context } from '../define.ts';
 
-/** A row of an agent's tools, and its position in the list. */
+/** A row of an agent's tools. */
 export interface ToolRow {
   row: JsonObject;
-  index: number;
+  /** Its `params` as the author has written them, by name. */
+  authored: ReadonlyMap<string, Template>;
 }
 
 /** Returns the names that a row of an agent's tools gives its tool, the most specific one first. */
@@ -21,21 +22,23 @@ export function isEmpty(value: Json | undefined): boolean {
   );
 }
 
-/** Returns the `params` of the row as the author has written them, by name. */
-export function authoredParams(context: Context, index: number): ReadonlyMap<string, Template> {
-  const tools = context.block.params['tools'] as Template;
-  const row = templateItems(jsonStructure(tools, context.services.lookup))?.[index];
-  const params = row && templateFields(row)?.get('params');
-  return (params && templateFields(params)) ?? new Map<string, Template>();
+/** Returns the `params` of each row of the tools as the author has written them, by name. */
+export function authoredParams(context: Context): ReadonlyMap<string, Template>[] {
+  const tools = context.block.params['tools'];
+  const rows = tools && templateItems(jsonStructure(tools, context.services.lookup));
+  return (rows ?? []).map((row) => {
+    const params = templateFields(row)?.get('params');
+    return (params && templateFields(params)) ?? new Map<string, Template>();
+  });
 }
 
 /**
  * Returns the row with the values of its `params` that the author has written as JSON text with references: values of the
  * references cannot change their structure.
  */
-export function withStructure(context: Context, { row, index }: ToolRow): JsonObject {
+export function withStructure(context: Context, { row, authored }: ToolRow): JsonObject {
   const structured: JsonObject = {};
-  for (const [name, template] of authoredParams(context, index))
+  for (const [name, template] of authored)
     if (isMeantAsJson(template)) structured[name] = resolveJson(template, context.services.lookup);
   return isJsonObject(row['params']) ? { ...row, params: { ...row['params'], ...structured } } : row;
 }

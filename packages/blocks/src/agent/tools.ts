@@ -13,7 +13,7 @@ import { integrationOf } from '../integrations/catalog.ts';
 import { codeRow } from './code-tool.ts';
 import { compileSchema, withCheckedPatterns } from './json-schema.ts';
 import type { OfferedTool, ReadyTool } from './ready-tool.ts';
-import { idsOf, withStructure } from './rows.ts';
+import { authoredParams, idsOf, withStructure } from './rows.ts';
 import type { ToolRow } from './rows.ts';
 import type { AgentSkills } from './skills.ts';
 import { isWorkflowRow, workflowTools } from './workflow-rows.ts';
@@ -40,9 +40,10 @@ export async function toolsOf(
   const rows = context.field('tools', 'json') ?? [];
   if (!Array.isArray(rows)) throw invalid(context, 'has tools that are not a list');
   if (rows.length > MAX_TOOLS) throw invalid(context, `has more than ${MAX_TOOLS} tools`);
+  const authored = authoredParams(context);
   const used = rows
     .map((row, index): ToolRow => {
-      if (isJsonObject(row)) return { row, index };
+      if (isJsonObject(row)) return { row, authored: authored[index] ?? new Map() };
       throw invalid(context, 'has a tool that is not an object');
     })
     .filter(({ row }) => row['usageControl'] !== 'none');

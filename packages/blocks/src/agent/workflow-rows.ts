@@ -6,7 +6,7 @@ import { invalid } from '../invalid.ts';
 import { shownDescription } from '../mcp/names.ts';
 import { presetOf } from './preset.ts';
 import type { OfferedTool } from './ready-tool.ts';
-import { authoredParams, idsOf } from './rows.ts';
+import { idsOf } from './rows.ts';
 import type { ToolRow } from './rows.ts';
 
 const IDS: ReadonlySet<string> = new Set(['workflow', 'workflow_input', 'workflow_executor']);
@@ -35,12 +35,12 @@ export async function workflowTools(
   });
   const described = found as unknown as { [reference: string]: DescribedWorkflow };
   const names = new Set(taken);
-  return rows.map(({ index }, at) => {
+  return rows.map(({ authored }, at) => {
     const reference = references[at] as string;
     const { name: title, description, schema } = described[reference] as DescribedWorkflow;
     const name = freeName(title, names);
     names.add(name);
-    const preset = presetOf(schema, mappingAt(context, index));
+    const preset = presetOf(schema, mappingOf(context, authored));
     return {
       definition: {
         type: 'function',
@@ -91,9 +91,9 @@ async function describedWorkflows(context: Context, references: readonly string[
   return Object.fromEntries(described);
 }
 
-/** Returns the inputs that the author has set for the tool at this position. Values in JSON text cannot change its structure. */
-function mappingAt(context: Context, index: number): JsonObject {
-  const mapping = authoredParams(context, index).get('inputMapping');
+/** Returns the inputs that the author has set for the tool. Values in JSON text cannot change its structure. */
+function mappingOf(context: Context, authored: ToolRow['authored']): JsonObject {
+  const mapping = authored.get('inputMapping');
   const value = mapping ? resolveJson(mapping, context.services.lookup) : null;
   if (isJsonObject(value)) return value;
   if (value === null || value === '') return {};

@@ -28,10 +28,19 @@ const LIST_MS = 30_000;
 /** Time that the end of a session may take. The server forgets a session without its end too. */
 const CLOSE_MS = 1000;
 
+interface HttpReach {
+  address: string;
+  http: HttpClient;
+}
+
+interface ProgramReach {
+  command: NonNullable<McpServerOptions['command']>;
+}
+
 /** A server that the operator has configured. */
 interface McpServer {
   name: string;
-  reach: { address: string; http: HttpClient } | { command: NonNullable<McpServerOptions['command']> };
+  reach: HttpReach | ProgramReach;
   secret: string | undefined;
   options: McpServerOptions;
 }
@@ -177,7 +186,8 @@ async function connect(server: McpServer, signal: AbortSignal): Promise<Connecti
       inputRequired: { autoFulfill: false },
     },
   );
-  const transport = await ('command' in server.reach ? processOf(server) : overHttp(server));
+  const { reach } = server;
+  const transport = await ('command' in reach ? processOf(reach, server.options) : overHttp(reach, server));
   try {
     await client.connect(transport, { signal, timeout: LIST_MS });
   } catch (error) {
@@ -189,9 +199,11 @@ async function connect(server: McpServer, signal: AbortSignal): Promise<Connecti
   return { client, transport, hadSession: 'sessionId' in transport && transport.sessionId !== undefined };
 }
 
-async function overHttp(server: McpServer): Promise<StreamableHTTPClientTransport> {
+async function overHttp(
+  { address, http }: HttpReach,
+  server: McpServer,
+): Promise<StreamableHTTPClientTransport> {
   const sdk = await import('@modelcontextprotocol/client');
-  const { address, http } = server.reach as { address: string; http: HttpClient };
   return new sdk.StreamableHTTPClientTransport(new URL(address), {
     fetch: fetchOver(bounded(http)),
     requestInit: { headers: secretHeaders(server), redirect: 'error' },
@@ -205,16 +217,18 @@ async function overHttp(server: McpServer): Promise<StreamableHTTPClientTranspor
 }
 
 /** Returns the transport to a process, which the connection starts. */
-async function processOf({ reach, options }: McpServer): Promise<StdioClientTransport> {
+async function processOf(
+  { command: [command, ...args] }: ProgramReach,
+  options: McpServerOptions,
+): Promise<StdioClientTransport> {
   const stdio = await import('@modelcontextprotocol/client/stdio');
-  const [command, ...args] = (reach as { command: NonNullable<McpServerOptions['command']> }).command;
   if (!isAbsolute(command)) throw new Error(`its command "${command}" is not an absolute path`);
   // The transport adds variables of this process, unless they are set.
   const inherited = stdio.DEFAULT_INHERITED_ENV_VARS.map((name) => [name, undefined]);
   const env = { ...Object.fromEntries(inherited), ...options.env } as Record<string, string>;
   return new stdio.StdioClientTransport({
     ...{ command, args, env, cwd: '/' },
-    // It could contain secrets, and nobody reads it.
+    // Its output on stderr is not read, and could contain secrets.
     stderr: 'ignore',
     maxBufferSize: MAX_RESPONSE_BYTES,
   });
