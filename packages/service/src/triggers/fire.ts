@@ -1,7 +1,7 @@
 import { randomUUID } from 'node:crypto';
 import type { Release } from '@heddle/api/areas';
 import { admitRun } from '@heddle/api/areas';
-import type { AreaContext } from '@heddle/api';
+import type { ApiError, AreaContext } from '@heddle/api';
 import type { JsonObject } from '@heddle/core';
 import type { NewReservation, QueuedRun } from '@heddle/api/ports';
 import type { Kysely } from 'kysely';
@@ -23,6 +23,19 @@ export type FireServices = Pick<
 
 /** A trigger of a live version. */
 export type LiveTrigger = TriggerRow & { version: number; engine_version: number };
+
+/** Longest time until a start that limits have refused is tried again. */
+const MAX_WAIT_MS = 60_000;
+
+/** Returns how long a start waits that limits have refused `attempts` times before: twice as long each time, up to a minute. */
+export function retryDelayMs(firstMs: number, attempts: number): number {
+  return Math.min(firstMs * 2 ** Math.min(attempts, 10), MAX_WAIT_MS);
+}
+
+/** Returns whether the same run may be accepted later. */
+export function isRefusedForNow({ status }: ApiError): boolean {
+  return status === 429 || status === 503;
+}
 
 export function isLive(row: TriggerRow): row is LiveTrigger {
   return row.version !== null && row.engine_version !== null;

@@ -4,7 +4,7 @@ import { AuditStore } from '../store/audit.ts';
 import { DueLoop } from './due-loop.ts';
 import { decide, jitterOf } from './due.ts';
 import type { DueDecision } from './due.ts';
-import { admitDue, claimDue, isLive, queueDue } from './fire.ts';
+import { admitDue, claimDue, isLive, isRefusedForNow, queueDue, retryDelayMs } from './fire.ts';
 import type { AdmittedRun, Db, FireServices, LiveTrigger } from './fire.ts';
 import { turnBy, withNumbers } from './rows.ts';
 import { stateOfRun } from './run-state.ts';
@@ -18,7 +18,6 @@ const BATCH = 100;
 const READ = 1000;
 /** How often a due instant that waits is looked at. */
 const WAIT_MS = 2000;
-const MAX_WAIT_MS = 60_000;
 /** A trigger that has failed so often in a row, and for so long, is suspended. */
 const MAX_FAILURES = 10;
 const FAILING_MS = 24 * 3_600_000;
@@ -169,8 +168,7 @@ export class Scheduler {
           for (const { release } of runs) release?.();
           throw error;
         }
-        const isTemporary = error.status === 429 || error.status === 503;
-        if (isTemporary) {
+        if (isRefusedForNow(error)) {
           const change = waiting(trigger, { dueMs, nowMs }, error.message);
           return { trigger, runs, change: { ...change, ...fired(runs, nowMs) } };
         }
@@ -272,9 +270,13 @@ function waiting(
   { dueMs, nowMs }: { dueMs: number; nowMs: number },
   message: string,
 ): Partial<TriggerRow> {
-  const delay = Math.min(WAIT_MS * 2 ** Math.min(attempts, 10), MAX_WAIT_MS);
   return {
-    ...{ due_ms: dueMs, fire_ms: nowMs + delay, held: 'limits', attempts: attempts + 1 },
+    ...{
+      due_ms: dueMs,
+      fire_ms: nowMs + retryDelayMs(WAIT_MS, attempts),
+      held: 'limits',
+      attempts: attempts + 1,
+    },
     ...{ last_check_ms: nowMs, last_error: message.slice(0, MAX_ERROR_CHARACTERS) },
   };
 }

@@ -6,10 +6,10 @@ import type { QueuedStart } from '@heddle/api/ports';
 import type { Json, JsonObject } from '@heddle/core';
 import { heldStart, releaseQueued } from '../../store/reservations.ts';
 import { DueLoop } from '../due-loop.ts';
-import { isLive } from '../fire.ts';
+import { isLive, isRefusedForNow, retryDelayMs } from '../fire.ts';
 import type { FireServices, LiveTrigger } from '../fire.ts';
 import { turnBy, withNumbers } from '../rows.ts';
-import { endRun, lockGroup } from './place.ts';
+import { countRuns, endRun, lockGroup } from './place.ts';
 import type { FlowDb } from './place.ts';
 import { flowOf } from './policy.ts';
 import type { FlowPolicy } from './policy.ts';
@@ -22,7 +22,6 @@ const BATCH = 100;
 /** How often a run that waits for the end of others is looked at. The process that runs them looks at once. */
 const WAIT_MS = 1000;
 const PAUSED_MS = 5000;
-const MAX_WAIT_MS = 60_000;
 const SWEEP_MS = 600_000;
 
 type Services = Omit<FireServices, 'db'> & { db: FlowDb };
@@ -161,10 +160,9 @@ export class FlowReleaser {
 
   async #cancelActive({ group_id: groupId }: FlowRunRow): Promise<void> {
     const { engine, queue } = this.#services;
-    const reason = 'A later event of the trigger has replaced the run.';
     for (const runId of await settleGroup(this.#services, groupId)) {
-      if (await queue.remove(runId, { reason: 'CANCELLED', message: reason })) continue;
-      await engine.cancel(runId, reason);
+      if (await queue.remove(runId, { reason: 'CANCELLED', message: REPLACED })) continue;
+      await engine.cancel(runId, REPLACED);
     }
   }
 
@@ -173,7 +171,7 @@ export class FlowReleaser {
     const nowMs = this.#services.now();
     if (await hasEarlier(db, row)) return { reason: null, lookMs: null };
     const most = policy.singleton === undefined ? policy.concurrency : 1;
-    if (most !== undefined && (await activeRuns(db, row)) >= most) {
+    if (most !== undefined && (await countRuns(db, row.group_id, ['active'])) >= most) {
       const reason = policy.singleton === undefined ? 'concurrency' : 'singleton';
       return { reason, lookMs: nowMs + WAIT_MS };
     }
@@ -193,9 +191,9 @@ export class FlowReleaser {
       release = await admitRun(this.#services, request, workspaceId);
     } catch (error) {
       if (!isApiError(error)) throw error;
-      if (error.status !== 429 && error.status !== 503) return this.#end(row, 'limits', error.message);
-      const delay = Math.min(WAIT_MS * 2 ** Math.min(attempts, 10), MAX_WAIT_MS);
-      return this.#wait(row, { reason: 'limits', lookMs: this.#services.now() + delay }, attempts + 1);
+      if (!isRefusedForNow(error)) return this.#end(row, 'limits', error.message);
+      const lookMs = this.#services.now() + retryDelayMs(WAIT_MS, attempts);
+      return this.#wait(row, { reason: 'limits', lookMs }, attempts + 1);
     }
     return this.#start(due, release);
   }
@@ -329,16 +327,6 @@ async function hasHeld(
   narrow: (query: ReturnType<typeof heldIn>) => ReturnType<typeof heldIn>,
 ): Promise<boolean> {
   return (await narrow(heldIn(db, groupId)).executeTakeFirst()) !== undefined;
-}
-
-async function activeRuns(db: FlowDb, { group_id: groupId }: FlowRunRow): Promise<number> {
-  const { count } = await db
-    .selectFrom('flow_runs')
-    .select((eb) => eb.fn.countAll().as('count'))
-    .where('group_id', '=', groupId)
-    .where('state', '=', 'active')
-    .executeTakeFirstOrThrow();
-  return Number(count);
 }
 
 /** Returns when the last but `limit` - 1 run of the group was started; undefined if fewer were. */
