@@ -178,7 +178,7 @@ export function describeApprovals(where: string, open: OpenEngine): void {
       ]);
     });
 
-    it('belong to one agent, branch and run: an answer decides about no others', async () => {
+    it('belong to one agent, branch and run: an answer decides about those alone', async () => {
       const { options, done } = await paying([{ tools: [pay('ada', 1)] }]);
       const engine = await open(options);
       const drawn = workflow(

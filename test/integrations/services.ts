@@ -221,7 +221,7 @@ const mistral: Service = ({ method, path, body }) => {
   };
 };
 
-/** Services with a state of their own, which starts empty. */
+/** Simulated services that keep state. They start empty. */
 const STATEFUL: { readonly [name: string]: () => Service } = { google_drive: googleDrive, github };
 
 const SERVICES: { readonly [name: string]: Service } = {

@@ -25,7 +25,7 @@ export type Decision = z.output<typeof decisionRow>;
 
 /**
  * Returns the answer to a pause of an agent with one decision for each call that it names. So a decision for all calls covers
- * those that the pause has shown, and no others.
+ * only those that the pause has shown.
  *
  * Throws RESUME_INPUT_INVALID with all problems.
  */

@@ -10,8 +10,8 @@ export interface Decided {
 }
 
 /**
- * What people have decided about the calls of one execution of an agent. Each pause is recorded as a step before it opens, so
- * that its answer is read against what it has shown, whatever has changed since.
+ * What people have decided about the calls of one execution of an agent. Each pause is recorded as a step before it opens. Its
+ * answer is compared with that record, not with the present state of the workflow.
  */
 export class Approvals {
   readonly #context: Context;

@@ -34,7 +34,7 @@ export class ChildWaits {
     this.#othersDone = othersDone;
     this.#isAlone = othersDone === undefined;
     void othersDone?.then(() => {
-      // Calls of a later round have a promise of their own.
+      // Each round has its own promise.
       if (this.#othersDone !== othersDone) return;
       this.#isAlone = true;
       this.#onChange();

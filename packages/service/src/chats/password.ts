@@ -33,15 +33,15 @@ export async function isPassword(stored: string, password: string): Promise<bool
 }
 
 /**
- * Returns the text that admits a person who has entered the password. Nothing is stored: the hash of the password signs it, so
- * that it ends with the password.
+ * Returns a token for a person who has entered the password. It is signed with the stored hash of the password, so a new
+ * password makes it invalid, and no session is stored.
  */
 export function admissionOf(stored: string, nowMs: number): string {
   const endMs = nowMs + ADMISSION_SECONDS * 1000;
   return `${endMs}.${signature(stored, endMs)}`;
 }
 
-/** Returns whether the text admits to the pages whose password has this hash. */
+/** Returns whether the token is valid for the password with this hash. */
 export function admits(stored: string, text: string, nowMs: number): boolean {
   const [end = '', signed = ''] = text.split('.');
   const endMs = Number(end);

@@ -7,7 +7,7 @@ import type { Db } from './store.ts';
 /** Skills that tenants have stored, as an engine takes them. */
 export type TenantSkills = NonNullable<EngineOptions['tenantSkills']>;
 
-/** Returns the skills of workspaces, for agents. A workflow can use those of its own workspace, and no others. */
+/** Returns the skills of workspaces, for agents. A workflow can use only those of its workspace. */
 export function storedSkills(database: Kysely<unknown>): TenantSkills {
   const db = database as Db;
   return {
