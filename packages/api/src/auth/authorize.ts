@@ -1,9 +1,8 @@
 import type { AreaContext } from '../context.ts';
-import type { Definition } from '../ports.ts';
 import { ApiError, NO_CREDENTIAL, forbidden, isApiError, notFound, unauthorized } from '../errors.ts';
 import type { ApiDetailCode } from '../errors.ts';
 import type { AnyOperation } from '../operation.ts';
-import type { AccessAnswer } from '../ports.ts';
+import type { AccessAnswer, Definition } from '../ports.ts';
 import { EVERYONE } from './principal.ts';
 import type { Principal, Role, Scope } from './principal.ts';
 

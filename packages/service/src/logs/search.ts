@@ -5,7 +5,7 @@ import { hidesOutput } from './inspect/flat-spans.ts';
 import type { LogServices } from './logs.ts';
 import type { LogPosition } from './query.ts';
 import type { LogEntry, SearchQuery } from './schemas.ts';
-import { bytesOf } from './spans.ts';
+import { bytesOf, everySpan } from './spans.ts';
 import { pageOfLogs, workflowsOf } from './store.ts';
 import type { LogRow } from './tables.ts';
 import { entryOf, traceOf } from './views.ts';
@@ -109,8 +109,7 @@ class ValueSearch {
   }
 
   #errorIn(root: Span, { engine_id: engineId, run_id: runId }: LogRow) {
-    const open = [root];
-    for (let span = open.pop(); span; span = open.pop()) {
+    for (const span of everySpan(root)) {
       this.#spans += 1;
       if (span.error) {
         // Callers know the run by their own id.
@@ -119,7 +118,6 @@ class ValueSearch {
         const blockName = span === root ? null : span.name;
         if (preview !== undefined) return { in: 'error' as const, blockName, preview };
       }
-      for (const child of span.children.toReversed()) open.push(child);
     }
     return undefined;
   }

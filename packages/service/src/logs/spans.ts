@@ -145,3 +145,13 @@ export async function costItems(engine: Reader, root: Span): Promise<CostItem[]>
     return toolCost > 0 ? [ofModel, { category: 'tool', description: name, cost: toolCost }] : [ofModel];
   });
 }
+
+/** Yields a span and all below it, each before those in it. */
+export function* everySpan(root: Span): Generator<Span> {
+  const open = [root];
+  for (let span = open.pop(); span; span = open.pop()) {
+    yield span;
+    // Not as arguments: a span can have more children than a call can have arguments.
+    for (const child of span.children.toReversed()) open.push(child);
+  }
+}

@@ -2,6 +2,7 @@ import { sql } from 'kysely';
 import type { Kysely, RawBuilder } from 'kysely';
 import { isPostgres } from '../store/dialect.ts';
 import type { LogTables, RunTotals } from './tables.ts';
+import { microsOf } from './usage.ts';
 
 type Db = Kysely<LogTables>;
 
@@ -16,12 +17,6 @@ const MINUTE_MS = 60_000;
  */
 export const WIDTHS: readonly number[] = [512, 64, 8, 1].map((minutes) => minutes * MINUTE_MS);
 
-/** What the totals read of a run. */
-type EndedRun = Pick<
-  LogTables['run_logs'],
-  'workspace_id' | 'workflow_id' | 'trigger' | 'level' | 'started_ms' | 'duration_ms' | 'cost'
->;
-
 const COLUMNS = [
   'workspace_id',
   'workflow_id',
@@ -31,6 +26,9 @@ const COLUMNS = [
   'duration_ms',
   'cost',
 ] as const;
+/** What the totals read of a run. */
+type EndedRun = Pick<LogTables['run_logs'], (typeof COLUMNS)[number]>;
+
 const KEY = ['workspace_id', 'width_ms', 'start_ms', 'workflow_id', 'trigger', 'level'] as const;
 
 /** A change of the totals: runs that are added, or removed. */
@@ -114,7 +112,7 @@ function totalsOf(runs: readonly EndedRun[], sign: 1 | -1): RunTotals[] {
         row.duration_ms += sign * duration;
         row.timed += sign;
       }
-      if (run.cost > 0) row.cost_micros += sign * Math.round(run.cost * 1e6);
+      if (run.cost > 0) row.cost_micros += sign * microsOf(run.cost);
       totals.set(key, row);
     }
   return [...totals].toSorted(([a], [b]) => (a < b ? -1 : 1)).map(([, row]) => row);

@@ -1,5 +1,6 @@
 import type { Span } from '@heddle/core/run';
 import type { Engine } from '@heddle/engine';
+import { everySpan } from '../spans.ts';
 import type { LogRow } from '../tables.ts';
 import { traceOf } from '../views.ts';
 
@@ -56,11 +57,6 @@ export class TraceCache {
 
 function countOf(root: Span): number {
   let count = 0;
-  const open = [root];
-  for (let span = open.pop(); span; span = open.pop()) {
-    count += 1;
-    // Not as arguments: a span can have more children than a call can have arguments.
-    for (const child of span.children) open.push(child);
-  }
+  for (const _span of everySpan(root)) count += 1;
   return count;
 }
