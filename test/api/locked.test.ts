@@ -19,9 +19,6 @@ await sql`update workflows set folder_path = ${inside} where workspace_id = ${wo
   api.store.database,
 );
 
-// Otherwise the log is brought up to date later, and changes rows while a request is refused.
-await api.call('GET', `/api/v2/logs?workspaceId=${workspaceId}`);
-
 /** What these operations get in place of what their accepted request has: they name a folder. */
 const IN_FOLDER: { [id: string]: { body?: object; query?: { [name: string]: string } } } = {
   createWorkflowV2: { body: { folderPath: inside } },
@@ -63,7 +60,7 @@ async function expectLocked([title, operation]: (typeof CHANGES)[number]): Promi
   const { body, query } = IN_FOLDER[operation.id] ?? {};
   const path = operation.path.replaceAll(/\{(\w+)\}/g, (_, name: string) => accepted?.path[name] ?? '');
   const text = new URLSearchParams({ ...accepted?.query, ...query }).toString();
-  const before = api.rows();
+  const before = await api.settledRows();
   const answer = await api.call(operation.method, `${path}?${text}`.replace(/\?$/, ''), {
     ...((accepted?.body || body) && { body: { ...accepted?.body, ...body } }),
   });

@@ -50,7 +50,7 @@ async function expectRefused(
   status: ErrorStatus,
   answering: () => Promise<Answer<unknown>>,
 ): Promise<ReturnType<typeof errorIn>> {
-  const before = await settledRows();
+  const before = await api.settledRows();
   const answer = await answering();
   expect(api.rows()).toEqual(before);
   const error = errorIn(answer.body);
@@ -62,18 +62,6 @@ async function expectRefused(
   expect(['code', 'message', 'details']).toEqual(expect.arrayContaining(Object.keys(error)));
   expect(answer.headers.get('content-type')).toBe('application/json; charset=utf-8');
   return error;
-}
-
-/** The rows that were last seen twice. */
-let settled = '';
-
-/** Waits until settled runs have written everything. A refused request starts none, so mostly nothing has changed. */
-async function settledRows(): Promise<ReturnType<typeof api.rows>> {
-  let last = settled;
-  const isSettled = (): boolean => last === (last = JSON.stringify(api.rows()));
-  if (!isSettled()) await expect.poll(isSettled, { interval: 20 }).toBe(true);
-  settled = last;
-  return JSON.parse(settled) as ReturnType<typeof api.rows>;
 }
 
 const TABLE = SERVED.map((operation) => [`${operation.method} ${operation.path}`, operation] as const);
