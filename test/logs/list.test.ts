@@ -3,6 +3,7 @@ import { beforeAll, describe, expect, it } from 'vitest';
 import { pageQuery } from '../../packages/service/src/logs/query.ts';
 import type { LogPageQuery, LogPosition } from '../../packages/service/src/logs/query.ts';
 import { earliestStart, pageOfLogs, saveLogs, statsRows } from '../../packages/service/src/logs/store.ts';
+import { totalBatch } from '../../packages/service/src/logs/totals.ts';
 import { windowOf } from '../../packages/service/src/logs/stats.ts';
 import type { NewLog } from '../../packages/service/src/logs/store.ts';
 import { hasPostgres, postgresDatabase } from '../support/postgres.ts';
@@ -108,6 +109,24 @@ describe.each(NAMES)('lists of the log on %s', (name) => {
     expect((await pageOfLogs(db, { ...QUERY, runId: 'c' })).rows).toMatchObject([{ status: 'completed' }]);
   });
 
+  it('find runs by trigger, folder and name, before and after they are added to the totals', async () => {
+    const db = await filled(url);
+    const queries: Partial<LogPageQuery>[] = [
+      { triggers: ['manual', 'chat'] },
+      { folderPaths: ['/north'] },
+      { workflowName: 'SPIN', triggers: ['schedule'] },
+      { triggers: ['chat'] },
+      { workflowName: 'none' },
+      { folderPaths: ['/south'], triggers: ['api'] },
+    ];
+    const found = [['b'], ['e', 'd', 'c'], ['e'], [], [], []];
+    expect(await Promise.all(queries.map((query) => idsOf(db, query)))).toEqual(found);
+    await totalBatch(db);
+    await sql`delete from run_logs where run_id = 'c'`.execute(db);
+    const left = found.map((ids) => ids.filter((id) => id !== 'c'));
+    expect(await Promise.all(queries.map((query) => idsOf(db, query)))).toEqual(left);
+  });
+
   it('statistics count runs, errors and durations per workflow and period', async () => {
     const db = await filled(url);
     const fromMs = Date.parse('2026-01-01T00:00:00Z');
@@ -155,10 +174,10 @@ describe.each(NAMES)('lists of the log on %s', (name) => {
 async function fill(db: LogDb, rows: number): Promise<void> {
   await sql`with recursive numbers (n) as (select 1 union all select n + 1 from numbers where n < ${sql.lit(rows)})
     insert into run_logs (engine_id, run_id, workspace_id, workflow_id, status, level, trigger, started_ms, ended_ms,
-      duration_ms, cost, bytes, is_child, seq)
+      duration_ms, cost, bytes, is_child, seq, totalled)
     select 'r' || n, 'r' || n, case n % 4 when 0 then 'looms' else 'other' || (n % 4) end, 'w' || (n % 10),
       case n % 50 when 0 then 'failed' else 'completed' end, case n % 50 when 0 then 'error' else 'info' end,
-      case n % 3 when 0 then 'manual' else 'api' end, n * 1000, n * 1000 + n % 700, n % 700, -1, -1, 0, 1
+      case n % 3 when 0 then 'manual' else 'api' end, n * 1000, n * 1000 + n % 700, n % 700, -1, -1, 0, 1, 1
     from numbers`.execute(db);
 }
 

@@ -3,6 +3,7 @@ import type { Kysely, RawBuilder } from 'kysely';
 import { contains, escapeLike, isAfter } from '../paging.ts';
 import { isPostgres } from '../store/dialect.ts';
 import type { LogLevel, LogRow, LogTables } from './tables.ts';
+import { WIDTHS } from './totals.ts';
 
 type Db = Kysely<LogTables>;
 
@@ -77,11 +78,25 @@ function positions(db: Db, query: LogPageQuery) {
   const { after, sortOrder } = query;
   return db
     .selectFrom('run_logs')
-    .where(sql.join<boolean>(conditions(query), sql` and `))
+    .where(sql.join<boolean>([...conditions(query), ...possible(query)], sql` and `))
     .$if(after !== undefined, (rows) => rows.where(isAfter([column, 'engine_id'], after ?? [], sortOrder)))
     .orderBy(column, sortOrder)
     .orderBy('engine_id', sortOrder)
     .limit(query.limit + 1);
+}
+
+/**
+ * Returns a condition on the totals and the runs that they lack, where a filter may match nothing: databases read it once, and a
+ * page without matches then reads no other run.
+ */
+function possible(filters: LogFilters): RawBuilder<boolean>[] {
+  const { workspaceId, folderPaths, triggers, workflowName } = filters;
+  if (!folderPaths && !triggers && workflowName === undefined) return [];
+  const where = sql.join(statsConditions({ workspaceId, folderPaths, triggers, workflowName }), sql` and `);
+  return [
+    sql<boolean>`(exists (select 1 from run_totals where width_ms = ${sql.lit(WIDTHS[0])} and ${where})
+      or exists (select 1 from run_logs where totalled = 0 and ${where}))`,
+  ];
 }
 
 /**
@@ -125,11 +140,12 @@ function placeConditions({
 
 /** Returns the conditions of the filters of statistics but their time, on runs or on totals, below the index of the workspace. */
 export function statsConditions(filters: LogFilters): RawBuilder<boolean>[] {
-  const { workspaceId, workflowIds, folderPaths, triggers, level } = filters;
+  const { workspaceId, workflowIds, folderPaths, workflowName, triggers, level } = filters;
   return [
     sql<boolean>`workspace_id = ${workspaceId}`,
     ...given(workflowIds, (ids) => oneOf('workflow_id', ids)),
     ...folderCondition(workspaceId, folderPaths),
+    ...given(workflowName, (name) => inWorkflows(workspaceId, contains('name', name))),
     ...given(triggers, (names) => oneOf('trigger', names)),
     ...given(level, (one) => oneOf('level', [one])),
   ];
