@@ -50,6 +50,22 @@ const SORT_COLUMNS = {
   status: 'status',
 } as const;
 
+/**
+ * Returns whether some run may match the filters by trigger, folder and name. It reads totals and the runs that they lack, so a
+ * page without matches does not read every run of the workspace.
+ */
+export async function mayMatch(
+  db: Db,
+  { workspaceId, folderPaths, triggers, workflowName }: LogFilters,
+): Promise<boolean> {
+  if (!folderPaths && !triggers && workflowName === undefined) return true;
+  const where = sql.join(statsConditions({ workspaceId, folderPaths, triggers, workflowName }), sql` and `);
+  const { rows } = await sql`
+    select 1 where exists (select 1 from run_totals where width_ms = ${sql.lit(WIDTHS[0])} and ${where})
+      or exists (select 1 from run_logs where totalled = 0 and ${where})`.execute(db);
+  return rows.length > 0;
+}
+
 /** Returns the column that a list is sorted by. */
 export function sortColumn(sortBy: LogSort): (typeof SORT_COLUMNS)[LogSort] {
   return SORT_COLUMNS[sortBy];
@@ -78,25 +94,11 @@ function positions(db: Db, query: LogPageQuery) {
   const { after, sortOrder } = query;
   return db
     .selectFrom('run_logs')
-    .where(sql.join<boolean>([...conditions(query), ...possible(query)], sql` and `))
+    .where(sql.join<boolean>(conditions(query), sql` and `))
     .$if(after !== undefined, (rows) => rows.where(isAfter([column, 'engine_id'], after ?? [], sortOrder)))
     .orderBy(column, sortOrder)
     .orderBy('engine_id', sortOrder)
     .limit(query.limit + 1);
-}
-
-/**
- * Returns a condition on the totals and the runs that they lack, where a filter may match nothing: databases read it once, and a
- * page without matches then reads no other run.
- */
-function possible(filters: LogFilters): RawBuilder<boolean>[] {
-  const { workspaceId, folderPaths, triggers, workflowName } = filters;
-  if (!folderPaths && !triggers && workflowName === undefined) return [];
-  const where = sql.join(statsConditions({ workspaceId, folderPaths, triggers, workflowName }), sql` and `);
-  return [
-    sql<boolean>`(exists (select 1 from run_totals where width_ms = ${sql.lit(WIDTHS[0])} and ${where})
-      or exists (select 1 from run_logs where totalled = 0 and ${where}))`,
-  ];
 }
 
 /**

@@ -1,7 +1,7 @@
 import { sql } from 'kysely';
 import type { Kysely } from 'kysely';
 import { isPostgres } from '../store/dialect.ts';
-import { conditions, pageQuery, sortColumn } from './query.ts';
+import { conditions, mayMatch, pageQuery, sortColumn } from './query.ts';
 import type { StatsRow, Window } from './stats.ts';
 import { statsQueryOf } from './stats-query.ts';
 import type { LogFilters, LogPageQuery, LogPosition } from './query.ts';
@@ -96,6 +96,7 @@ export async function pageOfLogs(
   db: Db,
   query: LogPageQuery,
 ): Promise<{ rows: LogRow[]; next: LogPosition | undefined }> {
+  if (!(await mayMatch(db, query))) return { rows: [], next: undefined };
   const found = (await pageQuery(db, query).execute()).map(numbers);
   const rows = found.slice(0, query.limit);
   const last = found.length > query.limit ? rows.at(-1) : undefined;
