@@ -148,16 +148,71 @@ function describeTwo(stores: () => Promise<[ServiceStore, ServiceStore]>): void 
   });
 }
 
-/** Creates the tables of the version before run ids were unique per workspace, with one reservation. */
-async function createOlderReservations(location: DatabaseLocation): Promise<void> {
-  const { '0001': first, '0002': second } = MIGRATIONS;
-  if (!first || !second) throw new Error('A migration is missing.');
-  const { db } = await openDatabase(location, { '0001': first, '0002': second });
-  await sql`insert into claims (run_id, workflow_id, workspace_id, trigger, mode, created_at, waiting)
-    values ('mine', 'w', 'looms', 'api', 'async', '2026-01-01T00:00:00.000Z', '{"input":{},"version":3}')`.execute(
-    db,
-  );
+const FORMATS = Object.keys(MIGRATIONS).slice(0, -1);
+const AT = '2026-01-01T00:00:00.000Z';
+
+/** Creates the tables of an older format, with a row in each. */
+async function createOlder(location: DatabaseLocation, format: string): Promise<void> {
+  const earlier = Object.entries(MIGRATIONS).filter(([name]) => name <= format);
+  const { db } = await openDatabase(location, Object.fromEntries(earlier));
+  const rows: { [table: string]: { [column: string]: string | number } } = {
+    users: { id: 'ada', email: 'ada@heddle.test', name: 'Ada', created_at: AT },
+    workspaces: { id: 'looms', name: 'Looms', personal_keys: 1, created_at: AT },
+    members: { workspace_id: 'looms', user_id: 'ada', role: 'admin', created_at: AT },
+    workflows: {
+      ...{
+        id: 'w',
+        workspace_id: 'looms',
+        name: 'Weave',
+        folder_path: '/',
+        position: 0,
+        state: '{"blocks":{}}',
+      },
+      ...{ active_version: 3, created_at: AT, updated_at: AT },
+    },
+    workflow_versions: { workflow_id: 'w', version: 3, state: '{}', engine_version: 1, created_at: AT },
+    graph_ids: { workspace_id: 'looms', id: 'block', workflow_id: 'w' },
+    claims: {
+      ...{
+        run_id: 'mine',
+        workflow_id: 'w',
+        workspace_id: 'looms',
+        trigger: 'api',
+        mode: 'async',
+        created_at: AT,
+      },
+      ...{ waiting: '{"input":{},"version":3}', ...(format >= '0003' && { engine_id: 'mine' }) },
+    },
+    audit: {
+      ...{ id: 'event', workspace_id: 'looms', action: 'workflow.created', resource_type: 'workflow' },
+      ...{ resource_id: 'w', created_at: AT },
+    },
+    ...(format >= '0004' && { public_runs: { run_id: 'mine', created_at: AT } }),
+  };
+  for (const [table, row] of Object.entries(rows))
+    await sql`insert into ${sql.table(table)} (${sql.join(Object.keys(row).map((name) => sql.ref(name)))})
+      values (${sql.join(Object.values(row))})`.execute(db);
   await db.destroy();
+}
+
+async function expectRowsOfOlder(store: ServiceStore): Promise<void> {
+  const { workflows, audit } = store;
+  expect(await workflows.find('w')).toMatchObject({ name: 'Weave', active_version: 3, public_api: 0 });
+  expect(await workflows.versions('w', 10)).toMatchObject([{ version: 3, engine_version: 1 }]);
+  const list = {
+    ...{ workspaceId: 'looms', archived: false, limit: 10 },
+    sortBy: 'runCount',
+    sortOrder: 'desc',
+  } as const;
+  expect(await workflows.list(list)).toMatchObject([{ id: 'w' }]);
+  const event = { action: 'run.cancelled', workspaceId: 'looms', resourceType: 'workflow', resourceId: 'w' };
+  await (await audit.intend(event)).confirm();
+  await audit.intend(event);
+  const outcomes = (await audit.ofResource('w')).map(({ action, outcome }) => [action, outcome]);
+  expect(outcomes).toHaveLength(3);
+  expect(outcomes[0]).toEqual(['workflow.created', null]);
+  expect(outcomes).toContainEqual(['run.cancelled', null]);
+  expect(outcomes).toContainEqual(['run.cancelled', 'intended']);
 }
 
 async function expectOlderReservations({ reservations }: ServiceStore): Promise<void> {
@@ -176,17 +231,21 @@ async function expectOlderReservations({ reservations }: ServiceStore): Promise<
   expect(await reservations.byRunId('mine', ['dyers'])).toMatchObject([{ engineId: 'e1' }]);
 }
 
-describe('reservations of the version before run ids were unique per workspace', () => {
-  it('keep their ids in a data folder', async () => {
+describe.each(FORMATS)('a store of format %s', (format) => {
+  it('keeps its rows in a data folder', async () => {
     const data = folder();
-    await createOlderReservations({ file: join(data, 'api.db') });
-    await expectOlderReservations(await opened({ data }));
+    await createOlder({ file: join(data, 'api.db') }, format);
+    const store = await opened({ data });
+    await expectRowsOfOlder(store);
+    await expectOlderReservations(store);
   });
 
-  it.skipIf(!hasPostgres)('keep their ids in PostgreSQL', async () => {
+  it.skipIf(!hasPostgres)('keeps its rows in PostgreSQL', async () => {
     const url = await postgresDatabase();
-    await createOlderReservations({ url });
-    await expectOlderReservations(await opened({ postgres: { url }, secret: SECRET }));
+    await createOlder({ url }, format);
+    const store = await opened({ postgres: { url }, secret: SECRET });
+    await expectRowsOfOlder(store);
+    await expectOlderReservations(store);
   });
 });
 
