@@ -2,6 +2,7 @@ import { spawn } from 'node:child_process';
 import type { ChildProcess } from 'node:child_process';
 import { fileURLToPath } from 'node:url';
 import { onTestFinished } from 'vitest';
+import { keptIo } from './io.ts';
 
 const BIN = fileURLToPath(new URL('../../packages/cli/bin/heddle.js', import.meta.url));
 
@@ -38,9 +39,51 @@ export interface HeddleOptions {
   execPath?: string;
 }
 
-/** Runs the real, bundled command line to its end. */
-export function heddle(args: readonly string[], options: HeddleOptions = {}): Promise<Ended> {
-  return startHeddle(args, options).ended;
+/** True while a command runs in this process, which has one folder and one environment. */
+let isBusy = false;
+
+/**
+ * Runs a command to its end, in this process from the sources: a process of the real command line (`startHeddle`) takes a
+ * second of processor time. A second command at the same time, and one with options of Node, gets a process.
+ */
+export async function heddle(args: readonly string[], options: HeddleOptions = {}): Promise<Ended> {
+  if (isBusy || options.node || options.execPath !== undefined) return startHeddle(args, options).ended;
+  isBusy = true;
+  const leave = enter(options);
+  (options.whenDone ?? onTestFinished)(leave);
+  try {
+    const { main } = await import('../../packages/cli/src/main.ts');
+    const io = keptIo(options.input);
+    const exit = await main(args, io);
+    return { exit, signal: null, stdout: io.stdout.text, stderr: io.stderr.text };
+  } finally {
+    leave();
+  }
+}
+
+/** Gives this process the folder and the environment of a command. Returns a function that restores both. */
+function enter({ cwd, env }: HeddleOptions): () => void {
+  const before = { cwd: process.cwd(), env: { ...process.env } };
+  replaceEnv({ ...commonEnv(), ...env });
+  if (cwd !== undefined) process.chdir(cwd);
+  let isInside = true;
+  return () => {
+    if (!isInside) return;
+    isInside = false;
+    isBusy = false;
+    process.chdir(before.cwd);
+    replaceEnv(before.env);
+  };
+}
+
+function replaceEnv(values: NodeJS.ProcessEnv): void {
+  for (const name of Object.keys(process.env)) delete process.env[name];
+  Object.assign(process.env, values);
+}
+
+function commonEnv(): { PATH: string; HOME: string } {
+  const { PATH = '', HOME = '' } = process.env;
+  return { PATH, HOME };
 }
 
 /** A server that accepts requests. */
@@ -60,10 +103,9 @@ export async function startServe(args: readonly string[], options: HeddleOptions
 
 /** Starts the real, bundled command line; it is killed when the test is over, or when `whenDone` says. */
 export function startHeddle(args: readonly string[], options: HeddleOptions = {}): Started {
-  const { PATH = '', HOME = '' } = process.env;
   const child = spawn(options.execPath ?? process.execPath, [...(options.node ?? []), BIN, ...args], {
     cwd: options.cwd,
-    env: { PATH, HOME, ...options.env },
+    env: { ...commonEnv(), ...options.env },
     stdio: ['pipe', 'pipe', 'pipe'],
   });
   const { whenDone = onTestFinished } = options;

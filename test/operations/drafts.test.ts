@@ -1,0 +1,47 @@
+import { beforeAll, describe, it } from 'vitest';
+import { expectLinear } from './linear.ts';
+
+let drafts: typeof import('../support/draft-edits.ts');
+
+beforeAll(async () => {
+  drafts = await import('../support/draft-edits.ts');
+});
+
+describe('the largest batch of operations takes at most time in proportion to the draft', () => {
+  it('of containers in containers in a cycle', async () => {
+    const { block, edit, graphOf, inside } = drafts;
+    await expectLinear({
+      size: 500,
+      make: (n) => ({
+        cycle: graphOf(
+          Array.from({ length: n }, (_, at) => block(`L${at}`, 'loop', inside(`L${(at + 1) % n}`))),
+        ),
+        operations: Array.from({ length: 200 }, (_, at) => ({
+          operation_type: 'insert_into_subflow',
+          block_id: `L${at % n}`,
+          params: { subflowId: `L${(at + Math.floor(n / 4)) % n}` },
+        })),
+      }),
+      pass: ({ cycle, operations }) => edit(cycle, operations),
+    });
+  });
+
+  it('with the most edges', async () => {
+    const { block, change, edge, edit, graphOf } = drafts;
+    const error = Array.from({ length: 50 }, (_, at) => `b${at + 10}`);
+    const operations = Array.from({ length: 20 }, (_, at) =>
+      change(`b${at % 5}`, { connections: { error } }),
+    );
+    await expectLinear({
+      size: 500,
+      make: (n) => {
+        const blocks = Array.from({ length: n }, (_, at) => block(`b${at}`, 'function'));
+        const edges = Array.from({ length: Math.floor(4.5 * n) }, (_, at) =>
+          edge(`b${at % 5}`, `b${Math.floor(at / 5) + 10}`),
+        );
+        return graphOf(blocks, edges);
+      },
+      pass: (graph) => edit(graph, operations),
+    });
+  });
+});
