@@ -1,23 +1,24 @@
 import { existsSync } from 'node:fs';
 import { join } from 'node:path';
 import { describe, expect, it } from 'vitest';
-import { hasPostgres, postgresDatabase } from '../support/postgres.ts';
+import { drawnStores, postgresDatabase } from '../support/postgres.ts';
 import { paying, play } from './killed.ts';
 
-const STORES = ['SQLite', ...(hasPostgres ? ['PostgreSQL'] : [])];
-
-describe.each(STORES)('an agent that is killed after a person approved its call, on %s', (store) => {
-  it.each([
-    ['between the answer and the call makes the call', 'answered'],
-    ['in the call does not make it again, and the model reads that its outcome is unknown', 'paid'],
-  ])('%s', async (_what, stop) => {
-    const { folder, common, expectOnePayment } = await paying();
-    const engine =
-      store === 'SQLite'
-        ? { data: join(folder, 'data') }
-        : { postgres: { url: await postgresDatabase(), leaseMs: 1000 } };
-    expect(await play({ engine, ...common, stop }, 'paying').last).toBe(stop);
-    expect(existsSync(common.effects)).toBe(stop === 'paid');
-    expectOnePayment(JSON.parse(await play({ engine, ...common }, 'paying').last), stop === 'answered');
-  });
-});
+describe.each(drawnStores('approvals with a kill'))(
+  'an agent that is killed after a person approved its call, on %s',
+  (store) => {
+    it.each([
+      ['between the answer and the call makes the call', 'answered'],
+      ['in the call does not make it again, and the model reads that its outcome is unknown', 'paid'],
+    ])('%s', async (_what, stop) => {
+      const { folder, common, expectOnePayment } = await paying();
+      const engine =
+        store === 'sqlite'
+          ? { data: join(folder, 'data') }
+          : { postgres: { url: await postgresDatabase(), leaseMs: 1000 } };
+      expect(await play({ engine, ...common, stop }, 'paying').last).toBe(stop);
+      expect(existsSync(common.effects)).toBe(stop === 'paid');
+      expectOnePayment(JSON.parse(await play({ engine, ...common }, 'paying').last), stop === 'answered');
+    });
+  },
+);

@@ -3,15 +3,13 @@ import { openPostgres, openStores } from '@heddle/engine/stores';
 import type { SharedStores } from '@heddle/engine/stores';
 import { describe, expect, it } from 'vitest';
 import { dataFolder } from '../support/data-folder.ts';
-import { hasPostgres, postgresDatabase } from '../support/postgres.ts';
+import { drawnStores, postgresDatabase } from '../support/postgres.ts';
 import { play } from './killed.ts';
 import type { Played } from './killed.ts';
 import { modelServer } from './metered.ts';
 
 /** More than a reservation lasts without its process. */
 const LATER_MS = 3_600_000;
-const STORES = ['SQLite', ...(hasPostgres ? ['PostgreSQL'] : [])];
-
 /** Returns what counts for the run, in millionths of a dollar. A reservation of nothing lets expired ones expire. */
 async function spent({ spending }: SharedStores, nowMs: number): Promise<number> {
   const account = { id: 'run:agent-run', cap: 1e9, untilMs: nowMs + LATER_MS };
@@ -20,45 +18,48 @@ async function spent({ spending }: SharedStores, nowMs: number): Promise<number>
   return spending.sum(account.id);
 }
 
-describe.each(STORES)('a process that is killed in a call of a model under a cap, on %s', (store) => {
-  it('leaves a reservation, which another process settles neither twice nor for nothing', async () => {
-    const folder = dataFolder();
-    const place =
-      store === 'SQLite'
-        ? { data: join(folder, 'data') }
-        : { postgres: { url: await postgresDatabase(), leaseMs: 1000 } };
-    const played: { first?: Played } = {};
-    const server = await modelServer(({ body, number }) => {
-      const done = (body['messages'] as { role: string }[]).filter(({ role }) => role === 'tool').length;
-      if (number === 3) played.first?.kill();
-      if (number === 3) return { after: new Promise(() => undefined) };
-      const used = { input: 100, output: 10 };
-      return done === 4
-        ? { text: 'Done.', ...used }
-        : { tools: [{ name: 'count', args: { n: done + 1 } }], ...used };
-    });
-    const options = {
-      engine: { ...place, maxCost: { run: 1 } },
-      models: { prices: { 'local/scripted': { input: 1, output: 2 } } },
-      url: server.services.local,
-      effects: join(folder, 'effects'),
-    };
-    played.first = play(options);
-    expect(await played.first.last).toBe('2');
-    const output = JSON.parse(await play(options).last) as object;
-    expect(output).toMatchObject({ content: 'Done.', cost: { totalMicros: 600 } });
-    expect(server.requests).toHaveLength(6);
+describe.each(drawnStores('calls of a model with a kill'))(
+  'a process that is killed in a call of a model under a cap, on %s',
+  (store) => {
+    it('leaves a reservation, which another process settles neither twice nor for nothing', async () => {
+      const folder = dataFolder();
+      const place =
+        store === 'sqlite'
+          ? { data: join(folder, 'data') }
+          : { postgres: { url: await postgresDatabase(), leaseMs: 1000 } };
+      const played: { first?: Played } = {};
+      const server = await modelServer(({ body, number }) => {
+        const done = (body['messages'] as { role: string }[]).filter(({ role }) => role === 'tool').length;
+        if (number === 3) played.first?.kill();
+        if (number === 3) return { after: new Promise(() => undefined) };
+        const used = { input: 100, output: 10 };
+        return done === 4
+          ? { text: 'Done.', ...used }
+          : { tools: [{ name: 'count', args: { n: done + 1 } }], ...used };
+      });
+      const options = {
+        engine: { ...place, maxCost: { run: 1 } },
+        models: { prices: { 'local/scripted': { input: 1, output: 2 } } },
+        url: server.services.local,
+        effects: join(folder, 'effects'),
+      };
+      played.first = play(options);
+      expect(await played.first.last).toBe('2');
+      const output = JSON.parse(await play(options).last) as object;
+      expect(output).toMatchObject({ content: 'Done.', cost: { totalMicros: 600 } });
+      expect(server.requests).toHaveLength(6);
 
-    const stores = place.data === undefined ? await openPostgres(place.postgres) : openStores(place);
-    try {
-      // Five answers cost 120 each. The highest cost of the killed call counts until it expires, then that of its input.
-      const nowMs = Date.now();
-      expect(await spent(stores, nowMs)).toBeGreaterThan(600 + 128_000);
-      const later = await spent(stores, nowMs + LATER_MS);
-      expect(later).toBeGreaterThan(600 + 50);
-      expect(later).toBeLessThan(600 + 1000);
-    } finally {
-      await stores.close();
-    }
-  });
-});
+      const stores = place.data === undefined ? await openPostgres(place.postgres) : openStores(place);
+      try {
+        // Five answers cost 120 each. The highest cost of the killed call counts until it expires, then that of its input.
+        const nowMs = Date.now();
+        expect(await spent(stores, nowMs)).toBeGreaterThan(600 + 128_000);
+        const later = await spent(stores, nowMs + LATER_MS);
+        expect(later).toBeGreaterThan(600 + 50);
+        expect(later).toBeLessThan(600 + 1000);
+      } finally {
+        await stores.close();
+      }
+    });
+  },
+);

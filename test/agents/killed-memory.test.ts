@@ -1,17 +1,15 @@
 import { join } from 'node:path';
 import { describe, expect, it } from 'vitest';
-import { hasPostgres, postgresDatabase } from '../support/postgres.ts';
+import { drawnStores, postgresDatabase } from '../support/postgres.ts';
 import { MEMORY_POINTS, play, remembering } from './killed.ts';
 
-const STORES = ['SQLite', ...(hasPostgres ? ['PostgreSQL'] : [])];
-
-describe.each(STORES)(
+describe.each(drawnStores('memories with a kill'))(
   'an agent with a memory that is killed after the answer of the model, on %s',
   (store) => {
     it.each(MEMORY_POINTS)('%s, %s: its conversation has the exchange once', async (stop, _when, calls) => {
       const { folder, common, expectOneExchange } = await remembering();
       const engine =
-        store === 'SQLite'
+        store === 'sqlite'
           ? { data: join(folder, 'data') }
           : { postgres: { url: await postgresDatabase(), leaseMs: 3000 } };
       expect(await play({ engine, ...common, question: 'one', stop }).last).toBe(stop);

@@ -1,32 +1,33 @@
 import { join } from 'node:path';
 import { describe, expect, it } from 'vitest';
-import { hasPostgres, postgresDatabase } from '../support/postgres.ts';
+import { drawnStores, postgresDatabase } from '../support/postgres.ts';
 import { counting, play } from './killed.ts';
 import type { AgentProcess } from './killed.ts';
 
-const STORES = ['SQLite', ...(hasPostgres ? ['PostgreSQL'] : [])];
-
 const engineOn = async (store: string, folder: string): Promise<NonNullable<AgentProcess['engine']>> =>
-  store === 'SQLite'
+  store === 'sqlite'
     ? { data: join(folder, 'data') }
     : { postgres: { url: await postgresDatabase(), leaseMs: 1000 } };
 
-describe.each(STORES)('an agent that is killed in its fourth call of a tool, on %s', (store) => {
-  it('continues the child run of a tool that is a workflow, and starts no other', async () => {
-    const { folder, common, calls, expectOneRepeated } = await counting();
-    const options = { engine: await engineOn(store, folder), ...common, byWorkflow: true };
-    expect(await play({ ...options, stop: '4' }).last).toBe('4');
-    expect(calls()).toBe(4);
-    const output = JSON.parse(await play(options).last) as { children: number };
-    expectOneRepeated(output);
-    expect(output.children).toBe(4);
-  });
+describe.each(drawnStores('calls of tools with a kill'))(
+  'an agent that is killed in its fourth call of a tool, on %s',
+  (store) => {
+    it('continues the child run of a tool that is a workflow, and starts no other', async () => {
+      const { folder, common, calls, expectOneRepeated } = await counting();
+      const options = { engine: await engineOn(store, folder), ...common, byWorkflow: true };
+      expect(await play({ ...options, stop: '4' }).last).toBe('4');
+      expect(calls()).toBe(4);
+      const output = JSON.parse(await play(options).last) as { children: number };
+      expectOneRepeated(output);
+      expect(output.children).toBe(4);
+    });
 
-  it('repeats that call, and no other call of a tool or model', async () => {
-    const { folder, common, calls, expectOneRepeated } = await counting();
-    const engine = await engineOn(store, folder);
-    expect(await play({ engine, ...common, stop: '4' }).last).toBe('4');
-    expect(calls()).toBe(4);
-    expectOneRepeated(JSON.parse(await play({ engine, ...common }).last));
-  });
-});
+    it('repeats that call, and no other call of a tool or model', async () => {
+      const { folder, common, calls, expectOneRepeated } = await counting();
+      const engine = await engineOn(store, folder);
+      expect(await play({ engine, ...common, stop: '4' }).last).toBe('4');
+      expect(calls()).toBe(4);
+      expectOneRepeated(JSON.parse(await play({ engine, ...common }).last));
+    });
+  },
+);

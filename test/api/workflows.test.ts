@@ -5,7 +5,7 @@ import type { Kysely } from 'kysely';
 import { beforeAll, describe, expect, it } from 'vitest';
 import { errorIn, testApi } from '../support/api.ts';
 import type { TestApi } from '../support/api.ts';
-import { hasPostgres, postgresDatabase } from '../support/postgres.ts';
+import { drawnStores, postgresDatabase } from '../support/postgres.ts';
 
 interface Item {
   id: string;
@@ -56,7 +56,7 @@ async function world(postgres: string | undefined): Promise<World> {
   };
 }
 
-const NAMES = hasPostgres ? (['sqlite', 'postgres'] as const) : (['sqlite'] as const);
+const NAMES = drawnStores('workflows');
 
 describe.each(NAMES)('workflows on %s', (name) => {
   let w: World;

@@ -4,7 +4,7 @@ import { storeCredential, storedCredentials } from '@heddle/service/credentials'
 import { sql } from 'kysely';
 import { beforeAll, describe, expect, it } from 'vitest';
 import { errorIn, ownership, testApi } from '../support/api.ts';
-import { hasPostgres, postgresDatabase } from '../support/postgres.ts';
+import { drawnStores, postgresDatabase } from '../support/postgres.ts';
 
 const KEY = 'sk-the-key-of-the-shop';
 const AS_KEY = JSON.stringify({ apiToken: KEY });
@@ -16,7 +16,7 @@ interface Shown {
   role: string;
 }
 
-const NAMES = hasPostgres ? (['sqlite', 'postgres'] as const) : (['sqlite'] as const);
+const NAMES = drawnStores('credentials');
 
 describe.each(NAMES)('credentials over HTTP on %s', (name) => {
   let url: string | undefined;

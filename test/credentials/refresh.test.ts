@@ -13,14 +13,14 @@ import { beforeAll, describe, expect, it, onTestFinished } from 'vitest';
 import { dataFolder } from '../support/data-folder.ts';
 import { startOAuthServer } from '../support/oauth-server.ts';
 import type { OAuthServerOptions } from '../support/oauth-server.ts';
-import { hasPostgres, postgresDatabase } from '../support/postgres.ts';
+import { drawnStores, postgresDatabase } from '../support/postgres.ts';
 
 const KEYS = keysInText(Buffer.alloc(32, 1).toString('base64'));
 const MINUTE = 60_000;
 /** After this, another process refreshes in place of one that has died. */
 const LEASE_MS = 30_000;
 
-const NAMES = hasPostgres ? (['sqlite', 'postgres'] as const) : (['sqlite'] as const);
+const NAMES = drawnStores('access tokens');
 
 describe.each(NAMES)('access tokens on %s', (kind) => {
   let url = '';

@@ -2,7 +2,7 @@ import type { BlockExecutor } from '@heddle/core';
 import { createEngine } from '@heddle/engine';
 import { describe, expect, it, onTestFinished } from 'vitest';
 import { dataFolder } from '../support/data-folder.ts';
-import { hasPostgres, postgresDatabase } from '../support/postgres.ts';
+import { drawnStores, hasPostgres, postgresDatabase } from '../support/postgres.ts';
 import { block, fn, workflow } from '../support/workflow.ts';
 import { addWorkflow, deploy, indexed, indexerOf, rowsOf } from './setup.ts';
 
@@ -16,7 +16,7 @@ const ASKS = workflow(
 
 const databases = { sqlite: async () => undefined, postgres: () => postgresDatabase() };
 
-const NAMES = hasPostgres ? (['sqlite', 'postgres'] as const) : (['sqlite'] as const);
+const NAMES = drawnStores('the index of runs');
 
 describe.each(NAMES)('the index of runs on %s', (name) => {
   const open = databases[name];

@@ -10,7 +10,7 @@ import {
   logStats,
   statsQuery,
 } from '../../packages/service/src/logs/schemas.ts';
-import { hasPostgres, postgresDatabase } from '../support/postgres.ts';
+import { drawnStores, postgresDatabase } from '../support/postgres.ts';
 import { block, fn, loop, workflow } from '../support/workflow.ts';
 import { deploy, indexed } from './setup.ts';
 import type { Indexed } from './setup.ts';
@@ -64,7 +64,7 @@ async function detail(services: LogServices, runId: string) {
   return logDetail.parse(found) as Exclude<typeof found, undefined>;
 }
 
-const NAMES = hasPostgres ? (['sqlite', 'postgres'] as const) : (['sqlite'] as const);
+const NAMES = drawnStores('the log of runs');
 
 describe.each(NAMES)('the log of runs on %s', (name) => {
   const open = async (): Promise<World> => world(name === 'postgres' ? await postgresDatabase() : undefined);

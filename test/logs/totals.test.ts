@@ -10,14 +10,14 @@ import type { NewLog } from '../../packages/service/src/logs/store.ts';
 import { changeTotals, totalBatch, withdraw, WIDTHS } from '../../packages/service/src/logs/totals.ts';
 import { openDatabase } from '../../packages/service/src/store/database.ts';
 import { dataFolder } from '../support/data-folder.ts';
-import { hasPostgres, postgresDatabase } from '../support/postgres.ts';
+import { drawnStores, postgresDatabase } from '../support/postgres.ts';
 import { numbers } from '../support/seeded.ts';
 import { fn, workflow } from '../support/workflow.ts';
 import { addWorkflow, deploy, indexed, indexerOf, logDatabase, logRow } from './setup.ts';
 import type { LogDb } from './setup.ts';
 
 const START = Date.parse('2026-01-01T00:00:00.000Z');
-const NAMES = hasPostgres ? (['sqlite', 'postgres'] as const) : (['sqlite'] as const);
+const NAMES = drawnStores('totals of the log');
 
 /** Runs at any millisecond of ten days, of three workflows, some of which have not ended. */
 function drawnRuns(count: number): NewLog[] {

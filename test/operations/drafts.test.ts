@@ -1,7 +1,8 @@
 import { beforeAll, describe, it } from 'vitest';
+import type * as draftEdits from '../support/draft-edits.ts';
 import { expectLinear } from './linear.ts';
 
-let drafts: typeof import('../support/draft-edits.ts');
+let drafts: typeof draftEdits;
 
 beforeAll(async () => {
   drafts = await import('../support/draft-edits.ts');

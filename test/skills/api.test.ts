@@ -4,7 +4,7 @@ import { sql } from 'kysely';
 import { beforeAll, describe, expect, it } from 'vitest';
 import { errorIn, ownership, testApi } from '../support/api.ts';
 import type { CallOptions } from '../support/api.ts';
-import { hasPostgres, postgresDatabase } from '../support/postgres.ts';
+import { drawnStores, postgresDatabase } from '../support/postgres.ts';
 
 interface Shown {
   id: string;
@@ -13,7 +13,7 @@ interface Shown {
   readOnly: boolean;
 }
 
-const NAMES = hasPostgres ? (['sqlite', 'postgres'] as const) : (['sqlite'] as const);
+const NAMES = drawnStores('skills');
 
 describe.each(NAMES)('skills over HTTP on %s', (name) => {
   let url: string | undefined;

@@ -4,9 +4,15 @@ import { afterAll } from 'vitest';
 import { requireTool } from '../tools/fetch.ts';
 import { serverOf } from './postgres-server.ts';
 import type { PostgresServer } from './postgres-server.ts';
+import { sample } from './scale.ts';
 
 /** Whether there is a PostgreSQL for tests: for `describe.skipIf(!hasPostgres)`. The reason is printed where there is none. */
 export const hasPostgres = requireTool('postgres') !== undefined;
+
+/** Returns the stores with which `what` is tested: a quick run draws one of SQLite (in memory) and PostgreSQL. */
+export function drawnStores(what: string): readonly ('sqlite' | 'postgres')[] {
+  return sample(['sqlite', ...(hasPostgres ? (['postgres'] as const) : [])], 1, `stores of ${what}`);
+}
 
 /** The server of this run of the tests, started when it is asked for the first time. */
 export function postgresServer(): Promise<PostgresServer> {

@@ -2,8 +2,9 @@ import { readdirSync, readFileSync } from 'node:fs';
 import type { JsonObject } from '@heddle/core';
 import { beforeAll, describe, expect, it } from 'vitest';
 import { errorIn } from '../support/api.ts';
-import { fields, fileOf, NAMES, world } from './setup.ts';
+import { fields, fileOf, world } from './setup.ts';
 import type { World } from './setup.ts';
+import { drawnStores } from '../support/postgres.ts';
 
 const SECRET = 'sk-live-0123456789abcdef0123456789abcdef';
 const CREDENTIAL = '5f0c1e0a-9f5b-4a8e-8f5e-2f7d0c9b1a11';
@@ -27,7 +28,7 @@ const FILE = fileOf([
   }),
 ]);
 
-describe.each(NAMES)('exports on %s', (name) => {
+describe.each(drawnStores('exports'))('exports on %s', (name) => {
   let api: World;
 
   beforeAll(async () => {

@@ -2,8 +2,9 @@ import { readdirSync, readFileSync } from 'node:fs';
 import type { Json, JsonObject } from '@heddle/core';
 import { beforeAll, describe, expect, it } from 'vitest';
 import { errorIn } from '../support/api.ts';
-import { fields, fileOf, IMPORT, NAMES, PREVIEW, world } from './setup.ts';
+import { fields, fileOf, IMPORT, PREVIEW, world } from './setup.ts';
 import type { ExportFile, Occurrence, World } from './setup.ts';
+import { drawnStores } from '../support/postgres.ts';
 
 interface Bound {
   kind: string;
@@ -47,7 +48,7 @@ const FOREIGN = fileOf([
 let requests = 0;
 const nextRequest = (): string => `import-${(requests += 1)}`;
 
-describe.each(NAMES)('imports on %s', (name) => {
+describe.each(drawnStores('imports'))('imports on %s', (name) => {
   let api: World;
   /** A workflow that files may call. */
   let child: string;

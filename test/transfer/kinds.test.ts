@@ -5,8 +5,9 @@ import { sql } from 'kysely';
 import type { Kysely } from 'kysely';
 import { beforeAll, describe, expect, it } from 'vitest';
 import { REFERENCE_KINDS } from '../../packages/service/src/transfer/kinds.ts';
-import { fields, fileOf, IMPORT, NAMES, PREVIEW, world } from './setup.ts';
+import { fields, fileOf, IMPORT, PREVIEW, world } from './setup.ts';
 import type { ExportFile, World } from './setup.ts';
+import { drawnStores } from '../support/postgres.ts';
 
 /** A block for each kind that refers to `theirs`. */
 const BLOCKS: { [kind: string]: [type: string, key: string, field: [string, Json]] } = {
@@ -38,7 +39,7 @@ interface Preview {
   discovery: { kind: string; command: string }[];
 }
 
-describe.each(NAMES)('the kinds of references on %s', (name) => {
+describe.each(drawnStores('kinds of references'))('the kinds of references on %s', (name) => {
   let api: World;
   /** The targets of the workspace, by kind: those whose area is there. */
   let targets: { [kind: string]: string };

@@ -2,9 +2,7 @@ import type { Json, JsonObject } from '@heddle/core';
 import { keysInText, openServiceStore, Sealer, setStoredSecret } from '@heddle/service';
 import { testApi } from '../support/api.ts';
 import type { TestApi } from '../support/api.ts';
-import { hasPostgres, postgresDatabase } from '../support/postgres.ts';
-
-export const NAMES = hasPostgres ? (['sqlite', 'postgres'] as const) : (['sqlite'] as const);
+import { postgresDatabase } from '../support/postgres.ts';
 
 export const IMPORT = '/api/v2/workflows/import';
 export const PREVIEW = `${IMPORT}/preview`;
@@ -78,7 +76,7 @@ export function fileOf(blocks: JsonObject[], more: JsonObject = {}): JsonObject 
   };
 }
 
-export async function world(name: (typeof NAMES)[number]): Promise<World> {
+export async function world(name: 'sqlite' | 'postgres'): Promise<World> {
   const secret = 'x'.repeat(32);
   const url = name === 'postgres' ? await postgresDatabase() : undefined;
   const store = await openServiceStore(url === undefined ? {} : { postgres: { url }, secret });

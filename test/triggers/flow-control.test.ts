@@ -1,12 +1,12 @@
 import type { Json } from '@heddle/core';
 import { beforeAll, describe, expect, it } from 'vitest';
-import { STORES } from './setup.ts';
 import { flowApi, JSON_TYPE } from './flow-setup.ts';
 import type { FlowApi } from './flow-setup.ts';
+import { drawnStores } from '../support/postgres.ts';
 
 const SECOND = 1000;
 
-describe.each(STORES)('flow control on %s', (store) => {
+describe.each(drawnStores('flow control'))('flow control on %s', (store) => {
   let api: FlowApi;
 
   beforeAll(async () => {

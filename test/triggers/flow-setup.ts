@@ -4,7 +4,6 @@ import { expect } from 'vitest';
 import type { FlowTables } from '../../packages/service/src/triggers/flow/tables.ts';
 import { scheduledWorkflow } from '../support/triggered.ts';
 import { BEAT_MS } from './setup.ts';
-import type { STORES } from './setup.ts';
 import { JSON_TYPE, START, webhookApi, webhookWorkflow } from './webhook-setup.ts';
 import type { Received } from './webhook-setup.ts';
 
@@ -56,7 +55,7 @@ export interface FlowApi extends Omit<Received, 'db'> {
 const PAUSES = { type: 'human_in_the_loop', subBlocks: {} };
 
 /** An API with webhooks whose clock is given, with the store of this name. */
-export async function flowApi(kind: (typeof STORES)[number]): Promise<FlowApi> {
+export async function flowApi(kind: 'sqlite' | 'postgres'): Promise<FlowApi> {
   const beats = new Set<() => void>();
   const every = (ms: number, beat: () => void): (() => void) => {
     if (ms === BEAT_MS) {

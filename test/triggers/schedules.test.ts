@@ -2,8 +2,9 @@ import { beforeAll, describe, expect, it } from 'vitest';
 import { errorIn } from '../support/api.ts';
 import { draftOf } from '../support/draft.ts';
 import { scheduledWorkflow } from '../support/triggered.ts';
-import { scheduledApi, STORES } from './setup.ts';
+import { scheduledApi } from './setup.ts';
 import type { Scheduled, ShownTrigger } from './setup.ts';
+import { drawnStores } from '../support/postgres.ts';
 
 const MINUTELY = { scheduleType: 'minutes', minutesInterval: 1 };
 const HOURLY = { scheduleType: 'hourly', hourlyMinute: 0 };
@@ -14,7 +15,7 @@ interface Deployment {
   latestDeploymentAttempt: { status: string; readiness: { schedules: string } };
 }
 
-describe.each(STORES)('schedules on %s', (store) => {
+describe.each(drawnStores('schedules'))('schedules on %s', (store) => {
   let api: Scheduled;
 
   beforeAll(async () => {

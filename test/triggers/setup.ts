@@ -5,9 +5,7 @@ import { expect } from 'vitest';
 import type { TriggerTables } from '../../packages/service/src/triggers/tables.ts';
 import { testApi } from '../support/api.ts';
 import type { TestApi, TestApiOptions } from '../support/api.ts';
-import { hasPostgres, postgresDatabase } from '../support/postgres.ts';
-
-export const STORES = hasPostgres ? (['sqlite', 'postgres'] as const) : (['sqlite'] as const);
+import { postgresDatabase } from '../support/postgres.ts';
 
 /** Milliseconds of the beat of the scheduler, which tells it apart from other background work. */
 export const BEAT_MS = 250;
@@ -40,7 +38,7 @@ const at = (time: string): number => Date.parse(time);
 
 /** An API whose time is given, with the store of this name. */
 export async function scheduledApi(
-  kind: (typeof STORES)[number],
+  kind: 'sqlite' | 'postgres',
   time: string,
   options: TestApiOptions = {},
 ): Promise<Scheduled> {

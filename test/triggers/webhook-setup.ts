@@ -8,7 +8,6 @@ import { testApi } from '../support/api.ts';
 import type { TestApi, TestApiOptions } from '../support/api.ts';
 import { postgresDatabase } from '../support/postgres.ts';
 import { scheduledWorkflow } from '../support/triggered.ts';
-import type { STORES } from './setup.ts';
 
 /** The secrets of the workspace in these tests. */
 export const SECRETS: { readonly [name: string]: string } = {
@@ -57,7 +56,7 @@ export const START = Date.parse('2026-01-01T00:00:00Z');
 
 /** An API with webhooks whose clock is given, with the store of this name. */
 export async function webhookApi(
-  kind: (typeof STORES)[number],
+  kind: 'sqlite' | 'postgres',
   options: TestApiOptions = {},
 ): Promise<Received> {
   const now = { ms: START };

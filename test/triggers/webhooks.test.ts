@@ -4,11 +4,11 @@ import { sweepDeliveries } from '../../packages/service/src/triggers/webhooks/re
 import { readRow, shownRows } from '../../packages/service/src/triggers/views.ts';
 import { shownWebhooks } from '../../packages/service/src/triggers/webhooks/views.ts';
 import { draftOf } from '../support/draft.ts';
-import { STORES } from './setup.ts';
 import { JSON_TYPE, PROVIDERS, SECRETS, START, webhookApi, webhookWorkflow } from './webhook-setup.ts';
 import type { Received } from './webhook-setup.ts';
+import { drawnStores } from '../support/postgres.ts';
 
-describe.each(STORES)('webhooks on %s', (store) => {
+describe.each(drawnStores('webhooks'))('webhooks on %s', (store) => {
   let api: Received;
 
   beforeAll(async () => {
