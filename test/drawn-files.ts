@@ -1,39 +1,177 @@
 import { numbersFor } from './support/seeded.ts';
 
-/** Files of which a quick run draws a third, rounded up, because each takes 5 to 30 seconds of processor time. */
-const GROUPS: { readonly [what: string]: readonly string[] } = {
-  'the command line on Temporal': [
-    'test/temporal/cli-dev.test.ts',
-    'test/temporal/cli-run.test.ts',
-    'test/temporal/cli-serve.test.ts',
-    'test/temporal/cli-worker.test.ts',
-  ],
-  'images of real packages and tools': [
-    'packages/images/src/javascript/builder.test.ts',
-    'packages/images/src/javascript/real.test.ts',
-    'packages/images/src/native/scripts.test.ts',
-    'packages/images/src/native/tools/go/compile.test.ts',
-    'packages/images/src/native/tools/real.test.ts',
-    'packages/images/src/python/builder.test.ts',
-    'packages/images/src/python/image.test.ts',
-    'packages/images/src/python/real.test.ts',
-  ],
-  'sandboxes on the command line and native code': [
-    'packages/sandbox/src/native/native-attacks.test.ts',
-    'packages/sandbox/src/native/native.test.ts',
-    'test/cli/sandbox-told.test.ts',
-    'test/cli/sandbox.test.ts',
-  ],
-};
+/** Files of one kind, each of which takes 3 to 30 seconds of processor time. */
+interface Group {
+  readonly what: string;
+  /** Share of the files that a quick run draws, rounded up. */
+  readonly share: number;
+  readonly files: readonly string[];
+}
+
+const GROUPS: readonly Group[] = [
+  {
+    what: 'the command line on Temporal',
+    share: 1 / 4,
+    files: [
+      'test/temporal/cli-dev.test.ts',
+      'test/temporal/cli-run.test.ts',
+      'test/temporal/cli-serve.test.ts',
+      'test/temporal/cli-worker.test.ts',
+    ],
+  },
+  {
+    what: 'runs on Temporal beside the suites of conformance, faults and recorded histories',
+    share: 1 / 3,
+    files: [
+      'test/temporal/abandoned.test.ts',
+      'test/temporal/abuse.test.ts',
+      'test/temporal/approvals.test.ts',
+      'test/temporal/attributes.test.ts',
+      'test/temporal/blocks.test.ts',
+      'test/temporal/call-chain.test.ts',
+      'test/temporal/codec.test.ts',
+      'test/temporal/credentials.test.ts',
+      'test/temporal/docs.test.ts',
+      'test/temporal/examples.test.ts',
+      'test/temporal/exported-agents.test.ts',
+      'test/temporal/files.test.ts',
+      'test/temporal/imported-tools.test.ts',
+      'test/temporal/memories.test.ts',
+      'test/temporal/parity/parity.test.ts',
+      'test/temporal/replay/continued.test.ts',
+      'test/temporal/resolve-child.test.ts',
+      'test/temporal/resume.test.ts',
+      'test/temporal/sandboxes.test.ts',
+      'test/temporal/segments.test.ts',
+      'test/temporal/server.test.ts',
+      'test/temporal/shown.test.ts',
+      'test/temporal/spending.test.ts',
+      'test/temporal/streams.test.ts',
+      'test/temporal/worker-version.test.ts',
+      'test/temporal/worker.test.ts',
+    ],
+  },
+  {
+    what: 'processes that are killed',
+    share: 1 / 4,
+    files: [
+      'packages/images/src/broken-off.test.ts',
+      'test/agents/killed-approval.test.ts',
+      'test/agents/killed-call.test.ts',
+      'test/agents/killed-memory.test.ts',
+      'test/agents/killed.test.ts',
+      'test/cli/killed-runs.test.ts',
+      'test/crash/processes.test.ts',
+      'test/leases/takeover.test.ts',
+      'test/temporal/killed-agent.test.ts',
+      'test/temporal/killed-approval.test.ts',
+      'test/temporal/triggers.test.ts',
+      'test/triggers/flow-killed.test.ts',
+      'test/triggers/killed.test.ts',
+      'test/triggers/webhooks-killed.test.ts',
+    ],
+  },
+  {
+    what: 'servers as processes',
+    share: 1 / 3,
+    files: [
+      'test/cli/logs-export.test.ts',
+      'test/cli/remote.test.ts',
+      'test/cli/schedules.test.ts',
+      'test/cli/serve-postgres.test.ts',
+      'test/cli/serve-tokens.test.ts',
+      'test/cli/serve.test.ts',
+      'test/cli/stream.test.ts',
+      'test/cli/webhooks.test.ts',
+      'test/client/client.test.ts',
+      'test/docs/calls.test.ts',
+    ],
+  },
+  {
+    what: 'pages in a browser',
+    share: 1 / 4,
+    files: [
+      'test/api/reference.test.ts',
+      'test/chats/browser.test.ts',
+      'test/studio/accessibility.test.ts',
+      'test/studio/keyboard.test.ts',
+      'test/studio/many.test.ts',
+      'test/studio/run.test.ts',
+      'test/studio/studio.test.ts',
+      'test/temporal/studio.test.ts',
+    ],
+  },
+  {
+    what: 'images of real packages and tools',
+    share: 1 / 4,
+    files: [
+      'packages/images/src/javascript/builder.test.ts',
+      'packages/images/src/javascript/image.test.ts',
+      'packages/images/src/javascript/npm.test.ts',
+      'packages/images/src/javascript/real.test.ts',
+      'packages/images/src/native/builder.test.ts',
+      'packages/images/src/native/debian/release.test.ts',
+      'packages/images/src/native/scripts.test.ts',
+      'packages/images/src/native/tools/go/compile.test.ts',
+      'packages/images/src/native/tools/real.test.ts',
+      'packages/images/src/python/builder.test.ts',
+      'packages/images/src/python/image.test.ts',
+      'packages/images/src/python/real.test.ts',
+    ],
+  },
+  {
+    what: 'sandboxes on the command line and native code',
+    share: 1 / 4,
+    files: [
+      'packages/sandbox/src/native/native-attacks.test.ts',
+      'packages/sandbox/src/native/native.test.ts',
+      'test/cli/sandbox-told.test.ts',
+      'test/cli/sandbox.test.ts',
+    ],
+  },
+  {
+    what: 'Python in the sandbox',
+    share: 1 / 3,
+    files: [
+      'packages/sandbox/src/python-limits.test.ts',
+      'packages/sandbox/src/python-network.test.ts',
+      'packages/sandbox/src/python.test.ts',
+      'test/attacks/python-doors.test.ts',
+      'test/attacks/python-exhaustion.test.ts',
+      'test/attacks/python-packages.test.ts',
+      'test/attacks/python.test.ts',
+    ],
+  },
+  {
+    what: 'attacks on the sandbox',
+    share: 1 / 2,
+    files: [
+      'packages/sandbox/src/isolation/breakout.test.ts',
+      'test/attacks/bridge.test.ts',
+      'test/attacks/builds.test.ts',
+      'test/attacks/cancel.test.ts',
+      'test/attacks/egress.test.ts',
+      'test/attacks/endless.test.ts',
+      'test/attacks/escaped.test.ts',
+      'test/attacks/exhaustion.test.ts',
+      'test/attacks/fuzz.test.ts',
+      'test/attacks/leaks.test.ts',
+      'test/attacks/neighbours.test.ts',
+      'test/attacks/packages.test.ts',
+      'test/attacks/suite.test.ts',
+      'test/attacks/tenants.test.ts',
+    ],
+  },
+];
 
 /** Returns the files that a quick run with this seed leaves out, each with its reason; none that an argument of vitest names. */
 export function filesLeftOut(seed: string, args: readonly string[]): Record<string, string> {
   const isNamed = (file: string): boolean => args.some((arg) => file.includes(arg.replace(/^\.\//, '')));
   return Object.fromEntries(
-    Object.entries(GROUPS).flatMap(([what, files]) => {
+    GROUPS.flatMap(({ what, share, files }) => {
       const draw = numbersFor(Number(seed), Buffer.from(what));
       const ranked = files.map((file) => ({ file, rank: draw() })).toSorted((a, b) => a.rank - b.rank);
-      const count = Math.ceil(files.length / 3);
+      const count = Math.ceil(files.length * share);
       return ranked
         .slice(count)
         .filter(({ file }) => !isNamed(file))

@@ -1,4 +1,3 @@
-import { existsSync } from 'node:fs';
 import { join } from 'node:path';
 import { DatabaseSync } from 'node:sqlite';
 import { afterAll, expect } from 'vitest';
@@ -19,12 +18,14 @@ export interface RecordingApi extends TestApi {
 export async function recordingApi(options: TestApiOptions = {}): Promise<RecordingApi> {
   const data = dataFolder(afterAll);
   const api = await testApi({ storeOptions: { data }, engineOptions: { data }, ...options });
-  const [service, engine] = [join(data, 'api.db'), join(data, 'heddle.db')];
-  const rows = (): Rows => ({ ...rowsIn(service), ...rowsIn(engine) });
+  let opened: Records | undefined;
+  afterAll(() => opened?.close());
+  const records = (): Records => (opened ??= openRecords(data));
+  const rows = (): Rows => records().rows();
   let last = '';
   const isSettled = (): boolean => {
     const isSame = last === (last = JSON.stringify(rows()));
-    return isSame && !isIndexing(service, engine);
+    return isSame && !records().isIndexing();
   };
   const settledRows = async (): Promise<Rows> => {
     if (!isSettled()) await expect.poll(isSettled, { interval: 20 }).toBe(true);
@@ -33,35 +34,33 @@ export async function recordingApi(options: TestApiOptions = {}): Promise<Record
   return { ...api, rows, settledRows };
 }
 
-/** True while changes of runs are not in the log, or ended runs not in its totals: both are written in the background. */
-function isIndexing(service: string, engine: string): boolean {
-  return (
-    countIn(engine, 'SELECT count(*) AS rows FROM run_changes') > 0 ||
-    countIn(service, 'SELECT count(*) AS rows FROM run_logs WHERE ended_ms IS NOT NULL AND totalled = 0') > 0
-  );
+/** The records in a folder, which is read until the tests of the file are over. */
+interface Records {
+  rows(): Rows;
+  /** True while changes of runs are not in the log, or ended runs not in its totals: both are written in the background. */
+  isIndexing(): boolean;
+  close(): void;
 }
 
-function countIn(file: string, query: string): number {
-  const db = new DatabaseSync(file, { readOnly: true });
-  try {
-    return Number(db.prepare(query).get()?.['rows']);
-  } finally {
-    db.close();
-  }
-}
-
-function rowsIn(file: string): Rows {
-  if (!existsSync(file)) return {};
-  const db = new DatabaseSync(file, { readOnly: true });
-  try {
+function openRecords(data: string): Records {
+  const [service, engine] = ['api.db', 'heddle.db'].map(
+    (name) => new DatabaseSync(join(data, name), { readOnly: true }),
+  ) as [DatabaseSync, DatabaseSync];
+  const counters = [service, engine].flatMap((db) => {
     const tables = db.prepare("SELECT name FROM sqlite_schema WHERE type = 'table'").all();
-    return Object.fromEntries(
-      tables.map(({ name }) => [
-        String(name),
-        Number(db.prepare(`SELECT count(*) AS rows FROM "${String(name)}"`).get()?.['rows']),
-      ]),
-    );
-  } finally {
-    db.close();
-  }
+    return tables.map(({ name }) => [String(name), counter(db, `"${String(name)}"`)] as const);
+  });
+  const changes = counter(engine, 'run_changes');
+  const ended = counter(service, 'run_logs WHERE ended_ms IS NOT NULL AND totalled = 0');
+  return {
+    rows: () => Object.fromEntries(counters.map(([name, count]) => [name, count()])),
+    isIndexing: () => changes() > 0 || ended() > 0,
+    close: () => [service, engine].forEach((db) => db.close()),
+  };
+}
+
+/** Returns a function that counts the rows of `from`. */
+function counter(db: DatabaseSync, from: string): () => number {
+  const count = db.prepare(`SELECT count(*) AS rows FROM ${from}`);
+  return () => Number(count.get()?.['rows']);
 }
