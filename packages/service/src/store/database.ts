@@ -1,11 +1,12 @@
 import type { Migrations } from '@heddle/api';
-import { Kysely, PostgresDialect } from 'kysely';
+import { Kysely } from 'kysely';
 import type { Dialect } from 'kysely';
 import { Migrator } from 'kysely/migration';
 import { Pool } from 'pg';
 import { MIGRATIONS } from './migrations.ts';
 import { nodeSqlite } from './node-sqlite.ts';
 import type { Tables } from './schema.ts';
+import { NamingPostgresDialect } from './table-names.ts';
 
 export type Db = Kysely<Tables>;
 
@@ -73,7 +74,7 @@ function postgres(location: { url: string; maxConnections?: number }, schema: st
   });
   // An idle connection was lost. The pool has dropped it and opens another one when needed.
   pool.on('error', () => undefined);
-  return new PostgresDialect({ pool });
+  return new NamingPostgresDialect({ pool });
 }
 
 const SQLITE_UNIQUE = 2067;

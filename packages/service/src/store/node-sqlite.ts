@@ -1,7 +1,8 @@
 import { mkdirSync } from 'node:fs';
 import { dirname } from 'node:path';
 import type { DatabaseSync, SQLInputValue } from 'node:sqlite';
-import { SqliteDialect } from 'kysely';
+import type { SqliteDialect } from 'kysely';
+import { NamingSqliteDialect } from './table-names.ts';
 
 /** How long a connection waits for a lock of another process. */
 const BUSY_TIMEOUT_MS = 5000;
@@ -13,7 +14,7 @@ export function nodeSqlite(file: string): SqliteDialect {
   if (file !== ':memory:') mkdirSync(dirname(file), { recursive: true });
   const db = new Database(file, { timeout: BUSY_TIMEOUT_MS });
   db.exec('PRAGMA journal_mode = WAL; PRAGMA synchronous = NORMAL; PRAGMA foreign_keys = ON');
-  return new SqliteDialect({ database: adapter(db) });
+  return new NamingSqliteDialect({ database: adapter(db) });
 }
 
 type Parameters = readonly unknown[];

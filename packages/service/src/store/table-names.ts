@@ -1,0 +1,38 @@
+import { PostgresDialect, sql, SqliteDialect } from 'kysely';
+import type { DatabaseIntrospector, Kysely, TableMetadata } from 'kysely';
+
+type Database = Kysely<unknown>;
+
+/** Kysely's dialect for SQLite, for migrations that ask only for names of tables. */
+export class NamingSqliteDialect extends SqliteDialect {
+  override createIntrospector(db: Database): DatabaseIntrospector {
+    return namesOnly(super.createIntrospector(db), async () => {
+      const names = sql<Name>`select name from sqlite_master where type = 'table'`;
+      return (await names.execute(db)).rows;
+    });
+  }
+}
+
+/** Kysely's dialect for PostgreSQL, for migrations that ask only for names of tables. */
+export class NamingPostgresDialect extends PostgresDialect {
+  override createIntrospector(db: Database): DatabaseIntrospector {
+    return namesOnly(super.createIntrospector(db), async () => {
+      const names = sql<Name>`select tablename as name, schemaname as schema from pg_tables`;
+      return (await names.execute(db)).rows;
+    });
+  }
+}
+
+type Name = Pick<TableMetadata, 'name' | 'schema'>;
+
+/**
+ * Returns an introspector whose tables have no columns. Kysely's migrator looks for its tables twice in each area, and reading
+ * all columns each time would take most of the time that opening a database takes.
+ */
+function namesOnly(all: DatabaseIntrospector, names: () => Promise<readonly Name[]>): DatabaseIntrospector {
+  return {
+    getSchemas: () => all.getSchemas(),
+    getTables: async () =>
+      (await names()).map((name) => ({ ...name, isView: false, isForeign: false, columns: [] })),
+  };
+}
