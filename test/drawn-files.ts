@@ -143,6 +143,18 @@ const GROUPS: readonly Group[] = [
     ],
   },
   {
+    what: 'work counted in operations',
+    share: 1 / 2,
+    files: [
+      'test/operations/drafts.test.ts',
+      'test/operations/openapi.test.ts',
+      'test/operations/texts.test.ts',
+      'test/operations/transfer.test.ts',
+      'test/operations/values.test.ts',
+      'test/operations/workflows.test.ts',
+    ],
+  },
+  {
     what: 'attacks on the sandbox',
     share: 1 / 2,
     files: [

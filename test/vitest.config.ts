@@ -86,6 +86,7 @@ export default defineConfig(({ mode }) => {
           test: {
             name: 'counted',
             include: [COUNTED],
+            exclude: excluded,
             isolate: true,
             sequence: { groupOrder: 1 },
           },

@@ -53,8 +53,8 @@ describeRuntime('local, in memory', (whenDone) => local(undefined, whenDone), { 
 describeRuntime('local, on SQLite', (whenDone) => local(dataFolder(whenDone), whenDone), {
   durable: true,
   // All groups run in memory.
-  share: 1 / 4,
-  restarts: 1 / 2,
+  share: 1 / 8,
+  restarts: 1 / 4,
 });
 
 describe('local, on SQLite', () => {

@@ -5,6 +5,7 @@ import { join } from 'node:path';
 import { parseSync } from 'oxc-parser';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { walk } from '../repo/sources.ts';
+import { sample } from '../support/scale.ts';
 import { codeIn, fencesOf, pages, readPage, repository, tablesOf } from './markdown.ts';
 
 /** All code has the right types; what is marked also runs and prints what it says. */
@@ -12,6 +13,7 @@ const code = pages
   .flatMap((page) => fencesOf(page, readPage(page)))
   .filter(({ language }) => language === 'ts');
 const snippets = code.filter(({ marks }) => marks.has('run'));
+const drawn = sample(snippets, Math.ceil(snippets.length / 3), 'snippets that are run');
 
 let folder = '';
 
@@ -84,7 +86,7 @@ describe('the code of the documentation', () => {
     expect(await node(tsc, '-p', join(folder, 'tsconfig.json'))).toBe('');
   });
 
-  it.each(snippets.map((snippet) => [snippet.at, snippet] as const))(
+  it.each(drawn.map((snippet) => [snippet.at, snippet] as const))(
     'prints what it says: %s',
     PATIENT,
     async (_, { at, text }) => {

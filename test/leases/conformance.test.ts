@@ -12,7 +12,7 @@ import { describeRestart } from '../conformance/runtime/restart.ts';
 import { describeStarts } from '../conformance/runtime/starts.ts';
 import { describeWorkflowTools } from '../conformance/runtime/workflow-tools.ts';
 import { describeRuntime } from '../conformance/runtime.ts';
-import { scale } from '../support/scale.ts';
+import { isFull, sample } from '../support/scale.ts';
 import type { RuntimeUnderTest, WhenDone } from '../conformance/runtime/suite.ts';
 import { openLeased } from '../../packages/engine/src/store/open-postgres.ts';
 import { hasPostgres, postgresDatabase } from '../support/postgres.ts';
@@ -40,6 +40,17 @@ function onPostgres(whenDone: WhenDone = onTestFinished): RuntimeUnderTest {
   };
 }
 
+const STORED = [
+  () => describePauses(onPostgres),
+  () => describeChildren(onPostgres),
+  () => describeWorkflowTools(onPostgres),
+  () => describeEnvironments(onPostgres),
+  () => describeFiles(onPostgres),
+  () => describeDeletion(onPostgres),
+  () => describeStarts(onPostgres),
+  () => describeRestart(onPostgres, false),
+];
+
 describe.skipIf(!hasPostgres)('the local runtime on PostgreSQL', () => {
   beforeAll(async () => {
     url = await postgresDatabase();
@@ -47,15 +58,6 @@ describe.skipIf(!hasPostgres)('the local runtime on PostgreSQL', () => {
 
   describeMemories(onPostgres);
   // These suites cover what depends on the stores. The rest depends on the machine, and other tests cover it.
-  if (scale(0, 1) === 1) describeRuntime('local, on PostgreSQL', onPostgres, { durable: true });
-  else {
-    describePauses(onPostgres);
-    describeChildren(onPostgres);
-    describeWorkflowTools(onPostgres);
-    describeEnvironments(onPostgres);
-    describeFiles(onPostgres);
-    describeDeletion(onPostgres);
-    describeStarts(onPostgres);
-    describeRestart(onPostgres, false);
-  }
+  if (isFull) describeRuntime('local, on PostgreSQL', onPostgres, { durable: true });
+  else for (const describeGroup of sample(STORED, 3, 'groups of conformance on PostgreSQL')) describeGroup();
 });
