@@ -4,7 +4,7 @@ import { join } from 'node:path';
 import { afterAll, describe, expect, it } from 'vitest';
 import { outcomeCases } from '../conformance/outcomes/cases.ts';
 import type { OutcomeCase } from '../conformance/outcomes/cases.ts';
-import { sample } from '../support/scale.ts';
+import { drawnSteps, sample } from '../support/scale.ts';
 import { block, condition, loop, parallel, workflow } from '../support/workflow.ts';
 import { closeCode, runStopped } from './replay.ts';
 import type { Subject } from './replay.ts';
@@ -105,10 +105,12 @@ const SUBJECTS: { [title: string]: Subject } = {
   },
 };
 
-/** Stops the run after each of its journal writes in turn and compares it with an uninterrupted run. Returns the number of writes. */
+const steps = drawnSteps(3, 'journal writes after which a run is stopped');
+
+/** Stops the run after each drawn journal write in turn and compares it with an uninterrupted run. Returns the number of writes. */
 async function stopEverywhere(subject: Subject): Promise<number> {
   const whole = await runStopped(subject, newFolder(), Number.POSITIVE_INFINITY);
-  for (let writes = 0; writes < whole.written; writes++) {
+  for (let writes = steps.first - 1; writes < whole.written; writes += steps.stride) {
     const stopped = await runStopped(subject, newFolder(), writes);
     const { seen } = whole;
     expect(stopped, `stopped after ${writes} writes`).toMatchObject({ seen, doubled: [], early: [] });
@@ -132,7 +134,7 @@ const CASES = outcomeCases().filter(
 );
 
 describe('recorded workflows that are stopped after each write of their journal', () => {
-  const chosen = sample(CASES, 12, 'recorded workflows that are stopped after each write');
+  const chosen = sample(CASES, 8, 'recorded workflows that are stopped after each write');
 
   it.each(chosen.map((one): [string, OutcomeCase] => [one.id, one]))(
     '%s',
