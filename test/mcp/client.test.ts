@@ -1,77 +1,14 @@
-import { randomUUID } from 'node:crypto';
 import { blocks } from '@heddle/blocks';
 import type { BlocksOptions } from '@heddle/blocks';
 import type { JsonObject } from '@heddle/core';
 import { createEngine } from '@heddle/engine';
 import type { EngineOptions } from '@heddle/engine';
-import {
-  createMcpHandler,
-  fromJsonSchema,
-  McpServer,
-  WebStandardStreamableHTTPServerTransport,
-} from '@modelcontextprotocol/server';
 import { describe, expect, it, onTestFinished } from 'vitest';
+import { startServer, startSessions } from '../support/mcp-official.ts';
 import { serveFetch } from '../support/mcp-server.ts';
 import { startModelServer } from '../support/model-server.ts';
 import type { ModelAnswer } from '../support/model-server.ts';
 import { block, workflow } from '../support/workflow.ts';
-
-const CITY = {
-  type: 'object',
-  properties: { city: { type: 'string' } },
-  required: ['city'],
-} as const;
-
-interface Called {
-  calls: string[];
-}
-
-/** An official server with three tools. */
-function officialServer({ calls }: Called): McpServer {
-  const server = new McpServer({ name: 'sky', version: '1.0.0' });
-  const inputSchema = fromJsonSchema<{ city: string }>(CITY);
-  server.registerTool('forecast', { description: 'The sky.', inputSchema }, ({ city }) => {
-    calls.push(city);
-    return { content: [{ type: 'text', text: `Rain in ${city}` }] };
-  });
-  server.registerTool('broken', { description: 'Fails.', inputSchema }, () => ({
-    content: [{ type: 'text', text: 'no such city' }],
-    isError: true,
-  }));
-  server.registerTool('slow', { description: 'Never answers.', inputSchema }, () => {
-    calls.push('slow');
-    return new Promise(() => undefined);
-  });
-  return server;
-}
-
-/** A server of both generations of the protocol. */
-async function startServer() {
-  const called: Called = { calls: [] };
-  const handler = createMcpHandler(() => officialServer(called));
-  return { ...called, ...(await serveFetch((request) => handler.fetch(request))) };
-}
-
-/** A server of the older generation with sessions. */
-async function startSessions() {
-  const called: Called = { calls: [] };
-  const transports = new Map<string, WebStandardStreamableHTTPServerTransport>();
-  const ended: string[] = [];
-  const served = await serveFetch(async (request) => {
-    const id = request.headers.get('mcp-session-id');
-    const known = id === null ? undefined : transports.get(id);
-    if (id !== null && !known) return new Response('unknown session', { status: 404 });
-    if (known) return known.handleRequest(request);
-    const transport = new WebStandardStreamableHTTPServerTransport({
-      sessionIdGenerator: randomUUID,
-      onsessioninitialized: (session) => void transports.set(session, transport),
-      onsessionclosed: (session) => void ended.push(session),
-    });
-    await officialServer(called).connect(transport);
-    return transport.handleRequest(request);
-  });
-  return { ...called, ...served, transports, ended };
-}
 
 interface Setting {
   type?: string;
@@ -105,14 +42,14 @@ describe('the block mcp', () => {
     );
   });
 
-  it('calls a tool of an older server in a session, and ends it', async () => {
+  it('calls a tool of an older server in a session, and ends it with the run', async () => {
     const server = await startSessions();
     expect(await run({ fields: FORECAST, services: { 'mcp-sky': server.url } })).toMatchObject({
       status: 'completed',
       output: { content: [{ type: 'text', text: 'Rain in Oslo' }] },
     });
     expect(server.transports.size).toBe(1);
-    expect(server.ended).toEqual([...server.transports.keys()]);
+    await expect.poll(() => server.ended).toEqual([...server.transports.keys()]);
   });
 
   it('sends the key of the operator, else the stored one of the tenant', async () => {
@@ -255,38 +192,6 @@ describe('an agent', () => {
     });
     expect(result).toMatchObject({ status: 'failed', error: { code: 'CREDENTIAL_UNKNOWN' } });
     expect(server.requests).toEqual([]);
-  });
-
-  it('starts a session again once when the server has forgotten it', async () => {
-    const server = await startSessions();
-    const answers: ModelAnswer[] = [
-      { tools: [{ name: 'forecast', args: { city: 'Bergen' } }] },
-      { tools: [{ name: 'forecast', args: { city: 'Narvik' } }] },
-      { text: 'Rain.' },
-    ];
-    const model = await startModelServer(({ number }) => {
-      // Forgets all sessions before each call of the tool.
-      server.transports.clear();
-      return answers[number - 1] as ModelAnswer;
-    });
-    onTestFinished(() => model.close());
-    const result = await run({
-      type: 'agent',
-      fields: {
-        model: 'gpt-4o',
-        messages: [{ role: 'user', content: 'Weather?' }],
-        tools: [{ type: 'mcp', params: { serverId: 'sky', toolName: 'forecast' } }],
-      },
-      services: { ...model.services, 'mcp-sky': server.url },
-      engine: { credentials: { openai: 'key' } },
-    });
-    expect(result).toMatchObject({
-      status: 'completed',
-      output: {
-        toolCalls: { list: [{ success: true }, { success: false }] },
-      },
-    });
-    expect(server.calls).toEqual(['Bergen']);
   });
 });
 

@@ -151,6 +151,7 @@ export function contextOf(scene: Scene): EngineContext {
       conversationIds: absent('conversations'),
       spending: { reserve: absent('spending') },
       rates: { take: absent('rates'), correct: absent('rates'), block: absent('rates') },
+      connection: absent('connections'),
       withoutSlot: (wait) => wait(),
       lookup: lookupOf(scene),
       run: {

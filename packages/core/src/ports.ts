@@ -52,6 +52,8 @@ export type BlockEmission =
   | { type: 'thinking'; text: string }
   | { type: 'tool'; phase: 'start'; id: string; name: string }
   | { type: 'tool'; phase: 'end'; id: string; name: string; status: 'success' | 'error' | 'cancelled' }
+  /** How far the call `id` of a tool is, of `total` if that is known. Numbers grow. */
+  | { type: 'progress'; id: string; progress: number; total?: number; message?: string }
   /** A problem that does not end the block. */
   | { type: 'error'; message: string };
 

@@ -8,6 +8,7 @@ import { createRegistry } from './executors/registry.ts';
 import type { Registry } from './executors/registry.ts';
 import type { ConfiguredService, HttpClient } from './executors/services.ts';
 import { CodeService } from './execution/code-service.ts';
+import { Connections } from './execution/run-connections.ts';
 import { Environments } from './execution/run-environment.ts';
 import { capsOf } from './execution/spending-caps.ts';
 import type { RuntimeParts } from './execution/runtime-parts.ts';
@@ -43,6 +44,7 @@ export function partsOf(
     registry,
     environments: new Environments({ env, tenants, tenant, values, clock, report }),
     code,
+    connections: new Connections(),
     codeLimits: codeLimits(options),
     egress: blockHttpClient(options),
     service: configuredServices(options),
@@ -65,7 +67,7 @@ export function partsOf(
 /** What blocks need to run without an engine: for workers of other runtimes. */
 export interface Host {
   parts: RuntimeParts;
-  /** Stops the sandbox. The stores stay open. */
+  /** Stops the sandbox and waits for connections that are being closed. The stores stay open. */
   close(): Promise<void>;
 }
 
@@ -75,7 +77,12 @@ export function createHost(
   options: Omit<EngineOptions, 'runtime' | 'postgres' | 'durability'>,
 ): Host {
   const parts = partsOf(stores, createRegistry(builtInExecutors, options.blocks), options);
-  return { parts, close: () => parts.code.close() };
+  return { parts, close: () => closeParts(parts) };
+}
+
+/** Stops the sandbox, and waits for connections that are being closed. */
+export async function closeParts({ code, connections }: RuntimeParts): Promise<void> {
+  await Promise.all([code.close(), connections.settled()]);
 }
 
 /** Emits a Node warning: the default for errors that reach no caller. */

@@ -12,7 +12,7 @@ import { LocalRuntime } from './runtime/local/local-runtime.ts';
 import { recoverAll } from './runtime/local/recovery.ts';
 import { exclusiveOwnership } from './runtime/local/run-ownership.ts';
 import { RunRegistry } from './runtime/local/run-registry.ts';
-import { fileHttpClient, partsOf, reportAsWarning } from './assemble.ts';
+import { closeParts, fileHttpClient, partsOf, reportAsWarning } from './assemble.ts';
 import type { RuntimeProvider } from './runtime-port.ts';
 import { openStores } from './store/open.ts';
 import { openLeased } from './store/open-postgres.ts';
@@ -76,7 +76,7 @@ export async function createEngineOn(
     const grace = timeLimit(parts.clock, graceMs);
     await runs.close(grace.over);
     grace.cancel();
-    if (!code) await parts.code.close();
+    await (code ? parts.connections.settled() : closeParts(parts));
     stores.close();
   };
   try {
@@ -109,7 +109,7 @@ async function onRuntime(
   const stores = await provider.openStores(options);
   const parts = partsOf(stores, registry, options);
   const closeStores = async (): Promise<void> => {
-    await parts.code.close();
+    await closeParts(parts);
     await stores.close();
   };
   try {

@@ -14,7 +14,6 @@ import { openModels } from '../models/open.ts';
 import type { OpenModels } from '../models/open.ts';
 import { addCost, addTokens, costOf, NO_TOKENS, shownCost } from '../models/usage.ts';
 import type { Cost } from '../models/usage.ts';
-import { McpSessions } from '../mcp/session.ts';
 import type { BlocksOptions } from '../options.ts';
 import { Approvals } from './approvals.ts';
 import { memoryOf } from './memory.ts';
@@ -38,20 +37,15 @@ const MAX_ROUNDS = 25;
 export async function runAgent(context: Context, options: BlocksOptions): Promise<BlockResult> {
   const models = await openModels(context, options);
   const format = responseFormatOf(context);
-  const sessions = new McpSessions(context, options);
-  try {
-    const skills = await skillsOf(context);
-    const tools = await toolsOf(context, { options, sessions, skills });
-    const memory = await memoryOf(context, models[0], skills.addTo(promptOf(context)));
-    const prompt = await withFiles(memory.prompt, context);
-    const approvals = await Approvals.open(context);
-    const ended = await new Agent({ context, models, format, tools, approvals }).run(prompt);
-    if ('pause' in ended) return { pause: ended.pause, continues: true };
-    await memory.keep(ended.text);
-    return { output: ended.output };
-  } finally {
-    await sessions.close();
-  }
+  const skills = await skillsOf(context);
+  const tools = await toolsOf(context, { options, skills });
+  const memory = await memoryOf(context, models[0], skills.addTo(promptOf(context)));
+  const prompt = await withFiles(memory.prompt, context);
+  const approvals = await Approvals.open(context);
+  const ended = await new Agent({ context, models, format, tools, approvals }).run(prompt);
+  if ('pause' in ended) return { pause: ended.pause, continues: true };
+  await memory.keep(ended.text);
+  return { output: ended.output };
 }
 
 /**

@@ -23,6 +23,8 @@ export interface OfferedTool {
 export interface ToolRunCall extends Pick<AgentToolCall, 'idempotencyKey' | 'signal'> {
   /** The name of the step that the call is. */
   step: string;
+  /** The id that the model has given to the call. */
+  toolCallId: string;
   /** Resolves when all other calls of the answer have ended, or wait for child runs. */
   othersDone: Promise<unknown>;
 }

@@ -170,7 +170,7 @@ export class ToolCalls {
     const call = async ({ idempotencyKey }: StepCall): Promise<JsonObject> => {
       context.emit({ type: 'tool', phase: 'start', id: toolCallId, name });
       const { signal } = context;
-      const run = { idempotencyKey, signal, step: `tool ${id}`, othersDone: this.#othersDone };
+      const run = { idempotencyKey, signal, step: `tool ${id}`, toolCallId, othersDone: this.#othersDone };
       const result = await callResult(tool, args, run);
       const status = result.success ? 'success' : 'error';
       context.emit({ type: 'tool', phase: 'end', id: toolCallId, name, status });

@@ -4,7 +4,6 @@ import type { Json, JsonObject } from '@heddle/core/blocks';
 import type { Credential } from '@heddle/engine';
 import type { Context } from '../define.ts';
 import { isMcpRow, mcpTools } from '../mcp/agent-tools.ts';
-import type { McpSessions } from '../mcp/session.ts';
 import { serviceToolsOf } from '../openapi/loaded.ts';
 import type { AgentTool, BlocksOptions } from '../options.ts';
 import { invalid } from '../invalid.ts';
@@ -24,7 +23,6 @@ const NAME = /^[a-zA-Z0-9_-]{1,64}$/;
 /** Where an agent has its tools from, besides its own list. */
 interface ToolSources {
   options: BlocksOptions;
-  sessions: McpSessions;
   skills: Pick<AgentSkills, 'tool'>;
 }
 
@@ -35,7 +33,7 @@ interface ToolSources {
  */
 export async function toolsOf(
   context: Context,
-  { options, sessions, skills }: ToolSources,
+  { options, skills }: ToolSources,
 ): Promise<Map<string, ReadyTool>> {
   const rows = context.field('tools', 'json') ?? [];
   if (!Array.isArray(rows)) throw invalid(context, 'has tools that are not a list');
@@ -58,7 +56,7 @@ export async function toolsOf(
     addTool(context, tools, { tool, row: workflows[at]?.row as JsonObject });
   // After the others: a server must not take the name of one of them.
   for (const each of used.filter(({ row }) => isMcpRow(row)))
-    for (const tool of await mcpTools(context, sessions, withStructure(context, each), new Set(tools.keys())))
+    for (const tool of await mcpTools(context, options, withStructure(context, each), new Set(tools.keys())))
       addTool(context, tools, { tool, row: each.row });
   if (tools.size > MAX_TOOLS)
     throw invalid(context, `has more than ${MAX_TOOLS} tools, with those of its MCP servers`);

@@ -9,7 +9,9 @@ import type { OfferedTool } from '../agent/ready-tool.ts';
 import { isIdempotent, toolNamed } from './find.ts';
 import { freeName, shownDescription } from './names.ts';
 import { resultForModel } from './result.ts';
-import type { McpSession, McpSessions } from './session.ts';
+import type { BlocksOptions } from '../options.ts';
+import { openSession } from './session.ts';
+import type { McpSession } from './session.ts';
 
 /** Types of an agent's tools that stand for one tool of a server, or for all of them. */
 const ONE = 'mcp';
@@ -28,7 +30,7 @@ export function isMcpRow({ type }: JsonObject): boolean {
  */
 export async function mcpTools(
   context: Context,
-  sessions: McpSessions,
+  options: BlocksOptions,
   row: JsonObject,
   taken: ReadonlySet<string>,
 ): Promise<OfferedTool[]> {
@@ -36,7 +38,10 @@ export async function mcpTools(
   const { serverId, toolName, credential } = params;
   if (typeof serverId !== 'string' || serverId === '')
     throw invalid(context, 'has an MCP tool without a "serverId"');
-  const session = await sessions.open(serverId, typeof credential === 'string' ? credential : undefined);
+  const session = await openSession(context, options, {
+    name: serverId,
+    credential: typeof credential === 'string' ? credential : undefined,
+  });
   const listed = await session.tools();
   const names = new Set(taken);
   const ready = (tool: Tool): OfferedTool => {
@@ -79,7 +84,7 @@ function agentTool(session: McpSession, tool: Tool, name: string): OfferedTool {
     },
     isIdempotent: () => isIdempotent(session, tool),
     ...(session.requiresApproval && { approval: 'always' }),
-    run: async (args) => resultForModel(tool, await session.call(tool, args)),
+    run: async (args, { toolCallId }) => resultForModel(tool, await session.call(tool, args, toolCallId)),
   };
 }
 

@@ -5,7 +5,7 @@ import type { Tool } from '@modelcontextprotocol/client';
 import { defineOutside } from '../define.ts';
 import { invalid } from '../invalid.ts';
 import { compileSchema, withCheckedPatterns } from '../agent/json-schema.ts';
-import { McpSessions } from './session.ts';
+import { openSession } from './session.ts';
 import { outputOf } from './result.ts';
 import { isIdempotent, toolNamed } from './find.ts';
 
@@ -22,20 +22,16 @@ export const mcp = defineOutside({
     content: z.array(z.any()).describe('The parts of the result: texts, images, audio, resources.'),
   }),
   async run({ fields, context, options }) {
-    const sessions = new McpSessions(context, options);
-    try {
-      const session = await sessions.open(fields.server, fields.credential);
-      const tool = toolNamed(await session.tools(), fields.server, fields.tool);
-      const args = (fields.arguments ?? {}) as JsonObject;
-      const problems = schemaOf(tool)(args);
-      if (problems !== undefined)
-        throw invalid(context, `has arguments that the tool "${tool.name}" does not take: ${problems}`);
-      const call = async () => outputOf(tool, await session.call(tool, args));
-      const output = await context.step('call', call, { idempotent: isIdempotent(session, tool) });
-      return { output: { content: (output as { content: JsonObject[] }).content } };
-    } finally {
-      await sessions.close();
-    }
+    const { server: name, credential } = fields;
+    const session = await openSession(context, options, { name, credential });
+    const tool = toolNamed(await session.tools(), name, fields.tool);
+    const args = (fields.arguments ?? {}) as JsonObject;
+    const problems = schemaOf(tool)(args);
+    if (problems !== undefined)
+      throw invalid(context, `has arguments that the tool "${tool.name}" does not take: ${problems}`);
+    const call = async () => outputOf(tool, await session.call(tool, args, 'call'));
+    const output = await context.step('call', call, { idempotent: isIdempotent(session, tool) });
+    return { output: { content: (output as { content: JsonObject[] }).content } };
   },
 });
 

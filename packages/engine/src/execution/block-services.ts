@@ -33,6 +33,7 @@ import type { RunEnvironment } from './run-environment.ts';
 import type { CommandExecutorParts } from './command-executor.ts';
 import type { Gate } from './gate.ts';
 import { declaredInputs } from './plan-queries.ts';
+import type { RunConnections } from './run-connections.ts';
 import type { ReferenceResolver } from './reference-resolver.ts';
 import { createRunLog } from './run-log.ts';
 import { pruneHourly } from './prune-hourly.ts';
@@ -47,6 +48,7 @@ interface ServedRun {
   environment: RunEnvironment;
   replica: Replica;
   gate: Gate;
+  connections: RunConnections;
   /** Runs a child run to its end for the block at `place`. */
   runChild(request: ChildRequest, place: Place, task: BlockTask): Promise<ChildOutcome>;
 }
@@ -208,6 +210,7 @@ function servicesOf(of: ServiceParts): ExecutorServices {
     conversationIds: (limit) => conversationIds({ store: parts.stores.conversations, tenant }, limit),
     spending: spending(place, plan.blocks[place.block]?.name ?? place.block),
     rates: sharedRates(parts),
+    connection: (key, open) => run.connections.get(key, task.signal, open),
     withoutSlot: (wait) => (task.slot ? task.slot.without(wait) : wait()),
     runs: () => createRunLog(parts, { workflow: plan.workflow, tenant, find }),
     lookup: resolver,

@@ -8,6 +8,7 @@ import type { TenantCredentials } from '../secrets/credentials.ts';
 import type { Values } from '../records/values.ts';
 import type { SharedStores } from '../store/stores.ts';
 import type { CodeService } from './code-service.ts';
+import type { Connections } from './run-connections.ts';
 import type { SpendingCaps } from './spending-caps.ts';
 import type { Environments } from './run-environment.ts';
 
@@ -19,6 +20,7 @@ export interface RuntimeParts {
   registry: Registry;
   environments: Environments;
   code: CodeService;
+  connections: Connections;
   /** Time limits of code, in milliseconds. */
   codeLimits: { wallMs?: number; cpuMs?: number };
   egress(): Promise<HttpClient>;

@@ -13,6 +13,7 @@ import type { FileRecord } from '@heddle/core/files';
 import type { Stored } from '@heddle/core/run';
 import type { Egress, EgressRequest, EgressResponse, EgressStream } from '@heddle/sandbox/egress';
 import type { Sandbox } from '@heddle/sandbox';
+import type { SharedConnection } from '../execution/run-connections.ts';
 import type { Skills } from '../execution/skills.ts';
 import type { Credential, CredentialQuery } from '../secrets/credentials.ts';
 import type { FileContent, FileStream } from '../files/storage.ts';
@@ -55,6 +56,11 @@ export interface ExecutorServices {
   spending: Spending;
   /** The rates of keys of providers, which all processes of the engine share. */
   rates: Rates;
+  /**
+   * Returns the connection with this key that the blocks of the run share in this process; `open` opens it at the first call.
+   * It is closed when the run ends, is idle, or leaves the process.
+   */
+  connection<T extends SharedConnection>(key: string, open: () => Promise<T>): Promise<T>;
   /**
    * Calls `wait`, and lets another effect run meanwhile: the block has no slot among those that run at once until it resolves.
    */

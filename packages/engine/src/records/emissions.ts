@@ -280,6 +280,11 @@ function bounded(emission: BlockEmission): BlockEmission[] {
       const { id, name } = emission;
       return [{ ...emission, id: cut(id, MAX_NAME_CHARS), name: cut(name, MAX_NAME_CHARS) }];
     }
+    case 'progress': {
+      const { id, message } = emission;
+      const shown = message === undefined ? {} : { message: cut(message, MAX_EMITTED_CHARS) };
+      return [{ ...emission, id: cut(id, MAX_NAME_CHARS), ...shown }];
+    }
     case 'error':
       return [{ ...emission, message: cut(emission.message, MAX_EMITTED_CHARS) }];
     default:

@@ -10,6 +10,7 @@ import { operationsOf } from '../../operation.ts';
 import { workflow as workflowResource } from '../../resource.ts';
 import { findRun } from '../runs/find.ts';
 import type { RunIds } from '../runs/ids.ts';
+import { progressOf } from '../runs/output-frames.ts';
 import { executionPath } from './schemas.ts';
 
 export const streamExecution = operationsOf<AreaContext>()({
@@ -157,6 +158,8 @@ function emissionOf({ blockId, emission }: Extract<RunEvent, { type: 'block:emis
       return ['stream:thinking', { blockId, data: emission.text }];
     case 'error':
       return ['stream:error', { blockId, error: emission.message }];
+    case 'progress':
+      return ['stream:progress', { blockId, ...progressOf(emission) }];
     case 'tool': {
       const { phase, id, name } = emission;
       const status = emission.phase === 'end' ? { status: emission.status } : {};

@@ -71,6 +71,9 @@ export class OutputFrames {
       case 'tool':
         if (agents.tools) yield toolFrame(blockId, emission);
         return;
+      case 'progress':
+        if (agents.tools) yield { blockId, event: 'progress', ...progressOf(emission) };
+        return;
       case 'error':
         yield { blockId, event: 'stream_error', error: emission.message };
     }
@@ -124,6 +127,11 @@ function scopeOf({ parents, container }: BlockLog): number[] {
 
 function keyOf(scope: readonly number[]): string {
   return scope.join();
+}
+
+/** Without the message, which may have a part of the result of the tool. */
+export function progressOf({ id, progress, total }: Extract<BlockEmission, { type: 'progress' }>): object {
+  return { id, progress, ...(total !== undefined && { total }) };
 }
 
 /** Without the arguments and the result of the tool. */

@@ -1,6 +1,6 @@
 import { EngineError } from '@heddle/core';
 import type { Clock } from '@heddle/core';
-import { fileHttpClient, partsOf, reportAsWarning } from '../../assemble.ts';
+import { closeParts, fileHttpClient, partsOf, reportAsWarning } from '../../assemble.ts';
 import { systemClock, timeLimit } from '../../clock.ts';
 import { HeddleEngine } from '../../engine.ts';
 import type { Registry } from '../../executors/registry.ts';
@@ -82,7 +82,7 @@ export async function createLeasedEngine(
     ownership.forgetAll();
     // Leases that cannot be released expire.
     await membership.end().catch(report);
-    await parts.code.close();
+    await closeParts(parts);
     await stores.close();
   };
   try {

@@ -8,6 +8,7 @@ import { CommandExecutor } from '../../execution/command-executor.ts';
 import { Emissions } from '../../records/emissions.ts';
 import { chain } from '../../maybe-async.ts';
 import type { Gate } from '../../execution/gate.ts';
+import type { RunConnections } from '../../execution/run-connections.ts';
 import type { RunEnvironment } from '../../execution/run-environment.ts';
 import type { RuntimeParts } from '../../execution/runtime-parts.ts';
 import { randomToken } from '../../execution/tokens.ts';
@@ -65,6 +66,7 @@ export class ActiveRun {
   readonly #driver: Driver;
   readonly #executor: CommandExecutor;
   readonly #emissions: Emissions;
+  readonly #connections: RunConnections;
   readonly #saver: RecordSaver;
   readonly #listeners = new RunListeners();
   /** After a restart: blocks whose child runs have not reported their status yet. */
@@ -80,6 +82,7 @@ export class ActiveRun {
     this.header = parts.header;
     this.#life = { state: 'open', suspended: parts.suspended };
     this.replica = new Replica(parts.header.runId, parts.plan);
+    this.#connections = parts.runtime.connections.ofRun();
     this.#emissions = this.#createEmissions();
     this.#executor = this.#createExecutor();
     const { runtime, store, environment } = parts;
@@ -162,6 +165,7 @@ export class ActiveRun {
         environment,
         replica,
         gate,
+        connections: this.#connections,
         runChild: (request, place, task) => this.#parts.runChild(this, request, place, task),
       }),
       post: (body) => {
@@ -348,6 +352,7 @@ export class ActiveRun {
   evict(): void {
     this.#life = { state: 'evicted' };
     this.#detach();
+    this.#connections.close();
   }
 
   #detach(): void {
@@ -377,8 +382,10 @@ export class ActiveRun {
     if (this.stopError || same) return;
     this.#lastIdleState = idleState;
     this.#lastIdleSeq = seq;
-    if (idleState === 'running') this.#emit({ type: 'idle-state', idleState });
-    else this.#saveThenNotify(idleState);
+    if (idleState === 'running') return this.#emit({ type: 'idle-state', idleState });
+    // A run may wait for days.
+    this.#connections.close();
+    this.#saveThenNotify(idleState);
   }
 
   #saveThenNotify(idleState: IdleState): void {
@@ -406,6 +413,7 @@ export class ActiveRun {
     this.#life = { state: 'stopped', error };
     this.#detach();
     this.#executor.halt(error);
+    this.#connections.close();
     this.#emissions.stop();
     this.#saver.abort(error);
     this.#emit({ type: 'idle-state', idleState: 'ended', error });

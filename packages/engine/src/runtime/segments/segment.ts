@@ -7,6 +7,7 @@ import { childRunId } from '../../execution/child-runs.ts';
 import { CommandExecutor } from '../../execution/command-executor.ts';
 import { Emissions } from '../../records/emissions.ts';
 import type { Gate } from '../../execution/gate.ts';
+import type { RunConnections } from '../../execution/run-connections.ts';
 import type { RunEnvironment } from '../../execution/run-environment.ts';
 import type { RuntimeParts } from '../../execution/runtime-parts.ts';
 import { pauseToken, randomToken } from '../../execution/tokens.ts';
@@ -57,6 +58,7 @@ export class Segment {
   readonly #replica: Replica;
   readonly #executor: CommandExecutor;
   readonly #emissions: Emissions;
+  readonly #connections: RunConnections;
   readonly #inbox: EntryBody[] = [];
   /** Keys of the places whose blocks run here. */
   readonly #ownPlaces = new Set<string>();
@@ -76,6 +78,7 @@ export class Segment {
     const { header, replica } = follower;
     const { clock, values } = runtime;
     this.#replica = replica;
+    this.#connections = runtime.connections.ofRun();
     this.#emissions = new Emissions({
       replica,
       store: runtime.stores.live,
@@ -101,6 +104,7 @@ export class Segment {
         environment,
         replica,
         gate,
+        connections: this.#connections,
         runChild: (request, place, task) => this.#callChild(request, place, task),
       }),
       emissions: this.#emissions,
@@ -157,10 +161,11 @@ export class Segment {
     return [...commands, ...local].filter((command) => isPending(plan.skeleton, state, command));
   }
 
-  /** Stops all blocks and discards their results. */
+  /** Stops all blocks, discards their results and closes their connections. */
   halt(): void {
     this.#executor.halt(new Error('The segment has ended.'));
     this.#emissions.stop();
+    this.#connections.close();
   }
 
   #isUnderWay({ at }: PendingCommand): boolean {

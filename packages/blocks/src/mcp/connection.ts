@@ -1,0 +1,207 @@
+import { createHash } from 'node:crypto';
+import { isAbsolute } from 'node:path';
+import type {
+  Client,
+  InMemoryResponseCacheStore,
+  StreamableHTTPClientTransport,
+} from '@modelcontextprotocol/client';
+import type { StdioClientTransport } from '@modelcontextprotocol/client/stdio';
+import type { JsonObject } from '@heddle/core/blocks';
+import type { HttpClient } from '@heddle/engine';
+import { compileSchema, withCheckedPatterns } from '../agent/json-schema.ts';
+import { fetchOver } from '../models/http.ts';
+import type { McpServerOptions } from '../options.ts';
+import type { McpServer } from './server.ts';
+
+const MAX_RESPONSE_BYTES = 4 * 1024 * 1024;
+const MAX_PAGES = 10;
+const CACHE_MS = 60_000;
+const MAX_CACHES = 100;
+/** Time of one call; a block with a shorter timeout ends it earlier. */
+export const CALL_MS = 300_000;
+export const LIST_MS = 30_000;
+/** Time that the end of a session may take. The server forgets a session without its end too. */
+const CLOSE_MS = 1000;
+
+type Reach<Key extends string> = Extract<McpServer['reach'], { [key in Key]: unknown }>;
+
+/** A connection that the client has opened. */
+export interface Connection {
+  client: Client;
+  transport: StreamableHTTPClientTransport | StdioClientTransport;
+  hadSession: boolean;
+  /** True after the transport has ended, such as a program that has exited. */
+  isClosed: boolean;
+  /** Requests under way. */
+  pending: number;
+  /** True: another connection has replaced it, and it is closed after the requests under way. */
+  isReplaced: boolean;
+}
+
+/**
+ * Connects to a server. Requests carry the secret that `secret` returns at that time: an access token may be refreshed. Throws
+ * what the client throws.
+ */
+export async function connect(
+  server: McpServer,
+  { secret, signal }: { secret: () => string | undefined; signal: AbortSignal },
+): Promise<Connection> {
+  // Loaded here: agents without such servers do not need it.
+  const sdk = await import('@modelcontextprotocol/client');
+  const client = new sdk.Client(
+    { name: 'heddle', version: '1' },
+    {
+      // Older servers get the handshake of 2025.
+      versionNegotiation: { mode: 'auto' },
+      listMaxPages: MAX_PAGES,
+      responseCacheStore: cacheOf(server, () => new sdk.InMemoryResponseCacheStore()),
+      defaultCacheTtlMs: CACHE_MS,
+      jsonSchemaValidator: { getValidator: (schema) => boundedValidator(schema as JsonObject) },
+      // Nothing that a server asks of its client is answered: it could spend the operator's models.
+      inputRequired: { autoFulfill: false },
+    },
+  );
+  const { reach, options } = server;
+  const headers = (): { [name: string]: string } => secretHeaders(secret(), options);
+  const transport = await ('command' in reach ? processOf(reach, options) : overHttp(reach, headers));
+  try {
+    await client.connect(transport, { signal, timeout: LIST_MS });
+  } catch (error) {
+    await client.close();
+    // A client that has not connected does not end the process.
+    await transport.close();
+    throw error;
+  }
+  const hadSession = 'sessionId' in transport && transport.sessionId !== undefined;
+  const connection: Connection = {
+    ...{ client, transport, hadSession, isClosed: false },
+    ...{ pending: 0, isReplaced: false },
+  };
+  client.onclose = () => {
+    connection.isClosed = true;
+  };
+  return connection;
+}
+
+/** Ends the session and the connection. Never rejects. */
+export async function disconnect({ client, transport }: Connection): Promise<void> {
+  // A server that does not answer, or refuses, delays nothing further: the session expires there.
+  if ('terminateSession' in transport) await transport.terminateSession().catch(() => undefined);
+  await client.close().catch(() => undefined);
+}
+
+/** Does `work`, and closes the connection after its last request if another one has replaced it. */
+export async function requestOn<T>(
+  connection: Connection,
+  work: (connection: Connection) => Promise<T>,
+): Promise<T> {
+  connection.pending += 1;
+  try {
+    return await work(connection);
+  } finally {
+    connection.pending -= 1;
+    await closeReplaced(connection);
+  }
+}
+
+/** Marks the connection as replaced. Requests under way continue: a server may still answer them. */
+export async function replace(connection: Connection): Promise<void> {
+  connection.isReplaced = true;
+  await closeReplaced(connection);
+}
+
+async function closeReplaced({ client, pending, isReplaced }: Connection): Promise<void> {
+  if (isReplaced && pending === 0) await client.close().catch(() => undefined);
+}
+
+async function overHttp(
+  { address, http }: Reach<'http'>,
+  headers: () => { [name: string]: string },
+): Promise<StreamableHTTPClientTransport> {
+  const sdk = await import('@modelcontextprotocol/client');
+  const send = fetchOver(bounded(http));
+  return new sdk.StreamableHTTPClientTransport(new URL(address), {
+    fetch: (url, init) => send(url, { ...init, headers: withHeaders(init?.headers, headers()) }),
+    requestInit: { redirect: 'error' },
+    reconnectionOptions: {
+      initialReconnectionDelay: 1000,
+      maxReconnectionDelay: 5000,
+      reconnectionDelayGrowFactor: 2,
+      maxRetries: 2,
+    },
+  });
+}
+
+function withHeaders(given: RequestInit['headers'], added: { [name: string]: string }): Headers {
+  const headers = new Headers(given);
+  for (const [name, value] of Object.entries(added)) headers.set(name, value);
+  return headers;
+}
+
+/** Returns the transport to a process, which the connection starts. */
+async function processOf(
+  { command: [command, ...args] }: Reach<'command'>,
+  options: McpServerOptions,
+): Promise<StdioClientTransport> {
+  const stdio = await import('@modelcontextprotocol/client/stdio');
+  if (!isAbsolute(command)) throw new Error(`its command "${command}" is not an absolute path`);
+  // The transport adds variables of this process, unless they are set.
+  const inherited = stdio.DEFAULT_INHERITED_ENV_VARS.map((name) => [name, undefined]);
+  const env = { ...Object.fromEntries(inherited), ...options.env } as Record<string, string>;
+  return new stdio.StdioClientTransport({
+    ...{ command, args, env, cwd: '/' },
+    // Its output on stderr is not read, and could contain secrets.
+    stderr: 'ignore',
+    maxBufferSize: MAX_RESPONSE_BYTES,
+  });
+}
+
+/** The client with limits for hostile servers. */
+function bounded(http: HttpClient): HttpClient {
+  const limited = (request: Parameters<HttpClient['open']>[0]) => ({
+    ...request,
+    maxResponseBytes: MAX_RESPONSE_BYTES,
+    timeoutMs: request.method === 'DELETE' ? CLOSE_MS : CALL_MS,
+  });
+  return {
+    fetch: (request) => http.fetch(limited(request)),
+    open: (request) => http.open(limited(request)),
+    addresses: http.addresses,
+  };
+}
+
+function secretHeaders(secret: string | undefined, { header }: McpServerOptions): { [name: string]: string } {
+  if (secret === undefined) return {};
+  return header === undefined ? { authorization: `Bearer ${secret}` } : { [header]: secret };
+}
+
+function boundedValidator(schema: JsonObject) {
+  const problemsOf = compileSchema(
+    withCheckedPatterns(schema),
+    (why) => new Error(`The schema of an output ${why}`),
+  );
+  return <T>(input: unknown) => {
+    const problems = problemsOf(input as JsonObject);
+    return problems === undefined
+      ? { valid: true as const, data: input as T, errorMessage: undefined }
+      : { valid: false as const, data: undefined, errorMessage: problems };
+  };
+}
+
+/** Lists of tools by server and credential, the least recently used first. A change notice of the server empties its own. */
+const caches = new Map<string, InMemoryResponseCacheStore>();
+
+function cacheOf(
+  { name, reach, secret }: McpServer,
+  create: () => InMemoryResponseCacheStore,
+): InMemoryResponseCacheStore {
+  const hash = createHash('sha256')
+    .update(JSON.stringify([name, 'command' in reach ? reach.command : reach.address, secret ?? null]))
+    .digest('hex');
+  const cache = caches.get(hash) ?? create();
+  caches.delete(hash);
+  caches.set(hash, cache);
+  const [oldest] = caches.keys();
+  if (caches.size > MAX_CACHES && oldest !== undefined) caches.delete(oldest);
+  return cache;
+}

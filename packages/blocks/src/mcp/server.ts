@@ -1,0 +1,82 @@
+import { BlockError } from '@heddle/core/blocks';
+import type { HttpClient } from '@heddle/engine';
+import type { Context } from '../define.ts';
+import type { BlocksOptions, McpServerOptions } from '../options.ts';
+import { isNamed } from './names.ts';
+
+interface HttpReach {
+  address: string;
+  http: HttpClient;
+}
+
+interface ProgramReach {
+  command: NonNullable<McpServerOptions['command']>;
+}
+
+/** A server that the operator has configured, and what a block sends to it. */
+export interface McpServer {
+  name: string;
+  reach: HttpReach | ProgramReach;
+  secret: string | undefined;
+  options: McpServerOptions;
+}
+
+/** Which server a block uses. `credential`: the id of a stored credential. */
+export interface ServerQuery {
+  name: string;
+  credential: string | undefined;
+  options: BlocksOptions;
+}
+
+/** Returns the server. Throws MCP_SERVER_UNKNOWN, CREDENTIAL_UNKNOWN. */
+export async function findServer({ services }: Context, query: ServerQuery): Promise<McpServer> {
+  const { name, options } = query;
+  const provider = `mcp-${name}`;
+  const own = (options.mcp && Object.hasOwn(options.mcp, name) && options.mcp[name]) || {};
+  const program = programOf(query, own);
+  if (program) return program;
+  const { address, credential, http } = isNamed(name)
+    ? await services.service(provider)
+    : { address: undefined, credential: undefined, http: undefined };
+  if (address === undefined || !http)
+    throw new BlockError(
+      'MCP_SERVER_UNKNOWN',
+      `There is no MCP server "${name.slice(0, 100)}". Configure it with --mcp NAME=URL or --mcp-command NAME=COMMAND.`,
+      { retryable: false },
+    );
+  const secret = query.credential
+    ? await chosenSecret(services, provider, query.credential)
+    : (credential ?? (await storedSecret(services, provider)));
+  return { name, reach: { address, http }, secret, options: own };
+}
+
+/** Returns the server if it is a program. Throws CREDENTIAL_UNKNOWN if an author has named a credential for it. */
+function programOf({ name, credential }: ServerQuery, options: McpServerOptions): McpServer | undefined {
+  const { command } = options;
+  if (!command) return undefined;
+  if (credential === undefined || credential === '')
+    return { name, reach: { command }, secret: undefined, options };
+  throw new BlockError(
+    'CREDENTIAL_UNKNOWN',
+    `The MCP server "${name}" is a program, which takes no stored credential.`,
+    { retryable: false },
+  );
+}
+
+/** Returns the secret of a credential that is meant for this server: an author could send any other one there. */
+async function chosenSecret(services: Context['services'], provider: string, id: string): Promise<string> {
+  const found = await services.credential({ id });
+  if (found?.provider === provider) return found.secret;
+  throw new BlockError(
+    'CREDENTIAL_UNKNOWN',
+    `The MCP server needs a stored credential of the provider "${provider}", and the one named is not.`,
+    { retryable: false },
+  );
+}
+
+async function storedSecret(services: Context['services'], provider: string): Promise<string | undefined> {
+  const found =
+    (await services.credential({ provider, type: 'oauth' })) ??
+    (await services.credential({ provider, type: 'api_key' }));
+  return found?.secret;
+}

@@ -1,0 +1,74 @@
+/** A connection that the blocks of a run share. */
+export interface SharedConnection {
+  /** Ends the connection. Never rejects. */
+  close(): Promise<void>;
+}
+
+/** The connections of all runs of this process. */
+export class Connections {
+  readonly #closing = new Set<Promise<void>>();
+
+  /** Returns the connections of a run, without any yet. */
+  ofRun(): RunConnections {
+    return new RunConnections((closing) => {
+      this.#closing.add(closing);
+      void closing.finally(() => this.#closing.delete(closing));
+    });
+  }
+
+  /** Resolves when all connections that were being closed are closed. */
+  async settled(): Promise<void> {
+    await Promise.all(this.#closing);
+  }
+}
+
+/** The connections of one run in this process, by key. */
+export class RunConnections {
+  readonly #open = new Map<string, Promise<SharedConnection>>();
+  readonly #onClosing: (closing: Promise<void>) => void;
+
+  constructor(onClosing: (closing: Promise<void>) => void) {
+    this.#onClosing = onClosing;
+  }
+
+  /**
+   * Returns the connection with this key; `open` opens it if there is none. If another block is opening it and fails, this one
+   * opens it itself: the other block may have been stopped.
+   */
+  async get<T extends SharedConnection>(
+    key: string,
+    signal: AbortSignal,
+    open: () => Promise<T>,
+  ): Promise<T> {
+    for (;;) {
+      signal.throwIfAborted();
+      const known = this.#open.get(key);
+      if (!known) return this.#start(key, open);
+      const connection = await known.catch(() => undefined);
+      if (connection) return connection as T;
+    }
+  }
+
+  /** Closes all connections. Later calls of `get` open others. */
+  close(): void {
+    const all = [...this.#open.values()];
+    this.#open.clear();
+    for (const opening of all)
+      this.#onClosing(
+        opening.then(
+          (connection) => connection.close(),
+          () => undefined,
+        ),
+      );
+  }
+
+  #start<T extends SharedConnection>(key: string, open: () => Promise<T>): Promise<T> {
+    const opening = open();
+    this.#open.set(key, opening);
+    // A failed one is not kept.
+    return opening.catch((error: unknown) => {
+      if (this.#open.get(key) === opening) this.#open.delete(key);
+      throw error;
+    });
+  }
+}

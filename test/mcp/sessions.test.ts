@@ -1,0 +1,176 @@
+import { blocks } from '@heddle/blocks';
+import type { JsonObject } from '@heddle/core';
+import { createEngine } from '@heddle/engine';
+import type { EngineOptions, RunEvent } from '@heddle/engine';
+import { describe, expect, it, onTestFinished } from 'vitest';
+import { describeOnStores } from '../agents/on-stores.ts';
+import { startServer, startSessions } from '../support/mcp-official.ts';
+import { startModelServer } from '../support/model-server.ts';
+import { block, workflow } from '../support/workflow.ts';
+
+const call = (name: string, fields: JsonObject = {}) =>
+  block(name, 'mcp', { server: 'sky', tool: 'forecast', arguments: { city: name }, ...fields });
+
+async function engineWith(options: EngineOptions = {}) {
+  const engine = await createEngine({ blocks: blocks(), ...options });
+  onTestFinished(() => engine.close({ graceMs: 0 }));
+  return engine;
+}
+
+describeOnStores((where, open) => {
+  it(`the blocks and agents of a run share one session with a server, which ends with the run, ${where}`, async () => {
+    const server = await startSessions();
+    const model = await startModelServer(({ number }) =>
+      number === 1 ? { tools: [{ name: 'forecast', args: { city: 'Narvik' } }] } : { text: 'Rain.' },
+    );
+    onTestFinished(() => model.close());
+    const engine = await open({
+      blocks: blocks(),
+      services: { ...model.services, 'mcp-sky': server.url },
+      credentials: { openai: 'key-of-openai' },
+    });
+    const agent = block('Ask', 'agent', {
+      ...{ model: 'gpt-4o', messages: [{ role: 'user', content: 'Weather?' }] },
+      tools: [{ type: 'mcp-server', params: { serverId: 'sky' } }],
+    });
+    const run = workflow(
+      [call('Bergen'), call('Hamar'), agent, call('Oslo')],
+      ['Start -> Bergen -> Ask -> Oslo', 'Start -> Hamar'],
+    );
+    expect(await engine.execute({ workflow: run })).toMatchObject({ status: 'completed' });
+    expect(server.calls.toSorted()).toEqual(['Bergen', 'Hamar', 'Narvik', 'Oslo']);
+    expect(server.initialized).toHaveLength(1);
+    await expect.poll(() => server.ended).toEqual([...server.transports.keys()]);
+  });
+});
+
+describe('the session of a run', () => {
+  it('is not that of another run', async () => {
+    const server = await startSessions();
+    const engine = await engineWith({ services: { 'mcp-sky': server.url } });
+    for (const _ of [1, 2]) await engine.execute({ workflow: workflow([call('A')], ['Start -> A']) });
+    expect(server.initialized).toHaveLength(2);
+    await expect.poll(() => server.ended).toHaveLength(2);
+  });
+
+  it('ends when a block fails, and when the engine closes', async () => {
+    const server = await startSessions();
+    const engine = await engineWith({ services: { 'mcp-sky': server.url } });
+    const failing = workflow([call('A', { tool: 'broken' })], ['Start -> A']);
+    expect(await engine.execute({ workflow: failing })).toMatchObject({ status: 'failed' });
+    await expect.poll(() => server.ended).toHaveLength(1);
+    await engine.start({ workflow: workflow([call('A', { tool: 'slow' })], ['Start -> A']) });
+    await expect.poll(() => server.calls, { timeout: 10_000 }).toEqual(['slow']);
+    await engine.close({ graceMs: 0 });
+    expect(server.ended).toHaveLength(2);
+  });
+
+  it('ends when the run is cancelled, and its calls are cancelled at the server', async () => {
+    const server = await startSessions();
+    const engine = await engineWith({ services: { 'mcp-sky': server.url } });
+    const run = await engine.start({ workflow: workflow([call('A', { tool: 'slow' })], ['Start -> A']) });
+    await expect.poll(() => server.calls, { timeout: 10_000 }).toEqual(['slow']);
+    await run.cancel();
+    await expect.poll(() => server.ended).toHaveLength(1);
+    expect(server.requests.some(({ body }) => body.includes('notifications/cancelled'))).toBe(true);
+  });
+
+  it('ends while the run waits for a person, and another one begins after that', async () => {
+    const server = await startSessions();
+    const engine = await engineWith({ services: { 'mcp-sky': server.url } });
+    const asking = workflow(
+      [call('Before'), block('Ask', 'human_in_the_loop', {}), call('After')],
+      ['Start -> Before -> Ask -> After'],
+    );
+    const run = await engine.start({ workflow: asking });
+    expect(await run.result()).toMatchObject({ status: 'paused' });
+    await expect.poll(() => server.ended).toHaveLength(1);
+    const [pause] = (await engine.getRun(run.runId))?.pauses ?? [];
+    const resumed = await engine.resume(run.runId, { token: pause?.token ?? '', input: {} });
+    expect(resumed).toMatchObject({ status: 'completed' });
+    expect(server.initialized).toHaveLength(2);
+    await expect.poll(() => server.ended).toHaveLength(2);
+  });
+
+  it('starts again once, for all requests at that time, when the server has forgotten it', async () => {
+    const server = await startSessions();
+    const forget = {
+      types: ['forget'],
+      class: 'compute' as const,
+      execute: () => {
+        server.transports.clear();
+        return { output: {} };
+      },
+    };
+    const engine = await engineWith({
+      blocks: [...blocks(), forget],
+      services: { 'mcp-sky': server.url },
+    });
+    const forgotten = workflow(
+      [
+        call('A'),
+        block('Forget', 'forget', {}),
+        call('B'),
+        call('C'),
+        block('Again', 'forget', {}),
+        call('D'),
+      ],
+      ['Start -> A -> Forget', 'Forget -> B -> Again -> D', 'Forget -> C -> Again'],
+    );
+    expect(await engine.execute({ workflow: forgotten })).toMatchObject({ error: null, status: 'completed' });
+    expect(server.calls.toSorted()).toEqual(['A', 'B', 'C', 'D']);
+    expect(server.initialized).toHaveLength(3);
+  });
+
+  it('fails the block if the server forgets it at once again', async () => {
+    const server = await startSessions({ forgets: 'tools/call' });
+    const engine = await engineWith({ services: { 'mcp-sky': server.url } });
+    expect(await engine.execute({ workflow: workflow([call('A')], ['Start -> A']) })).toMatchObject({
+      status: 'failed',
+      error: { code: 'MCP_FAILED' },
+    });
+    expect(server.initialized).toHaveLength(2);
+  });
+
+  it('goes on with an access token that was refreshed meanwhile', async () => {
+    const server = await startSessions();
+    let reads = 0;
+    const find = () => ({
+      ...{ id: 'c1', name: 'Ours', provider: 'mcp-sky', type: 'oauth' as const },
+      secret: `token-number-${++reads}`,
+    });
+    const engine = await engineWith({ services: { 'mcp-sky': server.url }, tenantCredentials: { find } });
+    const two = workflow([call('A'), call('B')], ['Start -> A -> B']);
+    expect(await engine.execute({ workflow: two })).toMatchObject({ status: 'completed' });
+    expect(server.initialized).toEqual(['Bearer token-number-1']);
+    const calls = server.requests.filter(({ body }) => body.includes('"tools/call"'));
+    expect(calls.map(({ headers }) => headers.authorization)).toEqual([
+      'Bearer token-number-1',
+      'Bearer token-number-2',
+    ]);
+  });
+});
+
+describe('the progress of a call', () => {
+  it.each(['the newer generation', 'sessions'])(
+    'is emitted while it runs, at most ten times in a second (%s)',
+    async (kind) => {
+      const server = kind === 'sessions' ? await startSessions() : await startServer();
+      const engine = await engineWith({ services: { 'mcp-sky': server.url } });
+      const run = await engine.start({ workflow: workflow([call('A', { tool: 'steps' })], ['Start -> A']) });
+      const emitted: RunEvent[] = [];
+      for await (const event of run.events()) if (event.type === 'block:emission') emitted.push(event);
+      expect(await run.result()).toMatchObject({ status: 'completed' });
+      expect(emitted[0]).toMatchObject({
+        blockName: 'A',
+        emission: { type: 'progress', id: 'call', progress: 1, total: 50 },
+      });
+      expect(
+        JSON.stringify(emitted[0])
+          .match(/x+/g)
+          ?.map(({ length }) => length),
+      ).toContain(493);
+      expect(emitted.length).toBeLessThan(50);
+    },
+  );
+});

@@ -1,0 +1,83 @@
+import { randomUUID } from 'node:crypto';
+import {
+  createMcpHandler,
+  fromJsonSchema,
+  McpServer,
+  WebStandardStreamableHTTPServerTransport,
+} from '@modelcontextprotocol/server';
+import { serveFetch } from './mcp-server.ts';
+
+const CITY = {
+  type: 'object',
+  properties: { city: { type: 'string' } },
+  required: ['city'],
+} as const;
+
+interface Called {
+  calls: string[];
+}
+
+/** An official server. */
+function officialServer({ calls }: Called): McpServer {
+  const server = new McpServer({ name: 'sky', version: '1.0.0' });
+  const inputSchema = fromJsonSchema<{ city: string }>(CITY);
+  server.registerTool('forecast', { description: 'The sky.', inputSchema }, ({ city }) => {
+    calls.push(city);
+    return { content: [{ type: 'text', text: `Rain in ${city}` }] };
+  });
+  server.registerTool('broken', { description: 'Fails.', inputSchema }, () => ({
+    content: [{ type: 'text', text: 'no such city' }],
+    isError: true,
+  }));
+  server.registerTool('slow', { description: 'Never answers.', inputSchema }, () => {
+    calls.push('slow');
+    return new Promise(() => undefined);
+  });
+  server.registerTool(
+    'steps',
+    { description: 'Reports each step.', inputSchema },
+    async (_args, { mcpReq }) => {
+      const progressToken = mcpReq._meta?.progressToken;
+      for (let progress = 1; progressToken !== undefined && progress <= 50; progress++)
+        await mcpReq.notify({
+          method: 'notifications/progress',
+          params: { progressToken, progress, total: 50, message: `Step ${progress} ${'x'.repeat(600)}` },
+        });
+      return { content: [{ type: 'text', text: 'done' }] };
+    },
+  );
+  return server;
+}
+
+/** A server of both generations of the protocol. */
+export async function startServer() {
+  const called: Called = { calls: [] };
+  const handler = createMcpHandler(() => officialServer(called));
+  return { ...called, ...(await serveFetch((request) => handler.fetch(request))) };
+}
+
+/** A server of the older generation with sessions. It forgets a session at requests of the method `forgets`. */
+export async function startSessions({ forgets }: { forgets?: string } = {}) {
+  const called: Called = { calls: [] };
+  const transports = new Map<string, WebStandardStreamableHTTPServerTransport>();
+  const ended: string[] = [];
+  const initialized: string[] = [];
+  const served = await serveFetch(async (request) => {
+    const id = request.headers.get('mcp-session-id');
+    if (forgets !== undefined && (await request.clone().text()).includes(`"${forgets}"`)) transports.clear();
+    const known = id === null ? undefined : transports.get(id);
+    if (id !== null && !known) return new Response('unknown session', { status: 404 });
+    if (known) return known.handleRequest(request);
+    const transport = new WebStandardStreamableHTTPServerTransport({
+      sessionIdGenerator: randomUUID,
+      onsessioninitialized: (session) => {
+        initialized.push(request.headers.get('authorization') ?? '');
+        transports.set(session, transport);
+      },
+      onsessionclosed: (session) => void ended.push(session),
+    });
+    await officialServer(called).connect(transport);
+    return transport.handleRequest(request);
+  });
+  return { ...called, ...served, transports, ended, initialized };
+}
