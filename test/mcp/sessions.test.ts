@@ -151,6 +151,48 @@ describe('the session of a run', () => {
   });
 });
 
+describe.each([
+  ['the newer generation', startServer],
+  ['the older generation', startSessions],
+])('the list of tools of a server of %s', (_title, serve) => {
+  it('is read once in a minute, for each key, and again after a change notice', async () => {
+    const server = await serve();
+    const lists = () => server.requests.filter(({ body }) => body.includes('"tools/list"')).length;
+    const services = { 'mcp-sky': server.url };
+    const notice = {
+      types: ['notice'],
+      class: 'effect' as const,
+      execute: async () => {
+        // The client may not listen yet.
+        const listening = ({ body, method }: { body: string; method: string }) =>
+          method === 'GET' || body.includes('subscriptions/listen');
+        await expect.poll(() => server.requests.some(listening)).toBe(true);
+        await new Promise((resolve) => setImmediate(resolve));
+        server.changed();
+        return { output: {} };
+      },
+    };
+    const engine = await engineWith({ services, blocks: [...blocks(), notice] });
+    const two = workflow([call('A'), call('B')], ['Start -> A -> B']);
+    expect(await engine.execute({ workflow: two })).toMatchObject({ error: null });
+    expect(await engine.execute({ workflow: two })).toMatchObject({ error: null });
+    expect(lists()).toBe(1);
+    const other = await engineWith({ services, credentials: { 'mcp-sky': 'another-key' } });
+    expect(await other.execute({ workflow: two })).toMatchObject({ error: null });
+    expect(lists()).toBe(2);
+    const changed = workflow(
+      [call('A'), block('Notice', 'notice', {}), call('B')],
+      ['Start -> A -> Notice -> B'],
+    );
+    await expect
+      .poll(async () => {
+        await engine.execute({ workflow: changed });
+        return lists();
+      })
+      .toBeGreaterThan(2);
+  });
+});
+
 describe('the progress of a call', () => {
   it.each(['the newer generation', 'sessions'])(
     'is emitted while it runs, at most ten times in a second (%s)',

@@ -19,7 +19,10 @@ interface Called {
 
 /** An official server. */
 function officialServer({ calls }: Called): McpServer {
-  const server = new McpServer({ name: 'sky', version: '1.0.0' });
+  const server = new McpServer(
+    { name: 'sky', version: '1.0.0' },
+    { cacheHints: { 'tools/list': { ttlMs: 60_000 } } },
+  );
   const inputSchema = fromJsonSchema<{ city: string }>(CITY);
   server.registerTool('forecast', { description: 'The sky.', inputSchema }, ({ city }) => {
     calls.push(city);
@@ -53,13 +56,15 @@ function officialServer({ calls }: Called): McpServer {
 export async function startServer() {
   const called: Called = { calls: [] };
   const handler = createMcpHandler(() => officialServer(called));
-  return { ...called, ...(await serveFetch((request) => handler.fetch(request))) };
+  const served = await serveFetch((request) => handler.fetch(request));
+  return { ...called, ...served, changed: () => handler.notify.toolsChanged() };
 }
 
 /** A server of the older generation with sessions. It forgets a session at requests of the method `forgets`. */
 export async function startSessions({ forgets }: { forgets?: string } = {}) {
   const called: Called = { calls: [] };
   const transports = new Map<string, WebStandardStreamableHTTPServerTransport>();
+  const servers: McpServer[] = [];
   const ended: string[] = [];
   const initialized: string[] = [];
   const served = await serveFetch(async (request) => {
@@ -76,8 +81,13 @@ export async function startSessions({ forgets }: { forgets?: string } = {}) {
       },
       onsessionclosed: (session) => void ended.push(session),
     });
-    await officialServer(called).connect(transport);
+    const server = officialServer(called);
+    servers.push(server);
+    await server.connect(transport);
     return transport.handleRequest(request);
   });
-  return { ...called, ...served, transports, ended, initialized };
+  const changed = (): void => {
+    for (const server of servers) server.sendToolListChanged();
+  };
+  return { ...called, ...served, transports, ended, initialized, changed };
 }

@@ -72,6 +72,7 @@ export async function connect(
     await transport.close();
     throw error;
   }
+  noticeChanges(client);
   const hadSession = 'sessionId' in transport && transport.sessionId !== undefined;
   const connection: Connection = {
     ...{ client, transport, hadSession, isClosed: false },
@@ -81,6 +82,15 @@ export async function connect(
     connection.isClosed = true;
   };
   return connection;
+}
+
+/**
+ * Has servers of the newer generation send change notices, for which the client empties its list of tools. Older ones send them
+ * without being asked. Not awaited: a server that does not answer must not delay the block.
+ */
+function noticeChanges(client: Client): void {
+  if (client.getServerCapabilities()?.tools?.listChanged !== true) return;
+  client.listen({ toolsListChanged: true }, { timeout: LIST_MS }).catch(() => undefined);
 }
 
 /** Ends the session and the connection. Never rejects. */
