@@ -100,8 +100,11 @@ describe('the block mcp', () => {
     expect(server.calls).toEqual([]);
   });
 
-  it('stops at once when the run is cancelled', async () => {
-    const server = await startServer();
+  it.each([
+    ['newer', startServer],
+    ['older', startSessions],
+  ])('stops at once when the run is cancelled, and so does the call (%s server)', async (_title, serve) => {
+    const server = await serve();
     const handle = await start({
       fields: { ...FORECAST, tool: 'slow' },
       services: { 'mcp-sky': server.url },
@@ -111,6 +114,7 @@ describe('the block mcp', () => {
     await handle.cancel();
     expect(await handle.result()).toMatchObject({ status: 'cancelled' });
     expect(performance.now() - cancelledAt).toBeLessThan(2000);
+    await expect.poll(() => server.calls).toEqual(['slow', 'cancelled']);
   });
 });
 

@@ -8,9 +8,20 @@ import { block, fn, workflow } from '../support/workflow.ts';
 
 const START = { inputFormat: [{ name: 'name', type: 'string', description: 'Whom to greet' }] };
 
+let opening = Promise.withResolvers<void>();
+/** A block that waits for `opening`. */
+const gate = {
+  types: ['gate'],
+  class: 'effect' as const,
+  execute: async () => {
+    await opening.promise;
+    return { output: {} };
+  },
+};
+
 let api: TestApi;
 beforeAll(async () => {
-  api = await testApi();
+  api = await testApi({ engineOptions: { blocks: [gate] } });
 });
 
 /** Serves these workflows as the server `team`. */
@@ -69,7 +80,46 @@ describe.each(['auto', 'legacy'] as const)('an official client (%s)', (mode) => 
   });
 });
 
+describe.each(['auto', 'legacy'] as const)('the progress of a call (%s)', (mode) => {
+  it('is how many blocks of the run have ended, for callers that ask for it', async () => {
+    const id = await api.deployed(
+      workflow([fn('A', 'return 1'), block('G', 'gate', {}), fn('B', 'return 2')], ['Start -> A -> G -> B']),
+    );
+    const { url } = await serve([id]);
+    const client = await connect(url, { mode });
+    const { tools } = await client.listTools();
+    const name = tools[0]?.name ?? '';
+    opening = Promise.withResolvers();
+    const reports: { progress: number; message?: string | undefined }[] = [];
+    const onprogress = (report: (typeof reports)[number]) => {
+      reports.push(report);
+      opening.resolve();
+    };
+    const result = await client.callTool({ name, arguments: {} }, { onprogress });
+    expect(result.isError).toBeUndefined();
+    const numbers = reports.map(({ progress }) => progress);
+    expect(numbers.length).toBeGreaterThan(0);
+    expect(numbers).toEqual([...new Set(numbers)].toSorted((a, b) => a - b));
+    expect(numbers.at(-1)).toBeLessThanOrEqual(4);
+    expect(reports[0]?.message).toMatch(/^\d blocks? ha(s|ve) ended\.$/);
+  });
+});
+
 describe('the address of the tools', () => {
+  it('shows the inputs of a workflow as a schema', async () => {
+    const inputFormat = [
+      { name: 'names', type: 'array', required: true },
+      { name: 'mode', type: 'any' },
+    ];
+    const { url } = await serve([await api.deployed(workflow([], [], { inputFormat }))]);
+    const { tools } = await (await connect(url, {})).listTools();
+    expect(tools[0]?.inputSchema).toEqual({
+      type: 'object',
+      properties: { names: { type: 'array', items: {} }, mode: {} },
+      required: ['names'],
+    });
+  });
+
   it('refuses callers without a valid key', async () => {
     const id = await api.deployed(workflow([], []));
     const { url } = await serve([id]);

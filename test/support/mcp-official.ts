@@ -32,8 +32,9 @@ function officialServer({ calls }: Called): McpServer {
     content: [{ type: 'text', text: 'no such city' }],
     isError: true,
   }));
-  server.registerTool('slow', { description: 'Never answers.', inputSchema }, () => {
+  server.registerTool('slow', { description: 'Never answers.', inputSchema }, (_args, { mcpReq }) => {
     calls.push('slow');
+    mcpReq.signal.addEventListener('abort', () => calls.push('cancelled'));
     return new Promise(() => undefined);
   });
   server.registerTool(

@@ -1,4 +1,7 @@
-import type { CallToolResult, JSONObject, Tool } from '@modelcontextprotocol/server';
+import { randomUUID } from 'node:crypto';
+import { inputSchema } from '@heddle/core/fields';
+import type { CallToolResult, ServerContext, Tool } from '@modelcontextprotocol/server';
+import { reportProgress } from './run-progress.ts';
 
 const PATH = /^\/api\/mcp\/serve\/([^/]+)$/;
 /** Headers that say who the caller is. */
@@ -23,7 +26,7 @@ interface ShownWorkflow {
   name: string;
   description: string | null;
   isDeployed: boolean;
-  inputs: { name: string; type: string; description: string | null }[];
+  inputs: { name: string; type: string; description: string | null; required: boolean }[];
 }
 
 interface ShownRun {
@@ -33,7 +36,14 @@ interface ShownRun {
   error: { code?: string; message?: string } | null;
 }
 
-type Ask = (path: string, init?: { body: string; signal: AbortSignal }) => Promise<Response>;
+type Ask = (path: string, init?: AskInit) => Promise<Response>;
+
+interface AskInit {
+  body?: string;
+  signal: AbortSignal;
+  /** The id of the run, as the caller chooses it. */
+  runId?: string;
+}
 
 /**
  * Returns `fetch` with an MCP server for each row of `servers`, at `/api/mcp/serve/{id}`. A call of a tool is a call of the
@@ -66,7 +76,7 @@ export async function withWorkflowTools(fetch: Fetch, options: WorkflowTools): P
           if (!found) return failure(`There is no tool "${params.name.slice(0, 100)}".`);
           // Clients of the older generation have no session here, so only the end of their connection cancels.
           const signal = AbortSignal.any([mcpReq.signal, request.signal]);
-          return run(found.id, params.arguments ?? {}, { ask, signal });
+          return run(found.id, params.arguments ?? {}, { ask, signal, report: progressOf(mcpReq), onError });
         });
         return server;
       },
@@ -76,15 +86,23 @@ export async function withWorkflowTools(fetch: Fetch, options: WorkflowTools): P
   };
 }
 
-function innerRequest(outer: Request, path: string, init?: { body: string; signal: AbortSignal }): Request {
+function innerRequest(outer: Request, path: string, init: Partial<AskInit> = {}): Request {
+  const { body, signal, runId } = init;
   const headers = new Headers();
   for (const name of CALLER_HEADERS) {
     const value = outer.headers.get(name);
     if (value !== null) headers.set(name, value);
   }
-  if (init) headers.set('content-type', 'application/json');
+  if (body !== undefined) headers.set('content-type', 'application/json');
+  if (runId !== undefined) headers.set('x-run-id', runId);
   const url = new URL(path, outer.url);
-  return new Request(url, { method: init ? 'POST' : 'GET', headers, ...init });
+  const method = body === undefined ? 'GET' : 'POST';
+  return new Request(url, {
+    method,
+    headers,
+    ...(body !== undefined && { body }),
+    ...(signal && { signal }),
+  });
 }
 
 /** Returns the tools of deployed workflows that the caller can see. */
@@ -106,21 +124,13 @@ async function offered(workflows: readonly string[], ask: Ask): Promise<{ id: st
 }
 
 function toolOf({ name: title, description, inputs }: ShownWorkflow, name: string): Tool {
-  const properties = inputs.map((input) => [
-    input.name,
-    { ...schemaOf(input.type), ...(input.description !== null && { description: input.description }) },
-  ]);
+  const fields = inputs.map((input) => ({ ...input, description: input.description ?? undefined }));
   return {
     name,
     title,
     ...(description !== null && { description }),
-    inputSchema: { type: 'object', properties: Object.fromEntries(properties) as JSONObject },
+    inputSchema: inputSchema(fields) as Tool['inputSchema'],
   };
-}
-
-function schemaOf(type: string): JSONObject {
-  if (type === 'string' || type === 'number' || type === 'boolean' || type === 'object') return { type };
-  return type === 'array' || type === 'file[]' ? { type: 'array' } : {};
 }
 
 function freeName(title: string, taken: ReadonlyMap<string, unknown>): string {
@@ -135,14 +145,47 @@ function freeName(title: string, taken: ReadonlyMap<string, unknown>): string {
   }
 }
 
+type Report = (ended: number) => Promise<void>;
+
+/** Returns what sends the progress of a call; undefined if the caller has not asked for it. */
+function progressOf({ _meta, notify }: ServerContext['mcpReq']): Report | undefined {
+  const progressToken = _meta?.progressToken;
+  if (progressToken === undefined) return undefined;
+  return (progress) => {
+    const message = `${progress} ${progress === 1 ? 'block has' : 'blocks have'} ended.`;
+    return notify({ method: 'notifications/progress', params: { progressToken, progress, message } });
+  };
+}
+
+interface RunOptions {
+  ask: Ask;
+  signal: AbortSignal;
+  report: Report | undefined;
+  onError: (error: unknown) => void;
+}
+
 /** Runs a workflow to its end, or until a person must answer. An aborted call cancels the run. */
-async function run(
-  id: string,
-  input: object,
-  { ask, signal }: { ask: Ask; signal: AbortSignal },
-): Promise<CallToolResult> {
+async function run(id: string, input: object, options: RunOptions): Promise<CallToolResult> {
+  const { ask, signal, report, onError } = options;
   const path = `/api/v2/workflows/${encodeURIComponent(id)}/execute`;
-  const answer = await ask(path, { body: JSON.stringify({ input }), signal });
+  const body = JSON.stringify({ input });
+  if (!report) return answered(await ask(path, { body, signal }));
+  const runId = `mcp-${randomUUID()}`;
+  const ended = new AbortController();
+  const following = { signal: AbortSignal.any([signal, ended.signal]) };
+  const reporting = reportProgress({
+    ...{ workflowId: id, runId, report, onError, ...following },
+    ask: (of) => ask(of, following),
+  });
+  try {
+    return await answered(await ask(path, { body, signal, runId }));
+  } finally {
+    ended.abort();
+    await reporting;
+  }
+}
+
+async function answered(answer: Response): Promise<CallToolResult> {
   if (!answer.ok) return failure(await messageOf(answer));
   const { data } = (await answer.json()) as { data: ShownRun };
   return { ...resultOf(data), _meta: { runId: data.runId } };

@@ -116,7 +116,10 @@ export const replaceWorkflowState = defineChange({
 });
 
 /** Returns the input fields of the live version's trigger. */
-function inputsOf(state: string | undefined): { name: string; type: string; description: string | null }[] {
+function inputsOf(state: string | undefined) {
   if (state === undefined) return [];
-  return shownInputs(state).map(({ name, type, description }) => ({ name, type, description }));
+  return shownInputs(state).map(({ name, type, description, isRequired }) => ({
+    ...{ name, type, description },
+    required: isRequired,
+  }));
 }

@@ -45,7 +45,14 @@ export const workflowItem = z.object({
 
 export const workflowDetail = workflowItem.extend({
   variables: open,
-  inputs: z.array(z.object({ name: z.string(), type: z.string(), description: z.string().nullable() })),
+  inputs: z.array(
+    z.object({
+      name: z.string(),
+      type: z.string(),
+      description: z.string().nullable(),
+      required: z.boolean(),
+    }),
+  ),
 });
 
 /** A block in the workflow format. Exports write null for absent values. */
