@@ -147,8 +147,68 @@ describe('schemas of arguments', () => {
     expect(noted).toEqual(['^(?=x)']);
   });
 
-  it('with patterns of names allow other properties, because the patterns are not checked', () => {
-    const check = compiled({ patternProperties: { '^x-': {} }, additionalProperties: false });
-    expect(check({ 'x-a': 1 })).toBeUndefined();
+  it('with patterns of names check the values of the names that match, and all others as additional ones', () => {
+    const check = compiled({
+      properties: { id: { type: 'number' }, 'x-id': { type: 'number' } },
+      patternProperties: { '^x-': { type: ['string', 'number'] }, y$: { maxLength: 2 } },
+      additionalProperties: false,
+    });
+    expect(check({ id: 1, 'x-a': 'a', 'x-y': 'ab', 'x-id': 1 })).toBeUndefined();
+    expect(check({ id: 'one' })).toContain('#/id');
+    expect(check({ 'x-a': null })).toContain('#/x-a');
+    expect(check({ 'x-y': 'abc' })).toContain('#/x-y');
+    expect(check({ 'x-id': 'one' })).toContain('#/x-id');
+    expect(check({ a: 1 })).toContain('"a" does not match additional properties');
+    expect(check({ 'x-a': 'a', '.': 1 })).toContain('additional properties');
+    expect(check(['x'])).toBeUndefined();
+  });
+
+  it('with patterns of names check objects in objects, by references and beside "unevaluatedProperties"', () => {
+    const check = compiled({
+      $ref: '#/$defs/node',
+      $defs: {
+        node: {
+          type: 'object',
+          properties: { child: { $ref: '#/$defs/node' } },
+          patternProperties: { '^n': { $ref: '#/$defs/number' }, '^c_': { $ref: '#/$defs/node' } },
+          unevaluatedProperties: false,
+        },
+        number: { type: 'number' },
+      },
+    });
+    expect(check({ child: { n1: 1, c_a: { n: 2 } }, n2: 2 })).toBeUndefined();
+    expect(check({ child: { n1: 1 }, n2: 'two' })).toContain('#/n2');
+    expect(check({ n2: 2, c_a: { c_b: { n: 'x' } } })).toContain('#/c_a/c_b/n');
+    expect(check({ child: { z: 1 } })).toContain('#/child/z');
+  });
+
+  it('have properties with the names of keywords', () => {
+    const named = {
+      pattern: { type: 'string' },
+      patternProperties: { type: 'number' },
+      format: { type: 'string' },
+    };
+    const check = compiled(withCheckedPatterns({ properties: named, additionalProperties: false }));
+    expect(check({ pattern: '(', patternProperties: 1, format: 'x' })).toBeUndefined();
+    expect(check({ patternProperties: 'x' })).toContain('#/patternProperties');
+    expect(check({ allOf: 1 })).toContain('additional properties');
+  });
+
+  it('with patterns of names on which others would spend years end soon', () => {
+    const check = compiled({ patternProperties: { '^(a+)+$': {} }, additionalProperties: false });
+    const startedMs = performance.now();
+    expect(check({ [`${'a'.repeat(19_000)}!`]: 1 })).toContain('additional properties');
+    const many = Object.fromEntries(Array.from({ length: 1000 }, (_, n) => ['a'.repeat(n + 1), 1]));
+    expect(check(many)).toBe('the check takes too long: use a smaller value');
+    expect(performance.now() - startedMs).toBeLessThan(5000);
+  });
+
+  it('with patterns of names that cannot be checked are refused, or say that in the description', () => {
+    const schema = { patternProperties: { '^(?=x)': {}, '^b': {} }, additionalProperties: false };
+    expect(() => compiled(schema)).toThrow(/^has patterns of names .* that cannot be checked/);
+    expect(withCheckedPatterns(schema)).toEqual({
+      patternProperties: { '^b': {} },
+      description: '(Patterns of names, not checked: ^(?=x))',
+    });
   });
 });

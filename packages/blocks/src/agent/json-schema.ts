@@ -1,7 +1,7 @@
 import { Validator } from '@cfworker/json-schema';
 import { isJsonObject } from '@heddle/core/blocks';
 import type { Json, JsonObject } from '@heddle/core/blocks';
-import { formatOf, patternBudget, patternProblem } from './patterns.ts';
+import { formatOf, nameCollector, patternBudget, patternProblem } from './patterns.ts';
 import type { PatternBudget } from './patterns.ts';
 
 const MAX_SCHEMA_CHARS = 100_000;
@@ -14,7 +14,7 @@ const MAX_EVALUATIONS = 200_000;
 export type SchemaCheck = (value: Json) => string | undefined;
 
 /**
- * Returns the check of values against a JSON Schema, without its formats, `uniqueItems` and patterns of names. A value whose
+ * Returns the check of values against a JSON Schema, without its formats and `uniqueItems`. A value whose
  * check takes too long does not match. Throws what `refuse` returns for a schema that could keep the validator busy, that it
  * cannot read, or whose patterns cannot be checked in linear time; `withCheckedPatterns` makes such a schema usable.
  */
@@ -95,25 +95,100 @@ const READ_ONCE = '__absolute_recursive_ref__';
 function checkable(schema: Json, budget: Budget): Json {
   if (typeof schema !== 'object' || schema === null) return schema;
   if (Array.isArray(schema)) return schema.map((item) => checkable(item, budget));
-  // Without its patterns, a schema cannot tell which other properties there are.
-  const isOpen = isJsonObject(schema['patternProperties']);
-  const kept = Object.entries(schema).filter(([key, value]) => {
-    if (UNCHECKED.has(key)) return typeof value === 'object';
-    if (key === 'patternProperties') return false;
-    return !(isOpen && (key === 'additionalProperties' || key === 'unevaluatedProperties'));
-  });
+  if (isJsonObject(schema['patternProperties'])) return withNamePatterns(schema, budget);
+  const kept = Object.entries(schema).filter(
+    ([key, value]) => !UNCHECKED.has(key) || typeof value === 'object',
+  );
   const copy: { [key: string]: unknown } = Object.fromEntries(
-    kept.map(([key, value]) => [key, checkable(value, budget)]),
+    kept.map(([key, value]) => [key, eachSchema(key, value, (part) => checkable(part, budget))]),
   );
   const { pattern } = schema;
   if (typeof pattern === 'string') copy['format'] = checkedPattern(pattern, budget);
-  return Object.defineProperty(copy, READ_ONCE, {
+  return counted(copy, budget);
+}
+
+/** Keywords whose value is an object of schemas by name, of which any may be that of a keyword. */
+const BY_NAME: ReadonlySet<string> = new Set([
+  ...['properties', 'patternProperties', 'dependentSchemas', '$defs', 'definitions'],
+]);
+
+/** Returns the value of a keyword with `change` done to the schema that it is, or to those that it has by name. */
+function eachSchema(keyword: string, value: Json, change: (schema: Json) => Json): Json {
+  if (!BY_NAME.has(keyword) || !isJsonObject(value)) return change(value);
+  return Object.fromEntries(Object.entries(value).map(([name, schema]) => [name, change(schema)]));
+}
+
+/** Returns the schema, which counts its evaluations. `onEvaluation` is called before the rest of each. */
+function counted(schema: object, budget: Budget, onEvaluation?: () => void): JsonObject {
+  return Object.defineProperty(schema, READ_ONCE, {
     enumerable: false,
     get: () => {
       if (--budget.left < 0) throw new BudgetError();
+      onEvaluation?.();
       return undefined;
     },
   }) as JsonObject;
+}
+
+/** Where the validator finds the schemas of patterns of names, so that it resolves their references. */
+const PATTERNED = 'patterned';
+
+/**
+ * Returns a schema with patterns of names, which the validator would check with an engine that backtracks. Instead, a first part
+ * collects the names that match, and the second part gets patterns of exactly these names. Nothing is evaluated in between.
+ */
+function withNamePatterns(schema: JsonObject, budget: Budget): Json {
+  const { patternProperties, properties, additionalProperties, allOf, ...rest } = schema;
+  const schemas = Object.fromEntries(
+    Object.entries(patternProperties as JsonObject).map(([pattern, value]) => [
+      pattern,
+      checkable(value, budget),
+    ]),
+  );
+  const names = checkedNames(Object.keys(schemas), budget);
+  const collecting = counted({ propertyNames: { format: names.format } }, budget, () => names.reset());
+  const matching = counted(
+    {
+      ...(properties !== undefined && {
+        properties: eachSchema('properties', properties, (part) => checkable(part, budget)),
+      }),
+      ...(additionalProperties !== undefined && {
+        additionalProperties: checkable(additionalProperties, budget),
+      }),
+      [PATTERNED]: schemas,
+    },
+    budget,
+  );
+  Object.defineProperty(matching, 'patternProperties', {
+    enumerable: false,
+    get: () => {
+      // The validator compares each of them with each name.
+      spendOf(budget)(names.matches.size ** 2);
+      return Object.fromEntries(
+        [...names.matches].map(([name, patterns]) => [
+          exactly(name),
+          { allOf: patterns.map((pattern) => schemas[pattern] as Json) },
+        ]),
+      );
+    },
+  });
+  const others = checkable({ ...rest, ...(allOf !== undefined && { allOf }) }, budget) as JsonObject;
+  const all = Array.isArray(others['allOf']) ? others['allOf'] : [];
+  return Object.assign(others, { allOf: [...all, collecting, matching] });
+}
+
+/** Returns a pattern that matches only this name. */
+function exactly(name: string): string {
+  return `^${Array.from(name, (character) => `\\u{${character.codePointAt(0)?.toString(16)}}`).join('')}$`;
+}
+
+function checkedNames(patterns: readonly string[], budget: Budget) {
+  try {
+    return nameCollector(patterns, budget.patterns, spendOf(budget));
+  } catch (error) {
+    const shown = patterns.map(shownPattern).join(', ').slice(0, 200);
+    throw new PatternError(`has patterns of names (${shown}) that cannot be checked: ${messageOf(error)}`);
+  }
 }
 
 function checkedPattern(pattern: string, budget: Budget): object {
@@ -150,15 +225,36 @@ function rewritten(schema: Json, budget: PatternBudget, noted: (pattern: string)
   const copy = Object.fromEntries(
     Object.entries(schema).map(([key, value]) => [
       key,
-      DATA.has(key) ? value : rewritten(value, budget, noted),
+      DATA.has(key) ? value : eachSchema(key, value, (part) => rewritten(part, budget, noted)),
     ]),
   );
-  const { pattern, description } = schema;
-  if (typeof pattern !== 'string' || patternProblem(pattern, budget) === undefined) return copy;
-  noted(pattern);
-  const { pattern: _, ...others } = copy;
-  const said = typeof description === 'string' ? `${description} ` : '';
-  return { ...others, description: `${said}(Pattern, not checked: ${pattern.slice(0, 200)})` };
+  const { pattern, patternProperties } = schema;
+  let checked: JsonObject = copy;
+  if (typeof pattern === 'string' && patternProblem(pattern, budget) !== undefined) {
+    noted(pattern);
+    const { pattern: _, ...others } = checked;
+    checked = described(others, `(Pattern, not checked: ${pattern.slice(0, 200)})`);
+  }
+  const names = isJsonObject(patternProperties) ? Object.keys(patternProperties) : [];
+  const unchecked = names.filter((name) => patternProblem(name, budget) !== undefined);
+  for (const name of unchecked) noted(name);
+  return unchecked.length > 0 ? withoutNamePatterns(checked, unchecked) : checked;
+}
+
+/** Returns the schema without these patterns of names. It cannot tell any more which other properties there are. */
+function withoutNamePatterns(schema: JsonObject, patterns: readonly string[]): JsonObject {
+  const { patternProperties, additionalProperties: _, unevaluatedProperties: __, ...others } = schema;
+  const kept = Object.entries(patternProperties as JsonObject).filter(([name]) => !patterns.includes(name));
+  const shown = patterns.join(', ').slice(0, 200);
+  return described(
+    { ...others, ...(kept.length > 0 && { patternProperties: Object.fromEntries(kept) }) },
+    `(Patterns of names, not checked: ${shown})`,
+  );
+}
+
+function described(schema: JsonObject, note: string): JsonObject {
+  const { description } = schema;
+  return { ...schema, description: typeof description === 'string' ? `${description} ${note}` : note };
 }
 
 /** Throws for arguments that a model gave and that do not match. */

@@ -23,7 +23,13 @@ describe('results that are too long', () => {
   it('come in parts that are short enough to be shown', async () => {
     const long = new LongResults(1000, new Map());
     long.shown('1.1', 'x'.repeat(9_999_999));
-    const call = { idempotencyKey: 'k', signal, step: 'tool 2.1', toolCallId: 'c', othersDone: Promise.resolve() };
+    const call = {
+      idempotencyKey: 'k',
+      signal,
+      step: 'tool 2.1',
+      toolCallId: 'c',
+      othersDone: Promise.resolve(),
+    };
     const read = await long.tool()?.run({ id: '1.1', offset: 5_000_000 }, call);
     expect(long.shown('2.1', read as string)).toBe(read);
   });

@@ -40,6 +40,41 @@ export function formatOf(pattern: string, budget: PatternBudget, spend: (chars: 
     spend(text.length);
     return text.length <= MAX_TEXT_CHARS && matcher(text);
   };
+  return formatWith(check);
+}
+
+/** The names of the properties of one object that match patterns. */
+export interface NameCollector {
+  /** The format that the validator checks all names with. */
+  format: object;
+  /** Forgets all names. */
+  reset(): void;
+  /** The patterns that each collected name matches. */
+  readonly matches: ReadonlyMap<string, readonly string[]>;
+}
+
+/**
+ * Returns what collects the names that match any of the patterns. `spend` is called as by `formatOf`. Throws an Error with the
+ * pattern that cannot be checked.
+ */
+export function nameCollector(
+  patterns: readonly string[],
+  budget: PatternBudget,
+  spend: (chars: number) => void,
+): NameCollector {
+  const matchers = patterns.map((pattern) => ({ pattern, matcher: matcherOf(pattern, budget) }));
+  const matches = new Map<string, readonly string[]>();
+  const collect: Matcher = (name) => {
+    spend(name.length * matchers.length);
+    if (name.length > MAX_TEXT_CHARS) return true;
+    const found = matchers.filter(({ matcher }) => matcher(name)).map(({ pattern }) => pattern);
+    if (found.length > 0) matches.set(name, found);
+    return true;
+  };
+  return { format: formatWith(collect), reset: () => matches.clear(), matches };
+}
+
+function formatWith(check: Matcher): object {
   return {
     toString: () => {
       current = check;

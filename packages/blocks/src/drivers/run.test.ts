@@ -44,7 +44,13 @@ describe('a row of an agent', () => {
   it('refuses arguments of a model that it does not offer', async () => {
     const tool = driverRow(context, { type: 'postgresql', operation: 'delete' }, integration);
     const signal = new AbortController().signal;
-    const call = { idempotencyKey: 'k', signal, step: 'tool 1.1', toolCallId: 'c', othersDone: Promise.resolve() };
+    const call = {
+      idempotencyKey: 'k',
+      signal,
+      step: 'tool 1.1',
+      toolCallId: 'c',
+      othersDone: Promise.resolve(),
+    };
     await expect(tool?.run({ table: 'orders', host: 'evil.example' }, call)).rejects.toThrow(/do not match/);
   });
 

@@ -108,6 +108,8 @@ describe('schemas of imported tools', () => {
     );
     expect(shownBody(result)).toEqual({
       type: 'object',
+      patternProperties: { '^x-': {} },
+      additionalProperties: false,
       required: ['a'],
       properties: {
         a: { type: ['string', 'null'], enum: ['x', null] },

@@ -145,11 +145,12 @@ const KEYWORDS: ReadonlyMap<string, Read> = new Map(
       const names = namesOf(value).filter((name) => !isReadOnly(propertyOf(schema, name)));
       return names.length > 0 ? [...new Set(names)] : undefined;
     },
-    additionalProperties: (value, inner, schema) => {
-      // The patterns of names are left out, so other names have to be allowed.
-      if (value === false) return own(schema, 'patternProperties') === undefined ? false : undefined;
-      return isJsonObject(value) ? inner(value) : undefined;
-    },
+    patternProperties: (value, inner) =>
+      isJsonObject(value)
+        ? Object.fromEntries(Object.entries(value).map(([pattern, schema]) => [pattern, inner(schema)]))
+        : undefined,
+    additionalProperties: (value, inner) =>
+      value === false ? false : isJsonObject(value) ? inner(value) : undefined,
     items: (value, inner) => (Array.isArray(value) ? undefined : inner(value)),
     prefixItems: several,
     allOf: several,
