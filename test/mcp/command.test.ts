@@ -37,12 +37,36 @@ const isAlive = (pid: number): boolean => {
   }
 };
 
-it('a server that is a program gets its arguments without a shell, an empty environment, and ends with the block', async () => {
+it('a server that is a program gets its arguments without a shell, an empty environment, and ends with the run', async () => {
   const { command, pids } = place();
   const result = await callSeen({ command });
   expect(result).toMatchObject({ status: 'completed' });
   const [{ text }] = (result.output as { content: [{ text: string }] }).content;
   expect(JSON.parse(text)).toEqual({ args: ['one argument', '$(id)'], env: [], cwd: '/' });
+  await expect.poll(() => pids().filter(isAlive)).toEqual([]);
+});
+
+it('a server that is a program is one process for a run, and is started again after it has exited', async () => {
+  const { command, pids } = place();
+  const kill = {
+    types: ['kill'],
+    class: 'effect' as const,
+    execute: async () => {
+      const [pid = 0] = pids();
+      process.kill(pid);
+      await expect.poll(() => isAlive(pid)).toBe(false);
+      return { output: {} };
+    },
+  };
+  const engine = await createEngine({ blocks: [...blocks({ mcp: { local: { command } } }), kill] });
+  onTestFinished(() => engine.close({ graceMs: 0 }));
+  const seen = (name: string) => block(name, 'mcp', { server: 'local', tool: 'seen' });
+  const run = workflow(
+    [seen('A'), seen('B'), block('Kill', 'kill', {}), seen('C')],
+    ['Start -> A -> B -> Kill -> C'],
+  );
+  expect(await engine.execute({ workflow: run })).toMatchObject({ error: null });
+  expect(pids()).toHaveLength(2);
   await expect.poll(() => pids().filter(isAlive)).toEqual([]);
 });
 

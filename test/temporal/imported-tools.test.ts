@@ -1,6 +1,7 @@
 import { blocks, importOpenApi } from '@heddle/blocks';
 import { expect, it, onTestFinished } from 'vitest';
 import { SHOP, startShop } from '../openapi/shop.ts';
+import { startSessions } from '../support/mcp-official.ts';
 import { startModelServer } from '../support/model-server.ts';
 import { describeTemporal } from '../support/temporal.ts';
 import { block, workflow } from '../support/workflow.ts';
@@ -9,8 +10,8 @@ import { placeOn } from './worker-place.ts';
 
 const KEY = 'key-of-the-shop';
 
-describeTemporal('imported operations on a worker', (server) => {
-  it('are called by agents and tool blocks, and keys are in no history, log or answer', async () => {
+describeTemporal('tools of services on a worker', (server) => {
+  it('of OpenAPI documents are called by agents and tool blocks, and keys are in no history, log or answer', async () => {
     const { file } = await importOpenApi(SHOP, { name: 'shop' });
     const shop = await startShop(({ headers, url }) => ({
       body: JSON.stringify({ url, sent: headers.authorization ?? null }),
@@ -57,5 +58,43 @@ describeTemporal('imported operations on a worker', (server) => {
     ];
     for (const text of texts) expect(text).not.toContain(KEY);
     expect(texts[1]).toContain('redacted:shop');
+  });
+
+  it('of MCP servers are called in sessions, which end with their activities, and calls are cancelled', async () => {
+    const sky = await startSessions();
+    const models = await startModelServer(({ number }) =>
+      number === 1 ? { tools: [{ name: 'forecast', args: { city: 'Narvik' } }] } : { text: 'Rain.' },
+    );
+    onTestFinished(() => models.close());
+    const place = placeOn(server);
+    const engine = await place.engine();
+    await place.worker({
+      blocks: blocks(),
+      services: { ...models.services, 'mcp-sky': sky.url },
+      credentials: { openai: 'key-of-openai', 'mcp-sky': KEY },
+    });
+    const agent = block('Ask', 'agent', {
+      messages: [{ role: 'user', content: 'Weather?' }],
+      model: 'gpt-4o',
+      tools: [{ type: 'mcp-server', params: { serverId: 'sky' } }],
+    });
+    const call = (name: string, tool: string) =>
+      block(name, 'mcp', { server: 'sky', tool, arguments: { city: name } });
+    const done = workflow([agent, call('Oslo', 'forecast')], ['Start -> Ask -> Oslo']);
+    const run = await engine.start({ workflow: done });
+    expect(await run.result()).toMatchObject({
+      status: 'completed',
+      output: { content: [{ type: 'text', text: 'Rain in Oslo' }] },
+    });
+    expect(sky.calls).toEqual(['Narvik', 'Oslo']);
+    expect(new Set(sky.initialized)).toEqual(new Set([`Bearer ${KEY}`]));
+    await expect.poll(() => sky.ended.length).toBe(sky.initialized.length);
+    expect(await historyText(await clientOf(server), run.runId)).not.toContain(KEY);
+    const slow = await engine.start({ workflow: workflow([call('Slow', 'slow')], ['Start -> Slow']) });
+    await expect.poll(() => sky.calls, { timeout: 10_000 }).toContain('slow');
+    await slow.cancel();
+    expect(await slow.result()).toMatchObject({ status: 'cancelled' });
+    await expect.poll(() => sky.calls, { timeout: 10_000 }).toContain('cancelled');
+    await expect.poll(() => sky.ended.length).toBe(sky.initialized.length);
   });
 });

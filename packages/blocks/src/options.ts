@@ -45,7 +45,7 @@ export interface ModelRate {
 export interface McpServerOptions {
   /**
    * The program of a server that is a process of its own, as an absolute path, and its arguments, instead of an address. Each
-   * execution of a block that uses the server starts it without a shell, and kills it at its end. It is not in the sandbox: it
+   * run that uses the server starts it without a shell, and kills it at its end. It is not in the sandbox: it
    * may do what the engine's process may do.
    */
   command?: readonly [program: string, ...args: string[]];

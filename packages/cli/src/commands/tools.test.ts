@@ -3,6 +3,7 @@ import { createServer } from 'node:http';
 import type { AddressInfo } from 'node:net';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
+import { fileURLToPath } from 'node:url';
 import { afterAll, beforeAll, describe, expect, it, onTestFinished } from 'vitest';
 import type { ToolFile } from '@heddle/blocks';
 import { keptIo } from '../../../../test/support/io.ts';
@@ -208,5 +209,62 @@ describe('heddle run --tools', () => {
     const wrong = await heddle([...argv, at('pets.json')]);
     expect(wrong.exit).toBe(2);
     expect(wrong.stderr).toContain('is not valid');
+  });
+});
+
+describe('heddle run --mcp-command', () => {
+  const SERVER = fileURLToPath(new URL('../../../../test/support/mcp-stdio.ts', import.meta.url));
+
+  const run = async (...options: string[]) => {
+    const workflow = {
+      blocks: {
+        s: { id: 's', type: 'start_trigger', name: 'Start', enabled: true, subBlocks: {} },
+        m: {
+          ...{ id: 'm', type: 'mcp', name: 'Seen', enabled: true },
+          subBlocks: {
+            server: { id: 'server', type: 'short-input', value: 'local' },
+            tool: { id: 'tool', type: 'short-input', value: 'seen' },
+          },
+        },
+      },
+      edges: [{ id: 'e', source: 's', target: 'm' }],
+    };
+    await writeFile(at('mcp.json'), JSON.stringify(workflow));
+    return heddle(['run', at('mcp.json'), '--data', at('data'), '--json', ...options]);
+  };
+
+  it.each([
+    ['words', `local=${process.execPath} ${SERVER} /dev/null one two`, ['one', 'two']],
+    [
+      'a list',
+      `local=${JSON.stringify([process.execPath, SERVER, '/dev/null', 'one two', '$HOME'])}`,
+      ['one two', '$HOME'],
+    ],
+  ])('starts a program with arguments that are %s, without a shell', async (_form, command, args) => {
+    const { exit, stdout } = await run('--mcp-command', command);
+    expect(exit).toBe(0);
+    const { data } = JSON.parse(stdout) as { data: { output: { content: [{ text: string }] } } };
+    expect(JSON.parse(data.output.content[0].text)).toEqual({ args, env: [], cwd: '/' });
+  });
+
+  it('allows only the tools of --mcp-tools', async () => {
+    const command = `local=${process.execPath} ${SERVER} /dev/null`;
+    const { exit, stdout } = await run('--mcp-command', command, '--mcp-tools', 'local=other');
+    expect(exit).toBe(1);
+    expect(stdout).toContain('MCP_TOOL_UNKNOWN');
+  });
+
+  it.each([
+    [['--mcp-command', 'local=node server.js'], 'absolute path of the program'],
+    [['--mcp-command', 'local=["/usr/bin/node", 1]'], 'absolute path of the program'],
+    [['--mcp-command', 'local'], '--mcp-command takes NAME=VALUE'],
+    [
+      ['--mcp-command', 'local=/bin/cat', '--mcp', 'local=https://mcp.example.com'],
+      'has an address and a command',
+    ],
+  ])('refuses %j', async (options, message) => {
+    const { exit, stderr } = await run(...options);
+    expect(exit).toBe(2);
+    expect(stderr).toContain(message);
   });
 });
