@@ -31,3 +31,27 @@ it('heddle run --stream prints the text of an agent as it comes, and with --json
     data: { status: 'completed', output: { content: 'Rain.' } },
   });
 });
+
+it('heddle runs resume --stream prints the text that comes after the answer, runs tail --stream all of it', async () => {
+  const server = await startModelServer(() => ({ pieces: ['Re', 'funded', '.'] }));
+  onTestFinished(() => server.close());
+  const cwd = dataFolder();
+  const agent = (id: string) =>
+    block(id, 'agent', { model: 'local/scripted', messages: [{ role: 'user', content: 'Refund it.' }] });
+  const drawn = workflow([agent('A'), block('H', 'human_in_the_loop'), agent('B')], ['Start -> A -> H -> B']);
+  writeFileSync(join(cwd, 'agent.json'), JSON.stringify(drawn));
+  const reach = ['--service', `local=${server.services.local}`];
+  const paused = await heddle(['run', 'agent.json', '--stream', '--json', ...reach], { cwd });
+  expect(paused.exit).toBe(3);
+  const { data } = JSON.parse(paused.stdout.trimEnd().split('\n').at(-1) ?? '') as {
+    data: { runId: string };
+  };
+  const resumed = await heddle(['runs', 'resume', data.runId, '--input', '{}', '--stream', ...reach], {
+    cwd,
+  });
+  expect(resumed).toMatchObject({ exit: 0, stdout: 'Refunded.\n' });
+  expect(resumed.stderr).toContain('B:');
+  expect(resumed.stderr).not.toContain('A:');
+  const tail = await heddle(['runs', 'tail', data.runId, '--stream'], { cwd });
+  expect(tail).toMatchObject({ exit: 0, stdout: 'Refunded.\nRefunded.\n' });
+});

@@ -4,6 +4,7 @@ import { describe, expect, it, onTestFinished } from 'vitest';
 import { Script, work } from '../support/scripted.ts';
 import { TestClock } from '../support/test-clock.ts';
 import { block, fn, workflow } from '../support/workflow.ts';
+import { collect } from '../streams/talk.ts';
 
 const chain = { workflow: workflow([work('A')], ['Start -> A']) };
 
@@ -56,7 +57,7 @@ describe('a closed engine', () => {
     const engine = await open({ blocks: [script.executor] });
     const run = await engine.start(chain);
     await script.called('A');
-    const waiting = [run.result(), run.events()[Symbol.asyncIterator]().next()];
+    const waiting = [run.result(), collect(run.events())];
     await Promise.all([
       engine.close({ graceMs: 0 }),
       ...waiting.map((one) => expect(one).rejects.toMatchObject({ code: 'ENGINE_CLOSED' })),

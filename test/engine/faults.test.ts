@@ -13,6 +13,7 @@ import { migrate } from '../../packages/engine/src/store/sqlite/migrations.ts';
 import { SqliteRunStore } from '../../packages/engine/src/store/sqlite/runs.ts';
 import type { Stores } from '../../packages/engine/src/store/stores.ts';
 import { engineOn, lastingStores, refusing } from './open.ts';
+import { collect } from '../streams/talk.ts';
 
 const FULL = new EngineError('DATA_UNWRITABLE', 'The disk is full.');
 const chain = { workflow: workflow([work('A'), work('B')], ['Start -> A -> B']) };
@@ -34,14 +35,17 @@ describe('a store that rejects writes', () => {
     const run = await engine.start(chain);
     const { runId } = run;
     const call = await script.called('A');
-    const events = run.events()[Symbol.asyncIterator]();
-    const waiting = [run.result(), events.next(), engine.cancel('nobody').catch((error: unknown) => error)];
+    const waiting = [
+      run.result(),
+      collect(run.events()),
+      engine.cancel('nobody').catch((error: unknown) => error),
+    ];
     full = FULL;
     call.done({ n: 1 });
     await expect(waiting[0]).rejects.toBe(FULL);
     await expect(waiting[1]).rejects.toBe(FULL);
     await expect(run.result()).rejects.toBe(FULL);
-    await expect((async () => run.events()[Symbol.asyncIterator]().next())()).rejects.toBe(FULL);
+    await expect(collect(run.events())).rejects.toBe(FULL);
     expect(reported).toEqual([FULL]);
     expect(script.calls).toEqual(['A']);
     full = undefined;

@@ -74,7 +74,7 @@ describe('load', () => {
     const seen: RunEvent['type'][] = [];
     for await (const { type } of events) seen.push(type);
     expect(seen.filter((type) => type === 'container:iteration')).toHaveLength(1000);
-    expect(seen.filter((type) => type === 'block:completed')).toHaveLength(1002);
+    expect(seen.filter((type) => type === 'block:completed')).toHaveLength(1003);
     expect(seen.at(-1)).toBe('run:ended');
   });
 

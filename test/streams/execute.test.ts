@@ -1,9 +1,10 @@
-import { describe, it } from 'vitest';
+import { describe, expect, it } from 'vitest';
 import { testApi } from '../support/api.ts';
 import { Script } from '../support/scripted.ts';
-import { expectStreamed } from './execute.ts';
+import { expectStreamed, framesOf } from './execute.ts';
 import { LOCATIONS } from './locations.ts';
 import { SECRET } from './secret.ts';
+import { TALK, talk, WORDS } from './talk.ts';
 
 describe.each(Object.entries(LOCATIONS))(
   'a streamed execution over HTTP, with an engine on %s',
@@ -12,6 +13,29 @@ describe.each(Object.entries(LOCATIONS))(
       const script = new Script();
       const engineOptions = { ...(await locate()), env: { KEY: SECRET }, blocks: [script.executor] };
       await expectStreamed(await testApi({ engineOptions }), script);
+    });
+
+    it('has the text of a run that ends before the response begins', async () => {
+      const ended = Promise.withResolvers<void>();
+      const engineOptions = { ...(await locate()), blocks: [talk()] };
+      const api = await testApi({ engineOptions });
+      const { engine } = api;
+      const start = engine.start.bind(engine);
+      engine.start = async (...given) => {
+        const run = await start(...given);
+        await run.result().then(() => ended.resolve());
+        return run;
+      };
+      const id = await api.deployed(TALK);
+      const response = await api.fetch('POST', `/api/v2/workflows/${id}/execute`, {
+        headers: { 'X-Sim-Stream-Protocol': 'agent-events-v1' },
+        body: { stream: true, selectedOutputs: ['T.content'] },
+      });
+      await ended.promise;
+      const chunks: unknown[] = [];
+      for await (const frame of framesOf(response)) chunks.push(frame);
+      expect(chunks.slice(0, WORDS.length)).toEqual(WORDS.map((chunk) => ({ chunk })));
+      expect(chunks.at(-2)).toMatchObject({ event: 'final', data: { success: true } });
     });
   },
 );

@@ -11,7 +11,7 @@ const TWICE = workflow(
 );
 
 /** Yields the frames of server-sent events, without ids of blocks. */
-async function* framesOf(response: Response): AsyncGenerator<unknown> {
+export async function* framesOf(response: Response): AsyncGenerator<unknown> {
   const decoder = new TextDecoder();
   let text = '';
   for await (const bytes of response.body ?? []) {

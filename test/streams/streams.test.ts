@@ -21,32 +21,66 @@ const WHOLE = [
 
 describe.each(Object.entries(LOCATIONS))('what blocks emit, with an engine on %s', (name, locate) => {
   it('reaches listeners of the process in order, with numbers from 1', async () => {
-    const listening = Promise.withResolvers<void>();
-    const engine = await open({ ...(await locate()), blocks: [talk(() => listening.promise)] });
+    const engine = await open({ ...(await locate()), blocks: [talk()] });
     const run = await engine.start({ workflow: TALK }, {}, { runId: 'r' });
-    const collecting = collect(run.events());
-    listening.resolve();
-    const events = await collecting;
+    const events = await collect(run.events());
     const emissions = emissionsIn(events);
     expect(emissions.map(({ number }) => number)).toEqual([1, 2, 3, 4, 5, 6, 7, 8]);
     expect(textIn(emissions)).toEqual({ T: TEXT, Z: TEXT });
-    expect(inShort(events).slice(-12)).toEqual(WHOLE.slice(-12));
-    // A listener that comes late gets the same.
-    const late = await collect(engine.follow('r'));
-    expect(inShort(late)).toEqual(WHOLE);
-    expect(emissionsIn(late)).toEqual(emissions);
+    expect(inShort(events)).toEqual(WHOLE);
+    // Listeners that come after the end get the same.
+    for (const late of [await collect(engine.follow('r')), await collect(run.events())]) {
+      expect(inShort(late)).toEqual(WHOLE);
+      expect(emissionsIn(late)).toEqual(emissions);
+    }
+  });
+
+  it('reaches a listener that comes while a block runs: what was before, and what comes', async () => {
+    const script = new Script();
+    const engine = await open({ ...(await locate()), blocks: [script.executor] });
+    const run = await engine.start({ workflow: workflow([work('A')], ['Start -> A']) }, {}, { runId: 'r' });
+    const call = await script.called('A');
+    call.context.emit({ type: 'text', text: 'early ' });
+    const first = run.events()[Symbol.asyncIterator]();
+    const seen: RunEvent[] = [];
+    while (emissionsIn(seen).length === 0) seen.push((await first.next()).value as RunEvent);
+    const second = collect(run.events());
+    call.context.emit({ type: 'thinking', text: 'hm' });
+    call.context.emit({ type: 'text', text: 'late' });
+    call.done();
+    seen.push(...(await collect({ [Symbol.asyncIterator]: () => first })));
+    const all = [...WHOLE.slice(0, 3), 'A started', 'A "early "', 'A thinking', 'A "late"', 'A completed'];
+    expect(inShort(seen)).toEqual([...all, 'run ended']);
+    expect(await second).toEqual(seen);
+  });
+
+  it('reaches a listener that comes when the run waits for a person, and ends there', async () => {
+    const engine = await open({ ...(await locate()), blocks: [talk()] });
+    const drawn = workflow(
+      [block('T', 'talk'), block('H', 'human_in_the_loop'), block('Z', 'talk')],
+      ['Start -> T -> H -> Z'],
+    );
+    const run = await engine.start({ workflow: drawn });
+    await run.result();
+    const events = inShort(await collect(run.events()));
+    const before = [...WHOLE.slice(0, 9), 'H started', 'H paused', 'run paused'];
+    expect(events).toEqual(before);
+    // A handle from now on has only what comes.
+    const later = (await engine.attach(run.runId)).events();
+    await engine.resume(run.runId);
+    const after = ['H completed', ...WHOLE.slice(9)];
+    expect(inShort(await collect(later)).filter((event) => event !== 'run paused')).toEqual(after);
+    expect(inShort(await collect(run.events()))).toEqual([...before.slice(0, -1), ...after]);
   });
 
   it('is discarded before an attempt that repeats a failed one', async () => {
-    const listening = Promise.withResolvers<void>();
     const engine = await open({
       ...(await locate()),
       blocks: [
         {
           types: ['flaky'],
           class: 'effect',
-          execute: async (context) => {
-            await listening.promise;
+          execute: (context) => {
             context.emit({ type: 'text', text: `Attempt ${context.attempt}` });
             if (context.attempt === 1) throw new Error('Broken.');
             return { output: {} };
@@ -57,9 +91,7 @@ describe.each(Object.entries(LOCATIONS))('what blocks emit, with an engine on %s
     const retry = { enabled: true, maxTries: 2, waitBetweenTriesMs: 1 };
     const drawn = workflow([block('F', 'flaky', {}, { retry })], ['Start -> F']);
     const run = await engine.start({ workflow: drawn });
-    const collecting = collect(run.events());
-    listening.resolve();
-    const events = await collecting;
+    const events = await collect(run.events());
     expect(textIn(emissionsIn(events))).toEqual({ F: 'Attempt 2' });
     expect(emissionsIn(events).map(({ emission }) => emission.type)).toEqual(['text', 'reset', 'text']);
   });
@@ -128,7 +160,7 @@ describe.skipIf(!hasPostgres)('an engine on PostgreSQL', () => {
     const followed = other.follow('r')[Symbol.asyncIterator]();
     const seen: RunEvent[] = [];
     while (emissionsIn(seen).length === 0) seen.push((await followed.next()).value as RunEvent);
-    // `events` begins at its call.
+    // `events` begins where the handle was made.
     const events = (await other.attach('r')).events()[Symbol.asyncIterator]();
     const first = events.next();
     const soon = (): Promise<void> => new Promise((resolve) => setTimeout(resolve, 20));

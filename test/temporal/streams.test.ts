@@ -32,7 +32,8 @@ describeTemporal('what blocks emit on a worker', (server) => {
     const ofBlock = inShort(seen).filter((text) => text.startsWith('A '));
     expect(ofBlock).toEqual(['A started', 'A "now"', 'A tool', 'A completed']);
     expect(emissionsIn(seen).map(({ number }) => number)).toEqual([1, 2]);
-    expect(inShort(await collect(engine.follow(run.runId))).slice(-5)).toEqual([...ofBlock, 'run ended']);
+    for (const late of [engine.follow(run.runId), run.events()])
+      expect(inShort(await collect(late)).slice(-5)).toEqual([...ofBlock, 'run ended']);
   });
 
   it('is redacted across texts with the secrets of the worker, and is not published in part after a timeout', async () => {

@@ -41,7 +41,7 @@ export async function followRun(
   try {
     if (!options.json && options.stream !== true) view = openView(io, { ...options, runId: handle.runId });
     const result = handle.result();
-    const following = { result, sinceMs: options.sinceMs ?? 0, isRemote: options.runtime === 'temporal' };
+    const following = { result, sinceMs: options.sinceMs };
     const failed = result.then(() => new Promise<never>(() => undefined));
     if (options.stream === true)
       await streamEvents(io, eventsUntil(engine, handle, following), { json: options.json, failed });

@@ -55,7 +55,7 @@ function declareTail(runs: Command, io: Io, done: Done): void {
     .description('Follows a run from its start until it ends or waits for a person.');
   withOptions(command.argument('<run>', 'id of the run'), [
     new Option('--json', 'print only JSON, at the end: {"data": run}').default(false),
-    ...runOptions('data', 'postgres'),
+    ...runOptions('stream', 'data', 'postgres'),
   ]).action(async (run: string, options) => {
     const { tailRun } = await import('./commands/runs-tail.ts');
     done(await tailRun(io, run, options));
@@ -94,6 +94,7 @@ function declareResume(runs: Command, io: Io, done: Done): void {
       'egress',
       'data',
       'json',
+      'stream',
       'select',
       'isolation',
       'resultLimit',
@@ -125,6 +126,7 @@ function declareRerun(runs: Command, io: Io, done: Done): void {
       'data',
       'compat',
       'json',
+      'stream',
       'select',
     ),
     ...runOptions('timeout', 'isolation', 'resultLimit', ...RUNTIME, 'worker'),

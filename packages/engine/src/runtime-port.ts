@@ -9,7 +9,7 @@ export interface LiveRun {
   readonly runId: string;
   /** Resolves when the run has ended, only a person can continue it, or it is suspended, and this is in its record. Rejects if it cannot continue here. */
   whenIdle(): Promise<void>;
-  /** Returns the events from the call on, until the run has ended or only a person can continue it. */
+  /** Returns the events since the run was started or opened, until it has ended or only a person can continue it. */
   events(): AsyncIterable<RunEvent>;
 }
 

@@ -65,8 +65,9 @@ export interface RunHandle {
    */
   result(): Promise<RunResource>;
   /**
-   * Returns the events from the call on, until the run has ended or only a person can continue it. The run never waits for
-   * readers. Rejects like `result`.
+   * Returns the events of the run since `start`, or since `attach`, also if it has ended meanwhile; they end when the run has
+   * ended or only a person can continue it. Each call begins there again. The run never waits for readers. What blocks emit
+   * is kept for a limited time. Rejects like `result`.
    */
   events(): AsyncIterable<RunEvent>;
   cancel(reason?: string): Promise<void>;

@@ -149,7 +149,17 @@ export function describeData(make: MakeRuntime): void {
       })();
       call.done({ a: 1 });
       await reading;
-      expect(seen).toEqual(['block:completed A', 'block:started Z', 'block:completed Z', 'run:ended']);
+      const all = [
+        'run:started',
+        ...['Start', 'A', 'Z'].flatMap((name) => [`block:started ${name}`, `block:completed ${name}`]),
+        'run:ended',
+      ];
+      expect(seen).toEqual(all);
+      // A listener that comes after the end gets the same.
+      const late: string[] = [];
+      for await (const event of run.events())
+        late.push('log' in event ? `${event.type} ${event.log.blockName}` : event.type);
+      expect(late).toEqual(all);
     });
 
     it('an event keeps the state at its time, whatever the later result of the block', async () => {
@@ -161,7 +171,8 @@ export function describeData(make: MakeRuntime): void {
       const first = await script.called('A');
       const started: RunEvent[] = [];
       const reading = (async () => {
-        for await (const event of run.events()) if (event.type === 'block:started') started.push(event);
+        for await (const event of run.events())
+          if (event.type === 'block:started' && event.log.blockName === 'B') started.push(event);
       })();
       first.done();
       (await script.called('B')).done();

@@ -22,7 +22,7 @@ import { withFolderClient } from '../store-options.ts';
 import { blockArgs } from './run.ts';
 import { followRecorded } from './runs-tail.ts';
 
-export type ResumeOptions = Pick<RunOptions, 'input' | 'env' | 'envFile' | 'json' | 'select'> &
+export type ResumeOptions = Pick<RunOptions, 'input' | 'env' | 'envFile' | 'json' | 'stream' | 'select'> &
   BlockOptions &
   DecisionOptions &
   RuntimeOptions & {
@@ -63,7 +63,7 @@ export async function resumeRun(io: Io, given: string, options: ResumeOptions): 
       });
     });
   const exit = onTemporal ? await resume() : await unlessOwned(resume);
-  return exit === OTHER_PROCESS ? requestResume(io, request, options) : exit;
+  return exit === OTHER_PROCESS ? requestResume(io, request, { ...options, sinceMs }) : exit;
 }
 
 /** Returns the answer that the options give; undefined if there is none. Throws usage errors. */
@@ -121,7 +121,11 @@ async function resumeIn(
 }
 
 /** Asks the process that owns the data folder. It has its own environment values. */
-async function requestResume(io: Io, request: Request, options: ResumeOptions): Promise<number> {
+async function requestResume(
+  io: Io,
+  request: Request,
+  options: ResumeOptions & { sinceMs: number },
+): Promise<number> {
   const { runId, token, input } = request;
   const style = styleFor(io.stderr);
   const [given] = blockArgs(options);

@@ -1,15 +1,17 @@
-import type { RunResource } from '@heddle/engine';
+import type { RunEvent, RunResource } from '@heddle/engine';
 import type { RunReader } from '@heddle/engine/reader';
 import { show } from '../follow-run.ts';
 import { exitOf } from '../exit-code.ts';
 import type { Io } from '../io.ts';
 import { withReader } from '../store-options.ts';
 import type { RuntimeOptions } from '../store-options.ts';
+import { streamEvents } from '../live/stream.ts';
 import { drawEvents, openView } from '../live/watch.ts';
 import { findRunId } from '../run-id.ts';
 
 export interface TailOptions extends RuntimeOptions {
   json: boolean;
+  stream: boolean;
 }
 
 /** Follows a run of another process until it ends, waits for a person, or no process executes it any more. */
@@ -24,16 +26,19 @@ interface FollowOptions extends TailOptions {
   runId: string;
   blockArgs: readonly string[];
   select?: readonly string[];
+  /** Streams only what has happened since this time, in milliseconds since the epoch. Default: everything. */
+  sinceMs?: number;
 }
 
 /** Shows a run of another process from its start until it pauses or ends. Returns the exit code. */
 export async function followRecorded(io: Io, reader: RunReader, options: FollowOptions): Promise<number> {
-  const { runId, json, select } = options;
+  const { runId, json, stream, select, sinceMs = 0 } = options;
   const plan = await reader.planOf(runId);
   const mocks = await reader.mocksOf(runId);
   const events = reader.follow(runId);
   let blocks = 0;
-  if (json) for await (const _ of events);
+  if (stream) await streamEvents(io, eventsSince(events, sinceMs), { json });
+  else if (json) for await (const _ of events);
   else blocks = await drawEvents(openView(io, { plan, runId, mocks }), events);
   const { pauses, suspended, ...run } = await reader.getRun(runId, {
     ...(select && select.length > 0 && { select }),
@@ -44,6 +49,10 @@ export async function followRecorded(io: Io, reader: RunReader, options: FollowO
     ...{ plan, file: undefined, blocks, pauses, suspended, cancelReason },
   });
   return exitOf(run.status);
+}
+
+async function* eventsSince(events: AsyncIterable<RunEvent>, sinceMs: number): AsyncGenerator<RunEvent> {
+  for await (const event of events) if (event.atMs >= sinceMs) yield event;
 }
 
 function resourceOf(run: RunResource): RunResource {

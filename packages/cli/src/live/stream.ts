@@ -9,14 +9,14 @@ import { safe, safeLine, styleFor } from '../render/style.ts';
 export async function streamEvents(
   io: Io,
   events: AsyncIterable<RunEvent>,
-  { json, failed }: { json: boolean; failed: Promise<never> },
+  { json, failed }: { json: boolean; failed?: Promise<never> },
 ): Promise<void> {
   const accept = json ? lineWriter(io) : textWriter(io);
   const write = async (): Promise<void> => {
     for await (const event of events) accept(event);
     accept(undefined);
   };
-  await Promise.race([write(), failed]);
+  await Promise.race([write(), ...(failed ? [failed] : [])]);
 }
 
 /** Receives the events of a run, and undefined at their end. */

@@ -1,6 +1,6 @@
 import { setTimeout as delay } from 'node:timers/promises';
 import type { BlockLog, Json, Plan } from '@heddle/core';
-import type { Engine, RunEvent, RunHandle } from '@heddle/engine';
+import type { Engine, RunEvent, RunHandle, RunResource } from '@heddle/engine';
 import { readEnv } from '../env.ts';
 import { isMocked } from '../input/mocks.ts';
 import type { Io } from '../io.ts';
@@ -49,29 +49,20 @@ export function openView(
 
 /** How to follow a run. */
 export interface Following {
-  /** Omits blocks that ended before this time, in milliseconds since the epoch. */
-  sinceMs: number;
+  /** Events of blocks that have ended since this time, in milliseconds since the epoch, are taken from the run's logs, too. */
+  sinceMs?: number | undefined;
   /** Settles when the run pauses or ends. */
-  result: Promise<unknown>;
-  /** Other processes execute the run: its logs may be stored before their events arrive. */
-  isRemote?: boolean;
+  result: Promise<RunResource>;
 }
 
-/** Time without events after which a paused or ended run is taken to have sent all of them. */
-const QUIET_MS = 50;
-const QUIET = Symbol('quiet');
-
-/**
- * Events of a run until its result, including earlier ones. Some come twice, because the run's logs fill in what the
- * listener missed.
- */
+/** Events of a handle until its result. With `sinceMs`, those of blocks may come twice. */
 export async function* eventsUntil(
   engine: Engine,
   handle: RunHandle,
-  following: Following,
+  { result, sinceMs }: Following,
 ): AsyncGenerator<RunEvent> {
-  yield* liveEvents(engine, handle, following);
-  if (following.isRemote) yield* eventsFromLogs(engine, handle, following.sinceMs);
+  yield* liveEvents(handle, result);
+  if (sinceMs !== undefined) yield* eventsFromLogs(engine, handle, sinceMs);
 }
 
 async function* eventsFromLogs(
@@ -85,35 +76,54 @@ async function* eventsFromLogs(
   }
 }
 
-async function* liveEvents(
-  engine: Engine,
-  handle: RunHandle,
-  { sinceMs, result }: Following,
-): AsyncGenerator<RunEvent> {
+/** The events of a run that is at rest end by themselves. This is a limit for a store that does not answer. */
+const REST_MS = 5000;
+/** Time after which a suspended run is taken to have sent its events, and a paused one is asked again. */
+const QUIET_MS = 200;
+const QUIET = Symbol('quiet');
+
+async function* liveEvents(handle: RunHandle, result: Promise<RunResource>): AsyncGenerator<RunEvent> {
   const settled = result.then(
-    () => undefined,
-    () => undefined,
+    ({ status }) => (status === 'running' ? QUIET_MS : REST_MS),
+    () => QUIET_MS,
   );
-  const quiet = async (): Promise<typeof QUIET> => {
-    await settled;
-    return delay(QUIET_MS, QUIET);
-  };
+  const quiet = settled.then((ms) => delay(ms, QUIET, { ref: false }));
+  const readings = unreadEvents();
   for (;;) {
-    const events = handle.events()[Symbol.asyncIterator]();
-    // The first call starts listening, before the logs are read, so that nothing is missed between the two.
-    let next = events.next();
-    yield* eventsFromLogs(engine, handle, sinceMs);
-    for (;;) {
-      const item = await Promise.race([next, quiet()]);
-      if (item === QUIET) return;
-      if (item.done) break;
-      yield item.value;
-      next = events.next();
-    }
-    // The events end at a pause. If an answer is on its way, the run continues with new events.
-    const isSettled = await Promise.race([settled.then(() => true), delay(QUIET_MS, false)]);
-    if (isSettled) return;
+    const isUnread = readings();
+    for await (const event of until(quiet, handle.events())) if (isUnread(event)) yield event;
+    // The events end at a pause. If an answer is on its way, the run continues, and its events are read again.
+    if (await Promise.race([settled.then(() => true), delay(QUIET_MS, false)])) return;
   }
+}
+
+/** Yields the items until their end or until `stop` resolves. */
+async function* until<T>(stop: Promise<typeof QUIET>, items: AsyncIterable<T>): AsyncGenerator<T> {
+  const iterator = items[Symbol.asyncIterator]();
+  for (;;) {
+    const item = await Promise.race([iterator.next(), stop]);
+    if (item === QUIET || item.done) return;
+    yield item.value;
+  }
+}
+
+/**
+ * Returns a function to call at the beginning of each reading of a handle. What it returns tells for each event whether earlier
+ * readings have not had it. Emissions may be at other places among the events, so both kinds are counted.
+ */
+function unreadEvents(): () => (event: RunEvent) => boolean {
+  let [events, emissions] = [0, 0];
+  return () => {
+    let count = 0;
+    return (event) => {
+      if (event.type === 'run:paused' || event.type === 'run:resumed') return true;
+      const number = event.type === 'block:emission' ? event.number : (count += 1);
+      const isUnread = number > (event.type === 'block:emission' ? emissions : events);
+      if (event.type === 'block:emission') emissions = Math.max(emissions, number);
+      else events = Math.max(events, number);
+      return isUnread;
+    };
+  };
 }
 
 function eventOf(log: Awaited<ReturnType<Engine['getLogs']>>[number]): RunEvent {

@@ -1,4 +1,4 @@
-import type { Clock, Plan } from '@heddle/core';
+import type { Clock, Plan, RunRecord } from '@heddle/core';
 import { placeKey, Replica } from '@heddle/core/run';
 import type { Entry, IdleState, Place } from '@heddle/core/run';
 import { emissionEvent } from './emissions.ts';
@@ -46,11 +46,34 @@ export async function* follow(
   { replica = new Replica(runId, plan), emission = 0 }: Start = {},
 ): AsyncGenerator<RunEvent> {
   const emissions = new FollowedEmissions(parts.stores.live, replica, emission);
+  const stop = emissions.watch();
   try {
     yield* merged(parts, replica, emissions);
   } finally {
-    emissions.close();
+    stop();
   }
+}
+
+/**
+ * Returns the events of a run after a position, up to the journal entry `upTo`, and what blocks have emitted until then. Throws
+ * JOURNAL_CORRUPT.
+ */
+export async function* eventsBetween(
+  { stores, values }: Pick<Parts, 'stores' | 'values'>,
+  { runId, plan }: Pick<Replica, 'runId' | 'plan'>,
+  after: EventPosition,
+  upTo: number,
+): AsyncGenerator<RunEvent> {
+  const journal = await stores.runs.journal(runId);
+  const { replica } = foldJournal(
+    runId,
+    plan,
+    journal.filter(({ seq }) => seq <= after.seq),
+  );
+  const entries = journal.filter(({ seq }) => seq > after.seq && seq <= upTo);
+  const emissions = new FollowedEmissions(stores.live, replica, after.emission);
+  await emissions.read({ always: true });
+  yield* newEvents(replica, entries, { values, emissions });
 }
 
 /** The events of the journal and the emissions, until the run has ended, only a person can continue it, or no process does. */
@@ -85,16 +108,16 @@ export interface EventPosition {
   emission: number;
 }
 
-/** Returns the events of a run after a position; default: its position at the call. Without a run there are no events. */
-export function eventsFrom(
-  parts: Omit<PlannedParts, 'isServed'>,
-  runId: string,
-  { after, isServed }: { after?: EventPosition; isServed: () => boolean },
-): AsyncIterable<RunEvent> {
-  const from = positionOf(parts.stores, runId, after);
-  // Reported by the first read.
-  from.catch(() => undefined);
-  return eventsAfter({ ...parts, isServed }, runId, from);
+/** Before the first event of a run. */
+export const RUN_START: EventPosition = { seq: 0, emission: 0 };
+
+/** Returns the current position of a run whose record is up to `record.seq` or a later entry. */
+export async function positionAfter(
+  { runs, live }: Parts['stores'],
+  record: Pick<RunRecord, 'runId' | 'seq'>,
+): Promise<EventPosition> {
+  const [newer, emission] = await Promise.all([runs.tail(record.runId, record.seq), live.last(record.runId)]);
+  return { seq: newer.at(-1)?.seq ?? record.seq, emission };
 }
 
 /** For a run whose plan is not read yet. */
@@ -102,38 +125,25 @@ interface PlannedParts extends Parts {
   definitions: { plan(hash: string): Promise<Plan> };
 }
 
-interface ReadPosition {
-  past: Entry[];
-  emission: number;
-}
-
-async function positionOf(
-  { runs, live }: Parts['stores'],
-  runId: string,
-  after: EventPosition | undefined,
-): Promise<ReadPosition> {
-  const [journal, emission] = await Promise.all([runs.journal(runId), after?.emission ?? live.last(runId)]);
-  return { past: after ? journal.filter(({ seq }) => seq <= after.seq) : journal, emission };
-}
-
-async function* eventsAfter(
+/** Returns the events of a run after a position, past and future. Without a run there are no events. */
+export async function* eventsAfter(
   parts: PlannedParts,
   runId: string,
-  from: Promise<ReadPosition>,
+  after: EventPosition,
 ): AsyncGenerator<RunEvent> {
-  const { past, emission } = await from;
-  const header = await parts.stores.runs.header(runId);
+  const { runs } = parts.stores;
+  const header = await runs.header(runId);
   if (!header) return;
   const plan = await parts.definitions.plan(header.planHash);
+  const past = after.seq === 0 ? [] : (await runs.journal(runId)).filter(({ seq }) => seq <= after.seq);
   const { replica } = foldJournal(runId, plan, past);
-  yield* follow(parts, runId, plan, { replica, emission });
+  yield* follow(parts, runId, plan, { replica, emission: after.emission });
 }
 
 /** What the blocks of a run emit, as a follower of its journal reads it. */
 class FollowedEmissions {
   readonly #live: SharedStores['live'];
   readonly #replica: Replica;
-  readonly #stop: () => void;
   #number: number;
   /** Read and not yielded. */
   #waiting: { number: number; key: string; emission: StoredEmission }[] = [];
@@ -144,7 +154,11 @@ class FollowedEmissions {
     this.#live = live;
     this.#replica = replica;
     this.#number = after;
-    this.#stop = live.watch(replica.runId, () => {
+  }
+
+  /** Notices what is published from now on. Returns a function that stops. */
+  watch(): () => void {
+    return this.#live.watch(this.#replica.runId, () => {
       this.#hasNews = true;
       this.#wake();
     });
@@ -192,10 +206,6 @@ class FollowedEmissions {
   *#take(count: number): Generator<RunEvent> {
     for (const { number, emission } of this.#waiting.splice(0, count))
       yield emissionEvent(this.#replica, number, emission);
-  }
-
-  close(): void {
-    this.#stop();
   }
 }
 

@@ -45,7 +45,7 @@ export class TemporalRuntime implements RuntimePort {
     const cancel = signal?.aborted ? await this.#cancelMessage(runId, ABORTED) : undefined;
     await this.#launch(recorded, cancel);
     if (signal) this.#cancelWith(signal, runId);
-    return this.#liveRun(runId, 1);
+    return this.#liveRun(runId, 1, () => this.#runs.events(runId));
   }
 
   /** Starts a recorded run. If that fails, its record gets the reason and another process starts it later. */
@@ -75,12 +75,8 @@ export class TemporalRuntime implements RuntimePort {
     );
   }
 
-  #liveRun(runId: string, seq: number): LiveRun {
-    return {
-      runId,
-      whenIdle: () => this.#untilIdle(runId, seq),
-      events: () => this.#runs.events(runId),
-    };
+  #liveRun(runId: string, seq: number, events: LiveRun['events']): LiveRun {
+    return { runId, whenIdle: () => this.#untilIdle(runId, seq), events };
   }
 
   /** Resolves when the run is paused or has ended. The server reports an end at once; a pause is found in the record. */
@@ -100,7 +96,8 @@ export class TemporalRuntime implements RuntimePort {
     const record = await this.#runs.find(runId);
     if (!record || isEnded(record.status)) return undefined;
     await this.#runs.expectRemote(runId);
-    return this.#liveRun(runId, record.seq);
+    const position = await this.#runs.position(record);
+    return this.#liveRun(runId, record.seq, () => this.#runs.events(runId, position));
   }
 
   record(runId: string): Promise<RunRecord | undefined> {

@@ -3,6 +3,7 @@ import { isJsonObject } from '@heddle/core/blocks';
 import type { LiveRun } from '../../runtime-port.ts';
 import { isHeldByOther } from '../../store/leases.ts';
 import type { RunEvent } from '../../types.ts';
+import type { EventPosition } from '../../records/follow.ts';
 import type { ActiveRun } from '../local/active-run.ts';
 import { LocalRuntime } from '../local/local-runtime.ts';
 import type { LocalParts } from '../local/local-runtime.ts';
@@ -19,8 +20,8 @@ export class LeasedRuntime extends LocalRuntime {
   }
 
   /** Another process may take over a run that starts here. */
-  protected override live(started: ActiveRun): LiveRun {
-    const local = super.live(started);
+  protected override live(started: ActiveRun, after: EventPosition): LiveRun {
+    const local = super.live(started, after);
     const { runId } = local;
     return {
       runId,
@@ -32,20 +33,28 @@ export class LeasedRuntime extends LocalRuntime {
           await this.#peers.whenIdle(runId, started.lastNotifiedSeq);
         }
       },
-      events: () => this.#eventsAcrossOwners(local.events(), started),
+      events: () => this.#eventsAcrossOwners(local.events(), started, after),
     };
   }
 
-  async *#eventsAcrossOwners(local: AsyncIterable<RunEvent>, run: ActiveRun): AsyncGenerator<RunEvent> {
-    let emission = await this.parts.stores.live.last(run.runId);
+  async *#eventsAcrossOwners(
+    local: AsyncIterable<RunEvent>,
+    run: ActiveRun,
+    after: EventPosition,
+  ): AsyncGenerator<RunEvent> {
+    let position = after;
     try {
       for await (const event of local) {
-        if (event.type === 'block:emission') emission = event.number;
+        const { emission } = position;
+        position = {
+          seq: run.lastNotifiedSeq,
+          emission: event.type === 'block:emission' ? event.number : emission,
+        };
         yield event;
       }
     } catch (error) {
       if (!isHeldByOther(error, run.runId)) throw error;
-      yield* this.#peers.events(run.runId, { seq: run.lastNotifiedSeq, emission });
+      yield* this.#peers.events(run.runId, position);
     }
   }
 

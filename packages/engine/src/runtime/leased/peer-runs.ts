@@ -9,7 +9,7 @@ import { isAtRest, isEnded } from '../../store/journal.ts';
 import { isHeldByOther } from '../../store/leases.ts';
 import type { LeasedRequestStore } from '../../store/leases.ts';
 import type { RunEvent } from '../../types.ts';
-import { eventsFrom } from '../../records/follow.ts';
+import { eventsAfter, positionAfter } from '../../records/follow.ts';
 import type { EventPosition } from '../../records/follow.ts';
 
 /** The delay between polls starts here and doubles up to the maximum. */
@@ -43,10 +43,11 @@ export class PeerRuns {
   async open(runId: string): Promise<LiveRun | undefined> {
     const record = await this.record(runId);
     if (!record || isEnded(record.status)) return undefined;
+    const position = await positionAfter(this.#parts.runtime.stores, record);
     return {
       runId,
       whenIdle: () => this.whenIdle(runId, record.seq),
-      events: () => this.events(runId),
+      events: () => this.events(runId, position),
     };
   }
 
@@ -59,10 +60,10 @@ export class PeerRuns {
     }
   }
 
-  /** Returns the events after a position; default: from the call on. */
-  events(runId: string, after?: EventPosition): AsyncIterable<RunEvent> {
+  /** Returns the events after a position. */
+  events(runId: string, after: EventPosition): AsyncIterable<RunEvent> {
     const { runtime, clock, closed } = this.#parts;
-    return eventsFrom({ ...runtime, clock }, runId, { isServed: () => !closed(), ...(after && { after }) });
+    return eventsAfter({ ...runtime, clock, isServed: () => !closed() }, runId, after);
   }
 
   /**

@@ -74,6 +74,7 @@ export class ActiveRun {
   #life: RunLife;
   #lastIdleState: IdleState = 'running';
   #lastIdleSeq = -1;
+  #notifiedIdleState: IdleStateEvent | undefined;
   /** The write of the record at the last idle state. Callers that wait for that state may read the record afterwards. */
   #saving: Promise<void> | undefined;
 
@@ -257,6 +258,13 @@ export class ActiveRun {
     await this.#waitUntil(() => this.ended());
   }
 
+  /** The idle state that listeners were notified of, if nothing has happened since. */
+  get notifiedIdleState(): IdleStateEvent | undefined {
+    const event = this.#notifiedIdleState;
+    const isCurrent = event?.idleState === this.#lastIdleState && this.#lastIdleSeq === this.replica.seq;
+    return event?.error === undefined && isCurrent && !this.#driver.busy ? event : undefined;
+  }
+
   /** Returns a function that removes the listener. */
   listen(listener: (event: RawEvent) => void): () => void {
     return this.#listeners.addForAll(listener);
@@ -420,7 +428,10 @@ export class ActiveRun {
   }
 
   #emit(event: RawEvent): void {
-    if (event.type === 'idle-state') this.#parts.onIdleState(this, event);
+    if (event.type === 'idle-state') {
+      this.#notifiedIdleState = event;
+      this.#parts.onIdleState(this, event);
+    }
     this.#listeners.notify(event);
   }
 }

@@ -44,6 +44,10 @@ export class RunListeners {
 /** A run whose events can be streamed. */
 interface EventSource {
   readonly runId: string;
+  /** Number of the last entry that listeners were notified of. */
+  readonly lastNotifiedSeq: number;
+  /** The idle state that listeners were notified of, if nothing has happened since. */
+  readonly notifiedIdleState: IdleStateEvent | undefined;
   /** Why the run was stopped in this process; undefined: it was not. */
   readonly stopError: Error | undefined;
   ended(): boolean;
@@ -51,12 +55,24 @@ interface EventSource {
   listen(listener: (event: RawEvent) => void): () => void;
 }
 
+interface EventOptions {
+  /** Number of the last entry whose events are left out. */
+  after: number;
+  /** Returns the events after that entry, up to the entry `upTo`. */
+  missed(upTo: number): AsyncIterable<RunEvent>;
+  values: Values;
+  now(): number;
+}
+
 /**
- * Returns the events of a run from the call on. The stream ends when the run has ended or only a person can continue it.
- * The run never waits for readers: unread events are buffered.
+ * Returns the events of a run: those that the listener missed, and those from the call on. The stream ends when the run has
+ * ended or only a person can continue it. The run never waits for readers: unread events are buffered.
  */
-export function runEvents(run: EventSource, values: Values, now: () => number): AsyncGenerator<RunEvent> {
+export function runEvents(run: EventSource, options: EventOptions): AsyncGenerator<RunEvent> {
+  const { lastNotifiedSeq, notifiedIdleState } = run;
   const buffer: RawEvent[] = [];
+  // Who has seen what happened before waits for what comes next.
+  if (notifiedIdleState && lastNotifiedSeq > options.after) buffer.push(notifiedIdleState);
   let wake = (): void => undefined;
   const stop = run.listen((event) => {
     buffer.push(event);
@@ -64,42 +80,65 @@ export function runEvents(run: EventSource, values: Values, now: () => number): 
     wake();
   });
   const nextEvent = (): Promise<void> => new Promise((resolve) => (wake = resolve));
-  return read(run, { buffer, nextEvent, stop, now, values });
+  return read(run, { ...options, upTo: lastNotifiedSeq, buffer, nextEvent, stop });
 }
 
-interface Subscription {
+interface Subscription extends EventOptions {
+  upTo: number;
   buffer: RawEvent[];
   nextEvent(): Promise<void>;
   stop(): void;
-  now(): number;
-  values: Values;
 }
 
 async function* read(run: EventSource, subscription: Subscription): AsyncGenerator<RunEvent> {
-  const { buffer, values } = subscription;
   try {
-    let waitsForTime = false;
-    for (;;) {
-      for (const raw of buffer.splice(0)) {
-        if (raw.type === 'event') {
-          yield await loadEvent(raw, values);
-          continue;
-        }
-        const { idleState, error } = raw;
-        if (error !== undefined) throw error;
-        if (idleState === 'ended') return;
-        if (idleState !== 'running')
-          yield pausedEvent(run.runId, subscription.now(), idleState, (await run.record()).pauses);
-        else if (waitsForTime) yield { type: 'run:resumed', runId: run.runId, atMs: subscription.now() };
-        if (idleState === 'human') return;
-        waitsForTime = idleState === 'time';
-      }
-      if (buffer.length > 0) continue;
-      if (run.stopError) throw run.stopError;
-      if (run.ended()) return;
-      await subscription.nextEvent();
-    }
+    const emission = yield* missedEvents(run, subscription);
+    for await (const event of laterEvents(run, subscription))
+      if (event.type !== 'block:emission' || event.number > emission) yield event;
   } finally {
     subscription.stop();
+  }
+}
+
+/** Yields the events before the subscription, and returns the number of the last emission among them. */
+async function* missedEvents(
+  run: EventSource,
+  { missed, upTo }: Subscription,
+): AsyncGenerator<RunEvent, number> {
+  let emission = 0;
+  try {
+    for await (const event of missed(upTo)) {
+      if (event.type === 'block:emission') emission = event.number;
+      yield event;
+    }
+  } catch (error) {
+    // The stores may be closed.
+    throw run.stopError ?? error;
+  }
+  return emission;
+}
+
+async function* laterEvents(run: EventSource, subscription: Subscription): AsyncGenerator<RunEvent> {
+  const { buffer, values, now } = subscription;
+  let waitsForTime = false;
+  for (;;) {
+    for (const raw of buffer.splice(0)) {
+      if (raw.type === 'event') {
+        yield await loadEvent(raw, values);
+        continue;
+      }
+      const { idleState, error } = raw;
+      if (error !== undefined) throw error;
+      if (idleState === 'ended') return;
+      if (idleState !== 'running')
+        yield pausedEvent(run.runId, now(), idleState, (await run.record()).pauses);
+      else if (waitsForTime) yield { type: 'run:resumed', runId: run.runId, atMs: now() };
+      if (idleState === 'human') return;
+      waitsForTime = idleState === 'time';
+    }
+    if (buffer.length > 0) continue;
+    if (run.stopError) throw run.stopError;
+    if (run.ended()) return;
+    await subscription.nextEvent();
   }
 }

@@ -5,6 +5,8 @@ import { storedRecord } from '../../records/stored-record.ts';
 import type { LiveRun, RuntimePort } from '../../runtime-port.ts';
 import type { RunEvent } from '../../types.ts';
 import type { ActiveRun } from './active-run.ts';
+import { eventsAfter, eventsBetween, RUN_START } from '../../records/follow.ts';
+import type { EventPosition } from '../../records/follow.ts';
 import { runEvents } from './event-stream.ts';
 import { resumeRun } from './resume.ts';
 import type { RunRegistry } from './run-registry.ts';
@@ -25,7 +27,7 @@ export class LocalRuntime implements RuntimePort {
   async start(request: RunRequest): Promise<LiveRun> {
     const run = await this.parts.runs.start(request);
     if (request.signal) this.#cancelOnAbort(request.signal, run);
-    return this.live(run);
+    return this.live(run, RUN_START);
   }
 
   /** The signal may outlive the run, so its listener refers only to the run's id and is removed at the run's end. */
@@ -45,8 +47,9 @@ export class LocalRuntime implements RuntimePort {
     });
   }
 
-  protected live(started: ActiveRun): LiveRun {
-    const { values, clock, runs } = this.parts;
+  /** `after`: the position after which its events begin. */
+  protected live(started: ActiveRun, after: EventPosition): LiveRun {
+    const { runs } = this.parts;
     const { runId } = started;
     let held = started;
     /** Opens the run again if it was evicted; undefined if it has ended since. */
@@ -54,21 +57,37 @@ export class LocalRuntime implements RuntimePort {
       if (held.evicted) held = (await runs.open(runId)) ?? held;
       return held.evicted ? undefined : held;
     };
-    const eventsOf = (run: ActiveRun): AsyncGenerator<RunEvent> => runEvents(run, values, () => clock.now());
-    const laterEvents = async function* (): AsyncGenerator<RunEvent> {
+    const reopened = async function* (this: LocalRuntime): AsyncGenerator<RunEvent> {
       const run = await current();
-      if (run) yield* eventsOf(run);
+      yield* run ? this.#eventsOf(run, after) : eventsAfter(this.#readParts(), runId, after);
     };
     return {
       runId,
       whenIdle: () => (held.evicted ? current().then((run) => run?.whenIdle()) : held.whenIdle()),
-      events: () => (held.evicted ? laterEvents() : eventsOf(held)),
+      events: () => (held.evicted ? reopened.call(this) : this.#eventsOf(held, after)),
     };
+  }
+
+  #eventsOf(run: ActiveRun, after: EventPosition): AsyncGenerator<RunEvent> {
+    const { values, clock } = this.parts;
+    return runEvents(run, {
+      after: after.seq,
+      missed: (upTo) => eventsBetween(this.parts, run.replica, after, upTo),
+      values,
+      now: () => clock.now(),
+    });
+  }
+
+  /** For a run that has ended. */
+  #readParts() {
+    return { ...this.parts, isServed: () => true };
   }
 
   async open(runId: string): Promise<LiveRun | undefined> {
     const run = await this.parts.runs.open(runId);
-    return run && this.live(run);
+    if (!run) return undefined;
+    const emission = await this.parts.stores.live.last(runId);
+    return this.live(run, { seq: run.lastNotifiedSeq, emission });
   }
 
   record(runId: string): Promise<RunRecord | undefined> {

@@ -9,7 +9,8 @@ import { runElsewhere, runIdTaken, runNotFound } from '../../records/run-errors.
 import { latestRecord, recordSuspension, storedRecord } from '../../records/stored-record.ts';
 import { isEnded } from '../../store/journal.ts';
 import type { RunEvent } from '../../types.ts';
-import { eventsFrom } from '../../records/follow.ts';
+import { eventsAfter, positionAfter, RUN_START } from '../../records/follow.ts';
+import type { EventPosition } from '../../records/follow.ts';
 import type { TimedEntry } from './position.ts';
 import { readRecordedRun, recordStart } from './recording.ts';
 import type { RecordedRun } from './recording.ts';
@@ -109,9 +110,14 @@ export class RemoteRuns {
     return header && this.#parts.definitions.plan(header.planHash);
   }
 
-  /** Returns the events of the run from the call on, as they arrive in the stores. */
-  events(runId: string): AsyncIterable<RunEvent> {
-    return eventsFrom(this.#parts, runId, { isServed: () => true });
+  /** Returns the events of the run after a position, as they arrive in the stores; default: from its start. */
+  events(runId: string, after: EventPosition = RUN_START): AsyncIterable<RunEvent> {
+    return eventsAfter({ ...this.#parts, isServed: () => true }, runId, after);
+  }
+
+  /** Returns the current position of a run. */
+  position(record: RunRecord): Promise<EventPosition> {
+    return positionAfter(this.#parts.stores, record);
   }
 
   /** Returns the resume of the pause point `token`, or of the only open one; undefined if it was resumed before. Throws as `Engine.resume` does. */
