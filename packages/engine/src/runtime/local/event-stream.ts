@@ -59,9 +59,9 @@ interface EventOptions {
   /** Number of the last entry whose events are left out. */
   after: number;
   /** Returns the events after that entry, up to the entry `upTo`. */
-  missed(upTo: number): AsyncIterable<RunEvent>;
+  missed: (upTo: number) => AsyncIterable<RunEvent>;
   values: Values;
-  now(): number;
+  now: () => number;
 }
 
 /**
