@@ -104,6 +104,7 @@ export async function describeBlocks(): Promise<BlockDescription[]> {
     { describeIntegrations },
     { scheduleSchema },
     { webhookSchema },
+    { workspaceEventSchema },
   ] = await Promise.all([
     import('./describe/describe.ts'),
     import('./describe/built-ins.ts'),
@@ -111,12 +112,14 @@ export async function describeBlocks(): Promise<BlockDescription[]> {
     import('./integrations/describe.ts'),
     import('./triggers/schedule/schedule.ts'),
     import('./triggers/webhook/webhook.ts'),
+    import('./triggers/events/workspace-event.ts'),
   ]);
   const own = Object.entries(DEFINITIONS).map(async ([type, load]) => describeBlock(type, await load()));
   return [
     ...describeBuiltIns(),
     describeBlock('schedule', scheduleSchema),
     describeBlock('generic_webhook', webhookSchema),
+    describeBlock('sim_workspace_event', workspaceEventSchema),
     describeBlock('agent', agentSchema),
     ...(await Promise.all(own)),
     ...(await describeIntegrations()),

@@ -11,6 +11,7 @@ export { retention } from './retention/area.ts';
 export type { RetentionLimits } from './retention/area.ts';
 export { skills } from './skills/area.ts';
 export { transfers } from './transfer/area.ts';
+export { events } from './triggers/events/area.ts';
 export { triggers } from './triggers/area.ts';
 export { Triggers } from './triggers/triggers.ts';
 export { webhooks } from './triggers/webhooks/area.ts';

@@ -15,6 +15,7 @@ import { secrets } from './secrets/area.ts';
 import type { ServiceStore } from './store/open.ts';
 import { skills } from './skills/area.ts';
 import { transfers } from './transfer/area.ts';
+import { events } from './triggers/events/area.ts';
 import { triggers } from './triggers/area.ts';
 import { Triggers } from './triggers/triggers.ts';
 import type { TriggerType } from './triggers/types.ts';
@@ -111,6 +112,7 @@ export function serviceAreas({
       ...(environments && { environments }),
       ...(webhookOptions && { options: webhookOptions }),
     }),
+    events({ triggers: deployedTriggers }),
     chats({ store }),
     transfers({ store }),
     skills({ store }),

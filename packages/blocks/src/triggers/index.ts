@@ -8,6 +8,10 @@ export type { Schedule } from './schedule/next-due.ts';
 export type { ScheduleTrigger } from './schedule/schedule.ts';
 export type { FlowPolicy } from './flow-control.ts';
 export type { WebhookTrigger } from './webhook/webhook.ts';
+export type { EventRule } from './events/event-fields.ts';
+export type { EventTrigger } from './events/workspace-event.ts';
+import { workspaceEvent } from './events/workspace-event.ts';
+import type { EventTrigger } from './events/workspace-event.ts';
 import { withFlowControl } from './flow-control.ts';
 import { schedule } from './schedule/schedule.ts';
 import type { ScheduleTrigger } from './schedule/schedule.ts';
@@ -15,7 +19,8 @@ import { webhooks } from './webhook/webhook.ts';
 import type { WebhookTrigger } from './webhook/webhook.ts';
 
 /** The types of triggers that Heddle fires. */
-export const triggerTypes: readonly (ScheduleTrigger | WebhookTrigger)[] = [
+export const triggerTypes: readonly (ScheduleTrigger | WebhookTrigger | EventTrigger)[] = [
   withFlowControl(schedule),
   ...webhooks.map(withFlowControl),
+  withFlowControl(workspaceEvent),
 ];

@@ -103,7 +103,9 @@ export function removeStoredCredential(
   database: Database,
   which: { workspaceId: string; name: string },
 ): Promise<boolean> {
-  return removeCredential(tables(database), which);
+  return tables(database)
+    .transaction()
+    .execute((db) => removeCredential(db, which));
 }
 
 function shown(row: CredentialInfo): StoredCredential {

@@ -1,7 +1,8 @@
 import type { Sealer } from '../sealing.ts';
+import { recordEvents } from '../triggers/events/outbox.ts';
 import type { AuditStore } from '../store/audit.ts';
 import type { OAuthMaterial } from './schemas.ts';
-import { sealMaterial } from './store.ts';
+import { credentialEvent, sealMaterial } from './store.ts';
 import type { CredentialKey, Db } from './store.ts';
 import type { CredentialRow } from './tables.ts';
 
@@ -79,6 +80,7 @@ export function markReconnect(
       details: { displayName: row.display_name, providerId: row.provider_id },
     };
     await audit.record(event, tx);
+    await recordEvents(tx, [credentialEvent('credential_reconnect', row, null)]);
     return true;
   });
 }

@@ -2,6 +2,8 @@ import type { Kysely, Selectable } from 'kysely';
 import { SealingError } from '../sealing.ts';
 import type { Sealer } from '../sealing.ts';
 import { contains, isAfter, pageOf } from '../paging.ts';
+import { recordEvents } from '../triggers/events/outbox.ts';
+import type { ServiceEvent } from '../triggers/events/outbox.ts';
 import { material as materialSchema } from './schemas.ts';
 import type { CredentialType, Material } from './schemas.ts';
 import type { CredentialInfo, CredentialRow, CredentialTables } from './tables.ts';
@@ -75,8 +77,8 @@ export function openMaterial(sealer: Sealer, row: CredentialRow): Material {
   );
 }
 
-/** Adds a credential. Returns undefined if the workspace has one with this id or name. */
-export function addCredential(
+/** Adds a credential, in a transaction. Returns undefined if the workspace has one with this id or name. */
+export async function addCredential(
   db: Db,
   sealer: Sealer,
   given: NewCredential,
@@ -84,7 +86,7 @@ export function addCredential(
   const { workspaceId, id, providerId, displayName, description, accountId, createdBy, material, now } =
     given;
   const bound = { workspace_id: workspaceId, id, provider_id: providerId };
-  return db
+  const added = await db
     .insertInto('credentials')
     .values({
       ...bound,
@@ -104,6 +106,28 @@ export function addCredential(
     .onConflict((conflict) => conflict.doNothing())
     .returning(COLUMNS)
     .executeTakeFirst();
+  if (added) await recordChange(db, added, 'created');
+  return added;
+}
+
+/** Records the event, for the triggers of the workspace. */
+function recordChange(
+  db: Db,
+  row: CredentialInfo,
+  change: 'created' | 'updated' | 'deleted',
+): Promise<void> {
+  return recordEvents(db, [credentialEvent('credential_changed', row, change)]);
+}
+
+/** Returns what happened to a credential, without its secret. */
+export function credentialEvent(
+  kind: 'credential_changed' | 'credential_reconnect',
+  row: Pick<CredentialInfo, 'workspace_id' | 'id' | 'display_name' | 'provider_id'>,
+  change: 'created' | 'updated' | 'deleted' | null,
+): ServiceEvent {
+  const { workspace_id: workspaceId, id, display_name: name, provider_id: provider } = row;
+  const details = { credential: { id, name, provider, change } };
+  return { kind, workspaceId, subjectId: id, details, happenedMs: Date.now() };
 }
 
 /** What changes of a credential. Undefined: the present value stays. */
@@ -118,15 +142,15 @@ export interface CredentialChanges {
 }
 
 /**
- * Changes a credential. Returns undefined if it was removed. Throws the database's error for the name of another credential.
+ * Changes a credential, in a transaction. Returns undefined if it was removed. Throws the database's error for the name of another credential.
  */
-export function changeCredential(
+export async function changeCredential(
   db: Db,
   sealer: Sealer,
   { row, changes }: { row: CredentialInfo; changes: CredentialChanges },
 ): Promise<CredentialInfo | undefined> {
   const { displayName, description, accountId, material, now } = changes;
-  return db
+  const changed = await db
     .updateTable('credentials')
     .set((eb) => ({
       ...(displayName !== undefined && { display_name: displayName }),
@@ -145,6 +169,8 @@ export function changeCredential(
     .where('id', '=', row.id)
     .returning(COLUMNS)
     .executeTakeFirst();
+  if (changed) await recordChange(db, changed, 'updated');
+  return changed;
 }
 
 /**
@@ -180,19 +206,21 @@ function findNamed(
     .executeTakeFirst();
 }
 
-/** Deletes a credential, by its id or its name. Returns whether it existed. */
+/** Deletes a credential, by its id or its name, in a transaction. Returns whether it existed. */
 export async function removeCredential(
   db: Db,
   { workspaceId, ...which }: { workspaceId: string } & ({ id: string } | { name: string }),
 ): Promise<boolean> {
   const [column, value] =
     'id' in which ? (['id', which.id] as const) : (['display_name', which.name] as const);
-  const { numDeletedRows } = await db
+  const removed = await db
     .deleteFrom('credentials')
     .where('workspace_id', '=', workspaceId)
     .where(column, '=', value)
+    .returning(COLUMNS)
     .executeTakeFirst();
-  return numDeletedRows > 0n;
+  if (removed) await recordChange(db, removed, 'deleted');
+  return removed !== undefined;
 }
 
 /** Returns the number of credentials of the workspace. */

@@ -84,7 +84,8 @@ export const undeployWorkflow = defineChange({
   errors: [400, 401, 403, 404, 423, 429],
   async handle(services, { record }, row) {
     await services.store.workflows.undeploy(row.id, async (tx) => {
-      await services.triggers.deactivate(tx, row.id);
+      const about = { workflowId: row.id, workspaceId: row.workspace_id, nowMs: services.now() };
+      await services.triggers.deactivate(tx, about);
       await record({ resourceId: row.id }, tx);
     });
     return { data: deploymentOf({ ...row, active_version: null, deployed_at: null }, undefined) };

@@ -1,8 +1,10 @@
 import { isEngineError } from '@heddle/engine';
 import type { Engine, RunSummary } from '@heddle/engine';
 import type { Kysely } from 'kysely';
+import { recordEvents } from '../triggers/events/outbox.ts';
+import type { ServiceEvent } from '../triggers/events/outbox.ts';
 import { countRuns, removeLogs, saveLogs } from './store.ts';
-import type { NewLog } from './store.ts';
+import type { EndedLog, NewLog } from './store.ts';
 import type { LogStatus, LogTables } from './tables.ts';
 import { changeTotals, totalBatch, withdraw } from './totals.ts';
 import { callsModel, modelUsage } from './usage.ts';
@@ -111,7 +113,8 @@ export class LogIndexer {
     await db.transaction().execute(async (transaction) => {
       const withdrawn = await withdraw(transaction, [...present.keys(), ...removed]);
       await saveLogs(transaction, logs);
-      await countRuns(transaction, logs);
+      const ended = await countRuns(transaction, logs);
+      await recordEvents(transaction, ended.flatMap(eventOf));
       await removeLogs(transaction, removed);
       await changeTotals(transaction, withdrawn);
     });
@@ -141,6 +144,14 @@ async function newLogs(
     logs.push({ ...identityOf(engineId, run, known), workspace_id: workspaceId, ...stateOf(run), ...usage });
   }
   return logs;
+}
+
+/** Returns the event of a run that has ended. Runs that events have started, and runs of child workflows, cause none. */
+function eventOf({ engine_id, workspace_id, workflow_id, ...run }: EndedLog): ServiceEvent[] {
+  const { status, trigger, is_child, ended_ms } = run;
+  if (trigger === 'event' || is_child === 1 || (status !== 'completed' && status !== 'failed')) return [];
+  const ids = { workspaceId: workspace_id, workflowId: workflow_id, subjectId: engine_id };
+  return [{ kind: 'run_ended', ...ids, happenedMs: Number(ended_ms) }];
 }
 
 /** What the service knows about the runs of a batch. */

@@ -14,6 +14,12 @@ export interface NewLog extends LogRow {
   models: readonly string[];
 }
 
+/** What is known about a run when it has ended. */
+export type EndedLog = Pick<
+  LogRow,
+  'engine_id' | 'workspace_id' | 'workflow_id' | 'status' | 'trigger' | 'is_child' | 'ended_ms'
+>;
+
 /** A workflow as logs show it. */
 export type LogWorkflow = LogTables['workflows'];
 
@@ -51,10 +57,11 @@ export async function saveLogs(db: Db, logs: readonly NewLog[]): Promise<void> {
 
 /**
  * Counts those of the runs that have ended and are not counted yet, and records when the last run of each workflow began. Runs
- * once for the rows that `saveLogs` has saved, in its transaction: the rows are locked, so each run is counted once.
+ * once for the rows that `saveLogs` has saved, in its transaction: the rows are locked, so each run is counted once. Returns the
+ * runs that were counted.
  */
-export async function countRuns(db: Db, logs: readonly NewLog[]): Promise<void> {
-  if (logs.length === 0) return;
+export async function countRuns(db: Db, logs: readonly NewLog[]): Promise<EndedLog[]> {
+  if (logs.length === 0) return [];
   const ended = await db
     .updateTable('run_logs')
     .set({ counted: 1 })
@@ -65,7 +72,7 @@ export async function countRuns(db: Db, logs: readonly NewLog[]): Promise<void> 
     )
     .where('ended_ms', 'is not', null)
     .where('counted', '=', 0)
-    .returning('workflow_id')
+    .returning(['engine_id', 'workspace_id', 'workflow_id', 'status', 'trigger', 'is_child', 'ended_ms'])
     .execute();
   const endedOf = Map.groupBy(ended, ({ workflow_id: id }) => id);
   const byWorkflow = [...Map.groupBy(logs, ({ workflow_id: id }) => id)];
@@ -82,6 +89,7 @@ export async function countRuns(db: Db, logs: readonly NewLog[]): Promise<void> 
       .where('workflow_id', '=', workflowId)
       .execute();
   }
+  return ended;
 }
 
 /** Removes the rows of runs. */

@@ -17,6 +17,7 @@ import { SECRET_MIGRATIONS } from '../secrets/migrations.ts';
 import { SKILL_MIGRATIONS } from '../skills/migrations.ts';
 import { storedSkills } from '../skills/tenant-skills.ts';
 import type { TenantSkills } from '../skills/tenant-skills.ts';
+import { EVENT_MIGRATIONS } from '../triggers/events/migrations.ts';
 import { TRIGGER_MIGRATIONS } from '../triggers/migrations.ts';
 import { WEBHOOK_MIGRATIONS } from '../triggers/webhooks/migrations.ts';
 import { TRANSFER_MIGRATIONS } from '../transfer/migrations.ts';
@@ -36,6 +37,7 @@ import { WorkspaceStore } from './workspaces.ts';
 /** The tables of each area of this package. */
 const AREAS = {
   credentials: CREDENTIAL_MIGRATIONS,
+  events: EVENT_MIGRATIONS,
   logs: LOG_MIGRATIONS,
   sandboxes: SANDBOX_MIGRATIONS,
   secrets: SECRET_MIGRATIONS,

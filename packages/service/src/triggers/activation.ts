@@ -4,6 +4,7 @@ import type { Json, JsonObject } from '@heddle/core';
 import type { WorkflowBlock } from '@heddle/engine';
 import type { Kysely } from 'kysely';
 import { jitterOf } from './due.ts';
+import { CHECK_MS } from './events/silence.ts';
 import { withNumbers } from './rows.ts';
 import type { TriggerRow, TriggerTables } from './tables.ts';
 import type { TriggerType } from './types.ts';
@@ -138,8 +139,10 @@ export function dueAfter(
   afterMs: number,
 ): Pick<TriggerRow, keyof typeof NOT_DUE> {
   const type = types.get(row.type);
-  if (type?.kind !== 'schedule') return NOT_DUE;
   const config = JSON.parse(row.config) as JsonObject;
+  if (type?.kind === 'event' && type.ruleOf(config).event === 'no_activity')
+    return { ...NOT_DUE, due_ms: afterMs + CHECK_MS, fire_ms: afterMs + CHECK_MS };
+  if (type?.kind !== 'schedule') return NOT_DUE;
   const due = type.nextDue(config, afterMs);
   if (due === undefined) return NOT_DUE;
   return { ...NOT_DUE, due_ms: due, fire_ms: due + jitterOf(type, config, row) };

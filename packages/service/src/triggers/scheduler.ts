@@ -4,6 +4,7 @@ import { AuditStore } from '../store/audit.ts';
 import { DueLoop } from './due-loop.ts';
 import { decide, jitterOf } from './due.ts';
 import type { DueDecision } from './due.ts';
+import { recordEvents } from './events/outbox.ts';
 import { admitDue, claimDue, isLive, isRefusedForNow, queueDue, retryDelayMs } from './fire.ts';
 import type { AdmittedRun, Db, FireServices, LiveTrigger } from './fire.ts';
 import { turnBy, withNumbers } from './rows.ts';
@@ -242,6 +243,12 @@ export class Scheduler {
   }
 
   async #recordSuspension(db: Db, trigger: LiveTrigger, change: Partial<TriggerRow>): Promise<void> {
+    await recordEvents(db, [
+      {
+        ...{ kind: 'trigger_suspended', workspaceId: trigger.workspace_id, workflowId: trigger.workflow_id },
+        ...{ details: { error: change.last_error ?? null }, happenedMs: this.#options.now() },
+      },
+    ]);
     await this.#audit.record(
       {
         ...{ action: 'TRIGGER_SUSPENDED', workspaceId: trigger.workspace_id },

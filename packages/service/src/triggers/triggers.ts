@@ -10,6 +10,7 @@ import {
 import type { Activation, PlannedTrigger } from './activation.ts';
 import type { Kysely } from 'kysely';
 import type { Db } from './fire.ts';
+import { activateEvents, deactivateEvents, recordEvents } from './events/outbox.ts';
 import type { TriggerType } from './types.ts';
 import { activatePaths, webhooksOf } from './webhooks/paths.ts';
 import type { WebhookTables } from './webhooks/tables.ts';
@@ -40,10 +41,20 @@ export class Triggers {
   async activate(transaction: unknown, activation: Activation): Promise<void> {
     await activateTriggers(transaction as Db, activation);
     await activatePaths(transaction as Kysely<WebhookTables>, activation);
+    await activateEvents(transaction, activation);
+    const { workspaceId, workflowId, version, nowMs: happenedMs } = activation;
+    const about = { workspaceId, workflowId, happenedMs, details: { version } };
+    await recordEvents(transaction, [{ kind: 'workflow_deployed', ...about }]);
   }
 
-  deactivate(transaction: unknown, workflowId: string): Promise<void> {
-    return deactivateTriggers(transaction as Db, workflowId);
+  async deactivate(
+    transaction: unknown,
+    undeployed: { workflowId: string; workspaceId: string; nowMs: number },
+  ): Promise<void> {
+    const { nowMs: happenedMs, ...about } = undeployed;
+    await deactivateTriggers(transaction as Db, about.workflowId);
+    await deactivateEvents(transaction, about.workflowId);
+    await recordEvents(transaction, [{ kind: 'workflow_undeployed', ...about, happenedMs }]);
   }
 
   /** Stops the triggers of the archived workflows of a workspace. */

@@ -15,7 +15,7 @@ export interface SchedulePolicy {
 }
 
 /** A type of trigger that is fired here. `@heddle/blocks/triggers` has those of Heddle. */
-export type TriggerType = ScheduleType | WebhookType;
+export type TriggerType = ScheduleType | WebhookType | EventType;
 
 /** A type of trigger that is due at instants, in milliseconds. */
 export interface ScheduleType extends TriggerInfo {
@@ -27,4 +27,33 @@ export interface ScheduleType extends TriggerInfo {
   policyOf(config: JsonObject): SchedulePolicy;
   /** Returns the input of the run that is due at `dueMs`. */
   inputOf(config: JsonObject, dueMs: number): JsonObject;
+}
+
+/** When a trigger of events fires. Times are milliseconds. */
+export type EventCondition =
+  | {
+      event:
+        | 'execution_error'
+        | 'execution_success'
+        | 'workflow_deployed'
+        | 'workflow_undeployed'
+        | 'credential_reconnect'
+        | 'credential_changed'
+        | 'trigger_suspended';
+    }
+  | { event: 'consecutive_failures'; runs: number }
+  | { event: 'failure_rate'; percent: number; windowMs: number }
+  | { event: 'latency_threshold'; ms: number }
+  | { event: 'latency_spike'; percent: number; windowMs: number }
+  | { event: 'cost_threshold'; credits: number }
+  | { event: 'error_count'; runs: number; windowMs: number }
+  | { event: 'no_activity'; ms: number };
+
+/** A condition, the workflows that it is about (none: all), and the rest after it was met by one of them. */
+export type EventRule = EventCondition & { workflowIds: readonly string[]; cooldownMs: number };
+
+/** A type of trigger that events of its workspace fire. */
+export interface EventType extends TriggerInfo {
+  kind: 'event';
+  ruleOf(config: JsonObject): EventRule;
 }

@@ -11,8 +11,8 @@ const MAX_JITTER_SECONDS = 3600;
 const MAX_MISSED = 100;
 const MAX_CRON_CHARACTERS = 256;
 
-/** Returns a number field, which may be text; editors store numbers as text. */
-function whole(from: number, to: number) {
+/** Returns a field of whole numbers, which may be text: editors store numbers as text. */
+export function whole(from: number, to: number) {
   const error = `a whole number from ${from} to ${to}`;
   return z
     .union([z.number(), z.string().trim().min(1)], { error })
@@ -20,7 +20,8 @@ function whole(from: number, to: number) {
     .refine((value) => Number.isInteger(value) && value >= from && value <= to, { error });
 }
 
-function oneOf<const T extends readonly string[]>(values: T) {
+/** Returns a field that has one of the values. */
+export function oneOf<const T extends readonly string[]>(values: T) {
   return z.enum(values, { error: `one of ${values.join(', ')}` });
 }
 
@@ -219,7 +220,7 @@ function momentOf(text: string, timeZone: string): number {
 }
 
 /** Returns the fields that are not empty. */
-function present(fields: JsonObject): JsonObject {
+export function present(fields: JsonObject): JsonObject {
   return Object.fromEntries(
     Object.entries(fields).filter(
       ([, value]) => value !== null && !(typeof value === 'string' && value.trim() === ''),

@@ -1,0 +1,181 @@
+import type { TriggerProblem } from '@heddle/core/drafts';
+import type { Json, JsonObject } from '@heddle/core/blocks';
+import { parseJson } from '@heddle/core/fields';
+import * as z from 'zod';
+import { oneOf, present, whole } from '../schedule/fields.ts';
+
+const MAX_WORKFLOWS = 100;
+const MAX_HOURS = 168;
+const MAX_COOLDOWN_MINUTES = 10_080;
+const HOUR_MS = 3_600_000;
+
+/** Events that start a run each time. */
+const PLAIN = [
+  'execution_error',
+  'execution_success',
+  'workflow_deployed',
+  'workflow_undeployed',
+  'credential_reconnect',
+  'credential_changed',
+  'trigger_suspended',
+] as const;
+
+const CONDITIONS = [
+  'consecutive_failures',
+  'failure_rate',
+  'latency_threshold',
+  'latency_spike',
+  'cost_threshold',
+  'error_count',
+  'no_activity',
+] as const;
+
+/** When a trigger of events fires. Times are milliseconds. Plain JSON. */
+export type EventCondition =
+  | { event: (typeof PLAIN)[number] }
+  /** The last runs of a workflow have failed. */
+  | { event: 'consecutive_failures'; runs: number }
+  /** At least this share of the runs of the last `windowMs` has failed. */
+  | { event: 'failure_rate'; percent: number; windowMs: number }
+  /** A run has taken longer. */
+  | { event: 'latency_threshold'; ms: number }
+  /** A run has taken this much longer than the average of the last `windowMs`. */
+  | { event: 'latency_spike'; percent: number; windowMs: number }
+  /** A run has cost more. */
+  | { event: 'cost_threshold'; credits: number }
+  /** At least so many runs of the last `windowMs` have failed. */
+  | { event: 'error_count'; runs: number; windowMs: number }
+  /** No run of a workflow has begun for `ms`. */
+  | { event: 'no_activity'; ms: number };
+
+/** A rule: its condition, the workflows that it watches, and how long it rests after it has fired for one of them. */
+export type EventRule = EventCondition & {
+  /** Ids; empty: all workflows of the workspace but the trigger's own. */
+  workflowIds: readonly string[];
+  cooldownMs: number;
+};
+
+const CREDITS = 'a number above 0';
+const credits = z
+  .union([z.number(), z.string().trim().min(1)], { error: CREDITS })
+  .transform(Number)
+  .refine((value) => Number.isFinite(value) && value > 0, { error: CREDITS });
+
+const IDS = `a list of at most ${MAX_WORKFLOWS} ids of workflows`;
+/** A list, as JSON, or ids with commas. */
+const ids = z
+  .json()
+  .transform(listed)
+  .pipe(z.array(z.string({ error: IDS }).trim().min(1).max(128, { error: IDS }), { error: IDS }))
+  .refine((list) => list.length <= MAX_WORKFLOWS, { error: IDS });
+
+function listed(field: Json): Json {
+  if (typeof field !== 'string') return field;
+  const text = field.trim();
+  return text.startsWith('[') ? (parseJson(text) ?? null) : text.split(',').map((id) => id.trim());
+}
+
+/** The fields of a trigger of events. */
+export const eventFields = z.object({
+  eventType: oneOf([...PLAIN, ...CONDITIONS])
+    .default('execution_error')
+    .describe(
+      `Event: ${PLAIN.join(', ')}; or condition: ${CONDITIONS.join(', ')}. Default: execution_error.`,
+    ),
+  workflowIds: ids
+    .default([])
+    .describe('Ids of the workflows that are watched. Default: all of the workspace but the trigger’s own.'),
+  consecutiveFailures: whole(1, 100)
+    .default(3)
+    .describe('consecutive_failures: the number of runs that have failed in a row, from 1 to 100. Default: 3.'),
+  failureRatePercent: whole(1, 100)
+    .default(50)
+    .describe('failure_rate: the share of failed runs in percent, of at least 5 runs. Default: 50.'),
+  durationThresholdMs: whole(1, 30 * 24 * HOUR_MS)
+    .default(30_000)
+    .describe('latency_threshold: the longest duration of a run in milliseconds. Default: 30,000.'),
+  latencySpikePercent: whole(1, 10_000)
+    .default(100)
+    .describe(
+      'latency_spike: how much longer than the average of at least 5 runs, in percent. Default: 100, which is twice as long.',
+    ),
+  costThresholdCredits: credits
+    .default(200)
+    .describe('cost_threshold: the highest cost of a run in credits, of which 200 are a dollar. Default: 200.'),
+  errorCountThreshold: whole(1, 10_000)
+    .default(10)
+    .describe('error_count: the number of failed runs. Default: 10.'),
+  windowHours: whole(1, MAX_HOURS)
+    .default(24)
+    .describe('failure_rate, latency_spike, error_count: the hours that count, from 1 to 168. Default: 24.'),
+  inactivityHours: whole(1, MAX_HOURS)
+    .default(24)
+    .describe('no_activity: the hours without a run, from 1 to 168. Default: 24.'),
+  cooldownMinutes: whole(0, MAX_COOLDOWN_MINUTES)
+    .optional()
+    .describe(
+      'Rest after it has fired for a workflow, in minutes, up to 10,080. Default: 60 for conditions, 0 for events.',
+    ),
+});
+
+type Fields = z.output<typeof eventFields>;
+
+/** The fields that each condition reads. */
+const READ: { readonly [event: string]: readonly (keyof Fields)[] } = {
+  consecutive_failures: ['consecutiveFailures'],
+  failure_rate: ['failureRatePercent', 'windowHours'],
+  latency_threshold: ['durationThresholdMs'],
+  latency_spike: ['latencySpikePercent', 'windowHours'],
+  cost_threshold: ['costThresholdCredits'],
+  error_count: ['errorCountThreshold', 'windowHours'],
+  no_activity: ['inactivityHours'],
+};
+const COMMON: readonly string[] = ['eventType', 'workflowIds', 'cooldownMinutes'];
+
+/** Returns the rule that the fields of a block describe, or all problems. Fields of other conditions are ignored. */
+export function readEvents(
+  block: JsonObject,
+): { rule: EventRule } | { problems: readonly TriggerProblem[] } {
+  const { eventType = '' } = present(block);
+  const own =
+    typeof eventType === 'string' && Object.hasOwn(READ, eventType) ? (READ[eventType] ?? []) : [];
+  const names: readonly string[] = [...COMMON, ...own];
+  const values = Object.fromEntries(Object.entries(present(block)).filter(([name]) => names.includes(name)));
+  const read = eventFields.safeParse(values);
+  if (read.success) return { rule: ruleOf(read.data) };
+  const found = new Map(
+    read.error.issues.map(({ path, message }) => [String(path[0]), `is not ${message}`]),
+  );
+  return { problems: [...found].map(([field, message]) => ({ field, message })) };
+}
+
+function ruleOf(fields: Fields): EventRule {
+  const { workflowIds, cooldownMinutes } = fields;
+  const condition = conditionOf(fields);
+  const isPlain = (PLAIN as readonly string[]).includes(condition.event);
+  const cooldownMs = (cooldownMinutes ?? (isPlain ? 0 : 60)) * 60_000;
+  return { ...condition, workflowIds: [...new Set(workflowIds)], cooldownMs };
+}
+
+function conditionOf(fields: Fields): EventCondition {
+  const { eventType: event } = fields;
+  const windowMs = fields.windowHours * HOUR_MS;
+  switch (event) {
+    case 'consecutive_failures':
+      return { event, runs: fields.consecutiveFailures };
+    case 'failure_rate':
+      return { event, percent: fields.failureRatePercent, windowMs };
+    case 'latency_threshold':
+      return { event, ms: fields.durationThresholdMs };
+    case 'latency_spike':
+      return { event, percent: fields.latencySpikePercent, windowMs };
+    case 'cost_threshold':
+      return { event, credits: fields.costThresholdCredits };
+    case 'error_count':
+      return { event, runs: fields.errorCountThreshold, windowMs };
+    case 'no_activity':
+      return { event, ms: fields.inactivityHours * HOUR_MS };
+    default:
+      return { event };
+  }
+}

@@ -1,0 +1,64 @@
+import type { TriggerInfo } from '@heddle/core/drafts';
+import type { JsonObject } from '@heddle/core/blocks';
+import * as z from 'zod';
+import { flowControlFields } from '../flow-control.ts';
+import type { FlowPolicy } from '../flow-control.ts';
+import { eventFields, readEvents } from './event-fields.ts';
+import type { EventRule } from './event-fields.ts';
+
+/** A type of trigger that events of the workspace fire. Its configuration is plain JSON. */
+export interface EventTrigger extends TriggerInfo {
+  kind: 'event';
+  /** Returns when the trigger fires. */
+  ruleOf(config: JsonObject): EventRule;
+}
+
+/** Without flow control of the author: workflows that cause each other's events cannot start runs without limit. */
+const DEFAULT_FLOW: FlowPolicy = { scope: 'trigger', throttle: { limit: 60, ms: 60_000, excess: 'wait' } };
+
+/** Starts runs when something happens in the workspace. */
+export const workspaceEvent: EventTrigger = {
+  kind: 'event',
+  type: 'sim_workspace_event',
+  read(fields) {
+    const read = readEvents(fields);
+    if ('problems' in read) return read;
+    return { config: { ...read.rule, flow: DEFAULT_FLOW } as unknown as JsonObject };
+  },
+  ruleOf: (config) => config as unknown as EventRule,
+};
+
+const run = {
+  runId: z.string().nullable().describe('Id of the run.'),
+  durationMs: z.number().nullable().describe('Its duration in milliseconds.'),
+  cost: z.number().nullable().describe('Its cost in credits, of which 200 are a dollar.'),
+  finalOutput: z.json().describe('Its output; of a large one, `truncated` and the beginning as `preview`.'),
+};
+
+/** What a block of the type gives, for readers and editors. */
+export const workspaceEventSchema = {
+  summary: 'Starts a run when another workflow of the workspace fails, is slow, costs much, rests or is deployed, or a credential changes.',
+  fields: eventFields.extend(flowControlFields),
+  outputs: z.object({
+    event: z.string().describe('The event or condition.'),
+    timestamp: z.string().describe('When it happened, in ISO 8601 and UTC.'),
+    workflowId: z.string().nullable().describe('Id of the workflow that it is about.'),
+    workflowName: z.string().nullable().describe('Its name.'),
+    ...run,
+    error: z.string().nullable().describe('Why the run has failed, or the trigger was suspended.'),
+    triggeringRun: z
+      .object({ ...run, error: z.string().nullable().describe('Why it has failed.') })
+      .nullable()
+      .describe('Conditions: the run with which the condition was met. Events have its fields themselves.'),
+    version: z.number().nullable().describe('workflow_deployed: the version that became live.'),
+    credential: z
+      .object({
+        id: z.string().describe('Its id.'),
+        name: z.string().nullable().describe('Its name.'),
+        provider: z.string().nullable().describe('Its provider.'),
+        change: z.enum(['created', 'updated', 'deleted']).nullable().describe('What was done.'),
+      })
+      .nullable()
+      .describe('credential_reconnect, credential_changed: the credential.'),
+  }),
+};

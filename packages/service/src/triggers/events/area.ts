@@ -1,0 +1,45 @@
+import type { Area, AreaContext } from '@heddle/api';
+import type { Kysely } from 'kysely';
+import type { Triggers } from '../triggers.ts';
+import type { EventType } from '../types.ts';
+import { EventDispatcher } from './dispatcher.ts';
+import { EVENT_MIGRATIONS } from './migrations.ts';
+import type { EventTables } from './tables.ts';
+
+/** What stops the work of the area. */
+export interface OpenedEvents {
+  close(): Promise<void>;
+}
+
+/**
+ * Returns the area that starts runs when something happens in their workspace. Give the areas of workflows and triggers the same
+ * `triggers`. Throws a TypeError, when it is opened, without a database or without a queue.
+ */
+export function events({ triggers }: { triggers: Triggers }): Area<OpenedEvents, Record<never, never>> {
+  return {
+    name: 'events',
+    operations: {},
+    migrations: EVENT_MIGRATIONS,
+    services: (context) => openEvents(context, triggers),
+    close: (services) => services.close(),
+  };
+}
+
+function openEvents(context: AreaContext, triggers: Triggers): OpenedEvents {
+  const { queue, database } = context;
+  if (!queue || !database)
+    throw new TypeError('Triggers of events need reservations with a queue, because their runs are asynchronous.');
+  const types = new Map(
+    [...triggers.types].filter((entry): entry is [string, EventType] => entry[1].kind === 'event'),
+  );
+  if (types.size === 0) return { close: () => Promise.resolve() };
+  const db = database as Kysely<EventTables>;
+  const dispatcher = new EventDispatcher({ ...context, queue, db, types, held: () => triggers.held() });
+  const stop = triggers.onChange(() => dispatcher.wake());
+  return {
+    close: async () => {
+      stop();
+      await dispatcher.close();
+    },
+  };
+}

@@ -1,0 +1,120 @@
+import type { Kysely } from 'kysely';
+import type { LogRow } from '../../logs/tables.ts';
+import type { EventRule } from '../types.ts';
+import type { EventKind, EventTables } from './tables.ts';
+
+type Db = Kysely<EventTables>;
+
+/** A run that has completed or failed. */
+export type EndedRun = Pick<
+  LogRow,
+  'engine_id' | 'run_id' | 'workflow_id' | 'status' | 'started_ms' | 'duration_ms' | 'cost'
+>;
+
+export const CREDITS_PER_DOLLAR = 200;
+/** Rates and averages of fewer runs say nothing. */
+const MIN_RUNS = 5;
+/** Most runs, the last ones, that a rate or average covers. */
+const MAX_RUNS = 1000;
+/** Most runs, the last ones, among which failures are counted. */
+const MAX_COUNTED = 10_000;
+
+/** The kind of event that a rule is decided by; undefined: by the absence of runs. */
+export function kindOf({ event }: EventRule): EventKind | undefined {
+  switch (event) {
+    case 'workflow_deployed':
+    case 'workflow_undeployed':
+    case 'credential_reconnect':
+    case 'credential_changed':
+    case 'trigger_suspended':
+      return event;
+    case 'no_activity':
+      return undefined;
+    default:
+      return 'run_ended';
+  }
+}
+
+/** Returns whether the run meets the condition, given the runs before it. */
+export async function isMet(db: Db, rule: EventRule, run: EndedRun): Promise<boolean> {
+  const isFailed = run.status === 'failed';
+  switch (rule.event) {
+    case 'execution_error':
+      return isFailed;
+    case 'execution_success':
+      return !isFailed;
+    case 'consecutive_failures':
+      return isFailed && (await failedInARow(db, run, rule.runs));
+    case 'failure_rate':
+      return isFailed && (await failureRate(db, run, rule.windowMs)) >= rule.percent;
+    case 'error_count':
+      return isFailed && (await failures(db, run, rule)) >= rule.runs;
+    case 'latency_threshold':
+      return run.duration_ms > rule.ms;
+    case 'latency_spike':
+      return run.duration_ms > (await averageBefore(db, run, rule.windowMs)) * (1 + rule.percent / 100);
+    case 'cost_threshold':
+      return run.cost * CREDITS_PER_DOLLAR > rule.credits;
+    default:
+      return false;
+  }
+}
+
+/** Selects the ended runs of the workflow up to this one, last first. Runs that events have started do not count. */
+function runsUpTo(db: Db, { workflow_id, started_ms }: EndedRun) {
+  return db
+    .selectFrom('run_logs')
+    .select(['engine_id', 'status', 'duration_ms'])
+    .where('workflow_id', '=', workflow_id)
+    .where('started_ms', '<=', started_ms)
+    .where('status', 'in', ['completed', 'failed'])
+    .where('is_child', '=', 0)
+    .where('trigger', '!=', 'event')
+    .orderBy('started_ms', 'desc')
+    .orderBy('engine_id', 'desc');
+}
+
+async function failedInARow(db: Db, run: EndedRun, count: number): Promise<boolean> {
+  const last = await runsUpTo(db, run).limit(count).execute();
+  return last.length === count && last.every(({ status }) => status === 'failed');
+}
+
+/** In percent; 0 of too few runs. */
+async function failureRate(db: Db, run: EndedRun, windowMs: number): Promise<number> {
+  const runs = await runsUpTo(db, run)
+    .where('started_ms', '>', run.started_ms - windowMs)
+    .limit(MAX_RUNS)
+    .execute();
+  if (runs.length < MIN_RUNS) return 0;
+  return (runs.filter(({ status }) => status === 'failed').length / runs.length) * 100;
+}
+
+async function failures(
+  db: Db,
+  run: EndedRun,
+  { windowMs }: { windowMs: number },
+): Promise<number> {
+  const { count } = await db
+    .selectFrom(
+      runsUpTo(db, run)
+        .where('started_ms', '>', run.started_ms - windowMs)
+        .limit(MAX_COUNTED)
+        .as('last'),
+    )
+    .select((eb) => eb.fn.countAll().as('count'))
+    .where('status', '=', 'failed')
+    .executeTakeFirstOrThrow();
+  return Number(count);
+}
+
+/** Returns the average duration of the runs before this one; Infinity for too few. */
+async function averageBefore(db: Db, run: EndedRun, windowMs: number): Promise<number> {
+  const runs = await runsUpTo(db, run)
+    .where('engine_id', '!=', run.engine_id)
+    .where('started_ms', '>', run.started_ms - windowMs)
+    .limit(MAX_RUNS)
+    .execute();
+  const durations = runs.map(({ duration_ms: ms }) => Number(ms)).filter((ms) => ms >= 0);
+  if (durations.length < MIN_RUNS) return Infinity;
+  return durations.reduce((sum, ms) => sum + ms, 0) / durations.length;
+}

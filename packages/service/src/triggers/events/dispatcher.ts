@@ -1,0 +1,356 @@
+import { randomUUID } from 'node:crypto';
+import { isApiError } from '@heddle/api';
+import type { AreaContext } from '@heddle/api';
+import type { Json, JsonObject } from '@heddle/core';
+import type { Kysely } from 'kysely';
+import { DueLoop } from '../due-loop.ts';
+import { isLive, retryDelayMs } from '../fire.ts';
+import type { FireServices, LiveTrigger } from '../fire.ts';
+import { placeEvent } from '../flow/place.ts';
+import type { FlowEvent } from '../flow/place.ts';
+import { flowOf } from '../flow/policy.ts';
+import { prepareEvent } from '../flow/settle.ts';
+import { turnBy, withNumbers } from '../rows.ts';
+import type { EventRule, EventType } from '../types.ts';
+import { isMet, kindOf } from './conditions.ts';
+import { inputOf } from './payload.ts';
+import type { EventSubject } from './payload.ts';
+import { silentWorkflows, CHECK_MS } from './silence.ts';
+import { subjectOf } from './subject.ts';
+import type { FoundSubject } from './subject.ts';
+import type { EventTables, ServiceEventRow } from './tables.ts';
+
+type Db = Kysely<EventTables>;
+
+/** Events, or triggers, that are read at once. */
+const BATCH = 100;
+/** Until an event that could not be handled is handled again: twice as long each time, up to a minute. */
+const RETRY_MS = 2000;
+/** An event that cannot be handled for so long is dropped. */
+const DROP_MS = 24 * 3_600_000;
+const SWEEP_MS = 600_000;
+
+export interface DispatcherOptions extends Omit<FireServices, 'db'>, Pick<AreaContext, 'every'> {
+  db: Db;
+  types: ReadonlyMap<string, EventType>;
+  /** Says that events wait for flow control. */
+  held: () => void;
+}
+
+/** A trigger of events with its rule. */
+interface Watcher {
+  trigger: LiveTrigger;
+  rule: EventRule;
+}
+
+/** A run that an event starts: the rule rests for its source. */
+interface Firing {
+  watcher: Watcher;
+  /** What the rule rests for: the workflow or credential. */
+  sourceId: string;
+  held: FlowEvent;
+}
+
+/**
+ * Starts runs of triggers of events. What has happened is stored until its runs are, and removed in the transaction that stores
+ * them: a crash loses and doubles nothing. Any number of processes may do so on one database.
+ */
+export class EventDispatcher {
+  readonly #options: DispatcherOptions;
+  readonly #loop: DueLoop;
+  readonly #stopSweeping: () => void;
+
+  constructor(options: DispatcherOptions) {
+    const { every, now, report } = options;
+    this.#options = options;
+    this.#loop = new DueLoop({ every, now, report, work: () => this.#dispatchDue() });
+    this.#stopSweeping = every(SWEEP_MS, () => void this.#sweep().catch(report));
+  }
+
+  /** Looks at the next beat: triggers have changed. */
+  wake(): void {
+    this.#loop.wake();
+  }
+
+  async close(): Promise<void> {
+    this.#stopSweeping();
+    await this.#loop.close();
+  }
+
+  async #dispatchDue(): Promise<number | undefined> {
+    for (;;) {
+      let moved = 0;
+      for (const event of await this.#due()) {
+        if (this.#loop.isClosed) return undefined;
+        if (await this.#dispatch(event)) moved += 1;
+      }
+      for (const trigger of await this.#dueChecks()) {
+        if (this.#loop.isClosed) return undefined;
+        if (await this.#check(trigger)) moved += 1;
+      }
+      if (moved === 0) return this.#earliest();
+    }
+  }
+
+  /** Returns events, of each workspace in turn: those of one delay no other one's. */
+  async #due(): Promise<ServiceEventRow[]> {
+    const { db, now } = this.#options;
+    const rows = await db
+      .with('due', (query) =>
+        query
+          .selectFrom('service_events')
+          .selectAll()
+          .select(turnBy('happened_ms', 'id'))
+          .where('look_ms', '<=', now()),
+      )
+      .selectFrom('due')
+      .selectAll()
+      .orderBy('turn')
+      .orderBy('happened_ms')
+      .limit(BATCH)
+      .execute();
+    return rows.map(({ turn: _turn, ...row }) => ({ ...row, happened_ms: Number(row.happened_ms) }));
+  }
+
+  async #earliest(): Promise<number | undefined> {
+    const { db, types } = this.#options;
+    const event = await db
+      .selectFrom('service_events')
+      .select((eb) => eb.fn.min('look_ms').as('ms'))
+      .executeTakeFirst();
+    const check = await db
+      .selectFrom('triggers')
+      .select((eb) => eb.fn.min('fire_ms').as('ms'))
+      .where('fire_ms', 'is not', null)
+      .where('type', 'in', [...types.keys()])
+      .executeTakeFirst();
+    const times = [event?.ms, check?.ms].filter((ms) => ms != null).map(Number);
+    return times.length === 0 ? undefined : Math.min(...times);
+  }
+
+  /** Stores the runs that the event starts. False if another process has, or if it is handled later. */
+  async #dispatch(event: ServiceEventRow): Promise<boolean> {
+    try {
+      const subject = await subjectOf(this.#options, event);
+      const firings = subject ? await this.#firingsOf(event, subject) : [];
+      return await this.#store(firings, (tx) => removeEvent(tx, event));
+    } catch (error) {
+      if (!isApiError(error)) this.#options.report(error);
+      return this.#postpone(event, isApiError(error) ? error.message : 'The event could not be handled.');
+    }
+  }
+
+  async #firingsOf(event: ServiceEventRow, { run, subject }: FoundSubject): Promise<Firing[]> {
+    const { db } = this.#options;
+    const sourceId = event.workflow_id ?? event.subject_id ?? '';
+    const firings: Firing[] = [];
+    for (const watcher of await this.#watchersOf(event.workspace_id)) {
+      const { trigger, rule } = watcher;
+      if (!watches(watcher, event) || (await isResting(db, trigger, sourceId, this.#options.now()))) continue;
+      if (run && !(await isMet(db, rule, run))) continue;
+      firings.push(await this.#firing(watcher, sourceId, await subject()));
+    }
+    return firings;
+  }
+
+  /** Returns the triggers of events of a workspace that are active, in one order. */
+  async #watchersOf(workspaceId: string): Promise<Watcher[]> {
+    const rows = await liveRows(this.#options)
+      .where('triggers.workspace_id', '=', workspaceId)
+      .orderBy('triggers.workflow_id')
+      .orderBy('triggers.block_id')
+      .execute();
+    return rows.map(withNumbers).flatMap((row) => this.#watcher(row) ?? []);
+  }
+
+  #watcher(row: ReturnType<typeof withNumbers>): Watcher | undefined {
+    const type = this.#options.types.get(row.type);
+    if (!type || !isLive(row)) return undefined;
+    return { trigger: row, rule: type.ruleOf(JSON.parse(row.config) as JsonObject) };
+  }
+
+  /** Prepares the run of a rule. Throws 429 if too many events of the workspace wait. */
+  async #firing({ trigger, rule }: Watcher, sourceId: string, subject: EventSubject): Promise<Firing> {
+    const { engine, policy, now, db } = this.#options;
+    const { workspace_id: workspaceId, workflow_id: workflowId, block_id: blockId } = trigger;
+    const version = trigger.engine_version;
+    const input = await engine.redact(workflowId, inputOf(rule, subject) as Json, { version });
+    const { asyncSeconds } = policy;
+    const held: FlowEvent = {
+      ...{ id: randomUUID(), runId: randomUUID(), workspaceId, workflowId, blockId },
+      ...{ source: 'event', trigger: 'event', receivedMs: now() },
+      policy: flowOf(JSON.parse(trigger.config) as JsonObject) ?? { scope: 'trigger' },
+      start: {
+        ...{ input, version, start: blockId },
+        ...(asyncSeconds !== undefined && { timeoutMs: asyncSeconds * 1000 }),
+      },
+    };
+    await prepareEvent({ ...this.#options, db: db as never }, held);
+    return { watcher: { trigger, rule }, sourceId, held };
+  }
+
+  /** Stores the runs in one transaction, if `claim` succeeds in it. */
+  async #store(firings: readonly Firing[], claim: (tx: Db) => Promise<boolean>): Promise<boolean> {
+    const { db, held, now } = this.#options;
+    const isClaimed = await db.transaction().execute(async (tx) => {
+      if (!(await claim(tx))) return false;
+      for (const firing of firings) await storeFiring(tx, firing, now());
+      return true;
+    });
+    if (isClaimed && firings.length > 0) held();
+    return isClaimed;
+  }
+
+  /** The event is handled later, or dropped when it is too old. */
+  async #postpone({ id, attempts, happened_ms, workspace_id }: ServiceEventRow, why: string): Promise<boolean> {
+    const { db, now, types } = this.#options;
+    if (now() - happened_ms < DROP_MS) {
+      const look_ms = now() + retryDelayMs(RETRY_MS, attempts);
+      const change = { look_ms, attempts: attempts + 1 };
+      await db.updateTable('service_events').set(change).where('id', '=', id).execute();
+      return false;
+    }
+    await db.deleteFrom('service_events').where('id', '=', id).execute();
+    await db
+      .updateTable('triggers')
+      .set({ last_error: `An event was dropped after a day. ${why}`, last_check_ms: now() })
+      .where('workspace_id', '=', workspace_id)
+      .where('type', 'in', [...types.keys()])
+      .execute();
+    return true;
+  }
+
+  /** Returns triggers that look for workflows without runs, whose time has come. */
+  async #dueChecks(): Promise<(LiveTrigger & { fire_ms: number })[]> {
+    const rows = await liveRows(this.#options)
+      .where('triggers.fire_ms', '<=', this.#options.now())
+      .orderBy('triggers.fire_ms')
+      .limit(BATCH)
+      .execute();
+    return rows.map(withNumbers).flatMap((row) => {
+      const { fire_ms } = row;
+      return isLive(row) && fire_ms !== null ? [{ ...row, fire_ms }] : [];
+    });
+  }
+
+  /** Stores the runs for the workflows that have had no run. False if another process has. */
+  async #check(trigger: LiveTrigger & { fire_ms: number }): Promise<boolean> {
+    const { now, report } = this.#options;
+    const nowMs = now();
+    let firings: Firing[] = [];
+    try {
+      const watcher = this.#watcher(trigger);
+      if (watcher?.rule.event === 'no_activity') firings = await this.#silences(watcher, watcher.rule);
+    } catch (error) {
+      // Too many events wait, or another fault that may pass: the next check finds the same workflows.
+      if (!isApiError(error)) report(error);
+    }
+    const next = { due_ms: nowMs + CHECK_MS, fire_ms: nowMs + CHECK_MS, last_check_ms: nowMs };
+    return this.#store(firings, async (tx) => {
+      const { numUpdatedRows } = await tx
+        .updateTable('triggers')
+        .set(next)
+        .where('id', '=', trigger.id)
+        .where('fire_ms', '=', trigger.fire_ms)
+        .where('version', '=', trigger.version)
+        .where('config', '=', trigger.config)
+        .executeTakeFirst();
+      return numUpdatedRows > 0n;
+    });
+  }
+
+  async #silences(watcher: Watcher, rule: EventRule & { event: 'no_activity' }): Promise<Firing[]> {
+    const { db, now } = this.#options;
+    const found = await silentWorkflows(db, { ...watcher, rule }, now());
+    const firings: Firing[] = [];
+    for (const workflow of found)
+      firings.push(await this.#firing(watcher, workflow.id, { happenedMs: now(), workflow }));
+    return firings;
+  }
+
+  async #sweep(): Promise<void> {
+    const { db, now } = this.#options;
+    await db.deleteFrom('event_cooldowns').where('until_ms', '<=', now()).execute();
+  }
+}
+
+/** Selects the active triggers of events of live versions. */
+function liveRows({ db, types }: Pick<DispatcherOptions, 'db' | 'types'>) {
+  return db
+    .selectFrom('triggers')
+    .innerJoin('workflows', (join) =>
+      join
+        .onRef('workflows.id', '=', 'triggers.workflow_id')
+        .onRef('workflows.active_version', '=', 'triggers.version'),
+    )
+    .selectAll('triggers')
+    .where('triggers.type', 'in', [...types.keys()])
+    .where('triggers.state', '=', 'active')
+    .where('workflows.archived_at', 'is', null);
+}
+
+/** A workflow does not watch itself. */
+function watches({ trigger, rule }: Watcher, event: ServiceEventRow): boolean {
+  if (kindOf(rule) !== event.kind || trigger.workflow_id === event.workflow_id) return false;
+  const { workflowIds } = rule;
+  return event.workflow_id === null || workflowIds.length === 0 || workflowIds.includes(event.workflow_id);
+}
+
+async function removeEvent(db: Db, { id }: ServiceEventRow): Promise<boolean> {
+  const { numDeletedRows } = await db.deleteFrom('service_events').where('id', '=', id).executeTakeFirst();
+  return numDeletedRows > 0n;
+}
+
+async function isResting(
+  db: Db,
+  { workflow_id, block_id }: LiveTrigger,
+  sourceId: string,
+  nowMs: number,
+): Promise<boolean> {
+  const found = await db
+    .selectFrom('event_cooldowns')
+    .select('until_ms')
+    .where('workflow_id', '=', workflow_id)
+    .where('block_id', '=', block_id)
+    .where('source_id', '=', sourceId)
+    .where('until_ms', '>', nowMs)
+    .executeTakeFirst();
+  return found !== undefined;
+}
+
+/** Stores the run, unless the rule has fired for the source since it was looked at. */
+async function storeFiring(tx: Db, { watcher, sourceId, held }: Firing, nowMs: number): Promise<void> {
+  const { trigger } = watcher;
+  if (!(await beginRest(tx, { watcher, sourceId, nowMs }))) return;
+  const placed = await placeEvent(tx as never, held);
+  await tx
+    .updateTable('triggers')
+    .set({ last_fired_ms: nowMs, last_check_ms: nowMs, last_run_id: placed.runId, last_error: null })
+    .where('id', '=', trigger.id)
+    .where('version', '=', trigger.version)
+    .execute();
+}
+
+/** False: the rule rests. No other process changes that until the transaction ends. */
+async function beginRest(
+  tx: Db,
+  { watcher, sourceId, nowMs }: { watcher: Watcher; sourceId: string; nowMs: number },
+): Promise<boolean> {
+  const { trigger, rule } = watcher;
+  const restMs = rule.event === 'no_activity' ? Math.max(rule.cooldownMs, rule.ms) : rule.cooldownMs;
+  if (restMs === 0) return true;
+  const key = { workflow_id: trigger.workflow_id, block_id: trigger.block_id, source_id: sourceId };
+  const until_ms = nowMs + restMs;
+  const taken = await tx
+    .insertInto('event_cooldowns')
+    .values({ ...key, until_ms })
+    .onConflict((known) =>
+      known
+        .columns(['workflow_id', 'block_id', 'source_id'])
+        .doUpdateSet({ until_ms })
+        .where('event_cooldowns.until_ms', '<=', nowMs),
+    )
+    .returning('source_id')
+    .executeTakeFirst();
+  return taken !== undefined;
+}

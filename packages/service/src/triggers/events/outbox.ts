@@ -1,0 +1,64 @@
+import { randomUUID } from 'node:crypto';
+import type { JsonObject } from '@heddle/core';
+import type { Kysely } from 'kysely';
+import type { Activation } from '../activation.ts';
+import type { EventKind, EventTables } from './tables.ts';
+
+type Db = Kysely<EventTables>;
+
+/** Something that has happened in a workspace. */
+export interface ServiceEvent {
+  kind: EventKind;
+  workspaceId: string;
+  workflowId?: string;
+  /** The engine's id of the run, or the id of the credential. */
+  subjectId?: string;
+  details?: JsonObject;
+  happenedMs: number;
+}
+
+/**
+ * Records what has happened, in the transaction in which it happens: both or neither. Events of workspaces without a trigger of
+ * events are left out.
+ */
+export async function recordEvents(transaction: unknown, events: readonly ServiceEvent[]): Promise<void> {
+  if (events.length === 0) return;
+  const db = transaction as Db;
+  const watched = await db
+    .selectFrom('event_watchers')
+    .select('workspace_id')
+    .distinct()
+    .where('workspace_id', 'in', [...new Set(events.map(({ workspaceId }) => workspaceId))])
+    .execute();
+  const workspaces = new Set(watched.map(({ workspace_id: id }) => id));
+  const rows = events
+    .filter(({ workspaceId }) => workspaces.has(workspaceId))
+    .map((event) => ({
+      ...{ id: randomUUID(), workspace_id: event.workspaceId, kind: event.kind },
+      ...{ workflow_id: event.workflowId ?? null, subject_id: event.subjectId ?? null },
+      details: event.details ? JSON.stringify(event.details) : null,
+      // At once, whatever clock the event has its time from.
+      ...{ happened_ms: event.happenedMs, look_ms: 0, attempts: 0 },
+    }));
+  if (rows.length > 0) await db.insertInto('service_events').values(rows).execute();
+}
+
+/** Records whether the live version of a workflow has a trigger of events, in the transaction that makes it live. */
+export async function activateEvents(
+  transaction: unknown,
+  { workflowId, workspaceId, triggers }: Pick<Activation, 'workflowId' | 'workspaceId' | 'triggers'>,
+): Promise<void> {
+  const db = transaction as Db;
+  await db.deleteFrom('event_watchers').where('workflow_id', '=', workflowId).execute();
+  if (!triggers.some(({ type }) => type.kind === 'event')) return;
+  await db
+    .insertInto('event_watchers')
+    .values({ workflow_id: workflowId, workspace_id: workspaceId })
+    .onConflict((known) => known.doNothing())
+    .execute();
+}
+
+/** Records that the workflow has no live version any more. */
+export async function deactivateEvents(transaction: unknown, workflowId: string): Promise<void> {
+  await (transaction as Db).deleteFrom('event_watchers').where('workflow_id', '=', workflowId).execute();
+}

@@ -1,0 +1,72 @@
+import { isEngineError } from '@heddle/core';
+import type { Json, JsonObject } from '@heddle/core';
+import type { Engine } from '@heddle/engine';
+import type { EventRule } from '../types.ts';
+import { CREDITS_PER_DOLLAR } from './conditions.ts';
+import type { EndedRun } from './conditions.ts';
+
+/** Most characters of the output of a run in the input of another. */
+const MAX_OUTPUT = 64 * 1024;
+const PREVIEW = 8 * 1024;
+
+/** What an event is about. */
+export interface EventSubject {
+  happenedMs: number;
+  workflow?: { id: string; name: string } | undefined;
+  /** The run that has ended, as `runSummary` returns it. */
+  run?: JsonObject | undefined;
+  credential?: JsonObject | undefined;
+  version?: number | undefined;
+  error?: string | undefined;
+}
+
+const NO_RUN = { runId: null, durationMs: null, cost: null, finalOutput: null, error: null };
+
+/** Returns the input of the runs that a rule starts. Fields without a value are null. */
+export function inputOf({ event }: EventRule, subject: EventSubject): JsonObject {
+  const { workflow, run, happenedMs, credential = null, version = null } = subject;
+  const isItself = event === 'execution_error' || event === 'execution_success';
+  return {
+    event,
+    timestamp: new Date(happenedMs).toISOString(),
+    workflowId: workflow?.id ?? null,
+    workflowName: workflow?.name ?? null,
+    ...NO_RUN,
+    ...(isItself && run),
+    ...(subject.error !== undefined && { error: subject.error }),
+    triggeringRun: isItself ? null : (run ?? null),
+    ...{ version, credential },
+  };
+}
+
+/** Returns what the input says about a run. */
+export async function runSummary(engine: Pick<Engine, 'getRun'>, run: EndedRun): Promise<JsonObject> {
+  const { output, error } = await resultOf(engine, run.engine_id);
+  return {
+    runId: run.run_id,
+    durationMs: run.duration_ms < 0 ? null : run.duration_ms,
+    cost: run.cost < 0 ? null : run.cost * CREDITS_PER_DOLLAR,
+    finalOutput: shortened(output),
+    error,
+  };
+}
+
+/** Returns output and error of a run; none of one that was deleted. */
+async function resultOf(
+  engine: Pick<Engine, 'getRun'>,
+  engineId: string,
+): Promise<{ output: Json; error: string | null }> {
+  try {
+    const { output, error } = await engine.getRun(engineId);
+    return { output, error: error?.message ?? null };
+  } catch (error) {
+    if (isEngineError(error) && error.code === 'RUN_NOT_FOUND') return { output: null, error: null };
+    throw error;
+  }
+}
+
+function shortened(output: Json): Json {
+  const text = JSON.stringify(output);
+  if (text.length <= MAX_OUTPUT) return output;
+  return { truncated: true, preview: text.slice(0, PREVIEW).toWellFormed() };
+}

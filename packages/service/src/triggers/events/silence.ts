@@ -1,0 +1,48 @@
+import type { Kysely } from 'kysely';
+import type { LiveTrigger } from '../fire.ts';
+import type { EventRule } from '../types.ts';
+import type { EventTables } from './tables.ts';
+
+/** How often a trigger looks for workflows without runs. */
+export const CHECK_MS = 300_000;
+/** Most workflows of one look. The next look finds the others. */
+const MAX_FOUND = 100;
+
+/** Returns the deployed workflows that the trigger watches and of which no run has begun for so long, besides those that it rests for. */
+export async function silentWorkflows(
+  db: Kysely<EventTables>,
+  { trigger, rule }: { trigger: LiveTrigger; rule: EventRule & { event: 'no_activity' } },
+  nowMs: number,
+): Promise<{ id: string; name: string }[]> {
+  const sinceMs = nowMs - rule.ms;
+  if (trigger.created_ms > sinceMs) return [];
+  // Times of workflows and of their runs are texts in one form, in the order of time.
+  const since = new Date(sinceMs).toISOString();
+  return db
+    .selectFrom('workflows')
+    .leftJoin('run_counts', 'run_counts.workflow_id', 'workflows.id')
+    .select(['workflows.id', 'workflows.name'])
+    .where('workflows.workspace_id', '=', trigger.workspace_id)
+    .where('workflows.id', '!=', trigger.workflow_id)
+    .where('workflows.active_version', 'is not', null)
+    .where('workflows.archived_at', 'is', null)
+    .where('workflows.deployed_at', '<=', since)
+    .where((eb) => eb.or([eb('run_counts.last_at', 'is', null), eb('run_counts.last_at', '<=', since)]))
+    .$if(rule.workflowIds.length > 0, (some) => some.where('workflows.id', 'in', [...rule.workflowIds]))
+    .where((eb) =>
+      eb.not(
+        eb.exists(
+          eb
+            .selectFrom('event_cooldowns')
+            .select('event_cooldowns.source_id')
+            .whereRef('event_cooldowns.source_id', '=', 'workflows.id')
+            .where('event_cooldowns.workflow_id', '=', trigger.workflow_id)
+            .where('event_cooldowns.block_id', '=', trigger.block_id)
+            .where('event_cooldowns.until_ms', '>', nowMs),
+        ),
+      ),
+    )
+    .orderBy('workflows.id')
+    .limit(MAX_FOUND)
+    .execute();
+}
