@@ -111,11 +111,7 @@ export async function addCredential(
 }
 
 /** Records the event, for the triggers of the workspace. */
-function recordChange(
-  db: Db,
-  row: CredentialInfo,
-  change: 'created' | 'updated' | 'deleted',
-): Promise<void> {
+function recordChange(db: Db, row: CredentialInfo, change: 'created' | 'updated' | 'deleted'): Promise<void> {
   return recordEvents(db, [credentialEvent('credential_changed', row, change)]);
 }
 

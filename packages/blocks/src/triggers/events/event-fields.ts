@@ -87,7 +87,9 @@ export const eventFields = z.object({
     .describe('Ids of the workflows that are watched. Default: all of the workspace but the trigger’s own.'),
   consecutiveFailures: whole(1, 100)
     .default(3)
-    .describe('consecutive_failures: the number of runs that have failed in a row, from 1 to 100. Default: 3.'),
+    .describe(
+      'consecutive_failures: the number of runs that have failed in a row, from 1 to 100. Default: 3.',
+    ),
   failureRatePercent: whole(1, 100)
     .default(50)
     .describe('failure_rate: the share of failed runs in percent, of at least 5 runs. Default: 50.'),
@@ -101,7 +103,9 @@ export const eventFields = z.object({
     ),
   costThresholdCredits: credits
     .default(200)
-    .describe('cost_threshold: the highest cost of a run in credits, of which 200 are a dollar. Default: 200.'),
+    .describe(
+      'cost_threshold: the highest cost of a run in credits, of which 200 are a dollar. Default: 200.',
+    ),
   errorCountThreshold: whole(1, 10_000)
     .default(10)
     .describe('error_count: the number of failed runs. Default: 10.'),
@@ -133,19 +137,14 @@ const READ: { readonly [event: string]: readonly (keyof Fields)[] } = {
 const COMMON: readonly string[] = ['eventType', 'workflowIds', 'cooldownMinutes'];
 
 /** Returns the rule that the fields of a block describe, or all problems. Fields of other conditions are ignored. */
-export function readEvents(
-  block: JsonObject,
-): { rule: EventRule } | { problems: readonly TriggerProblem[] } {
+export function readEvents(block: JsonObject): { rule: EventRule } | { problems: readonly TriggerProblem[] } {
   const { eventType = '' } = present(block);
-  const own =
-    typeof eventType === 'string' && Object.hasOwn(READ, eventType) ? (READ[eventType] ?? []) : [];
+  const own = typeof eventType === 'string' && Object.hasOwn(READ, eventType) ? (READ[eventType] ?? []) : [];
   const names: readonly string[] = [...COMMON, ...own];
   const values = Object.fromEntries(Object.entries(present(block)).filter(([name]) => names.includes(name)));
   const read = eventFields.safeParse(values);
   if (read.success) return { rule: ruleOf(read.data) };
-  const found = new Map(
-    read.error.issues.map(({ path, message }) => [String(path[0]), `is not ${message}`]),
-  );
+  const found = new Map(read.error.issues.map(({ path, message }) => [String(path[0]), `is not ${message}`]));
   return { problems: [...found].map(([field, message]) => ({ field, message })) };
 }
 

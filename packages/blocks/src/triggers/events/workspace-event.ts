@@ -37,7 +37,8 @@ const run = {
 
 /** What a block of the type gives, for readers and editors. */
 export const workspaceEventSchema = {
-  summary: 'Starts a run when another workflow of the workspace fails, is slow, costs much, rests or is deployed, or a credential changes.',
+  summary:
+    'Starts a run when another workflow of the workspace fails, is slow, costs much, rests or is deployed, or a credential changes.',
   fields: eventFields.extend(flowControlFields),
   outputs: z.object({
     event: z.string().describe('The event or condition.'),
@@ -45,9 +46,9 @@ export const workspaceEventSchema = {
     workflowId: z.string().nullable().describe('Id of the workflow that it is about.'),
     workflowName: z.string().nullable().describe('Its name.'),
     ...run,
-    error: z.string().nullable().describe('Why the run has failed, or the trigger was suspended.'),
+    errorMessage: z.string().nullable().describe('Why the run has failed, or the trigger was suspended.'),
     triggeringRun: z
-      .object({ ...run, error: z.string().nullable().describe('Why it has failed.') })
+      .object({ ...run, errorMessage: z.string().nullable().describe('Why it has failed.') })
       .nullable()
       .describe('Conditions: the run with which the condition was met. Events have its fields themselves.'),
     version: z.number().nullable().describe('workflow_deployed: the version that became live.'),

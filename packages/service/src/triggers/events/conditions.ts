@@ -89,11 +89,7 @@ async function failureRate(db: Db, run: EndedRun, windowMs: number): Promise<num
   return (runs.filter(({ status }) => status === 'failed').length / runs.length) * 100;
 }
 
-async function failures(
-  db: Db,
-  run: EndedRun,
-  { windowMs }: { windowMs: number },
-): Promise<number> {
+async function failures(db: Db, run: EndedRun, { windowMs }: { windowMs: number }): Promise<number> {
   const { count } = await db
     .selectFrom(
       runsUpTo(db, run)

@@ -144,7 +144,7 @@ export class EventDispatcher {
     const { db } = this.#options;
     const sourceId = event.workflow_id ?? event.subject_id ?? '';
     const firings: Firing[] = [];
-    for (const watcher of await this.#watchersOf(event.workspace_id)) {
+    for (const watcher of await this.#watchersOf(event)) {
       const { trigger, rule } = watcher;
       if (!watches(watcher, event) || (await isResting(db, trigger, sourceId, this.#options.now()))) continue;
       if (run && !(await isMet(db, rule, run))) continue;
@@ -153,10 +153,12 @@ export class EventDispatcher {
     return firings;
   }
 
-  /** Returns the triggers of events of a workspace that are active, in one order. */
-  async #watchersOf(workspaceId: string): Promise<Watcher[]> {
+  /** Returns the active triggers of events that were deployed when the event was recorded, in one order. */
+  async #watchersOf({ workspace_id, recorded_ms }: ServiceEventRow): Promise<Watcher[]> {
     const rows = await liveRows(this.#options)
-      .where('triggers.workspace_id', '=', workspaceId)
+      .innerJoin('event_watchers', 'event_watchers.workflow_id', 'triggers.workflow_id')
+      .where('triggers.workspace_id', '=', workspace_id)
+      .where('event_watchers.since_ms', '<=', recorded_ms)
       .orderBy('triggers.workflow_id')
       .orderBy('triggers.block_id')
       .execute();
@@ -202,7 +204,10 @@ export class EventDispatcher {
   }
 
   /** The event is handled later, or dropped when it is too old. */
-  async #postpone({ id, attempts, happened_ms, workspace_id }: ServiceEventRow, why: string): Promise<boolean> {
+  async #postpone(
+    { id, attempts, happened_ms, workspace_id }: ServiceEventRow,
+    why: string,
+  ): Promise<boolean> {
     const { db, now, types } = this.#options;
     if (now() - happened_ms < DROP_MS) {
       const look_ms = now() + retryDelayMs(RETRY_MS, attempts);

@@ -11,6 +11,7 @@ async function initial({ schema }: Kysely<unknown>): Promise<void> {
     .addColumn('subject_id', 'text')
     .addColumn('details', 'text')
     .addColumn('happened_ms', 'bigint', (column) => column.notNull())
+    .addColumn('recorded_ms', 'bigint', (column) => column.notNull())
     .addColumn('look_ms', 'bigint', (column) => column.notNull())
     .addColumn('attempts', 'integer', (column) => column.notNull())
     .execute();
@@ -28,6 +29,7 @@ async function initial({ schema }: Kysely<unknown>): Promise<void> {
     .createTable('event_watchers')
     .addColumn('workflow_id', 'text', (column) => column.primaryKey())
     .addColumn('workspace_id', 'text', (column) => column.notNull())
+    .addColumn('since_ms', 'bigint', (column) => column.notNull())
     .execute();
   await schema.createIndex('event_watchers_workspace').on('event_watchers').column('workspace_id').execute();
 }

@@ -38,7 +38,7 @@ export async function recordEvents(transaction: unknown, events: readonly Servic
       ...{ workflow_id: event.workflowId ?? null, subject_id: event.subjectId ?? null },
       details: event.details ? JSON.stringify(event.details) : null,
       // At once, whatever clock the event has its time from.
-      ...{ happened_ms: event.happenedMs, look_ms: 0, attempts: 0 },
+      ...{ happened_ms: event.happenedMs, recorded_ms: Date.now(), look_ms: 0, attempts: 0 },
     }));
   if (rows.length > 0) await db.insertInto('service_events').values(rows).execute();
 }
@@ -49,11 +49,10 @@ export async function activateEvents(
   { workflowId, workspaceId, triggers }: Pick<Activation, 'workflowId' | 'workspaceId' | 'triggers'>,
 ): Promise<void> {
   const db = transaction as Db;
-  await db.deleteFrom('event_watchers').where('workflow_id', '=', workflowId).execute();
-  if (!triggers.some(({ type }) => type.kind === 'event')) return;
+  if (!triggers.some(({ type }) => type.kind === 'event')) return deactivateEvents(db, workflowId);
   await db
     .insertInto('event_watchers')
-    .values({ workflow_id: workflowId, workspace_id: workspaceId })
+    .values({ workflow_id: workflowId, workspace_id: workspaceId, since_ms: Date.now() })
     .onConflict((known) => known.doNothing())
     .execute();
 }

@@ -20,7 +20,7 @@ export interface EventSubject {
   error?: string | undefined;
 }
 
-const NO_RUN = { runId: null, durationMs: null, cost: null, finalOutput: null, error: null };
+const NO_RUN = { runId: null, durationMs: null, cost: null, finalOutput: null, errorMessage: null };
 
 /** Returns the input of the runs that a rule starts. Fields without a value are null. */
 export function inputOf({ event }: EventRule, subject: EventSubject): JsonObject {
@@ -33,7 +33,7 @@ export function inputOf({ event }: EventRule, subject: EventSubject): JsonObject
     workflowName: workflow?.name ?? null,
     ...NO_RUN,
     ...(isItself && run),
-    ...(subject.error !== undefined && { error: subject.error }),
+    ...(subject.error !== undefined && { errorMessage: subject.error }),
     triggeringRun: isItself ? null : (run ?? null),
     ...{ version, credential },
   };
@@ -47,7 +47,7 @@ export async function runSummary(engine: Pick<Engine, 'getRun'>, run: EndedRun):
     durationMs: run.duration_ms < 0 ? null : run.duration_ms,
     cost: run.cost < 0 ? null : run.cost * CREDITS_PER_DOLLAR,
     finalOutput: shortened(output),
-    error,
+    errorMessage: error,
   };
 }
 

@@ -27,6 +27,8 @@ export interface ServiceEventRow {
   /** What else is known about it, as JSON. */
   details: string | null;
   happened_ms: number;
+  /** By the clock of `since_ms`. */
+  recorded_ms: number;
   /** When it is handled. */
   look_ms: number;
   /** How often it could not be handled. */
@@ -46,6 +48,8 @@ export interface EventCooldownRow {
 export interface EventWatcherRow {
   workflow_id: string;
   workspace_id: string;
+  /** Earlier events are none of its. */
+  since_ms: number;
 }
 
 export interface EventTables extends TriggerTables {

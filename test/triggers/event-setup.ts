@@ -1,0 +1,137 @@
+import type { Json, JsonObject } from '@heddle/core';
+import { openServiceStore } from '@heddle/service';
+import type { Kysely } from 'kysely';
+import { expect } from 'vitest';
+import type { EventTables } from '../../packages/service/src/triggers/events/tables.ts';
+import type { FlowTables } from '../../packages/service/src/triggers/flow/tables.ts';
+import { testApi } from '../support/api.ts';
+import type { TestApi, TestApiOptions } from '../support/api.ts';
+import { postgresDatabase } from '../support/postgres.ts';
+import { scheduledWorkflow } from '../support/triggered.ts';
+import type { STORES } from './setup.ts';
+
+type Tables = EventTables & FlowTables;
+
+/** The input of a run that an event has started. */
+export type EventInput = JsonObject & { event: string };
+
+export interface EventApi extends TestApi {
+  db: Kysely<Tables>;
+  now: { ms: number };
+  /** Beats until no event and no run waits that is due. */
+  settled(): Promise<void>;
+  /** Deploys a workflow with a trigger of events with these fields. */
+  watcher(fields: { [name: string]: Json }, options?: { last?: JsonObject }): Promise<string>;
+  /** Deploys a workflow whose runs fail if their input has `fails`. */
+  watched(): Promise<string>;
+  /** Runs a workflow to its end, and settles. Returns the id of the run. */
+  run(workflowId: string, input?: JsonObject): Promise<string>;
+  /** The inputs of the runs of a workflow, oldest first. */
+  inputs(workflowId: string): Promise<EventInput[]>;
+}
+
+/** A block that fails. */
+export const FAILS: JsonObject = {
+  type: 'api',
+  subBlocks: { url: { id: 'url', type: 'short-input', value: 'no address' } },
+};
+
+/** An API whose clock is moved by the test, with the store of this name. All its background work is done by beats. */
+export async function eventApi(
+  kind: (typeof STORES)[number],
+  options: TestApiOptions = {},
+): Promise<EventApi> {
+  const now = { ms: Date.now() };
+  const beats = new Set<() => void>();
+  const every = (_ms: number, beat: () => void): (() => void) => {
+    beats.add(beat);
+    return () => beats.delete(beat);
+  };
+  const postgres = kind === 'postgres' && { url: await postgresDatabase() };
+  const store =
+    options.store ?? (await openServiceStore(postgres ? { postgres, secret: 'x'.repeat(32) } : {}));
+  const api = await testApi({ ...options, store, now: () => now.ms, every });
+  const db = store.database as Kysely<Tables>;
+
+  async function settled(): Promise<void> {
+    let quiet = 0;
+    const isDue = async (): Promise<boolean> => {
+      // Events of the last instant are looked for at the next poll.
+      now.ms += 5000;
+      for (const beat of beats) beat();
+      const { changes } = await api.engine.runChanges(1);
+      const [event, check, run, claim] = await Promise.all([
+        db.selectFrom('service_events').select('id').where('look_ms', '<=', now.ms).executeTakeFirst(),
+        db.selectFrom('triggers').select('id').where('fire_ms', '<=', now.ms).executeTakeFirst(),
+        db.selectFrom('flow_runs').select('run_id').where('look_ms', '<=', now.ms).executeTakeFirst(),
+        db
+          .selectFrom('claims')
+          .select('run_id')
+          .where('waiting', 'is not', null)
+          .where('held', 'is', null)
+          .executeTakeFirst(),
+      ]);
+      const { runs } = await api.engine.listRuns({ limit: 100 });
+      const isRunning = runs.some(({ status }) => status === 'running' || status === 'queued');
+      quiet = changes.length > 0 || event || check || run || claim || isRunning ? 0 : quiet + 1;
+      return quiet < 3;
+    };
+    await expect.poll(isDue, { timeout: 20_000, interval: 10 }).toBe(false);
+  }
+
+  return {
+    ...api,
+    ...{ db, now, settled },
+    watcher: (fields, { last } = {}) =>
+      api.deployed(scheduledWorkflow(fields, { type: 'sim_workspace_event', ...(last && { last }) })),
+    watched: () => api.deployed(failing()),
+    async run(workflowId, input = {}) {
+      const body = { input };
+      const answer = await api.call<{ runId: string }>('POST', `/api/v2/workflows/${workflowId}/execute`, {
+        body,
+      });
+      await settled();
+      return answer.data.runId;
+    },
+    async inputs(workflowId) {
+      const { runs } = await api.engine.listRuns({ workflowId, limit: 100 });
+      const oldest = runs.toReversed();
+      return Promise.all(
+        oldest.map(async ({ runId }) => {
+          const [first] = await api.engine.getLogs(runId);
+          const { input: _input, ...output } = first?.output as EventInput;
+          return output as EventInput;
+        }),
+      );
+    },
+  };
+}
+
+/** A workflow that fails if its input has `fails`. */
+function failing(): Json {
+  const shared = { position: { x: 0, y: 0 }, enabled: true, outputs: {} };
+  const code =
+    "if (<start.fails> === true) throw new Error('It was asked to fail.'); return { said: 'done' };";
+  return {
+    version: '1.0',
+    workflow: { id: 'watched', name: 'Watched' },
+    state: {
+      blocks: {
+        start: {
+          ...{ ...shared, id: 'start', type: 'start_trigger', name: 'Start' },
+          subBlocks: {
+            inputFormat: {
+              ...{ id: 'inputFormat', type: 'input-format' },
+              value: [{ name: 'fails', type: 'boolean', value: 'false' }],
+            },
+          },
+        },
+        work: {
+          ...{ ...shared, id: 'work', type: 'function', name: 'Work' },
+          subBlocks: { code: { id: 'code', type: 'code', value: code } },
+        },
+      },
+      edges: [{ id: 'edge', source: 'start', target: 'work' }],
+    },
+  };
+}

@@ -1,0 +1,275 @@
+import { afterEach, beforeAll, describe, expect, it } from 'vitest';
+import type { Kysely } from 'kysely';
+import { markReconnect } from '../../packages/service/src/credentials/refresh-store.ts';
+import type { CredentialTables } from '../../packages/service/src/credentials/tables.ts';
+import { eventApi, FAILS } from './event-setup.ts';
+import type { EventApi } from './event-setup.ts';
+import { STORES } from './setup.ts';
+
+const RUN_FIELDS = { runId: null, durationMs: null, cost: null, finalOutput: null, errorMessage: null };
+
+describe.each(STORES)('events of the service on %s', (kind) => {
+  let api: EventApi;
+  beforeAll(async () => {
+    api = await eventApi(kind);
+  });
+  afterEach(() => {
+    expect(api.faults).toEqual([]);
+  });
+
+  it('start runs with the failed run as input, and not for runs that complete', async () => {
+    const watched = await api.watched();
+    const other = await api.watched();
+    const id = await api.watcher({ eventType: 'execution_error', workflowIds: [watched] });
+    await api.run(watched);
+    await api.run(other, { fails: true });
+    expect(await api.inputs(id)).toEqual([]);
+    const runId = await api.run(watched, { fails: true });
+    const [input, ...more] = await api.inputs(id);
+    expect(more).toEqual([]);
+    expect(input).toMatchObject({
+      ...{ event: 'execution_error', workflowId: watched, runId, cost: null, triggeringRun: null },
+      ...{ version: null, credential: null },
+    });
+    expect(input).toMatchObject({
+      workflowName: expect.stringContaining('Workflow') as string,
+      timestamp: expect.stringMatching(/^\d{4}-.*Z$/) as string,
+      durationMs: expect.any(Number) as number,
+      errorMessage: expect.stringContaining('It was asked to fail.') as string,
+    });
+  });
+
+  it('start no runs for runs that events have started, nor for the runs of their own workflow', async () => {
+    const watched = await api.watched();
+    const failing = await api.watcher(
+      { eventType: 'execution_error', workflowIds: [watched] },
+      { last: FAILS },
+    );
+    const chained = await api.watcher({ eventType: 'execution_error', workflowIds: [failing] });
+    await api.run(watched, { fails: true });
+    expect(await api.inputs(failing)).toHaveLength(1);
+    await api.settled();
+    expect(await api.inputs(failing)).toHaveLength(1);
+    expect(await api.inputs(chained)).toEqual([]);
+  });
+
+  it('tell of deployments, with the version that became live', async () => {
+    const watched = await api.watched();
+    const workflowIds = [watched];
+    const deployed = await api.watcher({ eventType: 'workflow_deployed', workflowIds });
+    const undeployed = await api.watcher({ eventType: 'workflow_undeployed', workflowIds });
+    await api.call('POST', `/api/v2/workflows/${watched}/deploy`);
+    await api.call('POST', `/api/v2/workflows/${watched}/versions/1/activate`);
+    await api.call('DELETE', `/api/v2/workflows/${watched}/deploy`);
+    await api.settled();
+    const about = { ...RUN_FIELDS, workflowId: watched, triggeringRun: null };
+    const inputs = await api.inputs(deployed);
+    expect(inputs.toSorted((a, b) => Number(b['version']) - Number(a['version']))).toMatchObject([
+      { ...about, event: 'workflow_deployed', version: 2 },
+      { ...about, event: 'workflow_deployed', version: 1 },
+    ]);
+    expect(await api.inputs(undeployed)).toMatchObject([
+      { ...about, event: 'workflow_undeployed', version: null },
+    ]);
+  });
+
+  it('fire a condition when the last runs have failed, and then not for the cool-down', async () => {
+    const watched = await api.watched();
+    const id = await api.watcher({
+      ...{ eventType: 'consecutive_failures', workflowIds: [watched], consecutiveFailures: '2' },
+      cooldownMinutes: '90',
+    });
+    for (const fails of [true, false, true]) await api.run(watched, { fails });
+    expect(await api.inputs(id)).toEqual([]);
+    const runId = await api.run(watched, { fails: true });
+    const [input, ...more] = await api.inputs(id);
+    expect(more).toEqual([]);
+    expect(input).toMatchObject({
+      ...{ ...RUN_FIELDS, event: 'consecutive_failures', workflowId: watched },
+      triggeringRun: { runId, errorMessage: expect.stringContaining('It was asked to fail.') as string },
+    });
+    await api.run(watched, { fails: true });
+    expect(await api.inputs(id)).toHaveLength(1);
+    api.now.ms += 90 * 60_000;
+    await api.run(watched, { fails: true });
+    expect(await api.inputs(id)).toHaveLength(2);
+  });
+
+  it('tell of workflows without runs, once for each span of silence', async () => {
+    const watched = await api.watched();
+    const id = await api.watcher({ eventType: 'no_activity', workflowIds: watched, inactivityHours: 12 });
+    await api.run(watched);
+    expect(await api.inputs(id)).toEqual([]);
+    api.now.ms += 12 * 3_600_000;
+    await api.settled();
+    await api.settled();
+    expect(await api.inputs(id)).toMatchObject([
+      { ...RUN_FIELDS, event: 'no_activity', workflowId: watched, triggeringRun: null },
+    ]);
+    api.now.ms += 12 * 3_600_000;
+    await api.settled();
+    expect(await api.inputs(id)).toHaveLength(2);
+  });
+});
+
+describe('conditions about the runs of a workflow', () => {
+  it('are met by a share of failures, a number of them, and slow runs, of at least five', async () => {
+    const api = await eventApi('sqlite');
+    const watched = await api.watched();
+    const workflowIds = `["${watched}"]`;
+    const rate = await api.watcher({ eventType: 'failure_rate', workflowIds, failureRatePercent: '40' });
+    const count = await api.watcher({ eventType: 'error_count', workflowIds, errorCountThreshold: 2 });
+    const slow = await api.watcher({ eventType: 'latency_threshold', workflowIds, durationThresholdMs: 1 });
+    const never = await api.watcher({ eventType: 'latency_threshold', workflowIds });
+    const spike = await api.watcher({ eventType: 'latency_spike', workflowIds });
+    const cost = await api.watcher({ eventType: 'cost_threshold', workflowIds });
+    for (const fails of [true, false, false, true]) await api.run(watched, { fails });
+    expect(await api.inputs(count)).toHaveLength(1);
+    expect(await api.inputs(rate)).toEqual([]);
+    // Three of five, of which none has cost anything.
+    const last = await api.run(watched, { fails: true });
+    expect(await api.inputs(rate)).toMatchObject([{ triggeringRun: { runId: last } }]);
+    expect(await api.inputs(slow)).toHaveLength(1);
+    // Earlier runs have taken no time.
+    await api.db.updateTable('run_logs').set({ duration_ms: 0 }).execute();
+    expect(await api.inputs(spike)).toEqual([]);
+    await api.run(watched);
+    expect(await api.inputs(spike)).toHaveLength(1);
+    expect(await api.inputs(never)).toEqual([]);
+    expect(await api.inputs(cost)).toEqual([]);
+    expect(api.faults).toEqual([]);
+  });
+
+  it('are met by the cost of a run, in credits', async () => {
+    const api = await eventApi('sqlite');
+    const watched = await api.watched();
+    const id = await api.watcher({ eventType: 'cost_threshold', costThresholdCredits: '150.5' });
+    const runId = await api.run(watched);
+    expect(await api.inputs(id)).toEqual([]);
+    for (const cost of [0.75, 0.76]) {
+      await api.db.updateTable('run_logs').set({ cost }).execute();
+      await api.db
+        .insertInto('service_events')
+        .values({
+          ...{ id: String(cost), workspace_id: api.workspaceId, kind: 'run_ended', workflow_id: watched },
+          ...{
+            subject_id: runId,
+            details: null,
+            happened_ms: 0,
+            recorded_ms: Date.now(),
+            look_ms: 0,
+            attempts: 0,
+          },
+        })
+        .execute();
+      await api.settled();
+      expect(await api.inputs(id)).toHaveLength(cost === 0.76 ? 1 : 0);
+    }
+    expect(await api.inputs(id)).toMatchObject([{ triggeringRun: { runId, cost: 152 } }]);
+  });
+});
+
+describe('events of credentials', () => {
+  it('start runs without the secret', async () => {
+    const api = await eventApi('sqlite');
+    const changed = await api.watcher({ eventType: 'credential_changed' });
+    const reconnect = await api.watcher({ eventType: 'credential_reconnect' });
+    const { workspaceId } = api;
+    const body = {
+      workspaceId,
+      type: 'service_account',
+      providerId: 'shop',
+      displayName: 'Ours',
+      credentials: '{"apiToken": "key-secret"}',
+    };
+    const { data } = await api.call<{ id: string }>('POST', '/api/v2/credentials', { body });
+    const path = `/api/v2/credentials/${data.id}?workspaceId=${workspaceId}`;
+    await api.call('PATCH', path, { body: { displayName: 'Theirs' } });
+    const tables = api.store.database as Kysely<CredentialTables>;
+    const row = await tables.selectFrom('credentials').selectAll().executeTakeFirstOrThrow();
+    await markReconnect(tables, api.store.audit, { row, now: new Date().toISOString() });
+    await api.call('DELETE', path);
+    await api.settled();
+    const inputs = await api.inputs(changed);
+    expect(inputs.map(({ credential }) => credential)).toEqual([
+      { id: data.id, name: 'Ours', provider: 'shop', change: 'created' },
+      { id: data.id, name: 'Theirs', provider: 'shop', change: 'updated' },
+      { id: data.id, name: 'Theirs', provider: 'shop', change: 'deleted' },
+    ]);
+    expect(JSON.stringify(inputs)).not.toContain('key-secret');
+    expect(await api.inputs(reconnect)).toMatchObject([
+      { event: 'credential_reconnect', workflowId: null, credential: { id: data.id, name: 'Theirs' } },
+    ]);
+  });
+});
+
+describe('without a trigger of events in the workspace', () => {
+  it('nothing is recorded, and events of one workspace start no runs of another', async () => {
+    const api = await eventApi('sqlite');
+    const watched = await api.watched();
+    const others = await api.store.workspaces.createWorkspace('Others', api.userId);
+    await api.db
+      .insertInto('event_watchers')
+      .values({ workflow_id: 'other', workspace_id: others, since_ms: 0 })
+      .execute();
+    await api.call('POST', `/api/v2/workflows/${watched}/execute`, { body: { input: { fails: true } } });
+    await api.settled();
+    expect(await api.db.selectFrom('run_logs').selectAll().execute()).toHaveLength(1);
+    expect(await api.db.selectFrom('service_events').selectAll().execute()).toEqual([]);
+    // The event of another workspace finds no trigger here.
+    const id = await api.watcher({ eventType: 'workflow_undeployed' });
+    await api.db
+      .insertInto('service_events')
+      .values({
+        ...{ id: 'theirs', workspace_id: others, kind: 'workflow_undeployed', workflow_id: watched },
+        ...{
+          subject_id: null,
+          details: null,
+          happened_ms: 0,
+          recorded_ms: Date.now(),
+          look_ms: 0,
+          attempts: 0,
+        },
+      })
+      .execute();
+    await api.settled();
+    expect(await api.inputs(id)).toEqual([]);
+    expect(await api.db.selectFrom('service_events').selectAll().execute()).toEqual([]);
+  });
+});
+
+describe('several processes', () => {
+  it('start one run for each event', async () => {
+    const [kind] = STORES.slice(-1);
+    const first = await eventApi(kind ?? 'sqlite');
+    // The second one shares the engine and the store.
+    const second = await eventApi(kind ?? 'sqlite', { store: first.store, engine: first.engine });
+    const watched = await first.watched();
+    const id = await first.watcher({ eventType: 'execution_success', workflowIds: [watched] });
+    const path = `/api/v2/workflows/${watched}/execute`;
+    await Promise.all(Array.from({ length: 5 }, () => first.call('POST', path, { body: {} })));
+    await Promise.all([first.settled(), second.settled()]);
+    const inputs = await first.inputs(id);
+    expect(new Set(inputs.map(({ runId }) => runId)).size).toBe(5);
+    expect(inputs).toHaveLength(5);
+    expect([...first.faults, ...second.faults]).toEqual([]);
+  });
+});
+
+describe('the fields of a trigger of events', () => {
+  it('are checked when the workflow is deployed', async () => {
+    const api = await eventApi('sqlite');
+    const fields = {
+      eventType: 'error_count',
+      errorCountThreshold: 'many',
+      windowHours: '0',
+      cooldownMinutes: -1,
+    };
+    await expect(api.watcher(fields)).rejects.toThrow(/errorCountThreshold.*windowHours.*cooldownMinutes/s);
+    await expect(api.watcher({ eventType: 'sunrise' })).rejects.toThrow('eventType');
+    const ids = Array.from({ length: 101 }, (_, index) => `w${index}`);
+    await expect(api.watcher({ workflowIds: ids })).rejects.toThrow('workflowIds');
+    // Fields of other conditions are ignored.
+    await api.watcher({ eventType: 'execution_error', windowHours: 'x' });
+  });
+});
