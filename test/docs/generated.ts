@@ -27,6 +27,7 @@ export const GENERATED: readonly string[] = [
   'docs/api.md',
   'docs/blocks.md',
   'docs/errors.md',
+  'docs/events.md',
   'docs/limits.md',
   'docs/sandbox-attacks.md',
   'docs/tools.md',

@@ -1,7 +1,10 @@
+import type { Json } from '@heddle/core';
 import { expect } from 'vitest';
+import { draftOf } from '../support/draft.ts';
 import type { Steps } from '../support/scale.ts';
 import { atMinute, deployMinutely, dies, expectOnceEach, startProcess } from './killed.ts';
-import type { Place } from './killed.ts';
+import type { FiringProcess, Place } from './killed.ts';
+import { scheduledWorkflow } from '../support/triggered.ts';
 
 /** Fewer steps than there are between a due time and its run: a lower bound that keeps the test honest. */
 const LEAST_STEPS = 6;
@@ -23,4 +26,65 @@ export async function expectOnceWhenKilled(place: Place, { first, stride }: Step
   }
   await expectOnceEach(process, { workflowIds, minutes: minute });
   expect(step - stride).toBeGreaterThan(LEAST_STEPS);
+}
+
+/** Fewer steps than there are between the end of a run and the run that its event starts. */
+const LEAST_EVENT_STEPS = 5;
+const TIMEOUT = { timeout: 60_000, interval: 100 };
+
+/**
+ * Kills a process at steps from the end of a run to the run that its event starts, one after the other, while `others` more
+ * processes look for events, too. Expects that each event has one run.
+ */
+export async function expectEventsOnceWhenKilled(
+  place: Place,
+  { first, stride }: Steps,
+  others = 0,
+): Promise<void> {
+  let nowMs = atMinute(0);
+  const start = () => startProcess({ ...place, nowMs, countsEvents: true });
+  let process = await start();
+  const rest = await Promise.all(Array.from({ length: others }, start));
+  const { key, watched, watcher } = await deployWatched(process);
+  /** Moves the clock on, so that events are looked for. */
+  const count = async (): Promise<number> => {
+    nowMs += 6000;
+    for (const each of [process, ...rest]) await each.call('now', { nowMs, stillDies: true }).catch(() => undefined);
+    return process.isDead() ? -1 : process.call<number>('runs', { workflowId: watcher }).catch(() => -1);
+  };
+  let step = first;
+  let events = 0;
+  for (let isDead = true; isDead; step += stride) {
+    events += 1;
+    const request = ['POST', `/workflows/${watched}/execute`, {}] as const;
+    await process.call('request', { key, request });
+    await process.call('now', { nowMs, dieAt: step }).catch(() => undefined);
+    const hasEnded = async (): Promise<boolean> => (await count()) === events || process.isDead();
+    await expect.poll(hasEnded, TIMEOUT).toBe(true);
+    isDead = process.isDead();
+    if (isDead) process = await start();
+    else await process.call('now', { nowMs });
+    await expect.poll(count, TIMEOUT).toBe(events);
+  }
+  for (let look = 0; look < 3; look += 1) expect(await count()).toBe(events);
+  expect(step - stride).toBeGreaterThan(LEAST_EVENT_STEPS);
+}
+
+/** Deploys a workflow, and one that starts when it has completed. */
+async function deployWatched(
+  from: FiringProcess,
+): Promise<{ key: string; watched: string; watcher: string }> {
+  const { key, workspaceId } = await from.call<{ key: string; workspaceId: string }>('workspace');
+  const deployed = async (name: string, exported: Json): Promise<string> => {
+    const request = <Data>(...parts: [string, string, unknown?]) =>
+      from.call<Data>('request', { key, request: parts });
+    const { id } = await request<{ id: string }>('POST', '/workflows', { workspaceId, name });
+    await request('PUT', `/workflows/${id}/state`, draftOf(exported));
+    await request('POST', `/workflows/${id}/deploy`);
+    return id;
+  };
+  const watched = await deployed('Watched', scheduledWorkflow({}, { type: 'start_trigger' }));
+  const fields = { eventType: 'execution_success', workflowIds: [watched], cooldownMinutes: 0 };
+  const watcher = await deployed('Watcher', scheduledWorkflow(fields, { type: 'sim_workspace_event' }));
+  return { key, watched, watcher };
 }

@@ -25,6 +25,8 @@ export interface ProcessOptions extends Place {
   nowMs: number;
   /** Each result of a statement is a step, too. */
   countsResults?: true;
+  /** Steps are those from the end of a run to the runs that its event starts. */
+  countsEvents?: true;
 }
 
 export interface Command {
@@ -35,6 +37,8 @@ export interface Command {
   nowMs?: number;
   /** The step at which the process is killed, counted from 1. */
   dieAt?: number;
+  /** now: the process still dies at the step that an earlier command has set. */
+  stillDies?: true;
   workflowId?: string;
   /** The path of a webhook, and the id of the delivery. */
   path?: string;

@@ -109,10 +109,19 @@ describe('limits', () => {
   });
 });
 
+/** The input of the last run of a trigger; undefined before its first run has ended. */
+async function lastInput(api: Scheduled, id: string): Promise<unknown> {
+  const { lastRunId } = await api.trigger(id);
+  const logs = await api.engine.getLogs(lastRunId ?? '').catch(() => []);
+  return logs[0]?.output;
+}
+
 describe('a schedule whose runs fail', () => {
   it('is suspended after ten failures in a row that last a day, says why, and can be resumed', async () => {
     const api = await scheduledApi('sqlite', '2026-01-01T00:30Z');
     const id = await api.deployed(scheduledWorkflow({ ...MINUTELY, minutesInterval: 180 }, { last: FAILS }));
+    const event = { type: 'sim_workspace_event' };
+    const watcher = await api.deployed(scheduledWorkflow({ eventType: 'trigger_suspended' }, event));
     const dues: string[] = [];
     for (let hour = 3; hour <= 30; hour += 3) {
       const due = new Date(Date.UTC(2026, 0, 1, hour)).toISOString();
@@ -133,13 +142,19 @@ describe('a schedule whose runs fail', () => {
       });
     const deployment = await api.call<{ warnings: string[] }>('GET', `/api/v2/workflows/${id}/deployment`);
     expect(deployment.data.warnings).toEqual([expect.stringMatching(/^The trigger "Clock" is suspended/)]);
-    const [event] = await api.store.audit.ofResource(trigger);
-    expect(event).toMatchObject({
+    const [recorded] = await api.store.audit.ofResource(trigger);
+    expect(recorded).toMatchObject({
       action: 'TRIGGER_SUSPENDED',
       workspace_id: api.workspaceId,
       user_id: null,
     });
     api.moveTo('2026-01-02T12:30Z');
+    await expect
+      .poll(() => lastInput(api, watcher))
+      .toMatchObject({
+        ...{ event: 'trigger_suspended', workflowId: id },
+        errorMessage: expect.stringMatching(/no address/) as string,
+      });
     await api.call('POST', `/api/v2/triggers/${trigger}/resume`);
     expect(await api.trigger(id)).toMatchObject({ state: 'active', nextDueAt: '2026-01-02T15:00:00.000Z' });
   });

@@ -313,6 +313,8 @@ async function unlocked(db: Db, { workspace_id: workspaceId, folderPath }: Found
 function typeOf({ types }: TriggerServices, { type }: TriggerRow): ScheduleType {
   const found = types.get(type);
   if (found?.kind === 'schedule') return found;
-  if (found) throw conflict('Only schedules can be started: a webhook replays its deliveries');
+  if (found?.kind === 'webhook')
+    throw conflict('Only schedules can be started: a webhook replays its deliveries');
+  if (found) throw conflict('Only schedules can be started by a call');
   throw conflict(`This server does not fire triggers of the type "${type}"`);
 }

@@ -1,0 +1,23 @@
+import { describe, it } from 'vitest';
+import { dataFolder } from '../support/data-folder.ts';
+import { hasPostgres, postgresDatabase } from '../support/postgres.ts';
+import { drawnSteps } from '../support/scale.ts';
+import { expectEventsOnceWhenKilled } from './killed-steps.ts';
+
+describe('triggers of events whose process is killed', { timeout: 300_000 }, () => {
+  const steps = drawnSteps(6, 'steps from the end of a run to the run that its event starts');
+
+  it('at each step from the end of a run to the run of its event lose and double nothing, on SQLite', async () => {
+    const data = dataFolder();
+    await expectEventsOnceWhenKilled({ store: { data }, engine: { data } }, steps);
+  });
+
+  it.skipIf(!hasPostgres)(
+    'while another process looks for events lose and double nothing, on PostgreSQL',
+    async () => {
+      const postgres = await postgresDatabase();
+      const place = { store: { postgres }, engine: { postgres: { url: postgres, leaseMs: 2000 } } };
+      await expectEventsOnceWhenKilled(place, { ...steps, stride: 2 * steps.stride }, 1);
+    },
+  );
+});
