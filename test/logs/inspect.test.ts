@@ -245,4 +245,56 @@ describe('a rerun', () => {
     expect(refused.status).toBe(409);
     expect((await rerun({}, `${path}/runs/nothing`)).status).toBe(404);
   });
+
+  it('replaces outputs before the block and fields of the block, and refuses what the run does not use', async () => {
+    const api = await world();
+    const sums = workflow(
+      [
+        fn('Sum', 'return 1'),
+        block('Answer', 'response', { dataMode: 'json', data: '{"sum":<sum.result>}' }),
+      ],
+      ['Start -> Sum -> Answer'],
+    );
+    const { path, runId, get } = await started(api, sums);
+    const spans = (await get<Span[]>('spans')).data;
+    const [, sum = '', answer = ''] = spans.map(({ blockId }) => blockId ?? '');
+    const rerun = (body: object, key = api.key) =>
+      api.call<{ runId: string }>('POST', `${path}/runs/${runId}/rerun`, {
+        body: { blockId: answer, ...body },
+        key,
+      });
+    const outputOf = async ({ data }: { data: { runId: string } }) => {
+      await api.engine.attach(data.runId).then(
+        (run) => run.result(),
+        () => undefined,
+      );
+      const value = `/api/v2/logs/${data.runId}/value?part=output&path=/data`;
+      return JSON.parse((await api.call<{ text: string }>('GET', value)).data.text) as unknown;
+    };
+    const outputs = { [sum]: { result: 41 } };
+    expect(await outputOf(await rerun({ outputs }))).toEqual({ sum: 41 });
+    const fields = { data: { sum: '<sum.result> {{HOME}}' } };
+    expect(await outputOf(await rerun({ fields, version: 'live' }))).toEqual(fields.data);
+
+    const { key } = await api.store.keys.create({ workspaceId: api.workspaceId }, 'machine');
+    expect(await outputOf(await rerun({ outputs }, key))).toEqual({ sum: 41 });
+    const refused = await rerun({ fields }, key);
+    expect([refused.status, errorIn(refused.body).details]).toEqual([
+      403,
+      { code: 'WORKSPACE_KEY_OPERATION_NOT_PERMITTED' },
+    ]);
+    const messages = [
+      [{ fields: { nope: 1 } }, /"nope" of "Answer" cannot be replaced/],
+      [{ outputs: { [answer]: {} } }, /"Answer" cannot be replaced/],
+      [{ outputs, blockId: undefined }, /need a blockId/],
+      [{ outputs: { [sum]: 'text' } }, /sum|object|record/i],
+    ] as const;
+    for (const [body, message] of messages) {
+      const answered = await rerun(body);
+      expect([answered.status, errorIn(answered.body).message]).toEqual([
+        400,
+        expect.stringMatching(message),
+      ]);
+    }
+  });
 });

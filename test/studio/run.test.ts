@@ -3,8 +3,10 @@ import type { Page } from 'playwright-core';
 import { beforeAll, describe, expect, it, onTestFinished } from 'vitest';
 import { curlOf, testOf } from '../../packages/studio/web/run/copy-text.ts';
 import { callsOf, decisionsOf, fieldsOfCall } from '../../packages/studio/web/run/pause-calls.ts';
+import { editsOf, startOf, targetsOf } from '../../packages/studio/web/run/rerun-edits.ts';
+import type { EditTarget } from '../../packages/studio/web/run/rerun-edits.ts';
 import { startModelServer } from '../support/model-server.ts';
-import { block, fn, workflow } from '../support/workflow.ts';
+import { block, fn, loop, workflow } from '../support/workflow.ts';
 import { chromiumTool, studio } from './setup.ts';
 import { ASKS, ONE_STEP } from './workflows.ts';
 
@@ -91,6 +93,35 @@ describe.skipIf(!chromiumTool)('the page of a run', () => {
     const marked = page.locator('.code-line[aria-current]');
     await marked.waitFor();
     expect(await marked.textContent()).toContain('throw new Error');
+  });
+
+  it('starts a run at a block with a changed output before it, and at the container of an iteration', async () => {
+    const priced = workflow(
+      [
+        fn('Price', 'return 10'),
+        loop('Twice', { loopType: 'for', count: 2 }, fn('Double', 'return <price.result> * 2')),
+      ],
+      ['Start -> Price -> Twice -> Double'],
+    );
+    const runId = await world.run(await world.deployed('Prices', priced));
+    const page = await open(`/runs/${runId}?span=Price&pane=details`);
+    await page.getByRole('button', { name: 'Double, completed' }).click();
+    await page.getByRole('button', { name: 'Run from here' }).click();
+    const dialog = page.getByRole('dialog', { name: 'Start a run at Twice?' });
+    await dialog.getByText('A run cannot start inside an iteration').waitFor();
+    await dialog.getByLabel('Change before it starts').selectOption('The output of Price');
+    const value = dialog.getByLabel('New value, as JSON');
+    await expect.poll(() => value.inputValue()).toContain('"result": 10');
+    await value.fill('{"result": 2');
+    await dialog.getByRole('button', { name: 'Run from here' }).click();
+    await dialog.getByRole('alert').getByText('The changed value is not JSON').waitFor();
+    await value.fill('{"result": 21}');
+    await dialog.getByRole('button', { name: 'Run from here' }).click();
+    await page.waitForURL((url) => !url.pathname.endsWith(runId));
+    await page.locator('.run-title').getByText('Completed').waitFor();
+    await page.getByRole('button', { name: 'Price, has not run' }).waitFor();
+    const output = `${new URL(page.url()).pathname.replace('/runs/', '/api/v2/logs/')}/value?part=output`;
+    expect((await world.call<{ text: string }>('GET', output)).text).toContain('42');
   });
 
   it('copies a run as a command and as a test', async () => {
@@ -198,5 +229,47 @@ describe('calls that wait for a decision', () => {
       decisions: { '1.2': { decision: 'deny', reason: 'no' } },
     });
     expect(() => decisionsOf([CALL], { '1.2': { kind: 'edit', values: { lines: '{' } } })).toThrow('lines');
+  });
+});
+
+describe('what is changed before a run starts at a block', () => {
+  const named = (id: string, parentId: string | null = null) => ({
+    ...{ id, name: id, type: 'function', enabled: true, position: null },
+    ...{ parentId, width: null, height: null, ports: [] },
+  });
+  const graph = {
+    blocks: [named('A'), named('B'), named('L'), named('I', 'L'), named('Z')],
+    edges: [
+      { source: 'A', target: 'B', port: 'source' },
+      { source: 'B', target: 'L', port: 'source' },
+      { source: 'L', target: 'I', port: 'loop-start-source' },
+      { source: 'L', target: 'Z', port: 'loop-end-source' },
+    ],
+  };
+  const [a, b, l, i, z] = graph.blocks as [Named, Named, Named, Named, Named];
+  type Named = (typeof graph.blocks)[number];
+  const titles = (block: Named) => targetsOf(graph, block).map(({ title }) => title);
+
+  it('is the input of the run, the fields of the block, or an output before it', () => {
+    expect(titles(a)).toEqual(['The input of the run']);
+    expect(titles(b)).toEqual(['The fields of B', 'The output of A']);
+    expect(titles(l)).toEqual(['The output of B', 'The output of A']);
+    expect(titles(z)).toEqual(['The fields of Z', 'The output of L', 'The output of B', 'The output of A']);
+    expect(startOf(graph, i)).toBe(l);
+    const circle = { ...graph, blocks: [named('X', 'Y'), named('Y', 'X')] };
+    expect(startOf(circle, circle.blocks[0] as Named).id).toMatch(/X|Y/);
+  });
+
+  it('has of the fields only those that have changed, and no code', () => {
+    const [fields, output] = targetsOf(graph, b) as [EditTarget, EditTarget];
+    const before = { code: 'return 1', url: 'a', list: [1] };
+    expect(editsOf(fields, before, JSON.stringify({ ...before, url: 'b' }))).toEqual({
+      fields: { url: 'b' },
+    });
+    expect(editsOf(fields, before, JSON.stringify(before))).toEqual({});
+    expect(() => editsOf(fields, before, '{"code": "return 2"}')).toThrow('Code is changed in the workflow');
+    expect(editsOf(output, {}, '{"result": 2}')).toEqual({ outputs: { A: { result: 2 } } });
+    for (const text of ['[1]', 'null', '"x"'])
+      expect(() => editsOf(output, {}, text)).toThrow('a JSON object');
   });
 });

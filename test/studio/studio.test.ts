@@ -163,7 +163,7 @@ describe.skipIf(!chromiumTool)('the Studio in a browser', () => {
     await page.locator('.run-title').getByText('Completed').waitFor();
     await page.getByRole('navigation', { name: 'Blocks' }).getByRole('button', { name: 'Summary' }).click();
     await page.getByRole('tab', { name: 'Details' }).click();
-    await page.getByRole('button', { name: 'Run from here', exact: true }).click();
+    await page.getByRole('button', { name: 'Run from here' }).click();
     const before = page.url();
     await page.getByRole('dialog').getByRole('button', { name: 'Run from here' }).click();
     await page.waitForURL((url) => url.pathname !== new URL(before).pathname);

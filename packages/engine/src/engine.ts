@@ -24,6 +24,7 @@ import { follow } from './records/follow.ts';
 import type { LiveRun, RuntimePort } from './runtime-port.ts';
 import type { Found } from './definitions.ts';
 import type {
+  FromBlockOptions,
   Deployed,
   Engine,
   ExecuteOptions,
@@ -309,15 +310,11 @@ export class HeddleEngine implements Engine {
     return this.#parts.runtime.cancel(runId, reason);
   }
 
-  async runFromBlock(
-    runId: string,
-    block: string,
-    options: { workflow?: WorkflowSource; input?: Json } & ExecuteOptions = {},
-  ): Promise<RunHandle> {
+  async runFromBlock(runId: string, block: string, options: FromBlockOptions = {}): Promise<RunHandle> {
     this.#expectOpen();
     const { found, source } = await this.#restart(runId, options);
     const { header, entries } = source;
-    const { start, reused } = reuse(found.plan, block, source);
+    const { start, reused } = reuse(found.plan, block, source, options.edits);
     const [first] = entries;
     const before = first?.type === 'started' ? await this.#parts.values.load(first.input) : {};
     const restarted = await this.#launch(found, {

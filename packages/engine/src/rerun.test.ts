@@ -54,4 +54,30 @@ describe('a run that starts at a block of an earlier run', () => {
       expect.objectContaining({ code, message: expect.stringMatching(message) as string }),
     );
   });
+
+  it('names by id the blocks whose outputs are replaced', () => {
+    const { reused } = reuse(plan, 'B', journal(['Start', 'A']), { outputs: { a: { of: 'a caller' } } });
+    expect(reused.edits).toEqual({ fields: {}, outputs: { A: { of: 'a caller' } } });
+  });
+
+  it.each([
+    ['a field that the block does not have', { fields: { nope: 1 } }, /"nope" of "B".* be replaced/],
+    ['a field of the prototype of objects', { fields: { constructor: 1 } }, /"constructor"/],
+    ['the output of a block that runs again', { outputs: { C: {} } }, /"C" cannot be replaced/],
+    ['the output of a block that has not run', { outputs: { D: {} } }, /"D" cannot be replaced/],
+    ['the output of the block itself', { outputs: { B: {} } }, /"B" cannot be replaced/],
+  ])('cannot replace %s', (_title, edits, message) => {
+    expect(() => reuse(plan, 'B', journal(['Start', 'A']), edits)).toThrow(
+      expect.objectContaining({
+        code: 'OPTIONS_INVALID',
+        message: expect.stringMatching(message) as string,
+      }),
+    );
+  });
+
+  it('cannot replace fields of a trigger', () => {
+    expect(() => reuse(plan, 'Start', journal(['Start']), { fields: { inputFormat: [] } })).toThrow(
+      /is a trigger/,
+    );
+  });
 });

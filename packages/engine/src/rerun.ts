@@ -3,13 +3,15 @@ import type { BlockConfig, Json, Plan } from '@heddle/core';
 import type { Entry, Stored } from '@heddle/core/run';
 import { findBlock } from './execution/plan-queries.ts';
 import { foldJournal } from './records/fold.ts';
-import type { RestartPreview } from './types.ts';
+import type { RestartEdits, RestartPreview } from './types.ts';
 
 /** What a run takes over from an earlier run. */
 export interface Reused {
   runId: string;
   outputs: { [blockId: string]: Stored };
   variables: { [id: string]: Json };
+  /** What replaces some of it; outputs by block id. */
+  edits?: RestartEdits;
 }
 
 /** The run from which another one takes outputs. */
@@ -24,9 +26,14 @@ interface SourceRun {
  * not downstream of the start, and the variables.
  *
  * Throws RUN_NOT_SETTLED if the earlier run has not ended, BLOCK_NOT_FOUND, and BLOCK_NOT_RESTARTABLE for a block inside a
- * container or one with a source block that has not run.
+ * container or one with a source block that has not run; OPTIONS_INVALID for edits of what the block does not use.
  */
-export function reuse(plan: Plan, reference: string, source: SourceRun): { start: string; reused: Reused } {
+export function reuse(
+  plan: Plan,
+  reference: string,
+  source: SourceRun,
+  edits: RestartEdits = {},
+): { start: string; reused: Reused } {
   const block = findBlock(plan, reference);
   const { outputs, variables } = settledLedger(source);
   const index = restartIndex(plan, block);
@@ -37,14 +44,47 @@ export function reuse(plan: Plan, reference: string, source: SourceRun): { start
     const output = outputs.get(node.id);
     return output && !fresh.has(at) ? [[node.id, output.value]] : [];
   });
+  const outputsById = Object.fromEntries(kept);
   const reused = {
     runId: source.runId,
-    outputs: Object.fromEntries(kept),
+    outputs: outputsById,
     variables: Object.fromEntries(
       plan.variables.map(({ id, value }): [string, Json] => [id, variables.get(id) ?? value]),
     ),
+    ...((edits.fields ?? edits.outputs) && { edits: checkedEdits(plan, block, { edits, outputsById }) }),
   };
   return { start: block.id, reused };
+}
+
+/** Returns the edits with the ids of blocks. Throws OPTIONS_INVALID, BLOCK_NOT_FOUND. */
+function checkedEdits(
+  plan: Plan,
+  block: BlockConfig,
+  { edits, outputsById }: { edits: RestartEdits; outputsById: Reused['outputs'] },
+): RestartEdits {
+  const { fields = {}, outputs = {} } = edits;
+  const unknown = Object.keys(fields).find((name) => block.trigger || !Object.hasOwn(block.params, name));
+  if (unknown !== undefined) throw fieldRefused(block, unknown);
+  const byId = Object.entries(outputs).map(([reference, value]): [string, Json] => {
+    const { id, name } = findBlock(plan, reference);
+    if (Object.hasOwn(outputsById, id)) return [id, value];
+    throw invalid(
+      `The output of "${name}" cannot be replaced: a run from "${block.name}" does not take it over.`,
+    );
+  });
+  return { fields, outputs: Object.fromEntries(byId) };
+}
+
+function fieldRefused({ name, trigger, params }: BlockConfig, field: string): EngineError {
+  if (trigger)
+    return invalid(`"${name}" is a trigger and has no fields to replace: replace the input of the run.`);
+  const names = Object.keys(params).map((each) => `"${each}"`);
+  const others = names.length === 0 ? 'none of its fields can be' : `its fields are ${names.join(', ')}`;
+  return invalid(`The field "${field}" of "${name}" cannot be replaced: ${others}.`);
+}
+
+function invalid(message: string): EngineError {
+  return new EngineError('OPTIONS_INVALID', message);
 }
 
 /** Returns what `reuse` would do, without its refusals. Throws RUN_NOT_SETTLED, BLOCK_NOT_FOUND. */

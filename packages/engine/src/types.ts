@@ -1,4 +1,13 @@
-import type { BlockLog, Diagnostic, Json, PausePoint, Plan, RunFailure, RunStatus } from '@heddle/core';
+import type {
+  BlockLog,
+  Diagnostic,
+  Json,
+  JsonObject,
+  PausePoint,
+  Plan,
+  RunFailure,
+  RunStatus,
+} from '@heddle/core';
 import type { FileRecord } from '@heddle/core/files';
 import type { FileContent, FileReader, ReadLimits } from './files/storage.ts';
 import type { TakeFilesOptions } from './files/ingest.ts';
@@ -168,6 +177,22 @@ export interface RestartPreview {
   upstream: { blockId: string; name: string; type: string; ran: boolean }[];
 }
 
+export interface FromBlockOptions extends ExecuteOptions {
+  /** Default: the definition of the earlier run. */
+  workflow?: WorkflowSource;
+  /** Default: the input of the earlier run. */
+  input?: Json;
+  edits?: RestartEdits;
+}
+
+/** What a run from a block replaces of what it takes over. */
+export interface RestartEdits {
+  /** Values that replace resolved fields of the block, by name. Other fields are resolved as usual. */
+  fields?: JsonObject | undefined;
+  /** Outputs of blocks whose outputs are taken over, by name or id. */
+  outputs?: JsonObject | undefined;
+}
+
 /** What an index of runs needs to know about one. */
 export interface RunSummary {
   callerId: string | null;
@@ -324,13 +349,10 @@ export interface Engine {
   /**
    * Starts a new run at `block` with the outputs of an earlier run, in the same workflow or in a changed one.
    *
-   * Throws RUN_NOT_FOUND, RUN_NOT_SETTLED, BLOCK_NOT_FOUND, BLOCK_NOT_RESTARTABLE, and what `start` throws.
+   * Throws RUN_NOT_FOUND, RUN_NOT_SETTLED, BLOCK_NOT_FOUND, BLOCK_NOT_RESTARTABLE, OPTIONS_INVALID for edits of what the
+   * block does not use, and what `start` throws.
    */
-  runFromBlock(
-    runId: string,
-    block: string,
-    options?: { workflow?: WorkflowSource; input?: Json } & ExecuteOptions,
-  ): Promise<RunHandle>;
+  runFromBlock(runId: string, block: string, options?: FromBlockOptions): Promise<RunHandle>;
   /**
    * Returns what `runFromBlock` would do, and starts nothing. Throws RUN_NOT_FOUND, RUN_NOT_SETTLED, BLOCK_NOT_FOUND,
    * WORKFLOW_INVALID.

@@ -185,6 +185,32 @@ export function describeAgain(make: MakeRuntime): void {
         { result: [1, 2] },
       ]);
     });
+
+    it('a block with edits: replaced outputs are read, replaced fields are its input, the others are resolved', async () => {
+      const { engine } = await opened();
+      const source = drawn({
+        blocks: [
+          fn('A', 'return "before"'),
+          fn('B', 'return "kept"'),
+          block('R', 'response', { dataMode: 'json', data: '{"is":"<a.result>"}', status: '201' }),
+        ],
+        edges: ['Start -> A -> B -> R'],
+      });
+      const before = await engine.execute(source);
+      const large = 'y'.repeat(20_000);
+      const edited = await engine.runFromBlock(before.runId, 'R', {
+        edits: { outputs: { A: { result: large } } },
+      });
+      expect(await edited.result()).toMatchObject({ output: { data: { is: large }, status: 201 } });
+      const data = { is: ['<b.result>', large] };
+      const again = await engine.runFromBlock(before.runId, 'R', { edits: { fields: { data } } });
+      // The text of a caller is a value: references in it are not resolved.
+      expect(await again.result()).toMatchObject({ output: { data, status: 201 } });
+      const [last] = (await engine.getTrace(again.runId)).children;
+      expect(last?.input && (await engine.readValue(last.input))).toMatchObject({ data });
+      const rest = await engine.runFromBlock(again.runId, 'B');
+      expect((await rest.result()).output).toMatchObject({ data: { is: 'before' } });
+    });
   });
 
   describe('a run until', () => {

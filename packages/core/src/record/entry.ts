@@ -26,8 +26,11 @@ export type EntryBody =
       timeoutMs?: number;
       activeOnly?: boolean;
       until?: string;
-      /** Run-from-block: outputs reused from an earlier run, by block id (top level), and the id of that run. */
-      reused?: { runId: string; outputs: { [blockId: string]: Stored } };
+      /**
+       * Run-from-block: outputs reused from an earlier run, by block id (top level), and the id of that run. `fields`: an object
+       * with values that replace resolved fields of the start block; absent: none.
+       */
+      reused?: { runId: string; outputs: { [blockId: string]: Stored }; fields?: Stored };
       /** Values of the workflow variables at the start, by id. */
       variables: { [id: string]: Json };
     }

@@ -23,6 +23,7 @@ export class Ledger {
   input: Stored = { v: null };
   /** R37: the output of the first Response, else of the last finished terminal block. */
   output: Stored | undefined;
+  #fields: { block: string; values: Stored } | undefined;
   #answered = false;
   #until: string | undefined;
   #order = 0;
@@ -70,6 +71,8 @@ export class Ledger {
     for (const [id, value] of Object.entries(entry.variables)) this.variables.set(id, value);
     for (const [block, value] of Object.entries(entry.reused?.outputs ?? {}))
       this.#write(this.root, block, value);
+    const fields = entry.reused?.fields;
+    if (fields) this.#fields = { block: entry.start, values: fields };
   }
 
   #complete(entry: Extract<Entry, { type: 'completed' | 'resumed' }>): void {
@@ -84,6 +87,11 @@ export class Ledger {
     const output = this.#waiting.get(placeKey(place));
     this.#waiting.delete(placeKey(place));
     if (output) this.#settle(place, output);
+  }
+
+  /** Returns the object whose values replace resolved fields of the block at `place`; undefined if none are replaced. */
+  fieldsAt({ block, scope }: Place): Stored | undefined {
+    return this.#fields?.block === block && scope.length === 0 ? this.#fields.values : undefined;
   }
 
   /** Returns the answers of people to the pauses of the block at `place`, which has not ended, oldest first (R46). */

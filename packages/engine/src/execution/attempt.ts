@@ -166,6 +166,10 @@ export class Attempt implements ContextParts {
     return this.#parts.replica.deadlineAt(this.#at);
   }
 
+  get givenFields(): JsonObject | undefined {
+    return this.lookup.fields();
+  }
+
   get liveSources(): readonly string[] {
     const source = this.lookup.liveSource();
     return source === undefined ? [] : [source];

@@ -1,4 +1,4 @@
-import type { Json } from '@heddle/core';
+import type { Json, JsonObject } from '@heddle/core';
 import { isJsonObject, referencesIn } from '@heddle/core/blocks';
 import { fileToRead, withContents } from '@heddle/core/files';
 import type {
@@ -77,7 +77,8 @@ export class ReferenceResolver implements Lookup {
     const large: Stored[] = [];
     for (const reference of reads.references) this.#capture(reference, large);
     this.#captureLastOutput(reads.sources);
-    if (this.#lastOutput && !('v' in this.#lastOutput.value)) large.push(this.#lastOutput.value);
+    for (const stored of [this.#lastOutput?.value, this.#replica.ledger.fieldsAt(this.#place)])
+      if (stored && !('v' in stored)) large.push(stored);
     const fetching = large.length === 0 ? undefined : values.fetch(large, (this.#loaded = new Map()));
     return reads.files ? this.#readFiles(reads.references, files(), fetching) : fetching;
   }
@@ -207,6 +208,13 @@ export class ReferenceResolver implements Lookup {
     const name = config?.name ?? blockId;
     const type = config?.type ?? 'unknown';
     return config?.outputs ? { name, type, outputs: config.outputs } : { name, type };
+  }
+
+  /** Returns the values that replace resolved fields of the block; undefined if there are none. */
+  fields(): JsonObject | undefined {
+    const stored = this.#replica.ledger.fieldsAt(this.#place);
+    const values = stored && this.#read(stored);
+    return isJsonObject(values) ? values : undefined;
   }
 
   /** Returns the id of the source block that ended last. */

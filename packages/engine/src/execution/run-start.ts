@@ -7,6 +7,8 @@ import { parseMocks } from '../mocks/mocks.ts';
 import { jsonCopy } from '../json-copy.ts';
 import { chain } from '../maybe-async.ts';
 import { newRecord } from '../records/run-record.ts';
+import type { Reused } from '../rerun.ts';
+import type { RestartEdits } from '../types.ts';
 import type { RunEnvironment } from './run-environment.ts';
 import { envNames, hasChildren } from './plan-queries.ts';
 import type { RuntimeParts } from './runtime-parts.ts';
@@ -32,7 +34,7 @@ export interface RunRequest {
   remote?: true;
   /** True: the input was accepted by a version that stored files without their owner. */
   olderFiles?: boolean;
-  reused?: { runId: string; outputs: { [blockId: string]: Stored }; variables: { [id: string]: Json } };
+  reused?: Reused;
 }
 
 /** What is stored when a run starts: its header, the first entry of its journal and its first record. */
@@ -55,12 +57,52 @@ export function prepareStart(parts: StartParts, request: RunRequest): RunStart |
   const input = inputJson(request.input);
   if (start?.trigger) startOutput(start, input);
   return chain(environment.sanitizer.storeForCaller(input, 'The input'), (stored) =>
-    startWith(parts, request, stored),
+    chain(reuseOf(environment, request.reused), (reused) =>
+      startWith(parts, request, { input: stored, reused }),
+    ),
   );
 }
 
-function startWith({ clock, environment }: StartParts, request: RunRequest, input: Stored): RunStart {
-  const { plan, reused } = request;
+type StartedEntry = Extract<Entry, { type: 'started' }>;
+type StoredReuse = NonNullable<StartedEntry['reused']>;
+
+/** Returns what the journal has of the earlier run. Throws INPUT_INVALID, DATA_UNWRITABLE. */
+function reuseOf(
+  { sanitizer }: RunEnvironment,
+  reused: Reused | undefined,
+): StoredReuse | undefined | Promise<StoredReuse> {
+  if (!reused) return undefined;
+  const { runId, outputs, edits } = reused;
+  return edits ? withEdits(sanitizer, { runId, outputs }, edits) : { runId, outputs };
+}
+
+/** Stores the replaced values, without secrets. */
+async function withEdits(
+  sanitizer: RunEnvironment['sanitizer'],
+  { runId, outputs }: StoredReuse,
+  { fields = {}, outputs: replaced = {} }: RestartEdits,
+): Promise<StoredReuse> {
+  const stored = await sanitizer.storeAllForCaller(replaced, 'A replaced output');
+  return {
+    runId,
+    outputs: { ...outputs, ...stored },
+    ...(Object.keys(fields).length > 0 && {
+      fields: await sanitizer.storeForCaller(fields, 'The replaced fields'),
+    }),
+  };
+}
+
+interface StartValues {
+  input: Stored;
+  reused: StoredReuse | undefined;
+}
+
+function startWith(
+  { clock, environment }: StartParts,
+  request: RunRequest,
+  { input, reused }: StartValues,
+): RunStart {
+  const { plan } = request;
   const createdMs = clock.now();
   const header: NewRun = {
     runId: request.runId,
@@ -86,10 +128,11 @@ function startWith({ clock, environment }: StartParts, request: RunRequest, inpu
     start: request.start,
     input,
     graceMs: plan.limits.graceMs,
-    variables: reused?.variables ?? Object.fromEntries(plan.variables.map(({ id, value }) => [id, value])),
+    variables:
+      request.reused?.variables ?? Object.fromEntries(plan.variables.map(({ id, value }) => [id, value])),
     ...(request.until !== undefined && { until: request.until }),
     ...limitsOf(request),
-    ...(reused && { reused: { runId: reused.runId, outputs: reused.outputs } }),
+    ...(reused && { reused }),
   };
   const { name: workflowName } = plan.workflow;
   const record = newRecord(header, { workflowName, startedMs: createdMs, input, seq: 0 });

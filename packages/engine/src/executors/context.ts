@@ -1,4 +1,4 @@
-import { isJsonObject, resolveTemplate } from '@heddle/core/blocks';
+import { isJsonObject, own, resolveTemplate } from '@heddle/core/blocks';
 import type {
   BlockConfig,
   BlockEmission,
@@ -29,6 +29,8 @@ export interface ContextParts {
   /** Default: none. */
   answers?: EngineContext['answers'];
   services: ExecutorServices;
+  /** Values that replace resolved fields; absent: none. */
+  givenFields?: JsonObject | undefined;
   /** Default: the lookup of `services`. */
   lookup?: Lookup;
   /** Called for each field that is read, with its value. */
@@ -123,11 +125,16 @@ class BlockAttempt implements EngineContext {
   #read(name: string, mode: FieldMode): Json | undefined {
     const template = Object.hasOwn(this.block.params, name) ? this.block.params[name] : undefined;
     if (template === undefined) return undefined;
-    const lookup = lookupOf(this.#parts);
-    const reader = fieldReader(this.block.type, name);
-    const value = reader ? reader(template, this.#fieldContext(lookup)) : resolved(template, lookup, mode);
+    const given = own(this.#parts.givenFields ?? {}, name);
+    const value = given === undefined ? this.#resolve(name, template, mode) : given;
     this.#parts.onRead?.(name, value);
     return ownCopy(value);
+  }
+
+  #resolve(name: string, template: Template, mode: FieldMode): Json {
+    const lookup = lookupOf(this.#parts);
+    const reader = fieldReader(this.block.type, name);
+    return reader ? reader(template, this.#fieldContext(lookup)) : resolved(template, lookup, mode);
   }
 
   #fieldContext(lookup: Lookup): FieldContext {

@@ -16,11 +16,16 @@ export async function cancelRun(path: RunRef): Promise<void> {
     throw new RequestError(409, `The run was not cancelled: ${data.reason.replace('_', ' ')}.`);
 }
 
+interface RerunBody {
+  blockId?: string;
+  version?: 'run' | 'live';
+  input?: { [name: string]: unknown };
+  fields?: { [name: string]: unknown };
+  outputs?: { [blockId: string]: { [name: string]: unknown } };
+}
+
 /** Starts a run again. Returns the id of the new run. */
-export async function rerun(
-  path: RunRef,
-  body: { blockId?: string; version?: 'run' | 'live'; input?: { [name: string]: unknown } } = {},
-): Promise<string> {
+export async function rerun(path: RunRef, body: RerunBody = {}): Promise<string> {
   const url = '/api/v2/workflows/{workflowId}/runs/{runId}/rerun';
   return (await dataOf(client.POST(url, { params: { path }, body }))).data.runId;
 }

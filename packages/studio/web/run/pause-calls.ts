@@ -20,7 +20,8 @@ export interface CallDecision {
 
 type Object = { readonly [key: string]: unknown };
 
-function isObject(value: unknown): value is { [key: string]: unknown } {
+/** True for a JSON object. */
+export function isObject(value: unknown): value is { [key: string]: unknown } {
   return typeof value === 'object' && value !== null && !Array.isArray(value);
 }
 

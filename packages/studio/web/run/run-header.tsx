@@ -1,11 +1,11 @@
 import { useQueryClient } from '@tanstack/react-query';
-import { useNavigate } from '@tanstack/react-router';
-import { cancelRun, rerun } from '../api/actions.ts';
+import { cancelRun } from '../api/actions.ts';
 import { isOpen } from '../api/queries.ts';
 import type { Overview } from '../api/queries.ts';
 import { Confirm } from '../parts/confirm.tsx';
 import { Status } from '../parts/status.tsx';
 import { CopyButtons } from './copy-menu.tsx';
+import { RunAgain } from './rerun.tsx';
 import { RunLink } from './run-link.tsx';
 import { Time, costText, durationText } from '../parts/time.tsx';
 
@@ -75,7 +75,6 @@ export function Fact({ name, children }: { name: string; children: React.ReactNo
 
 function RunActions({ run }: { run: Overview }) {
   const queries = useQueryClient();
-  const navigate = useNavigate();
   if (!run.mayResume || run.workflow.id === null) return null;
   const ref = { runId: run.runId, workflowId: run.workflow.id };
   if (isOpen(run.status))
@@ -92,16 +91,5 @@ function RunActions({ run }: { run: Overview }) {
         <p>Running blocks are stopped. The run cannot be continued.</p>
       </Confirm>
     );
-  return (
-    <Confirm
-      label="Run again"
-      title="Start this run again?"
-      onConfirm={async () => {
-        const runId = await rerun(ref);
-        await navigate({ to: '/runs/$runId', params: { runId }, search: {} });
-      }}
-    >
-      <p>A new run starts with the same input, on the live version of the workflow.</p>
-    </Confirm>
-  );
+  return <RunAgain run={run} />;
 }

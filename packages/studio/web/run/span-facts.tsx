@@ -1,16 +1,13 @@
 import { useQuery } from '@tanstack/react-query';
-import { useNavigate } from '@tanstack/react-router';
-import { rerun } from '../api/actions.ts';
 import { client, dataOf } from '../api/client.ts';
-import { isOpen } from '../api/queries.ts';
 import type { Overview, Span } from '../api/queries.ts';
-import { Confirm } from '../parts/confirm.tsx';
 import { Failed, Loading } from '../parts/notice.tsx';
 import { Status } from '../parts/status.tsx';
 import { Time, bytesText, durationText } from '../parts/time.tsx';
 import { CodeAtLine } from './code-at-line.tsx';
 import { MODEL_BLOCKS, ModelUse } from './model-use.tsx';
 import { Fact } from './run-header.tsx';
+import { RunFrom } from './rerun.tsx';
 import { RunLink } from './run-link.tsx';
 import type { Selection } from './selection.ts';
 import { scopeOf } from './selection.ts';
@@ -43,7 +40,7 @@ export function SpanFacts({ run, selection }: { run: Overview; selection: Select
           </ul>
         </section>
       )}
-      {block?.parentId === null && spanId !== '' && <RerunFrom run={run} blockId={block.id} />}
+      {block && spanId !== '' && <RunFrom key={block.id} run={run} block={block} />}
     </div>
   );
 }
@@ -103,31 +100,5 @@ function Facts({ span }: { span: Span }) {
         </div>
       )}
     </>
-  );
-}
-
-function RerunFrom({ run, blockId }: { run: Overview; blockId: string }) {
-  const navigate = useNavigate();
-  const { id: workflowId } = run.workflow;
-  if (!run.mayResume || workflowId === null || isOpen(run.status)) return null;
-  const start = (version: 'run' | 'live') => async () => {
-    const runId = await rerun({ runId: run.runId, workflowId }, { blockId, version });
-    await navigate({ to: '/runs/$runId', params: { runId }, search: {} });
-  };
-  return (
-    <div className="button-row">
-      <Confirm label="Run from here" title="Start a run at this block?" onConfirm={start('run')}>
-        <p>
-          It takes over the outputs of the blocks before it, in the definition that this run has executed.
-        </p>
-      </Confirm>
-      <Confirm
-        label="Run from here, live version"
-        title="Start a run at this block?"
-        onConfirm={start('live')}
-      >
-        <p>It takes over the outputs of the blocks before it, in the live version of the workflow.</p>
-      </Confirm>
-    </div>
   );
 }

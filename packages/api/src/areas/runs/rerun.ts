@@ -1,8 +1,8 @@
-import type { Json } from '@heddle/core';
+import type { Json, JsonObject } from '@heddle/core';
 import type { Engine, ExecuteOptions, RunDetail, RunHandle } from '@heddle/engine';
 import { admitRun } from '../../admission/admit-run.ts';
 import type { AreaContext } from '../../context.ts';
-import { EVERYONE, accountOf } from '../../auth/principal.ts';
+import { EVERYONE, PEOPLE, accountOf } from '../../auth/principal.ts';
 import { badRequest, conflict, forbidden } from '../../errors.ts';
 import { operationsOf } from '../../operation.ts';
 import type { Definition } from '../../ports.ts';
@@ -36,11 +36,20 @@ export const rerunWorkflowRun = operationsOf<AreaContext>()({
   executes: true,
   check({ headers, body }) {
     expectRunIdForm(headers);
-    if (body?.version === 'run' && body.blockId === undefined)
+    if (body === undefined || body.blockId !== undefined) return;
+    if (body.version === 'run')
       throw badRequest('version "run" needs a blockId: a run from its beginning uses the live version');
+    if (body.fields ?? body.outputs)
+      throw badRequest('fields and outputs need a blockId: a run from its beginning takes over nothing');
   },
   async handle(services, call, workflow) {
     const { path, principal, headers, origin, recordAround } = call;
+    // As a changed draft, replaced fields decide what the block does.
+    if (call.body?.fields && !PEOPLE.some((kind) => kind === principal.kind))
+      throw forbidden(
+        'WORKSPACE_KEY_OPERATION_NOT_PERMITTED',
+        'Only people can replace the fields of a block',
+      );
     const source = await findRun(services, workflow, path.runId);
     if (!source.run) throw conflict(`Run ${source.runId} has not started: it cannot be started again.`);
     // As for an asynchronous run: the answer does not wait for the end of the run.
@@ -81,7 +90,7 @@ interface Again {
 async function startAgain(services: AreaContext, workflow: Definition, again: Again): Promise<RunHandle> {
   const { engine, policy } = services;
   const { body = {}, ids, source } = again;
-  const { blockId, version } = body;
+  const { blockId, version, fields, outputs } = body;
   const { asyncSeconds } = policy;
   const options: ExecuteOptions = {
     ...engineIds(ids),
@@ -93,6 +102,7 @@ async function startAgain(services: AreaContext, workflow: Definition, again: Ag
     ...options,
     ...(version === 'live' && { workflow: workflow.id, version: liveVersion(workflow) }),
     ...(input !== undefined && { input }),
+    edits: { fields, outputs } as { [edited in 'fields' | 'outputs']?: JsonObject },
   };
   return withCallerId(source, () => engine.runFromBlock(source.engineId, blockId, from));
 }

@@ -179,6 +179,13 @@ export const rerunBody = z.strictObject({
     .optional()
     .meta({ description: 'The definition of the earlier run, or the live one. Default: `run` from a block' }),
   input: z.record(z.string(), json).optional().meta({ description: 'Default: the input of the earlier run' }),
+  fields: z
+    .record(z.string().min(1).max(128), json)
+    .optional()
+    .meta({ description: 'Values that replace resolved fields of the block, for people only' }),
+  outputs: z.record(blockId, z.record(z.string(), json)).optional().meta({
+    description: 'Outputs that replace those taken over from blocks before it, by the id of the block',
+  }),
 });
 
 export type RerunBody = z.output<typeof rerunBody>;

@@ -1,0 +1,132 @@
+import { useQuery } from '@tanstack/react-query';
+import { useNavigate } from '@tanstack/react-router';
+import { useId, useState } from 'react';
+import { rerun } from '../api/actions.ts';
+import { isOpen, valueQuery } from '../api/queries.ts';
+import type { Graph, Overview } from '../api/queries.ts';
+import { Confirm } from '../parts/confirm.tsx';
+import { Failed, Loading } from '../parts/notice.tsx';
+import { RUN_INPUT, editsOf, startOf, targetsOf } from './rerun-edits.ts';
+import type { EditTarget, RerunEdits } from './rerun-edits.ts';
+
+/** Starts the run again from its beginning, possibly with another input. */
+export function RunAgain({ run }: { run: Overview }) {
+  const { start, editor } = useRerun(run, [RUN_INPUT]);
+  return (
+    <Confirm label="Run again" title="Start this run again?" onConfirm={() => start({})}>
+      <p>A new run starts on the live version of the workflow.</p>
+      {editor}
+    </Confirm>
+  );
+}
+
+/** Starts a run at a block: with what the blocks before it have returned, possibly changed. */
+export function RunFrom({ run, block }: { run: Overview; block: Graph['blocks'][number] }) {
+  const first = startOf(run.graph, block);
+  const [version, setVersion] = useState<'run' | 'live'>('run');
+  const { start, editor } = useRerun(run, targetsOf(run.graph, first));
+  if (!run.mayResume || run.workflow.id === null || isOpen(run.status)) return null;
+  return (
+    <div className="button-row">
+      <Confirm
+        label="Run from here"
+        title={`Start a run at ${first.name}?`}
+        onConfirm={() => start({ blockId: first.id, version })}
+      >
+        {first !== block && (
+          <p>
+            A run cannot start inside an iteration. It starts at <bdi>{first.name}</bdi>, which runs all its
+            iterations again.
+          </p>
+        )}
+        <p>It takes over the outputs of the blocks before it.</p>
+        <label className="field">
+          <span>Version</span>
+          <select value={version} onChange={({ target }) => setVersion(target.value as 'run' | 'live')}>
+            <option value="run">The version of this run</option>
+            <option value="live">The live version</option>
+          </select>
+        </label>
+        {editor}
+      </Confirm>
+    </div>
+  );
+}
+
+/** Returns what starts the run and opens the new one, and the form for what is changed before. */
+function useRerun(run: Overview, targets: readonly EditTarget[]) {
+  const navigate = useNavigate();
+  const [chosen, choose] = useState('');
+  const [edited, setEdited] = useState<{ before: unknown; text: string }>();
+  const target = targets[Number(chosen)];
+  const changes = (): RerunEdits =>
+    chosen === '' || !target || !edited ? {} : editsOf(target, edited.before, edited.text);
+  const start = async (body: { blockId?: string; version?: 'run' | 'live' }): Promise<void> => {
+    const { id: workflowId } = run.workflow;
+    if (workflowId === null) return;
+    const runId = await rerun({ runId: run.runId, workflowId }, { ...body, ...changes() });
+    await navigate({ to: '/runs/$runId', params: { runId }, search: {} });
+  };
+  const editor = (
+    <>
+      <label className="field">
+        <span>Change before it starts</span>
+        <select
+          value={chosen}
+          onChange={(event) => {
+            choose(event.target.value);
+            setEdited(undefined);
+          }}
+        >
+          <option value="">Nothing</option>
+          {targets.map(({ title }, index) => (
+            <option key={title} value={index}>
+              {title}
+            </option>
+          ))}
+        </select>
+      </label>
+      {chosen !== '' && target && (
+        <EditedValue
+          key={target.title}
+          runId={run.runId}
+          target={target}
+          text={edited?.text}
+          onChange={(text, before) => setEdited({ text, before })}
+        />
+      )}
+    </>
+  );
+  return { start, editor };
+}
+
+interface EditedProps {
+  runId: string;
+  target: EditTarget;
+  /** Undefined: not changed yet. */
+  text: string | undefined;
+  onChange: (text: string, before: unknown) => void;
+}
+
+function EditedValue({ runId, target, text, onChange }: EditedProps) {
+  const id = useId();
+  const { data, error, refetch } = useQuery(valueQuery(runId, target.address));
+  if (error) return <Failed error={error} retry={refetch} />;
+  if (!data) return <Loading what="the value" />;
+  if (data.nextOffset !== null)
+    return <p>The value is larger than 64 KB. It cannot be changed here, but through the HTTP interface.</p>;
+  const before = JSON.parse(data.text) as unknown;
+  return (
+    <div className="field">
+      <label htmlFor={id}>New value, as JSON</label>
+      <textarea
+        id={id}
+        className="mono"
+        rows={10}
+        spellCheck={false}
+        value={text ?? JSON.stringify(before, null, 2)}
+        onChange={(event) => onChange(event.target.value, before)}
+      />
+    </div>
+  );
+}
