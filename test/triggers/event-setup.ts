@@ -8,7 +8,6 @@ import { testApi } from '../support/api.ts';
 import type { TestApi, TestApiOptions } from '../support/api.ts';
 import { postgresDatabase } from '../support/postgres.ts';
 import { scheduledWorkflow } from '../support/triggered.ts';
-import type { STORES } from './setup.ts';
 
 type Tables = EventTables & FlowTables;
 
@@ -37,10 +36,7 @@ export const FAILS: JsonObject = {
 };
 
 /** An API whose clock is moved by the test, with the store of this name. All its background work is done by beats. */
-export async function eventApi(
-  kind: (typeof STORES)[number],
-  options: TestApiOptions = {},
-): Promise<EventApi> {
+export async function eventApi(kind: 'sqlite' | 'postgres', options: TestApiOptions = {}): Promise<EventApi> {
   const now = { ms: Date.now() };
   const beats = new Set<() => void>();
   const every = (_ms: number, beat: () => void): (() => void) => {

@@ -4,11 +4,11 @@ import { markReconnect } from '../../packages/service/src/credentials/refresh-st
 import type { CredentialTables } from '../../packages/service/src/credentials/tables.ts';
 import { eventApi, FAILS } from './event-setup.ts';
 import type { EventApi } from './event-setup.ts';
-import { STORES } from './setup.ts';
+import { drawnStores, hasPostgres } from '../support/postgres.ts';
 
 const RUN_FIELDS = { runId: null, durationMs: null, cost: null, finalOutput: null, errorMessage: null };
 
-describe.each(STORES)('events of the service on %s', (kind) => {
+describe.each(drawnStores('events of the service'))('events of the service on %s', (kind) => {
   let api: EventApi;
   beforeAll(async () => {
     api = await eventApi(kind);
@@ -243,10 +243,10 @@ describe('without a trigger of events in the workspace', () => {
 
 describe('several processes', () => {
   it('start one run for each event', async () => {
-    const [kind] = STORES.slice(-1);
-    const first = await eventApi(kind ?? 'sqlite');
+    const kind = hasPostgres ? 'postgres' : 'sqlite';
+    const first = await eventApi(kind);
     // The second one shares the engine and the store.
-    const second = await eventApi(kind ?? 'sqlite', { store: first.store, engine: first.engine });
+    const second = await eventApi(kind, { store: first.store, engine: first.engine });
     const watched = await first.watched();
     const id = await first.watcher({ eventType: 'execution_success', workflowIds: [watched] });
     const path = `/api/v2/workflows/${watched}/execute`;

@@ -49,7 +49,8 @@ export async function expectEventsOnceWhenKilled(
   /** Moves the clock on, so that events are looked for. */
   const count = async (): Promise<number> => {
     nowMs += 6000;
-    for (const each of [process, ...rest]) await each.call('now', { nowMs, stillDies: true }).catch(() => undefined);
+    for (const each of [process, ...rest])
+      await each.call('now', { nowMs, stillDies: true }).catch(() => undefined);
     return process.isDead() ? -1 : process.call<number>('runs', { workflowId: watcher }).catch(() => -1);
   };
   let step = first;
