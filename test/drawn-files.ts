@@ -143,6 +143,20 @@ const GROUPS: readonly Group[] = [
     ],
   },
   {
+    what: 'records on PostgreSQL and in several processes',
+    share: 1 / 3,
+    files: [
+      'packages/service/src/limits/shared.test.ts',
+      'test/abuse/postgres.test.ts',
+      'test/leases/conformance.test.ts',
+      'test/leases/store.test.ts',
+      'test/stores/postgres-faults.test.ts',
+      'test/stores/postgres.test.ts',
+      'test/stores/processes.test.ts',
+      'test/stores/shared.test.ts',
+    ],
+  },
+  {
     what: 'work counted in operations',
     share: 1 / 2,
     files: [

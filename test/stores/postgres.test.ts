@@ -13,6 +13,7 @@ import { describePruning, describeValueStore } from '../conformance/stores/value
 import { Database } from '../../packages/engine/src/store/postgres/database.ts';
 import { migrate, MIGRATIONS } from '../../packages/engine/src/store/postgres/migrations.ts';
 import { hasPostgres, postgresDatabase } from '../support/postgres.ts';
+import { sample } from '../support/scale.ts';
 import { entry, log, newRun, record, started } from '../support/run-data.ts';
 import { openAt, rowsAt } from './postgres-stores.ts';
 import { child } from './process.ts';
@@ -37,19 +38,22 @@ describe.skipIf(!hasPostgres)('PostgreSQL', () => {
     url = await postgresDatabase();
   });
 
-  describeRunStore('postgres', async () => (await open()).runs);
-  describeValueStore('postgres', async () => (await open()).values);
-  describePruning('postgres', open);
-  describeRunChanges('postgres', open);
-  describeConversations('postgres', async () => (await open()).conversations);
   const both = async <Name extends keyof SharedStores>(name: Name) => {
     const schema = `s ${randomUUID()}`;
     return { one: (await open({ schema }))[name], other: (await open({ schema }))[name] };
   };
-  describeLiveEvents('postgres', () => both('live'));
-  describeSpending('postgres', () => both('spending'));
-  describeRates('postgres', () => both('rates'));
-  describeDefinitionStore('postgres', async () => (await open()).definitions);
+  const suites = [
+    () => describeRunStore('postgres', async () => (await open()).runs),
+    () => describeValueStore('postgres', async () => (await open()).values),
+    () => describePruning('postgres', open),
+    () => describeRunChanges('postgres', open),
+    () => describeConversations('postgres', async () => (await open()).conversations),
+    () => describeLiveEvents('postgres', () => both('live')),
+    () => describeSpending('postgres', () => both('spending')),
+    () => describeRates('postgres', () => both('rates')),
+    () => describeDefinitionStore('postgres', async () => (await open()).definitions),
+  ];
+  for (const describeSuite of sample(suites, 4, 'suites of stores on PostgreSQL')) describeSuite();
 
   it('wakes watchers of live events also after the connection that listens was lost', async () => {
     const schema = `s ${randomUUID()}`;
