@@ -10,6 +10,7 @@ import { filesIn } from '@heddle/core/files';
 import type { RunResource } from '@heddle/engine';
 import { describe, expect, it, onTestFinished } from 'vitest';
 import { hasPostgres, postgresDatabase } from '../support/postgres.ts';
+import { drawnTests } from '../support/scale.ts';
 import { TestClock } from '../support/test-clock.ts';
 import { block, workflow } from '../support/workflow.ts';
 import { oneTool, startServer } from './tool-files.ts';
@@ -60,7 +61,9 @@ function fileIn({ output }: RunResource) {
 }
 
 describe('a large answer of a tool', () => {
-  it('becomes a file of 64 MB while less than 40 MB are in memory', async () => {
+  const drawn = drawnTests(1 / 4, 'files of 64 MB');
+
+  drawn('becomes a file of 64 MB while less than 40 MB are in memory', async () => {
     const used: number[] = [];
     const tool = await oneTool(
       TO_FILE,

@@ -166,7 +166,7 @@ describe('packages that are imported on a Node that is too old', () => {
       .map((path) => posix.join(name, path));
   });
 
-  const chosen = sample(entries, 8, 'entries on a Node that is too old');
+  const chosen = sample(entries, 3, 'entries on a Node that is too old');
   it.skipIf(!oldNode).each(chosen)('%s says in one sentence which Node it needs', (entry) => {
     const code = `import(${JSON.stringify(entry)}).catch(({ message }) => console.log(message))`;
     const { stdout, stderr } = spawnSync(oldNode ?? '', ['-e', code], { cwd: repository, encoding: 'utf8' });

@@ -13,7 +13,7 @@ import { describePruning, describeValueStore } from '../conformance/stores/value
 import { Database } from '../../packages/engine/src/store/postgres/database.ts';
 import { migrate, MIGRATIONS } from '../../packages/engine/src/store/postgres/migrations.ts';
 import { hasPostgres, postgresDatabase } from '../support/postgres.ts';
-import { sample } from '../support/scale.ts';
+import { sample, scale } from '../support/scale.ts';
 import { entry, log, newRun, record, started } from '../support/run-data.ts';
 import { openAt, rowsAt } from './postgres-stores.ts';
 import { child } from './process.ts';
@@ -114,16 +114,17 @@ describe.skipIf(!hasPostgres)('PostgreSQL', () => {
   describe('several processes', () => {
     it('create a run once, and store each entry once and in order if they write the same entries', async () => {
       const schema = `s ${randomUUID()}`;
-      const writers = Array.from({ length: 3 }, () => child('share', url, `${schema}|r|300`));
+      const count = scale(60, 300);
+      const writers = Array.from({ length: 3 }, () => child('share', url, `${schema}|r|${count}`));
       const created = await Promise.all(writers.map(async (one) => (await one.printed(1))[0]));
       expect(created.filter((is) => is === true)).toHaveLength(1);
       for (const one of writers) expect(await one.ended, one.errors()).toBe(0);
       const { runs } = await open({ schema });
       expect((await runs.journal('r')).map((one) => one.seq)).toEqual(
-        Array.from({ length: 300 }, (_, index) => index + 1),
+        Array.from({ length: count }, (_, index) => index + 1),
       );
-      expect(await runs.record('r')).toMatchObject({ seq: 300 });
-      expect(await runs.logs('r')).toMatchObject([{ startedMs: 300 }]);
+      expect(await runs.record('r')).toMatchObject({ seq: count });
+      expect(await runs.logs('r')).toMatchObject([{ startedMs: count }]);
     });
 
     it('lose no commit if one of them is killed, and do not wait for it', async () => {
