@@ -6,7 +6,7 @@ import { SERVED } from '../support/served.ts';
 import { ownership, testApi } from '../support/api.ts';
 import type { Answer, TestApi } from '../support/api.ts';
 import { untilStatus } from '../support/api-workflows.ts';
-import { hasPostgres, postgresDatabase } from '../support/postgres.ts';
+import { drawnStores, postgresDatabase } from '../support/postgres.ts';
 import { block, workflow } from '../support/workflow.ts';
 import { acceptedCalls } from './accepted.ts';
 import type { AcceptedCall } from './accepted.ts';
@@ -34,11 +34,8 @@ async function onPostgres(): Promise<TestApi> {
   return testApi({ engine, store });
 }
 
-describe('on SQLite', () => {
-  testsOn(onMemory);
-});
-describe.skipIf(!hasPostgres)('on PostgreSQL', () => {
-  testsOn(onPostgres);
+describe.each(drawnStores('hostile texts'))('on %s', (store) => {
+  testsOn(store === 'sqlite' ? onMemory : onPostgres);
 });
 
 function testsOn(open: () => Promise<TestApi>): void {
