@@ -1,6 +1,7 @@
 import type { RunEvent } from '@heddle/engine';
 import { describe, expect, it } from 'vitest';
 import { hasPostgres, postgresDatabase } from '../support/postgres.ts';
+import { sample } from '../support/scale.ts';
 import { Script, work } from '../support/scripted.ts';
 import { block, workflow } from '../support/workflow.ts';
 import { expectRetracted, play } from './killed.ts';
@@ -19,7 +20,9 @@ const WHOLE = [
   'run ended',
 ];
 
-describe.each(Object.entries(LOCATIONS))('what blocks emit, with an engine on %s', (name, locate) => {
+const drawn = sample(Object.entries(LOCATIONS), 2, 'stores whose blocks emit');
+
+describe.each(drawn)('what blocks emit, with an engine on %s', (name, locate) => {
   it('reaches listeners of the process in order, with numbers from 1', async () => {
     const engine = await open({ ...(await locate()), blocks: [talk()] });
     const run = await engine.start({ workflow: TALK }, {}, { runId: 'r' });
