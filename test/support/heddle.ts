@@ -3,6 +3,7 @@ import type { ChildProcess } from 'node:child_process';
 import { fileURLToPath } from 'node:url';
 import { onTestFinished } from 'vitest';
 import { keptIo } from './io.ts';
+import { isFull } from './scale.ts';
 
 const BIN = fileURLToPath(new URL('../../packages/cli/bin/heddle.js', import.meta.url));
 
@@ -44,10 +45,12 @@ let isBusy = false;
 
 /**
  * Runs a command to its end, in this process from the sources: a process of the real command line (`startHeddle`) takes a
- * second of processor time. A second command at the same time, and one with options of Node, gets a process.
+ * second of processor time. A second command at the same time, one with options of Node, and every command of a full run
+ * gets a process.
  */
 export async function heddle(args: readonly string[], options: HeddleOptions = {}): Promise<Ended> {
-  if (isBusy || options.node || options.execPath !== undefined) return startHeddle(args, options).ended;
+  const needsProcess = isFull || isBusy || options.node || options.execPath !== undefined;
+  if (needsProcess) return startHeddle(args, options).ended;
   isBusy = true;
   const leave = enter(options);
   (options.whenDone ?? onTestFinished)(leave);
