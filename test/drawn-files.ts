@@ -21,7 +21,7 @@ const GROUPS: readonly Group[] = [
   },
   {
     what: 'runs on Temporal beside the suites of conformance, faults and recorded histories',
-    share: 1 / 3,
+    share: 1 / 4,
     files: [
       'test/temporal/abandoned.test.ts',
       'test/temporal/abuse.test.ts',
@@ -73,7 +73,7 @@ const GROUPS: readonly Group[] = [
   },
   {
     what: 'servers as processes',
-    share: 1 / 3,
+    share: 1 / 4,
     files: [
       'test/cli/logs-export.test.ts',
       'test/cli/remote.test.ts',
@@ -131,7 +131,7 @@ const GROUPS: readonly Group[] = [
   },
   {
     what: 'Python in the sandbox',
-    share: 1 / 3,
+    share: 1 / 4,
     files: [
       'packages/sandbox/src/python-limits.test.ts',
       'packages/sandbox/src/python-network.test.ts',
