@@ -170,6 +170,7 @@ export function describeApprovals(where: string, open: OpenEngine): void {
       });
       const third = await onlyPause(engine, runId);
       expect(idsOf(third)).toEqual(['2.1']);
+      expect(await engine.getRun(runId)).toMatchObject({ resumedCount: 2 });
       const end = await engine.resume(runId, { token: third.token, input: { decision: 'approve' } });
       expect(end).toMatchObject({ status: 'completed', output: { toolCalls: { count: 3 } } });
       expect(done).toEqual([

@@ -46,8 +46,19 @@ it('a paused run shows the calls of its agent to those who may resume it, and ta
   const raw = `{"contextId": ${JSON.stringify(contextId)}, "input": ${forged}}`;
   expect(await api.call('POST', `${path}/resume`, { raw })).toMatchObject({ status: 400 });
   expect(done).toEqual([]);
-  const decisions = { '1.1': { decision: 'approve' }, '1.2': { decision: 'deny' } };
-  expect(await answer({ decisions })).toMatchObject({ status: 200, data: { status: 'completed' } });
+  expect(paused).toMatchObject({ pausePointCount: 1, resumedCount: 0 });
+  const first = { decisions: { '1.2': { decision: 'deny' } } };
+  expect(await answer(first)).toMatchObject({ status: 200, data: { status: 'paused' } });
+  const next = (await api.call<Waiting>('GET', path)).data.paused;
+  expect(next).toMatchObject({ pausePointCount: 2, resumedCount: 1, calls: [{ id: '1.1' }] });
+  expect((await api.call('GET', `/api/workflows/${id}/paused/${data.runId}`)).body).toMatchObject({
+    ...{ status: 'partially_resumed', totalPauseCount: 2, resumedCount: 1 },
+  });
+  const last = { contextId: next.contextId, input: { decision: 'approve' } };
+  expect(await api.call('POST', `${path}/resume`, { body: last })).toMatchObject({
+    status: 200,
+    data: { status: 'completed' },
+  });
   expect(done).toEqual([{ to: 'ada', amount: 1 }]);
   expect((await api.call<Waiting>('GET', path)).data.paused).toBeNull();
 });

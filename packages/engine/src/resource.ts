@@ -101,6 +101,7 @@ export async function detailOf(
     createdAt: new Date(record.createdMs).toISOString(),
     pauseKind: record.pauseKind ?? null,
     pauses: await Promise.all(record.pauses.map((pause) => pauseDetail(pause, values))),
+    resumedCount: record.resumedCount ?? 0,
     parentRunId: record.parentRunId ?? null,
     suspended: record.suspended ?? null,
   };

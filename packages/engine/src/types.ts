@@ -160,6 +160,8 @@ export interface RunDetail extends RunResource {
     output: Json;
     inputFormat: Json;
   }[];
+  /** How many pause points people have answered, of all types of blocks. */
+  resumedCount: number;
   parentRunId: string | null;
   /** Why a run that should continue does not. */
   suspended: string | null;

@@ -40,6 +40,8 @@ export class Replica {
   readonly state: State = initialState();
   readonly ledger: Ledger;
   readonly pauses = new Map<string, PausePoint>();
+  /** How many pause points people have answered. */
+  resumedCount = 0;
   readonly logs: BlockLogs;
   seq = 0;
   startedMs: number | undefined;
@@ -141,8 +143,10 @@ export class Replica {
     if (entry.type === 'paused') {
       // The pause of a block in a drain never opens.
       if (this.#isSuspended(entry)) this.#openPause(entry);
-    } else if (entry.type === 'resumed' || (entry.type === 'fired' && entry.timer === 'wait'))
+    } else if (entry.type === 'resumed' || (entry.type === 'fired' && entry.timer === 'wait')) {
+      if (entry.type === 'resumed') this.resumedCount += 1;
       this.#closePause(entry as Place);
+    }
   }
 
   #openPause(entry: Extract<Entry, { type: 'paused' }>): void {

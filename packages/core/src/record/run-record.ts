@@ -23,6 +23,8 @@ export interface RunRecord {
   error: RunFailure | undefined;
   /** Open pause points, earliest first. */
   pauses: PausePoint[];
+  /** How many pause points people have answered. Absent: none. */
+  resumedCount?: number;
   parentRunId: string | undefined;
   /** Number of journal entries in this record. */
   seq: number;

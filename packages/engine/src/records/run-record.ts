@@ -18,6 +18,7 @@ export function recordOf(replica: Replica, header: NewRun, suspended: string | u
     output: replica.ledger.output,
     error: replica.error,
     pauses: [...replica.pauses.values()].sort((a, b) => a.pausedMs - b.pausedMs),
+    ...(replica.resumedCount > 0 && { resumedCount: replica.resumedCount }),
     parentRunId: header.parent?.runId,
     seq: replica.seq,
     suspended: ended ? undefined : suspended,

@@ -115,15 +115,14 @@ async function pausedRuns(engine: Engine, workflowId: string): Promise<RunDetail
 }
 
 async function pausedOf(engine: Engine, { run, runId }: Paused, origin: string) {
-  const { workflowId, pauses } = run;
+  const { workflowId, pauses, resumedCount } = run;
   const logs = await engine.getLogs(run.runId);
-  const resumed = logs.filter((log) => log.blockType === 'human_in_the_loop' && log.status === 'completed');
   const times = pauses.map(({ pausedAt }) => pausedAt);
   return {
     ...{ id: runId, workflowId, executionId: runId },
-    status: resumed.length > 0 ? 'partially_resumed' : 'paused',
-    totalPauseCount: pauses.length + resumed.length,
-    resumedCount: resumed.length,
+    status: resumedCount > 0 ? 'partially_resumed' : 'paused',
+    totalPauseCount: pauses.length + resumedCount,
+    resumedCount,
     pausedAt: times[0] ?? '',
     updatedAt: times.at(-1) ?? '',
     ...{ expiresAt: null, metadata: {}, triggerIds: [] },

@@ -49,7 +49,7 @@ export const getWorkflowRun = define({
         ...resultOf({ ...run, runId: found.runId }, blockOutputs),
         output: shown ? run.output : null,
         trigger: triggerOf(run, reservation),
-        paused: await pausedOf(services.engine, found, mayResume),
+        paused: pausedOf(found, mayResume),
         cost: null,
         files: query.includeOutput
           ? await filesOf(services, shown ? found : undefined, query, { signal, basePath })

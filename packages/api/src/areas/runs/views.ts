@@ -1,6 +1,6 @@
 import type { Json } from '@heddle/core';
 import { isJsonObject, own } from '@heddle/core/blocks';
-import type { Engine, RunDetail, RunResource } from '@heddle/engine';
+import type { RunDetail, RunResource } from '@heddle/engine';
 import type { Reservation } from '../../ports.ts';
 import { withCallerIdIn } from './ids.ts';
 import type { RunIds } from './ids.ts';
@@ -64,13 +64,11 @@ export function unstartedRun(
 }
 
 /** Returns what the run waits for. `mayResume`: the caller may answer, so the first open point is named, with the calls of an agent that it asks about. */
-export async function pausedOf(engine: Engine, found: RunIds & { run: RunDetail }, mayResume: boolean) {
+export function pausedOf(found: RunIds & { run: RunDetail }, mayResume: boolean) {
   const { run } = found;
-  const { pauses } = run;
+  const { pauses, resumedCount } = run;
   const first = pauses.find(({ kind }) => kind === 'human') ?? pauses[0];
   if (run.status !== 'paused' || !first) return null;
-  const logs = await engine.getLogs(run.runId);
-  const resumed = logs.filter((log) => log.blockType === 'human_in_the_loop' && log.status === 'completed');
   return {
     contextId: mayResume && first.kind === 'human' ? first.token : null,
     pausedAt: first.pausedAt,
@@ -78,8 +76,8 @@ export async function pausedOf(engine: Engine, found: RunIds & { run: RunDetail 
     pauseKind: first.kind,
     blockedOnBlockId: first.blockId,
     automaticResumeWaitingReason: waitingReason(run.suspended && withCallerIdIn(found, run.suspended)),
-    pausePointCount: pauses.length + resumed.length,
-    resumedCount: resumed.length,
+    pausePointCount: pauses.length + resumedCount,
+    resumedCount,
     calls: mayResume ? callsOf(first.output) : null,
   };
 }
