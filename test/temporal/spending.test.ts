@@ -60,4 +60,47 @@ describeTemporal('agents on Temporal workers that share a data folder', (address
     expect(server.requests).toHaveLength(1);
     await worker.stop({ drainMs: 500, killMs: 2000 });
   });
+
+  it('read the skills of their workspace from the worker, and have the same at the next attempt', async () => {
+    const refund = {
+      id: '1f0c',
+      name: 'refund-orders',
+      description: 'How to refund an order.',
+      content: 'Ask for the number of the order first.',
+    };
+    const asked: [tenant: string | undefined, references: readonly string[]][] = [];
+    const reads: [tenant: string | undefined, id: string][] = [];
+    let current = refund;
+    const tenantSkills: NonNullable<EngineOptions['tenantSkills']> = {
+      find: (tenant, references) => {
+        asked.push([tenant, references]);
+        return tenant === 'mine' ? [current] : [];
+      },
+      read: (tenant, id) => {
+        reads.push([tenant, id]);
+        return tenant === 'mine' && id === current.id ? current : undefined;
+      },
+    };
+    const refused = { status: 503, headers: { 'retry-after': '0' } };
+    const server = await modelServer(({ number }) => {
+      if (number === 1) return { tools: [{ name: 'load_skill', args: { name: refund.name } }] };
+      current = { ...refund, description: 'Changed.', content: 'Changed.' };
+      return number < 6 ? refused : ANSWER;
+    });
+    const place = placeOn(address);
+    const engine = await place.engine();
+    const owned = { ...optionsFor(server, {}), tenantSkills };
+    await place.worker({ ...owned, resolveChild: async () => undefined, tenant: () => 'mine' });
+    const retry = { enabled: true, maxTries: 2, waitBetweenTriesMs: 0 };
+    const skilled = block('A', 'agent', { ...AGENT, skills: [{ skillId: refund.id }] }, { retry });
+    const result = await engine.execute({ workflow: workflow([skilled], ['Start -> A']) });
+    const list = [{ name: 'load_skill', result: refund.content, success: true }];
+    expect(result).toMatchObject({ status: 'completed', output: { toolCalls: { count: 1, list } } });
+    expect(server.requests).toHaveLength(6);
+    expect(server.requests[5]?.body).toEqual(server.requests[1]?.body);
+    const first = JSON.stringify(server.requests[0]?.body);
+    expect(first).toContain('- refund-orders: How to refund an order.');
+    expect(first).not.toContain(refund.content);
+    expect([asked, reads]).toEqual([[['mine', [refund.id]]], [['mine', refund.id]]]);
+  });
 });
