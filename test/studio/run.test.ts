@@ -36,6 +36,18 @@ const AGENT = workflow(
   ['Start -> Helper -> Fail'],
 );
 
+const APPROVED = workflow(
+  [
+    block('Helper', 'agent', {
+      model: 'gpt-4o',
+      apiKey: 'key-of-a-test',
+      messages: [{ role: 'user', content: 'Add twice' }],
+      tools: [{ ...ADDS, requireApproval: true }],
+    }),
+  ],
+  ['Start -> Helper'],
+);
+
 const CALL = {
   id: '1.2',
   name: 'send_mail',
@@ -53,11 +65,18 @@ const CALL = {
 describe.skipIf(!chromiumTool)('the page of a run', () => {
   const world = studio({
     more: async (whenDone) => {
-      const server = await startModelServer(({ number }) =>
-        number === 1
-          ? { tools: [{ name: 'add', args: { a: 20, b: 22 } }], input: 30, output: 5 }
-          : { text: 'It is 42.', input: 50, output: 7 },
-      );
+      const server = await startModelServer(({ body }) => {
+        const prompt = JSON.stringify(body);
+        if (/"role":"tool"|function_call_output/.test(prompt))
+          return { text: 'It is 42.', input: 50, output: 7 };
+        const calls = prompt.includes('Add twice')
+          ? [
+              { a: 20, b: 22 },
+              { a: 1, b: 2 },
+            ]
+          : [{ a: 20, b: 22 }];
+        return { tools: calls.map((args) => ({ name: 'add', args })), input: 30, output: 5 };
+      });
       whenDone(() => void server.close());
       return ['--service', `openai=${server.services.openai}`];
     },
@@ -171,6 +190,36 @@ describe.skipIf(!chromiumTool)('the page of a run', () => {
         },
       },
     });
+  });
+
+  it('continues a real agent with the decisions: an edited call is made as edited, a denied one is not made', async () => {
+    const workflowId = await world.deployed('Approved', APPROVED);
+    const runId = await world.run(workflowId);
+    const page = await open(`/runs/${runId}`);
+    const calls = page.getByRole('group', { name: 'add' });
+    await calls.nth(1).waitFor();
+    expect(await calls.count()).toBe(2);
+    await calls.nth(0).getByLabel('Decision').selectOption('edit');
+    await calls.nth(0).getByLabel(/^a/).fill('30');
+    await calls.nth(1).getByLabel('Decision').selectOption('deny');
+    await calls.nth(1).getByLabel('Reason').fill('once is enough');
+    await page.getByRole('button', { name: 'Continue the run' }).click();
+    const path = `/api/v2/workflows/${workflowId}/runs/${runId}?includeOutput=true`;
+    const read = () => world.call<{ status: string; output: unknown }>('GET', path);
+    await expect.poll(read, { timeout: 10_000 }).toMatchObject({
+      status: 'completed',
+      output: {
+        content: 'It is 42.',
+        toolCalls: {
+          list: [
+            { arguments: { a: 30, b: 22 }, result: 52, approval: { decision: 'edit' } },
+            { success: false, approval: { decision: 'deny', reason: 'once is enough' } },
+          ],
+        },
+      },
+    });
+    await calls.first().waitFor({ state: 'detached' });
+    await page.getByRole('button', { name: 'Helper, completed' }).first().waitFor();
   });
 });
 
