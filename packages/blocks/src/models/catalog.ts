@@ -27,10 +27,19 @@ export interface ModelInfo {
   /** Largest output, in tokens, with reasoning. */
   output: number;
   prices: Prices;
+  /** Where the prices, the context and the abilities are from. */
+  source: Source;
   /** False: it takes no temperature. */
   temperature?: false;
   /** Its reasoning can be set. */
   reasoning?: true;
+}
+
+/** A page with facts about models. */
+export interface Source {
+  url: string;
+  /** When it was read, as YYYY-MM-DD. */
+  checked: string;
 }
 
 /** A model to call: its provider, and its name there. `info` is undefined for a model that is not in the table. */
@@ -45,141 +54,174 @@ type Row = [
   context: number,
   output: number,
   prices: Prices,
-  abilities?: Pick<ModelInfo, 'temperature' | 'reasoning'>,
+  /** `source`: if it is not that of the provider. */
+  more?: Partial<Pick<ModelInfo, 'temperature' | 'reasoning' | 'source'>>,
 ];
+
+interface ProviderTable {
+  source: Source;
+  models: readonly Row[];
+}
 
 const THINKS = { temperature: false, reasoning: true } as const;
 const REASONS = { reasoning: true } as const;
 
+const PRICE_LIST: Source = {
+  url: 'https://github.com/BerriAI/litellm/blob/00035b69f416be24e2e323c13198d9b7d2d1bdf9/model_prices_and_context_window.json',
+  checked: '2026-11-26',
+};
+const ANTHROPIC: Source = {
+  url: 'https://platform.claude.com/docs/en/about-claude/pricing',
+  checked: '2026-11-25',
+};
+/** Quotes the page of prices after the older names of models were retired. */
+const DEEPSEEK: Source = { url: 'https://github.com/garrytan/gbrain/pull/3449', checked: '2026-11-26' };
+/** Quotes the model card and the page of prices. */
+const MISTRAL_SMALL: Source = {
+  url: 'https://github.com/majiayu000/litellm-rs/issues/1214',
+  checked: '2026-11-26',
+};
+
+const LONG_GPT_5_4 = { above: 272_000, input: 5, cachedInput: 0.5, output: 22.5 };
+const LONG_GPT_5_5 = { above: 272_000, input: 10, cachedInput: 1, output: 45 };
 const LONG_GEMINI_2 = { above: 200_000, input: 2.5, cachedInput: 0.25, output: 15 };
 const LONG_GEMINI_3 = { above: 200_000, input: 4, cachedInput: 0.4, output: 18 };
 const LONG_GROK_4 = { above: 128_000, input: 6, output: 30 };
 const LONG_GROK_FAST = { above: 128_000, input: 0.4, output: 1 };
+const LONG_GROK_4_3 = { above: 200_000, input: 2.5, cachedInput: 0.4, output: 5 };
 const LONG_GROK_4_5 = { above: 200_000, input: 4, cachedInput: 1, output: 12 };
 
+const OPUS = { input: 15, cachedInput: 1.5, cacheWrite: 18.75, output: 75 };
+const OPUS_4_5 = { input: 5, cachedInput: 0.5, cacheWrite: 6.25, output: 25 };
+const SONNET = { input: 3, cachedInput: 0.3, cacheWrite: 3.75, output: 15 };
+const HAIKU = { input: 1, cachedInput: 0.1, cacheWrite: 1.25, output: 5 };
+const GEMINI_3_PRO = { input: 2, cachedInput: 0.2, output: 12, long: LONG_GEMINI_3 };
+const GROK_FAST = { input: 0.2, cachedInput: 0.05, output: 0.5, long: LONG_GROK_FAST };
+const DEEPSEEK_FLASH = { input: 0.14, cachedInput: 0.0028, output: 0.28 };
+
 /**
- * Public list prices in dollars. A model without a row runs too, without a cost.
- *
- * Checked on 25 November 2026: Anthropic against its page of prices (platform.claude.com/docs/en/about-claude/pricing); GPT-5
- * mini, GPT-5.4, Gemini 3 and Grok 4.5 against the table of GitHub's documentation (github/docs,
- * data/tables/copilot/models-and-pricing.yml); contexts and longest outputs against the providers' pages of models. The other
- * rows are those of November 2025, which providers may have changed: `prices` and `--price` replace them.
+ * Public list prices in dollars. A model without a row runs too, without a cost. Reasoning costs as much as other output at all
+ * of these providers. Providers change their prices and what an alias such as `mistral-medium-latest` means: `prices` and
+ * `--price` replace a row.
  */
-const TABLE: { readonly [provider: string]: readonly Row[] } = {
-  openai: [
-    [
-      'gpt-5.4',
-      1_050_000,
-      128_000,
-      {
-        ...{ input: 2.5, cachedInput: 0.25, output: 15 },
-        long: { above: 272_000, input: 5, cachedInput: 0.5, output: 22.5 },
-      },
-      THINKS,
+const TABLE: { readonly [provider: string]: ProviderTable } = {
+  openai: {
+    source: PRICE_LIST,
+    models: [
+      ['gpt-5.5', 1_050_000, 128_000, { input: 5, cachedInput: 0.5, output: 30, long: LONG_GPT_5_5 }, THINKS],
+      [
+        'gpt-5.4',
+        1_050_000,
+        128_000,
+        { input: 2.5, cachedInput: 0.25, output: 15, long: LONG_GPT_5_4 },
+        THINKS,
+      ],
+      ['gpt-5.4-mini', 1_050_000, 128_000, { input: 0.75, cachedInput: 0.075, output: 4.5 }, THINKS],
+      ['gpt-5.4-nano', 1_050_000, 128_000, { input: 0.2, cachedInput: 0.02, output: 1.25 }, THINKS],
+      ['gpt-5.2', 400_000, 128_000, { input: 1.75, cachedInput: 0.175, output: 14 }, THINKS],
+      ['gpt-5.1', 400_000, 128_000, { input: 1.25, cachedInput: 0.125, output: 10 }, THINKS],
+      ['gpt-5', 400_000, 128_000, { input: 1.25, cachedInput: 0.125, output: 10 }, THINKS],
+      ['gpt-5-mini', 400_000, 128_000, { input: 0.25, cachedInput: 0.025, output: 2 }, THINKS],
+      ['gpt-5-nano', 400_000, 128_000, { input: 0.05, cachedInput: 0.005, output: 0.4 }, THINKS],
+      ['gpt-4.1', 1_047_576, 32_768, { input: 2, cachedInput: 0.5, output: 8 }],
+      ['gpt-4.1-mini', 1_047_576, 32_768, { input: 0.4, cachedInput: 0.1, output: 1.6 }],
+      ['gpt-4.1-nano', 1_047_576, 32_768, { input: 0.1, cachedInput: 0.025, output: 0.4 }],
+      ['gpt-4o', 128_000, 16_384, { input: 2.5, cachedInput: 1.25, output: 10 }],
+      ['gpt-4o-2024-05-13', 128_000, 4_096, { input: 5, output: 15 }],
+      ['gpt-4o-mini', 128_000, 16_384, { input: 0.15, cachedInput: 0.075, output: 0.6 }],
+      ['o3', 200_000, 100_000, { input: 2, cachedInput: 0.5, output: 8 }, THINKS],
+      ['o3-mini', 200_000, 100_000, { input: 1.1, cachedInput: 0.55, output: 4.4 }, THINKS],
+      ['o4-mini', 200_000, 100_000, { input: 1.1, cachedInput: 0.275, output: 4.4 }, THINKS],
     ],
-    ['gpt-5.2', 400_000, 128_000, { input: 1.75, cachedInput: 0.175, output: 14 }, THINKS],
-    ['gpt-5.1', 400_000, 128_000, { input: 1.25, cachedInput: 0.125, output: 10 }, THINKS],
-    ['gpt-5', 400_000, 128_000, { input: 1.25, cachedInput: 0.125, output: 10 }, THINKS],
-    ['gpt-5-mini', 400_000, 128_000, { input: 0.25, cachedInput: 0.025, output: 2 }, THINKS],
-    ['gpt-5-nano', 400_000, 128_000, { input: 0.05, cachedInput: 0.005, output: 0.4 }, THINKS],
-    ['gpt-4.1', 1_047_576, 32_768, { input: 2, cachedInput: 0.5, output: 8 }],
-    ['gpt-4.1-mini', 1_047_576, 32_768, { input: 0.4, cachedInput: 0.1, output: 1.6 }],
-    ['gpt-4.1-nano', 1_047_576, 32_768, { input: 0.1, cachedInput: 0.025, output: 0.4 }],
-    ['gpt-4o', 128_000, 16_384, { input: 2.5, cachedInput: 1.25, output: 10 }],
-    ['gpt-4o-mini', 128_000, 16_384, { input: 0.15, cachedInput: 0.075, output: 0.6 }],
-    ['o3', 200_000, 100_000, { input: 2, cachedInput: 0.5, output: 8 }, THINKS],
-    ['o3-mini', 200_000, 100_000, { input: 1.1, cachedInput: 0.55, output: 4.4 }, THINKS],
-    ['o4-mini', 200_000, 100_000, { input: 1.1, cachedInput: 0.275, output: 4.4 }, THINKS],
-  ],
-  anthropic: [
-    [
-      'claude-opus-4-5',
-      200_000,
-      64_000,
-      { input: 5, cachedInput: 0.5, cacheWrite: 6.25, output: 25 },
-      REASONS,
+  },
+  anthropic: {
+    source: ANTHROPIC,
+    models: [
+      ['claude-opus-4-5', 200_000, 64_000, OPUS_4_5, REASONS],
+      ['claude-opus-4-1', 200_000, 32_000, OPUS, REASONS],
+      ['claude-sonnet-4-6', 1_000_000, 64_000, SONNET, { ...REASONS, source: PRICE_LIST }],
+      ['claude-sonnet-4-5', 200_000, 64_000, SONNET, REASONS],
+      ['claude-sonnet-4-0', 200_000, 64_000, SONNET, REASONS],
+      ['claude-haiku-4-5', 200_000, 64_000, HAIKU, REASONS],
+      [
+        'claude-3-5-haiku-latest',
+        200_000,
+        8_192,
+        { input: 0.8, cachedInput: 0.08, cacheWrite: 1, output: 4 },
+      ],
     ],
-    [
-      'claude-opus-4-1',
-      200_000,
-      32_000,
-      { input: 15, cachedInput: 1.5, cacheWrite: 18.75, output: 75 },
-      REASONS,
+  },
+  google: {
+    source: PRICE_LIST,
+    models: [
+      ['gemini-3.5-flash', 1_048_576, 65_535, { input: 1.5, cachedInput: 0.15, output: 9 }, REASONS],
+      ['gemini-3.1-pro-preview', 1_048_576, 65_536, GEMINI_3_PRO, REASONS],
+      ['gemini-3.1-flash-lite', 1_048_576, 65_536, { input: 0.25, cachedInput: 0.025, output: 1.5 }, REASONS],
+      ['gemini-3-pro-preview', 1_048_576, 65_535, GEMINI_3_PRO, REASONS],
+      ['gemini-3-flash-preview', 1_048_576, 65_535, { input: 0.5, cachedInput: 0.05, output: 3 }, REASONS],
+      [
+        'gemini-2.5-pro',
+        1_048_576,
+        65_535,
+        { input: 1.25, cachedInput: 0.125, output: 10, long: LONG_GEMINI_2 },
+        REASONS,
+      ],
+      ['gemini-2.5-flash', 1_048_576, 65_535, { input: 0.3, cachedInput: 0.03, output: 2.5 }, REASONS],
+      ['gemini-2.5-flash-lite', 1_048_576, 65_535, { input: 0.1, cachedInput: 0.01, output: 0.4 }, REASONS],
+      ['gemini-2.0-flash', 1_048_576, 8_192, { input: 0.1, cachedInput: 0.025, output: 0.4 }],
     ],
-    [
-      'claude-sonnet-4-5',
-      200_000,
-      64_000,
-      { input: 3, cachedInput: 0.3, cacheWrite: 3.75, output: 15 },
-      REASONS,
+  },
+  mistral: {
+    source: PRICE_LIST,
+    models: [
+      ['mistral-large-latest', 262_144, 262_144, { input: 0.5, output: 1.5 }],
+      ['mistral-medium-latest', 262_144, 262_144, { input: 1.5, output: 7.5 }],
+      ['mistral-medium-2508', 131_072, 131_072, { input: 0.4, output: 2 }],
+      [
+        'mistral-small-latest',
+        256_000,
+        256_000,
+        { input: 0.15, cachedInput: 0.015, output: 0.6 },
+        { source: MISTRAL_SMALL },
+      ],
     ],
-    [
-      'claude-sonnet-4-0',
-      200_000,
-      64_000,
-      { input: 3, cachedInput: 0.3, cacheWrite: 3.75, output: 15 },
-      REASONS,
+  },
+  groq: {
+    source: PRICE_LIST,
+    models: [
+      ['llama-3.3-70b-versatile', 128_000, 32_768, { input: 0.59, output: 0.79 }],
+      ['llama-3.1-8b-instant', 128_000, 8_192, { input: 0.05, output: 0.08 }],
+      ['openai/gpt-oss-120b', 131_072, 32_766, { input: 0.15, cachedInput: 0.075, output: 0.6 }, REASONS],
+      ['openai/gpt-oss-20b', 131_072, 32_768, { input: 0.075, cachedInput: 0.0375, output: 0.3 }, REASONS],
     ],
-    [
-      'claude-haiku-4-5',
-      200_000,
-      64_000,
-      { input: 1, cachedInput: 0.1, cacheWrite: 1.25, output: 5 },
-      REASONS,
+  },
+  xai: {
+    source: PRICE_LIST,
+    models: [
+      ['grok-4.5', 500_000, 500_000, { input: 2, cachedInput: 0.5, output: 6, long: LONG_GROK_4_5 }],
+      ['grok-4.3', 1_000_000, 1_000_000, { input: 1.25, cachedInput: 0.2, output: 2.5, long: LONG_GROK_4_3 }],
+      ['grok-4', 256_000, 256_000, { input: 3, output: 15, long: LONG_GROK_4 }],
+      ['grok-4-fast-reasoning', 2_000_000, 2_000_000, GROK_FAST],
+      ['grok-3', 131_072, 131_072, { input: 3, cachedInput: 0.75, output: 15 }],
     ],
-    ['claude-3-5-haiku-latest', 200_000, 8_192, { input: 0.8, cachedInput: 0.08, cacheWrite: 1, output: 4 }],
-  ],
-  google: [
-    [
-      'gemini-3-pro-preview',
-      1_048_576,
-      65_536,
-      { input: 2, cachedInput: 0.2, output: 12, long: LONG_GEMINI_3 },
-      REASONS,
+  },
+  deepseek: {
+    source: DEEPSEEK,
+    models: [
+      ['deepseek-v4-flash', 1_000_000, 384_000, DEEPSEEK_FLASH],
+      ['deepseek-v4-pro', 1_000_000, 384_000, { input: 0.435, cachedInput: 0.003625, output: 0.87 }],
+      // Older names of `deepseek-v4-flash`.
+      ['deepseek-chat', 1_000_000, 384_000, DEEPSEEK_FLASH],
+      ['deepseek-reasoner', 1_000_000, 384_000, DEEPSEEK_FLASH],
     ],
-    [
-      'gemini-2.5-pro',
-      1_048_576,
-      65_536,
-      { input: 1.25, cachedInput: 0.125, output: 10, long: LONG_GEMINI_2 },
-      REASONS,
-    ],
-    ['gemini-2.5-flash', 1_048_576, 65_536, { input: 0.3, cachedInput: 0.03, output: 2.5 }, REASONS],
-    ['gemini-2.5-flash-lite', 1_048_576, 65_536, { input: 0.1, cachedInput: 0.01, output: 0.4 }, REASONS],
-    ['gemini-2.0-flash', 1_048_576, 8_192, { input: 0.1, cachedInput: 0.025, output: 0.4 }],
-  ],
-  mistral: [
-    ['mistral-large-latest', 256_000, 256_000, { input: 0.5, output: 1.5 }],
-    ['mistral-medium-latest', 131_072, 131_072, { input: 0.4, output: 2 }],
-    ['mistral-small-latest', 131_072, 131_072, { input: 0.1, output: 0.3 }],
-  ],
-  groq: [
-    ['llama-3.3-70b-versatile', 131_072, 32_768, { input: 0.59, output: 0.79 }],
-    ['llama-3.1-8b-instant', 131_072, 131_072, { input: 0.05, output: 0.08 }],
-    ['openai/gpt-oss-120b', 131_072, 65_536, { input: 0.15, output: 0.6 }, REASONS],
-  ],
-  xai: [
-    ['grok-4.5', 500_000, 500_000, { input: 2, cachedInput: 0.5, output: 6, long: LONG_GROK_4_5 }],
-    ['grok-4', 256_000, 256_000, { input: 3, cachedInput: 0.75, output: 15, long: LONG_GROK_4 }],
-    [
-      'grok-4-fast-reasoning',
-      2_000_000,
-      2_000_000,
-      { input: 0.2, cachedInput: 0.05, output: 0.5, long: LONG_GROK_FAST },
-    ],
-    ['grok-3', 131_072, 131_072, { input: 3, cachedInput: 0.75, output: 15 }],
-  ],
-  deepseek: [
-    ['deepseek-chat', 131_072, 8_192, { input: 0.28, cachedInput: 0.028, output: 0.42 }],
-    ['deepseek-reasoner', 131_072, 65_536, { input: 0.28, cachedInput: 0.028, output: 0.42 }],
-  ],
+  },
 };
 
 const MODELS: ReadonlyMap<string, ModelInfo> = new Map(
-  Object.entries(TABLE).flatMap(([provider, rows]) =>
-    rows.map(([id, context, output, prices, abilities]): [string, ModelInfo] => [
+  Object.entries(TABLE).flatMap(([provider, { source, models }]) =>
+    models.map(([id, context, output, prices, more]): [string, ModelInfo] => [
       `${provider}/${id}`,
-      { id, provider, context, output, prices, ...abilities },
+      { id, provider, context, output, prices, source, ...more },
     ]),
   ),
 );
@@ -203,7 +245,7 @@ const PREFIXES: readonly (readonly [prefix: string, provider: string])[] = [
   ['deepseek-', 'deepseek'],
 ];
 
-/** Dated versions have the row of their model: `gpt-4o-2024-11-20`, `claude-sonnet-4-5-20250929`. */
+/** Dated versions without a row have that of their model: `gpt-4o-2024-11-20`, `claude-sonnet-4-5-20250929`. */
 const DATE = /-(\d{4}-\d{2}-\d{2}|\d{8})$/;
 
 /**
@@ -217,10 +259,14 @@ export function modelNamed(name: string, configured: readonly string[] = []): Ch
     const id = name.slice(slash + 1);
     return id === '' ? undefined : { provider, id, info: infoOf(provider, id) };
   }
-  const row = [...MODELS.values()].find(({ id }) => id === name || id === name.replace(DATE, ''));
+  const row = rowNamed(name) ?? rowNamed(name.replace(DATE, ''));
   if (row) return { provider: row.provider, id: name, info: row };
   const [, guessed] = PREFIXES.find(([prefix]) => name.startsWith(prefix)) ?? [];
   return guessed === undefined ? undefined : { provider: guessed, id: name, info: infoOf(guessed, name) };
+}
+
+function rowNamed(name: string): ModelInfo | undefined {
+  return [...MODELS.values()].find(({ id }) => id === name);
 }
 
 /** Returns the prices of a call with this many tokens of input. */

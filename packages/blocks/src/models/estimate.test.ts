@@ -1,5 +1,5 @@
 import { describe, expect, it } from 'vitest';
-import { knownModels } from './catalog.ts';
+import { knownModels, modelNamed } from './catalog.ts';
 import { estimateOf, highestCost } from './estimate.ts';
 import { addCost, costOf, NO_TOKENS, shownCost } from './usage.ts';
 
@@ -84,10 +84,25 @@ describe('costs', () => {
     expect(addCost(undefined, one)).toEqual(one);
   });
 
+  it('of the table have a source and the date when it was read', () => {
+    for (const { id, source } of knownModels()) {
+      expect(new URL(source.url).protocol, id).toBe('https:');
+      expect(source.checked, id).toMatch(/^20\d\d-\d\d-\d\d$/);
+      expect(new Date(`${source.checked}T00:00:00Z`).toISOString(), id).toContain(source.checked);
+    }
+  });
+
+  it('of a dated version are its own, or those of its model', () => {
+    expect(modelNamed('gpt-4o-2024-05-13')?.info?.prices).toEqual({ input: 5, output: 15 });
+    expect(modelNamed('openai/gpt-4o-2024-05-13')?.info?.prices.input).toBe(5);
+    expect(modelNamed('gpt-4o-2024-11-20')?.info?.prices.input).toBe(2.5);
+  });
+
   it('of the table are consistent: cached input is cheaper, and an output fits into the context', () => {
     for (const { context, output, prices: listed } of knownModels()) {
       expect(output).toBeLessThanOrEqual(context);
       expect(listed.cachedInput ?? 0).toBeLessThanOrEqual(listed.input);
+      expect(listed.reasoning ?? listed.output).toBeGreaterThanOrEqual(listed.output);
       expect(listed.long?.input ?? Infinity).toBeGreaterThan(listed.input);
     }
   });
