@@ -1,8 +1,14 @@
+import { writeFileSync } from 'node:fs';
+import { join } from 'node:path';
+import { describeTools } from '@heddle/blocks';
 import { BLOCK_FIELDS } from '@heddle/core/drafts';
 import type { CatalogTool, ConnectorType } from '@heddle/service/areas';
 import { beforeAll, describe, expect, it } from 'vitest';
+import { main } from '../../packages/cli/src/main.ts';
 import { errorIn, testApi } from '../support/api.ts';
 import type { TestApi } from '../support/api.ts';
+import { dataFolder } from '../support/data-folder.ts';
+import { keptIo } from '../support/io.ts';
 
 interface Block {
   id: string;
@@ -175,6 +181,45 @@ describe('the tools of the catalog', () => {
     for (const body of [{ input: {} }, { input: { city: 1 } }, { input: [] }, { timeoutSeconds: 301 }])
       expect((await execute(body)).status).toBe(400);
     expect(called).toHaveLength(before);
+  });
+});
+
+describe('the tools of integrations and files', () => {
+  it('are those of the command line, with their arguments, and run only in workflows', async () => {
+    const code = [
+      {
+        ...{ id: 'mean', description: 'The mean.', language: 'python' as const, code: 'return 1' },
+        arguments: { type: 'object', properties: { values: { type: 'array' } } },
+      },
+    ];
+    const file = { version: 1 as const, services: {}, tools: [], $defs: {}, code };
+    const folder = dataFolder();
+    const path = join(folder, 'own.tools.json');
+    writeFileSync(path, JSON.stringify(file));
+    const api = await testApi({ describeTools: () => describeTools([file]) });
+    const query = `workspaceId=${api.workspaceId}`;
+    const ids: string[] = [];
+    for (let cursor: string | null = ''; cursor !== null;) {
+      const { body } = await api.call('GET', `/api/v2/tools?${query}&limit=100${cursor}`);
+      const { data, nextCursor } = body as { data: { id: string }[]; nextCursor: string | null };
+      ids.push(...data.map(({ id }) => id));
+      cursor = nextCursor === null ? null : `&cursor=${nextCursor}`;
+    }
+    const listed = async (...files: string[]): Promise<string[]> => {
+      const io = keptIo();
+      await main(['tools', 'list', ...files, '--json'], io);
+      return (JSON.parse(io.stdout.text) as { data: { id: string }[] }).data.map(({ id }) => id);
+    };
+    expect(ids).toEqual([...(await listed()), ...(await listed(path))].toSorted());
+    expect((await api.call('GET', `/api/v2/tools/slack_message?${query}`)).data).toMatchObject({
+      id: 'slack_message',
+      params: { channel: { type: 'string', required: true } },
+    });
+    const body = { workspaceId: api.workspaceId, input: {} };
+    expect((await api.call('POST', '/api/v2/tools/slack_message/execute', { body })).data).toMatchObject({
+      status: 'failed',
+      error: expect.stringContaining('runs only in workflows') as string,
+    });
   });
 });
 

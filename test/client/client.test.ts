@@ -186,7 +186,10 @@ describe.each(STORES.filter(([, hasStore]) => hasStore))(
         params: { query: { workspaceId, search: 'agent' } },
       });
       expect(found.data?.data).not.toEqual([]);
-      expect((await client.GET('/api/v2/tools', { params: { query } })).data?.data).toEqual([]);
+      const tools = await client.GET('/api/v2/tools', {
+        params: { query: { ...query, search: 'slack_message' } },
+      });
+      expect(tools.data?.data).toMatchObject([{ id: 'slack_message' }]);
     });
 
     it('gets refusals in the shape of the document', async () => {

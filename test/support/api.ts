@@ -101,6 +101,7 @@ export function serviceApi({
     tools,
     connectorTypes,
     describeBlocks,
+    describeTools,
     environments,
     webhooks,
     ...others
@@ -114,6 +115,7 @@ export function serviceApi({
     tools,
     connectorTypes,
     describeBlocks,
+    describeTools,
     environments,
     webhooks,
     retention,

@@ -8,6 +8,7 @@ import type { BlockDescription } from './describe/describe.ts';
 import { driverOf } from './drivers/catalog.ts';
 import { integrationOf } from './integrations/catalog.ts';
 import { integrationTypeInfos } from './integrations/needed.ts';
+import type { ToolDescription } from './describe/tools.ts';
 import type { ToolFile } from './openapi/file.ts';
 import type { ImportedTools, ImportOptions } from './openapi/import.ts';
 import type { BlocksOptions } from './options.ts';
@@ -18,6 +19,7 @@ export type { ModelInfo, Prices } from './models/catalog.ts';
 export { knownProviders } from './models/known-providers.ts';
 export type { KnownProvider } from './models/known-providers.ts';
 export type { BlockDescription } from './describe/describe.ts';
+export type { ToolDescription } from './describe/tools.ts';
 export type { ToolFile } from './openapi/file.ts';
 export type { ImportedTools, ImportNote, ImportOptions } from './openapi/import.ts';
 export type { AgentTool, AgentToolCall, BlocksOptions, McpServerOptions, ModelRate } from './options.ts';
@@ -124,6 +126,18 @@ export async function describeBlocks(): Promise<BlockDescription[]> {
     ...(await Promise.all(own)),
     ...(await describeIntegrations()),
   ];
+}
+
+/**
+ * Returns the tools that agents and blocks can use, by id: those of all integrations, and those of these files. `only`: just
+ * those of the files, in their order. Throws OPTIONS_INVALID for files that cannot be used.
+ */
+export async function describeTools(
+  files: readonly ToolFile[] = [],
+  { only = false }: { only?: boolean } = {},
+): Promise<ToolDescription[]> {
+  const tools = await import('./describe/tools.ts');
+  return only ? tools.describeToolFiles(files) : tools.describeTools(files);
 }
 
 /** Returns a JSON Schema (draft 7) of workflow files with these blocks. `workflow.schema.json` is that of `describeBlocks()`. */

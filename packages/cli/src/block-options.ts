@@ -110,13 +110,13 @@ export async function blockOptions(
 }
 
 /** Reads files of tools. Throws usage errors. */
-async function toolFilesOf(files: readonly string[]): Promise<ToolFile[]> {
+export async function toolFilesOf(files: readonly string[], option = '--tools'): Promise<ToolFile[]> {
   const [{ jsonFile }, { readToolFile }] = await Promise.all([
     import('./input/json-source.ts'),
     import('@heddle/blocks'),
   ]);
   const read: ToolFile[] = [];
-  for (const file of files) read.push(await readToolFile(await jsonFile('--tools', file), file));
+  for (const file of files) read.push(await readToolFile(await jsonFile(option, file), file));
   return read;
 }
 

@@ -6,7 +6,7 @@ import { repeatable, runOptions, withOptions } from './run-options.ts';
 
 /** `heddle tools`: tools of services, from their OpenAPI documents. */
 export function declareTools(program: Command, io: Io, done: (exit: number) => void): void {
-  const tools = program.command('tools').description('Make tools of OpenAPI documents.');
+  const tools = program.command('tools').description('List tools, and make them of OpenAPI documents.');
   const importing = tools
     .command('import')
     .description('Makes a tool of each operation, and prints which are left out.')
@@ -26,11 +26,26 @@ export function declareTools(program: Command, io: Io, done: (exit: number) => v
   });
   tools
     .command('list')
-    .description('Lists tools.')
-    .argument('<file...>', 'files')
+    .description('Lists the tools of integrations, or those of files.')
+    .argument('[file...]', 'files of tools')
     .option('--json', 'print only JSON', false)
     .action(async (files: string[], options: { json: boolean }) => {
-      const { listTools } = await import('./commands/tools.ts');
+      const { listTools } = await import('./commands/tool-catalog.ts');
       done(await listTools(io, files, options));
+    });
+  tools
+    .command('show')
+    .description('Shows a tool with its arguments.')
+    .argument('<id>', 'id of the tool')
+    .argument('[file...]', 'files of tools')
+    .addOption(
+      new Option('--json-schema', 'print only the JSON Schema of the arguments')
+        .default(false)
+        .conflicts('json'),
+    )
+    .option('--json', 'print only JSON', false)
+    .action(async (id: string, files: string[], options: { json: boolean; jsonSchema: boolean }) => {
+      const { showTool } = await import('./commands/tool-catalog.ts');
+      done(await showTool(io, [id, ...files], options));
     });
 }

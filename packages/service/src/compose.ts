@@ -63,6 +63,8 @@ export interface ServiceAreaOptions {
   describeBlocks?: CatalogOptions['describeBlocks'];
   /** The tools of the catalog, which agents can call. With them, drafts with other tools get a warning. */
   tools?: CatalogOptions['tools'];
+  /** Returns the other tools of the catalog, which only workflows run. */
+  describeTools?: CatalogOptions['describeTools'];
   /** The types of triggers that are fired: those of `@heddle/blocks/triggers`. Give the engine the same. Default: none. */
   triggers?: readonly TriggerType[];
   /** The types of connectors of the catalog. */
@@ -86,6 +88,7 @@ export function serviceAreas({
   sandboxes,
   describeBlocks,
   tools,
+  describeTools,
   triggers: triggerTypes,
   connectorTypes,
   environments,
@@ -121,7 +124,14 @@ export function serviceAreas({
       ? [secrets({ store, sealer }), credentials({ store, sealer, providers: credentialProviders })]
       : []),
     ...(describeBlocks
-      ? [catalog({ describeBlocks, ...(tools && { tools }), ...(connectorTypes && { connectorTypes }) })]
+      ? [
+          catalog({
+            describeBlocks,
+            ...(tools && { tools }),
+            ...(describeTools && { describeTools }),
+            ...(connectorTypes && { connectorTypes }),
+          }),
+        ]
       : []),
     ...(sandboxes ? [sandboxes.area] : []),
     retention({ store, limits }),

@@ -56,3 +56,15 @@ export interface DriverIntegration {
 export function defineDriver(integration: DriverIntegration): DriverIntegration {
   return integration;
 }
+
+/** Returns the JSON Schema of the arguments of a tool. */
+export function argumentsSchema({ arguments: all }: DriverTool): JsonObject {
+  const entries = Object.entries(all);
+  const required = entries.flatMap(([name, each]) => (each.required ? [name] : []));
+  return {
+    type: 'object',
+    properties: Object.fromEntries(entries.map(([name, { schema }]) => [name, schema])),
+    ...(required.length > 0 && { required }),
+    additionalProperties: false,
+  };
+}

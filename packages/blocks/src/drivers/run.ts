@@ -9,6 +9,7 @@ import { expectArguments, namesInRow, operationOf, selectedTool } from '../integ
 import { invalid } from '../invalid.ts';
 import { repeated } from '../openapi/attempts.ts';
 import { withoutArguments } from '../openapi/service-tools.ts';
+import { argumentsSchema } from './driver.ts';
 import type { DriverCall, DriverIntegration, DriverTool } from './driver.ts';
 import { boundText } from './statement.ts';
 
@@ -23,22 +24,11 @@ interface Found {
 function toolOf(integration: DriverIntegration, names: readonly string[]): Found | undefined {
   const selected = selectedTool(integration, names);
   if (!selected) return undefined;
-  const schema = schemaOf(selected.tool);
+  const schema = argumentsSchema(selected.tool);
   return {
     ...selected,
     schema,
     problemsOf: compileSchema(schema, (why) => new Error(`${selected.id} ${why}`)),
-  };
-}
-
-function schemaOf({ arguments: all }: DriverTool): JsonObject {
-  const entries = Object.entries(all);
-  const required = entries.flatMap(([name, each]) => (each.required ? [name] : []));
-  return {
-    type: 'object',
-    properties: Object.fromEntries(entries.map(([name, { schema }]) => [name, schema])),
-    ...(required.length > 0 && { required }),
-    additionalProperties: false,
   };
 }
 

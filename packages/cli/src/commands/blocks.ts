@@ -1,16 +1,13 @@
 import type { BlockDescription } from '@heddle/blocks';
-import type { Json } from '@heddle/core';
-import { isJsonObject } from '@heddle/core/blocks';
 import type { JsonObject } from '@heddle/core/blocks';
 import { SimilarNames } from '@heddle/core/drafts';
 import { EXIT } from '../exit-code.ts';
 import { writeJson } from '../io.ts';
 import type { Io } from '../io.ts';
+import { DRAFT_7, schemaRows } from '../render/schema-rows.ts';
 import { styleFor } from '../render/style.ts';
 import { table } from '../render/table.ts';
 import { UsageError } from '../usage-error.ts';
-
-const SCHEMA = 'http://json-schema.org/draft-07/schema#';
 
 /** Lists the types of blocks that `heddle run` has. */
 export async function listBlocks(io: Io, { json }: { json: boolean }): Promise<number> {
@@ -32,7 +29,7 @@ export async function showBlock(
   if (!found) throw unknownType(type, all);
   if (options.jsonSchema) {
     const { summary, fields } = found;
-    writeJson(io, { $schema: SCHEMA, title: type, description: summary, ...fields });
+    writeJson(io, { $schema: DRAFT_7, title: type, description: summary, ...fields });
   } else if (options.json) writeJson(io, { data: { ...found } });
   else show(io, found);
   return EXIT.completed;
@@ -52,7 +49,7 @@ function unknownType(type: string, all: readonly BlockDescription[]): UsageError
 function show(io: Io, { type, summary, fields, outputs }: BlockDescription): void {
   const style = styleFor(io.stdout);
   const part = (title: string, schema: JsonObject): string[] => {
-    const rows = rowsOf(schema).map(([name = '', kind = '', text = '']) => [
+    const rows = schemaRows(schema).map(([name = '', kind = '', text = '']) => [
       `  ${style.cyan(name)}`,
       style.dim(kind),
       text,
@@ -66,23 +63,3 @@ function show(io: Io, { type, summary, fields, outputs }: BlockDescription): voi
   ];
   io.stdout.write(`${lines.join('\n')}\n`);
 }
-
-/** Name, type and description of each property. */
-function rowsOf({ properties = {}, required = [] }: JsonObject): string[][] {
-  return Object.entries(properties as JsonObject).map(([name, schema]) => {
-    const { description = '' } = isJsonObject(schema) ? schema : {};
-    const isRequired = (required as Json[]).includes(name);
-    return [name, `${kindOf(schema)}${isRequired ? ', required' : ''}`, description as string];
-  });
-}
-
-function kindOf(schema: Json): string {
-  if (!isJsonObject(schema)) return 'any';
-  const { type, enum: values, anyOf } = schema;
-  if (Array.isArray(values))
-    return values.every((value) => value === 'true' || value === 'false') ? 'text' : 'choice';
-  if (Array.isArray(anyOf)) return [...new Set(anyOf.map((each) => kindOf(each)))].join(' or ');
-  return typeof type === 'string' ? (NAMES[type] ?? type) : 'any';
-}
-
-const NAMES: { readonly [type: string]: string } = { string: 'text', array: 'list', boolean: 'switch' };

@@ -1,5 +1,5 @@
 import type { Api } from '@heddle/api';
-import type { BlockDescription } from '@heddle/blocks';
+import type { BlockDescription, ToolDescription } from '@heddle/blocks';
 import type { triggerTypes } from '@heddle/blocks/triggers';
 import type { Engine } from '@heddle/engine';
 import type { ImageSource } from '@heddle/sandbox';
@@ -8,7 +8,8 @@ import type { CredentialProviders, KeyProvider } from '@heddle/service/credentia
 import type { BlockImages } from '../block-images.ts';
 import { openSession, reporter, type Session } from '../engine-session.ts';
 import { readEnv } from '../env.ts';
-import { listsOf } from '../block-options.ts';
+import { listsOf, toolFilesOf } from '../block-options.ts';
+import type { BlockOptions } from '../block-options.ts';
 import { envValues } from '../input/env-values.ts';
 import type { Io } from '../io.ts';
 import { storeName } from '../store-options.ts';
@@ -94,6 +95,7 @@ export async function serve(io: Io, options: ServeOptions): Promise<number> {
     const { serviceAreas, servicePorts } = await import('@heddle/service');
     const areas = serviceAreas({
       ...{ store, sealer, sandboxes, describeBlocks, credentialProviders, triggers, tools: [] },
+      describeTools: () => describeTools(options),
       environments: ownership.environments,
       retention: retentionOf(options),
     });
@@ -145,6 +147,12 @@ async function withTools(
 /** What the blocks of `openSession` do. Loads their schemas, so it is called only for the catalog. */
 async function describeBlocks(): Promise<readonly BlockDescription[]> {
   return (await import('@heddle/blocks')).describeBlocks();
+}
+
+/** The tools of the blocks of `openSession`, loaded as their types are. */
+async function describeTools({ tools = [] }: BlockOptions): Promise<readonly ToolDescription[]> {
+  const blocks = await import('@heddle/blocks');
+  return blocks.describeTools(await toolFilesOf(tools));
 }
 
 /** The providers of models that take keys; loaded only for their list. */

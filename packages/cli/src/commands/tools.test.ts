@@ -170,14 +170,64 @@ describe('heddle tools list', () => {
     expect((await heddle(['tools', 'list', at('code.json')])).stdout).toMatch(/^mean +python +The mean\.$/m);
     const { stdout } = await heddle(['tools', 'list', at('code.json'), '--json']);
     expect(JSON.parse(stdout)).toEqual({
-      data: [{ id: 'mean', language: 'python', description: 'The mean.' }],
+      data: [
+        {
+          ...{ id: 'mean', language: 'python', description: 'The mean.', source: 'code' },
+          ...{ types: [], tags: [], idempotent: false },
+        },
+      ],
     });
+  });
+
+  it('lists the tools of all integrations without a file', async () => {
+    const { exit, stdout } = await heddle(['tools', 'list']);
+    expect(exit).toBe(0);
+    expect(stdout).toMatch(/^slack_message +POST \/chat\.postMessage +Sends/m);
+    expect(stdout).toMatch(/^s3_get_object +s3 +/m);
+    const { data } = JSON.parse((await heddle(['tools', 'list', '--json'])).stdout) as {
+      data: { id: string; source: string; types: string[] }[];
+    };
+    expect(data.every(({ source, types }) => source === 'integration' && types.length > 0)).toBe(true);
+    expect(data.map(({ id }) => id)).toEqual([...new Set(data.map(({ id }) => id))].toSorted());
   });
 
   it('refuses files of something else', async () => {
     const { exit, stderr } = await heddle(['tools', 'list', at('pets.json')]);
     expect(exit).toBe(2);
     expect(stderr).toContain(`The file ${at('pets.json')} is not valid: version`);
+  });
+});
+
+describe('heddle tools show', () => {
+  it('shows a tool of an integration with its arguments, or their JSON Schema', async () => {
+    const { exit, stdout } = await heddle(['tools', 'show', 'slack_message']);
+    expect(exit).toBe(0);
+    expect(stdout).toMatch(/call +POST \/chat\.postMessage/);
+    expect(stdout).toMatch(/channel +text/);
+    const schema = await heddle(['tools', 'show', 'postgresql_query', '--json-schema']);
+    expect(JSON.parse(schema.stdout)).toMatchObject({
+      $schema: 'http://json-schema.org/draft-07/schema#',
+      title: 'postgresql_query',
+      type: 'object',
+      required: ['query'],
+    });
+  });
+
+  it('shows a tool of a file, without control characters', async () => {
+    await heddle(['tools', 'import', at('pets.json'), '--name', 'pets', '--out', at('f.json')]);
+    const { stdout } = await heddle(['tools', 'show', 'pets_listPets', at('f.json')]);
+    expect(stdout).toContain('Lists pets');
+    expect(stdout).not.toContain('\u001B');
+    const { data } = JSON.parse(
+      (await heddle(['tools', 'show', 'pets_listPets', at('f.json'), '--json'])).stdout,
+    ) as { data: object };
+    expect(data).toMatchObject({ source: 'service', method: 'GET', path: '/pets', parameters: {} });
+  });
+
+  it('names a similar tool for an unknown one', async () => {
+    const { exit, stderr } = await heddle(['tools', 'show', 'slack_mesage']);
+    expect(exit).toBe(2);
+    expect(stderr).toContain('Did you mean "slack_message"?');
   });
 });
 

@@ -4,7 +4,7 @@ import { egressOf, pairsOf } from '../block-options.ts';
 import type { BlockOptions } from '../block-options.ts';
 import { readEnv } from '../env.ts';
 import { EXIT } from '../exit-code.ts';
-import { jsonFile, readFileOrStdin } from '../input/json-source.ts';
+import { readFileOrStdin } from '../input/json-source.ts';
 import { writeJson } from '../io.ts';
 import type { Io } from '../io.ts';
 import { safe, styleFor } from '../render/style.ts';
@@ -51,48 +51,6 @@ export async function importTools(io: Io, source: string, options: ImportToolsOp
     writeJson(io, { data: { tools: tools.map(({ id }) => id), leftOut, simplified, unselected } });
   } else show(io, imported, out);
   return tools.length > 0 ? EXIT.completed : EXIT.invalid;
-}
-
-/** Lists the tools of files. Throws usage errors. */
-export async function listTools(
-  io: Io,
-  files: readonly string[],
-  { json }: { json: boolean },
-): Promise<number> {
-  const { readToolFile } = await import('@heddle/blocks');
-  const read: ToolFile[] = [];
-  for (const file of files) read.push(await readToolFile(await jsonFile('FILE', file), file));
-  const style = styleFor(io.stdout);
-  if (json) writeJson(io, { data: read.flatMap((file) => [...file.tools.map(shownTool), ...codeOf(file)]) });
-  else {
-    const row = (id: string, what: string, description: string): string[] => [
-      style.bold(id),
-      style.dim(safe(what)),
-      safe((description.split('\n', 1)[0] ?? '').slice(0, 80)),
-    ];
-    const rows = read.flatMap((file) => [
-      ...file.tools.map(({ id, method, path, description }) => row(id, `${method} ${path}`, description)),
-      ...codeOf(file).map(({ id, language, description }) => row(id, language, description)),
-    ]);
-    io.stdout.write(`${table(rows).join('\n')}\n`);
-  }
-  return EXIT.completed;
-}
-
-function shownTool({
-  id,
-  service,
-  method,
-  path,
-  description,
-  tags = [],
-  readOnly,
-}: ToolFile['tools'][number]) {
-  return { id, service, method, path, description, tags, readOnly };
-}
-
-function codeOf({ code = [] }: ToolFile) {
-  return code.map(({ id, language, description }) => ({ id, language, description }));
 }
 
 async function write(out: string, text: string): Promise<void> {

@@ -6,7 +6,7 @@ import type { ConnectorType } from './connectors.ts';
 import { executeTool, getBlock, getTool, listBlocks, listConnectorTypes, listTools } from './operations.ts';
 import type { CatalogServices } from './operations.ts';
 import { Tools } from './tools.ts';
-import type { CatalogTool } from './tools.ts';
+import type { CatalogTool, DescribedTool } from './tools.ts';
 
 export const CATALOG = {
   listBlocks,
@@ -23,6 +23,8 @@ export interface CatalogOptions {
   describeBlocks: () => Promise<readonly BlockDescription[]>;
   /** The tools that agents can call, as in the options of their blocks. Default: none. */
   tools?: readonly CatalogTool[];
+  /** Returns tools that only workflows run. Called when they are first needed. Default: none. */
+  describeTools?: () => Promise<readonly DescribedTool[]>;
   /** The types of connectors that fill knowledge bases. Default: none. */
   connectorTypes?: readonly ConnectorType[];
 }
@@ -31,11 +33,12 @@ export interface CatalogOptions {
 export function catalog({
   describeBlocks,
   tools = [],
+  describeTools,
   connectorTypes = [],
 }: CatalogOptions): Area<CatalogServices, typeof CATALOG> {
   const services = {
     catalog: new Catalog(describeBlocks),
-    tools: new Tools(tools),
+    tools: new Tools(tools, describeTools),
     connectorTypes: new ConnectorTypes(connectorTypes),
   };
   return { name: 'catalog', operations: CATALOG, services: () => services };

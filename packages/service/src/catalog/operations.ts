@@ -62,14 +62,14 @@ export const listTools = define({
   id: 'listTools',
   method: 'GET',
   path: '/api/v2/tools',
-  summary: 'List the registered tools',
+  summary: 'List the tools of agents and blocks',
   params: z.strictObject({}),
   query: schemas.toolsQuery,
   success: [{ status: 200, schema: schemas.toolSummary, page: true, description: 'A page of tools' }],
   errors: [400, 401, 403, 404, 429],
   async handle({ tools }, { query }) {
     const after = cursors.decode(query.cursor, query);
-    const { page, next } = tools.list({ ...query, after });
+    const { page, next } = await tools.list({ ...query, after });
     return { page, nextCursor: cursors.encode(next, query) };
   },
 });
@@ -86,7 +86,7 @@ export const getTool = define({
   success: [{ status: 200, schema: schemas.toolDetail, description: 'The tool' }],
   errors: [400, 401, 403, 404, 429],
   async handle({ tools }, { path }) {
-    const data = tools.find(path.toolId);
+    const data = await tools.find(path.toolId);
     if (!data) throw notFound('Tool');
     return { data };
   },
@@ -131,7 +131,7 @@ export const executeTool = define({
   success: [{ status: 200, schema: schemas.toolResult, description: 'The result, or why there is none' }],
   errors: [400, 401, 403, 404, 413, 415, 429],
   async handle({ tools }, { path: { toolId }, body, signal, record }) {
-    if (!tools.find(toolId)) throw notFound('Tool');
+    if (!(await tools.find(toolId))) throw notFound('Tool');
     // Credentials are for runs, whose data is redacted.
     if (body.credentialId !== undefined) throw notFound('Credential');
     const args = body.input as JsonObject;

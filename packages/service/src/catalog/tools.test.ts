@@ -25,22 +25,42 @@ function call(run: CatalogTool['run'], rest: { timeoutMs?: number; signal?: Abor
 }
 
 describe('Tools', () => {
-  it('lists tools by id or name, filtered', () => {
+  it('lists tools by id or name, filtered', async () => {
     const tools = new Tools([tool('b'), { ...tool('a'), name: 'Zulu' }]);
-    const ids = (query: Partial<ToolsQuery> = {}): string[] =>
-      tools.list({ ...ALL, ...query }).page.map(({ id }) => id);
-    expect(ids()).toEqual(['a', 'b']);
-    expect(ids({ sortBy: 'name', sortOrder: 'desc' })).toEqual(['b', 'a']);
-    expect(ids({ search: 'zul' })).toEqual(['a']);
-    expect(ids({ hostedApiKey: 'none' })).toEqual(['a', 'b']);
-    expect(ids({ hostedApiKey: 'always' })).toEqual([]);
-    expect(ids({ oauthProvider: 'x' })).toEqual([]);
-    const first = tools.list({ ...ALL, limit: 1 });
-    expect(tools.list({ ...ALL, limit: 1, after: first.next })).toMatchObject({ page: [{ id: 'b' }] });
+    const ids = async (query: Partial<ToolsQuery> = {}): Promise<string[]> =>
+      (await tools.list({ ...ALL, ...query })).page.map(({ id }) => id);
+    expect(await ids()).toEqual(['a', 'b']);
+    expect(await ids({ sortBy: 'name', sortOrder: 'desc' })).toEqual(['b', 'a']);
+    expect(await ids({ search: 'zul' })).toEqual(['a']);
+    expect(await ids({ hostedApiKey: 'none' })).toEqual(['a', 'b']);
+    expect(await ids({ hostedApiKey: 'always' })).toEqual([]);
+    expect(await ids({ oauthProvider: 'x' })).toEqual([]);
+    const first = await tools.list({ ...ALL, limit: 1 });
+    expect(await tools.list({ ...ALL, limit: 1, after: first.next })).toMatchObject({ page: [{ id: 'b' }] });
   });
 
-  it('shows the arguments of a tool', () => {
-    expect(new Tools([tool('t')]).find('t')).toMatchObject({
+  it('lists described tools beside registered ones, which take their place, and runs only those', async () => {
+    const described = [tool('t'), tool('u')].map(({ run: _, ...each }) => ({
+      ...each,
+      description: 'Other.',
+    }));
+    const tools = new Tools([tool('t')], async () => described);
+    const { page } = await tools.list(ALL);
+    expect(page.map(({ id, description }) => [id, description])).toEqual([
+      ['t', 'Does t.'],
+      ['u', 'Other.'],
+    ]);
+    expect(await tools.find('u')).toMatchObject({ params: { city: { required: true } } });
+    const { signal } = new AbortController();
+    expect(await tools.run('t', { ...CALL, signal })).toMatchObject({ status: 'completed' });
+    expect(await tools.run('u', { ...CALL, signal })).toMatchObject({
+      status: 'failed',
+      error: expect.stringContaining('runs only in workflows') as string,
+    });
+  });
+
+  it('shows the arguments of a tool', async () => {
+    expect(await new Tools([tool('t')]).find('t')).toMatchObject({
       ...{ id: 't', name: 't', hostedApiKey: 'none' },
       params: {
         city: { type: 'string', required: true, description: 'Where.' },
@@ -48,7 +68,7 @@ describe('Tools', () => {
         units: { type: 'array', required: false, items: { type: 'string' } },
       },
     });
-    expect(new Tools([]).find('constructor')).toBeUndefined();
+    expect(await new Tools([]).find('constructor')).toBeUndefined();
   });
 
   it('finds arguments that do not match the schema', () => {

@@ -14,8 +14,8 @@ export interface CatalogTool {
   description: string;
   /** JSON Schema of the arguments. */
   parameters: JsonObject;
-  /** Returns the result. What it throws is shown to the caller. */
-  run(
+  /** Returns the result. What it throws is shown to the caller. Absent: the tool runs only in workflows. */
+  run?(
     args: JsonObject,
     call: {
       params: JsonObject;
@@ -25,6 +25,9 @@ export interface CatalogTool {
     },
   ): Promise<Json>;
 }
+
+/** A tool that runs only in workflows, where it has credentials and limits. `describeTools` of `@heddle/blocks` returns these. */
+export type DescribedTool = Pick<CatalogTool, 'id' | 'description' | 'parameters'>;
 
 /** A tool in a list. */
 export interface ToolSummary {
@@ -76,51 +79,72 @@ export interface ToolCall {
 /** Most bytes of an output. */
 const MAX_OUTPUT_BYTES = 8 * 2 ** 20;
 
-/** The tools that a host has registered. */
-export class Tools {
-  readonly #tools: ReadonlyMap<string, { tool: CatalogTool; schema: z.ZodType }>;
+/** A registered tool with the schema of its arguments, or a described one. */
+interface KnownTool {
+  tool: CatalogTool;
+  schema?: z.ZodType;
+}
 
-  /** Throws a RangeError for two tools with one id, and for parameters that are no schema of an object. */
-  constructor(tools: readonly CatalogTool[]) {
-    const known = new Map<string, { tool: CatalogTool; schema: z.ZodType }>();
+/** The tools that a host has registered, and those that it describes. A registered one takes the place of one with its id. */
+export class Tools {
+  readonly #registered: ReadonlyMap<string, KnownTool>;
+  readonly #describe: () => Promise<readonly DescribedTool[]>;
+  #reading: Promise<ReadonlyMap<string, KnownTool>> | undefined;
+
+  /** Throws a RangeError for two registered tools with one id, and for parameters that are no schema of an object. */
+  constructor(
+    tools: readonly CatalogTool[],
+    describe: () => Promise<readonly DescribedTool[]> = async () => [],
+  ) {
+    const known = new Map<string, KnownTool>();
     for (const tool of tools) {
       if (known.has(tool.id)) throw new RangeError(`There are two tools with the id "${tool.id}".`);
       known.set(tool.id, { tool, schema: schemaOf(tool) });
     }
-    this.#tools = known;
+    this.#registered = known;
+    this.#describe = describe;
+  }
+
+  #all(): Promise<ReadonlyMap<string, KnownTool>> {
+    this.#reading ??= this.#describe().then(
+      (described) =>
+        new Map([...described.map((tool): [string, KnownTool] => [tool.id, { tool }]), ...this.#registered]),
+    );
+    return this.#reading;
   }
 
   /** Returns a page of the tools, and the position of its last one if more follow. */
-  list(query: ToolsQuery): { page: ToolSummary[]; next: CatalogPosition | undefined } {
+  async list(query: ToolsQuery): Promise<{ page: ToolSummary[]; next: CatalogPosition | undefined }> {
     const { search, hostedApiKey = 'none', oauthProvider, sortBy } = query;
     if (hostedApiKey !== 'none' || oauthProvider !== undefined) return { page: [], next: undefined };
-    const found = [...this.#tools.values()]
+    const found = [...(await this.#all()).values()]
       .map(({ tool }) => summaryOf(tool))
       .filter(({ id, name, description }) => contains(search, [id, name, description]));
     return pageOfEntries(found, query, (tool) => [tool[sortBy], tool.id]);
   }
 
   /** Returns the tool with its arguments; undefined for an unknown one. */
-  find(id: string): ToolDetail | undefined {
-    const tool = this.#tools.get(id)?.tool;
+  async find(id: string): Promise<ToolDetail | undefined> {
+    const tool = (await this.#all()).get(id)?.tool;
     return tool && { ...summaryOf(tool), params: paramsOf(tool.parameters), outputs: {} };
   }
 
-  /** Returns what is wrong with the arguments of a known tool; an empty list: nothing. */
+  /** Returns what is wrong with the arguments of a registered tool; an empty list: nothing. */
   problems(id: string, args: JsonObject): { path: string; message: string }[] {
-    const parsed = this.#tools.get(id)?.schema.safeParse(args);
+    const parsed = this.#registered.get(id)?.schema?.safeParse(args);
     return (parsed?.error?.issues ?? []).map(({ path, message }) => ({ path: path.join('.'), message }));
   }
 
   /** Runs the tool once. Returns a failure for what it throws, and when it does not end in time. */
   async run(id: string, { args, idempotencyKey, timeoutMs, signal }: ToolCall): Promise<ToolOutcome> {
-    const found = this.#tools.get(id);
-    if (!found) return failed('The tool is not there any more.');
+    const found = this.#registered.get(id)?.tool;
+    if (!found?.run)
+      return failed('The tool runs only in workflows: in an agent, or in a block of its service.');
     const timeout = AbortSignal.timeout(timeoutMs);
     const both = AbortSignal.any([signal, timeout]);
     try {
       const call = { params: {}, credential: noCredential, idempotencyKey, signal: both };
-      const ended = found.tool.run(args, call);
+      const ended = found.run(args, call);
       return completed(await Promise.race([ended, aborted(both)]));
     } catch (error) {
       if (timeout.aborted) return failed(`The tool did not end within ${timeoutMs / 1000} seconds.`);

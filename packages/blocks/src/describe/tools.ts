@@ -1,0 +1,101 @@
+import type { JsonObject } from '@heddle/core/blocks';
+import { driverOf, driverTypes } from '../drivers/catalog.ts';
+import { argumentsSchema } from '../drivers/driver.ts';
+import type { DriverIntegration } from '../drivers/driver.ts';
+import { integrationOf, integrationTypes } from '../integrations/catalog.ts';
+import { toolFileOf } from '../integrations/integration.ts';
+import type { Integration } from '../integrations/integration.ts';
+import type { ToolFile } from '../openapi/file.ts';
+import { ServiceTools } from '../openapi/service-tools.ts';
+
+/** A tool that agents and blocks can use. */
+export interface ToolDescription {
+  id: string;
+  /** The first line says what the tool does. */
+  description: string;
+  /** Where the tool is from: shipped with Heddle, or a service or code of a file of tools. */
+  source: 'integration' | 'service' | 'code';
+  /** The name for `--service` and `--credential`; absent for code. */
+  service?: string;
+  /** Types of blocks with the tool; empty for tools of files, which blocks of the type `tool` call. */
+  types: readonly string[];
+  /** Absent for services that are called with a client library, and for code. */
+  method?: string;
+  path?: string;
+  language?: 'javascript' | 'python';
+  tags: readonly string[];
+  /** The tool changes nothing. Absent: unknown. */
+  readOnly?: boolean;
+  /** An interrupted call may be repeated. */
+  idempotent: boolean;
+  /** JSON Schema of the arguments. */
+  parameters: JsonObject;
+}
+
+/** Returns the tools of files. Throws OPTIONS_INVALID for two tools with one id. */
+export function describeToolFiles(files: readonly ToolFile[]): ToolDescription[] {
+  const code = files.flatMap((file) => file.code ?? []);
+  return [
+    ...serviceTools(files, { source: 'service', types: [] }),
+    ...code.map(
+      ({ id, description, language, idempotent = false, arguments: parameters }): ToolDescription => ({
+        ...{ id, description, source: 'code', types: [], language, tags: [], idempotent },
+        parameters: parameters as JsonObject,
+      }),
+    ),
+  ];
+}
+
+/** Returns the tools of all integrations and of these files, by id. Throws OPTIONS_INVALID for two tools with one id in files. */
+export async function describeTools(files: readonly ToolFile[]): Promise<ToolDescription[]> {
+  const integrations = await byIntegration(integrationTypes, integrationOf);
+  const drivers = await byIntegration(driverTypes, driverOf);
+  const shipped = [
+    ...[...integrations].flatMap(([integration, types]) => shippedTools(integration, types)),
+    ...[...drivers].flatMap(([driver, types]) => driverTools(driver, types)),
+  ];
+  const own = describeToolFiles(files);
+  const ids = new Set(own.map(({ id }) => id));
+  // Agents and blocks use the tool of a file in place of one with the same id.
+  return [...shipped.filter(({ id }) => !ids.has(id)), ...own].toSorted((one, other) =>
+    one.id < other.id ? -1 : 1,
+  );
+}
+
+/** Returns the integrations with the types of blocks that use each. */
+async function byIntegration<Found>(
+  types: readonly string[],
+  load: (type: string) => Promise<Found | undefined>,
+): Promise<Map<Found, string[]>> {
+  const all = new Map<Found, string[]>();
+  for (const type of types) {
+    const found = await load(type);
+    if (found) all.set(found, [...(all.get(found) ?? []), type]);
+  }
+  return all;
+}
+
+function shippedTools(integration: Integration, types: readonly string[]): ToolDescription[] {
+  return serviceTools([toolFileOf(integration)], { source: 'integration', types });
+}
+
+function serviceTools(
+  files: readonly ToolFile[],
+  of: Pick<ToolDescription, 'source' | 'types'>,
+): ToolDescription[] {
+  const loaded = new ServiceTools(files);
+  return files.flatMap(({ tools }) =>
+    tools.map(({ id, service, description, method, path, tags = [], readOnly, idempotent }) => ({
+      ...{ id, description, ...of, service, method, path },
+      ...{ tags, readOnly, idempotent },
+      parameters: loaded.get(id)?.schema ?? {},
+    })),
+  );
+}
+
+function driverTools({ service, tools }: DriverIntegration, types: readonly string[]): ToolDescription[] {
+  return Object.entries(tools).map(([id, tool]) => ({
+    ...{ id, description: tool.description, source: 'integration' as const, service, types, tags: [] },
+    ...{ idempotent: tool.idempotent, parameters: argumentsSchema(tool) },
+  }));
+}

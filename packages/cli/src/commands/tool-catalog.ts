@@ -1,0 +1,90 @@
+import type { ToolDescription } from '@heddle/blocks';
+import { SimilarNames } from '@heddle/core/drafts';
+import { toolFilesOf } from '../block-options.ts';
+import { EXIT } from '../exit-code.ts';
+import { writeJson } from '../io.ts';
+import type { Io } from '../io.ts';
+import { DRAFT_7, schemaRows } from '../render/schema-rows.ts';
+import { safe, styleFor } from '../render/style.ts';
+import { table } from '../render/table.ts';
+import { UsageError } from '../usage-error.ts';
+
+const MAX_TITLE = 80;
+
+/** Lists the tools of all integrations, or with files, those of the files. Throws usage errors. */
+export async function listTools(
+  io: Io,
+  files: readonly string[],
+  { json }: { json: boolean },
+): Promise<number> {
+  const { describeTools } = await import('@heddle/blocks');
+  const tools = await describeTools(await toolFilesOf(files, 'FILE'), { only: files.length > 0 });
+  const style = styleFor(io.stdout);
+  if (json) writeJson(io, { data: tools.map(({ parameters: _, ...shown }) => shown) });
+  else {
+    const rows = tools.map((tool) => [style.bold(tool.id), style.dim(safe(kindOf(tool))), titleOf(tool)]);
+    io.stdout.write(`${table(rows).join('\n')}\n`);
+  }
+  return EXIT.completed;
+}
+
+/** Shows a tool of an integration or of a file, or the JSON Schema of its arguments. Throws a usage error for an unknown one. */
+export async function showTool(
+  io: Io,
+  [id, ...files]: readonly [string, ...string[]],
+  options: { json: boolean; jsonSchema: boolean },
+): Promise<number> {
+  const { describeTools } = await import('@heddle/blocks');
+  const tools = await describeTools(await toolFilesOf(files, 'FILE'));
+  const found = tools.find((tool) => tool.id === id);
+  if (!found) throw unknownTool(id, tools);
+  if (options.jsonSchema)
+    writeJson(io, { $schema: DRAFT_7, title: id, description: found.description, ...found.parameters });
+  else if (options.json) writeJson(io, { data: { ...found } });
+  else show(io, found);
+  return EXIT.completed;
+}
+
+function unknownTool(id: string, tools: readonly ToolDescription[]): UsageError {
+  const near = new SimilarNames(tools.map((tool) => tool.id)).nearest(id);
+  const hint = near
+    ? `Did you mean "${near.name}"?`
+    : 'heddle tools list shows all tools; name the files of your own ones.';
+  return new UsageError(`There is no tool "${id}".`, hint);
+}
+
+/** Method and path, the language of code, or the service. */
+function kindOf({ method, path, language, service }: ToolDescription): string {
+  return method === undefined ? (language ?? service ?? '') : `${method} ${path}`;
+}
+
+function titleOf({ description }: ToolDescription): string {
+  return safe((description.split('\n', 1)[0] ?? '').slice(0, MAX_TITLE));
+}
+
+function show(io: Io, tool: ToolDescription): void {
+  const style = styleFor(io.stdout);
+  const { id, description, service, types, readOnly, idempotent, parameters } = tool;
+  const facts: [string, string | undefined][] = [
+    ['service', service],
+    ['call', kindOf(tool)],
+    ['blocks', types.length > 0 ? types.join(', ') : undefined],
+    ['changes', readOnly === undefined ? undefined : readOnly ? 'nothing' : 'data'],
+    ['repeatable', idempotent ? 'yes' : 'no'],
+  ];
+  const rows = facts.flatMap(([name, value]) =>
+    value === undefined ? [] : [[`  ${style.dim(name)}`, safe(value)]],
+  );
+  const fields = schemaRows(parameters).map(([name = '', type = '', text = '']) => [
+    `  ${style.cyan(safe(name))}`,
+    style.dim(safe(type)),
+    safe(text),
+  ]);
+  const lines = [
+    style.bold(id),
+    ...description.split('\n').map((line) => `  ${safe(line)}`),
+    ...['', ...table(rows)],
+    ...(fields.length > 0 ? ['', style.bold('Arguments'), ...table(fields)] : []),
+  ];
+  io.stdout.write(`${lines.join('\n')}\n`);
+}
