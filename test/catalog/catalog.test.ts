@@ -196,7 +196,7 @@ describe('the tools of integrations and files', () => {
     const folder = dataFolder();
     const path = join(folder, 'own.tools.json');
     writeFileSync(path, JSON.stringify(file));
-    const api = await testApi({ describeTools: () => describeTools([file]) });
+    const api = await testApi({ tools: [], describeTools: () => describeTools([file]) });
     const query = `workspaceId=${api.workspaceId}`;
     const ids: string[] = [];
     for (let cursor: string | null = ''; cursor !== null;) {

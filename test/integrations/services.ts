@@ -13,6 +13,8 @@ export interface Services {
   addresses: { readonly [service: string]: string };
   /** The service refuses requests for now, as often as this says, after `skip` others. */
   limitNext(service: string, times: number, skip?: number): void;
+  /** The service answers its next requests so, as often as this says. */
+  refuseNext(service: string, answer: Answer, times?: number): void;
   /** The service loses its answers to requests, as often as this says, although it does what they ask, after `skip` others. */
   loseNext(service: string, times: number, skip?: number): void;
   /** The service redirects its requests from now on. */
@@ -33,10 +35,23 @@ function posted({ body, headers }: Asked): Answer {
   return { body: { ok: true, channel, ts, message: { text, ts } } };
 }
 
+/** A channel with a thousand messages, of which a page has at most 999. */
+function history({ query }: Asked): Answer {
+  const from = Number(Buffer.from(query.get('cursor') ?? '', 'base64').toString() || 0);
+  const size = Number(query.get('limit') ?? 100);
+  if (size > 999) return SLACK_ERROR('invalid_limit');
+  const cursor = from + size < 1000 ? Buffer.from(String(from + size)).toString('base64') : '';
+  const messages = Array.from({ length: size }, (_, n) => ({ ts: `${from + n}.0`, text: 'Hello' }));
+  return {
+    body: { ok: true, messages, has_more: cursor !== '', response_metadata: { next_cursor: cursor } },
+  };
+}
+
 /** docs.slack.dev: failures have status 200; cursors are opaque texts; limits are 429 with Retry-After. */
 const slack: Service = (asked) => {
   const { method, path, query } = asked;
   if (path === '/chat.postMessage') return posted(asked);
+  if (path === '/conversations.history') return history(asked);
   if (path !== '/conversations.list' || method !== 'GET') return SLACK_ERROR('unknown_method');
   const from = Number(Buffer.from(query.get('cursor') ?? '', 'base64').toString() || 0);
   const size = Number(query.get('limit') ?? 100);
@@ -74,6 +89,14 @@ const sheets: Service = ({ method, path, query, body }) => {
   };
 };
 
+/** A page of a list of Google without an end, of at most `most` items. */
+function endless(query: URLSearchParams, name: string, most: number): JsonObject {
+  const size = Math.min(Number(query.get(name) ?? 100), most);
+  const from = Number(query.get('pageToken') ?? 0);
+  const items = Array.from({ length: size }, (_, n) => ({ id: `item-${from + n}` }));
+  return { items, messages: items, nextPageToken: String(from + size) };
+}
+
 const EVENTS = ['Kick-off', 'Review', 'Retrospective'].map((summary, index) => ({
   id: `event-${index}`,
   summary,
@@ -82,6 +105,8 @@ const EVENTS = ['Kick-off', 'Review', 'Retrospective'].map((summary, index) => (
 
 /** developers.google.com/workspace/calendar: orderBy=startTime needs singleEvents; pages have nextPageToken. */
 const calendar: Service = ({ method, path, query }) => {
+  if (method === 'GET' && path === '/calendar/v3/calendars/busy/events')
+    return { body: { kind: 'calendar#events', ...endless(query, 'maxResults', 2500) } };
   if (method !== 'GET' || path !== '/calendar/v3/calendars/primary/events')
     return googleError(404, 'NOT_FOUND', 'Not Found');
   if (query.get('orderBy') === 'startTime' && query.get('singleEvents') !== 'true')
@@ -92,7 +117,9 @@ const calendar: Service = ({ method, path, query }) => {
 };
 
 /** developers.google.com/workspace/gmail: the message is RFC 2822 in Base64 for addresses. */
-const gmail: Service = ({ method, path, body }) => {
+const gmail: Service = ({ method, path, body, query }) => {
+  if (method === 'GET' && path === '/gmail/v1/users/me/messages')
+    return { body: endless(query, 'maxResults', 500) };
   if (method !== 'POST' || path !== '/gmail/v1/users/me/messages/send')
     return googleError(404, 'NOT_FOUND', 'Not Found');
   const raw = body['raw'];
@@ -104,13 +131,20 @@ const gmail: Service = ({ method, path, body }) => {
 };
 
 /** developers.notion.com: every request names a version; texts have at most 2,000 characters. */
-const notion: Service = ({ method, path, headers, body }) => {
+const notion: Service = ({ method, path, headers, body, query }) => {
   const refuse = (status: number, code: string, message: string): Answer => ({
     status,
     body: { object: 'error', status, code, message },
   });
   if (headers['notion-version'] !== '2022-06-28')
     return refuse(400, 'missing_version', 'Notion-Version header should be defined');
+  if (method === 'GET' && path === '/v1/blocks/long-page/children') {
+    const size = Number(query.get('page_size') ?? 100);
+    if (size > 100) return refuse(400, 'validation_error', 'page_size should be ≤ 100');
+    const from = Number(query.get('start_cursor') ?? 0);
+    const results = Array.from({ length: size }, (_, n) => ({ object: 'block', id: `block-${from + n}` }));
+    return { body: { object: 'list', results, has_more: true, next_cursor: String(from + size) } };
+  }
   if (method !== 'POST' || path !== '/v1/pages') return refuse(404, 'object_not_found', 'Could not find it.');
   if (!(body['parent'] as JsonObject | undefined)?.['page_id'])
     return refuse(400, 'validation_error', 'body.parent should be defined');
@@ -153,6 +187,18 @@ const linear: Service = ({ method, path, body }) => {
   return {
     body: { data: { issueCreate: { success: true, issue: { id: 'issue-1', identifier: 'ENG-1', title } } } },
   };
+};
+
+/** docs.postgrest.org: rows from `offset` on, at most `limit`. */
+const supabase: Service = ({ method, path, query }) => {
+  if (method !== 'GET' || path !== '/rest/v1/orders')
+    return {
+      status: 404,
+      body: { code: 'PGRST205', message: `Could not find the table '${path.slice(9)}'` },
+    };
+  const from = Number(query.get('offset') ?? 0);
+  const size = Math.min(Number(query.get('limit') ?? 1000), 1000);
+  return { body: Array.from({ length: size }, (_, n) => ({ id: from + n })) };
 };
 
 /** docs.firecrawl.dev: `success` and `error` in the body. */
@@ -225,7 +271,7 @@ const mistral: Service = ({ method, path, body }) => {
 const STATEFUL: { readonly [name: string]: () => Service } = { google_drive: googleDrive, github };
 
 const SERVICES: { readonly [name: string]: Service } = {
-  ...{ slack, google_sheets: sheets, google_calendar: calendar, gmail, notion, linear },
+  ...{ supabase, slack, google_sheets: sheets, google_calendar: calendar, gmail, notion, linear },
   ...{ firecrawl, airtable, reddit, x, linkedin, mistral },
 };
 
@@ -296,6 +342,7 @@ export async function startServices(): Promise<Services> {
   const limited = new Map<string, Fault>();
   const redirected = new Map<string, string>();
   const lost = new Map<string, Fault>();
+  const refused = new Map<string, Fault & { answer: Answer }>();
   const all: { readonly [name: string]: Service } = {
     ...SERVICES,
     ...Object.fromEntries(Object.entries(STATEFUL).map(([name, make]) => [name, make()])),
@@ -304,6 +351,8 @@ export async function startServices(): Promise<Services> {
     const { service, headers } = asked;
     const location = redirected.get(service);
     if (location !== undefined) return { status: 307, headers: { location }, body: null };
+    const refusal = refused.get(service);
+    if (refusal && isDue(refusal)) return refusal.answer;
     if (isDue(limited.get(service))) return LIMITS[service] ?? LIMIT;
     if (headers.authorization !== `Bearer token-of-${service}` && !isCapability(asked))
       return UNAUTHORIZED[service] ?? { status: 401, body: { message: 'Unauthorized' } };
@@ -341,6 +390,7 @@ export async function startServices(): Promise<Services> {
     requests,
     addresses: Object.fromEntries(Object.keys(all).map((name) => [name, `${base}/${name}`])),
     limitNext: (service, times, skip = 0) => void limited.set(service, { times, skip }),
+    refuseNext: (service, answer, times = 1) => void refused.set(service, { answer, times, skip: 0 }),
     loseNext: (service, times, skip = 0) => void lost.set(service, { times, skip }),
     redirect: (service, location) => void redirected.set(service, location),
     close: () =>

@@ -8,7 +8,10 @@ export const googleAnswer: NonNullable<Integration['answer']> = {
   error: 'error.message',
   code: 'error.errors[0].reason',
   errors: {
-    rate: ['rateLimitExceeded', 'userRateLimitExceeded', 'dailyLimitExceeded', 'sharingRateLimitExceeded'],
+    rate: [
+      ...['rateLimitExceeded', 'userRateLimitExceeded', 'dailyLimitExceeded', 'sharingRateLimitExceeded'],
+      'quotaExceeded',
+    ],
     auth: ['authError', 'insufficientPermissions', 'insufficientFilePermissions', 'domainPolicy'],
     invalid: ['fileNotDownloadable', 'exportSizeLimitExceeded', 'storageQuotaExceeded'],
     temporary: ['backendError', 'internalError'],

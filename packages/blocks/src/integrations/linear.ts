@@ -11,7 +11,7 @@ export const integration = defineIntegration({
   // Personal keys are sent as they are, access tokens with `Bearer`.
   credential: { type: 'bearer', scopes: ['read', 'write'], bare: 'lin_api_' },
   answer: {
-    error: 'errors',
+    error: 'errors[0].message',
     code: 'errors[0].extensions.code',
     errors: {
       rate: ['RATELIMITED'],
@@ -20,6 +20,7 @@ export const integration = defineIntegration({
       invalid: ['INVALID_INPUT', 'GRAPHQL_VALIDATION_FAILED', 'BAD_USER_INPUT'],
       temporary: ['INTERNAL_SERVER_ERROR'],
     },
+    reset: 'x-ratelimit-requests-reset',
   },
   types: ['linear'],
   operations: {

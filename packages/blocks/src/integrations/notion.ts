@@ -66,6 +66,7 @@ export const integration = defineIntegration({
   address: 'https://api.notion.com',
   credential: { type: 'bearer', scopes: [] },
   headers: { 'notion-version': '2022-06-28' },
+  answer: { error: 'message', code: 'code', errors: { rate: ['rate_limited'] } },
   types: ['notion', 'notion_v2'],
   operations: {
     notion_read: 'notion_read',

@@ -57,7 +57,17 @@ export const integration = defineIntegration({
   address: undefined,
   account: 'projectId',
   credential: { type: 'key', in: 'header', name: 'apikey', bearer: true },
-  answer: { error: 'message' },
+  // Codes of PostgREST and of PostgreSQL.
+  answer: {
+    error: 'message',
+    code: 'code',
+    errors: {
+      auth: ['42501', 'PGRST301', 'PGRST302', 'PGRST303'],
+      not_found: ['42P01', 'PGRST205'],
+      conflict: ['23503', '23505'],
+      temporary: ['57014', 'PGRST000', 'PGRST001', 'PGRST002', 'PGRST003'],
+    },
+  },
   types: ['supabase'],
   operations: {
     query: 'supabase_query',

@@ -114,7 +114,7 @@ const answer = z.strictObject({
     .optional(),
   /** The same as `errors.rate`. */
   retry: z.array(text(100).min(1)).max(20).optional(),
-  /** The header with the time, in seconds since 1970, from which calls are accepted again. */
+  /** The header with the time, in seconds or milliseconds since 1970, from which calls are accepted again. */
   reset: header.optional(),
   /** Answers that become files of the run as they arrive, so that they are never in memory as a whole. Their result is `{file}`. */
   file: z

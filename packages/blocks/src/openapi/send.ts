@@ -160,14 +160,18 @@ function statusFailure(what: string, refused: Refused): BlockError {
   });
 }
 
-/** Returns the milliseconds until the time that a header of the service names, in seconds since 1970. */
+/** Values above are milliseconds since 1970, others seconds. */
+const MAX_SECONDS = 1e11;
+
+/** Returns the milliseconds until the time that a header of the service names. */
 function untilReset(
   { answer }: ServiceTool,
   headers: ServiceAnswer['headers'],
   nowMs: number,
 ): number | undefined {
-  const seconds = Number(headers[answer?.reset?.toLowerCase() ?? ''] ?? Number.NaN);
-  return Number.isFinite(seconds) ? Math.max(0, seconds * 1000 - nowMs) : undefined;
+  const time = Number(headers[answer?.reset?.toLowerCase() ?? ''] ?? Number.NaN);
+  const atMs = time > MAX_SECONDS ? time : time * 1000;
+  return Number.isFinite(atMs) ? Math.max(0, atMs - nowMs) : undefined;
 }
 
 /** True for a failure of the HTTP client. Any other is not the service's, and is thrown as it is. */

@@ -1,0 +1,215 @@
+import { blocks } from '@heddle/blocks';
+import type { JsonObject } from '@heddle/core';
+import { createEngine } from '@heddle/engine';
+import type { EngineOptions } from '@heddle/engine';
+import { afterAll, beforeAll, beforeEach, describe, expect, it, onTestFinished } from 'vitest';
+import { TestClock } from '../support/test-clock.ts';
+import { block, workflow } from '../support/workflow.ts';
+import { startServices } from './services.ts';
+import type { Services } from './services.ts';
+import { googleError } from './simulated.ts';
+import type { Answer } from './simulated.ts';
+
+let services: Services;
+beforeAll(async () => {
+  services = await startServices();
+});
+beforeEach(() => {
+  services.requests.length = 0;
+});
+afterAll(() => services.close());
+
+/** A call of each service that it accepts. */
+const CALLS = {
+  slack: ['slack', { operation: 'send', channel: 'C0123456789', text: 'Hello' }],
+  gmail: ['gmail_v2', { operation: 'send_gmail', to: 'ada@example.com', subject: 'Hi', body: 'Hello' }],
+  google_sheets: [
+    'google_sheets_v2',
+    { operation: 'append', spreadsheetId: 'sheet-1', sheetName: 'A', values: [['x']] },
+  ],
+  google_calendar: ['google_calendar_v2', { operation: 'list' }],
+  notion: ['notion_v2', { operation: 'notion_create_page', parentId: 'page', title: 'T', content: 'c' }],
+  linear: ['linear', { operation: 'linear_create_issue', teamId: 'team-1', title: 'T' }],
+  supabase: ['supabase', { operation: 'query', table: 'orders', limit: '2' }],
+} as const satisfies { [service: string]: readonly [string, JsonObject] };
+type Name = keyof typeof CALLS;
+
+async function run([type, fields]: readonly [string, JsonObject], options: EngineOptions = {}) {
+  const engine = await createEngine({
+    blocks: blocks(),
+    services: services.addresses,
+    credentials: Object.fromEntries(
+      Object.keys(services.addresses).map((name) => [name, `token-of-${name}`]),
+    ),
+    clock: new TestClock(),
+    ...options,
+  });
+  onTestFinished(() => engine.close({ graceMs: 0 }));
+  return engine.execute({ workflow: workflow([block('A', type, fields)], ['Start -> A']) });
+}
+
+const slack = (error: string, more: JsonObject = {}): Answer => ({ body: { ok: false, error, ...more } });
+const reason = (code: number, of: string, message: string): Answer => ({
+  status: code,
+  body: { error: { code, message, errors: [{ domain: 'global', reason: of, message }] } },
+});
+const notion = (status: number, code: string, message: string): Answer => ({
+  status,
+  body: { object: 'error', status, code, message, request_id: 'r' },
+});
+const linear = (status: number, code: string, message: string): Answer => ({
+  status,
+  body: { errors: [{ message, extensions: { code, userPresentableMessage: message } }] },
+});
+const postgrest = (status: number, code: string, message: string): Answer => ({
+  status,
+  body: { code, message, details: null, hint: null },
+});
+
+/** How the services refuse calls, as their public documentation has it. */
+const REFUSALS: readonly [Name, Answer, kind: string, message: string][] = [
+  ['slack', slack('invalid_auth'), 'auth', 'invalid_auth'],
+  [
+    'slack',
+    slack('missing_scope', { needed: 'chat:write', provided: 'users:read' }),
+    'auth',
+    'missing_scope',
+  ],
+  ['slack', slack('channel_not_found'), 'not_found', 'channel_not_found'],
+  ['gmail', googleError(401, 'UNAUTHENTICATED', 'Invalid Credentials'), 'auth', 'Invalid Credentials'],
+  [
+    'gmail',
+    reason(403, 'insufficientPermissions', 'Insufficient Permission'),
+    'auth',
+    'Insufficient Permission',
+  ],
+  ['gmail', reason(404, 'notFound', 'Requested entity was not found.'), 'not_found', 'was not found'],
+  ['gmail', reason(500, 'backendError', 'Backend Error'), 'temporary', 'Backend Error'],
+  ['google_sheets', googleError(401, 'UNAUTHENTICATED', 'Expected OAuth 2'), 'auth', 'Expected OAuth 2'],
+  [
+    'google_sheets',
+    googleError(403, 'PERMISSION_DENIED', 'The caller does not have permission'),
+    'auth',
+    'The caller does not have permission',
+  ],
+  ['google_sheets', googleError(404, 'NOT_FOUND', 'Requested entity was not found.'), 'not_found', 'entity'],
+  [
+    'google_sheets',
+    googleError(400, 'INVALID_ARGUMENT', 'Unable to parse range: Z!!'),
+    'invalid',
+    'Unable to parse range',
+  ],
+  ['google_calendar', reason(401, 'authError', 'Invalid Credentials'), 'auth', 'Invalid Credentials'],
+  ['google_calendar', reason(403, 'forbiddenForNonOrganizer', 'Shared properties'), 'auth', 'Shared'],
+  ['google_calendar', reason(404, 'notFound', 'Not Found'), 'not_found', 'Not Found'],
+  ['google_calendar', reason(410, 'deleted', 'Resource has been deleted'), 'not_found', 'has been deleted'],
+  ['notion', notion(401, 'unauthorized', 'API token is invalid.'), 'auth', 'API token is invalid.'],
+  [
+    'notion',
+    notion(403, 'restricted_resource', 'Insufficient permissions for this endpoint.'),
+    'auth',
+    'Insufficient permissions',
+  ],
+  ['notion', notion(404, 'object_not_found', 'Could not find page with ID'), 'not_found', 'Could not find'],
+  ['notion', notion(409, 'conflict_error', 'Conflict occurred while saving.'), 'conflict', 'Conflict'],
+  [
+    'linear',
+    linear(401, 'AUTHENTICATION_ERROR', 'Authentication required, not authenticated'),
+    'auth',
+    'Authentication required',
+  ],
+  ['linear', linear(403, 'FORBIDDEN', 'You do not have permission'), 'auth', 'do not have permission'],
+  ['linear', linear(200, 'INPUT_ERROR', 'Entity not found: Team'), 'not_found', 'Entity not found: Team'],
+  ['linear', linear(400, 'INVALID_INPUT', 'Argument Validation Error'), 'invalid', 'Argument Validation'],
+  ['supabase', { status: 401, body: { message: 'Invalid API key', hint: 'x' } }, 'auth', 'Invalid API key'],
+  ['supabase', postgrest(401, 'PGRST301', 'JWT expired'), 'auth', 'JWT expired'],
+  ['supabase', postgrest(403, '42501', 'permission denied for table orders'), 'auth', 'permission denied'],
+  ['supabase', postgrest(404, 'PGRST205', "Could not find the table 'o'"), 'not_found', 'Could not find'],
+  ['supabase', postgrest(409, '23505', 'duplicate key value'), 'conflict', 'duplicate key value'],
+];
+
+describe('a refusal of a service', () => {
+  it.each(REFUSALS)('has the kind and the reason: %s %j', async (name, answer, kind, message) => {
+    // Often enough for calls that are repeated.
+    services.refuseNext(name, answer, kind === 'temporary' ? 1 : 3);
+    const { error } = await run(CALLS[name]);
+    services.refuseNext(name, answer, 0);
+    expect(error).toMatchObject({ code: 'HTTP_FAILED', details: { kind } });
+    expect(error?.message).toContain(message);
+    expect(error?.message).not.toContain(`token-of-${name}`);
+    expect(services.requests).toHaveLength(1);
+  });
+});
+
+/** How the services limit calls: the answer, and the milliseconds until the next one may follow. */
+const LIMITS: readonly [Name, Answer, waitMs: number][] = [
+  [
+    'slack',
+    { status: 429, headers: { 'retry-after': '7' }, body: { ok: false, error: 'ratelimited' } },
+    7000,
+  ],
+  ['gmail', reason(403, 'userRateLimitExceeded', 'User Rate Limit Exceeded'), 1000],
+  ['google_sheets', googleError(429, 'RESOURCE_EXHAUSTED', "Quota exceeded for 'Write requests'"), 1000],
+  ['google_calendar', reason(403, 'rateLimitExceeded', 'Rate Limit Exceeded'), 1000],
+  ['google_calendar', reason(403, 'quotaExceeded', 'Calendar usage limits exceeded.'), 1000],
+  [
+    'notion',
+    { ...notion(429, 'rate_limited', 'You have been rate limited.'), headers: { 'retry-after': '3' } },
+    3000,
+  ],
+  [
+    'linear',
+    { ...linear(400, 'RATELIMITED', 'Rate limit exceeded'), headers: { 'x-ratelimit-requests-reset': '5' } },
+    5000,
+  ],
+  [
+    'supabase',
+    { status: 429, headers: { 'retry-after': '2' }, body: { message: 'API rate limit exceeded' } },
+    2000,
+  ],
+];
+
+describe('a limit of a service', () => {
+  it.each(LIMITS)('delays the call as the service says: %s %j', async (name, answer, waitMs) => {
+    services.refuseNext(name, answer);
+    const clock = new TestClock();
+    const running = run(CALLS[name], { clock });
+    await clock.due(waitMs);
+    clock.advance(waitMs - 1);
+    expect(services.requests).toHaveLength(1);
+    clock.advance(1);
+    expect(await running).toMatchObject({ error: null, status: 'completed' });
+    expect(services.requests.length).toBeGreaterThan(1);
+  });
+
+  it('in milliseconds is a time too, and one in an hour fails the block, which can wait', async () => {
+    const nowMs = Date.parse('2026-01-01T00:00:00Z');
+    const headers = { 'x-ratelimit-requests-reset': String(nowMs + 3_600_000) };
+    services.refuseNext('linear', { ...linear(400, 'RATELIMITED', 'Rate limit exceeded'), headers });
+    const { error } = await run(CALLS.linear, { clock: new TestClock(nowMs) });
+    expect(error).toMatchObject({ details: { kind: 'rate', status: 400 } });
+    expect(services.requests).toHaveLength(1);
+  });
+});
+
+describe('the pages of a service', () => {
+  it.each<[string, string, JsonObject, string, pages: number]>([
+    ['slack', 'slack', { operation: 'read', channel: 'C0123456789', limit: '1' }, 'messages', 5],
+    ['gmail', 'gmail_v2', { operation: 'search_gmail', query: 'x', maxResults: '2' }, 'messages', 5],
+    [
+      'google_calendar',
+      'google_calendar_v2',
+      { operation: 'list', calendarId: 'busy', maxResults: '3' },
+      'events',
+      5,
+    ],
+    ['notion', 'notion_v2', { operation: 'notion_read', pageId: 'long-page', pageSize: '2' }, 'blocks', 10],
+    ['supabase', 'supabase', { operation: 'query', table: 'orders', limit: '4' }, 'data', 1],
+  ])('are at most as many as its definition says: %s', async (_name, type, fields, output, pages) => {
+    const result = await run([type, fields]);
+    expect(result).toMatchObject({ error: null });
+    expect(services.requests).toHaveLength(pages);
+    const size = Number(fields['limit'] ?? fields['maxResults'] ?? fields['pageSize']);
+    expect((result.output as { [name: string]: unknown[] })[output]).toHaveLength(pages * size);
+  });
+});
