@@ -192,20 +192,51 @@ describe('a limit of a service', () => {
   });
 });
 
+interface Paged {
+  type: string;
+  fields: JsonObject;
+  output: string;
+  pages: number;
+}
+
 describe('the pages of a service', () => {
-  it.each<[string, string, JsonObject, string, pages: number]>([
-    ['slack', 'slack', { operation: 'read', channel: 'C0123456789', limit: '1' }, 'messages', 5],
-    ['gmail', 'gmail_v2', { operation: 'search_gmail', query: 'x', maxResults: '2' }, 'messages', 5],
+  it.each<[string, Paged]>([
+    [
+      'slack',
+      {
+        ...{ type: 'slack', output: 'messages', pages: 5 },
+        fields: { operation: 'read', channel: 'C0123456789', limit: '1' },
+      },
+    ],
+    [
+      'gmail',
+      {
+        ...{ type: 'gmail_v2', output: 'messages', pages: 5 },
+        fields: { operation: 'search_gmail', query: 'x', maxResults: '2' },
+      },
+    ],
     [
       'google_calendar',
-      'google_calendar_v2',
-      { operation: 'list', calendarId: 'busy', maxResults: '3' },
-      'events',
-      5,
+      {
+        ...{ type: 'google_calendar_v2', output: 'events', pages: 5 },
+        fields: { operation: 'list', calendarId: 'busy', maxResults: '3' },
+      },
     ],
-    ['notion', 'notion_v2', { operation: 'notion_read', pageId: 'long-page', pageSize: '2' }, 'blocks', 10],
-    ['supabase', 'supabase', { operation: 'query', table: 'orders', limit: '4' }, 'data', 1],
-  ])('are at most as many as its definition says: %s', async (_name, type, fields, output, pages) => {
+    [
+      'notion',
+      {
+        ...{ type: 'notion_v2', output: 'blocks', pages: 10 },
+        fields: { operation: 'notion_read', pageId: 'long-page', pageSize: '2' },
+      },
+    ],
+    [
+      'supabase',
+      {
+        ...{ type: 'supabase', output: 'data', pages: 1 },
+        fields: { operation: 'query', table: 'orders', limit: '4' },
+      },
+    ],
+  ])('are at most as many as its definition says: %s', async (_name, { type, fields, output, pages }) => {
     const result = await run([type, fields]);
     expect(result).toMatchObject({ error: null });
     expect(services.requests).toHaveLength(pages);

@@ -130,28 +130,33 @@ const gmail: Service = ({ method, path, body, query }) => {
   return { body: { id: 'mail-1', threadId: 'thread-1', labelIds: ['SENT'] } };
 };
 
+/** A page of the blocks of a page that has any number of them. */
+function children(query: URLSearchParams): Answer {
+  const size = Number(query.get('page_size') ?? 100);
+  if (size > 100) return notionError(400, 'validation_error', 'page_size should be ≤ 100');
+  const from = Number(query.get('start_cursor') ?? 0);
+  const results = Array.from({ length: size }, (_, n) => ({ object: 'block', id: `block-${from + n}` }));
+  return { body: { object: 'list', results, has_more: true, next_cursor: String(from + size) } };
+}
+
+const notionError = (status: number, code: string, message: string): Answer => ({
+  status,
+  body: { object: 'error', status, code, message },
+});
+
 /** developers.notion.com: every request names a version; texts have at most 2,000 characters. */
 const notion: Service = ({ method, path, headers, body, query }) => {
-  const refuse = (status: number, code: string, message: string): Answer => ({
-    status,
-    body: { object: 'error', status, code, message },
-  });
   if (headers['notion-version'] !== '2022-06-28')
-    return refuse(400, 'missing_version', 'Notion-Version header should be defined');
-  if (method === 'GET' && path === '/v1/blocks/long-page/children') {
-    const size = Number(query.get('page_size') ?? 100);
-    if (size > 100) return refuse(400, 'validation_error', 'page_size should be ≤ 100');
-    const from = Number(query.get('start_cursor') ?? 0);
-    const results = Array.from({ length: size }, (_, n) => ({ object: 'block', id: `block-${from + n}` }));
-    return { body: { object: 'list', results, has_more: true, next_cursor: String(from + size) } };
-  }
-  if (method !== 'POST' || path !== '/v1/pages') return refuse(404, 'object_not_found', 'Could not find it.');
+    return notionError(400, 'missing_version', 'Notion-Version header should be defined');
+  if (method === 'GET' && path === '/v1/blocks/long-page/children') return children(query);
+  if (method !== 'POST' || path !== '/v1/pages')
+    return notionError(404, 'object_not_found', 'Could not find it.');
   if (!(body['parent'] as JsonObject | undefined)?.['page_id'])
-    return refuse(400, 'validation_error', 'body.parent should be defined');
+    return notionError(400, 'validation_error', 'body.parent should be defined');
   const long = [...JSON.stringify(body).matchAll(/"content":"((?:[^"\\]|\\.)*)"/g)].some(
     ([, text = '']) => (JSON.parse(`"${text}"`) as string).length > 2000,
   );
-  if (long) return refuse(400, 'validation_error', 'content.length should be ≤ 2000');
+  if (long) return notionError(400, 'validation_error', 'content.length should be ≤ 2000');
   const title =
     (body['properties'] as { title?: { title: { text: { content: string } }[] } }).title?.title ?? [];
   return {

@@ -96,8 +96,7 @@ export async function serve(io: Io, options: ServeOptions): Promise<number> {
     const areas = serviceAreas({
       ...{ store, sealer, sandboxes, describeBlocks, credentialProviders, triggers, tools: [] },
       describeTools: () => describeTools(options),
-      environments: ownership.environments,
-      retention: retentionOf(options),
+      ...{ environments: ownership.environments, retention: retentionOf(options) },
     });
     const operationIds = areas.flatMap(({ operations }) => Object.values(operations).map(({ id }) => id));
     const first = await firstStart(store);

@@ -20,7 +20,7 @@ export async function listTools(
   const { describeTools } = await import('@heddle/blocks');
   const tools = await describeTools(await toolFilesOf(files, 'FILE'), { only: files.length > 0 });
   const style = styleFor(io.stdout);
-  if (json) writeJson(io, { data: tools.map(({ parameters: _, ...shown }) => shown) });
+  if (json) writeJson(io, { data: tools.map(withoutParameters) });
   else {
     const rows = tools.map((tool) => [style.bold(tool.id), style.dim(safe(kindOf(tool))), titleOf(tool)]);
     io.stdout.write(`${table(rows).join('\n')}\n`);
@@ -43,6 +43,11 @@ export async function showTool(
   else if (options.json) writeJson(io, { data: { ...found } });
   else show(io, found);
   return EXIT.completed;
+}
+
+function withoutParameters(tool: ToolDescription) {
+  const { parameters: _, ...shown } = tool;
+  return shown;
 }
 
 function unknownTool(id: string, tools: readonly ToolDescription[]): UsageError {

@@ -40,10 +40,7 @@ describe('Tools', () => {
   });
 
   it('lists described tools beside registered ones, which take their place, and runs only those', async () => {
-    const described = [tool('t'), tool('u')].map(({ run: _, ...each }) => ({
-      ...each,
-      description: 'Other.',
-    }));
+    const described = ['t', 'u'].map((id) => ({ id, description: 'Other.', parameters: PARAMETERS }));
     const tools = new Tools([tool('t')], async () => described);
     const { page } = await tools.list(ALL);
     expect(page.map(({ id, description }) => [id, description])).toEqual([
