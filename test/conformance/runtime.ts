@@ -3,6 +3,7 @@ import { describeAgain } from './runtime/again.ts';
 import { describeApi } from './runtime/api.ts';
 import { describeBodies } from './runtime/bodies.ts';
 import { describeContinued } from './runtime/continued.ts';
+import { describeCodeTools } from './runtime/code-tools.ts';
 import { describeChildren } from './runtime/children.ts';
 import { describeData } from './runtime/data.ts';
 import { describeDeletion } from './runtime/deletion.ts';
@@ -79,6 +80,7 @@ const SERVICES = {
   files: describeFiles,
   deletion: describeDeletion,
   'workflow tools': describeWorkflowTools,
+  'code tools': describeCodeTools,
 };
 
 /** Data and control flow. A quick run draws `share` of the groups. */

@@ -10,6 +10,7 @@ import { describeMemories } from '../conformance/runtime/memories.ts';
 import { describePauses } from '../conformance/runtime/pauses.ts';
 import { describeRestart } from '../conformance/runtime/restart.ts';
 import { describeStarts } from '../conformance/runtime/starts.ts';
+import { describeCodeTools } from '../conformance/runtime/code-tools.ts';
 import { describeWorkflowTools } from '../conformance/runtime/workflow-tools.ts';
 import { describeRuntime } from '../conformance/runtime.ts';
 import { isFull, sample } from '../support/scale.ts';
@@ -44,6 +45,7 @@ const STORED = [
   () => describePauses(onPostgres),
   () => describeChildren(onPostgres),
   () => describeWorkflowTools(onPostgres),
+  () => describeCodeTools(onPostgres),
   () => describeEnvironments(onPostgres),
   () => describeFiles(onPostgres),
   () => describeDeletion(onPostgres),

@@ -50,7 +50,8 @@ async function answering(answer: (request: ModelRequest) => ModelAnswer) {
   };
 }
 
-function callsIn(output: Json | undefined): { name: string; result: Json; success: boolean }[] {
+/** The calls of tools in the output of an agent. */
+export function callsIn(output: Json | undefined): { name: string; result: Json; success: boolean }[] {
   return (output as { toolCalls: { list: { name: string; result: Json; success: boolean }[] } }).toolCalls
     .list;
 }

@@ -45,6 +45,12 @@ function textOf(value: Json | undefined): string {
   return typeof value === 'string' ? value : '';
 }
 
+/** The time of a call: at most what is left to the block, and what the operator allows for code. */
+function wallMsOf({ remainingMs, services }: Context): number {
+  const { wallMs } = services.run.codeLimits ?? {};
+  return Math.max(1, Math.min(MAX_TOOL_MS, remainingMs ?? MAX_TOOL_MS, wallMs ?? MAX_TOOL_MS));
+}
+
 /**
  * Runs the code of a tool in the sandbox. It has all arguments as `params`, and those that its schema declares as variables:
  * others could take the name of something that the code uses. Throws an error with the message of the code.
@@ -69,7 +75,7 @@ export async function runCode(
       params: JSON.stringify(args),
       ...Object.fromEntries(named.map(([name, value]) => [name, JSON.stringify(value)])),
     },
-    limits: { wallMs: Math.max(1, Math.min(MAX_TOOL_MS, context.remainingMs ?? MAX_TOOL_MS)) },
+    limits: { wallMs: wallMsOf(context) },
     signal,
   });
   if (!outcome.ok) throw new Error(outcome.error.message);

@@ -1,0 +1,84 @@
+import { blocks } from '@heddle/blocks';
+import type { Json, JsonObject } from '@heddle/core';
+import { describe, expect, it } from 'vitest';
+import { block, workflow } from '../../support/workflow.ts';
+import { calling, callsIn } from './workflow-tools.ts';
+import type { MakeRuntime } from './suite.ts';
+
+/** A row of an agent with a tool whose body is code. */
+const tool = (name: string, code: string, more: JsonObject = {}): JsonObject => ({
+  type: 'custom-tool',
+  title: name,
+  schema: { function: { name, parameters: { type: 'object', properties: { n: { type: 'number' } } } } },
+  code,
+  ...more,
+});
+
+/** Code that reaches for what it may not have, and the end of the message that the model reads. */
+const HOSTILE: readonly [name: string, code: string, message: RegExp][] = [
+  ['endless', 'for (;;);', /ran for more than its 1000 ms/],
+  [
+    'waiting',
+    'await new Promise((resolve) => setTimeout(resolve, 60_000))',
+    /more than its 2000 ms|within 2000 ms|time/i,
+  ],
+  ['hoarding', 'const all = []; for (;;) all.push(new Array(1e6).fill(0.5))', /memory/i],
+  ['talkative', 'return "x".repeat(5_000_000)', /larger than|too large|characters/i],
+  [
+    'private',
+    'return (await fetch("http://169.254.169.254/latest/meta-data/")).status',
+    /169\.254\.169\.254/,
+  ],
+  ['host', 'return process.env.HOME', /process is not defined/],
+  ['files', 'return (await import("node:fs")).readFileSync("/etc/passwd", "utf8")', /import|module/i],
+];
+
+/** Agents whose tools are code of their authors. */
+export function describeCodeTools(make: MakeRuntime): void {
+  describe('code tools', () => {
+    it('run in JavaScript and Python, and what they throw goes back to the model', async () => {
+      const model = await calling([
+        { name: 'square', args: { n: 7 } },
+        { name: 'half', args: { n: 9 } },
+        { name: 'broken', args: {} },
+        { name: 'square', args: { n: 'many' } },
+      ]);
+      const engine = await make().open({ ...model.options, blocks: blocks() });
+      const tools = [
+        tool('square', 'return { squared: n ** 2 }'),
+        tool('half', 'return {"half": params["n"] / 2}', { language: 'python' }),
+        tool('broken', 'throw new Error("no such thing")'),
+      ];
+      const result = await engine.execute({ workflow: agent(tools) });
+      expect(result).toMatchObject({ status: 'completed', output: { content: 'Done.' } });
+      expect(callsIn(result.output)).toMatchObject([
+        { result: { squared: 49 }, success: true },
+        { result: { half: 4.5 }, success: true },
+        { result: expect.stringContaining('no such thing') as string, success: false },
+        { result: expect.stringContaining('do not match the schema') as string, success: false },
+      ]);
+    });
+
+    it('have limits of time, memory, output and network, which the model reads, and reach nothing of the host', async () => {
+      const model = await calling(HOSTILE.map(([name]) => ({ name, args: {} })));
+      const engine = await make().open({
+        ...model.options,
+        blocks: blocks(),
+        sandbox: { cpuMs: 1000, wallMs: 2000, memoryMiB: 16 },
+      });
+      const result = await engine.execute({
+        workflow: agent(HOSTILE.map(([name, code]) => tool(name, code))),
+      });
+      expect(result).toMatchObject({ status: 'completed', output: { content: 'Done.' } });
+      const calls = callsIn(result.output);
+      expect(calls.map(({ success }) => success)).toEqual(HOSTILE.map(() => false));
+      for (const [at, [, , message]] of HOSTILE.entries()) expect(calls[at]?.result).toMatch(message);
+    });
+  });
+}
+
+/** An agent with these tools, in a workflow. */
+function agent(tools: JsonObject[]): Json {
+  const messages = [{ role: 'user', content: 'Go.' }];
+  return workflow([block('A', 'agent', { model: 'local/scripted', messages, tools })], ['Start -> A']);
+}
