@@ -187,9 +187,9 @@ describe.each(STORES.filter(([, hasStore]) => hasStore))(
       });
       expect(found.data?.data).not.toEqual([]);
       const tools = await client.GET('/api/v2/tools', {
-        params: { query: { ...query, search: 'slack_message' } },
+        params: { query: { ...query, search: 'slack_message_reader' } },
       });
-      expect(tools.data?.data).toMatchObject([{ id: 'slack_message' }]);
+      expect(tools.data?.data).toMatchObject([{ id: 'slack_message_reader' }]);
     });
 
     it('gets refusals in the shape of the document', async () => {
