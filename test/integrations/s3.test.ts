@@ -1,10 +1,15 @@
-import { createServer } from 'node:http';
+import { createHash } from 'node:crypto';
+import { readdirSync } from 'node:fs';
+import { createServer, request } from 'node:http';
+import type { IncomingMessage } from 'node:http';
 import type { AddressInfo } from 'node:net';
+import { join } from 'node:path';
 import { blocks } from '@heddle/blocks';
-import type { JsonObject } from '@heddle/core';
+import type { BlockExecutor, JsonObject } from '@heddle/core';
 import { createEngine } from '@heddle/engine';
-import type { EngineOptions } from '@heddle/engine';
-import { beforeAll, describe, expect, it, onTestFinished } from 'vitest';
+import type { EngineOptions, ExecutorServices } from '@heddle/engine';
+import { beforeAll, describe, expect, it, onTestFinished, vi } from 'vitest';
+import { dataFolder } from '../support/data-folder.ts';
 import { hasS3, s3Server } from '../support/s3.ts';
 import type { S3Server } from '../support/s3.ts';
 import { block, workflow } from '../support/workflow.ts';
@@ -14,6 +19,15 @@ async function run(fields: JsonObject, options: EngineOptions = {}) {
   const engine = await createEngine({ blocks: blocks(), ...options });
   onTestFinished(() => engine.close({ graceMs: 0 }));
   return engine.execute({ workflow: workflow([block('A', 's3', fields)], ['Start -> A']) });
+}
+
+/** How many stored values of the data folder are files. */
+function partsIn(data: string): number {
+  return readdirSync(join(data, 'values'), { recursive: true }).length;
+}
+
+function pick({ method, headers }: IncomingMessage) {
+  return { method, headers };
 }
 
 describe.skipIf(!hasS3)('a block of S3', () => {
@@ -69,6 +83,110 @@ describe.skipIf(!hasS3)('a block of S3', () => {
     expect((await ask({ objectKey: 'picture' })).output).toMatchObject({
       content: { type: 'image/png', size: 4, base64 },
     });
+  });
+
+  it('stores files in parts, and returns large objects as files, with one part in memory at a time', async () => {
+    const MIB = 2 ** 20;
+    const data = dataFolder();
+    const target = new URL(server.url);
+    const bodies: number[] = [];
+    let isStored = false;
+    // Forwards requests as they are, so that their signatures hold, and counts their bytes.
+    const proxy = createServer((incoming, outgoing) => {
+      let sent = 0;
+      let got = 0;
+      const forwarded = request(
+        { host: target.hostname, port: target.port, path: incoming.url ?? '/', ...pick(incoming) },
+        (answer) => {
+          outgoing.writeHead(answer.statusCode ?? 500, answer.headers);
+          void (async () => {
+            for await (const chunk of answer as AsyncIterable<Buffer>) {
+              got += chunk.length;
+              outgoing.write(chunk);
+              // The rest is sent only when a part is in the store: else all of it would have to be in memory.
+              if (got > 12 * MIB && incoming.method === 'GET' && !isStored) {
+                await vi.waitFor(() => expect(partsIn(data)).toBeGreaterThan(stored), { timeout: 20_000 });
+                isStored = true;
+              }
+            }
+            outgoing.end();
+          })();
+        },
+      );
+      incoming.on('data', (chunk: Buffer) => (sent += chunk.length));
+      incoming.on('end', () => bodies.push(sent));
+      incoming.pipe(forwarded);
+    });
+    await new Promise<void>((resolve) => proxy.listen(0, '127.0.0.1', resolve));
+    onTestFinished(() => {
+      proxy.closeAllConnections();
+      proxy.close();
+    });
+    const { port } = proxy.address() as AddressInfo;
+    let hash = '';
+    let chunksSeen: number[] = [];
+    const own: BlockExecutor<ExecutorServices>[] = [
+      {
+        ...{ types: ['make'], class: 'effect' },
+        async execute({ services }) {
+          async function* chunks() {
+            for (let n = 0; n < 20; n++) yield Buffer.alloc(MIB, n);
+          }
+          const file = await services.storeFile({
+            name: 'big.bin',
+            type: 'application/x-big',
+            chunks: chunks(),
+          });
+          return { output: { file: { ...file } } };
+        },
+      },
+      {
+        ...{ types: ['read'], class: 'effect' },
+        async execute(context) {
+          const content = await context.services.openFile(context.field('file', 'json') as never);
+          const digest = createHash('sha256');
+          chunksSeen = [];
+          for await (const chunk of content?.chunks() ?? []) {
+            chunksSeen.push(chunk.length);
+            digest.update(chunk);
+          }
+          hash = digest.digest('hex');
+          return { output: {} };
+        },
+      },
+    ];
+    const { accessKeyId, secretAccessKey } = server;
+    const engine = await createEngine({
+      blocks: [...blocks(), ...(own as BlockExecutor[])],
+      services: { s3: `http://127.0.0.1:${port}` },
+      credentials: { s3: `${accessKeyId}:${secretAccessKey}` },
+      data,
+    });
+    onTestFinished(() => engine.close({ graceMs: 0 }));
+    const at = { bucketName: 'first', objectKey: 'large/big.bin' };
+    const put = workflow(
+      [
+        block('Make', 'make', {}),
+        block('Put', 's3', { operation: 'put_object', ...at, uploadFile: '<make.file>' }),
+      ],
+      ['Start -> Make -> Put'],
+    );
+    expect(await engine.execute({ workflow: put })).toMatchObject({
+      status: 'completed',
+      output: { metadata: { size: 20 * MIB, contentType: 'application/x-big' } },
+    });
+    expect(bodies.filter((bytes) => bytes > 0).slice(0, 3)).toEqual([8 * MIB, 8 * MIB, 4 * MIB]);
+    const stored = partsIn(data);
+    const get = workflow(
+      [block('Get', 's3', { operation: 'get_object', ...at }), block('Read', 'read', { file: '<get.file>' })],
+      ['Start -> Get -> Read'],
+    );
+    expect(await engine.execute({ workflow: get })).toMatchObject({ error: null });
+    expect(isStored).toBe(true);
+    expect(Math.max(...chunksSeen)).toBeLessThanOrEqual(4 * MIB);
+    const expected = createHash('sha256');
+    for (let n = 0; n < 20; n++) expected.update(Buffer.alloc(MIB, n));
+    expect(hash).toBe(expected.digest('hex'));
   });
 
   it('lists objects page by page', async () => {

@@ -4,6 +4,7 @@ import { retryAfterMs } from '@heddle/core/fields';
 import type { ConfiguredService } from '@heddle/engine';
 import type { Context } from '../define.ts';
 import { codeIn, failureIn } from './answer.ts';
+import { chunksFrom, startOf } from './body.ts';
 import type { ServiceTool } from './file.ts';
 import { isTransient, kindOf } from './kinds.ts';
 import type { ErrorKind } from './kinds.ts';
@@ -88,33 +89,6 @@ async function exchange(
   } finally {
     // Closes the connection of a body that was not read to its end.
     await reader.cancel().catch(() => undefined);
-  }
-}
-
-type Reader = ReadableStreamDefaultReader<Uint8Array>;
-
-/** Reads until there are more than `limit` bytes. */
-async function startOf(reader: Reader, limit: number): Promise<{ bytes: Uint8Array; isWhole: boolean }> {
-  let bytes = Buffer.alloc(Math.min(limit, ERROR_BYTES));
-  let length = 0;
-  for (;;) {
-    const { value, done } = await reader.read();
-    if (done) return { bytes: bytes.subarray(0, length), isWhole: true };
-    // Doubled, so that chunks of one byte do not copy the beginning again and again.
-    if (length + value.length > bytes.length)
-      bytes = Buffer.concat([bytes], Math.max(2 * bytes.length, length + value.length));
-    bytes.set(value, length);
-    length += value.length;
-    if (length > limit) return { bytes: bytes.subarray(0, length), isWhole: false };
-  }
-}
-
-async function* chunksFrom(start: Uint8Array, reader: Reader): AsyncGenerator<Uint8Array, void> {
-  yield start;
-  for (;;) {
-    const { value, done } = await reader.read();
-    if (done) return;
-    yield value;
   }
 }
 

@@ -1,4 +1,5 @@
 import { Readable } from 'node:stream';
+import type { ReadableStream } from 'node:stream/web';
 import { BlockError, own } from '@heddle/core/blocks';
 import type { HttpClient } from '@heddle/engine';
 import type { S3Client, S3ClientConfig } from '@aws-sdk/client-s3';
@@ -9,6 +10,8 @@ import type { DriverCall } from '../driver.ts';
 
 const SERVICE = 's3';
 const TIMEOUT_MS = 300_000;
+/** Time to remove the parts of an upload that has failed. */
+const ABORT_MS = 5000;
 
 /** Fields of blocks and of rows of agents that say which account is used. */
 export const settings = {
@@ -134,17 +137,22 @@ function handlerOver(
       [value].flat().map((each) => `${encoded(name)}=${encoded(each ?? '')}`),
     );
     const host = port === undefined ? hostname : `${hostname}:${port}`;
-    const response = await http.fetch({
+    const sent = {
       url: `${protocol}//${host}${path}${pairs.length > 0 ? `?${pairs.join('&')}` : ''}`,
-      ...{ method, headers, body: bodyOf(body), redirect: 'manual', signal },
-      timeoutMs: Math.max(1, Math.min(TIMEOUT_MS, remainingMs)),
-    });
-    const received = Object.fromEntries(response.headers);
+      ...{ method, headers, body: bodyOf(body), redirect: 'manual' as const },
+      // The parts of an upload that a cancel stops are removed all the same.
+      ...(method === 'DELETE' && 'uploadId' in query
+        ? { timeoutMs: ABORT_MS }
+        : { signal, timeoutMs: Math.max(1, Math.min(TIMEOUT_MS, remainingMs)) }),
+    };
+    // Only objects become files; answers with lists and errors are read as a whole.
+    const toFile = query['x-id'] === 'GetObject';
+    const response = await http.open({ ...sent, ...(toFile && { toFile }) });
     return {
       response: {
         statusCode: response.status,
-        headers: received,
-        body: Readable.from([Buffer.from(response.body)]),
+        headers: Object.fromEntries(response.headers),
+        body: Readable.fromWeb(response.body as ReadableStream<Uint8Array>),
       },
     };
   };

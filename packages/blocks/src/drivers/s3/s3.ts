@@ -3,12 +3,12 @@ import { own } from '@heddle/core/blocks';
 import type { Json, JsonObject } from '@heddle/core/blocks';
 import { data, integer, text } from '../../integrations/integration.ts';
 import { refuse } from '../../openapi/call.ts';
-import { dataOf } from '../../openapi/send.ts';
 import { fileOf } from '../../openapi/request.ts';
 import { ArgumentError, plainText } from '../../openapi/wire.ts';
 import { defineDriver } from '../driver.ts';
 import type { DriverCall } from '../driver.ts';
 import { clientOf, failureOf, settings } from './client.ts';
+import { largeFileOf, received, storeInParts } from './objects.ts';
 
 /** Names of buckets. They are part of the host or the path of an address. */
 const BUCKET = /^[a-z0-9][a-z0-9.-]{1,61}[a-z0-9]$/;
@@ -149,7 +149,8 @@ export const integration = defineDriver({
     presign_url: 's3_presign_url',
   },
   outputs: {
-    content: 'The content of the object: JSON, text, or `{type, size, base64}`.',
+    content: 'The content of the object: JSON, text, or `{type, size, base64}`; null if it is a file.',
+    file: 'The object as a file of the run, if it has more than 1 MiB; else null.',
     metadata: 'Media type, size, ETag and time of change of an object.',
     objects: 'The objects of a list, with key, size, ETag and time of change.',
     nextContinuationToken: 'The token of the next page of a list, or null.',
@@ -158,14 +159,14 @@ export const integration = defineDriver({
   },
   tools: {
     s3_get_object: {
-      description: 'Returns the content of an object.',
+      description: 'Returns the content of an object, or a file if it is large.',
       arguments: object,
       idempotent: true,
       run: (call) =>
         withClient(call, async (client, { GetObjectCommand }) => {
-          const found = await client.send(new GetObjectCommand(placeOf(call)));
-          const bytes = (await found.Body?.transformToByteArray()) ?? new Uint8Array();
-          return { content: dataOf(bytes, found.ContentType ?? ''), metadata: metadataOf(found) };
+          const place = placeOf(call);
+          const found = await client.send(new GetObjectCommand(place));
+          return { ...(await received(found, place, call)), metadata: metadataOf(found) };
         }),
     },
     s3_put_object: {
@@ -183,8 +184,11 @@ export const integration = defineDriver({
       idempotent: true,
       run: (call) =>
         withClient(call, async (client, { PutObjectCommand }) => {
+          const place = placeOf(call);
+          const large = await largeFileOf(call);
+          if (large) return { metadata: metadataOf(await storeInParts(client, { ...place, ...large })) };
           const { Body, ContentType } = await contentOf(call);
-          const { ETag } = await client.send(new PutObjectCommand({ ...placeOf(call), Body, ContentType }));
+          const { ETag } = await client.send(new PutObjectCommand({ ...place, Body, ContentType }));
           return { metadata: metadataOf({ ContentType, ContentLength: Buffer.byteLength(Body), ETag }) };
         }),
     },

@@ -1,0 +1,103 @@
+import type { GetObjectCommandOutput, S3Client } from '@aws-sdk/client-s3';
+import { isJsonObject, own } from '@heddle/core/blocks';
+import type { JsonObject } from '@heddle/core/blocks';
+import { filesIn } from '@heddle/core/files';
+import { chunksFrom, startOf } from '../../openapi/body.ts';
+import { dataOf } from '../../openapi/send.ts';
+import type { DriverCall } from '../driver.ts';
+
+/** Larger objects become files of the run as they arrive. */
+const FILE_ABOVE_BYTES = 2 ** 20;
+/** Larger files are stored in parts of this size, of which one is in memory at a time. S3 wants at least 5 MiB. */
+const PART_BYTES = 8 * 2 ** 20;
+const MAX_PARTS = 10_000;
+
+/** A file of the run that is stored in parts. */
+export interface LargeFile {
+  bytes: number;
+  type: string;
+  chunks: AsyncIterable<Uint8Array>;
+}
+
+/** Returns the content of an object, or the file of the run that it becomes. */
+export async function received(
+  { Body, ContentType = '' }: GetObjectCommandOutput,
+  { Key }: { Key: string },
+  { context: { services } }: DriverCall,
+): Promise<JsonObject> {
+  if (!Body) return { content: dataOf(new Uint8Array(), ContentType), file: null };
+  const reader = Body.transformToWebStream().getReader();
+  try {
+    const start = await startOf(reader, FILE_ABOVE_BYTES);
+    if (start.isWhole) return { content: dataOf(start.bytes, ContentType), file: null };
+    const name = Key.split('/').at(-1) || 'object';
+    const chunks = chunksFrom(start.bytes, reader);
+    return { content: null, file: { ...(await services.storeFile({ name, type: ContentType, chunks })) } };
+  } finally {
+    // Closes the connection of a body that was not read to its end.
+    await reader.cancel().catch(() => undefined);
+  }
+}
+
+/** Returns the file of the run that a call stores, if it is stored in parts. */
+export async function largeFileOf({ args, context }: DriverCall): Promise<LargeFile | undefined> {
+  const value = own(args, 'file');
+  const [record] = isJsonObject(value) ? filesIn(value) : [];
+  if (!record || (record as unknown) !== value) return undefined;
+  const file = await context.services.openFile(record);
+  if (!file || file.bytes <= PART_BYTES) return undefined;
+  const type = own(args, 'contentType');
+  return {
+    bytes: file.bytes,
+    type: typeof type === 'string' ? type : record.type,
+    chunks: file.chunks(),
+  };
+}
+
+/** Stores a file in parts, and returns what it is then. Parts of an upload that fails are removed. */
+export async function storeInParts(
+  client: S3Client,
+  { Bucket, Key, bytes, type, chunks }: LargeFile & { Bucket: string; Key: string },
+): Promise<{ ContentType: string; ContentLength: number; ETag: string | undefined }> {
+  const sdk = await import('@aws-sdk/client-s3');
+  const place = { Bucket, Key };
+  const { UploadId } = await client.send(
+    new sdk.CreateMultipartUploadCommand({ ...place, ContentType: type }),
+  );
+  const upload = { ...place, UploadId };
+  try {
+    const Parts: { ETag: string | undefined; PartNumber: number }[] = [];
+    for await (const Body of partsOf(chunks, Math.max(PART_BYTES, Math.ceil(bytes / MAX_PARTS)))) {
+      const PartNumber = Parts.length + 1;
+      const { ETag } = await client.send(new sdk.UploadPartCommand({ ...upload, PartNumber, Body }));
+      Parts.push({ ETag, PartNumber });
+    }
+    const { ETag } = await client.send(
+      new sdk.CompleteMultipartUploadCommand({ ...upload, MultipartUpload: { Parts } }),
+    );
+    return { ContentType: type, ContentLength: bytes, ETag };
+  } catch (error) {
+    // Otherwise the service keeps the parts, and they cost money. What failed the upload is the error.
+    await client.send(new sdk.AbortMultipartUploadCommand(upload)).catch(() => undefined);
+    throw error;
+  }
+}
+
+/** Returns the chunks in parts of this size; the last one is smaller. */
+async function* partsOf(chunks: AsyncIterable<Uint8Array>, size: number): AsyncGenerator<Uint8Array, void> {
+  let part = new Uint8Array(size);
+  let length = 0;
+  for await (const chunk of chunks)
+    for (let at = 0; at < chunk.length;) {
+      const taken = chunk.subarray(at, at + size - length);
+      part.set(taken, length);
+      length += taken.length;
+      at += taken.length;
+      if (length === size) {
+        yield part;
+        part = new Uint8Array(size);
+        length = 0;
+      }
+    }
+  if (length > 0) yield part.subarray(0, length);
+}

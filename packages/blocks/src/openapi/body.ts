@@ -1,0 +1,35 @@
+import { Buffer } from 'node:buffer';
+
+export type BodyReader = ReadableStreamDefaultReader<Uint8Array>;
+
+/** Bytes of the first buffer, which grows when it is full. */
+const FIRST_BYTES = 64 * 1024;
+
+/** Reads until there are more than `limit` bytes. */
+export async function startOf(
+  reader: BodyReader,
+  limit: number,
+): Promise<{ bytes: Uint8Array; isWhole: boolean }> {
+  let bytes = Buffer.alloc(Math.min(limit, FIRST_BYTES));
+  let length = 0;
+  for (;;) {
+    const { value, done } = await reader.read();
+    if (done) return { bytes: bytes.subarray(0, length), isWhole: true };
+    // Doubled, so that chunks of one byte do not copy the beginning again and again.
+    if (length + value.length > bytes.length)
+      bytes = Buffer.concat([bytes], Math.max(2 * bytes.length, length + value.length));
+    bytes.set(value, length);
+    length += value.length;
+    if (length > limit) return { bytes: bytes.subarray(0, length), isWhole: false };
+  }
+}
+
+/** Returns the whole body: the bytes that `startOf` has read, and the rest as it arrives. */
+export async function* chunksFrom(start: Uint8Array, reader: BodyReader): AsyncGenerator<Uint8Array, void> {
+  yield start;
+  for (;;) {
+    const { value, done } = await reader.read();
+    if (done) return;
+    yield value;
+  }
+}
