@@ -22,13 +22,23 @@ export async function addQueued(
   start: QueuedStart,
   { isHeld = false }: { isHeld?: boolean } = {},
 ): Promise<void> {
-  const row = {
+  await addAllQueued(transaction, [{ reservation, start }], { isHeld });
+}
+
+/** The same for several runs, in one statement. */
+export async function addAllQueued(
+  transaction: unknown,
+  runs: readonly { reservation: NewReservation; start: QueuedStart }[],
+  { isHeld = false }: { isHeld?: boolean } = {},
+): Promise<void> {
+  if (runs.length === 0) return;
+  const rows = runs.map(({ reservation, start }) => ({
     ...rowOf(reservation),
     waiting: JSON.stringify(start),
     failure: null,
-    held: isHeld ? 1 : null,
-  } as const;
-  await (transaction as Db).insertInto('claims').values(row).execute();
+    held: isHeld ? (1 as const) : null,
+  }));
+  await (transaction as Db).insertInto('claims').values(rows).execute();
 }
 
 /** Returns what a held run starts with; undefined if it was cancelled. No other process releases it until the transaction ends. */
@@ -145,9 +155,18 @@ export class ReservationStore implements Reservations {
 
 class StoredQueue implements StartQueue {
   readonly #db: Db;
+  readonly #remove: (...values: unknown[]) => Promise<unknown[]>;
 
   constructor(db: Db) {
     this.#db = db;
+    this.#remove = compiled(db, (query) =>
+      query
+        .updateTable('claims')
+        .set({ waiting: null, held: null, failure: '' })
+        .where('engine_id', '=', '')
+        .where('waiting', 'is not', null)
+        .returning('engine_id'),
+    );
   }
 
   async add(engineId: string, start: QueuedStart): Promise<void> {
@@ -177,13 +196,8 @@ class StoredQueue implements StartQueue {
   }
 
   async remove(engineId: string, failure?: ReservationFailure): Promise<boolean> {
-    const result = await this.#db
-      .updateTable('claims')
-      .set({ waiting: null, held: null, failure: failure ? JSON.stringify(failure) : null })
-      .where('engine_id', '=', engineId)
-      .where('waiting', 'is not', null)
-      .executeTakeFirst();
-    return Number(result.numUpdatedRows) > 0;
+    const removed = await this.#remove(null, null, failure ? JSON.stringify(failure) : null, engineId);
+    return removed.length > 0;
   }
 }
 

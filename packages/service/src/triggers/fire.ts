@@ -5,7 +5,7 @@ import type { ApiError, AreaContext } from '@heddle/api';
 import type { JsonObject } from '@heddle/core';
 import type { NewReservation, QueuedRun } from '@heddle/api/ports';
 import type { Kysely } from 'kysely';
-import { addQueued } from '../store/reservations.ts';
+import { addAllQueued, addQueued } from '../store/reservations.ts';
 import { placeEvent } from './flow/place.ts';
 import type { FlowEvent, Placement } from './flow/place.ts';
 import { flowOf } from './flow/policy.ts';
@@ -84,40 +84,56 @@ export async function admitDue(
   return { ...admitted, release, held: undefined };
 }
 
+/** Reserves and queues claimed runs in the transaction. Returns those that may start at once: flow control has not held them. */
+export async function queueAllDue(
+  db: Db,
+  runs: readonly AdmittedRun[],
+  nowMs: number,
+): Promise<readonly AdmittedRun[]> {
+  const free = runs.filter(({ held }) => !held);
+  await addAllQueued(
+    db,
+    free.map((run) => ({ reservation: reservationOf(run, nowMs), start: run.run.start })),
+  );
+  for (const { held } of runs) if (held) await placeEvent(db as never, held);
+  return free;
+}
+
 /**
  * Reserves and queues the run in the transaction. Returns what flow control has decided about it; undefined if the run may
  * start at once.
  */
-export async function queueDue(
-  db: Db,
-  { trigger, run, held }: AdmittedRun,
-  nowMs: number,
-): Promise<Placement | undefined> {
-  if (held) return placeEvent(db as never, held);
-  const { engineId, runId, workflowId, start } = run;
-  const reservation: NewReservation = {
-    ...{ engineId, runId, workflowId, workspaceId: trigger.workspace_id },
-    trigger: 'schedule',
-    mode: 'async',
-    createdAt: new Date(nowMs).toISOString(),
-  };
-  await addQueued(db, reservation, start);
+export async function queueDue(db: Db, admitted: AdmittedRun, nowMs: number): Promise<Placement | undefined> {
+  if (admitted.held) return placeEvent(db as never, admitted.held);
+  await addQueued(db, reservationOf(admitted, nowMs), admitted.run.start);
   return undefined;
 }
 
-/** Records the due instant as claimed. False: it was claimed before. */
+function reservationOf({ trigger, run }: AdmittedRun, nowMs: number): NewReservation {
+  const { engineId, runId, workflowId } = run;
+  return {
+    ...{ engineId, runId, workflowId, workspaceId: trigger.workspace_id },
+    ...{ trigger: 'schedule', mode: 'async', createdAt: new Date(nowMs).toISOString() },
+  };
+}
+
+/** Records the due instants as claimed, in one statement. Returns the runs whose due instants were not claimed before. */
 export async function claimDue(
   db: Db,
-  { trigger, dueMs, run }: AdmittedRun,
+  runs: readonly AdmittedRun[],
   nowMs: number,
-): Promise<boolean> {
-  const { numInsertedOrUpdatedRows: inserted } = await db
+): Promise<readonly AdmittedRun[]> {
+  if (runs.length === 0) return [];
+  const rows = runs.map(({ trigger, dueMs, run }) => ({
+    ...{ workflow_id: trigger.workflow_id, block_id: trigger.block_id, due_ms: dueMs },
+    ...{ run_id: run.engineId, version: trigger.version, claimed_ms: nowMs },
+  }));
+  const inserted = await db
     .insertInto('trigger_fires')
-    .values({
-      ...{ workflow_id: trigger.workflow_id, block_id: trigger.block_id, due_ms: dueMs },
-      ...{ run_id: run.engineId, version: trigger.version, claimed_ms: nowMs },
-    })
+    .values(rows)
     .onConflict((conflict) => conflict.doNothing())
-    .executeTakeFirst();
-  return Number(inserted ?? 0) > 0;
+    .returning('run_id')
+    .execute();
+  const claimed = new Set(inserted.map(({ run_id: id }) => id));
+  return runs.filter(({ run }) => claimed.has(run.engineId));
 }

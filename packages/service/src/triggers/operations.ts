@@ -195,7 +195,8 @@ export const backfillTrigger = define({
         const admitted = await admitDue(services, { trigger: row, type, dueMs });
         const { runId } = await submitted(services, admitted, async (tx) => {
           await unlocked(tx, row);
-          if (!(await claimDue(tx, admitted, services.now()))) return undefined;
+          const claimed = await claimDue(tx, [admitted], services.now());
+          if (claimed.length === 0) return undefined;
           const queued = await queuedRun(tx, admitted, services.now());
           await audit({ resourceId: row.id, details: { dueMs, runId: queued.runId } }, tx);
           return queued;

@@ -5,7 +5,7 @@ import { DueLoop } from './due-loop.ts';
 import { decide, jitterOf } from './due.ts';
 import type { DueDecision } from './due.ts';
 import { recordEvents } from './events/outbox.ts';
-import { admitDue, claimDue, isLive, isRefusedForNow, queueDue, retryDelayMs } from './fire.ts';
+import { admitDue, claimDue, isLive, isRefusedForNow, queueAllDue, retryDelayMs } from './fire.ts';
 import type { AdmittedRun, Db, FireServices, LiveTrigger } from './fire.ts';
 import { turnBy, withNumbers } from './rows.ts';
 import { stateOfRun } from './run-state.ts';
@@ -200,10 +200,8 @@ export class Scheduler {
         // In one order, so that transactions of several processes wait for each other and never block each other.
         taken.sort((a, b) => (a.trigger.workflow_id < b.trigger.workflow_id ? -1 : 1));
         const nowMs = this.#options.now();
-        for (const run of taken) {
-          if (!(await claimDue(tx, run, nowMs))) continue;
-          if (!(await queueDue(tx, run, nowMs))) queued.add(run);
-        }
+        const claimed = await claimDue(tx, taken, nowMs);
+        for (const run of await queueAllDue(tx, claimed, nowMs)) queued.add(run);
       });
     } catch (error) {
       queued.clear();

@@ -40,8 +40,11 @@ export function lastDue(
 ): number | undefined {
   const first = nextDue(schedule, afterMs);
   if (first === undefined || first > untilMs) return undefined;
+  // Mostly no more than one has come, and a search computes dozens.
+  const second = nextDue(schedule, first);
+  if (second === undefined || second > untilMs) return first;
   // `nextDue` never decreases: search the latest instant after which a due one still follows in time.
-  let [low, high, found] = [afterMs, untilMs, first];
+  let [low, high, found] = [second - 1, untilMs, second];
   while (high - low > 1) {
     const middle = Math.floor((low + high) / 2);
     const due = nextDue(schedule, middle);

@@ -17,12 +17,27 @@ export function zoneNamed(name: string): string | undefined {
   }
 }
 
+/** Offsets kept. Schedules that are due together ask for the same ones. */
+const MAX_OFFSETS = 10_000;
+
+const offsets = new Map<string, number>();
+
 /** Returns what the local time is ahead of UTC at an instant, in milliseconds. */
 export function offsetAt(zone: string, atMs: number): number {
-  // Fields of the local time, without the milliseconds.
   const whole = Math.floor(atMs / 1000) * 1000;
+  const key = `${whole} ${zone}`;
+  const known = offsets.get(key);
+  if (known !== undefined) return known;
+  if (offsets.size >= MAX_OFFSETS) offsets.clear();
+  const offset = computedOffset(zone, whole);
+  offsets.set(key, offset);
+  return offset;
+}
+
+/** Returns the offset at a whole second, from the fields of the local time. */
+function computedOffset(zone: string, whole: number): number {
   const found = /^(\d+)\/(\d+)\/(\d+), (\d+):(\d+):(\d+)$/.exec(formatOf(zone).format(whole));
-  if (!found) throw new RangeError(`The local time of ${zone} at ${atMs} cannot be read.`);
+  if (!found) throw new RangeError(`The local time of ${zone} at ${whole} cannot be read.`);
   const [month = 0, day = 0, year = 0, hour = 0, minute = 0, second = 0] = found.slice(1).map(Number);
   return Date.UTC(year, month - 1, day, hour, minute, second) - whole;
 }
