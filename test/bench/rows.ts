@@ -334,6 +334,6 @@ function difference(a: number | undefined, b: number | undefined): number | unde
   return a === undefined || b === undefined ? undefined : a - b;
 }
 
-function ratio(a: number | undefined, b: number | undefined): number | undefined {
+export function ratio(a: number | undefined, b: number | undefined): number | undefined {
   return a === undefined || b === undefined ? undefined : a / b;
 }

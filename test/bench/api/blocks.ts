@@ -43,6 +43,13 @@ export const BLOCKS: readonly BlockExecutor[] = [step, ask, wait];
 /** The smallest workflow that does something. */
 export const STEP: Json = workflow([block('S1', 'step')], ['Start -> S1']);
 
+/** The same, started by a delivery. */
+export const HOOK: Json = workflow(
+  [block('Hook', 'generic_webhook', {}, { triggerMode: true }), block('S1', 'step')],
+  ['Hook -> S1'],
+  { id: 'hook', name: 'Hook' },
+);
+
 /** A block whose output is the first frame of the stream, then the gate. */
 export const WAIT: Json = workflow([block('S1', 'ask'), block('G1', 'gate')], ['Start -> S1 -> G1'], {
   id: 'waits',

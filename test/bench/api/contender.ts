@@ -20,6 +20,8 @@ export interface Contender {
   run: Endpoint;
   /** The workflow of one step and a wait for the gate. */
   wait: Endpoint;
+  /** Accepts a delivery: Heddle stores it and starts a run, Hono only answers. */
+  hook?: Endpoint;
   /** Only in a filled store. */
   reads?: Readonly<Record<ReadName, Endpoint>>;
   close(): Promise<void>;
@@ -39,7 +41,7 @@ export type ServerRequest =
 
 export type Reply = Opened | { number: number } | 'done' | { failed: string };
 
-export interface Opened extends Pick<Contender, 'run' | 'wait' | 'reads'> {
+export interface Opened extends Pick<Contender, 'run' | 'wait' | 'hook' | 'reads'> {
   origin: string;
 }
 

@@ -1,4 +1,5 @@
 import { randomUUID } from 'node:crypto';
+import { triggerTypes } from '@heddle/blocks/triggers';
 import type { Json } from '@heddle/core';
 import { sql } from 'kysely';
 import { createApi } from '@heddle/api';
@@ -7,12 +8,15 @@ import { createEngine } from '@heddle/engine';
 import { draftOf } from '../../support/draft.ts';
 import { serverOf } from '../../support/postgres-server.ts';
 import { requireTool } from '../../tools/fetch.ts';
-import { BLOCKS, STEP, WAIT } from './blocks.ts';
+import { BLOCKS, HOOK, STEP, WAIT } from './blocks.ts';
 import type { Endpoint, Contender, Place } from './contender.ts';
 import { fillLog, fillWorkflows } from './fill.ts';
 
 /** Limit of concurrent streams. The default is meant for servers with other work. */
 const CAPACITY = 5000;
+
+/** The rate of a webhook: its default is meant for one sender. */
+const UNLIMITED = { capacity: 1e9, perMinute: 1e9 };
 
 /** Ends the process, because its figures would be wrong. */
 function fail(error: unknown): never {
@@ -45,13 +49,16 @@ export async function open(folder: string | undefined, place: Place): Promise<Co
   const store = await openServiceStore(stored.service);
   const { workspaces, keys } = store;
   const { resolveChild, tenant } = store.definitions;
-  const engine = await createEngine({ ...stored.engine, blocks: BLOCKS, resolveChild, tenant });
+  const engine = await createEngine({
+    ...stored.engine,
+    ...{ blocks: BLOCKS, triggers: triggerTypes, resolveChild, tenant },
+  });
   const api = await createApi({
     engine,
     database: store,
     authenticator: keyAuthenticator(keys),
     ports: servicePorts(store, { limits: { capacity: CAPACITY } }),
-    areas: serviceAreas({ store }),
+    areas: serviceAreas({ store, triggers: triggerTypes, webhooks: { rate: UNLIMITED } }),
     onError: fail,
   });
   const userId = await workspaces.createUser({ email: 'ada@example.com', name: 'Ada' });
@@ -59,10 +66,10 @@ export async function open(folder: string | undefined, place: Place): Promise<Co
   const { key } = await keys.create({ userId }, 'bench');
   const headers = { 'X-API-Key': key, 'Content-Type': 'application/json' };
 
-  async function ask(method: string, path: string, body?: object): Promise<{ id: string }> {
+  async function ask<Data = { id: string }>(method: string, path: string, body?: object): Promise<Data> {
     const sent = body === undefined ? {} : { body: JSON.stringify(body) };
     const answer = await api.fetch(new Request(`http://bench${path}`, { method, headers, ...sent }));
-    const { data: run, error } = (await answer.json()) as { data: { id: string }; error?: unknown };
+    const { data: run, error } = (await answer.json()) as { data: Data; error?: unknown };
     if (!answer.ok) throw new Error(`${method} ${path}: ${JSON.stringify(error)}`);
     return run;
   }
@@ -95,11 +102,21 @@ export async function open(folder: string | undefined, place: Place): Promise<Co
     return { reads };
   }
 
+  /** The path of a webhook that starts the smallest run. */
+  async function hooked(): Promise<Endpoint> {
+    const { path } = await deployed('Hook', HOOK);
+    const deployment = path.replace('/execute', '/deployment');
+    const { webhooks } = await ask<{ webhooks: { url: string }[] }>('GET', deployment);
+    const { pathname } = new URL(webhooks[0]?.url ?? '');
+    return { path: pathname, headers: { 'Content-Type': 'application/json' } };
+  }
+
   const run = await deployed('Step', STEP);
   return {
     fetch: api.fetch,
     run,
     wait: await deployed('Wait', WAIT),
+    hook: await hooked(),
     ...(place.startsWith('filled') && (await filled())),
     async close() {
       await api.close();

@@ -1,3 +1,4 @@
+import { randomUUID } from 'node:crypto';
 import type { Json } from '@heddle/core';
 import { createEngine } from '@heddle/engine';
 import type { RunHandle } from '@heddle/engine';
@@ -25,8 +26,13 @@ export async function open(folder: string | undefined): Promise<Contender> {
       return stream ? streamed(c, run) : c.json({ data: await run.result() });
     });
   }
+  app.post('/hook', async (c) => {
+    await c.req.json();
+    return c.json({ success: true, runId: randomUUID() });
+  });
   const headers = { 'Content-Type': 'application/json' };
   return {
+    hook: { path: '/hook', headers },
     fetch: (request) => app.fetch(request),
     run: { path: '/run', headers },
     wait: { path: '/wait', headers },

@@ -1,4 +1,4 @@
-import { atMost, NO_TARGET } from '../rows.ts';
+import { atLeast, atMost, NO_TARGET, ratio } from '../rows.ts';
 import type { Line } from '../rows.ts';
 import type { Shot, Took } from './load.ts';
 import type { Server } from './server.ts';
@@ -87,6 +87,27 @@ function inFlight([place, where]: readonly [Place, string], mode: 'synchronous' 
     ],
   };
 }
+
+const DELIVERIES = 'webhook deliveries, 32 at once, in a data folder';
+const LEAST_OF_HONO = 0.4;
+
+/** Deliveries that are stored with their runs before they are answered. Hono stores and runs nothing. */
+const deliveries: ApiRow = {
+  ...{ name: DELIVERIES, place: 'folder', contenders: ['heddle', 'hono'] },
+  shot: (server) => ({
+    ...{ ...server.endpoint('hook'), body: '{"order":7}' },
+    ...{ connections: 32, status: 200, says: '"runId"' },
+  }),
+  lines: [
+    {
+      ...{ ...beside, floor: false, name: DELIVERIES, unit: '/s', figure: 'perSecond', isRate: true },
+      target: `≥ ${LEAST_OF_HONO}× Hono`,
+      met: ({ ours, peers }) => atLeast(ratio(ours, peers.get(NAMES.hono)), LEAST_OF_HONO),
+    },
+    { ...beside, floor: false, name: `${DELIVERIES}: answer, p99`, unit: 'ms', figure: 'p99' },
+    { ...beside, floor: false, name: `${DELIVERIES}: processor time`, unit: 'ms', figure: 'cpuMs' },
+  ],
+};
 
 const streams: ApiRow = {
   ...{ name: 'open streams', place: 'memory', contenders: ALL },
@@ -205,6 +226,7 @@ export const API_ROWS: readonly ApiRow[] = [
   ...PLACES.map((place) => oneByOne(place)),
   ...PLACES.map((place) => inFlight(place, 'synchronous')),
   ...PLACES.map((place) => inFlight(place, 'asynchronous')),
+  deliveries,
   streams,
   ...Object.keys(REFUSALS).map((what) => refused(what, 'folder')),
   ...FILLED.flatMap((place) => Object.keys(READS).map((what) => read(what, place))),

@@ -25,8 +25,8 @@ async function open(name: ContenderName, place: Place): Promise<Opened> {
   contender = opened;
   // All contenders use the listener of `heddle serve`.
   server = await listen(async (request) => opened.fetch(request), { host: '127.0.0.1', port: 0 });
-  const { run, wait, reads } = opened;
-  return { origin: server.url, run, wait, ...(reads && { reads }) };
+  const { run, wait, hook, reads } = opened;
+  return { origin: server.url, run, wait, ...(hook && { hook }), ...(reads && { reads }) };
 }
 
 async function close(): Promise<void> {

@@ -36,9 +36,9 @@ export class Server {
   }
 
   /** Throws if this contender does not have the endpoint. */
-  endpoint(name: 'run' | 'wait' | ReadName): Endpoint {
-    const { run, wait, reads } = this.#opened ?? {};
-    const endpoint = { run, wait, ...reads }[name];
+  endpoint(name: 'run' | 'wait' | 'hook' | ReadName): Endpoint {
+    const { run, wait, hook, reads } = this.#opened ?? {};
+    const endpoint = { run, wait, hook, ...reads }[name];
     if (!endpoint) throw new Error(`${this.contender} has no endpoint "${name}".`);
     return endpoint;
   }

@@ -1,5 +1,6 @@
 import { isApiError } from '@heddle/api';
 import type { JsonObject } from '@heddle/core';
+import { compiledIn } from '../store/compiled.ts';
 import { AuditStore } from '../store/audit.ts';
 import { DueLoop } from './due-loop.ts';
 import { decide, jitterOf } from './due.ts';
@@ -10,7 +11,7 @@ import type { AdmittedRun, Db, FireServices, LiveTrigger } from './fire.ts';
 import { turnBy, withNumbers } from './rows.ts';
 import { stateOfRun } from './run-state.ts';
 import type { LastRun } from './run-state.ts';
-import type { TriggerRow } from './tables.ts';
+import type { TriggerRow, TriggerTables } from './tables.ts';
 import type { ScheduleType } from './types.ts';
 
 /** Triggers of one transaction. */
@@ -49,6 +50,7 @@ export class Scheduler {
   readonly #options: SchedulerOptions;
   readonly #audit: AuditStore;
   readonly #loop: DueLoop;
+  readonly #move = moveStatement();
 
   constructor(options: SchedulerOptions) {
     this.#options = options;
@@ -216,26 +218,10 @@ export class Scheduler {
 
   /** Moves the trigger on, if it still is as it was read and its version is live. */
   async #moved(db: Db, { trigger, change }: Step): Promise<boolean> {
-    const { numUpdatedRows } = await db
-      .updateTable('triggers')
-      .set(change)
-      .where('id', '=', trigger.id)
-      .where('due_ms', '=', trigger.due_ms)
-      .where('fire_ms', '=', trigger.fire_ms)
-      .where('version', '=', trigger.version)
-      .where('config', '=', trigger.config)
-      .where((eb) =>
-        eb.exists(
-          eb
-            .selectFrom('workflows')
-            .select('workflows.id')
-            .whereRef('workflows.id', '=', 'triggers.workflow_id')
-            .whereRef('workflows.active_version', '=', 'triggers.version')
-            .where('workflows.archived_at', 'is', null),
-        ),
-      )
-      .executeTakeFirst();
-    if (numUpdatedRows === 0n) return false;
+    const next = { ...trigger, ...change };
+    const { id, due_ms, fire_ms, version, config } = trigger;
+    const values = [...MOVED.map((column) => next[column]), id, due_ms, fire_ms, version, config];
+    if ((await this.#move(db, values)).length === 0) return false;
     if (change.state === 'suspended') await this.#recordSuspension(db, trigger, change);
     return true;
   }
@@ -261,6 +247,37 @@ export class Scheduler {
       db,
     );
   }
+}
+
+/** The columns that moving on may change. */
+const MOVED = [
+  ...(['due_ms', 'fire_ms', 'held', 'attempts', 'last_run_id', 'last_due_ms', 'last_fired_ms'] as const),
+  ...(['last_check_ms', 'last_error', 'failures', 'failing_since_ms', 'state'] as const),
+];
+
+/** Returns the statement that moves a trigger on, if it still is as it was read and its version is live. */
+function moveStatement() {
+  return compiledIn<TriggerTables, { id: string }>((db) =>
+    db
+      .updateTable('triggers')
+      .set(Object.fromEntries(MOVED.map((column) => [column, null])))
+      .where('id', '=', '')
+      .where('due_ms', '=', 0)
+      .where('fire_ms', '=', 0)
+      .where('version', '=', 0)
+      .where('config', '=', '')
+      .where((eb) =>
+        eb.exists(
+          eb
+            .selectFrom('workflows')
+            .select('workflows.id')
+            .whereRef('workflows.id', '=', 'triggers.workflow_id')
+            .whereRef('workflows.active_version', '=', 'triggers.version')
+            .where('workflows.archived_at', 'is', null),
+        ),
+      )
+      .returning('id'),
+  );
 }
 
 /** Returns what the started runs change. */
