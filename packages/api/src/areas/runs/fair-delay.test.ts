@@ -1,0 +1,59 @@
+import PQueue from 'p-queue';
+import { describe, expect, it } from 'vitest';
+import { FairQueue } from './fair-queue.ts';
+import type { FairOptions } from './fair-queue.ts';
+
+/** As `RunQueue` has them. */
+const AT_ONCE = 16;
+/** A slow start of a run. */
+const START_MS = 400;
+const MOST_MS = 1000;
+
+/** A clock that moves when everything that could happen has happened. */
+class VirtualClock {
+  nowMs = 0;
+  #timers: { atMs: number; wake: () => void }[] = [];
+
+  sleep(ms: number): Promise<void> {
+    const { promise, resolve } = Promise.withResolvers<void>();
+    this.#timers.push({ atMs: this.nowMs + ms, wake: resolve });
+    return promise;
+  }
+
+  /** Moves on until nothing waits. */
+  async run(): Promise<void> {
+    for (;;) {
+      await new Promise((resolve) => setImmediate(resolve));
+      if (this.#timers.length === 0) return;
+      this.nowMs = Math.min(...this.#timers.map(({ atMs }) => atMs));
+      const due = this.#timers.filter(({ atMs }) => atMs <= this.nowMs);
+      this.#timers = this.#timers.filter(({ atMs }) => atMs > this.nowMs);
+      for (const { wake } of due) wake();
+    }
+  }
+}
+
+describe('a burst of one workspace', () => {
+  it('delays the run of another one by less than a second, whenever it comes', async () => {
+    const clock = new VirtualClock();
+    const starts = new PQueue<FairQueue, FairOptions>({ concurrency: AT_ONCE, queueClass: FairQueue });
+    for (let run = 0; run < 2000; run += 1) void starts.add(() => clock.sleep(START_MS), { group: 'busy' });
+    const delays: number[] = [];
+    const single = async (atMs: number, group: string): Promise<void> => {
+      await clock.sleep(atMs);
+      await starts.add(
+        async () => {
+          delays.push(clock.nowMs - atMs);
+          await clock.sleep(START_MS);
+        },
+        { group },
+      );
+    };
+    for (let index = 0; index < 20; index += 1) void single(index * 777, `other ${index}`);
+    await clock.run();
+    expect(delays).toHaveLength(20);
+    expect(Math.max(...delays)).toBeLessThan(MOST_MS);
+    // The burst took far longer.
+    expect(clock.nowMs).toBeGreaterThan(20 * MOST_MS);
+  });
+});

@@ -1,0 +1,81 @@
+import { rmSync } from 'node:fs';
+import type { Json } from '@heddle/core';
+import { afterAll, beforeAll, describe, expect, it } from 'vitest';
+import { listen } from '../../packages/cli/src/serve/listen.ts';
+import type { Listening } from '../../packages/cli/src/serve/listen.ts';
+import { requireTool } from '../tools/fetch.ts';
+import { SECRETS, webhookApi } from '../triggers/webhook-setup.ts';
+import type { Received } from '../triggers/webhook-setup.ts';
+import { fencesOf, readPage } from './markdown.ts';
+import { folderOf, shell } from './shell.ts';
+
+const PAGE = 'docs/webhooks.md';
+const curl = requireTool('curl');
+const fences = fencesOf(PAGE, readPage(PAGE)).filter(({ marks }) => marks.has('receive'));
+
+/** Refusals fail. */
+const PRELUDE = 'curl() { command curl --silent --show-error --fail-with-body --max-time 60 "$@" && echo; }';
+
+interface Sender {
+  type: string;
+  fields: { [name: string]: Json };
+  /** Name of the secret. */
+  secret?: string;
+  /** The block's calls. Default: one. */
+  calls?: number;
+}
+
+/** The webhook that each block calls, by its mark. */
+const SENDERS: { readonly [mark: string]: Sender } = {
+  held: { type: 'generic_webhook', fields: { flowControl: { debounce: { seconds: 60 } } } },
+  token: { type: 'generic_webhook', fields: { token: 'open-sesame' }, calls: 2 },
+  github: { type: 'github', fields: { webhookSecret: '{{GITHUB}}' }, secret: 'GITHUB' },
+  slack: { type: 'slack', fields: { signingSecret: '{{SLACK}}' }, secret: 'SLACK' },
+  stripe: { type: 'stripe', fields: { webhookSecret: '{{STRIPE}}' }, secret: 'STRIPE' },
+  linear: { type: 'linear', fields: { webhookSecret: '{{LINEAR}}' }, secret: 'LINEAR' },
+  telegram: { type: 'telegram', fields: { webhookSecret: '{{TELEGRAM}}' }, secret: 'TELEGRAM' },
+};
+
+describe.skipIf(!curl)(PAGE, () => {
+  let api: Received;
+  let server: Listening;
+  let folder = '';
+
+  beforeAll(async () => {
+    // Signatures have the time of the shell.
+    api = await webhookApi('sqlite', { now: Date.now });
+    server = await listen(async (request) => api.api.fetch(request), { host: '127.0.0.1', port: 0 });
+    folder = folderOf(PAGE);
+  });
+
+  afterAll(async () => {
+    server.close();
+    await server.ended();
+    rmSync(folder, { recursive: true, force: true });
+  });
+
+  it('has calls of each sender', () => {
+    expect(fences.map(({ marks }) => marks.get('receive')).toSorted()).toEqual(
+      Object.keys(SENDERS).toSorted(),
+    );
+  });
+
+  it.each(fences.map((fence) => [fence.at, fence] as const))(
+    'has calls that start runs: %s',
+    async (_at, { marks, text }) => {
+      const { type, fields, secret = '', calls = 1 } = SENDERS[marks.get('receive') ?? ''] as Sender;
+      const { path } = await api.webhook(fields, { type });
+      const more = { URL: server.url + path, SECRET: SECRETS[secret] ?? '' };
+      const { exit, stdout, stderr } = await shell(`${PRELUDE}\n${text}`, folder, more);
+      expect(exit, `${stderr}\n${stdout}`).toBe(0);
+      const answers = stdout
+        .trim()
+        .split('\n')
+        .map((line) => JSON.parse(line) as { runId: unknown; flow?: unknown });
+      expect(answers).toHaveLength(calls);
+      for (const { runId } of answers) expect(runId).toEqual(expect.any(String));
+      if (marks.get('receive') === 'held')
+        expect(answers[0]?.flow).toEqual({ state: 'waiting', reason: 'debounce' });
+    },
+  );
+});
