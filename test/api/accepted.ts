@@ -101,6 +101,7 @@ export async function acceptedCalls(api: TestApi): Promise<{ [call: string]: Acc
     await api.call('PUT', `/api/v2/workflows/${id}/deployments/chat`, {
       body: { identifier, title: 'Ask' },
     });
+  const { id: keyId } = await api.store.keys.create({ workspaceId: api.workspaceId }, 'unwanted');
   const hook = { path: { triggerId: triggers.webhookId } };
   const download = await ran(api, files, { doc: FILE });
   const contextOf = (run: Run): string => run.paused?.contextId ?? '';
@@ -167,6 +168,8 @@ export async function acceptedCalls(api: TestApi): Promise<{ [call: string]: Acc
     getRunValue: { query: { part: 'input' } },
     downloadRunValue: { query: { part: 'input' } },
     listSecrets: inWorkspace,
+    createWorkspaceApiKey: { body: { name: 'Made {n}' } },
+    revokeWorkspaceApiKey: { path: { keyId } },
     setSecret: { path: { name: 'SET' }, body: { workspaceId, scope: 'workspace', value: 'v' } },
     deleteSecret: { path: { name: 'UNWANTED' }, query: { workspaceId, scope: 'workspace' } },
     listCredentials: inWorkspace,

@@ -82,6 +82,7 @@ export function requestOf(
     relocateWorkflowsFolder: { workspaceId, path: '/nothing', destinationPath: '/other' },
     applyWorkflowOperations: { operations: [{ operation_type: 'delete', block_id: 'nothing' }] },
     applyWorkflowVariables: { operations: [{ operation: 'delete', name: 'nothing' }] },
+    createWorkspaceApiKey: { name: 'Made' },
     setSecret: { workspaceId, scope: 'personal', value: 'v' },
     createServiceAccountCredential: {
       ...{ workspaceId, type: 'service_account', providerId: 'shop' },

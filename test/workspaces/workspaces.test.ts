@@ -165,4 +165,96 @@ describe.each(NAMES)('workspaces on %s', (database) => {
       (await api.call('GET', `${WORKSPACES}?sortBy=createdAt&cursor=${nextCursor}`, { key })).status,
     ).toBe(400);
   });
+
+  /** A workspace with an admin and one who may write. */
+  async function team() {
+    const [admin, writer] = [await person(), await person()];
+    const id = await api.store.workspaces.createWorkspace('Team', admin.userId);
+    await api.store.workspaces.setMember(id, writer.userId, 'write');
+    return { admin, writer, id, path: `${WORKSPACES}/${id}` };
+  }
+
+  it('have keys, which an admin creates, lists without the keys themselves, and revokes', async () => {
+    const { admin, writer, id, path } = await team();
+    const create = (name: string, key = admin.key) =>
+      api.call<{ id: string; key: string }>('POST', `${path}/api-keys`, { key, body: { name } });
+    const { status, data } = await create('Deploys');
+    await create('Other');
+    expect([status, data.key.startsWith('sk-heddle-')]).toEqual([201, true]);
+    expect((await api.call('GET', path, { key: data.key })).status).toBe(200);
+    const listed = await walked<object>(`${path}/api-keys`, admin.key);
+    expect(listed).toEqual([
+      {
+        ...{
+          id: data.id,
+          name: 'Deploys',
+          hint: data.key.slice(-4),
+          createdAt: expect.any(String) as string,
+        },
+        ...{ expiresAt: null, lastUsedAt: expect.any(String) as string },
+      },
+      expect.objectContaining({ name: 'Other', lastUsedAt: null }),
+    ]);
+    expect(JSON.stringify(listed)).not.toContain(data.key);
+    for (const key of [writer.key, data.key]) expect((await create('No', key)).status).toBe(403);
+    const revoke = async (keyId: string) =>
+      (await api.call('DELETE', `${path}/api-keys/${keyId}`, { key: admin.key })).status;
+    const { id: personal } = await api.store.keys.create({ userId: admin.userId }, 'personal');
+    const { id: foreign } = await api.store.keys.create({ workspaceId: api.workspaceId }, 'foreign');
+    for (const unknown of [personal, foreign, 'none']) expect(await revoke(unknown)).toBe(404);
+    expect(await revoke(data.id)).toBe(200);
+    expect(await revoke(data.id)).toBe(404);
+    expect((await api.call('GET', path, { key: data.key })).status).toBe(401);
+    expect(await walked(`${path}/api-keys`, admin.key)).toHaveLength(1);
+    const events = await api.store.audit.ofResource(data.id);
+    expect(events.map(({ action, workspace_id }) => [action, workspace_id])).toEqual([
+      ['API_KEY_CREATED', id],
+      ['API_KEY_REVOKED', id],
+    ]);
+    expect(JSON.stringify(events)).not.toContain(data.key);
+  });
+
+  it('have at most a hundred keys, of which none has expired when it is made', async () => {
+    const { admin, id, path } = await team();
+    const create = (body: object) => api.call('POST', `${path}/api-keys`, { key: admin.key, body });
+    const old = await create({ name: 'Old', expiresAt: '2020-01-01T00:00:00Z' });
+    expect([old.status, errorIn(old.body).message]).toEqual([400, 'expiresAt must be in the future']);
+    for (let count = 0; count < 100; count += 1) await api.store.keys.create({ workspaceId: id }, `${count}`);
+    const refused = await create({ name: 'One more' });
+    expect([refused.status, errorIn(refused.body).message]).toEqual([
+      400,
+      'There are 100 keys already: revoke one that is not used',
+    ]);
+    expect(await walked(`${path}/api-keys?limit=100`, admin.key)).toHaveLength(100);
+  });
+
+  it('show their admins who did what, and show it to no others', async () => {
+    const { admin, writer, id, path } = await team();
+    const body = { workspaceId: id, name: 'Orders' };
+    const made = await api.call<{ id: string }>('POST', '/api/v2/workflows', { key: writer.key, body });
+    const workflowId = made.data.id;
+    await api.call('PATCH', `/api/v2/workflows/${workflowId}`, { key: admin.key, body: { name: 'Prices' } });
+    const at = `${path}/audit-logs`;
+    const events = await walked<{ action: string; actorEmail: string }>(
+      `${at}?resourceType=workflow&resourceId=${workflowId}`,
+      admin.key,
+    );
+    expect(events).toEqual([
+      expect.objectContaining({ resourceId: workflowId, apiKeyName: 'test', isConfirmed: true }),
+      expect.objectContaining({
+        action: 'WORKFLOW_CREATED',
+        workspaceId: id,
+        metadata: expect.any(Object) as object,
+      }),
+    ]);
+    expect(new Set(events.map(({ actorEmail }) => actorEmail)).size).toBe(2);
+    const count = async (query: string) => (await page(`${at}?${query}`, admin.key)).data.length;
+    expect(await count('action=WORKFLOW_CREATED')).toBe(1);
+    expect(await count('startDate=2100-01-01T00:00:00Z')).toBe(0);
+    expect(await count('endDate=2020-01-01T00:00:00Z')).toBe(0);
+    expect((await api.call('GET', at, { key: writer.key })).status).toBe(403);
+    expect(
+      (await api.call('GET', `${WORKSPACES}/${api.workspaceId}/audit-logs`, { key: admin.key })).status,
+    ).toBe(404);
+  });
 });

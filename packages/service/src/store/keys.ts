@@ -1,5 +1,6 @@
 import { createHmac, randomBytes, randomUUID } from 'node:crypto';
 import type { Authenticator, Principal } from '@heddle/api';
+import { isAfter } from '../paging.ts';
 import { compiled } from './compiled.ts';
 import type { Db } from './database.ts';
 import type { ApiKeyRow } from './schema.ts';
@@ -18,6 +19,11 @@ export type KeyOwner = { userId: string } | { workspaceId: string };
 
 /** A key as it is listed, without the key itself and its hash. */
 export type ApiKeyInfo = Omit<ApiKeyRow, 'hash'>;
+
+const INFO_COLUMNS = [
+  ...(['id', 'kind', 'name', 'user_id', 'workspace_id', 'hint'] as const),
+  ...(['created_at', 'expires_at', 'last_used_at', 'revoked_at'] as const),
+] as const;
 
 /** API keys, stored as HMACs: the database does not reveal them. */
 export class KeyStore {
@@ -38,11 +44,12 @@ export class KeyStore {
     owner: KeyOwner,
     name: string,
     expiresAt: string | null = null,
+    db: Db = this.#db,
   ): Promise<{ id: string; key: string }> {
     const key = KEY_PREFIX + randomBytes(KEY_BYTES).toString('base64url');
     const id = randomUUID();
     const isPersonal = 'userId' in owner;
-    await this.#db
+    await db
       .insertInto('api_keys')
       .values({
         id,
@@ -94,22 +101,41 @@ export class KeyStore {
 
   /** Returns all keys, also revoked ones, oldest first. */
   async list(): Promise<ApiKeyInfo[]> {
-    return this.#db
+    return this.#db.selectFrom('api_keys').select(INFO_COLUMNS).orderBy('created_at').orderBy('id').execute();
+  }
+
+  /** Returns the keys of a workspace that are not revoked, oldest first. `after`: the time and the id of the key before. */
+  async ofWorkspace(
+    workspaceId: string,
+    { limit, after }: { limit: number; after?: readonly [string, string] | undefined },
+    db: Db = this.#db,
+  ): Promise<ApiKeyInfo[]> {
+    return db
       .selectFrom('api_keys')
-      .select(['id', 'kind', 'name', 'user_id', 'workspace_id', 'hint'])
-      .select(['created_at', 'expires_at', 'last_used_at', 'revoked_at'])
+      .select(INFO_COLUMNS)
+      .where('workspace_id', '=', workspaceId)
+      .where('revoked_at', 'is', null)
+      .$if(after !== undefined, (rows) => rows.where(isAfter(['created_at', 'id'], after ?? [], 'asc')))
       .orderBy('created_at')
       .orderBy('id')
+      .limit(limit)
       .execute();
   }
 
-  /** Revokes the key, at once for all processes. False for an unknown key, or one that was revoked before. */
-  async revoke(id: string): Promise<boolean> {
-    const result = await this.#db
+  /**
+   * Revokes the key, at once for all processes. `workspaceId`: only if it is a key of this workspace. False for an unknown key,
+   * or one that was revoked before.
+   */
+  async revoke(
+    id: string,
+    { workspaceId, db = this.#db }: { workspaceId?: string; db?: Db } = {},
+  ): Promise<boolean> {
+    const result = await db
       .updateTable('api_keys')
       .set({ revoked_at: new Date().toISOString() })
       .where('id', '=', id)
       .where('revoked_at', 'is', null)
+      .$if(workspaceId !== undefined, (rows) => rows.where('workspace_id', '=', workspaceId ?? ''))
       .executeTakeFirst();
     return Number(result.numUpdatedRows) > 0;
   }

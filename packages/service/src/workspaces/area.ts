@@ -1,10 +1,15 @@
 import type { Area } from '@heddle/api';
 import type { ServiceStore } from '../store/open.ts';
 import { WORKSPACE_MIGRATIONS } from './migrations.ts';
+import { listWorkspaceAuditLogs } from './audit-operations.ts';
+import { createWorkspaceApiKey, listWorkspaceApiKeys, revokeWorkspaceApiKey } from './key-operations.ts';
 import { getWorkspace, listWorkspaceMembers, listWorkspaces } from './operations.ts';
 import type { WorkspaceServices } from './operations.ts';
 
-export const WORKSPACES = { listWorkspaces, getWorkspace, listWorkspaceMembers } as const;
+export const WORKSPACES = {
+  ...{ listWorkspaces, getWorkspace, listWorkspaceMembers, listWorkspaceAuditLogs },
+  ...{ listWorkspaceApiKeys, createWorkspaceApiKey, revokeWorkspaceApiKey },
+} as const;
 
 /** Returns the area of workspaces and their members. */
 export function workspaces({ store }: { store: ServiceStore }): Area<WorkspaceServices, typeof WORKSPACES> {
@@ -12,6 +17,6 @@ export function workspaces({ store }: { store: ServiceStore }): Area<WorkspaceSe
     name: 'workspaces',
     operations: WORKSPACES,
     migrations: WORKSPACE_MIGRATIONS,
-    services: () => ({ store }),
+    services: ({ now }) => ({ store, now }),
   };
 }

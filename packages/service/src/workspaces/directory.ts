@@ -3,6 +3,7 @@ import type { Principal, Role } from '@heddle/api';
 import { sql } from 'kysely';
 import type { Kysely } from 'kysely';
 import { isAfter, pageOf } from '../paging.ts';
+import type { AuditRow } from '../store/schema.ts';
 
 /** The columns that this area reads. Timestamps are ISO 8601 text in UTC, booleans are 0 or 1. */
 export interface WorkspaceTables {
@@ -17,6 +18,8 @@ export interface WorkspaceTables {
   };
   members: { workspace_id: string; user_id: string; role: Role; created_at: string };
   users: { id: string; email: string; name: string; created_at: string };
+  api_keys: { id: string; name: string };
+  audit: AuditRow;
 }
 
 type Db = Kysely<WorkspaceTables>;

@@ -6,7 +6,17 @@ async function changedAt({ schema }: Kysely<unknown>): Promise<void> {
   await schema.createIndex('members_user').on('members').columns(['user_id', 'workspace_id']).execute();
 }
 
+/** For the events of one run, or of one workflow. */
+async function eventsOfResource({ schema }: Kysely<unknown>): Promise<void> {
+  await schema
+    .createIndex('audit_resource')
+    .on('audit')
+    .columns(['workspace_id', 'resource_id', 'created_at'])
+    .execute();
+}
+
 /** The migrations of the area. Entries are added, never changed. */
 export const WORKSPACE_MIGRATIONS: Readonly<Record<string, Migration>> = {
   '0001': { up: (db: Kysely<unknown>) => changedAt(db) },
+  '0002': { up: (db: Kysely<unknown>) => eventsOfResource(db) },
 };

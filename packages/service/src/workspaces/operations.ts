@@ -7,7 +7,8 @@ import * as schemas from './schemas.ts';
 
 /** What the operations of workspaces use. */
 export interface WorkspaceServices {
-  store: Pick<ServiceStore, 'database'>;
+  store: Pick<ServiceStore, 'database' | 'keys'>;
+  now: () => number;
 }
 
 const define = operationsOf<WorkspaceServices>();
@@ -15,7 +16,7 @@ const READ = { tag: 'Workspaces', scope: 'api:read', role: 'read', principals: E
 const cursors = cursorCodec(schemas.workspacePosition);
 const memberCursors = cursorCodec(schemas.memberPosition);
 
-function tablesOf({ store }: WorkspaceServices): Kysely<WorkspaceTables> {
+export function tablesOf({ store }: Pick<WorkspaceServices, 'store'>): Kysely<WorkspaceTables> {
   return store.database as Kysely<WorkspaceTables>;
 }
 

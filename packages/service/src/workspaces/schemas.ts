@@ -16,6 +16,30 @@ export const listQuery = z.strictObject({
 
 export const membersQuery = z.strictObject({ limit, cursor });
 
+const text = z.string().min(1).max(255).optional();
+
+export const eventsQuery = z.strictObject({
+  action: text,
+  resourceType: text,
+  resourceId: text,
+  startDate: timestamp.optional(),
+  endDate: timestamp.optional(),
+  limit,
+  cursor,
+});
+
+export const keysQuery = z.strictObject({ limit, cursor });
+export const keyPath = z.strictObject({ workspaceId, keyId: z.string().min(1).max(128) });
+
+export const createKeyBody = z.strictObject({
+  name: z.string().trim().min(1).max(100),
+  expiresAt: timestamp.optional().meta({ description: 'Default: it does not expire' }),
+});
+
+/** The time and the id of the last event, or key, of a page. */
+export const eventPosition = z.tuple([z.string(), z.string()]);
+export const keyPosition = eventPosition;
+
 /** The sorted value and the id of the last workspace of a page. */
 export const workspacePosition = z.tuple([z.string(), z.string()]);
 /** The address of the last member of a page. */
@@ -40,3 +64,31 @@ export const member = z.object({
   isExternal: z.boolean(),
   joinedAt: timestamp,
 });
+
+export const auditEvent = z.object({
+  id: z.string(),
+  workspaceId: z.string(),
+  action: z.string(),
+  resourceType: z.string(),
+  resourceId: z.string(),
+  actorName: z.string().nullable().meta({ description: 'Null: no person, or one who is gone' }),
+  actorEmail: z.string().nullable(),
+  apiKeyName: z.string().nullable().meta({ description: 'Null: another credential' }),
+  isConfirmed: z.boolean().meta({
+    description: 'False: the process ended before it was known whether the action has happened',
+  }),
+  metadata: z.record(z.string(), z.unknown()),
+  createdAt: timestamp,
+});
+
+export const apiKey = z.object({
+  id: z.string(),
+  name: z.string(),
+  hint: z.string().meta({ description: 'The last characters of the key' }),
+  createdAt: timestamp,
+  expiresAt: timestamp.nullable(),
+  lastUsedAt: timestamp.nullable(),
+});
+
+export const createdKey = apiKey.extend({ key: z.string() });
+export const revokedKey = z.object({ id: z.string(), revoked: z.literal(true) });

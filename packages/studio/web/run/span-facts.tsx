@@ -1,6 +1,7 @@
 import { useQuery } from '@tanstack/react-query';
 import { client, dataOf } from '../api/client.ts';
 import type { Overview, Span } from '../api/queries.ts';
+import { AuditLog } from '../parts/audit.tsx';
 import { Failed, Loading } from '../parts/notice.tsx';
 import { Status } from '../parts/status.tsx';
 import { Time, bytesText, durationText } from '../parts/time.tsx';
@@ -28,6 +29,7 @@ export function SpanFacts({ run, selection }: { run: Overview; selection: Select
       {span.data && <Facts span={span.data} />}
       {span.data && block && <OfBlock runId={run.runId} span={span.data} type={block.type} />}
       {spanId === '' && <p>Select a block to see its times, its attempts and its error.</p>}
+      {spanId === '' && <AuditLog workspaceId={run.workspaceId} resourceId={run.runId} />}
       {children.length > 0 && (
         <section>
           <h3>Called runs</h3>

@@ -14,11 +14,17 @@ export function useLiveRun(runId: string, status: string | undefined): void {
     if (!isLive) return undefined;
     const cancellation = new AbortController();
     let timer: ReturnType<typeof setTimeout> | undefined;
+    const read = async (): Promise<void> => {
+      hasMore = false;
+      // Resolves when all parts are read: of a large run that takes longer than the next event.
+      await queries.invalidateQueries({ queryKey: ['run', runId] });
+      timer = undefined;
+      if (hasMore) update();
+    };
+    let hasMore = false;
     const update = (): void => {
-      timer ??= setTimeout(() => {
-        timer = undefined;
-        void queries.invalidateQueries({ queryKey: ['run', runId] });
-      }, UPDATE_MS);
+      hasMore = true;
+      if (!cancellation.signal.aborted) timer ??= setTimeout(() => void read(), UPDATE_MS);
     };
     // After a lost server, the overview is still polled.
     followRun(runId, update, cancellation.signal).then(update, update);

@@ -34,3 +34,15 @@ export function sandboxesQuery(workspaceId: string) {
     refetchInterval: 5000,
   });
 }
+
+export function apiKeysQuery(workspaceId: string) {
+  return queryOptions({
+    queryKey: ['api-keys', workspaceId],
+    queryFn: async () => {
+      const url = '/api/v2/workspaces/{workspaceId}/api-keys';
+      const params = { path: { workspaceId }, query: { limit: MOST } };
+      return (await dataOf(client.GET(url, { params }))).data;
+    },
+    retry: false,
+  });
+}

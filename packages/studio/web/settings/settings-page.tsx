@@ -3,9 +3,10 @@ import type { ReactNode } from 'react';
 import { Failed, Loading } from '../parts/notice.tsx';
 import { Time } from '../parts/time.tsx';
 import { useWorkspaceId } from '../shell/workspace.ts';
+import { ApiKeys } from './api-keys.tsx';
 import { MOST, credentialsQuery, sandboxesQuery, secretsQuery } from './queries.ts';
 
-/** What runs of the workspace use: secrets and credentials, by name only, and sandboxes with their builds. */
+/** What runs of the workspace use: secrets, credentials and keys, by name only, and sandboxes with their builds. */
 export function SettingsPage() {
   const workspaceId = useWorkspaceId();
   const secrets = useQuery(secretsQuery(workspaceId));
@@ -34,6 +35,7 @@ export function SettingsPage() {
           <Time key="time" iso={updatedAt} />,
         ]}
       />
+      <ApiKeys key={workspaceId} workspaceId={workspaceId} />
       <Section
         title="Sandboxes"
         list={sandboxes}

@@ -1,5 +1,6 @@
 import { useInfiniteQuery, useQuery } from '@tanstack/react-query';
 import { Link, getRouteApi } from '@tanstack/react-router';
+import { AuditLog } from '../parts/audit.tsx';
 import { Empty, Failed, FailedPage, Loading } from '../parts/notice.tsx';
 import { Time } from '../parts/time.tsx';
 import { Compare } from './compare.tsx';
@@ -48,6 +49,7 @@ export function WorkflowPage() {
       <Triggers workflowId={workflowId} />
       <h2>Versions</h2>
       <Versions workflowId={workflowId} />
+      <AuditLog workspaceId={workflow.data.workspaceId} resourceId={workflowId} />
     </div>
   );
 }

@@ -61,7 +61,8 @@ export const listRunSpans = define({
   async handle(services, { query, path }, row) {
     const of = { ...query, runId: path.runId };
     const [from = 0] = cursors.decode(query.cursor, of) ?? [];
-    const page = pageOfSpans(await rootOf(services, row), query, { from, limit: query.limit });
+    const root = await rootOf(services, row, { isNextPage: from > 0 });
+    const page = pageOfSpans(root, query, { from, limit: query.limit });
     if (!page) throw notFound('Span');
     return {
       page: page.spans,
@@ -162,8 +163,12 @@ async function* eventsOf(
 }
 
 /** Returns the trace of the run. Throws 404 if it was deleted meanwhile. */
-async function rootOf(services: LogServices, row: LogRow): Promise<Span> {
-  const root = await services.traces.read(row);
+async function rootOf(
+  services: LogServices,
+  row: LogRow,
+  options: { isNextPage?: boolean } = {},
+): Promise<Span> {
+  const root = await services.traces.read(row, options);
   if (!root) throw notFound('Log');
   return root;
 }

@@ -32,6 +32,25 @@ it('builds the trace of an ended run once, for all of its pages', async () => {
   expect(read).toEqual(['a', 'a']);
 });
 
+it('builds the trace of a run that can still change once for all pages of a list, and again for each first page', async () => {
+  const { cache, read, pass } = cacheOf(40_000);
+  const open = { engine_id: 'a', ended_ms: null, status: 'running' } as LogRow;
+  const list = async (pages: number) => {
+    for (let page = 0; page < pages; page += 1) await cache.read(open, { isNextPage: page > 0 });
+  };
+  await list(80);
+  expect(read).toEqual(['a']);
+  await list(2);
+  expect(read).toEqual(['a', 'a']);
+  pass(5001);
+  await cache.read(open, { isNextPage: true });
+  expect(read).toEqual(['a', 'a', 'a']);
+  // Once the run has ended, what it was before is not shown any more.
+  await cache.read(ended('a'), { isNextPage: true });
+  await cache.read(ended('a'));
+  expect(read).toHaveLength(4);
+});
+
 it('builds the trace of a run that can still change each time', async () => {
   const { cache, read } = cacheOf(3);
   for (const row of [

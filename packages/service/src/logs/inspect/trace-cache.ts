@@ -6,6 +6,8 @@ import { traceOf } from '../views.ts';
 
 /** How long a trace is kept after its last use: as long as someone turns pages. */
 const KEEP_MS = 60_000;
+/** For how long the pages after the first one of a run that can still change are of the trace of the first one. */
+const PAGES_MS = 5000;
 /** Most spans of all kept traces. */
 const MAX_SPANS = 200_000;
 const MAX_TRACES = 20;
@@ -14,10 +16,13 @@ interface Kept {
   root: Span;
   spans: number;
   usedMs: number;
+  builtMs: number;
+  /** The run could still change. */
+  isOpen: boolean;
 }
 
 /**
- * Traces of ended runs that were read last, so that each further page of a large run does not build its whole trace again. They
+ * Traces that were read last, so that each further page of a large run does not build its whole trace again. Those of ended runs
  * do not change any more.
  */
 export class TraceCache {
@@ -31,20 +36,30 @@ export class TraceCache {
     this.#now = now;
   }
 
-  /** Returns the trace of the run; undefined if it was deleted meanwhile. */
-  async read({ engine_id: id, ended_ms: endedMs, status }: LogRow): Promise<Span | undefined> {
+  /**
+   * Returns the trace of the run; undefined if it was deleted meanwhile. `isNextPage`: of a run that can still change, the trace of
+   * the page before may be returned again.
+   */
+  async read(
+    { engine_id: id, ended_ms: endedMs, status }: LogRow,
+    { isNextPage = false } = {},
+  ): Promise<Span | undefined> {
     const nowMs = this.#now();
     for (const [key, { usedMs }] of this.#kept) if (nowMs - usedMs > KEEP_MS) this.#kept.delete(key);
-    const known = this.#kept.get(id);
+    const isOpen = endedMs === null || status === 'redacting';
+    const kept = this.#kept.get(id);
+    const isFresh = kept && (!kept.isOpen || (isNextPage && isOpen && nowMs - kept.builtMs <= PAGES_MS));
+    const known = isFresh ? kept : undefined;
     const root = known?.root ?? (await traceOf(this.#engine, id));
-    if (!root || endedMs === null || status === 'redacting') return root;
-    this.#keep(id, { root, spans: known?.spans ?? countOf(root), usedMs: nowMs });
+    if (!root) return undefined;
+    const { spans = countOf(root), builtMs = nowMs } = known ?? {};
+    this.#keep(id, { root, spans, usedMs: nowMs, builtMs, isOpen });
     return root;
   }
 
   #keep(id: string, entry: Kept): void {
-    if (entry.spans > MAX_SPANS) return;
     this.#kept.delete(id);
+    if (entry.spans > MAX_SPANS) return;
     this.#kept.set(id, entry);
     let total = [...this.#kept.values()].reduce((sum, { spans }) => sum + spans, 0);
     for (const [key, { spans }] of this.#kept) {

@@ -1,0 +1,70 @@
+import type { Kysely } from 'kysely';
+import { isAfter, pageOf } from '../paging.ts';
+import type { WorkspaceTables } from './directory.ts';
+
+/** Which events to list. */
+export interface EventFilters {
+  workspaceId: string;
+  action?: string | undefined;
+  resourceType?: string | undefined;
+  resourceId?: string | undefined;
+  startDate?: string | undefined;
+  endDate?: string | undefined;
+}
+
+/** An event of the audit log, with the names of who acted. */
+export interface EventInfo {
+  id: string;
+  workspaceId: string;
+  action: string;
+  resourceType: string;
+  resourceId: string;
+  /** Null: no person acted, or the person is unknown. */
+  actorName: string | null;
+  actorEmail: string | null;
+  /** The name of the API key; null for other credentials. */
+  apiKeyName: string | null;
+  /** False: its process ended before it was known whether the action has happened. */
+  isConfirmed: boolean;
+  metadata: object;
+  createdAt: string;
+}
+
+/** The time and the id of a page's last event. */
+type EventPosition = readonly [createdAt: string, id: string];
+
+/** Returns a page of the events, newest first, and the position of its last one if more follow. */
+export async function pageOfEvents(
+  db: Kysely<WorkspaceTables>,
+  { workspaceId, action, resourceType, resourceId, startDate, endDate }: EventFilters,
+  { limit, after }: { limit: number; after: EventPosition | undefined },
+): Promise<{ page: EventInfo[]; next: EventPosition | undefined }> {
+  let select = db
+    .selectFrom('audit')
+    .leftJoin('users', 'users.id', 'audit.user_id')
+    .leftJoin('api_keys', 'api_keys.id', 'audit.credential_id')
+    .select(['audit.id', 'audit.action', 'audit.resource_type', 'audit.resource_id', 'audit.details'])
+    .select(['audit.created_at', 'audit.outcome', 'users.name', 'users.email', 'api_keys.name as key_name'])
+    .where('audit.workspace_id', '=', workspaceId);
+  if (action !== undefined) select = select.where('audit.action', '=', action);
+  if (resourceType !== undefined) select = select.where('audit.resource_type', '=', resourceType);
+  if (resourceId !== undefined) select = select.where('audit.resource_id', '=', resourceId);
+  if (startDate !== undefined) select = select.where('audit.created_at', '>=', startDate);
+  if (endDate !== undefined) select = select.where('audit.created_at', '<=', endDate);
+  if (after) select = select.where(isAfter(['audit.created_at', 'audit.id'], after, 'desc'));
+  const found = await select
+    .orderBy('audit.created_at', 'desc')
+    .orderBy('audit.id', 'desc')
+    .limit(limit + 1)
+    .execute();
+  const { rows, next } = pageOf(found, limit, (row): EventPosition => [row.created_at, row.id]);
+  const page = rows.map((row) => ({
+    ...{ id: row.id, workspaceId, action: row.action },
+    ...{ resourceType: row.resource_type, resourceId: row.resource_id },
+    ...{ actorName: row.name, actorEmail: row.email, apiKeyName: row.key_name },
+    isConfirmed: row.outcome === null,
+    metadata: row.details === null ? {} : (JSON.parse(row.details) as object),
+    createdAt: row.created_at,
+  }));
+  return { page, next };
+}

@@ -1,0 +1,30 @@
+import { cursorCodec, operationsOf, PEOPLE, workspace } from '@heddle/api/areas';
+import { pageOfEvents } from './audit-events.ts';
+import { tablesOf } from './operations.ts';
+import type { WorkspaceServices } from './operations.ts';
+import * as schemas from './schemas.ts';
+
+const cursors = cursorCodec(schemas.eventPosition);
+
+export const listWorkspaceAuditLogs = operationsOf<WorkspaceServices>()({
+  id: 'listWorkspaceAuditLogs',
+  method: 'GET',
+  path: '/api/v2/workspaces/{workspaceId}/audit-logs',
+  tag: 'Audit Logs',
+  summary: 'List who did what in a workspace, newest first',
+  scope: 'api:read',
+  role: 'admin',
+  principals: PEOPLE,
+  resource: workspace('path'),
+  params: schemas.workspacePath,
+  query: schemas.eventsQuery,
+  success: [{ status: 200, schema: schemas.auditEvent, page: true, description: 'A page of events' }],
+  errors: [400, 401, 403, 404, 429],
+  async handle(services, { query }, workspaceId) {
+    const { limit, cursor, ...filters } = query;
+    const of = { workspaceId, ...filters };
+    const after = cursors.decode(cursor, of);
+    const { page, next } = await pageOfEvents(tablesOf(services), of, { limit, after });
+    return { page, nextCursor: cursors.encode(next, of) };
+  },
+});

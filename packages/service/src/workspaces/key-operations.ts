@@ -1,0 +1,93 @@
+import { badRequest, cursorCodec, notFound, operationsOf, PEOPLE, workspace } from '@heddle/api/areas';
+import type { Db } from '../store/database.ts';
+import type { ApiKeyInfo } from '../store/keys.ts';
+import { pageOf } from '../paging.ts';
+import type { WorkspaceServices } from './operations.ts';
+import * as schemas from './schemas.ts';
+
+/** Most valid keys of a workspace. */
+const MAX_KEYS = 100;
+
+const define = operationsOf<WorkspaceServices>();
+const ADMIN = { tag: 'API Keys', role: 'admin', principals: PEOPLE } as const;
+const cursors = cursorCodec(schemas.keyPosition);
+
+export const listWorkspaceApiKeys = define({
+  ...ADMIN,
+  id: 'listWorkspaceApiKeys',
+  method: 'GET',
+  path: '/api/v2/workspaces/{workspaceId}/api-keys',
+  summary: 'List the valid keys of a workspace, without the keys themselves',
+  scope: 'api:read',
+  resource: workspace('path'),
+  params: schemas.workspacePath,
+  query: schemas.keysQuery,
+  success: [{ status: 200, schema: schemas.apiKey, page: true, description: 'A page of keys, oldest first' }],
+  errors: [400, 401, 403, 404, 429],
+  async handle({ store }, { query: { limit, cursor } }, workspaceId) {
+    const of = { workspaceId };
+    const after = cursors.decode(cursor, of);
+    const found = await store.keys.ofWorkspace(workspaceId, { limit: limit + 1, after });
+    const { rows, next } = pageOf(found, limit, (row): [string, string] => [row.created_at, row.id]);
+    return { page: rows.map(shown), nextCursor: cursors.encode(next, of) };
+  },
+});
+
+export const createWorkspaceApiKey = define({
+  ...ADMIN,
+  id: 'createWorkspaceApiKey',
+  audit: { resourceType: 'api_key', actions: ['API_KEY_CREATED'] },
+  method: 'POST',
+  path: '/api/v2/workspaces/{workspaceId}/api-keys',
+  summary: 'Create a key of a workspace, which is shown once',
+  scope: 'api:write',
+  resource: workspace('path'),
+  params: schemas.workspacePath,
+  query: schemas.none,
+  body: schemas.createKeyBody,
+  success: [{ status: 201, schema: schemas.createdKey, description: 'The key, which cannot be read again' }],
+  errors: [400, 401, 403, 404, 413, 415, 429],
+  async handle({ store, now }, { body, record }, workspaceId) {
+    const { name, expiresAt = null } = body;
+    if (expiresAt !== null && Date.parse(expiresAt) <= now())
+      throw badRequest('expiresAt must be in the future');
+    const data = await (store.database as Db).transaction().execute(async (tx) => {
+      const created = await store.keys.create({ workspaceId }, name, expiresAt, tx);
+      const valid = await store.keys.ofWorkspace(workspaceId, { limit: MAX_KEYS + 1 }, tx);
+      if (valid.length > MAX_KEYS)
+        throw badRequest(`There are ${MAX_KEYS} keys already: revoke one that is not used`);
+      await record({ resourceId: created.id, details: { name } }, tx);
+      const row = valid.find(({ id }) => id === created.id) as ApiKeyInfo;
+      return { ...shown(row), key: created.key };
+    });
+    return { status: 201, data };
+  },
+});
+
+export const revokeWorkspaceApiKey = define({
+  ...ADMIN,
+  id: 'revokeWorkspaceApiKey',
+  audit: { resourceType: 'api_key', actions: ['API_KEY_REVOKED'] },
+  method: 'DELETE',
+  path: '/api/v2/workspaces/{workspaceId}/api-keys/{keyId}',
+  summary: 'Revoke a key of a workspace',
+  scope: 'api:write',
+  resource: workspace('path'),
+  params: schemas.keyPath,
+  query: schemas.none,
+  success: [{ status: 200, schema: schemas.revokedKey, description: 'The key is refused from now on' }],
+  errors: [400, 401, 403, 404, 429],
+  async handle({ store }, { path: { keyId }, record }, workspaceId) {
+    await (store.database as Db).transaction().execute(async (tx) => {
+      // A key of a person, or of another workspace, is as unknown as any other id.
+      if (!(await store.keys.revoke(keyId, { workspaceId, db: tx }))) throw notFound('API key');
+      await record({ resourceId: keyId }, tx);
+    });
+    return { data: { id: keyId, revoked: true } };
+  },
+});
+
+function shown(row: ApiKeyInfo) {
+  const { id, name, hint, created_at, expires_at, last_used_at } = row;
+  return { id, name, hint, createdAt: created_at, expiresAt: expires_at, lastUsedAt: last_used_at };
+}

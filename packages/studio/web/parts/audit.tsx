@@ -1,0 +1,71 @@
+import { infiniteQueryOptions, useInfiniteQuery } from '@tanstack/react-query';
+import { RequestError, client, dataOf } from '../api/client.ts';
+import { Failed, Loading } from './notice.tsx';
+import { Time } from './time.tsx';
+
+interface AuditProps {
+  workspaceId: string;
+  /** The id of a run or a workflow. */
+  resourceId: string;
+}
+
+function auditQuery({ workspaceId, resourceId }: AuditProps) {
+  return infiniteQueryOptions({
+    queryKey: ['audit', workspaceId, resourceId],
+    queryFn: ({ pageParam: cursor }) => {
+      const query = { resourceId, limit: 50, ...(cursor !== '' && { cursor }) };
+      const url = '/api/v2/workspaces/{workspaceId}/audit-logs';
+      return dataOf(client.GET(url, { params: { path: { workspaceId }, query } }));
+    },
+    initialPageParam: '',
+    getNextPageParam: ({ nextCursor }) => nextCursor,
+    retry: false,
+  });
+}
+
+/** Who did what with a run or a workflow, newest first. Only admins of the workspace may see it. */
+export function AuditLog(props: AuditProps) {
+  const events = useInfiniteQuery(auditQuery(props));
+  const rows = events.data?.pages.flatMap(({ data }) => data) ?? [];
+  return (
+    <section className="audit" aria-label="Who did what">
+      <h3>Who did what</h3>
+      {isForbidden(events.error) && <p>Only admins of the workspace see who did what.</p>}
+      {events.error && !isForbidden(events.error) && <Failed error={events.error} retry={events.refetch} />}
+      {events.isPending && <Loading what="who did what" />}
+      {events.data && rows.length === 0 && <p>Nothing is recorded.</p>}
+      {rows.length > 0 && (
+        <ul className="audit-events">
+          {rows.map(({ id, action, actorName, apiKeyName, isConfirmed, createdAt }) => (
+            <li key={id}>
+              <Time iso={createdAt} /> <strong>{actionText(action)}</strong> by{' '}
+              <bdi>{actorName ?? (apiKeyName === null ? 'the server' : 'a key of the workspace')}</bdi>
+              {apiKeyName !== null && (
+                <>
+                  {' '}
+                  (key <bdi>{apiKeyName}</bdi>)
+                </>
+              )}
+              {!isConfirmed && ', possibly not completed'}
+            </li>
+          ))}
+        </ul>
+      )}
+      {events.hasNextPage && (
+        <button type="button" className="button" onClick={() => void events.fetchNextPage()}>
+          Show more
+        </button>
+      )}
+    </section>
+  );
+}
+
+function isForbidden(error: Error | null): boolean {
+  return error instanceof RequestError && error.status === 403;
+}
+
+/** Returns `WORKFLOW_DEPLOYED` as `Workflow deployed`. */
+function actionText(action: string): string {
+  const text = action.toLowerCase().replaceAll('_', ' ');
+  return text.charAt(0).toUpperCase() + text.slice(1);
+}

@@ -1,0 +1,125 @@
+import { useMutation, useQuery, useQueryClient } from '@tanstack/react-query';
+import { useState } from 'react';
+import { RequestError, client, dataOf } from '../api/client.ts';
+import { Confirm } from '../parts/confirm.tsx';
+import { Failed, Loading } from '../parts/notice.tsx';
+import { Time } from '../parts/time.tsx';
+import { MOST, apiKeysQuery } from './queries.ts';
+
+const PATH = '/api/v2/workspaces/{workspaceId}/api-keys';
+
+/** The keys of the workspace by name. Only its admins see them, create and revoke them. */
+export function ApiKeys({ workspaceId }: { workspaceId: string }) {
+  const { data, error, refetch } = useQuery(apiKeysQuery(workspaceId));
+  const isForbidden = error instanceof RequestError && error.status === 403;
+  return (
+    <section className="settings-section" aria-label="API keys">
+      <h2>API keys</h2>
+      <p>Keys of the workspace act for no person. Keys of people are made by heddle keys create.</p>
+      {isForbidden && <p>Only admins of the workspace see its keys.</p>}
+      {error && !isForbidden && <Failed error={error} retry={refetch} />}
+      {!data && !error && <Loading what="keys" />}
+      {data?.length === 0 && <p>There are none.</p>}
+      {data && data.length > 0 && <KeyTable {...{ workspaceId }} keys={data} />}
+      {data?.length === MOST && <p>The first {MOST} are shown.</p>}
+      {data && <CreateKey workspaceId={workspaceId} />}
+    </section>
+  );
+}
+
+interface KeyRow {
+  id: string;
+  name: string;
+  hint: string;
+  createdAt: string;
+  expiresAt: string | null;
+  lastUsedAt: string | null;
+}
+
+function KeyTable({ workspaceId, keys }: { workspaceId: string; keys: readonly KeyRow[] }) {
+  const queries = useQueryClient();
+  const revoke = (keyId: string) => async () => {
+    const url = `${PATH}/{keyId}` as const;
+    await dataOf(client.DELETE(url, { params: { path: { workspaceId, keyId } } }));
+    await queries.invalidateQueries({ queryKey: apiKeysQuery(workspaceId).queryKey });
+  };
+  return (
+    <div className="scroll-x" role="region" aria-label="List of API keys" tabIndex={0}>
+      <table className="plain-table">
+        <thead>
+          <tr>
+            {['Name', 'Ends with', 'Created', 'Last used', 'Expires', 'Revoke'].map((column) => (
+              <th scope="col" key={column}>
+                {column}
+              </th>
+            ))}
+          </tr>
+        </thead>
+        <tbody>
+          {keys.map(({ id, name, hint, createdAt, lastUsedAt, expiresAt }) => (
+            <tr key={id}>
+              <td>
+                <bdi>{name}</bdi>
+              </td>
+              <td className="mono">{hint}</td>
+              <td>
+                <Time iso={createdAt} />
+              </td>
+              <td>{lastUsedAt === null ? 'never' : <Time iso={lastUsedAt} />}</td>
+              <td>{expiresAt === null ? 'never' : <Time iso={expiresAt} />}</td>
+              <td>
+                <Confirm label="Revoke" title={`Revoke the key ${name}?`} danger onConfirm={revoke(id)}>
+                  <p>Requests with the key are refused from now on.</p>
+                </Confirm>
+              </td>
+            </tr>
+          ))}
+        </tbody>
+      </table>
+    </div>
+  );
+}
+
+function CreateKey({ workspaceId }: { workspaceId: string }) {
+  const queries = useQueryClient();
+  const [name, setName] = useState('');
+  const create = useMutation({
+    mutationFn: async () => {
+      const made = await dataOf(client.POST(PATH, { params: { path: { workspaceId } }, body: { name } }));
+      return made.data.key;
+    },
+    onSuccess: async () => {
+      setName('');
+      await queries.invalidateQueries({ queryKey: apiKeysQuery(workspaceId).queryKey });
+    },
+    // The key is only in this component, and not kept when it is left.
+    gcTime: 0,
+  });
+  return (
+    <form
+      className="create-key"
+      onSubmit={(event) => {
+        event.preventDefault();
+        create.mutate();
+      }}
+    >
+      <label className="field">
+        <span>Name of a new key</span>
+        <input required maxLength={100} value={name} onChange={({ target }) => setName(target.value)} />
+      </label>
+      <button type="submit" className="button" disabled={create.isPending}>
+        Create key
+      </button>
+      {create.error && (
+        <p role="alert" className="error-text">
+          {create.error.message}
+        </p>
+      )}
+      {create.data !== undefined && (
+        <p role="status" className="new-key">
+          Copy the key now. It is not shown again: <code className="mono">{create.data}</code>
+        </p>
+      )}
+    </form>
+  );
+}
