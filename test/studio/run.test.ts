@@ -8,7 +8,7 @@ import type { EditTarget } from '../../packages/studio/web/run/rerun-edits.ts';
 import { startModelServer } from '../support/model-server.ts';
 import { block, fn, loop, workflow } from '../support/workflow.ts';
 import { chromiumTool, studio } from './setup.ts';
-import { ASKS, ONE_STEP } from './workflows.ts';
+import { ASKS, LARGE, ONE_STEP } from './workflows.ts';
 
 const CODE = "const weather = await Promise.resolve('dry');\nthrow new Error(`no umbrella when ${weather}`);";
 const ADDS = {
@@ -142,6 +142,61 @@ describe.skipIf(!chromiumTool)('the page of a run', () => {
     const output = `${new URL(page.url()).pathname.replace('/runs/', '/api/v2/logs/')}/value?part=output`;
     expect((await world.call<{ text: string }>('GET', output)).text).toContain('42');
   });
+
+  const large =
+    'shows 2,000 blocks with under 1,500 elements, as a whole and near, and finds one by the outline';
+  it(large, { timeout: 90_000 }, async () => {
+    const runId = await world.run(await world.deployed('Large', LARGE));
+    const page = await open(`/runs/${runId}`);
+    const nodes = page.locator('.react-flow__node');
+    const elements = () => page.evaluate<number>('document.querySelectorAll("*").length');
+    await page.locator('.far-blocks path').first().waitFor();
+    // All blocks are in view, and none of them is an element.
+    expect(await page.locator('.far-blocks path').count()).toBeLessThan(5);
+    expect(await nodes.count()).toBe(0);
+    expect(await elements()).toBeLessThan(1500);
+    await page.getByRole('navigation', { name: 'Blocks' }).getByRole('button').first().focus();
+    await page.keyboard.press('End');
+    await page.keyboard.press('Enter');
+    await page.getByRole('heading', { name: 'Last', exact: true }).waitFor();
+    await nodes.filter({ hasText: 'Last' }).waitFor();
+    expect(await nodes.count()).toBeLessThan(200);
+    expect(await elements()).toBeLessThan(1500);
+    await page.getByRole('button', { name: 'Fit View' }).click();
+    await expect.poll(() => nodes.count()).toBe(0);
+    const drawn = await page.locator('.far-blocks g').boundingBox();
+    const place = await page.getByRole('region', { name: 'Graph' }).boundingBox();
+    expect(isWithin(drawn, place)).toBe(true);
+  });
+
+  it('keeps the whole of a small graph in view, also in a narrow window', async () => {
+    const page = await open(`/runs/${agentRun}`);
+    for (const width of [1280, 700, 390]) {
+      await page.setViewportSize({ width, height: 800 });
+      const nodes = page.locator('.react-flow__node');
+      await expect
+        .poll(async () => {
+          const place = await page.getByRole('region', { name: 'Graph' }).boundingBox();
+          const boxes = await Promise.all((await nodes.all()).map((node) => node.boundingBox()));
+          return boxes.length === 3 && boxes.every((box) => isWithin(box, place));
+        })
+        .toBe(true);
+    }
+  });
+
+  interface Place {
+    x: number;
+    y: number;
+    width: number;
+    height: number;
+  }
+
+  function isWithin(box: Place | null, around: Place | null): boolean {
+    if (!box || !around) return false;
+    const endsBefore = (at: 'x' | 'y', size: 'width' | 'height') =>
+      box[at] >= around[at] && box[at] + box[size] <= around[at] + around[size] + 1;
+    return endsBefore('x', 'width') && endsBefore('y', 'height');
+  }
 
   it('copies a run as a command and as a test', async () => {
     await world.context.grantPermissions(['clipboard-read', 'clipboard-write'], { origin: world.url });

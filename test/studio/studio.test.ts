@@ -1,4 +1,3 @@
-import { join } from 'node:path';
 import type { Page } from 'playwright-core';
 import { beforeAll, describe, expect, it, onTestFinished } from 'vitest';
 import { drawnTests } from '../support/scale.ts';
@@ -253,25 +252,6 @@ describe.skipIf(!chromiumTool)('the Studio in a browser', () => {
     await page.getByRole('region', { name: 'List of secrets' }).getByText('SHOP_KEY').waitFor();
     await page.getByRole('region', { name: 'Sandboxes' }).getByText('There are none.').waitFor();
     expect(await page.content()).not.toContain('hunter2');
-  });
-
-  it('takes screenshots where HEDDLE_SCREENSHOTS names a folder', async () => {
-    const folder = process.env['HEDDLE_SCREENSHOTS'];
-    for (const scheme of ['light', 'dark'] as const) {
-      for (const [name, path] of [
-        ['runs', '/runs'],
-        ['run', `/runs/${nestedRun}`],
-        ['timeline', `/runs/${nestedRun}?view=timeline`],
-        ['dashboard', '/dashboard'],
-      ] as const) {
-        const page = await open(path);
-        await page.emulateMedia({ colorScheme: scheme });
-        await page.getByRole('heading').first().waitFor();
-        await page.waitForLoadState('networkidle');
-        if (folder) await page.screenshot({ path: join(folder, `${name}-${scheme}.png`) });
-        expect(await page.getByRole('alert').count()).toBe(0);
-      }
-    }
   });
 
   it('loads nothing from elsewhere and violates no policy', () => {

@@ -1,4 +1,4 @@
-import { block, fn, loop, parallel, workflow } from '../support/workflow.ts';
+import { block, condition, fn, loop, parallel, workflow } from '../support/workflow.ts';
 
 /** Text that a page must show and never take for HTML. */
 export const HOSTILE =
@@ -81,3 +81,19 @@ export const scheduled = (code: string) =>
     [block('Every hour', 'schedule', { scheduleType: 'hourly', hourlyMinute: '0' }), fn('Report', code)],
     ['Every hour -> Report'],
   );
+
+/** 2,000 blocks in chains of 40, which do not run, behind a condition that leads to the last block. */
+export const LARGE = workflow(
+  [
+    condition('Which', { many: 'false', last: '' }),
+    ...Array.from({ length: 1997 }, (_, index) => block(`B${index}`, 'variables', {})),
+    fn('Last', 'return "end"'),
+  ],
+  [
+    'Start -> Which',
+    'Which:last -> Last',
+    ...Array.from({ length: 1997 }, (_, index) =>
+      index % 40 === 0 ? `Which:many -> B${index}` : `B${index - 1} -> B${index}`,
+    ),
+  ],
+);

@@ -109,11 +109,14 @@ function headersOf(nonce: string): { [name: string]: string } {
     "script-src 'self'",
     `style-src 'self' 'nonce-${nonce}'`,
     "img-src 'self'",
+    "worker-src 'self'",
     "connect-src 'self'",
     "base-uri 'self'",
     "form-action 'none'",
     "frame-ancestors 'none'",
     "require-trusted-types-for 'script'",
+    // Of the worker that lays out graphs: it accepts one address.
+    'trusted-types heddle-layout',
   ];
   return {
     'Content-Type': 'text/html; charset=utf-8',

@@ -1,19 +1,35 @@
-import { Background, Controls, Position, ReactFlow, useReactFlow } from '@xyflow/react';
+import {
+  Background,
+  Controls,
+  Position,
+  ReactFlow,
+  ReactFlowProvider,
+  getViewportForBounds,
+  useReactFlow,
+  useStore,
+} from '@xyflow/react';
 import type { Edge, Node, NodeHandle } from '@xyflow/react';
 import '@xyflow/react/dist/base.css';
 import '../styles/graph.css';
-import { useEffect, useMemo } from 'react';
+import { useCallback, useEffect, useMemo, useRef } from 'react';
+import type { MouseEvent } from 'react';
 import type { BlockState, Graph } from '../api/queries.ts';
+import { Loading } from '../parts/notice.tsx';
 import { BlockNode, READABLE_ZOOM } from './block-node.tsx';
 import type { BlockNodeData } from './block-node.tsx';
-import { BLOCK_HEIGHT, BLOCK_WIDTH, placesOf } from './layout.ts';
+import { FarBlocks } from './far-blocks.tsx';
+import { BLOCK_HEIGHT, BLOCK_WIDTH, absolutePlaces, boundsOf } from './layout.ts';
 import type { Box } from './layout.ts';
 import type { Selection } from './selection.ts';
+import { usePlaces } from './use-places.ts';
 
 const NODE_TYPES = { block: BlockNode };
-const FIT = { padding: 0.15, maxZoom: 1 };
-/** Graphs with more blocks are never shown as a whole: thousands of elements would be in view. */
+const PADDING = 0.1;
+const MIN_ZOOM = 0.02;
+/** Of larger graphs, blocks that are too small to read are drawn together: thousands of elements would be in view. */
 const MOST_AT_ONCE = 300;
+const NO_NODES: Node<BlockNodeData>[] = [];
+const NO_EDGES: Edge[] = [];
 
 interface RunGraphProps {
   graph: Graph;
@@ -23,51 +39,105 @@ interface RunGraphProps {
 }
 
 /** The blocks with their states. Only blocks in view are mounted. The outline has the same blocks for keyboards and readers. */
-export function RunGraph({ graph, states, selection, selectBlock }: RunGraphProps) {
-  const places = useMemo(() => placesOf(graph), [graph]);
+export function RunGraph(props: RunGraphProps) {
+  const places = usePlaces(props.graph);
+  return (
+    <div className="graph" role="region" aria-label="Graph">
+      {places ? (
+        <ReactFlowProvider>
+          <DrawnGraph {...props} places={places} />
+        </ReactFlowProvider>
+      ) : (
+        <Loading what="the graph" />
+      )}
+    </div>
+  );
+}
+
+function DrawnGraph({
+  graph,
+  states,
+  selection,
+  selectBlock,
+  places,
+}: RunGraphProps & { places: ReadonlyMap<string, Box> }) {
   const byBlock = useMemo(() => new Map(states.map((state) => [state.blockId, state])), [states]);
+  const boxes = useMemo(() => absolutePlaces(graph.blocks, places), [graph, places]);
   const selectedId = selection.block?.id;
   const isLarge = graph.blocks.length > MOST_AT_ONCE;
+  const isSmallText = useStore(({ transform }) => transform[2] < READABLE_ZOOM);
+  const isFar = isLarge && isSmallText;
+  const { screenToFlowPosition } = useReactFlow();
   const nodes = useMemo(
     () => nodesOf(graph, { places, byBlock, selectedId }),
     [graph, places, byBlock, selectedId],
   );
   const edges = useMemo(() => edgesOf(graph, byBlock), [graph, byBlock]);
+  const { fit, onMoved } = useFit(boxes);
+  const selectAt = ({ clientX, clientY }: MouseEvent): void => {
+    const id = isFar ? blockAt(boxes, screenToFlowPosition({ x: clientX, y: clientY })) : undefined;
+    if (id !== undefined) selectBlock(id);
+  };
   return (
-    <div className="graph" role="region" aria-label="Graph">
-      <ReactFlow
-        {...{ nodes, edges }}
-        nodeTypes={NODE_TYPES}
-        onNodeClick={(_event, { id }) => selectBlock(id)}
-        onlyRenderVisibleElements
-        nodesDraggable={false}
-        nodesConnectable={false}
-        nodesFocusable={false}
-        edgesFocusable={false}
-        elementsSelectable={false}
-        minZoom={isLarge ? READABLE_ZOOM : 0.05}
-        {...(isLarge
-          ? { defaultViewport: { x: 24, y: 24, zoom: 0.8 } }
-          : { fitView: true, fitViewOptions: FIT })}
-        proOptions={{ hideAttribution: true }}
-      >
-        <Background gap={24} size={1} />
-        <Controls showInteractive={false} fitViewOptions={FIT} />
-        {isLarge && <Follow blockId={selectedId} />}
-      </ReactFlow>
-    </div>
+    <ReactFlow
+      nodes={isFar ? NO_NODES : nodes}
+      edges={isFar ? NO_EDGES : edges}
+      nodeTypes={NODE_TYPES}
+      onNodeClick={(_event, { id }) => selectBlock(id)}
+      onPaneClick={selectAt}
+      onMoveStart={onMoved}
+      onlyRenderVisibleElements
+      nodesDraggable={false}
+      nodesConnectable={false}
+      nodesFocusable={false}
+      edgesFocusable={false}
+      elementsSelectable={false}
+      minZoom={MIN_ZOOM}
+      proOptions={{ hideAttribution: true }}
+    >
+      <Background gap={24} size={1} />
+      <Controls showInteractive={false} onFitView={fit} />
+      {isFar && <FarBlocks {...{ boxes, byBlock, selectedId }} />}
+      {isLarge && <Follow blockId={selectedId} boxes={boxes} />}
+    </ReactFlow>
   );
 }
 
-/** Moves a large graph so that the selected block is in its middle. */
-function Follow({ blockId }: { blockId: string | undefined }) {
-  const { getInternalNode, getZoom, setCenter } = useReactFlow();
+/** Keeps the whole graph in view, also when its place changes its size, until the reader moves it. */
+function useFit(boxes: ReadonlyMap<string, Box>): { fit: () => void; onMoved: (event: unknown) => void } {
+  const { setViewport } = useReactFlow();
+  const width = useStore((state) => state.width);
+  const height = useStore((state) => state.height);
+  const isMoved = useRef(false);
+  const fit = useCallback((): void => {
+    if (width === 0 || height === 0) return;
+    isMoved.current = false;
+    void setViewport(getViewportForBounds(boundsOf(boxes.values()), width, height, MIN_ZOOM, 1, PADDING));
+  }, [boxes, width, height, setViewport]);
   useEffect(() => {
-    const node = blockId === undefined ? undefined : getInternalNode(blockId);
-    if (!node) return;
-    const { x, y } = node.internals.positionAbsolute;
-    void setCenter(x + BLOCK_WIDTH / 2, y + BLOCK_HEIGHT / 2, { zoom: getZoom() });
-  }, [blockId, getInternalNode, getZoom, setCenter]);
+    if (!isMoved.current) fit();
+  }, [fit]);
+  // Moves by the program have no event.
+  const onMoved = (event: unknown): void => void (isMoved.current ||= event !== null);
+  return { fit, onMoved };
+}
+
+/** Returns the innermost block at a place. */
+function blockAt(boxes: ReadonlyMap<string, Box>, at: { x: number; y: number }): string | undefined {
+  return [...boxes].findLast(
+    ([, { x, y, width, height }]) => at.x >= x && at.x <= x + width && at.y >= y && at.y <= y + height,
+  )?.[0];
+}
+
+/** Moves a large graph so that the selected block is in its middle, and can be read. */
+function Follow({ blockId, boxes }: { blockId: string | undefined; boxes: ReadonlyMap<string, Box> }) {
+  const { getZoom, setCenter } = useReactFlow();
+  useEffect(() => {
+    const box = blockId === undefined ? undefined : boxes.get(blockId);
+    if (!box) return;
+    const zoom = Math.max(getZoom(), READABLE_ZOOM);
+    void setCenter(box.x + BLOCK_WIDTH / 2, box.y + BLOCK_HEIGHT / 2, { zoom });
+  }, [blockId, boxes, getZoom, setCenter]);
   return null;
 }
 

@@ -7,7 +7,7 @@ interface Block {
 }
 
 /** What of a graph decides its layout. */
-interface Graph {
+export interface LayoutGraph {
   blocks: readonly Block[];
   edges: readonly { source: string; target: string }[];
 }
@@ -33,7 +33,7 @@ const MOST_DRAWN = 500;
  * Returns the places of all blocks: where the editor has put them, else in columns from left to right. Containers are as large as
  * their blocks need.
  */
-export function placesOf(graph: Graph): Map<string, Box> {
+export function placesOf(graph: LayoutGraph): Map<string, Box> {
   const inside = Map.groupBy(graph.blocks, ({ parentId }) => parentId ?? '');
   const ids = new Set(graph.blocks.map(({ id }) => id));
   const places = new Map<string, Box>();
@@ -84,7 +84,7 @@ function stored(blocks: readonly Block[]): Positions {
 }
 
 function drawn(
-  graph: Graph,
+  graph: LayoutGraph,
   blocks: readonly Block[],
   sizes: ReadonlyMap<string, { width: number; height: number }>,
 ): Positions {
@@ -105,7 +105,7 @@ function drawn(
 
 /** Returns places in columns: each block is one column after the last of those before it. Takes O(blocks + edges). */
 function inColumns(
-  graph: Graph,
+  graph: LayoutGraph,
   blocks: readonly Block[],
   sizes: ReadonlyMap<string, { width: number; height: number }>,
 ): Positions {
@@ -159,4 +159,37 @@ function shift(positions: Positions, origin: { x: number; y: number }): void {
   const dx = origin.x - least.x;
   const dy = origin.y - least.y;
   for (const [id, { x, y }] of positions) positions.set(id, { x: x + dx, y: y + dy });
+}
+
+/** Returns the places within the whole graph, each container before the blocks in it. */
+export function absolutePlaces(blocks: readonly Block[], places: ReadonlyMap<string, Box>): Map<string, Box> {
+  const inside = Map.groupBy(blocks, ({ parentId }) =>
+    parentId !== null && places.has(parentId) ? parentId : '',
+  );
+  const found = new Map<string, Box>();
+  const add = (parentId: string, at: { x: number; y: number }): void => {
+    for (const { id } of inside.get(parentId) ?? []) {
+      const box = places.get(id);
+      if (!box || found.has(id)) continue;
+      const here = { ...box, x: box.x + at.x, y: box.y + at.y };
+      found.set(id, here);
+      add(id, here);
+    }
+  };
+  add('', { x: 0, y: 0 });
+  return found;
+}
+
+/** Returns the box around boxes. */
+export function boundsOf(boxes: Iterable<Box>): Box {
+  let [left, top, right, bottom] = [Infinity, Infinity, -Infinity, -Infinity];
+  for (const { x, y, width, height } of boxes) {
+    left = Math.min(left, x);
+    top = Math.min(top, y);
+    right = Math.max(right, x + width);
+    bottom = Math.max(bottom, y + height);
+  }
+  return left > right
+    ? { x: 0, y: 0, width: BLOCK_WIDTH, height: BLOCK_HEIGHT }
+    : { x: left, y: top, width: right - left, height: bottom - top };
 }

@@ -1,0 +1,35 @@
+import { useStore } from '@xyflow/react';
+import { useMemo } from 'react';
+import type { BlockState } from '../api/queries.ts';
+import { statusOf } from './block-status.ts';
+import type { Box } from './layout.ts';
+
+interface FarProps {
+  /** Places within the whole graph, containers first. */
+  boxes: ReadonlyMap<string, Box>;
+  byBlock: ReadonlyMap<string, BlockState>;
+  selectedId: string | undefined;
+}
+
+/** All blocks of a large graph as plain boxes: one element for each status, however many blocks there are. */
+export function FarBlocks({ boxes, byBlock, selectedId }: FarProps) {
+  const [x, y, zoom] = useStore(({ transform }) => transform);
+  const paths = useMemo(() => {
+    const byStatus = Map.groupBy(boxes, ([id]) => statusOf(byBlock.get(id)));
+    return [...byStatus].map(([status, drawn]) => ({
+      status,
+      path: drawn.map(([, box]) => `M${box.x} ${box.y}h${box.width}v${box.height}h${-box.width}z`).join(''),
+    }));
+  }, [boxes, byBlock]);
+  const selected = selectedId === undefined ? undefined : boxes.get(selectedId);
+  return (
+    <svg className="far-blocks" aria-hidden="true">
+      <g transform={`translate(${x} ${y}) scale(${zoom})`}>
+        {paths.map(({ status, path }) => (
+          <path key={status} data-status={status} d={path} />
+        ))}
+        {selected && <rect className="far-selected" {...selected} />}
+      </g>
+    </svg>
+  );
+}

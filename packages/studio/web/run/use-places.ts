@@ -1,0 +1,43 @@
+import { useEffect, useMemo, useState } from 'react';
+import { placesOf } from './layout.ts';
+import type { Box, LayoutGraph } from './layout.ts';
+import workerAddress from './layout-worker.ts?worker&url';
+
+/** Most blocks that are laid out at once: a worker would take longer to start. */
+const MOST_AT_ONCE = 60;
+
+type Places = ReadonlyMap<string, Box>;
+
+/** Returns the places of the blocks; undefined until a worker has laid them out, so that a large graph does not stop the page. */
+export function usePlaces(graph: LayoutGraph): Places | undefined {
+  const isSmall = graph.blocks.length <= MOST_AT_ONCE;
+  const now = useMemo(() => (isSmall ? placesOf(graph) : undefined), [graph, isSmall]);
+  const [later, setLater] = useState<Places>();
+  useEffect(() => {
+    if (isSmall) return undefined;
+    const worker = startWorker();
+    worker.addEventListener('message', ({ data }: MessageEvent<Places>) => setLater(data));
+    // Without a worker, which a browser may refuse, the page lays it out itself.
+    worker.addEventListener('error', () => setLater(placesOf(graph)));
+    const { blocks, edges } = graph;
+    worker.postMessage({ blocks, edges });
+    return () => worker.terminate();
+  }, [graph, isSmall]);
+  return now ?? later;
+}
+
+interface TrustedTypes {
+  createPolicy(
+    name: string,
+    rules: { createScriptURL: (url: string) => string },
+  ): { createScriptURL(url: string): string };
+}
+
+/** The policy of the page accepts addresses of scripts only from a policy like this one: it knows one address. */
+const trusted = (globalThis as { trustedTypes?: TrustedTypes }).trustedTypes?.createPolicy('heddle-layout', {
+  createScriptURL: () => workerAddress,
+});
+
+function startWorker(): Worker {
+  return new Worker(trusted ? trusted.createScriptURL(workerAddress) : workerAddress, { type: 'module' });
+}

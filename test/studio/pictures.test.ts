@@ -1,0 +1,100 @@
+import { mkdirSync } from 'node:fs';
+import { join } from 'node:path';
+import { beforeAll, describe, expect, it } from 'vitest';
+import { block, fn, loop, parallel, workflow } from '../support/workflow.ts';
+import { chromiumTool, studio } from './setup.ts';
+import { ASKS, scheduled } from './workflows.ts';
+
+/** Where the pictures of docs/studio.md are written; without it, none are made. */
+const folder = process.env['HEDDLE_SCREENSHOTS'];
+
+const PRICES = workflow(
+  [
+    fn(
+      'Load orders',
+      'console.log("3 orders"); return [{ id: 1, price: 40 }, { id: 2, price: 15 }, { id: 3, price: 28 }]',
+    ),
+    parallel(
+      'Regions',
+      { parallelType: 'count', count: 3 },
+      loop(
+        'Orders',
+        { loopType: 'for', count: 4 },
+        fn(
+          'Price',
+          'await new Promise((r) => setTimeout(r, 20 + 30 * <loop.index>)); if (<loop.index> === 3) throw new Error("no price for this order"); return { price: <loop.index> * 10 }',
+        ),
+        fn('Use list price', 'return { price: 19 }'),
+      ),
+    ),
+    fn(
+      'Total',
+      'await new Promise((r) => setTimeout(r, 60)); return { total: 483, currency: "EUR", orders: 12 }',
+    ),
+    block('Answer', 'response', { dataMode: 'json', data: '{"total": <total.result>}', status: '200' }),
+  ],
+  [
+    'Start -> Load orders -> Regions -> Total -> Answer',
+    'Regions -> Orders',
+    'Orders -> Price',
+    'Price:error -> Use list price',
+  ],
+);
+const IMPORT = workflow(
+  [
+    fn('Read file', 'return { rows: 120 }'),
+    fn('Check rows', 'const row = 17;\nthrow new Error(`Row ${row} has no customer.`);'),
+    fn('Store rows', 'return "stored"'),
+  ],
+  ['Start -> Read file -> Check rows -> Store rows'],
+);
+
+describe.skipIf(!chromiumTool || !folder)('the pictures of the documentation', () => {
+  const world = studio();
+  const paths: { [name: string]: string } = {};
+
+  beforeAll(async () => {
+    const prices = await world.deployed('Nightly order prices', PRICES);
+    const imports = await world.deployed('Customer import', IMPORT);
+    const refunds = await world.deployed('Refunds', ASKS);
+    const reports = await world.deployed('Weekly report', scheduled('return "sent"'));
+    await world.redeployed(prices, await world.call<object>('GET', `/api/v2/workflows/${prices}/state`));
+    for (let count = 0; count < 6; count += 1) {
+      await world.run(prices);
+      if (count % 2 === 0) await world.run(imports);
+      if (count % 3 === 0) await world.run(refunds);
+    }
+    const run = await world.run(prices);
+    const { workspaceId } = world;
+    for (const name of ['SHOP_KEY', 'SMTP_PASSWORD'])
+      await world.call('PUT', `/api/v2/secrets/${name}`, {
+        workspaceId,
+        scope: 'workspace',
+        value: 'not shown',
+      });
+    await world.call('POST', `/api/v2/workspaces/${workspaceId}/api-keys`, { name: 'Deploys' });
+    Object.assign(paths, {
+      ...{ runs: '/runs', run: `/runs/${run}`, timeline: `/runs/${run}?view=timeline` },
+      ...{ workflow: `/workflows/${reports}`, dashboard: '/dashboard', settings: '/settings' },
+    });
+  });
+
+  it('are six pages, dark and light', { timeout: 300_000 }, async () => {
+    mkdirSync(folder ?? '', { recursive: true });
+    const page = await world.context.newPage();
+    await page.setViewportSize({ width: 1200, height: 720 });
+    for (const colorScheme of ['light', 'dark'] as const) {
+      await page.emulateMedia({ colorScheme });
+      for (const [name, path] of Object.entries(paths)) {
+        await page.goto(world.url + path);
+        await page.locator('h1').first().waitFor();
+        await expect.poll(() => page.locator('.loading').count()).toBe(0);
+        if (name === 'run') await page.getByRole('button', { name: 'Total, completed' }).click();
+        await expect.poll(() => page.locator('.loading').count()).toBe(0);
+        await page.screenshot({ path: join(folder ?? '', `${name}-${colorScheme}.png`) });
+        expect(await page.getByRole('alert').count()).toBe(0);
+      }
+    }
+    expect(Object.keys(paths)).toHaveLength(6);
+  });
+});
