@@ -169,7 +169,7 @@ export async function acceptedCalls(api: TestApi): Promise<{ [call: string]: Acc
     downloadRunValue: { query: { part: 'input' } },
     listSecrets: inWorkspace,
     createWorkspaceApiKey: { body: { name: 'Made {n}' } },
-    revokeWorkspaceApiKey: { path: { keyId } },
+    revokeWorkspaceApiKey: { path: { workspaceId, keyId } },
     setSecret: { path: { name: 'SET' }, body: { workspaceId, scope: 'workspace', value: 'v' } },
     deleteSecret: { path: { name: 'UNWANTED' }, query: { workspaceId, scope: 'workspace' } },
     listCredentials: inWorkspace,

@@ -49,15 +49,15 @@ function optionsOf(parent: HTMLElement): uPlot.Options {
     ticks: { stroke: colour('--line') },
   };
   const bars = uPlot.paths.bars?.({ size: [0.7, 40] });
-  const paths = bars ? { paths: bars } : {};
+  const drawn = { points: { show: false }, ...(bars && { paths: bars }) };
   return {
     ...sizeOf(parent),
     scales: { y: { range: (_chart, _low, high) => [0, Math.max(high, 1)] } },
     axes: [axis, axis],
     series: [
       {},
-      { label: 'Runs', stroke: colour('--accent'), fill: colour('--accent'), ...paths },
-      { label: 'Failed', stroke: colour('--failed'), fill: colour('--failed'), ...paths },
+      { label: 'Runs', stroke: colour('--accent'), fill: colour('--accent'), ...drawn },
+      { label: 'Failed', stroke: colour('--failed'), fill: colour('--failed'), ...drawn },
     ],
   };
 }

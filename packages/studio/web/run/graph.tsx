@@ -24,7 +24,7 @@ import type { Selection } from './selection.ts';
 import { usePlaces } from './use-places.ts';
 
 const NODE_TYPES = { block: BlockNode };
-const PADDING = 0.1;
+const PADDING = 0.05;
 const MIN_ZOOM = 0.02;
 /** Of larger graphs, blocks that are too small to read are drawn together: thousands of elements would be in view. */
 const MOST_AT_ONCE = 300;

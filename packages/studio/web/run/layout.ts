@@ -20,12 +20,12 @@ export interface Box {
   height: number;
 }
 
-export const BLOCK_WIDTH = 208;
+export const BLOCK_WIDTH = 172;
 export const BLOCK_HEIGHT = 56;
 /** Space for the title of a container, and around the blocks in it. */
 const TITLE = 44;
-const PADDING = 24;
-const GAP = 64;
+const PADDING = 20;
+const GAP = 40;
 /** Most blocks of a container that are placed with few crossings, which takes more than linear time. */
 const MOST_DRAWN = 500;
 
