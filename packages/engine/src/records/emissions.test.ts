@@ -145,6 +145,12 @@ describe('emissions', () => {
     const store = new MemoryLiveEvents(new TestClock());
     open(store).emissions.add(T, { type: 'tool', phase: 'start', id: 'i'.repeat(9000), name: 'n' }, true);
     expect(published(store)).toEqual([{ type: 'tool', phase: 'start', id: 'i'.repeat(200), name: 'n' }]);
+    const other = new MemoryLiveEvents(new TestClock());
+    const progress = { type: 'progress' as const, progress: 1 };
+    open(other).emissions.add(T, { ...progress, id: 'i'.repeat(9000), message: 'm'.repeat(90_000) }, true);
+    expect(published(other)).toEqual([
+      { ...progress, id: 'i'.repeat(200), message: 'm'.repeat(MAX_EMITTED_CHARS) },
+    ]);
   });
 
   it('of any number of processes have consecutive numbers, and give each place the text of its last attempt', () => {

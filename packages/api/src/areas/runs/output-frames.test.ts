@@ -90,19 +90,21 @@ describe('a client that knows agent events', () => {
   const busy: Act = ({ emit }) => {
     emit({ type: 'thinking', text: 'Hm. ' });
     emit({ type: 'tool', phase: 'start', id: 't1', name: 'search' });
+    emit({ type: 'progress', id: 't1', progress: 1, total: 3, message: 'a part of the result' });
     emit({ type: 'tool', phase: 'end', id: 't1', name: 'search', status: 'success' });
     emit({ type: 'error', message: 'One source was silent' });
     return { content: 'Done', count: 0 };
   };
   const thinking = { of, event: 'thinking', data: 'Hm. ' };
   const began = { of, event: 'tool', phase: 'start', id: 't1', name: 'search' };
+  const half = { of, event: 'progress', id: 't1', progress: 1, total: 3 };
   const ended = { of, event: 'tool', phase: 'end', id: 't1', name: 'search', status: 'success' };
   const silent = { of, event: 'stream_error', error: 'One source was silent' };
 
   it.each([
-    [{ includeThinking: true, includeToolCalls: true }, [thinking, began, ended, silent]],
+    [{ includeThinking: true, includeToolCalls: true }, [thinking, began, half, ended, silent]],
     [{ includeThinking: true }, [thinking, silent]],
-    [{ includeToolCalls: true }, [began, ended, silent]],
+    [{ includeToolCalls: true }, [began, half, ended, silent]],
     [{}, [silent]],
   ])('gets with %j the requested events', async (body, expected) => {
     expect((await frames(busy, body)).sent.slice(0, -1)).toEqual(expected);
