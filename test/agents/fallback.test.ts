@@ -1,7 +1,7 @@
 import { describe, expect, it } from 'vitest';
 import type { AgentTool } from '@heddle/blocks';
 import type { ModelRequest } from '../support/model-server.ts';
-import { block, workflow } from '../support/workflow.ts';
+import { block, fn, workflow } from '../support/workflow.ts';
 import { AGENT, ANSWER, engineFor, modelServer, runAgent } from './metered.ts';
 
 const CLAUDE = 'claude-sonnet-4-5';
@@ -35,6 +35,19 @@ describe('fallback models', () => {
       ...Array<string>(4).fill('anthropic'),
       'google',
     ]);
+  });
+
+  it('that were unavailable can be read by later blocks', async () => {
+    const server = await modelServer((request) => (isOpenai(request) ? DOWN : ANSWER));
+    const engine = await engineFor(server, {});
+    const first = block('A', 'agent', { ...AGENT, fallbackModels: [CLAUDE] });
+    const drawn = workflow(
+      [first, fn('Z', 'return [<a.unavailable[0].model>, <a.interactionId>]')],
+      ['Start -> A -> Z'],
+    );
+    expect(await engine.execute({ workflow: drawn })).toMatchObject({
+      output: { result: ['openai/gpt-4o', null] },
+    });
   });
 
   it('are those of the operator for a block without its own, except those without a key', async () => {

@@ -5,6 +5,7 @@ import type { OpenModel } from '../models/open.ts';
 
 const LEVELS = ['none', 'minimal', 'low', 'medium', 'high', 'xhigh'] as const;
 type Level = (typeof LEVELS)[number];
+const VERBOSITIES = ['low', 'medium', 'high'] as const;
 
 /**
  * Returns the settings of a model from the fields `temperature`, `maxTokens`, and `reasoningEffort` or `thinkingLevel`.
@@ -19,14 +20,13 @@ export function modelSettings(
   const temperature = numberOf(context, 'temperature', 0, 2);
   const maxOutputTokens = numberOf(context, 'maxTokens', 1, Number.MAX_SAFE_INTEGER);
   const reasoning = levelOf(context);
-  const verbosity = context.field('verbosity');
+  const verbosity = choiceOf(context, 'verbosity', VERBOSITIES);
   return {
     ...(temperature !== undefined && info?.temperature !== false && { temperature }),
     ...(maxOutputTokens !== undefined && { maxOutputTokens: Math.floor(maxOutputTokens) }),
     ...(reasoning !== undefined && info?.reasoning === true && { reasoning }),
     ...(info?.provider === 'openai' &&
-      typeof verbosity === 'string' &&
-      /^(low|medium|high)$/.test(verbosity) && { providerOptions: { openai: { textVerbosity: verbosity } } }),
+      verbosity !== undefined && { providerOptions: { openai: { textVerbosity: verbosity } } }),
   };
 }
 
@@ -40,8 +40,24 @@ export function numberOf(context: BlockContext, name: string, min: number, max: 
   throw invalid(context, `has "${name}" that is not a number of ${limits}`);
 }
 
-/** `auto` and an empty field leave it to the provider. */
+/** `max`, which some models have, is the highest level that all providers share. */
 function levelOf(context: BlockContext): Level | undefined {
-  const values = ['reasoningEffort', 'thinkingLevel'].map((name) => context.field(name));
-  return LEVELS.find((level) => values.includes(level));
+  const [effort, thinking] = (['reasoningEffort', 'thinkingLevel'] as const).map((name) =>
+    choiceOf(context, name, [...LEVELS, 'max'] as const),
+  );
+  const level = effort ?? thinking;
+  return level === 'max' ? 'xhigh' : level;
+}
+
+/** Returns the value of a field; undefined for an empty one and for `auto`, which leave it to the provider. Throws BLOCK_CONFIG_INVALID. */
+function choiceOf<T extends string>(
+  context: BlockContext,
+  name: string,
+  choices: readonly T[],
+): T | undefined {
+  const value = context.field(name) ?? null;
+  if (value === null || value === '' || value === 'auto') return undefined;
+  const choice = choices.find((each) => each === value);
+  if (choice !== undefined) return choice;
+  throw invalid(context, `has "${name}" that is not one of auto, ${choices.join(', ')}`);
 }

@@ -44,7 +44,7 @@ export async function toolsOf(
       if (isJsonObject(row)) return { row, authored: authored[index] ?? new Map() };
       throw invalid(context, 'has a tool that is not an object');
     })
-    .filter(({ row }) => row['usageControl'] !== 'none');
+    .filter(({ row }) => usageOf(context, row) !== 'none');
   const tools = new Map<string, ReadyTool>();
   if (skills.tool) addTool(context, tools, { tool: skills.tool, row: {} });
   const workflows = used.filter(({ row }) => isWorkflowRow(row));
@@ -61,6 +61,14 @@ export async function toolsOf(
   if (tools.size > MAX_TOOLS)
     throw invalid(context, `has more than ${MAX_TOOLS} tools, with those of its MCP servers`);
   return tools;
+}
+
+/** Returns how a tool is used. Throws BLOCK_CONFIG_INVALID: an unnoticed mistake would give the model a tool that it must not have. */
+function usageOf(context: Context, row: JsonObject): 'auto' | 'force' | 'none' {
+  const value = row['usageControl'] ?? '';
+  if (value === 'force' || value === 'none') return value;
+  if (value === 'auto' || value === '') return 'auto';
+  throw invalid(context, 'has a tool whose "usageControl" is none of auto, force and none');
 }
 
 /** Adds a tool whose name and schema can be used. Throws BLOCK_CONFIG_INVALID. */

@@ -23,7 +23,7 @@ export const modelFields = {
   reasoningEffort: z
     .string()
     .optional()
-    .describe('Effort of models that reason: none, minimal, low, medium, high or xhigh.'),
+    .describe('Effort of models that reason: auto, none, minimal, low, medium, high, xhigh or max.'),
   thinkingLevel: z.string().optional().describe('The same as reasoningEffort.'),
   promptCaching: z
     .union([z.boolean(), z.enum(['true', 'false'])])
@@ -31,7 +31,7 @@ export const modelFields = {
     .describe(
       'True: the provider keeps the prompt for the next call, where it must be asked to. Default: true with tools or a memory.',
     ),
-  verbosity: z.string().optional().describe('Length of answers of OpenAI models: low, medium or high.'),
+  verbosity: z.string().optional().describe('Length of answers of OpenAI models: auto, low, medium or high.'),
   azureEndpoint: z.string().optional().describe('Address of an Azure OpenAI resource.'),
   azureApiVersion: z.string().optional().describe('Version of the interface of Azure OpenAI.'),
   bedrockRegion: z.string().optional().describe('Region of AWS for models of Amazon Bedrock.'),
@@ -51,4 +51,12 @@ const cost = z
   );
 
 /** The outputs of every block that calls a model. */
-export const modelOutputs = { model: z.string().describe('Name of the model that answered.'), tokens, cost };
+export const modelOutputs = {
+  model: z.string().describe('Name of the model that answered.'),
+  tokens,
+  cost,
+  unavailable: z
+    .array(z.json())
+    .optional()
+    .describe('Models that were unavailable before: model, code, message. Absent if none was.'),
+};

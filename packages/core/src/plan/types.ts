@@ -29,16 +29,19 @@ const AGENT = {
   toolCalls: 'json',
   providerTiming: 'json',
   cost: 'json',
+  unavailable: 'array',
+  // Of another product: empty here.
   interactionId: 'string',
 };
 const CHOICE = {
   model: 'string',
   tokens: 'json',
   cost: 'json',
+  unavailable: 'array',
   selectedRoute: 'string',
   selectedPath: 'json',
 };
-const ANSWER = { content: 'string', model: 'string', tokens: 'json', cost: 'json' };
+const ANSWER = { content: 'string', model: 'string', tokens: 'json', cost: 'json', unavailable: 'array' };
 const CHILD = {
   success: 'boolean',
   childWorkflowName: 'string',
@@ -112,7 +115,7 @@ const KNOWN_TYPES: readonly BlockTypeInfo[] = [
   {
     type: 'evaluator',
     class: 'effect',
-    outputs: { content: 'any', model: 'string', tokens: 'json', cost: 'json' },
+    outputs: { content: 'any', model: 'string', tokens: 'json', cost: 'json', unavailable: 'array' },
   },
   { type: 'translate', class: 'effect', outputs: ANSWER },
   { type: 'vision', class: 'effect', outputs: ANSWER },
