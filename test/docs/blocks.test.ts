@@ -1,6 +1,6 @@
 import { globSync, readFileSync } from 'node:fs';
 import { join } from 'node:path';
-import { blocks, describeBlocks } from '@heddle/blocks';
+import { blocks, describeBlocks, whyUnsupported } from '@heddle/blocks';
 import { describe, expect, it } from 'vitest';
 import { entityTypes } from '../../packages/blocks/src/guardrails/personal-data.ts';
 import { driverTypes } from '../../packages/blocks/src/drivers/catalog.ts';
@@ -70,6 +70,11 @@ describe('the table of all types of blocks', () => {
   it('says yes for what heddle check does not warn about, and for nothing else', () => {
     const runnable = [...runnableTypes()].filter((type) => !runsAnyway(type));
     expect(runnable.sort()).toEqual(executed.toSorted());
+  });
+
+  it('says no for what heddle blocks show has a reason for, and for nothing else', () => {
+    expect(typesThat('no').filter((type) => whyUnsupported(type) === undefined)).toEqual([]);
+    expect(typesThat('yes').filter((type) => whyUnsupported(type) !== undefined)).toEqual([]);
   });
 
   it('has each type once, and every trigger', () => {

@@ -15,6 +15,7 @@ import type { BlocksOptions } from './options.ts';
 
 export { integrationTypeInfos } from './integrations/needed.ts';
 export { knownModels } from './models/catalog.ts';
+export { whyUnsupported } from './describe/unsupported.ts';
 export type { ModelInfo, Prices } from './models/catalog.ts';
 export { knownProviders } from './models/known-providers.ts';
 export type { KnownProvider } from './models/known-providers.ts';

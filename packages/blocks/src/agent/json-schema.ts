@@ -216,6 +216,11 @@ export function withCheckedPatterns<Schema extends Json>(
   return rewritten(schema, patternBudget(), noted) as Schema;
 }
 
+/** Returns the check against a schema that others have written: patterns that cannot be checked are left out. Throws like `compileSchema`. */
+export function compileForeignSchema(schema: JsonObject, refuse: (why: string) => Error): SchemaCheck {
+  return compileSchema(withCheckedPatterns(schema), refuse);
+}
+
 /** Keywords whose value is data, not schemas. */
 const DATA: ReadonlySet<string> = new Set(['enum', 'const', 'default', 'examples']);
 

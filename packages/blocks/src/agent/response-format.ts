@@ -2,7 +2,7 @@ import type { LanguageModelV4CallOptions } from '@ai-sdk/provider';
 import { isJsonObject } from '@heddle/core/blocks';
 import type { BlockContext, BlockError, Json, JsonObject } from '@heddle/core/blocks';
 import { invalid } from '../invalid.ts';
-import { compileSchema, withCheckedPatterns } from './json-schema.ts';
+import { compileForeignSchema } from './json-schema.ts';
 import type { SchemaCheck } from './json-schema.ts';
 import { unfillable } from './unfillable.ts';
 
@@ -41,7 +41,7 @@ export function formatNamed(
   schema: JsonObject,
   refuse: (why: string) => Error,
 ): ResponseFormat {
-  const problemsOf = compileSchema(withCheckedPatterns(schema), refuse);
+  const problemsOf = compileForeignSchema(schema, refuse);
   const why = unfillable(schema);
   if (why !== undefined) throw refuse(`no answer can match: ${why}`);
   return { name, schema, problemsOf, strict: isStrict(schema) };

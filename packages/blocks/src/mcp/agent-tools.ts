@@ -3,7 +3,7 @@ import { isJsonObject } from '@heddle/core/blocks';
 import type { JsonObject } from '@heddle/core/blocks';
 import type { Context } from '../define.ts';
 import { invalid } from '../invalid.ts';
-import { compileSchema, withCheckedPatterns } from '../agent/json-schema.ts';
+import { compileForeignSchema } from '../agent/json-schema.ts';
 import { presetOf } from '../agent/preset.ts';
 import type { OfferedTool } from '../agent/ready-tool.ts';
 import { isIdempotent, toolNamed } from './find.ts';
@@ -90,7 +90,7 @@ function agentTool(session: McpSession, tool: Tool, name: string): OfferedTool {
 
 function isUsable(tool: Tool): boolean {
   try {
-    compileSchema(withCheckedPatterns(tool.inputSchema as JsonObject), (why) => new Error(why));
+    compileForeignSchema(tool.inputSchema as JsonObject, (why) => new Error(why));
     return true;
   } catch {
     return false;

@@ -8,7 +8,7 @@ import type {
 import type { StdioClientTransport } from '@modelcontextprotocol/client/stdio';
 import type { JsonObject } from '@heddle/core/blocks';
 import type { HttpClient } from '@heddle/engine';
-import { compileSchema, withCheckedPatterns } from '../agent/json-schema.ts';
+import { compileForeignSchema } from '../agent/json-schema.ts';
 import { fetchOver } from '../models/http.ts';
 import type { McpServerOptions } from '../options.ts';
 import type { McpServer } from './server.ts';
@@ -186,10 +186,7 @@ function secretHeaders(secret: string | undefined, { header }: McpServerOptions)
 }
 
 function boundedValidator(schema: JsonObject) {
-  const problemsOf = compileSchema(
-    withCheckedPatterns(schema),
-    (why) => new Error(`The schema of an output ${why}`),
-  );
+  const problemsOf = compileForeignSchema(schema, (why) => new Error(`The schema of an output ${why}`));
   return <T>(input: unknown) => {
     const problems = problemsOf(input as JsonObject);
     return problems === undefined

@@ -4,7 +4,7 @@ import type { JsonObject } from '@heddle/core/blocks';
 import type { Tool } from '@modelcontextprotocol/client';
 import { defineOutside } from '../define.ts';
 import { invalid } from '../invalid.ts';
-import { compileSchema, withCheckedPatterns } from '../agent/json-schema.ts';
+import { compileForeignSchema } from '../agent/json-schema.ts';
 import { openSession } from './session.ts';
 import { outputOf } from './result.ts';
 import { isIdempotent, toolNamed } from './find.ts';
@@ -36,8 +36,8 @@ export const mcp = defineOutside({
 });
 
 function schemaOf(tool: Tool) {
-  return compileSchema(
-    withCheckedPatterns(tool.inputSchema as JsonObject),
+  return compileForeignSchema(
+    tool.inputSchema as JsonObject,
     (why) =>
       new BlockError('MCP_FAILED', `The schema of the tool "${tool.name.slice(0, 100)}" ${why}.`, {
         retryable: false,

@@ -49,4 +49,10 @@ describe('heddle blocks', () => {
     expect(stderr).toContain('Did you mean "agent"?');
     expect((await heddle('show', 'wormhole')).stderr).toContain('heddle blocks list');
   });
+
+  it('says why a type of exported workflows does not run', async () => {
+    const { exit, stderr } = await heddle('show', 'table');
+    expect(exit).toBe(2);
+    expect(stderr).toContain('does not run blocks of the type "table": Heddle has no tables of its own.');
+  });
 });

@@ -9,6 +9,8 @@ import { styleFor } from '../render/style.ts';
 import { table } from '../render/table.ts';
 import { UsageError } from '../usage-error.ts';
 
+const OTHERS = 'heddle blocks list shows all types.';
+
 /** Lists the types of blocks that `heddle run` has. */
 export async function listBlocks(io: Io, { json }: { json: boolean }): Promise<number> {
   const all = await described();
@@ -26,7 +28,7 @@ export async function showBlock(
 ): Promise<number> {
   const all = await described();
   const found = all.find((each) => each.type === type);
-  if (!found) throw unknownType(type, all);
+  if (!found) throw await unknownType(type, all);
   if (options.jsonSchema) {
     const { summary, fields } = found;
     writeJson(io, { $schema: DRAFT_7, title: type, description: summary, ...fields });
@@ -40,9 +42,13 @@ async function described(): Promise<BlockDescription[]> {
   return (await describeBlocks()).toSorted((one, other) => (one.type < other.type ? -1 : 1));
 }
 
-function unknownType(type: string, all: readonly BlockDescription[]): UsageError {
+async function unknownType(type: string, all: readonly BlockDescription[]): Promise<UsageError> {
+  const { whyUnsupported } = await import('@heddle/blocks');
+  const why = whyUnsupported(type);
+  if (why !== undefined)
+    return new UsageError(`Heddle does not run blocks of the type "${type}": ${why}.`, OTHERS);
   const near = new SimilarNames(all.map((each) => each.type)).nearest(type.toLowerCase());
-  const hint = near ? `Did you mean "${near.name}"?` : 'heddle blocks list shows all types.';
+  const hint = near ? `Did you mean "${near.name}"?` : OTHERS;
   return new UsageError(`There is no block of the type "${type}".`, hint);
 }
 

@@ -1,0 +1,21 @@
+const WHY: { readonly [reason: string]: readonly string[] } = {
+  'exported workflows do not say which credentials a group has': ['credential_group'],
+  'it needs an index of documents, or a paid service': ['knowledge', 'search', 'enrichment'],
+  'Heddle has no tables of its own': ['table'],
+  'files are inputs, and blocks do not write any': ['file', 'file_v2', 'file_v3', 'file_v4', 'file_v5'],
+  'models for speech, images and video have interfaces of their own': [
+    'tts',
+    'stt',
+    'image_generator',
+    'video_generator',
+  ],
+  'there is no client of the Agent2Agent protocol': ['a2a'],
+  'a workflow does not deploy workflows: use the HTTP interface': ['deployments'],
+  'it is a service of another product': ['mothership', 'pi'],
+};
+
+/** Returns why Heddle does not run a type of exported workflows; undefined for any other type. */
+export function whyUnsupported(type: string): string | undefined {
+  if (type.startsWith('custom_block_')) return 'its definition is not part of an exported workflow';
+  return Object.entries(WHY).find(([, types]) => types.includes(type))?.[0];
+}
