@@ -1,0 +1,87 @@
+import type { JsonObject } from '@heddle/core';
+import { expect } from 'vitest';
+import type { Steps } from '../support/scale.ts';
+import { delivered, deployedHook } from './killed-webhook.ts';
+import type { Hook } from './killed-webhook.ts';
+import { atMinute, startProcess } from './killed.ts';
+import type { FiringProcess, Place } from './killed.ts';
+
+const TIMEOUT = { timeout: 60_000, interval: 100 };
+/** Fewer steps than there are from a delivery to its run. */
+const LEAST_STEPS = 15;
+
+interface Delivered {
+  deliveryId: string;
+  runId: string;
+  status: string;
+}
+
+/** A process whose clock moves on each time that it is asked. */
+export class Processes {
+  readonly #place: Place;
+  #minute = 0;
+
+  constructor(place: Place) {
+    this.#place = place;
+  }
+
+  start(): Promise<FiringProcess> {
+    return startProcess({ ...this.#place, nowMs: atMinute(this.#minute), countsResults: true });
+  }
+
+  /** Moves the clock of the process on, and returns what it has accepted. */
+  async deliveries(from: FiringProcess): Promise<Delivered[]> {
+    this.#minute += 1;
+    await from.call('now', { nowMs: atMinute(this.#minute) });
+    return from.call<Delivered[]>('deliveries');
+  }
+}
+
+/** Expects that each delivery is in one completed run, and that there is no other run. */
+export async function expectOnce(
+  processes: Processes,
+  { from, hook: { id } }: { from: FiringProcess; hook: Hook },
+  deliveryIds: readonly string[],
+): Promise<void> {
+  const isDone = async () => (await processes.deliveries(from)).every(({ status }) => status === 'completed');
+  await expect.poll(isDone, TIMEOUT).toBe(true);
+  const found = await processes.deliveries(from);
+  expect(found.map(({ deliveryId }) => deliveryId)).toEqual(deliveryIds.toSorted());
+  const runs = new Set(found.map(({ runId }) => runId)).size;
+  expect(await from.call<number>('runs', { workflowId: id })).toBe(runs);
+}
+
+/**
+ * Kills a process at steps from a delivery to the run that flow control lets start. Expects that each delivery is in one run.
+ */
+export async function expectHeldOnceWhenKilled(
+  place: Place,
+  policy: JsonObject,
+  { first, stride }: Steps,
+): Promise<void> {
+  const processes = new Processes(place);
+  let process = await processes.start();
+  const hook = await deployedHook(process, policy);
+  const ids: string[] = [];
+  let step = first;
+  for (let isDead = true; isDead; step += stride) {
+    const deliveryId = `d${String(step).padStart(3, '0')}`;
+    ids.push(deliveryId);
+    const first = await delivered(process, hook, { deliveryId, dieAt: step });
+    if (first) {
+      // It may die while it lets the run start.
+      const isOver = async (): Promise<boolean> => {
+        const found = await processes.deliveries(process).catch((): Delivered[] => []);
+        return process.isDead() || found.every(({ status }) => status === 'completed');
+      };
+      await expect.poll(isOver, TIMEOUT).toBe(true);
+      isDead = process.isDead();
+      if (isDead) process = await processes.start();
+      continue;
+    }
+    process = await processes.start();
+    expect(await delivered(process, hook, { deliveryId })).toMatchObject({ status: 200 });
+  }
+  await expectOnce(processes, { from: process, hook }, ids);
+  expect(step).toBeGreaterThan(LEAST_STEPS);
+}
