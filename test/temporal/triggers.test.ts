@@ -1,42 +1,53 @@
 import { randomUUID } from 'node:crypto';
-import { it } from 'vitest';
 import { dataFolder } from '../support/data-folder.ts';
-import { drawnSteps, scale } from '../support/scale.ts';
+import { drawnSteps, drawnTests, scale } from '../support/scale.ts';
+import type { Steps } from '../support/scale.ts';
 import { describeTemporal } from '../support/temporal.ts';
 import { expectHeldOnceWhenKilled } from '../triggers/flow-killed-steps.ts';
+import type { Place } from '../triggers/killed.ts';
 import { expectEventsOnceWhenKilled, expectOnceWhenKilled } from '../triggers/killed-steps.ts';
 
-describeTemporal('triggers whose process is killed', ({ address, namespace }) => {
-  const steps = drawnSteps(2, 'steps from a due time to its run on Temporal');
+interface Killed {
+  what: string;
+  /** Of a quick run. */
+  stride: number;
+  expectOnce: (place: Place, steps: Steps) => Promise<void>;
+}
 
-  it(
-    'at each step from the due time of a schedule to its run lose nothing and start nothing twice',
-    { timeout: 300_000 },
-    async () => {
-      const data = dataFolder();
-      const queue = `test-${randomUUID()}`;
-      const temporal = { address, namespace, queue, data };
-      // The steps before the last four know nothing of the server.
-      const first = steps.first + scale(3, 0);
-      await expectOnceWhenKilled({ store: { data }, engine: {}, temporal }, { ...steps, first });
-    },
-  );
+const KILLED: readonly Killed[] = [
+  {
+    what: 'from the due time of a schedule to its run',
+    stride: 2,
+    // The steps before the last four know nothing of the server.
+    expectOnce: (place, { first, stride }) =>
+      expectOnceWhenKilled(place, { stride, first: first + scale(3, 0) }),
+  },
+  {
+    what: 'from a delivery to its run',
+    stride: 5,
+    expectOnce: (place, steps) => expectHeldOnceWhenKilled(place, undefined, steps),
+  },
+  {
+    what: 'from a delivery to the run that flow control lets start',
+    stride: 12,
+    expectOnce: (place, steps) => expectHeldOnceWhenKilled(place, { concurrency: 1 }, steps),
+  },
+  {
+    what: 'from the end of a run to the run of its event',
+    stride: 6,
+    expectOnce: (place, steps) => expectEventsOnceWhenKilled(place, steps),
+  },
+];
 
-  it('at each step of flow control lose nothing and start nothing twice', { timeout: 300_000 }, async () => {
-    const data = dataFolder();
-    const temporal = { address, namespace, queue: `test-${randomUUID()}`, data };
-    const place = { store: { data }, engine: {}, temporal };
-    await expectHeldOnceWhenKilled(place, { concurrency: 1 }, { ...steps, stride: scale(12, 1) });
-  });
+describeTemporal('a process that is killed', ({ address, namespace }) => {
+  const it = drawnTests(1 / KILLED.length, 'kinds of triggers whose process is killed on Temporal');
 
-  it(
-    'at each step from the end of a run to the run of its event lose and double nothing',
-    { timeout: 300_000 },
-    async () => {
+  for (const { what, stride, expectOnce } of KILLED) {
+    const steps = drawnSteps(stride, `steps ${what} on Temporal`);
+    it(`at each step ${what} loses nothing and starts nothing twice`, { timeout: 300_000 }, async () => {
       const data = dataFolder();
       const temporal = { address, namespace, queue: `test-${randomUUID()}`, data };
-      const place = { store: { data }, engine: {}, temporal };
-      await expectEventsOnceWhenKilled(place, { ...steps, stride: scale(8, 1) });
-    },
-  );
+      await expectOnce({ store: { data }, engine: {}, temporal }, steps);
+    });
+  }
 });
