@@ -41,5 +41,6 @@ export function bytesText(bytes: number): string {
 
 /** Returns an amount of USD. */
 export function costText(usd: number): string {
+  if (usd === 0) return '$0';
   return `$${usd < 1 ? usd.toFixed(4) : usd.toFixed(2)}`;
 }
