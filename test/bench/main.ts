@@ -10,6 +10,7 @@ import { jsonOf, machineLine, tableOf } from './report.ts';
 import { ROWS } from './rows.ts';
 import { prepareSandboxes } from './sandbox/ground.ts';
 import { SANDBOX_ROWS } from './sandbox/rows.ts';
+import { benchStudio } from './studio/bench.ts';
 import { benchTemporal } from './temporal/bench.ts';
 import { serve } from './worker.ts';
 import type { WorkloadName } from './workload.ts';
@@ -33,6 +34,7 @@ function options() {
       quick: { type: 'boolean' },
       only: { type: 'string' },
       sandbox: { type: 'boolean' },
+      studio: { type: 'boolean' },
       temporal: { type: 'boolean' },
     },
   }).values;
@@ -41,6 +43,7 @@ function options() {
 function bench(): Promise<void> {
   const values = options();
   if (values.temporal) return benchTemporal(values, say);
+  if (values.studio) return benchStudio(values, say);
   return values.api ? benchApi(values, say) : benchRows(values);
 }
 

@@ -5,6 +5,7 @@ import { curlOf, testOf } from '../../packages/studio/web/run/copy-text.ts';
 import { callsOf, decisionsOf, fieldsOfCall } from '../../packages/studio/web/run/pause-calls.ts';
 import { editsOf, startOf, targetsOf } from '../../packages/studio/web/run/rerun-edits.ts';
 import type { EditTarget } from '../../packages/studio/web/run/rerun-edits.ts';
+import { drawnTests } from '../support/scale.ts';
 import { startModelServer } from '../support/model-server.ts';
 import { block, fn, loop, workflow } from '../support/workflow.ts';
 import { chromiumTool, studio } from './setup.ts';
@@ -63,6 +64,7 @@ const CALL = {
 };
 
 describe.skipIf(!chromiumTool)('the page of a run', () => {
+  const drawn = drawnTests(1 / 4, 'large runs in the Studio');
   const world = studio({
     more: async (whenDone) => {
       const server = await startModelServer(({ body }) => {
@@ -145,7 +147,7 @@ describe.skipIf(!chromiumTool)('the page of a run', () => {
 
   const large =
     'shows 2,000 blocks with under 1,500 elements, as a whole and near, and finds one by the outline';
-  it(large, { timeout: 90_000 }, async () => {
+  drawn(large, { timeout: 90_000 }, async () => {
     const runId = await world.run(await world.deployed('Large', LARGE));
     const page = await open(`/runs/${runId}`);
     const nodes = page.locator('.react-flow__node');
@@ -167,6 +169,134 @@ describe.skipIf(!chromiumTool)('the page of a run', () => {
     const drawn = await page.locator('.far-blocks g').boundingBox();
     const place = await page.getByRole('region', { name: 'Graph' }).boundingBox();
     expect(isWithin(drawn, place)).toBe(true);
+  });
+
+  /** A span as the interface lists it; `at`: its number. */
+  function span(at: number, parentId = '', index: number | null = null) {
+    return {
+      ...{
+        id: parentId === '' ? `S${at}` : `${parentId}/${at}`,
+        parentId,
+        depth: parentId === '' ? 0 : 1,
+        index,
+      },
+      ...{ name: `Span ${at}`, type: 'function', blockId: 'Fail', status: 'completed', errorHandled: false },
+      ...{
+        relativeStartMs: at * 10,
+        durationMs: 10,
+        startTime: new Date(at * 10).toISOString(),
+        childCount: 0,
+      },
+      ...{ error: null, attempts: null, inputBytes: null, outputBytes: null },
+    };
+  }
+
+  /** Answers requests for spans of a run as if it had `total`. Returns the queries of the requests. */
+  async function withSpans(
+    page: Page,
+    total: number,
+    make: (at: number) => object,
+  ): Promise<URLSearchParams[]> {
+    const asked: URLSearchParams[] = [];
+    await page.route('**/spans?*', async (route) => {
+      const query = new URL(route.request().url()).searchParams;
+      asked.push(query);
+      const from = Number(query.get('cursor') ?? 0);
+      const to = Math.min(total, from + Number(query.get('limit')));
+      const data = Array.from({ length: to - from }, (_, at) => make(from + at));
+      await route.fulfill({ json: { data, nextCursor: to < total ? `${to}` : null } });
+    });
+    return asked;
+  }
+
+  drawn(
+    'shows a timeline of 40,000 spans with the rows in view only, and reads it in pages',
+    { timeout: 60_000 },
+    async () => {
+      const page = await open('/runs');
+      const asked = await withSpans(page, 40_000, (at) => span(at));
+      await page.goto(`${world.url}/runs/${agentRun}?view=timeline`);
+      const spans = page.getByRole('list', { name: 'Spans' });
+      await spans.getByText('Span 0', { exact: true }).waitFor();
+      expect(asked).toHaveLength(1);
+      const atEnd = page.getByText('Span 39999', { exact: true });
+      await expect
+        .poll(
+          async () => {
+            await page.evaluate('document.querySelector(".timeline-scroll").scrollTop = 1e9');
+            return atEnd.count();
+          },
+          { timeout: 45_000 },
+        )
+        .toBe(1);
+      expect(asked).toHaveLength(80);
+      expect(await spans.getByRole('listitem').count()).toBeLessThan(80);
+      expect(await page.evaluate<number>('document.querySelectorAll("*").length')).toBeLessThan(1500);
+    },
+  );
+
+  drawn('shows 100,000 iterations by pages, and jumps to one by its number', async () => {
+    const runId = await world.run(
+      await world.deployed(
+        'Often',
+        workflow([loop('L', { loopType: 'for', count: 2 }, fn('Step', 'return 1'))], ['Start -> L -> Step']),
+      ),
+    );
+    const page = await open('/runs');
+    await page.route('**/states*', async (route) => {
+      // The iterations that are made up have no blocks.
+      if (route.request().url().includes('scope=')) return route.fulfill({ json: { data: { blocks: [] } } });
+      const response = await route.fetch();
+      const { data } = (await response.json()) as { data: { blocks: { iterations: object | null }[] } };
+      const blocks = data.blocks.map(({ iterations, ...state }) => ({
+        ...state,
+        iterations: iterations && { ...iterations, total: 100_000, completed: 100_000 },
+      }));
+      return route.fulfill({ response, json: { data: { ...data, blocks } } });
+    });
+    const loopId = await blockNamed(runId, 'L');
+    const asked = await withSpans(page, 100_000, (at) => span(at, loopId, at));
+    await page.goto(`${world.url}/runs/${runId}?span=${encodeURIComponent(loopId)}`);
+    const iterations = page.getByRole('region', { name: 'Iterations' });
+    await iterations.getByText('All 100000').waitFor();
+    await iterations.getByRole('button', { name: '#99 ' }).waitFor();
+    expect(await iterations.getByRole('listitem').count()).toBe(100);
+    await iterations.getByRole('button', { name: 'Show more' }).click();
+    await iterations.getByRole('button', { name: '#199 ' }).waitFor();
+    await iterations.getByLabel('Go to #').fill('99999');
+    await page.keyboard.press('Enter');
+    await page.getByText('L #99999').waitFor();
+    expect(asked.filter((query) => query.get('under') === loopId).length).toBeLessThan(4);
+    expect(await page.evaluate<number>('document.querySelectorAll("*").length')).toBeLessThan(1500);
+  });
+
+  async function blockNamed(runId: string, name: string): Promise<string> {
+    const path = `/api/v2/logs/${runId}/overview`;
+    const { graph } = await world.call<{ graph: { blocks: { id: string; name: string }[] } }>('GET', path);
+    return graph.blocks.find((each) => each.name === name)?.id ?? '';
+  }
+
+  drawn('reads little of an output of 64 MB', { timeout: 90_000 }, async () => {
+    const code =
+      'return { text: "x".repeat(3_000_000), list: Array.from({ length: 1000 }, () => "y".repeat(1000)) }';
+    const parts = Array.from({ length: 16 }, (_, index) => `"part${index}": <huge.result>`).join();
+    const answer = block('Answer', 'response', { dataMode: 'json', data: `{${parts}}`, status: '200' });
+    const huge = workflow([fn('Huge', code), answer], ['Start -> Huge -> Answer']);
+    const runId = await world.run(await world.deployed('Huge', huge), { async: true });
+    const page = await open('/runs');
+    let bytes = 0;
+    page.on('response', (response) => {
+      if (response.url().includes('/value?')) void response.body().then((body) => (bytes += body.length));
+    });
+    await page.goto(`${world.url}/runs/${runId}`);
+    await page.getByText(/^6\d MB$/).waitFor({ timeout: 60_000 });
+    for (const name of ['data', 'part0', 'list']) await page.getByRole('button', { name }).first().click();
+    await page.getByRole('button', { name: 'Show entries 100 to 199 of 1000' }).click();
+    await page.getByRole('button', { name: 'text' }).first().click();
+    await page.getByText('The beginning is shown').waitFor();
+    expect(bytes).toBeGreaterThan(10_000);
+    expect(bytes).toBeLessThan(1_000_000);
+    expect(await page.evaluate<number>('document.querySelectorAll("*").length')).toBeLessThan(1500);
   });
 
   it('keeps the whole of a small graph in view, also in a narrow window', async () => {

@@ -254,6 +254,39 @@ describe.skipIf(!chromiumTool)('the Studio in a browser', () => {
     expect(await page.content()).not.toContain('hunter2');
   });
 
+  it('creates a key of the workspace, shows it once, and revokes it', async () => {
+    const page = await open('/settings');
+    const keys = page.getByRole('region', { name: 'API keys', exact: true });
+    await keys.getByLabel('Name of a new key').fill('Deploys');
+    await keys.getByRole('button', { name: 'Create key' }).click();
+    const key = (await keys.locator('.new-key code').textContent()) ?? '';
+    const status = async () =>
+      (await fetch(`${world.url}/api/v2/workspaces/${world.workspaceId}`, { headers: { 'X-API-Key': key } }))
+        .status;
+    expect(await status()).toBe(200);
+    await keys.getByRole('cell', { name: 'Deploys' }).waitFor();
+    await page.reload();
+    await keys.getByRole('button', { name: 'Revoke' }).click();
+    expect(await page.content()).not.toContain(key);
+    await page.getByRole('dialog').getByRole('button', { name: 'Revoke' }).click();
+    await keys.getByText('There are none.').waitFor();
+    expect(await status()).toBe(401);
+  });
+
+  it('shows who did what with a workflow and with a run', async () => {
+    const again = await world.call<{ runId: string }>(
+      'POST',
+      `/api/v2/workflows/${nested}/runs/${nestedRun}/rerun`,
+      {},
+    );
+    const page = await open(`/workflows/${nested}`);
+    const log = page.getByRole('region', { name: 'Who did what' });
+    await log.getByText('Workflow deployed').waitFor();
+    expect(await log.textContent()).toMatch(/Workflow created by .+ \(key .+\)/);
+    await page.goto(`${world.url}/runs/${again.runId}?pane=details`);
+    await log.getByText('Run rerun').waitFor();
+  });
+
   it('loads nothing from elsewhere and violates no policy', () => {
     expect(world.loaded.filter((url) => !url.startsWith(world.url) && !url.startsWith('blob:'))).toEqual([]);
     expect(world.faults.filter((fault) => !/status of (404|500)/.test(fault))).toEqual([]);

@@ -1,0 +1,126 @@
+import { writeFileSync } from 'node:fs';
+import { loadavg } from 'node:os';
+import type { Browser, Page } from 'playwright-core';
+import { chromium } from 'playwright-core';
+import { fetchTool, toolNamed } from '../../tools/fetch.ts';
+import type { Result } from '../race.ts';
+import { jsonOf, machineLine, tableOf } from '../report.ts';
+import { STUDIO_ROWS } from './rows.ts';
+import { servedStudio } from './server.ts';
+import type { ServedStudio } from './server.ts';
+
+const ROUNDS = 7;
+const QUICK_ROUNDS = 2;
+/** Moves of the mouse while frames are counted. */
+const MOVES = 120;
+
+type RowName = keyof typeof STUDIO_ROWS;
+
+/** Measures the pages of the Studio in Chromium and prints their table. */
+export async function benchStudio(
+  { json, quick = false, only = '' }: { json?: string; quick?: boolean; only?: string },
+  say: (text: string) => void,
+): Promise<void> {
+  const pattern = new RegExp(only, 'i');
+  const rows = Object.entries(STUDIO_ROWS).filter(([, { name }]) => pattern.test(name));
+  if (rows.length === 0) throw new Error(`No row fits "${only}".`);
+  const { found } = fetchTool('chromium', toolNamed('chromium'));
+  if (!found) throw new Error('Chromium is needed, and it is not there.');
+  const from = loadavg()[0] as number;
+  say('Deploying a workflow of 2,000 blocks …');
+  const served = await servedStudio();
+  const env = Object.entries(found.env).filter((pair): pair is [string, string] => pair[1] !== undefined);
+  const browser = await chromium.launch({
+    executablePath: found.path,
+    env: Object.fromEntries(env),
+    args: ['--no-sandbox'],
+  });
+  try {
+    const results: Result[] = [];
+    for (const [name, row] of rows) {
+      say(`${row.name} …`);
+      const samples: number[] = [];
+      for (let round = 0; round < (quick ? QUICK_ROUNDS : ROUNDS); round += 1)
+        samples.push(await sampleOf(name as RowName, browser, served));
+      results.push(resultOf(row, samples));
+      if (json !== undefined) writeFileSync(json, `${JSON.stringify(jsonOf(results), undefined, 2)}\n`);
+    }
+    const load = `load ${from.toFixed(1)} before, ${(loadavg()[0] as number).toFixed(1)} after`;
+    process.stdout.write(`${tableOf(results)}\n\n${machineLine()}; ${load}\n`);
+  } finally {
+    await browser.close();
+    await served.stop();
+  }
+}
+
+function resultOf(row: Result['row'], samples: readonly number[]): Result {
+  const sorted = samples.toSorted((a, b) => a - b);
+  const figures = {
+    ours: sorted[Math.floor(sorted.length / 2)],
+    floor: undefined,
+    peers: new Map<string, number>(),
+    bestPeer: undefined,
+    ratioToBestPeer: undefined,
+    ratioToFloor: undefined,
+  };
+  const spread = new Map([['heddle', [sorted[0] ?? 0, sorted.at(-1) ?? 0] as const]]);
+  return { ...figures, row, spread, missing: new Map(), met: row.met(figures, new Map()) };
+}
+
+/** Each sample has a browser context of its own, so that nothing is in a cache. */
+async function sampleOf(row: RowName, browser: Browser, served: ServedStudio): Promise<number> {
+  const context = await browser.newContext({ viewport: { width: 1440, height: 900 } });
+  try {
+    const page = await context.newPage();
+    await signIn(page, served);
+    if (row === 'paint') return await firstPaint(page, served);
+    const openedMs = await openRun(page, served);
+    return row === 'open' ? openedMs : await framesWhilePanning(page);
+  } finally {
+    await context.close();
+  }
+}
+
+async function signIn(page: Page, { url, key }: ServedStudio): Promise<void> {
+  const headers = { 'Content-Type': 'application/json', 'X-Heddle-Studio': '1', Origin: url };
+  const answer = await page.request.post(`${url}/api/studio/session`, { headers, data: { apiKey: key } });
+  if (!answer.ok()) throw new Error(`Signing in was refused: ${answer.status()}`);
+}
+
+/** Milliseconds from the address to the first paint with content. */
+async function firstPaint(page: Page, { url }: ServedStudio): Promise<number> {
+  await page.goto(`${url}/runs`);
+  await page.getByRole('row').nth(1).waitFor();
+  return page.evaluate<number>('performance.getEntriesByName("first-contentful-paint")[0].startTime');
+}
+
+/** Milliseconds until the blocks are drawn. */
+async function openRun(page: Page, { url, runId }: ServedStudio): Promise<number> {
+  await page.goto(`${url}/runs`);
+  await page.getByRole('row').nth(1).waitFor();
+  const fromMs = performance.now();
+  await page.locator(`a[href*="${runId}"]`).first().click();
+  await page.locator('.far-blocks path').first().waitFor();
+  return performance.now() - fromMs;
+}
+
+/** The 95th percentile of the time between frames while the graph follows the mouse, near enough that blocks have text. */
+async function framesWhilePanning(page: Page): Promise<number> {
+  await page.getByRole('navigation', { name: 'Blocks' }).getByRole('button').nth(3).click();
+  await page.locator('.react-flow__node').first().waitFor();
+  const box = await page.locator('.react-flow__pane').boundingBox();
+  if (!box) throw new Error('The graph has no place.');
+  const [x, y] = [box.x + box.width / 2, box.y + box.height - 20];
+  await page.mouse.move(x, y);
+  await page.mouse.down();
+  await page.evaluate(`(() => {
+    const times = (globalThis.frameTimes = []);
+    let before = performance.now();
+    const frame = (now) => { times.push(now - before); before = now; requestAnimationFrame(frame); };
+    requestAnimationFrame(frame);
+  })()`);
+  for (let move = 1; move <= MOVES; move += 1) await page.mouse.move(x - move * 3, y - (move % 40) * 3);
+  const times = await page.evaluate<number[]>('globalThis.frameTimes');
+  await page.mouse.up();
+  return times.toSorted((a, b) => a - b)[Math.floor(times.length * 0.95)] ?? 0;
+}

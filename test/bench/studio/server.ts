@@ -1,0 +1,78 @@
+import { spawn } from 'node:child_process';
+import { once } from 'node:events';
+import { mkdtempSync, rmSync } from 'node:fs';
+import { createRequire } from 'node:module';
+import { tmpdir } from 'node:os';
+import { dirname, join } from 'node:path';
+import { createInterface } from 'node:readline';
+import { draftOf } from '../../support/draft.ts';
+import { block, condition, fn, workflow } from '../../support/workflow.ts';
+
+/** A server with a run of 2,000 blocks. */
+export interface ServedStudio {
+  url: string;
+  key: string;
+  runId: string;
+  stop(): Promise<void>;
+}
+
+/** Blocks beside the trigger, the condition and the last one, in chains. */
+const CHAINED = 1997;
+const CHAIN = 40;
+
+const LARGE = workflow(
+  [
+    condition('Which', { many: 'false', last: '' }),
+    ...Array.from({ length: CHAINED }, (_, index) => block(`B${index}`, 'variables', {})),
+    fn('Last', 'return "end"'),
+  ],
+  [
+    'Start -> Which',
+    'Which:last -> Last',
+    ...Array.from({ length: CHAINED }, (_, index) =>
+      index % CHAIN === 0 ? `Which:many -> B${index}` : `B${index - 1} -> B${index}`,
+    ),
+  ],
+);
+
+/** Starts `heddle serve` in a new folder, deploys the workflow and runs it once. */
+export async function servedStudio(): Promise<ServedStudio> {
+  const data = mkdtempSync(join(tmpdir(), 'heddle-bench-'));
+  const manifest = createRequire(import.meta.url).resolve('heddle/package.json');
+  const args = [
+    join(dirname(manifest), 'bin', 'heddle.js'),
+    'serve',
+    '--port',
+    '0',
+    '--json',
+    '--data',
+    data,
+  ];
+  const server = spawn(process.execPath, args, { stdio: ['ignore', 'pipe', 'inherit'] });
+  const stop = async (): Promise<void> => {
+    const ended = once(server, 'exit');
+    server.kill();
+    await ended;
+    rmSync(data, { recursive: true, force: true });
+  };
+  try {
+    const [line] = (await once(createInterface(server.stdout), 'line')) as [string];
+    const { url, key, workspaceId } = JSON.parse(line) as { url: string; key: string; workspaceId: string };
+    const call = async <Data>(method: string, path: string, body: object): Promise<Data> => {
+      const headers = { 'X-API-Key': key, 'Content-Type': 'application/json' };
+      const response = await fetch(`${url}/api/v2/workflows${path}`, {
+        ...{ method, headers, body: JSON.stringify(body) },
+      });
+      if (!response.ok) throw new Error(await response.text());
+      return ((await response.json()) as { data: Data }).data;
+    };
+    const { id } = await call<{ id: string }>('POST', '', { workspaceId, name: 'Large' });
+    await call('PUT', `/${id}/state`, draftOf(LARGE));
+    await call('POST', `/${id}/deploy`, {});
+    const { runId } = await call<{ runId: string }>('POST', `/${id}/execute`, {});
+    return { url, key, runId, stop };
+  } catch (error) {
+    await stop();
+    throw error;
+  }
+}
