@@ -95,7 +95,8 @@ export async function eventApi(kind: 'sqlite' | 'postgres', options: TestApiOpti
       return Promise.all(
         oldest.map(async ({ runId }) => {
           const [first] = await api.engine.getLogs(runId);
-          const { input: _input, ...output } = first?.output as EventInput;
+          if (!first) throw new Error(`The run ${runId} has no blocks.`);
+          const { input: _input, ...output } = first.output as EventInput;
           return output as EventInput;
         }),
       );
