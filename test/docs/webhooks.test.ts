@@ -36,7 +36,7 @@ const SENDERS: { readonly [mark: string]: Sender } = {
   telegram: { type: 'telegram', fields: { webhookSecret: '{{TELEGRAM}}' }, secret: 'TELEGRAM' },
 };
 
-describe.skipIf(!curl)(PAGE, () => {
+describe.skipIf(!curl)(`${PAGE}`, () => {
   let api: Received;
   let server: Listening;
   let folder = '';
@@ -55,9 +55,8 @@ describe.skipIf(!curl)(PAGE, () => {
   });
 
   it('has calls of each sender', () => {
-    expect(fences.map(({ marks }) => marks.get('receive')).toSorted()).toEqual(
-      Object.keys(SENDERS).toSorted(),
-    );
+    const senders = new Set(fences.map(({ marks }) => marks.get('receive')));
+    expect(senders).toEqual(new Set(Object.keys(SENDERS)));
   });
 
   it.each(fences.map((fence) => [fence.at, fence] as const))(

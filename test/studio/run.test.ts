@@ -1,10 +1,6 @@
 import { spawnSync } from 'node:child_process';
 import type { Page } from 'playwright-core';
 import { beforeAll, describe, expect, it, onTestFinished } from 'vitest';
-import { curlOf, testOf } from '../../packages/studio/web/run/copy-text.ts';
-import { callsOf, decisionsOf, fieldsOfCall } from '../../packages/studio/web/run/pause-calls.ts';
-import { editsOf, startOf, targetsOf } from '../../packages/studio/web/run/rerun-edits.ts';
-import type { EditTarget } from '../../packages/studio/web/run/rerun-edits.ts';
 import { drawnTests } from '../support/scale.ts';
 import { startModelServer } from '../support/model-server.ts';
 import { block, fn, loop, workflow } from '../support/workflow.ts';
@@ -405,105 +401,5 @@ describe.skipIf(!chromiumTool)('the page of a run', () => {
     });
     await calls.first().waitFor({ state: 'detached' });
     await page.getByRole('button', { name: 'Helper, completed' }).first().waitFor();
-  });
-});
-
-describe('copied texts', () => {
-  it('are single words of a shell, whatever the input has', () => {
-    const input = { text: `'; touch /tmp/x; '$(id)\`id\`\\` };
-    const command = curlOf({ workflowId: 'a/b', input }, 'http://127.0.0.1:1').replace(
-      /^curl/,
-      'printf "%s\\0"',
-    );
-    const { stdout } = spawnSync('sh', ['-c', command], { encoding: 'utf8' });
-    expect(stdout.split('\0')).toEqual([
-      'http://127.0.0.1:1/api/v2/workflows/a%2Fb/execute',
-      '-H',
-      'X-API-Key: ',
-      '-H',
-      'Content-Type: application/json',
-      '-d',
-      JSON.stringify({ input }),
-      '',
-    ]);
-  });
-
-  it('keep names and values inside string literals of a test', () => {
-    const name = "x'); process.exit(1); it(`${1}";
-    const text = testOf({
-      ...{ workflowId: 'w', name, input: { name }, status: 'failed', output: undefined },
-      errorCode: 'BLOCK_FAILED',
-    });
-    expect(text).toContain(`it(${JSON.stringify(`${name} ends as failed`)}, async`);
-    expect(text).toContain('"code": "BLOCK_FAILED"');
-  });
-});
-
-describe('calls that wait for a decision', () => {
-  it('are read from any output without failing', () => {
-    for (const output of [null, 1, [], { calls: 1 }, { calls: [null, { id: 1 }] }])
-      expect(callsOf(output)).toEqual([]);
-    const [bare] = callsOf({ calls: [{ id: '1.1', name: 'f', arguments: [], parameters: 'x' }] });
-    expect(bare).toEqual({ id: '1.1', name: 'f', arguments: {}, parameters: {} });
-  });
-
-  it('have a field for each argument, by its schema, or as JSON where the value does not fit', () => {
-    const types = fieldsOfCall({ ...CALL, arguments: { ...CALL.arguments, urgent: 'yes' } });
-    expect(types.map(({ name, type, initial }) => [name, type, initial])).toEqual([
-      ['to', 'string', 'ada@example.org'],
-      ['urgent', 'object', '"yes"'],
-      ['copies', 'number', ''],
-      ['lines', 'object', '["one"]'],
-    ]);
-  });
-
-  it('need one decision each', () => {
-    expect(() => decisionsOf([CALL], {})).toThrow('Decide about send_mail.');
-    expect(decisionsOf([CALL], { '1.2': { kind: 'deny', reason: 'no' } })).toEqual({
-      decisions: { '1.2': { decision: 'deny', reason: 'no' } },
-    });
-    expect(() => decisionsOf([CALL], { '1.2': { kind: 'edit', values: { lines: '{' } } })).toThrow('lines');
-  });
-});
-
-describe('what is changed before a run starts at a block', () => {
-  const named = (id: string, parentId: string | null = null) => ({
-    ...{ id, name: id, type: 'function', enabled: true, position: null },
-    ...{ parentId, width: null, height: null, ports: [] },
-  });
-  const graph = {
-    blocks: [named('A'), named('B'), named('L'), named('I', 'L'), named('Z')],
-    edges: [
-      { source: 'A', target: 'B', port: 'source' },
-      { source: 'B', target: 'L', port: 'source' },
-      { source: 'L', target: 'I', port: 'loop-start-source' },
-      { source: 'L', target: 'Z', port: 'loop-end-source' },
-    ],
-  };
-  const [a, b, l, i, z] = graph.blocks as [Named, Named, Named, Named, Named];
-  type Named = (typeof graph.blocks)[number];
-  const titles = (block: Named) => targetsOf(graph, block).map(({ title }) => title);
-
-  it('is the input of the run, the fields of the block, or an output before it', () => {
-    expect(titles(a)).toEqual(['The input of the run']);
-    expect(titles(b)).toEqual(['The fields of B', 'The output of A']);
-    expect(titles(l)).toEqual(['The output of B', 'The output of A']);
-    expect(titles(z)).toEqual(['The fields of Z', 'The output of L', 'The output of B', 'The output of A']);
-    expect(startOf(graph, i)).toBe(l);
-    const circle = { ...graph, blocks: [named('X', 'Y'), named('Y', 'X')] };
-    expect(startOf(circle, circle.blocks[0] as Named).id).toMatch(/X|Y/);
-  });
-
-  it('has of the fields only those that have changed, and no code', () => {
-    const [fields, output] = targetsOf(graph, b) as [EditTarget, EditTarget];
-    const before = { code: 'return 1', url: 'a', list: [1] };
-    expect(editsOf(fields, before, JSON.stringify({ ...before, url: 'b' }))).toEqual({
-      fields: { url: 'b' },
-    });
-    expect(editsOf(fields, before, JSON.stringify(before))).toEqual({});
-    expect(() => editsOf(fields, before, '{"code": "return 2"}')).toThrow('Code is changed in the workflow');
-    expect(editsOf(output, {}, '{"result": 2}')).toEqual({ outputs: { A: { result: 2 } } });
-    for (const text of ['[1]', 'null', '"x"'])
-      expect(() => editsOf(output, {}, text)).toThrow('a JSON object');
   });
 });

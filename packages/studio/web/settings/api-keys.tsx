@@ -19,11 +19,18 @@ export function ApiKeys({ workspaceId }: { workspaceId: string }) {
       {isForbidden && <p>Only admins of the workspace see its keys.</p>}
       {error && !isForbidden && <Failed error={error} retry={refetch} />}
       {!data && !error && <Loading what="keys" />}
-      {data?.length === 0 && <p>There are none.</p>}
-      {data && data.length > 0 && <KeyTable {...{ workspaceId }} keys={data} />}
-      {data?.length === MOST && <p>The first {MOST} are shown.</p>}
-      {data && <CreateKey workspaceId={workspaceId} />}
+      {data && <Keys workspaceId={workspaceId} keys={data} />}
     </section>
+  );
+}
+
+function Keys({ workspaceId, keys }: { workspaceId: string; keys: readonly KeyRow[] }) {
+  return (
+    <>
+      {keys.length === 0 ? <p>There are none.</p> : <KeyTable workspaceId={workspaceId} keys={keys} />}
+      {keys.length === MOST && <p>The first {MOST} are shown.</p>}
+      <CreateKey workspaceId={workspaceId} />
+    </>
   );
 }
 

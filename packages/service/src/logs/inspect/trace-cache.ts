@@ -48,12 +48,12 @@ export class TraceCache {
     for (const [key, { usedMs }] of this.#kept) if (nowMs - usedMs > KEEP_MS) this.#kept.delete(key);
     const isOpen = endedMs === null || status === 'redacting';
     const kept = this.#kept.get(id);
-    const isFresh = kept && (!kept.isOpen || (isNextPage && isOpen && nowMs - kept.builtMs <= PAGES_MS));
-    const known = isFresh ? kept : undefined;
-    const root = known?.root ?? (await traceOf(this.#engine, id));
-    if (!root) return undefined;
-    const { spans = countOf(root), builtMs = nowMs } = known ?? {};
-    this.#keep(id, { root, spans, usedMs: nowMs, builtMs, isOpen });
+    if (kept && (!kept.isOpen || (isNextPage && isOpen && nowMs - kept.builtMs <= PAGES_MS))) {
+      this.#keep(id, { ...kept, usedMs: nowMs, isOpen });
+      return kept.root;
+    }
+    const root = await traceOf(this.#engine, id);
+    if (root) this.#keep(id, { root, spans: countOf(root), usedMs: nowMs, builtMs: nowMs, isOpen });
     return root;
   }
 
