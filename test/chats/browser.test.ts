@@ -1,3 +1,4 @@
+import axe from 'axe-core';
 import { chromium } from 'playwright-core';
 import type { Browser, Page } from 'playwright-core';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
@@ -8,6 +9,7 @@ import { block, fn, workflow } from '../support/workflow.ts';
 import { requireTool } from '../tools/fetch.ts';
 
 const tool = requireTool('chromium');
+const HOSTILE = '<img src=x onerror="document.title=1"> & <b>bold</b>';
 
 const FIELDS = [
   { name: 'city', type: 'string', label: 'Your city', required: true },
@@ -24,11 +26,31 @@ const ECHO = workflow(
   ['Start -> F'],
 );
 
+const ASKS = workflow(
+  [
+    block('Start', 'start_trigger', {}),
+    block('Approve the order', 'human_in_the_loop', {
+      builderData: [
+        { id: 'a', name: 'order', type: 'string', value: '<start.text>' },
+        { id: 'b', name: 'lines', type: 'array', value: '[{"item": "yarn", "count": 3}]' },
+      ],
+      inputFormat: [
+        { id: 'c', name: 'approved', type: 'boolean' },
+        { id: 'd', name: 'amount', type: 'number', label: 'Amount in euros', required: true },
+        { id: 'e', name: 'reason', type: 'string', description: 'Why, in a sentence.' },
+      ],
+    }),
+  ],
+  ['Start -> Approve the order'],
+);
+
 describe.skipIf(!tool)('the pages of a workflow in a browser', () => {
   const faults: string[] = [];
   const stops: (() => unknown)[] = [];
   let url = '';
   let browser: Browser;
+  /** Returns the address of the page of a run that waits for a person. */
+  let ask: () => Promise<{ page: string; status: () => Promise<string> }>;
 
   beforeAll(async () => {
     const whenDone = (stop: () => void): void => void stops.push(stop);
@@ -49,6 +71,22 @@ describe.skipIf(!tool)('the pages of a workflow in a browser', () => {
       ...{ identifier: 'support', title: 'Support', pages: ['chat', 'form'] },
       ...{ outputs: ['F.result.content'], authType: 'password', password: 'open sesame' },
     });
+    const asking = await call('POST', '/api/v2/workflows', { workspaceId, name: 'Orders' });
+    await call('PUT', `/api/v2/workflows/${asking.id}/state`, draftOf(ASKS));
+    await call('POST', `/api/v2/workflows/${asking.id}/deploy`, {});
+    ask = async () => {
+      const execute = `${url}/api/v2/workflows/${asking.id}/execute`;
+      const body = JSON.stringify({ input: { text: HOSTILE } });
+      const started = await fetch(execute, { method: 'POST', headers, body });
+      const answer = (await started.json()) as { data: { runId: string; output: { url: string } } };
+      if (!started.ok) throw new Error(JSON.stringify(answer));
+      const { data } = answer;
+      const status = async (): Promise<string> => {
+        const run = await fetch(`${url}/api/v2/workflows/${asking.id}/runs/${data.runId}`, { headers });
+        return ((await run.json()) as { data: { status: string } }).data.status;
+      };
+      return { page: data.output.url, status };
+    };
     browser = await chromium.launch({
       ...(tool && { executablePath: tool.path, env: tool.env as { [name: string]: string } }),
       args: ['--no-sandbox'],
@@ -91,6 +129,90 @@ describe.skipIf(!tool)('the pages of a workflow in a browser', () => {
     await answer.waitFor();
     expect(await answer.count()).toBe(1);
   });
+
+  it('the page of a pause shows hostile context as text, and takes one answer', async () => {
+    const { page: address, status } = await ask();
+    const page = await (await browser.newContext()).newPage();
+    page.on('pageerror', (error) => faults.push(error.message));
+    await page.goto(address);
+    await page.getByRole('heading', { name: 'Approve the order' }).waitFor();
+    await page.getByText(HOSTILE).waitFor();
+    expect(await page.locator('img, b').count()).toBe(0);
+    await page.getByRole('button', { name: 'Answer' }).click();
+    expect(await status()).toBe('paused');
+    await page.getByLabel('Amount in euros').fill('12.5');
+    await page.getByLabel('approved').check();
+    await page.getByRole('button', { name: 'Answer' }).press('Enter');
+    await page.getByText('Thank you. The answer was accepted.').waitFor();
+    expect(await page.getByRole('button', { name: 'Answer' }).isVisible()).toBe(false);
+    await expect.poll(status).toBe('completed');
+    const again = await page.goto(address);
+    expect(again?.status()).toBe(404);
+    await page.getByText('was answered').waitFor();
+  });
+
+  it.each(['light', 'dark'] as const)(
+    'have no finding of axe in %s, and fit 320 pixels',
+    async (colorScheme) => {
+      // axe is a script that the policy of the pages does not allow.
+      const context = await browser.newContext({
+        colorScheme,
+        bypassCSP: true,
+        viewport: { width: 320, height: 600 },
+      });
+      await context.addInitScript({ content: axe.source });
+      const page = await context.newPage();
+      const found: string[] = [];
+      const check = async (name: string): Promise<void> => {
+        const { violations } = await page.evaluate(() =>
+          (globalThis as unknown as { axe: typeof axe }).axe.run({ resultTypes: ['violations'] }),
+        );
+        found.push(
+          ...violations.flatMap(({ id, nodes }) => nodes.map(({ html }) => `${name}: ${id}: ${html}`)),
+        );
+        const width = await page.evaluate('document.documentElement.scrollWidth');
+        if (Number(width) > 320) found.push(`${name} is ${String(width)} pixels wide`);
+        const folder = process.env['HEDDLE_SCREENSHOTS'];
+        if (folder !== undefined)
+          await page.screenshot({ path: `${folder}/${name}-${colorScheme}.png`, fullPage: true });
+      };
+      for (const name of ['chat', 'form']) {
+        await page.goto(`${url}/${name}/support`);
+        if (name === 'chat') {
+          await check('password');
+          await page.getByLabel('Password').fill('wrong');
+          await page.getByRole('button', { name: 'Continue' }).click();
+          await page.getByText('The password is wrong').waitFor();
+          await check('wrong password');
+        }
+        await page.getByLabel('Password').fill('open sesame');
+        await page.getByRole('button', { name: 'Continue' }).click();
+        await page.getByRole('button', { name: 'Send' }).waitFor();
+        await check(name);
+        if (name === 'chat') {
+          await page.getByLabel('Message', { exact: true }).fill(`A long word: ${'w'.repeat(200)}`);
+          await page.getByRole('button', { name: 'Send' }).click();
+          await page.getByText('You said: A long').waitFor();
+          await check('answered chat');
+        } else {
+          await page.getByLabel('Your city').fill('Oslo');
+          await page.getByRole('button', { name: 'Send' }).click();
+          await page.getByText('You said: Oslo').waitFor();
+          await check('answered form');
+        }
+      }
+      await page.goto((await ask()).page);
+      await check('resume');
+      await page.getByLabel('Amount in euros').fill('1');
+      await page.getByRole('button', { name: 'Answer' }).click();
+      await page.getByText('Thank you').waitFor();
+      await check('answered');
+      await page.goto(`${url}/resume/a/b/c`);
+      await check('nothing to answer');
+      expect(found).toEqual([]);
+      await context.close();
+    },
+  );
 
   it('have no errors, and break no rule of their policy', () => {
     expect(faults).toEqual([]);

@@ -33,6 +33,7 @@ export const GENERATED: readonly string[] = [
   'docs/tools.md',
   'docs/triggers.md',
   'docs/webhooks.md',
+  'docs/feeds.md',
 ];
 
 const DESCRIBED = await describeBlocks();

@@ -104,6 +104,7 @@ export function serviceApi({
     describeTools,
     environments,
     webhooks,
+    feeds,
     ...others
   } = rest;
   const { retention, ...own } = others;
@@ -118,6 +119,7 @@ export function serviceApi({
     describeTools,
     environments,
     webhooks,
+    feeds,
     retention,
   });
   const ports = servicePorts(store, { limits, ...(allowsPublicRuns && { allowsPublicRuns }) });

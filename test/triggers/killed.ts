@@ -31,7 +31,7 @@ export interface ProcessOptions extends Place {
 
 export interface Command {
   id: number;
-  call: 'workspace' | 'request' | 'now' | 'fires' | 'runs' | 'deliver' | 'deliveries' | 'stop';
+  call: 'workspace' | 'request' | 'now' | 'fires' | 'runs' | 'deliver' | 'deliveries' | 'items' | 'stop';
   key?: string;
   request?: readonly [method: string, path: string, body?: unknown];
   nowMs?: number;

@@ -9,6 +9,7 @@ import type { Engine } from '@heddle/engine';
 import { keyAuthenticator, openServiceStore, serviceAreas, servicePorts } from '@heddle/service';
 import type { ServiceStore } from '@heddle/service';
 import type { Kysely, KyselyPlugin } from 'kysely';
+import type { FeedTables } from '../../packages/service/src/triggers/feeds/tables.ts';
 import type { TriggerTables } from '../../packages/service/src/triggers/tables.ts';
 import type { WebhookTables } from '../../packages/service/src/triggers/webhooks/tables.ts';
 import type { Command, ProcessOptions, ReportedFire } from './killed.ts';
@@ -27,7 +28,7 @@ function step(): void {
 
 const COUNTED = options.countsEvents
   ? /"(service_events|event_cooldowns|flow_runs|flow_events|flow_groups)"/
-  : /"(triggers|trigger_fires|claims|flow_runs|flow_events|flow_groups)"/;
+  : /"(triggers|trigger_fires|claims|flow_runs|flow_events|flow_groups|feed_items|feed_cursors)"/;
 
 /** Counts the statements on tables of triggers and of queued runs, or of events. */
 const counting: KyselyPlugin = {
@@ -81,7 +82,11 @@ const api = await createApi({
   database: { ...store, database, migrate: (...given) => store.migrate(...given) },
   authenticator: keyAuthenticator(store.keys),
   ports: servicePorts(store),
-  areas: serviceAreas({ store, triggers: triggerTypes }),
+  areas: serviceAreas({
+    store,
+    triggers: triggerTypes,
+    feeds: { egress: { allowPrivate: true, ports: 'any' } },
+  }),
   now: () => nowMs,
   every(ms, beat) {
     beats.add(beat);
@@ -141,6 +146,23 @@ async function deliveries(): Promise<{ deliveryId: string | null; runId: string;
   return Promise.all(found);
 }
 
+/** The items that have started runs, with what has become of them. */
+async function items(): Promise<{ runId: string; status: string; title: unknown }[]> {
+  const feeds = store.database as Kysely<FeedTables>;
+  const rows = await feeds
+    .selectFrom('feed_items')
+    .select('run_id')
+    .where('run_id', 'is not', null)
+    .execute();
+  const found = rows.map(async ({ run_id: runId }) => {
+    const run = await engine.getRun(runId ?? '').catch(() => undefined);
+    const [first] = await engine.getLogs(runId ?? '').catch(() => []);
+    const { title = null } = (first?.output ?? {}) as { title?: unknown };
+    return { runId: runId ?? '', status: run?.status ?? 'unknown', title };
+  });
+  return Promise.all(found);
+}
+
 /** Returns the number of runs of a workflow in the engine, up to 100. */
 async function runs(workflowId: string): Promise<number> {
   const { runs: found } = await engine.listRuns({ workflowId, limit: 100 });
@@ -165,6 +187,7 @@ const COMMANDS: { readonly [name in Command['call']]: (command: Command) => Prom
   runs: ({ workflowId = '' }) => runs(workflowId),
   deliver,
   deliveries,
+  items,
   stop: () => Promise.resolve(process.kill(process.pid, 'SIGKILL')),
 };
 

@@ -27,6 +27,7 @@ export interface ShownTrigger {
 
 export interface Scheduled extends TestApi {
   db: Kysely<TriggerTables>;
+  now(): number;
   /** Sets the time, and has the schedulers look at it. */
   moveTo(time: string): void;
   /** The due instants for which a workflow has a run, earliest first. */
@@ -60,6 +61,7 @@ export async function scheduledApi(
   return {
     ...api,
     db,
+    now: () => nowMs,
     moveTo(next) {
       nowMs = at(next);
       beat();

@@ -77,7 +77,7 @@ export interface Reservation {
   runId: string;
   workflowId: string;
   workspaceId: string;
-  trigger: 'api' | 'manual' | 'schedule' | 'webhook' | 'event' | 'chat' | 'form';
+  trigger: 'api' | 'manual' | 'schedule' | 'webhook' | 'event' | 'feed' | 'chat' | 'form';
   mode: 'sync' | 'async' | 'stream';
   /** ISO 8601. */
   createdAt: string;

@@ -107,6 +107,8 @@ export async function describeBlocks(): Promise<BlockDescription[]> {
     { describeIntegrations },
     { scheduleSchema },
     { webhookSchema },
+    { rssSchema },
+    { imapSchema },
     { workspaceEventSchema },
   ] = await Promise.all([
     import('./describe/describe.ts'),
@@ -115,6 +117,8 @@ export async function describeBlocks(): Promise<BlockDescription[]> {
     import('./integrations/describe.ts'),
     import('./triggers/schedule/schedule.ts'),
     import('./triggers/webhook/webhook.ts'),
+    import('./triggers/rss/rss.ts'),
+    import('./triggers/imap/imap.ts'),
     import('./triggers/events/workspace-event.ts'),
   ]);
   const own = Object.entries(DEFINITIONS).map(async ([type, load]) => describeBlock(type, await load()));
@@ -122,6 +126,8 @@ export async function describeBlocks(): Promise<BlockDescription[]> {
     ...describeBuiltIns(),
     describeBlock('schedule', scheduleSchema),
     describeBlock('generic_webhook', webhookSchema),
+    describeBlock('rss', rssSchema),
+    describeBlock('imap', imapSchema),
     describeBlock('sim_workspace_event', workspaceEventSchema),
     describeBlock('agent', agentSchema),
     ...(await Promise.all(own)),

@@ -20,6 +20,8 @@ export interface SessionOptions extends RuntimeOptions, BlockOptions {
   ownership?: Ownership;
   /** Types of triggers that are fired. Default: triggers are not checked. */
   triggers?: NonNullable<EngineOptions['triggers']>;
+  /** Returns the addresses at which people answer pauses. Default: there are none. */
+  pauseLinks?: NonNullable<EngineOptions['pauseLinks']>;
   /** Returns what blocks use in place of the images of the data folder. */
   imagesOf?: (images: BlockImages) => ImageSource;
 }
@@ -27,6 +29,8 @@ export interface SessionOptions extends RuntimeOptions, BlockOptions {
 /** An open engine with its images. */
 export interface Session {
   readonly engine: Engine;
+  /** Where blocks may connect, and the addresses of services. */
+  readonly reach: Required<Pick<EngineOptions, 'egress' | 'services'>>;
   close(): Promise<void>;
 }
 
@@ -46,11 +50,13 @@ export async function openSession(io: Io, options: SessionOptions): Promise<Sess
     images: options.imagesOf?.(images) ?? images,
     onError: reporter(io),
     ...(options.triggers && { triggers: options.triggers }),
+    ...(options.pauseLinks && { pauseLinks: options.pauseLinks }),
     ...options.ownership,
     ...(stored && { tenantCredentials: stored.credentials, tenantSkills: stored.skills }),
   });
   return {
     engine,
+    reach: { egress: blocks.egress, services: blocks.services },
     async close() {
       await engine.close();
       await images.close();

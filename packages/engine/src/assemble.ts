@@ -57,6 +57,7 @@ export function partsOf(
       ...{ stores, registry, limits: options.limits, triggers: options.triggers },
       now: () => clock.now(),
     }),
+    pauseLinks: options.pauseLinks,
     resolveChild: options.resolveChild ?? ((_caller, reference) => ({ workflow: reference })),
     tenant,
     separatesTenants: options.resolveChild !== undefined && options.tenant !== undefined,

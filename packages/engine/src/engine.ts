@@ -123,8 +123,11 @@ export class HeddleEngine implements Engine {
     if (!block?.trigger) return input;
     const { stores, httpClient, tenant } = this.#parts;
     const owner = await tenant(found.plan.workflow.id);
-    const { signal, limits, onStored } = options;
-    return ingestFiles(block, input, { values: stores.values, httpClient, owner, signal, limits, onStored });
+    const { signal, limits, onStored, fields } = options;
+    return ingestFiles(block, input, {
+      ...{ values: stores.values, httpClient, owner, signal, limits, onStored },
+      ...(fields && { fields }),
+    });
   }
 
   async triggers(
@@ -151,11 +154,13 @@ export class HeddleEngine implements Engine {
   async redact(
     workflow: WorkflowSource,
     value: Json,
-    { version }: Pick<ExecuteOptions, 'version'> = {},
+    { version, secrets = new Map() }: Parameters<Engine['redact']>[2] = {},
   ): Promise<Json> {
     this.#expectOpen();
     const { plan } = await this.#parts.definitions.resolve(workflow, version);
-    return (await this.#parts.environments.open(plan)).json(value);
+    const environment = await this.#parts.environments.open(plan);
+    for (const [name, secret] of secrets) environment.addSecret(name, secret);
+    return environment.json(value);
   }
 
   async fileReader(runId: string, limits: ReadLimits = {}): Promise<FileReader> {

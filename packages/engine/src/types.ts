@@ -287,10 +287,14 @@ export interface Engine {
   blocks(workflow: WorkflowSource, options?: Pick<ExecuteOptions, 'version'>): Promise<WorkflowBlock[]>;
   /**
    * Returns the value without the secrets that the workflow's blocks can read, as a run would record it: for callers that
-   * store inputs or errors themselves. Throws WORKFLOW_NOT_FOUND, WORKFLOW_INVALID,
+   * store inputs or errors themselves. `secrets` are further ones, by name. Throws WORKFLOW_NOT_FOUND, WORKFLOW_INVALID,
    * ENVIRONMENT_UNAVAILABLE, ENGINE_CLOSED.
    */
-  redact(workflow: WorkflowSource, value: Json, options?: Pick<ExecuteOptions, 'version'>): Promise<Json>;
+  redact(
+    workflow: WorkflowSource,
+    value: Json,
+    options?: Pick<ExecuteOptions, 'version'> & { secrets?: ReadonlyMap<string, string> },
+  ): Promise<Json>;
   /**
    * Returns a function that reads files by their records, for one response about a run: the content as Base64, or undefined
    * if the record belongs to no file of the run's tenant. Each key is read once. Throws RUN_NOT_FOUND.

@@ -1,22 +1,7 @@
-import { byId, filesOf, post, readRun, whileWorking } from './shared.js';
+import { byId, filesOf, post, readRun, valueOf, whileWorking } from './shared.js';
 
 const form = byId('form');
 const result = byId('result');
-
-/** Returns the value of a control; undefined if nothing was entered. Throws an Error for text that is no JSON. */
-function valueOf(control) {
-  const { type } = control.dataset;
-  if (type === 'boolean' && control.type === 'checkbox') return control.checked;
-  if (control.value === '') return undefined;
-  if (type === 'number') return Number(control.value);
-  if (type !== 'object' && type !== 'array') return control.value;
-  try {
-    return JSON.parse(control.value);
-  } catch {
-    control.focus();
-    throw new Error(`${control.labels[0].textContent} must be JSON.`);
-  }
-}
 
 async function send(signal) {
   const controls = [...form.querySelectorAll('[data-type]')];

@@ -32,6 +32,21 @@ export function filesOf(input) {
   return Promise.all([...input.files].map((file) => encoded(file)));
 }
 
+/** Returns the value of a control; undefined if nothing was entered. Throws an Error for text that is no JSON. */
+export function valueOf(control) {
+  const { type } = control.dataset;
+  if (type === 'boolean' && control.type === 'checkbox') return control.checked;
+  if (control.value === '') return undefined;
+  if (type === 'number') return Number(control.value);
+  if (type !== 'object' && type !== 'array') return control.value;
+  try {
+    return JSON.parse(control.value);
+  } catch {
+    control.focus();
+    throw new Error(`${control.labels[0].textContent} must be JSON.`);
+  }
+}
+
 /** Sends JSON to an address of the page. Throws an Error with a message for people. */
 export async function post(address, body, signal) {
   const response = await fetch(address, {

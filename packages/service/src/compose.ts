@@ -7,6 +7,7 @@ import type { CatalogOptions } from './catalog/area.ts';
 import { credentials } from './credentials/area.ts';
 import type { CredentialProviders } from './credentials/providers.ts';
 import { logs } from './logs/area.ts';
+import { resumePages } from './resume/area.ts';
 import { retention } from './retention/area.ts';
 import type { RetentionLimits } from './retention/area.ts';
 import type { Sandboxes } from './sandboxes/area.ts';
@@ -17,6 +18,8 @@ import { skills } from './skills/area.ts';
 import { transfers } from './transfer/area.ts';
 import { events } from './triggers/events/area.ts';
 import { triggers } from './triggers/area.ts';
+import { feeds } from './triggers/feeds/area.ts';
+import type { FeedOptions } from './triggers/feeds/area.ts';
 import { Triggers } from './triggers/triggers.ts';
 import type { TriggerType } from './triggers/types.ts';
 import { webhooks } from './triggers/webhooks/area.ts';
@@ -76,6 +79,8 @@ export interface ServiceAreaOptions {
   environments?: LintSources['environments'] & Partial<TenantEnvironments>;
   /** How requests of other systems are received. */
   webhooks?: WebhookOptions;
+  /** How the sources of feeds are reached. */
+  feeds?: FeedOptions;
   /** How long runs and receipts are kept. Default: runs for ever, those without a credential and receipts for 30 days. */
   retention?: RetentionLimits;
 }
@@ -93,6 +98,7 @@ export function serviceAreas({
   connectorTypes,
   environments,
   webhooks: webhookOptions,
+  feeds: feedOptions,
   retention: limits,
 }: ServiceAreaOptions) {
   const sources = {
@@ -106,17 +112,13 @@ export function serviceAreas({
     meta(),
     execute(),
     runs(),
-    legacy(),
+    legacy({ hasResumePage: true }),
     workspaces({ store }),
     workflows({ store, sources, triggers: deployedTriggers }),
-    triggers({ triggers: deployedTriggers }),
-    webhooks({
-      triggers: deployedTriggers,
-      ...(environments && { environments }),
-      ...(webhookOptions && { options: webhookOptions }),
-    }),
+    ...triggerAreas(deployedTriggers, { environments, webhooks: webhookOptions, feeds: feedOptions }),
     events({ triggers: deployedTriggers }),
     chats({ store }),
+    resumePages(),
     transfers({ store }),
     skills({ store }),
     logs(),
@@ -136,6 +138,23 @@ export function serviceAreas({
     ...(sandboxes ? [sandboxes.area] : []),
     retention({ store, limits }),
   ] as const satisfies readonly Area[];
+}
+
+/** Returns the areas of triggers of all kinds. */
+function triggerAreas(
+  deployed: Triggers,
+  {
+    environments,
+    webhooks: webhookOptions = {},
+    feeds: feedOptions = {},
+  }: { [Name in 'environments' | 'webhooks' | 'feeds']: ServiceAreaOptions[Name] | undefined },
+) {
+  const shared = { triggers: deployed, ...(environments && { environments }) };
+  return [
+    triggers({ triggers: deployed }),
+    webhooks({ ...shared, options: webhookOptions }),
+    feeds({ ...shared, options: feedOptions }),
+  ] as const;
 }
 
 /** The areas of a service, for the type of its API: `Api<ServiceAreas>`. */

@@ -64,9 +64,12 @@ export function runs<Name extends keyof typeof RUNS = keyof typeof RUNS>(
   return { name: 'runs', operations: only(RUNS, options.only), services: (context) => context };
 }
 
-/** Returns the area of the older interface. */
-export function legacy(): Area<AreaContext, typeof LEGACY> {
-  return { name: 'legacy', operations: LEGACY, services: (context) => context };
+/** Returns the area of the older interface. `hasResumePage`: the host serves the page on which pauses are answered. */
+export function legacy({ hasResumePage = false }: { hasResumePage?: boolean } = {}): Area<
+  AreaContext & { hasResumePage: boolean },
+  typeof LEGACY
+> {
+  return { name: 'legacy', operations: LEGACY, services: (context) => ({ ...context, hasResumePage }) };
 }
 
 /** Returns the area with which callers read what their credential is. */

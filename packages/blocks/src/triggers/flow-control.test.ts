@@ -54,7 +54,11 @@ describe('the field flowControl', () => {
   });
 
   it('is a field of each type of trigger', () => {
-    const fields = { cronExpression: '@daily', scheduleType: 'cron', webhookSecret: 's', signingSecret: 's' };
+    const fields = {
+      ...{ cronExpression: '@daily', scheduleType: 'cron', webhookSecret: 's', signingSecret: 's' },
+      ...{ feedUrl: 'https://example.com', host: 'imap.example.com', username: 'a', password: 'b' },
+      triggerCredentials: 'c',
+    };
     for (const type of triggerTypes)
       expect(type.read({ ...fields, flowControl: { concurrency: 1 } }), type.type).toMatchObject({
         config: { flow: { concurrency: 1 } },

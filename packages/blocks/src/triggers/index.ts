@@ -7,20 +7,26 @@ export { lastDue, nextDue } from './schedule/next-due.ts';
 export type { Schedule } from './schedule/next-due.ts';
 export type { ScheduleTrigger } from './schedule/schedule.ts';
 export type { FlowPolicy } from './flow-control.ts';
+export type { FeedCall, FeedItem, FeedPoll, FeedTrigger } from './feed.ts';
 export type { WebhookTrigger } from './webhook/webhook.ts';
 export type { EventRule } from './events/event-fields.ts';
 export type { EventTrigger } from './events/workspace-event.ts';
 import { workspaceEvent } from './events/workspace-event.ts';
 import type { EventTrigger } from './events/workspace-event.ts';
+import type { FeedTrigger } from './feed.ts';
 import { withFlowControl } from './flow-control.ts';
+import { gmails } from './gmail/gmail.ts';
+import { imap } from './imap/imap.ts';
+import { rss } from './rss/rss.ts';
 import { schedule } from './schedule/schedule.ts';
 import type { ScheduleTrigger } from './schedule/schedule.ts';
 import { webhooks } from './webhook/webhook.ts';
 import type { WebhookTrigger } from './webhook/webhook.ts';
 
 /** The types of triggers that Heddle fires. */
-export const triggerTypes: readonly (ScheduleTrigger | WebhookTrigger | EventTrigger)[] = [
+export const triggerTypes: readonly (ScheduleTrigger | WebhookTrigger | EventTrigger | FeedTrigger)[] = [
   withFlowControl(schedule),
   ...webhooks.map(withFlowControl),
   withFlowControl(workspaceEvent),
+  ...[rss, imap, ...gmails].map(withFlowControl),
 ];

@@ -24,6 +24,7 @@ import { listen } from '../serve/listen.ts';
 import type { Listening } from '../serve/listen.ts';
 import type { TokenOptions } from '../serve/oauth.ts';
 import { openStudio } from '../serve/studio.ts';
+import { linksAt } from '../serve/pause-links.ts';
 import { untilStopped } from '../temporal/until-stopped.ts';
 
 export type ServeOptions = Omit<
@@ -86,10 +87,13 @@ export async function serve(io: Io, options: ServeOptions): Promise<number> {
     opened = await openRecords(store, options, onError);
     const { imagesOf, sealer, sandboxes, credentialProviders, triggers } = opened;
     const ownership = ownershipOf(opened.records, env);
-    session = await openSession(io, { ...options, env, recover: true, ownership, imagesOf, triggers });
-    const { engine } = session;
     // Never the `Host` header of a request: a caller could then choose where URLs in responses lead.
     const origin = options.origin ?? server.origin;
+    const pauseLinks = linksAt(origin);
+    session = await openSession(io, {
+      ...{ ...options, env, recover: true, ownership, imagesOf, triggers, pauseLinks },
+    });
+    const { engine } = session;
     const peerOf = (request: Request): string | undefined => peers.get(request);
     const { createApi } = await import('@heddle/api');
     const { serviceAreas, servicePorts } = await import('@heddle/service');
@@ -97,6 +101,7 @@ export async function serve(io: Io, options: ServeOptions): Promise<number> {
       ...{ store, sealer, sandboxes, describeBlocks, credentialProviders, triggers, tools: [] },
       describeTools: () => describeTools(options),
       ...{ environments: ownership.environments, retention: retentionOf(options) },
+      feeds: { ...session.reach, credentials: ownership.tenantCredentials },
     });
     const operationIds = areas.flatMap(({ operations }) => Object.values(operations).map(({ id }) => id));
     const first = await firstStart(store);

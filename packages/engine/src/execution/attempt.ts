@@ -22,6 +22,8 @@ export class BlockTask {
   slot: Slot | undefined;
   /** Why the run cannot continue. The attempt has no result then, whatever its executor returns. */
   fault: { error: unknown } | undefined;
+  /** The token of the pause point that it opens, once it is known. */
+  pauseToken: string | undefined;
   /** Why its result is no longer wanted. */
   stopped: Error | undefined;
   #controller: AbortController | undefined;

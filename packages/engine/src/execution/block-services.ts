@@ -8,6 +8,7 @@ import { portsOf, targetOf } from '../executors/context.ts';
 import { asText } from '../executors/values.ts';
 import { startOutput } from '../executors/start.ts';
 import type {
+  PauseLinks,
   ChildOutcome,
   ChildRequest,
   EngineContext,
@@ -24,6 +25,7 @@ import { mockResult } from '../mocks/mock-result.ts';
 import { NO_MOCKS, parseMocks, type Mocks } from '../mocks/mocks.ts';
 import { chain } from '../maybe-async.ts';
 import type { BlockTask } from './attempt.ts';
+import type { AttemptPlace } from './attempt-entry.ts';
 import { callChain, childError, findChildRun } from './child-runs.ts';
 import type { CredentialSource } from '../secrets/credentials.ts';
 import { findCredential } from '../secrets/credentials.ts';
@@ -48,6 +50,8 @@ interface ServedRun {
   environment: RunEnvironment;
   replica: Replica;
   gate: Gate;
+  /** Returns the token of the pause point that an attempt opens. */
+  token: (this: void, attempt: AttemptPlace) => string;
   connections: RunConnections;
   /** Runs a child run to its end for the block at `place`. */
   runChild(request: ChildRequest, place: Place, task: BlockTask): Promise<ChildOutcome>;
@@ -214,6 +218,7 @@ function servicesOf(of: ServiceParts): ExecutorServices {
     withoutSlot: (wait) => (task.slot ? task.slot.without(wait) : wait()),
     runs: () => createRunLog(parts, { workflow: plan.workflow, tenant, find }),
     lookup: resolver,
+    ...(parts.pauseLinks && { pauseLinks: () => pauseLinksOf(of) }),
     run: facts,
     target: (port) => targetOf(region(), node(), port),
     ports: () => portsOf(region(), node()),
@@ -228,6 +233,15 @@ function servicesOf(of: ServiceParts): ExecutorServices {
       (await callWorkflow(services, { reference, input: () => input, ...which })).output,
   };
   return services;
+}
+
+/** Returns the addresses at which the pause point that the attempt opens can be resumed. */
+function pauseLinksOf({ parts, run, place, task }: ServiceParts): PauseLinks {
+  const { block, scope } = place;
+  const { attempt, resumes } = task;
+  task.pauseToken ??= run.token({ block, scope, try: attempt, ...(resumes !== undefined && { resumes }) });
+  const { workflowId, runId } = run.header;
+  return parts.pauseLinks?.({ workflowId, runId, token: task.pauseToken }) ?? {};
 }
 
 /** Runs a child run. The block has no slot while it waits for child runs only, because their blocks need some. */

@@ -223,7 +223,10 @@ export class CommandExecutor {
     const { scope } = attempt.place;
     const header: AttemptHeader = { block: block.id, scope, ...attempt.number, startedMs, input };
     const { environment, token } = this.#parts;
-    return resultEntry(result, header, { name: block.name, token }, environment.sanitizer);
+    // The block may have given the token to a person.
+    const { task } = attempt;
+    const tokenOf = (place: AttemptPlace): string => (task.pauseToken ??= token(place));
+    return resultEntry(result, header, { name: block.name, token: tokenOf }, environment.sanitizer);
   }
 
   #gated(attempt: Attempt, execute: () => Promise<BlockResult>): Promise<BlockResult> {

@@ -24,6 +24,8 @@ export interface TakeFilesOptions {
   limits?: FileLimits;
   /** Called after each file is stored, even if a later file is rejected. */
   onStored?: (file: FileRecord) => void;
+  /** Fields of the input that contain files, besides those of the start block. */
+  fields?: readonly string[];
 }
 
 /** Default maximum number of files in one input. */
@@ -38,6 +40,7 @@ export interface IngestContext {
   signal?: AbortSignal | undefined;
   limits?: FileLimits | undefined;
   onStored?: TakeFilesOptions['onStored'] | undefined;
+  fields?: TakeFilesOptions['fields'];
 }
 
 /** False if no field of the input can contain a file. */
@@ -58,7 +61,8 @@ export async function ingestFiles(block: BlockConfig, input: Json, context: Inge
   const inner = isJsonObject(nested) ? nested : {};
   const topRecords = new Map<string, FileRecord[]>();
   const innerRecords = new Map<string, FileRecord[]>();
-  const fields = fileFields(block).map((field) => {
+  const names = new Set([...fileFields(block), ...(context.fields ?? [])]);
+  const fields = [...names].map((field) => {
     const isTop = (own(inner, field) ?? null) === null;
     return {
       field,

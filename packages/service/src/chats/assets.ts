@@ -2,7 +2,7 @@ import { readFile } from 'node:fs/promises';
 import { createRequire } from 'node:module';
 import { dirname, extname, join } from 'node:path';
 
-const ASSETS = new Set(['page.css', 'chat.js', 'form.js', 'password.js', 'shared.js']);
+const ASSETS = new Set(['page.css', 'chat.js', 'form.js', 'resume.js', 'password.js', 'shared.js']);
 const TYPES: { readonly [extension: string]: string } = {
   '.js': 'text/javascript; charset=utf-8',
   '.css': 'text/css; charset=utf-8',

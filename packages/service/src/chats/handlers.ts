@@ -10,6 +10,7 @@ import { shownInputs } from '../workflows/input-fields.ts';
 import type { ShownInput } from '../workflows/input-fields.ts';
 import { chatPage, formPage, passwordPage, unknownPage } from './html.ts';
 import { assetResponse, pageResponse } from './assets.ts';
+import { expectSameSite } from './same-site.ts';
 import { ADMISSION_SECONDS, admissionOf, admits, isPassword } from './password.ts';
 import { identifier } from './schemas.ts';
 import type { ChatRow, Db } from './tables.ts';
@@ -241,16 +242,6 @@ class PageHandler {
 /** Base64 is longer than the files. */
 function maxBytesOf({ publicInputs: { bytes, fileBytes } }: AreaContext): number {
   return bytes + Math.ceil((fileBytes * 4) / 3);
-}
-
-/** Throws 403 for a request that a page of another site has made, 415 for one that such a page could make without leave. */
-function expectSameSite({ headers }: Request): void {
-  const type = headers.get('content-type') ?? '';
-  if (!/^application\/json\s*(?:;|$)/i.test(type))
-    throw new ApiError(415, 'The body must be sent as application/json');
-  const site = headers.get('sec-fetch-site');
-  if (site !== null && site !== 'same-origin' && site !== 'none')
-    throw new ApiError(403, 'Pages of other sites cannot send this');
 }
 
 function cookieOf({ headers }: Request): string {

@@ -13,13 +13,13 @@ const ESCAPED: { readonly [character: string]: string } = {
 };
 
 /** Returns the text with all characters escaped that mean something in HTML. */
-function escape(text: string): string {
+export function escape(text: string): string {
   return text.replaceAll(/[&<>"']/g, (character) => ESCAPED[character] ?? character);
 }
 
 /** `script`: the name of the page's script; undefined for a page without one. */
-function documentOf(
-  script: 'chat' | 'form' | 'password' | undefined,
+export function documentOf(
+  script: 'chat' | 'form' | 'password' | 'resume' | undefined,
   { title, description }: Pick<Texts, 'title' | 'description'>,
   main: string,
 ): string {
@@ -57,7 +57,7 @@ export function chatPage(texts: Texts, maxFiles: number): string {
   return documentOf(
     'chat',
     texts,
-    `<ol id="messages" role="log" aria-label="Messages" tabindex="0">${first}</ol>
+    `<div class="log" role="log" aria-label="Messages" tabindex="0"><ol id="messages">${first}</ol></div>
 <p id="status" role="status"></p>
 <form id="form"${selectedMark(texts)}>
 <label for="message">Message</label>
@@ -105,7 +105,7 @@ export function unknownPage(): string {
   return documentOf(undefined, texts, '<p>There is no page at this address.</p>');
 }
 
-function fieldHtml(field: ShownInput, id: string): string {
+export function fieldHtml(field: ShownInput, id: string): string {
   const { name, type, description, label, isRequired } = field;
   const help = description === null ? '' : `<p class="help" id="${id}-help">${escape(description)}</p>`;
   const attributes = [

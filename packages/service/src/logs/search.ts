@@ -1,11 +1,10 @@
 import type { Json } from '@heddle/core';
 import type { Span, Stored } from '@heddle/core/run';
 import { filtersOf } from './filters.ts';
-import { hidesOutput } from './inspect/flat-spans.ts';
 import type { LogServices } from './logs.ts';
 import type { LogPosition } from './query.ts';
 import type { LogEntry, SearchQuery } from './schemas.ts';
-import { bytesOf, everySpan } from './spans.ts';
+import { bytesOf, everySpan, hidesOutput } from './spans.ts';
 import { pageOfLogs, workflowsOf } from './store.ts';
 import type { LogRow } from './tables.ts';
 import { entryOf, traceOf } from './views.ts';

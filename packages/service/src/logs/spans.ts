@@ -72,9 +72,8 @@ async function childrenOf(engine: Reader, span: Span, context: Context): Promise
 
 async function spanOf(engine: Reader, span: Span, context: Context): Promise<TraceSpan> {
   const { budget, rootId, startMs } = context;
-  const input = await valueOf(engine, span.input, budget);
-  // The output of an open pause point can contain the token to resume it, which readers must not get.
-  const output = span.status === 'paused' ? undefined : await valueOf(engine, span.output, budget);
+  const input = hidesInput(span) ? undefined : await valueOf(engine, span.input, budget);
+  const output = hidesOutput(span) ? undefined : await valueOf(engine, span.output, budget);
   const { tokens, cost, toolCalls } = usageOf(span.type, output) ?? {};
   const children = await childrenOf(engine, span, context);
   return {
@@ -154,4 +153,14 @@ export function* everySpan(root: Span): Generator<Span> {
     // Not as arguments: a span can have more children than a call can have arguments.
     for (const child of span.children.toReversed()) open.push(child);
   }
+}
+
+/** True for an open pause point: its output can contain the token to resume it, which readers must not get. */
+export function hidesOutput({ status }: Pick<Span, 'status'>): boolean {
+  return status === 'paused';
+}
+
+/** True for a block at an open pause point: its fields can refer to the address with the token. */
+export function hidesInput({ status, blockId }: Pick<Span, 'status' | 'blockId'>): boolean {
+  return status === 'paused' && blockId !== undefined;
 }

@@ -90,7 +90,7 @@ export interface ReservationRow {
   run_id: string;
   workflow_id: string;
   workspace_id: string;
-  trigger: 'api' | 'manual' | 'schedule' | 'webhook' | 'event' | 'chat' | 'form';
+  trigger: 'api' | 'manual' | 'schedule' | 'webhook' | 'event' | 'feed' | 'chat' | 'form';
   mode: 'sync' | 'async' | 'stream';
   created_at: string;
   /** What a queued run starts with, as JSON; null when nothing is queued. */

@@ -97,9 +97,9 @@ export async function deactivateTriggers(db: Db, workflowId: string): Promise<vo
     .execute();
 }
 
-/** Stops the triggers of the archived workflows of a workspace. */
-export async function stopArchived(db: Db, workspaceId: string): Promise<void> {
-  await db
+/** Stops the triggers of the archived workflows of a workspace. Returns the workflows whose triggers were due. */
+export async function stopArchived(db: Db, workspaceId: string): Promise<string[]> {
+  const stopped = await db
     .updateTable('triggers')
     .set(NOT_DUE)
     .where('workspace_id', '=', workspaceId)
@@ -111,7 +111,9 @@ export async function stopArchived(db: Db, workspaceId: string): Promise<void> {
         .where('workspace_id', '=', workspaceId)
         .where('archived_at', 'is not', null),
     )
+    .returning('workflow_id')
     .execute();
+  return [...new Set(stopped.map(({ workflow_id: id }) => id))];
 }
 
 /** Starts the triggers of a restored workflow again. What was due meanwhile is not. */
@@ -139,6 +141,8 @@ export function dueAfter(
   afterMs: number,
 ): Pick<TriggerRow, keyof typeof NOT_DUE> {
   const type = types.get(row.type);
+  // A source is polled at once: items that are there already are told from new ones.
+  if (type?.kind === 'feed') return { ...NOT_DUE, due_ms: afterMs, fire_ms: afterMs };
   const config = JSON.parse(row.config) as JsonObject;
   if (type?.kind === 'event' && type.ruleOf(config).event === 'no_activity')
     return { ...NOT_DUE, due_ms: afterMs + CHECK_MS, fire_ms: afterMs + CHECK_MS };
@@ -170,8 +174,10 @@ function activatedRow(
   const healthy = { state: 'active', failures: 0, failing_since_ms: null } as const;
   const wasActive = row.version !== null && row.state === 'active';
   const isSame = wasActive && row.type === next.type && row.config === next.config;
+  // A poll for the version before is void: its lease is not waited for.
+  if (isSame && type.kind === 'feed') return { ...about, fire_ms: row.due_ms };
   // What was due before the change, and is not claimed yet, is still started.
-  const isOverdue = wasActive && row.due_ms !== null && row.due_ms <= nowMs;
+  const isOverdue = wasActive && type.kind !== 'feed' && row.due_ms !== null && row.due_ms <= nowMs;
   if (isSame || isOverdue) return about;
   return { ...about, ...healthy, ...dueAfter(new Map([[type.type, type]]), next, nowMs) };
 }

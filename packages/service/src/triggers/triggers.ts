@@ -11,6 +11,8 @@ import type { Activation, PlannedTrigger } from './activation.ts';
 import type { Kysely } from 'kysely';
 import type { Db } from './fire.ts';
 import { activateEvents, deactivateEvents, recordEvents } from './events/outbox.ts';
+import { forgetCursors } from './feeds/store.ts';
+import type { FeedDb } from './feeds/store.ts';
 import type { TriggerType } from './types.ts';
 import { activatePaths, webhooksOf } from './webhooks/paths.ts';
 import type { WebhookTables } from './webhooks/tables.ts';
@@ -55,11 +57,18 @@ export class Triggers {
     await deactivateTriggers(transaction as Db, about.workflowId);
     await deactivateEvents(transaction, about.workflowId);
     await recordEvents(transaction, [{ kind: 'workflow_undeployed', ...about, happenedMs }]);
+    await this.#forget(transaction, [about.workflowId]);
   }
 
   /** Stops the triggers of the archived workflows of a workspace. */
-  stopArchived(transaction: unknown, workspaceId: string): Promise<void> {
-    return stopArchived(transaction as Db, workspaceId);
+  async stopArchived(transaction: unknown, workspaceId: string): Promise<void> {
+    await this.#forget(transaction, await stopArchived(transaction as Db, workspaceId));
+  }
+
+  /** Without feeds, their tables may not be there. */
+  async #forget(transaction: unknown, workflowIds: readonly string[]): Promise<void> {
+    const hasFeeds = [...this.types.values()].some(({ kind }) => kind === 'feed');
+    if (hasFeeds) await forgetCursors(transaction as FeedDb, workflowIds);
   }
 
   /** Starts the triggers of a restored workflow again. */

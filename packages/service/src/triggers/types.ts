@@ -1,6 +1,7 @@
 import type { WebhookType } from '@heddle/api/webhooks';
-import type { JsonObject } from '@heddle/core';
+import type { Json, JsonObject } from '@heddle/core';
 import type { TriggerInfo } from '@heddle/core/drafts';
+import type { Egress } from '@heddle/sandbox/egress';
 
 /** What happens when runs are late, missed or still running. */
 export interface SchedulePolicy {
@@ -15,7 +16,7 @@ export interface SchedulePolicy {
 }
 
 /** A type of trigger that is fired here. `@heddle/blocks/triggers` has those of Heddle. */
-export type TriggerType = ScheduleType | WebhookType | EventType;
+export type TriggerType = ScheduleType | WebhookType | EventType | FeedType;
 
 /** A type of trigger that is due at instants, in milliseconds. */
 export interface ScheduleType extends TriggerInfo {
@@ -27,6 +28,60 @@ export interface ScheduleType extends TriggerInfo {
   policyOf(config: JsonObject): SchedulePolicy;
   /** Returns the input of the run that is due at `dueMs`. */
   inputOf(config: JsonObject, dueMs: number): JsonObject;
+}
+
+/** An item of a source that starts a run. */
+export interface FeedItem {
+  /** Unique within the source. */
+  id: string;
+  input: JsonObject;
+  /** Files as `{ type: 'file', name, data }`, and where their records belong in the input. */
+  files?: { list: readonly JsonObject[]; into: (records: Json) => JsonObject };
+}
+
+/** What a poll has found. */
+export interface FeedPoll {
+  /** Plain JSON, from which the next poll continues if all items of this one have been accepted. */
+  cursor: JsonObject;
+  /** Items that start runs, the earliest first. */
+  items: readonly FeedItem[];
+  /** Ids of items that start no run, also not later. */
+  passed: readonly string[];
+  /** The source has more items: it is polled again at once. */
+  hasMore: boolean;
+}
+
+/** What a poll gets. */
+export interface FeedCall {
+  /** Undefined: this is the first poll of the source. */
+  cursor: JsonObject | undefined;
+  /** Most items of the poll. */
+  limit: number;
+  /** Returns those of the ids that have neither started a run nor been passed. */
+  unknown(ids: readonly string[]): Promise<ReadonlySet<string>>;
+  /** Returns a text of the configuration with the values of `{{NAME}}`. Throws a BlockError for a name without a value. */
+  text(template: string): Promise<string>;
+  /** Returns the secret of a stored credential of the workspace, ready for use. Throws a BlockError if there is none. */
+  credential(id: string): Promise<string>;
+  /** The client for addresses of the configuration. */
+  http: Egress;
+  /** Returns the address that the operator has configured for a service, and the client that reaches it. */
+  service(name: string): Promise<{ address: string | undefined; http: Egress }>;
+  nowMs: number;
+  signal: AbortSignal;
+}
+
+/** A type of trigger whose source is polled. */
+export interface FeedType extends TriggerInfo {
+  kind: 'feed';
+  /** Returns the milliseconds between two polls. */
+  intervalOf(config: JsonObject): number;
+  /** Returns the name of the source: if it changes, polling begins anew. */
+  sourceOf(config: JsonObject): string;
+  /** Throws a BlockError, whose message has no secret. Users see nothing of other errors. */
+  poll(config: JsonObject, call: FeedCall): Promise<FeedPoll>;
+  /** Does what the source needs to know about accepted items. May be called again for the same items, or never. */
+  accepted?(config: JsonObject, ids: readonly string[], call: FeedCall): Promise<void>;
 }
 
 /** When a trigger of events fires. Times are milliseconds. */

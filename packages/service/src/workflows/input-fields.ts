@@ -26,7 +26,11 @@ export function shownInputs(state: string): ShownInput[] {
   const formats = Object.values(readGraph(state).blocks)
     .filter(({ type }) => STARTS.has(type))
     .map((block) => formatOf(block));
-  const format = formats.find((each) => inputFields(each).length > 0);
+  return shownFields(formats.find((each) => inputFields(each).length > 0));
+}
+
+/** Returns the fields of an input format. */
+export function shownFields(format: Json | undefined): ShownInput[] {
   const rows = parsedText(format ?? null);
   return inputFields(format).map(({ name, type, value = null, required, index }) => {
     const row = Array.isArray(rows) ? rows[index] : undefined;

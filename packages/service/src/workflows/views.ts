@@ -33,8 +33,14 @@ export function deploymentOf(
   const action: 'deploy' | 'activate' = deployedAt === active?.created_at ? 'deploy' : 'activate';
   const version = active && { deploymentVersionId: versionId(active), version: active.version };
   // Triggers are activated with the version, in one transaction.
-  const readiness = (kind: TriggerType['kind']): string => (kinds.has(kind) ? 'ready' : 'not_applicable');
-  const ready = { webhooks: readiness('webhook'), schedules: readiness('schedule'), mcp: 'not_applicable' };
+  const readiness = (...some: TriggerType['kind'][]): string =>
+    some.some((kind) => kinds.has(kind)) ? 'ready' : 'not_applicable';
+  // Feeds count as events of other systems.
+  const ready = {
+    webhooks: readiness('webhook', 'feed'),
+    schedules: readiness('schedule'),
+    mcp: 'not_applicable',
+  };
   return {
     id: row.id,
     isDeployed: active !== undefined,

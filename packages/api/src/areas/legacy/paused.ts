@@ -1,3 +1,5 @@
+import type { Json } from '@heddle/core';
+import { isJsonObject, own } from '@heddle/core/blocks';
 import type { Engine, RunDetail, LogDetail } from '@heddle/engine';
 import type { AreaContext } from '../../context.ts';
 import { EVERYONE } from '../../auth/principal.ts';
@@ -9,7 +11,13 @@ import { noQuery, workflowPath } from '../shapes.ts';
 import { findRun } from '../runs/find.ts';
 import * as schemas from './schemas.ts';
 
-const define = operationsOf<AreaContext>();
+/** Whether pauses are answered on a page, too. */
+interface PageOption {
+  hasResumePage: boolean;
+}
+
+// Written out, because the type of an area must not need a name of this file.
+const define = operationsOf<AreaContext & { hasResumePage: boolean }>();
 
 /** Reading needs the right to resume: the responses have the resume tokens. */
 const SHARED = {
@@ -36,13 +44,14 @@ export const listPausedExecutions = define({
   params: workflowPath,
   query: schemas.pausedQuery,
   success: [{ status: 200, schema: schemas.pausedList, description: 'The paused executions' }],
-  async handle({ engine, reservations: ids }, { query, origin }, workflow) {
+  async handle(services, { query, origin }, workflow) {
+    const { engine, reservations: ids } = services;
     const runs = await pausedRuns(engine, workflow.id);
     const reservations = await ids.byEngineIds(runs.map(({ runId }) => runId));
     const all = await Promise.all(
       runs.map((run) => {
         const runId = reservations.get(run.runId)?.runId ?? run.runId;
-        return pausedOf(engine, { run, runId }, origin);
+        return pausedOf(services, { run, runId }, origin);
       }),
     );
     const { status } = query;
@@ -62,7 +71,7 @@ export const getPausedExecution = define({
   ],
   async handle(services, { path, origin }, workflow) {
     const paused = await expectPaused(services, workflow, path.executionId);
-    return { raw: Response.json(await pausedOf(services.engine, paused, origin)) };
+    return { raw: Response.json(await pausedOf(services, paused, origin)) };
   },
 });
 
@@ -82,7 +91,7 @@ export const getPauseContext = define({
   success: [{ status: 200, schema: schemas.pauseContext, description: 'The point, and its execution' }],
   async handle(services, { path, origin }, workflow) {
     const paused = await expectPaused(services, workflow, path.executionId);
-    const { pausePoints, ...execution } = await pausedOf(services.engine, paused, origin);
+    const { pausePoints, ...execution } = await pausedOf(services, paused, origin);
     const pausePoint = pausePoints.find(({ contextId }) => contextId === path.contextId);
     if (!pausePoint) throw notFound('Pause point');
     return { raw: Response.json({ execution, pausePoint, queue: [], activeResumeEntry: null }) };
@@ -114,7 +123,11 @@ async function pausedRuns(engine: Engine, workflowId: string): Promise<RunDetail
   return found;
 }
 
-async function pausedOf(engine: Engine, { run, runId }: Paused, origin: string) {
+async function pausedOf(
+  { engine, hasResumePage }: AreaContext & PageOption,
+  { run, runId }: Paused,
+  origin: string,
+) {
   const { workflowId, pauses, resumedCount } = run;
   const logs = await engine.getLogs(run.runId);
   const times = pauses.map(({ pausedAt }) => pausedAt);
@@ -126,17 +139,23 @@ async function pausedOf(engine: Engine, { run, runId }: Paused, origin: string) 
     pausedAt: times[0] ?? '',
     updatedAt: times.at(-1) ?? '',
     ...{ expiresAt: null, metadata: {}, triggerIds: [] },
-    pausePoints: pauses.map((pause) => pointOf({ runId, workflowId }, pause, { logs, origin })),
+    pausePoints: pauses.map((pause) =>
+      pointOf({ runId, workflowId }, pause, { logs, origin, hasResumePage }),
+    ),
   };
 }
 
 function pointOf(
   { runId, workflowId }: { runId: string; workflowId: string },
   { token, blockId, output, pausedAt, scope }: RunDetail['pauses'][number],
-  { logs, origin }: { logs: LogDetail[]; origin: string },
+  { logs, origin, hasResumePage }: { logs: LogDetail[]; origin: string; hasResumePage: boolean },
 ) {
   const ids = [workflowId, runId, token].map(encodeURIComponent);
-  const links = { apiUrl: `${origin}/api/resume/${ids.join('/')}`, uiUrl: null };
+  const path = ids.join('/');
+  const links = {
+    apiUrl: `${origin}/api/resume/${path}`,
+    uiUrl: hasResumePage && !isAgents(output) ? `${origin}/resume/${path}` : null,
+  };
   return {
     ...{ contextId: token, blockId, response: output, registeredAt: pausedAt },
     ...{ resumeStatus: 'paused', snapshotReady: true },
@@ -144,6 +163,11 @@ function pointOf(
     ...{ queuePosition: null, latestResumeEntry: null },
     ...scopesOf(logs, blockId, scope),
   };
+}
+
+/** True for a pause in which an agent asks about calls of tools: the page has no form for it. */
+function isAgents(output: Json): boolean {
+  return isJsonObject(output) && own(output, 'calls') !== undefined;
 }
 
 /** Returns the iteration and the branch in which the block waits; null outside containers. */

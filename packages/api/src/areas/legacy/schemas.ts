@@ -64,7 +64,7 @@ export const pausedQuery = z.strictObject({ status: pausedStatus.optional() });
 
 const resumeLinks = z.object({
   apiUrl: z.string(),
-  uiUrl: z.null(),
+  uiUrl: z.string().nullable(),
   contextId: z.string(),
   executionId: z.string(),
   workflowId: z.string(),

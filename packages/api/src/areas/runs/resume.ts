@@ -11,6 +11,7 @@ import { workflow as workflowResource } from '../../resource.ts';
 import { noQuery } from '../shapes.ts';
 import { findRun } from './find.ts';
 import { withCallerId } from './ids.ts';
+import type { RunIds } from './ids.ts';
 import * as schemas from './schemas.ts';
 import { receiptOf, resultOf } from './views.ts';
 
@@ -46,21 +47,14 @@ export const resumeRun = operationsOf<AreaContext>()({
   errors: [400, 401, 402, 403, 404, 409, 413, 415, 429, 503],
   async handle(services, { path, body, principal, origin, recordAround }, row) {
     const found = await findRun(services, row, path.runId);
-    const { run, reservation, engineId, runId } = found;
+    const { run, reservation, runId } = found;
     if (!run) throw conflict(`Run ${runId} has not started: nothing in it can be resumed.`);
     const input = (body.input ?? {}) as Json;
-    const ids = { runId: engineId, workflowId: row.id, workspaceId: row.workspaceId };
     const waits = reservation === undefined || reservation.mode === 'sync';
-    const given = { token: body.contextId, input };
-    const { settled } = await recordAround({ resourceId: runId }, async () => {
-      // No rate limit and no concurrency limit: a run that has started may end.
-      const release = await reserveUsage(services, { ...ids, userId: principal.userId, mode: 'resume' });
-      const settling = withCallerId(found, () => answer(services, run, given)).finally(release);
-      // Awaited or reported below, once the event is stored.
-      settling.catch(() => undefined);
-      await accepted(services, settling, engineId, body.contextId);
-      return { settled: settling };
-    });
+    const given = { token: body.contextId, input, userId: principal.userId };
+    const { settled } = await recordAround({ resourceId: runId }, () =>
+      submitAnswer(services, { ...found, run, workspaceId: row.workspaceId }, given),
+    );
     const headers = { 'X-Run-Id': runId };
     if (waits) return { headers, data: resultOf({ ...(await settled), runId }, null) };
     // The response does not wait for the run.
@@ -68,6 +62,26 @@ export const resumeRun = operationsOf<AreaContext>()({
     return { status: 202, headers, data: receiptOf(row.id, runId, origin) };
   },
 });
+
+/**
+ * Answers a pause point. Resolves when the run has accepted the answer, with a promise of its next result that the caller must
+ * handle. Throws what the run says of an answer that it refuses.
+ */
+export async function submitAnswer(
+  services: AreaContext,
+  found: RunIds & { run: RunDetail; workspaceId: string },
+  { userId, ...given }: { token: string; input: Json; userId: string | null },
+): Promise<{ settled: Promise<RunResource> }> {
+  const { run, engineId, workspaceId } = found;
+  const ids = { runId: engineId, workflowId: run.workflowId, workspaceId };
+  // No rate limit and no concurrency limit: a run that has started may end.
+  const release = await reserveUsage(services, { ...ids, userId, mode: 'resume' });
+  const settled = withCallerId(found, () => answer(services, run, given)).finally(release);
+  // Awaited or reported by the caller, once the answer is accepted.
+  settled.catch(() => undefined);
+  await accepted(services, settled, engineId, given.token);
+  return { settled };
+}
 
 /** Submits the answer. Resolves when the run ends or pauses again. */
 async function answer(

@@ -1,8 +1,8 @@
 import type { TriggerProblem } from '@heddle/core/drafts';
-import { isJsonObject } from '@heddle/core/blocks';
 import type { Json, JsonObject } from '@heddle/core/blocks';
 import { inputFields, parseJson } from '@heddle/core/fields';
 import * as z from 'zod';
+import { flag, listOf, present, problemsOf } from '../read-fields.ts';
 import { PROVIDERS } from './providers.ts';
 import type { Provider, ProviderName } from './providers.ts';
 
@@ -34,9 +34,6 @@ const PATH = 'a path of 8 to 128 letters, digits, dots, underscores and hyphens'
 const HEADER = 'the name of a header';
 const text = z.string({ error: 'text' }).trim();
 const header = text.regex(/^[\w!#$%&'*+.^`|~-]{1,128}$/, { error: HEADER });
-const flag = z
-  .union([z.boolean(), z.enum(['true', 'false'])], { error: 'true or false' })
-  .transform((value) => value === true || value === 'true');
 
 /** Most characters of a secret. */
 const MAX_SECRET = 4096;
@@ -202,32 +199,4 @@ function fileFieldsOf(format: unknown): string[] {
   return inputFields(format as Json)
     .filter(({ type }) => type === 'file[]')
     .map(({ name }) => name);
-}
-
-/** Returns the texts of a list: of an array, of its JSON text, or with commas. */
-function listOf(value: string | readonly string[] | undefined): string[] {
-  if (typeof value !== 'string') return [...(value ?? [])];
-  const parsed = parseJson(value);
-  const parts = Array.isArray(parsed) ? parsed.map(String) : value.split(',');
-  return parts.map((part) => part.trim()).filter((part) => part !== '');
-}
-
-function problemsOf({ issues }: z.ZodError): TriggerProblem[] {
-  const found = new Map(issues.map(({ path: [field], message }) => [String(field), `is not ${message}`]));
-  return [...found].map(([field, message]) => ({ field, message }));
-}
-
-/** Returns the fields that are not empty. Older blocks have them in one field. */
-function present(fields: JsonObject): JsonObject {
-  const older = fields['triggerConfig'] ?? null;
-  const entries = Object.entries({ ...(isJsonObject(older) && older), ...nonEmpty(fields) });
-  return nonEmpty(Object.fromEntries(entries));
-}
-
-function nonEmpty(fields: JsonObject): JsonObject {
-  return Object.fromEntries(
-    Object.entries(fields).filter(
-      ([, value]) => value !== null && !(typeof value === 'string' && value.trim() === ''),
-    ),
-  );
 }

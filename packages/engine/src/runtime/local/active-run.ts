@@ -166,6 +166,7 @@ export class ActiveRun {
         environment,
         replica,
         gate,
+        token: randomToken,
         connections: this.#connections,
         runChild: (request, place, task) => this.#parts.runChild(this, request, place, task),
       }),

@@ -1,6 +1,7 @@
 import { eventAt, isPending, placeKey } from '@heddle/core/run';
 import type { BlockLog, Command, Entry, EntryBody, Event, Place, Replica } from '@heddle/core/run';
 import type { ChildOutcome, ChildRequest } from '../../executors/services.ts';
+import type { AttemptPlace } from '../../execution/attempt-entry.ts';
 import type { BlockTask } from '../../execution/attempt.ts';
 import { createBlockServices } from '../../execution/block-services.ts';
 import { childRunId } from '../../execution/child-runs.ts';
@@ -88,6 +89,9 @@ export class Segment {
       isNew: false,
       report: (error) => runtime.report(error, header.runId),
     });
+    // An attempt whose result is lost runs again, and a person may already have its token.
+    const token = (attempt: AttemptPlace): string =>
+      header.tokenKey === undefined ? randomToken() : pauseToken(header.tokenKey, attempt);
     this.#executor = new CommandExecutor({
       replica,
       workflowId: header.workflowId,
@@ -96,14 +100,13 @@ export class Segment {
       steps: runtime.stores.runs,
       environment,
       gate,
-      // An attempt whose result is lost runs again, and a person may already have its token.
-      token: (attempt) =>
-        header.tokenKey === undefined ? randomToken() : pauseToken(header.tokenKey, attempt),
+      token,
       ...createBlockServices(runtime, {
         header,
         environment,
         replica,
         gate,
+        token,
         connections: this.#connections,
         runChild: (request, place, task) => this.#callChild(request, place, task),
       }),

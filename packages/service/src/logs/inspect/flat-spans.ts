@@ -1,7 +1,7 @@
 import type { Json } from '@heddle/core';
 import { isJsonObject, own } from '@heddle/core/blocks';
 import type { Span } from '@heddle/core/run';
-import { bytesOf } from '../spans.ts';
+import { bytesOf, hidesInput, hidesOutput } from '../spans.ts';
 
 /** A span without its values and children. */
 export interface FlatSpan {
@@ -131,7 +131,7 @@ function flat(span: Span, { root, parent, depth }: { root: Span; parent: Span; d
     attempts: span.attempts ?? null,
     errorHandled: span.errorHandled,
     error: error ? { type: error.code, message: error.message, line: lineOf(error.details) } : null,
-    inputBytes: span.input ? bytesOf(span.input) : null,
+    inputBytes: span.input && !hidesInput(span) ? bytesOf(span.input) : null,
     outputBytes: span.output && !hidesOutput(span) ? bytesOf(span.output) : null,
     childCount: span.children.length,
   };
@@ -140,9 +140,4 @@ function flat(span: Span, { root, parent, depth }: { root: Span; parent: Span; d
 function lineOf(details: Json | undefined): number | null {
   const line = isJsonObject(details) ? own(details, 'line') : undefined;
   return typeof line === 'number' && Number.isSafeInteger(line) && line > 0 ? line : null;
-}
-
-/** True for an open pause point: its output can contain the token to resume it, which readers must not get. */
-export function hidesOutput({ status }: Span): boolean {
-  return status === 'paused';
 }

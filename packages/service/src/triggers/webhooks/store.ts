@@ -12,7 +12,7 @@ import type {
   WebhookType,
 } from '@heddle/api/webhooks';
 import type { Json, JsonObject } from '@heddle/core';
-import type { EnvironmentValue, TenantEnvironments } from '@heddle/engine';
+import type { TenantEnvironments } from '@heddle/engine';
 import type { Kysely } from 'kysely';
 import { compiledIn } from '../../store/compiled.ts';
 import type { TriggerType } from '../types.ts';
@@ -20,6 +20,7 @@ import type { Placement } from '../flow/place.ts';
 import { flowOf } from '../flow/policy.ts';
 import type { FlowPolicy } from '../flow/policy.ts';
 import { prepareEvent } from '../flow/settle.ts';
+import { filledText } from '../placeholders.ts';
 import { Acceptor } from './acceptor.ts';
 import type { NewDelivery, Stored } from './acceptor.ts';
 import { RefusalCounter, storableText } from './refusals.ts';
@@ -106,14 +107,9 @@ export class ServiceWebhooks implements WebhookStore {
   }
 
   async secretsOf({ type, config, workspaceId }: FoundWebhook): Promise<readonly string[]> {
-    const text = type.secretOf(config) ?? '';
-    const names = [...new Set([...text.matchAll(PLACEHOLDER)].map(([, name = '']) => name))];
-    if (names.length === 0) return text.split(/\r?\n/);
-    const values = (await this.#services.environments?.values?.(workspaceId, names)) ?? {};
-    const texts = new Map(names.map((name) => [name, textOf(values, name)]));
+    const filled = await filledText(this.#services.environments, workspaceId, type.secretOf(config) ?? '');
     // With an unknown name in it, the rest of the secret could be guessed.
-    if ([...texts.values()].includes('')) return [];
-    return text.replaceAll(PLACEHOLDER, (_all, name: string) => texts.get(name) ?? '').split(/\r?\n/);
+    return filled === undefined ? [] : filled.text.split(/\r?\n/);
   }
 
   async accept(found: FoundWebhook, event: WebhookEvent): Promise<AcceptedEvent | undefined> {
@@ -247,16 +243,6 @@ export class ServiceWebhooks implements WebhookStore {
       response: (signal) => runResponse(this.#services, runId, { signal, waitMs }),
     };
   }
-}
-
-/** `{{NAME}}`. */
-const PLACEHOLDER = /\{\{\s*([^{}\s]+)\s*\}\}/g;
-
-/** Returns the value of a name; empty if there is none. */
-function textOf(values: { readonly [name: string]: EnvironmentValue }, name: string): string {
-  // The name is the author's: it must not be that of a method of all objects.
-  const value = Object.hasOwn(values, name) ? values[name] : undefined;
-  return typeof value === 'string' ? value : (value?.value ?? '');
 }
 
 function storedWebhook(row: FoundRow, type: WebhookType): StoredWebhook {

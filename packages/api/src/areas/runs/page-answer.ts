@@ -1,0 +1,62 @@
+import { createHash, timingSafeEqual } from 'node:crypto';
+import type { JsonObject } from '@heddle/core';
+import type { RunDetail } from '@heddle/engine';
+import { principalOfPublic } from '../../auth/authorize.ts';
+import type { AreaContext } from '../../context.ts';
+import type { Definition } from '../../ports.ts';
+import { findRun } from './find.ts';
+import type { FoundRun } from './find.ts';
+import { submitAnswer } from './resume.ts';
+
+/** The part of an address that names a pause point. */
+export interface PageAnswer {
+  workflowId: string;
+  runId: string;
+  token: string;
+}
+
+/** A pause point that is open. */
+export interface PagePause {
+  workflow: Definition;
+  found: FoundRun & { run: RunDetail };
+  pause: RunDetail['pauses'][number];
+}
+
+/** Returns the open pause point that waits for a person and has the token; undefined if there is none. */
+export async function findPause(
+  services: AreaContext,
+  { workflowId, runId, token }: PageAnswer,
+): Promise<PagePause | undefined> {
+  const workflow = await services.definitions.find(workflowId);
+  if (!workflow || workflow.isArchived === true) return undefined;
+  const found = await findRun(services, workflow, runId).catch(() => undefined);
+  if (!found?.run) return undefined;
+  const pause = found.run.pauses.find((each) => each.kind === 'human' && isSame(each.token, token));
+  return pause && { workflow, found, pause };
+}
+
+/** Compares in a time that says nothing about where the texts differ. */
+function isSame(a: string, b: string): boolean {
+  const [one, other] = [a, b].map((text) => createHash('sha256').update(text).digest()) as [Buffer, Buffer];
+  return timingSafeEqual(one, other);
+}
+
+/**
+ * Answers the pause point for a person without a credential, who knows its token. Resolves when the run has accepted the
+ * answer. Throws what the run says of an answer that it refuses.
+ */
+export async function answerOnPage(
+  services: AreaContext,
+  { workflow, found, pause }: PagePause,
+  input: JsonObject,
+): Promise<void> {
+  const { workspaceId } = workflow;
+  const event = {
+    ...{ action: 'RUN_RESUMED', workspaceId, resourceType: 'run', resourceId: found.runId },
+    principal: principalOfPublic(workflow),
+  };
+  const given = { token: pause.token, input, userId: null };
+  const { settled } = await submitAnswer(services, { ...found, workspaceId }, given);
+  settled.catch(services.report);
+  await services.audit.record(event);
+}

@@ -1,0 +1,226 @@
+import { isJsonObject } from '@heddle/core/blocks';
+import type { Json, JsonObject } from '@heddle/core/blocks';
+import type { HttpClient } from '@heddle/engine';
+import { parseJson } from '@heddle/core/fields';
+import { feedError } from '../feed.ts';
+import type { FeedCall } from '../feed.ts';
+import { pollRequest, statusError } from '../http.ts';
+import { BEGINNING_BYTES, MAX_MESSAGE_BYTES } from '../mail/message.ts';
+
+const SERVICE = 'gmail';
+const ADDRESS = 'https://gmail.googleapis.com';
+const MAX_LIST_BYTES = 2 * 2 ** 20;
+/** Base64 and JSON around it. */
+const MAX_RAW_BYTES = Math.ceil(MAX_MESSAGE_BYTES * 1.4);
+const PAGE = 100;
+/** Ids become parts of paths. */
+const ID = /^[\w-]{1,128}$/;
+
+/** Messages that were added, and the position after them. */
+export interface Changes {
+  ids: string[];
+  historyId: string;
+  /** There are further changes after the position. */
+  hasMore: boolean;
+}
+
+/** A message as Gmail has it. */
+export interface GmailMessage {
+  raw: Uint8Array;
+  isCut: boolean;
+  /** In ISO 8601. */
+  receivedAt: string;
+  threadId: string;
+  labels: string[];
+}
+
+/** The calls of Gmail that a trigger makes, with one access token. */
+export class GmailClient {
+  readonly #call: FeedCall;
+  readonly #http: HttpClient;
+  readonly #base: string;
+  readonly #token: string;
+
+  private constructor(
+    call: FeedCall,
+    { http, base, token }: { http: HttpClient; base: string; token: string },
+  ) {
+    this.#call = call;
+    this.#http = http;
+    this.#base = base;
+    this.#token = token;
+  }
+
+  /** Throws a BlockError without a credential that can be used. */
+  static async open(call: FeedCall, credential: string): Promise<GmailClient> {
+    const { address = ADDRESS, http } = await call.service(SERVICE);
+    const base = `${address.replace(/\/+$/, '')}/gmail/v1/users/me`;
+    return new GmailClient(call, { http, base, token: await call.credential(credential) });
+  }
+
+  /** Returns the position after all messages that are there. */
+  async historyId(): Promise<string> {
+    const { historyId } = await this.#json('/profile');
+    return numeric(historyId);
+  }
+
+  /** Returns the newest messages that the search finds, the earliest first. */
+  async list({ q, limit }: { q: string; limit: number }): Promise<string[]> {
+    const ids: string[] = [];
+    let page: string | undefined;
+    do {
+      const query = {
+        q,
+        maxResults: String(Math.min(PAGE, limit)),
+        ...(page !== undefined && { pageToken: page }),
+      };
+      const { messages, nextPageToken } = await this.#json('/messages', query);
+      ids.push(...idsOf(messages));
+      page = typeof nextPageToken === 'string' ? nextPageToken : undefined;
+    } while (page !== undefined && ids.length < limit);
+    // The newest comes first.
+    return ids.slice(0, limit).toReversed();
+  }
+
+  /** Returns messages that were added after the position; undefined if Gmail does not know it any more. */
+  async changesSince(position: string, limit: number): Promise<Changes | undefined> {
+    const ids = new Set<string>();
+    let page: string | undefined;
+    let historyId = position;
+    do {
+      const query = { startHistoryId: position, historyTypes: 'messageAdded', maxResults: String(PAGE) };
+      const answer = await this.#send('/history', {
+        ...query,
+        ...(page !== undefined && { pageToken: page }),
+      });
+      if (answer.status === 404) return undefined;
+      const { history, nextPageToken, ...rest } = this.#read(answer);
+      for (const id of addedIn(history)) ids.add(id);
+      page = typeof nextPageToken === 'string' ? nextPageToken : undefined;
+      // The answer has the position after all changes, each change that after itself.
+      historyId = numeric(page === undefined ? rest['historyId'] : lastIdOf(history));
+    } while (page !== undefined && ids.size < limit);
+    return { ids: [...ids], historyId, hasMore: page !== undefined };
+  }
+
+  /** Undefined: there is no such message any more. */
+  async message(id: string): Promise<GmailMessage | undefined> {
+    const about = await this.#send(`/messages/${id}`, { format: 'minimal' });
+    if (about.status === 404) return undefined;
+    const { sizeEstimate, internalDate, labelIds, threadId } = this.#read(about);
+    const isCut = Number(sizeEstimate) > MAX_MESSAGE_BYTES;
+    const raw = isCut ? await this.#beginning(id) : await this.#raw(id);
+    if (!raw) return undefined;
+    const atMs = Number(internalDate);
+    return {
+      ...{ raw, isCut, threadId: typeof threadId === 'string' ? threadId : '' },
+      receivedAt: new Date(Number.isFinite(atMs) && Math.abs(atMs) < 8.64e15 ? atMs : 0).toISOString(),
+      labels: Array.isArray(labelIds) ? labelIds.map(String).slice(0, PAGE) : [],
+    };
+  }
+
+  async markRead(id: string): Promise<void> {
+    const body = JSON.stringify({ removeLabelIds: ['UNREAD'] });
+    const answer = await this.#send(`/messages/${id}/modify`, {}, { method: 'POST', body });
+    if (answer.status !== 404) this.#read(answer);
+  }
+
+  async #raw(id: string): Promise<Uint8Array | undefined> {
+    const answer = await this.#send(
+      `/messages/${id}`,
+      { format: 'raw' },
+      { maxResponseBytes: MAX_RAW_BYTES },
+    );
+    if (answer.status === 404) return undefined;
+    const { raw } = this.#read(answer);
+    return Buffer.from(typeof raw === 'string' ? raw : '', 'base64url');
+  }
+
+  /** Returns the headers and the first words of a large message. */
+  async #beginning(id: string): Promise<Uint8Array | undefined> {
+    const answer = await this.#send(`/messages/${id}`, { format: 'metadata' });
+    if (answer.status === 404) return undefined;
+    const { payload, snippet } = this.#read(answer);
+    const headers = isJsonObject(payload ?? null) ? (payload as JsonObject)['headers'] : undefined;
+    const lines = (Array.isArray(headers) ? headers : []).flatMap((header) =>
+      isJsonObject(header) ? [`${line(header['name'])}: ${line(header['value'])}`] : [],
+    );
+    const kept = lines.filter((each) => !/^content-/i.test(each));
+    const body = typeof snippet === 'string' ? snippet : '';
+    return Buffer.from([...kept, 'Content-Type: text/plain; charset=utf-8', '', body].join('\r\n')).subarray(
+      0,
+      BEGINNING_BYTES,
+    );
+  }
+
+  async #json(path: string, query: { [name: string]: string } = {}): Promise<JsonObject> {
+    return this.#read(await this.#send(path, query));
+  }
+
+  #send(
+    path: string,
+    query: { [name: string]: string },
+    {
+      method = 'GET',
+      body,
+      maxResponseBytes = MAX_LIST_BYTES,
+    }: { method?: string; body?: string; maxResponseBytes?: number } = {},
+  ): ReturnType<typeof pollRequest> {
+    const search = new URLSearchParams(query).toString();
+    const request = {
+      ...{ url: `${this.#base}${path}${search === '' ? '' : `?${search}`}`, method, maxResponseBytes },
+      headers: {
+        Authorization: `Bearer ${this.#token}`,
+        ...(body !== undefined && { 'Content-Type': 'application/json' }),
+      },
+      ...(body !== undefined && { body }),
+      // The token is for Gmail alone.
+      redirect: 'error' as const,
+    };
+    return pollRequest(this.#http, request, this.#call);
+  }
+
+  /** Returns the answer as an object. Throws a BlockError for a failure. */
+  #read(answer: Awaited<ReturnType<typeof pollRequest>>): JsonObject {
+    const { status, body } = answer;
+    if (status === 401 || status === 403)
+      throw feedError(`Gmail refuses the credential (status ${status}): connect the account again.`);
+    if (status < 200 || status > 299) throw statusError(answer, 'Gmail', this.#call.nowMs);
+    const value = parseJson(Buffer.from(body).toString()) ?? null;
+    if (!isJsonObject(value)) throw feedError('Gmail answered with something that is no JSON object.');
+    return value;
+  }
+}
+
+function idsOf(messages: Json | undefined): string[] {
+  if (!Array.isArray(messages)) return [];
+  return messages.flatMap((message) => {
+    const id = isJsonObject(message) ? message['id'] : undefined;
+    return typeof id === 'string' && ID.test(id) ? [id] : [];
+  });
+}
+
+function addedIn(history: Json | undefined): string[] {
+  if (!Array.isArray(history)) return [];
+  return history.flatMap((change) => {
+    const added = isJsonObject(change) ? change['messagesAdded'] : undefined;
+    return Array.isArray(added)
+      ? idsOf(added.map((each) => (isJsonObject(each) ? (each['message'] ?? null) : null)))
+      : [];
+  });
+}
+
+function lastIdOf(history: Json | undefined): Json | undefined {
+  const last = Array.isArray(history) ? history.at(-1) : undefined;
+  return isJsonObject(last ?? null) ? (last as JsonObject)['id'] : undefined;
+}
+
+function numeric(value: Json | undefined): string {
+  const text = typeof value === 'number' ? String(value) : value;
+  if (typeof text === 'string' && /^\d{1,30}$/.test(text)) return text;
+  throw feedError('Gmail answered without a position in the history of the account.');
+}
+
+function line(value: Json | undefined): string {
+  return typeof value === 'string' ? value.replaceAll(/[\r\n]+/g, ' ') : '';
+}

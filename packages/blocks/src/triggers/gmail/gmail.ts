@@ -1,0 +1,198 @@
+import type { TriggerInfo } from '@heddle/core/drafts';
+import type { JsonObject } from '@heddle/core/blocks';
+import * as z from 'zod';
+import { feedConfig, feedFields } from '../feed.ts';
+import type { FeedCall, FeedConfig, FeedItem, FeedPoll, FeedTrigger } from '../feed.ts';
+import { flowControlFields } from '../flow-control.ts';
+import { mailOutputs, MAX_POLL_BYTES, messageItem } from '../mail/message.ts';
+import { flag, listOf, present, problemsOf } from '../read-fields.ts';
+import { GmailClient } from './client.ts';
+import type { Changes } from './client.ts';
+
+const MAX_LABELS = 20;
+const MAX_QUERY = 1000;
+/** Messages that are listed, and of which details are read, in one poll. */
+const MAX_LISTED = 1000;
+const MAX_READ = 100;
+/** The search finds a message some time after it has arrived: what is this much older is looked at again. */
+const OVERLAP_S = 7200;
+/** Messages that the account itself has written, and those that were thrown away. */
+const NOT_RECEIVED: ReadonlySet<string> = new Set(['SENT', 'DRAFT', 'TRASH', 'SPAM', 'CHAT']);
+
+const text = z.string({ error: 'text' }).trim();
+
+const gmailFields = z.object({
+  triggerCredentials: text.max(128).optional().describe('The stored credential of the account.'),
+  credential: text.max(128).optional().describe('The same, under the name of the block.'),
+  labelIds: z
+    .union([z.array(text).max(MAX_LABELS), text.max(4000)], { error: 'a list of labels' })
+    .optional()
+    .describe('Ids of labels, with commas, such as INBOX. Default: all messages that the account receives.'),
+  labelFilterBehavior: z
+    .enum(['INCLUDE', 'EXCLUDE'], { error: 'INCLUDE or EXCLUDE' })
+    .default('INCLUDE')
+    .describe(
+      'Whether messages with one of the labels start runs (INCLUDE, default), or all others (EXCLUDE).',
+    ),
+  searchQuery: text
+    .max(MAX_QUERY, { error: `at most ${MAX_QUERY} characters` })
+    .optional()
+    .describe('Only messages that the search of Gmail finds with this text start runs, such as from:ada.'),
+  markAsRead: flag.default(false).describe('Whether messages that start runs are marked as read.'),
+  includeAttachments: flag.default(false).describe('Whether attachments are stored as files.'),
+  ...feedFields,
+});
+
+interface GmailConfig extends FeedConfig {
+  credential: string;
+  labels: string[];
+  isExcluding: boolean;
+  query?: string;
+  markAsRead: boolean;
+  withFiles: boolean;
+}
+
+const configOf = (config: JsonObject): GmailConfig => config as unknown as GmailConfig;
+
+function readGmail(block: JsonObject): ReturnType<TriggerInfo['read']> {
+  const read = gmailFields.safeParse(present(block));
+  if (!read.success) return { problems: problemsOf(read.error) };
+  const { triggerCredentials, credential = triggerCredentials, searchQuery, labelIds, ...fields } = read.data;
+  if (credential === undefined)
+    return {
+      problems: [
+        { field: 'triggerCredentials', message: 'is empty: store a credential for Gmail, and name it' },
+      ],
+    };
+  const labels = listOf(labelIds);
+  if (labels.length > MAX_LABELS)
+    return { problems: [{ field: 'labelIds', message: `has more than ${MAX_LABELS} labels` }] };
+  const config: GmailConfig = {
+    ...{ credential, labels, isExcluding: fields.labelFilterBehavior === 'EXCLUDE' },
+    ...(searchQuery !== undefined && { query: searchQuery }),
+    ...{ markAsRead: fields.markAsRead, withFiles: fields.includeAttachments, ...feedConfig(fields) },
+  };
+  return { config: config as unknown as JsonObject };
+}
+
+/** The types of blocks that are triggers for messages of Gmail in trigger mode. */
+export const gmails: readonly FeedTrigger[] = ['gmail', 'gmail_v2'].map((type) => ({
+  kind: 'feed',
+  type,
+  read: readGmail,
+  intervalOf: (config) => configOf(config).everyMs,
+  sourceOf: (config) => JSON.stringify([configOf(config).credential, configOf(config).query ?? null]),
+  poll: (config, call) => pollMessages(configOf(config), call),
+  async accepted(config, ids, call) {
+    const { markAsRead, credential } = configOf(config);
+    if (!markAsRead) return;
+    const client = await GmailClient.open(call, credential);
+    for (const id of ids) await client.markRead(id);
+  },
+}));
+
+/** What the next poll continues from. */
+interface Position {
+  /** Changes since this position; absent: messages that the search finds. */
+  historyId?: string;
+  /** The time of the poll, in seconds since 1970. */
+  afterS: number;
+  /** Messages that were there before the first poll, and start runs. */
+  backlog?: string[];
+}
+
+async function pollMessages(config: GmailConfig, call: FeedCall): Promise<FeedPoll> {
+  const client = await GmailClient.open(call, config.credential);
+  const known = call.cursor as unknown as Position | undefined;
+  if (!known) return firstPoll(client, config, call);
+  const changes = await changesSince(client, config, known);
+  const ids = [...(known.backlog ?? []), ...changes.ids];
+  const read = await readNew(client, { config, call, ids });
+  if (read.hasMore) return { ...read, cursor: { ...known } };
+  const { historyId, hasMore } = changes;
+  const cursor = { ...(historyId !== undefined && { historyId }), afterS: secondsOf(call) };
+  return { ...read, cursor, hasMore };
+}
+
+const secondsOf = ({ nowMs }: FeedCall): number => Math.floor(nowMs / 1000);
+
+/** A position that is too old is replaced by the current one, and the messages since then are searched. */
+async function changesSince(
+  client: GmailClient,
+  config: GmailConfig,
+  { historyId, afterS }: Position,
+): Promise<Omit<Changes, 'historyId'> & { historyId?: string }> {
+  const changes = historyId === undefined ? undefined : await client.changesSince(historyId, MAX_LISTED);
+  if (changes) return changes;
+  const now = await positionOf(client, config);
+  const ids = await client.list({ q: queryOf(config, afterS - OVERLAP_S), limit: MAX_LISTED });
+  return { ...now, ids, hasMore: false };
+}
+
+/** The search of a query has no position. */
+async function positionOf(client: GmailClient, { query }: GmailConfig): Promise<{ historyId?: string }> {
+  return query === undefined ? { historyId: await client.historyId() } : {};
+}
+
+/** The position is taken before messages are listed: what arrives between is found again. */
+async function firstPoll(client: GmailClient, config: GmailConfig, call: FeedCall): Promise<FeedPoll> {
+  const { backfill } = config;
+  const position = await positionOf(client, config);
+  const recent = await client.list({ q: queryOf(config, secondsOf(call) - OVERLAP_S), limit: MAX_LISTED });
+  const all = backfill > recent.length ? await client.list({ q: queryOf(config), limit: backfill }) : recent;
+  const backlog = backfill === 0 ? [] : all.slice(-backfill);
+  const read = await readNew(client, { config, call, ids: backlog });
+  const wanted = new Set(backlog);
+  const passed = [...read.passed, ...recent.filter((id) => !wanted.has(id))];
+  const cursor = { ...position, afterS: secondsOf(call), ...(read.hasMore && { backlog }) };
+  return { ...read, passed, cursor };
+}
+
+function queryOf({ query, labels, isExcluding }: GmailConfig, afterS?: number): string {
+  const text = query === undefined ? '' : `(${query})`;
+  const own = labels.length > 0 && !isExcluding ? '' : '-in:sent -in:drafts -in:chats';
+  return [text, own, ...(afterS === undefined ? [] : [`after:${afterS}`])]
+    .filter((part) => part !== '')
+    .join(' ');
+}
+
+/** Reads those of the messages that are new and wanted. */
+async function readNew(
+  client: GmailClient,
+  { config, call, ids }: { config: GmailConfig; call: FeedCall; ids: readonly string[] },
+): Promise<Pick<FeedPoll, 'items' | 'passed' | 'hasMore'>> {
+  const unknown = await call.unknown(ids);
+  const items: FeedItem[] = [];
+  const passed: string[] = [];
+  let bytes = MAX_POLL_BYTES;
+  for (const id of ids) {
+    if (!unknown.has(id)) continue;
+    const isFull = items.length >= call.limit || passed.length >= MAX_READ || bytes <= 0;
+    if (isFull) return { items, passed, hasMore: true };
+    const message = await client.message(id);
+    // It was removed meanwhile.
+    if (!message) continue;
+    if (!isWanted(message.labels, config)) {
+      passed.push(id);
+      continue;
+    }
+    bytes -= message.raw.byteLength;
+    const { raw, isCut, receivedAt, threadId, labels } = message;
+    const parts = { id, raw, isCut, receivedAt, about: { id, threadId, labels } };
+    items.push(await messageItem(parts, { withFiles: config.withFiles, nowMs: call.nowMs }));
+  }
+  return { items, passed, hasMore: false };
+}
+
+function isWanted(has: readonly string[], { labels, isExcluding }: GmailConfig): boolean {
+  const isLabelled = labels.some((label) => has.includes(label));
+  if (labels.length > 0 && !isExcluding) return isLabelled;
+  return !isLabelled && !has.some((label) => NOT_RECEIVED.has(label));
+}
+
+/** What a block of the type gives in trigger mode, for readers and editors. */
+export const gmailSchema = {
+  summary: 'Starts a run for each new message of an account of Gmail.',
+  fields: gmailFields.extend(flowControlFields),
+  outputs: mailOutputs,
+};

@@ -1,0 +1,42 @@
+import { isRetryableStatus, retryAfterMs } from '@heddle/core/fields';
+import type { HttpClient } from '@heddle/engine';
+import { feedError } from './feed.ts';
+import type { FeedCall } from './feed.ts';
+
+type HttpRequest = Parameters<HttpClient['fetch']>[0];
+type HttpResponse = Awaited<ReturnType<HttpClient['fetch']>>;
+
+const TIMEOUT_MS = 30_000;
+
+/** Returns the header of a response with this name in lower case. */
+export function headerOf({ headers }: Pick<HttpResponse, 'headers'>, name: string): string | undefined {
+  return headers.find(([each]) => each === name)?.[1];
+}
+
+/** Sends a request of a poll. Throws a BlockError that repeats nothing of the request but its host. */
+export async function pollRequest(
+  http: HttpClient,
+  request: HttpRequest,
+  { signal }: Pick<FeedCall, 'signal'>,
+): Promise<HttpResponse> {
+  try {
+    return await http.fetch({ timeoutMs: TIMEOUT_MS, ...request, signal });
+  } catch (error) {
+    signal.throwIfAborted();
+    throw feedError(error instanceof Error ? error.message : 'The request has failed.', { cause: error });
+  }
+}
+
+/** Returns the error for a status that is no success. */
+export function statusError(
+  response: Pick<HttpResponse, 'status' | 'headers'>,
+  who: string,
+  nowMs: number,
+): ReturnType<typeof feedError> {
+  const { status } = response;
+  const retryAfter = isRetryableStatus(status)
+    ? retryAfterMs(headerOf(response, 'retry-after'), nowMs)
+    : undefined;
+  const message = `${who} answered with the status ${status}.`;
+  return feedError(message, retryAfter === undefined ? {} : { retryAfterMs: retryAfter });
+}

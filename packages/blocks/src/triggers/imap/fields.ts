@@ -1,0 +1,128 @@
+import type { TriggerInfo } from '@heddle/core/drafts';
+import { isJsonObject } from '@heddle/core/blocks';
+import type { Json, JsonObject } from '@heddle/core/blocks';
+import { parseJson } from '@heddle/core/fields';
+import * as z from 'zod';
+import { feedConfig, feedFields } from '../feed.ts';
+import type { FeedConfig } from '../feed.ts';
+import { flag, listOf, present, problemsOf } from '../read-fields.ts';
+
+const MAX_MAILBOXES = 10;
+const MAX_CRITERION = 500;
+const PORT = 'a port from 1 to 65535';
+const MAILBOXES = `at most ${MAX_MAILBOXES} mailboxes`;
+
+const text = z.string({ error: 'text' }).trim().max(1000, { error: 'at most 1,000 characters' });
+
+export const imapFields = z.object({
+  host: text
+    .regex(/^[^\s/@]+$/, { error: 'the name of a server, such as imap.example.com' })
+    .describe('The mail server, such as imap.example.com.'),
+  port: z
+    .union([z.number(), z.string().trim().min(1)], { error: PORT })
+    .transform(Number)
+    .refine((port) => Number.isInteger(port) && port >= 1 && port <= 65_535, { error: PORT })
+    .optional()
+    .describe('Default: 993, or 143 without `secure`.'),
+  secure: z
+    .union([flag, z.literal('none')], { error: 'true, false or none' })
+    .default(true)
+    .describe(
+      'true (default): TLS from the first byte. false: STARTTLS, which the server must offer. none: no TLS, so that others can read the password.',
+    ),
+  username: text.describe('The name of the account. May contain {{NAME}}.'),
+  password: text.describe('The password. Use {{NAME}}.'),
+  mailbox: z
+    .union([z.array(text).max(MAX_MAILBOXES, { error: MAILBOXES }), text], { error: 'a list of mailboxes' })
+    .default('INBOX')
+    .describe('The mailboxes, up to 10, with commas. Default: INBOX.'),
+  searchCriteria: z
+    .json()
+    .optional()
+    .describe(
+      'Which new messages start runs, as JSON such as {"unseen": true, "from": "ada@example.com"}: unseen, seen, flagged, answered, from, to, cc, subject, body, text, larger, smaller. Default: all.',
+    ),
+  markAsRead: flag.default(false).describe('Whether messages that start runs are marked as read.'),
+  includeAttachments: flag.default(false).describe('Whether attachments are stored as files.'),
+  ...feedFields,
+});
+
+/** Which messages start runs, as the library has it. Plain JSON. */
+export interface Criteria {
+  seen?: boolean;
+  flagged?: boolean;
+  answered?: boolean;
+  from?: string;
+  to?: string;
+  cc?: string;
+  subject?: string;
+  body?: string;
+  text?: string;
+  larger?: number;
+  smaller?: number;
+}
+
+/** A mail account as it is stored. */
+export interface ImapConfig extends FeedConfig {
+  host: string;
+  port: number;
+  tls: 'tls' | 'starttls' | 'none';
+  username: string;
+  /** Text, or `{{NAME}}`. */
+  secret: string;
+  mailboxes: string[];
+  criteria: Criteria;
+  markAsRead: boolean;
+  withFiles: boolean;
+}
+
+/** Returns the account that the fields of a block describe, or all problems. */
+export function readImap(block: JsonObject): ReturnType<TriggerInfo['read']> {
+  const read = imapFields.safeParse(present(block));
+  if (!read.success) return { problems: problemsOf(read.error) };
+  const { host, secure, username, password, mailbox, markAsRead, includeAttachments } = read.data;
+  const criteria = criteriaOf(read.data.searchCriteria as Json | undefined);
+  if (typeof criteria === 'string') return { problems: [{ field: 'searchCriteria', message: criteria }] };
+  const mailboxes = [...new Set(listOf(mailbox))];
+  if (mailboxes.length === 0 || mailboxes.length > MAX_MAILBOXES)
+    return { problems: [{ field: 'mailbox', message: `is not a list of 1 to ${MAX_MAILBOXES} mailboxes` }] };
+  const tls = secure === 'none' ? 'none' : secure ? 'tls' : 'starttls';
+  const config: ImapConfig = {
+    ...{ host, port: read.data.port ?? (tls === 'tls' ? 993 : 143), tls, username, secret: password },
+    ...{ mailboxes, criteria, markAsRead, withFiles: includeAttachments, ...feedConfig(read.data) },
+  };
+  return { config: config as unknown as JsonObject };
+}
+
+const criterion = z.string().min(1).max(MAX_CRITERION);
+const bytes = z.int().min(0);
+const criteriaSchema = z.strictObject({
+  unseen: z.boolean().optional(),
+  seen: z.boolean().optional(),
+  flagged: z.boolean().optional(),
+  answered: z.boolean().optional(),
+  from: criterion.optional(),
+  to: criterion.optional(),
+  cc: criterion.optional(),
+  subject: criterion.optional(),
+  body: criterion.optional(),
+  text: criterion.optional(),
+  larger: bytes.optional(),
+  smaller: bytes.optional(),
+});
+
+/** Returns the criteria, or the end of a sentence about the field. */
+function criteriaOf(field: Json | undefined): Criteria | string {
+  if (field === undefined) return {};
+  const value = typeof field === 'string' ? parseJson(field) : field;
+  if (!isJsonObject(value ?? null)) return 'is not a JSON object';
+  const read = criteriaSchema.safeParse(value);
+  if (!read.success) {
+    const [issue] = read.error.issues;
+    const name = issue?.code === 'unrecognized_keys' ? issue.keys[0] : issue?.path.join('.');
+    return `has the criterion "${name}", which is not known or has a value of another type`;
+  }
+  const { unseen, ...criteria } = read.data;
+  const given = unseen === undefined ? criteria : { seen: !unseen, ...criteria };
+  return Object.fromEntries(Object.entries(given).filter(([, each]) => each !== undefined)) as Criteria;
+}

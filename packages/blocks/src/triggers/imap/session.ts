@@ -1,0 +1,134 @@
+import { isIP } from 'node:net';
+import { isBlockError } from '@heddle/core/blocks';
+import type { BlockError } from '@heddle/core/blocks';
+import type { ImapFlow } from 'imapflow';
+import { feedError } from '../feed.ts';
+import type { FeedCall } from '../feed.ts';
+import { BEGINNING_BYTES, MAX_MESSAGE_BYTES } from '../mail/message.ts';
+import type { ImapConfig } from './fields.ts';
+
+/** Ports of mail servers, where the egress policy names none. */
+const PORTS = [143, 993];
+const CONNECT_MS = 10_000;
+const IDLE_MS = 20_000;
+const MAX_LINE = 4 * 2 ** 20;
+const MAX_TOKENS = 200_000;
+/** Addresses of a server that are tried. */
+const MAX_ADDRESSES = 3;
+
+type Account = Pick<ImapConfig, 'host' | 'port' | 'tls'> & { user: string; pass: string };
+
+/**
+ * Opens a session for one poll, and closes it whatever happens. When `signal` aborts, the connection is cut, so that a server
+ * that does not answer delays no other poll. Throws a BlockError without the texts of the server.
+ */
+export async function withSession<Value>(
+  config: ImapConfig,
+  call: FeedCall,
+  use: (client: ImapFlow) => Promise<Value>,
+): Promise<Value> {
+  const { host, port, tls } = config;
+  const { signal } = call;
+  const account = {
+    ...{ host, port, tls },
+    user: await call.text(config.username),
+    pass: await call.text(config.secret),
+  };
+  const addresses = await checkedAddresses(account, call);
+  let client: ImapFlow | undefined;
+  const aborted = Promise.withResolvers<never>();
+  aborted.promise.catch(() => undefined);
+  const cut = (): void => {
+    client?.close();
+    aborted.reject(feedError('The mail server did not answer in time.'));
+  };
+  signal.addEventListener('abort', cut, { once: true });
+  try {
+    const connected = connectedTo(account, addresses, (next) => (client = next));
+    return await Promise.race([connected.then(use), aborted.promise]);
+  } catch (error) {
+    throw isBlockError(error) ? error : sessionError(error, account);
+  } finally {
+    signal.removeEventListener('abort', cut);
+    // A farewell would be one more answer to wait for.
+    client?.close();
+  }
+}
+
+async function checkedAddresses({ host, port }: Account, { http, signal }: FeedCall): Promise<string[]> {
+  try {
+    const addresses = await http.addresses({ host, port, ports: PORTS, signal });
+    return addresses.map(({ address }) => address);
+  } catch (error) {
+    signal.throwIfAborted();
+    throw feedError(error instanceof Error ? error.message : 'The mail server is not reached.', {
+      cause: error,
+    });
+  }
+}
+
+/** Connects to the first address that answers. */
+async function connectedTo(
+  account: Account,
+  addresses: readonly string[],
+  began: (client: ImapFlow) => void,
+): Promise<ImapFlow> {
+  const { ImapFlow: Client } = await import('imapflow');
+  const { host, port, tls, user, pass } = account;
+  let failure: unknown;
+  for (const address of addresses.slice(0, MAX_ADDRESSES)) {
+    const client = new Client({
+      // Only an address that was checked: another look-up could return another one.
+      host: address,
+      port,
+      ...(isIP(host) === 0 && { servername: host }),
+      secure: tls === 'tls',
+      doSTARTTLS: tls === 'starttls',
+      auth: { user, pass },
+      logger: false,
+      disableAutoIdle: true,
+      disableCompression: true,
+      ...{ connectionTimeout: CONNECT_MS, greetingTimeout: CONNECT_MS, socketTimeout: IDLE_MS },
+      ...{ maxLineLength: MAX_LINE, maxResponseTokens: MAX_TOKENS },
+      ...{ maxLiteralSize: MAX_MESSAGE_BYTES, maxResponseSize: MAX_MESSAGE_BYTES + BEGINNING_BYTES },
+    });
+    // The promise of the command in flight is rejected too.
+    client.on('error', () => undefined);
+    began(client);
+    try {
+      await client.connect();
+      return client;
+    } catch (error) {
+      client.close();
+      failure = error;
+      if (!isUnreachable(error)) break;
+    }
+  }
+  throw failure;
+}
+
+const UNREACHABLE: ReadonlySet<string> = new Set([
+  ...['ECONNREFUSED', 'EHOSTUNREACH', 'ENETUNREACH', 'ETIMEDOUT', 'CONNECT_TIMEOUT'],
+]);
+
+function isUnreachable(error: unknown): boolean {
+  return UNREACHABLE.has(codeOf(error));
+}
+
+function codeOf(error: unknown): string {
+  const code = error instanceof Error && 'code' in error ? error.code : undefined;
+  return typeof code === 'string' && /^[\w-]{1,40}$/.test(code) ? code : 'unknown failure';
+}
+
+/** The texts of the server may repeat the password, and are not shown. */
+function sessionError(error: unknown, { host, port }: Account): BlockError {
+  const about = error instanceof Error ? (error as Error & { [name: string]: unknown }) : undefined;
+  const server = `The mail server ${host}:${port}`;
+  if (about?.['authenticationFailed'] === true)
+    return feedError(`${server} refuses the name or the password.`);
+  if (about?.['mailboxMissing'] === true || about?.['serverResponseCode'] === 'NONEXISTENT')
+    return feedError(`${server} does not have the mailbox.`);
+  if (about?.['tlsFailed'] === true) return feedError(`${server} offers no TLS that is accepted.`);
+  if (isUnreachable(error)) return feedError(`${server} is not reached (${codeOf(error)}).`);
+  return feedError(`${server} has failed (${codeOf(error)}).`);
+}

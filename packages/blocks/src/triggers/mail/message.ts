@@ -1,0 +1,105 @@
+import type { Json, JsonObject } from '@heddle/core/blocks';
+import PostalMime from 'postal-mime';
+import type { Address, Attachment, Email } from 'postal-mime';
+import * as z from 'zod';
+import type { FeedItem } from '../feed.ts';
+
+/** Messages up to this size are read as a whole; of larger ones only the beginning. */
+export const MAX_MESSAGE_BYTES = 10 * 2 ** 20;
+export const BEGINNING_BYTES = 256 * 2 ** 10;
+/** When messages of one poll have so many bytes together, the others wait for the next one. */
+export const MAX_POLL_BYTES = 20 * 2 ** 20;
+const MAX_TEXT = 500_000;
+const MAX_ATTACHMENTS = 50;
+const MAX_ADDRESSES = 500;
+const LIMITS = { maxNestingDepth: 50, maxHeadersSize: 2 ** 20 };
+
+/** A message as the server has it. */
+export interface RawMessage {
+  id: string;
+  raw: Uint8Array;
+  /** Only the beginning is there. */
+  isCut: boolean;
+  /** When the server received it, in ISO 8601. */
+  receivedAt: string;
+  /** What the server says about the message besides. */
+  about: JsonObject;
+}
+
+/** Returns the item of a message. Content that cannot be parsed is text. */
+export async function messageItem(
+  { id, raw, isCut, receivedAt, about }: RawMessage,
+  { withFiles, nowMs }: { withFiles: boolean; nowMs: number },
+): Promise<FeedItem> {
+  const parsed = await parsedOf(raw);
+  const attachments = (parsed?.attachments ?? []).slice(0, MAX_ATTACHMENTS);
+  const email: JsonObject = {
+    ...headersOf(parsed, receivedAt),
+    ...about,
+    bodyText: (parsed ? (parsed.text ?? '') : Buffer.from(raw).toString()).slice(0, MAX_TEXT),
+    bodyHtml: (parsed?.html ?? '').slice(0, MAX_TEXT),
+    truncated: isCut || !parsed,
+    hasAttachments: attachments.length > 0,
+    attachments: attachments.map(described),
+  };
+  const timestamp = new Date(nowMs).toISOString();
+  const into = (records: Json): JsonObject => ({ email: { ...email, attachments: records }, timestamp });
+  const input = { email, timestamp };
+  // Of a message that is cut, the last attachment is not whole.
+  if (!withFiles || isCut || attachments.length === 0) return { id, input };
+  return { id, input, files: { list: attachments.map(fileOf), into } };
+}
+
+/** Undefined: the message is beyond the limits of the parser. */
+async function parsedOf(raw: Uint8Array): Promise<Email | undefined> {
+  try {
+    return await PostalMime.parse(raw, { ...LIMITS, attachmentEncoding: 'base64' });
+  } catch {
+    // It is the message of a stranger: the next ones must not wait for it.
+    return undefined;
+  }
+}
+
+function headersOf(parsed: Email | undefined, receivedAt: string): JsonObject {
+  return {
+    messageId: parsed?.messageId ?? '',
+    subject: parsed?.subject ?? '',
+    from: addressOf(parsed?.from),
+    to: addressesOf(parsed?.to),
+    cc: addressesOf(parsed?.cc),
+    replyTo: addressesOf(parsed?.replyTo),
+    date: parsed?.date ?? receivedAt,
+    receivedAt,
+  };
+}
+
+function addressesOf(list: readonly Address[] = []): string {
+  return list.slice(0, MAX_ADDRESSES).map(addressOf).join(', ');
+}
+
+function addressOf(address: Address | undefined): string {
+  if (!address) return '';
+  if (address.group) return `${address.name}: ${addressesOf(address.group)};`;
+  return address.name === '' ? (address.address ?? '') : `${address.name} <${address.address ?? ''}>`;
+}
+
+function described({ filename, mimeType, content }: Attachment): JsonObject {
+  const size = typeof content === 'string' ? Buffer.byteLength(content, 'base64') : content.byteLength;
+  return { name: filename ?? 'attachment', mime: mimeType, size };
+}
+
+function fileOf({ filename, mimeType, content }: Attachment): JsonObject {
+  const type = /^[\w.+-]+\/[\w.+-]+$/.test(mimeType) ? mimeType : 'application/octet-stream';
+  const data = typeof content === 'string' ? content : Buffer.from(content as Uint8Array).toString('base64');
+  return { type: 'file', name: filename ?? 'attachment', data: `data:${type};base64,${data}` };
+}
+
+/** What blocks of mail give, for readers and editors. */
+export const mailOutputs = z.object({
+  email: z
+    .record(z.string(), z.json())
+    .describe(
+      'messageId, subject, from, to, cc, replyTo, date, receivedAt, bodyText, bodyHtml, hasAttachments and attachments; `truncated` for a message over 10 MiB.',
+    ),
+  timestamp: z.string().describe('When the message was found, in ISO 8601 and UTC.'),
+});

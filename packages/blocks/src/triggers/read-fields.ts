@@ -1,0 +1,39 @@
+import type { TriggerProblem } from '@heddle/core/drafts';
+import { isJsonObject } from '@heddle/core/blocks';
+import type { JsonObject } from '@heddle/core/blocks';
+import { parseJson } from '@heddle/core/fields';
+import * as z from 'zod';
+
+/** A switch of a block, which may be text. */
+export const flag = z
+  .union([z.boolean(), z.enum(['true', 'false'])], { error: 'true or false' })
+  .transform((value) => value === true || value === 'true');
+
+/** Returns the texts of a list: of an array, of its JSON text, or with commas. */
+export function listOf(value: string | readonly string[] | undefined): string[] {
+  if (typeof value !== 'string') return [...(value ?? [])];
+  const parsed = parseJson(value);
+  const parts = Array.isArray(parsed) ? parsed.map(String) : value.split(',');
+  return parts.map((part) => part.trim()).filter((part) => part !== '');
+}
+
+/** Returns a problem for each field that a schema refuses. */
+export function problemsOf({ issues }: z.ZodError): TriggerProblem[] {
+  const found = new Map(issues.map(({ path: [field], message }) => [String(field), `is not ${message}`]));
+  return [...found].map(([field, message]) => ({ field, message }));
+}
+
+/** Returns the fields that are not empty. Older blocks have them in one field. */
+export function present(fields: JsonObject): JsonObject {
+  const older = fields['triggerConfig'] ?? null;
+  const entries = Object.entries({ ...(isJsonObject(older) && older), ...nonEmpty(fields) });
+  return nonEmpty(Object.fromEntries(entries));
+}
+
+function nonEmpty(fields: JsonObject): JsonObject {
+  return Object.fromEntries(
+    Object.entries(fields).filter(
+      ([, value]) => value !== null && !(typeof value === 'string' && value.trim() === ''),
+    ),
+  );
+}

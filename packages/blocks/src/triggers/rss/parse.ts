@@ -1,0 +1,199 @@
+import { Parser } from 'htmlparser2';
+import type { JsonObject } from '@heddle/core/blocks';
+import { feedError } from '../feed.ts';
+
+/** Most items of a document that are read: the first ones. */
+export const MAX_ITEMS = 1000;
+const MAX_DEPTH = 64;
+/** Most characters of one element of an item. Longer texts are cut. */
+const MAX_TEXT = 200_000;
+/** Most texts of one item, such as categories. */
+const MAX_PARTS = 200;
+/** Characters that are parsed before other work has its turn. */
+const CHUNK = 65_536;
+
+/** An item as the document has it. */
+export interface ParsedItem {
+  id: string;
+  title?: string;
+  link?: string;
+  summary?: string;
+  content?: string;
+  author?: string;
+  /** As it is written. */
+  date?: string;
+  categories: string[];
+  enclosure?: JsonObject;
+}
+
+/** A document of RSS or Atom. */
+export interface ParsedFeed {
+  title?: string;
+  link?: string;
+  description?: string;
+  items: ParsedItem[];
+}
+
+interface Element {
+  /** Name without a prefix, or with it for modules of RSS. */
+  name: string;
+  attributes: { readonly [name: string]: string };
+  text: string;
+  /** It contains markup of XHTML, whose text alone is kept. */
+  isMarkup: boolean;
+}
+
+/** Elements of an item or feed that are read, with the field that they fill. Names are in lower case. */
+const TEXTS: { readonly [name: string]: 'title' | 'summary' | 'content' | 'author' | 'date' } = {
+  title: 'title',
+  description: 'summary',
+  subtitle: 'summary',
+  summary: 'summary',
+  content: 'content',
+  'content:encoded': 'content',
+  author: 'author',
+  'dc:creator': 'author',
+  pubdate: 'date',
+  published: 'date',
+  updated: 'date',
+  'dc:date': 'date',
+};
+
+const ITEMS: ReadonlySet<string> = new Set(['item', 'entry']);
+const ROOTS: ReadonlySet<string> = new Set(['rss', 'rdf:rdf', 'feed', 'atom:feed']);
+
+type Fields = Omit<ParsedItem, 'id' | 'categories'> & { guid?: string; categories: string[]; parts: number };
+
+/**
+ * Returns the feed that a document of RSS (0.9 to 2.0) or Atom describes. Entities that the document declares are text, and
+ * nothing is loaded. Yields to other work, and reads no more than its limits allow. Throws a BlockError for other documents.
+ */
+export async function parseFeed(xml: string): Promise<ParsedFeed> {
+  const reader = new FeedReader();
+  const parser = new Parser(
+    {
+      onopentag: (name, attributes) => reader.open(name.toLowerCase(), attributes),
+      ontext: (text) => reader.text(text),
+      onclosetag: () => reader.close(),
+    },
+    { xmlMode: true, decodeEntities: true },
+  );
+  for (let from = 0; from < xml.length && !reader.isFull; from += CHUNK) {
+    parser.write(xml.slice(from, from + CHUNK));
+    if (reader.problem !== undefined) break;
+    await new Promise((resolve) => setImmediate(resolve));
+  }
+  if (reader.problem === undefined && !reader.isFull) parser.end();
+  const problem = reader.problem ?? (reader.isFeed ? undefined : 'is no RSS or Atom');
+  if (problem !== undefined) throw feedError(`The document ${problem}.`);
+  return reader.feed();
+}
+
+class FeedReader {
+  problem: string | undefined;
+  isFeed = false;
+  readonly #open: Element[] = [];
+  readonly #items: Fields[] = [];
+  readonly #about: Fields = { categories: [], parts: 0 };
+  #item: Fields | undefined;
+
+  get isFull(): boolean {
+    return this.#items.length >= MAX_ITEMS;
+  }
+
+  open(name: string, attributes: Element['attributes']): void {
+    if (this.problem !== undefined || this.isFull) return;
+    if (this.#open.length === 0 && ROOTS.has(name)) this.isFeed = true;
+    else if (this.#open.length === 0) this.problem = 'is no RSS or Atom';
+    if (this.#open.length >= MAX_DEPTH)
+      this.problem = `has more than ${MAX_DEPTH} elements inside each other`;
+    const local = name.replace(/^atom:/, '');
+    if (!this.#item && this.#isItem(local)) this.#item = { categories: [], parts: 0 };
+    const element = { name: local, attributes, text: '', isMarkup: attributes['type'] === 'xhtml' };
+    this.#open.push(element);
+  }
+
+  /** True for an item below the feed or its channel, not for an element of this name deeper inside. */
+  #isItem(name: string): boolean {
+    return ITEMS.has(name) && this.#open.length >= 1 && this.#open.length <= 2;
+  }
+
+  text(text: string): void {
+    // Of markup, the text belongs to the element around it; so does the name of an author of Atom.
+    const holder = this.#open.findLast(({ isMarkup }) => isMarkup) ?? this.#open.at(-1);
+    if (!holder) return;
+    holder.text += text.slice(0, MAX_TEXT - holder.text.length);
+  }
+
+  close(): void {
+    const element = this.#open.pop();
+    if (!element || this.problem !== undefined || this.isFull) return;
+    if (this.#item && this.#isItem(element.name)) {
+      this.#items.push(this.#item);
+      this.#item = undefined;
+      return;
+    }
+    const parent = this.#open.at(-1);
+    if (parent?.name === 'author' && element.name === 'name') parent.text = element.text;
+    else if (parent) this.#fill(element, parent);
+  }
+
+  #fill(element: Element, parent: Element): void {
+    const target = this.#item ?? this.#about;
+    const isDirect = this.#item ? ITEMS.has(parent.name) : this.#open.length <= 2 && parent.name !== 'image';
+    if (!isDirect || target.parts >= MAX_PARTS) return;
+    target.parts += 1;
+    fill(target, element);
+  }
+
+  feed(): ParsedFeed {
+    const { title, link, summary: description } = this.#about;
+    return {
+      ...(title !== undefined && { title }),
+      ...(link !== undefined && { link }),
+      ...(description !== undefined && { description }),
+      items: this.#items.flatMap(identified),
+    };
+  }
+}
+
+function fill(target: Fields, { name, attributes, text }: Element): void {
+  const value = text.trim();
+  if (Object.hasOwn(TEXTS, name)) fillText(target, name, value);
+  else if (name === 'link') fillLink(target, attributes, value);
+  else if (name === 'guid' || name === 'id') target.guid ??= value;
+  else if (name === 'category') target.categories.push(attributes['term'] ?? value);
+  else if (name === 'enclosure') target.enclosure ??= enclosureOf(attributes, attributes['url']);
+}
+
+/** Elements that count more than others for the same field: Atom has the time of the last change, too. */
+const BETTER: ReadonlySet<string> = new Set(['published', 'pubdate', 'content:encoded']);
+
+function fillText(target: Fields, name: string, value: string): void {
+  const field = TEXTS[name] as 'title';
+  if (value !== '' && (target[field] === undefined || BETTER.has(name))) target[field] = value;
+}
+
+function fillLink(target: Fields, attributes: Element['attributes'], value: string): void {
+  const { rel = 'alternate', href = value } = attributes;
+  if (href === '') return;
+  if (rel === 'enclosure') target.enclosure ??= enclosureOf(attributes, href);
+  else if (rel === 'alternate') target.link ??= href;
+}
+
+function enclosureOf({ type, length }: Element['attributes'], url = ''): JsonObject {
+  const bytes = Number(length);
+  return {
+    url,
+    ...(type !== undefined && { type }),
+    ...(Number.isSafeInteger(bytes) && length !== undefined && { length: bytes }),
+  };
+}
+
+/** An item is known by its id, else by its link, else by its title and date. Without any of them it is none. */
+function identified({ guid, parts: _parts, ...item }: Fields): ParsedItem[] {
+  const id = [guid, item.link, [item.title, item.date].join(' ').trim()].find(
+    (each) => each !== undefined && each !== '',
+  );
+  return id === undefined ? [] : [{ id, ...item }];
+}

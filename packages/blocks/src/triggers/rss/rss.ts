@@ -1,0 +1,195 @@
+import type { TriggerInfo } from '@heddle/core/drafts';
+import type { JsonObject } from '@heddle/core/blocks';
+import * as z from 'zod';
+import { feedConfig, feedError, feedFields } from '../feed.ts';
+import type { FeedCall, FeedConfig, FeedItem, FeedPoll, FeedTrigger } from '../feed.ts';
+import { flowControlFields } from '../flow-control.ts';
+import { headerOf, pollRequest, statusError } from '../http.ts';
+import { present, problemsOf } from '../read-fields.ts';
+import { parseFeed } from './parse.ts';
+import type { ParsedFeed, ParsedItem } from './parse.ts';
+
+const MAX_BYTES = 5 * 2 ** 20;
+/** Longer validators are not stored. */
+const MAX_VALIDATOR = 1000;
+const MAX_SNIPPET = 500;
+const MAX_URL = 4096;
+const ACCEPT = 'application/atom+xml, application/rss+xml, application/xml;q=0.9, text/xml;q=0.8, */*;q=0.1';
+const URL_NEEDED = 'the address of a feed, with http:// or https://';
+
+const rssFields = z.object({
+  feedUrl: z
+    .string({ error: URL_NEEDED })
+    .trim()
+    .max(MAX_URL, { error: URL_NEEDED })
+    .regex(/^(?:https?:\/\/|\{\{)/i, { error: URL_NEEDED })
+    .describe('The address of the feed, RSS or Atom. May contain {{NAME}}.'),
+  ...feedFields,
+});
+
+interface RssConfig extends FeedConfig {
+  url: string;
+}
+
+const configOf = (config: JsonObject): RssConfig => config as unknown as RssConfig;
+
+function readRss(block: JsonObject): ReturnType<TriggerInfo['read']> {
+  const read = rssFields.safeParse(present(block));
+  if (!read.success) return { problems: problemsOf(read.error) };
+  return { config: { url: read.data.feedUrl, ...feedConfig(read.data) } };
+}
+
+/** Starts runs for new items of a feed. */
+export const rss: FeedTrigger = {
+  kind: 'feed',
+  type: 'rss',
+  read: readRss,
+  intervalOf: (config) => configOf(config).everyMs,
+  sourceOf: (config) => configOf(config).url,
+  poll: (config, call) => pollFeed(configOf(config), call),
+};
+
+async function pollFeed({ url, backfill }: RssConfig, call: FeedCall): Promise<FeedPoll> {
+  const address = await call.text(url);
+  const response = await pollRequest(
+    call.http,
+    { url: address, headers: headersFor(call.cursor), maxResponseBytes: MAX_BYTES },
+    call,
+  );
+  if (response.status === 304 && call.cursor)
+    return { cursor: call.cursor, items: [], passed: [], hasMore: false };
+  if (response.status < 200 || response.status > 299)
+    throw statusError(response, 'The server of the feed', call.nowMs);
+  const feed = await parseFeed(textOf(response.body, headerOf(response, 'content-type')));
+  const { items, passed, hasMore } = await selected(feed.items, { backfill, call });
+  // The query of an address may have a credential.
+  const base = response.url.replace(/[?#].*/s, '');
+  return {
+    // Until all items have been accepted, the document is read again.
+    cursor: hasMore ? {} : validatorsOf(response),
+    items: items.map((item): FeedItem => ({ id: item.id, input: inputOf(item, feed, { base, call }) })),
+    passed,
+    hasMore,
+  };
+}
+
+function headersFor(cursor: JsonObject = {}): { [name: string]: string } {
+  const { etag, lastModified } = cursor;
+  return {
+    Accept: ACCEPT,
+    'User-Agent': 'Heddle (feed reader)',
+    ...(typeof etag === 'string' && { 'If-None-Match': etag }),
+    ...(typeof lastModified === 'string' && { 'If-Modified-Since': lastModified }),
+  };
+}
+
+function validatorsOf(response: Parameters<typeof headerOf>[0]): JsonObject {
+  const [etag, lastModified] = [headerOf(response, 'etag'), headerOf(response, 'last-modified')];
+  const isShort = (value: string | undefined): value is string =>
+    value !== undefined && value.length <= MAX_VALIDATOR && /^[\x20-\x7e]+$/.test(value);
+  return { ...(isShort(etag) && { etag }), ...(isShort(lastModified) && { lastModified }) };
+}
+
+/** Returns the items that start runs, the earliest first, and the ids of those that do not. */
+async function selected(
+  all: readonly ParsedItem[],
+  { backfill, call }: { backfill: number; call: FeedCall },
+): Promise<{ items: ParsedItem[]; passed: string[]; hasMore: boolean }> {
+  const byId = new Map(all.toReversed().map((item) => [item.id, item]));
+  const unknown = await call.unknown([...byId.keys()]);
+  const fresh = inOrder([...byId.values()].filter(({ id }) => unknown.has(id)));
+  const wanted = call.cursor ? fresh : fresh.slice(fresh.length - Math.min(backfill, fresh.length));
+  const passed = fresh.slice(0, fresh.length - wanted.length).map(({ id }) => id);
+  return { items: wanted.slice(0, call.limit), passed, hasMore: wanted.length > call.limit };
+}
+
+/** Sorts by date if all items have one. Otherwise, the first item of a document is the newest. */
+function inOrder(items: readonly ParsedItem[]): ParsedItem[] {
+  const dates = new Map(items.map((item) => [item, Date.parse(item.date ?? '')]));
+  if ([...dates.values()].some(Number.isNaN)) return [...items];
+  return items.toSorted((a, b) => (dates.get(a) ?? 0) - (dates.get(b) ?? 0));
+}
+
+function inputOf(
+  { id, title = '', link = '', date = '', ...item }: ParsedItem,
+  feed: ParsedFeed,
+  { base, call }: { base: string; call: FeedCall },
+): JsonObject {
+  const about = { title, link: absolute(link, base), pubDate: date };
+  return {
+    ...about,
+    item: { guid: id, ...about, isoDate: isoDate(date), ...contentOf(item) },
+    feed: feedShown(feed, base),
+    timestamp: new Date(call.nowMs).toISOString(),
+  };
+}
+
+function contentOf({
+  summary = '',
+  content = summary,
+  author = '',
+  categories,
+  enclosure = null,
+}: Pick<ParsedItem, 'summary' | 'content' | 'author' | 'categories'> & {
+  enclosure?: JsonObject | null;
+}): JsonObject {
+  return { summary, content, contentSnippet: snippetOf(content), author, categories, enclosure };
+}
+
+function feedShown({ title = '', link = '', description = '' }: ParsedFeed, base: string): JsonObject {
+  return { title, link: absolute(link, base), description };
+}
+
+function isoDate(date: string): string | null {
+  const at = Date.parse(date);
+  return Number.isNaN(at) ? null : new Date(at).toISOString();
+}
+
+function absolute(link: string, base: string): string {
+  return link !== '' && URL.canParse(link, base) ? new URL(link, base).href : link;
+}
+
+/** Returns the beginning of the text without markup. */
+function snippetOf(html: string): string {
+  const text = html
+    .slice(0, MAX_SNIPPET * 20)
+    .replaceAll(/<[^<>]*>/g, ' ')
+    .replaceAll(/\s+/g, ' ');
+  return text.trim().slice(0, MAX_SNIPPET);
+}
+
+/** Decodes a document by its byte order mark, its header, or its declaration. */
+function textOf(bytes: Uint8Array, contentType = ''): string {
+  const declaration = Buffer.from(bytes.subarray(0, 200)).toString('latin1');
+  const declared = /^\s*<\?xml[^>]*encoding\s*=\s*["']([\w.:-]+)["']/i.exec(declaration)?.[1];
+  const label = markOf(bytes) ?? /charset\s*=\s*"?([\w.:-]+)/i.exec(contentType)?.[1] ?? declared ?? 'utf-8';
+  try {
+    return new TextDecoder(label).decode(bytes);
+  } catch {
+    throw feedError(`The document has an encoding that is not known here: ${label.slice(0, 40)}.`);
+  }
+}
+
+function markOf([first, second]: Uint8Array): string | undefined {
+  if (first === 0xfe && second === 0xff) return 'utf-16be';
+  if (first === 0xff && second === 0xfe) return 'utf-16le';
+  return first === 0xef && second === 0xbb ? 'utf-8' : undefined;
+}
+
+/** What a block of the type gives, for readers and editors. */
+export const rssSchema = {
+  summary: 'Starts a run for each new item of a feed: RSS or Atom.',
+  fields: rssFields.extend(flowControlFields),
+  outputs: z.object({
+    title: z.string().describe('The title of the item.'),
+    link: z.string().describe('The address of the item.'),
+    pubDate: z.string().describe('When the item was published, as the feed writes it.'),
+    item: z
+      .record(z.string(), z.json())
+      .describe(
+        'guid, title, link, pubDate, isoDate, summary, content, contentSnippet, author, categories and enclosure.',
+      ),
+    feed: z.record(z.string(), z.json()).describe('title, link and description of the feed.'),
+    timestamp: z.string().describe('When the item was found, in ISO 8601 and UTC.'),
+  }),
+};

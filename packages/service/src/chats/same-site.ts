@@ -1,0 +1,11 @@
+import { ApiError } from '@heddle/api';
+
+/** Throws 403 for a request that a page of another site has made, 415 for one that such a page could make without leave. */
+export function expectSameSite({ headers }: Request): void {
+  const type = headers.get('content-type') ?? '';
+  if (!/^application\/json\s*(?:;|$)/i.test(type))
+    throw new ApiError(415, 'The body must be sent as application/json');
+  const site = headers.get('sec-fetch-site');
+  if (site !== null && site !== 'same-origin' && site !== 'none')
+    throw new ApiError(403, 'Pages of other sites cannot send this');
+}

@@ -1,0 +1,74 @@
+import { isJsonObject, own } from '@heddle/core/blocks';
+import type { Json } from '@heddle/core';
+import { documentOf, escape, fieldHtml } from '../chats/html.ts';
+import type { ShownInput } from '../workflows/input-fields.ts';
+
+/** A value that a person sees before they answer. */
+export interface ShownValue {
+  name: string;
+  value: Json;
+}
+
+/** What the page of a pause shows. All of it is text, whoever has written it. */
+export interface ShownPause {
+  title: string;
+  workflowName: string;
+  pausedAt: string;
+  /** When the address ends. */
+  endsAt: string;
+  values: readonly ShownValue[];
+  fields: readonly ShownInput[];
+}
+
+/** Longest text of one value. */
+const MAX_TEXT = 20_000;
+
+/** Returns the page on which a pause is answered. */
+export function resumePage({ title, workflowName, pausedAt, endsAt, values, fields }: ShownPause): string {
+  const rows = values.map(({ name, value }) => `<dt>${escape(name)}</dt><dd>${valueHtml(value)}</dd>`);
+  const context =
+    rows.length === 0 ? '' : `<dl id="context" tabindex="0" aria-label="Context">${rows.join('')}</dl>\n`;
+  return documentOf(
+    'resume',
+    { title, description: `${workflowName} waits for an answer.` },
+    `${context}<p class="about">Waiting since ${timeHtml(pausedAt)}. This address ends on ${timeHtml(endsAt)}.</p>
+<form id="form">
+${fields.map((field, index) => fieldHtml(field, `field-${index}`)).join('\n')}
+<div class="buttons"><button type="submit">Answer</button><button type="button" id="stop" hidden>Stop</button></div>
+</form>
+<p id="status" role="status"></p>
+<section id="result" aria-label="Result" tabindex="-1" hidden></section>`,
+  );
+}
+
+/** Returns the page for an address at which nothing waits: it never says why. */
+export function closedPage(): string {
+  const texts = { title: 'Nothing to answer', description: null };
+  const text = 'The question at this address was answered, its run has ended, or the address has ended.';
+  return documentOf(undefined, texts, `<p>${text}</p>`);
+}
+
+/** The values of the field `builderData` in the output of a pause. */
+export function valuesOf(output: Json): ShownValue[] {
+  const structure = memberOf(memberOf(memberOf(output, 'response'), 'data'), 'responseStructure');
+  if (!Array.isArray(structure)) return [];
+  return structure.flatMap((row) => {
+    const name = memberOf(row, 'name');
+    return typeof name === 'string' && name !== '' ? [{ name, value: memberOf(row, 'value') ?? null }] : [];
+  });
+}
+
+function memberOf(value: Json | undefined, name: string): Json | undefined {
+  return value !== undefined && isJsonObject(value) ? own(value, name) : undefined;
+}
+
+function valueHtml(value: Json): string {
+  const text = typeof value === 'string' ? value : JSON.stringify(value, null, 2);
+  const shown = text.length > MAX_TEXT ? `${text.slice(0, MAX_TEXT)}…` : text;
+  return `<p>${escape(shown)}</p>`;
+}
+
+function timeHtml(time: string): string {
+  const shown = time.replace('T', ' ').replace(/:\d\d(\.\d+)?Z$/, ' UTC');
+  return `<time datetime="${escape(time)}">${escape(shown)}</time>`;
+}

@@ -1,0 +1,165 @@
+import { createHash } from 'node:crypto';
+import type { JsonObject } from '@heddle/core';
+import type { Kysely } from 'kysely';
+import type { TriggerRow } from '../tables.ts';
+import type { FeedCursorRow, FeedTables } from './tables.ts';
+
+export type FeedDb = Kysely<FeedTables>;
+
+/** A block of a workflow. */
+export type FeedKey = Pick<TriggerRow, 'workflow_id' | 'block_id'>;
+
+/** Items of a trigger that are remembered: those that the source was last known to have. A document has fewer. */
+const MAX_ITEMS = 10_000;
+/** Rows of one statement. */
+const ROWS = 200;
+/** With so many items, those that the source still has are marked again after a time, so that they are not forgotten. */
+const MANY = MAX_ITEMS / 2;
+const MARKED_MS = 300_000;
+
+export function hashOf(...parts: readonly string[]): string {
+  return createHash('sha256').update(JSON.stringify(parts)).digest('base64url');
+}
+
+/** Returns where the next poll of the source continues; undefined: it is the first one. */
+export async function cursorOf(db: FeedDb, key: FeedKey, source: string): Promise<JsonObject | undefined> {
+  const row = await db
+    .selectFrom('feed_cursors')
+    .select('cursor')
+    .where('workflow_id', '=', key.workflow_id)
+    .where('block_id', '=', key.block_id)
+    .where('source', '=', source)
+    .executeTakeFirst();
+  return row && (JSON.parse(row.cursor) as JsonObject);
+}
+
+export async function storeCursor(db: FeedDb, row: FeedCursorRow): Promise<void> {
+  const { source, cursor, polled_ms } = row;
+  await db
+    .insertInto('feed_cursors')
+    .values(row)
+    .onConflict((known) =>
+      known.columns(['workflow_id', 'block_id']).doUpdateSet({ source, cursor, polled_ms }),
+    )
+    .execute();
+}
+
+/** Returns those of the items that are remembered, with the times at which they were marked. */
+export async function knownItems(
+  db: FeedDb,
+  key: FeedKey,
+  items: readonly string[],
+): Promise<Map<string, number>> {
+  const known = new Map<string, number>();
+  for (const some of chunks(items)) {
+    const rows = await db
+      .selectFrom('feed_items')
+      .select(['item', 'seen_ms'])
+      .where('workflow_id', '=', key.workflow_id)
+      .where('block_id', '=', key.block_id)
+      .where('item', 'in', some)
+      .execute();
+    for (const { item, seen_ms: seen } of rows) known.set(item, Number(seen));
+  }
+  return known;
+}
+
+/** Remembers that the item starts a run. False: it is remembered already. */
+export async function claimItem(
+  db: FeedDb,
+  key: FeedKey,
+  claim: { item: string; run_id: string; seen_ms: number },
+): Promise<boolean> {
+  const { workflow_id, block_id } = key;
+  const { numInsertedOrUpdatedRows: inserted } = await db
+    .insertInto('feed_items')
+    .values({ workflow_id, block_id, ...claim })
+    .onConflict((known) => known.doNothing())
+    .executeTakeFirst();
+  return Number(inserted ?? 0) > 0;
+}
+
+/** Remembers that the items start no run. */
+export async function passItems(
+  db: FeedDb,
+  key: FeedKey,
+  items: readonly string[],
+  nowMs: number,
+): Promise<void> {
+  const { workflow_id, block_id } = key;
+  for (const some of chunks([...new Set(items)]))
+    await db
+      .insertInto('feed_items')
+      .values(some.map((item) => ({ workflow_id, block_id, item, run_id: null, seen_ms: nowMs })))
+      .onConflict((known) => known.doNothing())
+      .execute();
+}
+
+/** Forgets the items beyond the bound, but none of `known`, which the source still has. */
+export async function boundItems(
+  db: FeedDb,
+  key: FeedKey,
+  { known, nowMs }: { known: ReadonlyMap<string, number>; nowMs: number },
+): Promise<void> {
+  if ((await seenAt(db, key, MANY)) === undefined) return;
+  const stale = [...known].filter(([, seen]) => seen < nowMs - MARKED_MS).map(([item]) => item);
+  for (const some of chunks(stale))
+    await db
+      .updateTable('feed_items')
+      .set({ seen_ms: nowMs })
+      .where('workflow_id', '=', key.workflow_id)
+      .where('block_id', '=', key.block_id)
+      .where('item', 'in', some)
+      .execute();
+  const last = await seenAt(db, key, MAX_ITEMS);
+  if (last === undefined) return;
+  await db
+    .deleteFrom('feed_items')
+    .where('workflow_id', '=', key.workflow_id)
+    .where('block_id', '=', key.block_id)
+    .where('seen_ms', '<=', last)
+    .execute();
+}
+
+/** Returns when the item behind the newest `offset` ones was marked; undefined if there are no more. */
+async function seenAt(db: FeedDb, key: FeedKey, offset: number): Promise<number | undefined> {
+  const found = await db
+    .selectFrom('feed_items')
+    .select('seen_ms')
+    .where('workflow_id', '=', key.workflow_id)
+    .where('block_id', '=', key.block_id)
+    .orderBy('seen_ms', 'desc')
+    .limit(1)
+    .offset(offset)
+    .executeTakeFirst();
+  return found && Number(found.seen_ms);
+}
+
+/** Forgets where polling would continue: what arrives while a workflow is not deployed starts no run. */
+export async function forgetCursors(db: FeedDb, workflowIds: readonly string[]): Promise<void> {
+  for (const some of chunks(workflowIds))
+    await db.deleteFrom('feed_cursors').where('workflow_id', 'in', some).execute();
+}
+
+/** Removes what is known of triggers that no longer exist. */
+export async function sweepFeeds(db: FeedDb): Promise<void> {
+  for (const table of ['feed_cursors', 'feed_items'] as const)
+    await db
+      .deleteFrom(table)
+      .where((eb) =>
+        eb.not(
+          eb.exists(
+            eb
+              .selectFrom('triggers')
+              .select('triggers.id')
+              .whereRef('triggers.workflow_id', '=', eb.ref(`${table}.workflow_id`))
+              .whereRef('triggers.block_id', '=', eb.ref(`${table}.block_id`)),
+          ),
+        ),
+      )
+      .execute();
+}
+
+function* chunks<Value>(values: readonly Value[]): Generator<Value[]> {
+  for (let from = 0; from < values.length; from += ROWS) yield values.slice(from, from + ROWS);
+}

@@ -1,0 +1,34 @@
+import type { WorkflowRow } from '../../store/schema.ts';
+import type { TriggerRow, TriggerTables } from '../tables.ts';
+
+// Times are milliseconds. PostgreSQL returns them as text.
+
+/** Where the next poll of a trigger continues. */
+export interface FeedCursorRow {
+  workflow_id: string;
+  block_id: string;
+  /** Hash of the source: with another one, polling begins anew. */
+  source: string;
+  /** JSON. */
+  cursor: string;
+  polled_ms: number;
+}
+
+/** An item that has started a run, or was passed. */
+export interface FeedItemRow {
+  workflow_id: string;
+  block_id: string;
+  /** Hash of the source and of the id in it. */
+  item: string;
+  /** The engine's id of its run; null: it was passed. */
+  run_id: string | null;
+  /** When the source was known to have it; later polls do not always change it. */
+  seen_ms: number;
+}
+
+export interface FeedTables extends TriggerTables {
+  feed_cursors: FeedCursorRow;
+  feed_items: FeedItemRow;
+  triggers: TriggerRow;
+  workflows: WorkflowRow;
+}

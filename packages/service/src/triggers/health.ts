@@ -1,0 +1,34 @@
+import type { LastRun } from './run-state.ts';
+import type { TriggerRow } from './tables.ts';
+
+/** A trigger that has failed so often in a row, and for so long, is suspended. */
+const MAX_FAILURES = 10;
+const FAILING_MS = 24 * 3_600_000;
+const MAX_ERROR_CHARACTERS = 500;
+
+/** Returns a message as the health of a trigger shows it. */
+export function errorText(message: string): string {
+  return message.slice(0, MAX_ERROR_CHARACTERS);
+}
+
+/** Returns the health after a success. */
+export const HEALTHY = { failures: 0, failing_since_ms: null, last_error: null } as const;
+
+/** Counts failures in a row: of the run before, and of this start. Suspends a trigger that only fails. */
+export function healthOf(
+  trigger: TriggerRow,
+  { last, refused, nowMs }: { last: LastRun; refused: string | undefined; nowMs: number },
+): Partial<TriggerRow> {
+  const error = refused ?? last.error;
+  if (error === undefined) return last.isBusy || last.isUnknown ? {} : HEALTHY;
+  return failed(trigger, error, nowMs);
+}
+
+/** Counts a failure. Suspends a trigger that only fails. */
+export function failed(trigger: TriggerRow, message: string, nowMs: number): Partial<TriggerRow> {
+  const failures = trigger.failures + 1;
+  const since = trigger.failing_since_ms ?? nowMs;
+  const counted = { failures, failing_since_ms: since, last_error: errorText(message) };
+  if (failures < MAX_FAILURES || nowMs - since < FAILING_MS) return counted;
+  return { ...counted, state: 'suspended', due_ms: null, fire_ms: null };
+}

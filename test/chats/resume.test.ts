@@ -1,0 +1,166 @@
+import { describe, expect, it } from 'vitest';
+import type { JsonObject } from '@heddle/core';
+import { ORIGIN, testApi } from '../support/api.ts';
+import type { TestApi, TestApiOptions } from '../support/api.ts';
+import { block, fn, workflow } from '../support/workflow.ts';
+
+const HOSTILE = '</dd><script>alert(1)</script><img src=x onerror=alert(1)>';
+const ASKS = workflow(
+  [
+    block('Start', 'start_trigger', {}),
+    block('Approve', 'human_in_the_loop', {
+      builderData: [
+        { id: 'a', name: 'summary', type: 'string', value: '<start.text>' },
+        { id: 'b', name: 'answer here', type: 'string', value: '<approve.url>' },
+      ],
+      inputFormat: [
+        { id: 'c', name: 'approved', type: 'boolean', required: true },
+        { id: 'd', name: 'amount', type: 'number' },
+      ],
+    }),
+    fn('Done', 'return <approve.submission>'),
+  ],
+  ['Start -> Approve', 'Approve -> Done'],
+);
+const JSON_TYPE = { 'Content-Type': 'application/json' };
+
+interface Paused {
+  api: TestApi;
+  workflowId: string;
+  runId: string;
+  /** The path of the page. */
+  path: string;
+  token: string;
+}
+
+const pauseLinks: NonNullable<NonNullable<TestApiOptions['engineOptions']>['pauseLinks']> = ({
+  workflowId,
+  runId,
+  token,
+}) => ({ url: `${ORIGIN}/resume/${workflowId}/${runId}/${token}`, resumeEndpoint: `${ORIGIN}/api/resume/x` });
+
+/** A run that waits at its question, with the address of its page as an admin reads it. */
+async function paused(options: TestApiOptions = {}): Promise<Paused> {
+  const api = await testApi({ ...options, engineOptions: { ...options.engineOptions, pauseLinks } });
+  const workflowId = await api.deployed(ASKS);
+  const started = await api.call<{ runId: string }>('POST', `/api/v2/workflows/${workflowId}/execute`, {
+    body: { input: { text: HOSTILE }, async: true },
+  });
+  const { runId } = started.data;
+  await expect
+    .poll(async () => (await api.engine.getRun(runId).catch(() => undefined))?.status)
+    .toBe('paused');
+  const found = await api.call('GET', `/api/workflows/${workflowId}/paused/${runId}`);
+  const { pausePoints } = found.body as {
+    pausePoints: { contextId: string; resumeLinks: { uiUrl: string } }[];
+  };
+  const [point] = pausePoints;
+  const path = new URL(point?.resumeLinks.uiUrl ?? '').pathname;
+  return { api, workflowId, runId, path, token: point?.contextId ?? '' };
+}
+
+function send({ api, path }: Pick<Paused, 'api' | 'path'>, input: JsonObject, headers = {}) {
+  return api.fetch('POST', path, {
+    key: null,
+    body: { input },
+    headers: { ...JSON_TYPE, ...headers },
+  });
+}
+
+describe('the page of a pause', () => {
+  it('shows the context as text and a form of the input format, and answers once', async () => {
+    const asked = await paused();
+    const { api, path, runId } = asked;
+    const page = await api.fetch('GET', path, { key: null });
+    expect(page.status).toBe(200);
+    expect(page.headers.get('content-security-policy')).toContain("default-src 'none'");
+    const html = await page.text();
+    expect(html).toContain('&lt;/dd&gt;&lt;script&gt;alert(1)&lt;/script&gt;');
+    expect(html).not.toContain('<img');
+    expect(html).toContain('approved (required)');
+    expect(
+      (await api.fetch('GET', `${path.split('/').slice(0, -1).join('/')}/assets/resume.js`)).status,
+    ).toBe(200);
+    const wrong = await send(asked, { approved: true, amount: 'many' });
+    expect(wrong.status).toBe(400);
+    expect(JSON.stringify(await wrong.json())).toContain('amount');
+    expect((await send(asked, { approved: true, amount: 3 })).status).toBe(200);
+    await expect.poll(async () => (await api.engine.getRun(runId)).status).toBe('completed');
+    expect((await api.engine.getRun(runId)).output).toMatchObject({ result: { approved: true, amount: 3 } });
+    const again = await send(asked, { approved: false });
+    expect(again.status).toBe(404);
+    expect((await api.fetch('GET', path, { key: null })).status).toBe(404);
+  });
+
+  it('is known to fields of its block, and to nobody who may only read', async () => {
+    const asked = await paused();
+    const { api, runId, token, path } = asked;
+    const [pause] = (await api.engine.getRun(runId)).pauses;
+    const output = pause?.output as {
+      url: string;
+      response: { data: { responseStructure: { value: string }[] } };
+    };
+    expect(output.url).toBe(ORIGIN + path);
+    expect(output.response.data.responseStructure[1]?.value).toBe(ORIGIN + path);
+    const userId = await api.store.workspaces.createUser({ email: 'reader@heddle.test', name: 'Reader' });
+    await api.store.workspaces.setMember(api.workspaceId, userId, 'read');
+    const { key } = await api.store.keys.create({ userId }, 'reader');
+    for (const at of [`/api/v2/workflows/${asked.workflowId}/runs/${runId}`, `/api/v2/logs/${runId}`]) {
+      const read = await api.fetch('GET', at, { key });
+      const text = await read.text();
+      expect([read.status, text.includes(token)]).toEqual([200, false]);
+    }
+  });
+
+  it('is not found for another token, run or workflow, and says no more', async () => {
+    const { api, workflowId, runId, token } = await paused();
+    const other = await api.deployed(ASKS);
+    const texts = new Set<string>();
+    const paths = [
+      `${workflowId}/${runId}/${'x'.repeat(32)}`,
+      `${workflowId}/${crypto.randomUUID()}/${token}`,
+      `${other}/${runId}/${token}`,
+      `${workflowId}/${runId}`,
+      `${workflowId}/${runId}/%ff`,
+    ];
+    for (const path of paths) {
+      const answer = await api.fetch('GET', `/resume/${path}`, { key: null });
+      texts.add(`${answer.status} ${await answer.text()}`);
+      expect((await send({ api, path: `/resume/${path}` }, {})).status).toBe(404);
+    }
+    expect(texts.size).toBe(1);
+    expect((await api.engine.getRun(runId)).status).toBe('paused');
+  });
+
+  it('takes no answer that a page of another site sends', async () => {
+    const asked = await paused();
+    expect((await send(asked, { approved: true }, { 'Sec-Fetch-Site': 'cross-site' })).status).toBe(403);
+    const form = await asked.api.fetch('POST', asked.path, {
+      key: null,
+      raw: 'approved=true',
+      headers: { 'Content-Type': 'application/x-www-form-urlencoded' },
+    });
+    expect(form.status).toBe(415);
+    expect((await asked.api.engine.getRun(asked.runId)).status).toBe('paused');
+  });
+
+  it('ends after 30 days, and with the run', async () => {
+    let nowMs = Date.now();
+    const asked = await paused({ now: () => nowMs });
+    const { api, path, runId } = asked;
+    nowMs += 31 * 86_400_000;
+    expect((await api.fetch('GET', path, { key: null })).status).toBe(404);
+    expect((await send(asked, { approved: true })).status).toBe(404);
+    nowMs -= 31 * 86_400_000;
+    expect((await api.fetch('GET', path, { key: null })).status).toBe(200);
+    await api.engine.cancel(runId);
+    expect((await api.fetch('GET', path, { key: null })).status).toBe(404);
+  });
+
+  it('is in the audit log', async () => {
+    const asked = await paused();
+    await send(asked, { approved: true });
+    const events = await asked.api.store.audit.ofResource(asked.runId);
+    expect(events.map(({ action }) => action)).toContain('RUN_RESUMED');
+  });
+});

@@ -1,0 +1,310 @@
+import { once } from 'node:events';
+import { createServer } from 'node:net';
+import type { AddressInfo, Socket } from 'node:net';
+import { onTestFinished } from 'vitest';
+
+/** A message of a simulated mailbox. */
+export interface StoredMessage {
+  uid: number;
+  raw: string;
+  receivedMs: number;
+  flags: Set<string>;
+}
+
+/** A simulated mail server (IMAP4rev1), as far as a client needs it that reads messages and sets flags. */
+export interface ImapServer {
+  port: number;
+  /** The lines of clients, without the arguments of LOGIN. */
+  commands: string[];
+  sessions: number;
+  /** Adds a message. Returns its UID. */
+  deliver(
+    message: { subject?: string; from?: string; raw?: string; receivedMs?: number },
+    mailbox?: string,
+  ): number;
+  /** Numbers all messages anew. */
+  renumber(validity: number): void;
+  messages(mailbox?: string): readonly StoredMessage[];
+  /** What the server does instead of answering commands with this name. */
+  behave(command: string, instead: 'hang' | 'close' | 'huge' | 'no' | undefined): void;
+  close(): Promise<void>;
+}
+
+export const IMAP_USER = 'ada@example.com';
+export const IMAP_PASSWORD = 'kept-in-the-loom-4711';
+
+interface Mailbox {
+  messages: StoredMessage[];
+  uidNext: number;
+}
+
+/** Starts a mail server. It ends with the test unless `isShared`. */
+export async function imapServer({ isShared = false } = {}): Promise<ImapServer> {
+  const state = new ServerState();
+  const sockets = new Set<Socket>();
+  const server = createServer((socket) => {
+    sockets.add(socket);
+    socket.on('close', () => sockets.delete(socket)).on('error', () => undefined);
+    state.sessions += 1;
+    new Session(state, socket).begin();
+  });
+  server.listen(0, '127.0.0.1');
+  await once(server, 'listening');
+  const close = async (): Promise<void> => {
+    for (const socket of sockets) socket.destroy();
+    server.close();
+    await once(server, 'close');
+  };
+  if (!isShared) onTestFinished(close);
+  return {
+    port: (server.address() as AddressInfo).port,
+    commands: state.commands,
+    get sessions() {
+      return state.sessions;
+    },
+    deliver: (message, mailbox = 'INBOX') => state.deliver(message, mailbox),
+    renumber: (validity) => state.renumber(validity),
+    messages: (mailbox = 'INBOX') => state.mailbox(mailbox)?.messages ?? [],
+    behave(command, instead) {
+      if (instead) state.behaviour.set(command, instead);
+      else state.behaviour.delete(command);
+    },
+    close,
+  };
+}
+
+class ServerState {
+  readonly commands: string[] = [];
+  readonly behaviour = new Map<string, 'hang' | 'close' | 'huge' | 'no'>();
+  sessions = 0;
+  validity = 7;
+  readonly #mailboxes = new Map<string, Mailbox>([['INBOX', { messages: [], uidNext: 1 }]]);
+
+  mailbox(name: string): Mailbox | undefined {
+    return this.#mailboxes.get(name.toUpperCase() === 'INBOX' ? 'INBOX' : name);
+  }
+
+  names(): string[] {
+    return [...this.#mailboxes.keys()];
+  }
+
+  deliver(
+    {
+      subject = 'Hello',
+      from = 'Bob <bob@example.com>',
+      raw,
+      receivedMs = Date.now(),
+    }: Parameters<ImapServer['deliver']>[0],
+    name: string,
+  ): number {
+    const mailbox = this.mailbox(name) ?? { messages: [], uidNext: 1 };
+    this.#mailboxes.set(name, mailbox);
+    const uid = mailbox.uidNext;
+    mailbox.uidNext += 1;
+    const text = raw ?? messageText({ subject, from, id: `<${uid}@example.com>` });
+    mailbox.messages.push({ uid, raw: text, receivedMs, flags: new Set() });
+    return uid;
+  }
+
+  renumber(validity: number): void {
+    this.validity = validity;
+    for (const mailbox of this.#mailboxes.values()) {
+      for (const [index, message] of mailbox.messages.entries()) message.uid = index + 1;
+      mailbox.uidNext = mailbox.messages.length + 1;
+    }
+  }
+}
+
+export function messageText({ subject, from, id }: { subject: string; from: string; id: string }): string {
+  return [
+    `From: ${from}`,
+    `To: ${IMAP_USER}`,
+    `Subject: ${subject}`,
+    `Message-ID: ${id}`,
+    'Date: Thu, 01 Jan 2026 10:00:00 +0000',
+    '',
+    `The text of ${subject}.`,
+    '',
+  ].join('\r\n');
+}
+
+class Session {
+  readonly #state: ServerState;
+  readonly #socket: Socket;
+  #selected: Mailbox | undefined;
+
+  constructor(state: ServerState, socket: Socket) {
+    this.#state = state;
+    this.#socket = socket;
+  }
+
+  begin(): void {
+    this.#say('* OK [CAPABILITY IMAP4rev1] ready');
+    let rest = '';
+    this.#socket.on('data', (chunk) => {
+      rest += chunk.toString('latin1');
+      for (let end = rest.indexOf('\r\n'); end >= 0; end = rest.indexOf('\r\n')) {
+        const line = rest.slice(0, end);
+        rest = rest.slice(end + 2);
+        this.#handle(line);
+      }
+    });
+  }
+
+  #say(line: string): void {
+    this.#socket.write(`${line}\r\n`, 'latin1');
+  }
+
+  #handle(line: string): void {
+    const [tag = '', first = '', ...others] = line.split(' ');
+    const isUid = first.toUpperCase() === 'UID';
+    const command = (isUid ? `UID ${others.shift() ?? ''}` : first).toUpperCase();
+    const args = others.join(' ');
+    this.#state.commands.push(command === 'LOGIN' ? 'LOGIN' : `${command} ${args}`.trim());
+    const instead = this.#state.behaviour.get(command);
+    if (instead === 'hang') return;
+    if (instead === 'close') return void this.#socket.destroy();
+    if (instead === 'huge') return this.#say(`* 1 FETCH (BODY[] {999999999}`);
+    if (instead === 'no') return this.#say(`${tag} NO [SERVERBUG] not now, ${IMAP_PASSWORD}`);
+    this.#answer(tag, command, args);
+  }
+
+  #answer(tag: string, command: string, args: string): void {
+    const ok = (about = 'done'): void => this.#say(`${tag} OK ${about}`);
+    switch (command) {
+      case 'CAPABILITY':
+        this.#say('* CAPABILITY IMAP4rev1');
+        return ok();
+      case 'LOGIN':
+        if (args.includes(IMAP_USER) && args.includes(IMAP_PASSWORD)) return ok();
+        return this.#say(`${tag} NO [AUTHENTICATIONFAILED] wrong: ${args}`);
+      case 'NAMESPACE':
+        this.#say('* NAMESPACE (("" "/")) NIL NIL');
+        return ok();
+      case 'LIST':
+        // An empty pattern asks for the separator.
+        if (args.endsWith('""')) this.#say('* LIST (\\Noselect) "/" ""');
+        else for (const name of this.#state.names()) this.#say(`* LIST () "/" ${name}`);
+        return ok();
+      case 'SELECT':
+      case 'EXAMINE':
+        return this.#select(tag, command, unquoted(args));
+      case 'UID SEARCH':
+        this.#say(`* SEARCH ${this.#search(args).join(' ')}`.trim());
+        return ok();
+      case 'FETCH':
+      case 'UID FETCH':
+        this.#fetch(args, command === 'UID FETCH');
+        return ok();
+      case 'UID STORE':
+        this.#store(args);
+        return ok();
+      default:
+        return ok();
+    }
+  }
+
+  #select(tag: string, command: string, name: string): void {
+    const mailbox = this.#state.mailbox(name);
+    if (!mailbox) return this.#say(`${tag} NO [NONEXISTENT] no such mailbox`);
+    this.#selected = mailbox;
+    this.#say('* FLAGS (\\Seen)');
+    this.#say(`* ${mailbox.messages.length} EXISTS`);
+    this.#say(`* OK [UIDVALIDITY ${this.#state.validity}] valid`);
+    this.#say(`* OK [UIDNEXT ${mailbox.uidNext}] next`);
+    this.#say(`${tag} OK [${command === 'EXAMINE' ? 'READ-ONLY' : 'READ-WRITE'}] selected`);
+  }
+
+  #search(args: string): number[] {
+    const all = this.#selected?.messages ?? [];
+    const words = [...args.matchAll(/"([^"]*)"|(\S+)/g)].map(([, quoted, word]) => quoted ?? word ?? '');
+    const tests: ((message: StoredMessage, seq: number) => boolean)[] = [];
+    for (let word = words.shift(); word !== undefined; word = words.shift()) {
+      const next = (): string => words.shift() ?? '';
+      const name = word.toUpperCase();
+      if (name === 'UID')
+        tests.push(
+          (
+            (range) =>
+            ({ uid }) =>
+              inRange(range, uid, all.at(-1)?.uid ?? 0)
+          )(next()),
+        );
+      else if (name === 'SINCE')
+        tests.push(
+          (
+            (from) =>
+            ({ receivedMs }) =>
+              receivedMs >= from
+          )(Date.parse(`${next()} UTC`)),
+        );
+      else if (name === 'SEEN') tests.push(({ flags }) => flags.has('\\Seen'));
+      else if (name === 'UNSEEN') tests.push(({ flags }) => !flags.has('\\Seen'));
+      else if (name === 'FROM')
+        tests.push(
+          (
+            (who) =>
+            ({ raw }) =>
+              /^From:.*$/m.exec(raw)?.[0].includes(who) ?? false
+          )(next()),
+        );
+      else if (/^[\d:*,]+$/.test(word))
+        tests.push(
+          (
+            (range) => (_message, seq) =>
+              inRange(range, seq, all.length)
+          )(word),
+        );
+      else if (name !== 'ALL') throw new Error(`The server does not know the criterion ${word}.`);
+    }
+    return all
+      .filter((message, index) => tests.every((test) => test(message, index + 1)))
+      .map(({ uid }) => uid);
+  }
+
+  #fetch(args: string, isUid: boolean): void {
+    const all = this.#selected?.messages ?? [];
+    const [, range = '', items = ''] = /^(\S+) \(?(.*?)\)?$/.exec(args) ?? [];
+    const partial = /BODY\.PEEK\[\]<(\d+)\.(\d+)>/.exec(items);
+    for (const [index, message] of all.entries()) {
+      const at = isUid ? message.uid : index + 1;
+      if (!inRange(range, at, isUid ? (all.at(-1)?.uid ?? 0) : all.length)) continue;
+      const parts = [`UID ${message.uid}`];
+      if (items.includes('RFC822.SIZE')) parts.push(`RFC822.SIZE ${message.raw.length}`);
+      if (items.includes('INTERNALDATE')) parts.push(`INTERNALDATE "${dateOf(message.receivedMs)}"`);
+      if (partial) {
+        const [from, count] = [Number(partial[1]), Number(partial[2])];
+        const body = message.raw.slice(from, from + count);
+        parts.push(`BODY[]<${from}> {${body.length}}\r\n${body}`);
+      }
+      this.#say(`* ${index + 1} FETCH (${parts.join(' ')})`);
+    }
+  }
+
+  #store(args: string): void {
+    const all = this.#selected?.messages ?? [];
+    const [range = ''] = args.split(' ');
+    for (const message of all)
+      if (inRange(range, message.uid, all.at(-1)?.uid ?? 0) && args.includes('\\Seen'))
+        message.flags.add('\\Seen');
+  }
+}
+
+function inRange(ranges: string, value: number, last: number): boolean {
+  return ranges.split(',').some((range) => {
+    const [from = 0, to = from] = range.split(':').map((each) => (each === '*' ? last : Number(each)));
+    return value >= Math.min(from, to) && value <= Math.max(from, to);
+  });
+}
+
+function unquoted(text: string): string {
+  return text.replace(/^"(.*?)".*$/, '$1').split(' (')[0] ?? '';
+}
+
+const MONTHS = ['Jan', 'Feb', 'Mar', 'Apr', 'May', 'Jun', 'Jul', 'Aug', 'Sep', 'Oct', 'Nov', 'Dec'];
+
+function dateOf(ms: number): string {
+  const [day = '', time = ''] = new Date(ms).toISOString().split('T');
+  const [year, month, date] = day.split('-');
+  return `${date}-${MONTHS[Number(month) - 1]}-${year} ${time.slice(0, 8)} +0000`;
+}

@@ -1,0 +1,102 @@
+import { messageText } from '../../support/imap-server.ts';
+import { webServer } from './source.ts';
+import type { WebServer } from './source.ts';
+
+interface Stored {
+  id: string;
+  raw: string;
+  labels: string[];
+  receivedMs: number;
+  history: number;
+}
+
+/** A simulation of the API of Gmail, as far as a trigger uses it. */
+export interface GmailServer extends WebServer {
+  deliver(subject: string, about?: { labels?: string[]; receivedMs?: number; raw?: string }): string;
+  /** Positions before this one are no longer known. */
+  forgetBefore(history: number): void;
+  history(): number;
+  labelsOf(id: string): readonly string[];
+  /** The status of all answers, if it is none of success. */
+  status: number;
+}
+
+export const GMAIL_TOKEN = 'token-of-the-loom-0815';
+
+/** Starts the simulation. It ends with the test. */
+export async function gmailServer(): Promise<GmailServer> {
+  const messages: Stored[] = [];
+  let [history, oldest] = [100, 0];
+  const server = await webServer((request, response) => {
+    const url = new URL(request.url ?? '', 'http://gmail.test');
+    const answer = (status: number, body: unknown): void => {
+      response.writeHead(status, { 'content-type': 'application/json' }).end(JSON.stringify(body));
+    };
+    if (request.headers.authorization !== `Bearer ${GMAIL_TOKEN}`) return answer(401, { error: {} });
+    if (shown.status !== 200) return answer(shown.status, { error: { message: GMAIL_TOKEN } });
+    const path = url.pathname.replace('/gmail/v1/users/me', '');
+    if (path === '/profile') return answer(200, { historyId: String(history) });
+    if (path === '/history') {
+      const from = Number(url.searchParams.get('startHistoryId'));
+      if (from < oldest) return answer(404, { error: {} });
+      const added = messages.filter((message) => message.history > from);
+      const { page, next } = paged(added, url);
+      const changes = page.map(({ id, history: at }) => ({
+        id: String(at),
+        messagesAdded: [{ message: { id } }],
+      }));
+      return answer(200, { history: changes, historyId: String(history), ...next });
+    }
+    if (path === '/messages') {
+      const query = url.searchParams.get('q') ?? '';
+      const afterMs = Number(/after:(\d+)/.exec(query)?.[1] ?? 0) * 1000;
+      const from = /from:(\w+)/.exec(query)?.[1] ?? '';
+      const found = messages
+        .filter(({ raw, receivedMs }) => receivedMs >= afterMs && raw.includes(from))
+        .toReversed();
+      const { page, next } = paged(found, url);
+      return answer(200, { messages: page.map(({ id }) => ({ id })), ...next });
+    }
+    const [, id, action] = /^\/messages\/(\w+)(\/modify)?$/.exec(path) ?? [];
+    const message = messages.find((each) => each.id === id);
+    if (!message) return answer(404, { error: {} });
+    if (action) message.labels = message.labels.filter((label) => label !== 'UNREAD');
+    const { raw, labels, receivedMs } = message;
+    const about = {
+      id,
+      threadId: `t${id}`,
+      labelIds: labels,
+      internalDate: String(receivedMs),
+      sizeEstimate: raw.length,
+    };
+    const isRaw = url.searchParams.get('format') === 'raw';
+    const payload = { headers: [{ name: 'Subject', value: /^Subject: (.*)$/m.exec(raw)?.[1] ?? '' }] };
+    return answer(200, {
+      ...about,
+      payload,
+      snippet: 'The beginning',
+      ...(isRaw && { raw: Buffer.from(raw).toString('base64url') }),
+    });
+  });
+  const shown: GmailServer = {
+    ...server,
+    status: 200,
+    deliver(subject, { labels = ['INBOX', 'UNREAD'], receivedMs = Date.UTC(2026, 0, 1), raw } = {}) {
+      history += 1;
+      const id = `m${messages.length + 1}`;
+      const text = raw ?? messageText({ subject, from: 'bob@example.com', id: `<${id}>` });
+      messages.push({ id, raw: text, labels, receivedMs, history });
+      return id;
+    },
+    forgetBefore: (position) => (oldest = position),
+    history: () => history,
+    labelsOf: (id) => messages.find((message) => message.id === id)?.labels ?? [],
+  };
+  return shown;
+}
+
+function paged<Item>(items: readonly Item[], { searchParams }: URL): { page: Item[]; next: object } {
+  const from = Number(searchParams.get('pageToken') ?? 0);
+  const to = from + Number(searchParams.get('maxResults') ?? 100);
+  return { page: items.slice(from, to), next: to < items.length ? { nextPageToken: String(to) } : {} };
+}

@@ -1,0 +1,141 @@
+import type { JsonObject } from '@heddle/core';
+import { describe, expect, it } from 'vitest';
+import { GMAIL_TOKEN, gmailServer } from './gmail-server.ts';
+import type { GmailServer } from './gmail-server.ts';
+import { feedType, Source, subjects } from './source.ts';
+import type { SourceOptions } from './source.ts';
+
+function account({ url }: GmailServer, fields: JsonObject = {}, options: SourceOptions = {}): Source {
+  return new Source(
+    'gmail',
+    { triggerCredentials: 'c1', ...fields },
+    { credentials: { c1: GMAIL_TOKEN }, services: { gmail: url }, ...options },
+  );
+}
+
+const NOW_MS = Date.UTC(2026, 0, 1);
+
+describe('an account of Gmail', () => {
+  it('starts runs for messages that are added after the first poll, from a position in its history', async () => {
+    const server = await gmailServer();
+    server.deliver('old');
+    const source = account(server);
+    expect(subjects(await source.poll())).toEqual([]);
+    expect(source.cursor).toMatchObject({ historyId: '101' });
+    server.deliver('one');
+    server.deliver('own', { labels: ['SENT'] });
+    server.deliver('two');
+    expect(subjects(await source.poll())).toEqual(['one', 'two']);
+    expect(source.cursor).toMatchObject({ historyId: '104' });
+    const before = server.requests.length;
+    expect(subjects(await source.poll())).toEqual([]);
+    expect(server.requests.slice(before).map(({ path }) => path)).toEqual([
+      '/gmail/v1/users/me/history?startHistoryId=104&historyTypes=messageAdded&maxResults=100',
+    ]);
+  });
+
+  it('gives the parts of a message, and marks it as read when its run has been accepted', async () => {
+    const server = await gmailServer();
+    const source = account(server, { markAsRead: true });
+    await source.poll();
+    const id = server.deliver('one', { receivedMs: NOW_MS + 1000 });
+    const { items } = await source.poll();
+    expect(items[0]).toMatchObject({
+      id,
+      input: {
+        email: {
+          ...{ id, threadId: `t${id}`, labels: ['INBOX', 'UNREAD'], subject: 'one', from: 'bob@example.com' },
+          receivedAt: '2026-01-01T00:00:01.000Z',
+        },
+      },
+    });
+    expect(server.labelsOf(id)).toContain('UNREAD');
+    await source.accepted([id]);
+    expect(server.labelsOf(id)).toEqual(['INBOX']);
+  });
+
+  it('finds the messages since the last poll when its position is no longer known', async () => {
+    const server = await gmailServer();
+    const source = account(server);
+    server.deliver('old', { receivedMs: NOW_MS });
+    await source.poll();
+    source.nowMs = NOW_MS + 3_600_000;
+    server.deliver('missed', { receivedMs: NOW_MS + 1_800_000 });
+    server.forgetBefore(server.history());
+    expect(subjects(await source.poll())).toEqual(['missed']);
+    server.deliver('next', { receivedMs: source.nowMs });
+    expect(subjects(await source.poll())).toEqual(['next']);
+  });
+
+  it('finds messages by a query, also those that the search finds late', async () => {
+    const server = await gmailServer();
+    const source = account(server, { searchQuery: 'from:bob' });
+    server.deliver('old', { receivedMs: NOW_MS - 60_000 });
+    await source.poll();
+    expect(source.cursor).not.toHaveProperty('historyId');
+    source.nowMs = NOW_MS + 600_000;
+    server.deliver('late', { receivedMs: NOW_MS - 120_000 });
+    server.deliver('new', { receivedMs: NOW_MS + 300_000 });
+    expect(subjects(await source.poll())).toEqual(['late', 'new']);
+    expect(subjects(await source.poll())).toEqual([]);
+    const queries = server.requests.flatMap(
+      ({ path }) => new URL(path, server.url).searchParams.get('q') ?? [],
+    );
+    expect(queries.every((query) => query.startsWith('(from:bob)'))).toBe(true);
+  });
+
+  it.each([
+    ['INCLUDE', ['work']],
+    ['EXCLUDE', ['home']],
+  ])('selects messages by labels: %s', async (labelFilterBehavior, wanted) => {
+    const server = await gmailServer();
+    const source = account(server, { labelIds: 'Label_1', labelFilterBehavior });
+    await source.poll();
+    server.deliver('work', { labels: ['INBOX', 'Label_1'] });
+    server.deliver('home', { labels: ['INBOX'] });
+    expect(subjects(await source.poll())).toEqual(wanted);
+  });
+
+  it('begins with as many messages as the backfill says, and goes through long histories in parts', async () => {
+    const server = await gmailServer();
+    for (const name of ['a', 'b', 'c', 'd']) server.deliver(name, { receivedMs: NOW_MS - 86_400_000 });
+    const source = account(server, { backfill: 3 }, { limit: 2 });
+    expect(subjects(await source.poll())).toEqual(['b', 'c']);
+    expect(subjects(await source.poll())).toEqual(['d']);
+    for (let index = 0; index < 5; index += 1) server.deliver(String(index));
+    const found: unknown[] = [];
+    for (let hasMore = true; hasMore;) {
+      const poll = await source.poll();
+      found.push(...subjects(poll));
+      ({ hasMore } = poll);
+    }
+    expect(found).toEqual(['0', '1', '2', '3', '4']);
+  });
+
+  it('gives headers and the first words of a message that is too large', async () => {
+    const server = await gmailServer();
+    const source = account(server);
+    await source.poll();
+    server.deliver('large', { raw: `Subject: large\r\n\r\n${'x'.repeat(11 * 2 ** 20)}` });
+    const [item] = (await source.poll()).items;
+    expect(item?.input['email']).toMatchObject({
+      subject: 'large',
+      bodyText: 'The beginning\n',
+      truncated: true,
+    });
+  });
+
+  it('shows nothing of the token or of the answer of a refusal', async () => {
+    const server = await gmailServer();
+    const source = account(server);
+    server.status = 403;
+    const failure = (await source.poll().catch((error: Error) => error)) as Error;
+    expect(failure.message).toBe('Gmail refuses the credential (status 403): connect the account again.');
+    server.status = 500;
+    await expect(source.poll()).rejects.toThrow('Gmail answered with the status 500.');
+  });
+
+  it('needs a stored credential', () => {
+    expect(feedType('gmail_v2').read({})).toMatchObject({ problems: [{ field: 'triggerCredentials' }] });
+  });
+});

@@ -1,0 +1,210 @@
+import type { JsonObject } from '@heddle/core';
+import { describe, expect, it } from 'vitest';
+import { IMAP_PASSWORD, IMAP_USER, imapServer } from '../../support/imap-server.ts';
+import type { ImapServer } from '../../support/imap-server.ts';
+import { feedType, Source, subjects } from './source.ts';
+import type { SourceOptions } from './source.ts';
+
+function account({ port }: ImapServer, fields: JsonObject = {}, options: SourceOptions = {}): Source {
+  const own = { host: '127.0.0.1', port, secure: 'none', username: IMAP_USER, password: '{{PASSWORD}}' };
+  return new Source('imap', { ...own, ...fields }, { env: { PASSWORD: IMAP_PASSWORD }, ...options });
+}
+
+const at = (hour: number) => Date.UTC(2026, 0, 1, hour);
+
+describe('a mail account', () => {
+  it('starts runs for messages that arrive after the first poll, in a fresh session each time', async () => {
+    const server = await imapServer();
+    server.deliver({ subject: 'old' });
+    const source = account(server);
+    expect(subjects(await source.poll())).toEqual([]);
+    server.deliver({ subject: 'one' });
+    server.deliver({ subject: 'two' });
+    expect(subjects(await source.poll())).toEqual(['one', 'two']);
+    expect(subjects(await source.poll())).toEqual([]);
+    expect(server.sessions).toBe(3);
+    expect(server.commands.filter((command) => /STORE|SELECT/.test(command))).toEqual([]);
+  });
+
+  it('gives the parts of a message', async () => {
+    const server = await imapServer();
+    const source = account(server, { includeAttachments: true });
+    await source.poll();
+    const raw = [
+      'From: =?utf-8?Q?Zo=C3=AB?= <zoe@example.com>',
+      'To: a@example.com, B <b@example.com>',
+      'Subject: =?utf-8?B?RsOkZGVu?=',
+      'Message-ID: <m1@example.com>',
+      'Content-Type: multipart/mixed; boundary="x"',
+      ...['', '--x', 'Content-Type: multipart/alternative; boundary="y"', ''],
+      ...[
+        '--y',
+        'Content-Type: text/plain',
+        '',
+        'Plain',
+        '--y',
+        'Content-Type: text/html',
+        '',
+        '<p>Rich</p>',
+        '--y--',
+      ],
+      ...[
+        '--x',
+        'Content-Type: text/csv',
+        'Content-Disposition: attachment; filename="../a.csv"',
+        '',
+        '1,2',
+        '--x--',
+        '',
+      ],
+    ].join('\r\n');
+    server.deliver({ raw, receivedMs: at(10) });
+    const [item] = (await source.poll()).items;
+    const email = item?.input['email'] as JsonObject;
+    expect(email).toMatchObject({
+      ...{ from: 'Zoë <zoe@example.com>', to: 'a@example.com, B <b@example.com>', subject: 'Fäden' },
+      ...{ messageId: '<m1@example.com>', mailbox: 'INBOX', receivedAt: '2026-01-01T10:00:00.000Z' },
+      ...{ truncated: false, hasAttachments: true },
+      attachments: [{ name: '../a.csv', mime: 'text/csv', size: 4 }],
+    });
+    expect((email['bodyText'] as string).trim()).toBe('Plain');
+    expect(email['bodyHtml']).toContain('<p>Rich</p>');
+    expect(item?.files?.list).toEqual([
+      { type: 'file', name: '../a.csv', data: 'data:text/csv;base64,MSwyCg==' },
+    ]);
+  });
+
+  it('selects messages by the criteria, and begins with as many as the backfill says', async () => {
+    const server = await imapServer();
+    for (const name of ['Ada', 'Bob', 'Ada', 'Ada'])
+      server.deliver({ subject: name, from: `${name} <x@example.com>` });
+    const source = account(
+      server,
+      { searchCriteria: '{"from": "Ada", "unseen": true}', backfill: 2 },
+      { limit: 1 },
+    );
+    const first = await source.poll();
+    expect(first.items.map(({ id }) => id)).toEqual(['7:3:INBOX']);
+    expect(first.hasMore).toBe(true);
+    server.deliver({ subject: 'Bob', from: 'Bob <b@example.com>' });
+    expect((await source.poll()).items.map(({ id }) => id)).toEqual(['7:4:INBOX']);
+    expect(subjects(await source.poll())).toEqual([]);
+  });
+
+  it('loses and doubles nothing when the server numbers its messages anew (UIDVALIDITY)', async () => {
+    const server = await imapServer();
+    server.deliver({ subject: 'old', receivedMs: at(1) });
+    const source = account(server);
+    await source.poll();
+    server.deliver({ subject: 'known', receivedMs: at(2) });
+    expect(subjects(await source.poll())).toEqual(['known']);
+    server.deliver({ subject: 'new', receivedMs: at(3) });
+    server.renumber(8);
+    expect(subjects(await source.poll())).toEqual(['new']);
+    server.deliver({ subject: 'next', receivedMs: at(4) });
+    expect(subjects(await source.poll())).toEqual(['next']);
+  });
+
+  it('reads several mailboxes, each from its own position', async () => {
+    const server = await imapServer();
+    server.deliver({ subject: 'old' }, 'Archive');
+    const source = account(server, { mailbox: 'INBOX, Archive' }, { limit: 2 });
+    await source.poll();
+    for (const name of ['INBOX', 'Archive', 'INBOX', 'Archive']) server.deliver({ subject: name }, name);
+    expect(subjects(await source.poll())).toEqual(['INBOX', 'INBOX']);
+    expect(subjects(await source.poll())).toEqual(['Archive', 'Archive']);
+    expect(subjects(await source.poll())).toEqual([]);
+  });
+
+  it('marks messages as read when their runs have been accepted, and not before', async () => {
+    const server = await imapServer();
+    const source = account(server, { markAsRead: 'true' });
+    await source.poll();
+    const uid = server.deliver({ subject: 'one' });
+    const { items } = await source.poll();
+    const isSeen = () => server.messages()[0]?.flags.has('\\Seen');
+    expect(isSeen()).toBe(false);
+    await source.accepted(items.map(({ id }) => id));
+    expect(isSeen()).toBe(true);
+    // After the server has numbered its messages anew, the number is that of another message.
+    server.messages()[0]?.flags.clear();
+    server.renumber(9);
+    await source.accepted([`7:${uid}:INBOX`]);
+    expect(isSeen()).toBe(false);
+  });
+
+  it('reads the beginning of a message that is too large, and what cannot be parsed as text', async () => {
+    const server = await imapServer();
+    const source = account(server, { includeAttachments: true });
+    await source.poll();
+    server.deliver({ raw: `Subject: large\r\n\r\n${'x'.repeat(11 * 2 ** 20)}` });
+    server.deliver({ raw: `Subject: hostile\r\n${'X-Header: y\r\n'.repeat(100_000)}\r\nbody` });
+    server.deliver({ subject: 'after' });
+    const { items } = await source.poll();
+    const emails = items.map(({ input }) => input['email'] as JsonObject);
+    expect(emails.map(({ subject, truncated }) => [subject, truncated])).toEqual([
+      ['large', true],
+      ['', true],
+      ['after', false],
+    ]);
+    expect((emails[0]?.['bodyText'] as string).length).toBeLessThan(300_000);
+  });
+
+  it.each([
+    ['hang', 'UID SEARCH', /did not answer in time/],
+    ['close', 'EXAMINE', /has failed|is not reached/],
+    ['huge', 'UID FETCH', /has failed/],
+    ['no', 'EXAMINE', /has failed|does not have the mailbox/],
+  ] as const)(
+    'cuts the session with a server that answers with %s to %s',
+    async (instead, command, message) => {
+      const server = await imapServer();
+      const source = account(server);
+      await source.poll();
+      server.deliver({ subject: 'one' });
+      server.behave(command, instead);
+      const failure = await source.poll(AbortSignal.timeout(300)).catch((error: Error) => error);
+      expect(failure).toMatchObject({
+        code: 'FEED_FAILED',
+        message: expect.stringMatching(message) as string,
+      });
+      expect((failure as Error).message).not.toContain(IMAP_PASSWORD);
+      server.behave(command, undefined);
+      expect(subjects(await source.poll())).toEqual(['one']);
+    },
+  );
+
+  it('never sends the password without TLS unless the fields say so', async () => {
+    const server = await imapServer();
+    for (const secure of [false, true]) {
+      const failure = await account(server, { secure })
+        .poll(AbortSignal.timeout(2000))
+        .catch((error: Error) => error);
+      expect(failure).toMatchObject({ code: 'FEED_FAILED' });
+    }
+    expect(server.commands).not.toContain('LOGIN');
+  });
+
+  it('shows nothing of the text with which a server refuses the password', async () => {
+    const server = await imapServer();
+    const failure = await account(server, {}, { env: { PASSWORD: 'wrong-thread' } })
+      .poll()
+      .catch((error: Error) => error);
+    expect((failure as Error).message).toBe(
+      `The mail server 127.0.0.1:${server.port} refuses the name or the password.`,
+    );
+  });
+
+  it.each<[JsonObject, string]>([
+    [{ host: 'a b' }, 'host'],
+    [{ port: 0 }, 'port'],
+    [{ secure: 'maybe' }, 'secure'],
+    [{ password: '' }, 'password'],
+    [{ searchCriteria: '{"older": 1}' }, 'searchCriteria'],
+    [{ searchCriteria: 'UNSEEN' }, 'searchCriteria'],
+    [{ mailbox: Array.from({ length: 11 }, (_, index) => `m${index}`).join(',') }, 'mailbox'],
+  ])('refuses the fields %o', (fields, field) => {
+    const own = { host: 'imap.example.com', username: 'ada', password: '{{PASSWORD}}' };
+    expect(feedType('imap').read({ ...own, ...fields })).toMatchObject({ problems: [{ field }] });
+  });
+});

@@ -1,0 +1,297 @@
+import type { JsonObject } from '@heddle/core';
+import { storeCredential, storedCredentials } from '@heddle/service/credentials';
+import { keysInText, openServiceStore, Sealer } from '@heddle/service';
+import { describe, expect, it } from 'vitest';
+import { IMAP_PASSWORD, IMAP_USER, imapServer } from '../../support/imap-server.ts';
+import { drawnStores } from '../../support/postgres.ts';
+import { GMAIL_TOKEN, gmailServer } from './gmail-server.ts';
+import { fedApi, newsFeed } from './setup.ts';
+import type { Fed } from './setup.ts';
+import { webServer } from './source.ts';
+
+const titlesOf = (inputs: readonly JsonObject[]): unknown[] => inputs.map(({ title }) => title);
+
+/** Waits until the runs of the workflow have these titles. */
+async function startsFor(api: Fed, id: string, titles: readonly string[]): Promise<void> {
+  await expect.poll(async () => titlesOf(await api.inputs(id)).toSorted()).toEqual(titles.toSorted());
+}
+
+describe.each(drawnStores('feeds'))('the poller on %s', (kind) => {
+  it('starts one run for each new item, with what was found as its input', async () => {
+    const api = await fedApi(kind);
+    const news = await newsFeed();
+    news.items = [{ id: 'old' }];
+    const id = await api.feed('rss', { feedUrl: news.url, pollMinutes: 1 });
+    await api.polled(id);
+    news.items.unshift({ id: 'b' }, { id: 'a' });
+    api.moveTo('2026-01-01T00:01:00Z');
+    await startsFor(api, id, ['a', 'b']);
+    api.moveTo('2026-01-01T00:02:00Z');
+    await api.polled(id);
+    expect(await api.inputs(id)).toHaveLength(2);
+    expect(await api.trigger(id)).toMatchObject({
+      ...{ type: 'rss', state: 'active', nextDueAt: '2026-01-01T00:03:00.000Z' },
+      health: { lastEventAt: '2026-01-01T00:01:00.000Z', lastError: null, failures: 0 },
+    });
+    const { data } = await api.call<{ warnings: string[]; latestDeploymentAttempt: { readiness: object } }>(
+      'GET',
+      `/api/v2/workflows/${id}/deployment`,
+    );
+    expect(data).toMatchObject({
+      warnings: [],
+      latestDeploymentAttempt: { readiness: { webhooks: 'ready' } },
+    });
+  });
+
+  it('polls a source once at a time, however many processes there are', async () => {
+    const api = await fedApi(kind);
+    const store = api.store;
+    const other = await fedApi(kind, { store });
+    const news = await newsFeed();
+    const id = await api.feed('rss', { feedUrl: news.url, pollMinutes: 1 });
+    await api.polled(id);
+    const { promise, resolve } = Promise.withResolvers<void>();
+    news.until = promise;
+    news.items.unshift({ id: 'a' });
+    const before = news.requests.length;
+    for (const each of [api, other]) each.moveTo('2026-01-01T00:01:00Z');
+    await expect.poll(() => news.requests.length).toBe(before + 1);
+    for (const each of [api, other]) each.moveTo('2026-01-01T00:02:00Z');
+    resolve();
+    // Either of them may have polled, and runs what it has found.
+    const started = async () =>
+      (await api.feedDb.selectFrom('feed_items').select('run_id').where('run_id', 'is not', null).execute())
+        .length;
+    await expect.poll(started).toBe(1);
+    expect(news.requests.length).toBe(before + 1);
+  });
+});
+
+describe('a feed', () => {
+  it('loses and doubles nothing when versions change, also while it is polled', async () => {
+    const api = await fedApi('sqlite');
+    const news = await newsFeed();
+    const id = await api.feed('rss', { feedUrl: news.url, pollMinutes: 1 });
+    await api.polled(id);
+    const { promise, resolve } = Promise.withResolvers<void>();
+    news.until = promise;
+    news.items.unshift({ id: 'a' });
+    const before = news.requests.length;
+    api.moveTo('2026-01-01T00:01:00Z');
+    await expect.poll(() => news.requests.length).toBe(before + 1);
+    expect((await api.call('POST', `/api/v2/workflows/${id}/deploy`)).status).toBe(200);
+    resolve();
+    await startsFor(api, id, ['a']);
+    api.moveTo('2026-01-01T00:10:00Z');
+    await api.polled(id);
+    expect(await api.inputs(id)).toHaveLength(1);
+  });
+
+  it('begins anew when another source takes its place, or the workflow was not deployed', async () => {
+    const api = await fedApi('sqlite');
+    const news = await newsFeed();
+    const id = await api.feed('rss', { feedUrl: news.url, pollMinutes: 1, backfill: 1 });
+    await api.polled(id);
+    expect((await api.call('DELETE', `/api/v2/workflows/${id}/deploy`)).status).toBe(200);
+    news.items.unshift({ id: 'b' }, { id: 'a' });
+    api.moveTo('2026-01-01T00:10:00Z');
+    expect((await api.call('POST', `/api/v2/workflows/${id}/deploy`)).status).toBe(200);
+    await startsFor(api, id, ['b']);
+  });
+
+  it('goes on where it was when it is paused and resumed', async () => {
+    const api = await fedApi('sqlite');
+    const news = await newsFeed();
+    const id = await api.feed('rss', { feedUrl: news.url, pollMinutes: 1 });
+    await api.polled(id);
+    const { data } = await api.call<{ id: string }[]>(
+      'GET',
+      `/api/v2/triggers?workspaceId=${api.workspaceId}&type=rss`,
+    );
+    const at = `/api/v2/triggers/${data[0]?.id}`;
+    await api.call('POST', `${at}/pause`);
+    news.items.unshift({ id: 'a' });
+    const before = news.requests.length;
+    api.moveTo('2026-01-01T00:05:00Z');
+    expect(await api.trigger(id)).toMatchObject({ state: 'paused', nextDueAt: null });
+    expect(news.requests.length).toBe(before);
+    await api.call('POST', `${at}/resume`);
+    await startsFor(api, id, ['a']);
+    expect((await api.call('POST', `${at}/run`)).status).toBe(409);
+  });
+
+  it('is polled later after each failure, and is suspended after a day of them', async () => {
+    const api = await fedApi('sqlite');
+    const news = await newsFeed();
+    news.status = 500;
+    const id = await api.feed('rss', { feedUrl: `${news.url}/?key={{KEY}}`, pollMinutes: 10 });
+    const waits: number[] = [];
+    for (let index = 0; index < 5; index += 1) {
+      await expect.poll(async () => (await api.trigger(id)).health.failures).toBe(index + 1);
+      const { nextDueAt } = await api.trigger(id);
+      waits.push(Date.parse(nextDueAt ?? '') - api.now());
+      api.moveTo(nextDueAt ?? '');
+    }
+    expect(waits.map((ms) => ms / 60_000)).toEqual([10, 20, 40, 60, 60]);
+    for (let failures = 6; failures <= 30; failures += 1) {
+      await expect.poll(async () => (await api.trigger(id)).health.failures).toBeGreaterThanOrEqual(failures);
+      const { state, nextDueAt } = await api.trigger(id);
+      if (state === 'suspended') break;
+      api.moveTo(nextDueAt ?? '');
+    }
+    const suspended = await api.trigger(id);
+    expect(suspended).toMatchObject({ state: 'suspended', nextDueAt: null });
+    expect(suspended.health.lastError).toBe(
+      'A {{NAME}} in a field of the trigger has no value in the workspace.',
+    );
+    const { data } = await api.call<{ warnings: string[] }>('GET', `/api/v2/workflows/${id}/deployment`);
+    expect(data.warnings).toEqual([expect.stringContaining('is suspended')]);
+  });
+
+  it('has the clients of public addresses only, unless the operator allows others', async () => {
+    const api = await fedApi('sqlite', { feeds: { egress: { ports: 'any' } } });
+    const news = await newsFeed();
+    const id = await api.feed('rss', { feedUrl: news.url });
+    await expect.poll(async () => (await api.trigger(id)).health.lastError).toContain('is a private address');
+    const mail = await imapServer();
+    const fields = { host: '127.0.0.1', port: mail.port, secure: 'none', username: 'a', password: 'b' };
+    const second = await api.feed('imap', fields);
+    await expect
+      .poll(async () => (await api.trigger(second)).health.lastError)
+      .toContain('is a private address');
+    expect([news.requests.length, mail.sessions]).toEqual([0, 0]);
+  });
+
+  it('follows no redirect to a private address', async () => {
+    const news = await newsFeed();
+    const mover = await webServer((_request, response) => {
+      response.writeHead(302, { location: news.url }).end();
+    });
+    const { host } = new URL(mover.url);
+    const api = await fedApi('sqlite', { feeds: { egress: { exceptions: [host], ports: 'any' } } });
+    const id = await api.feed('rss', { feedUrl: mover.url });
+    await expect.poll(async () => (await api.trigger(id)).health.lastError).toContain('is a private address');
+    expect(news.requests).toHaveLength(0);
+  });
+
+  it('waits when limits refuse runs, and starts the rest later', async () => {
+    let isFull = false;
+    const concurrency = {
+      acquire: () => Promise.resolve(isFull ? undefined : () => undefined),
+    };
+    const api = await fedApi('sqlite', { concurrency: concurrency as never });
+    const news = await newsFeed();
+    const id = await api.feed('rss', { feedUrl: news.url, pollMinutes: 1 });
+    await api.polled(id);
+    isFull = true;
+    news.items.unshift({ id: 'a' });
+    api.moveTo('2026-01-01T00:01:00Z');
+    await expect.poll(() => api.trigger(id)).toMatchObject({ waitsFor: 'limits', state: 'active' });
+    isFull = false;
+    api.moveTo('2026-01-01T00:01:10Z');
+    await startsFor(api, id, ['a']);
+  });
+
+  it('holds its runs back by flow control, one run for a batch of items', async () => {
+    const api = await fedApi('sqlite');
+    const news = await newsFeed();
+    const flowControl = { batch: { size: 3, seconds: 60 } };
+    const id = await api.feed('rss', { feedUrl: news.url, pollMinutes: 1, flowControl });
+    await api.polled(id);
+    news.items.unshift({ id: 'c' }, { id: 'b' }, { id: 'a' });
+    api.moveTo('2026-01-01T00:01:00Z');
+    const events = async () => {
+      api.moveTo('2026-01-01T00:01:01Z');
+      const { runs } = await api.engine.listRuns({ workflowId: id });
+      const logs = await Promise.all(runs.map(({ runId }) => api.engine.getLogs(runId)));
+      return logs.map(([first]) =>
+        (first?.output as { events?: JsonObject[] } | undefined)?.events?.map(({ title }) => title),
+      );
+    };
+    await expect.poll(events).toEqual([['a', 'b', 'c']]);
+  });
+
+  it('has secrets of the workspace neither in the input of its runs nor in its configuration', async () => {
+    const values = { KEY: 'hidden-thread-4711', PASSWORD: IMAP_PASSWORD };
+    const environments = {
+      names: () => Promise.resolve(Object.keys(values)),
+      values: () => Promise.resolve(values),
+    };
+    const api = await fedApi('sqlite', { environments, engineOptions: { environments } });
+    const news = await newsFeed();
+    const id = await api.feed('rss', { feedUrl: `${news.url}/{{KEY}}`, pollMinutes: 1 });
+    await api.polled(id);
+    expect(news.requests.at(-1)?.path).toBe('/hidden-thread-4711');
+    news.items.unshift({ id: 'a', title: 'It is hidden-thread-4711.' });
+    api.moveTo('2026-01-01T00:01:00Z');
+    await expect.poll(async () => JSON.stringify(await api.inputs(id))).toContain('It is');
+    expect(JSON.stringify(await api.inputs(id))).not.toContain('hidden-thread-4711');
+    const plain = { host: 'imap.example.com', username: 'ada', password: 'in plain text' };
+    const mail = await api.feed('imap', plain);
+    expect(JSON.stringify(await api.trigger(mail))).not.toContain('in plain text');
+  });
+
+  it('stores the attachments of messages as files, and marks the messages as read', async () => {
+    const environments = {
+      names: () => Promise.resolve(['PASSWORD']),
+      values: () => Promise.resolve({ PASSWORD: IMAP_PASSWORD }),
+    };
+    const api = await fedApi('sqlite', { environments, engineOptions: { environments } });
+    const mail = await imapServer();
+    const id = await api.feed('imap', {
+      ...{
+        host: '127.0.0.1',
+        port: mail.port,
+        secure: 'none',
+        username: IMAP_USER,
+        password: '{{PASSWORD}}',
+      },
+      ...{ pollMinutes: 1, markAsRead: true, includeAttachments: true },
+    });
+    await api.polled(id);
+    const attached = [
+      'Content-Type: text/csv',
+      'Content-Disposition: attachment; filename="a.csv"',
+      '',
+      '1,2',
+    ];
+    mail.deliver({ raw: ['Subject: one', ...attached].join('\r\n') });
+    api.moveTo('2026-01-01T00:01:00Z');
+    await expect.poll(async () => (await api.inputs(id)).length).toBe(1);
+    const [input] = await api.inputs(id);
+    const { attachments } = input?.['email'] as { attachments: JsonObject[] };
+    expect(attachments).toEqual([
+      expect.objectContaining({ name: 'a.csv', type: 'text/csv', key: expect.any(String) as string }),
+    ]);
+    await expect.poll(() => mail.messages()[0]?.flags.has('\\Seen')).toBe(true);
+  });
+
+  it('uses a stored credential of its workspace, and no other', async () => {
+    const store = await openServiceStore({});
+    const sealer = new Sealer(keysInText(Buffer.alloc(32, 2).toString('base64')));
+    const gmail = await gmailServer();
+    const feeds = {
+      ...{ egress: {}, services: { gmail: gmail.url } },
+      credentials: storedCredentials(store.database, sealer),
+    };
+    const api = await fedApi('sqlite', { store, feeds });
+    const userId = await store.workspaces.createUser({ email: 'eve@heddle.test', name: 'Eve' });
+    const other = await store.workspaces.createWorkspace('Other', userId);
+    const stored = async (workspaceId: string): Promise<string> => {
+      const material = { type: 'oauth', accessToken: GMAIL_TOKEN } as const;
+      const made = { workspaceId, name: 'mail', provider: 'google', material };
+      return (await storeCredential(store.database, sealer, made)).credential.id;
+    };
+    const foreign = await api.feed('gmail', { triggerCredentials: await stored(other), pollMinutes: 1 });
+    await expect
+      .poll(async () => (await api.trigger(foreign)).health.lastError)
+      .toBe('The workspace does not have the stored credential of the trigger.');
+    const own = await stored(api.workspaceId);
+    const id = await api.feed('gmail', { triggerCredentials: own, pollMinutes: 1 });
+    await api.polled(id);
+    gmail.deliver('one');
+    api.moveTo('2026-01-01T00:01:00Z');
+    await expect.poll(async () => (await api.inputs(id)).length).toBe(1);
+    expect(JSON.stringify(await api.inputs(id))).not.toContain(GMAIL_TOKEN);
+  });
+});

@@ -1,0 +1,183 @@
+import type { JsonObject } from '@heddle/core';
+import { describe, expect, it } from 'vitest';
+import { feedType, rssOf, Source, titles, webServer } from './source.ts';
+import type { WebServer } from './source.ts';
+
+/** A server of one document, which tests replace. */
+async function documentServer(
+  headers: { [name: string]: string } = {},
+): Promise<WebServer & { document: string | Buffer; status: number; headers: { [name: string]: string } }> {
+  const server = await webServer((request, response) => {
+    const isSame =
+      shown.headers['etag'] !== undefined && request.headers['if-none-match'] === shown.headers['etag'];
+    response.writeHead(isSame ? 304 : shown.status, shown.headers).end(isSame ? undefined : shown.document);
+  });
+  const shown = { ...server, document: rssOf([]) as string | Buffer, status: 200, headers };
+  return shown;
+}
+
+const ATOM = `<?xml version="1.0" encoding="utf-8"?>
+<feed xmlns="http://www.w3.org/2005/Atom">
+  <title>Looms</title><link rel="self" href="/self"/><link href="/"/><subtitle>About looms</subtitle>
+  <author><name>Feed author</name></author>
+  <entry>
+    <id>urn:1</id><title type="html">Warp &amp; weft</title>
+    <link rel="enclosure" type="audio/mpeg" length="12" href="/a.mp3"/><link href="warp"/>
+    <updated>2026-01-02T00:00:00Z</updated><published>2026-01-01T00:00:00Z</published>
+    <author><name>Ada</name><email>ada@example.com</email></author>
+    <category term="looms"/><summary>Short</summary>
+    <content type="xhtml"><div xmlns="http://www.w3.org/1999/xhtml">Long <b>text</b></div></content>
+  </entry>
+</feed>`;
+
+describe('a feed of RSS or Atom', () => {
+  it('starts runs for items that come after the first poll, the earliest first', async () => {
+    const server = await documentServer();
+    const source = new Source('rss', { feedUrl: server.url });
+    server.document = rssOf([{ id: 'b' }, { id: 'a' }]);
+    expect(titles(await source.poll())).toEqual([]);
+    server.document = rssOf([{ id: 'd' }, { id: 'c' }, { id: 'b' }, { id: 'a' }]);
+    expect(titles(await source.poll())).toEqual(['c', 'd']);
+    expect(titles(await source.poll())).toEqual([]);
+  });
+
+  it('remembers ids and not the newest date: an older item that appears late starts its run', async () => {
+    const server = await documentServer();
+    const source = new Source('rss', { feedUrl: server.url });
+    const at = (day: number) => `<pubDate>0${day} Jan 2026 00:00:00 GMT</pubDate>`;
+    server.document = rssOf([{ id: 'new', more: at(5) }]);
+    await source.poll();
+    server.document = rssOf([
+      { id: 'new', title: 'changed', more: at(6) },
+      { id: 'late', more: at(1) },
+    ]);
+    expect(titles(await source.poll())).toEqual(['late']);
+  });
+
+  it('starts runs for as many of the items that are there already as the backfill says, over several polls', async () => {
+    const server = await documentServer();
+    server.document = rssOf(['e', 'd', 'c', 'b', 'a'].map((id) => ({ id })));
+    const source = new Source('rss', { feedUrl: server.url, backfill: '3' }, { limit: 2 });
+    const first = await source.poll();
+    expect(titles(first)).toEqual(['c', 'd']);
+    expect(first.hasMore).toBe(true);
+    expect(titles(await source.poll())).toEqual(['e']);
+    expect(titles(await source.poll())).toEqual([]);
+  });
+
+  it('asks with the validators of the last document, which has not changed then', async () => {
+    const server = await documentServer({ etag: '"1"', 'last-modified': 'Thu, 01 Jan 2026 00:00:00 GMT' });
+    const source = new Source('rss', { feedUrl: server.url });
+    server.document = rssOf([{ id: 'a' }]);
+    await source.poll();
+    server.document = rssOf([{ id: 'b' }]);
+    expect(titles(await source.poll())).toEqual([]);
+    expect(server.requests[1]?.headers).toMatchObject({
+      'if-none-match': '"1"',
+      'if-modified-since': 'Thu, 01 Jan 2026 00:00:00 GMT',
+    });
+    server.headers = { etag: '"2"' };
+    expect(titles(await source.poll())).toEqual(['b']);
+  });
+
+  it('reads an entry of Atom with its texts, links and dates', async () => {
+    const server = await documentServer({ 'content-type': 'application/atom+xml' });
+    server.document = ATOM;
+    const [item] = (await new Source('rss', { feedUrl: `${server.url}/feeds/x?token=1`, backfill: 1 }).poll())
+      .items;
+    expect(item?.id).toBe('urn:1');
+    expect(item?.input).toEqual({
+      title: 'Warp & weft',
+      link: `${server.url}/feeds/warp`,
+      pubDate: '2026-01-01T00:00:00Z',
+      item: {
+        ...{ guid: 'urn:1', title: 'Warp & weft', link: `${server.url}/feeds/warp` },
+        ...{ pubDate: '2026-01-01T00:00:00Z', isoDate: '2026-01-01T00:00:00.000Z' },
+        ...{ summary: 'Short', content: 'Long text', contentSnippet: 'Long text', author: 'Ada' },
+        categories: ['looms'],
+        enclosure: { url: '/a.mp3', type: 'audio/mpeg', length: 12 },
+      },
+      feed: { title: 'Looms', link: `${server.url}/`, description: 'About looms' },
+      timestamp: '2026-01-01T00:00:00.000Z',
+    });
+  });
+
+  it('reads RSS 1.0, and documents in the encoding that they declare', async () => {
+    const server = await documentServer();
+    const rdf = `<?xml version="1.0" encoding="ISO-8859-1"?><rdf:RDF xmlns:rdf="r" xmlns="http://purl.org/rss/1.0/">
+      <channel><title>Zeitung</title></channel>
+      <item rdf:about="x"><title>Fäden</title><link>https://example.com/1</link><dc:creator>Zoë</dc:creator></item></rdf:RDF>`;
+    server.document = Buffer.from(rdf, 'latin1');
+    const [item] = (await new Source('rss', { feedUrl: server.url, backfill: 1 }).poll()).items;
+    expect(item).toMatchObject({
+      id: 'https://example.com/1',
+      input: { title: 'Fäden', item: { author: 'Zoë' } },
+    });
+  });
+
+  it('expands no entity that a document declares', async () => {
+    const server = await documentServer();
+    const declared =
+      '<!DOCTYPE rss [<!ENTITY a "aaaaaaaaaa"><!ENTITY b "&a;&a;&a;"><!ENTITY f SYSTEM "file:///etc/passwd">]>';
+    server.document = `${declared}${rssOf([{ id: '1', title: '&b;&f; &lt;b&gt;' }]).replace('<?xml version="1.0"?>', '')}`;
+    const [item] = (await new Source('rss', { feedUrl: server.url, backfill: 1 }).poll()).items;
+    expect(item?.input['title']).toBe('&b;&f; <b>');
+  });
+
+  it.each([
+    ['is no feed', '<html><body>Hello</body></html>', 'The document is no RSS or Atom.'],
+    [
+      'is nested too deeply',
+      `<rss>${'<a>'.repeat(100)}`,
+      'The document has more than 64 elements inside each other.',
+    ],
+    ['is empty', '', 'The document is no RSS or Atom.'],
+  ])('refuses a document that %s', async (_what, document, message) => {
+    const server = await documentServer();
+    server.document = document;
+    await expect(new Source('rss', { feedUrl: server.url }).poll()).rejects.toThrow(message);
+  });
+
+  it('reads the first thousand items of a document, and the beginnings of long texts', async () => {
+    const server = await documentServer();
+    const many = Array.from({ length: 1500 }, (_, index) => ({ id: String(index) }));
+    server.document = rssOf([{ id: 'long', title: 'x'.repeat(300_000) }, ...many]);
+    const source = new Source('rss', { feedUrl: server.url, backfill: 1 });
+    const { items, passed } = await source.poll();
+    expect(passed).toHaveLength(999);
+    expect((items[0]?.input['title'] as string).length).toBe(200_000);
+  });
+
+  it('refuses a document that is too large, whatever the server says of its size', async () => {
+    const server = await documentServer();
+    server.document = `${rssOf([]).slice(0, -20)}<!-- ${'x'.repeat(6 * 2 ** 20)}`;
+    await expect(new Source('rss', { feedUrl: server.url }).poll()).rejects.toMatchObject({
+      code: 'FEED_FAILED',
+    });
+  });
+
+  it('says with which status a server refuses, and when it wants to be asked again', async () => {
+    const server = await documentServer({ 'retry-after': '120' });
+    server.status = 503;
+    const source = new Source(
+      'rss',
+      { feedUrl: `${server.url}/?key={{KEY}}` },
+      { env: { KEY: 'hidden-thread' } },
+    );
+    const failure = await source.poll().catch((error: unknown) => error);
+    expect(failure).toMatchObject({
+      message: 'The server of the feed answered with the status 503.',
+      retryAfterMs: 120_000,
+    });
+    expect(server.requests[0]?.path).toBe('/?key=hidden-thread');
+  });
+
+  it.each<[JsonObject, string]>([
+    [{}, 'feedUrl'],
+    [{ feedUrl: 'file:///etc/passwd' }, 'feedUrl'],
+    [{ feedUrl: 'https://example.com', pollMinutes: 0 }, 'pollMinutes'],
+    [{ feedUrl: 'https://example.com', backfill: '101' }, 'backfill'],
+  ])('refuses the fields %o', (fields, field) => {
+    expect(feedType('rss').read(fields)).toMatchObject({ problems: [{ field }] });
+  });
+});

@@ -1,0 +1,85 @@
+import type { Json, JsonObject } from '@heddle/core';
+import type { Kysely } from 'kysely';
+import { expect } from 'vitest';
+import type { FeedTables } from '../../../packages/service/src/triggers/feeds/tables.ts';
+import type { TestApiOptions } from '../../support/api.ts';
+import { scheduledWorkflow } from '../../support/triggered.ts';
+import { scheduledApi } from '../setup.ts';
+import type { Scheduled } from '../setup.ts';
+
+import { rssOf, webServer } from './source.ts';
+
+/** A feed whose items a test adds, the newest first. */
+export interface NewsFeed {
+  url: string;
+  items: { id: string; title?: string }[];
+  /** The status of its answers. */
+  status: number;
+  /** Answers wait for it. */
+  until: Promise<void>;
+  requests: { path: string }[];
+}
+
+export async function newsFeed(): Promise<NewsFeed> {
+  const server = await webServer((_request, response) => {
+    void feed.until.then(() => response.writeHead(feed.status).end(rssOf(feed.items)));
+  });
+  const feed: NewsFeed = {
+    ...{ url: server.url, items: [], status: 200, until: Promise.resolve() },
+    requests: server.requests,
+  };
+  return feed;
+}
+
+export interface Fed extends Scheduled {
+  feedDb: Kysely<FeedTables>;
+  /** Deploys a workflow with a feed, and returns its id. */
+  feed(type: string, fields: JsonObject, last?: JsonObject): Promise<string>;
+  /** The outputs of the trigger of all runs of a workflow, in the order of their items. */
+  inputs(workflowId: string): Promise<JsonObject[]>;
+  /** Waits until the source was polled at the current time. */
+  polled(workflowId: string): Promise<void>;
+}
+
+/** An API that polls sources on this machine. */
+export async function fedApi(kind: 'sqlite' | 'postgres', options: TestApiOptions = {}): Promise<Fed> {
+  const feeds = { egress: { allowPrivate: true, ports: 'any' as const }, ...options.feeds };
+  const api = await scheduledApi(kind, '2026-01-01T00:00:00Z', { ...options, feeds });
+  const feedDb = api.db as unknown as Kysely<FeedTables>;
+  return {
+    ...api,
+    feedDb,
+    feed: (type, fields, last = {}) =>
+      api.deployed(
+        scheduledWorkflow(fields as { [name: string]: Json }, {
+          type,
+          last: last as { [name: string]: Json },
+        }),
+      ),
+    async inputs(workflowId) {
+      api.moveTo(new Date(api.now()).toISOString());
+      const rows = await feedDb
+        .selectFrom('feed_items')
+        .innerJoin('claims', 'claims.engine_id', 'feed_items.run_id')
+        .select(['feed_items.run_id', 'claims.created_at'])
+        .where('feed_items.workflow_id', '=', workflowId)
+        .orderBy('claims.created_at')
+        .execute();
+      const ids = rows.map(({ run_id: id }) => id ?? '');
+      for (const id of ids)
+        await expect
+          .poll(async () => (await api.engine.getRun(id).catch(() => undefined))?.status)
+          .toMatch(/completed|failed|paused/);
+      const logs = await Promise.all(ids.map((id) => api.engine.getLogs(id)));
+      return logs.map(([first]) => first?.output as JsonObject);
+    },
+    async polled(workflowId) {
+      const isPolled = async (): Promise<boolean> => {
+        const { health, nextDueAt } = await api.trigger(workflowId);
+        const { lastCheckAt } = health as { lastCheckAt?: string | null };
+        return lastCheckAt === new Date(api.now()).toISOString() && nextDueAt !== lastCheckAt;
+      };
+      await expect.poll(isPolled).toBe(true);
+    },
+  };
+}

@@ -1,0 +1,128 @@
+import { once } from 'node:events';
+import { createServer } from 'node:http';
+import type { IncomingMessage, ServerResponse } from 'node:http';
+import type { AddressInfo } from 'node:net';
+import { BlockError } from '@heddle/core/blocks';
+import type { JsonObject } from '@heddle/core';
+import { triggerTypes } from '@heddle/blocks/triggers';
+import type { FeedPoll, FeedTrigger } from '@heddle/blocks/triggers';
+import { createEgress } from '@heddle/sandbox/egress';
+import type { Egress } from '@heddle/sandbox/egress';
+import { onTestFinished } from 'vitest';
+
+/** What a source is polled with. */
+export interface SourceOptions {
+  /** The values of `{{NAME}}`. */
+  env?: { readonly [name: string]: string };
+  credentials?: { readonly [id: string]: string };
+  services?: { readonly [name: string]: string };
+  limit?: number;
+  http?: Egress;
+  nowMs?: number;
+}
+
+/** The source of a trigger, which is polled as the service does it: accepted items are known from then on. */
+export class Source {
+  readonly type: FeedTrigger;
+  readonly config: JsonObject;
+  nowMs: number;
+  cursor: JsonObject | undefined;
+  readonly #known = new Set<string>();
+  readonly #options: SourceOptions;
+
+  constructor(type: string, fields: JsonObject, options: SourceOptions = {}) {
+    this.type = feedType(type);
+    const read = this.type.read(fields);
+    if ('problems' in read) throw new Error(JSON.stringify(read.problems));
+    this.config = read.config;
+    this.#options = options;
+    this.nowMs = options.nowMs ?? Date.UTC(2026, 0, 1);
+  }
+
+  /** Polls, and accepts the items. */
+  async poll(signal: AbortSignal = new AbortController().signal): Promise<FeedPoll> {
+    const found = await this.type.poll(this.config, this.#call(signal));
+    for (const { id } of found.items) this.#known.add(id);
+    for (const id of found.passed) this.#known.add(id);
+    this.cursor = JSON.parse(JSON.stringify(found.cursor)) as JsonObject;
+    return found;
+  }
+
+  async accepted(ids: readonly string[]): Promise<void> {
+    await this.type.accepted?.(this.config, ids, this.#call(new AbortController().signal));
+  }
+
+  #call(signal: AbortSignal): Parameters<FeedTrigger['poll']>[1] {
+    const { env = {}, credentials = {}, services = {}, limit = 50 } = this.#options;
+    const http = this.#options.http ?? localEgress();
+    return {
+      ...{ cursor: this.cursor, limit, http, signal, nowMs: this.nowMs },
+      unknown: (ids) => Promise.resolve(new Set(ids.filter((id) => !this.#known.has(id)))),
+      text: (template) =>
+        Promise.resolve(template.replaceAll(/\{\{(\w+)\}\}/g, (_all, name: string) => env[name] ?? '')),
+      credential: (id) =>
+        id in credentials
+          ? Promise.resolve(credentials[id] ?? '')
+          : Promise.reject(new BlockError('FEED_FAILED', 'There is no such credential.')),
+      service: (name) => Promise.resolve({ address: services[name], http }),
+    };
+  }
+}
+
+export function feedType(name: string): FeedTrigger {
+  const found = triggerTypes.find(({ type }) => type === name);
+  if (found?.kind !== 'feed') throw new Error(`${name} is no feed.`);
+  return found;
+}
+
+/** A client that reaches this machine. */
+export function localEgress(): Egress {
+  const client = createEgress({ allowPrivate: true, ports: 'any' });
+  onTestFinished(() => client.close());
+  return client;
+}
+
+/** Titles of the items that a poll has found. */
+export function titles({ items }: FeedPoll): unknown[] {
+  return items.map(({ input }) => input['title']);
+}
+
+/** Subjects of the messages that a poll has found. */
+export function subjects({ items }: FeedPoll): unknown[] {
+  return items.map(({ input }) => (input['email'] as JsonObject)['subject']);
+}
+
+export interface WebServer {
+  url: string;
+  requests: { path: string; headers: IncomingMessage['headers'] }[];
+  close(): Promise<void>;
+}
+
+/** Starts an HTTP server. It ends with the test unless `isShared`. */
+export async function webServer(
+  answer: (request: IncomingMessage, response: ServerResponse) => void,
+  { isShared = false } = {},
+): Promise<WebServer> {
+  const requests: WebServer['requests'] = [];
+  const server = createServer((request, response) => {
+    requests.push({ path: request.url ?? '', headers: request.headers });
+    answer(request, response);
+  });
+  server.listen(0, '127.0.0.1');
+  await once(server, 'listening');
+  const close = async (): Promise<void> => {
+    server.closeAllConnections();
+    server.close();
+    await once(server, 'close');
+  };
+  if (!isShared) onTestFinished(close);
+  return { url: `http://127.0.0.1:${(server.address() as AddressInfo).port}`, requests, close };
+}
+
+/** A document of RSS with items, the first one first. */
+export function rssOf(items: readonly { id: string; title?: string; more?: string }[]): string {
+  const texts = items.map(
+    ({ id, title = id, more = '' }) => `<item><guid>${id}</guid><title>${title}</title>${more}</item>`,
+  );
+  return `<?xml version="1.0"?><rss version="2.0"><channel><title>News</title>${texts.join('')}</channel></rss>`;
+}
