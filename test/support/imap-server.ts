@@ -176,15 +176,12 @@ class Session {
         this.#say('* CAPABILITY IMAP4rev1');
         return ok();
       case 'LOGIN':
-        if (args.includes(IMAP_USER) && args.includes(IMAP_PASSWORD)) return ok();
-        return this.#say(`${tag} NO [AUTHENTICATIONFAILED] wrong: ${args}`);
+        return isLogin(args) ? ok() : this.#say(`${tag} NO [AUTHENTICATIONFAILED] wrong: ${args}`);
       case 'NAMESPACE':
         this.#say('* NAMESPACE (("" "/")) NIL NIL');
         return ok();
       case 'LIST':
-        // An empty pattern asks for the separator.
-        if (args.endsWith('""')) this.#say('* LIST (\\Noselect) "/" ""');
-        else for (const name of this.#state.names()) this.#say(`* LIST () "/" ${name}`);
+        this.#list(args);
         return ok();
       case 'SELECT':
       case 'EXAMINE':
@@ -202,6 +199,12 @@ class Session {
       default:
         return ok();
     }
+  }
+
+  #list(args: string): void {
+    // An empty pattern asks for the separator.
+    if (args.endsWith('""')) this.#say('* LIST (\\Noselect) "/" ""');
+    else for (const name of this.#state.names()) this.#say(`* LIST () "/" ${name}`);
   }
 
   #select(tag: string, command: string, name: string): void {
@@ -265,19 +268,10 @@ class Session {
   #fetch(args: string, isUid: boolean): void {
     const all = this.#selected?.messages ?? [];
     const [, range = '', items = ''] = /^(\S+) \(?(.*?)\)?$/.exec(args) ?? [];
-    const partial = /BODY\.PEEK\[\]<(\d+)\.(\d+)>/.exec(items);
     for (const [index, message] of all.entries()) {
       const at = isUid ? message.uid : index + 1;
       if (!inRange(range, at, isUid ? (all.at(-1)?.uid ?? 0) : all.length)) continue;
-      const parts = [`UID ${message.uid}`];
-      if (items.includes('RFC822.SIZE')) parts.push(`RFC822.SIZE ${message.raw.length}`);
-      if (items.includes('INTERNALDATE')) parts.push(`INTERNALDATE "${dateOf(message.receivedMs)}"`);
-      if (partial) {
-        const [from, count] = [Number(partial[1]), Number(partial[2])];
-        const body = message.raw.slice(from, from + count);
-        parts.push(`BODY[]<${from}> {${body.length}}\r\n${body}`);
-      }
-      this.#say(`* ${index + 1} FETCH (${parts.join(' ')})`);
+      this.#say(`* ${index + 1} FETCH (${partsOf(message, items).join(' ')})`);
     }
   }
 
@@ -288,6 +282,21 @@ class Session {
       if (inRange(range, message.uid, all.at(-1)?.uid ?? 0) && args.includes('\\Seen'))
         message.flags.add('\\Seen');
   }
+}
+
+function isLogin(args: string): boolean {
+  return args.includes(IMAP_USER) && args.includes(IMAP_PASSWORD);
+}
+
+/** Returns the items of a message that FETCH asks for. */
+function partsOf({ uid, raw, receivedMs }: StoredMessage, items: string): string[] {
+  const parts = [`UID ${uid}`];
+  if (items.includes('RFC822.SIZE')) parts.push(`RFC822.SIZE ${raw.length}`);
+  if (items.includes('INTERNALDATE')) parts.push(`INTERNALDATE "${dateOf(receivedMs)}"`);
+  const [, from, count] = /BODY\.PEEK\[\]<(\d+)\.(\d+)>/.exec(items) ?? [];
+  if (from === undefined) return parts;
+  const body = raw.slice(Number(from), Number(from) + Number(count));
+  return [...parts, `BODY[]<${from}> {${body.length}}\r\n${body}`];
 }
 
 function inRange(ranges: string, value: number, last: number): boolean {

@@ -5,7 +5,7 @@ import type { ResolvedChild } from './definitions.ts';
 import type { EnvironmentValue, TenantEnvironments } from './execution/run-environment.ts';
 import type { TenantSkills } from './execution/skills.ts';
 import type { MaxCost } from './execution/spending-caps.ts';
-import type { PauseLinks, ServiceRate } from './executors/services.ts';
+import type { PauseLinker, ServiceRate } from './executors/services.ts';
 import type { TenantCredentials } from './secrets/credentials.ts';
 import type { RuntimeProvider } from './runtime-port.ts';
 import type { PostgresOptions } from './store/postgres/open.ts';
@@ -79,7 +79,7 @@ export interface EngineOptions {
    * Returns the addresses at which a person can resume a pause: `url` and `resumeEndpoint` of its output, which fields of its
    * block can refer to as well. `token` is that of the pause: it is not open yet. Default: none.
    */
-  pauseLinks?: (pause: { workflowId: string; runId: string; token: string }) => PauseLinks;
+  pauseLinks?: PauseLinker;
   clock?: Clock;
   /** True (default): recovers the unfinished runs of the data folder at the start, and at any time the runs in a database that no process owns. */
   recover?: boolean;

@@ -27,36 +27,29 @@ export const GMAIL_TOKEN = 'token-of-the-loom-0815';
 export async function gmailServer(): Promise<GmailServer> {
   const messages: Stored[] = [];
   let [history, oldest] = [100, 0];
-  const server = await webServer((request, response) => {
-    const url = new URL(request.url ?? '', 'http://gmail.test');
-    const answer = (status: number, body: unknown): void => {
-      response.writeHead(status, { 'content-type': 'application/json' }).end(JSON.stringify(body));
-    };
-    if (request.headers.authorization !== `Bearer ${GMAIL_TOKEN}`) return answer(401, { error: {} });
-    if (shown.status !== 200) return answer(shown.status, { error: { message: GMAIL_TOKEN } });
-    const path = url.pathname.replace('/gmail/v1/users/me', '');
-    if (path === '/profile') return answer(200, { historyId: String(history) });
-    if (path === '/history') {
-      const from = Number(url.searchParams.get('startHistoryId'));
-      if (from < oldest) return answer(404, { error: {} });
-      const added = messages.filter((message) => message.history > from);
-      const { page, next } = paged(added, url);
-      const changes = page.map(({ id, history: at }) => ({
-        id: String(at),
-        messagesAdded: [{ message: { id } }],
-      }));
-      return answer(200, { history: changes, historyId: String(history), ...next });
-    }
-    if (path === '/messages') {
-      const query = url.searchParams.get('q') ?? '';
-      const afterMs = Number(/after:(\d+)/.exec(query)?.[1] ?? 0) * 1000;
-      const from = /from:(\w+)/.exec(query)?.[1] ?? '';
-      const found = messages
-        .filter(({ raw, receivedMs }) => receivedMs >= afterMs && raw.includes(from))
-        .toReversed();
-      const { page, next } = paged(found, url);
-      return answer(200, { messages: page.map(({ id }) => ({ id })), ...next });
-    }
+  type Answer = (status: number, body: unknown) => void;
+  const changes = (url: URL, answer: Answer): void => {
+    const from = Number(url.searchParams.get('startHistoryId'));
+    if (from < oldest) return answer(404, { error: {} });
+    const added = messages.filter((message) => message.history > from);
+    const { page, next } = paged(added, url);
+    const shownChanges = page.map(({ id, history: at }) => ({
+      id: String(at),
+      messagesAdded: [{ message: { id } }],
+    }));
+    return answer(200, { history: shownChanges, historyId: String(history), ...next });
+  };
+  const list = (url: URL, answer: Answer): void => {
+    const query = url.searchParams.get('q') ?? '';
+    const afterMs = Number(/after:(\d+)/.exec(query)?.[1] ?? 0) * 1000;
+    const from = /from:(\w+)/.exec(query)?.[1] ?? '';
+    const found = messages
+      .filter(({ raw, receivedMs }) => receivedMs >= afterMs && raw.includes(from))
+      .toReversed();
+    const { page, next } = paged(found, url);
+    return answer(200, { messages: page.map(({ id }) => ({ id })), ...next });
+  };
+  const one = (path: string, url: URL, answer: Answer): void => {
     const [, id, action] = /^\/messages\/(\w+)(\/modify)?$/.exec(path) ?? [];
     const message = messages.find((each) => each.id === id);
     if (!message) return answer(404, { error: {} });
@@ -77,6 +70,19 @@ export async function gmailServer(): Promise<GmailServer> {
       snippet: 'The beginning',
       ...(isRaw && { raw: Buffer.from(raw).toString('base64url') }),
     });
+  };
+  const server = await webServer((request, response) => {
+    const url = new URL(request.url ?? '', 'http://gmail.test');
+    const answer = (status: number, body: unknown): void => {
+      response.writeHead(status, { 'content-type': 'application/json' }).end(JSON.stringify(body));
+    };
+    if (request.headers.authorization !== `Bearer ${GMAIL_TOKEN}`) return answer(401, { error: {} });
+    if (shown.status !== 200) return answer(shown.status, { error: { message: GMAIL_TOKEN } });
+    const path = url.pathname.replace('/gmail/v1/users/me', '');
+    if (path === '/profile') return answer(200, { historyId: String(history) });
+    if (path === '/history') return changes(url, answer);
+    if (path === '/messages') return list(url, answer);
+    return one(path, url, answer);
   });
   const shown: GmailServer = {
     ...server,

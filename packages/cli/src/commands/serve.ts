@@ -80,8 +80,7 @@ export async function serve(io: Io, options: ServeOptions): Promise<number> {
   let access: ServedAccess | undefined;
   let session: Session | undefined;
   let opened: Opened | undefined;
-  const report = reporter(io);
-  const onError = (error: unknown): void => report(error, undefined);
+  const onError = (error: unknown): void => reporter(io)(error, undefined);
   try {
     store = await openStore(options);
     opened = await openRecords(store, options, onError);
@@ -89,12 +88,8 @@ export async function serve(io: Io, options: ServeOptions): Promise<number> {
     const ownership = ownershipOf(opened.records, env);
     // Never the `Host` header of a request: a caller could then choose where URLs in responses lead.
     const origin = options.origin ?? server.origin;
-    const pauseLinks = linksAt(origin);
-    session = await openSession(io, {
-      ...{ ...options, env, recover: true, ownership, imagesOf, triggers, pauseLinks },
-    });
-    const { engine } = session;
-    const peerOf = (request: Request): string | undefined => peers.get(request);
+    const parts = { ownership, imagesOf, triggers, pauseLinks: linksAt(origin) };
+    session = await openSession(io, { ...options, env, recover: true, ...parts });
     const { createApi } = await import('@heddle/api');
     const { serviceAreas, servicePorts } = await import('@heddle/service');
     const areas = serviceAreas({
@@ -106,15 +101,16 @@ export async function serve(io: Io, options: ServeOptions): Promise<number> {
     const operationIds = areas.flatMap(({ operations }) => Object.values(operations).map(({ id }) => id));
     const first = await firstStart(store);
     const studio = await openStudio(options, { store, origin, listening: server.origin });
+    const peerOf = (request: Request): string | undefined => peers.get(request);
     access = await openAccess(options, { store, operationIds, origin, peerOf, onError, ...studio });
     const api = await createApi({
       ...access.settings,
-      ...{ engine, database: store, compat: options.compat, onError, origin },
+      ...{ engine: session.engine, database: store, compat: options.compat, onError, origin },
       ports: servicePorts(store, { limits: access.limits }),
       areas,
     });
     open(studio.around(access.around(await withTools(api.fetch, { options, peers, onError }))));
-    return await untilStopped(io, stoppable({ engine, api, server }), {
+    return await untilStopped(io, stoppable({ engine: session.engine, api, server }), {
       ready: () => printReady(io, { url: server.url, first, studio: studio.address }, options),
       drainMs: options.grace * 1000,
       failed: server.failed.then(({ message }) => `The server has failed: ${message}`),

@@ -1,8 +1,7 @@
 import type { Clock } from '@heddle/core';
 import type { ResolvedChild, Definitions } from '../definitions.ts';
 import type { Registry } from '../executors/registry.ts';
-import type { EngineOptions } from '../options.ts';
-import type { ConfiguredService, HttpClient } from '../executors/services.ts';
+import type { ConfiguredService, HttpClient, PauseLinker } from '../executors/services.ts';
 import type { TenantOf } from '../files/storage.ts';
 import type { TenantSkills } from './skills.ts';
 import type { TenantCredentials } from '../secrets/credentials.ts';
@@ -37,7 +36,7 @@ export interface RuntimeParts {
   concurrency: { engine: number; run: number };
   definitions: Definitions;
   /** Returns the workflow that a block refers to and its live version; undefined if there is none. */
-  pauseLinks: EngineOptions['pauseLinks'];
+  pauseLinks: PauseLinker | undefined;
   resolveChild: (
     this: void,
     caller: string,

@@ -158,6 +158,9 @@ export interface PauseLinks {
   resumeEndpoint?: string;
 }
 
+/** Returns the URLs of a pause. `token` is that of the pause, which is not open yet. */
+export type PauseLinker = (pause: { workflowId: string; runId: string; token: string }) => PauseLinks;
+
 /** What executors know about the run. */
 export interface RunInfo {
   variables: readonly VariableConfig[];

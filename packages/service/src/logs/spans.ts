@@ -72,8 +72,7 @@ async function childrenOf(engine: Reader, span: Span, context: Context): Promise
 
 async function spanOf(engine: Reader, span: Span, context: Context): Promise<TraceSpan> {
   const { budget, rootId, startMs } = context;
-  const input = hidesInput(span) ? undefined : await valueOf(engine, span.input, budget);
-  const output = hidesOutput(span) ? undefined : await valueOf(engine, span.output, budget);
+  const { input, output } = await valuesOf(engine, span, budget);
   const { tokens, cost, toolCalls } = usageOf(span.type, output) ?? {};
   const children = await childrenOf(engine, span, context);
   return {
@@ -153,6 +152,13 @@ export function* everySpan(root: Span): Generator<Span> {
     // Not as arguments: a span can have more children than a call can have arguments.
     for (const child of span.children.toReversed()) open.push(child);
   }
+}
+
+/** Returns the values of a span that readers may see. */
+async function valuesOf(engine: Reader, span: Span, budget: Context['budget']) {
+  const input = hidesInput(span) ? undefined : await valueOf(engine, span.input, budget);
+  const output = hidesOutput(span) ? undefined : await valueOf(engine, span.output, budget);
+  return { input, output };
 }
 
 /** True for an open pause point: its output can contain the token to resume it, which readers must not get. */

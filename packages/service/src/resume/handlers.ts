@@ -57,18 +57,20 @@ class ResumeHandler {
     const { method } = request;
     const parts = rest.split('/');
     const isRead = method === 'GET' || method === 'HEAD';
-    if (isRead && parts.length === 4 && parts[2] === 'assets') {
-      const asset = await assetResponse(parts[3] ?? '');
-      if (asset) return asset;
-    }
+    const asset = isRead ? await assetAt(parts) : undefined;
+    if (asset) return asset;
     const now = { nowMs: this.#services.now() };
     if (address !== undefined) await takeFrom(this.#limiter, 'address', [address], now);
     const found = parts.length === 3 ? await this.#find(parts) : undefined;
     if (isRead) return found ? pageResponse(pageOf(found)) : pageResponse(closedPage(), 404);
     if (method !== 'POST' || !found) throw notFound('Question');
+    return this.#submit(request, found);
+  }
+
+  async #submit(request: Request, found: PagePause): Promise<Response> {
     expectSameSite(request);
-    await takeFrom(this.#limiter, 'operation', [found.pause.token], now);
-    const { publicInputs: limits, every } = this.#services;
+    const { publicInputs: limits, every, now } = this.#services;
+    await takeFrom(this.#limiter, 'operation', [found.pause.token], { nowMs: now() });
     const { input } = await readJson(request, answerBody, { limits, maxBytes: BODY_BYTES, every });
     await answerOnPage(this.#services, found, input as JsonObject);
     return Response.json({ success: true }, { headers: { 'Cache-Control': 'no-store' } });
@@ -82,6 +84,11 @@ class ResumeHandler {
     const found = await findPause(this.#services, { workflowId, runId, token });
     return found && endOf(found) > this.#services.now() ? found : undefined;
   }
+}
+
+/** Scripts and styles are beside the page. */
+async function assetAt(parts: readonly string[]): Promise<Response | undefined> {
+  return parts.length === 4 && parts[2] === 'assets' ? assetResponse(parts[3] ?? '') : undefined;
 }
 
 function decoded(text: string): string | undefined {

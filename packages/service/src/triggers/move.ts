@@ -32,7 +32,8 @@ export async function moveTrigger(
   return true;
 }
 
-async function recordSuspension(
+/** Records that the trigger was suspended: as an event of the workspace, and for the audit. */
+export async function recordSuspension(
   audit: AuditStore,
   db: Db,
   { trigger, change }: { trigger: LiveTrigger; change: Partial<TriggerRow> },

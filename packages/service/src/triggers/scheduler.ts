@@ -5,9 +5,10 @@ import { AuditStore } from '../store/audit.ts';
 import { DueLoop } from './due-loop.ts';
 import { decide, jitterOf } from './due.ts';
 import type { DueDecision } from './due.ts';
-import { recordEvents } from './events/outbox.ts';
 import { admitDue, claimDue, isLive, isRefusedForNow, queueAllDue, retryDelayMs } from './fire.ts';
 import type { AdmittedRun, Db, FireServices, LiveTrigger } from './fire.ts';
+import { errorText, healthOf } from './health.ts';
+import { recordSuspension } from './move.ts';
 import { turnBy, withNumbers } from './rows.ts';
 import { stateOfRun } from './run-state.ts';
 import type { LastRun } from './run-state.ts';
@@ -20,10 +21,6 @@ const BATCH = 100;
 const READ = 1000;
 /** How often a due instant that waits is looked at. */
 const WAIT_MS = 2000;
-/** A trigger that has failed so often in a row, and for so long, is suspended. */
-const MAX_FAILURES = 10;
-const FAILING_MS = 24 * 3_600_000;
-const MAX_ERROR_CHARACTERS = 500;
 
 /** What is written for a trigger whose due instant has come. */
 interface Step {
@@ -222,30 +219,8 @@ export class Scheduler {
     const { id, due_ms, fire_ms, version, config } = trigger;
     const values = [...MOVED.map((column) => next[column]), id, due_ms, fire_ms, version, config];
     if ((await this.#move(db, values)).length === 0) return false;
-    if (change.state === 'suspended') await this.#recordSuspension(db, trigger, change);
+    if (change.state === 'suspended') await recordSuspension(this.#audit, db, { trigger, change });
     return true;
-  }
-
-  async #recordSuspension(db: Db, trigger: LiveTrigger, change: Partial<TriggerRow>): Promise<void> {
-    await recordEvents(db, [
-      {
-        ...{ kind: 'trigger_suspended', workspaceId: trigger.workspace_id, workflowId: trigger.workflow_id },
-        ...{ details: { error: change.last_error ?? null }, happenedMs: this.#options.now() },
-      },
-    ]);
-    await this.#audit.record(
-      {
-        ...{ action: 'TRIGGER_SUSPENDED', workspaceId: trigger.workspace_id },
-        ...{ resourceType: 'trigger', resourceId: trigger.id },
-        details: {
-          workflowId: trigger.workflow_id,
-          blockId: trigger.block_id,
-          failures: change.failures,
-          error: change.last_error,
-        },
-      },
-      db,
-    );
   }
 }
 
@@ -299,25 +274,6 @@ function waiting(
       held: 'limits',
       attempts: attempts + 1,
     },
-    ...{ last_check_ms: nowMs, last_error: message.slice(0, MAX_ERROR_CHARACTERS) },
+    ...{ last_check_ms: nowMs, last_error: errorText(message) },
   };
-}
-
-/** Counts failures in a row: of the run before, and of this start. Suspends a trigger that only fails. */
-function healthOf(
-  trigger: TriggerRow,
-  { last, refused, nowMs }: { last: LastRun; refused: string | undefined; nowMs: number },
-): Partial<TriggerRow> {
-  const error = refused ?? last.error;
-  if (error === undefined) {
-    if (last.isBusy || last.isUnknown) return {};
-    return { failures: 0, failing_since_ms: null, last_error: null };
-  }
-  const failures = trigger.failures + 1;
-  const since = trigger.failing_since_ms ?? nowMs;
-  const counted = {
-    ...{ failures, failing_since_ms: since, last_error: error.slice(0, MAX_ERROR_CHARACTERS) },
-  };
-  if (failures < MAX_FAILURES || nowMs - since < FAILING_MS) return counted;
-  return { ...counted, state: 'suspended', due_ms: null, fire_ms: null };
 }
