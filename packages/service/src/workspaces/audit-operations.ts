@@ -4,7 +4,7 @@ import { tablesOf } from './operations.ts';
 import type { WorkspaceServices } from './operations.ts';
 import * as schemas from './schemas.ts';
 
-const cursors = cursorCodec(schemas.eventPosition);
+const cursors = cursorCodec(schemas.position);
 
 export const listWorkspaceAuditLogs = operationsOf<WorkspaceServices>()({
   id: 'listWorkspaceAuditLogs',

@@ -10,7 +10,7 @@ const MAX_KEYS = 100;
 
 const define = operationsOf<WorkspaceServices>();
 const ADMIN = { tag: 'API Keys', role: 'admin', principals: PEOPLE } as const;
-const cursors = cursorCodec(schemas.keyPosition);
+const cursors = cursorCodec(schemas.position);
 
 export const listWorkspaceApiKeys = define({
   ...ADMIN,

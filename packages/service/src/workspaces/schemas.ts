@@ -37,8 +37,7 @@ export const createKeyBody = z.strictObject({
 });
 
 /** The time and the id of the last event, or key, of a page. */
-export const eventPosition = z.tuple([z.string(), z.string()]);
-export const keyPosition = eventPosition;
+export const position = z.tuple([z.string(), z.string()]);
 
 /** The sorted value and the id of the last workspace of a page. */
 export const workspacePosition = z.tuple([z.string(), z.string()]);

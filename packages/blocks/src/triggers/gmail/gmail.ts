@@ -3,8 +3,7 @@ import type { JsonObject } from '@heddle/core/blocks';
 import * as z from 'zod';
 import { feedConfig, feedFields } from '../feed.ts';
 import type { FeedCall, FeedConfig, FeedItem, FeedPoll, FeedTrigger } from '../feed.ts';
-import { flowControlFields } from '../flow-control.ts';
-import { mailOutputs, MAX_POLL_BYTES, messageItem } from '../mail/message.ts';
+import { MAX_POLL_BYTES, messageItem } from '../mail/message.ts';
 import { flag, listOf, present, problemsOf } from '../read-fields.ts';
 import { GmailClient } from './client.ts';
 import type { Changes } from './client.ts';
@@ -189,10 +188,3 @@ function isWanted(has: readonly string[], { labels, isExcluding }: GmailConfig):
   if (labels.length > 0 && !isExcluding) return isLabelled;
   return !isLabelled && !has.some((label) => NOT_RECEIVED.has(label));
 }
-
-/** What a block of the type gives in trigger mode, for readers and editors. */
-export const gmailSchema = {
-  summary: 'Starts a run for each new message of an account of Gmail.',
-  fields: gmailFields.extend(flowControlFields),
-  outputs: mailOutputs,
-};
