@@ -72,6 +72,7 @@ describeTemporal('faults', (server) => {
   });
 
   describe('a run that was recorded when its server was unreachable', () => {
+    const drawn = drawnTests(1 / 3, 'runs of an unreachable server of Temporal');
     /** An engine that lost its server, with a run that it could not start. */
     async function stranded(): Promise<{ place: ReturnType<typeof placeOn>; runId: string; error: unknown }> {
       const place = placeOn(server);
@@ -240,6 +241,7 @@ describeTemporal('faults', (server) => {
   });
 
   describe('over the size limits of the server', () => {
+    const drawn = drawnTests(1 / 3, 'limits of the server of Temporal');
     // Ids are part of the control flow.
     const wideNames = Array.from({ length: 1400 }, (_, index) => `B${index}${'x'.repeat(900)}`);
     const wide = workflow(

@@ -32,7 +32,7 @@ export const keysQuery = z.strictObject({ limit, cursor });
 export const keyPath = z.strictObject({ workspaceId, keyId: z.string().min(1).max(128) });
 
 export const createKeyBody = z.strictObject({
-  name: z.string().trim().min(1).max(100),
+  name: z.string().regex(/\S/, 'name is required').trim().min(1).max(100),
   expiresAt: timestamp.optional().meta({ description: 'Default: it does not expire' }),
 });
 
