@@ -2,7 +2,7 @@ import type { TriggerInfo } from '@heddle/core/drafts';
 import { BlockError } from '@heddle/core/blocks';
 import type { Json, JsonObject } from '@heddle/core/blocks';
 import type { HttpClient } from '@heddle/engine';
-import * as z from 'zod';
+import { whole } from './read-fields.ts';
 
 /** An item of a source that starts a run. */
 export interface FeedItem {
@@ -50,9 +50,9 @@ export interface FeedTrigger extends TriggerInfo {
   kind: 'feed';
   /** Returns the milliseconds between two polls. */
   intervalOf(config: JsonObject): number;
-  /** Returns the name of the source: if it changes, polling begins anew. */
+  /** Returns the name of the source. If it changes, polling starts over. */
   sourceOf(config: JsonObject): string;
-  /** Throws a BlockError, whose message has no secret. Users see nothing of other errors. */
+  /** Throws a BlockError without secrets in its message. Users do not see other errors. */
   poll(config: JsonObject, call: FeedCall): Promise<FeedPoll>;
   /** Does what the source needs to know about accepted items. May be called again for the same items, or never. */
   accepted?(config: JsonObject, ids: readonly string[], call: FeedCall): Promise<void>;
@@ -69,14 +69,6 @@ export function feedError(
 const MAX_MINUTES = 1440;
 /** Most items that are there before the first poll and start runs. */
 const MAX_BACKFILL = 100;
-
-function whole(from: number, to: number) {
-  const error = `a whole number from ${from} to ${to}`;
-  return z
-    .union([z.number(), z.string().trim().min(1)], { error })
-    .transform(Number)
-    .refine((value) => Number.isInteger(value) && value >= from && value <= to, { error });
-}
 
 /** The fields of all feeds. */
 export const feedFields = {

@@ -4,6 +4,19 @@ import type { JsonObject } from '@heddle/core/blocks';
 import { parseJson } from '@heddle/core/fields';
 import * as z from 'zod';
 
+/** Returns a field of whole numbers, which may be text: editors store numbers as text. `error`: what it must be. */
+export function whole(from: number, to: number, error = `a whole number from ${from} to ${to}`) {
+  return z
+    .union([z.number(), z.string().trim().min(1)], { error })
+    .transform(Number)
+    .refine((value) => Number.isInteger(value) && value >= from && value <= to, { error });
+}
+
+/** Returns a field that has one of the values. */
+export function oneOf<const T extends readonly string[]>(values: T) {
+  return z.enum(values, { error: `one of ${values.join(', ')}` });
+}
+
 /** A switch of a block, which may be text. */
 export const flag = z
   .union([z.boolean(), z.enum(['true', 'false'])], { error: 'true or false' })
@@ -30,7 +43,8 @@ export function present(fields: JsonObject): JsonObject {
   return nonEmpty(Object.fromEntries(entries));
 }
 
-function nonEmpty(fields: JsonObject): JsonObject {
+/** Returns the fields that are not empty. */
+export function nonEmpty(fields: JsonObject): JsonObject {
   return Object.fromEntries(
     Object.entries(fields).filter(
       ([, value]) => value !== null && !(typeof value === 'string' && value.trim() === ''),

@@ -1,6 +1,6 @@
-import { isJsonObject, own } from '@heddle/core/blocks';
 import type { Json } from '@heddle/core';
 import { documentOf, escape, fieldHtml } from '../chats/html.ts';
+import { valueAtKeys } from '../logs/inspect/value-page.ts';
 import type { ShownInput } from '../workflows/input-fields.ts';
 
 /** A value that a person sees before they answer. */
@@ -9,7 +9,7 @@ export interface ShownValue {
   value: Json;
 }
 
-/** What the page of a pause shows. All of it is text, whoever has written it. */
+/** What the page of a pause shows, all of it as text. */
 export interface ShownPause {
   title: string;
   workflowName: string;
@@ -50,16 +50,13 @@ export function closedPage(): string {
 
 /** The values of the field `builderData` in the output of a pause. */
 export function valuesOf(output: Json): ShownValue[] {
-  const structure = memberOf(memberOf(memberOf(output, 'response'), 'data'), 'responseStructure');
+  const structure = valueAtKeys(output, ['response', 'data', 'responseStructure']);
   if (!Array.isArray(structure)) return [];
   return structure.flatMap((row) => {
-    const name = memberOf(row, 'name');
-    return typeof name === 'string' && name !== '' ? [{ name, value: memberOf(row, 'value') ?? null }] : [];
+    const name = valueAtKeys(row, ['name']);
+    const value = valueAtKeys(row, ['value']) ?? null;
+    return typeof name === 'string' && name !== '' ? [{ name, value }] : [];
   });
-}
-
-function memberOf(value: Json | undefined, name: string): Json | undefined {
-  return value !== undefined && isJsonObject(value) ? own(value, name) : undefined;
 }
 
 function valueHtml(value: Json): string {

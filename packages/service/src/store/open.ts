@@ -18,6 +18,7 @@ import { SKILL_MIGRATIONS } from '../skills/migrations.ts';
 import { storedSkills } from '../skills/tenant-skills.ts';
 import type { TenantSkills } from '../skills/tenant-skills.ts';
 import { EVENT_MIGRATIONS } from '../triggers/events/migrations.ts';
+import { FEED_MIGRATIONS } from '../triggers/feeds/migrations.ts';
 import { TRIGGER_MIGRATIONS } from '../triggers/migrations.ts';
 import { WEBHOOK_MIGRATIONS } from '../triggers/webhooks/migrations.ts';
 import { TRANSFER_MIGRATIONS } from '../transfer/migrations.ts';
@@ -38,6 +39,7 @@ import { WorkspaceStore } from './workspaces.ts';
 const AREAS = {
   credentials: CREDENTIAL_MIGRATIONS,
   events: EVENT_MIGRATIONS,
+  feeds: FEED_MIGRATIONS,
   logs: LOG_MIGRATIONS,
   sandboxes: SANDBOX_MIGRATIONS,
   secrets: SECRET_MIGRATIONS,

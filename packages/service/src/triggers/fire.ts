@@ -32,6 +32,11 @@ export function retryDelayMs(firstMs: number, attempts: number): number {
   return Math.min(firstMs * 2 ** Math.min(attempts, 10), MAX_WAIT_MS);
 }
 
+/** Returns the time limit of asynchronous runs, as a run is started with it. */
+export function asyncLimit({ asyncSeconds }: AreaContext['policy']): { timeoutMs?: number } {
+  return asyncSeconds === undefined ? {} : { timeoutMs: asyncSeconds * 1000 };
+}
+
 /** Returns whether the same run may be accepted later. */
 export function isRefusedForNow({ status }: ApiError): boolean {
   return status === 429 || status === 503;
@@ -62,13 +67,12 @@ export async function admitDue(
   const { workspace_id: workspaceId, workflow_id: workflowId, block_id: blockId } = trigger;
   const runId = randomUUID();
   const config = JSON.parse(trigger.config) as JsonObject;
-  const { asyncSeconds } = services.policy;
   const start = {
     input: type.inputOf(config, dueMs),
     version: trigger.engine_version,
     start: blockId,
     ownsFiles: true,
-    ...(asyncSeconds !== undefined && { timeoutMs: asyncSeconds * 1000 }),
+    ...asyncLimit(services.policy),
   } as const;
   const admitted = { trigger, dueMs, run: { engineId: runId, runId, workflowId, workspaceId, start } };
   const policy = flowOf(config);

@@ -1,7 +1,7 @@
 import type { LastRun } from './run-state.ts';
 import type { TriggerRow } from './tables.ts';
 
-/** A trigger that has failed so often in a row, and for so long, is suspended. */
+/** A trigger is suspended after this many failures in a row, and this long after the first of them. */
 const MAX_FAILURES = 10;
 const FAILING_MS = 24 * 3_600_000;
 const MAX_ERROR_CHARACTERS = 500;

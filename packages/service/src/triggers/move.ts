@@ -1,21 +1,57 @@
-import type { AuditStore } from '../store/audit.ts';
+import { AuditStore } from '../store/audit.ts';
+import { compiledIn } from '../store/compiled.ts';
 import { recordEvents } from './events/outbox.ts';
 import type { Db, LiveTrigger } from './fire.ts';
-import type { TriggerRow } from './tables.ts';
+import type { TriggerRow, TriggerTables } from './tables.ts';
+
+/** A change of a trigger that was read before. */
+export interface Move {
+  trigger: LiveTrigger;
+  change: Partial<TriggerRow>;
+}
+
+/** What of a trigger must not have changed since it was read. */
+type AsRead = Pick<TriggerRow, 'id' | 'due_ms' | 'fire_ms' | 'version' | 'config'>;
 
 /** Moves the trigger on, if it still is as it was read and its version is live. Records a suspension. */
-export async function moveTrigger(
-  db: Db,
-  { audit, trigger, change }: { audit: AuditStore; trigger: LiveTrigger; change: Partial<TriggerRow> },
-): Promise<boolean> {
-  const { numUpdatedRows } = await db
+export async function moveTrigger(db: Db, { trigger, change }: Move): Promise<boolean> {
+  const { numUpdatedRows } = await updateAsRead(db, trigger).set(change).executeTakeFirst();
+  return numUpdatedRows > 0n && recorded(db, { trigger, change });
+}
+
+/** Columns that a schedule changes when it moves on. */
+const MOVED = [
+  ...(['due_ms', 'fire_ms', 'held', 'attempts', 'last_run_id', 'last_due_ms', 'last_fired_ms'] as const),
+  ...(['last_check_ms', 'last_error', 'failures', 'failing_since_ms', 'state'] as const),
+];
+
+/**
+ * Returns the same for many triggers of one database: its statement is compiled once. It writes all columns that a schedule
+ * changes, with their values as read where `change` has none.
+ */
+export function triggerMover(): (db: Db, move: Move) => Promise<boolean> {
+  const anything = { id: '', due_ms: 0, fire_ms: 0, version: 0, config: '' };
+  const update = compiledIn<TriggerTables, { id: string }>((db) =>
+    updateAsRead(db, anything)
+      .set(Object.fromEntries(MOVED.map((column) => [column, null])))
+      .returning('id'),
+  );
+  return async (db, { trigger, change }) => {
+    const next = { ...trigger, ...change };
+    const { id, due_ms, fire_ms, version, config } = trigger;
+    const values = [...MOVED.map((column) => next[column]), id, due_ms, fire_ms, version, config];
+    return (await update(db, values)).length > 0 && recorded(db, { trigger, change });
+  };
+}
+
+function updateAsRead(db: Db, { id, due_ms, fire_ms, version, config }: AsRead) {
+  return db
     .updateTable('triggers')
-    .set(change)
-    .where('id', '=', trigger.id)
-    .where('due_ms', '=', trigger.due_ms)
-    .where('fire_ms', '=', trigger.fire_ms)
-    .where('version', '=', trigger.version)
-    .where('config', '=', trigger.config)
+    .where('id', '=', id)
+    .where('due_ms', '=', due_ms)
+    .where('fire_ms', '=', fire_ms)
+    .where('version', '=', version)
+    .where('config', '=', config)
     .where((eb) =>
       eb.exists(
         eb
@@ -25,36 +61,20 @@ export async function moveTrigger(
           .whereRef('workflows.active_version', '=', 'triggers.version')
           .where('workflows.archived_at', 'is', null),
       ),
-    )
-    .executeTakeFirst();
-  if (numUpdatedRows === 0n) return false;
-  if (change.state === 'suspended') await recordSuspension(audit, db, { trigger, change });
-  return true;
+    );
 }
 
-/** Records that the trigger was suspended: as an event of the workspace, and for the audit. */
-export async function recordSuspension(
-  audit: AuditStore,
-  db: Db,
-  { trigger, change }: { trigger: LiveTrigger; change: Partial<TriggerRow> },
-): Promise<void> {
+/** Records a suspension: as an event of the workspace, and for the audit. Returns true. */
+async function recorded(db: Db, { trigger, change }: Move): Promise<true> {
+  if (change.state !== 'suspended') return true;
+  const { id, workspace_id: workspaceId, workflow_id: workflowId, block_id: blockId } = trigger;
+  const { failures, last_error: error = null, last_check_ms: checkedMs } = change;
   await recordEvents(db, [
-    {
-      ...{ kind: 'trigger_suspended', workspaceId: trigger.workspace_id, workflowId: trigger.workflow_id },
-      ...{ details: { error: change.last_error ?? null }, happenedMs: change.last_check_ms ?? 0 },
-    },
+    { kind: 'trigger_suspended', workspaceId, workflowId, details: { error }, happenedMs: checkedMs ?? 0 },
   ]);
-  await audit.record(
-    {
-      ...{ action: 'TRIGGER_SUSPENDED', workspaceId: trigger.workspace_id },
-      ...{ resourceType: 'trigger', resourceId: trigger.id },
-      details: {
-        workflowId: trigger.workflow_id,
-        blockId: trigger.block_id,
-        failures: change.failures,
-        error: change.last_error,
-      },
-    },
-    db,
-  );
+  await new AuditStore(db as never).record({
+    ...{ action: 'TRIGGER_SUSPENDED', workspaceId, resourceType: 'trigger', resourceId: id },
+    details: { workflowId, blockId, failures, error },
+  });
+  return true;
 }

@@ -1,18 +1,17 @@
 import { isApiError } from '@heddle/api';
 import type { JsonObject } from '@heddle/core';
-import { compiledIn } from '../store/compiled.ts';
-import { AuditStore } from '../store/audit.ts';
 import { DueLoop } from './due-loop.ts';
 import { decide, jitterOf } from './due.ts';
 import type { DueDecision } from './due.ts';
-import { admitDue, claimDue, isLive, isRefusedForNow, queueAllDue, retryDelayMs } from './fire.ts';
-import type { AdmittedRun, Db, FireServices, LiveTrigger } from './fire.ts';
+import { admitDue, claimDue, isRefusedForNow, queueAllDue, retryDelayMs } from './fire.ts';
+import type { AdmittedRun, FireServices, LiveTrigger } from './fire.ts';
+import { dueTriggers, earliestTrigger } from './due-triggers.ts';
+import type { DueTrigger } from './due-triggers.ts';
 import { errorText, healthOf } from './health.ts';
-import { recordSuspension } from './move.ts';
-import { turnBy, withNumbers } from './rows.ts';
+import { triggerMover } from './move.ts';
 import { stateOfRun } from './run-state.ts';
 import type { LastRun } from './run-state.ts';
-import type { TriggerRow, TriggerTables } from './tables.ts';
+import type { TriggerRow } from './tables.ts';
 import type { ScheduleType } from './types.ts';
 
 /** Triggers of one transaction. */
@@ -29,12 +28,6 @@ interface Step {
   change: Partial<TriggerRow>;
 }
 
-type DueTrigger = LiveTrigger & { due_ms: number };
-
-function isDue(row: TriggerRow): row is DueTrigger {
-  return isLive(row) && row.due_ms !== null;
-}
-
 export interface SchedulerOptions extends FireServices {
   every: (ms: number, beat: () => void) => () => void;
   types: ReadonlyMap<string, ScheduleType>;
@@ -45,13 +38,11 @@ export interface SchedulerOptions extends FireServices {
 /** Starts the runs of triggers when they are due. Any number of processes may do so on one database. */
 export class Scheduler {
   readonly #options: SchedulerOptions;
-  readonly #audit: AuditStore;
   readonly #loop: DueLoop;
-  readonly #move = moveStatement();
+  readonly #move = triggerMover();
 
   constructor(options: SchedulerOptions) {
     this.#options = options;
-    this.#audit = new AuditStore(options.db as never);
     this.#loop = new DueLoop({ ...options, work: () => this.#startDue() });
   }
 
@@ -65,9 +56,9 @@ export class Scheduler {
   }
 
   async #startDue(): Promise<number | undefined> {
-    const { now } = this.#options;
+    const { db, types, now } = this.#options;
     for (;;) {
-      const due = await this.#due(now());
+      const due = await dueTriggers(db, { types, nowMs: now(), limit: READ });
       let moved = 0;
       for (let from = 0; from < due.length && !this.#loop.isClosed; from += BATCH) {
         const batch = due.slice(from, from + BATCH);
@@ -76,43 +67,7 @@ export class Scheduler {
       // Another process has taken all of them, and takes the next ones too.
       if (due.length < READ || moved === 0 || this.#loop.isClosed) break;
     }
-    return this.#earliest();
-  }
-
-  /** Returns triggers whose time has come, of each workspace in turn: the schedules of one delay no other one's. */
-  async #due(nowMs: number): Promise<DueTrigger[]> {
-    const { db, types } = this.#options;
-    const rows = await db
-      .with('due', (query) =>
-        query
-          .selectFrom('triggers')
-          .select('id')
-          .select(turnBy('fire_ms', 'id'))
-          .where('fire_ms', '<=', nowMs)
-          // Another process of the database may have more types.
-          .where('type', 'in', [...types.keys()]),
-      )
-      .selectFrom('due')
-      .innerJoin('triggers', 'triggers.id', 'due.id')
-      .selectAll('triggers')
-      .orderBy('due.turn')
-      .orderBy('triggers.id')
-      .limit(READ)
-      .execute();
-    return rows.map(withNumbers).filter(isDue);
-  }
-
-  async #earliest(): Promise<number | undefined> {
-    const { db, types } = this.#options;
-    const row = await db
-      .selectFrom('triggers')
-      .select('fire_ms')
-      .where('fire_ms', 'is not', null)
-      .where('type', 'in', [...types.keys()])
-      .orderBy('fire_ms')
-      .limit(1)
-      .executeTakeFirst();
-    return row?.fire_ms == null ? undefined : Number(row.fire_ms);
+    return earliestTrigger(db, { types });
   }
 
   /** Decides what is done about a trigger, and admits its runs. A trigger that cannot be handled now is tried again later. */
@@ -192,7 +147,7 @@ export class Scheduler {
       await db.transaction().execute(async (tx) => {
         const taken: AdmittedRun[] = [];
         for (const step of steps) {
-          if (!(await this.#moved(tx, step))) continue;
+          if (!(await this.#move(tx, step))) continue;
           moved += 1;
           taken.push(...step.runs);
         }
@@ -212,47 +167,6 @@ export class Scheduler {
     if (all.some(({ held }) => held)) this.#options.held();
     return moved;
   }
-
-  /** Moves the trigger on, if it still is as it was read and its version is live. */
-  async #moved(db: Db, { trigger, change }: Step): Promise<boolean> {
-    const next = { ...trigger, ...change };
-    const { id, due_ms, fire_ms, version, config } = trigger;
-    const values = [...MOVED.map((column) => next[column]), id, due_ms, fire_ms, version, config];
-    if ((await this.#move(db, values)).length === 0) return false;
-    if (change.state === 'suspended') await recordSuspension(this.#audit, db, { trigger, change });
-    return true;
-  }
-}
-
-/** The columns that moving on may change. */
-const MOVED = [
-  ...(['due_ms', 'fire_ms', 'held', 'attempts', 'last_run_id', 'last_due_ms', 'last_fired_ms'] as const),
-  ...(['last_check_ms', 'last_error', 'failures', 'failing_since_ms', 'state'] as const),
-];
-
-/** Returns the statement that moves a trigger on, if it still is as it was read and its version is live. */
-function moveStatement() {
-  return compiledIn<TriggerTables, { id: string }>((db) =>
-    db
-      .updateTable('triggers')
-      .set(Object.fromEntries(MOVED.map((column) => [column, null])))
-      .where('id', '=', '')
-      .where('due_ms', '=', 0)
-      .where('fire_ms', '=', 0)
-      .where('version', '=', 0)
-      .where('config', '=', '')
-      .where((eb) =>
-        eb.exists(
-          eb
-            .selectFrom('workflows')
-            .select('workflows.id')
-            .whereRef('workflows.id', '=', 'triggers.workflow_id')
-            .whereRef('workflows.active_version', '=', 'triggers.version')
-            .where('workflows.archived_at', 'is', null),
-        ),
-      )
-      .returning('id'),
-  );
 }
 
 /** Returns what the started runs change. */

@@ -57,18 +57,12 @@ export class Triggers {
     await deactivateTriggers(transaction as Db, about.workflowId);
     await deactivateEvents(transaction, about.workflowId);
     await recordEvents(transaction, [{ kind: 'workflow_undeployed', ...about, happenedMs }]);
-    await this.#forget(transaction, [about.workflowId]);
+    await forgetCursors(transaction as FeedDb, [about.workflowId]);
   }
 
   /** Stops the triggers of the archived workflows of a workspace. */
   async stopArchived(transaction: unknown, workspaceId: string): Promise<void> {
-    await this.#forget(transaction, await stopArchived(transaction as Db, workspaceId));
-  }
-
-  /** Without feeds, their tables may not be there. */
-  async #forget(transaction: unknown, workflowIds: readonly string[]): Promise<void> {
-    const hasFeeds = [...this.types.values()].some(({ kind }) => kind === 'feed');
-    if (hasFeeds) await forgetCursors(transaction as FeedDb, workflowIds);
+    await forgetCursors(transaction as FeedDb, await stopArchived(transaction as Db, workspaceId));
   }
 
   /** Starts the triggers of a restored workflow again. */

@@ -76,9 +76,9 @@ export interface FeedType extends TriggerInfo {
   kind: 'feed';
   /** Returns the milliseconds between two polls. */
   intervalOf(config: JsonObject): number;
-  /** Returns the name of the source: if it changes, polling begins anew. */
+  /** Returns the name of the source. If it changes, polling starts over. */
   sourceOf(config: JsonObject): string;
-  /** Throws a BlockError, whose message has no secret. Users see nothing of other errors. */
+  /** Throws a BlockError without secrets in its message. Users do not see other errors. */
   poll(config: JsonObject, call: FeedCall): Promise<FeedPoll>;
   /** Does what the source needs to know about accepted items. May be called again for the same items, or never. */
   accepted?(config: JsonObject, ids: readonly string[], call: FeedCall): Promise<void>;
@@ -104,7 +104,7 @@ export type EventCondition =
   | { event: 'error_count'; runs: number; windowMs: number }
   | { event: 'no_activity'; ms: number };
 
-/** A condition, the workflows that it is about (none: all), and the rest after it was met by one of them. */
+/** A condition, the workflows that it watches (empty: all), and the cooldown after it has fired for one of them. */
 export type EventRule = EventCondition & { workflowIds: readonly string[]; cooldownMs: number };
 
 /** A type of trigger that events of its workspace fire. */

@@ -2,7 +2,7 @@ import type { TriggerProblem } from '@heddle/core/drafts';
 import type { Json, JsonObject } from '@heddle/core/blocks';
 import { parseJson } from '@heddle/core/fields';
 import * as z from 'zod';
-import { oneOf, present, whole } from '../schedule/fields.ts';
+import { nonEmpty, oneOf, problemsOf, whole } from '../read-fields.ts';
 
 const MAX_WORKFLOWS = 100;
 const MAX_HOURS = 168;
@@ -43,12 +43,12 @@ export type EventCondition =
   | { event: 'latency_spike'; percent: number; windowMs: number }
   /** A run has cost more. */
   | { event: 'cost_threshold'; credits: number }
-  /** At least so many runs of the last `windowMs` have failed. */
+  /** At least this many runs of the last `windowMs` have failed. */
   | { event: 'error_count'; runs: number; windowMs: number }
   /** No run of a workflow has begun for `ms`. */
   | { event: 'no_activity'; ms: number };
 
-/** A rule: its condition, the workflows that it watches, and how long it rests after it has fired for one of them. */
+/** A rule: its condition, the workflows that it watches, and its cooldown for each of them. */
 export type EventRule = EventCondition & {
   /** Ids; empty: all workflows of the workspace but the trigger's own. */
   workflowIds: readonly string[];
@@ -138,14 +138,13 @@ const COMMON: readonly string[] = ['eventType', 'workflowIds', 'cooldownMinutes'
 
 /** Returns the rule that the fields of a block describe, or all problems. Fields of other conditions are ignored. */
 export function readEvents(block: JsonObject): { rule: EventRule } | { problems: readonly TriggerProblem[] } {
-  const { eventType = '' } = present(block);
+  const given = nonEmpty(block);
+  const { eventType = '' } = given;
   const own = typeof eventType === 'string' && Object.hasOwn(READ, eventType) ? (READ[eventType] ?? []) : [];
   const names: readonly string[] = [...COMMON, ...own];
-  const values = Object.fromEntries(Object.entries(present(block)).filter(([name]) => names.includes(name)));
+  const values = Object.fromEntries(Object.entries(given).filter(([name]) => names.includes(name)));
   const read = eventFields.safeParse(values);
-  if (read.success) return { rule: ruleOf(read.data) };
-  const found = new Map(read.error.issues.map(({ path, message }) => [String(path[0]), `is not ${message}`]));
-  return { problems: [...found].map(([field, message]) => ({ field, message })) };
+  return read.success ? { rule: ruleOf(read.data) } : { problems: problemsOf(read.error) };
 }
 
 function ruleOf(fields: Fields): EventRule {

@@ -169,7 +169,7 @@ async function readNew(
     const isFull = items.length >= call.limit || passed.length >= MAX_READ || bytes <= 0;
     if (isFull) return { items, passed, hasMore: true };
     const message = await client.message(id);
-    // It was removed meanwhile.
+    // It has been removed.
     if (!message) continue;
     if (!isWanted(message.labels, config)) {
       passed.push(id);

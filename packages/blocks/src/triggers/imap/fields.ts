@@ -5,7 +5,7 @@ import { parseJson } from '@heddle/core/fields';
 import * as z from 'zod';
 import { feedConfig, feedFields } from '../feed.ts';
 import type { FeedConfig } from '../feed.ts';
-import { flag, listOf, present, problemsOf } from '../read-fields.ts';
+import { flag, listOf, present, problemsOf, whole } from '../read-fields.ts';
 
 const MAX_MAILBOXES = 10;
 const MAX_CRITERION = 500;
@@ -18,12 +18,7 @@ export const imapFields = z.object({
   host: text
     .regex(/^[^\s/@]+$/, { error: 'the name of a server, such as imap.example.com' })
     .describe('The mail server, such as imap.example.com.'),
-  port: z
-    .union([z.number(), z.string().trim().min(1)], { error: PORT })
-    .transform(Number)
-    .refine((port) => Number.isInteger(port) && port >= 1 && port <= 65_535, { error: PORT })
-    .optional()
-    .describe('Default: 993, or 143 without `secure`.'),
+  port: whole(1, 65_535, PORT).optional().describe('Default: 993, or 143 without `secure`.'),
   secure: z
     .union([flag, z.literal('none')], { error: 'true, false or none' })
     .default(true)

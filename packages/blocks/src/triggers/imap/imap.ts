@@ -62,7 +62,7 @@ async function pollAccount(client: ImapFlow, config: ImapConfig, call: FeedCall)
   for (const path of config.mailboxes) {
     const known = positionOf(call.cursor, path);
     if (hasMore) {
-      // Its turn is in the next poll.
+      // The next poll reads it.
       if (known) cursor[path] = { ...known };
       continue;
     }
@@ -129,7 +129,7 @@ function lastOf({ count }: Mailbox): object {
   return { seq: `${Math.max(count - MAX_FOUND + 1, 1)}:*` };
 }
 
-/** The server has numbered its messages anew: those that are known can be told by their time alone. */
+/** Returns the messages received after a time: new UIDs say nothing about which messages are known. */
 async function receivedAfter(client: ImapFlow, atMs: number, uids: readonly number[]): Promise<number[]> {
   const last = uids.slice(-MAX_FOUND);
   if (last.length === 0) return [];
@@ -160,7 +160,7 @@ async function readMessages(
     if (left.items <= 0 || left.bytes <= 0) return { items, atMs, lastUid };
     const message = await messageOf(client, uid);
     lastUid = uid;
-    // It was removed meanwhile.
+    // It has been removed.
     if (!message) continue;
     left.items -= 1;
     left.bytes -= message.raw.byteLength;

@@ -50,7 +50,7 @@ export async function withSession<Value>(
     throw isBlockError(error) ? error : sessionError(error, account);
   } finally {
     signal.removeEventListener('abort', cut);
-    // A farewell would be one more answer to wait for.
+    // Without LOGOUT, whose answer would delay the poll.
     client?.close();
   }
 }

@@ -7,7 +7,7 @@ import type { FeedItem } from '../feed.ts';
 /** Messages up to this size are read as a whole; of larger ones only the beginning. */
 export const MAX_MESSAGE_BYTES = 10 * 2 ** 20;
 export const BEGINNING_BYTES = 256 * 2 ** 10;
-/** When messages of one poll have so many bytes together, the others wait for the next one. */
+/** One poll reads no further message after this many bytes. The next poll reads the others. */
 export const MAX_POLL_BYTES = 20 * 2 ** 20;
 const MAX_TEXT = 500_000;
 const MAX_ATTACHMENTS = 50;
@@ -22,7 +22,7 @@ export interface RawMessage {
   isCut: boolean;
   /** When the server received it, in ISO 8601. */
   receivedAt: string;
-  /** What the server says about the message besides. */
+  /** Other facts about the message. */
   about: JsonObject;
 }
 
@@ -55,7 +55,7 @@ async function parsedOf(raw: Uint8Array): Promise<Email | undefined> {
   try {
     return await PostalMime.parse(raw, { ...LIMITS, attachmentEncoding: 'base64' });
   } catch {
-    // It is the message of a stranger: the next ones must not wait for it.
+    // Anybody can send a message: one that cannot be parsed must not stop the ones after it.
     return undefined;
   }
 }

@@ -9,7 +9,7 @@ const MAX_DEPTH = 64;
 const MAX_TEXT = 200_000;
 /** Most texts of one item, such as categories. */
 const MAX_PARTS = 200;
-/** Characters that are parsed before other work has its turn. */
+/** Characters that are parsed before the parser yields to other work. */
 const CHUNK = 65_536;
 
 /** An item as the document has it. */
@@ -39,7 +39,7 @@ interface Element {
   name: string;
   attributes: { readonly [name: string]: string };
   text: string;
-  /** It contains markup of XHTML, whose text alone is kept. */
+  /** It contains XHTML. Only the text is kept. */
   isMarkup: boolean;
 }
 

@@ -1,6 +1,7 @@
 import type { TriggerProblem } from '@heddle/core/drafts';
 import type { JsonObject } from '@heddle/core/blocks';
 import * as z from 'zod';
+import { nonEmpty, oneOf, problemsOf, whole } from '../read-fields.ts';
 import { cronProblem, nextDue } from './next-due.ts';
 import type { Schedule } from './next-due.ts';
 import { zoneNamed, instantOf } from './time-zone.ts';
@@ -10,20 +11,6 @@ const MAX_MINUTES = 525_600;
 const MAX_JITTER_SECONDS = 3600;
 const MAX_MISSED = 100;
 const MAX_CRON_CHARACTERS = 256;
-
-/** Returns a field of whole numbers, which may be text: editors store numbers as text. */
-export function whole(from: number, to: number) {
-  const error = `a whole number from ${from} to ${to}`;
-  return z
-    .union([z.number(), z.string().trim().min(1)], { error })
-    .transform(Number)
-    .refine((value) => Number.isInteger(value) && value >= from && value <= to, { error });
-}
-
-/** Returns a field that has one of the values. */
-export function oneOf<const T extends readonly string[]>(values: T) {
-  return z.enum(values, { error: `one of ${values.join(', ')}` });
-}
 
 const TIME = 'a time of day such as 09:30';
 const time = z
@@ -141,21 +128,15 @@ const NEEDED: { readonly [kind in Fields['scheduleType']]: readonly (keyof Field
 export function readSchedule(
   block: JsonObject,
 ): { config: ScheduleConfig } | { problems: readonly TriggerProblem[] } {
-  const { scheduleType: kind = 'daily' } = present(block);
+  const given = nonEmpty(block);
+  const { scheduleType: kind = 'daily' } = given;
   const needed = typeof kind === 'string' && Object.hasOwn(NEEDED, kind) ? NEEDED[kind as 'daily'] : [];
   const kinds = new Set<string>(Object.values(NEEDED).flat());
   const values = Object.fromEntries(
-    Object.entries(present(block)).filter(
-      ([name]) => !kinds.has(name) || needed.includes(name as 'dailyTime'),
-    ),
+    Object.entries(given).filter(([name]) => !kinds.has(name) || needed.includes(name as 'dailyTime')),
   );
   const read = scheduleFields.safeParse(values);
-  if (!read.success) {
-    const found = new Map(
-      read.error.issues.map(({ path, message }) => [String(path[0]), `is not ${message}`]),
-    );
-    return { problems: [...found].map(([field, message]) => ({ field, message })) };
-  }
+  if (!read.success) return { problems: problemsOf(read.error) };
   const missing = needed.filter((name) => read.data[name] === undefined);
   if (missing.length > 0)
     return {
@@ -217,13 +198,4 @@ function momentOf(text: string, timeZone: string): number {
   const isInstant = /(Z|[+-]\d\d:\d\d)$/.test(text) && text.includes('T');
   if (isInstant) return Date.parse(text);
   return instantOf(timeZone, Date.parse(text.includes('T') ? `${text}Z` : text));
-}
-
-/** Returns the fields that are not empty. */
-export function present(fields: JsonObject): JsonObject {
-  return Object.fromEntries(
-    Object.entries(fields).filter(
-      ([, value]) => value !== null && !(typeof value === 'string' && value.trim() === ''),
-    ),
-  );
 }

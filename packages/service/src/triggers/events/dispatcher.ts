@@ -4,12 +4,15 @@ import type { AreaContext } from '@heddle/api';
 import type { Json, JsonObject } from '@heddle/core';
 import type { Kysely } from 'kysely';
 import { DueLoop } from '../due-loop.ts';
-import { isLive, retryDelayMs } from '../fire.ts';
+import { dueTriggers, earliestTrigger } from '../due-triggers.ts';
+import type { DueTrigger } from '../due-triggers.ts';
+import { asyncLimit, isLive, retryDelayMs } from '../fire.ts';
 import type { FireServices, LiveTrigger } from '../fire.ts';
 import { placeEvent } from '../flow/place.ts';
 import type { FlowEvent } from '../flow/place.ts';
 import { flowOf } from '../flow/policy.ts';
 import { prepareEvent } from '../flow/settle.ts';
+import { moveTrigger } from '../move.ts';
 import { turnBy, withNumbers } from '../rows.ts';
 import type { EventRule, EventType } from '../types.ts';
 import { isMet, kindOf } from './conditions.ts';
@@ -26,7 +29,7 @@ type Db = Kysely<EventTables>;
 const BATCH = 100;
 /** Until an event that could not be handled is handled again: twice as long each time, up to a minute. */
 const RETRY_MS = 2000;
-/** An event that cannot be handled for so long is dropped. */
+/** Events that could not be handled for this long are dropped. */
 const DROP_MS = 24 * 3_600_000;
 const SWEEP_MS = 600_000;
 
@@ -43,10 +46,10 @@ interface Watcher {
   rule: EventRule;
 }
 
-/** A run that an event starts: the rule rests for its source. */
+/** A run that an event starts. Then the cooldown of the rule begins. */
 interface Firing {
   watcher: Watcher;
-  /** What the rule rests for: the workflow or credential. */
+  /** The workflow or credential that the cooldown is for. */
   sourceId: string;
   held: FlowEvent;
 }
@@ -78,13 +81,15 @@ export class EventDispatcher {
   }
 
   async #dispatchDue(): Promise<number | undefined> {
+    const { db, types, now } = this.#options;
     for (;;) {
       let moved = 0;
       for (const event of await this.#due()) {
         if (this.#loop.isClosed) return undefined;
         if (await this.#dispatch(event)) moved += 1;
       }
-      for (const trigger of await this.#dueChecks()) {
+      // Triggers that look for workflows without runs.
+      for (const trigger of await dueTriggers(db as never, { types, nowMs: now(), limit: BATCH })) {
         if (this.#loop.isClosed) return undefined;
         if (await this.#check(trigger)) moved += 1;
       }
@@ -92,7 +97,7 @@ export class EventDispatcher {
     }
   }
 
-  /** Returns events, of each workspace in turn: those of one delay no other one's. */
+  /** Returns due events, one of each workspace in turn, so that none delays the others. */
   async #due(): Promise<ServiceEventRow[]> {
     const { db, now } = this.#options;
     const rows = await db
@@ -118,13 +123,8 @@ export class EventDispatcher {
       .selectFrom('service_events')
       .select((eb) => eb.fn.min('look_ms').as('ms'))
       .executeTakeFirst();
-    const check = await db
-      .selectFrom('triggers')
-      .select((eb) => eb.fn.min('fire_ms').as('ms'))
-      .where('fire_ms', 'is not', null)
-      .where('type', 'in', [...types.keys()])
-      .executeTakeFirst();
-    const times = [event?.ms, check?.ms].filter((ms) => ms != null).map(Number);
+    const check = await earliestTrigger(db as never, { types });
+    const times = [event?.ms, check].filter((ms) => ms != null).map(Number);
     return times.length === 0 ? undefined : Math.min(...times);
   }
 
@@ -177,15 +177,11 @@ export class EventDispatcher {
     const { workspace_id: workspaceId, workflow_id: workflowId, block_id: blockId } = trigger;
     const version = trigger.engine_version;
     const input = await engine.redact(workflowId, inputOf(rule, subject) as Json, { version });
-    const { asyncSeconds } = policy;
     const held: FlowEvent = {
       ...{ id: randomUUID(), runId: randomUUID(), workspaceId, workflowId, blockId },
       ...{ source: 'event', trigger: 'event', receivedMs: now() },
       policy: flowOf(JSON.parse(trigger.config) as JsonObject) ?? { scope: 'trigger' },
-      start: {
-        ...{ input, version, start: blockId },
-        ...(asyncSeconds !== undefined && { timeoutMs: asyncSeconds * 1000 }),
-      },
+      start: { input, version, start: blockId, ...asyncLimit(policy) },
     };
     await prepareEvent({ ...this.#options, db: db as never }, held);
     return { watcher: { trigger, rule }, sourceId, held };
@@ -225,21 +221,8 @@ export class EventDispatcher {
     return true;
   }
 
-  /** Returns triggers that look for workflows without runs, whose time has come. */
-  async #dueChecks(): Promise<(LiveTrigger & { fire_ms: number })[]> {
-    const rows = await liveRows(this.#options)
-      .where('triggers.fire_ms', '<=', this.#options.now())
-      .orderBy('triggers.fire_ms')
-      .limit(BATCH)
-      .execute();
-    return rows.map(withNumbers).flatMap((row) => {
-      const { fire_ms } = row;
-      return isLive(row) && fire_ms !== null ? [{ ...row, fire_ms }] : [];
-    });
-  }
-
   /** Stores the runs for the workflows that have had no run. False if another process has. */
-  async #check(trigger: LiveTrigger & { fire_ms: number }): Promise<boolean> {
+  async #check(trigger: DueTrigger): Promise<boolean> {
     const { now, report } = this.#options;
     const nowMs = now();
     let firings: Firing[] = [];
@@ -250,18 +233,8 @@ export class EventDispatcher {
       // Too many events wait, or another fault that may pass: the next check finds the same workflows.
       if (!isApiError(error)) report(error);
     }
-    const next = { due_ms: nowMs + CHECK_MS, fire_ms: nowMs + CHECK_MS, last_check_ms: nowMs };
-    return this.#store(firings, async (tx) => {
-      const { numUpdatedRows } = await tx
-        .updateTable('triggers')
-        .set(next)
-        .where('id', '=', trigger.id)
-        .where('fire_ms', '=', trigger.fire_ms)
-        .where('version', '=', trigger.version)
-        .where('config', '=', trigger.config)
-        .executeTakeFirst();
-      return numUpdatedRows > 0n;
-    });
+    const change = { due_ms: nowMs + CHECK_MS, fire_ms: nowMs + CHECK_MS, last_check_ms: nowMs };
+    return this.#store(firings, (tx) => moveTrigger(tx as never, { trigger, change }));
   }
 
   async #silences(watcher: Watcher, rule: EventRule & { event: 'no_activity' }): Promise<Firing[]> {
@@ -336,7 +309,7 @@ async function storeFiring(tx: Db, { watcher, sourceId, held }: Firing, nowMs: n
     .execute();
 }
 
-/** False: the rule rests. No other process changes that until the transaction ends. */
+/** Begins the cooldown. False: it has begun before. No other process changes that until the transaction ends. */
 async function beginRest(
   tx: Db,
   { watcher, sourceId, nowMs }: { watcher: Watcher; sourceId: string; nowMs: number },

@@ -17,10 +17,7 @@ export interface ServiceEvent {
   happenedMs: number;
 }
 
-/**
- * Records what has happened, in the transaction in which it happens: both or neither. Events of workspaces without a trigger of
- * events are left out.
- */
+/** Records what has happened, in the same transaction. Events of workspaces without a trigger of events are left out. */
 export async function recordEvents(transaction: unknown, events: readonly ServiceEvent[]): Promise<void> {
   if (events.length === 0) return;
   const db = transaction as Db;
@@ -37,7 +34,7 @@ export async function recordEvents(transaction: unknown, events: readonly Servic
       ...{ id: randomUUID(), workspace_id: event.workspaceId, kind: event.kind },
       ...{ workflow_id: event.workflowId ?? null, subject_id: event.subjectId ?? null },
       details: event.details ? JSON.stringify(event.details) : null,
-      // At once, whatever clock the event has its time from.
+      // Due at once: `happened_ms` may be by another clock.
       ...{ happened_ms: event.happenedMs, recorded_ms: Date.now(), look_ms: 0, attempts: 0 },
     }));
   if (rows.length > 0) await db.insertInto('service_events').values(rows).execute();

@@ -51,7 +51,7 @@ export async function runSummary(engine: Pick<Engine, 'getRun'>, run: EndedRun):
   };
 }
 
-/** Returns output and error of a run; none of one that was deleted. */
+/** Returns output and error of a run; null for a deleted one. */
 async function resultOf(
   engine: Pick<Engine, 'getRun'>,
   engineId: string,

@@ -8,7 +8,7 @@ export const CHECK_MS = 300_000;
 /** Most workflows of one look. The next look finds the others. */
 const MAX_FOUND = 100;
 
-/** Returns the deployed workflows that the trigger watches and of which no run has begun for so long, besides those that it rests for. */
+/** Returns the watched workflows that are deployed and without a run for as long as the rule says. Those in a cooldown are left out. */
 export async function silentWorkflows(
   db: Kysely<EventTables>,
   { trigger, rule }: { trigger: LiveTrigger; rule: EventRule & { event: 'no_activity' } },

@@ -4,16 +4,13 @@ import type { TriggerTables } from '../tables.ts';
 // Times are milliseconds. PostgreSQL returns them as text.
 
 /** What has happened. */
-export const EVENT_KINDS = [
-  'run_ended',
-  'workflow_deployed',
-  'workflow_undeployed',
-  'credential_reconnect',
-  'credential_changed',
-  'trigger_suspended',
-] as const;
-
-export type EventKind = (typeof EVENT_KINDS)[number];
+export type EventKind =
+  | 'run_ended'
+  | 'workflow_deployed'
+  | 'workflow_undeployed'
+  | 'credential_reconnect'
+  | 'credential_changed'
+  | 'trigger_suspended';
 
 /** Something that has happened, until the runs that it starts are stored. */
 export interface ServiceEventRow {
@@ -27,7 +24,7 @@ export interface ServiceEventRow {
   /** What else is known about it, as JSON. */
   details: string | null;
   happened_ms: number;
-  /** By the clock of `since_ms`. */
+  /** By the same clock as `since_ms` of the watchers. */
   recorded_ms: number;
   /** When it is handled. */
   look_ms: number;
@@ -44,11 +41,11 @@ export interface EventCooldownRow {
   until_ms: number;
 }
 
-/** A workflow whose live version has a trigger of events: without one in the workspace, nothing is recorded. */
+/** A workflow whose live version has a trigger of events. Nothing is recorded for a workspace without one. */
 export interface EventWatcherRow {
   workflow_id: string;
   workspace_id: string;
-  /** Earlier events are none of its. */
+  /** Earlier events do not fire it. */
   since_ms: number;
 }
 

@@ -1,6 +1,6 @@
 import type { Area, AreaContext } from '@heddle/api';
 import type { TenantCredentials, TenantEnvironments } from '@heddle/engine';
-import { createEgress } from '@heddle/sandbox/egress';
+import { createEgress, withException } from '@heddle/sandbox/egress';
 import type { Egress, EgressPolicy } from '@heddle/sandbox/egress';
 import type { Triggers } from '../triggers.ts';
 import type { FeedType } from '../types.ts';
@@ -85,12 +85,8 @@ function openFeeds(
 function clientsOf({ egress = {}, services = {} }: FeedOptions) {
   const http = createEgress(egress);
   const own = new Map<string, Egress>();
-  for (const [name, address] of Object.entries(services)) {
-    const { host, protocol, port } = new URL(address);
-    if (!/^https?:$/.test(protocol)) continue;
-    const target = port === '' ? `${host}:${protocol === 'https:' ? 443 : 80}` : host;
-    own.set(name, createEgress({ ...egress, exceptions: [...(egress.exceptions ?? []), target] }));
-  }
+  for (const [name, address] of Object.entries(services))
+    if (/^https?:/i.test(address)) own.set(name, createEgress(withException(egress, address)));
   return {
     http,
     service: (name: string) =>

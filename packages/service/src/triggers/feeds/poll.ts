@@ -9,9 +9,8 @@ import { BlockError, isBlockError } from '@heddle/core/blocks';
 import type { Json, JsonObject } from '@heddle/core';
 import type { TenantCredentials, TenantEnvironments } from '@heddle/engine';
 import type { Egress } from '@heddle/sandbox/egress';
-import type { AuditStore } from '../../store/audit.ts';
 import { addQueued } from '../../store/reservations.ts';
-import { isRefusedForNow, retryDelayMs } from '../fire.ts';
+import { asyncLimit, isRefusedForNow, retryDelayMs } from '../fire.ts';
 import type { LiveTrigger } from '../fire.ts';
 import { groupIdOf, placeEvent } from '../flow/place.ts';
 import type { FlowEvent } from '../flow/place.ts';
@@ -75,26 +74,19 @@ export class Poll {
   readonly #config: JsonObject;
   readonly #source: string;
   readonly #signal: AbortSignal;
-  readonly #audit: AuditStore;
-  /** Items of the source that are remembered, as far as the poll has asked for them. */
+  /** The remembered items among those that the poll has asked for. */
   readonly #known = new Map<string, number>();
   /** Secrets that the poll has read, by name. The source may repeat them. */
   readonly #secrets = new Map<string, string>();
 
   constructor(
     services: FeedServices,
-    {
-      trigger,
-      type,
-      signal,
-      audit,
-    }: { trigger: LiveTrigger; type: FeedType; signal: AbortSignal; audit: AuditStore },
+    { trigger, type, signal }: { trigger: LiveTrigger; type: FeedType; signal: AbortSignal },
   ) {
     this.#services = services;
     this.#trigger = trigger;
     this.#type = type;
     this.#signal = signal;
-    this.#audit = audit;
     this.#config = JSON.parse(trigger.config) as JsonObject;
     this.#source = hashOf(type.type, type.sourceOf(this.#config));
   }
@@ -183,11 +175,10 @@ export class Poll {
   async #startOf(item: FeedItem): Promise<QueuedStart> {
     const { engine, policy } = this.#services;
     const { workflow_id: workflowId, block_id: blockId, engine_version: version } = this.#trigger;
-    const { asyncSeconds } = policy;
     return {
       input: await engine.redact(workflowId, await this.#inputOf(item), { version, secrets: this.#secrets }),
       ...{ version, start: blockId, ownsFiles: true },
-      ...(asyncSeconds !== undefined && { timeoutMs: asyncSeconds * 1000 }),
+      ...asyncLimit(policy),
     };
   }
 
@@ -214,7 +205,7 @@ export class Poll {
     const accepted = new Set<AdmittedItem>();
     try {
       await db.transaction().execute(async (tx) => {
-        if (!(await moveTrigger(tx as never, { audit: this.#audit, trigger: this.#trigger, change }))) return;
+        if (!(await moveTrigger(tx as never, { trigger: this.#trigger, change }))) return;
         for (const run of inGroups(runs)) {
           if (!(await this.#take(tx, run, nowMs))) continue;
           accepted.add(run);
@@ -314,7 +305,7 @@ export class Poll {
     const change = isStopped
       ? { fire_ms: this.#trigger.due_ms }
       : { last_check_ms: nowMs, ...this.#backOff(message, { nowMs, retryAfterMs }) };
-    await moveTrigger(db as never, { audit: this.#audit, trigger: this.#trigger, change });
+    await moveTrigger(db as never, { trigger: this.#trigger, change });
   }
 
   /** Says to the source what was accepted. A failure is shown, and changes nothing: the runs have started. */

@@ -1,11 +1,8 @@
 import type { AreaContext } from '@heddle/api';
-import { AuditStore } from '../../store/audit.ts';
 import { DueLoop } from '../due-loop.ts';
-import { isLive } from '../fire.ts';
-import type { LiveTrigger } from '../fire.ts';
+import { dueTriggers, earliestTrigger } from '../due-triggers.ts';
+import type { DueTrigger } from '../due-triggers.ts';
 import { moveTrigger } from '../move.ts';
-import { turnBy, withNumbers } from '../rows.ts';
-import type { TriggerRow } from '../tables.ts';
 import type { FeedType } from '../types.ts';
 import { Poll } from './poll.ts';
 import type { FeedServices } from './poll.ts';
@@ -21,16 +18,9 @@ const LEASE_MS = 2 * POLL_MS;
 export type PollerOptions = FeedServices &
   Pick<AreaContext, 'every'> & { types: ReadonlyMap<string, FeedType> };
 
-type DueTrigger = LiveTrigger & { due_ms: number };
-
-function isDue(row: TriggerRow): row is DueTrigger {
-  return isLive(row) && row.due_ms !== null;
-}
-
 /** Polls sources when they are due. Any number of processes may do so on one database: each poll is claimed by one of them. */
 export class FeedPoller {
   readonly #options: PollerOptions;
-  readonly #audit: AuditStore;
   readonly #loop: DueLoop;
   /** The polls of this process, with the workspaces that they are for. */
   readonly #polls = new Map<Promise<void>, string>();
@@ -38,7 +28,6 @@ export class FeedPoller {
 
   constructor(options: PollerOptions) {
     this.#options = options;
-    this.#audit = new AuditStore(options.db as never);
     this.#loop = new DueLoop({ ...options, work: () => this.#begin() });
   }
 
@@ -47,7 +36,7 @@ export class FeedPoller {
     this.#loop.wake();
   }
 
-  /** Stops all polls. What they have not accepted is found again by the next ones. */
+  /** Stops all polls. The next polls find the items that were not accepted. */
   async close(): Promise<void> {
     this.#stop.abort();
     await this.#loop.close();
@@ -56,10 +45,12 @@ export class FeedPoller {
 
   /** Begins polls that are due. Resolves with the time of the next one; undefined while there is no room for it. */
   async #begin(): Promise<number | undefined> {
+    const { db, types, now } = this.#options;
     for (;;) {
       const room = MAX_POLLS - this.#polls.size;
       if (room <= 0 || this.#loop.isClosed) return undefined;
-      const due = await this.#due(room);
+      const watched = { types, except: this.#fullWorkspaces() };
+      const due = await dueTriggers(db as never, { ...watched, nowMs: now(), limit: room });
       let begun = 0;
       for (const trigger of due) {
         if (this.#loop.isClosed || this.#isFull(trigger)) continue;
@@ -68,7 +59,7 @@ export class FeedPoller {
         this.#poll(claimed);
         begun += 1;
       }
-      if (begun === 0) return this.#earliest();
+      if (begun === 0) return earliestTrigger(db as never, { types, except: this.#fullWorkspaces() });
     }
   }
 
@@ -81,57 +72,18 @@ export class FeedPoller {
     return [...counts].filter(([, polls]) => polls.length >= MAX_WORKSPACE_POLLS).map(([id]) => id);
   }
 
-  /** Returns triggers whose time has come, of each workspace in turn: the feeds of one delay no other one's. */
-  async #due(limit: number): Promise<DueTrigger[]> {
-    const { db, types, now } = this.#options;
-    const full = this.#fullWorkspaces();
-    const rows = await db
-      .with('due', (query) =>
-        query
-          .selectFrom('triggers')
-          .select('id')
-          .select(turnBy('fire_ms', 'id'))
-          .where('fire_ms', '<=', now())
-          .where('type', 'in', [...types.keys()])
-          .$if(full.length > 0, (some) => some.where('workspace_id', 'not in', full)),
-      )
-      .selectFrom('due')
-      .innerJoin('triggers', 'triggers.id', 'due.id')
-      .selectAll('triggers')
-      .orderBy('due.turn')
-      .orderBy('triggers.id')
-      .limit(limit)
-      .execute();
-    return rows.map(withNumbers).filter(isDue);
-  }
-
-  async #earliest(): Promise<number | undefined> {
-    const { db, types } = this.#options;
-    const full = this.#fullWorkspaces();
-    const row = await db
-      .selectFrom('triggers')
-      .select('fire_ms')
-      .where('fire_ms', 'is not', null)
-      .where('type', 'in', [...types.keys()])
-      .$if(full.length > 0, (some) => some.where('workspace_id', 'not in', full))
-      .orderBy('fire_ms')
-      .limit(1)
-      .executeTakeFirst();
-    return row?.fire_ms == null ? undefined : Number(row.fire_ms);
-  }
-
   /** Takes the poll, until its lease ends. Undefined: another process has, or the trigger has changed. */
   async #claimed(trigger: DueTrigger): Promise<DueTrigger | undefined> {
     const { db, now } = this.#options;
     const change = { fire_ms: now() + LEASE_MS };
-    const isMoved = await moveTrigger(db as never, { audit: this.#audit, trigger, change });
+    const isMoved = await moveTrigger(db as never, { trigger, change });
     return isMoved ? { ...trigger, ...change } : undefined;
   }
 
   #poll(trigger: DueTrigger): void {
     const type = this.#options.types.get(trigger.type) as FeedType;
     const signal = AbortSignal.any([this.#stop.signal, AbortSignal.timeout(POLL_MS)]);
-    const poll = new Poll(this.#options, { trigger, type, signal, audit: this.#audit });
+    const poll = new Poll(this.#options, { trigger, type, signal });
     const polling = poll
       .run()
       .catch((error: unknown) => this.#options.report(error))

@@ -13,7 +13,7 @@ export type FeedKey = Pick<TriggerRow, 'workflow_id' | 'block_id'>;
 const MAX_ITEMS = 10_000;
 /** Rows of one statement. */
 const ROWS = 200;
-/** With so many items, those that the source still has are marked again after a time, so that they are not forgotten. */
+/** From this many items on, those that the source still has are marked again from time to time, so that they are kept. */
 const MANY = MAX_ITEMS / 2;
 const MARKED_MS = 300_000;
 
@@ -95,7 +95,7 @@ export async function passItems(
       .execute();
 }
 
-/** Forgets the items beyond the bound, but none of `known`, which the source still has. */
+/** Forgets the oldest items beyond the bound, but keeps `known`, which the source still has. */
 export async function boundItems(
   db: FeedDb,
   key: FeedKey,

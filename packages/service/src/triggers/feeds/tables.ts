@@ -7,7 +7,7 @@ import type { TriggerRow, TriggerTables } from '../tables.ts';
 export interface FeedCursorRow {
   workflow_id: string;
   block_id: string;
-  /** Hash of the source: with another one, polling begins anew. */
+  /** Hash of the source. If it changes, polling starts over. */
   source: string;
   /** JSON. */
   cursor: string;

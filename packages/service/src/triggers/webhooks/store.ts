@@ -15,6 +15,7 @@ import type { Json, JsonObject } from '@heddle/core';
 import type { TenantEnvironments } from '@heddle/engine';
 import type { Kysely } from 'kysely';
 import { compiledIn } from '../../store/compiled.ts';
+import { asyncLimit } from '../fire.ts';
 import type { TriggerType } from '../types.ts';
 import type { Placement } from '../flow/place.ts';
 import { flowOf } from '../flow/policy.ts';
@@ -218,11 +219,10 @@ export class ServiceWebhooks implements WebhookStore {
   ): Promise<QueuedStart> {
     const { engine, policy } = this.#services;
     const taken = await engine.takeFiles(workflowId, input as Json, { version, start: blockId });
-    const { asyncSeconds } = policy;
     return {
       input: await engine.redact(workflowId, taken, { version }),
       ...{ version, start: blockId, ownsFiles: true },
-      ...(asyncSeconds !== undefined && { timeoutMs: asyncSeconds * 1000 }),
+      ...asyncLimit(policy),
     };
   }
 

@@ -1,0 +1,58 @@
+import { isLive } from './fire.ts';
+import type { Db, LiveTrigger } from './fire.ts';
+import { turnBy, withNumbers } from './rows.ts';
+import type { TriggerRow } from './tables.ts';
+
+/** A trigger of a live version with the time at which it is due. */
+export type DueTrigger = LiveTrigger & { due_ms: number };
+
+/** Which triggers a process looks at. */
+interface Watched {
+  /** Another process of the database may have more types. */
+  types: ReadonlyMap<string, unknown>;
+  /** Ids of workspaces whose triggers are left out. */
+  except?: readonly string[];
+}
+
+/** Returns triggers whose time has come, of each workspace in turn: those of one delay no other one's. */
+export async function dueTriggers(
+  db: Db,
+  { types, except = [], nowMs, limit }: Watched & { nowMs: number; limit: number },
+): Promise<DueTrigger[]> {
+  const rows = await db
+    .with('due', (query) =>
+      query
+        .selectFrom('triggers')
+        .select('id')
+        .select(turnBy('fire_ms', 'id'))
+        .where('fire_ms', '<=', nowMs)
+        .where('type', 'in', [...types.keys()])
+        .$if(except.length > 0, (some) => some.where('workspace_id', 'not in', except)),
+    )
+    .selectFrom('due')
+    .innerJoin('triggers', 'triggers.id', 'due.id')
+    .selectAll('triggers')
+    .orderBy('due.turn')
+    .orderBy('triggers.id')
+    .limit(limit)
+    .execute();
+  return rows.map(withNumbers).filter(isDue);
+}
+
+function isDue(row: TriggerRow): row is DueTrigger {
+  return isLive(row) && row.due_ms !== null;
+}
+
+/** Returns when the next trigger is looked at; undefined if there is none. */
+export async function earliestTrigger(db: Db, { types, except = [] }: Watched): Promise<number | undefined> {
+  const row = await db
+    .selectFrom('triggers')
+    .select('fire_ms')
+    .where('fire_ms', 'is not', null)
+    .where('type', 'in', [...types.keys()])
+    .$if(except.length > 0, (some) => some.where('workspace_id', 'not in', except))
+    .orderBy('fire_ms')
+    .limit(1)
+    .executeTakeFirst();
+  return row?.fire_ms == null ? undefined : Number(row.fire_ms);
+}
