@@ -135,16 +135,14 @@ export async function describeBlocks(): Promise<BlockDescription[]> {
   ];
 }
 
-/**
- * Returns the tools that agents and blocks can use, by id: those of all integrations, and those of these files. `only`: just
- * those of the files, in their order. Throws OPTIONS_INVALID for files that cannot be used.
- */
-export async function describeTools(
-  files: readonly ToolFile[] = [],
-  { only = false }: { only?: boolean } = {},
-): Promise<ToolDescription[]> {
-  const tools = await import('./describe/tools.ts');
-  return only ? tools.describeToolFiles(files) : tools.describeTools(files);
+/** Returns the tools that agents and blocks can use, by id: those of all integrations, and of these files. Throws OPTIONS_INVALID. */
+export async function describeTools(files: readonly ToolFile[] = []): Promise<ToolDescription[]> {
+  return (await import('./describe/tools.ts')).describeTools(files);
+}
+
+/** Returns the tools of files, in their order. Throws OPTIONS_INVALID. */
+export async function describeToolFiles(files: readonly ToolFile[]): Promise<ToolDescription[]> {
+  return (await import('./describe/tools.ts')).describeToolFiles(files);
 }
 
 /** Returns a JSON Schema (draft 7) of workflow files with these blocks. `workflow.schema.json` is that of `describeBlocks()`. */

@@ -131,7 +131,7 @@ function blockPolicy({ egress, maxFileBytes }: EngineOptions): EgressPolicy {
 
 /** Returns what looks up the configuration of services. Throws OPTIONS_INVALID for an address that is not an HTTP URL. */
 function configuredServices(options: EngineOptions): (name: string) => Promise<ConfiguredService> {
-  const { services = {}, credentials = {}, serviceRates = {}, egress } = options;
+  const { services = {}, credentials = {}, serviceRates = {} } = options;
   for (const [name, { calls, seconds }] of Object.entries(serviceRates))
     if (!(calls > 0 && seconds > 0 && Number.isFinite(seconds / calls)))
       throw new EngineError(
@@ -141,10 +141,8 @@ function configuredServices(options: EngineOptions): (name: string) => Promise<C
   const plain = blockHttpClient(options);
   const clients = new Map<string, () => Promise<HttpClient>>();
   for (const [name, address] of Object.entries(services)) {
-    const { host, protocol, port } = urlOf(name, address);
-    const target = port === '' ? `${host}:${PORTS[protocol]}` : host;
-    const exceptions = [...(egress?.exceptions ?? []), target];
-    clients.set(name, lazyEgress({ ...blockPolicy(options), exceptions }));
+    expectUrl(name, address);
+    clients.set(name, lazyEgress(blockPolicy(options), address));
   }
   return async (name) => ({
     address: Object.hasOwn(services, name) ? services[name] : undefined,
@@ -154,12 +152,8 @@ function configuredServices(options: EngineOptions): (name: string) => Promise<C
   });
 }
 
-/** The ports of addresses of services without one. */
-const PORTS: { readonly [protocol: string]: number } = { 'http:': 80, 'https:': 443, 'postgresql:': 5432 };
-
-function urlOf(name: string, address: string): URL {
-  const url = URL.canParse(address) ? new URL(address) : undefined;
-  if (url && Object.hasOwn(PORTS, url.protocol)) return url;
+function expectUrl(name: string, address: string): void {
+  if (URL.canParse(address) && /^(?:https?|postgresql):$/.test(new URL(address).protocol)) return;
   throw new EngineError(
     'OPTIONS_INVALID',
     `The address of the service "${name}" is not a URL that begins with http://, https:// or postgresql://.`,
@@ -175,8 +169,11 @@ export function fileHttpClient({ egress }: EngineOptions): () => Promise<HttpCli
   return lazyEgress({ ...limits, ...egress, exceptions: [], remedy: '' });
 }
 
-function lazyEgress(policy: EgressPolicy): () => Promise<HttpClient> {
+/** Returns the client, which may also reach `service`, loaded at its first use. */
+function lazyEgress(policy: EgressPolicy, service?: string): () => Promise<HttpClient> {
   let opening: Promise<HttpClient> | undefined;
   return () =>
-    (opening ??= import('@heddle/sandbox/egress').then(({ createEgress }) => createEgress(policy)));
+    (opening ??= import('@heddle/sandbox/egress').then(({ createEgress, withException }) =>
+      createEgress(service === undefined ? policy : withException(policy, service)),
+    ));
 }

@@ -45,7 +45,7 @@ function textOf(value: Json | undefined): string {
   return typeof value === 'string' ? value : '';
 }
 
-/** The time of a call: at most what is left to the block, and what the operator allows for code. */
+/** Returns the time limit of a call in milliseconds: the shortest of the tool's, the block's and the operator's. */
 function wallMsOf({ remainingMs, services }: Context): number {
   const { wallMs } = services.run.codeLimits ?? {};
   return Math.max(1, Math.min(MAX_TOOL_MS, remainingMs ?? MAX_TOOL_MS, wallMs ?? MAX_TOOL_MS));

@@ -107,7 +107,7 @@ function checkable(schema: Json, budget: Budget): Json {
   return counted(copy, budget);
 }
 
-/** Keywords whose value is an object of schemas by name, of which any may be that of a keyword. */
+/** Keywords whose value has schemas by name. The names are the author's: one can be equal to a keyword. */
 const BY_NAME: ReadonlySet<string> = new Set([
   ...['properties', 'patternProperties', 'dependentSchemas', '$defs', 'definitions'],
 ]);
@@ -118,7 +118,7 @@ function eachSchema(keyword: string, value: Json, change: (schema: Json) => Json
   return Object.fromEntries(Object.entries(value).map(([name, schema]) => [name, change(schema)]));
 }
 
-/** Returns the schema, which counts its evaluations. `onEvaluation` is called before the rest of each. */
+/** Returns the schema with a count of its evaluations. `onEvaluation` is called at the beginning of each. */
 function counted(schema: object, budget: Budget, onEvaluation?: () => void): JsonObject {
   return Object.defineProperty(schema, READ_ONCE, {
     enumerable: false,
@@ -246,7 +246,7 @@ function rewritten(schema: Json, budget: PatternBudget, noted: (pattern: string)
   return unchecked.length > 0 ? withoutNamePatterns(checked, unchecked) : checked;
 }
 
-/** Returns the schema without these patterns of names. It cannot tell any more which other properties there are. */
+/** Returns the schema without these patterns, and without rules for additional properties, which depend on them. */
 function withoutNamePatterns(schema: JsonObject, patterns: readonly string[]): JsonObject {
   const { patternProperties, additionalProperties: _, unevaluatedProperties: __, ...others } = schema;
   const kept = Object.entries(patternProperties as JsonObject).filter(([name]) => !patterns.includes(name));

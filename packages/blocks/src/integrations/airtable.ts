@@ -1,7 +1,7 @@
 import { arg, data, defineIntegration, integer, text } from './integration.ts';
 
 const base = {
-  baseId: text('Id of the base, such as appXXXXXXXXXXXXXX', {
+  baseId: text('Id of the base, such as appA1b2C3d4E5f6G7', {
     required: true,
     fields: ['baseId', 'baseSelector'],
   }),

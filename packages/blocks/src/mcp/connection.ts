@@ -30,7 +30,7 @@ export interface Connection {
   client: Client;
   transport: StreamableHTTPClientTransport | StdioClientTransport;
   hadSession: boolean;
-  /** True after the transport has ended, such as a program that has exited. */
+  /** True after the transport has ended, for example because the program has exited. */
   isClosed: boolean;
   /** Requests under way. */
   pending: number;

@@ -49,7 +49,7 @@ class SharedSession {
     return session;
   }
 
-  /** Calls `work` with the connection, and once more with a new one if the server does not know the session any more. */
+  /** Calls `work` with the connection. If the server has forgotten the session, calls it again with a new connection. */
   async request<T>(signal: AbortSignal, work: (connection: Connection) => Promise<T>): Promise<T> {
     const connection = await this.#current(signal);
     try {

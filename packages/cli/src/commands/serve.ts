@@ -1,7 +1,7 @@
 import type { Api } from '@heddle/api';
 import type { BlockDescription, ToolDescription } from '@heddle/blocks';
 import type { triggerTypes } from '@heddle/blocks/triggers';
-import type { Engine } from '@heddle/engine';
+import type { Engine, EngineOptions } from '@heddle/engine';
 import type { ImageSource } from '@heddle/sandbox';
 import type { RetentionLimits, Sandboxes, Sealer, ServiceStore } from '@heddle/service';
 import type { CredentialProviders, KeyProvider } from '@heddle/service/credentials';
@@ -24,7 +24,6 @@ import { listen } from '../serve/listen.ts';
 import type { Listening } from '../serve/listen.ts';
 import type { TokenOptions } from '../serve/oauth.ts';
 import { openStudio } from '../serve/studio.ts';
-import { linksAt } from '../serve/pause-links.ts';
 import { untilStopped } from '../temporal/until-stopped.ts';
 
 export type ServeOptions = Omit<
@@ -88,7 +87,7 @@ export async function serve(io: Io, options: ServeOptions): Promise<number> {
     const ownership = ownershipOf(opened.records, env);
     // Never the `Host` header of a request: a caller could then choose where URLs in responses lead.
     const origin = options.origin ?? server.origin;
-    const parts = { ownership, imagesOf, triggers, pauseLinks: linksAt(origin) };
+    const parts = { ownership, imagesOf, triggers, pauseLinks: await pauseLinksAt(origin) };
     session = await openSession(io, { ...options, env, recover: true, ...parts });
     const { createApi } = await import('@heddle/api');
     const { serviceAreas, servicePorts } = await import('@heddle/service');
@@ -125,6 +124,12 @@ export async function serve(io: Io, options: ServeOptions): Promise<number> {
     await access?.close();
     await store?.close();
   }
+}
+
+/** Returns what gives the addresses of pauses at this server. */
+async function pauseLinksAt(origin: string): Promise<NonNullable<EngineOptions['pauseLinks']>> {
+  const { pauseLinks } = await import('@heddle/api/pages');
+  return (pause) => pauseLinks(origin, pause);
 }
 
 /** Returns `fetch` with the MCP servers of the options. Throws usage errors. */

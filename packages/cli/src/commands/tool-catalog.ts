@@ -17,8 +17,9 @@ export async function listTools(
   files: readonly string[],
   { json }: { json: boolean },
 ): Promise<number> {
-  const { describeTools } = await import('@heddle/blocks');
-  const tools = await describeTools(await toolFilesOf(files, 'FILE'), { only: files.length > 0 });
+  const { describeTools, describeToolFiles } = await import('@heddle/blocks');
+  const tools =
+    files.length === 0 ? await describeTools() : await describeToolFiles(await toolFilesOf(files, 'FILE'));
   const style = styleFor(io.stdout);
   if (json) writeJson(io, { data: tools.map(withoutParameters) });
   else {

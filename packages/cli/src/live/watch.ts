@@ -76,7 +76,7 @@ async function* eventsFromLogs(
   }
 }
 
-/** The events of a run that is at rest end by themselves. This is a limit for a store that does not answer. */
+/** Limit for a store that does not answer: the events of a run at rest end without it. */
 const REST_MS = 5000;
 /** Time after which a suspended run is taken to have sent its events, and a paused one is asked again. */
 const QUIET_MS = 200;
@@ -108,8 +108,8 @@ async function* until<T>(stop: Promise<typeof QUIET>, items: AsyncIterable<T>): 
 }
 
 /**
- * Returns a function to call at the beginning of each reading of a handle. What it returns tells for each event whether earlier
- * readings have not had it. Emissions may be at other places among the events, so both kinds are counted.
+ * Returns a function to call before each reading of a handle. It returns a test: true for events that earlier readings did not
+ * have. Emissions and other events are counted separately, because their order can differ.
  */
 function unreadEvents(): () => (event: RunEvent) => boolean {
   let [events, emissions] = [0, 0];

@@ -35,8 +35,8 @@ export interface RuntimeParts {
   /** How many effects run at once, in the engine and in each run. */
   concurrency: { engine: number; run: number };
   definitions: Definitions;
-  /** Returns the workflow that a block refers to and its live version; undefined if there is none. */
   pauseLinks: PauseLinker | undefined;
+  /** Returns the workflow that a block refers to and its live version; undefined if there is none. */
   resolveChild: (
     this: void,
     caller: string,

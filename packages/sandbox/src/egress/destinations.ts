@@ -1,6 +1,6 @@
 import { BlockList, isIP, isIPv4 } from 'node:net';
 import { SandboxError } from '../error.ts';
-import type { Address } from './types.ts';
+import type { Address, EgressPolicy } from './types.ts';
 
 /** Host names or an address range, with a port: `any`, or undefined if none is given. */
 interface Destination {
@@ -108,4 +108,14 @@ export function destinationsOf(
       hasRanges: on.some(({ range }) => range.rules.length > 0),
     };
   };
+}
+
+/** The ports of addresses without one. */
+const PORTS: { readonly [protocol: string]: number } = { 'http:': 80, 'https:': 443, 'postgresql:': 5432 };
+
+/** Returns the policy with an exception for the host and the port of a URL. */
+export function withException(policy: EgressPolicy, url: string): EgressPolicy {
+  const { host, protocol, port } = new URL(url);
+  const target = port === '' ? `${host}:${PORTS[protocol]}` : host;
+  return { ...policy, exceptions: [...(policy.exceptions ?? []), target] };
 }

@@ -1,7 +1,7 @@
 import '../node-version.ts';
 
 /** A guarded HTTP client, also for the host's own requests. */
-export { isDestination } from './destinations.ts';
+export { isDestination, withException } from './destinations.ts';
 export { createEgress, type Egress } from './egress.ts';
 export { denied, EgressError, isEgressError, type EgressErrorCode } from './error.ts';
 export type { Pairs } from './headers.ts';

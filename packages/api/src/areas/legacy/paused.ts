@@ -9,6 +9,7 @@ import type { Definition } from '../../ports.ts';
 import { workflow as workflowResource } from '../../resource.ts';
 import { noQuery, workflowPath } from '../shapes.ts';
 import { findRun } from '../runs/find.ts';
+import { pauseLinks } from '../runs/page-answer.ts';
 import * as schemas from './schemas.ts';
 
 /** Whether pauses are answered on a page, too. */
@@ -150,12 +151,8 @@ function pointOf(
   { token, blockId, output, pausedAt, scope }: RunDetail['pauses'][number],
   { logs, origin, hasResumePage }: { logs: LogDetail[]; origin: string; hasResumePage: boolean },
 ) {
-  const ids = [workflowId, runId, token].map(encodeURIComponent);
-  const path = ids.join('/');
-  const links = {
-    apiUrl: `${origin}/api/resume/${path}`,
-    uiUrl: hasResumePage && !isAgents(output) ? `${origin}/resume/${path}` : null,
-  };
+  const { url, resumeEndpoint } = pauseLinks(origin, { workflowId, runId, token });
+  const links = { apiUrl: resumeEndpoint, uiUrl: hasResumePage && !isAgents(output) ? url : null };
   return {
     ...{ contextId: token, blockId, response: output, registeredAt: pausedAt },
     ...{ resumeStatus: 'paused', snapshotReady: true },

@@ -15,6 +15,15 @@ export interface PageAnswer {
   token: string;
 }
 
+/** Returns the addresses of a pause point: `url` of its page, `resumeEndpoint` for programs. `origin`: with the base path. */
+export function pauseLinks(
+  origin: string,
+  { workflowId, runId, token }: PageAnswer,
+): { url: string; resumeEndpoint: string } {
+  const path = [workflowId, runId, token].map(encodeURIComponent).join('/');
+  return { url: `${origin}/resume/${path}`, resumeEndpoint: `${origin}/api/resume/${path}` };
+}
+
 /** A pause point that is open. */
 export interface PagePause {
   workflow: Definition;

@@ -71,7 +71,7 @@ interface EventOptions {
 export function runEvents(run: EventSource, options: EventOptions): AsyncGenerator<RunEvent> {
   const { lastNotifiedSeq, notifiedIdleState } = run;
   const buffer: RawEvent[] = [];
-  // Who has seen what happened before waits for what comes next.
+  // A listener that has seen the last entry knows this state, and waits for the next one.
   if (notifiedIdleState && lastNotifiedSeq > options.after) buffer.push(notifiedIdleState);
   let wake = (): void => undefined;
   const stop = run.listen((event) => {
