@@ -4,20 +4,7 @@ import { curlOf, testOf } from '../../packages/studio/web/run/copy-text.ts';
 import { callsOf, decisionsOf, fieldsOfCall } from '../../packages/studio/web/run/pause-calls.ts';
 import { editsOf, startOf, targetsOf } from '../../packages/studio/web/run/rerun-edits.ts';
 import type { EditTarget } from '../../packages/studio/web/run/rerun-edits.ts';
-
-const CALL = {
-  id: '1.2',
-  name: 'send_mail',
-  arguments: { to: 'ada@example.org', urgent: false, lines: ['one'] },
-  parameters: {
-    type: 'object',
-    properties: {
-      to: { type: 'string', description: 'The address' },
-      urgent: { type: 'boolean' },
-      copies: { type: 'integer' },
-    },
-  },
-};
+import { CALL } from './workflows.ts';
 
 describe('copied texts', () => {
   it('are single words of a shell, whatever the input has', () => {

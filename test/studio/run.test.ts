@@ -5,7 +5,7 @@ import { drawnTests } from '../support/scale.ts';
 import { startModelServer } from '../support/model-server.ts';
 import { block, fn, loop, workflow } from '../support/workflow.ts';
 import { chromiumTool, studio } from './setup.ts';
-import { ASKS, LARGE, ONE_STEP } from './workflows.ts';
+import { ASKS, CALL, LARGE, ONE_STEP } from './workflows.ts';
 
 const CODE = "const weather = await Promise.resolve('dry');\nthrow new Error(`no umbrella when ${weather}`);";
 const ADDS = {
@@ -44,20 +44,6 @@ const APPROVED = workflow(
   ],
   ['Start -> Helper'],
 );
-
-const CALL = {
-  id: '1.2',
-  name: 'send_mail',
-  arguments: { to: 'ada@example.org', urgent: false, lines: ['one'] },
-  parameters: {
-    type: 'object',
-    properties: {
-      to: { type: 'string', description: 'The address' },
-      urgent: { type: 'boolean' },
-      copies: { type: 'integer' },
-    },
-  },
-};
 
 describe.skipIf(!chromiumTool)('the page of a run', () => {
   const drawn = drawnTests(1 / 4, 'large runs in the Studio');

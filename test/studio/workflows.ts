@@ -97,3 +97,18 @@ export const LARGE = workflow(
     ),
   ],
 );
+
+/** A call of a tool that waits for a decision. */
+export const CALL = {
+  id: '1.2',
+  name: 'send_mail',
+  arguments: { to: 'ada@example.org', urgent: false, lines: ['one'] },
+  parameters: {
+    type: 'object',
+    properties: {
+      to: { type: 'string', description: 'The address' },
+      urgent: { type: 'boolean' },
+      copies: { type: 'integer' },
+    },
+  },
+};

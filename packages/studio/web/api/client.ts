@@ -20,6 +20,11 @@ export class RequestError extends Error {
   }
 }
 
+/** True for a request that the reader may not make. */
+export function isForbidden(error: Error | null): boolean {
+  return error instanceof RequestError && error.status === 403;
+}
+
 interface Answer<Data> {
   data?: Data;
   error?: unknown;

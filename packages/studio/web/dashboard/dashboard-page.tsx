@@ -8,6 +8,7 @@ import { costText, durationText } from '../parts/time.tsx';
 import { PERIODS, startOf } from '../runs/since.ts';
 import { useWorkspaceId } from '../shell/workspace.ts';
 import { RunsChart } from './runs-chart.tsx';
+import { PlainTable } from '../parts/plain-table.tsx';
 
 /** Runs, failures and durations of a period, in total and by workflow. */
 export function DashboardPage() {
@@ -78,42 +79,29 @@ function Stats({ stats }: { stats: LogStats }) {
 
 function WorkflowTable({ workflows }: Pick<LogStats, 'workflows'>) {
   return (
-    <div className="scroll-x" role="region" aria-label="Workflows" tabIndex={0}>
-      <table className="plain-table">
-        <thead>
-          <tr>
-            <th scope="col">Workflow</th>
-            <th scope="col">Runs</th>
-            <th scope="col">Failed</th>
-            <th scope="col">Succeeded</th>
-            <th scope="col">Cost</th>
+    <PlainTable label="Workflows" columns={['Workflow', 'Runs', 'Failed', 'Succeeded', 'Cost']}>
+      {workflows.map(
+        ({
+          workflowId,
+          workflowName,
+          totalExecutions,
+          totalSuccessful,
+          overallSuccessRate,
+          totalCost: cost,
+        }) => (
+          <tr key={workflowId}>
+            <td>
+              <Link to="/runs" search={{ workflowIds: workflowId }}>
+                <bdi>{workflowName}</bdi>
+              </Link>
+            </td>
+            <td className="number">{totalExecutions}</td>
+            <td className="number">{totalExecutions - totalSuccessful}</td>
+            <td className="number">{overallSuccessRate.toFixed(1)} %</td>
+            <td className="number">{costText(cost)}</td>
           </tr>
-        </thead>
-        <tbody>
-          {workflows.map(
-            ({
-              workflowId,
-              workflowName,
-              totalExecutions,
-              totalSuccessful,
-              overallSuccessRate,
-              totalCost: cost,
-            }) => (
-              <tr key={workflowId}>
-                <td>
-                  <Link to="/runs" search={{ workflowIds: workflowId }}>
-                    <bdi>{workflowName}</bdi>
-                  </Link>
-                </td>
-                <td className="number">{totalExecutions}</td>
-                <td className="number">{totalExecutions - totalSuccessful}</td>
-                <td className="number">{overallSuccessRate.toFixed(1)} %</td>
-                <td className="number">{costText(cost)}</td>
-              </tr>
-            ),
-          )}
-        </tbody>
-      </table>
-    </div>
+        ),
+      )}
+    </PlainTable>
   );
 }

@@ -1,5 +1,5 @@
 import { infiniteQueryOptions, useInfiniteQuery } from '@tanstack/react-query';
-import { RequestError, client, dataOf } from '../api/client.ts';
+import { client, dataOf, isForbidden } from '../api/client.ts';
 import { Failed, Loading } from './notice.tsx';
 import { Time } from './time.tsx';
 
@@ -58,10 +58,6 @@ export function AuditLog(props: AuditProps) {
       )}
     </section>
   );
-}
-
-function isForbidden(error: Error | null): boolean {
-  return error instanceof RequestError && error.status === 403;
 }
 
 /** Returns `WORKFLOW_DEPLOYED` as `Workflow deployed`. */

@@ -26,7 +26,7 @@ import { usePlaces } from './use-places.ts';
 const NODE_TYPES = { block: BlockNode };
 const PADDING = 0.05;
 const MIN_ZOOM = 0.02;
-/** Of larger graphs, blocks that are too small to read are drawn together: thousands of elements would be in view. */
+/** In larger graphs, blocks that are too small to read are drawn as a few paths, not as thousands of elements. */
 const MOST_AT_ONCE = 300;
 const NO_NODES: Node<BlockNodeData>[] = [];
 const NO_EDGES: Edge[] = [];

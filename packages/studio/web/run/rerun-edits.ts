@@ -15,7 +15,7 @@ interface Graph {
 /** A value of the earlier run that can be changed before a run starts at a block. */
 export interface EditTarget {
   kind: 'input' | 'fields' | 'output';
-  /** What it is called in the list of choices. */
+  /** Its name in the list of choices. */
   title: string;
   address: { spanId: string; part: 'input' | 'output'; path: string };
   /** The block whose output it is. */

@@ -12,18 +12,20 @@ type Places = ReadonlyMap<string, Box>;
 export function usePlaces(graph: LayoutGraph): Places | undefined {
   const isSmall = graph.blocks.length <= MOST_AT_ONCE;
   const now = useMemo(() => (isSmall ? placesOf(graph) : undefined), [graph, isSmall]);
-  const [later, setLater] = useState<Places>();
+  const [later, setLater] = useState<{ graph: LayoutGraph; places: Places }>();
   useEffect(() => {
     if (isSmall) return undefined;
     const worker = startWorker();
-    worker.addEventListener('message', ({ data }: MessageEvent<Places>) => setLater(data));
+    worker.addEventListener('message', ({ data: places }: MessageEvent<Places>) =>
+      setLater({ graph, places }),
+    );
     // Without a worker, which a browser may refuse, the page lays it out itself.
-    worker.addEventListener('error', () => setLater(placesOf(graph)));
+    worker.addEventListener('error', () => setLater({ graph, places: placesOf(graph) }));
     const { blocks, edges } = graph;
     worker.postMessage({ blocks, edges });
     return () => worker.terminate();
   }, [graph, isSmall]);
-  return now ?? later;
+  return now ?? (later?.graph === graph ? later.places : undefined);
 }
 
 interface TrustedTypes {

@@ -1,8 +1,9 @@
 import { useMutation, useQuery, useQueryClient } from '@tanstack/react-query';
 import { useState } from 'react';
-import { RequestError, client, dataOf } from '../api/client.ts';
+import { client, dataOf, isForbidden } from '../api/client.ts';
 import { Confirm } from '../parts/confirm.tsx';
 import { Failed, Loading } from '../parts/notice.tsx';
+import { PlainTable } from '../parts/plain-table.tsx';
 import { Time } from '../parts/time.tsx';
 import { MOST, apiKeysQuery } from './queries.ts';
 
@@ -11,13 +12,12 @@ const PATH = '/api/v2/workspaces/{workspaceId}/api-keys';
 /** The keys of the workspace by name. Only its admins see them, create and revoke them. */
 export function ApiKeys({ workspaceId }: { workspaceId: string }) {
   const { data, error, refetch } = useQuery(apiKeysQuery(workspaceId));
-  const isForbidden = error instanceof RequestError && error.status === 403;
   return (
     <section className="settings-section" aria-label="API keys">
       <h2>API keys</h2>
       <p>Keys of the workspace act for no person. Keys of people are made by heddle keys create.</p>
-      {isForbidden && <p>Only admins of the workspace see its keys.</p>}
-      {error && !isForbidden && <Failed error={error} retry={refetch} />}
+      {isForbidden(error) && <p>Only admins of the workspace see its keys.</p>}
+      {error && !isForbidden(error) && <Failed error={error} retry={refetch} />}
       {!data && !error && <Loading what="keys" />}
       {data && <Keys workspaceId={workspaceId} keys={data} />}
     </section>
@@ -51,39 +51,29 @@ function KeyTable({ workspaceId, keys }: { workspaceId: string; keys: readonly K
     await queries.invalidateQueries({ queryKey: apiKeysQuery(workspaceId).queryKey });
   };
   return (
-    <div className="scroll-x" role="region" aria-label="List of API keys" tabIndex={0}>
-      <table className="plain-table">
-        <thead>
-          <tr>
-            {['Name', 'Ends with', 'Created', 'Last used', 'Expires', 'Revoke'].map((column) => (
-              <th scope="col" key={column}>
-                {column}
-              </th>
-            ))}
-          </tr>
-        </thead>
-        <tbody>
-          {keys.map(({ id, name, hint, createdAt, lastUsedAt, expiresAt }) => (
-            <tr key={id}>
-              <td>
-                <bdi>{name}</bdi>
-              </td>
-              <td className="mono">{hint}</td>
-              <td>
-                <Time iso={createdAt} />
-              </td>
-              <td>{lastUsedAt === null ? 'never' : <Time iso={lastUsedAt} />}</td>
-              <td>{expiresAt === null ? 'never' : <Time iso={expiresAt} />}</td>
-              <td>
-                <Confirm label="Revoke" title={`Revoke the key ${name}?`} danger onConfirm={revoke(id)}>
-                  <p>Requests with the key are refused from now on.</p>
-                </Confirm>
-              </td>
-            </tr>
-          ))}
-        </tbody>
-      </table>
-    </div>
+    <PlainTable
+      label="List of API keys"
+      columns={['Name', 'Ends with', 'Created', 'Last used', 'Expires', 'Revoke']}
+    >
+      {keys.map(({ id, name, hint, createdAt, lastUsedAt, expiresAt }) => (
+        <tr key={id}>
+          <td>
+            <bdi>{name}</bdi>
+          </td>
+          <td className="mono">{hint}</td>
+          <td>
+            <Time iso={createdAt} />
+          </td>
+          <td>{lastUsedAt === null ? 'never' : <Time iso={lastUsedAt} />}</td>
+          <td>{expiresAt === null ? 'never' : <Time iso={expiresAt} />}</td>
+          <td>
+            <Confirm label="Revoke" title={`Revoke the key ${name}?`} danger onConfirm={revoke(id)}>
+              <p>Requests with the key are refused from now on.</p>
+            </Confirm>
+          </td>
+        </tr>
+      ))}
+    </PlainTable>
   );
 }
 

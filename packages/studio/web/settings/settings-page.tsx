@@ -1,6 +1,7 @@
 import { useQuery } from '@tanstack/react-query';
 import type { ReactNode } from 'react';
 import { Failed, Loading } from '../parts/notice.tsx';
+import { PlainTable } from '../parts/plain-table.tsx';
 import { Time } from '../parts/time.tsx';
 import { useWorkspaceId } from '../shell/workspace.ts';
 import { ApiKeys } from './api-keys.tsx';
@@ -79,28 +80,15 @@ function Section<Row>({ title, list: { data, error, refetch }, columns, row }: S
       {!data && !error && <Loading what={title.toLowerCase()} />}
       {data?.length === 0 && <p>There are none.</p>}
       {data && data.length > 0 && (
-        <div className="scroll-x" role="region" aria-label={`List of ${title.toLowerCase()}`} tabIndex={0}>
-          <table className="plain-table">
-            <thead>
-              <tr>
-                {columns.map((column) => (
-                  <th scope="col" key={column}>
-                    {column}
-                  </th>
-                ))}
-              </tr>
-            </thead>
-            <tbody>
-              {data.map((each, index) => (
-                <tr key={index}>
-                  {row(each).map((cell, at) => (
-                    <td key={columns[at]}>{cell}</td>
-                  ))}
-                </tr>
+        <PlainTable label={`List of ${title.toLowerCase()}`} columns={columns}>
+          {data.map((each, index) => (
+            <tr key={index}>
+              {row(each).map((cell, at) => (
+                <td key={columns[at]}>{cell}</td>
               ))}
-            </tbody>
-          </table>
-        </div>
+            </tr>
+          ))}
+        </PlainTable>
       )}
       {data?.length === MOST && <p>The first {MOST} are shown.</p>}
     </section>

@@ -1,5 +1,6 @@
 import { useQuery } from '@tanstack/react-query';
 import { Failed, Loading } from '../parts/notice.tsx';
+import { PlainTable } from '../parts/plain-table.tsx';
 import { Time } from '../parts/time.tsx';
 import { RunLink } from '../run/run-link.tsx';
 import { useWorkspaceId } from '../shell/workspace.ts';
@@ -12,45 +13,31 @@ export function Triggers({ workflowId }: { workflowId: string }) {
   if (triggers.isPending) return <Loading what="triggers" />;
   if (triggers.data.length === 0) return <p>The live version has no trigger.</p>;
   return (
-    <div className="scroll-x" role="region" aria-label="List of triggers" tabIndex={0}>
-      <table className="plain-table">
-        <thead>
-          <tr>
-            <th scope="col">Trigger</th>
-            <th scope="col">Type</th>
-            <th scope="col">State</th>
-            <th scope="col">Next</th>
-            <th scope="col">Last</th>
-            <th scope="col">Last run</th>
-            <th scope="col">Health</th>
-          </tr>
-        </thead>
-        <tbody>
-          {triggers.data.map(
-            ({ id, name, type, state, nextDueAt, lastDueAt, lastRunId, health, waitsFor }) => (
-              <tr key={id}>
-                <td>
-                  <bdi>{name}</bdi>
-                </td>
-                <td>{type.replaceAll('_', ' ')}</td>
-                <td>{waitsFor === null ? state : `${state}, waits (${waitsFor})`}</td>
-                <td>{nextDueAt === null ? '–' : <Time iso={nextDueAt} />}</td>
-                <td>{lastDueAt === null ? '–' : <Time iso={lastDueAt} />}</td>
-                <td>{lastRunId === null ? '–' : <RunLink runId={lastRunId} />}</td>
-                <td>
-                  {health.lastError === null ? (
-                    'no failure'
-                  ) : (
-                    <span className="error-text">
-                      {health.failures} failed: <bdi>{health.lastError}</bdi>
-                    </span>
-                  )}
-                </td>
-              </tr>
-            ),
-          )}
-        </tbody>
-      </table>
-    </div>
+    <PlainTable
+      label="List of triggers"
+      columns={['Trigger', 'Type', 'State', 'Next', 'Last', 'Last run', 'Health']}
+    >
+      {triggers.data.map(({ id, name, type, state, nextDueAt, lastDueAt, lastRunId, health, waitsFor }) => (
+        <tr key={id}>
+          <td>
+            <bdi>{name}</bdi>
+          </td>
+          <td>{type.replaceAll('_', ' ')}</td>
+          <td>{waitsFor === null ? state : `${state}, waits (${waitsFor})`}</td>
+          <td>{nextDueAt === null ? '–' : <Time iso={nextDueAt} />}</td>
+          <td>{lastDueAt === null ? '–' : <Time iso={lastDueAt} />}</td>
+          <td>{lastRunId === null ? '–' : <RunLink runId={lastRunId} />}</td>
+          <td>
+            {health.lastError === null ? (
+              'no failure'
+            ) : (
+              <span className="error-text">
+                {health.failures} failed: <bdi>{health.lastError}</bdi>
+              </span>
+            )}
+          </td>
+        </tr>
+      ))}
+    </PlainTable>
   );
 }

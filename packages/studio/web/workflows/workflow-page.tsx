@@ -2,6 +2,7 @@ import { useInfiniteQuery, useQuery } from '@tanstack/react-query';
 import { Link, getRouteApi } from '@tanstack/react-router';
 import { AuditLog } from '../parts/audit.tsx';
 import { Empty, Failed, FailedPage, Loading } from '../parts/notice.tsx';
+import { PlainTable } from '../parts/plain-table.tsx';
 import { Time } from '../parts/time.tsx';
 import { Compare } from './compare.tsx';
 import { deploymentQuery, versionsQuery, workflowQuery } from './queries.ts';
@@ -101,37 +102,25 @@ function Versions({ workflowId }: { workflowId: string }) {
   if (rows.length === 0) return <Empty title="The workflow was never deployed" />;
   return (
     <>
-      <div className="scroll-x" role="region" aria-label="List of versions" tabIndex={0}>
-        <table className="plain-table">
-          <thead>
-            <tr>
-              <th scope="col">Version</th>
-              <th scope="col">Name</th>
-              <th scope="col">Deployed</th>
-              <th scope="col">State</th>
-            </tr>
-          </thead>
-          <tbody>
-            {rows.map(({ id, version, name, createdAt, isActive }) => (
-              <tr key={id}>
-                <td className="number">{version}</td>
-                <td>
-                  <bdi>{name ?? '–'}</bdi>
-                </td>
-                <td>
-                  <Time iso={createdAt} />
-                </td>
-                <td>{isActive ? 'live' : ''}</td>
-              </tr>
-            ))}
-          </tbody>
-        </table>
-        {versions.hasNextPage && (
-          <button type="button" className="button" onClick={() => void versions.fetchNextPage()}>
-            Show more
-          </button>
-        )}
-      </div>
+      <PlainTable label="List of versions" columns={['Version', 'Name', 'Deployed', 'State']}>
+        {rows.map(({ id, version, name, createdAt, isActive }) => (
+          <tr key={id}>
+            <td className="number">{version}</td>
+            <td>
+              <bdi>{name ?? '–'}</bdi>
+            </td>
+            <td>
+              <Time iso={createdAt} />
+            </td>
+            <td>{isActive ? 'live' : ''}</td>
+          </tr>
+        ))}
+      </PlainTable>
+      {versions.hasNextPage && (
+        <button type="button" className="button" onClick={() => void versions.fetchNextPage()}>
+          Show more
+        </button>
+      )}
       {rows.length > 1 && <Compare workflowId={workflowId} versions={rows.map(({ version }) => version)} />}
     </>
   );

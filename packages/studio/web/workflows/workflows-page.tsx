@@ -2,6 +2,7 @@ import { useInfiniteQuery } from '@tanstack/react-query';
 import { Link } from '@tanstack/react-router';
 import { useDeferredValue, useState } from 'react';
 import { Empty, Failed, Loading } from '../parts/notice.tsx';
+import { PlainTable } from '../parts/plain-table.tsx';
 import { Time } from '../parts/time.tsx';
 import { useWorkspaceId } from '../shell/workspace.ts';
 import { workflowsQuery } from './queries.ts';
@@ -61,39 +62,28 @@ interface Row {
 
 function WorkflowTable({ rows }: { rows: readonly Row[] }) {
   return (
-    <div className="scroll-x" role="region" aria-label="List of workflows" tabIndex={0}>
-      <table className="plain-table">
-        <thead>
-          <tr>
-            <th scope="col">Name</th>
-            <th scope="col">Folder</th>
-            <th scope="col">Deployed</th>
-            <th scope="col">Runs</th>
-            <th scope="col">Last run</th>
-            <th scope="col">Changed</th>
-          </tr>
-        </thead>
-        <tbody>
-          {rows.map(({ id, name, folderPath, isDeployed, runCount, lastRunAt, updatedAt }) => (
-            <tr key={id}>
-              <td>
-                <Link to="/workflows/$workflowId" params={{ workflowId: id }}>
-                  <bdi>{name}</bdi>
-                </Link>
-              </td>
-              <td>
-                <bdi>{folderPath}</bdi>
-              </td>
-              <td>{isDeployed ? 'yes' : 'no'}</td>
-              <td className="number">{runCount}</td>
-              <td>{lastRunAt === null ? '–' : <Time iso={lastRunAt} />}</td>
-              <td>
-                <Time iso={updatedAt} />
-              </td>
-            </tr>
-          ))}
-        </tbody>
-      </table>
-    </div>
+    <PlainTable
+      label="List of workflows"
+      columns={['Name', 'Folder', 'Deployed', 'Runs', 'Last run', 'Changed']}
+    >
+      {rows.map(({ id, name, folderPath, isDeployed, runCount, lastRunAt, updatedAt }) => (
+        <tr key={id}>
+          <td>
+            <Link to="/workflows/$workflowId" params={{ workflowId: id }}>
+              <bdi>{name}</bdi>
+            </Link>
+          </td>
+          <td>
+            <bdi>{folderPath}</bdi>
+          </td>
+          <td>{isDeployed ? 'yes' : 'no'}</td>
+          <td className="number">{runCount}</td>
+          <td>{lastRunAt === null ? '–' : <Time iso={lastRunAt} />}</td>
+          <td>
+            <Time iso={updatedAt} />
+          </td>
+        </tr>
+      ))}
+    </PlainTable>
   );
 }
