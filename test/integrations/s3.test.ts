@@ -103,7 +103,7 @@ describe.skipIf(!hasS3)('a block of S3', () => {
             for await (const chunk of answer as AsyncIterable<Buffer>) {
               got += chunk.length;
               outgoing.write(chunk);
-              // The rest is sent only when a part is in the store: else all of it would have to be in memory.
+              // The rest is sent only when a part is stored, so that a client cannot pass by reading all of it into memory.
               if (got > 12 * MIB && incoming.method === 'GET' && !isStored) {
                 await vi.waitFor(() => expect(partsIn(data)).toBeGreaterThan(stored), { timeout: 20_000 });
                 isStored = true;

@@ -11,7 +11,7 @@ export interface StoredMessage {
   flags: Set<string>;
 }
 
-/** A simulated mail server (IMAP4rev1), as far as a client needs it that reads messages and sets flags. */
+/** A simulated mail server (IMAP4rev1) with the commands that reading messages and setting flags need. */
 export interface ImapServer {
   port: number;
   /** The lines of clients, without the arguments of LOGIN. */
@@ -22,7 +22,7 @@ export interface ImapServer {
     message: { subject?: string; from?: string; raw?: string; receivedMs?: number },
     mailbox?: string,
   ): number;
-  /** Numbers all messages anew. */
+  /** Assigns new numbers to all messages. */
   renumber(validity: number): void;
   messages(mailbox?: string): readonly StoredMessage[];
   /** What the server does instead of answering commands with this name. */
@@ -221,45 +221,9 @@ class Session {
   #search(args: string): number[] {
     const all = this.#selected?.messages ?? [];
     const words = [...args.matchAll(/"([^"]*)"|(\S+)/g)].map(([, quoted, word]) => quoted ?? word ?? '');
-    const tests: ((message: StoredMessage, seq: number) => boolean)[] = [];
-    for (let word = words.shift(); word !== undefined; word = words.shift()) {
-      const next = (): string => words.shift() ?? '';
-      const name = word.toUpperCase();
-      if (name === 'UID')
-        tests.push(
-          (
-            (range) =>
-            ({ uid }) =>
-              inRange(range, uid, all.at(-1)?.uid ?? 0)
-          )(next()),
-        );
-      else if (name === 'SINCE')
-        tests.push(
-          (
-            (from) =>
-            ({ receivedMs }) =>
-              receivedMs >= from
-          )(Date.parse(`${next()} UTC`)),
-        );
-      else if (name === 'SEEN') tests.push(({ flags }) => flags.has('\\Seen'));
-      else if (name === 'UNSEEN') tests.push(({ flags }) => !flags.has('\\Seen'));
-      else if (name === 'FROM')
-        tests.push(
-          (
-            (who) =>
-            ({ raw }) =>
-              /^From:.*$/m.exec(raw)?.[0].includes(who) ?? false
-          )(next()),
-        );
-      else if (/^[\d:*,]+$/.test(word))
-        tests.push(
-          (
-            (range) => (_message, seq) =>
-              inRange(range, seq, all.length)
-          )(word),
-        );
-      else if (name !== 'ALL') throw new Error(`The server does not know the criterion ${word}.`);
-    }
+    const tests: Criterion[] = [];
+    for (let word = words.shift(); word !== undefined; word = words.shift())
+      tests.push(criterionOf(word, () => words.shift() ?? '', all));
     return all
       .filter((message, index) => tests.every((test) => test(message, index + 1)))
       .map(({ uid }) => uid);
@@ -282,6 +246,22 @@ class Session {
       if (inRange(range, message.uid, all.at(-1)?.uid ?? 0) && args.includes('\\Seen'))
         message.flags.add('\\Seen');
   }
+}
+
+type Criterion = (message: StoredMessage, seq: number) => boolean;
+
+/** Returns a criterion of a search. `next` returns its argument. */
+function criterionOf(word: string, next: () => string, all: readonly StoredMessage[]): Criterion {
+  const name = word.toUpperCase();
+  if (name === 'ALL') return () => true;
+  if (name === 'SEEN') return ({ flags }) => flags.has('\\Seen');
+  if (name === 'UNSEEN') return ({ flags }) => !flags.has('\\Seen');
+  if (/^[\d:*,]+$/.test(word)) return (_message, seq) => inRange(word, seq, all.length);
+  const argument = next();
+  if (name === 'UID') return ({ uid }) => inRange(argument, uid, all.at(-1)?.uid ?? 0);
+  if (name === 'SINCE') return ({ receivedMs }) => receivedMs >= Date.parse(`${argument} UTC`);
+  if (name === 'FROM') return ({ raw }) => /^From:.*$/m.exec(raw)?.[0].includes(argument) ?? false;
+  throw new Error(`The server does not know the criterion ${word}.`);
 }
 
 function isLogin(args: string): boolean {

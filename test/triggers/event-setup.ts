@@ -35,7 +35,7 @@ export const FAILS: JsonObject = {
   subBlocks: { url: { id: 'url', type: 'short-input', value: 'no address' } },
 };
 
-/** An API whose clock is moved by the test, with the store of this name. All its background work is done by beats. */
+/** An API with the store of this name and a clock that the test moves. Beats do all its background work. */
 export async function eventApi(kind: 'sqlite' | 'postgres', options: TestApiOptions = {}): Promise<EventApi> {
   const now = { ms: Date.now() };
   const beats = new Set<() => void>();

@@ -1,6 +1,7 @@
 import { afterEach, beforeAll, describe, expect, it } from 'vitest';
 import type { Kysely } from 'kysely';
 import { markReconnect } from '../../packages/service/src/credentials/refresh-store.ts';
+import { recordEvents } from '../../packages/service/src/triggers/events/outbox.ts';
 import type { CredentialTables } from '../../packages/service/src/credentials/tables.ts';
 import { eventApi, FAILS } from './event-setup.ts';
 import type { EventApi } from './event-setup.ts';
@@ -149,20 +150,8 @@ describe('conditions about the runs of a workflow', () => {
     expect(await api.inputs(id)).toEqual([]);
     for (const cost of [0.75, 0.76]) {
       await api.db.updateTable('run_logs').set({ cost }).execute();
-      await api.db
-        .insertInto('service_events')
-        .values({
-          ...{ id: String(cost), workspace_id: api.workspaceId, kind: 'run_ended', workflow_id: watched },
-          ...{
-            subject_id: runId,
-            details: null,
-            happened_ms: 0,
-            recorded_ms: Date.now(),
-            look_ms: 0,
-            attempts: 0,
-          },
-        })
-        .execute();
+      const event = { kind: 'run_ended', workspaceId: api.workspaceId, happenedMs: 0 } as const;
+      await recordEvents(api.db, [{ ...event, workflowId: watched, subjectId: runId }]);
       await api.settled();
       expect(await api.inputs(id)).toHaveLength(cost === 0.76 ? 1 : 0);
     }
@@ -222,19 +211,17 @@ describe('without a trigger of events in the workspace', () => {
     expect(await api.db.selectFrom('service_events').selectAll().execute()).toEqual([]);
     // The event of another workspace finds no trigger here.
     const id = await api.watcher({ eventType: 'workflow_undeployed' });
+    const theirs = {
+      id: 'theirs',
+      workspace_id: others,
+      workflow_id: watched,
+      subject_id: null,
+      details: null,
+    };
+    const times = { happened_ms: 0, recorded_ms: Date.now(), look_ms: 0, attempts: 0 };
     await api.db
       .insertInto('service_events')
-      .values({
-        ...{ id: 'theirs', workspace_id: others, kind: 'workflow_undeployed', workflow_id: watched },
-        ...{
-          subject_id: null,
-          details: null,
-          happened_ms: 0,
-          recorded_ms: Date.now(),
-          look_ms: 0,
-          attempts: 0,
-        },
-      })
+      .values({ ...theirs, ...times, kind: 'workflow_undeployed' })
       .execute();
     await api.settled();
     expect(await api.inputs(id)).toEqual([]);

@@ -31,7 +31,7 @@ export class Processes {
     return startProcess({ ...this.#place, nowMs: atMinute(this.#minute), countsResults: true });
   }
 
-  /** Moves the clock of the process on, and returns what it has accepted. */
+  /** Advances the clock of the process. Returns what it has accepted. */
   async deliveries(from: FiringProcess): Promise<Delivered[]> {
     this.#minute += 1;
     await from.call('now', { nowMs: atMinute(this.#minute) });

@@ -10,14 +10,14 @@ interface Stored {
   history: number;
 }
 
-/** A simulation of the API of Gmail, as far as a trigger uses it. */
+/** A simulation of the operations of Gmail's API that a trigger uses. */
 export interface GmailServer extends WebServer {
   deliver(subject: string, about?: { labels?: string[]; receivedMs?: number; raw?: string }): string;
   /** Positions before this one are no longer known. */
   forgetBefore(history: number): void;
   history(): number;
   labelsOf(id: string): readonly string[];
-  /** The status of all answers, if it is none of success. */
+  /** The status of all answers, if they are failures. */
   status: number;
 }
 

@@ -126,7 +126,7 @@ describe('a mail account', () => {
     expect(isSeen()).toBe(false);
     await source.accepted(items.map(({ id }) => id));
     expect(isSeen()).toBe(true);
-    // After the server has numbered its messages anew, the number is that of another message.
+    // After the server has assigned new numbers, this is another message.
     server.messages()[0]?.flags.clear();
     server.renumber(9);
     await source.accepted([`7:${uid}:INBOX`]);

@@ -24,7 +24,7 @@ interface Followed {
   onError: (error: unknown) => void;
 }
 
-/** Reports the progress of a run until it ends, as far as its caller may read it. Never rejects. */
+/** Reports the progress of a run until it ends, if its caller may read it. Never rejects. */
 export async function reportProgress(run: Followed): Promise<void> {
   try {
     const body = await opened(run);
