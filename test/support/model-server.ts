@@ -3,10 +3,11 @@ import { createServer } from 'node:http';
 import type { IncomingMessage, ServerResponse } from 'node:http';
 import type { AddressInfo } from 'node:net';
 import { crc32 } from 'node:zlib';
-import type { Json, JsonObject } from '@heddle/core';
+import type { JsonObject } from '@heddle/core';
+import { argumentsOf, piecesOf, wholeAnswer } from './model-answer.ts';
+import type { ModelAnswer, Protocol } from './model-answer.ts';
 
-/** The interface that a request speaks. */
-export type Protocol = 'openai' | 'compatible' | 'anthropic' | 'google' | 'bedrock';
+export type { ModelAnswer } from './model-answer.ts';
 
 /** A request to the server. */
 export interface ModelRequest {
@@ -16,28 +17,6 @@ export interface ModelRequest {
   path: string;
   headers: IncomingMessage['headers'];
   body: JsonObject;
-}
-
-/** What the server answers. */
-export interface ModelAnswer {
-  text?: string;
-  /** Sent as several pieces. Default: as one. */
-  pieces?: readonly string[];
-  /** `id` is that of the call, with the interface of OpenAI's chat completions. */
-  tools?: readonly { name: string; args: Json | string; id?: string }[];
-  input?: number;
-  output?: number;
-  cached?: number;
-  /** A refusal instead of an answer. */
-  status?: number;
-  message?: string;
-  headers?: { [name: string]: string };
-  /** Nothing follows the text, and the connection stays open. */
-  stalls?: true;
-  /** The connection breaks after the text. */
-  cut?: true;
-  /** Nothing is sent before this resolves. */
-  after?: Promise<unknown>;
 }
 
 export interface ModelServer {
@@ -69,7 +48,7 @@ const PATHS: { readonly [provider: string]: string } = {
   bedrock: '',
 };
 
-/** Starts a server that speaks the streaming interfaces of OpenAI, of what is compatible with it, of Anthropic, Google and Bedrock. */
+/** Starts a server that speaks the interfaces of OpenAI, of what is compatible with it, of Anthropic, Google and Bedrock, streamed and not. */
 export async function startModelServer(answer: (request: ModelRequest) => ModelAnswer): Promise<ModelServer> {
   const requests: ModelRequest[] = [];
   const server = createServer((incoming, response) => {
@@ -113,22 +92,41 @@ async function respond(
     response.end(JSON.stringify(ERRORS[request.protocol](given.message ?? 'refused')));
     return;
   }
-  const isBedrock = request.protocol === 'bedrock';
+  if (given.whole || given.body !== undefined || !asksForStream(request))
+    return sendWhole(response, request.protocol, given);
+  sendStream(response, request.protocol, given);
+}
+
+function sendWhole(response: ServerResponse, protocol: Protocol, given: ModelAnswer): void {
+  const body = given.body ?? JSON.stringify(wholeAnswer(protocol, given));
+  response.writeHead(200, { 'content-type': given.type ?? 'application/json', ...given.headers });
+  if (!given.stalls && !given.cut) return void response.end(body);
+  response.write(body.slice(0, body.length / 2));
+  if (given.cut) setImmediate(() => response.destroy());
+}
+
+function sendStream(response: ServerResponse, protocol: Protocol, given: ModelAnswer): void {
+  const isBedrock = protocol === 'bedrock';
   const type = isBedrock ? 'application/vnd.amazon.eventstream' : 'text/event-stream';
-  response.writeHead(200, { 'content-type': type, ...given.headers });
-  const { events, rest } = STREAMS[request.protocol](given);
+  response.writeHead(200, { 'content-type': given.type ?? type, ...given.headers });
+  const { events, rest } = STREAMS[protocol](given);
   const write = (event: StreamEvent): boolean => response.write(isBedrock ? awsMessage(event) : sse(event));
   for (const event of events) write(event);
   if (given.stalls) return;
   if (given.cut) return void setImmediate(() => response.destroy());
+  if (given.ends) return void response.end();
   for (const event of rest) write(event);
-  response.end(request.protocol === 'compatible' ? 'data: [DONE]\n\n' : '');
+  response.end(protocol === 'compatible' ? 'data: [DONE]\n\n' : '');
+}
+
+function asksForStream({ path, body }: ModelRequest): boolean {
+  return body['stream'] === true || /:streamGenerateContent|\/converse-stream/.test(path);
 }
 
 function protocolOf(url: string): Protocol {
   const [path = ''] = url.split('?');
-  if (path.endsWith(':streamGenerateContent')) return 'google';
-  if (path.endsWith('/converse-stream')) return 'bedrock';
+  if (/:(?:streamGenerateContent|generateContent)$/.test(path)) return 'google';
+  if (/\/converse(?:-stream)?$/.test(path)) return 'bedrock';
   if (path.endsWith('/messages')) return 'anthropic';
   return path.endsWith('/chat/completions') ? 'compatible' : 'openai';
 }
@@ -173,14 +171,6 @@ const ERRORS: Record<Protocol, (message: string) => JsonObject> = {
   google: (message) => ({ error: { code: 400, message, status: 'ERROR' } }),
   bedrock: (message) => ({ message }),
 };
-
-function piecesOf({ pieces, text }: ModelAnswer): readonly string[] {
-  return pieces ?? (text === undefined ? [] : [text]);
-}
-
-function argumentsOf(args: Json | string): string {
-  return typeof args === 'string' ? args : JSON.stringify(args);
-}
 
 interface Stream {
   /** Sent before a cut. */

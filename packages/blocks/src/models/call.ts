@@ -1,4 +1,5 @@
 import type {
+  LanguageModelV4CallOptions,
   LanguageModelV4Content,
   LanguageModelV4FinishReason,
   LanguageModelV4StreamPart,
@@ -7,12 +8,15 @@ import { BlockError, isBlockError } from '@heddle/core/blocks';
 import type { Json } from '@heddle/core/blocks';
 import type { Context } from '../define.ts';
 import { sleep } from '../sleep.ts';
-import { modelFailure } from './failure.ts';
+import { modelFailure, nameOfModel } from './failure.ts';
 import { callMetered } from './meter.ts';
 import type { MeteredCall } from './meter.ts';
+import type { OpenModel } from './open.ts';
 import { learnRate, longestPause } from './rate.ts';
+import { WholeAnswer } from './streamed.ts';
 import { tokensOf } from './usage.ts';
 import type { Tokens } from './usage.ts';
+import { partsOfWhole } from './whole-answer.ts';
 
 /** Attempts at one call that a provider refuses for now (429, 5xx) or does not answer. */
 const MAX_ATTEMPTS = 4;
@@ -83,13 +87,13 @@ async function callUntilAnswered(context: Context, call: ModelCall): Promise<Ans
 
 async function callOnce(
   context: Context,
-  { opened: { model }, options }: ModelCall,
+  { opened, options }: ModelCall,
   progress: (text: string) => void,
 ): Promise<Answer> {
-  const { stream } = await model.doStream({ ...options, abortSignal: context.signal });
-  const reader = new AnswerReader(context, progress);
+  const reader = new AnswerReader(context, opened, progress);
   try {
-    for await (const part of stream) reader.read(part);
+    for await (const part of await partsOfAnswer(opened, { ...options, abortSignal: context.signal }))
+      reader.read(part);
     return reader.answer();
   } catch (error) {
     reader.discard();
@@ -97,11 +101,28 @@ async function callOnce(
   }
 }
 
+/** Calls the model once. A server may answer with one document although a stream was asked for. */
+async function partsOfAnswer(
+  opened: OpenModel,
+  options: LanguageModelV4CallOptions,
+): Promise<AsyncIterable<LanguageModelV4StreamPart> | Iterable<LanguageModelV4StreamPart>> {
+  try {
+    return (await opened.model.doStream(options)).stream;
+  } catch (error) {
+    if (error instanceof WholeAnswer) return partsOfWhole(opened, options, error);
+    throw error;
+  }
+}
+
+/** Why an answer without content, and without tokens, can be one. */
+const EMPTY_FOR_A_REASON: ReadonlySet<string> = new Set(['content-filter', 'length']);
+
 type Texts = Extract<LanguageModelV4Content, { type: 'text' | 'reasoning' }>;
 
 /** Collects the parts of a streamed answer. */
 class AnswerReader {
   readonly #context: Pick<Context, 'emit'>;
+  readonly #opened: OpenModel;
   readonly #progress: (text: string) => void;
   readonly #content: LanguageModelV4Content[] = [];
   /** Text and reasoning that have not ended, by the provider's id. */
@@ -110,8 +131,9 @@ class AnswerReader {
   #emitted = false;
 
   /** `progress` receives each piece of the output. */
-  constructor(context: Pick<Context, 'emit'>, progress: (text: string) => void) {
+  constructor(context: Pick<Context, 'emit'>, opened: OpenModel, progress: (text: string) => void) {
     this.#context = context;
+    this.#opened = opened;
     this.#progress = progress;
   }
 
@@ -124,14 +146,26 @@ class AnswerReader {
     else if (part.type === 'tool-call') this.#content.push(part);
     else if (part.type === 'finish') {
       const { finishReason, usage } = part;
-      this.#finished = { finishReason: finishReason.unified, tokens: tokensOf(usage) };
+      // SDKs end a stream that ended early with these reasons.
+      const { unified, raw } = finishReason;
+      if (unified === 'error' || unified === 'interrupted' || (unified === 'other' && raw === undefined))
+        throw new BlockError('MODEL_FAILED', `${nameOfModel(this.#opened)} broke off its answer.`);
+      this.#finished = { finishReason: unified, tokens: tokensOf(usage) };
     }
   }
 
   answer(): Answer {
-    if (this.#finished && this.#finished.finishReason !== 'error')
-      return { content: this.#content, ...this.#finished };
-    throw new BlockError('MODEL_FAILED', 'The answer of the model broke off.');
+    const name = nameOfModel(this.#opened);
+    if (!this.#finished) throw new BlockError('MODEL_FAILED', `${name} broke off its answer.`);
+    const { finishReason, tokens } = this.#finished;
+    const isEmpty = this.#content.every((part) => 'text' in part && part.text === '');
+    if (isEmpty && tokens.total === 0 && !EMPTY_FOR_A_REASON.has(finishReason))
+      throw new BlockError(
+        'MODEL_FAILED',
+        `${name} answered with no text, no call of a tool and no tokens. Check that the address of the provider has its interface.`,
+        { retryable: false },
+      );
+    return { content: this.#content, finishReason, tokens };
   }
 
   /** Retracts the text that was emitted. */

@@ -16,20 +16,36 @@ const ADVICE: { readonly [status: number]: string } = {
   429: 'The rate limit or the quota of the key is reached.',
 };
 
+/** Failures of the guarded client that another attempt does not change. */
+const FINAL: ReadonlySet<unknown> = new Set(['EGRESS_DENIED', 'EGRESS_TOO_LARGE']);
+
+interface NamedModel {
+  provider: string;
+  model: { modelId: string };
+}
+
 /** Returns why a call failed: MODEL_REFUSED if the provider rejects it, MODEL_FAILED if it could succeed later. */
 export function modelFailure(
   error: unknown,
-  call: { provider: string; model: { modelId: string }; secret: string | undefined; nowMs: number },
+  call: NamedModel & { secret: string | undefined; nowMs: number },
 ): BlockError {
   if (isBlockError(error)) return error;
   const cause = unwrapped(error);
-  const what = `The model "${call.model.modelId}" of ${call.provider}`;
+  const what = nameOfModel(call);
   if (APICallError.isInstance(cause)) return statusFailure(cause, what, call);
   if (UnsupportedFunctionalityError.isInstance(cause) || NoSuchModelError.isInstance(cause))
     return new BlockError('MODEL_REFUSED', `${what} cannot do this: ${cause.message}`, { retryable: false });
   if (LoadAPIKeyError.isInstance(cause))
     return new BlockError('MODEL_KEY_MISSING', `${what} needs a key.`, { retryable: false });
-  return new BlockError('MODEL_FAILED', `${what} did not answer: ${messageOf(cause, call.secret)}`);
+  const retryable = !FINAL.has(cause instanceof Error && 'code' in cause ? cause.code : undefined);
+  return new BlockError('MODEL_FAILED', `${what} did not answer: ${messageOf(cause, call.secret)}`, {
+    retryable,
+  });
+}
+
+/** Returns how messages name a model. */
+export function nameOfModel({ model, provider }: NamedModel): string {
+  return `The model "${model.modelId}" of ${provider}`;
 }
 
 function statusFailure(
@@ -37,8 +53,9 @@ function statusFailure(
   what: string,
   { secret, nowMs }: { secret: string | undefined; nowMs: number },
 ): BlockError {
-  const { statusCode: status, isRetryable, responseHeaders = {} } = error;
-  const message = messageOf(error, secret);
+  const { statusCode: status, isRetryable, responseHeaders = {}, responseBody = '' } = error;
+  // SDKs give no message if they cannot read the body.
+  const message = messageOf(error.message.trim() === '' ? responseBody : error, secret);
   if (status === undefined)
     return new BlockError('MODEL_FAILED', `${what} did not answer: ${message}`, { retryable: isRetryable });
   const advice = ADVICE[status];
@@ -61,17 +78,22 @@ function retryAfterOf(
   return retryAfterMs(headers['retry-after'], nowMs);
 }
 
-/** Providers quote the key in some messages. */
-function messageOf(error: unknown, secret: string | undefined): string {
-  const message = error instanceof Error ? error.message : JSON.stringify(error);
-  const text = secret === undefined || secret === '' ? message : message.replaceAll(secret, '[key]');
-  return text.slice(0, MAX_MESSAGE_CHARS);
+/** Returns the message of an error that was thrown, or that a provider has sent as JSON. */
+export function messageOf(error: unknown, secret: string | undefined): string {
+  const { message } = (error ?? {}) as { message?: unknown };
+  const text = [error, message].find((each) => typeof each === 'string');
+  return withoutSecret(text ?? JSON.stringify(error) ?? String(error), secret).slice(0, MAX_MESSAGE_CHARS);
 }
 
-/** SDKs wrap errors of the connection; the one of our client says what to do. */
+/** Providers quote the key in some messages. */
+export function withoutSecret(text: string, secret: string | undefined): string {
+  return secret === undefined || secret === '' ? text : text.replaceAll(secret, '[key]');
+}
+
+/** SDKs wrap errors of the connection, also of one that breaks during the response; the one of our client says what to do. */
 function unwrapped(error: unknown): unknown {
   const { cause } = (error ?? {}) as { cause?: unknown };
-  return APICallError.isInstance(error) && error.statusCode === undefined && cause !== undefined
+  return APICallError.isInstance(error) && (error.statusCode ?? 0) < 400 && cause !== undefined
     ? cause
     : error;
 }

@@ -9,13 +9,19 @@ import { modelNamed } from './catalog.ts';
 import type { ModelInfo, Prices } from './catalog.ts';
 import { fetchOver } from './http.ts';
 import { PROVIDER_NAMES, providerNamed } from './providers.ts';
+import { streamed } from './streamed.ts';
 
 /** Models beside the first one that a block may name. */
 const MAX_FALLBACKS = 5;
 
 /** A model that is ready to be called. */
 export interface OpenModel {
+  /** Its calls ask for a stream; a WholeAnswer is thrown if the server sends none. */
   model: LanguageModelV4;
+  /** The guarded `fetch` of the provider. */
+  send: typeof fetch;
+  /** Returns the model with another `fetch`. */
+  openWith(send: typeof fetch): Promise<LanguageModelV4>;
   provider: string;
   /** Undefined: the model is not in the table. */
   info: ModelInfo | undefined;
@@ -88,12 +94,24 @@ async function openModel(opening: Opening, name: string): Promise<OpenModel> {
   const operator = isAuthored ? undefined : { service, options };
   const key = aws ? undefined : await keyFor({ context, provider, isMain }, operator);
   const apiVersion = text(context, 'azureApiVersion') || undefined;
-  const settings = { address, key, fetch: fetchOver(service.http), apiVersion, aws };
-  const model = await providerNamed(provider).open(settings, id);
+  const send = fetchOver(service.http);
+  const openWith = (fetch: typeof send): Promise<LanguageModelV4> =>
+    providerNamed(provider).open({ address, key, fetch, apiVersion, aws }, id);
+  const model = await openWith(streamed(send));
   const secret = key ?? aws?.secretAccessKey;
   const prices = configuredPrices(options, provider, id) ?? info?.prices;
   const rate = configured(options.rates, provider) ?? {};
-  return { model, provider, info, prices, secret, rate, rateKey: rateKeyOf(secret, provider, address) };
+  return {
+    model,
+    send,
+    openWith,
+    provider,
+    info,
+    prices,
+    secret,
+    rate,
+    rateKey: rateKeyOf(secret, provider, address),
+  };
 }
 
 function configuredPrices({ prices }: BlocksOptions, provider: string, id: string): Prices | undefined {

@@ -1,0 +1,84 @@
+const STREAM_TYPES = /^\s*(?:text\/event-stream|application\/vnd\.amazon\.eventstream)\s*(?:;|$)/i;
+/** The longest name of a field in an event stream is `event:` or `retry:`. */
+const FIELD_CHARS = 6;
+const EVENT_FIELD = /^(?:data|event|id|retry)?:/;
+
+/** Thrown by `streamed`: the server has answered with one document and not with a stream. */
+export class WholeAnswer extends Error {
+  override readonly name = 'WholeAnswer';
+  /** The body. */
+  readonly text: string;
+
+  constructor(text: string) {
+    super('The answer is not a stream.');
+    this.text = text;
+  }
+}
+
+/**
+ * Returns a `fetch` for requests that ask for a stream. It throws a WholeAnswer for a successful response that is no stream,
+ * whatever type the server declares: SDKs would find no events in it, and take it for an empty answer.
+ */
+export function streamed(send: typeof fetch): typeof fetch {
+  return async (input, init) => {
+    const response = await send(input, init);
+    if (!response.ok) return response;
+    if (response.body === null) throw new WholeAnswer('');
+    const isDeclared = STREAM_TYPES.test(response.headers.get('content-type') ?? '');
+    const reader = response.body.getReader() as ReadableStreamDefaultReader<Uint8Array>;
+    const read: Uint8Array[] = [];
+    const start = await startOf(reader, read, isDeclared ? 1 : FIELD_CHARS);
+    const isStream = isDeclared ? start !== '' && !/^[{[<]/.test(start) : EVENT_FIELD.test(start);
+    if (!isStream) throw new WholeAnswer(await restOf(reader, read));
+    const { status, statusText, headers } = response;
+    return new Response(continued(reader, read), { status, statusText, headers });
+  };
+}
+
+/** Returns at least `chars` characters from the start of the body, without white space before them, or all that it has. */
+async function startOf(
+  reader: ReadableStreamDefaultReader<Uint8Array>,
+  read: Uint8Array[],
+  chars: number,
+): Promise<string> {
+  const decoder = new TextDecoder();
+  let start = '';
+  while (start.length < chars) {
+    const { done, value } = await reader.read();
+    if (done) break;
+    read.push(value);
+    start = (start + decoder.decode(value, { stream: true })).trimStart();
+  }
+  return start;
+}
+
+/** Returns the whole text of a body. The client limits its size. */
+async function restOf(
+  reader: ReadableStreamDefaultReader<Uint8Array>,
+  read: readonly Uint8Array[],
+): Promise<string> {
+  const decoder = new TextDecoder();
+  const texts = read.map((chunk) => decoder.decode(chunk, { stream: true }));
+  for (;;) {
+    const { done, value } = await reader.read();
+    if (done) return texts.join('') + decoder.decode();
+    texts.push(decoder.decode(value, { stream: true }));
+  }
+}
+
+/** Returns a body with these chunks before those of the reader. */
+function continued(
+  reader: ReadableStreamDefaultReader<Uint8Array>,
+  read: Uint8Array[],
+): ReadableStream<Uint8Array> {
+  return new ReadableStream({
+    async pull(controller) {
+      const first = read.shift();
+      if (first) return controller.enqueue(first);
+      const { done, value } = await reader.read();
+      if (done) controller.close();
+      else controller.enqueue(value);
+    },
+    cancel: (reason) => reader.cancel(reason),
+  });
+}

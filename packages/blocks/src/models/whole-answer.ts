@@ -1,0 +1,91 @@
+import type { LanguageModelV4CallOptions, LanguageModelV4StreamPart } from '@ai-sdk/provider';
+import { BlockError, isJsonObject } from '@heddle/core/blocks';
+import type { Json, JsonObject } from '@heddle/core/blocks';
+import { messageOf, nameOfModel, withoutSecret } from './failure.ts';
+import type { OpenModel } from './open.ts';
+import type { WholeAnswer } from './streamed.ts';
+
+/** Characters of an unreadable answer that its error shows. */
+const MAX_SHOWN_CHARS = 200;
+
+/**
+ * Returns the parts of a whole answer as a stream would have them: each text in one piece. The provider's SDK reads the
+ * document that was received; the model is not called again.
+ *
+ * Throws a BlockError for a document that is no answer, and what the SDK throws for an error in it.
+ */
+export async function partsOfWhole(
+  opened: OpenModel,
+  options: LanguageModelV4CallOptions,
+  { text }: WholeAnswer,
+): Promise<LanguageModelV4StreamPart[]> {
+  const document = parsed(opened, text);
+  const status = statusOfError(opened, document);
+  const headers = { 'content-type': 'application/json' };
+  let requests = 0;
+  const model = await opened.openWith(async (...request) => {
+    // Google lets answers be continued by a further request.
+    if (requests++ > 0) return opened.send(...request);
+    return new Response(text, { status, headers });
+  });
+  try {
+    const { content, finishReason, usage } = await model.doGenerate(options);
+    // A document is complete, also without a reason.
+    const ended = { ...finishReason, raw: finishReason.raw ?? '' };
+    return [...content.flatMap(partsOf), { type: 'finish', finishReason: ended, usage }];
+  } catch (error) {
+    options.abortSignal?.throwIfAborted();
+    if (status !== 200 || requests > 1) throw error;
+    throw unreadable(opened, 'JSON that is no answer of this interface', text);
+  }
+}
+
+function partsOf(
+  content: Awaited<ReturnType<OpenModel['model']['doGenerate']>>['content'][number],
+  index: number,
+): LanguageModelV4StreamPart[] {
+  const id = String(index);
+  if (content.type === 'tool-call')
+    return [{ type: 'tool-input-delta', id: content.toolCallId, delta: content.input }, content];
+  if (content.type !== 'text' && content.type !== 'reasoning') return [];
+  const { type, text, providerMetadata } = content;
+  return [
+    { type: `${type}-start`, id, ...(providerMetadata && { providerMetadata }) },
+    { type: `${type}-delta`, id, delta: text },
+    { type: `${type}-end`, id },
+  ];
+}
+
+function parsed(opened: OpenModel, text: string): Json {
+  const start = text.trimStart();
+  if (start === '') throw unreadable(opened, 'an empty response', '');
+  if (start.startsWith('<')) throw unreadable(opened, 'a web page', start);
+  try {
+    return JSON.parse(start) as Json;
+  } catch {
+    const isJson = start.startsWith('{') || start.startsWith('[');
+    throw unreadable(opened, isJson ? 'malformed JSON' : 'text that is neither a stream nor JSON', start);
+  }
+}
+
+/**
+ * Returns the status for a document: that of the error in it, or 200 if it has none. Gateways send errors of providers as
+ * successful responses. Throws MODEL_FAILED, for another attempt, if the error has no status.
+ */
+function statusOfError(opened: OpenModel, document: Json): number {
+  if (!isJsonObject(document)) return 200;
+  const error = document['error'] ?? (document['object'] === 'error' ? document : undefined);
+  if (error === undefined || error === null) return 200;
+  const { code, status }: JsonObject = isJsonObject(error) ? error : {};
+  const found = [code, status].map(Number).find((each) => each >= 400 && each < 600);
+  if (found !== undefined) return found;
+  const what = messageOf(error, opened.secret);
+  throw new BlockError('MODEL_FAILED', `${nameOfModel(opened)} answered with an error: ${what}`);
+}
+
+/** Returns the error for an answer that another attempt would not change. */
+function unreadable(opened: OpenModel, what: string, text: string): BlockError {
+  const shown = withoutSecret(text.trim(), opened.secret).slice(0, MAX_SHOWN_CHARS);
+  const message = `${nameOfModel(opened)} answered with ${what}. Check the address of the provider and the gateways before it.${shown === '' ? '' : ` The answer begins with: ${shown}`}`;
+  return new BlockError('MODEL_FAILED', message, { retryable: false });
+}

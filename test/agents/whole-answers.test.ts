@@ -1,0 +1,269 @@
+import { blocks } from '@heddle/blocks';
+import type { AgentTool } from '@heddle/blocks';
+import type { JsonObject } from '@heddle/core';
+import { createEngine } from '@heddle/engine';
+import type { EngineOptions, RunEvent } from '@heddle/engine';
+import { describe, expect, it, onTestFinished } from 'vitest';
+import { startModelServer } from '../support/model-server.ts';
+import type { ModelAnswer } from '../support/model-server.ts';
+import { TestClock } from '../support/test-clock.ts';
+import { block, workflow } from '../support/workflow.ts';
+
+/** A model of each interface, and of each provider with its own SDK. */
+const MODELS: readonly (readonly [provider: string, model: string, fields: JsonObject])[] = [
+  ['openai', 'gpt-4o', {}],
+  ['anthropic', 'claude-sonnet-4-5', {}],
+  ['google', 'gemini-2.5-flash', {}],
+  ['mistral', 'mistral/mistral-large-latest', {}],
+  ['groq', 'groq/llama-3.3-70b-versatile', {}],
+  ['openrouter', 'openrouter/meta-llama/llama-3.3-70b-instruct', {}],
+  ['azure', 'azure/my-gpt', {}],
+  ['azure with a dated version', 'azure/my-gpt', { azureApiVersion: '2024-10-21' }],
+  ['bedrock', 'bedrock/anthropic.claude-sonnet-4-5-20250929-v1:0', {}],
+  ['a compatible server', 'local/scripted', {}],
+];
+const KEYED = ['openai', 'anthropic', 'google', 'mistral', 'groq', 'openrouter', 'azure', 'bedrock'];
+const INTERFACES = MODELS.filter(([name]) =>
+  ['openai', 'anthropic', 'google', 'bedrock', 'a compatible server'].includes(name),
+);
+
+const forecast: AgentTool = {
+  id: 'weather',
+  description: 'Returns the weather of a city.',
+  parameters: { type: 'object', properties: { city: { type: 'string' } }, required: ['city'] },
+  run: async ({ city }) => ({ city: city ?? null, degrees: 7 }),
+};
+
+/** Starts a run of an agent whose model gives these answers in order; the last one repeats. */
+async function start(answers: readonly ModelAnswer[], fields: JsonObject, options: EngineOptions = {}) {
+  const server = await startModelServer(
+    ({ number }) => answers[Math.min(number, answers.length) - 1] as ModelAnswer,
+  );
+  onTestFinished(() => server.close());
+  const engine = await createEngine({
+    blocks: blocks({ tools: [forecast] }),
+    services: server.services,
+    credentials: Object.fromEntries(KEYED.map((provider) => [provider, 'secret-key'])),
+    ...options,
+  });
+  onTestFinished(() => engine.close({ graceMs: 0 }));
+  const ask = { messages: [{ role: 'user', content: 'Is it warm in Oslo?' }] };
+  const agent = block('A', 'agent', { ...ask, model: 'gpt-4o', ...fields });
+  const run = await engine.start({ workflow: workflow([agent], ['Start -> A']) }, {});
+  return { server, run };
+}
+
+async function ask(answers: readonly ModelAnswer[], fields: JsonObject, options?: EngineOptions) {
+  const { server, run } = await start(answers, fields, options);
+  const result = await run.result();
+  return { server, result, message: result.error?.message };
+}
+
+/** Returns the texts of each kind that were not retracted. */
+async function emitted(events: AsyncIterable<RunEvent>): Promise<{ text: string; thinking: string }> {
+  const found = { text: '', thinking: '' };
+  for await (const event of events) {
+    if (event.type !== 'block:emission') continue;
+    const { emission } = event;
+    if (emission.type === 'reset') found.text = '';
+    if (emission.type === 'text' || emission.type === 'thinking') found[emission.type] += emission.text;
+  }
+  return found;
+}
+
+describe.each(MODELS)('an agent with %s, whose server answers with one document', (_, model, fields) => {
+  it('reads text, calls of tools and tokens, and emits the text', async () => {
+    const { server, run } = await start(
+      [
+        {
+          whole: true,
+          text: 'I look.',
+          tools: [{ name: 'weather', args: { city: 'Oslo' } }],
+          input: 20,
+          output: 5,
+        },
+        { whole: true, pieces: ['It is', ' cold.'], input: 30, output: 7 },
+      ],
+      { model, ...fields, tools: [{ type: 'weather' }] },
+    );
+    const events = emitted(run.events());
+    expect(await run.result()).toMatchObject({
+      status: 'completed',
+      output: {
+        content: 'It is cold.',
+        tokens: { input: 50, output: 12, total: 62 },
+        toolCalls: { count: 1, list: [{ name: 'weather', result: { city: 'Oslo', degrees: 7 } }] },
+      },
+    });
+    expect(server.requests).toHaveLength(2);
+    expect((await events).text).toBe('It is cold.');
+  });
+
+  it('reads the answer in a format', async () => {
+    const properties = { warm: { type: 'boolean' } };
+    const schema = { type: 'object', properties, required: ['warm'], additionalProperties: false };
+    const responseFormat = { name: 'weather', schema };
+    const { server, result } = await ask([{ whole: true, text: '{"warm":false}' }], {
+      ...{ model, ...fields, responseFormat },
+    });
+    expect(result).toMatchObject({ status: 'completed', output: { warm: false } });
+    expect(server.requests).toHaveLength(1);
+  });
+});
+
+describe.each(INTERFACES)('an answer with the interface of %s', (_, model) => {
+  it('has the reasoning of the model if it is whole', async () => {
+    const { run } = await start([{ whole: true, reasoning: 'It snows.', text: 'No.' }], { model });
+    const events = emitted(run.events());
+    expect(await run.result()).toMatchObject({ status: 'completed', output: { content: 'No.' } });
+    expect(await events).toEqual({ text: 'No.', thinking: 'It snows.' });
+  });
+
+  it('has the same content, tokens and cost if it is whole and if it is streamed', async () => {
+    const answer = { text: 'No.', input: 1000, cached: 200, output: 100 };
+    const outputs = [];
+    for (const whole of [{ whole: true }, {}] as const) {
+      const { result } = await ask([{ ...answer, ...whole }], { model });
+      outputs.push({ ...(result.output as JsonObject), providerTiming: null });
+    }
+    expect(outputs[0]).toMatchObject({ content: 'No.', tokens: { input: 1000, output: 100, cached: 200 } });
+    expect(outputs[0]).toEqual(outputs[1]);
+  });
+
+  it.each<[string, ModelAnswer, RegExp]>([
+    ['malformed JSON', { body: '{"id": "answer", "content' }, /with malformed JSON\..*begins with: \{"id"/],
+    ['a web page', { body: '<html>Sign in</html>', type: 'text/html' }, /with a web page\..*Sign in/],
+    ['text', { body: 'upstream not ready', type: 'text/plain' }, /neither a stream nor JSON.*upstream/],
+    ['an empty response', { body: '' }, /with an empty response\. Check the address of the provider/],
+    ['an empty stream', { body: ' \n', type: 'text/event-stream' }, /with an empty response\./],
+    [
+      'another JSON document',
+      { body: '{"detail":"secret-key"}' },
+      /no answer of this interface.*\[key\]|no text, no call/,
+    ],
+    ['a JSON list', { body: '[1]' }, /no answer of this interface/],
+  ])('that is %s is a clear error after one call', async (_name, answer, message) => {
+    const fields = model === 'local/scripted' ? { apiKey: 'secret-key' } : {};
+    const { server, result, message: text } = await ask([answer], { model, ...fields });
+    expect(result).toMatchObject({ status: 'failed', error: { code: 'MODEL_FAILED' } });
+    expect(text).toMatch(/^The model ".+" of \w+ answered with /);
+    expect(text).toMatch(message);
+    expect(server.requests).toHaveLength(1);
+  });
+
+  it.each(['cut', 'ends'] as const)(
+    'that breaks off, or ends without its last events, is asked for again (%s)',
+    async (fault) => {
+      const clock = new TestClock();
+      const { server, run } = await start(
+        [
+          fault === 'cut' ? { whole: true, text: 'Rain.', cut: true } : { text: 'Rain.', ends: true },
+          { whole: true, text: 'Snow.' },
+        ],
+        { model },
+        { clock },
+      );
+      await clock.due(1000);
+      clock.advance(1000);
+      expect(await run.result()).toMatchObject({ status: 'completed', output: { content: 'Snow.' } });
+      expect(server.requests).toHaveLength(2);
+    },
+  );
+
+  it('with an error that a gateway passes on is like the error itself', async () => {
+    const clock = new TestClock();
+    const error = (code: number, message: string): ModelAnswer => ({
+      body: JSON.stringify({ type: 'error', error: { type: 'error', code, message, status: 'X' }, message }),
+    });
+    const { server, run } = await start([error(429, 'slow down'), error(401, 'no')], { model }, { clock });
+    await clock.due(1000);
+    clock.advance(1000);
+    const result = await run.result();
+    expect(result).toMatchObject({
+      status: 'failed',
+      error: { code: 'MODEL_REFUSED', details: { status: 401 } },
+    });
+    expect(result.error?.message).toMatch(/answered with status 401: no The key is not valid/);
+    expect(server.requests).toHaveLength(2);
+  });
+
+  it('without anything in it is a clear error', async () => {
+    const empty = { whole: true, input: 0, output: 0 } as const;
+    const { server, result, message } = await ask([empty], { model });
+    expect(result).toMatchObject({ status: 'failed', error: { code: 'MODEL_FAILED' } });
+    expect(message).toMatch(/no text, no call of a tool and no tokens\. Check that the address/);
+    expect(server.requests).toHaveLength(1);
+  });
+});
+
+describe('an answer', () => {
+  it('is a stream whatever type it declares', async () => {
+    const { result } = await ask([{ pieces: ['It is', ' cold.'], type: 'application/json' }], {});
+    expect(result).toMatchObject({ output: { content: 'It is cold.', tokens: { total: 15 } } });
+  });
+
+  it('is one document although it declares a stream', async () => {
+    const { result } = await ask([{ whole: true, text: 'It is cold.', type: 'text/event-stream' }], {});
+    expect(result).toMatchObject({ output: { content: 'It is cold.', tokens: { total: 15 } } });
+  });
+
+  it('with tokens may have no text', async () => {
+    const { result } = await ask([{ input: 10, output: 1 }], {});
+    expect(result).toMatchObject({ status: 'completed', output: { content: '', tokens: { total: 11 } } });
+  });
+
+  it('that is streamed without anything in it is a clear error', async () => {
+    const { server, result, message } = await ask([{ input: 0, output: 0 }], {});
+    expect(result).toMatchObject({ status: 'failed', error: { code: 'MODEL_FAILED' } });
+    expect(message).toMatch(/no text, no call of a tool and no tokens/);
+    expect(server.requests).toHaveLength(1);
+  });
+
+  it('with an error without a status is asked for again', async () => {
+    const clock = new TestClock();
+    const error = { body: '{"error":{"type":"overloaded","message":"busy"}}' };
+    const { run } = await start([error, error, error, error], {}, { clock });
+    for (const ms of [1000, 2000, 4000]) {
+      await clock.due(ms);
+      clock.advance(ms);
+    }
+    expect((await run.result()).error?.message).toBe(
+      'The model "gpt-4o" of openai answered with an error: busy',
+    );
+  });
+
+  it('that is too large is no reason for another call, streamed and not', async () => {
+    const text = 'x'.repeat(10 * 2 ** 20);
+    for (const whole of [{ whole: true }, {}] as const) {
+      const { server, result, message } = await ask([{ ...whole, text }], {});
+      expect(result).toMatchObject({ status: 'failed', error: { code: 'MODEL_FAILED' } });
+      expect(message).toMatch(/has more than 10485760 bytes/);
+      expect(server.requests).toHaveLength(1);
+    }
+  });
+
+  it('that cannot be read makes the next model answer', async () => {
+    const { result } = await ask([{ body: '<html>' }, { text: 'Cold.' }], {
+      fallbackModels: 'local/scripted',
+    });
+    expect(result).toMatchObject({ output: { content: 'Cold.', unavailable: [{ model: 'openai/gpt-4o' }] } });
+  });
+
+  it('of Google that needs another request is continued', async () => {
+    const first = {
+      candidates: [
+        {
+          content: { role: 'model', parts: [{ text: 'It is' }] },
+          finishReason: 'CONTINUATION',
+          continuationToken: 'next',
+        },
+      ],
+      usageMetadata: { promptTokenCount: 10, candidatesTokenCount: 2, totalTokenCount: 12 },
+    };
+    const { server, result } = await ask([{ body: JSON.stringify(first) }, { text: ' cold.' }], {
+      model: 'gemini-2.5-flash',
+    });
+    expect(result).toMatchObject({ status: 'completed', output: { content: 'It is cold.' } });
+    expect(server.requests[1]?.path).toMatch(/:generateContent$/);
+  });
+});

@@ -1,0 +1,180 @@
+import type { Json, JsonObject } from '@heddle/core';
+
+/** The interface that a request speaks. */
+export type Protocol = 'openai' | 'compatible' | 'anthropic' | 'google' | 'bedrock';
+
+/** What the server answers. */
+export interface ModelAnswer {
+  text?: string;
+  /** Sent as several pieces. Default: as one. */
+  pieces?: readonly string[];
+  /** Only in whole answers. */
+  reasoning?: string;
+  /** `id` is that of the call, with the interface of OpenAI's chat completions. */
+  tools?: readonly { name: string; args: Json | string; id?: string }[];
+  input?: number;
+  output?: number;
+  cached?: number;
+  /** True: the answer is one JSON document, although a stream was asked for. Default: as the request asks. */
+  whole?: true;
+  /** The body in place of an answer. */
+  body?: string;
+  /** The declared type of the body. Default: that of the answer. */
+  type?: string;
+  /** A refusal instead of an answer. */
+  status?: number;
+  message?: string;
+  headers?: { [name: string]: string };
+  /** Nothing follows the text, or half of a whole answer, and the connection stays open. */
+  stalls?: true;
+  /** The stream ends after the text, without its last events. */
+  ends?: true;
+  /** The connection breaks after the text, or after half of a whole answer. */
+  cut?: true;
+  /** Nothing is sent before this resolves. */
+  after?: Promise<unknown>;
+}
+
+/** Returns the pieces of the text. */
+export function piecesOf({ pieces, text }: ModelAnswer): readonly string[] {
+  return pieces ?? (text === undefined ? [] : [text]);
+}
+
+/** Returns the arguments of a call as models write them. */
+export function argumentsOf(args: Json | string): string {
+  return typeof args === 'string' ? args : JSON.stringify(args);
+}
+
+/** Returns an answer as one document of the interface. */
+export function wholeAnswer(protocol: Protocol, answer: ModelAnswer): JsonObject {
+  return DOCUMENTS[protocol](answer, piecesOf(answer).join(''));
+}
+
+const DOCUMENTS: Record<Protocol, (answer: ModelAnswer, text: string) => JsonObject> = {
+  openai: ({ reasoning, tools = [], input = 10, output = 5, cached = 0 }, text) => ({
+    ...{ id: 'resp_1', object: 'response', created_at: 1, model: 'scripted', status: 'completed' },
+    ...{ error: null, incomplete_details: null },
+    output: [
+      ...partIf(reasoning, (summary) => ({
+        ...{ type: 'reasoning', id: 'rs_1', encrypted_content: null },
+        summary: [{ type: 'summary_text', text: summary }],
+      })),
+      ...partIf(text, () => ({
+        ...{ type: 'message', id: 'msg_1', role: 'assistant', status: 'completed' },
+        content: [{ type: 'output_text', text, annotations: [] }],
+      })),
+      ...tools.map(({ name, args }, index) => ({
+        ...{ type: 'function_call', id: `fc_${index}`, call_id: `call_${index}`, name },
+        ...{ arguments: argumentsOf(args), status: 'completed' },
+      })),
+    ],
+    usage: {
+      input_tokens: input,
+      input_tokens_details: { cached_tokens: cached },
+      output_tokens: output,
+      output_tokens_details: { reasoning_tokens: 0 },
+    },
+  }),
+  compatible: ({ reasoning, tools = [], input = 10, output = 5, cached = 0 }, text) => ({
+    ...{ id: 'answer_1', object: 'chat.completion', created: 1, model: 'scripted' },
+    choices: [
+      {
+        index: 0,
+        finish_reason: tools.length > 0 ? 'tool_calls' : 'stop',
+        message: {
+          role: 'assistant',
+          content: text === '' ? null : text,
+          ...(reasoning !== undefined && { reasoning_content: reasoning }),
+          ...(tools.length > 0 && {
+            tool_calls: tools.map(({ name, args, id }, index) => ({
+              id: id ?? `call_${index}`,
+              type: 'function',
+              function: { name, arguments: argumentsOf(args) },
+            })),
+          }),
+        },
+      },
+    ],
+    usage: {
+      prompt_tokens: input,
+      completion_tokens: output,
+      total_tokens: input + output,
+      prompt_tokens_details: { cached_tokens: cached },
+    },
+  }),
+  anthropic: ({ reasoning, tools = [], input = 10, output = 5, cached = 0 }, text) => ({
+    ...{ id: 'msg_1', type: 'message', role: 'assistant', model: 'scripted' },
+    content: [
+      ...partIf(reasoning, (thinking) => ({ type: 'thinking', thinking, signature: 'signed' })),
+      ...partIf(text, () => ({ type: 'text', text })),
+      ...tools.map(({ name, args }, index) => ({
+        ...{ type: 'tool_use', id: `toolu_${index}`, name },
+        input: typeof args === 'string' ? { text: args } : args,
+      })),
+    ],
+    stop_reason: tools.length > 0 ? 'tool_use' : 'end_turn',
+    stop_sequence: null,
+    usage: {
+      input_tokens: input - cached,
+      cache_read_input_tokens: cached,
+      cache_creation_input_tokens: 0,
+      output_tokens: output,
+    },
+  }),
+  google: ({ reasoning, tools = [], input = 10, output = 5, cached = 0 }, text) => ({
+    candidates: [
+      {
+        index: 0,
+        finishReason: 'STOP',
+        content: {
+          role: 'model',
+          parts: [
+            ...partIf(reasoning, (thought) => ({ text: thought, thought: true })),
+            ...partIf(text, () => ({ text })),
+            ...tools.map(({ name, args }) => ({
+              functionCall: { name, args: typeof args === 'string' ? { text: args } : args },
+            })),
+          ],
+        },
+      },
+    ],
+    usageMetadata: {
+      promptTokenCount: input,
+      candidatesTokenCount: output,
+      totalTokenCount: input + output,
+      cachedContentTokenCount: cached,
+    },
+  }),
+  bedrock: ({ reasoning, tools = [], input = 10, output = 5, cached = 0 }, text) => ({
+    output: {
+      message: {
+        role: 'assistant',
+        content: [
+          ...partIf(reasoning, (thought) => ({
+            reasoningContent: { reasoningText: { text: thought, signature: 'signed' } },
+          })),
+          ...partIf(text, () => ({ text })),
+          ...tools.map(({ name, args }, index) => ({
+            toolUse: {
+              ...{ toolUseId: `tooluse_${index}`, name },
+              input: typeof args === 'string' ? { text: args } : args,
+            },
+          })),
+        ],
+      },
+    },
+    stopReason: tools.length > 0 ? 'tool_use' : 'end_turn',
+    usage: {
+      inputTokens: input - cached,
+      outputTokens: output,
+      totalTokens: input + output,
+      cacheReadInputTokens: cached,
+    },
+    metrics: { latencyMs: 1 },
+  }),
+};
+
+/** Returns a list with the part of a text; an empty one for no text. */
+function partIf(text: string | undefined, part: (text: string) => JsonObject): JsonObject[] {
+  return text === undefined || text === '' ? [] : [part(text)];
+}
