@@ -144,14 +144,7 @@ class AnswerReader {
     else if (part.type === 'text-end' || part.type === 'reasoning-end') this.#keepMetadata(part);
     else if (part.type === 'tool-input-delta') this.#progress(part.delta);
     else if (part.type === 'tool-call') this.#content.push(part);
-    else if (part.type === 'finish') {
-      const { finishReason, usage } = part;
-      // SDKs end a stream that ended early with these reasons.
-      const { unified, raw } = finishReason;
-      if (unified === 'error' || unified === 'interrupted' || (unified === 'other' && raw === undefined))
-        throw new BlockError('MODEL_FAILED', `${nameOfModel(this.#opened)} broke off its answer.`);
-      this.#finished = { finishReason: unified, tokens: tokensOf(usage) };
-    }
+    else if (part.type === 'finish') this.#finish(part);
   }
 
   answer(): Answer {
@@ -171,6 +164,13 @@ class AnswerReader {
   /** Retracts the text that was emitted. */
   discard(): void {
     if (this.#emitted) this.#context.emit({ type: 'reset' });
+  }
+
+  #finish({ finishReason: { unified, raw }, usage }: Extract<LanguageModelV4StreamPart, { type: 'finish' }>) {
+    // SDKs give these reasons for a stream that ended early.
+    if (unified === 'error' || unified === 'interrupted' || (unified === 'other' && raw === undefined))
+      throw new BlockError('MODEL_FAILED', `${nameOfModel(this.#opened)} broke off its answer.`);
+    this.#finished = { finishReason: unified, tokens: tokensOf(usage) };
   }
 
   #begin({
