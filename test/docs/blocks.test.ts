@@ -6,12 +6,7 @@ import { entityTypes } from '../../packages/blocks/src/guardrails/personal-data.
 import { driverTypes } from '../../packages/blocks/src/drivers/catalog.ts';
 import { integrationTypes } from '../../packages/blocks/src/integrations/catalog.ts';
 import { isContainerType } from '../../packages/core/src/schema/read-block.ts';
-import {
-  isTriggerType,
-  runnableTypes,
-  TRIGGER_PRIORITY,
-  typeTable,
-} from '../../packages/core/src/plan/types.ts';
+import { isTriggerType, runnableTypes, typeNames, typeTable } from '../../packages/core/src/plan/types.ts';
 import { builtInExecutors } from '../../packages/engine/src/executors/built-ins.ts';
 import { readPage, repository, tablesOf } from './markdown.ts';
 
@@ -56,6 +51,19 @@ function exportedTypes(): string[] {
 
 const integrations = [...integrationTypes, ...driverTypes];
 
+/** The types of the format beside the integrations, and the older versions of these types. */
+const FORMAT_TYPES = [
+  ...['start_trigger', 'starter', 'api_trigger', 'input_trigger', 'manual_trigger', 'chat_trigger'],
+  ...['generic_webhook', 'schedule', 'rss', 'imap', 'circleback', 'sim_workspace_event'],
+  ...['agent', 'api', 'function', 'condition', 'router', 'router_v2', 'evaluator', 'variables', 'response'],
+  ...['workflow', 'workflow_input', 'wait', 'human_in_the_loop', 'loop', 'parallel', 'webhook_request'],
+  ...['note', 'memory', 'mcp', 'guardrails', 'knowledge', 'table'],
+  ...['file', 'file_v2', 'file_v3', 'file_v4', 'file_v5'],
+  ...['deployments', 'credential', 'credential_group', 'logs', 'search', 'translate', 'tts', 'stt', 'vision'],
+  ...['image_generator', 'video_generator', 'thinking', 'a2a', 'enrichment', 'mothership', 'pi'],
+  'custom_block_*',
+];
+
 describe('the table of all types of blocks', () => {
   it('says yes for what heddle run executes, and for nothing else', () => {
     expect(
@@ -77,10 +85,19 @@ describe('the table of all types of blocks', () => {
     expect(typesThat('yes').filter((type) => whyUnsupported(type) !== undefined)).toEqual([]);
   });
 
-  it('has each type once, and every trigger', () => {
+  it('says yes for what heddle blocks show describes, and for nothing else', async () => {
+    const described = (await describeBlocks()).map(({ type }) => type);
+    expect(typesThat('yes').sort()).toEqual(described.sort());
+  });
+
+  it('has every type that Heddle knows, and every type of the format', () => {
+    const all = rows.flatMap(({ types }) => types);
+    expect([...typeNames(typeTable()), ...FORMAT_TYPES].filter((type) => !all.includes(type))).toEqual([]);
+  });
+
+  it('has each type once', () => {
     const all = rows.flatMap(({ types }) => types);
     expect(all.filter((type, index) => all.indexOf(type) !== index)).toEqual([]);
-    expect(all).toEqual(expect.arrayContaining([...TRIGGER_PRIORITY]));
   });
 
   it('has the types of all exported workflows', () => {

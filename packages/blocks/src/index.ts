@@ -103,6 +103,7 @@ export async function describeBlocks(): Promise<BlockDescription[]> {
   const [
     { describeBlock },
     { describeBuiltIns },
+    { describeOthers },
     { agentSchema },
     { describeIntegrations },
     { scheduleSchema },
@@ -113,6 +114,7 @@ export async function describeBlocks(): Promise<BlockDescription[]> {
   ] = await Promise.all([
     import('./describe/describe.ts'),
     import('./describe/built-ins.ts'),
+    import('./describe/others.ts'),
     import('./agent/schema.ts'),
     import('./integrations/describe.ts'),
     import('./triggers/schedule/schedule.ts'),
@@ -129,6 +131,7 @@ export async function describeBlocks(): Promise<BlockDescription[]> {
     describeBlock('rss', rssSchema),
     describeBlock('imap', imapSchema),
     describeBlock('sim_workspace_event', workspaceEventSchema),
+    ...describeOthers(),
     describeBlock('agent', agentSchema),
     ...(await Promise.all(own)),
     ...(await describeIntegrations()),

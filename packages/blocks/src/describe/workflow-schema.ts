@@ -6,9 +6,6 @@ import type { BlockDescription } from './describe.ts';
 const REFERENCE_OR_EMPTY: JsonObject = { type: ['string', 'null'], pattern: '^\\s*$|<|\\{\\{' };
 const NUMBER_TEXT = '^\\s*$|^\\s*[-+.\\d]|<|\\{\\{';
 
-/** Other triggers, and comments. They have no fields that Heddle reads. */
-const OTHER_TYPES = ['generic_webhook', 'webhook', 'schedule', 'rss', 'imap', 'circleback', 'note'];
-
 const TEXT: JsonObject = { type: 'string' };
 const TEXT_OR_NULL: JsonObject = { type: ['string', 'null'] };
 
@@ -89,7 +86,7 @@ const RETRY: JsonObject = {
 };
 
 function blockSchema(blocks: readonly BlockDescription[]): JsonObject {
-  const types = [...blocks.map(({ type }) => type), ...OTHER_TYPES];
+  const types = blocks.map(({ type }) => type);
   return {
     type: 'object',
     required: ['type'],

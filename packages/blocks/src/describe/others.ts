@@ -1,0 +1,27 @@
+import * as z from 'zod';
+import { webhookSchema } from '../triggers/webhook/webhook.ts';
+import { describeBlock } from './describe.ts';
+import type { BlockDescription } from './describe.ts';
+
+const note = {
+  summary: 'Is a comment. It is ignored, with its edges.',
+  fields: z.object({ content: z.string().optional().describe('The comment.') }),
+  outputs: z.object({}),
+};
+
+/** Triggers of systems that Heddle does not wait for. */
+const event = {
+  summary: 'Starts a run with an event. Your program waits for the event and starts the run.',
+  fields: z.object({}),
+  outputs: z.looseObject({}),
+};
+
+/** Returns the descriptions of comments, of older types of webhooks, and of triggers of systems that Heddle does not wait for. */
+export function describeOthers(): BlockDescription[] {
+  return [
+    describeBlock('note', note),
+    describeBlock('webhook', webhookSchema),
+    describeBlock('circleback', event),
+    describeBlock('trigger', event),
+  ];
+}
