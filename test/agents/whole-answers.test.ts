@@ -212,6 +212,23 @@ describe('an answer', () => {
     expect(result).toMatchObject({ status: 'completed', output: { content: '', tokens: { total: 11 } } });
   });
 
+  // Bedrock has a binary stream.
+  it.each(INTERFACES.filter(([name]) => name !== 'bedrock'))(
+    'of %s that has malformed JSON in its stream is asked for again',
+    async (_, model) => {
+      const clock = new TestClock();
+      const broken = { body: 'data: {"id": "answer", "text\n\n', type: 'text/event-stream' };
+      const { run } = await start([broken, broken, broken, broken], { model }, { clock });
+      for (const ms of [1000, 2000, 4000]) {
+        await clock.due(ms);
+        clock.advance(ms);
+      }
+      const { error } = await run.result();
+      expect(error).toMatchObject({ code: 'MODEL_FAILED' });
+      expect(error?.message).toMatch(/^The model ".+" of \w+ did not answer: .*JSON/);
+    },
+  );
+
   it('that is streamed without anything in it is a clear error', async () => {
     const { server, result, message } = await ask([{ input: 0, output: 0 }], {});
     expect(result).toMatchObject({ status: 'failed', error: { code: 'MODEL_FAILED' } });

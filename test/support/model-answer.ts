@@ -8,13 +8,15 @@ export interface ModelAnswer {
   text?: string;
   /** Sent as several pieces. Default: as one. */
   pieces?: readonly string[];
-  /** Only in whole answers. */
+  /** Precedes the text. */
   reasoning?: string;
   /** `id` is that of the call, with the interface of OpenAI's chat completions. */
   tools?: readonly { name: string; args: Json | string; id?: string }[];
   input?: number;
   output?: number;
   cached?: number;
+  /** Tokens of the output that were reasoning. */
+  reasoned?: number;
   /** True: the answer is one JSON document, although a stream was asked for. Default: as the request asks. */
   whole?: true;
   /** The body in place of an answer. */
@@ -51,12 +53,12 @@ export function wholeAnswer(protocol: Protocol, answer: ModelAnswer): JsonObject
 }
 
 const DOCUMENTS: Record<Protocol, (answer: ModelAnswer, text: string) => JsonObject> = {
-  openai: ({ reasoning, tools = [], input = 10, output = 5, cached = 0 }, text) => ({
+  openai: ({ reasoning, tools = [], input = 10, output = 5, cached = 0, reasoned = 0 }, text) => ({
     ...{ id: 'resp_1', object: 'response', created_at: 1, model: 'scripted', status: 'completed' },
     ...{ error: null, incomplete_details: null },
     output: [
       ...partIf(reasoning, (summary) => ({
-        ...{ type: 'reasoning', id: 'rs_1', encrypted_content: null },
+        ...{ type: 'reasoning', id: 'rs_1', encrypted_content: 'signed' },
         summary: [{ type: 'summary_text', text: summary }],
       })),
       ...partIf(text, () => ({
@@ -72,10 +74,10 @@ const DOCUMENTS: Record<Protocol, (answer: ModelAnswer, text: string) => JsonObj
       input_tokens: input,
       input_tokens_details: { cached_tokens: cached },
       output_tokens: output,
-      output_tokens_details: { reasoning_tokens: 0 },
+      output_tokens_details: { reasoning_tokens: reasoned },
     },
   }),
-  compatible: ({ reasoning, tools = [], input = 10, output = 5, cached = 0 }, text) => ({
+  compatible: ({ reasoning, tools = [], input = 10, output = 5, cached = 0, reasoned = 0 }, text) => ({
     ...{ id: 'answer_1', object: 'chat.completion', created: 1, model: 'scripted' },
     choices: [
       {
@@ -100,6 +102,7 @@ const DOCUMENTS: Record<Protocol, (answer: ModelAnswer, text: string) => JsonObj
       completion_tokens: output,
       total_tokens: input + output,
       prompt_tokens_details: { cached_tokens: cached },
+      completion_tokens_details: { reasoning_tokens: reasoned },
     },
   }),
   anthropic: ({ reasoning, tools = [], input = 10, output = 5, cached = 0 }, text) => ({
@@ -121,7 +124,7 @@ const DOCUMENTS: Record<Protocol, (answer: ModelAnswer, text: string) => JsonObj
       output_tokens: output,
     },
   }),
-  google: ({ reasoning, tools = [], input = 10, output = 5, cached = 0 }, text) => ({
+  google: ({ reasoning, tools = [], input = 10, output = 5, cached = 0, reasoned = 0 }, text) => ({
     candidates: [
       {
         index: 0,
@@ -129,7 +132,7 @@ const DOCUMENTS: Record<Protocol, (answer: ModelAnswer, text: string) => JsonObj
         content: {
           role: 'model',
           parts: [
-            ...partIf(reasoning, (thought) => ({ text: thought, thought: true })),
+            ...partIf(reasoning, (thought) => ({ text: thought, thought: true, thoughtSignature: 'signed' })),
             ...partIf(text, () => ({ text })),
             ...tools.map(({ name, args }) => ({
               functionCall: { name, args: typeof args === 'string' ? { text: args } : args },
@@ -140,7 +143,8 @@ const DOCUMENTS: Record<Protocol, (answer: ModelAnswer, text: string) => JsonObj
     ],
     usageMetadata: {
       promptTokenCount: input,
-      candidatesTokenCount: output,
+      candidatesTokenCount: output - reasoned,
+      thoughtsTokenCount: reasoned,
       totalTokenCount: input + output,
       cachedContentTokenCount: cached,
     },

@@ -57,7 +57,7 @@ interface Stream {
 
 const STREAMS: Record<Protocol, (answer: ModelAnswer) => Stream> = {
   openai: (answer) => {
-    const { tools = [], input = 10, output = 5, cached = 0 } = answer;
+    const { reasoning = '', reasoned = 0, tools = [], input = 10, output = 5, cached = 0 } = answer;
     const pieces = piecesOf(answer);
     const message = { type: 'message', id: 'msg_1', role: 'assistant', status: 'completed', content: [] };
     const response = { id: 'resp_1', object: 'response', created_at: 1, model: 'scripted', output: [] };
@@ -65,7 +65,7 @@ const STREAMS: Record<Protocol, (answer: ModelAnswer) => Stream> = {
       input_tokens: input,
       input_tokens_details: { cached_tokens: cached },
       output_tokens: output,
-      output_tokens_details: { reasoning_tokens: 0 },
+      output_tokens_details: { reasoning_tokens: reasoned },
       total_tokens: input + output,
     };
     const text: StreamEvent[] =
@@ -100,7 +100,11 @@ const STREAMS: Record<Protocol, (answer: ModelAnswer) => Stream> = {
       ];
     });
     return {
-      events: [{ type: 'response.created', response: { ...response, status: 'in_progress' } }, ...text],
+      events: [
+        { type: 'response.created', response: { ...response, status: 'in_progress' } },
+        ...(reasoning === '' ? [] : openaiReasoning(reasoning)),
+        ...text,
+      ],
       rest: [
         ...(pieces.length === 0
           ? []
@@ -111,7 +115,7 @@ const STREAMS: Record<Protocol, (answer: ModelAnswer) => Stream> = {
     };
   },
   compatible: (answer) => {
-    const { tools = [], input = 10, output = 5, cached = 0 } = answer;
+    const { reasoning = '', reasoned = 0, tools = [], input = 10, output = 5, cached = 0 } = answer;
     // Callers may tell answers apart by it.
     const answerId = randomUUID();
     const chunk = (delta: JsonObject, more: JsonObject = {}): StreamEvent => ({
@@ -138,10 +142,12 @@ const STREAMS: Record<Protocol, (answer: ModelAnswer) => Stream> = {
       completion_tokens: output,
       total_tokens: input + output,
       prompt_tokens_details: { cached_tokens: cached },
+      completion_tokens_details: { reasoning_tokens: reasoned },
     };
     return {
       events: [
         chunk({ role: 'assistant', content: '' }),
+        ...(reasoning === '' ? [] : [chunk({ reasoning_content: reasoning })]),
         ...piecesOf(answer).map((content) => chunk({ content })),
       ],
       rest: [
@@ -156,7 +162,7 @@ const STREAMS: Record<Protocol, (answer: ModelAnswer) => Stream> = {
     };
   },
   anthropic: (answer) => {
-    const { tools = [], input = 10, output = 5, cached = 0 } = answer;
+    const { reasoning = '', tools = [], input = 10, output = 5, cached = 0 } = answer;
     const pieces = piecesOf(answer);
     const usage = {
       input_tokens: input - cached,
@@ -204,7 +210,11 @@ const STREAMS: Record<Protocol, (answer: ModelAnswer) => Stream> = {
     });
     const stop_reason = tools.length > 0 ? 'tool_use' : 'end_turn';
     return {
-      events: [{ type: 'message_start', message }, ...text],
+      events: [
+        { type: 'message_start', message },
+        ...(reasoning === '' ? [] : anthropicReasoning(reasoning)),
+        ...text,
+      ],
       rest: [
         ...(first === 0 ? [] : [{ type: 'content_block_stop', index: 0 }]),
         ...calls,
@@ -218,7 +228,7 @@ const STREAMS: Record<Protocol, (answer: ModelAnswer) => Stream> = {
     };
   },
   google: (answer) => {
-    const { tools = [], input = 10, output = 5, cached = 0 } = answer;
+    const { reasoning = '', reasoned = 0, tools = [], input = 10, output = 5, cached = 0 } = answer;
     const part = (parts: JsonObject[], more: JsonObject = {}): StreamEvent => ({
       candidates: [{ index: 0, content: { role: 'model', parts }, ...more }],
     });
@@ -227,17 +237,21 @@ const STREAMS: Record<Protocol, (answer: ModelAnswer) => Stream> = {
     }));
     const usageMetadata = {
       promptTokenCount: input,
-      candidatesTokenCount: output,
+      candidatesTokenCount: output - reasoned,
+      thoughtsTokenCount: reasoned,
       totalTokenCount: input + output,
       cachedContentTokenCount: cached,
     };
     return {
-      events: piecesOf(answer).map((text) => part([{ text }])),
+      events: [
+        ...(reasoning === '' ? [] : [part([{ text: reasoning, thought: true, thoughtSignature: 'signed' }])]),
+        ...piecesOf(answer).map((text) => part([{ text }])),
+      ],
       rest: [{ ...part(calls, { finishReason: 'STOP' }), usageMetadata }],
     };
   },
   bedrock: (answer) => {
-    const { tools = [], input = 10, output = 5, cached = 0 } = answer;
+    const { reasoning = '', tools = [], input = 10, output = 5, cached = 0 } = answer;
     const calls = tools.flatMap(({ name, args }, at): StreamEvent[] => {
       const contentBlockIndex = at + 1;
       const toolUse = { toolUseId: `tooluse_${at}`, name };
@@ -256,6 +270,7 @@ const STREAMS: Record<Protocol, (answer: ModelAnswer) => Stream> = {
     return {
       events: [
         { messageStart: { role: 'assistant' } },
+        ...(reasoning === '' ? [] : bedrockReasoning(reasoning)),
         ...piecesOf(answer).map((text) => ({ contentBlockDelta: { contentBlockIndex: 0, delta: { text } } })),
       ],
       rest: [
@@ -267,3 +282,41 @@ const STREAMS: Record<Protocol, (answer: ModelAnswer) => Stream> = {
     };
   },
 };
+
+/** Block of the reasoning: one that no other content has. */
+const REASONING_BLOCK = 99;
+
+function openaiReasoning(text: string): StreamEvent[] {
+  const item = { type: 'reasoning', id: 'rs_1', summary: [], encrypted_content: 'signed' };
+  const of = { item_id: item.id, output_index: REASONING_BLOCK, summary_index: 0 };
+  return [
+    { type: 'response.output_item.added', output_index: REASONING_BLOCK, item },
+    { type: 'response.reasoning_summary_part.added', ...of },
+    { type: 'response.reasoning_summary_text.delta', ...of, delta: text },
+    { type: 'response.output_item.done', output_index: REASONING_BLOCK, item },
+  ];
+}
+
+function anthropicReasoning(thinking: string): StreamEvent[] {
+  const index = REASONING_BLOCK;
+  const delta = (content: JsonObject): StreamEvent => ({
+    type: 'content_block_delta',
+    index,
+    delta: content,
+  });
+  return [
+    { type: 'content_block_start', index, content_block: { type: 'thinking', thinking: '' } },
+    delta({ type: 'thinking_delta', thinking }),
+    delta({ type: 'signature_delta', signature: 'signed' }),
+    { type: 'content_block_stop', index },
+  ];
+}
+
+function bedrockReasoning(text: string): StreamEvent[] {
+  const contentBlockIndex = REASONING_BLOCK;
+  return [
+    { contentBlockDelta: { contentBlockIndex, delta: { reasoningContent: { text } } } },
+    { contentBlockDelta: { contentBlockIndex, delta: { reasoningContent: { signature: 'signed' } } } },
+    { contentBlockStop: { contentBlockIndex } },
+  ];
+}

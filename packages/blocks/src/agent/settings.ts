@@ -1,6 +1,7 @@
 import type { LanguageModelV4CallOptions } from '@ai-sdk/provider';
 import type { BlockContext } from '@heddle/core/blocks';
 import { invalid } from '../invalid.ts';
+import { servedModel } from '../models/catalog.ts';
 import type { OpenModel } from '../models/open.ts';
 
 const LEVELS = ['none', 'minimal', 'low', 'medium', 'high', 'xhigh'] as const;
@@ -15,19 +16,30 @@ const VERBOSITIES = ['low', 'medium', 'high'] as const;
  */
 export function modelSettings(
   context: BlockContext,
-  { info }: Pick<OpenModel, 'info'>,
+  { info, model, provider }: Pick<OpenModel, 'info' | 'model' | 'provider'>,
 ): Partial<LanguageModelV4CallOptions> {
+  const abilities = info ?? servedModel(model.modelId);
   const temperature = numberOf(context, 'temperature', 0, 2);
   const maxOutputTokens = numberOf(context, 'maxTokens', 1, Number.MAX_SAFE_INTEGER);
   const reasoning = levelOf(context);
   const verbosity = choiceOf(context, 'verbosity', VERBOSITIES);
   return {
-    ...(temperature !== undefined && info?.temperature !== false && { temperature }),
+    ...(temperature !== undefined && abilities?.temperature !== false && { temperature }),
     ...(maxOutputTokens !== undefined && { maxOutputTokens: Math.floor(maxOutputTokens) }),
-    ...(reasoning !== undefined && info?.reasoning === true && { reasoning }),
+    ...(abilities?.reasoning === true && reasoningOptions(provider, reasoning)),
     ...(info?.provider === 'openai' &&
       verbosity !== undefined && { providerOptions: { openai: { textVerbosity: verbosity } } }),
   };
+}
+
+function reasoningOptions(
+  provider: string,
+  reasoning: Level | undefined,
+): Partial<LanguageModelV4CallOptions> {
+  if (reasoning === undefined) return {};
+  if (provider !== 'google' || reasoning === 'none') return { reasoning };
+  // Google sends the thoughts only to those who ask for them.
+  return { reasoning, providerOptions: { google: { thinkingConfig: { includeThoughts: true } } } };
 }
 
 /** Returns a number that a field has; undefined for an empty field. Throws BLOCK_CONFIG_INVALID. */

@@ -269,6 +269,18 @@ function rowNamed(name: string): ModelInfo | undefined {
   return [...MODELS.values()].find(({ id }) => id === name);
 }
 
+/**
+ * Returns the row of the model that another provider serves under a longer name: `eu.anthropic.claude-sonnet-4-5-20250929-v1:0`
+ * of Bedrock, `anthropic/claude-sonnet-4.5` of OpenRouter. Its prices are not those of that provider.
+ */
+export function servedModel(id: string): ModelInfo | undefined {
+  const name = id
+    .replace(/^.*\/|^(?:[a-z-]{1,10}\.)?(?:anthropic|openai|mistral|deepseek)\./, '')
+    .replace(/(?:-v\d{1,3})?(?::[a-z\d]{1,20})?$/, '')
+    .replace(DATE, '');
+  return rowNamed(name) ?? rowNamed(name.replaceAll('.', '-'));
+}
+
 /** Returns the prices of a call with this many tokens of input. */
 export function pricesFor(prices: Prices, input: number): TokenPrices {
   return prices.long && input > prices.long.above ? prices.long : prices;

@@ -16,6 +16,12 @@ const ADVICE: { readonly [status: number]: string } = {
   429: 'The rate limit or the quota of the key is reached.',
 };
 
+/** What the SDK of Anthropic says of a stream whose first event it cannot read, and what is said in its place. */
+const UNREADABLE = {
+  sdk: 'Expected a normalized Anthropic stream error',
+  text: 'The first event of its stream is malformed JSON, or no event of this interface.',
+};
+
 /** Failures of the guarded client that another attempt does not change. */
 const FINAL: ReadonlySet<unknown> = new Set(['EGRESS_DENIED', 'EGRESS_TOO_LARGE']);
 
@@ -82,6 +88,7 @@ function retryAfterOf(
 export function messageOf(error: unknown, secret: string | undefined): string {
   const { message } = (error ?? {}) as { message?: unknown };
   const text = [error, message].find((each) => typeof each === 'string');
+  if (text === UNREADABLE.sdk) return UNREADABLE.text;
   return withoutSecret(text ?? JSON.stringify(error) ?? String(error), secret).slice(0, MAX_MESSAGE_CHARS);
 }
 

@@ -1,0 +1,111 @@
+import { blocks } from '@heddle/blocks';
+import type { AgentTool } from '@heddle/blocks';
+import type { JsonObject } from '@heddle/core';
+import { createEngine } from '@heddle/engine';
+import { describe, expect, it, onTestFinished } from 'vitest';
+import { startModelServer } from '../support/model-server.ts';
+import type { ModelAnswer } from '../support/model-server.ts';
+import { block, workflow } from '../support/workflow.ts';
+
+const forecast: AgentTool = {
+  id: 'weather',
+  description: 'Returns the weather.',
+  parameters: { type: 'object', properties: {} },
+  run: async () => ({ degrees: 7 }),
+};
+
+/** Asks an agent whose model gives these answers in order. */
+async function ask(answers: readonly ModelAnswer[], fields: JsonObject) {
+  const server = await startModelServer(({ number }) => answers[number - 1] ?? {});
+  onTestFinished(() => server.close());
+  const engine = await createEngine({
+    blocks: blocks({ tools: [forecast] }),
+    services: server.services,
+    credentials: Object.fromEntries(
+      ['openai', 'anthropic', 'google', 'bedrock', 'openrouter'].map((name) => [name, 'key']),
+    ),
+  });
+  onTestFinished(() => engine.close({ graceMs: 0 }));
+  const messages = [{ role: 'user', content: 'Is it warm?' }];
+  const agent = block('A', 'agent', { messages, ...fields });
+  const run = await engine.start({ workflow: workflow([agent], ['Start -> A']) }, {});
+  let thoughts = '';
+  for await (const event of run.events())
+    if (event.type === 'block:emission' && event.emission.type === 'thinking')
+      thoughts += event.emission.text;
+  return { thoughts, result: await run.result(), sent: server.requests.map(({ body }) => body) };
+}
+
+const THINKING = /"thinking":\{"type":"enabled","budget_tokens":\d+\}/;
+
+/** What the request has for a high effort, and how it returns the reasoning in the next round. */
+const CASES: readonly (readonly [
+  model: string,
+  asks: RegExp,
+  returns: RegExp | undefined,
+  reasoned: number,
+])[] = [
+  ['gpt-5.2', /"reasoning":\{"effort":"high"/, /\{"type":"item_reference","id":"rs_1"\}/, 30],
+  ['claude-sonnet-4-5', THINKING, /"thinking":"I must look\.","signature":"signed"/, 0],
+  ['gemini-2.5-flash', /"thinkingBudget":\d+,"includeThoughts":true/, /"thoughtSignature":"signed"/, 30],
+  [`bedrock/eu.anthropic.claude-sonnet-4-5-20250929-v1:0`, THINKING, /"signature":"signed"/, 0],
+  [
+    'openrouter/anthropic/claude-sonnet-4.5',
+    /"reasoning_effort":"high"/,
+    /"reasoning_content":"I must look\."/,
+    30,
+  ],
+];
+
+describe.each(CASES)('the reasoning of %s', (model, asks, returns, reasoned) => {
+  it.each([{}, { whole: true }] as const)(
+    'has the effort of the block, is emitted beside the answer, and is sent back with results (%j)',
+    async (form) => {
+      const { thoughts, result, sent } = await ask(
+        [
+          {
+            ...form,
+            reasoning: 'I must look.',
+            tools: [{ name: 'weather', args: {} }],
+            output: 20,
+            reasoned: 15,
+          },
+          { ...form, reasoning: ' Seven is cold.', text: 'No.', output: 20, reasoned: 15 },
+        ],
+        { model, reasoningEffort: 'high', tools: [{ type: 'weather' }] },
+      );
+      expect(result).toMatchObject({
+        status: 'completed',
+        output: { content: 'No.', tokens: { output: 40, reasoning: reasoned } },
+      });
+      expect(thoughts).toBe('I must look. Seven is cold.');
+      expect(JSON.stringify(sent[0])).toMatch(asks);
+      if (returns) expect(JSON.stringify(sent[1])).toMatch(returns);
+    },
+  );
+});
+
+describe('the effort of a block', () => {
+  it.each([
+    ['is not sent to a model that is not known to reason', 'local/scripted', { reasoningEffort: 'high' }],
+    ['is not sent if it is auto', 'gpt-5.2', { reasoningEffort: 'auto' }],
+  ])('%s', async (_, model, fields) => {
+    const { sent } = await ask([{ text: 'No.' }], { model, ...fields });
+    expect(JSON.stringify(sent[0])).not.toMatch(/reasoning|effort/);
+  });
+
+  it('may be its thinkingLevel, and max is the highest that the provider has', async () => {
+    const { sent } = await ask([{ text: 'No.' }], { model: 'gpt-5.2', thinkingLevel: 'max' });
+    expect(sent[0]).toMatchObject({ reasoning: { effort: 'xhigh' } });
+  });
+});
+
+it('the verbosity of a block is sent to models of OpenAI', async () => {
+  for (const [model, text] of [
+    ['gpt-5.2', { verbosity: 'low' }],
+    ['claude-sonnet-4-5', undefined],
+  ] as const) {
+    const { sent } = await ask([{ text: 'No.' }], { model, verbosity: 'low' });
+    expect(sent[0]?.['text']).toEqual(text);
+  }
+});
