@@ -190,7 +190,7 @@ const INTEGRATIONS = [...new Set(await Promise.all(integrationTypes.map(integrat
   (each) => each ?? [],
 );
 
-const DRIVERS = (await Promise.all(driverTypes.map(driverOf))).flatMap((each) => each ?? []);
+const DRIVERS = [...new Set(await Promise.all(driverTypes.map(driverOf)))].flatMap((each) => each ?? []);
 
 /** The page of each integration by its path. */
 export const INTEGRATION_PAGES: ReadonlyMap<string, string> = new Map([
@@ -204,7 +204,7 @@ function pageNameOf({ service }: Pick<Integration, 'service'>): string {
 
 /** All integrations, with the number of their operations. */
 function integrationsTable(): string[] {
-  const rows = [...INTEGRATIONS, ...DRIVERS]
+  const rows = [...INTEGRATIONS, ...DRIVERS.filter(({ docs }) => docs !== undefined)]
     .toSorted((a, b) => (a.title < b.title ? -1 : 1))
     .map((integration) => [
       `[${integration.title}](integrations/${integration.service}.md)`,
@@ -232,7 +232,9 @@ function argumentsTable(all: { readonly [name: string]: Argument }): string[] {
 function driverPage({ title, docs, types, access, settings, operations, tools }: DriverIntegration): string {
   const sections = Object.entries(tools).flatMap(([id, tool]) => {
     const names = Object.keys(operations).filter((name) => operations[name] === id);
-    const only = Object.entries(tool.arguments).filter(([, { blocksOnly }]) => blocksOnly);
+    const only = Object.entries(tool.arguments).filter(
+      ([, { blocksOnly, onlyWith }]) => blocksOnly ?? onlyWith,
+    );
     const hidden = only.map(([name]) => ` Models do not have \`${name}\`.`).join('');
     return [
       ...['', `## ${id}`, ''],
@@ -243,9 +245,11 @@ function driverPage({ title, docs, types, access, settings, operations, tools }:
   return [
     `# ${title}`,
     '',
-    `Blocks of the types ${types.map((type) => `\`${type}\``).join(', ')}, and tools of agents with these types. See the [documentation of the service](${docs}). How integrations work: [tools](../tools.md).`,
-    ...['', access, '', '## Fields of all operations', '', 'Models do not have them.'],
-    ...argumentsTable(settings),
+    `Blocks of the types ${types.map((type) => `\`${type}\``).join(', ')}, and tools of agents with these types.${docs === undefined ? '' : ` See the [documentation of the service](${docs}).`} How integrations work: [tools](../tools.md).`,
+    ...['', access],
+    ...(Object.keys(settings).length === 0
+      ? []
+      : ['', '## Fields of all operations', '', 'Models do not have them.', ...argumentsTable(settings)]),
     ...sections,
     '',
   ].join('\n');

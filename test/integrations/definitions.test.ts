@@ -7,6 +7,8 @@ import type { Json, JsonObject } from '@heddle/core';
 import { createEngine } from '@heddle/engine';
 import { afterAll, describe, expect, it } from 'vitest';
 import { driverOf, driverTypes } from '../../packages/blocks/src/drivers/catalog.ts';
+import { operationsOf } from '../../packages/blocks/src/drivers/driver.ts';
+import type { DriverIntegration } from '../../packages/blocks/src/drivers/driver.ts';
 import { integrationOf, integrationTypes } from '../../packages/blocks/src/integrations/catalog.ts';
 import { toolFileOf } from '../../packages/blocks/src/integrations/integration.ts';
 import type {
@@ -140,8 +142,10 @@ describe('definitions of integrations', () => {
 
   it('need the fields that the table for checks of workflows has', async () => {
     const drivers = await Promise.all(driverTypes.map(driverOf));
-    const lines = [...integrations.values(), ...drivers].flatMap((each) =>
-      each ? each.types.map((type) => neededLine(type, each)) : [],
+    const named = (each: Integration | DriverIntegration): string[] =>
+      each.types.map((type) => neededLine(type, { ...each, operations: operationsOf(each, type) }));
+    const lines = [...integrations.values(), ...new Set(drivers)].flatMap((each) =>
+      each ? named(each) : [],
     );
     const text = `${HEADER}\n${lines.toSorted().join('\n')}\n};\n`;
     await expect(text).toMatchFileSnapshot('../../packages/blocks/src/integrations/needed-fields.ts');

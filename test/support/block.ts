@@ -146,6 +146,8 @@ export function contextOf(scene: Scene): EngineContext {
       storeFile: absent('files'),
       openFile: absent('files'),
       skills: { find: absent('skills'), read: absent('skills') },
+      tenantFiles: undefined,
+      tenantKnowledge: undefined,
       runs: absent('log'),
       conversation: absent('conversations'),
       conversationIds: absent('conversations'),

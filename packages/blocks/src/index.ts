@@ -57,11 +57,12 @@ export function blocks(options: BlocksOptions = {}): BlockExecutor[] {
 }
 
 /** Returns the executor of an integration, whose definition is loaded when it first runs. */
-function integrationBlock({ type, needs }: BlockTypeInfo): BlockExecutor<ExecutorServices> {
+function integrationBlock({ type, needs, uses }: BlockTypeInfo): BlockExecutor<ExecutorServices> {
   return {
     types: [type],
     class: 'effect',
     ...(needs && { needs }),
+    ...(uses && { uses }),
     async execute(context) {
       const [integration, driver] = await Promise.all([integrationOf(type), driverOf(type)]);
       if (integration) return (await import('./integrations/run.ts')).runIntegration(context, integration);

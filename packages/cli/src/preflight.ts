@@ -35,7 +35,11 @@ function warnings({ file, mocks }: PreflightParts): string[] {
 }
 
 /** Problems of a block that a mock replaces. */
-const SETTLED_BY_MOCKS: ReadonlySet<string> = new Set(['BLOCK_TYPE_UNKNOWN', 'FIELD_EMPTY']);
+const SETTLED_BY_MOCKS: ReadonlySet<string> = new Set([
+  'BLOCK_TYPE_UNKNOWN',
+  'FEATURE_MISSING',
+  'FIELD_EMPTY',
+]);
 
 /** What a mocked block lacks is no problem. */
 function isSettled(

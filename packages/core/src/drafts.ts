@@ -8,6 +8,7 @@ export type { RowBlock } from './graph/rows.ts';
 export type { TriggerInfo, TriggerProblem } from './plan/check-triggers.ts';
 export { isTriggerType, TRIGGER_PRIORITY, typeNames, typeTable } from './plan/types.ts';
 export type { BlockTypeInfo, TypeTable } from './plan/types.ts';
+export type { HostFeature } from './ports.ts';
 export { isReserved, normalizeName } from './refs/names.ts';
 export { SimilarNames } from './refs/similar-names.ts';
 export { BLOCK_FIELDS } from './schema/block-fields.ts';

@@ -36,6 +36,8 @@ export interface BlockExecutor<Services = unknown> {
    * operation is that of blocks without one. `check` reports missing ones.
    */
   needs?: { readonly [operation: string]: readonly (readonly string[])[] };
+  /** What values of the field `operation` use of the host. `check` reports blocks for which the host does not provide it. */
+  uses?: { readonly [operation: string]: HostFeature };
   execute(context: BlockContext<Services>): Promise<BlockResult> | BlockResult;
   /**
    * Blocks that pause: returns the output after `input` was submitted, or for a block that continues, the answer that it
@@ -43,6 +45,9 @@ export interface BlockExecutor<Services = unknown> {
    */
   resume?(context: ResumeContext): Promise<JsonObject> | JsonObject;
 }
+
+/** Data of tenants that blocks use and only some hosts store. */
+export type HostFeature = 'files' | 'knowledge';
 
 /** A message of a running block: text of its answer as it arrives, or progress. */
 export type BlockEmission =

@@ -1,5 +1,6 @@
 import { join } from 'node:path';
 import { EngineError } from '@heddle/core';
+import type { HostFeature } from '@heddle/core/drafts';
 import { Definitions } from './definitions.ts';
 import { systemClock } from './clock.ts';
 import type { EgressPolicy } from '@heddle/sandbox/egress';
@@ -50,11 +51,14 @@ export function partsOf(
     service: configuredServices(options),
     credentials: options.tenantCredentials,
     skills: options.tenantSkills,
+    tenantFiles: options.tenantFiles,
+    tenantKnowledge: options.tenantKnowledge,
     maxCost: capsOf(options.maxCost ?? {}),
     maxRunFileBytes: options.maxFileBytes?.run ?? MAX_RUN_FILE_BYTES,
     concurrency: { ...DEFAULT_CONCURRENCY, ...options.concurrency },
     definitions: new Definitions({
       ...{ stores, registry, limits: options.limits, triggers: options.triggers },
+      features: featuresOf(options),
       now: () => clock.now(),
     }),
     pauseLinks: options.pauseLinks,
@@ -63,6 +67,11 @@ export function partsOf(
     separatesTenants: options.resolveChild !== undefined && options.tenant !== undefined,
     report,
   };
+}
+
+/** Returns what the host provides for blocks. */
+function featuresOf({ tenantFiles, tenantKnowledge }: EngineOptions): HostFeature[] {
+  return [...(tenantFiles ? ['files' as const] : []), ...(tenantKnowledge ? ['knowledge' as const] : [])];
 }
 
 /** What blocks need to run without an engine: for workers of other runtimes. */

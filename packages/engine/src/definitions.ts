@@ -15,7 +15,7 @@ import type {
   Plan,
   PlanLimits,
 } from '@heddle/core';
-import type { TriggerInfo } from '@heddle/core/drafts';
+import type { HostFeature, TriggerInfo } from '@heddle/core/drafts';
 import { blockTypeInfos } from './executors/registry.ts';
 import type { Registry } from './executors/registry.ts';
 import type { SharedStores } from './store/stores.ts';
@@ -47,6 +47,7 @@ export class Definitions {
     registry: Registry;
     limits: Partial<PlanLimits> | undefined;
     triggers: readonly TriggerInfo[] | undefined;
+    features: readonly HostFeature[];
     now: () => number;
   }) {
     this.#stores = parts.stores;
@@ -54,6 +55,7 @@ export class Definitions {
     const { limits, triggers } = parts;
     this.#options = {
       blocks: blockTypeInfos(parts.registry),
+      features: parts.features,
       ...(limits && { limits }),
       ...(triggers && { triggers }),
     };

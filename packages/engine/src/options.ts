@@ -4,6 +4,8 @@ import type { ImageSource, IsolationOptions } from '@heddle/sandbox';
 import type { ResolvedChild } from './definitions.ts';
 import type { EnvironmentValue, TenantEnvironments } from './execution/run-environment.ts';
 import type { TenantSkills } from './execution/skills.ts';
+import type { TenantFiles } from './execution/tenant-files.ts';
+import type { TenantKnowledge } from './execution/tenant-knowledge.ts';
 import type { MaxCost } from './execution/spending-caps.ts';
 import type { PauseLinker, ServiceRate } from './executors/services.ts';
 import type { TenantCredentials } from './secrets/credentials.ts';
@@ -59,6 +61,10 @@ export interface EngineOptions {
   tenantCredentials?: TenantCredentials;
   /** Skills that tenants have stored, for agents of their workflows. Default: none. */
   tenantSkills?: TenantSkills;
+  /** Files that tenants have stored, for blocks and agents of their workflows. Default: none, and deploying warns of blocks that need them. */
+  tenantFiles?: TenantFiles;
+  /** Knowledge bases that tenants have stored. Default: none, as `tenantFiles`. */
+  tenantKnowledge?: TenantKnowledge;
   sandbox?: SandboxLimits;
   /** Provides the dependency images that function blocks select with `sandboxId`. */
   images?: ImageSource;

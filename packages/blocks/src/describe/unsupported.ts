@@ -1,8 +1,7 @@
 const WHY: { readonly [reason: string]: readonly string[] } = {
   'exported workflows do not say which credentials a group has': ['credential_group'],
-  'it needs an index of documents, or a paid service': ['knowledge', 'search', 'enrichment'],
+  'it needs an index of documents, or a paid service': ['search', 'enrichment'],
   'Heddle has no tables of its own': ['table'],
-  'files are inputs, and blocks do not write any': ['file', 'file_v2', 'file_v3', 'file_v4', 'file_v5'],
   'models for speech, images and video have interfaces of their own': [
     'tts',
     'stt',

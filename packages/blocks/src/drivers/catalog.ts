@@ -2,8 +2,16 @@ import type { DriverIntegration } from './driver.ts';
 
 type Load = () => Promise<{ integration: DriverIntegration }>;
 
-/** The integrations with a client library by the types of their blocks. Each is loaded at its first use. */
+const loadFile: Load = () => import('./file/file.ts');
+
+/** The integrations with a client library, and data of the host, by the types of their blocks. Each is loaded at its first use. */
 const BY_TYPE: { readonly [type: string]: Load } = {
+  file: loadFile,
+  file_v2: loadFile,
+  file_v3: loadFile,
+  file_v4: loadFile,
+  file_v5: loadFile,
+  knowledge: () => import('./knowledge/knowledge.ts'),
   postgresql: () => import('./postgresql/postgresql.ts'),
   s3: () => import('./s3/s3.ts'),
 };

@@ -1,4 +1,5 @@
 import type { Json, JsonObject } from '@heddle/core/blocks';
+import type { HostFeature } from '@heddle/core/drafts';
 import type { Argument } from '../integrations/integration.ts';
 import type { Context } from '../define.ts';
 
@@ -8,6 +9,11 @@ export interface DriverArgument extends Argument {
   statement?: true;
   /** Only blocks have it: the argument is not offered to models. */
   blocksOnly?: true;
+  /**
+   * Models do not have it, and a row of an agent sets it only together with this argument: a model must not choose where it is
+   * sent.
+   */
+  onlyWith?: string;
 }
 
 /** A tool that is called with a client library, because its service does not use plain HTTP. */
@@ -16,6 +22,8 @@ export interface DriverTool {
   arguments: { readonly [name: string]: DriverArgument };
   /** A call may be repeated. */
   idempotent: boolean;
+  /** What a call needs of the host in any case. */
+  uses?: HostFeature;
   /** Returns the result. Throws a BlockError. */
   run(call: DriverCall): Promise<Json>;
 }
@@ -29,16 +37,18 @@ export interface DriverCall {
   settings: JsonObject;
   /** Id of the stored credential that the author has named. */
   credentialId: string | undefined;
+  /** Equal whenever the call is repeated. */
+  idempotencyKey: string;
   context: Context;
 }
 
-/** A service with its tools. */
+/** A service, or data of the host, with its tools. */
 export interface DriverIntegration {
-  /** The name for `--service` and `--credential`, and the provider of stored credentials. */
+  /** The name for `--service` and `--credential`, and the provider of stored credentials; of data of the host, its name alone. */
   service: string;
   title: string;
-  /** The public documentation of the service. */
-  docs: string;
+  /** The public documentation of the service. Absent: the tools use data of the host. */
+  docs?: string;
   /** Where the service is and what authenticates, as Markdown, for its page. */
   access: string;
   /** Types of blocks, and `type` of agents' tools. */
@@ -47,6 +57,8 @@ export interface DriverIntegration {
   settings: { readonly [name: string]: Argument };
   /** The tools by operations of blocks and of agents' tools. The first is that of blocks without an operation. */
   operations: { readonly [operation: string]: string };
+  /** The operation of blocks without one, of types for which it is not the first. */
+  defaults?: { readonly [type: string]: string };
   tools: { readonly [id: string]: DriverTool };
   /** The keys of results, each with a description. */
   outputs: { readonly [name: string]: string };
@@ -55,6 +67,16 @@ export interface DriverIntegration {
 /** Returns the integration unchanged, with its type. */
 export function defineDriver(integration: DriverIntegration): DriverIntegration {
   return integration;
+}
+
+/** Returns the tools by operations, with that of blocks of this type without an operation first. */
+export function operationsOf(
+  { operations, defaults = {} }: Pick<DriverIntegration, 'operations' | 'defaults'>,
+  type: string,
+): DriverIntegration['operations'] {
+  const first = Object.hasOwn(defaults, type) ? defaults[type] : undefined;
+  const id = first === undefined ? undefined : operations[first];
+  return first === undefined || id === undefined ? operations : { [first]: id, ...operations };
 }
 
 /** Returns the JSON Schema of the arguments of a tool. */

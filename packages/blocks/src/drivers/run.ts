@@ -9,7 +9,7 @@ import { expectArguments, namesInRow, operationOf, selectedTool } from '../integ
 import { invalid } from '../invalid.ts';
 import { repeated } from '../openapi/attempts.ts';
 import { withoutArguments } from '../openapi/service-tools.ts';
-import { argumentsSchema } from './driver.ts';
+import { argumentsSchema, operationsOf } from './driver.ts';
 import type { DriverCall, DriverIntegration, DriverTool } from './driver.ts';
 import { boundText } from './statement.ts';
 
@@ -32,8 +32,16 @@ function toolOf(integration: DriverIntegration, names: readonly string[]): Found
   };
 }
 
+/** Returns the integration as blocks and rows of this type use it. */
+function ofType(integration: DriverIntegration, type: Json | undefined): DriverIntegration {
+  return typeof type === 'string'
+    ? { ...integration, operations: operationsOf(integration, type) }
+    : integration;
+}
+
 /** Runs a block of an integration with a client library once. Throws a BlockError. */
-export async function runDriver(context: Context, integration: DriverIntegration): Promise<BlockResult> {
+export async function runDriver(context: Context, driver: DriverIntegration): Promise<BlockResult> {
+  const integration = ofType(driver, context.block.type);
   const { id, tool, problemsOf } = operationOf(context, integration, (names) => toolOf(integration, names));
   const { args, values } = blockArguments(context, tool);
   expectArguments(context, args, { id, definition: tool, problemsOf });
@@ -43,9 +51,11 @@ export async function runDriver(context: Context, integration: DriverIntegration
     (why) => invalid(context, why),
   );
   const credentialId = credentialIdIn((name) => context.field(name));
-  const output = await context.step(id, () => call(tool, { args, values, settings, credentialId, context }), {
-    idempotent: tool.idempotent,
-  });
+  const output = await context.step(
+    id,
+    ({ idempotencyKey }) => call(tool, { args, values, settings, credentialId, idempotencyKey, context }),
+    { idempotent: tool.idempotent },
+  );
   return { output: isJsonObject(output) ? output : { data: output } };
 }
 
@@ -78,7 +88,7 @@ export function driverRow(
   row: JsonObject,
   integration: DriverIntegration,
 ): OfferedTool | undefined {
-  const found = toolOf(integration, namesInRow(row));
+  const found = toolOf(ofType(integration, row['type']), namesInRow(row));
   if (!found) return undefined;
   const { id, tool, schema, problemsOf } = found;
   const params = isJsonObject(row['params']) ? row['params'] : {};
@@ -91,7 +101,14 @@ export function driverRow(
       throw unusable(
         `has "${name}" set in its tool "${id}", which only a block of ${integration.title} can have`,
       );
-  const hidden = Object.keys(tool.arguments).filter((name) => tool.arguments[name]?.blocksOnly);
+  expectTogether(tool, fixed, (name, other) =>
+    unusable(
+      `has "${name}" set in its tool "${id}", but not "${other}": a model could choose where it is sent`,
+    ),
+  );
+  const hidden = Object.keys(tool.arguments).filter(
+    (name) => tool.arguments[name]?.blocksOnly ?? tool.arguments[name]?.onlyWith,
+  );
   const settings = argumentsFrom({ arguments: integration.settings }, read, unusable);
   const credentialId = credentialIdIn(
     (name) => read(name) ?? (name === 'credential' ? row['credentialId'] : undefined),
@@ -105,13 +122,24 @@ export function driverRow(
       inputSchema: inputSchema as never,
     },
     isIdempotent: () => tool.idempotent,
-    run: async (given) => {
+    run: async (given, { idempotencyKey }) => {
       const own = Object.fromEntries(Object.entries(given).filter(([name]) => !hidden.includes(name)));
       const args = { ...own, ...fixed };
       expectMatch(args, problemsOf);
-      return call(tool, { args, values: [], settings, credentialId, context });
+      return call(tool, { args, values: [], settings, credentialId, idempotencyKey, context });
     },
   };
+}
+
+/** Throws what `refuse` returns for an argument that a row sets without the one that says where it is sent. */
+function expectTogether(
+  { arguments: all }: DriverTool,
+  fixed: JsonObject,
+  refuse: (name: string, other: string) => BlockError,
+): void {
+  for (const [name, { onlyWith }] of Object.entries(all))
+    if (onlyWith !== undefined && Object.hasOwn(fixed, name) && !Object.hasOwn(fixed, onlyWith))
+      throw refuse(name, onlyWith);
 }
 
 function call(tool: DriverTool, parts: DriverCall): Promise<Json> {

@@ -1,6 +1,7 @@
 import type { JsonObject } from '@heddle/core/blocks';
 import type { BlockDescription } from '../describe/describe.ts';
 import { driverOf, driverTypes } from '../drivers/catalog.ts';
+import { operationsOf } from '../drivers/driver.ts';
 import type { DriverIntegration } from '../drivers/driver.ts';
 import { integrationOf, integrationTypes } from './catalog.ts';
 import type { Argument, Integration } from './integration.ts';
@@ -19,11 +20,10 @@ export async function describeIntegrations(): Promise<BlockDescription[]> {
   return (await Promise.all([...found, ...drivers])).flat();
 }
 
-function describeDriver(
-  type: string,
-  { title, operations, settings, tools, outputs }: DriverIntegration,
-): BlockDescription {
-  const fields = startingFields(operations);
+function describeDriver(type: string, integration: DriverIntegration): BlockDescription {
+  const { title, docs, settings, tools, outputs } = integration;
+  const fields = startingFields(operationsOf(integration, type));
+  if (docs === undefined) fields.delete('credential');
   for (const all of [settings, ...Object.values(tools).map((tool) => tool.arguments)]) addFields(fields, all);
   return {
     type,

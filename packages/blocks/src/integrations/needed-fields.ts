@@ -8,6 +8,15 @@ export const NEEDED_FIELDS: { readonly [type: string]: string } = {
   discord:
     'discord_send_message channelId content; discord_get_messages channelId; discord_get_server serverId',
   exa: 'exa_search query; exa_get_contents urls; exa_answer query',
+  file: 'file_parser; file_parser_v3 file|fileUrl; file_fetch fileUrl; file_get getFile|getFileId; file_read; file_get_content; file_list; file_write fileName; file_append appendFile|appendFileName appendContent; file_edit editFile|editFileName oldString; file_insert editFile|editFileName afterLine insertContent; file_move moveFileId',
+  file_v2:
+    'file_parser; file_parser_v3 file|fileUrl; file_fetch fileUrl; file_get getFile|getFileId; file_read; file_get_content; file_list; file_write fileName; file_append appendFile|appendFileName appendContent; file_edit editFile|editFileName oldString; file_insert editFile|editFileName afterLine insertContent; file_move moveFileId',
+  file_v3:
+    'file_parser_v3 file|fileUrl; file_parser; file_fetch fileUrl; file_get getFile|getFileId; file_read; file_get_content; file_list; file_write fileName; file_append appendFile|appendFileName appendContent; file_edit editFile|editFileName oldString; file_insert editFile|editFileName afterLine insertContent; file_move moveFileId',
+  file_v4:
+    'file_read; file_parser; file_parser_v3 file|fileUrl; file_fetch fileUrl; file_get getFile|getFileId; file_get_content; file_list; file_write fileName; file_append appendFile|appendFileName appendContent; file_edit editFile|editFileName oldString; file_insert editFile|editFileName afterLine insertContent; file_move moveFileId',
+  file_v5:
+    'file_read; file_parser; file_parser_v3 file|fileUrl; file_fetch fileUrl; file_get getFile|getFileId; file_get_content; file_list; file_write fileName; file_append appendFile|appendFileName appendContent; file_edit editFile|editFileName oldString; file_insert editFile|editFileName afterLine insertContent; file_move moveFileId',
   firecrawl: 'scrape url; search query; map url',
   github:
     'github_pr owner repo pullNumber; github_list_prs owner repo; github_create_pr owner repo title head base; github_issue_comment owner repo issue_number|pullNumber body; github_comment owner repo issue_number|pullNumber body; github_get_issue owner repo issue_number; github_create_issue owner repo title; github_list_issues owner repo; github_repo_info owner repo; github_get_file_content owner repo path; github_merge_pr owner repo pullNumber',
@@ -30,6 +39,8 @@ export const NEEDED_FIELDS: { readonly [type: string]: string } = {
   hubspot:
     'get_contacts; get_contact contactId; create_contact properties|propertiesToSet; update_contact contactId properties|propertiesToSet',
   jira: 'read issueKey|manualIssueKey; search jql; write projectId|manualProjectId issueType summary; add_comment issueKey|manualIssueKey comment',
+  knowledge:
+    'search knowledgeBaseSelector|manualKnowledgeBaseId|knowledgeBaseId; list_documents knowledgeBaseSelector|manualKnowledgeBaseId|knowledgeBaseId; get_document knowledgeBaseSelector|manualKnowledgeBaseId|knowledgeBaseId documentSelector|documentId; create_document knowledgeBaseSelector|manualKnowledgeBaseId|knowledgeBaseId name content; upsert_document knowledgeBaseSelector|manualKnowledgeBaseId|knowledgeBaseId name content; delete_document knowledgeBaseSelector|manualKnowledgeBaseId|knowledgeBaseId documentSelector|documentId; list_chunks knowledgeBaseSelector|manualKnowledgeBaseId|knowledgeBaseId documentSelector|documentId; upload_chunk knowledgeBaseSelector|manualKnowledgeBaseId|knowledgeBaseId documentSelector|documentId content; update_chunk knowledgeBaseSelector|manualKnowledgeBaseId|knowledgeBaseId documentSelector|documentId chunkId; delete_chunk knowledgeBaseSelector|manualKnowledgeBaseId|knowledgeBaseId documentSelector|documentId chunkId; list_tags knowledgeBaseSelector|manualKnowledgeBaseId|knowledgeBaseId; list_connectors knowledgeBaseSelector|manualKnowledgeBaseId|knowledgeBaseId; get_connector knowledgeBaseSelector|manualKnowledgeBaseId|knowledgeBaseId connectorId; trigger_sync knowledgeBaseSelector|manualKnowledgeBaseId|knowledgeBaseId connectorId',
   linear:
     'linear_read_issues teamId|manualTeamId; linear_create_issue teamId|manualTeamId title; linear_get_issue issueId; linear_update_issue issueId; linear_create_comment issueId body; linear_list_teams',
   linkedin: 'get_profile; share_post author text visibility',

@@ -4,6 +4,7 @@ import { BlockError } from '@heddle/core/blocks';
 import type { Json } from '@heddle/core/blocks';
 import { fileName, filesIn } from '@heddle/core/files';
 import type { FileRecord } from '@heddle/core/files';
+import { download } from '../download.ts';
 import { invalid } from '../invalid.ts';
 import type { Context } from '../define.ts';
 
@@ -13,7 +14,6 @@ const MAX_FILES = 10;
 const MAX_BYTES = 20_000_000;
 /** Bytes of one text, which the model gets as part of its prompt. */
 const MAX_TEXT_BYTES = 1_000_000;
-const DOWNLOAD_MS = 60_000;
 
 /** What a block attaches, for messages: an image only, or any file that models read. */
 export type AttachmentNoun = 'image' | 'file';
@@ -93,39 +93,15 @@ async function bytesAt(address: string, at: Attached): Promise<{ name: string; b
   if (/^data:/i.test(address)) return { name: at.noun, bytes: bytesIn(address, at.context) };
   const url = URL.canParse(address) ? new URL(address) : undefined;
   if (url?.protocol !== 'http:' && url?.protocol !== 'https:') throw unknownSource(at);
-  return { name: fileName(url.pathname), bytes: await download(url, at) };
+  const what = `The ${at.noun} at ${url.origin}${url.pathname}`;
+  const { bytes } = await download(at.context, { url, what, maxBytes: MAX_BYTES });
+  return { name: fileName(url.pathname), bytes };
 }
 
 function bytesIn(address: string, context: Context): Uint8Array {
   const base64 = /^data:[^,]{0,200};base64,(.*)$/is.exec(address)?.[1];
   if (base64 === undefined) throw invalid(context, 'has a data: URL that is not in Base64');
   return Buffer.from(base64, 'base64');
-}
-
-async function download(url: URL, { context, noun }: Attached): Promise<Uint8Array> {
-  const egress = await context.services.egress();
-  const { signal, remainingMs = DOWNLOAD_MS } = context;
-  const what = `The ${noun} at ${url.origin}${url.pathname}`;
-  let response: Awaited<ReturnType<typeof egress.fetch>>;
-  try {
-    response = await egress.fetch({
-      url: url.href,
-      timeoutMs: Math.max(1, Math.min(DOWNLOAD_MS, remainingMs)),
-      maxResponseBytes: MAX_BYTES,
-      signal,
-    });
-  } catch (error) {
-    signal.throwIfAborted();
-    const { message, code } = error as Error & { code?: string };
-    const retryable = code !== 'EGRESS_DENIED' && code !== 'EGRESS_TOO_LARGE';
-    throw new BlockError('HTTP_FAILED', `${what} cannot be read: ${message}`, { retryable, cause: error });
-  }
-  const { status, body } = response;
-  if (status === 200) return body;
-  const retryable = status === 429 || status >= 500;
-  throw new BlockError('HTTP_FAILED', `${what} cannot be read: the server answered ${status}.`, {
-    retryable,
-  });
 }
 
 function mediaTypeOf(bytes: Uint8Array, name: string, { context, noun }: Attached): string {

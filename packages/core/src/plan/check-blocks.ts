@@ -10,6 +10,7 @@ import type { DiagnosticCode } from './diagnostics.ts';
 import type { BlockConfig } from './plan.ts';
 import { fieldLocation } from './field-location.ts';
 import { isTriggerType, typeNames } from './types.ts';
+import type { HostFeature } from '../ports.ts';
 import { isJsonText, templateFields, templateItems } from '../refs/json-text.ts';
 import { SimilarNames } from '../refs/similar-names.ts';
 import type { SimilarName } from '../refs/similar-names.ts';
@@ -74,9 +75,9 @@ function checkEmpty(compilation: Compilation, block: Block): void {
   checkOperation(compilation, block);
 }
 
-/** Reports fields that the operation of a block needs and that are empty. */
+/** Reports what the operation of a block needs and does not have: fields, and data of the host. */
 function checkOperation(compilation: Compilation, block: Block): void {
-  const needs = compilation.types.get(block.type)?.needs;
+  const { needs, uses } = compilation.types.get(block.type) ?? {};
   if (!needs) return;
   const authored = own(block.fields, 'operation');
   const [first = ''] = Object.keys(needs);
@@ -86,6 +87,31 @@ function checkOperation(compilation: Compilation, block: Block): void {
   const name = operation.trim();
   for (const fields of (Object.hasOwn(needs, name) ? needs[name] : undefined) ?? [])
     checkNeeded(compilation, block, { operation: name, fields });
+  checkFeature(compilation, block, {
+    operation: name,
+    feature: uses && Object.hasOwn(uses, name) ? uses[name] : undefined,
+  });
+}
+
+const FEATURES: { readonly [feature in HostFeature]: string } = {
+  files: 'files of the workspace',
+  knowledge: 'knowledge bases of the workspace',
+};
+
+function checkFeature(
+  { found, features, runnable }: Compilation,
+  block: Block,
+  { operation, feature }: { operation: string; feature: HostFeature | undefined },
+): void {
+  if (feature === undefined || features.has(feature) || !runnable.has(block.type)) return;
+  found.push(
+    diagnostic('FEATURE_MISSING', {
+      blockId: block.id,
+      path: ['blocks', block.id, 'type'],
+      message: `"${block.name}" uses ${FEATURES[feature]} in its operation "${operation}", which are not stored here; it fails when it is reached.`,
+      hint: 'Run the workflow in an engine whose host stores them, or add a mock.',
+    }),
+  );
 }
 
 function checkNeeded(

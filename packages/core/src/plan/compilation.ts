@@ -3,6 +3,7 @@ import type { ReferenceFinding } from '../refs/reference-finding.ts';
 import type { NameTable } from '../refs/names.ts';
 import type { TemplateContext } from '../refs/read-tag.ts';
 import type { Reference } from '../refs/template.ts';
+import type { HostFeature } from '../ports.ts';
 import type { Block, StoredContainer, Workflow } from '../schema/workflow.ts';
 import type { DiagnosticSink } from './diagnostics.ts';
 import { reportFindings } from './reference-diagnostics.ts';
@@ -26,6 +27,8 @@ interface Parts {
   types: TypeTable;
   /** Types that an executor runs. */
   runnable: ReadonlySet<string>;
+  /** What the host provides for blocks. */
+  features: ReadonlySet<HostFeature>;
   limits: PlanLimits;
   compat: boolean;
   found: DiagnosticSink;
@@ -38,6 +41,7 @@ export class Compilation {
   readonly names: NameTable;
   readonly types: TypeTable;
   readonly runnable: ReadonlySet<string>;
+  readonly features: ReadonlySet<HostFeature>;
   readonly limits: PlanLimits;
   readonly compat: boolean;
   readonly found: DiagnosticSink;
@@ -52,6 +56,7 @@ export class Compilation {
     this.names = parts.names;
     this.types = parts.types;
     this.runnable = parts.runnable;
+    this.features = parts.features;
     this.limits = parts.limits;
     this.compat = parts.compat;
     this.found = parts.found;

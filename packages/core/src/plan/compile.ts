@@ -24,6 +24,7 @@ import { runnableTypes, typeTable } from './types.ts';
 import type { BlockTypeInfo } from './types.ts';
 import { buildNames } from '../refs/names.ts';
 import type { NamedBlock } from '../refs/names.ts';
+import type { HostFeature } from '../ports.ts';
 import { coerceAtStart, coerceOnRead } from '../schema/coerce.ts';
 import { isContainerType } from '../schema/read-block.ts';
 import type { Block, Variable, Workflow } from '../schema/workflow.ts';
@@ -37,6 +38,8 @@ export interface CompileOptions {
   blocks?: readonly BlockTypeInfo[];
   /** More about known types, for checks without registered executors. */
   known?: readonly BlockTypeInfo[];
+  /** What the host provides for blocks. Default: nothing. */
+  features?: readonly HostFeature[];
   /** Types of triggers that the host fires. Absent: triggers are not checked. */
   triggers?: readonly TriggerInfo[];
 }
@@ -133,6 +136,7 @@ function prepare(authored: Workflow, options: CompileOptions, found: DiagnosticL
     names,
     types,
     runnable: runnableTypes(options.blocks),
+    features: new Set(options.features),
     compat,
     found,
     limits: { ...LIMITS, ...limits },

@@ -52,6 +52,11 @@ const EXAMPLES: { [code in DiagnosticCode]: [input: unknown, path: string, optio
     'inputFormat.value.1.name',
   ],
   BLOCK_TYPE_UNKNOWN: [drawn({ type: 'odd' }), 'blocks.b.type'],
+  FEATURE_MISSING: [
+    drawn({ type: 'store' }),
+    'blocks.b.type',
+    { blocks: [{ type: 'store', class: 'effect', needs: { put: [] }, uses: { put: 'files' } }] },
+  ],
   BLOCK_UNREACHABLE: [drawn(code('return 1'), { blocks: { x: code('return 1') } }), 'blocks.x'],
   TRIGGER_NOT_FIRED: [
     workflowFile({ blocks: { s: { type: 'rss', name: 'News' } } }),

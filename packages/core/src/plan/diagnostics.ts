@@ -44,6 +44,9 @@ export const DIAGNOSTIC_CODES = {
   START_AMBIGUOUS: warning('Several blocks qualify equally as the default start.'),
   START_FIELD_RESERVED: error('A field of the input format has a reserved name.'),
   BLOCK_TYPE_UNKNOWN: warning('No executor is registered for blocks of this type.'),
+  FEATURE_MISSING: warning(
+    'A block uses files or knowledge bases of the workspace, which are not stored here.',
+  ),
   TRIGGER_NOT_FIRED: warning('Nothing fires a trigger.'),
   TRIGGER_UNSAFE: warning('Others could fire a trigger.'),
   TRIGGER_INVALID: warning('A field of a trigger has a value with which it cannot be deployed.'),

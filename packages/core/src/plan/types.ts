@@ -1,4 +1,5 @@
 import type { BlockClass } from '../machine/skeleton.ts';
+import type { HostFeature } from '../ports.ts';
 
 /** What the compiler needs to know about a block type. Registered executors provide it for theirs. */
 export interface BlockTypeInfo {
@@ -16,6 +17,8 @@ export interface BlockTypeInfo {
    * that of blocks without one.
    */
   needs?: { readonly [operation: string]: readonly (readonly string[])[] };
+  /** What values of the field `operation` use of the host. */
+  uses?: { readonly [operation: string]: HostFeature };
   /** Ports of its executor besides `source` and `error`. */
   ports?: readonly string[];
 }
@@ -62,6 +65,11 @@ const INTEGRATIONS = [
   'airtable',
   'discord',
   'exa',
+  'file',
+  'file_v2',
+  'file_v3',
+  'file_v4',
+  'file_v5',
   'firecrawl',
   'github',
   'github_v2',
@@ -74,6 +82,7 @@ const INTEGRATIONS = [
   'google_sheets_v2',
   'hubspot',
   'jira',
+  'knowledge',
   'linear',
   'linkedin',
   'mistral_parse',
@@ -136,9 +145,7 @@ const KNOWN_TYPES: readonly BlockTypeInfo[] = [
     outputs: { credentialId: 'string', displayName: 'string', providerId: 'string', type: 'string' },
   },
   { type: 'tool', class: 'effect', outputs: { data: 'json', status: 'number', headers: 'json' } },
-  { type: 'knowledge', class: 'effect' },
   { type: 'table', class: 'effect' },
-  { type: 'file', class: 'effect' },
   ...INTEGRATIONS.map((type): BlockTypeInfo => ({ type, class: 'effect' })),
 ];
 
@@ -191,7 +198,7 @@ export function typeNames(table: TypeTable): string[] {
 }
 
 /** Types with known outputs for which no package of Heddle has an executor. */
-const WITHOUT_EXECUTOR: ReadonlySet<string> = new Set(['knowledge', 'table', 'file']);
+const WITHOUT_EXECUTOR: ReadonlySet<string> = new Set(['table']);
 
 /** Returns the types that can run: those of registered executors, or of all of Heddle's packages if none are registered. */
 export function runnableTypes(registered?: readonly BlockTypeInfo[]): ReadonlySet<string> {

@@ -40,6 +40,8 @@ import type { ReferenceResolver } from './reference-resolver.ts';
 import { createRunLog } from './run-log.ts';
 import { pruneHourly } from './prune-hourly.ts';
 import { skillsOf } from './skills.ts';
+import { tenantFilesOf } from './tenant-files.ts';
+import { tenantKnowledgeOf } from './tenant-knowledge.ts';
 import { runSpending } from './spending.ts';
 import { asInfrastructure, InfrastructureError } from '../records/infrastructure-error.ts';
 import type { RuntimeParts } from './runtime-parts.ts';
@@ -182,6 +184,7 @@ function servicesOf(of: ServiceParts): ExecutorServices {
   const region = () => regionAt(plan.skeleton, address());
   const node = (): number => address().at(-1) as number;
   const find = (reference: string) => liveChild({ parts, run, place, task, tenant }, reference);
+  const host = { tenant, report: (error: unknown) => parts.report(error, run.header.runId) };
   const services: ExecutorServices = {
     sandbox: async () => parts.code.gated((work) => run.gate(work, task.signal), await tenant()),
     egress: () => parts.egress(),
@@ -193,10 +196,9 @@ function servicesOf(of: ServiceParts): ExecutorServices {
       return service;
     },
     credential: (query) => findCredential(credentialSource(parts, run, tenant), query),
-    skills: skillsOf({
-      ...{ skills: parts.skills, tenant },
-      report: (error) => parts.report(error, run.header.runId),
-    }),
+    skills: skillsOf({ skills: parts.skills, ...host }),
+    tenantFiles: tenantFilesOf(parts.tenantFiles, host),
+    tenantKnowledge: tenantKnowledgeOf(parts.tenantKnowledge, host),
     file: (record) => fileReader(parts, run.header, { tenant, refuse: fileTooLarge })(record),
     storeFile,
     openFile: ({ id, key }) => openFile(parts, run.header, { id, key, tenant }),

@@ -4,6 +4,8 @@ import type { Registry } from '../executors/registry.ts';
 import type { ConfiguredService, HttpClient, PauseLinker } from '../executors/services.ts';
 import type { TenantOf } from '../files/storage.ts';
 import type { TenantSkills } from './skills.ts';
+import type { TenantFiles } from './tenant-files.ts';
+import type { TenantKnowledge } from './tenant-knowledge.ts';
 import type { TenantCredentials } from '../secrets/credentials.ts';
 import type { Values } from '../records/values.ts';
 import type { SharedStores } from '../store/stores.ts';
@@ -28,6 +30,8 @@ export interface RuntimeParts {
   /** Undefined: tenants have none. */
   credentials: TenantCredentials | undefined;
   skills: TenantSkills | undefined;
+  tenantFiles: TenantFiles | undefined;
+  tenantKnowledge: TenantKnowledge | undefined;
   /** The most that calls may cost. */
   maxCost: SpendingCaps;
   /** Most bytes of files that the blocks of one run store in this process. */

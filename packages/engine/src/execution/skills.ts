@@ -1,4 +1,5 @@
-import { BlockError, isBlockError } from '@heddle/core/blocks';
+import { tenantAccess } from './tenant-access.ts';
+import type { TenantParts } from './tenant-access.ts';
 
 /** A skill without its text: instructions that an agent reads if a task needs them. */
 interface SkillSummary {
@@ -37,30 +38,19 @@ export interface Skills {
   read(id: string): Promise<Skill | undefined>;
 }
 
-interface SkillParts {
+interface SkillParts extends TenantParts {
   skills: TenantSkills | undefined;
-  tenant: () => Promise<string | undefined>;
-  report: (error: unknown) => void;
 }
 
 /** Returns the skills of the run's tenant. */
-export function skillsOf({ skills, tenant, report }: SkillParts): Skills {
-  const read = async <T>(
-    access: (from: TenantSkills, tenant: string | undefined) => T,
-  ): Promise<Awaited<T> | undefined> => {
-    if (!skills) return undefined;
-    try {
-      return await access(skills, await tenant());
-    } catch (error) {
-      if (isBlockError(error)) throw error;
-      report(error);
-      throw new BlockError('SKILLS_UNAVAILABLE', 'The stored skills cannot be read now.', {
-        retryable: true,
-      });
-    }
-  };
+export function skillsOf({ skills, ...parts }: SkillParts): Skills {
+  if (!skills) return { find: async () => undefined, read: async () => undefined };
+  const access = tenantAccess(skills, parts, {
+    code: 'SKILLS_UNAVAILABLE',
+    message: 'The stored skills cannot be read now.',
+  });
   return {
-    find: (references) => read((from, owner) => from.find(owner, references)),
-    read: (id) => read((from, owner) => from.read(owner, id)),
+    find: (references) => access((from, owner) => from.find(owner, references)),
+    read: (id) => access((from, owner) => from.read(owner, id)),
   };
 }

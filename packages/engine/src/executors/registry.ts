@@ -34,6 +34,7 @@ export function blockTypeInfos(registry: Registry): BlockTypeInfo[] {
     ...(executor.outputs === undefined ? {} : { outputs: executor.outputs }),
     ...(executor.required === undefined ? {} : { required: executor.required }),
     ...(executor.needs === undefined ? {} : { needs: executor.needs }),
+    ...(executor.uses === undefined ? {} : { uses: executor.uses }),
   }));
 }
 

@@ -15,6 +15,8 @@ import type { Egress, EgressRequest, EgressResponse, EgressStream } from '@heddl
 import type { Sandbox } from '@heddle/sandbox';
 import type { SharedConnection } from '../execution/run-connections.ts';
 import type { Skills } from '../execution/skills.ts';
+import type { RunTenantFiles } from '../execution/tenant-files.ts';
+import type { RunTenantKnowledge } from '../execution/tenant-knowledge.ts';
 import type { Credential, CredentialQuery } from '../secrets/credentials.ts';
 import type { FileContent, FileStream } from '../files/storage.ts';
 import type { RateStore } from '../store/rates.ts';
@@ -34,6 +36,10 @@ export interface ExecutorServices {
   credential(query: CredentialQuery): Promise<Credential | undefined>;
   /** The skills that the run's tenant has stored. */
   skills: Skills;
+  /** The files that the run's tenant has stored, beside those of runs; undefined: the host stores none. */
+  tenantFiles: RunTenantFiles | undefined;
+  /** The knowledge bases that the run's tenant has stored; undefined: the host stores none. */
+  tenantKnowledge: RunTenantKnowledge | undefined;
   /**
    * Returns the content of a stored file as Base64; undefined if the record belongs to no file of the run's tenant. Throws
    * FILE_TOO_LARGE for more than 20 MB.

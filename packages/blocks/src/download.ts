@@ -1,0 +1,44 @@
+import { BlockError } from '@heddle/core/blocks';
+import { isRetryableStatus } from '@heddle/core/fields';
+import type { Context } from './define.ts';
+
+const DOWNLOAD_MS = 60_000;
+
+/** What to download. */
+interface Wanted {
+  url: URL;
+  /** What it is, for messages: `The image at https://…`. */
+  what: string;
+  maxBytes: number;
+  headers?: readonly [name: string, value: string][];
+}
+
+/**
+ * Downloads a file under the rules of egress. Returns its content, and its media type if the server says it. Throws HTTP_FAILED.
+ */
+export async function download(
+  { services, signal, remainingMs = DOWNLOAD_MS }: Context,
+  { url, what, maxBytes, headers }: Wanted,
+): Promise<{ bytes: Uint8Array; type: string | undefined }> {
+  const egress = await services.egress();
+  let response: Awaited<ReturnType<typeof egress.fetch>>;
+  try {
+    response = await egress.fetch({
+      url: url.href,
+      timeoutMs: Math.max(1, Math.min(DOWNLOAD_MS, remainingMs)),
+      maxResponseBytes: maxBytes,
+      signal,
+      ...(headers && { headers }),
+    });
+  } catch (error) {
+    signal.throwIfAborted();
+    const { message, code } = error as Error & { code?: string };
+    const retryable = code !== 'EGRESS_DENIED' && code !== 'EGRESS_TOO_LARGE';
+    throw new BlockError('HTTP_FAILED', `${what} cannot be read: ${message}`, { retryable, cause: error });
+  }
+  const { status, body, headers: received } = response;
+  if (status === 200) return { bytes: body, type: received.find(([name]) => name === 'content-type')?.[1] };
+  throw new BlockError('HTTP_FAILED', `${what} cannot be read: the server answered ${status}.`, {
+    retryable: isRetryableStatus(status),
+  });
+}

@@ -1,0 +1,25 @@
+import { BlockError } from '@heddle/core/blocks';
+import type { BlockConfig } from '@heddle/core/blocks';
+import type { HostFeature } from '@heddle/core/drafts';
+import { refuse } from '../openapi/call.ts';
+
+export { refuse } from '../openapi/call.ts';
+
+const FEATURES: { readonly [feature in HostFeature]: string } = {
+  files: 'files of its workspace',
+  knowledge: 'knowledge bases of its workspace',
+};
+
+/** Returns FEATURE_MISSING for a block that uses what the host does not store. */
+export function missingFeature({ name }: Pick<BlockConfig, 'name'>, feature: HostFeature): BlockError {
+  return new BlockError(
+    'FEATURE_MISSING',
+    `The block "${name}" uses ${FEATURES[feature]}, which are not stored here. Run it in an engine whose host stores them, or mock the block.`,
+    { retryable: false, details: { feature } },
+  );
+}
+
+/** Returns TOOL_ARGUMENTS_INVALID: `The call cannot be made: it <why>.` */
+export function unusable(why: string): BlockError {
+  return refuse('TOOL_ARGUMENTS_INVALID', `The call cannot be made: it ${why}.`);
+}

@@ -1,0 +1,45 @@
+import { own } from '@heddle/core/blocks';
+import type { Json, JsonObject } from '@heddle/core/blocks';
+import { fileName } from '@heddle/core/files';
+import { unusable } from '../failures.ts';
+
+const MAX_PATH_CHARS = 4096;
+
+/**
+ * Returns the folder that an argument names, such as `/Reports/Q3%20Results`; undefined without one. Throws
+ * TOOL_ARGUMENTS_INVALID for a path that a host could read as another one.
+ */
+export function folderIn(args: JsonObject, name: string): string | undefined {
+  const value = own(args, name);
+  if (value === undefined) return undefined;
+  const path = typeof value === 'string' ? value.trim().replace(/(?<=.)\/$/, '') : '';
+  if (path === '/') return path;
+  if (path.startsWith('/') && path.length <= MAX_PATH_CHARS && path.slice(1).split('/').every(isSegment))
+    return path;
+  throw unusable(
+    `has a folder ${JSON.stringify(plain(value).slice(0, 200))}, which is no path such as /Reports/Q3%20Results: names of folders are percent-encoded behind slashes`,
+  );
+}
+
+/** A name that is encoded in one way only, and is no step to another folder. */
+function isSegment(segment: string): boolean {
+  try {
+    const name = decodeURIComponent(segment);
+    return !/^\.*$/.test(name.trim()) && !/[/\\\p{Cc}]/u.test(name) && name.isWellFormed();
+  } catch {
+    return false;
+  }
+}
+
+/** Returns the name of a file. Throws TOOL_ARGUMENTS_INVALID for a path. */
+export function nameIn(value: Json | undefined): string {
+  const name = plain(value).trim();
+  if (name !== '' && fileName(name) === name) return name;
+  throw unusable(
+    `has a file name ${JSON.stringify(name.slice(0, 100))}, which is none: a name has 1 to 255 characters, without slashes and control characters`,
+  );
+}
+
+function plain(value: Json | undefined): string {
+  return typeof value === 'string' ? value : '';
+}

@@ -1,0 +1,47 @@
+import { own } from '@heddle/core/blocks';
+import type { JsonObject } from '@heddle/core/blocks';
+import type { TenantFile, TenantFolder } from '@heddle/engine/tenant-data';
+import type { DriverCall } from '../driver.ts';
+import { folderIn } from './folders.ts';
+import { unknownFolder } from './read.ts';
+import { workspaceFiles } from './sources.ts';
+
+/** Most entries of one list. */
+export const MAX_ENTRIES = 1000;
+const DEFAULT_ENTRIES = 200;
+
+/** Returns what a folder holds. */
+export async function listFolder({ args, context }: DriverCall): Promise<JsonObject> {
+  const path = folderIn(args, 'folderPath') ?? '/';
+  const [search, limit, depth] = ['search', 'limit', 'depth'].map((name) => own(args, name));
+  const found = await workspaceFiles(context).list({
+    folderPath: path,
+    recursive: own(args, 'recursive') === true,
+    limit: typeof limit === 'number' ? limit : DEFAULT_ENTRIES,
+    ...(typeof search === 'string' && { search }),
+  });
+  if (!found) throw unknownFolder(path);
+  const { folders, files, truncated } = found;
+  const entries = [
+    ...folders.map((folder) => folderEntry(folder, path)),
+    ...files.map((file) => fileEntry(file, path)),
+  ].filter((entry) => typeof depth !== 'number' || entry.depth <= depth);
+  return { path, entries, truncated };
+}
+
+function folderEntry({ name, path }: TenantFolder, from: string) {
+  return { kind: 'folder', name, path, depth: stepsOf(path) - stepsOf(from) };
+}
+
+function fileEntry({ id, name, size, type, folderPath, updatedAt, url }: TenantFile, from: string) {
+  const depth = stepsOf(folderPath) - stepsOf(from) + 1;
+  return {
+    ...{ kind: 'file', id, name, size, type, folderPath, updatedAt },
+    ...(url !== undefined && { url }),
+    depth,
+  };
+}
+
+function stepsOf(path: string): number {
+  return path === '/' ? 0 : path.split('/').length - 1;
+}

@@ -1,0 +1,161 @@
+import { isJsonObject, own } from '@heddle/core/blocks';
+import type { Json, JsonObject } from '@heddle/core/blocks';
+import { fileName, mediaType } from '@heddle/core/files';
+import type { FileRecord } from '@heddle/core/files';
+import type { Context } from '../../define.ts';
+import { plainText } from '../../openapi/wire.ts';
+import type { DriverCall } from '../driver.ts';
+import { refuse, unusable } from '../failures.ts';
+import { folderIn } from './folders.ts';
+import { contentOf, MAX_FILES, opened, sourcesOf, workspaceFiles } from './sources.ts';
+import type { Content, Source } from './sources.ts';
+import { textOf } from './text.ts';
+
+/** Characters of all texts of one result. */
+const MAX_TEXT_CHARS = 8 * 2 ** 20;
+const DIVIDER = `\n${'='.repeat(80)}\n\n`;
+
+/** A file with its text. */
+interface Parsed {
+  content: string;
+  file: FileRecord;
+}
+
+/** Returns the files with their texts. Files from elsewhere become files of the run. Throws a BlockError. */
+export async function parsedFiles(
+  { context }: DriverCall,
+  value: Json,
+  headers: readonly [string, string][] = [],
+): Promise<Parsed[]> {
+  const left = { chars: MAX_TEXT_CHARS };
+  const parsed: Parsed[] = [];
+  for (const source of sourcesOf(value)) {
+    const content = await contentOf(context, source, headers);
+    const text = limitedText(content, left);
+    parsed.push({ content: text, file: await recordOf(context, source, content) });
+  }
+  return parsed;
+}
+
+/** Returns the text of a file. Throws FILE_TOO_LARGE if all texts together have too many characters. */
+function limitedText(content: Content, left: { chars: number }): string {
+  const text = textOf(content);
+  left.chars -= text.length;
+  if (left.chars >= 0) return text;
+  throw refuse(
+    'FILE_TOO_LARGE',
+    `The texts of the files have more than ${MAX_TEXT_CHARS} characters together: read fewer files, or lines of them.`,
+  );
+}
+
+/** Returns the record of a file of the run, which is stored unless it is one. */
+async function recordOf(
+  { services }: Context,
+  source: Source,
+  { name, type, bytes }: Content,
+): Promise<FileRecord> {
+  if (source.kind === 'run') return source.record;
+  const chunks = (async function* () {
+    yield bytes;
+  })();
+  const record = await services.storeFile({ name, type, chunks });
+  return source.kind === 'workspace' ? { ...record, ...{ workspaceFileId: source.id } } : record;
+}
+
+/** The texts of all files, with a line between them. */
+export function combined(parsed: readonly Parsed[]): string {
+  return parsed.map(({ content }) => content).join(DIVIDER);
+}
+
+/** The output of the older versions: each file with its text. */
+export function withTexts(parsed: readonly Parsed[]): JsonObject {
+  const files = parsed.map(({ content, file }) => ({
+    ...{ name: file.name, size: file.size, fileType: mediaType(file.type), binary: false, content },
+    file: { ...file } as unknown as JsonObject,
+  }));
+  return { files, combinedContent: combined(parsed), processedFiles: files.map(({ file }) => file) };
+}
+
+/** The output of the newer versions: the files, and their texts in one. */
+export function withRecords(parsed: readonly Parsed[]): JsonObject {
+  const files = parsed.map(({ file }) => ({ ...file }) as unknown as JsonObject);
+  return { files, combinedContent: combined(parsed) };
+}
+
+/** Returns the files that a call selects: those of its argument, else all of its folder. */
+async function selected({ args, context }: DriverCall): Promise<Source[]> {
+  const file = own(args, 'file');
+  if (file !== undefined) return sourcesOf(file);
+  const folderPath = folderIn(args, 'folderPath');
+  if (folderPath === undefined) throw unusable('has neither a file nor a folder');
+  const recursive = own(args, 'includeSubfolders') !== false;
+  const query = { folderPath, recursive, limit: 2 * MAX_FILES };
+  const found = await workspaceFiles(context).list(query);
+  if (!found) throw unknownFolder(folderPath);
+  if (found.files.length > MAX_FILES || found.truncated)
+    throw unusable(`reads a folder with more than ${MAX_FILES} files: choose a smaller one, or files`);
+  return found.files.map(({ id }) => ({ kind: 'workspace', id }));
+}
+
+/** Returns FILE_UNKNOWN for a folder. */
+export function unknownFolder(path: string): ReturnType<typeof refuse> {
+  return refuse('FILE_UNKNOWN', `The workspace has no folder ${JSON.stringify(path.slice(0, 200))}.`);
+}
+
+/** Returns the files as files of the run, without their texts: their contents are not in memory as a whole. */
+export async function readFiles(call: DriverCall): Promise<JsonObject> {
+  const files: JsonObject[] = [];
+  for (const source of await selected(call)) files.push(await readFile(call.context, source));
+  return { files, file: files[0] ?? null };
+}
+
+async function readFile(context: Context, source: Source): Promise<JsonObject> {
+  if (source.kind === 'address')
+    throw unusable(
+      'has an address in place of a file of the workspace: the operation file_fetch downloads files',
+    );
+  const { name, type, chunks } = await opened(context, source);
+  if (source.kind === 'run') return { ...source.record };
+  const record = await context.services.storeFile({ name: fileName(name), type, chunks });
+  return { ...record, workspaceFileId: source.id };
+}
+
+/** Returns the texts of the files, or some lines of each. */
+export async function textsOf(call: DriverCall): Promise<JsonObject> {
+  const { args, context } = call;
+  const [first, count] = ['offset', 'limit'].map((name) => own(args, name));
+  const left = { chars: MAX_TEXT_CHARS };
+  const contents: string[] = [];
+  const lineRanges: JsonObject[] = [];
+  for (const source of await selected(call)) {
+    const content = await contentOf(context, source);
+    if (first === undefined && count === undefined) contents.push(limitedText(content, left));
+    else {
+      const lines = textOf(content).split('\n');
+      const start = typeof first === 'number' ? first : 1;
+      const end = typeof count === 'number' ? start - 1 + count : lines.length;
+      const range = lines.slice(start - 1, end);
+      contents.push(range.join('\n'));
+      lineRanges.push({ offset: start, lineCount: range.length, totalLines: lines.length });
+    }
+  }
+  return { contents, ...(lineRanges.length > 0 && { lineRanges }) };
+}
+
+/** Returns the headers of a table `{cells: {Key, Value}}` or an object. Throws TOOL_ARGUMENTS_INVALID. */
+export function headersIn(value: Json | undefined): [string, string][] {
+  if (value === undefined) return [];
+  const rows = Array.isArray(value) ? value.map(cellsOf) : [value];
+  return rows.flatMap((row): [string, string][] => {
+    if (!isJsonObject(row)) throw unusable('has headers that are not a table');
+    const key = own(row, 'Key');
+    if (!Array.isArray(value))
+      return Object.entries(row).map(([name, text]): [string, string] => [name, plainText(text)]);
+    const name = plainText(key ?? null).trim();
+    return name === '' ? [] : [[name, plainText(own(row, 'Value') ?? null)]];
+  });
+}
+
+function cellsOf(row: Json): Json {
+  return isJsonObject(row) ? (own(row, 'cells') ?? row) : row;
+}

@@ -1,0 +1,151 @@
+import { isJsonObject, own } from '@heddle/core/blocks';
+import type { Json } from '@heddle/core/blocks';
+import { fileName, filesIn } from '@heddle/core/files';
+import type { FileRecord } from '@heddle/core/files';
+import type { RunTenantFiles } from '@heddle/engine/tenant-data';
+import type { Context } from '../../define.ts';
+import { download } from '../../download.ts';
+import { missingFeature, refuse, unusable } from '../failures.ts';
+
+/** Files of one call. */
+export const MAX_FILES = 50;
+/** Largest file that is read into memory. */
+export const MAX_FILE_BYTES = 20 * 2 ** 20;
+const MAX_ID_CHARS = 256;
+
+/** A file that an argument names. */
+export type Source =
+  | { kind: 'run'; record: FileRecord }
+  | { kind: 'address'; url: URL }
+  | { kind: 'workspace'; id: string };
+
+/** Content of a file, in memory. */
+export interface Content {
+  name: string;
+  /** Media type; undefined: unknown. */
+  type: string | undefined;
+  bytes: Uint8Array;
+}
+
+/** Returns the files of the workspace. Throws FEATURE_MISSING if the host stores none. */
+export function workspaceFiles({ services, block }: Context): RunTenantFiles {
+  if (services.tenantFiles) return services.tenantFiles;
+  throw missingFeature(block, 'files');
+}
+
+/** Returns FILE_UNKNOWN. A file of another workspace is answered like one that does not exist. */
+export function unknownFile(named: string): ReturnType<typeof refuse> {
+  return refuse(
+    'FILE_UNKNOWN',
+    `The workspace has no file ${JSON.stringify(named.slice(0, 100))}: it was deleted or never existed.`,
+  );
+}
+
+/**
+ * Returns the files that a value names: file records of the run, addresses, ids of files of the workspace, or a list of them.
+ * Throws TOOL_ARGUMENTS_INVALID for anything else.
+ */
+export function sourcesOf(value: Json): Source[] {
+  const values = Array.isArray(value) ? value : [value];
+  if (values.length > MAX_FILES) throw unusable(`has more than ${MAX_FILES} files`);
+  return values.map(sourceOf);
+}
+
+function sourceOf(value: Json): Source {
+  if (typeof value === 'string') return namedSource(value.trim());
+  const [record] = filesIn(value);
+  if (record && (record as unknown) === value) return { kind: 'run', record };
+  const [id, url] = ['id', 'url'].map((name) => (isJsonObject(value) ? own(value, name) : undefined));
+  if (typeof id === 'string' && id !== '') return { kind: 'workspace', id: checkedId(id) };
+  if (typeof url === 'string' && url !== '') return namedSource(url);
+  throw unusable(
+    'has a file that is neither a file of this run, nor an address, nor the id of a file of the workspace. Files that were chosen in an editor are not part of an exported workflow',
+  );
+}
+
+function namedSource(text: string): Source {
+  const isAddress = /^[a-z][a-z0-9+.-]*:/i.test(text);
+  if (!isAddress) return { kind: 'workspace', id: checkedId(text) };
+  const url = URL.canParse(text) ? new URL(text) : undefined;
+  if (url?.protocol === 'http:' || url?.protocol === 'https:') return { kind: 'address', url };
+  throw unusable('has an address that does not begin with http:// or https://');
+}
+
+/** An id is no path: the host could take it for one of its own. */
+function checkedId(text: string): string {
+  if (text !== '' && text.length <= MAX_ID_CHARS && text.isWellFormed() && !/[/\\\p{Cc}]/u.test(text))
+    return text;
+  throw unusable(
+    `has a file ${JSON.stringify(text.slice(0, 100))}, which is neither an address nor the id of a file: ids have up to ${MAX_ID_CHARS} characters, without slashes`,
+  );
+}
+
+/** Returns the content of a file. `headers` are sent to addresses. Throws FILE_UNKNOWN, FILE_TOO_LARGE, HTTP_FAILED. */
+export async function contentOf(
+  context: Context,
+  source: Source,
+  headers: readonly [string, string][] = [],
+): Promise<Content> {
+  if (source.kind === 'address') return downloaded(context, source.url, headers);
+  const { name, type, chunks } = await opened(context, source);
+  return { name, type, bytes: await gathered(name, chunks) };
+}
+
+/** A file whose content can be read. */
+interface Opened {
+  name: string;
+  type: string;
+  chunks: AsyncIterable<Uint8Array>;
+}
+
+/** Opens a file of any size of the run or the workspace. Throws FILE_UNKNOWN. */
+export async function opened(
+  context: Context,
+  source: Exclude<Source, { kind: 'address' }>,
+): Promise<Opened> {
+  if (source.kind === 'workspace') {
+    const found = await workspaceFiles(context).open(source.id);
+    if (!found) throw unknownFile(source.id);
+    const { name, type } = found.file;
+    return { name: fileName(name), type, chunks: found.chunks() };
+  }
+  const { record } = source;
+  const found = await context.services.openFile(record);
+  if (!found) throw unknownFile(record.name);
+  return { name: fileName(record.name), type: record.type, chunks: found.chunks() };
+}
+
+async function downloaded(
+  context: Context,
+  url: URL,
+  headers: readonly [string, string][],
+): Promise<Content> {
+  const what = `The file at ${url.origin}${url.pathname}`;
+  const found = await download(context, { url, what, maxBytes: MAX_FILE_BYTES, headers });
+  return { name: fileName(decoded(url.pathname)), ...found };
+}
+
+function decoded(path: string): string {
+  try {
+    return decodeURIComponent(path);
+  } catch {
+    // A percent sign that is not part of an encoded character.
+    return path;
+  }
+}
+
+/** Returns the content of a file. Throws FILE_TOO_LARGE. */
+export async function gathered(name: string, chunks: AsyncIterable<Uint8Array>): Promise<Uint8Array> {
+  const parts: Uint8Array[] = [];
+  let bytes = 0;
+  for await (const chunk of chunks) {
+    bytes += chunk.length;
+    if (bytes > MAX_FILE_BYTES)
+      throw refuse(
+        'FILE_TOO_LARGE',
+        `The file "${name}" has more than ${MAX_FILE_BYTES / 2 ** 20} MiB, the most that is read as one text. Pass it on as a file.`,
+      );
+    parts.push(chunk);
+  }
+  return Buffer.concat(parts);
+}

@@ -1,0 +1,79 @@
+import { isUtf8 } from 'node:buffer';
+import { refuse } from '../failures.ts';
+import type { Content } from './sources.ts';
+
+/** Formats that are no text, by their first bytes. */
+const FORMATS: readonly (readonly [what: string, head: RegExp])[] = [
+  ['a PDF', /^%PDF-/],
+  ['an image', /^(?:\x89PNG|\xFF\xD8\xFF|GIF8|RIFF....WEBP)/s],
+  ['an old document of Microsoft Office', /^\xD0\xCF\x11\xE0/],
+  ['a compressed file', /^\x1F\x8B/],
+];
+const ZIPPED: { readonly [ending: string]: string } = {
+  docx: 'a document of Word',
+  xlsx: 'a table of Excel',
+  pptx: 'a presentation of PowerPoint',
+  odt: 'an OpenDocument text',
+  ods: 'an OpenDocument table',
+};
+
+/**
+ * Returns the text of a file: UTF-8, UTF-16 with a byte order mark, or the character set that its media type names.
+ * Throws FILE_TYPE_UNSUPPORTED for a file that is no text.
+ */
+export function textOf({ name, type = '', bytes }: Content): string {
+  const marked = markedEncoding(bytes);
+  if (marked) return new TextDecoder(marked).decode(bytes);
+  const head = Buffer.from(bytes.subarray(0, 16)).toString('latin1');
+  const format = FORMATS.find(([, test]) => test.test(head))?.[0] ?? zippedFormat(head, name);
+  const isBinary = bytes.includes(0);
+  if (format === undefined && !isBinary) {
+    if (isUtf8(bytes)) return Buffer.from(bytes).toString('utf8');
+    const declared = declaredEncoding(type);
+    if (declared) return declared.decode(bytes);
+  }
+  throw refuse(
+    'FILE_TYPE_UNSUPPORTED',
+    `The file "${name}" is ${format ?? (isBinary ? 'no text' : 'no text in UTF-8')}, from which this block reads nothing. Give it to an agent or a block that reads such files, such as mistral_parse, or convert it to text first.`,
+  );
+}
+
+function zippedFormat(head: string, name: string): string | undefined {
+  if (!head.startsWith('PK\x03\x04')) return undefined;
+  const ending = name.toLowerCase().split('.').at(-1) ?? '';
+  return Object.hasOwn(ZIPPED, ending) ? ZIPPED[ending] : 'an archive';
+}
+
+function markedEncoding(bytes: Uint8Array): string | undefined {
+  const [first, second, third] = bytes;
+  if (first === 0xef && second === 0xbb && third === 0xbf) return 'utf-8';
+  if (first === 0xff && second === 0xfe) return 'utf-16le';
+  return first === 0xfe && second === 0xff ? 'utf-16be' : undefined;
+}
+
+function declaredEncoding(type: string): InstanceType<typeof TextDecoder> | undefined {
+  const label = /;\s*charset="?([\w.:-]{1,40})/i.exec(type)?.[1];
+  try {
+    return label === undefined ? undefined : new TextDecoder(label);
+  } catch {
+    // A character set that does not exist.
+    return undefined;
+  }
+}
+
+const TYPES: { readonly [ending: string]: string } = {
+  csv: 'text/csv',
+  htm: 'text/html',
+  html: 'text/html',
+  json: 'application/json',
+  md: 'text/markdown',
+  xml: 'application/xml',
+  yaml: 'application/yaml',
+  yml: 'application/yaml',
+};
+
+/** Returns the media type of a text file with this name. */
+export function textTypeOf(name: string): string {
+  const ending = name.toLowerCase().split('.').at(-1) ?? '';
+  return Object.hasOwn(TYPES, ending) ? (TYPES[ending] as string) : 'text/plain';
+}

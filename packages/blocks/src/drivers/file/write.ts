@@ -1,0 +1,185 @@
+import { BlockError, isJsonObject, own } from '@heddle/core/blocks';
+import type { Json, JsonObject } from '@heddle/core/blocks';
+import type { RunTenantFiles, TenantFile } from '@heddle/engine/tenant-data';
+import type { Context } from '../../define.ts';
+import { plainText } from '../../openapi/wire.ts';
+import type { DriverCall } from '../driver.ts';
+import { unusable } from '../failures.ts';
+import { folderIn, nameIn } from './folders.ts';
+import { contentOf, gathered, opened, sourcesOf, unknownFile, workspaceFiles } from './sources.ts';
+import { textOf, textTypeOf } from './text.ts';
+import { unknownFolder } from './read.ts';
+
+/** Attempts at a change of a file that others change at the same time. */
+const MAX_ATTEMPTS = 5;
+
+type Chunks = AsyncIterable<Uint8Array>;
+
+async function* bytesOf(text: string): AsyncGenerator<Uint8Array> {
+  yield Buffer.from(text.toWellFormed());
+}
+
+/** Stores a text or a file as a file of the workspace. */
+export async function writeFile({ args, context, idempotencyKey }: DriverCall): Promise<JsonObject> {
+  const files = workspaceFiles(context);
+  const name = nameIn(own(args, 'fileName'));
+  const folderPath = folderIn(args, 'folderPath') ?? '/';
+  const given = own(args, 'contentType');
+  const { type, chunks } = await newContent({ args, context }, name);
+  const file = {
+    ...{ name, folderPath, chunks, type: typeof given === 'string' ? given : type },
+    taken: own(args, 'overwrite') === true ? ('replace' as const) : ('rename' as const),
+  };
+  return shown(await files.create(file, idempotencyKey));
+}
+
+async function newContent(
+  { args, context }: Pick<DriverCall, 'args' | 'context'>,
+  name: string,
+): Promise<{ type: string; chunks: Chunks }> {
+  const [content, file] = ['content', 'file'].map((each) => own(args, each));
+  if ((content === undefined) === (file === undefined))
+    throw unusable(
+      content === undefined
+        ? 'has neither a text nor a file to store'
+        : 'has both a text and a file to store',
+    );
+  if (file === undefined) return { type: textTypeOf(name), chunks: bytesOf(plainText(content ?? null)) };
+  const [source, ...others] = sourcesOf(file);
+  if (!source || others.length > 0) throw unusable('must have one file to store');
+  if (source.kind !== 'address') return opened(context, source);
+  const { bytes, type = 'application/octet-stream' } = await contentOf(context, source);
+  const chunks = (async function* () {
+    yield bytes;
+  })();
+  return { type, chunks };
+}
+
+/** Adds a text to the end of a file, whose content is not in memory as a whole. */
+export async function appendToFile(call: DriverCall): Promise<JsonObject> {
+  const text = plainText(own(call.args, 'content') ?? null);
+  const changed = await change(call, async (_file, chunks) =>
+    (async function* () {
+      yield* chunks;
+      yield* bytesOf(text);
+    })(),
+  );
+  return shown(changed);
+}
+
+/** Replaces a text that is in the file once. */
+export async function editFile(call: DriverCall): Promise<JsonObject> {
+  const [from, to] = ['oldString', 'newString'].map((name) => plainText(own(call.args, name) ?? null));
+  return editedText(call, (text) => {
+    const parts = text.split(from as string);
+    if (parts.length === 2) return parts.join(to);
+    if (parts.length === 1) throw unusable('replaces a text that is not in the file');
+    const lines = parts.slice(0, -1).map(
+      (_, at) =>
+        parts
+          .slice(0, at + 1)
+          .join(from)
+          .split('\n').length,
+    );
+    throw unusable(
+      `replaces a text that is in the file ${parts.length - 1} times, in the lines ${lines.slice(0, 20).join(', ')}: add more of the text around it`,
+    );
+  });
+}
+
+/** Inserts lines behind a line; 0 is the beginning. */
+export async function insertIntoFile(call: DriverCall): Promise<JsonObject> {
+  const after = Number(own(call.args, 'afterLine') ?? 0);
+  const content = plainText(own(call.args, 'content') ?? null);
+  return editedText(call, (text) => {
+    const lines = text === '' ? [] : text.split('\n');
+    if (after > lines.length)
+      throw unusable(`inserts behind line ${after} of a file with ${lines.length} lines`);
+    lines.splice(after, 0, ...content.replace(/\n$/, '').split('\n'));
+    return lines.join('\n');
+  });
+}
+
+async function editedText(call: DriverCall, edit: (text: string) => string): Promise<JsonObject> {
+  let lineCount: number | undefined;
+  const changed = await change(call, async ({ name, type }, chunks) => {
+    const text = edit(textOf({ name, type, bytes: await gathered(name, chunks) }));
+    lineCount = text.split('\n').length;
+    return bytesOf(text);
+  });
+  lineCount ??= await linesOf(call.context, changed);
+  return { ...shown(changed), lineCount };
+}
+
+/** The number of lines of a file that an earlier call with the same key has changed. */
+async function linesOf(context: Context, { id }: TenantFile): Promise<number> {
+  return textOf(await contentOf(context, { kind: 'workspace', id })).split('\n').length;
+}
+
+/**
+ * Replaces the content of the file that a call names, and does it again if another change came first. A repeated call changes
+ * nothing.
+ */
+async function change(
+  { args, context, idempotencyKey }: DriverCall,
+  contentFrom: (file: TenantFile, chunks: Chunks) => Promise<Chunks>,
+): Promise<TenantFile> {
+  const files = workspaceFiles(context);
+  const before = await files.stored(idempotencyKey);
+  if (before) return before;
+  const id = await targetIn(args, files);
+  for (let attempt = 1; attempt <= MAX_ATTEMPTS; attempt++) {
+    const found = await files.open(id);
+    if (!found) throw unknownFile(id);
+    const { file } = found;
+    const chunks = await contentFrom(file, found.chunks());
+    const changed = await files.replace({ id, revision: file.revision, chunks }, idempotencyKey);
+    if (changed) return changed;
+  }
+  throw new BlockError(
+    'FILE_CHANGED',
+    `The file ${JSON.stringify(id)} was changed by others at each of ${MAX_ATTEMPTS} attempts.`,
+    { retryable: true },
+  );
+}
+
+/** Returns the id of the file that a call names by its id or its name. Throws FILE_UNKNOWN. */
+async function targetIn(args: JsonObject, files: RunTenantFiles): Promise<string> {
+  const [given, ...others] = [own(args, 'file') ?? null].flat();
+  if (others.length > 0) throw unusable('changes more than one file');
+  const text = typeof given === 'string' ? given.trim() : idOf(given ?? null);
+  // A name has no slashes either, so both are read in the same way.
+  const name = nameIn(text);
+  const byId = await files.find(name);
+  if (byId) return byId.id;
+  const scope = folderIn(args, 'folderPath');
+  const recursive = scope === undefined || own(args, 'includeSubfolders') !== false;
+  const found = await files.list({ folderPath: scope ?? '/', recursive, name, limit: 10 });
+  if (!found) throw unknownFolder(scope ?? '/');
+  const [only, ...more] = found.files;
+  if (!only) throw unknownFile(name);
+  if (more.length === 0) return only.id;
+  const folders = found.files.map(({ folderPath }) => folderPath).join(', ');
+  throw unusable(`names a file that is in several folders (${folders}): name its folder, or its id`);
+}
+
+function idOf(value: Json): string {
+  const ids = isJsonObject(value) ? ['workspaceFileId', 'id'].map((name) => own(value, name)) : [];
+  const id = ids.find((each) => typeof each === 'string');
+  if (typeof id === 'string') return id;
+  throw unusable('changes a file that is named by neither its id nor its name');
+}
+
+/** Moves a file to another folder. */
+export async function moveFile({ args, context, idempotencyKey }: DriverCall): Promise<JsonObject> {
+  const id = plainText(own(args, 'fileId') ?? null).trim();
+  const folderPath = folderIn(args, 'folderPath') ?? '/';
+  const moved = await workspaceFiles(context).move({ id, folderPath }, idempotencyKey);
+  if (!moved) throw unknownFile(id);
+  return { fileId: moved.id, folderPath: moved.folderPath };
+}
+
+/** What blocks show of a file that they have stored. */
+function shown({ id, name, size, folderPath, url }: TenantFile): JsonObject {
+  return { id, name, size, folderPath, ...(url !== undefined && { url }) };
+}

@@ -1,0 +1,64 @@
+import { own } from '@heddle/core/blocks';
+import type { BlockError, JsonObject } from '@heddle/core/blocks';
+import type { RunTenantKnowledge } from '@heddle/engine/tenant-data';
+import type { DriverCall } from '../driver.ts';
+import { missingFeature, refuse } from '../failures.ts';
+
+/** Items of a list without a limit. */
+const DEFAULT_ITEMS = 50;
+
+/** Returns the knowledge bases of the workspace. Throws FEATURE_MISSING if the host stores none. */
+export function knowledgeOf({ context: { services, block } }: DriverCall): RunTenantKnowledge {
+  if (services.tenantKnowledge) return services.tenantKnowledge;
+  throw missingFeature(block, 'knowledge');
+}
+
+/** Returns an argument that is a text; undefined without one. */
+export function textIn(args: JsonObject, name: string): string | undefined {
+  const value = own(args, name);
+  return typeof value === 'string' ? value : undefined;
+}
+
+/** Returns an id that the tool requires. */
+export function idIn({ args }: DriverCall, name: string): string {
+  return (textIn(args, name) ?? '').trim();
+}
+
+/** The document of a call. */
+export function documentOf(call: DriverCall): { knowledgeBaseId: string; documentId: string } {
+  return { knowledgeBaseId: idIn(call, 'knowledgeBaseId'), documentId: idIn(call, 'documentId') };
+}
+
+/** The page of a list. */
+export function pageOf({ args }: DriverCall): { limit: number; offset: number } {
+  const [limit, offset] = ['limit', 'offset'].map((name) => own(args, name));
+  return {
+    limit: typeof limit === 'number' ? limit : DEFAULT_ITEMS,
+    offset: typeof offset === 'number' ? offset : 0,
+  };
+}
+
+/**
+ * Returns what the host has found. Throws KNOWLEDGE_UNKNOWN for undefined: a knowledge base of another workspace is answered
+ * like one that does not exist.
+ */
+export function found<T>(value: T | undefined, call: DriverCall): T {
+  if (value !== undefined) return value;
+  throw unknown(call);
+}
+
+function unknown(call: DriverCall): BlockError {
+  const named = (
+    [
+      ['chunkId', 'chunk'],
+      ['documentId', 'document'],
+      ['connectorId', 'connector'],
+    ] as const
+  ).flatMap(([name, noun]) => {
+    const id = textIn(call.args, name);
+    return id === undefined ? [] : [`${noun} ${JSON.stringify(id.slice(0, 100))}`];
+  });
+  const base = JSON.stringify(idIn(call, 'knowledgeBaseId').slice(0, 100));
+  const what = named.length === 0 ? '' : `, or it has no ${named.join(' of the ')}`;
+  return refuse('KNOWLEDGE_UNKNOWN', `The workspace has no knowledge base ${base}${what}.`);
+}

@@ -1,0 +1,95 @@
+import { isJsonObject, own } from '@heddle/core/blocks';
+import type { Json, JsonObject } from '@heddle/core/blocks';
+import type {
+  KnowledgeDocument,
+  KnowledgeDocumentQuery,
+  NewKnowledgeDocument,
+} from '@heddle/engine/tenant-data';
+import { plainText } from '../../openapi/wire.ts';
+import type { DriverCall } from '../driver.ts';
+import { unusable } from '../failures.ts';
+import { textTypeOf } from '../file/text.ts';
+import { documentOf, found, idIn, knowledgeOf, pageOf, textIn } from './base.ts';
+
+/** Lists documents. */
+export async function listDocuments(call: DriverCall): Promise<JsonObject> {
+  const knowledgeBaseId = idIn(call, 'knowledgeBaseId');
+  const page = pageOf(call);
+  const filter = textIn(call.args, 'enabledFilter');
+  const query: KnowledgeDocumentQuery = {
+    search: textIn(call.args, 'search'),
+    enabled: filter === 'enabled' || filter === 'disabled' ? filter : 'all',
+    ...page,
+  };
+  const { documents, total } = found(await knowledgeOf(call).documents(knowledgeBaseId, query), call);
+  return { knowledgeBaseId, documents: documents.map(shown), totalDocuments: total, ...page };
+}
+
+/** Shows a document. */
+export async function showDocument(call: DriverCall): Promise<JsonObject> {
+  return shown(found(await knowledgeOf(call).document(documentOf(call)), call));
+}
+
+/** Stores a text as a document. */
+export async function createDocument(call: DriverCall): Promise<JsonObject> {
+  const { document } = await store(call, undefined);
+  return {
+    data: dataOf(document),
+    documentId: document.id,
+    message: `The document ${JSON.stringify(document.filename)} was stored.`,
+  };
+}
+
+/** Stores a text in place of an earlier document. */
+export async function upsertDocument(call: DriverCall): Promise<JsonObject> {
+  const id = textIn(call.args, 'documentId')?.trim();
+  const { document, replaced } = await store(call, id ? { id } : 'name');
+  const isUpdate = replaced.length > 0;
+  return {
+    data: { ...dataOf(document), isUpdate, previousDocumentId: replaced[0] ?? null },
+    documentId: document.id,
+    message: `The document ${JSON.stringify(document.filename)} was ${isUpdate ? 'replaced' : 'stored'}.`,
+  };
+}
+
+async function store(call: DriverCall, replaces: NewKnowledgeDocument['replaces']) {
+  const knowledge = knowledgeOf(call);
+  const { args, idempotencyKey } = call;
+  const name = (textIn(args, 'name') ?? '').trim();
+  const content = plainText(own(args, 'content') ?? null);
+  const tags = tagsIn(own(args, 'documentTags'));
+  const document = { name, content, mimeType: textTypeOf(name), tags, replaces };
+  return found(await knowledge.createDocument(idIn(call, 'knowledgeBaseId'), document, idempotencyKey), call);
+}
+
+/** Returns the tags of an object, or of a list `{tagName, value}` such as editors write it. */
+function tagsIn(value: Json | undefined): NewKnowledgeDocument['tags'] {
+  if (value === undefined) return {};
+  if (isJsonObject(value)) return value;
+  if (!Array.isArray(value)) throw unusable('has "documentTags" that are neither an object nor a list');
+  const entries = value.flatMap((row): [string, Json][] => {
+    if (!isJsonObject(row)) throw unusable('has a tag that is not an object');
+    const name = own(row, 'tagName');
+    const given = own(row, 'value') ?? own(row, 'tagValue') ?? '';
+    return typeof name === 'string' && name.trim() !== '' && given !== '' ? [[name.trim(), given]] : [];
+  });
+  return Object.fromEntries(entries);
+}
+
+/** Deletes a document. */
+export async function deleteDocument(call: DriverCall): Promise<JsonObject> {
+  const place = documentOf(call);
+  found(await knowledgeOf(call).deleteDocument(place, call.idempotencyKey), call);
+  return { documentId: place.documentId, message: 'The document was deleted.' };
+}
+
+function dataOf({ id, filename, enabled, uploadedAt, updatedAt }: KnowledgeDocument): JsonObject {
+  return {
+    ...{ documentId: id, documentName: filename, type: 'document' },
+    ...{ enabled, createdAt: uploadedAt, updatedAt },
+  };
+}
+
+function shown(document: KnowledgeDocument): JsonObject {
+  return { ...document };
+}

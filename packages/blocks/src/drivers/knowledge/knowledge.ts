@@ -1,0 +1,184 @@
+import { data, flag, integer, text } from '../../integrations/integration.ts';
+import { defineDriver } from '../driver.ts';
+import type { DriverTool } from '../driver.ts';
+import { addChunk, deleteChunk, listChunks, updateChunk } from './chunks.ts';
+import { listConnectors, showConnector, startSync } from './connectors.ts';
+import { createDocument, deleteDocument, listDocuments, showDocument, upsertDocument } from './documents.ts';
+import { listTags, searchKnowledge } from './search.ts';
+
+const MAX_CONTENT_CHARS = 1_000_000;
+const id = (description: string, fields: readonly string[]) =>
+  text(description, { fields, required: true, schema: { minLength: 1, maxLength: 256 } });
+const base = {
+  knowledgeBaseId: id('Id of the knowledge base', [
+    'knowledgeBaseSelector',
+    'manualKnowledgeBaseId',
+    'knowledgeBaseId',
+  ]),
+};
+const inDocument = { ...base, documentId: id('Id of the document', ['documentSelector', 'documentId']) };
+const inChunk = { ...inDocument, chunkId: id('Id of the chunk', ['chunkId']) };
+const inConnector = { ...base, connectorId: id('Id of the connector', ['connectorId']) };
+const page = {
+  limit: integer('Most items; default 50', [1, 100]),
+  offset: integer('Number of items before them', [0, 1_000_000]),
+};
+const content = (description: string) => text(description, { schema: { maxLength: MAX_CONTENT_CHARS } });
+const newDocument = {
+  ...base,
+  name: text('Name of the document', { required: true, schema: { maxLength: 255 } }),
+  content: { ...content('Its text'), required: true as const },
+  documentTags: data(
+    { type: ['array', 'object'] },
+    'Tags: an object of values by name, or a list of {tagName, value}',
+  ),
+};
+
+const tools: { readonly [tool: string]: Omit<DriverTool, 'idempotent' | 'uses'> } = {
+  knowledge_search: {
+    description: 'Returns the parts of documents that fit a question or tags best.',
+    arguments: {
+      ...base,
+      query: text('What to search for; may be empty with tagFilters', { schema: { maxLength: 32_768 } }),
+      topK: integer('Most results; default 10', [1, 100]),
+      tagFilters: data(
+        { type: 'array', maxItems: 10 },
+        'Conditions on tags, all of which must match: {tagName, operator, tagValue, valueTo}',
+      ),
+      searchMode: text('vector, or hybrid to search for the words too', {
+        schema: { enum: ['vector', 'hybrid'] },
+      }),
+      rerankerEnabled: flag('Lets another model order the results'),
+      rerankerModel: text('That model', { schema: { maxLength: 100 } }),
+      rerankerInputCount: integer('Results that it gets', [1, 100]),
+    },
+    run: searchKnowledge,
+  },
+  knowledge_list_documents: {
+    description: 'Lists the documents of a knowledge base.',
+    arguments: {
+      ...base,
+      search: text('Part of the name', { schema: { maxLength: 200 } }),
+      enabledFilter: text('all (default), enabled or disabled', {
+        schema: { enum: ['all', 'enabled', 'disabled'] },
+      }),
+      ...page,
+    },
+    run: listDocuments,
+  },
+  knowledge_get_document: {
+    description: 'Returns what a knowledge base knows about a document.',
+    arguments: inDocument,
+    run: showDocument,
+  },
+  knowledge_create_document: {
+    description: 'Adds a text as a document to a knowledge base.',
+    arguments: newDocument,
+    run: createDocument,
+  },
+  knowledge_upsert_document: {
+    description: 'Adds a text as a document to a knowledge base, in place of an earlier one.',
+    arguments: {
+      ...newDocument,
+      documentId: text('Id of the earlier document; default: those with the same name', {
+        fields: ['upsertDocumentId'],
+        schema: { maxLength: 256 },
+      }),
+    },
+    run: upsertDocument,
+  },
+  knowledge_delete_document: {
+    description: 'Deletes a document of a knowledge base.',
+    arguments: inDocument,
+    run: deleteDocument,
+  },
+  knowledge_list_chunks: {
+    description: 'Lists the chunks of a document, which are the parts that are searched.',
+    arguments: {
+      ...inDocument,
+      search: text('Part of the content', { fields: ['chunkSearch'], schema: { maxLength: 200 } }),
+      enabled: text('all (default), true or false', {
+        fields: ['chunkEnabledFilter'],
+        schema: { enum: ['all', 'true', 'false'] },
+      }),
+      ...page,
+    },
+    run: listChunks,
+  },
+  knowledge_upload_chunk: {
+    description: 'Adds a chunk to a document.',
+    arguments: { ...inDocument, content: { ...content('The text of the chunk'), required: true } },
+    run: addChunk,
+  },
+  knowledge_update_chunk: {
+    description: 'Changes a chunk, or whether it is found.',
+    arguments: { ...inChunk, content: content('The new text'), enabled: flag('Whether searches find it') },
+    run: updateChunk,
+  },
+  knowledge_delete_chunk: {
+    description: 'Deletes a chunk of a document.',
+    arguments: inChunk,
+    run: deleteChunk,
+  },
+  knowledge_list_tags: {
+    description: 'Lists the tags that documents of a knowledge base can have.',
+    arguments: base,
+    run: listTags,
+  },
+  knowledge_list_connectors: {
+    description: 'Lists what fills a knowledge base from other systems.',
+    arguments: base,
+    run: listConnectors,
+  },
+  knowledge_get_connector: {
+    description: 'Returns a connector of a knowledge base with its latest syncs.',
+    arguments: inConnector,
+    run: showConnector,
+  },
+  knowledge_trigger_sync: {
+    description: 'Starts a sync of a connector.',
+    arguments: inConnector,
+    run: startSync,
+  },
+};
+
+const OPERATION = /^knowledge_/;
+
+export const integration = defineDriver({
+  service: 'knowledge',
+  title: 'Knowledge',
+  access:
+    'Knowledge bases are those that the host stores: an embedder passes them as [`tenantKnowledge`](../../packages/engine/README.md#files-and-knowledge-of-tenants). Without them a block fails with [FEATURE_MISSING](../errors.md#feature_missing), and `heddle check` and deployments warn of it. `heddle run` and `heddle serve` store none yet.\n\nA block uses only knowledge bases of the workspace of its workflow; others are answered like those that do not exist ([KNOWLEDGE_UNKNOWN](../errors.md#knowledge_unknown)). A model chooses a knowledge base only if the author of the agent has not. A change is made once, even if a crash or a retry repeats the call.',
+  types: ['knowledge'],
+  settings: {},
+  operations: Object.fromEntries(Object.keys(tools).map((tool) => [tool.replace(OPERATION, ''), tool])),
+  outputs: {
+    results:
+      'What a search has found, the best first: documentId, documentName, sourceUrl, content, chunkIndex, similarity, metadata.',
+    query: 'The text that was searched for.',
+    totalResults: 'The number of results.',
+    knowledgeBaseId: 'Id of the knowledge base.',
+    documents: 'The documents of a list.',
+    totalDocuments: 'How many documents match.',
+    documentId: 'Id of the document.',
+    data: 'The document or the chunk that was stored.',
+    chunks: 'The chunks of a list.',
+    totalChunks: 'How many chunks match.',
+    chunkId: 'Id of the chunk that was deleted.',
+    tags: 'The tags of a knowledge base, or of a document.',
+    totalTags: 'How many tags there are.',
+    connectors: 'The connectors of a list.',
+    totalConnectors: 'How many connectors there are.',
+    connector: 'The connector.',
+    syncLogs: 'Its latest syncs.',
+    connectorId: 'Id of the connector that syncs.',
+    message: 'What was done.',
+  },
+  // All changes carry a key, with which the host makes them once.
+  tools: Object.fromEntries(
+    Object.entries(tools).map(([name, tool]): [string, DriverTool] => [
+      name,
+      { ...tool, idempotent: true, uses: 'knowledge' },
+    ]),
+  ),
+});

@@ -1,0 +1,90 @@
+import { isJsonObject, own } from '@heddle/core/blocks';
+import type { Json, JsonObject } from '@heddle/core/blocks';
+import type { KnowledgeTagFilter, TagOperator } from '@heddle/engine/tenant-data';
+import type { DriverCall } from '../driver.ts';
+import { unusable } from '../failures.ts';
+import { found, idIn, knowledgeOf, textIn } from './base.ts';
+
+const OPERATORS: ReadonlySet<string> = new Set([
+  'eq',
+  'neq',
+  'contains',
+  'not_contains',
+  'starts_with',
+  'ends_with',
+  'gt',
+  'gte',
+  'lt',
+  'lte',
+  'between',
+] satisfies TagOperator[]);
+
+const DEFAULT_RESULTS = 10;
+
+/** Searches a knowledge base. */
+export async function searchKnowledge(call: DriverCall): Promise<JsonObject> {
+  const { args } = call;
+  const knowledge = knowledgeOf(call);
+  const query = textIn(args, 'query')?.trim();
+  const tagFilters = filtersIn(own(args, 'tagFilters'));
+  if (!query && tagFilters.length === 0)
+    throw unusable('has neither a "query" nor "tagFilters" to search for');
+  const [topK, inputCount] = ['topK', 'rerankerInputCount'].map((name) => own(args, name));
+  const mode = textIn(args, 'searchMode');
+  const results = await knowledge.search({
+    knowledgeBaseId: idIn(call, 'knowledgeBaseId'),
+    query: query === '' ? undefined : query,
+    topK: typeof topK === 'number' ? topK : DEFAULT_RESULTS,
+    tagFilters,
+    searchMode: mode === 'vector' || mode === 'hybrid' ? mode : undefined,
+    rerank:
+      own(args, 'rerankerEnabled') === true
+        ? {
+            model: textIn(args, 'rerankerModel'),
+            inputCount: typeof inputCount === 'number' ? inputCount : undefined,
+          }
+        : undefined,
+  });
+  const all = found(results, call).map((result) => ({ ...result }) as JsonObject);
+  return { results: all, query: query ?? '', totalResults: all.length };
+}
+
+/** Returns the filters of a list such as editors write it: rows without a name or a value are left out. */
+function filtersIn(value: Json | undefined): KnowledgeTagFilter[] {
+  if (value === undefined) return [];
+  if (!Array.isArray(value)) throw unusable('has "tagFilters" that are not a list');
+  return value.flatMap((row) => {
+    if (!isJsonObject(row)) throw unusable('has a filter of tags that is not an object');
+    const tagName = own(row, 'tagName');
+    const tagValue = own(row, 'tagValue') ?? own(row, 'value') ?? '';
+    return typeof tagName !== 'string' || tagName.trim() === '' || tagValue === ''
+      ? []
+      : [filterOf(tagName.trim(), tagValue, row)];
+  });
+}
+
+function filterOf(tagName: string, value: Json, row: JsonObject): KnowledgeTagFilter {
+  const operator = own(row, 'operator') ?? 'eq';
+  const to = own(row, 'valueTo');
+  if (typeof operator !== 'string' || !OPERATORS.has(operator))
+    throw unusable(
+      `has a filter of the tag ${JSON.stringify(tagName.slice(0, 100))} whose operator is none of ${[...OPERATORS].join(', ')}`,
+    );
+  if (typeof value === 'object')
+    throw unusable(
+      `compares the tag ${JSON.stringify(tagName.slice(0, 100))} with a value that is no text, number or boolean`,
+    );
+  const hasEnd = typeof to === 'number' || (typeof to === 'string' && to !== '');
+  if (operator === 'between' && !hasEnd)
+    throw unusable(
+      `has a range of the tag ${JSON.stringify(tagName.slice(0, 100))} without an end in "valueTo"`,
+    );
+  return { tagName, operator: operator as TagOperator, value, ...(hasEnd && { valueTo: to }) };
+}
+
+/** Lists the tags of a knowledge base. */
+export async function listTags(call: DriverCall): Promise<JsonObject> {
+  const knowledgeBaseId = idIn(call, 'knowledgeBaseId');
+  const tags = found(await knowledgeOf(call).tags(knowledgeBaseId), call);
+  return { knowledgeBaseId, tags, totalTags: tags.length };
+}

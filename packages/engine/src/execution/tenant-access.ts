@@ -1,0 +1,55 @@
+import { BlockError, isBlockError } from '@heddle/core/blocks';
+import type { BlockErrorCode } from '@heddle/core/blocks';
+
+/** What calls of a port of the host need. */
+export interface TenantParts {
+  /** Returns the tenant of the run; undefined if it has none. */
+  tenant: () => Promise<string | undefined>;
+  /** Receives errors of the host. */
+  report: (error: unknown) => void;
+}
+
+/** What a block fails with if the host cannot answer now. */
+interface Unavailable {
+  code: BlockErrorCode;
+  message: string;
+}
+
+/** Calls a port for the run's tenant. Errors other than a BlockError are reported, and the block fails with a retryable one. */
+type TenantAccess<Port> = <T>(call: (port: Port, tenant: string | undefined) => T | Promise<T>) => Promise<T>;
+
+/** A port for one tenant: the same methods, without the tenant. */
+export type ForTenant<Port> = {
+  readonly [Method in keyof Port]: Port[Method] extends (
+    tenant: string | undefined,
+    ...args: infer Args
+  ) => infer Result
+    ? (...args: Args) => Promise<Awaited<Result>>
+    : never;
+};
+
+/** Returns what calls the port for the run's tenant. */
+export function tenantAccess<Port>(
+  port: Port,
+  { tenant, report }: TenantParts,
+  unavailable: Unavailable,
+): TenantAccess<Port> {
+  return async (call) => {
+    try {
+      return await call(port, await tenant());
+    } catch (error) {
+      throw hostFailure(error, report, unavailable);
+    }
+  };
+}
+
+/** Returns what a block fails with after an error of the host, which is reported unless it is for the block. */
+export function hostFailure(
+  error: unknown,
+  report: TenantParts['report'],
+  { code, message }: Unavailable,
+): BlockError {
+  if (isBlockError(error)) return error;
+  report(error);
+  return new BlockError(code, message, { retryable: true, cause: error });
+}

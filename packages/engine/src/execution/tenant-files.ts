@@ -1,0 +1,158 @@
+import { hostFailure, tenantAccess } from './tenant-access.ts';
+import type { ForTenant, TenantParts } from './tenant-access.ts';
+
+/** A value that the host returns at once or later. */
+type Answer<T> = Promise<T> | T;
+
+/** A file that a tenant has stored, without its content. */
+export interface TenantFile {
+  /** Unique among the files of all tenants; up to 256 characters. */
+  id: string;
+  /** Unique in its folder. */
+  name: string;
+  /** In bytes. */
+  size: number;
+  /** Media type. */
+  type: string;
+  /** The folder, as percent-encoded names behind slashes: `/Reports/Q3%20Results`; `/` is that of the workspace itself. */
+  folderPath: string;
+  /** ISO 8601. */
+  updatedAt: string;
+  /** Another one after each change of the content. */
+  revision: string;
+  /** Where people open the file. */
+  url?: string;
+}
+
+/** A folder that a tenant has stored. */
+export interface TenantFolder {
+  name: string;
+  /** As `folderPath` of files. */
+  path: string;
+}
+
+/** What a folder holds. */
+export interface TenantFolderEntries {
+  folders: TenantFolder[];
+  files: TenantFile[];
+  /** More than `limit` match. */
+  truncated: boolean;
+}
+
+/** Which entries of a folder to list, ordered by path and name. */
+export interface TenantFileQuery {
+  folderPath: string;
+  /** Also what its folders hold, at any depth. */
+  recursive: boolean;
+  /** Only entries whose names contain this text, whatever its case. */
+  search?: string;
+  /** Only the files with exactly this name, and no folders. */
+  name?: string;
+  /** Most entries. */
+  limit: number;
+}
+
+/** A file to store. */
+export interface NewTenantFile {
+  /** A name, not a path; 1 to 255 characters. */
+  name: string;
+  /** Folders that do not exist are created. */
+  folderPath: string;
+  /** Media type. */
+  type: string;
+  chunks: AsyncIterable<Uint8Array>;
+  /** If the folder has a file with this name: `rename` gives the new one another name, `replace` replaces the content of the old one. */
+  taken: 'rename' | 'replace';
+}
+
+/** A new content of a file. */
+export interface TenantFileChange {
+  id: string;
+  /** Nothing changes if the file has another revision by now. */
+  revision: string;
+  chunks: AsyncIterable<Uint8Array>;
+}
+
+/** The content of a file, as it is read. */
+export interface TenantFileContent {
+  file: TenantFile;
+  chunks(): AsyncIterable<Uint8Array>;
+}
+
+/**
+ * Files that tenants have stored, for blocks of their workflows. `tenant` is undefined for a workflow without a tenant. Files of
+ * other tenants are answered exactly like unknown ones.
+ *
+ * A `key` is equal whenever a call is repeated, and unique within the tenant: a repeated call changes nothing, and returns what
+ * the first one has returned. Keep it with what the call has stored. A call whose `chunks` throw stores nothing.
+ *
+ * A BlockError fails the block. Other errors are reported, and the block fails with FILES_UNAVAILABLE.
+ */
+export interface TenantFiles {
+  /** Returns the file with this id; undefined if there is none. */
+  find(this: void, tenant: string | undefined, id: string): Answer<TenantFile | undefined>;
+  /** Returns entries of a folder; undefined if there is no such folder. The folder `/` always exists. */
+  list(
+    this: void,
+    tenant: string | undefined,
+    query: TenantFileQuery,
+  ): Answer<TenantFolderEntries | undefined>;
+  /** Opens a file; undefined if there is none with this id. What `file` and `chunks` say is of the same revision. */
+  open(this: void, tenant: string | undefined, id: string): Answer<TenantFileContent | undefined>;
+  /** Returns the file as the call with this key has returned it; undefined if there was none. */
+  stored(this: void, tenant: string | undefined, key: string): Answer<TenantFile | undefined>;
+  /** Stores a file. */
+  create(this: void, tenant: string | undefined, file: NewTenantFile, key: string): Answer<TenantFile>;
+  /** Replaces the content of a file; undefined if there is none with this id and revision. */
+  replace(
+    this: void,
+    tenant: string | undefined,
+    change: TenantFileChange,
+    key: string,
+  ): Answer<TenantFile | undefined>;
+  /** Moves a file to a folder, which is created if it does not exist; undefined if there is no file with this id. */
+  move(
+    this: void,
+    tenant: string | undefined,
+    file: Pick<TenantFile, 'id' | 'folderPath'>,
+    key: string,
+  ): Answer<TenantFile | undefined>;
+}
+
+/** The files of the run's tenant. Throws FILES_UNAVAILABLE if they cannot be used now. */
+export type RunTenantFiles = ForTenant<TenantFiles>;
+
+const UNAVAILABLE = {
+  code: 'FILES_UNAVAILABLE',
+  message: 'The files of the workspace cannot be used now.',
+} as const;
+
+/** Returns the files of the run's tenant; undefined if the host stores none. */
+export function tenantFilesOf(
+  files: TenantFiles | undefined,
+  parts: TenantParts,
+): RunTenantFiles | undefined {
+  if (!files) return undefined;
+  const access = tenantAccess(files, parts, UNAVAILABLE);
+  return {
+    find: (id) => access((from, owner) => from.find(owner, id)),
+    list: (query) => access((from, owner) => from.list(owner, query)),
+    open: async (id) => {
+      const opened = await access((from, owner) => from.open(owner, id));
+      return opened && { file: opened.file, chunks: () => guarded(opened, parts) };
+    },
+    stored: (key) => access((from, owner) => from.stored(owner, key)),
+    create: (file, key) => access((from, owner) => from.create(owner, file, key)),
+    replace: (change, key) => access((from, owner) => from.replace(owner, change, key)),
+    move: (file, key) => access((from, owner) => from.move(owner, file, key)),
+  };
+}
+
+/** The content, whose errors are those of the host. */
+async function* guarded(opened: TenantFileContent, { report }: TenantParts): AsyncGenerator<Uint8Array> {
+  try {
+    yield* opened.chunks();
+  } catch (error) {
+    throw hostFailure(error, report, UNAVAILABLE);
+  }
+}

@@ -1,0 +1,258 @@
+import type { Json, JsonObject } from '@heddle/core/blocks';
+import { tenantAccess } from './tenant-access.ts';
+import type { ForTenant, TenantParts } from './tenant-access.ts';
+
+/** A value that the host returns at once or later. */
+type Answer<T> = Promise<T> | T;
+
+/** How the tag of a document compares with a value. */
+export type TagOperator =
+  | 'eq'
+  | 'neq'
+  | 'contains'
+  | 'not_contains'
+  | 'starts_with'
+  | 'ends_with'
+  | 'gt'
+  | 'gte'
+  | 'lt'
+  | 'lte'
+  | 'between';
+
+/** A condition on the documents of a search. */
+export interface KnowledgeTagFilter {
+  /** The name of the tag. */
+  tagName: string;
+  operator: TagOperator;
+  value: string | number | boolean;
+  /** The end of the range for `between`. */
+  valueTo?: string | number;
+}
+
+/** What to search for. There is a query, a filter, or both. */
+export interface KnowledgeSearch {
+  knowledgeBaseId: string;
+  /** The meaning to search for. Undefined: all that the filters match. */
+  query: string | undefined;
+  /** Most results. */
+  topK: number;
+  /** All of them must match. */
+  tagFilters: readonly KnowledgeTagFilter[];
+  /** `hybrid` also searches for the words. Undefined: as the host has it. */
+  searchMode: 'vector' | 'hybrid' | undefined;
+  /** Another model orders the results. */
+  rerank: { model: string | undefined; inputCount: number | undefined } | undefined;
+}
+
+/** A chunk of a document that a search has found. */
+export interface KnowledgeResult {
+  documentId: string;
+  documentName: string;
+  sourceUrl: string | null;
+  content: string;
+  chunkIndex: number;
+  /** From 0 to 1; 1 for results of filters alone. */
+  similarity: number;
+  /** The tags of the document, by name. */
+  metadata: JsonObject;
+  rerankerScore?: number;
+}
+
+/** A document, without its content. */
+export interface KnowledgeDocument {
+  id: string;
+  filename: string;
+  /** In bytes. */
+  fileSize: number;
+  mimeType: string;
+  enabled: boolean;
+  processingStatus: 'pending' | 'processing' | 'completed' | 'failed';
+  processingError: string | null;
+  chunkCount: number;
+  tokenCount: number;
+  characterCount: number;
+  /** ISO 8601, as `updatedAt`. */
+  uploadedAt: string;
+  updatedAt: string;
+  connectorId: string | null;
+  sourceUrl: string | null;
+  /** By name. */
+  tags: { [name: string]: string | number | boolean | null };
+}
+
+/** A part of a document, as it is searched. */
+export interface KnowledgeChunk {
+  id: string;
+  chunkIndex: number;
+  content: string;
+  contentLength: number;
+  tokenCount: number;
+  enabled: boolean;
+  createdAt: string;
+  updatedAt: string;
+}
+
+/** Which items of a list to return, and how many there are before them. */
+interface Page {
+  limit: number;
+  offset: number;
+}
+
+export interface KnowledgeDocumentQuery extends Page {
+  /** A part of the name, whatever its case. */
+  search: string | undefined;
+  enabled: 'all' | 'enabled' | 'disabled';
+}
+
+export interface KnowledgeChunkQuery extends Page {
+  /** A part of the content, whatever its case. */
+  search: string | undefined;
+  enabled: 'all' | 'enabled' | 'disabled';
+}
+
+/** A text to store as a document. */
+export interface NewKnowledgeDocument {
+  name: string;
+  content: string;
+  mimeType: string;
+  /** Values by names of tags that the knowledge base defines. */
+  tags: { readonly [name: string]: Json };
+  /** What the document takes the place of: the one with this id, or all with its name. Undefined: nothing. */
+  replaces: { id: string } | 'name' | undefined;
+}
+
+/** Names one document, or one chunk of it. */
+interface DocumentPlace {
+  knowledgeBaseId: string;
+  documentId: string;
+}
+interface ChunkPlace extends DocumentPlace {
+  chunkId: string;
+}
+
+/**
+ * Knowledge bases that tenants have stored, for blocks of their workflows. `tenant` is undefined for a workflow without a tenant.
+ * Methods return undefined for a knowledge base, document, chunk or connector that does not exist; those of other tenants are
+ * answered exactly like unknown ones.
+ *
+ * A `key` is equal whenever a call is repeated, and unique within the tenant: a repeated call changes nothing, and returns what
+ * the first one has returned. Keep it with what the call has stored.
+ *
+ * A BlockError fails the block. Other errors are reported, and the block fails with KNOWLEDGE_UNAVAILABLE.
+ */
+export interface TenantKnowledge {
+  /** Returns the best results, the best first. */
+  search(
+    this: void,
+    tenant: string | undefined,
+    search: KnowledgeSearch,
+  ): Answer<KnowledgeResult[] | undefined>;
+  /** Returns documents by name, and how many match. */
+  documents(
+    this: void,
+    tenant: string | undefined,
+    knowledgeBaseId: string,
+    query: KnowledgeDocumentQuery,
+  ): Answer<{ documents: KnowledgeDocument[]; total: number } | undefined>;
+  document(
+    this: void,
+    tenant: string | undefined,
+    place: DocumentPlace,
+  ): Answer<KnowledgeDocument | undefined>;
+  /** Stores a document, which can be searched once it has been processed. `replaced`: ids of the documents whose place it took. */
+  createDocument(
+    this: void,
+    tenant: string | undefined,
+    knowledgeBaseId: string,
+    document: NewKnowledgeDocument,
+    key: string,
+  ): Answer<{ document: KnowledgeDocument; replaced: string[] } | undefined>;
+  /** Deletes a document with its chunks. A repeated call returns true too. */
+  deleteDocument(
+    this: void,
+    tenant: string | undefined,
+    place: DocumentPlace,
+    key: string,
+  ): Answer<true | undefined>;
+  /** Returns chunks in the order of the document, and how many match. */
+  chunks(
+    this: void,
+    tenant: string | undefined,
+    place: DocumentPlace,
+    query: KnowledgeChunkQuery,
+  ): Answer<{ chunks: KnowledgeChunk[]; total: number } | undefined>;
+  /** Adds a chunk to the end of a document. */
+  addChunk(
+    this: void,
+    tenant: string | undefined,
+    place: DocumentPlace,
+    content: string,
+    key: string,
+  ): Answer<KnowledgeChunk | undefined>;
+  updateChunk(
+    this: void,
+    tenant: string | undefined,
+    place: ChunkPlace,
+    change: { content?: string; enabled?: boolean },
+    key: string,
+  ): Answer<KnowledgeChunk | undefined>;
+  /** Deletes a chunk. A repeated call returns true too. */
+  deleteChunk(
+    this: void,
+    tenant: string | undefined,
+    place: ChunkPlace,
+    key: string,
+  ): Answer<true | undefined>;
+  /** Returns the tags that documents can have. */
+  tags(this: void, tenant: string | undefined, knowledgeBaseId: string): Answer<JsonObject[] | undefined>;
+  /** Returns what fills the knowledge base from other systems, without credentials. */
+  connectors(
+    this: void,
+    tenant: string | undefined,
+    knowledgeBaseId: string,
+  ): Answer<JsonObject[] | undefined>;
+  /** Returns a connector, and what its latest syncs did. */
+  connector(
+    this: void,
+    tenant: string | undefined,
+    place: { knowledgeBaseId: string; connectorId: string },
+  ): Answer<{ connector: JsonObject; syncLogs: JsonObject[] } | undefined>;
+  /** Starts a sync of a connector, unless one is under way. */
+  sync(
+    this: void,
+    tenant: string | undefined,
+    place: { knowledgeBaseId: string; connectorId: string },
+    key: string,
+  ): Answer<true | undefined>;
+}
+
+/** The knowledge bases of the run's tenant. Throws KNOWLEDGE_UNAVAILABLE if they cannot be used now. */
+export type RunTenantKnowledge = ForTenant<TenantKnowledge>;
+
+/** Returns the knowledge bases of the run's tenant; undefined if the host stores none. */
+export function tenantKnowledgeOf(
+  knowledge: TenantKnowledge | undefined,
+  parts: TenantParts,
+): RunTenantKnowledge | undefined {
+  if (!knowledge) return undefined;
+  const access = tenantAccess(knowledge, parts, {
+    code: 'KNOWLEDGE_UNAVAILABLE',
+    message: 'The knowledge bases of the workspace cannot be used now.',
+  });
+  return {
+    search: (search) => access((from, owner) => from.search(owner, search)),
+    documents: (id, query) => access((from, owner) => from.documents(owner, id, query)),
+    document: (place) => access((from, owner) => from.document(owner, place)),
+    createDocument: (id, document, key) =>
+      access((from, owner) => from.createDocument(owner, id, document, key)),
+    deleteDocument: (place, key) => access((from, owner) => from.deleteDocument(owner, place, key)),
+    chunks: (place, query) => access((from, owner) => from.chunks(owner, place, query)),
+    addChunk: (place, content, key) => access((from, owner) => from.addChunk(owner, place, content, key)),
+    updateChunk: (place, change, key) => access((from, owner) => from.updateChunk(owner, place, change, key)),
+    deleteChunk: (place, key) => access((from, owner) => from.deleteChunk(owner, place, key)),
+    tags: (id) => access((from, owner) => from.tags(owner, id)),
+    connectors: (id) => access((from, owner) => from.connectors(owner, id)),
+    connector: (place) => access((from, owner) => from.connector(owner, place)),
+    sync: (place, key) => access((from, owner) => from.sync(owner, place, key)),
+  };
+}

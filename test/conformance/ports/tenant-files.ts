@@ -1,0 +1,141 @@
+import type { NewTenantFile, TenantFiles } from '@heddle/engine/tenant-data';
+import { describe, expect, it } from 'vitest';
+
+type Tenant = 'ada' | 'bob';
+
+/** The text in several chunks. */
+async function* chunksOf(text: string): AsyncGenerator<Uint8Array> {
+  for (const part of [text.slice(0, 2), text.slice(2)]) yield Buffer.from(part);
+}
+
+/** Tests files of tenants that `open` opens empty. The tenants `ada` and `bob` exist. */
+export function describeTenantFiles(name: string, open: () => Promise<TenantFiles> | TenantFiles): void {
+  describe(`${name}: files of tenants`, () => {
+    let keys = 0;
+    const create = async (
+      files: TenantFiles,
+      tenant: Tenant,
+      text: string,
+      more: Partial<NewTenantFile> & { key?: string } = {},
+    ) => {
+      const { key = `key ${(keys += 1)}`, ...given } = more;
+      const file = { name: 'a.txt', folderPath: '/', type: 'text/plain', taken: 'rename' as const };
+      return files.create(tenant, { ...file, ...given, chunks: chunksOf(text) }, key);
+    };
+    const textOf = async (files: TenantFiles, tenant: Tenant, id: string): Promise<string | undefined> => {
+      const opened = await files.open(tenant, id);
+      if (!opened) return undefined;
+      const parts: Uint8Array[] = [];
+      for await (const chunk of opened.chunks()) parts.push(chunk);
+      expect(opened.file.size).toBe(Buffer.concat(parts).length);
+      return Buffer.concat(parts).toString();
+    };
+    const all = { folderPath: '/', recursive: true, limit: 100 };
+
+    it('keep content, name, type and folder', async () => {
+      const files = await open();
+      const file = await create(files, 'ada', 'hello', { folderPath: '/R%C3%A9/b', type: 'text/csv' });
+      expect(file).toMatchObject({ name: 'a.txt', size: 5, type: 'text/csv', folderPath: '/R%C3%A9/b' });
+      expect(await textOf(files, 'ada', file.id)).toBe('hello');
+      expect(await files.find('ada', file.id)).toEqual(file);
+      expect(Number.isNaN(Date.parse(file.updatedAt))).toBe(false);
+    });
+
+    it('of one tenant do not exist for another', async () => {
+      const files = await open();
+      const { id, revision } = await create(files, 'ada', 'hello', { folderPath: '/Plans' });
+      const stranger = async (of: string) => [
+        await files.find('bob', of),
+        await files.open('bob', of),
+        await files.replace('bob', { id: of, revision, chunks: chunksOf('x') }, `r ${of}`),
+        await files.move('bob', { id: of, folderPath: '/' }, `m ${of}`),
+        await files.list('bob', { ...all, folderPath: '/Plans' }),
+      ];
+      expect(await stranger(id)).toEqual(await stranger('unknown'));
+      expect(await files.list('bob', all)).toEqual({ folders: [], files: [], truncated: false });
+      expect(await textOf(files, 'ada', id)).toBe('hello');
+    });
+
+    it('are stored once for a key, which belongs to a tenant', async () => {
+      const files = await open();
+      const first = await create(files, 'ada', 'hello', { key: 'k' });
+      expect(await create(files, 'ada', 'other', { key: 'k' })).toEqual(first);
+      expect(await files.stored('ada', 'k')).toEqual(first);
+      expect(await files.stored('bob', 'k')).toBeUndefined();
+      const theirs = await create(files, 'bob', 'other', { key: 'k' });
+      expect(theirs.id).not.toBe(first.id);
+      expect((await files.list('ada', all))?.files).toHaveLength(1);
+      expect(await textOf(files, 'ada', first.id)).toBe('hello');
+    });
+
+    it('get another name, or take the place of the one with theirs', async () => {
+      const files = await open();
+      const first = await create(files, 'ada', 'one');
+      const second = await create(files, 'ada', 'two');
+      expect(second.name).not.toBe(first.name);
+      const third = await create(files, 'ada', 'three', { taken: 'replace' });
+      expect(third).toMatchObject({ id: first.id, name: first.name, size: 5 });
+      expect(third.revision).not.toBe(first.revision);
+      const elsewhere = await create(files, 'ada', 'four', { taken: 'replace', folderPath: '/b' });
+      expect(elsewhere).toMatchObject({ name: 'a.txt' });
+      expect(elsewhere.id).not.toBe(first.id);
+    });
+
+    it('are replaced only in the revision that the caller has read, and once for a key', async () => {
+      const files = await open();
+      const { id, revision } = await create(files, 'ada', 'one');
+      const replace = (text: string, of: string, key: string) =>
+        files.replace('ada', { id, revision: of, chunks: chunksOf(text) }, key);
+      const changed = await replace('two', revision, 'k1');
+      expect(changed).toMatchObject({ id, size: 3 });
+      expect(await replace('three', revision, 'k2')).toBeUndefined();
+      expect(await replace('four', revision, 'k1')).toEqual(changed);
+      expect(await files.stored('ada', 'k2')).toBeUndefined();
+      expect(await textOf(files, 'ada', id)).toBe('two');
+    });
+
+    it('are not stored if their content fails, and the key stays free', async () => {
+      const files = await open();
+      const chunks = (async function* () {
+        yield Buffer.from('half');
+        throw new Error('cut off');
+      })();
+      const file = { name: 'a.txt', folderPath: '/', type: 'text/plain', taken: 'rename' as const, chunks };
+      await expect(async () => files.create('ada', file, 'k')).rejects.toThrow('cut off');
+      expect((await files.list('ada', all))?.files).toEqual([]);
+      expect(await create(files, 'ada', 'whole', { key: 'k' })).toMatchObject({ size: 5 });
+    });
+
+    it('are listed by folder, name and text, up to a number', async () => {
+      const files = await open();
+      for (const [each, folderPath] of [
+        ['one.txt', '/'],
+        ['two.md', '/a'],
+        ['One.md', '/a/b'],
+      ] as const)
+        await create(files, 'ada', 'x', { name: each, folderPath });
+      const list = async (more: object) => {
+        const found = await files.list('ada', { ...all, ...more });
+        return found && [...found.folders.map(({ path }) => path), ...found.files.map((file) => file.name)];
+      };
+      expect(await list({ recursive: false })).toEqual(['/a', 'one.txt']);
+      expect(await list({ folderPath: '/a', recursive: false })).toEqual(['/a/b', 'two.md']);
+      expect((await list({}))?.toSorted()).toEqual(['/a', '/a/b', 'One.md', 'one.txt', 'two.md']);
+      expect((await list({ search: 'ONE' }))?.toSorted()).toEqual(['One.md', 'one.txt']);
+      expect(await list({ name: 'one.txt' })).toEqual(['one.txt']);
+      expect(await list({ folderPath: '/nosuch' })).toBeUndefined();
+      expect(await files.list('ada', { ...all, limit: 2 })).toMatchObject({ truncated: true });
+    });
+
+    it('move to a folder', async () => {
+      const files = await open();
+      const { id } = await create(files, 'ada', 'one');
+      expect(await files.move('ada', { id, folderPath: '/new' }, 'm')).toMatchObject({
+        id,
+        folderPath: '/new',
+      });
+      expect((await files.list('ada', { ...all, folderPath: '/new' }))?.files).toMatchObject([{ id }]);
+      expect(await textOf(files, 'ada', id)).toBe('one');
+    });
+  });
+}

@@ -1,0 +1,134 @@
+import type { NewKnowledgeDocument, TenantKnowledge } from '@heddle/engine/tenant-data';
+import { describe, expect, it } from 'vitest';
+
+type Tenant = 'ada' | 'bob';
+
+/** What the tests need of knowledge bases that are empty, without connectors. */
+export interface OpenKnowledge {
+  knowledge: TenantKnowledge;
+  /** An empty knowledge base of each tenant. */
+  bases: { readonly [tenant in Tenant]: string };
+}
+
+const DOCUMENT: NewKnowledgeDocument = {
+  name: 'looms.md',
+  content: 'A loom weaves cloth.',
+  mimeType: 'text/markdown',
+  tags: {},
+  replaces: undefined,
+};
+const SEARCH = { query: 'loom', topK: 5, tagFilters: [], searchMode: undefined, rerank: undefined };
+const PAGE = { search: undefined, enabled: 'all', limit: 50, offset: 0 } as const;
+
+/** Tests knowledge bases of tenants that `open` opens. Documents are searched as soon as their status is `completed`. */
+export function describeTenantKnowledge(
+  name: string,
+  open: () => Promise<OpenKnowledge> | OpenKnowledge,
+): void {
+  describe(`${name}: knowledge bases of tenants`, () => {
+    let keys = 0;
+    const create = async (
+      { knowledge, bases }: OpenKnowledge,
+      more: Partial<NewKnowledgeDocument> = {},
+      key = `key ${(keys += 1)}`,
+    ) => {
+      const made = await knowledge.createDocument('ada', bases.ada, { ...DOCUMENT, ...more }, key);
+      if (!made) throw new Error('The document was not stored.');
+      const place = { knowledgeBaseId: bases.ada, documentId: made.document.id };
+      await expect
+        .poll(async () => (await knowledge.document('ada', place))?.processingStatus)
+        .toBe('completed');
+      return { ...made, place };
+    };
+
+    it('find the parts of documents that fit best, and no more than asked for', async () => {
+      const opened = await open();
+      const { document } = await create(opened);
+      await create(opened, { name: 'sheep.md', content: 'A sheep has wool.' });
+      const search = { ...SEARCH, knowledgeBaseId: opened.bases.ada };
+      const found = await opened.knowledge.search('ada', search);
+      expect(found?.[0]).toMatchObject({
+        documentId: document.id,
+        documentName: 'looms.md',
+        content: 'A loom weaves cloth.',
+        chunkIndex: 0,
+      });
+      expect(await opened.knowledge.search('ada', { ...search, topK: 1 })).toHaveLength(1);
+    });
+
+    it('of one tenant do not exist for another', async () => {
+      const opened = await open();
+      const { place } = await create(opened);
+      const { knowledge } = opened;
+      const { chunks } = (await knowledge.chunks('ada', place, PAGE)) ?? {};
+      const chunkId = chunks?.[0]?.id ?? '';
+      const stranger = async (knowledgeBaseId: string, documentId: string) => [
+        await knowledge.search('bob', { ...SEARCH, knowledgeBaseId }),
+        await knowledge.documents('bob', knowledgeBaseId, PAGE),
+        await knowledge.document('bob', { knowledgeBaseId, documentId }),
+        await knowledge.createDocument('bob', knowledgeBaseId, DOCUMENT, `c ${documentId}`),
+        await knowledge.deleteDocument('bob', { knowledgeBaseId, documentId }, `d ${documentId}`),
+        await knowledge.chunks('bob', { knowledgeBaseId, documentId }, PAGE),
+        await knowledge.addChunk('bob', { knowledgeBaseId, documentId }, 'x', `a ${documentId}`),
+        await knowledge.updateChunk('bob', { ...place, chunkId }, { content: 'x' }, `u ${documentId}`),
+        await knowledge.deleteChunk('bob', { ...place, chunkId }, `r ${documentId}`),
+        await knowledge.tags('bob', knowledgeBaseId),
+        await knowledge.connectors('bob', knowledgeBaseId),
+      ];
+      const nothing = Array.from({ length: 11 }, () => undefined);
+      expect(await stranger(place.knowledgeBaseId, place.documentId)).toEqual(nothing);
+      expect(await stranger('unknown', 'unknown')).toEqual(nothing);
+      // A document is not in another knowledge base either.
+      const elsewhere = { ...place, knowledgeBaseId: opened.bases.bob };
+      expect(await knowledge.document('bob', elsewhere)).toBeUndefined();
+      expect(await knowledge.document('ada', place)).toMatchObject({ filename: 'looms.md' });
+    });
+
+    it('store a document once for a key', async () => {
+      const opened = await open();
+      const first = await create(opened, {}, 'k');
+      const again = await create(opened, { name: 'other.md' }, 'k');
+      expect(again.document.id).toBe(first.document.id);
+      const listed = await opened.knowledge.documents('ada', opened.bases.ada, PAGE);
+      expect(listed).toMatchObject({ documents: [{ filename: 'looms.md' }], total: 1 });
+    });
+
+    it('replace documents by id or by name', async () => {
+      const opened = await open();
+      const first = await create(opened);
+      const second = await create(opened, { replaces: 'name', content: 'New looms.' });
+      expect(second.replaced).toEqual([first.document.id]);
+      const third = await create(opened, { replaces: { id: second.document.id }, name: 'renamed.md' });
+      expect(third.replaced).toEqual([second.document.id]);
+      const other = await create(opened, { replaces: 'name' });
+      expect(other.replaced).toEqual([]);
+      const listed = await opened.knowledge.documents('ada', opened.bases.ada, { ...PAGE, limit: 1 });
+      expect(listed).toMatchObject({ total: 2 });
+      expect(listed?.documents).toHaveLength(1);
+    });
+
+    it('add, change and delete chunks and documents once for a key', async () => {
+      const opened = await open();
+      const { knowledge } = opened;
+      const { place } = await create(opened);
+      const chunk = await knowledge.addChunk('ada', place, 'A shuttle.', 'k1');
+      expect(chunk).toMatchObject({ content: 'A shuttle.', contentLength: 10, enabled: true });
+      expect(await knowledge.addChunk('ada', place, 'A shuttle.', 'k1')).toEqual(chunk);
+      const at = { ...place, chunkId: chunk?.id ?? '' };
+      const changed = await knowledge.updateChunk('ada', at, { enabled: false }, 'k2');
+      expect(changed).toMatchObject({ id: chunk?.id, content: 'A shuttle.', enabled: false });
+      const disabled = await knowledge.chunks('ada', place, { ...PAGE, enabled: 'disabled' });
+      expect(disabled).toMatchObject({ chunks: [{ id: chunk?.id }], total: 1 });
+      const search = { ...SEARCH, query: 'shuttle', knowledgeBaseId: place.knowledgeBaseId };
+      const found = (await knowledge.search('ada', search)) ?? [];
+      expect(found.map(({ content }) => content)).not.toContain('A shuttle.');
+      expect(await knowledge.deleteChunk('ada', at, 'k3')).toBe(true);
+      expect(await knowledge.deleteChunk('ada', at, 'k3')).toBe(true);
+      expect(await knowledge.deleteChunk('ada', at, 'k4')).toBeUndefined();
+      expect(await knowledge.deleteDocument('ada', place, 'k5')).toBe(true);
+      expect(await knowledge.deleteDocument('ada', place, 'k5')).toBe(true);
+      expect(await knowledge.deleteDocument('ada', place, 'k6')).toBeUndefined();
+      expect(await knowledge.search('ada', { ...search, query: 'loom' })).toEqual([]);
+    });
+  });
+}

@@ -1,0 +1,161 @@
+import { createHash } from 'node:crypto';
+import type {
+  NewTenantFile,
+  TenantFile,
+  TenantFileChange,
+  TenantFileQuery,
+  TenantFiles,
+  TenantFolderEntries,
+} from '@heddle/engine/tenant-data';
+
+interface Kept {
+  file: TenantFile;
+  bytes: Uint8Array;
+}
+
+type Tenant = string | undefined;
+
+/** Files of tenants in memory, as a host could store them. */
+export class MemoryFiles implements TenantFiles {
+  readonly #kept = new Map<Tenant, Map<string, Kept>>();
+  readonly #done = new Map<string, TenantFile>();
+  #count = 0;
+  /** How many changes were made. */
+  changes = 0;
+
+  readonly find: TenantFiles['find'] = (tenant, id) => this.#of(tenant).get(id)?.file;
+
+  readonly list: TenantFiles['list'] = (tenant, query) => {
+    const files = [...this.#of(tenant).values()].map(({ file }) => file);
+    const paths = new Set(files.flatMap(({ folderPath }) => withParents(folderPath)));
+    if (!paths.has(query.folderPath) && query.folderPath !== '/') return undefined;
+    return entriesOf(files, paths, query);
+  };
+
+  readonly open: TenantFiles['open'] = (tenant, id) => {
+    const kept = this.#of(tenant).get(id);
+    return kept && { file: kept.file, chunks: () => piecesOf(kept.bytes) };
+  };
+
+  readonly stored: TenantFiles['stored'] = (tenant, key) => this.#done.get(`${tenant} ${key}`);
+
+  readonly create: TenantFiles['create'] = (tenant, file, key) =>
+    this.#once(tenant, key, async () => {
+      const { name, folderPath, type, taken } = file;
+      const bytes = await gathered(file.chunks);
+      const same = this.#named(tenant, file);
+      if (same && taken === 'replace') return this.#keep(tenant, { ...same, type }, bytes);
+      const free = same ? this.#freeName(tenant, file) : name;
+      this.#count += 1;
+      return this.#keep(tenant, { id: `wf_${this.#count}`, name: free, folderPath, type }, bytes);
+    });
+
+  readonly replace: TenantFiles['replace'] = async (tenant, change, key) => {
+    const done = this.#done.get(`${tenant} ${key}`);
+    if (done) return done;
+    const bytes = await gathered(change.chunks);
+    const kept = this.#of(tenant).get(change.id);
+    if (kept?.file.revision !== change.revision) return undefined;
+    return this.#once(tenant, key, async () => this.#keep(tenant, kept.file, bytes));
+  };
+
+  readonly move: TenantFiles['move'] = async (tenant, { id, folderPath }, key) => {
+    const kept = this.#of(tenant).get(id);
+    if (!kept) return undefined;
+    return this.#once(tenant, key, async () => this.#keep(tenant, { ...kept.file, folderPath }, kept.bytes));
+  };
+
+  /** Returns the text of a file by its name. */
+  text(tenant: Tenant, name: string): string | undefined {
+    const found = [...this.#of(tenant).values()].find(({ file }) => file.name === name);
+    return found && Buffer.from(found.bytes).toString();
+  }
+
+  /** Stores a text, and returns its id. */
+  async put(tenant: Tenant, name: string, text: string | Uint8Array, folderPath = '/'): Promise<string> {
+    const file = { name, folderPath, type: 'text/plain', taken: 'rename' as const };
+    const bytes = typeof text === 'string' ? Buffer.from(text) : text;
+    return (await this.create(tenant, { ...file, chunks: piecesOf(bytes) }, `put ${this.#count} ${name}`)).id;
+  }
+
+  #of(tenant: Tenant): Map<string, Kept> {
+    const files = this.#kept.get(tenant) ?? new Map<string, Kept>();
+    this.#kept.set(tenant, files);
+    return files;
+  }
+
+  async #once(tenant: Tenant, key: string, make: () => Promise<TenantFile>): Promise<TenantFile> {
+    const at = `${tenant} ${key}`;
+    const done = this.#done.get(at) ?? (await make());
+    this.#done.set(at, done);
+    return done;
+  }
+
+  #keep(
+    tenant: Tenant,
+    { id, name, folderPath, type }: Pick<TenantFile, 'id' | 'name' | 'folderPath' | 'type'>,
+    bytes: Uint8Array,
+  ): TenantFile {
+    this.changes += 1;
+    const revision = createHash('sha256').update(`${this.changes}`).update(bytes).digest('hex');
+    const updatedAt = new Date(this.changes * 1000).toISOString();
+    const file = { id, name, folderPath, type, size: bytes.length, updatedAt, revision };
+    this.#of(tenant).set(id, { file, bytes });
+    return file;
+  }
+
+  #named(tenant: Tenant, { name, folderPath }: Pick<NewTenantFile, 'name' | 'folderPath'>) {
+    return [...this.#of(tenant).values()].find(
+      ({ file }) => file.name === name && file.folderPath === folderPath,
+    )?.file;
+  }
+
+  #freeName(tenant: Tenant, { name, folderPath }: NewTenantFile): string {
+    for (let nth = 1; ; nth++) {
+      const free = name.replace(/(\.[^.]*)?$/, ` (${nth})$1`);
+      if (!this.#named(tenant, { name: free, folderPath })) return free;
+    }
+  }
+}
+
+/** A folder and those around it. */
+function withParents(path: string): string[] {
+  const steps = path === '/' ? [] : path.slice(1).split('/');
+  return steps.map((_, at) => `/${steps.slice(0, at + 1).join('/')}`);
+}
+
+function entriesOf(
+  files: readonly TenantFile[],
+  paths: ReadonlySet<string>,
+  { folderPath, recursive, search = '', name, limit }: TenantFileQuery,
+): TenantFolderEntries {
+  const below = folderPath === '/' ? '/' : `${folderPath}/`;
+  const parentOf = (path: string): string => path.slice(0, path.lastIndexOf('/')) || '/';
+  const isFound = (text: string): boolean => text.toLowerCase().includes(search.toLowerCase());
+  const folders = [...paths]
+    .filter((path) => path.startsWith(below) && (recursive || parentOf(path) === folderPath))
+    .map((path) => ({ path, name: decodeURIComponent(path.slice(path.lastIndexOf('/') + 1)) }))
+    .filter((folder) => name === undefined && isFound(folder.name))
+    .toSorted((one, other) => (one.path < other.path ? -1 : 1));
+  const inside = files
+    .filter((file) => file.folderPath === folderPath || (recursive && file.folderPath.startsWith(below)))
+    .filter((file) => (name === undefined ? isFound(file.name) : file.name === name));
+  const shown = {
+    folders: folders.slice(0, limit),
+    files: inside.slice(0, Math.max(0, limit - folders.length)),
+  };
+  return { ...shown, truncated: folders.length + inside.length > limit };
+}
+
+async function gathered(chunks: TenantFileChange['chunks']): Promise<Uint8Array> {
+  const parts: Uint8Array[] = [];
+  for await (const chunk of chunks) parts.push(chunk);
+  return Buffer.concat(parts);
+}
+
+/** The bytes in several chunks. */
+export async function* piecesOf(bytes: Uint8Array): AsyncGenerator<Uint8Array> {
+  const half = Math.ceil(bytes.length / 2);
+  yield bytes.subarray(0, half);
+  yield bytes.subarray(half);
+}

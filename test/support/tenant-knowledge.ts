@@ -1,0 +1,220 @@
+import type { JsonObject } from '@heddle/core';
+import type {
+  KnowledgeChunk,
+  KnowledgeDocument,
+  KnowledgeTagFilter,
+  NewKnowledgeDocument,
+  TenantKnowledge,
+} from '@heddle/engine/tenant-data';
+
+type Tenant = string | undefined;
+
+interface KeptDocument {
+  document: KnowledgeDocument;
+  chunks: KnowledgeChunk[];
+}
+
+interface Base {
+  documents: Map<string, KeptDocument>;
+  connectors: Map<string, JsonObject>;
+}
+
+const AT = '2026-01-01T00:00:00.000Z';
+
+/** Knowledge bases of tenants in memory, as a host could store them. A chunk is a line, and similarity is the share of found words. */
+export class MemoryKnowledge implements TenantKnowledge {
+  readonly #bases = new Map<string, Base>();
+  readonly #done = new Map<string, unknown>();
+  #count = 0;
+  /** How many changes were made. */
+  changes = 0;
+  /** What was searched for. */
+  readonly searches: Parameters<TenantKnowledge['search']>[1][] = [];
+
+  /** Adds an empty knowledge base. */
+  add(tenant: Tenant, id: string, connectors: { [id: string]: JsonObject } = {}): void {
+    this.#bases.set(`${tenant} ${id}`, {
+      documents: new Map(),
+      connectors: new Map(Object.entries(connectors)),
+    });
+  }
+
+  readonly search: TenantKnowledge['search'] = (tenant, search) => {
+    const base = this.#base(tenant, search.knowledgeBaseId);
+    if (!base) return undefined;
+    this.searches.push(search);
+    const words = search.query?.toLowerCase().split(/\W+/).filter(Boolean);
+    return [...base.documents.values()]
+      .filter(({ document }) => search.tagFilters.every((filter) => matches(document, filter)))
+      .flatMap(({ document, chunks }) =>
+        chunks
+          .filter(({ enabled }) => enabled)
+          .map(({ content, chunkIndex }) => ({
+            ...{ documentId: document.id, documentName: document.filename, sourceUrl: document.sourceUrl },
+            ...{ content, chunkIndex, metadata: document.tags, similarity: shareOf(words, content) },
+          })),
+      )
+      .filter(({ similarity }) => similarity > 0)
+      .toSorted((one, other) => other.similarity - one.similarity)
+      .slice(0, search.topK);
+  };
+
+  readonly documents: TenantKnowledge['documents'] = (
+    tenant,
+    id,
+    { search = '', enabled, limit, offset },
+  ) => {
+    const base = this.#base(tenant, id);
+    if (!base) return undefined;
+    const all = [...base.documents.values()]
+      .map(({ document }) => document)
+      .filter(({ filename }) => filename.toLowerCase().includes(search.toLowerCase()))
+      .filter((document) => enabled === 'all' || document.enabled === (enabled === 'enabled'));
+    return { documents: all.slice(offset, offset + limit), total: all.length };
+  };
+
+  readonly document: TenantKnowledge['document'] = (tenant, { knowledgeBaseId, documentId }) =>
+    this.#base(tenant, knowledgeBaseId)?.documents.get(documentId)?.document;
+
+  readonly createDocument: TenantKnowledge['createDocument'] = (tenant, id, given, key) => {
+    const base = this.#base(tenant, id);
+    return base && this.#once(tenant, key, () => this.#create(base, given));
+  };
+
+  readonly deleteDocument: TenantKnowledge['deleteDocument'] = (
+    tenant,
+    { knowledgeBaseId, documentId },
+    key,
+  ) => {
+    const base = this.#base(tenant, knowledgeBaseId);
+    return base && this.#once(tenant, key, () => (base.documents.delete(documentId) ? true : undefined));
+  };
+
+  readonly chunks: TenantKnowledge['chunks'] = (tenant, place, { search = '', enabled, limit, offset }) => {
+    const kept = this.#kept(tenant, place);
+    if (!kept) return undefined;
+    const all = kept.chunks
+      .filter(({ content }) => content.toLowerCase().includes(search.toLowerCase()))
+      .filter((chunk) => enabled === 'all' || chunk.enabled === (enabled === 'enabled'));
+    return { chunks: all.slice(offset, offset + limit), total: all.length };
+  };
+
+  readonly addChunk: TenantKnowledge['addChunk'] = (tenant, place, content, key) => {
+    const kept = this.#kept(tenant, place);
+    return (
+      kept &&
+      this.#once(tenant, key, () => {
+        const chunk = this.#chunk(content, kept.chunks.length);
+        kept.chunks.push(chunk);
+        return chunk;
+      })
+    );
+  };
+
+  readonly updateChunk: TenantKnowledge['updateChunk'] = (tenant, place, { content, enabled }, key) => {
+    const chunks = this.#kept(tenant, place)?.chunks ?? [];
+    const at = chunks.findIndex(({ id }) => id === place.chunkId);
+    const chunk = chunks[at];
+    return (
+      chunk &&
+      this.#once(tenant, key, () => {
+        const next = {
+          ...chunk,
+          ...(content !== undefined && { content, contentLength: content.length }),
+          ...(enabled !== undefined && { enabled }),
+        };
+        chunks[at] = next;
+        return next;
+      })
+    );
+  };
+
+  readonly deleteChunk: TenantKnowledge['deleteChunk'] = (tenant, place, key) =>
+    this.#once(tenant, key, () => {
+      const chunks = this.#kept(tenant, place)?.chunks ?? [];
+      const at = chunks.findIndex(({ id }) => id === place.chunkId);
+      if (at < 0) return undefined;
+      chunks.splice(at, 1);
+      return true as const;
+    });
+
+  readonly tags: TenantKnowledge['tags'] = (tenant, id) =>
+    this.#base(tenant, id) && [{ id: 't1', displayName: 'team', tagSlot: 'tag1', fieldType: 'text' }];
+
+  readonly connectors: TenantKnowledge['connectors'] = (tenant, id) => {
+    const base = this.#base(tenant, id);
+    return base && [...base.connectors.values()];
+  };
+
+  readonly connector: TenantKnowledge['connector'] = (tenant, { knowledgeBaseId, connectorId }) => {
+    const connector = this.#base(tenant, knowledgeBaseId)?.connectors.get(connectorId);
+    return connector && { connector, syncLogs: [] };
+  };
+
+  readonly sync: TenantKnowledge['sync'] = (tenant, { knowledgeBaseId, connectorId }, key) =>
+    this.#base(tenant, knowledgeBaseId)?.connectors.has(connectorId)
+      ? this.#once(tenant, key, () => true as const)
+      : undefined;
+
+  #base(tenant: Tenant, id: string): Base | undefined {
+    return this.#bases.get(`${tenant} ${id}`);
+  }
+
+  #kept(tenant: Tenant, place: { knowledgeBaseId: string; documentId: string }): KeptDocument | undefined {
+    return this.#base(tenant, place.knowledgeBaseId)?.documents.get(place.documentId);
+  }
+
+  #once<T>(tenant: Tenant, key: string, make: () => T): T {
+    const at = `${tenant} ${key}`;
+    if (this.#done.has(at)) return this.#done.get(at) as T;
+    const made = make();
+    if (made === undefined) return made;
+    this.changes += 1;
+    this.#done.set(at, made);
+    return made;
+  }
+
+  #create(base: Base, { name, content, mimeType, tags, replaces }: NewKnowledgeDocument) {
+    const old = [...base.documents.values()]
+      .filter(({ document: { id, filename } }) => {
+        if (replaces === undefined) return false;
+        return replaces === 'name' ? filename === name : replaces.id === id;
+      })
+      .map(({ document }) => document.id);
+    for (const id of old) base.documents.delete(id);
+    const lines = content.split('\n').filter((line) => line !== '');
+    const chunks = lines.map((line, at) => this.#chunk(line, at));
+    const document = {
+      ...{ id: this.#id('doc'), filename: name, mimeType, fileSize: Buffer.byteLength(content) },
+      ...{ enabled: true, processingStatus: 'completed', processingError: null, chunkCount: chunks.length },
+      ...{ tokenCount: lines.length, characterCount: content.length, uploadedAt: AT, updatedAt: AT },
+      ...{ connectorId: null, sourceUrl: null, tags },
+    } as KnowledgeDocument;
+    base.documents.set(document.id, { document, chunks });
+    return { document, replaced: old };
+  }
+
+  #chunk(content: string, chunkIndex: number): KnowledgeChunk {
+    return {
+      ...{ id: this.#id('chunk'), chunkIndex, content, contentLength: content.length, tokenCount: 1 },
+      ...{ enabled: true, createdAt: AT, updatedAt: AT },
+    };
+  }
+
+  #id(kind: string): string {
+    this.#count += 1;
+    return `${kind}_${this.#count}`;
+  }
+}
+
+function shareOf(words: readonly string[] | undefined, content: string): number {
+  if (!words) return 1;
+  const text = content.toLowerCase();
+  return words.filter((word) => text.includes(word)).length / words.length;
+}
+
+function matches({ tags }: KnowledgeDocument, { tagName, operator, value }: KnowledgeTagFilter): boolean {
+  const tag = tags[tagName];
+  if (operator === 'neq') return tag !== value;
+  return operator === 'eq' ? tag === value : String(tag).includes(String(value));
+}

@@ -1,0 +1,407 @@
+import type { Json, JsonObject } from '@heddle/core';
+import { filesIn } from '@heddle/core/files';
+import type { TenantFiles } from '@heddle/engine/tenant-data';
+import { describe, expect, it } from 'vitest';
+import { calling, callsIn } from '../conformance/runtime/workflow-tools.ts';
+import { describeTenantFiles } from '../conformance/ports/tenant-files.ts';
+import { MemoryFiles } from '../support/tenant-files.ts';
+import { TestClock } from '../support/test-clock.ts';
+import { block, workflow } from '../support/workflow.ts';
+import { engineWith, fileOf, run, webServer } from './play.ts';
+
+describeTenantFiles('memory', () => new MemoryFiles());
+
+const DIVIDER = `\n${'='.repeat(80)}\n\n`;
+const PDF = Buffer.from('%PDF-1.7\n%%EOF');
+
+describe('a block that reads files without a store of the host', () => {
+  it.each([
+    ['file', { inputMethod: 'upload', file: '<start.docs>' }],
+    ['file_v2', { file: '<start.docs>' }],
+  ])('parses files of the input, each with its text: %s', async (type, fields) => {
+    const engine = await engineWith();
+    const docs = [fileOf('a.csv', 'id,name\n1,Ada', 'text/csv'), fileOf('b.json', '{"n": 1}')];
+    const result = await run(engine, type, fields, docs);
+    expect(result).toMatchObject({
+      status: 'completed',
+      output: {
+        files: [
+          { name: 'a.csv', content: 'id,name\n1,Ada', fileType: 'text/csv', size: 13, binary: false },
+          { name: 'b.json', content: '{"n": 1}' },
+        ],
+        combinedContent: `id,name\n1,Ada${DIVIDER}{"n": 1}`,
+      },
+    });
+    expect(filesIn(result.output).map(({ name }) => name)).toEqual(['a.csv', 'b.json']);
+  });
+
+  it('reads an address, whose file becomes one of the run', async () => {
+    const web = await webServer({ '/notes/loom%20one.md': '# Looms' });
+    const engine = await engineWith(web.allowed);
+    const filePath = `${web.url}/notes/loom%20one.md`;
+    const older = await run(engine, 'file', { inputMethod: 'url', filePath });
+    expect(older.output).toMatchObject({ files: [{ name: 'loom one.md', content: '# Looms' }] });
+    const newer = await run(engine, 'file_v5', {
+      operation: 'file_fetch',
+      fileUrl: filePath,
+      headers: [{ cells: { Key: 'X-Shop', Value: 'weave' } }],
+    });
+    expect(newer.output).toMatchObject({
+      files: [{ name: 'loom one.md', size: 7 }],
+      combinedContent: '# Looms',
+    });
+    expect(web.requests.map(({ headers }) => headers['x-shop'])).toEqual([undefined, 'weave']);
+    const [file] = filesIn(newer.output);
+    const content = file && (await engine.openFile(newer.runId, file));
+    expect(content?.bytes).toBe(7);
+  });
+
+  it('encodes values in an authored address, which stay in their place', async () => {
+    const web = await webServer({ '/a/..%2Fsecret.txt': 'kept' });
+    const engine = await engineWith(web.allowed);
+    const source = {
+      workflow: workflow(
+        [block('A', 'file_v4', { operation: 'file_fetch', fileUrl: `${web.url}/a/<start.name>` })],
+        ['Start -> A'],
+      ),
+    };
+    const result = await engine.execute(source, { name: '../secret.txt' });
+    expect(result.output).toMatchObject({ combinedContent: 'kept' });
+    expect(web.requests.map(({ path }) => path)).toEqual(['/a/..%2Fsecret.txt']);
+  });
+
+  it('reads some lines of each file', async () => {
+    const engine = await engineWith();
+    const fields = { operation: 'file_get_content', getContentFile: '<start.docs>', contentOffset: '2' };
+    const docs = [fileOf('a.txt', 'one\ntwo\nthree'), fileOf('b.txt', 'alone')];
+    const result = await run(engine, 'file_v5', { ...fields, contentLimit: '1' }, docs);
+    expect(result.output).toEqual({
+      contents: ['two', ''],
+      lineRanges: [
+        { offset: 2, lineCount: 1, totalLines: 3 },
+        { offset: 2, lineCount: 0, totalLines: 1 },
+      ],
+    });
+  });
+
+  it.each<[what: string, content: string | Uint8Array, name: string, message: RegExp]>([
+    ['a PDF', PDF, 'order.pdf', /"order\.pdf" is a PDF.*mistral_parse/],
+    ['Word', Buffer.from('PK\x03\x04 \0', 'latin1'), 'a.docx', /"a\.docx" is a document of Word/],
+    ['bytes', Buffer.from([1, 0, 2]), 'x.txt', /"x\.txt" is no text/],
+    ['another character set', Buffer.from('Gr\xfc\xdfe', 'latin1'), 'x.txt', /is no text in UTF-8/],
+  ])('names the type of a file that it cannot read: %s', async (_what, content, name, message) => {
+    const engine = await engineWith();
+    const result = await run(engine, 'file_v2', { file: '<start.docs>' }, [fileOf(name, content)]);
+    expect(result.error).toMatchObject({ code: 'FILE_TYPE_UNSUPPORTED' });
+    expect(result.error?.message).toMatch(message);
+  });
+
+  it('reads UTF-16 with a byte order mark', async () => {
+    const engine = await engineWith();
+    const docs = [fileOf('x.csv', Buffer.from('\ufeffid;Größe', 'utf16le'))];
+    const result = await run(engine, 'file_v3', { file: '<start.docs>' }, docs);
+    expect(result.output).toMatchObject({ combinedContent: 'id;Größe' });
+  });
+
+  it.each<[what: string, fields: JsonObject]>([
+    [
+      'a file of an editor',
+      { file: [{ name: 'x', path: '/api/files/serve/x', key: 'workspace/x', size: 1 }] },
+    ],
+    ['a path', { file: '/etc/passwd' }],
+    ['an address of the file system', { file: 'file:///etc/passwd' }],
+    ['data in an address', { file: 'data:text/plain,x' }],
+  ])('refuses %s', async (_what, fields) => {
+    const engine = await engineWith({ tenantFiles: new MemoryFiles() });
+    const result = await run(engine, 'file_v3', fields);
+    expect(result.error).toMatchObject({ code: 'TOOL_ARGUMENTS_INVALID' });
+  });
+
+  it('fails with the name of what is missing, and deploying and checking warn of it', async () => {
+    const engine = await engineWith();
+    const fields = { operation: 'file_write', fileName: 'a.txt', content: 'x' };
+    const result = await run(engine, 'file_v5', fields);
+    expect(result.error).toMatchObject({ code: 'FEATURE_MISSING', details: { feature: 'files' } });
+    const file = workflow(
+      [block('A', 'file_v5', fields), block('B', 'file', { filePath: 'https://example.com/x' })],
+      ['Start -> A', 'A -> B'],
+    );
+    const deployed = await engine.deploy(file);
+    const warned = deployed.diagnostics.filter(({ code }) => code === 'FEATURE_MISSING');
+    expect(warned.map(({ message }) => message)).toEqual([
+      '"A" uses files of the workspace in its operation "file_write", which are not stored here; it fails when it is reached.',
+    ]);
+    const stores = await engineWith({ tenantFiles: new MemoryFiles() });
+    expect(stores.check(file).map(({ code }) => code)).not.toContain('FEATURE_MISSING');
+  });
+});
+
+describe('files of the workspace', () => {
+  it('are written, appended to, edited, listed, moved and read by blocks of its workflows', async () => {
+    const files = new MemoryFiles();
+    const engine = await engineWith({ tenantFiles: files });
+    const v5 = (name: string, fields: JsonObject) => block(name, 'file_v5', fields);
+    const steps = [
+      v5('Write', {
+        operation: 'file_write',
+        fileName: 'log.md',
+        content: 'one',
+        writeFolderPath: '/Q3%20R',
+      }),
+      v5('Append', { operation: 'file_append', appendFileName: 'log.md', appendContent: '\ntwo' }),
+      v5('Edit', { operation: 'file_edit', editFileName: '<write.id>', oldString: 'two', newString: '2' }),
+      v5('Insert', {
+        operation: 'file_insert',
+        editFileName: 'log.md',
+        folderSelection: '/Q3%20R',
+        afterLine: 0,
+        insertContent: 'zero',
+      }),
+      v5('List', { operation: 'file_list', folderRecursive: true }),
+      v5('Move', { operation: 'file_move', moveFileId: '<write.id>', moveTargetFolderPath: '/Done' }),
+      v5('Read', { operation: 'file_read', folderSelection: '/Done' }),
+      v5('Texts', { operation: 'file_get_content', getContentFile: '<read.files>' }),
+    ];
+    const edges = ['Start -> Write', 'Write -> Append', 'Append -> Edit', 'Edit -> Insert'];
+    const more = ['Insert -> List', 'List -> Move', 'Move -> Read', 'Read -> Texts'];
+    const result = await engine.execute({ workflow: workflow(steps, [...edges, ...more]) });
+    expect(result).toMatchObject({ status: 'completed', output: { contents: ['zero\none\n2'] } });
+    const logs = new Map((await engine.getLogs(result.runId)).map((log) => [log.blockName, log.output]));
+    expect(logs.get('Write')).toEqual({ id: 'wf_1', name: 'log.md', size: 3, folderPath: '/Q3%20R' });
+    expect(logs.get('Edit')).toMatchObject({ id: 'wf_1', lineCount: 2 });
+    expect(logs.get('List')).toMatchObject({
+      path: '/',
+      truncated: false,
+      entries: [
+        { kind: 'folder', name: 'Q3 R', path: '/Q3%20R', depth: 1 },
+        { kind: 'file', id: 'wf_1', name: 'log.md', folderPath: '/Q3%20R', depth: 2 },
+      ],
+    });
+    expect(logs.get('Move')).toEqual({ fileId: 'wf_1', folderPath: '/Done' });
+    expect(logs.get('Read')).toMatchObject({ files: [{ name: 'log.md', workspaceFileId: 'wf_1' }] });
+  });
+
+  it('take files of the run, keep names apart, and are replaced only where an author asks for it', async () => {
+    const files = new MemoryFiles();
+    const engine = await engineWith({ tenantFiles: files });
+    const write = { operation: 'file_write', fileName: 'a.csv', writeFileId: '<start.docs>' };
+    const docs = [fileOf('x.csv', 'id\n1', 'text/csv')];
+    expect((await run(engine, 'file_v5', write, docs)).output).toMatchObject({ name: 'a.csv' });
+    expect((await run(engine, 'file_v5', write, docs)).output).toMatchObject({ name: 'a (1).csv' });
+    const replaced = { ...write, overwrite: 'true', writeFileId: null, content: 'new' };
+    expect((await run(engine, 'file_v4', replaced)).output).toMatchObject({ id: 'wf_1', size: 3 });
+    expect(files.text('mine', 'a.csv')).toBe('new');
+    expect(files.text('mine', 'a (1).csv')).toBe('id\n1');
+  });
+
+  it('of another workspace are answered exactly like unknown ones, by each operation', async () => {
+    const files = new MemoryFiles();
+    const id = await files.put('theirs', 'secret.txt', 'Buy low.', '/Plans');
+    const engine = await engineWith({ tenantFiles: files });
+    const calls = (of: string, folder: string): JsonObject[] => [
+      { operation: 'file_get', getFileId: of },
+      { operation: 'file_read', readFileId: of },
+      { operation: 'file_read', folderSelection: folder },
+      { operation: 'file_get_content', getContentFileId: of },
+      { operation: 'file_parser_v3', file: of },
+      { operation: 'file_append', appendFileName: of, appendContent: 'x' },
+      { operation: 'file_edit', editFileName: of, oldString: 'Buy', newString: 'x' },
+      { operation: 'file_move', moveFileId: of },
+      { operation: 'file_list', folderPath: folder },
+      { operation: 'file_write', fileName: 'copy.txt', writeFileId: of },
+    ];
+    const unknown = calls('wf_9', '/Nosuch');
+    for (const [at, fields] of calls(id, '/Plans').entries()) {
+      const theirs = await run(engine, 'file_v5', fields);
+      const none = await run(engine, 'file_v5', unknown[at] ?? {});
+      expect(theirs.error).toMatchObject({ code: 'FILE_UNKNOWN' });
+      const renamed = theirs.error?.message.replace(id, 'wf_9').replace('/Plans', '/Nosuch');
+      expect(renamed).toBe(none.error?.message);
+    }
+    expect(files.text('theirs', 'secret.txt')).toBe('Buy low.');
+    expect(files.changes).toBe(1);
+  });
+
+  it('are changed once by a call whose outcome was lost', async () => {
+    const files = new MemoryFiles();
+    const id = await files.put('mine', 'log.txt', 'a');
+    let lost = 0;
+    const losing: TenantFiles = {
+      ...files,
+      replace: async (...call) => {
+        const changed = await files.replace(...call);
+        lost += 1;
+        if (lost === 1) throw new Error('The connection was lost.');
+        return changed;
+      },
+    };
+    const clock = new TestClock();
+    const engine = await engineWith({ tenantFiles: losing, clock });
+    const fields = { operation: 'file_append', appendFileName: id, appendContent: 'b' };
+    const running = run(engine, 'file_v5', fields);
+    await clock.due(1000);
+    clock.advance(1000);
+    expect(await running).toMatchObject({ status: 'completed', output: { id, size: 2 } });
+    expect(files.text('mine', 'log.txt')).toBe('ab');
+    expect(lost).toBe(1);
+  });
+
+  it('are changed on top of a change that came first', async () => {
+    const files = new MemoryFiles();
+    const id = await files.put('mine', 'log.txt', 'a');
+    let others = 1;
+    const contended: TenantFiles = {
+      ...files,
+      replace: async (tenant, change, key) => {
+        if (others-- > 0) {
+          const { revision = '' } = (await files.find('mine', id)) ?? {};
+          const chunks = (async function* () {
+            yield Buffer.from('A');
+          })();
+          await files.replace('mine', { id, revision, chunks }, 'another');
+        }
+        return files.replace(tenant, change, key);
+      },
+    };
+    const engine = await engineWith({ tenantFiles: contended });
+    const fields = { operation: 'file_append', appendFileName: 'log.txt', appendContent: 'b' };
+    expect(await run(engine, 'file_v5', fields)).toMatchObject({ status: 'completed' });
+    expect(files.text('mine', 'log.txt')).toBe('Ab');
+  });
+
+  it.each<[what: string, fields: JsonObject, message: RegExp]>([
+    [
+      'a text that is there twice',
+      { operation: 'file_edit', oldString: 'a', newString: 'b' },
+      /2 times, in the lines 1, 3/,
+    ],
+    ['a text that is not there', { operation: 'file_edit', oldString: 'z' }, /is not in the file/],
+    ['a line behind the last', { operation: 'file_insert', afterLine: 9, insertContent: 'x' }, /3 lines/],
+  ])('refuse %s', async (_what, fields, message) => {
+    const files = new MemoryFiles();
+    await files.put('mine', 'log.txt', 'a\nb\na');
+    const engine = await engineWith({ tenantFiles: files });
+    const result = await run(engine, 'file_v5', { ...fields, editFileName: 'log.txt' });
+    expect(result.error?.message).toMatch(message);
+    expect(files.changes).toBe(1);
+  });
+
+  it('fail with a code that can be retried if the host fails, and its error is reported', async () => {
+    const reported: unknown[] = [];
+    const broken: TenantFiles = {
+      ...new MemoryFiles(),
+      list: () => {
+        throw new Error('disk 7 is gone');
+      },
+    };
+    const clock = new TestClock();
+    const engine = await engineWith({ tenantFiles: broken, clock, onError: (error) => reported.push(error) });
+    const running = run(engine, 'file_v5', { operation: 'file_list' });
+    await clock.due(1000);
+    clock.advance(1000);
+    await clock.due(2000);
+    clock.advance(2000);
+    const { error } = await running;
+    expect(error).toMatchObject({ code: 'FILES_UNAVAILABLE' });
+    expect(error?.message).not.toContain('disk 7');
+    expect(String(reported[0])).toContain('disk 7');
+  });
+});
+
+describe('files as tools of an agent', () => {
+  /** Runs an agent with these tools, whose model makes these calls. */
+  async function play(tools: JsonObject[], calls: { name: string; args: Json }[], options: object = {}) {
+    const model = await calling(calls);
+    const engine = await engineWith({ ...model.options, ...options });
+    const messages = [{ role: 'user', content: 'Go.' }];
+    const agent = block('A', 'agent', { model: 'local/scripted', messages, tools });
+    const result = await engine.execute({ workflow: workflow([agent], ['Start -> A']) });
+    return { result, offered: model.offered() };
+  }
+  const tool = (operation: string, params: JsonObject = {}): JsonObject => ({
+    type: 'file_v5',
+    operation,
+    params,
+  });
+
+  it('write and read files of the workspace, where the author says', async () => {
+    const files = new MemoryFiles();
+    const { result, offered } = await play(
+      [tool('file_write', { writeFolderPath: '/Agents' }), tool('file_get_content')],
+      [{ name: 'file_write', args: { fileName: 'a.md', content: 'hi', folderPath: '/Elsewhere' } }],
+      { tenantFiles: files },
+    );
+    expect(result).toMatchObject({ status: 'completed' });
+    const names = Object.keys((offered[0]?.['parameters'] as JsonObject)['properties'] as object);
+    expect(names).not.toContain('folderPath');
+    expect(callsIn(result.output)).toMatchObject([{ success: false }]);
+    const again = await play(
+      [tool('file_write', { writeFolderPath: '/Agents' })],
+      [{ name: 'file_write', args: { fileName: 'a.md', content: 'hi' } }],
+      { tenantFiles: files },
+    );
+    expect(callsIn(again.result.output)).toMatchObject([
+      { success: true, result: { folderPath: '/Agents' } },
+    ]);
+  });
+
+  it('reach no private address, no path of the host, and no file of another workspace', async () => {
+    const files = new MemoryFiles();
+    const theirs = await files.put('theirs', 'secret.txt', 'Buy low.');
+    const forged = { id: 'x', name: 'x', size: 1, type: 'text/plain', key: `sha256:${'0'.repeat(64)}` };
+    const read = (file: Json) => ({ name: 'file_get_content', args: { file } });
+    const write = (args: JsonObject) => ({ name: 'file_write', args: { content: 'x', ...args } });
+    const hostile: [call: { name: string; args: Json }, message: RegExp][] = [
+      [{ name: 'file_fetch', args: { fileUrl: 'http://169.254.169.254/latest/meta-data/' } }, /169\.254/],
+      [{ name: 'file_fetch', args: { fileUrl: 'http://127.0.0.1:1/' } }, /127\.0\.0\.1/],
+      [{ name: 'file_fetch', args: { fileUrl: 'file:///etc/passwd' } }, /http:\/\//],
+      [{ name: 'file_fetch', args: { fileUrl: 'http://x.example/', headers: { Host: 'y' } } }, /schema/],
+      [read('http://127.0.0.1:1/'), /127\.0\.0\.1/],
+      [read('file:///etc/passwd'), /http:\/\//],
+      [read('/etc/passwd'), /neither an address nor the id/],
+      [read('..\\..\\x'), /neither an address nor the id/],
+      [read(theirs), /has no file "wf_1"/],
+      [read(forged), /has no file "x"/],
+      [write({ fileName: '../../etc/cron.d/x' }), /file name/],
+      [write({ fileName: 'a.txt', folderPath: '/a/../../b' }), /no path/],
+      [write({ fileName: 'a.txt', folderPath: '/a/%2e%2E/b' }), /no path/],
+      [write({ fileName: 'a.txt', folderPath: '/a%2Fb' }), /no path/],
+      [write({ fileName: 'a.txt', folderPath: 'C:\\x' }), /no path/],
+      [write({ fileName: 'a.txt', tenant: 'theirs' }), /schema/],
+      [{ name: 'file_append', args: { file: theirs, content: 'x' } }, /has no file "wf_1"/],
+    ];
+    const { result } = await play(
+      ['file_fetch', 'file_get_content', 'file_write', 'file_append'].map((name) => tool(name)),
+      hostile.map(([call]) => call),
+      { tenantFiles: files },
+    );
+    const calls = callsIn(result.output);
+    expect(calls.map(({ success }) => success)).toEqual(hostile.map(() => false));
+    for (const [at, [, message]] of hostile.entries()) expect(calls[at]?.result).toMatch(message);
+    expect(JSON.stringify(calls)).not.toContain('Buy low');
+    expect(files.changes).toBe(1);
+  });
+
+  it('send headers of the author only to an address of the author', async () => {
+    const web = await webServer({ '/a.txt': 'yes' });
+    const headers = { Authorization: 'Bearer of-the-author' };
+    const open = await play(
+      [tool('file_fetch', { headers })],
+      [{ name: 'file_fetch', args: { fileUrl: `${web.url}/stolen` } }],
+      web.allowed,
+    );
+    expect(open.result.error).toMatchObject({ code: 'BLOCK_CONFIG_INVALID' });
+    expect(open.result.error?.message).toContain('but not "fileUrl"');
+    const bound = await play(
+      [tool('file_fetch', { headers, fileUrl: `${web.url}/a.txt` })],
+      [{ name: 'file_fetch', args: {} }],
+      web.allowed,
+    );
+    expect(callsIn(bound.result.output)).toMatchObject([
+      { success: true, result: { combinedContent: 'yes' } },
+    ]);
+    expect(web.requests.map(({ path, headers: { authorization } }) => [path, authorization])).toEqual([
+      ['/a.txt', 'Bearer of-the-author'],
+    ]);
+  });
+});

@@ -1,0 +1,243 @@
+import type { Json, JsonObject } from '@heddle/core';
+import type { TenantKnowledge } from '@heddle/engine/tenant-data';
+import { describe, expect, it } from 'vitest';
+import { calling, callsIn } from '../conformance/runtime/workflow-tools.ts';
+import { describeTenantKnowledge } from '../conformance/ports/tenant-knowledge.ts';
+import { MemoryKnowledge } from '../support/tenant-knowledge.ts';
+import { TestClock } from '../support/test-clock.ts';
+import { block, workflow } from '../support/workflow.ts';
+import { engineWith, run } from './play.ts';
+
+describeTenantKnowledge('memory', () => {
+  const knowledge = new MemoryKnowledge();
+  knowledge.add('ada', 'kb_ada');
+  knowledge.add('bob', 'kb_bob');
+  return { knowledge, bases: { ada: 'kb_ada', bob: 'kb_bob' } };
+});
+
+const CONNECTOR = { id: 'con_1', connectorType: 'notion', status: 'active' };
+
+/** Knowledge bases with one of the tenant `mine` and one of `theirs`. */
+async function stored(): Promise<MemoryKnowledge> {
+  const knowledge = new MemoryKnowledge();
+  knowledge.add('mine', 'kb', { con_1: CONNECTOR });
+  knowledge.add('theirs', 'kb2', { con_1: CONNECTOR });
+  await put(knowledge, 'theirs', 'kb2', 'plans.md', 'Buy looms low.');
+  return knowledge;
+}
+
+const put = async (
+  knowledge: MemoryKnowledge,
+  ...[tenant, base, name, content, tags = {}]: [string, string, string, string, JsonObject?]
+) => {
+  const document = { name, content, mimeType: 'text/plain', tags, replaces: undefined };
+  return knowledge.createDocument(tenant, base, document, `put ${name}`);
+};
+
+describe('a knowledge block', () => {
+  it('searches, with the filters and settings that editors write', async () => {
+    const knowledge = await stored();
+    await put(knowledge, 'mine', 'kb', 'a.md', 'Looms weave.\nSheep graze.', { team: 'weavers' });
+    await put(knowledge, 'mine', 'kb', 'b.md', 'Looms break.', { team: 'smiths' });
+    const engine = await engineWith({ tenantKnowledge: knowledge });
+    const result = await run(engine, 'knowledge', {
+      operation: 'search',
+      knowledgeBaseSelector: 'kb',
+      query: 'looms',
+      topK: '3',
+      tagFilters: JSON.stringify([
+        { id: '1', tagName: 'team', tagSlot: 'tag1', tagValue: 'weavers', operator: 'eq', collapsed: true },
+        { id: '2', tagName: '', tagValue: '' },
+      ]),
+      searchMode: 'hybrid',
+      rerankerEnabled: true,
+      rerankerModel: 'rerank-v3.5',
+    });
+    expect(result).toMatchObject({
+      status: 'completed',
+      output: {
+        query: 'looms',
+        totalResults: 1,
+        results: [
+          { documentName: 'a.md', content: 'Looms weave.', chunkIndex: 0, metadata: { team: 'weavers' } },
+        ],
+      },
+    });
+    expect(knowledge.searches).toEqual([
+      {
+        knowledgeBaseId: 'kb',
+        query: 'looms',
+        topK: 3,
+        tagFilters: [{ tagName: 'team', operator: 'eq', value: 'weavers' }],
+        searchMode: 'hybrid',
+        rerank: { model: 'rerank-v3.5', inputCount: undefined },
+      },
+    ]);
+  });
+
+  it('searches without an operation, and by tags alone', async () => {
+    const knowledge = await stored();
+    await put(knowledge, 'mine', 'kb', 'a.md', 'Looms weave.', { team: 'weavers' });
+    const engine = await engineWith({ tenantKnowledge: knowledge });
+    const tagFilters = [{ tagName: 'team', tagValue: 'weavers' }];
+    const result = await run(engine, 'knowledge', { knowledgeBaseId: 'kb', tagFilters });
+    expect(result.output).toMatchObject({ query: '', totalResults: 1, results: [{ similarity: 1 }] });
+  });
+
+  it('creates, replaces, lists, shows and deletes documents, chunks, tags and connectors', async () => {
+    const knowledge = await stored();
+    const engine = await engineWith({ tenantKnowledge: knowledge });
+    const call = async (operation: string, fields: JsonObject = {}) => {
+      const result = await run(engine, 'knowledge', { operation, manualKnowledgeBaseId: 'kb', ...fields });
+      expect(result.error).toBeNull();
+      return result.output as JsonObject;
+    };
+    const documentTags = JSON.stringify([{ tagName: 'team', value: 'weavers' }, { tagName: '' }]);
+    const made = await call('create_document', { name: 'a.md', content: 'One.\nTwo.', documentTags });
+    const documentId = made['documentId'] as string;
+    expect(made['data']).toMatchObject({ documentId, documentName: 'a.md', type: 'document', enabled: true });
+    expect(await call('get_document', { documentId })).toMatchObject({
+      filename: 'a.md',
+      mimeType: 'text/markdown',
+      chunkCount: 2,
+      tags: { team: 'weavers' },
+    });
+    const added = await call('upload_chunk', { documentSelector: documentId, content: 'Three.' });
+    expect(added).toMatchObject({ documentName: 'a.md', data: { chunkIndex: 2, content: 'Three.' } });
+    const { chunkId = '' } = added['data'] as JsonObject;
+    expect(await call('update_chunk', { documentId, chunkId, enabled: 'false' })).toMatchObject({
+      id: chunkId,
+      enabled: false,
+    });
+    const listed = await call('list_chunks', { documentId, chunkEnabledFilter: 'false', limit: '5' });
+    expect(listed).toMatchObject({ chunks: [{ id: chunkId }], totalChunks: 1, limit: 5, offset: 0 });
+    expect(await call('delete_chunk', { documentId, chunkId })).toMatchObject({ chunkId, documentId });
+    const replaced = await call('upsert_document', { name: 'a.md', content: 'New.' });
+    expect(replaced['data']).toMatchObject({ isUpdate: true, previousDocumentId: documentId });
+    const all = await call('list_documents', { search: 'A.M', enabledFilter: 'enabled' });
+    expect(all).toMatchObject({ totalDocuments: 1, documents: [{ id: replaced['documentId'] }], limit: 50 });
+    expect(await call('list_tags')).toMatchObject({ totalTags: 1, tags: [{ displayName: 'team' }] });
+    expect(await call('list_connectors')).toMatchObject({ totalConnectors: 1, connectors: [CONNECTOR] });
+    expect(await call('get_connector', { connectorId: 'con_1' })).toEqual({
+      connector: CONNECTOR,
+      syncLogs: [],
+    });
+    expect(await call('trigger_sync', { connectorId: 'con_1' })).toMatchObject({ connectorId: 'con_1' });
+    const last = { documentId: replaced['documentId'] as string };
+    expect(await call('delete_document', last)).toMatchObject(last);
+    expect(await call('list_documents')).toMatchObject({ totalDocuments: 0 });
+  });
+
+  it('finds nothing of another workspace, exactly as if it did not exist, by each operation', async () => {
+    const knowledge = await stored();
+    const engine = await engineWith({ tenantKnowledge: knowledge });
+    const { changes } = knowledge;
+    const operations: [operation: string, fields: JsonObject][] = [
+      ['search', { query: 'looms' }],
+      ['list_documents', {}],
+      ['get_document', { documentId: 'doc_2' }],
+      ['create_document', { name: 'x', content: 'x' }],
+      ['upsert_document', { name: 'plans.md', content: 'x' }],
+      ['delete_document', { documentId: 'doc_2' }],
+      ['list_chunks', { documentId: 'doc_2' }],
+      ['upload_chunk', { documentId: 'doc_2', content: 'x' }],
+      ['update_chunk', { documentId: 'doc_2', chunkId: 'chunk_1', content: 'x' }],
+      ['delete_chunk', { documentId: 'doc_2', chunkId: 'chunk_1' }],
+      ['list_tags', {}],
+      ['list_connectors', {}],
+      ['get_connector', { connectorId: 'con_1' }],
+      ['trigger_sync', { connectorId: 'con_1' }],
+    ];
+    for (const [operation, fields] of operations) {
+      const theirs = await run(engine, 'knowledge', { operation, knowledgeBaseId: 'kb2', ...fields });
+      const none = await run(engine, 'knowledge', { operation, knowledgeBaseId: 'kb9', ...fields });
+      expect(theirs.error).toMatchObject({ code: 'KNOWLEDGE_UNKNOWN' });
+      expect(theirs.error?.message.replace('kb2', 'kb9')).toBe(none.error?.message);
+      expect(theirs.error?.message).not.toContain('low');
+    }
+    expect(knowledge.changes).toBe(changes);
+  });
+
+  it('stores a document once if the answer of the host was lost', async () => {
+    const knowledge = await stored();
+    const before = knowledge.changes;
+    let lost = 0;
+    const losing: TenantKnowledge = {
+      ...knowledge,
+      createDocument: async (...call) => {
+        const made = await knowledge.createDocument(...call);
+        lost += 1;
+        if (lost === 1) throw new Error('The connection was lost.');
+        return made;
+      },
+    };
+    const clock = new TestClock();
+    const engine = await engineWith({ tenantKnowledge: losing, clock });
+    const fields = { operation: 'create_document', knowledgeBaseId: 'kb', name: 'a', content: 'x' };
+    const running = run(engine, 'knowledge', fields);
+    await clock.due(1000);
+    clock.advance(1000);
+    expect(await running).toMatchObject({ status: 'completed' });
+    expect([lost, knowledge.changes - before]).toEqual([2, 1]);
+  });
+
+  it.each<[what: string, fields: JsonObject, message: RegExp]>([
+    ['nothing to search for', {}, /neither a "query" nor "tagFilters"/],
+    [
+      'an unknown operator',
+      { tagFilters: [{ tagName: 'a', tagValue: 'b', operator: 'like' }] },
+      /none of eq/,
+    ],
+    [
+      'a range without an end',
+      { tagFilters: [{ tagName: 'a', tagValue: 1, operator: 'between' }] },
+      /valueTo/,
+    ],
+    ['too many results', { query: 'x', topK: 101 }, /topK/],
+    ['an operation that is not here', { operation: 'list_folders' }, /does not have here: use search,/],
+  ])('refuses %s', async (_what, fields, message) => {
+    const engine = await engineWith({ tenantKnowledge: await stored() });
+    const result = await run(engine, 'knowledge', { knowledgeBaseId: 'kb', ...fields });
+    expect(result.error?.message).toMatch(message);
+  });
+
+  it('fails with the name of what is missing, and deploying warns of it', async () => {
+    const engine = await engineWith();
+    const fields = { knowledgeBaseId: 'kb', query: 'looms' };
+    const result = await run(engine, 'knowledge', fields);
+    expect(result.error).toMatchObject({ code: 'FEATURE_MISSING', details: { feature: 'knowledge' } });
+    const { diagnostics } = await engine.deploy(workflow([block('A', 'knowledge', fields)], ['Start -> A']));
+    expect(diagnostics.map(({ code }) => code)).toContain('FEATURE_MISSING');
+  });
+});
+
+describe('knowledge as a tool of an agent', () => {
+  it('searches the knowledge base of the author, and none of another workspace', async () => {
+    const knowledge = await stored();
+    await put(knowledge, 'mine', 'kb', 'a.md', 'Looms weave.');
+    const calls: { name: string; args: Json }[] = [
+      { name: 'knowledge_search', args: { query: 'looms' } },
+      { name: 'knowledge_search', args: { query: 'looms', knowledgeBaseId: 'kb2' } },
+      { name: 'knowledge_list_documents', args: { knowledgeBaseId: 'kb2' } },
+      { name: 'knowledge_list_documents', args: { knowledgeBaseId: 'kb2', workspaceId: 'theirs' } },
+    ];
+    const model = await calling(calls);
+    const engine = await engineWith({ ...model.options, tenantKnowledge: knowledge });
+    const tools = [
+      { type: 'knowledge', operation: 'search', params: { knowledgeBaseId: 'kb', topK: '2' } },
+      { type: 'knowledge', operation: 'list_documents', params: {} },
+    ];
+    const messages = [{ role: 'user', content: 'Go.' }];
+    const agent = block('A', 'agent', { model: 'local/scripted', messages, tools });
+    const result = await engine.execute({ workflow: workflow([agent], ['Start -> A']) });
+    const [own, chosen, theirs, forged] = callsIn(result.output);
+    expect(own).toMatchObject({ success: true, result: { results: [{ content: 'Looms weave.' }] } });
+    expect(chosen).toMatchObject({ success: false, result: expect.stringContaining('schema') as string });
+    expect(theirs).toMatchObject({ success: false });
+    expect(theirs?.result).toBe('The workspace has no knowledge base "kb2".');
+    expect(forged).toMatchObject({ success: false, result: expect.stringContaining('schema') as string });
+    expect(JSON.stringify(result.output)).not.toContain('Buy looms');
+    const [search] = model.offered();
+    expect(Object.keys((search?.['parameters'] as JsonObject)['properties'] as object)).not.toContain('topK');
+  });
+});

@@ -1,0 +1,56 @@
+import { createServer } from 'node:http';
+import type { IncomingHttpHeaders } from 'node:http';
+import type { AddressInfo } from 'node:net';
+import { blocks } from '@heddle/blocks';
+import type { Json, JsonObject } from '@heddle/core';
+import { createEngine } from '@heddle/engine';
+import type { Engine, EngineOptions } from '@heddle/engine';
+import { onTestFinished } from 'vitest';
+import { block, workflow } from '../support/workflow.ts';
+
+/** Opens an engine whose workflows belong to the tenant `mine`. */
+export async function engineWith(options: EngineOptions = {}): Promise<Engine> {
+  const engine = await createEngine({
+    blocks: blocks(),
+    tenant: () => 'mine',
+    onError: () => undefined,
+    ...options,
+  });
+  onTestFinished(() => engine.close({ graceMs: 0 }));
+  return engine;
+}
+
+/** A file of an input. */
+export const fileOf = (name: string, content: string | Uint8Array, type = 'text/plain'): Json => ({
+  type: 'file',
+  name,
+  data: `data:${type};base64,${Buffer.from(content).toString('base64')}`,
+});
+
+const FORMAT = { inputFormat: [{ name: 'docs', type: 'file[]' }] };
+
+/** Runs one block of this type, with files of the input in `<start.docs>`. */
+export async function run(engine: Engine, type: string, fields: JsonObject, docs?: Json[]) {
+  const source = { workflow: workflow([block('A', type, fields)], ['Start -> A'], FORMAT) };
+  const input = docs ? await engine.takeFiles(source, { docs }) : {};
+  return engine.execute(source, input);
+}
+
+/** A web server that answers paths with these contents. `allowed` are the options with which an engine reaches it. */
+export async function webServer(pages: { [path: string]: string | Uint8Array }) {
+  const requests: { path: string; headers: IncomingHttpHeaders }[] = [];
+  const server = createServer((request, response) => {
+    const { url: path = '', headers } = request;
+    requests.push({ path, headers });
+    const page = Object.hasOwn(pages, path) ? pages[path] : undefined;
+    response.writeHead(page === undefined ? 404 : 200, { 'content-type': 'text/plain' });
+    response.end(page ?? 'not here');
+  });
+  await new Promise<void>((listening) => server.listen(0, '127.0.0.1', listening));
+  onTestFinished(() => {
+    server.close();
+    server.closeAllConnections();
+  });
+  const host = `127.0.0.1:${(server.address() as AddressInfo).port}`;
+  return { url: `http://${host}`, requests, allowed: { egress: { exceptions: [host] } } };
+}
