@@ -24,6 +24,7 @@ import { describeSteps } from './runtime/steps.ts';
 import { describeShell } from './runtime/shell.ts';
 import type { MakeRuntime } from './runtime/suite.ts';
 import { sample } from '../support/scale.ts';
+import { describeTenantData } from './runtime/tenant-data.ts';
 import { describeTime } from './runtime/time.ts';
 import { describeVariables } from './runtime/variables.ts';
 import { describeWorkflowTools } from './runtime/workflow-tools.ts';
@@ -78,6 +79,7 @@ const SERVICES = {
   children: describeChildren,
   environments: describeEnvironments,
   files: describeFiles,
+  'tenant data': describeTenantData,
   deletion: describeDeletion,
   'workflow tools': describeWorkflowTools,
   'code tools': describeCodeTools,

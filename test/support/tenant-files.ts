@@ -42,7 +42,7 @@ export class MemoryFiles implements TenantFiles {
   readonly create: TenantFiles['create'] = (tenant, file, key) =>
     this.#once(tenant, key, async () => {
       const { name, folderPath, type, taken } = file;
-      const bytes = await gathered(file.chunks);
+      const bytes = await readWhole(file.chunks);
       const same = this.#named(tenant, file);
       if (same && taken === 'replace') return this.#keep(tenant, { ...same, type }, bytes);
       const free = same ? this.#freeName(tenant, file) : name;
@@ -53,7 +53,7 @@ export class MemoryFiles implements TenantFiles {
   readonly replace: TenantFiles['replace'] = async (tenant, change, key) => {
     const done = this.#done.get(`${tenant} ${key}`);
     if (done) return done;
-    const bytes = await gathered(change.chunks);
+    const bytes = await readWhole(change.chunks);
     const kept = this.#of(tenant).get(change.id);
     if (kept?.file.revision !== change.revision) return undefined;
     return this.#once(tenant, key, async () => this.#keep(tenant, kept.file, bytes));
@@ -64,6 +64,12 @@ export class MemoryFiles implements TenantFiles {
     if (!kept) return undefined;
     return this.#once(tenant, key, async () => this.#keep(tenant, { ...kept.file, folderPath }, kept.bytes));
   };
+
+  /** Returns the port with some of its methods replaced. */
+  with(methods: Partial<TenantFiles>): TenantFiles {
+    const { find, list, open, stored, create, replace, move } = this;
+    return { ...{ find, list, open, stored, create, replace, move }, ...methods };
+  }
 
   /** Returns the text of a file by its name. */
   text(tenant: Tenant, name: string): string | undefined {
@@ -147,7 +153,7 @@ function entriesOf(
   return { ...shown, truncated: folders.length + inside.length > limit };
 }
 
-async function gathered(chunks: TenantFileChange['chunks']): Promise<Uint8Array> {
+async function readWhole(chunks: TenantFileChange['chunks']): Promise<Uint8Array> {
   const parts: Uint8Array[] = [];
   for await (const chunk of chunks) parts.push(chunk);
   return Buffer.concat(parts);

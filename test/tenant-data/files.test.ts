@@ -1,6 +1,5 @@
 import type { Json, JsonObject } from '@heddle/core';
 import { filesIn } from '@heddle/core/files';
-import type { TenantFiles } from '@heddle/engine/tenant-data';
 import { describe, expect, it } from 'vitest';
 import { calling, callsIn } from '../conformance/runtime/workflow-tools.ts';
 import { describeTenantFiles } from '../conformance/ports/tenant-files.ts';
@@ -226,15 +225,14 @@ describe('files of the workspace', () => {
     const files = new MemoryFiles();
     const id = await files.put('mine', 'log.txt', 'a');
     let lost = 0;
-    const losing: TenantFiles = {
-      ...files,
+    const losing = files.with({
       replace: async (...call) => {
         const changed = await files.replace(...call);
         lost += 1;
         if (lost === 1) throw new Error('The connection was lost.');
         return changed;
       },
-    };
+    });
     const clock = new TestClock();
     const engine = await engineWith({ tenantFiles: losing, clock });
     const fields = { operation: 'file_append', appendFileName: id, appendContent: 'b' };
@@ -250,8 +248,7 @@ describe('files of the workspace', () => {
     const files = new MemoryFiles();
     const id = await files.put('mine', 'log.txt', 'a');
     let others = 1;
-    const contended: TenantFiles = {
-      ...files,
+    const contended = files.with({
       replace: async (tenant, change, key) => {
         if (others-- > 0) {
           const { revision = '' } = (await files.find('mine', id)) ?? {};
@@ -262,7 +259,7 @@ describe('files of the workspace', () => {
         }
         return files.replace(tenant, change, key);
       },
-    };
+    });
     const engine = await engineWith({ tenantFiles: contended });
     const fields = { operation: 'file_append', appendFileName: 'log.txt', appendContent: 'b' };
     expect(await run(engine, 'file_v5', fields)).toMatchObject({ status: 'completed' });
@@ -288,12 +285,11 @@ describe('files of the workspace', () => {
 
   it('fail with a code that can be retried if the host fails, and its error is reported', async () => {
     const reported: unknown[] = [];
-    const broken: TenantFiles = {
-      ...new MemoryFiles(),
+    const broken = new MemoryFiles().with({
       list: () => {
         throw new Error('disk 7 is gone');
       },
-    };
+    });
     const clock = new TestClock();
     const engine = await engineWith({ tenantFiles: broken, clock, onError: (error) => reported.push(error) });
     const running = run(engine, 'file_v5', { operation: 'file_list' });
@@ -307,6 +303,10 @@ describe('files of the workspace', () => {
     expect(String(reported[0])).toContain('disk 7');
   });
 });
+
+/** The arguments of a tool that a model was offered. */
+const propertiesOf = (offered: JsonObject | undefined): object =>
+  (offered as { parameters: { properties: object } } | undefined)?.parameters.properties ?? {};
 
 describe('files as tools of an agent', () => {
   /** Runs an agent with these tools, whose model makes these calls. */
@@ -332,7 +332,7 @@ describe('files as tools of an agent', () => {
       { tenantFiles: files },
     );
     expect(result).toMatchObject({ status: 'completed' });
-    const names = Object.keys((offered[0]?.['parameters'] as JsonObject)['properties'] as object);
+    const names = Object.keys(propertiesOf(offered[0]));
     expect(names).not.toContain('folderPath');
     expect(callsIn(result.output)).toMatchObject([{ success: false }]);
     const again = await play(

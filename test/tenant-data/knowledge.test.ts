@@ -162,17 +162,16 @@ describe('a knowledge block', () => {
     const knowledge = await stored();
     const before = knowledge.changes;
     let lost = 0;
-    const losing: TenantKnowledge = {
-      ...knowledge,
-      createDocument: async (...call) => {
+    class Losing extends MemoryKnowledge {
+      override readonly createDocument: TenantKnowledge['createDocument'] = async (...call) => {
         const made = await knowledge.createDocument(...call);
         lost += 1;
         if (lost === 1) throw new Error('The connection was lost.');
         return made;
-      },
-    };
+      };
+    }
     const clock = new TestClock();
-    const engine = await engineWith({ tenantKnowledge: losing, clock });
+    const engine = await engineWith({ tenantKnowledge: new Losing(), clock });
     const fields = { operation: 'create_document', knowledgeBaseId: 'kb', name: 'a', content: 'x' };
     const running = run(engine, 'knowledge', fields);
     await clock.due(1000);
@@ -237,7 +236,7 @@ describe('knowledge as a tool of an agent', () => {
     expect(theirs?.result).toBe('The workspace has no knowledge base "kb2".');
     expect(forged).toMatchObject({ success: false, result: expect.stringContaining('schema') as string });
     expect(JSON.stringify(result.output)).not.toContain('Buy looms');
-    const [search] = model.offered();
-    expect(Object.keys((search?.['parameters'] as JsonObject)['properties'] as object)).not.toContain('topK');
+    const [search] = model.offered() as unknown as { parameters: { properties: object } }[];
+    expect(Object.keys(search?.parameters.properties ?? {})).not.toContain('topK');
   });
 });

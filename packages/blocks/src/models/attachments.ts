@@ -1,6 +1,6 @@
 import { isUtf8 } from 'node:buffer';
 import type { LanguageModelV4FilePart, LanguageModelV4TextPart } from '@ai-sdk/provider';
-import { BlockError } from '@heddle/core/blocks';
+import type { BlockError } from '@heddle/core/blocks';
 import type { Json } from '@heddle/core/blocks';
 import { fileName, filesIn } from '@heddle/core/files';
 import type { FileRecord } from '@heddle/core/files';

@@ -88,7 +88,7 @@ export async function contentOf(
 ): Promise<Content> {
   if (source.kind === 'address') return downloaded(context, source.url, headers);
   const { name, type, chunks } = await opened(context, source);
-  return { name, type, bytes: await gathered(name, chunks) };
+  return { name, type, bytes: await readWhole(name, chunks) };
 }
 
 /** A file whose content can be read. */
@@ -135,7 +135,7 @@ function decoded(path: string): string {
 }
 
 /** Returns the content of a file. Throws FILE_TOO_LARGE. */
-export async function gathered(name: string, chunks: AsyncIterable<Uint8Array>): Promise<Uint8Array> {
+export async function readWhole(name: string, chunks: AsyncIterable<Uint8Array>): Promise<Uint8Array> {
   const parts: Uint8Array[] = [];
   let bytes = 0;
   for await (const chunk of chunks) {

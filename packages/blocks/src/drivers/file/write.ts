@@ -6,7 +6,7 @@ import { plainText } from '../../openapi/wire.ts';
 import type { DriverCall } from '../driver.ts';
 import { unusable } from '../failures.ts';
 import { folderIn, nameIn } from './folders.ts';
-import { contentOf, gathered, opened, sourcesOf, unknownFile, workspaceFiles } from './sources.ts';
+import { contentOf, readWhole, opened, sourcesOf, unknownFile, workspaceFiles } from './sources.ts';
 import { textOf, textTypeOf } from './text.ts';
 import { unknownFolder } from './read.ts';
 
@@ -103,7 +103,7 @@ export async function insertIntoFile(call: DriverCall): Promise<JsonObject> {
 async function editedText(call: DriverCall, edit: (text: string) => string): Promise<JsonObject> {
   let lineCount: number | undefined;
   const changed = await change(call, async ({ name, type }, chunks) => {
-    const text = edit(textOf({ name, type, bytes: await gathered(name, chunks) }));
+    const text = edit(textOf({ name, type, bytes: await readWhole(name, chunks) }));
     lineCount = text.split('\n').length;
     return bytesOf(text);
   });
