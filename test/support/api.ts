@@ -105,6 +105,8 @@ export function serviceApi({
     environments,
     webhooks,
     feeds,
+    hooks,
+    triggers,
     ...others
   } = rest;
   const { retention, ...own } = others;
@@ -120,6 +122,8 @@ export function serviceApi({
     environments,
     webhooks,
     feeds,
+    hooks,
+    triggers,
     retention,
   });
   const ports = servicePorts(store, { limits, ...(allowsPublicRuns && { allowsPublicRuns }) });

@@ -20,10 +20,11 @@ import { events } from './triggers/events/area.ts';
 import { triggers } from './triggers/area.ts';
 import { feeds } from './triggers/feeds/area.ts';
 import type { FeedOptions } from './triggers/feeds/area.ts';
+import type { HookSettings } from './triggers/hooks/wanted.ts';
 import { Triggers } from './triggers/triggers.ts';
 import type { TriggerType } from './triggers/types.ts';
 import { webhooks } from './triggers/webhooks/area.ts';
-import type { WebhookOptions } from './triggers/webhooks/area.ts';
+import type { HookOptions, WebhookOptions } from './triggers/webhooks/area.ts';
 import { workflows } from './workflows/area.ts';
 import type { LintSources } from './workflows/context.ts';
 import { workspaces } from './workspaces/area.ts';
@@ -81,6 +82,8 @@ export interface ServiceAreaOptions {
   webhooks?: WebhookOptions;
   /** How the sources of feeds are reached. */
   feeds?: FeedOptions;
+  /** How the webhooks of triggers are created at their providers. The credentials are those of `feeds`. */
+  hooks?: HookOptions;
   /** How long runs and receipts are kept. Default: runs for ever, those without a credential and receipts for 30 days. */
   retention?: RetentionLimits;
 }
@@ -99,6 +102,7 @@ export function serviceAreas({
   environments,
   webhooks: webhookOptions,
   feeds: feedOptions,
+  hooks,
   retention: limits,
 }: ServiceAreaOptions) {
   const sources = {
@@ -107,7 +111,7 @@ export function serviceAreas({
     ...(tools && { tools }),
     ...(environments && { environments }),
   };
-  const deployedTriggers = new Triggers(triggerTypes);
+  const deployedTriggers = new Triggers(triggerTypes, hookSettings(hooks, sealer));
   return [
     meta(),
     execute(),
@@ -115,7 +119,9 @@ export function serviceAreas({
     legacy({ hasResumePage: true }),
     workspaces({ store }),
     workflows({ store, sources, triggers: deployedTriggers }),
-    ...triggerAreas(deployedTriggers, { environments, webhooks: webhookOptions, feeds: feedOptions }),
+    ...triggerAreas(deployedTriggers, {
+      ...{ environments, sealer, hooks, webhooks: webhookOptions, feeds: feedOptions },
+    }),
     events({ triggers: deployedTriggers }),
     chats({ store }),
     resumePages(),
@@ -140,6 +146,13 @@ export function serviceAreas({
   ] as const satisfies readonly Area[];
 }
 
+/** Returns whether webhooks can be created at providers, or why not. */
+function hookSettings({ origin }: HookOptions = {}, sealer: Sealer | undefined): HookSettings {
+  if (!sealer) return { missing: 'This server stores no credentials.' };
+  if (origin !== undefined) return { origin: origin.replace(/\/+$/, '') };
+  return { missing: 'The server does not know its public address: start it with --origin.' };
+}
+
 /** Returns the areas of triggers of all kinds. */
 function triggerAreas(
   deployed: Triggers,
@@ -147,12 +160,21 @@ function triggerAreas(
     environments,
     webhooks: webhookOptions = {},
     feeds: feedOptions = {},
-  }: { [Name in 'environments' | 'webhooks' | 'feeds']: ServiceAreaOptions[Name] | undefined },
+    hooks = {},
+    sealer,
+  }: {
+    [Name in 'environments' | 'webhooks' | 'feeds' | 'hooks' | 'sealer']:
+      | ServiceAreaOptions[Name]
+      | undefined;
+  },
 ) {
   const shared = { triggers: deployed, ...(environments && { environments }) };
   return [
     triggers({ triggers: deployed }),
-    webhooks({ ...shared, options: webhookOptions }),
+    webhooks({
+      ...{ ...shared, sealer, hooks, options: webhookOptions },
+      credentials: feedOptions.credentials,
+    }),
     feeds({ ...shared, options: feedOptions }),
   ] as const;
 }

@@ -1,6 +1,8 @@
 import type { Kysely } from 'kysely';
 import { credentialKeyIds, resealCredentials } from './credentials/store.ts';
 import type { CredentialTables } from './credentials/tables.ts';
+import { hookKeyIds, resealHooks } from './triggers/hooks/secret.ts';
+import type { HookTables } from './triggers/hooks/tables.ts';
 import type { RotatableKeys, Sealer } from './sealing.ts';
 import { keyIdsInUse, resealBatch } from './secrets/store.ts';
 import type { SecretTables } from './secrets/tables.ts';
@@ -16,7 +18,7 @@ export interface Rotated {
 const BATCH = 100;
 
 /**
- * Seals all values of secrets and credentials with a new key. The old key opens values until they are sealed again, so runs
+ * Seals all values of secrets, credentials and webhooks with a new key. The old key opens values until they are sealed again, so runs
  * go on meanwhile. A rotation that was interrupted is continued by the next one, with the same key. `keys`: those of a folder,
  * which get a new key; undefined: the first of the given keys is the new one. Throws a SealingError for a value that cannot be
  * opened.
@@ -28,15 +30,22 @@ export async function rotateStoredSecrets(
 ): Promise<Rotated> {
   const secrets = database as Kysely<SecretTables>;
   const credentials = database as Kysely<CredentialTables>;
+  const hooks = database as Kysely<HookTables>;
   if (keys) {
-    const inUse = new Set([...(await keyIdsInUse(secrets)), ...(await credentialKeyIds(credentials))]);
+    const inUse = new Set([
+      ...(await keyIdsInUse(secrets)),
+      ...(await credentialKeyIds(credentials)),
+      ...(await hookKeyIds(hooks)),
+    ]);
     const isInterrupted = [...inUse].some((id) => id !== sealer.currentKeyId());
     if (!isInterrupted) keys.rotate(inUse);
   }
   let resealed = 0;
   for (;;) {
     const count =
-      (await resealBatch(secrets, sealer, BATCH)) + (await resealCredentials(credentials, sealer, BATCH));
+      (await resealBatch(secrets, sealer, BATCH)) +
+      (await resealCredentials(credentials, sealer, BATCH)) +
+      (await resealHooks(hooks, sealer, BATCH));
     if (count === 0) return { resealed, keyId: sealer.currentKeyId() };
     resealed += count;
   }

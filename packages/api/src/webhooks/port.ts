@@ -54,8 +54,12 @@ export interface WebhookType extends TriggerInfo {
   providerOf(config: JsonObject): string;
   /** Returns the path that the author has chosen; undefined: a random one is made. */
   pathOf(config: JsonObject): string | undefined;
-  /** Returns the secret as the block has it: text, or `{{NAME}}`; undefined for a trigger whose requests are not signed. */
+  /** Returns whether requests must have a token or a signature. */
+  isSigned(config: JsonObject): boolean;
+  /** Returns the secret as the block has it: text, or `{{NAME}}`; undefined if the block has none. */
   secretOf(config: JsonObject): string | undefined;
+  /** Returns the id of the stored credential that is the secret; undefined if there is none. */
+  secretCredentialOf?(config: JsonObject): string | undefined;
   /** Returns whether requests with this method are deliveries. */
   accepts(config: JsonObject, method: string): boolean;
   /** Returns the code of the problem if the request is not authentic. */

@@ -163,7 +163,7 @@ async function answered(parts: Parts, found: FoundWebhook, { request, url, path 
   const { store, limits } = parts;
   const { headers, method } = request;
   const bytes = await bodyOf(request, limits, parts.every);
-  const secrets = found.type.secretOf(found.config) === undefined ? [] : await store.secretsOf(found);
+  const secrets = found.type.isSigned(found.config) ? await store.secretsOf(found) : [];
   const { type, config } = found;
   const problem = type.problemOf(config, { headers, body: bytes, secrets, nowMs: parts.now() });
   if (problem !== undefined) throw new Unauthentic(problem);

@@ -96,6 +96,7 @@ export async function serve(io: Io, options: ServeOptions): Promise<number> {
       describeTools: () => describeTools(options),
       ...{ environments: ownership.environments, retention: retentionOf(options) },
       feeds: { ...session.reach, credentials: ownership.tenantCredentials },
+      hooks: { ...session.reach, ...(options.origin !== undefined && { origin }) },
     });
     const operationIds = areas.flatMap(({ operations }) => Object.values(operations).map(({ id }) => id));
     const first = await firstStart(store);

@@ -12,7 +12,6 @@ import { WEBHOOK_PREFIX } from '@heddle/api/webhooks';
 import type * as z from 'zod';
 import type { VersionRow, WorkflowRow } from '../store/schema.ts';
 import type { PlannedTrigger } from '../triggers/activation.ts';
-import type { TriggerType } from '../triggers/types.ts';
 import {
   READ,
   READ_ERRORS,
@@ -64,8 +63,8 @@ export const deployWorkflow = defineChange({
       },
     );
     services.triggers.changed();
-    const state = deploymentOf({ ...row, deployed_at: created_at }, added, kindsOf(deployed));
-    return { data: { ...state, warnings, version: added.version } };
+    const live = { ...row, active_version: added.version, deployed_at: created_at };
+    return { data: await liveState(services, live, { version: added, warnings }) };
   },
 });
 
@@ -88,6 +87,7 @@ export const undeployWorkflow = defineChange({
       await services.triggers.deactivate(tx, about);
       await record({ resourceId: row.id }, tx);
     });
+    services.triggers.changed();
     return { data: deploymentOf({ ...row, active_version: null, deployed_at: null }, undefined) };
   },
 });
@@ -105,9 +105,11 @@ export const getWorkflowDeployment = define({
   errors: READ_ERRORS,
   async handle(services, { origin }, row) {
     const active = await activeVersion(services, row);
-    const needsRedeploy = needsRedeployment(row, active);
-    const { kinds, webhooks, warnings } = await services.triggers.stateOf(services.store.database, row.id);
-    const state = { ...deploymentOf(row, active, kinds), warnings };
+    const triggers = await services.triggers.stateOf(services.store.database, row.id);
+    const { webhooks, warnings } = triggers;
+    const state = { ...deploymentOf(row, active, triggers), warnings };
+    const isPrepared = state.latestDeploymentAttempt?.status !== 'preparing';
+    const needsRedeploy = isPrepared && needsRedeployment(row, active);
     const shown = webhooks.map(({ blockId, provider, path }) => ({
       ...{ blockId, provider, url: origin + WEBHOOK_PREFIX + path },
     }));
@@ -224,8 +226,19 @@ export async function madeLive(
     await record({ resourceId: row.id, details: { version } }, tx);
   });
   services.triggers.changed();
-  const state = deploymentOf({ ...row, deployed_at: at }, found, kindsOf(deployed));
-  return { ...state, warnings, version };
+  const live = { ...row, active_version: version, deployed_at: at };
+  return liveState(services, live, { version: found, warnings });
+}
+
+/** Returns the state of a deployment that has become live, with the warnings about its triggers. */
+async function liveState(
+  { store, triggers }: WorkflowServices,
+  row: WorkflowRow,
+  { version, warnings }: { version: VersionRow; warnings: readonly string[] },
+): Promise<z.output<typeof schemas.deployResult>> {
+  const state = await triggers.stateOf(store.database, row.id);
+  const about = deploymentOf(row, version, state);
+  return { ...about, warnings: [...warnings, ...state.warnings], version: version.version };
 }
 
 /** A version in the engine. */
@@ -253,10 +266,6 @@ async function deployToEngine(
     triggers: triggers.planned(graph.blocks, starts),
     warnings: diagnostics.map(({ message }) => message),
   };
-}
-
-function kindsOf({ triggers }: DeployedVersion): ReadonlySet<TriggerType['kind']> {
-  return new Set(triggers.map(({ type }) => type.kind));
 }
 
 /** Makes the triggers of the version the only ones of the workflow, in the transaction that makes it live. */

@@ -63,6 +63,7 @@ function openTriggers(context: AreaContext, given: Triggers): OpenedTriggers {
     ...services,
     types,
     ...{ held, changed: () => given.changed() },
+    wantHooks: (transaction, changed) => given.wantHooks(transaction, changed),
     close: async () => {
       for (const stop of stops) stop();
       await scheduler?.close();

@@ -2,6 +2,7 @@ import { sql } from 'kysely';
 import type { Kysely } from 'kysely';
 import type { Migration } from 'kysely/migration';
 import { flowTables } from './flow/migration.ts';
+import { hookTable } from './hooks/migration.ts';
 
 async function initial({ schema }: Kysely<unknown>): Promise<void> {
   await schema
@@ -58,4 +59,5 @@ async function initial({ schema }: Kysely<unknown>): Promise<void> {
 export const TRIGGER_MIGRATIONS: Readonly<Record<string, Migration>> = {
   '0001': { up: (db: Kysely<unknown>) => initial(db) },
   '0002': { up: (db: Kysely<unknown>) => flowTables(db) },
+  '0003': { up: (db: Kysely<unknown>) => hookTable(db) },
 };

@@ -30,6 +30,8 @@ export interface TriggerServices extends FireServices {
   types: ReadonlyMap<string, TriggerType>;
   /** Says that a trigger has changed. */
   changed: () => void;
+  /** Records which hooks at providers a workflow needs, in the transaction that changes its triggers. */
+  wantHooks: (transaction: unknown, changed: { workflowId: string; nowMs: number }) => Promise<void>;
   /** Says that an event waits for flow control. */
   held: () => void;
 }
@@ -298,6 +300,7 @@ async function changed(
       .executeTakeFirst();
     // The workflow was undeployed, or another version has become live.
     if (!after) throw notFound('Trigger');
+    await services.wantHooks(tx, { workflowId: row.workflow_id, nowMs: services.now() });
     await audit({ resourceId: row.id }, tx);
     return after;
   });

@@ -56,7 +56,9 @@ export const shownTrigger = z.strictObject({
   health: z.strictObject({
     lastCheckAt: timestamp.nullable(),
     lastEventAt: timestamp.nullable().describe('When it last started a run'),
-    expiresAt: timestamp.nullable().describe('When it ends unless it is renewed; schedules are not renewed'),
+    expiresAt: timestamp
+      .nullable()
+      .describe('When the provider ends it unless it is renewed; null: it does not end'),
     lastError: z.string().nullable(),
     failures: z.int().describe('Failures in a row'),
     failingSince: timestamp.nullable(),

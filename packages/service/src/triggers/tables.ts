@@ -1,3 +1,4 @@
+import type { ProviderHookRow } from './hooks/tables.ts';
 import type { AuditRow, ReservationRow, WorkflowRow } from '../store/schema.ts';
 
 // Times are milliseconds, which the calendar computes with. PostgreSQL returns them as text: see `triggerOf`.
@@ -57,6 +58,7 @@ export interface FireRow {
 export interface TriggerTables {
   triggers: TriggerRow;
   trigger_fires: FireRow;
+  provider_hooks: ProviderHookRow;
   workflows: WorkflowRow;
   claims: ReservationRow;
   audit: AuditRow;

@@ -13,6 +13,11 @@ import type { Db } from './fire.ts';
 import { activateEvents, deactivateEvents, recordEvents } from './events/outbox.ts';
 import { forgetCursors } from './feeds/store.ts';
 import type { FeedDb } from './feeds/store.ts';
+import { hookStates } from './hooks/views.ts';
+import type { HookState } from './hooks/views.ts';
+import { hookedArchived, wantHooks } from './hooks/wanted.ts';
+import type { HookRules, HookSettings } from './hooks/wanted.ts';
+import type { HookTables } from './hooks/tables.ts';
 import type { TriggerType } from './types.ts';
 import { activatePaths, webhooksOf } from './webhooks/paths.ts';
 import type { WebhookTables } from './webhooks/tables.ts';
@@ -21,17 +26,23 @@ import type { WebhookTables } from './webhooks/tables.ts';
 export interface TriggerState {
   kinds: ReadonlySet<TriggerType['kind']>;
   webhooks: readonly { blockId: string; provider: string; path: string }[];
+  hooks: readonly HookState[];
   warnings: string[];
 }
+
+const NO_HOOKS: HookSettings = { missing: 'This server creates no webhooks at providers.' };
 
 /** What deployments do with triggers: each change is part of the transaction that changes the live version. */
 export class Triggers {
   readonly types: ReadonlyMap<string, TriggerType>;
+  readonly hooks: HookRules;
   readonly #listeners = new Set<() => void>();
   readonly #heldListeners = new Set<() => void>();
 
-  constructor(types: readonly TriggerType[] = []) {
+  /** `settings`: whether hooks can be created at providers. */
+  constructor(types: readonly TriggerType[] = [], settings: HookSettings = NO_HOOKS) {
     this.types = new Map(types.map((type) => [type.type, type]));
+    this.hooks = { types: this.types, settings };
   }
 
   /** Returns the triggers of a graph that are fired here. Throws 400 for triggers that cannot fire as they are. */
@@ -43,6 +54,7 @@ export class Triggers {
   async activate(transaction: unknown, activation: Activation): Promise<void> {
     await activateTriggers(transaction as Db, activation);
     await activatePaths(transaction as Kysely<WebhookTables>, activation);
+    await this.wantHooks(transaction, activation);
     await activateEvents(transaction, activation);
     const { workspaceId, workflowId, version, nowMs: happenedMs } = activation;
     const about = { workspaceId, workflowId, happenedMs, details: { version } };
@@ -55,19 +67,29 @@ export class Triggers {
   ): Promise<void> {
     const { nowMs: happenedMs, ...about } = undeployed;
     await deactivateTriggers(transaction as Db, about.workflowId);
+    await this.wantHooks(transaction, undeployed);
     await deactivateEvents(transaction, about.workflowId);
     await recordEvents(transaction, [{ kind: 'workflow_undeployed', ...about, happenedMs }]);
     await forgetCursors(transaction as FeedDb, [about.workflowId]);
   }
 
   /** Stops the triggers of the archived workflows of a workspace. */
-  async stopArchived(transaction: unknown, workspaceId: string): Promise<void> {
+  async stopArchived(transaction: unknown, archived: { workspaceId: string; nowMs: number }): Promise<void> {
+    const { workspaceId, nowMs } = archived;
     await forgetCursors(transaction as FeedDb, await stopArchived(transaction as Db, workspaceId));
+    for (const workflowId of await hookedArchived(transaction as Kysely<HookTables>, workspaceId))
+      await this.wantHooks(transaction, { workflowId, nowMs });
   }
 
   /** Starts the triggers of a restored workflow again. */
-  startRestored(transaction: unknown, restored: { workflowId: string; nowMs: number }): Promise<void> {
-    return startRestored(transaction as Db, this.types, restored);
+  async startRestored(transaction: unknown, restored: { workflowId: string; nowMs: number }): Promise<void> {
+    await startRestored(transaction as Db, this.types, restored);
+    await this.wantHooks(transaction, restored);
+  }
+
+  /** Records which hooks at providers a workflow needs, in the transaction that changes its triggers. */
+  wantHooks(transaction: unknown, changed: { workflowId: string; nowMs: number }): Promise<void> {
+    return wantHooks(transaction as Kysely<HookTables>, this.hooks, changed);
   }
 
   /** Returns which triggers the live version of a workflow has, and a warning for each that is suspended. */
@@ -86,7 +108,15 @@ export class Triggers {
     );
     const kinds = new Set(rows.map(({ type }) => this.types.get(type)?.kind ?? 'schedule'));
     const webhooks = await webhooksOf(database as Kysely<WebhookTables>, workflowId);
-    return { kinds, webhooks: webhooks.flatMap((webhook) => this.#shown(webhook)), warnings };
+    const hooks = await hookStates(database as Kysely<HookTables>, workflowId);
+    const missing = hooks.filter(({ state }) => state === 'failed');
+    warnings.push(
+      ...missing.map(
+        ({ name, error }) =>
+          `The webhook of "${name}" could not be created at its provider: ${error ?? 'the reason is unknown'}`,
+      ),
+    );
+    return { kinds, hooks, webhooks: webhooks.flatMap((webhook) => this.#shown(webhook)), warnings };
   }
 
   #shown({ blockId, type: name, path, config }: Awaited<ReturnType<typeof webhooksOf>>[number]) {

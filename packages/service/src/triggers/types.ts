@@ -16,7 +16,54 @@ export interface SchedulePolicy {
 }
 
 /** A type of trigger that is fired here. `@heddle/blocks/triggers` has those of Heddle. */
-export type TriggerType = ScheduleType | WebhookType | EventType | FeedType;
+export type TriggerType = ScheduleType | HookedType | EventType | FeedType;
+
+/** A type of trigger that requests of another system fire, whose hook may be created at the provider. */
+export type HookedType = WebhookType & { hook?: ProviderHook };
+
+/** What the calls to a provider get. */
+export interface HookCall {
+  /** The address at which the trigger receives. No other trigger has it, so it identifies the hook. */
+  url: string;
+  /** The secret with which the provider signs. */
+  secret: string;
+  /** The provider's id of the hook; undefined: it is unknown whether there is one. */
+  hookId: string | undefined;
+  /** Addresses at which the trigger has received before. */
+  formerUrls: readonly string[];
+  /** Returns the secret of a stored credential of the workspace, ready for use. Throws a BlockError if there is none. */
+  credential(id: string): Promise<string>;
+  /** Returns the address that the operator has configured for a service, and the client that reaches it. */
+  service(name: string): Promise<{ address: string | undefined; http: Egress }>;
+  nowMs: number;
+  signal: AbortSignal;
+}
+
+/** A hook that the provider has. */
+export interface ActiveHook {
+  /** The provider's id. */
+  id: string;
+  /** The secret that the provider has chosen. Absent: it signs with the one of the call. */
+  secret?: string;
+  /** When the provider removes the hook unless it is renewed, in milliseconds. Absent: never. */
+  expiresMs?: number;
+}
+
+/**
+ * Creates and removes the hook of a trigger at its provider. All calls may be repeated, also after a crash between an answer of
+ * the provider and its record. They throw BlockErrors without secrets in their messages; only those that are retryable are
+ * tried again soon. Users do not see other errors.
+ */
+export interface ProviderHook {
+  /** Returns the name of the place of the hook, such as a repository: at another place, there is another hook. Undefined: the trigger has no hook. */
+  placeOf(config: JsonObject): string | undefined;
+  /** Creates the hook, or changes it to what the configuration says. */
+  activate(config: JsonObject, call: HookCall): Promise<ActiveHook>;
+  /** Makes a hook that expires last longer. Default: `activate`. */
+  renew?(config: JsonObject, call: HookCall): Promise<ActiveHook>;
+  /** Removes the hook, if there is one. */
+  deactivate(config: JsonObject, call: HookCall): Promise<void>;
+}
 
 /** A type of trigger that is due at instants, in milliseconds. */
 export interface ScheduleType extends TriggerInfo {

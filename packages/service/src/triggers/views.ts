@@ -7,24 +7,39 @@ import type * as schemas from './schemas.ts';
 import type { TriggerRow } from './tables.ts';
 
 /** A trigger of a live version, with its workflow. */
-export type Found = LiveTrigger & { workflowName: string; folderPath: string };
+export type Found = LiveTrigger & Shown;
+
+/** What is shown of a trigger besides its row. */
+interface Shown {
+  workflowName: string;
+  folderPath: string;
+  /** Of the hook at its provider; null: it has none. */
+  hookError: string | null;
+  hookExpiresMs: number | string | null;
+}
 
 /** Selects triggers of live versions, with the name and folder of their workflow. */
 export function shownRows(db: Db) {
   return db
     .selectFrom('triggers')
     .innerJoin('workflows', 'workflows.id', 'triggers.workflow_id')
+    .leftJoin('provider_hooks', (join) =>
+      join
+        .onRef('provider_hooks.workflow_id', '=', 'triggers.workflow_id')
+        .onRef('provider_hooks.block_id', '=', 'triggers.block_id'),
+    )
     .selectAll('triggers')
     .select(['workflows.name as workflowName', 'workflows.folder_path as folderPath'])
+    .select(['provider_hooks.error as hookError', 'provider_hooks.expires_ms as hookExpiresMs'])
     .where('workflows.archived_at', 'is', null)
     .where('triggers.version', 'is not', null);
 }
 
 /** Returns the row, or undefined for a trigger of no live version. */
-export function readRow(row: TriggerRow & { workflowName: string; folderPath: string }): Found | undefined {
-  const { workflowName, folderPath } = row;
+export function readRow(row: TriggerRow & Shown): Found | undefined {
+  const { workflowName, folderPath, hookError, hookExpiresMs } = row;
   const read = withNumbers(row);
-  return isLive(read) ? { ...read, workflowName, folderPath } : undefined;
+  return isLive(read) ? { ...read, workflowName, folderPath, hookError, hookExpiresMs } : undefined;
 }
 
 /** Returns the trigger as responses show it. */
@@ -40,8 +55,8 @@ export function shown(row: Found): z.output<typeof schemas.shownTrigger> {
     health: {
       lastCheckAt: timeOf(row.last_check_ms),
       lastEventAt: timeOf(row.last_fired_ms),
-      expiresAt: null,
-      lastError: row.last_error,
+      expiresAt: timeOf(row.hookExpiresMs === null ? null : Number(row.hookExpiresMs)),
+      lastError: row.hookError ?? row.last_error,
       failures: row.failures,
       failingSince: timeOf(row.failing_since_ms),
     },

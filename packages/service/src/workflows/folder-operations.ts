@@ -106,10 +106,11 @@ export const deleteWorkflowFolder = define({
       .transaction()
       .execute(async (tx) => {
         const items = await deleteFolder(tx, { workspaceId, path }, { recursive, now: timeOf(services) });
-        await services.triggers.stopArchived(tx, workspaceId);
+        await services.triggers.stopArchived(tx, { workspaceId, nowMs: services.now() });
         await record({ resourceId: path, details: items }, tx);
         return items;
       });
+    services.triggers.changed();
     return { data: { path, deleted: true, deletedItems } };
   },
 });

@@ -94,9 +94,10 @@ export const deleteWorkflow = define({
   async handle(services, { record }, row) {
     await changeUnlocked(tablesOf(services), row.id, async (tx) => {
       await archiveWorkflow(tx, row, timeOf(services));
-      await services.triggers.stopArchived(tx, row.workspace_id);
+      await services.triggers.stopArchived(tx, { workspaceId: row.workspace_id, nowMs: services.now() });
       await record({ resourceId: row.id }, tx);
     });
+    services.triggers.changed();
     return { data: { id: row.id, deleted: true, archived: true } };
   },
 });

@@ -1,5 +1,6 @@
 import type { ListedWorkflow } from '../store/list-query.ts';
 import type { VersionRow, WorkflowRow } from '../store/schema.ts';
+import type { TriggerState } from '../triggers/triggers.ts';
 import type { TriggerType } from '../triggers/types.ts';
 import type { WorkflowServices } from './context.ts';
 import { graphHash, readGraph } from './graph.ts';
@@ -22,22 +23,24 @@ export async function itemsOf({ store }: Pick<WorkflowServices, 'store'>, rows: 
   }));
 }
 
-/** Returns the state of a workflow's deployment. `kinds`: those of the triggers of its live version. */
+const NO_TRIGGERS: Pick<TriggerState, 'kinds' | 'hooks'> = { kinds: new Set(), hooks: [] };
+
+/** Returns the state of a workflow's deployment, with its triggers: those of its live version. */
 export function deploymentOf(
   row: WorkflowRow,
   active: VersionRow | undefined,
-  kinds: ReadonlySet<TriggerType['kind']> = new Set(),
+  { kinds, hooks }: Pick<TriggerState, 'kinds' | 'hooks'> = NO_TRIGGERS,
 ) {
   const deployedAt = row.deployed_at ?? active?.created_at ?? '';
   // A deployed version is live from its creation. An activated one became live later.
   const action: 'deploy' | 'activate' = deployedAt === active?.created_at ? 'deploy' : 'activate';
   const version = active && { deploymentVersionId: versionId(active), version: active.version };
-  // Triggers are activated with the version, in one transaction.
+  // Triggers are activated with the version, in one transaction. Hooks at providers follow.
   const readiness = (...some: TriggerType['kind'][]): string =>
     some.some((kind) => kinds.has(kind)) ? 'ready' : 'not_applicable';
   // Feeds count as events of other systems.
   const ready = {
-    webhooks: readiness('webhook', 'feed'),
+    webhooks: hooks.some(({ state }) => state !== 'active') ? 'pending' : readiness('webhook', 'feed'),
     schedules: readiness('schedule'),
     mcp: 'not_applicable',
   };
@@ -52,15 +55,28 @@ export function deploymentOf(
           id: `${version.deploymentVersionId}@${deployedAt}`,
           ...version,
           action,
-          status: 'active' as const,
           isCurrent: true,
           readiness: ready,
           requestedAt: deployedAt,
-          activatedAt: deployedAt,
-          error: null,
+          ...progressOf(hooks, deployedAt),
         }
       : null,
   };
+}
+
+/** Returns how far a deployment is: a hook that is not at its provider yet receives nothing. */
+function progressOf(hooks: TriggerState['hooks'], deployedAt: string) {
+  const failed = hooks.find(({ state }) => state === 'failed');
+  if (failed) {
+    const message = `The webhook of "${failed.name}" could not be created: ${failed.error ?? 'the reason is unknown'}`;
+    const error = { code: 'HOOK_FAILED', message, retryable: failed.isRetryable };
+    return { status: 'failed' as const, activatedAt: null, error };
+  }
+  if (hooks.some(({ state }) => state === 'preparing'))
+    return { status: 'preparing' as const, activatedAt: null, error: null };
+  const lastMs = Math.max(Date.parse(deployedAt), ...hooks.map(({ active_ms: ms }) => ms ?? 0));
+  const activatedAt = hooks.length === 0 ? deployedAt : new Date(lastMs).toISOString();
+  return { status: 'active' as const, activatedAt, error: null };
 }
 
 export function versionOf(version: VersionRow, active: number | null) {

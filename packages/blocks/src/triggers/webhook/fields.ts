@@ -3,6 +3,8 @@ import type { Json, JsonObject } from '@heddle/core/blocks';
 import { inputFields, parseJson } from '@heddle/core/fields';
 import * as z from 'zod';
 import { flag, listOf, present, problemsOf } from '../read-fields.ts';
+import type { HookConfig } from './hooks/hook.ts';
+import { hasHooks } from './hooks/provider-hook.ts';
 import { PROVIDERS } from './providers.ts';
 import type { Provider, ProviderName } from './providers.ts';
 
@@ -17,6 +19,10 @@ export interface WebhookConfig {
   header?: string;
   /** Text, or `{{NAME}}`. */
   secret?: string;
+  /** Id of a stored credential that is the secret. */
+  secretCredential?: string;
+  /** Where the hook is created at the provider; absent: its author creates it. */
+  hook?: HookConfig;
   path?: string;
   /** The events that start runs; absent: all. */
   events?: string[];
@@ -39,6 +45,11 @@ const header = text.regex(/^[\w!#$%&'*+.^`|~-]{1,128}$/, { error: HEADER });
 const MAX_SECRET = 4096;
 const secret = text.max(MAX_SECRET, { error: `at most ${MAX_SECRET} characters` });
 
+const credential = text.max(128, { error: 'the id of a stored credential' }).optional();
+const secretCredential = credential.describe(
+  'The stored credential that is the secret, in place of text: its id.',
+);
+
 const path = text
   .regex(/^[\w.-]{8,128}$/, { error: PATH })
   .optional()
@@ -56,6 +67,7 @@ export const genericFields = z.object({
     .describe(
       'The secret text that requests have as `Authorization: Bearer`. Use {{NAME}}. Several lines: each is valid.',
     ),
+  secretCredential,
   secretHeaderName: header
     .optional()
     .describe('The header that has the token in place of `Authorization`, or the signature of `hmac`.'),
@@ -94,10 +106,23 @@ export const genericFields = z.object({
   triggerPath: path,
 });
 
+const repositoryPart = text.regex(/^(?!\.{1,2}$)[\w.-]{1,100}$/, { error: 'a name at GitHub' }).optional();
+
 /** The fields of a webhook of a provider. */
 const providerFields = z.object({
   webhookSecret: secret.optional().describe('The secret with which the provider signs. Use {{NAME}}.'),
   signingSecret: secret.optional().describe('slack: the signing secret of the app. Use {{NAME}}.'),
+  secretCredential,
+  triggerCredentials: credential.describe(
+    'github, stripe, linear, telegram: the stored credential with which the webhook is created at the provider.',
+  ),
+  credential: credential.describe('The same, under the name of the block.'),
+  owner: repositoryPart.describe('github: the person or organization that has the repository.'),
+  repo: repositoryPart.describe('github: the repository in which the webhook is created.'),
+  teamId: text
+    .regex(/^[\w-]{1,128}$/, { error: 'the id of a team' })
+    .optional()
+    .describe('linear: the id of the team whose events are sent. Default: all public teams.'),
   selectedTriggerId: text
     .max(128)
     .optional()
@@ -125,16 +150,17 @@ export function readWebhook(provider: ProviderName, block: JsonObject): ReadWebh
 function readGeneric(block: JsonObject): ReadWebhook {
   const read = genericFields.safeParse(present(block));
   if (!read.success) return { problems: problemsOf(read.error) };
-  const { requireAuth, token, secretHeaderName, signatureScheme, idempotencyField, ...fields } = read.data;
-  if (requireAuth === true && token === undefined)
+  const { requireAuth, secretHeaderName, signatureScheme, idempotencyField, ...fields } = read.data;
+  const secrets = secretsOf(fields.token, fields.secretCredential);
+  if (requireAuth === true && !secrets)
     return { problems: [{ field: 'token', message: 'is empty, and requireAuth needs it' }] };
   if (signatureScheme === 'hmac' && secretHeaderName === undefined)
     return { problems: [{ field: 'secretHeaderName', message: 'is empty, and hmac needs it' }] };
-  const isChecked = requireAuth !== false && token !== undefined;
+  const isChecked = requireAuth !== false && secrets !== undefined;
   const config: WebhookConfig = {
     provider: 'generic',
     check: isChecked ? signatureScheme : 'none',
-    ...(isChecked && { secret: token, ...(secretHeaderName !== undefined && { header: secretHeaderName }) }),
+    ...(isChecked && { ...secrets, ...(secretHeaderName !== undefined && { header: secretHeaderName }) }),
     ...(idempotencyField !== undefined && { idField: idempotencyField }),
     ...pathOf(fields.triggerPath),
     ...replyOf(fields),
@@ -148,23 +174,65 @@ function readProvider(provider: Exclude<ProviderName, 'generic'>, block: JsonObj
   if (!read.success) return { problems: problemsOf(read.error) };
   const field = provider === 'slack' ? 'signingSecret' : 'webhookSecret';
   const { [field]: secretText, triggerPath } = read.data;
-  const events = eventsOf(provider, read.data);
-  if (events === undefined)
-    return { problems: [{ field: 'selectedTriggerId', message: `is no event of ${provider}` }] };
-  if (secretText === undefined && ALWAYS_SIGNED.has(provider))
-    return {
-      problems: [{ field, message: `is empty: without it, requests of ${provider} cannot be checked` }],
-    };
+  const secrets = secretsOf(secretText, read.data.secretCredential);
+  const hook = hasHooks(provider) ? hookOf(read.data) : undefined;
+  const problems = providerProblems(provider, read.data, { hook, isSigned: secrets !== undefined, field });
+  if (problems.length > 0) return { problems };
+  const isSigned = secrets !== undefined || hook !== undefined;
+  const events = eventsOf(provider, read.data) ?? [];
   const config: WebhookConfig = {
-    provider,
-    check: secretText === undefined ? 'none' : provider,
-    ...(secretText !== undefined && { secret: secretText }),
+    ...{ provider, check: isSigned ? provider : 'none', ...secrets },
+    ...(hook && { hook }),
     ...pathOf(triggerPath),
     ...(events.length > 0 && { events }),
-    reply: 'now',
-    fileFields: [],
+    ...{ reply: 'now', fileFields: [] },
   };
-  return secretText === undefined ? { config, warnings: [{ field, message: UNSIGNED }] } : { config };
+  return isSigned ? { config } : { config, warnings: [{ field, message: UNSIGNED }] };
+}
+
+function providerProblems(
+  provider: Exclude<ProviderName, 'generic'>,
+  fields: z.output<typeof providerFields>,
+  { hook, isSigned, field }: { hook: HookConfig | undefined; isSigned: boolean; field: string },
+): TriggerProblem[] {
+  const problems: TriggerProblem[] = [];
+  if (eventsOf(provider, fields) === undefined)
+    problems.push({ field: 'selectedTriggerId', message: `is no event of ${provider}` });
+  if (!isSigned && !hook && ALWAYS_SIGNED.has(provider))
+    problems.push({ field, message: `is empty: without it, requests of ${provider} cannot be checked` });
+  if (hook && provider === 'github')
+    for (const name of ['owner', 'repo'] as const)
+      if (hook[name] === undefined)
+        problems.push({ field: name, message: 'is empty, and the webhook is created in a repository' });
+  return problems;
+}
+
+/** Returns the secrets of a webhook; undefined if it has none. */
+function secretsOf(
+  secretText: string | undefined,
+  stored: string | undefined,
+): Pick<WebhookConfig, 'secret' | 'secretCredential'> | undefined {
+  if (secretText === undefined && stored === undefined) return undefined;
+  return {
+    ...(secretText !== undefined && { secret: secretText }),
+    ...(stored !== undefined && { secretCredential: stored }),
+  };
+}
+
+function hookOf({
+  triggerCredentials,
+  credential: id = triggerCredentials,
+  owner,
+  repo,
+  teamId,
+}: z.output<typeof providerFields>): HookConfig | undefined {
+  if (id === undefined) return undefined;
+  return {
+    credential: id,
+    ...(owner !== undefined && { owner }),
+    ...(repo !== undefined && { repo }),
+    ...(teamId !== undefined && { teamId }),
+  };
 }
 
 /** Returns the events that start runs, none for all; undefined for an event that the provider does not have. */

@@ -70,6 +70,14 @@ const GITHUB_EVENTS: { readonly [name: string]: GitHubEvent } = {
   github_workflow_run: { event: 'workflow_run' },
 };
 
+/** Returns the events that a hook of GitHub sends, for those that start runs. */
+export function gitHubEventsOf(names: readonly string[] | undefined): string[] {
+  const events = (names ?? ['github_webhook']).map((name) =>
+    Object.hasOwn(GITHUB_EVENTS, name) ? (GITHUB_EVENTS[name] as GitHubEvent).event : '*',
+  );
+  return events.includes('*') ? ['*'] : [...new Set(events)];
+}
+
 const gitHubEvent = header('x-github-event');
 
 const github: Provider = {
@@ -143,6 +151,13 @@ function linearEvent(name: string): { type?: string | undefined; action?: string
 }
 
 const ALL_OF_LINEAR: ReadonlySet<string> = new Set(['linear_webhook', 'linear_webhook_v2']);
+
+/** Returns the types of data about which a webhook of Linear sends, for the events that start runs. */
+export function linearTypesOf(names: readonly string[] | undefined): string[] {
+  const types = (names ?? ['linear_webhook']).map((name) => linearEvent(name).type);
+  const known = types.filter((type) => type !== undefined);
+  return known.length === types.length ? [...new Set(known)] : Object.values(LINEAR_TYPES);
+}
 
 const linear: Provider = {
   deliveryId: header('linear-delivery'),

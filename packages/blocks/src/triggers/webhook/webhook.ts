@@ -7,6 +7,8 @@ import { flowControlFields } from '../flow-control.ts';
 import type { ParsedDelivery, SignedDelivery, WebhookMeaning, WebhookReply } from './delivery.ts';
 import { genericFields, readWebhook } from './fields.ts';
 import type { WebhookConfig } from './fields.ts';
+import { providerHook } from './hooks/provider-hook.ts';
+import type { ProviderHook } from './hooks/hook.ts';
 import { PROVIDERS, textAt } from './providers.ts';
 import type { Provider, ProviderName } from './providers.ts';
 import { bodyHmacScheme, SCHEMES, signatureProblem, tokenScheme } from './signatures.ts';
@@ -19,8 +21,14 @@ export interface WebhookTrigger extends TriggerInfo {
   providerOf(config: JsonObject): string;
   /** Returns the path that the author has chosen; undefined: a random one is made. */
   pathOf(config: JsonObject): string | undefined;
-  /** Returns the secret as the block has it: text, or `{{NAME}}`; undefined for a trigger whose requests are not signed. */
+  /** Returns whether requests must have a token or a signature. */
+  isSigned(config: JsonObject): boolean;
+  /** Returns the secret as the block has it: text, or `{{NAME}}`; undefined if the block has none. */
   secretOf(config: JsonObject): string | undefined;
+  /** Returns the id of the stored credential that is the secret; undefined if there is none. */
+  secretCredentialOf(config: JsonObject): string | undefined;
+  /** Creates and removes the hook at the provider. */
+  hook: ProviderHook;
   /** Returns whether requests with this method are deliveries. */
   accepts(config: JsonObject, method: string): boolean;
   /** Returns the code of the problem if the request is not authentic. */
@@ -61,7 +69,10 @@ function webhook(type: string, providerFor: (fields: JsonObject) => ProviderName
     read: (fields) => readWebhook(providerFor(fields), fields) as ReturnType<TriggerInfo['read']>,
     providerOf: (config) => configOf(config).provider,
     pathOf: (config) => configOf(config).path,
+    isSigned: (config) => configOf(config).check !== 'none',
     secretOf: (config) => configOf(config).secret,
+    secretCredentialOf: (config) => configOf(config).secretCredential,
+    hook: providerHook,
     accepts: (config, method) =>
       method === 'POST' || (method === 'GET' && configOf(config).provider === 'generic'),
     problemOf(config, { secrets, ...request }) {

@@ -1,7 +1,7 @@
 import type { Area, AreaContext } from '@heddle/api';
 import type { TenantCredentials, TenantEnvironments } from '@heddle/engine';
-import { createEgress, withException } from '@heddle/sandbox/egress';
-import type { Egress, EgressPolicy } from '@heddle/sandbox/egress';
+import { serviceClients } from '../clients.ts';
+import type { ClientOptions } from '../clients.ts';
 import type { Triggers } from '../triggers.ts';
 import type { FeedType } from '../types.ts';
 import { FEED_MIGRATIONS } from './migrations.ts';
@@ -10,11 +10,7 @@ import { sweepFeeds } from './store.ts';
 import type { FeedDb } from './store.ts';
 
 /** How sources are reached. */
-export interface FeedOptions {
-  /** Where polls may connect. Default: public addresses. */
-  egress?: EgressPolicy;
-  /** Addresses that replace those of services, by name. They may be reached whatever `egress` allows. */
-  services?: { readonly [name: string]: string };
+export interface FeedOptions extends ClientOptions {
   /** Stored credentials of workspaces. Default: none. */
   credentials?: TenantCredentials;
 }
@@ -62,7 +58,7 @@ function openFeeds(
   );
   if (types.size === 0) return { close: () => Promise.resolve() };
   const db = database as FeedDb;
-  const clients = clientsOf(options);
+  const clients = serviceClients(options);
   const poller = new FeedPoller({
     ...{ ...context, queue, db, types, environments, ...clients },
     credentials: options.credentials,
@@ -77,25 +73,6 @@ function openFeeds(
       for (const stop of stops) stop();
       await poller.close();
       await clients.close();
-    },
-  };
-}
-
-/** Returns the clients of polls: one for all addresses, and one for each service whose address the operator has set. */
-function clientsOf({ egress = {}, services = {} }: FeedOptions) {
-  const http = createEgress(egress);
-  const own = new Map<string, Egress>();
-  for (const [name, address] of Object.entries(services))
-    if (/^https?:/i.test(address)) own.set(name, createEgress(withException(egress, address)));
-  return {
-    http,
-    service: (name: string) =>
-      Promise.resolve({
-        address: Object.hasOwn(services, name) ? services[name] : undefined,
-        http: own.get(name) ?? http,
-      }),
-    async close() {
-      await Promise.all([http, ...own.values()].map((client) => client.close()));
     },
   };
 }

@@ -1,8 +1,14 @@
 import type { Area, AreaContext } from '@heddle/api';
 import { WEBHOOK_PREFIX, webhookReceiver } from '@heddle/api/webhooks';
 import type { WebhookReceiver, WebhookReceiverOptions } from '@heddle/api/webhooks';
-import type { TenantEnvironments } from '@heddle/engine';
+import type { TenantCredentials, TenantEnvironments } from '@heddle/engine';
 import type { Kysely } from 'kysely';
+import type { Sealer } from '../../sealing.ts';
+import { serviceClients } from '../clients.ts';
+import type { ClientOptions } from '../clients.ts';
+import { HookReconciler } from '../hooks/reconciler.ts';
+import { wantHooksAt } from '../hooks/wanted.ts';
+import type { HookTables } from '../hooks/tables.ts';
 import type { Triggers } from '../triggers.ts';
 import { WEBHOOK_MIGRATIONS } from './migrations.ts';
 import { listWebhookDeliveries, listWebhooks, replayWebhookDelivery } from './operations.ts';
@@ -23,10 +29,26 @@ export interface WebhookOptions extends Pick<
   retentionMs?: number;
 }
 
+/** How hooks are created at providers. */
+export interface HookOptions extends ClientOptions {
+  /** The address at which providers reach the server, such as `https://flows.example.com`. Default: no hooks are created. */
+  origin?: string;
+}
+
 /** What the handlers of the area use. */
 export interface ServedWebhooks extends OpenedWebhooks {
   receive: WebhookReceiver;
   stop(): Promise<void>;
+}
+
+/** What webhooks and their hooks at providers are made of. */
+interface WebhookSources {
+  environments?: Partial<TenantEnvironments>;
+  /** Stored credentials of workspaces. Default: none. */
+  credentials?: TenantCredentials | undefined;
+  /** Seals the secrets of hooks at providers. Without it, no hooks are created. */
+  sealer?: Sealer | undefined;
+  hooks?: HookOptions;
 }
 
 /**
@@ -36,19 +58,14 @@ export interface ServedWebhooks extends OpenedWebhooks {
  */
 export function webhooks({
   triggers,
-  environments,
   options = {},
-}: {
-  triggers: Triggers;
-  environments?: Partial<TenantEnvironments>;
-  options?: WebhookOptions;
-}): Area<ServedWebhooks, typeof WEBHOOKS> {
+  ...given
+}: WebhookSources & { triggers: Triggers; options?: WebhookOptions }): Area<ServedWebhooks, typeof WEBHOOKS> {
   return {
     name: 'webhooks',
     operations: WEBHOOKS,
     migrations: WEBHOOK_MIGRATIONS,
-    services: (context) =>
-      openWebhooks(context, { types: triggers.types, environments, held: () => triggers.held() }, options),
+    services: (context) => openWebhooks(context, { ...given, triggers }, options),
     handlers: ({ receive }) => [{ prefix: WEBHOOK_PREFIX, fetch: receive }],
     close: (services) => services.stop(),
   };
@@ -56,23 +73,50 @@ export function webhooks({
 
 function openWebhooks(
   context: AreaContext,
-  given: Pick<WebhookServices, 'types' | 'environments' | 'held'>,
+  { triggers, environments, credentials, sealer, hooks = {} }: WebhookSources & { triggers: Triggers },
   { retentionMs = DELIVERY_RETENTION_MS, ...limits }: WebhookOptions,
 ): ServedWebhooks {
   const { queue, database, now, every, report } = context;
   if (!queue || !database)
     throw new TypeError('Webhooks need reservations with a queue, because their runs are asynchronous.');
   const db = database as Kysely<WebhookTables>;
-  const services: WebhookServices = { ...context, queue, db, ...given };
+  const services: WebhookServices = {
+    ...{ ...context, queue, db, environments, credentials, sealer },
+    ...{ types: triggers.types, held: () => triggers.held() },
+  };
   const stored = new ServiceWebhooks(services);
   const receive = webhookReceiver({ store: stored, now, every, onError: report, ...limits });
+  const stopHooks = sealer && reconcileHooks(services, { triggers, sealer, hooks });
   const stopSweeping = every(SWEEP_MS, () => void sweepDeliveries(db, now() - retentionMs).catch(report));
   return {
     ...services,
     ...{ webhooks: stored, receive },
     stop: async () => {
       stopSweeping();
+      await stopHooks?.();
       await stored.close();
     },
+  };
+}
+
+/** Creates, renews and removes hooks at providers. Returns what stops it. */
+function reconcileHooks(
+  services: WebhookServices,
+  given: { triggers: Triggers; sealer: Sealer; hooks: HookOptions },
+): () => Promise<void> {
+  const { triggers, sealer, hooks } = given;
+  const db = services.db as unknown as Kysely<HookTables>;
+  const { now, report } = services;
+  const clients = serviceClients(hooks);
+  const reconciler = new HookReconciler({ ...services, db, sealer, service: clients.service });
+  const stop = triggers.onChange(() => reconciler.wake());
+  const started = wantHooksAt(db, triggers.hooks, now)
+    .then(() => reconciler.wake())
+    .catch(report);
+  return async () => {
+    stop();
+    await started;
+    await reconciler.close();
+    await clients.close();
   };
 }

@@ -46,6 +46,15 @@ export const shownWebhook = z.strictObject({
   isSigned: z.boolean().describe('Whether requests must have a token or signature'),
   lastDeliveryAt: timestamp.nullable(),
   lastRunId: z.string().nullable(),
+  hook: z
+    .strictObject({
+      state: z.enum(['preparing', 'active', 'failed']),
+      error: z.string().nullable(),
+      checkedAt: timestamp.nullable(),
+      expiresAt: timestamp.nullable(),
+    })
+    .nullable()
+    .describe('The webhook that Heddle creates at the provider; null: it creates none'),
   refusals: z.array(refusal).describe('Requests that started no run, by reason, the latest first'),
 });
 

@@ -12,11 +12,13 @@ import type {
   WebhookType,
 } from '@heddle/api/webhooks';
 import type { Json, JsonObject } from '@heddle/core';
-import type { TenantEnvironments } from '@heddle/engine';
+import type { TenantCredentials, TenantEnvironments } from '@heddle/engine';
 import type { Kysely } from 'kysely';
 import { compiledIn } from '../../store/compiled.ts';
+import type { Sealer } from '../../sealing.ts';
 import { asyncLimit } from '../fire.ts';
-import type { TriggerType } from '../types.ts';
+import { hookSecret } from '../hooks/secret.ts';
+import type { HookedType, TriggerType } from '../types.ts';
 import type { Placement } from '../flow/place.ts';
 import { flowOf } from '../flow/policy.ts';
 import type { FlowPolicy } from '../flow/policy.ts';
@@ -38,6 +40,9 @@ export type WebhookServices = Pick<
   db: Db;
   types: ReadonlyMap<string, TriggerType>;
   environments: Partial<TenantEnvironments> | undefined;
+  credentials: TenantCredentials | undefined;
+  /** Opens the secrets of hooks at providers. */
+  sealer: Sealer | undefined;
   /** Says that an event waits for flow control. */
   held: () => void;
 };
@@ -107,10 +112,24 @@ export class ServiceWebhooks implements WebhookStore {
     return type?.kind === 'webhook' ? storedWebhook(row as FoundRow, type) : undefined;
   }
 
-  async secretsOf({ type, config, workspaceId }: FoundWebhook): Promise<readonly string[]> {
-    const filled = await filledText(this.#services.environments, workspaceId, type.secretOf(config) ?? '');
+  async secretsOf(found: FoundWebhook): Promise<readonly string[]> {
+    const { type, config, workspaceId } = found;
+    const { environments, credentials } = this.#services;
+    const filled = await filledText(environments, workspaceId, type.secretOf(config) ?? '');
+    const id = type.secretCredentialOf?.(config);
+    const stored = id === undefined ? undefined : await credentials?.find(workspaceId, { id });
     // With an unknown name in it, the rest of the secret could be guessed.
-    return filled === undefined ? [] : filled.text.split(/\r?\n/);
+    const texts = [filled?.text ?? '', stored?.secret ?? '', (await this.#hookSecret(found)) ?? ''];
+    return texts.flatMap((text) => text.split(/\r?\n/)).filter((text) => text !== '');
+  }
+
+  /** Returns the secret that was made for the hook of a trigger; undefined if there is none. */
+  async #hookSecret(found: FoundWebhook): Promise<string | undefined> {
+    const { db, sealer } = this.#services;
+    const { workflowId: workflow_id, blockId: block_id } = found as StoredWebhook;
+    const type: HookedType = found.type;
+    if (!sealer || type.hook?.placeOf(found.config) === undefined) return undefined;
+    return hookSecret(db as never, sealer, { workflow_id, block_id });
   }
 
   async accept(found: FoundWebhook, event: WebhookEvent): Promise<AcceptedEvent | undefined> {

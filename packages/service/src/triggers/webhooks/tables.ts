@@ -1,4 +1,5 @@
 import type { ReservationRow, WorkflowRow } from '../../store/schema.ts';
+import type { ProviderHookRow } from '../hooks/tables.ts';
 import type { TriggerRow } from '../tables.ts';
 
 // Times are milliseconds. PostgreSQL returns them as text.
@@ -53,6 +54,7 @@ export interface WebhookTables {
   webhook_deliveries: DeliveryRow;
   webhook_refusals: RefusalRow;
   triggers: TriggerRow;
+  provider_hooks: ProviderHookRow;
   workflows: WorkflowRow;
   claims: ReservationRow;
 }

@@ -4,6 +4,7 @@ import type { Kysely } from 'kysely';
 import type * as z from 'zod';
 import { flowShown } from '../flow/views.ts';
 import type { eventsOf } from '../flow/views.ts';
+import type { ProviderHookRow } from '../hooks/tables.ts';
 import type { Found } from '../views.ts';
 import type * as schemas from './schemas.ts';
 import type { WebhookServices } from './store.ts';
@@ -24,6 +25,7 @@ export async function shownWebhooks(
   const paths = byWebhook(await currentPaths(db, found));
   const deliveries = byWebhook(await lastDeliveries(db, found));
   const refusals = byWebhook(await refusalsOf(db, found));
+  const hooks = byWebhook(await wantedHooks(db, found));
   return found.flatMap((row) => {
     const type = types.get(row.type);
     const [path] = paths.get(keyOf(row)) ?? [];
@@ -33,9 +35,10 @@ export async function shownWebhooks(
     return {
       ...{ id: row.id, workflowId: row.workflow_id, workflowName: row.workflowName, blockId: row.block_id },
       ...{ name: row.name, type: row.type, provider: type.providerOf(config), version: row.version },
-      ...{ state: row.state, url: prefix + path.path, isSigned: type.secretOf(config) !== undefined },
+      ...{ state: row.state, url: prefix + path.path, isSigned: type.isSigned(config) },
       lastDeliveryAt: last ? timeOf(last.received_ms) : null,
       lastRunId: last?.run_id ?? null,
+      hook: hookOf(hooks.get(keyOf(row))),
       refusals: (refusals.get(keyOf(row)) ?? []).slice(0, SHOWN_REASONS).map(shownRefusal),
     };
   });
@@ -90,6 +93,22 @@ function refusalsOf(db: Db, found: readonly WebhookKey[]) {
     .orderBy('last_ms', 'desc')
     .orderBy('reason')
     .execute();
+}
+
+function wantedHooks(db: Db, found: readonly WebhookKey[]) {
+  return db
+    .selectFrom('provider_hooks')
+    .selectAll()
+    .where(isOneOf(found))
+    .where('wanted', 'is not', null)
+    .execute();
+}
+
+function hookOf([row]: readonly ProviderHookRow[] = []): z.output<typeof schemas.shownWebhook>['hook'] {
+  if (!row || row.state === 'removing') return null;
+  const { state, error, checked_ms: checked, expires_ms: expires } = row;
+  const at = (ms: number | null): string | null => (ms === null ? null : timeOf(ms));
+  return { state, error, checkedAt: at(checked), expiresAt: at(expires) };
 }
 
 function shownRefusal({ reason, count, first_ms: first, last_ms: last }: RefusalRow) {

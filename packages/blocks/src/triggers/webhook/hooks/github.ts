@@ -1,0 +1,103 @@
+import { isJsonObject, own } from '@heddle/core/blocks';
+import type { JsonObject } from '@heddle/core/blocks';
+import { headerOf } from '../../http.ts';
+import { gitHubEventsOf } from '../providers.ts';
+import {
+  failedHook,
+  hookIdOf,
+  hookRequest,
+  hookStatusError,
+  MAX_PAGES,
+  objectsIn,
+  PAGE,
+  refusedHook,
+} from './hook.ts';
+import type { HookAnswer, HookCall, HookConfig, HookRequest, HookService, ProviderHooks } from './hook.ts';
+
+// docs.github.com/rest/repos/webhooks
+
+const SERVICE: HookService = { name: 'github', title: 'GitHub', address: 'https://api.github.com' };
+
+/** The hooks of repositories. */
+export const githubHooks: ProviderHooks = {
+  placeOf: ({ owner = '', repo = '' }) => `${owner}/${repo}`.toLowerCase(),
+  async activate(hook, call, names) {
+    const send = sender(hook, call, await call.credential(hook.credential));
+    const config = { url: call.url, content_type: 'json', secret: call.secret, insecure_ssl: '0' };
+    const wanted = { active: true, events: gitHubEventsOf(names), config };
+    const known = call.hookId;
+    if (known !== undefined) {
+      const changed = await send({ method: 'PATCH', path: `/${known}`, body: wanted }, [404]);
+      if (changed.status !== 404) return { id: known };
+    }
+    const found = await findHook(send, call);
+    if (found !== undefined) {
+      await send({ method: 'PATCH', path: `/${found}`, body: wanted });
+      return { id: found };
+    }
+    const created = await send({ method: 'POST', path: '', body: { name: 'web', ...wanted } });
+    return { id: hookIdOf(SERVICE, isJsonObject(created.body) ? created.body['id'] : undefined) };
+  },
+  async deactivate(hook, call) {
+    const send = sender(hook, call, await call.credential(hook.credential));
+    const id = call.hookId ?? (await findHook(send, call));
+    if (id !== undefined) await send({ method: 'DELETE', path: `/${id}` }, [404]);
+  },
+};
+
+/** Sends a request about the hooks of the repository. `also`: statuses that are no failures. */
+type Send = (
+  request: Pick<HookRequest, 'method' | 'path'> & { body?: JsonObject },
+  also?: readonly number[],
+) => Promise<HookAnswer>;
+
+function sender({ owner = '', repo = '' }: HookConfig, call: HookCall, token: string): Send {
+  const base = `/repos/${encodeURIComponent(owner)}/${encodeURIComponent(repo)}/hooks`;
+  const headers = {
+    ...{ accept: 'application/vnd.github+json', authorization: `Bearer ${token}` },
+    ...{ 'content-type': 'application/json', 'user-agent': 'heddle', 'x-github-api-version': '2022-11-28' },
+  };
+  return async ({ method, path, body }, also = []) => {
+    const request = { method, path: base + path, headers, ...(body && { body: JSON.stringify(body) }) };
+    const answer = await hookRequest(SERVICE, call, request);
+    if (answer.status < 300 || also.includes(answer.status)) return answer;
+    throw errorOf(answer, call, `${owner}/${repo}`);
+  };
+}
+
+function errorOf(answer: HookAnswer, call: HookCall, repository: string) {
+  const { status } = answer;
+  if (status === 429 || (status === 403 && isLimited(answer))) {
+    const message = 'GitHub accepts no more requests with this credential for now.';
+    const reset = Number(headerOf(answer, 'x-ratelimit-reset')) * 1000 - call.nowMs;
+    const after = Number(headerOf(answer, 'retry-after')) * 1000;
+    return failedHook(message, { retryAfterMs: [after, reset].find((ms) => ms > 0) });
+  }
+  if (status === 403 || status === 404)
+    return refusedHook(
+      `GitHub does not let the credential manage webhooks of ${repository}: check the name, and give it the scope admin:repo_hook, or the permission Webhooks (read and write).`,
+    );
+  if (status === 422)
+    return refusedHook(
+      `GitHub refuses the webhook for ${repository}: its address, or the number of webhooks.`,
+    );
+  return hookStatusError(SERVICE, answer, call);
+}
+
+function isLimited(answer: HookAnswer): boolean {
+  return (
+    headerOf(answer, 'retry-after') !== undefined || headerOf(answer, 'x-ratelimit-remaining')?.trim() === '0'
+  );
+}
+
+/** Returns the id of the hook with the address of the trigger. */
+async function findHook(send: Send, { url }: HookCall): Promise<string | undefined> {
+  for (let page = 1; page <= MAX_PAGES; page += 1) {
+    const { body } = await send({ method: 'GET', path: `?per_page=${PAGE}&page=${page}` });
+    const hooks = objectsIn(body);
+    const found = hooks.find(({ config = null }) => isJsonObject(config) && own(config, 'url') === url);
+    if (found) return hookIdOf(SERVICE, found['id']);
+    if (hooks.length < PAGE) break;
+  }
+  return undefined;
+}

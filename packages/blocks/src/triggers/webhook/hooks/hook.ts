@@ -1,0 +1,160 @@
+import { BlockError, isJsonObject } from '@heddle/core/blocks';
+import type { Json, JsonObject } from '@heddle/core/blocks';
+import { isRetryableStatus, parseJson, retryAfterMs } from '@heddle/core/fields';
+import type { HttpClient } from '@heddle/engine';
+import { headerOf } from '../../http.ts';
+
+/** What the calls to a provider get. */
+export interface HookCall {
+  /** The address at which the trigger receives. No other trigger has it, so it identifies the hook. */
+  url: string;
+  /** The secret with which the provider signs. */
+  secret: string;
+  /** The provider's id of the hook; undefined: it is unknown whether there is one. */
+  hookId: string | undefined;
+  /** Addresses at which the trigger has received before. */
+  formerUrls: readonly string[];
+  /** Returns the secret of a stored credential of the workspace, ready for use. Throws a BlockError if there is none. */
+  credential(id: string): Promise<string>;
+  /** Returns the address that the operator has configured for a service, and the client that reaches it. */
+  service(name: string): Promise<{ address: string | undefined; http: HttpClient }>;
+  nowMs: number;
+  signal: AbortSignal;
+}
+
+/** A hook that the provider has. */
+export interface ActiveHook {
+  /** The provider's id. */
+  id: string;
+  /** The secret that the provider has chosen. Absent: it signs with the one of the call. */
+  secret?: string;
+  /** When the provider removes the hook unless it is renewed. Absent: never. */
+  expiresMs?: number;
+}
+
+/**
+ * Creates and removes the hook of a trigger at its provider. All calls may be repeated, also after a crash between an answer of
+ * the provider and its record. They throw BlockErrors without secrets in their messages; only those that are retryable are
+ * tried again.
+ */
+export interface ProviderHook {
+  /** Returns the name of the place of the hook, such as a repository: at another place, there is another hook. Undefined: the trigger has no hook. */
+  placeOf(config: JsonObject): string | undefined;
+  /** Creates the hook, or changes it to what the configuration says. */
+  activate(config: JsonObject, call: HookCall): Promise<ActiveHook>;
+  /** Makes a hook that expires last longer. Default: `activate`. */
+  renew?(config: JsonObject, call: HookCall): Promise<ActiveHook>;
+  /** Removes the hook, if there is one. */
+  deactivate(config: JsonObject, call: HookCall): Promise<void>;
+}
+
+/** Where the hook of a trigger is. Plain JSON. */
+export interface HookConfig {
+  /** Id of a stored credential. */
+  credential: string;
+  owner?: string;
+  repo?: string;
+  teamId?: string;
+}
+
+/** The hooks of one provider. */
+export interface ProviderHooks {
+  placeOf(hook: HookConfig): string;
+  /** `events`: those that start runs; undefined: all. */
+  activate(hook: HookConfig, call: HookCall, events: readonly string[] | undefined): Promise<ActiveHook>;
+  deactivate(hook: HookConfig, call: HookCall): Promise<void>;
+}
+
+/** Most pages of a list of hooks that are read. */
+export const MAX_PAGES = 20;
+/** Entries of a page. */
+export const PAGE = 100;
+
+const TIMEOUT_MS = 30_000;
+const MAX_ANSWER_BYTES = 2 * 2 ** 20;
+
+/** Returns the error of a provider that refuses a hook. It is not tried again. */
+export function refusedHook(message: string): BlockError {
+  return new BlockError('HOOK_FAILED', message, { retryable: false });
+}
+
+/** Returns the error of a provider that cannot be asked now. */
+export function failedHook(
+  message: string,
+  options: { retryAfterMs?: number | undefined; cause?: unknown } = {},
+): BlockError {
+  const { retryAfterMs: after, cause } = options;
+  return new BlockError('HOOK_FAILED', message, {
+    ...{ retryable: true, cause },
+    ...(after !== undefined && { retryAfterMs: after }),
+  });
+}
+
+/** A service whose hooks are managed. */
+export interface HookService {
+  /** Its name in the configuration of the operator. */
+  name: string;
+  /** Its name in messages. */
+  title: string;
+  address: string;
+}
+
+export interface HookRequest {
+  method: 'GET' | 'POST' | 'PATCH' | 'DELETE';
+  path: string;
+  headers?: { readonly [name: string]: string };
+  body?: string;
+}
+
+/** The answer of a provider; `body` is null if it is no JSON. */
+export interface HookAnswer {
+  status: number;
+  headers: [name: string, value: string][];
+  body: Json;
+}
+
+/**
+ * Sends a request to a provider. Redirects are not followed: they would take the credential elsewhere. Throws a BlockError that
+ * repeats nothing of the request but its host.
+ */
+export async function hookRequest(
+  { name, title, address }: HookService,
+  call: HookCall,
+  { path, ...request }: HookRequest,
+): Promise<HookAnswer> {
+  const { address: base = address, http } = await call.service(name);
+  const url = base.replace(/\/+$/, '') + path;
+  try {
+    const answer = await http.fetch({
+      ...{ ...request, url, signal: call.signal, redirect: 'manual' },
+      ...{ timeoutMs: TIMEOUT_MS, maxResponseBytes: MAX_ANSWER_BYTES },
+    });
+    const body = parseJson(new TextDecoder().decode(answer.body)) ?? null;
+    return { status: answer.status, headers: answer.headers, body };
+  } catch (error) {
+    call.signal.throwIfAborted();
+    // Addresses may have a credential in them, so the message of the client is not shown.
+    throw failedHook(`${title} could not be reached.`, { cause: error });
+  }
+}
+
+/** Returns the error for a status that is no success. Texts of providers may repeat a credential, and are not shown. */
+export function hookStatusError({ title }: HookService, answer: HookAnswer, call: HookCall): BlockError {
+  const { status } = answer;
+  if (status === 401) return refusedHook(`${title} does not accept the credential.`);
+  const message = `${title} answered with the status ${status}.`;
+  if (!isRetryableStatus(status)) return refusedHook(message);
+  return failedHook(message, { retryAfterMs: retryAfterMs(headerOf(answer, 'retry-after'), call.nowMs) });
+}
+
+/** Returns the objects of a list; none for another value. */
+export function objectsIn(value: Json | undefined): JsonObject[] {
+  return Array.isArray(value) ? value.filter(isJsonObject) : [];
+}
+
+/** Returns an id that can be part of a path. Throws a BlockError for another value. */
+export function hookIdOf({ title }: HookService, value: Json | undefined): string {
+  const id = typeof value === 'number' ? String(value) : value;
+  if (typeof id === 'string' && /^[\w-]{1,128}$/.test(id)) return id;
+  throw failedHook(`${title} gave an answer that could not be read.`);
+}

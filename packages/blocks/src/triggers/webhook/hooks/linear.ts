@@ -1,0 +1,123 @@
+import { isJsonObject, own } from '@heddle/core/blocks';
+import type { Json, JsonObject } from '@heddle/core/blocks';
+import { linearTypesOf } from '../providers.ts';
+import {
+  failedHook,
+  hookIdOf,
+  hookRequest,
+  hookStatusError,
+  MAX_PAGES,
+  objectsIn,
+  PAGE,
+  refusedHook,
+} from './hook.ts';
+import type { HookAnswer, HookCall, HookConfig, HookService, ProviderHooks } from './hook.ts';
+
+// linear.app/developers/webhooks, linear.app/developers/graphql
+
+const SERVICE: HookService = { name: 'linear', title: 'Linear', address: 'https://api.linear.app' };
+/** Personal keys are sent as they are, access tokens with `Bearer`. */
+const KEY_PREFIX = 'lin_api_';
+
+const LIST = `query($first: Int!, $after: String) {
+  webhooks(first: $first, after: $after) { nodes { id url } pageInfo { hasNextPage endCursor } }
+}`;
+const CREATE = `mutation($input: WebhookCreateInput!) {
+  webhookCreate(input: $input) { success webhook { id } }
+}`;
+const UPDATE = `mutation($id: String!, $input: WebhookUpdateInput!) {
+  webhookUpdate(id: $id, input: $input) { success webhook { id } }
+}`;
+const DELETE = 'mutation($id: String!) { webhookDelete(id: $id) { success } }';
+
+/** The webhooks of a team, or of all public teams. */
+export const linearHooks: ProviderHooks = {
+  placeOf: ({ credential, teamId = '' }) => `${credential} ${teamId}`,
+  async activate(hook, call, names) {
+    const ask = asker(call, await call.credential(hook.credential));
+    const wanted = { url: call.url, secret: call.secret, enabled: true, resourceTypes: linearTypesOf(names) };
+    const known = call.hookId;
+    if (known !== undefined && (await ask(UPDATE, { id: known, input: wanted }))) return { id: known };
+    const found = await findHook(ask, call);
+    if (found !== undefined && (await ask(UPDATE, { id: found, input: wanted }))) return { id: found };
+    const input = { ...wanted, label: 'Heddle', ...teamOf(hook) };
+    const created = memberOf((await ask(CREATE, { input })) ?? {}, 'webhookCreate', 'webhook');
+    return { id: hookIdOf(SERVICE, created['id']) };
+  },
+  async deactivate(hook, call) {
+    const ask = asker(call, await call.credential(hook.credential));
+    const id = call.hookId ?? (await findHook(ask, call));
+    if (id !== undefined) await ask(DELETE, { id });
+  },
+};
+
+function teamOf({ teamId }: HookConfig): JsonObject {
+  return teamId === undefined ? { allPublicTeams: true } : { teamId };
+}
+
+/** Returns the data of an answer; undefined: there is no such entity. */
+type Ask = (query: string, variables: JsonObject) => Promise<JsonObject | undefined>;
+
+function asker(call: HookCall, key: string): Ask {
+  const headers = {
+    authorization: key.startsWith(KEY_PREFIX) ? key : `Bearer ${key}`,
+    'content-type': 'application/json',
+  };
+  return async (query, variables) => {
+    const body = JSON.stringify({ query, variables });
+    const answer = await hookRequest(SERVICE, call, { method: 'POST', path: '/graphql', headers, body });
+    return dataOf(answer, call);
+  };
+}
+
+/** Failures have the status 200 or 400, and a code. */
+function dataOf(answer: HookAnswer, call: HookCall): JsonObject | undefined {
+  const { status, body } = answer;
+  const { errors = null, data = null } = isJsonObject(body) ? body : {};
+  const [error] = objectsIn(errors);
+  if (error) {
+    if (textOf(error['message']).includes('Entity not found')) return undefined;
+    throw errorOf(textOf(memberOf(error, 'extensions')['code']));
+  }
+  if (status !== 200) throw hookStatusError(SERVICE, answer, call);
+  if (!isJsonObject(data)) throw failedHook('Linear gave an answer that could not be read.');
+  return data;
+}
+
+function errorOf(code: string) {
+  if (code === 'RATELIMITED')
+    return failedHook('Linear accepts no more requests with this credential for now.');
+  if (code === 'AUTHENTICATION_ERROR') return refusedHook('Linear does not accept the credential.');
+  if (code === 'FORBIDDEN')
+    return refusedHook('Linear does not let the credential manage webhooks: give it the scope admin.');
+  if (code === 'INTERNAL_SERVER_ERROR') return failedHook('Linear has failed.');
+  return refusedHook('Linear refuses the webhook: its address, or the team.');
+}
+
+async function findHook(ask: Ask, { url }: HookCall): Promise<string | undefined> {
+  let after: Json = null;
+  for (let page = 0; page < MAX_PAGES; page += 1) {
+    const { nodes = null, pageInfo = null } = memberOf(
+      (await ask(LIST, { first: PAGE, after })) ?? {},
+      'webhooks',
+    );
+    const found = objectsIn(nodes).find((node) => own(node, 'url') === url);
+    if (found) return hookIdOf(SERVICE, found['id']);
+    if (!isJsonObject(pageInfo) || pageInfo['hasNextPage'] !== true) break;
+    after = pageInfo['endCursor'] ?? null;
+  }
+  return undefined;
+}
+
+function memberOf(value: JsonObject, ...path: readonly string[]): JsonObject {
+  let found = value;
+  for (const name of path) {
+    const next = own(found, name) ?? null;
+    found = isJsonObject(next) ? next : {};
+  }
+  return found;
+}
+
+function textOf(value: Json | undefined): string {
+  return typeof value === 'string' ? value : '';
+}

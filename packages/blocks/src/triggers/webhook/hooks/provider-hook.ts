@@ -1,0 +1,54 @@
+import type { JsonObject } from '@heddle/core/blocks';
+import type { ProviderName } from '../providers.ts';
+import { githubHooks } from './github.ts';
+import type { HookConfig, ProviderHook, ProviderHooks } from './hook.ts';
+import { linearHooks } from './linear.ts';
+import { stripeHooks } from './stripe.ts';
+import { telegramHooks } from './telegram.ts';
+
+/** The providers at which hooks are created. */
+const HOOKS: { readonly [Name in ProviderName]?: ProviderHooks } = {
+  github: githubHooks,
+  linear: linearHooks,
+  stripe: stripeHooks,
+  telegram: telegramHooks,
+};
+
+/** Returns whether hooks of the provider are created. */
+export function hasHooks(provider: ProviderName): boolean {
+  return HOOKS[provider] !== undefined;
+}
+
+/** What of the configuration of a webhook its hook needs. */
+interface HookedConfig {
+  provider: ProviderName;
+  events?: readonly string[];
+  hook?: HookConfig;
+}
+
+/** Creates and removes hooks as the configuration of a webhook says. */
+export const providerHook: ProviderHook = {
+  placeOf(config) {
+    const { provider, hook } = hooked(config);
+    return hook && `${provider} ${partsOf(config).hooks.placeOf(hook)}`;
+  },
+  activate(config, call) {
+    const { hooks, hook, events } = partsOf(config);
+    return hooks.activate(hook, call, events);
+  },
+  deactivate(config, call) {
+    const { hooks, hook } = partsOf(config);
+    return hooks.deactivate(hook, call);
+  },
+};
+
+function hooked(config: JsonObject): HookedConfig {
+  return config as unknown as HookedConfig;
+}
+
+function partsOf(config: JsonObject) {
+  const { provider, hook, events } = hooked(config);
+  const hooks = HOOKS[provider];
+  if (!hooks || !hook) throw new TypeError(`There are no hooks of ${provider} for this trigger.`);
+  return { hooks, hook, events };
+}

@@ -1,0 +1,87 @@
+import { isJsonObject } from '@heddle/core/blocks';
+import {
+  failedHook,
+  hookIdOf,
+  hookRequest,
+  hookStatusError,
+  MAX_PAGES,
+  objectsIn,
+  PAGE,
+  refusedHook,
+} from './hook.ts';
+import type { HookAnswer, HookCall, HookRequest, HookService, ProviderHooks } from './hook.ts';
+
+// docs.stripe.com/api/webhook_endpoints
+
+const SERVICE: HookService = { name: 'stripe', title: 'Stripe', address: 'https://api.stripe.com' };
+
+/** The webhook endpoints of an account. Stripe chooses their secrets, and shows each only when it creates the endpoint. */
+export const stripeHooks: ProviderHooks = {
+  placeOf: ({ credential }) => credential,
+  async activate(hook, call, names = ['*']) {
+    const send = sender(call, await call.credential(hook.credential));
+    const events: Form = names.map((name) => ['enabled_events[]', name] as const);
+    const known = call.hookId;
+    if (known !== undefined) {
+      const form: Form = [['url', call.url], ['disabled', 'false'], ...events];
+      const changed = await send({ method: 'POST', path: `/${known}`, form }, [404]);
+      if (changed.status !== 404) return { id: known };
+    }
+    // Its secret is unknown: the answer with it was lost.
+    const found = await findEndpoint(send, call);
+    if (found !== undefined) await send({ method: 'DELETE', path: `/${found}` }, [404]);
+    const form: Form = [['url', call.url], ['description', 'Heddle'], ...events];
+    const { body } = await send({ method: 'POST', path: '', form });
+    const { id, secret } = isJsonObject(body) ? body : {};
+    if (typeof secret !== 'string' || secret === '')
+      throw failedHook('Stripe gave an answer that could not be read.');
+    return { id: hookIdOf(SERVICE, id), secret };
+  },
+  async deactivate(hook, call) {
+    const send = sender(call, await call.credential(hook.credential));
+    const id = call.hookId ?? (await findEndpoint(send, call));
+    if (id !== undefined) await send({ method: 'DELETE', path: `/${id}` }, [404]);
+  },
+};
+
+type Form = readonly (readonly [name: string, value: string])[];
+type Send = (
+  request: Pick<HookRequest, 'method' | 'path'> & { form?: Form },
+  also?: readonly number[],
+) => Promise<HookAnswer>;
+
+function sender(call: HookCall, key: string): Send {
+  const headers = { authorization: `Bearer ${key}`, 'content-type': 'application/x-www-form-urlencoded' };
+  return async ({ method, path, form }, also = []) => {
+    const body = form && {
+      body: new URLSearchParams(form.map(([name, value]): [string, string] => [name, value])).toString(),
+    };
+    const request = { method, path: `/v1/webhook_endpoints${path}`, headers, ...body };
+    const answer = await hookRequest(SERVICE, call, request);
+    if (answer.status < 300 || also.includes(answer.status)) return answer;
+    if (answer.status === 403)
+      throw refusedHook(
+        'Stripe does not let the credential manage webhook endpoints: give the key the permission Webhook Endpoints (write).',
+      );
+    if (answer.status === 400)
+      throw refusedHook(
+        'Stripe refuses the webhook endpoint: its address, one of the events, or the number of endpoints.',
+      );
+    throw hookStatusError(SERVICE, answer, call);
+  };
+}
+
+async function findEndpoint(send: Send, { url }: HookCall): Promise<string | undefined> {
+  let after = '';
+  for (let page = 0; page < MAX_PAGES; page += 1) {
+    const { body } = await send({ method: 'GET', path: `?limit=${PAGE}${after}` });
+    const { data = null, has_more: hasMore } = isJsonObject(body) ? body : {};
+    const endpoints = objectsIn(data);
+    const found = endpoints.find((endpoint) => endpoint['url'] === url);
+    if (found) return hookIdOf(SERVICE, found['id']);
+    const last = endpoints.at(-1);
+    if (hasMore !== true || !last) break;
+    after = `&starting_after=${hookIdOf(SERVICE, last['id'])}`;
+  }
+  return undefined;
+}

@@ -1,0 +1,59 @@
+import { isJsonObject } from '@heddle/core/blocks';
+import type { JsonObject } from '@heddle/core/blocks';
+import { failedHook, hookRequest, hookStatusError, refusedHook } from './hook.ts';
+import type { HookCall, HookService, ProviderHooks } from './hook.ts';
+
+// core.telegram.org/bots/api#setwebhook
+
+const SERVICE: HookService = { name: 'telegram', title: 'Telegram', address: 'https://api.telegram.org' };
+/** A token is part of the path. */
+const TOKEN = /^(\d{1,20}):[\w-]{1,128}$/;
+
+/** The webhook of a bot, which has at most one. */
+export const telegramHooks: ProviderHooks = {
+  placeOf: ({ credential }) => credential,
+  async activate(hook, call) {
+    const { id, ask } = await botOf(hook.credential, call);
+    const current = await addressOf(ask);
+    if (current !== '' && current !== call.url && !call.formerUrls.includes(current))
+      throw refusedHook('The bot already has a webhook at another address: remove that one first.');
+    await ask('setWebhook', { url: call.url, secret_token: call.secret });
+    return { id };
+  },
+  async deactivate(hook, call) {
+    const { ask } = await botOf(hook.credential, call);
+    if ((await addressOf(ask)) === call.url) await ask('deleteWebhook', {});
+  },
+};
+
+/** Calls a method of the bot. */
+type Ask = (method: string, parameters: JsonObject) => Promise<unknown>;
+
+async function botOf(credential: string, call: HookCall): Promise<{ id: string; ask: Ask }> {
+  const token = (await call.credential(credential)).trim();
+  const [, id] = TOKEN.exec(token) ?? [];
+  if (id === undefined) throw refusedHook('The stored credential is not the token of a bot of Telegram.');
+  const headers = { 'content-type': 'application/json' };
+  const ask: Ask = async (method, parameters) => {
+    const path = `/bot${token}/${method}`;
+    const body = JSON.stringify(parameters);
+    const answer = await hookRequest(SERVICE, call, { method: 'POST', path, headers, body });
+    const { ok, result, parameters: more = null } = isJsonObject(answer.body) ? answer.body : {};
+    if (answer.status === 200 && ok === true) return result;
+    if (answer.status === 404) throw refusedHook('Telegram does not accept the credential.');
+    if (answer.status === 400)
+      throw refusedHook('Telegram refuses the address: it needs https and port 443, 80, 88 or 8443.');
+    const seconds = isJsonObject(more) ? Number(more['retry_after']) : NaN;
+    if (answer.status === 429 && seconds > 0)
+      throw failedHook('Telegram accepts no more requests for now.', { retryAfterMs: seconds * 1000 });
+    throw hookStatusError(SERVICE, answer, call);
+  };
+  return { id, ask };
+}
+
+/** Returns the address at which the bot has its webhook; an empty text if it has none. */
+async function addressOf(ask: Ask): Promise<string> {
+  const info = (await ask('getWebhookInfo', {})) as JsonObject | null | undefined;
+  const url = info?.['url'];
+  return typeof url === 'string' ? url : '';
+}

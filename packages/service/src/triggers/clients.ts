@@ -1,0 +1,29 @@
+import { createEgress, withException } from '@heddle/sandbox/egress';
+import type { Egress, EgressPolicy } from '@heddle/sandbox/egress';
+
+/** How the servers of other systems are reached. */
+export interface ClientOptions {
+  /** Where requests may go. Default: public addresses. */
+  egress?: EgressPolicy;
+  /** Addresses that replace those of services, by name. They may be reached whatever `egress` allows. */
+  services?: { readonly [name: string]: string };
+}
+
+/** Returns clients: one for all addresses, and one for each service whose address the operator has set. */
+export function serviceClients({ egress = {}, services = {} }: ClientOptions) {
+  const http = createEgress(egress);
+  const own = new Map<string, Egress>();
+  for (const [name, address] of Object.entries(services))
+    if (/^https?:/i.test(address)) own.set(name, createEgress(withException(egress, address)));
+  return {
+    http,
+    service: (name: string) =>
+      Promise.resolve({
+        address: Object.hasOwn(services, name) ? services[name] : undefined,
+        http: own.get(name) ?? http,
+      }),
+    async close() {
+      await Promise.all([http, ...own.values()].map((client) => client.close()));
+    },
+  };
+}

@@ -1,0 +1,275 @@
+import type { JsonObject } from '@heddle/core';
+import { BlockError, isBlockError } from '@heddle/core/blocks';
+import type { TenantCredentials } from '@heddle/engine';
+import type { Kysely } from 'kysely';
+import type { Sealer } from '../../sealing.ts';
+import { AuditStore } from '../../store/audit.ts';
+import { errorText } from '../health.ts';
+import type { ActiveHook, HookCall, ProviderHook, TriggerType } from '../types.ts';
+import { newHookSecret, openedSecret, sealedSecret } from './secret.ts';
+import type { HookTables, ProviderHookRow } from './tables.ts';
+import type { PresentHook, WantedHook } from './wanted.ts';
+
+type Db = Kysely<HookTables>;
+
+/** A hook is looked at again after this time: it may have been removed at the provider. */
+const CHECK_MS = 24 * 3_600_000;
+/** What the provider cannot do now is tried again: twice as long later each time. */
+const RETRY_MS = 5000;
+const MAX_RETRY_MS = 3_600_000;
+/** A hook that could not be removed so often is left: about 20 hours. */
+const MAX_REMOVALS = 30;
+/** A hook that expires is renewed this long before its end, or after half of its time. */
+const RENEW_MS = 24 * 3_600_000;
+const UNKNOWN_FAILURE = 'The provider could not be asked for the webhook.';
+
+/** What work on hooks needs. */
+export interface HookServices {
+  db: Db;
+  types: ReadonlyMap<string, TriggerType>;
+  sealer: Sealer;
+  credentials: TenantCredentials | undefined;
+  service: HookCall['service'];
+  now: () => number;
+  report: (error: unknown) => void;
+}
+
+/** What has become of the wanted hook. */
+interface Outcome {
+  change: Partial<ProviderHookRow>;
+  /** What the audit log says. */
+  audits: { action: string; details: JsonObject }[];
+}
+
+/** A failure as it is shown. */
+interface Failure {
+  message: string;
+  isRetryable: boolean;
+  retryAfterMs: number | undefined;
+}
+
+/** The work on the hooks of one trigger, which this process has claimed. */
+export class HookJob {
+  readonly #services: HookServices;
+  readonly #row: ProviderHookRow;
+  readonly #signal: AbortSignal;
+  #present: PresentHook[];
+  #secret: string | undefined;
+  readonly #audits: Outcome['audits'] = [];
+
+  /** `row`: with the lease of this process. */
+  constructor(services: HookServices, row: ProviderHookRow, signal: AbortSignal) {
+    this.#services = services;
+    this.#row = row;
+    this.#signal = signal;
+    this.#present = JSON.parse(row.present) as PresentHook[];
+  }
+
+  /** Makes the hooks at the providers those that are wanted, as far as possible, and records what is there. */
+  async run(): Promise<void> {
+    const wanted = this.#row.wanted === null ? undefined : (JSON.parse(this.#row.wanted) as WantedHook);
+    let failure: Failure | undefined;
+    let active: ActiveHook | undefined;
+    try {
+      this.#secret = openedSecret(this.#services.sealer, this.#row);
+      const own = wanted && this.#entryOf(wanted);
+      // By its address, it could not be told from the wanted one later.
+      await this.#removeAll((hook) => hook !== own && hook.hookId === null);
+      if (own) active = await this.#activated(own);
+    } catch (error) {
+      failure = this.#failureOf(error);
+    }
+    try {
+      const kept = wanted && this.#entryOf(wanted);
+      await this.#removeAll((hook) => hook !== kept && hook.hookId !== null);
+    } catch (error) {
+      failure ??= this.#failureOf(error);
+    }
+    // The process stops: another one continues.
+    const isStopped = failure !== undefined && this.#signal.aborted && !isTimeout(this.#signal.reason);
+    if (isStopped) await this.#save({ lease_id: null, lease_ms: null });
+    else await this.#record(active, failure);
+  }
+
+  /** Returns the entry of the wanted hook among those that may be there, and adds it if there is none. */
+  #entryOf(wanted: WantedHook): PresentHook {
+    const place = this.#hookOf(wanted).placeOf(wanted.config) ?? '';
+    const known = this.#present.find((hook) => hook.place === place && hook.url === wanted.url);
+    const entry: PresentHook = known ?? { ...wanted, place, hookId: null };
+    if (known) Object.assign(known, wanted);
+    else this.#present.push(entry);
+    return entry;
+  }
+
+  #hookOf({ type: name }: WantedHook): ProviderHook {
+    const type = this.#services.types.get(name);
+    if (type?.kind === 'webhook' && type.hook) return type.hook;
+    throw new BlockError('HOOK_FAILED', `This server has no triggers of the type ${name}.`);
+  }
+
+  async #activated(entry: PresentHook): Promise<ActiveHook> {
+    const { sealer } = this.#services;
+    this.#secret ??= newHookSecret();
+    // Before the provider is asked: after a crash, the hook is found by its address, and signs with this secret.
+    if (entry.hookId === null) await this.#save(sealedSecret(sealer, this.#row, this.#secret));
+    const hook = this.#hookOf(entry);
+    const isRenewed = this.#row.state === 'active' && entry.hookId !== null && hook.renew !== undefined;
+    const call = this.#call(entry);
+    const active = isRenewed
+      ? await hook.renew?.(entry.config, call)
+      : await hook.activate(entry.config, call);
+    const found = active as ActiveHook;
+    if (entry.hookId !== found.id) this.#audit('TRIGGER_HOOK_CREATED', entry);
+    entry.hookId = found.id;
+    this.#secret = found.secret ?? this.#secret;
+    return found;
+  }
+
+  /** Removes those of the hooks for which `isObsolete`. One that cannot be removed for good is left at the provider. */
+  async #removeAll(isObsolete: (hook: PresentHook) => boolean): Promise<void> {
+    let failed: unknown;
+    for (const hook of this.#present.filter(isObsolete)) {
+      try {
+        if (!this.#isShared(hook)) {
+          await this.#hookOf(hook).deactivate(hook.config, this.#call(hook));
+          this.#audit('TRIGGER_HOOK_REMOVED', hook);
+        }
+        this.#forget(hook);
+      } catch (error) {
+        const { isRetryable, message } = this.#failureOf(error);
+        if (isRetryable && this.#row.attempts < MAX_REMOVALS) failed = error;
+        else {
+          this.#audit('TRIGGER_HOOK_LEFT', hook, { error: message });
+          this.#forget(hook);
+        }
+      }
+    }
+    if (failed !== undefined) throw failed;
+  }
+
+  /** Two credentials can be for one account: then both name the same hook. */
+  #isShared(hook: PresentHook): boolean {
+    return this.#present.some(
+      (other) => other !== hook && other.hookId === hook.hookId && hook.hookId !== null,
+    );
+  }
+
+  #forget(hook: PresentHook): void {
+    this.#present = this.#present.filter((other) => other !== hook);
+  }
+
+  #call(hook: PresentHook): HookCall {
+    const { credentials, service, now } = this.#services;
+    const { workspace_id: workspaceId } = this.#row;
+    return {
+      ...{ url: hook.url, secret: this.#secret ?? '', hookId: hook.hookId ?? undefined },
+      formerUrls: this.#present.filter(({ url }) => url !== hook.url).map(({ url }) => url),
+      ...{ service, nowMs: now(), signal: this.#signal },
+      credential: async (id) => {
+        const found = await credentials?.find(workspaceId, { id });
+        if (found) return found.secret;
+        const message = 'The workspace does not have the stored credential of the trigger.';
+        throw new BlockError('HOOK_FAILED', message, { retryable: false });
+      },
+    };
+  }
+
+  #failureOf(error: unknown): Failure {
+    if (isBlockError(error)) {
+      const { message, retryable: isRetryable, retryAfterMs } = error;
+      return { message: errorText(message), isRetryable, retryAfterMs };
+    }
+    // A provider that is too slow is no fault of this server.
+    if (!this.#signal.aborted) this.#services.report(error);
+    return { message: UNKNOWN_FAILURE, isRetryable: true, retryAfterMs: undefined };
+  }
+
+  #audit(action: string, { url, place }: PresentHook, more: JsonObject = {}): void {
+    this.#audits.push({ action, details: { place, host: new URL(url).host, ...more } });
+  }
+
+  /** Writes what is there, while the lease is that of this process. */
+  async #save(more: Partial<ProviderHookRow>, db: Db = this.#services.db): Promise<void> {
+    const { workflow_id, block_id, lease_id } = this.#row;
+    const { numUpdatedRows } = await db
+      .updateTable('provider_hooks')
+      .set({ present: JSON.stringify(this.#present), ...more })
+      .where('workflow_id', '=', workflow_id)
+      .where('block_id', '=', block_id)
+      .where('lease_id', '=', lease_id)
+      .executeTakeFirst();
+    if (numUpdatedRows === 0n) throw new BlockError('HOOK_FAILED', 'Another process works on the webhook.');
+  }
+
+  /** Records what is there and ends the lease, in one transaction. What is wanted may have changed meanwhile: then its state stays. */
+  async #record(active: ActiveHook | undefined, failure: Failure | undefined): Promise<void> {
+    const { db, sealer } = this.#services;
+    const { workflow_id, block_id, revision, workspace_id: workspaceId, trigger_id: resourceId } = this.#row;
+    const secret = this.#secret === undefined ? {} : sealedSecret(sealer, this.#row, this.#secret);
+    await db.transaction().execute(async (tx) => {
+      await this.#save({ ...secret, lease_id: null, lease_ms: null }, tx);
+      for (const audit of this.#audits)
+        await new AuditStore(tx as never).record({
+          ...audit,
+          workspaceId,
+          resourceType: 'trigger',
+          resourceId,
+        });
+      const isDone = this.#row.wanted === null && this.#present.length === 0;
+      if (isDone)
+        await tx
+          .deleteFrom('provider_hooks')
+          .where('workflow_id', '=', workflow_id)
+          .where('block_id', '=', block_id)
+          .where('revision', '=', revision)
+          .execute();
+      else
+        await tx
+          .updateTable('provider_hooks')
+          .set(this.#changeAfter(active, failure))
+          .where('workflow_id', '=', workflow_id)
+          .where('block_id', '=', block_id)
+          .where('revision', '=', revision)
+          .execute();
+    });
+  }
+
+  #changeAfter(active: ActiveHook | undefined, failure: Failure | undefined): Partial<ProviderHookRow> {
+    const nowMs = this.#services.now();
+    const expires: Partial<ProviderHookRow> = active ? { expires_ms: active.expiresMs ?? null } : {};
+    const checked = { checked_ms: nowMs, ...expires };
+    if (active) {
+      const change = { ...checked, state: 'active', active_ms: this.#row.active_ms ?? nowMs } as const;
+      // Another hook could not be removed.
+      if (failure) return { ...change, ...this.#again(failure, nowMs) };
+      return { ...change, error: null, is_retryable: 0, attempts: 0, look_ms: nextLook(active, nowMs) };
+    }
+    if (!failure) return { ...checked, look_ms: nowMs };
+    const again = this.#again(failure, nowMs);
+    if (this.#row.wanted === null) return { ...checked, ...again };
+    const hasEnded = this.#row.expires_ms !== null && this.#row.expires_ms <= nowMs;
+    const isStillThere = this.#row.state === 'active' && failure.isRetryable && !hasEnded;
+    return { ...checked, ...again, state: isStillThere ? 'active' : 'failed' };
+  }
+
+  /** A refusal is tried again, too, after a day: its reason may have been removed. */
+  #again({ message, isRetryable, retryAfterMs = 0 }: Failure, nowMs: number): Partial<ProviderHookRow> {
+    const { attempts } = this.#row;
+    const delayMs = Math.min(RETRY_MS * 2 ** Math.min(attempts, 20), MAX_RETRY_MS);
+    const waitMs = isRetryable ? Math.min(Math.max(delayMs, retryAfterMs), CHECK_MS) : CHECK_MS;
+    return {
+      ...{ error: message, is_retryable: isRetryable ? 1 : 0, attempts: attempts + 1 },
+      look_ms: nowMs + waitMs,
+    };
+  }
+}
+
+function isTimeout(reason: unknown): boolean {
+  return reason instanceof Error && reason.name === 'TimeoutError';
+}
+
+function nextLook({ expiresMs }: ActiveHook, nowMs: number): number {
+  if (expiresMs === undefined) return nowMs + CHECK_MS;
+  const marginMs = Math.min(RENEW_MS, Math.max(0, expiresMs - nowMs) / 2);
+  return Math.min(nowMs + CHECK_MS, Math.max(Math.floor(expiresMs - marginMs), nowMs + RETRY_MS));
+}

@@ -1,0 +1,35 @@
+import { sql } from 'kysely';
+import type { Kysely } from 'kysely';
+
+/** Creates the table of the hooks at providers. */
+export async function hookTable({ schema }: Kysely<unknown>): Promise<void> {
+  await schema
+    .createTable('provider_hooks')
+    .addColumn('workflow_id', 'text', (column) => column.notNull())
+    .addColumn('block_id', 'text', (column) => column.notNull())
+    .addColumn('workspace_id', 'text', (column) => column.notNull())
+    .addColumn('trigger_id', 'text', (column) => column.notNull())
+    .addColumn('wanted', 'text')
+    .addColumn('present', 'text', (column) => column.notNull())
+    .addColumn('state', 'text', (column) => column.notNull())
+    .addColumn('error', 'text')
+    .addColumn('is_retryable', 'integer', (column) => column.notNull())
+    .addColumn('revision', 'integer', (column) => column.notNull())
+    .addColumn('look_ms', 'bigint')
+    .addColumn('attempts', 'integer', (column) => column.notNull())
+    .addColumn('lease_id', 'text')
+    .addColumn('lease_ms', 'bigint')
+    .addColumn('key_id', 'text')
+    .addColumn('sealed', 'text')
+    .addColumn('expires_ms', 'bigint')
+    .addColumn('checked_ms', 'bigint')
+    .addColumn('active_ms', 'bigint')
+    .addPrimaryKeyConstraint('provider_hooks_key', ['workflow_id', 'block_id'])
+    .execute();
+  await schema
+    .createIndex('provider_hooks_look')
+    .on('provider_hooks')
+    .column('look_ms')
+    .where(sql.ref('look_ms'), 'is not', null)
+    .execute();
+}

@@ -1,0 +1,81 @@
+import { randomBytes } from 'node:crypto';
+import type { Kysely } from 'kysely';
+import type { Sealed, Sealer } from '../../sealing.ts';
+import type { HookTables, ProviderHookRow } from './tables.ts';
+
+type Db = Kysely<HookTables>;
+type HookKey = Pick<ProviderHookRow, 'workflow_id' | 'block_id'>;
+
+const SECRET_BYTES = 32;
+
+/** Returns a secret with which a provider can sign: 64 hexadecimal characters. */
+export function newHookSecret(): string {
+  return randomBytes(SECRET_BYTES).toString('hex');
+}
+
+function bindingOf({ workflow_id, block_id }: HookKey): string[] {
+  return ['provider hook', workflow_id, block_id];
+}
+
+/** Returns the columns of a sealed secret. */
+export function sealedSecret(
+  sealer: Sealer,
+  key: HookKey,
+  secret: string,
+): Pick<ProviderHookRow, 'key_id' | 'sealed'> {
+  const { keyId: key_id, sealed } = sealer.seal(secret, bindingOf(key));
+  return { key_id, sealed };
+}
+
+/** Returns the secret of a row; undefined if it has none. Throws a SealingError. */
+export function openedSecret(sealer: Sealer, row: ProviderHookRow): string | undefined {
+  const sealed = sealedOf(row);
+  return sealed && sealer.open(sealed, bindingOf(row));
+}
+
+function sealedOf({ key_id: keyId, sealed }: ProviderHookRow): Sealed | undefined {
+  return keyId === null || sealed === null ? undefined : { keyId, sealed };
+}
+
+/** Returns the secret with which the provider signs for a trigger; undefined if no hook was created for it. */
+export async function hookSecret(db: Db, sealer: Sealer, key: HookKey): Promise<string | undefined> {
+  const row = await db
+    .selectFrom('provider_hooks')
+    .selectAll()
+    .where('workflow_id', '=', key.workflow_id)
+    .where('block_id', '=', key.block_id)
+    .executeTakeFirst();
+  return row && openedSecret(sealer, row);
+}
+
+/** Returns the ids of the keys that have sealed secrets of hooks. */
+export async function hookKeyIds(db: Db): Promise<Set<string>> {
+  const rows = await db
+    .selectFrom('provider_hooks')
+    .select('key_id')
+    .distinct()
+    .where('key_id', 'is not', null)
+    .execute();
+  return new Set(rows.flatMap(({ key_id: id }) => id ?? []));
+}
+
+/** Seals up to `limit` secrets of other keys with the present key. Returns how many it found. */
+export async function resealHooks(db: Db, sealer: Sealer, limit: number): Promise<number> {
+  const rows = await db
+    .selectFrom('provider_hooks')
+    .selectAll()
+    .where('key_id', '!=', sealer.currentKeyId())
+    .orderBy('workflow_id')
+    .orderBy('block_id')
+    .limit(limit)
+    .execute();
+  for (const row of rows)
+    await db
+      .updateTable('provider_hooks')
+      .set(sealedSecret(sealer, row, openedSecret(sealer, row) ?? ''))
+      .where('workflow_id', '=', row.workflow_id)
+      .where('block_id', '=', row.block_id)
+      .where('sealed', '=', row.sealed)
+      .execute();
+  return rows.length;
+}

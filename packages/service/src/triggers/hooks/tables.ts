@@ -1,0 +1,57 @@
+import type { AuditRow, WorkflowRow } from '../../store/schema.ts';
+import type { TriggerRow } from '../tables.ts';
+import type { WebhookPathRow } from '../webhooks/tables.ts';
+
+// Times are milliseconds. PostgreSQL returns them as text: see `hookWithNumbers`.
+
+/** The hooks of a trigger at providers: the one that is wanted, those that may be there, and what was done last. */
+export interface ProviderHookRow {
+  workflow_id: string;
+  block_id: string;
+  workspace_id: string;
+  /** The id of the trigger, for the audit log. */
+  trigger_id: string;
+  /** JSON: WantedHook; null: no hook is wanted. */
+  wanted: string | null;
+  /** JSON: a list of PresentHook. */
+  present: string;
+  /** Of the wanted hook. */
+  state: 'preparing' | 'active' | 'failed' | 'removing';
+  error: string | null;
+  /** 1: the failure may end by itself. */
+  is_retryable: number;
+  /** Counts changes of `wanted`. */
+  revision: number;
+  /** When something is to be done; null: nothing is. */
+  look_ms: number | null;
+  /** Failures since the last success or change. */
+  attempts: number;
+  /** The process that works on it, until `lease_ms`. */
+  lease_id: string | null;
+  lease_ms: number | null;
+  /** The secret with which the provider signs, as Sealed. */
+  key_id: string | null;
+  sealed: string | null;
+  /** When the provider removes the hook. */
+  expires_ms: number | null;
+  /** When the provider was last asked. */
+  checked_ms: number | null;
+  /** When the wanted hook became active. */
+  active_ms: number | null;
+}
+
+export interface HookTables {
+  provider_hooks: ProviderHookRow;
+  triggers: TriggerRow;
+  webhook_paths: WebhookPathRow;
+  workflows: WorkflowRow;
+  audit: AuditRow;
+}
+
+const TIMES = ['look_ms', 'lease_ms', 'expires_ms', 'checked_ms', 'active_ms'] as const;
+
+/** Returns the row with its times as numbers. */
+export function hookWithNumbers(row: ProviderHookRow): ProviderHookRow {
+  const times = TIMES.map((name) => [name, row[name] === null ? null : Number(row[name])] as const);
+  return { ...row, ...(Object.fromEntries(times) as Pick<ProviderHookRow, (typeof TIMES)[number]>) };
+}

@@ -1,0 +1,35 @@
+import type { Kysely } from 'kysely';
+import type { HookTables, ProviderHookRow } from './tables.ts';
+import { hookWithNumbers } from './tables.ts';
+
+/** What has become of a wanted hook. */
+export interface HookState extends Pick<ProviderHookRow, 'error' | 'active_ms'> {
+  /** Name of the block. */
+  name: string;
+  state: 'preparing' | 'active' | 'failed';
+  isRetryable: boolean;
+}
+
+/** Returns the wanted hooks of a workflow. */
+export async function hookStates(db: Kysely<HookTables>, workflowId: string): Promise<HookState[]> {
+  const rows = await db
+    .selectFrom('provider_hooks')
+    .innerJoin('triggers', (join) =>
+      join
+        .onRef('triggers.workflow_id', '=', 'provider_hooks.workflow_id')
+        .onRef('triggers.block_id', '=', 'provider_hooks.block_id'),
+    )
+    .selectAll('provider_hooks')
+    .select('triggers.name')
+    .where('provider_hooks.workflow_id', '=', workflowId)
+    .where('provider_hooks.wanted', 'is not', null)
+    .orderBy('provider_hooks.block_id')
+    .execute();
+  return rows.map((row) => {
+    const { state, error, is_retryable: retryable, active_ms } = hookWithNumbers(row);
+    return {
+      ...{ name: row.name, error, active_ms, isRetryable: retryable === 1 },
+      state: state as HookState['state'],
+    };
+  });
+}

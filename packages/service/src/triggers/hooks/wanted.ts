@@ -1,0 +1,188 @@
+import type { JsonObject } from '@heddle/core';
+import { WEBHOOK_PREFIX } from '@heddle/api/webhooks';
+import type { Kysely } from 'kysely';
+import type { TriggerType } from '../types.ts';
+import type { HookTables, ProviderHookRow } from './tables.ts';
+
+type Db = Kysely<HookTables>;
+
+/** The hook that a trigger needs. */
+export interface WantedHook {
+  /** Type of the trigger. */
+  type: string;
+  /** Its configuration, without a secret that the block has as text. */
+  config: JsonObject;
+  /** The address at which it receives; empty: the server has no public address. */
+  url: string;
+}
+
+/** A hook that the provider has, or may have. */
+export interface PresentHook extends WantedHook {
+  /** The name of its place. */
+  place: string;
+  /** The provider's id; null: it is unknown whether the provider has the hook. */
+  hookId: string | null;
+}
+
+/** Whether hooks can be created: the address at which the server is reached, or why they cannot. */
+export type HookSettings = { origin: string } | { missing: string };
+
+export interface HookRules {
+  types: ReadonlyMap<string, TriggerType>;
+  settings: HookSettings;
+}
+
+/** The trigger of a block that needs a hook. */
+interface HookedTrigger {
+  id: string;
+  workspaceId: string;
+  workflowId: string;
+  blockId: string;
+  wanted: string;
+}
+
+/**
+ * Records which hooks a workflow needs, in the transaction that changes its triggers: those of the active triggers of its live
+ * version. A hook that has failed is tried again.
+ */
+export async function wantHooks(
+  db: Db,
+  rules: HookRules,
+  { workflowId, nowMs }: { workflowId: string; nowMs: number },
+): Promise<void> {
+  const known = await db
+    .selectFrom('provider_hooks')
+    .selectAll()
+    .where('workflow_id', '=', workflowId)
+    .execute();
+  const needed = await hookedTriggers(db, rules, workflowId);
+  if (known.length === 0 && needed.length === 0) return;
+  const rows = new Map(known.map((row) => [row.block_id, row]));
+  for (const trigger of needed) {
+    const row = rows.get(trigger.blockId);
+    rows.delete(trigger.blockId);
+    if (row?.wanted === trigger.wanted && (row.state === 'active' || row.state === 'preparing')) continue;
+    await want(db, rules.settings, { trigger, nowMs });
+  }
+  for (const row of rows.values()) if (row.wanted !== null) await removeHook(db, row, nowMs);
+}
+
+/** Records the hooks that are needed at another address than before: that of the server has changed. */
+export async function wantHooksAt(db: Db, rules: HookRules, now: () => number): Promise<void> {
+  if ('missing' in rules.settings) return;
+  const needed = await hookedTriggers(db, rules);
+  if (needed.length === 0) return;
+  const known = await db.selectFrom('provider_hooks').select(['workflow_id', 'block_id', 'wanted']).execute();
+  const wanted = new Map(known.map((row) => [JSON.stringify([row.workflow_id, row.block_id]), row.wanted]));
+  const changed = needed.filter(
+    (trigger) => wanted.get(JSON.stringify([trigger.workflowId, trigger.blockId])) !== trigger.wanted,
+  );
+  for (const workflowId of new Set(changed.map((trigger) => trigger.workflowId)))
+    await db.transaction().execute(async (tx) => {
+      // A deployment holds the rows of its triggers, too: it comes before or after.
+      await tx
+        .updateTable('triggers')
+        .set((eb) => ({ attempts: eb.ref('attempts') }))
+        .where('workflow_id', '=', workflowId)
+        .execute();
+      await wantHooks(tx, rules, { workflowId, nowMs: now() });
+    });
+}
+
+async function want(
+  db: Db,
+  settings: HookSettings,
+  { trigger, nowMs }: { trigger: HookedTrigger; nowMs: number },
+): Promise<void> {
+  const { workspaceId, workflowId, blockId } = trigger;
+  const isPossible = 'origin' in settings;
+  const change = {
+    ...{ wanted: trigger.wanted, trigger_id: trigger.id, attempts: 0, is_retryable: 0, active_ms: null },
+    state: isPossible ? 'preparing' : 'failed',
+    error: isPossible ? null : settings.missing,
+    // Hooks that are there stay while no other one can be created.
+    look_ms: isPossible ? nowMs : null,
+  } as const;
+  const none = { key_id: null, sealed: null, expires_ms: null, checked_ms: null };
+  await db
+    .insertInto('provider_hooks')
+    .values({
+      ...{ workspace_id: workspaceId, workflow_id: workflowId, block_id: blockId },
+      ...{ ...change, ...none, present: '[]', revision: 1, lease_id: null, lease_ms: null },
+    })
+    .onConflict((clash) =>
+      clash.columns(['workflow_id', 'block_id']).doUpdateSet((eb) => ({
+        ...{ ...change, workspace_id: workspaceId },
+        revision: eb('provider_hooks.revision', '+', 1),
+      })),
+    )
+    .execute();
+}
+
+async function removeHook(db: Db, { workflow_id, block_id }: ProviderHookRow, nowMs: number): Promise<void> {
+  await db
+    .updateTable('provider_hooks')
+    .set((eb) => ({
+      ...{ wanted: null, state: 'removing', error: null, is_retryable: 0, attempts: 0, look_ms: nowMs },
+      ...{ active_ms: null, revision: eb('revision', '+', 1) },
+    }))
+    .where('workflow_id', '=', workflow_id)
+    .where('block_id', '=', block_id)
+    .execute();
+}
+
+/** Returns the archived workflows of a workspace that need hooks until now. */
+export async function hookedArchived(db: Db, workspaceId: string): Promise<string[]> {
+  const rows = await db
+    .selectFrom('provider_hooks')
+    .innerJoin('workflows', 'workflows.id', 'provider_hooks.workflow_id')
+    .select('provider_hooks.workflow_id')
+    .distinct()
+    .where('provider_hooks.workspace_id', '=', workspaceId)
+    .where('provider_hooks.wanted', 'is not', null)
+    .where('workflows.archived_at', 'is not', null)
+    .execute();
+  return rows.map(({ workflow_id: id }) => id);
+}
+
+/** Returns the active triggers of live versions that need a hook. */
+async function hookedTriggers(
+  db: Db,
+  { types, settings }: HookRules,
+  workflowId?: string,
+): Promise<HookedTrigger[]> {
+  const names = [...types.values()].flatMap((type) =>
+    type.kind === 'webhook' && type.hook ? [type.type] : [],
+  );
+  if (names.length === 0) return [];
+  const rows = await db
+    .selectFrom('triggers')
+    .innerJoin('workflows', (join) =>
+      join
+        .onRef('workflows.id', '=', 'triggers.workflow_id')
+        .onRef('workflows.active_version', '=', 'triggers.version'),
+    )
+    .innerJoin('webhook_paths', (join) =>
+      join
+        .onRef('webhook_paths.workflow_id', '=', 'triggers.workflow_id')
+        .onRef('webhook_paths.block_id', '=', 'triggers.block_id'),
+    )
+    .select(['triggers.id', 'triggers.workspace_id', 'triggers.workflow_id', 'triggers.block_id'])
+    .select(['triggers.type', 'triggers.config', 'webhook_paths.path'])
+    .$if(workflowId !== undefined, (some) => some.where('triggers.workflow_id', '=', workflowId ?? ''))
+    .where('triggers.type', 'in', names)
+    .where('triggers.state', '=', 'active')
+    .where('webhook_paths.is_current', '=', 1)
+    .where('workflows.archived_at', 'is', null)
+    .orderBy('triggers.id')
+    .execute();
+  return rows.flatMap(({ id, type: name, path, ...row }) => {
+    const { secret: _secret, ...config } = JSON.parse(row.config) as JsonObject;
+    const type = types.get(name);
+    if (type?.kind !== 'webhook' || type.hook?.placeOf(config) === undefined) return [];
+    const url = 'origin' in settings ? settings.origin + WEBHOOK_PREFIX + path : '';
+    const wanted = JSON.stringify({ type: name, config, url } satisfies WantedHook);
+    const ids = { workspaceId: row.workspace_id, workflowId: row.workflow_id, blockId: row.block_id };
+    return { id, ...ids, wanted };
+  });
+}

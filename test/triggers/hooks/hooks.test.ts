@@ -1,0 +1,341 @@
+import { triggerTypes } from '@heddle/blocks/triggers';
+import { isApiError } from '@heddle/api';
+import { afterAll, beforeAll, describe, expect, it } from 'vitest';
+import { HOOK_CREDENTIALS, hookProviders } from '../../support/hook-providers.ts';
+import type { HookProviders, SimulatedHook } from '../../support/hook-providers.ts';
+import { drawnStores } from '../../support/postgres.ts';
+import { HOOKED, hookedApi, ORIGIN } from './setup.ts';
+import type { Hooked } from './setup.ts';
+
+const DAY_MS = 24 * 3_600_000;
+const GITHUB = HOOKED.github;
+
+describe.each(drawnStores('hooks'))('webhooks at providers on %s', (store) => {
+  let providers: HookProviders;
+  let api: Hooked;
+
+  beforeAll(async () => {
+    providers = await hookProviders();
+    api = await hookedApi(store, providers);
+  });
+  afterAll(() => providers.close());
+
+  const auditOf = async (id: string): Promise<string[]> => {
+    const rows = await api.hookDb
+      .selectFrom('audit')
+      .selectAll()
+      .where('resource_type', '=', 'trigger')
+      .where('resource_id', '=', id)
+      .orderBy('created_at')
+      .execute();
+    return rows.map(({ action }) => action);
+  };
+
+  describe.each(Object.entries(HOOKED))('%s', (name, { type, fields, place }) => {
+    let id = '';
+
+    it('is created with the deployment, and its deliveries start runs', async () => {
+      id = await api.hooked(type, fields);
+      const { latestDeploymentAttempt: attempt, webhooks } = await api.settled(id, 'active');
+      expect(attempt).toMatchObject({ readiness: { webhooks: 'ready' }, activatedAt: expect.any(String) });
+      const hooks = await api.hooksOf(id);
+      const url = ORIGIN + new URL(webhooks[0]?.url ?? '').pathname;
+      expect(hooks).toMatchObject([{ provider: name, place, url }]);
+      const [hook] = hooks as [SimulatedHook];
+      expect(hook.secret.length).toBeGreaterThan(30);
+      expect(await api.deliver(hook, 'one')).toMatchObject({ status: 200, body: { success: true } });
+      const forged = await api.deliver({ ...hook, secret: 'another-secret' }, 'two');
+      expect(forged).toMatchObject({ status: 401 });
+    });
+
+    it('is kept by another version with the same fields, without a call', async () => {
+      const [before] = await api.hooksOf(id);
+      const asked = providers.requests.length;
+      const deployed = await api.redeployed(id, type, fields);
+      expect(deployed.latestDeploymentAttempt).toMatchObject({ status: 'active' });
+      expect(await api.hooksOf(id)).toEqual([before]);
+      expect(providers.requests).toHaveLength(asked);
+    });
+
+    it('is created once when the record of its creation was lost', async () => {
+      const [before] = (await api.hooksOf(id)) as [SimulatedHook];
+      const row = await api.rowOf(id);
+      const present = (JSON.parse(row?.present ?? '[]') as object[]).map((hook) => ({
+        ...hook,
+        hookId: null,
+      }));
+      await api.hookDb
+        .updateTable('provider_hooks')
+        .set({ present: JSON.stringify(present), state: 'preparing', look_ms: api.now.ms })
+        .where('workflow_id', '=', id)
+        .execute();
+      api.pass(6000);
+      await api.settled(id, 'active');
+      const [after, ...more] = await api.hooksOf(id);
+      expect(more).toEqual([]);
+      if (name !== 'stripe') expect(after).toEqual(before);
+      expect(await api.deliver(after!, 'three')).toMatchObject({ status: 200 });
+    });
+
+    it('is created again when somebody has removed it at the provider', async () => {
+      const [hook] = (await api.hooksOf(id)) as [SimulatedHook];
+      providers.hooks.splice(providers.hooks.indexOf(hook), 1);
+      api.pass(DAY_MS);
+      await expect.poll(() => api.hooksOf(id)).toHaveLength(1);
+      const [again] = (await api.hooksOf(id)) as [SimulatedHook];
+      await expect.poll(async () => (await api.rowOf(id))?.lease_id).toBeNull();
+      expect(await api.deliver(again, 'four')).toMatchObject({ status: 200 });
+    });
+
+    it('is removed when its trigger is paused, and created when it is resumed', async () => {
+      const { id: trigger } = await api.triggerOf(id);
+      await api.call('POST', `/api/v2/triggers/${trigger}/pause`);
+      await expect.poll(() => api.rowOf(id)).toBeUndefined();
+      expect(await api.hooksOf(id)).toEqual([]);
+      await api.call('POST', `/api/v2/triggers/${trigger}/resume`);
+      await api.settled(id, 'active');
+      expect(await api.hooksOf(id)).toHaveLength(1);
+      expect((await auditOf(trigger)).slice(-4)).toEqual([
+        ...['TRIGGER_PAUSED', 'TRIGGER_HOOK_REMOVED', 'TRIGGER_RESUMED', 'TRIGGER_HOOK_CREATED'],
+      ]);
+    });
+
+    it('is removed when the workflow is undeployed, with its secret', async () => {
+      await api.call('DELETE', `/api/v2/workflows/${id}/deploy`);
+      await expect.poll(() => api.rowOf(id)).toBeUndefined();
+      expect(await api.hooksOf(id)).toEqual([]);
+    });
+
+    it('is refused with another credential: the deployment has failed, and says why without the credential', async () => {
+      const weak = name === 'telegram' ? 'revoked' : `${name}Weak`;
+      for (const credential of [weak, 'revoked']) {
+        const refused = await api.hooked(type, { ...fields, triggerCredentials: credential });
+        const { latestDeploymentAttempt: attempt, warnings } = await api.settled(refused, 'failed');
+        expect(attempt).toMatchObject({
+          ...{ status: 'failed', readiness: { webhooks: 'pending' }, activatedAt: null },
+          error: { code: 'HOOK_FAILED', retryable: false },
+        });
+        const secret = HOOK_CREDENTIALS[credential as keyof typeof HOOK_CREDENTIALS];
+        expect(JSON.stringify(attempt)).not.toContain(secret);
+        expect(warnings).toEqual([expect.stringMatching(/could not be created/)]);
+        expect(await api.hooksOf(refused)).toEqual([]);
+        // A deployment with a credential that may do it ends the failure.
+        await api.redeployed(refused, type, fields);
+        await api.settled(refused, 'active');
+        await api.call('DELETE', `/api/v2/workflows/${refused}/deploy`);
+        await expect.poll(() => api.rowOf(refused)).toBeUndefined();
+      }
+    });
+  });
+
+  it('read as preparing until the provider has answered', async () => {
+    const answered = Promise.withResolvers<undefined>();
+    providers.before = (request) => (request.startsWith('POST github') ? answered.promise : undefined);
+    const id = await api.hooked(GITHUB.type, GITHUB.fields);
+    const { latestDeploymentAttempt: attempt, ...deployment } = await api.settled(id, 'preparing');
+    expect(deployment).toMatchObject({ isDeployed: true, needsRedeployment: false });
+    expect(attempt).toMatchObject({ readiness: { webhooks: 'pending' }, activatedAt: null, error: null });
+    providers.before = () => undefined;
+    answered.resolve(undefined);
+    await api.settled(id, 'active');
+  });
+
+  it('move with the fields of another version: to another repository, and to other events', async () => {
+    const id = await api.hooked(GITHUB.type, GITHUB.fields);
+    await api.settled(id, 'active');
+    const [before] = (await api.hooksOf(id)) as [SimulatedHook];
+    await api.redeployed(id, GITHUB.type, { ...GITHUB.fields, selectedTriggerId: 'github_pr_opened' });
+    await api.settled(id, 'active');
+    expect(await api.hooksOf(id)).toEqual([{ ...before, events: ['pull_request'] }]);
+    const other = { ...GITHUB.fields, triggerCredentials: 'github2' };
+    await api.redeployed(id, GITHUB.type, other);
+    await api.settled(id, 'active');
+    expect(await api.hooksOf(id)).toMatchObject([{ id: before.id, events: ['push'] }]);
+    await api.redeployed(id, GITHUB.type, { ...other, repo: 'shuttle' });
+    await api.settled(id, 'active');
+    await expect.poll(() => api.hooksOf(id)).toMatchObject([{ place: 'ada/shuttle' }]);
+    await api.redeployed(id, GITHUB.type, {
+      ...other,
+      repo: 'shuttle',
+      triggerPath: `mine-${id.slice(0, 8)}`,
+    });
+    await api.settled(id, 'active');
+    await expect
+      .poll(() => providers.hooks.filter(({ place }) => place === 'ada/shuttle').map(({ url }) => url))
+      .toEqual([`${ORIGIN}/api/webhooks/trigger/mine-${id.slice(0, 8)}`]);
+    // The block has another trigger now.
+    await api.redeployed(id, 'schedule', { scheduleType: 'minutes', minutesInterval: 60 });
+    await expect.poll(() => api.rowOf(id)).toBeUndefined();
+    expect(providers.hooks.filter(({ place }) => place === 'ada/shuttle')).toEqual([]);
+  });
+
+  it('of a bot move with its address, and are not taken from another system', async () => {
+    const { type, fields } = HOOKED.telegram;
+    const id = await api.hooked(type, fields);
+    await api.settled(id, 'active');
+    const triggerPath = `bot-${id.slice(0, 8)}`;
+    await api.redeployed(id, type, { ...fields, triggerPath });
+    await api.settled(id, 'active');
+    const bots = () => providers.hooks.filter(({ provider }) => provider === 'telegram');
+    expect(bots()).toMatchObject([{ url: `${ORIGIN}/api/webhooks/trigger/${triggerPath}` }]);
+    const second = await api.hooked(type, fields);
+    const failed = await api.settled(second, 'failed');
+    expect(failed.latestDeploymentAttempt?.error).toMatchObject({
+      message: expect.stringMatching(/already has a webhook at another address/),
+      retryable: false,
+    });
+    await api.call('DELETE', `/api/v2/workflows/${second}/deploy`);
+    await expect.poll(() => api.rowOf(second)).toBeUndefined();
+    expect(bots()).toHaveLength(1);
+    await api.call('DELETE', `/api/v2/workflows/${id}/deploy`);
+    await expect.poll(bots).toEqual([]);
+  });
+
+  it('are tried again, later each time, while the provider fails or limits requests', async () => {
+    const answers = [{ status: 503 }, { status: 403, headers: { 'retry-after': '60' } }, { status: 500 }];
+    providers.before = (request) => (request.startsWith('GET github') ? answers.shift() : undefined);
+    const id = await api.hooked(GITHUB.type, GITHUB.fields);
+    const { latestDeploymentAttempt: first } = await api.settled(id, 'failed');
+    expect(first?.error).toMatchObject({ retryable: true, message: expect.stringMatching(/status 503/) });
+    const look = async (): Promise<number> => Number((await api.rowOf(id))?.look_ms) - api.now.ms;
+    expect(await look()).toBe(5000);
+    api.pass(5000);
+    await expect.poll(look).toBe(60_000);
+    expect((await api.triggerOf(id)).health.lastError).toMatch(/no more requests/);
+    api.pass(60_000);
+    await expect.poll(look).toBe(20_000);
+    api.pass(20_000);
+    await api.settled(id, 'active');
+    expect((await api.triggerOf(id)).health.lastError).toBeNull();
+    providers.before = () => undefined;
+  });
+
+  it('stay active when a check fails for now, and fail when the provider refuses it', async () => {
+    const id = await api.hooked(GITHUB.type, GITHUB.fields);
+    await api.settled(id, 'active');
+    let status = 502;
+    providers.before = (request) => (request.includes('github') ? { status } : undefined);
+    api.pass(DAY_MS);
+    await expect.poll(async () => (await api.triggerOf(id)).health.lastError).toMatch(/status 502/);
+    expect((await api.deployment(id)).latestDeploymentAttempt).toMatchObject({ status: 'active' });
+    status = 401;
+    api.pass(5000);
+    const { latestDeploymentAttempt: attempt } = await api.settled(id, 'failed');
+    expect(attempt?.error).toMatchObject({ retryable: false });
+    providers.before = () => undefined;
+    // A refusal is looked at again after a day.
+    api.pass(DAY_MS);
+    await api.settled(id, 'active');
+  });
+
+  it('that cannot be removed for good are left, which the audit log says', async () => {
+    const id = await api.hooked(GITHUB.type, GITHUB.fields);
+    await api.settled(id, 'active');
+    const { id: trigger } = await api.triggerOf(id);
+    providers.before = (request) => (request.startsWith('DELETE github') ? { status: 401 } : undefined);
+    await api.call('DELETE', `/api/v2/workflows/${id}`);
+    await expect.poll(() => api.rowOf(id)).toBeUndefined();
+    providers.before = () => undefined;
+    expect(await auditOf(trigger)).toEqual(['TRIGGER_HOOK_CREATED', 'TRIGGER_HOOK_LEFT']);
+    expect(await api.hooksOf(id)).toHaveLength(1);
+    // Restored, it finds the hook by its address.
+    await api.call('POST', `/api/v2/workflows/${id}/restore`);
+    await api.settled(id, 'active');
+    expect(await api.hooksOf(id)).toHaveLength(1);
+  });
+
+  it('need a credential of their own workspace', async () => {
+    const others = await api.store.workspaces.createWorkspace('Others', api.userId);
+    await api.hookDb
+      .updateTable('credentials' as never)
+      .set({ workspace_id: others } as never)
+      .where('id' as never, '=', api.credentials['githubWeak'] as never)
+      .execute();
+    const id = await api.hooked(GITHUB.type, { ...GITHUB.fields, triggerCredentials: 'githubWeak' });
+    const unknown = await api.hooked(GITHUB.type, {
+      ...GITHUB.fields,
+      triggerCredentials: crypto.randomUUID(),
+    });
+    const [foreign, none] = await Promise.all([api.settled(id, 'failed'), api.settled(unknown, 'failed')]);
+    expect(foreign.latestDeploymentAttempt?.error).toEqual(none.latestDeploymentAttempt?.error);
+    expect(foreign.latestDeploymentAttempt?.error?.message).toMatch(/does not have the stored credential/);
+  });
+
+  it('are in no answer, event or fault with their secret or credential', async () => {
+    const id = await api.hooked(GITHUB.type, GITHUB.fields);
+    await api.settled(id, 'active');
+    const [{ secret }] = (await api.hooksOf(id)) as [SimulatedHook];
+    const paths = [
+      `/api/v2/workflows/${id}/deployment`,
+      `/api/v2/triggers?workspaceId=${api.workspaceId}`,
+      `/api/v2/webhooks?workspaceId=${api.workspaceId}`,
+    ];
+    const answers = await Promise.all(paths.map((path) => api.call('GET', path)));
+    const audit = await api.hookDb.selectFrom('audit').selectAll().execute();
+    const rows = await api.hookDb.selectFrom('provider_hooks').selectAll().execute();
+    const text = JSON.stringify([answers, audit, rows, api.faults.map(String)]);
+    for (const hidden of [secret, ...Object.values(HOOK_CREDENTIALS)]) expect(text).not.toContain(hidden);
+    expect(answers[2]?.body).toMatchObject({
+      data: expect.arrayContaining([
+        expect.objectContaining({ isSigned: true, hook: expect.objectContaining({ state: 'active' }) }),
+      ]),
+    });
+    expect(api.faults.every(isApiError)).toBe(true);
+  });
+});
+
+describe('a hook', () => {
+  it('needs a public address of the server, which the deployment says; with one, it is created at the next start', async () => {
+    const providers = await hookProviders();
+    const egress = { allowPrivate: true, ports: 'any' as const };
+    const { services } = providers;
+    const api = await hookedApi('sqlite', providers, { hooks: { egress, services } });
+    const id = await api.hooked(GITHUB.type, GITHUB.fields);
+    const { warnings, latestDeploymentAttempt: attempt } = await api.settled(id, 'failed');
+    expect(warnings).toEqual([expect.stringMatching(/public address: start it with --origin/)]);
+    expect(attempt?.error).toMatchObject({ code: 'HOOK_FAILED', retryable: false });
+    expect(providers.requests).toEqual([]);
+    await providers.close();
+  });
+
+  it('that expires is renewed before its end', async () => {
+    const calls: { call: string; hookId: string | undefined }[] = [];
+    let isRefused = false;
+    const base = triggerTypes.find(({ type }) => type === 'github_v2') as (typeof triggerTypes)[number];
+    if (base.kind !== 'webhook') throw new Error('It is no webhook.');
+    const lasting =
+      (call: string) =>
+      (_config: unknown, { hookId, nowMs }: { hookId?: string | undefined; nowMs: number }) => {
+        calls.push({ call, hookId });
+        if (isRefused) return Promise.reject(new Error('A fault with a secret.'));
+        return Promise.resolve({ id: 'watch', expiresMs: nowMs + 3_600_000 });
+      };
+    const hook = {
+      ...{ placeOf: () => 'calendar', activate: lasting('activate'), renew: lasting('renew') },
+      deactivate: () => Promise.resolve(),
+    };
+    const providers = await hookProviders();
+    const api = await hookedApi('sqlite', providers, {
+      triggers: [...triggerTypes.filter(({ type }) => type !== 'github_v2'), { ...base, hook } as never],
+    });
+    const id = await api.hooked(GITHUB.type, GITHUB.fields);
+    await api.settled(id, 'active');
+    const expires = async () => Date.parse((await api.triggerOf(id)).health.expiresAt ?? '') - api.now.ms;
+    expect(await expires()).toBe(3_600_000);
+    api.pass(1_799_000);
+    expect(calls).toEqual([{ call: 'activate', hookId: undefined }]);
+    api.pass(1000);
+    await expect.poll(expires).toBe(3_600_000);
+    expect(calls.slice(1)).toEqual([{ call: 'renew', hookId: 'watch' }]);
+    isRefused = true;
+    api.pass(1_800_000);
+    await expect.poll(async () => (await api.triggerOf(id)).health.lastError).toMatch(/could not be asked/);
+    expect((await api.deployment(id)).latestDeploymentAttempt).toMatchObject({ status: 'active' });
+    api.pass(1_800_000);
+    await api.settled(id, 'failed');
+    isRefused = false;
+    api.pass(3_600_000);
+    await api.settled(id, 'active');
+    await providers.close();
+  });
+});

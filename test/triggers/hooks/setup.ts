@@ -1,0 +1,203 @@
+import type { Json, JsonObject } from '@heddle/core';
+import { keysInText, openServiceStore, Sealer } from '@heddle/service';
+import { storeCredential, storedCredentials } from '@heddle/service/credentials';
+import type { Kysely } from 'kysely';
+import { expect } from 'vitest';
+import type { HookTables, ProviderHookRow } from '../../../packages/service/src/triggers/hooks/tables.ts';
+import type { TestApiOptions } from '../../support/api.ts';
+import { draftOf } from '../../support/draft.ts';
+import { HOOK_CREDENTIALS } from '../../support/hook-providers.ts';
+import type { HookProviders, SimulatedHook } from '../../support/hook-providers.ts';
+import { postgresDatabase } from '../../support/postgres.ts';
+import { PROVIDERS, webhookApi, webhookWorkflow } from '../webhook-setup.ts';
+import type { Answered, Received } from '../webhook-setup.ts';
+
+export const ORIGIN = 'https://flows.heddle.test';
+export const sealer = new Sealer(keysInText(Buffer.alloc(32, 7).toString('base64')));
+
+/** The state of a deployment. */
+export interface Deployment {
+  isDeployed: boolean;
+  warnings: string[];
+  needsRedeployment: boolean;
+  latestDeploymentAttempt: {
+    status: string;
+    readiness: { webhooks: string };
+    activatedAt: string | null;
+    error: { code: string; message: string; retryable: boolean } | null;
+  } | null;
+  webhooks: { url: string }[];
+}
+
+/** A trigger with its fields, and the place of its hook. */
+export interface HookedType {
+  type: string;
+  fields: JsonObject;
+  place: string;
+}
+
+export const HOOKED: { readonly [name in SimulatedHook['provider']]: HookedType } = {
+  github: {
+    type: 'github_v2',
+    fields: { triggerCredentials: 'github', owner: 'ada', repo: 'loom', selectedTriggerId: 'github_push' },
+    place: 'ada/loom',
+  },
+  linear: {
+    type: 'linear_v2',
+    fields: { triggerCredentials: 'linear', teamId: 'team-1', selectedTriggerId: 'linear_issue_created_v2' },
+    place: 'team-1',
+  },
+  stripe: {
+    type: 'stripe',
+    fields: { triggerCredentials: 'stripe', eventTypes: 'invoice.paid,invoice.voided' },
+    place: HOOK_CREDENTIALS.stripe,
+  },
+  telegram: { type: 'telegram', fields: { triggerCredentials: 'telegram' }, place: '4711' },
+};
+
+export interface Hooked extends Received {
+  providers: HookProviders;
+  hookDb: Kysely<HookTables>;
+  /** Ids of stored credentials, by name. */
+  credentials: { readonly [name: string]: string };
+  /** Deploys a workflow with a trigger; names of credentials stand for their ids. */
+  hooked(type: string, fields: JsonObject): Promise<string>;
+  /** Deploys another version of a workflow. */
+  redeployed(id: string, type: string, fields: JsonObject): Promise<Deployment>;
+  deployment(id: string): Promise<Deployment>;
+  /** Resolves when the attempt has this status. */
+  settled(id: string, status: string): Promise<Deployment>;
+  rowOf(id: string): Promise<ProviderHookRow | undefined>;
+  triggerOf(id: string): Promise<{
+    id: string;
+    state: string;
+    health: { expiresAt: string | null; lastError: string | null };
+  }>;
+  /** The webhooks at the providers with addresses of the workflow. */
+  hooksOf(id: string): Promise<SimulatedHook[]>;
+  /** Moves the clock, and has what is due done. */
+  pass(ms: number): void;
+  /** Sends a delivery as the provider of a hook. */
+  deliver(hook: SimulatedHook, id: string): Promise<Answered>;
+}
+
+/** An API whose webhooks are created at simulated providers. */
+export async function hookedApi(
+  kind: 'sqlite' | 'postgres',
+  providers: HookProviders,
+  options: TestApiOptions = {},
+): Promise<Hooked> {
+  const beats = new Set<() => void>();
+  const every = (_ms: number, beat: () => void): (() => void) => {
+    beats.add(beat);
+    return () => beats.delete(beat);
+  };
+  const postgres = kind === 'postgres' && { url: await postgresDatabase() };
+  const store =
+    options.store ?? (await openServiceStore(postgres ? { postgres, secret: 'x'.repeat(32) } : {}));
+  const tenantCredentials = storedCredentials(store.database, sealer);
+  const egress = { allowPrivate: true, ports: 'any' as const };
+  const api = await webhookApi(kind, {
+    ...{ every, sealer },
+    hooks: { origin: ORIGIN, egress, services: providers.services },
+    feeds: { credentials: tenantCredentials },
+    ...options,
+    store,
+  });
+  const hookDb = store.database as Kysely<HookTables>;
+  const credentials: { [name: string]: string } = {};
+  for (const [name, key] of Object.entries(HOOK_CREDENTIALS))
+    credentials[name] = await storedKey(api, store.database, { name, key });
+  const withIds = (fields: JsonObject): { [name: string]: Json } =>
+    Object.fromEntries(
+      Object.entries(fields).map(([name, value]) => {
+        const id = /credential/i.test(name) ? credentials[String(value)] : undefined;
+        return [name, id ?? value];
+      }),
+    );
+  // A beat is left out while work is in progress.
+  const beat = (): void => {
+    for (const each of beats) each();
+  };
+  const deployment = async (id: string): Promise<Deployment> => {
+    beat();
+    return (await api.call<Deployment>('GET', `/api/v2/workflows/${id}/deployment`)).data;
+  };
+  const pathOf = async (id: string): Promise<string | undefined> =>
+    (
+      await api.db
+        .selectFrom('webhook_paths')
+        .select('path')
+        .where('workflow_id', '=', id)
+        .orderBy('is_current', 'desc')
+        .executeTakeFirst()
+    )?.path;
+  return {
+    ...api,
+    ...{ providers, hookDb, credentials, deployment },
+    hooked: (type, fields) => api.deployed(webhookWorkflow(withIds(fields), { type })),
+    async redeployed(id, type, fields) {
+      const draft = draftOf(webhookWorkflow(withIds(fields), { type }));
+      const { block_id: blockId } = await api.db
+        .selectFrom('webhook_paths')
+        .select('block_id')
+        .where('workflow_id', '=', id)
+        .executeTakeFirstOrThrow();
+      const [clock = ''] = Object.keys(draft['blocks'] as JsonObject);
+      // The block keeps its id.
+      const text = JSON.stringify(draft).replaceAll(clock, blockId);
+      const put = await api.call('PUT', `/api/v2/workflows/${id}/state`, { raw: text });
+      if (put.status !== 200) throw new Error(JSON.stringify(put.body));
+      const answer = await api.call<Deployment>('POST', `/api/v2/workflows/${id}/deploy`);
+      if (answer.status !== 200) throw new Error(JSON.stringify(answer.body));
+      return answer.data;
+    },
+    async settled(id, status) {
+      await expect
+        .poll(async () => {
+          const { latestDeploymentAttempt: attempt } = await deployment(id);
+          return attempt?.error?.message ?? attempt?.status;
+        })
+        .toEqual(status === 'failed' ? expect.stringMatching(/could not be created/) : status);
+      return deployment(id);
+    },
+    rowOf(id) {
+      beat();
+      return hookDb.selectFrom('provider_hooks').selectAll().where('workflow_id', '=', id).executeTakeFirst();
+    },
+    async triggerOf(id) {
+      beat();
+      const query = `workspaceId=${api.workspaceId}&workflowId=${id}`;
+      const { data } = await api.call<never[]>('GET', `/api/v2/triggers?${query}`);
+      return data[0] as never;
+    },
+    async hooksOf(id) {
+      beat();
+      const path = (await pathOf(id)) ?? 'none';
+      return providers.hooks.filter(({ url }) => url.endsWith(`/${path}`));
+    },
+    pass(ms) {
+      api.now.ms += ms;
+      beat();
+    },
+    deliver(hook, id) {
+      const provider = PROVIDERS[hook.provider];
+      const event = { invoice: 1, type: 'invoice.paid', action: 'create', ref: 'refs/heads/main' };
+      const body = hook.provider === 'linear' ? { ...event, type: 'Issue' } : event;
+      const sent = provider!.request(body, { id, nowMs: api.now.ms, secret: hook.secret });
+      return api.send(new URL(hook.url).pathname, sent);
+    },
+  };
+}
+
+async function storedKey(
+  { workspaceId }: Pick<Received, 'workspaceId'>,
+  database: Kysely<unknown>,
+  { name, key }: { name: string; key: string },
+): Promise<string> {
+  const material = { type: 'service_account', key } as const;
+  const { credential } = await storeCredential(database, sealer, {
+    ...{ workspaceId, name, provider: 'shop', material },
+  });
+  return credential.id;
+}
