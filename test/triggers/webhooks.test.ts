@@ -335,7 +335,7 @@ describe.each(drawnStores('webhooks'))('webhooks on %s', (store) => {
       counts.push(queries);
     }
     expect(found.length).toBeGreaterThan(2);
-    expect(counts).toEqual([3, 3]);
+    expect(counts).toEqual([4, 4]);
   });
 
   it('forget deliveries after their retention', async () => {

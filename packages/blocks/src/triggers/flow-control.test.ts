@@ -57,7 +57,7 @@ describe('the field flowControl', () => {
     const fields = {
       ...{ cronExpression: '@daily', scheduleType: 'cron', webhookSecret: 's', signingSecret: 's' },
       ...{ feedUrl: 'https://example.com', host: 'imap.example.com', username: 'a', password: 'b' },
-      triggerCredentials: 'c',
+      ...{ triggerCredentials: 'c', owner: 'ada', repo: 'loom' },
     };
     for (const type of triggerTypes)
       expect(type.read({ ...fields, flowControl: { concurrency: 1 } }), type.type).toMatchObject({

@@ -8,6 +8,7 @@ export type { Schedule } from './schedule/next-due.ts';
 export type { ScheduleTrigger } from './schedule/schedule.ts';
 export type { FlowPolicy } from './flow-control.ts';
 export type { FeedCall, FeedItem, FeedPoll, FeedTrigger } from './feed.ts';
+export type { ActiveHook, HookCall, ProviderHook } from './webhook/hooks/hook.ts';
 export type { WebhookTrigger } from './webhook/webhook.ts';
 export type { EventRule } from './events/event-fields.ts';
 export type { EventTrigger } from './events/workspace-event.ts';
