@@ -37,6 +37,7 @@ const GROUPS: readonly Group[] = [
       'test/temporal/files.test.ts',
       'test/temporal/imported-tools.test.ts',
       'test/temporal/memories.test.ts',
+      'test/temporal/notifications.test.ts',
       'test/temporal/parity/parity.test.ts',
       'test/temporal/replay/continued.test.ts',
       'test/temporal/resolve-child.test.ts',

@@ -5,23 +5,26 @@ import type { TestApi, TestApiOptions } from '../support/api.ts';
 import { block, fn, workflow } from '../support/workflow.ts';
 
 const HOSTILE = '</dd><script>alert(1)</script><img src=x onerror=alert(1)>';
-const ASKS = workflow(
-  [
-    block('Start', 'start_trigger', {}),
-    block('Approve', 'human_in_the_loop', {
-      builderData: [
-        { id: 'a', name: 'summary', type: 'string', value: '<start.text>' },
-        { id: 'b', name: 'answer here', type: 'string', value: '<approve.url>' },
-      ],
-      inputFormat: [
-        { id: 'c', name: 'approved', type: 'boolean', required: true },
-        { id: 'd', name: 'amount', type: 'number' },
-      ],
-    }),
-    fn('Done', 'return <approve.submission>'),
-  ],
-  ['Start -> Approve', 'Approve -> Done'],
-);
+const asksWith = (more: JsonObject) =>
+  workflow(
+    [
+      block('Start', 'start_trigger', {}),
+      block('Approve', 'human_in_the_loop', {
+        builderData: [
+          { id: 'a', name: 'summary', type: 'string', value: '<start.text>' },
+          { id: 'b', name: 'answer here', type: 'string', value: '<approve.url>' },
+        ],
+        inputFormat: [
+          { id: 'c', name: 'approved', type: 'boolean', required: true },
+          { id: 'd', name: 'amount', type: 'number' },
+        ],
+        ...more,
+      }),
+      fn('Done', 'return <approve.submission>'),
+    ],
+    ['Start -> Approve', 'Approve -> Done'],
+  );
+const ASKS = asksWith({});
 const JSON_TYPE = { 'Content-Type': 'application/json' };
 
 interface Paused {
@@ -40,9 +43,9 @@ const pauseLinks: NonNullable<NonNullable<TestApiOptions['engineOptions']>['paus
 }) => ({ url: `${ORIGIN}/resume/${workflowId}/${runId}/${token}`, resumeEndpoint: `${ORIGIN}/api/resume/x` });
 
 /** A run that waits at its question, with the address of its page as an admin reads it. */
-async function paused(options: TestApiOptions = {}): Promise<Paused> {
+async function paused(options: TestApiOptions = {}, asks = ASKS): Promise<Paused> {
   const api = await testApi({ ...options, engineOptions: { ...options.engineOptions, pauseLinks } });
-  const workflowId = await api.deployed(ASKS);
+  const workflowId = await api.deployed(asks);
   const started = await api.call<{ runId: string }>('POST', `/api/v2/workflows/${workflowId}/execute`, {
     body: { input: { text: HOSTILE }, async: true },
   });
@@ -90,6 +93,15 @@ describe('the page of a pause', () => {
     const again = await send(asked, { approved: false });
     expect(again.status).toBe(404);
     expect((await api.fetch('GET', path, { key: null })).status).toBe(404);
+  });
+
+  it('shows which notifications were sent, without the reasons', async () => {
+    const row = { type: 'pigeon', title: HOSTILE, params: { text: '<approve.url>' } };
+    const { api, path } = await paused({}, asksWith({ notification: [row] }));
+    const html = await (await api.fetch('GET', path, { key: null })).text();
+    expect(html).toContain('Notifications: &lt;/dd&gt;&lt;script&gt;');
+    expect(html).toContain(': not sent.');
+    expect(html).not.toContain('engine');
   });
 
   it('is known to fields of its block, and to nobody who may only read', async () => {

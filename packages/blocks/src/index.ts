@@ -50,6 +50,7 @@ export function blocks(options: BlocksOptions = {}): BlockExecutor[] {
     class: 'effect',
     execute: async (context) => (await import('./agent/agent.ts')).runAgent(context, options),
     resume: async (context) => (await import('./agent/approval-answer.ts')).checkedAnswer(context),
+    notify: async (context) => (await import('./notifications/notify.ts')).notify(context, options),
   };
   const others = Object.entries(DEFINITIONS).map(([type, load]) => lazyBlock(type, load, options));
   const integrations = integrationTypeInfos().map(integrationBlock);

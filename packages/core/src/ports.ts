@@ -44,6 +44,22 @@ export interface BlockExecutor<Services = unknown> {
    * gets. Called before anything is recorded. Throws RESUME_INPUT_INVALID if the input does not fit.
    */
   resume?(context: ResumeContext): Promise<JsonObject> | JsonObject;
+  /**
+   * Calls the tools in the field `notification` of a block that is about to pause, and returns what became of each. A call
+   * that fails is no failure of the block. The pauses of an engine use the first executor that has this.
+   */
+  notify?(context: BlockContext<Services>): Promise<NotificationOutcome[]>;
+}
+
+/** What became of a notification of a pause. */
+export interface NotificationOutcome {
+  /** The type of the tool, and the title of its row. */
+  type: string;
+  title?: string;
+  /** `unknown`: the call was interrupted, and may have sent it. */
+  status: 'sent' | 'failed' | 'unknown';
+  /** Why it is not known to be sent. */
+  error?: string;
 }
 
 /** Data of tenants that blocks use and only some hosts store. */

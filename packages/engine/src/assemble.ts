@@ -1,5 +1,6 @@
 import { join } from 'node:path';
 import { EngineError } from '@heddle/core';
+import type { BlockExecutor } from '@heddle/core';
 import type { HostFeature } from '@heddle/core/drafts';
 import { Definitions } from './definitions.ts';
 import { systemClock } from './clock.ts';
@@ -62,6 +63,7 @@ export function partsOf(
       now: () => clock.now(),
     }),
     pauseLinks: options.pauseLinks,
+    notify: notifierOf(options.blocks ?? []),
     resolveChild: options.resolveChild ?? ((_caller, reference) => ({ workflow: reference })),
     tenant,
     separatesTenants: options.resolveChild !== undefined && options.tenant !== undefined,
@@ -72,6 +74,11 @@ export function partsOf(
 /** Returns what the host provides for blocks. */
 function featuresOf({ tenantFiles, tenantKnowledge }: EngineOptions): HostFeature[] {
   return [...(tenantFiles ? ['files' as const] : []), ...(tenantKnowledge ? ['knowledge' as const] : [])];
+}
+
+function notifierOf(blocks: readonly BlockExecutor[]): RuntimeParts['notify'] {
+  const notifier = blocks.find((each) => each.notify !== undefined);
+  return notifier && (async (context) => (await notifier.notify?.(context)) ?? []);
 }
 
 /** What blocks need to run without an engine: for workers of other runtimes. */

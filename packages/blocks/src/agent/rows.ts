@@ -2,6 +2,10 @@ import { isJsonObject } from '@heddle/core/blocks';
 import type { Json, JsonObject, Template } from '@heddle/core/blocks';
 import { jsonStructure, resolveJson, templateFields, templateItems } from '@heddle/core/fields';
 import type { Context } from '../define.ts';
+import { invalid } from '../invalid.ts';
+
+/** Most tools of a block. */
+export const MAX_TOOLS = 100;
 
 /** A row of an agent's tools. */
 export interface ToolRow {
@@ -22,9 +26,21 @@ export function isEmpty(value: Json | undefined): boolean {
   );
 }
 
+/** Returns the rows of tools in a field of the block. Throws BLOCK_CONFIG_INVALID. */
+export function toolRows(context: Context, field: 'tools' | 'notification'): ToolRow[] {
+  const rows = context.field(field, 'json') ?? [];
+  if (!Array.isArray(rows)) throw invalid(context, 'has tools that are not a list');
+  if (rows.length > MAX_TOOLS) throw invalid(context, `has more than ${MAX_TOOLS} tools`);
+  const authored = authoredParams(context, field);
+  return rows.map((row, index): ToolRow => {
+    if (isJsonObject(row)) return { row, authored: authored[index] ?? new Map() };
+    throw invalid(context, 'has a tool that is not an object');
+  });
+}
+
 /** Returns the `params` of each row of the tools as the author has written them, by name. */
-export function authoredParams(context: Context): ReadonlyMap<string, Template>[] {
-  const tools = context.block.params['tools'];
+function authoredParams(context: Context, field: string): ReadonlyMap<string, Template>[] {
+  const tools = context.block.params[field];
   const rows = tools && templateItems(jsonStructure(tools, context.services.lookup));
   return (rows ?? []).map((row) => {
     const params = templateFields(row)?.get('params');

@@ -12,12 +12,11 @@ import { integrationOf } from '../integrations/catalog.ts';
 import { codeRow } from './code-tool.ts';
 import { compileSchema, withCheckedPatterns } from './json-schema.ts';
 import type { OfferedTool, ReadyTool } from './ready-tool.ts';
-import { authoredParams, idsOf, withStructure } from './rows.ts';
+import { idsOf, MAX_TOOLS, toolRows, withStructure } from './rows.ts';
 import type { ToolRow } from './rows.ts';
 import type { AgentSkills } from './skills.ts';
 import { isWorkflowRow, workflowTools } from './workflow-rows.ts';
 
-const MAX_TOOLS = 100;
 const NAME = /^[a-zA-Z0-9_-]{1,64}$/;
 
 /** Where an agent has its tools from, besides its own list. */
@@ -35,16 +34,7 @@ export async function toolsOf(
   context: Context,
   { options, skills }: ToolSources,
 ): Promise<Map<string, ReadyTool>> {
-  const rows = context.field('tools', 'json') ?? [];
-  if (!Array.isArray(rows)) throw invalid(context, 'has tools that are not a list');
-  if (rows.length > MAX_TOOLS) throw invalid(context, `has more than ${MAX_TOOLS} tools`);
-  const authored = authoredParams(context);
-  const used = rows
-    .map((row, index): ToolRow => {
-      if (isJsonObject(row)) return { row, authored: authored[index] ?? new Map() };
-      throw invalid(context, 'has a tool that is not an object');
-    })
-    .filter(({ row }) => usageOf(context, row) !== 'none');
+  const used = toolRows(context, 'tools').filter(({ row }) => usageOf(context, row) !== 'none');
   const tools = new Map<string, ReadyTool>();
   if (skills.tool) addTool(context, tools, { tool: skills.tool, row: {} });
   const workflows = used.filter(({ row }) => isWorkflowRow(row));
@@ -64,7 +54,7 @@ export async function toolsOf(
 }
 
 /** Returns how a tool is used. Throws BLOCK_CONFIG_INVALID: an unnoticed mistake would give the model a tool that it must not have. */
-function usageOf(context: Context, row: JsonObject): 'auto' | 'force' | 'none' {
+export function usageOf(context: Context, row: JsonObject): 'auto' | 'force' | 'none' {
   const value = row['usageControl'] ?? '';
   if (value === 'force' || value === 'none') return value;
   if (value === 'auto' || value === '') return 'auto';
@@ -81,6 +71,12 @@ function addTool(
   if (!NAME.test(name))
     throw invalid(context, `has a tool with the name "${name}": use letters, digits, _ and -`);
   if (tools.has(name)) throw invalid(context, `has two tools with the name "${name}"`);
+  tools.set(name, withSchema(context, tool, row));
+}
+
+/** Returns a tool whose arguments can be checked, as its row uses it. Throws BLOCK_CONFIG_INVALID. */
+export function withSchema(context: Context, tool: OfferedTool, row: JsonObject): ReadyTool {
+  const { name } = tool.definition;
   const schema = withCheckedPatterns(tool.definition.inputSchema as JsonObject);
   const problemsOf = compileSchema(schema, (why) =>
     invalid(context, `has a tool "${name}" with parameters whose schema ${why}`),
@@ -89,7 +85,7 @@ function addTool(
   const byRow = requiresApproval(context, name, row);
   const required = tool.approval === undefined ? byRow : tool.approval === 'always';
   const definition = { ...tool.definition, inputSchema: schema as never };
-  tools.set(name, { ...tool, definition, problemsOf, forced, requiresApproval: required });
+  return { ...tool, definition, problemsOf, forced, requiresApproval: required };
 }
 
 /** Whether the row asks for approval of each call. Any other value fails: an unnoticed mistake would let calls through. */
@@ -100,7 +96,12 @@ function requiresApproval(context: Context, name: string, row: JsonObject): bool
   throw invalid(context, `has a tool "${name}" whose "requireApproval" is neither true nor false`);
 }
 
-async function offeredTools(context: Context, each: ToolRow, options: BlocksOptions): Promise<OfferedTool[]> {
+/** Returns the tools of a row that names neither a workflow nor an MCP server. Throws BLOCK_CONFIG_INVALID, TOOL_UNKNOWN. */
+export async function offeredTools(
+  context: Context,
+  each: ToolRow,
+  options: BlocksOptions,
+): Promise<OfferedTool[]> {
   const { row } = each;
   if (row['type'] === 'custom-tool') return [codeRow(context, row)];
   const registered = registeredTool(context, row, options.tools ?? []);
@@ -116,7 +117,7 @@ async function offeredTools(context: Context, each: ToolRow, options: BlocksOpti
   const named = ids.length === 0 ? 'a tool without a type' : `the tool "${ids[0]}"`;
   throw new BlockError(
     'TOOL_UNKNOWN',
-    `The agent "${context.block.name}" uses ${named}, which this engine does not have. Remove it from the agent, register it, or mock the block.`,
+    `The block "${context.block.name}" uses ${named}, which this engine does not have. Remove it from the block, register it, or mock the block.`,
     { retryable: false },
   );
 }

@@ -44,7 +44,8 @@ function shape(node: Node, block: BlockConfig): string {
   const label = quoted(block.name);
   if (block.type === 'condition' || block.type.startsWith('router')) return `{${label}}`;
   if (block.trigger || node.answers) return `([${label}])`;
-  return node.class === 'pause' || node.class === 'wait' ? `[/${label}/]` : `[${label}]`;
+  const waits = node.class === 'wait' || block.type === 'human_in_the_loop';
+  return waits ? `[/${label}/]` : `[${label}]`;
 }
 
 /** Escapes a label: Mermaid reads `#…;` in quotes as a character code. */

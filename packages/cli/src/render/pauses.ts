@@ -1,4 +1,4 @@
-import type { Json } from '@heddle/core';
+import type { Json, JsonObject } from '@heddle/core';
 import { isJsonObject, own } from '@heddle/core/blocks';
 import type { RunDetail } from '@heddle/engine';
 import { runsCommand } from './commands.ts';
@@ -35,6 +35,7 @@ function onePause(pause: Pause, several: boolean, context: CommandContext & { st
     '',
     `  ${style.bold(safeLine(pause.blockName))} ${style.dim('waits for an answer')}`,
     ...table(shownRows(pause).map(([name, value]) => [`    ${style.dim(name)}`, value])),
+    ...notificationsOf(pause).map((line) => `    ${style.yellow('!')} ${line}`),
     ...table(
       fieldsOf(pause).map((field) => [`    ${style.cyan('?')} ${field.name}`, style.dim(field.about)]),
     ),
@@ -59,14 +60,28 @@ function callsOf({ output }: Pause): [id: string, name: string, args: string][] 
 }
 
 /** The data that the pause point shows. */
-function shownRows({ output }: Pause): [string, string][] {
+function shownRows(pause: Pause): [string, string][] {
+  const rows = rowsOf(pause, 'responseStructure');
+  return rows.map((row) => [safeLine(text(own(row, 'name'))), safeLine(text(own(row, 'value')))]);
+}
+
+/** The notifications that are not known to be sent, with the reasons. */
+function notificationsOf(pause: Pause): string[] {
+  return rowsOf(pause, 'notifications')
+    .filter((row) => own(row, 'status') !== 'sent')
+    .map((row) => {
+      const name = text(own(row, 'title')) || text(own(row, 'type')) || 'notification';
+      const what = own(row, 'status') === 'unknown' ? 'may not have been sent' : 'was not sent';
+      return safeLine(`${name} ${what}: ${text(own(row, 'error'))}`);
+    });
+}
+
+/** The rows of a list in the data of a pause. */
+function rowsOf({ output }: Pause, name: string): JsonObject[] {
   const response = isJsonObject(output) ? own(output, 'response') : undefined;
   const data = isJsonObject(response) ? own(response, 'data') : undefined;
-  const structure = isJsonObject(data) ? own(data, 'responseStructure') : undefined;
-  if (!Array.isArray(structure)) return [];
-  return structure
-    .filter(isJsonObject)
-    .map((row) => [safeLine(text(own(row, 'name'))), safeLine(text(own(row, 'value')))]);
+  const rows = isJsonObject(data) ? own(data, name) : undefined;
+  return Array.isArray(rows) ? rows.filter(isJsonObject) : [];
 }
 
 interface Field {

@@ -1,6 +1,7 @@
 import type { RegionGraph } from '../graph/structure.ts';
 import type { BlockClass, Node, Region, RetryPolicy, Subflow } from '../machine/skeleton.ts';
 import { isContainerType } from '../schema/read-block.ts';
+import { isBlank } from '../schema/unknown-keys.ts';
 import type { Block } from '../schema/workflow.ts';
 import type { Compilation } from './compilation.ts';
 import { isTriggerType } from './types.ts';
@@ -59,6 +60,13 @@ function buildNode(compilation: Compilation, settings: Settings, id: string): No
 /** Containers with a count known at compile time cost no command. Unknown types may have effects. */
 function classOf(compilation: Compilation, block: Block, subflow: NodeSettings['subflow']): BlockClass {
   if (subflow) return subflow.count === undefined ? 'compute' : 'inline';
+  if (notifies(block)) return 'effect';
   const trigger = block.trigger || isTriggerType(block.type);
   return compilation.types.get(block.type)?.class ?? (trigger ? 'compute' : 'effect');
+}
+
+/** True for a pause with tools to call, which is a request like that of any other effect. */
+function notifies({ type, fields }: Block): boolean {
+  const tools = fields['notification'] ?? null;
+  return type === 'human_in_the_loop' && !isBlank(tools) && !(Array.isArray(tools) && tools.length === 0);
 }

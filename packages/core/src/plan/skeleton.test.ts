@@ -124,6 +124,19 @@ describe('the top region', () => {
       ...{ workflow_input: 'child', odd: 'effect', mine: 'compute', api: 'child' },
     });
   });
+
+  it('classes a pause with notification tools as an effect', () => {
+    const values = [[], '', null, [{ type: 'slack' }], '[{"type": "slack"}]'];
+    const blocks = {
+      s,
+      ...Object.fromEntries(
+        values.map((notification, at) => [`h${at}`, { type: 'human_in_the_loop', fields: { notification } }]),
+      ),
+    };
+    const { skeleton } = planOf({ blocks });
+    const classes = skeleton.nodes.filter(({ id }) => id !== 's').map((node) => node.class);
+    expect(classes).toEqual(['pause', 'pause', 'pause', 'effect', 'effect']);
+  });
 });
 
 describe('ports', () => {

@@ -173,7 +173,9 @@ export const BLOCK_FIELDS: ReadonlyMap<string, z.ZodObject> = new Map<string, z.
       inputFormat: list.describe('Fields that a person submits: rows {"name", "type", "value", "required"}.'),
       builderData: list.describe('What the person sees: rows {"name", "type", "value"}.'),
       operation: anything.describe('Kind of the answer; human or api.'),
-      notification: list.describe('Recorded as not sent.'),
+      notification: list.describe(
+        'Tools that are called before the run waits: rows {"type", "operation", "params"}.',
+      ),
     }),
   ],
   ['workflow', z.object(child)],

@@ -14,6 +14,7 @@ import type {
   EngineContext,
   EngineExecutor,
   ExecutorServices,
+  NotificationOutcome,
   Rates,
   RunInfo,
 } from '../executors/services.ts';
@@ -221,6 +222,7 @@ function servicesOf(of: ServiceParts): ExecutorServices {
     runs: () => createRunLog(parts, { workflow: plan.workflow, tenant, find }),
     lookup: resolver,
     ...(parts.pauseLinks && { pauseLinks: () => pauseLinksOf(of) }),
+    ...(parts.notify && { notify: (context) => notified(of, context) }),
     run: facts,
     target: (port) => targetOf(region(), node(), port),
     ports: () => portsOf(region(), node()),
@@ -239,11 +241,23 @@ function servicesOf(of: ServiceParts): ExecutorServices {
 
 /** Returns the addresses at which the pause point that the attempt opens can be resumed. */
 function pauseLinksOf({ parts, run, place, task }: ServiceParts): PauseLinks {
-  const { block, scope } = place;
-  const { attempt, resumes } = task;
-  task.pauseToken ??= run.token({ block, scope, try: attempt, ...(resumes !== undefined && { resumes }) });
+  task.pauseToken ??= newPauseToken(run, place, task);
   const { workflowId, runId } = run.header;
   return parts.pauseLinks?.({ workflowId, runId, token: task.pauseToken }) ?? {};
+}
+
+function newPauseToken(run: ServedRun, { block, scope }: Place, { attempt, resumes }: BlockTask): string {
+  return run.token({ block, scope, try: attempt, ...(resumes !== undefined && { resumes }) });
+}
+
+/** Calls the notification tools of a pause. After a crash, the pause opens at the address that they have sent. */
+async function notified(
+  { parts, run, place, task }: ServiceParts,
+  context: EngineContext,
+): Promise<NotificationOutcome[]> {
+  const token = (): string => newPauseToken(run, place, task);
+  task.pauseToken ??= await context.step('address', token, { idempotent: true });
+  return (await parts.notify?.(context)) ?? [];
 }
 
 /** Runs a child run. The block has no slot while it waits for child runs only, because their blocks need some. */

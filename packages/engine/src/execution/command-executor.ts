@@ -192,12 +192,18 @@ export class CommandExecutor {
     const executor = this.#parts.executorOf(block, () => this.#parts.replica.logs.nth(place));
     const context = createBlockContext(attempt);
     const running =
-      executor.class === 'effect'
+      executor.class === 'effect' || (executor.class === 'pause' && this.#isEffect(place))
         ? this.#gated(attempt, async () => executor.execute(context))
         : executor.execute(context);
     return running instanceof Promise
       ? running.then((result) => this.#entryFor(attempt, result))
       : this.#entryFor(attempt, running);
+  }
+
+  /** True for a pause whose tools reach outside. */
+  #isEffect({ block, scope }: Place): boolean {
+    const { index } = this.#parts.replica;
+    return index.node(index.addressOf(block, scope)).class === 'effect';
   }
 
   #entryFor(attempt: Attempt, result: BlockResult): EntryBody | undefined | Promise<EntryBody | undefined> {

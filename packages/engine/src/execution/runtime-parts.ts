@@ -1,7 +1,7 @@
 import type { Clock } from '@heddle/core';
 import type { ResolvedChild, Definitions } from '../definitions.ts';
 import type { Registry } from '../executors/registry.ts';
-import type { ConfiguredService, HttpClient, PauseLinker } from '../executors/services.ts';
+import type { ConfiguredService, ExecutorServices, HttpClient, PauseLinker } from '../executors/services.ts';
 import type { TenantOf } from '../files/storage.ts';
 import type { TenantSkills } from './skills.ts';
 import type { TenantFiles } from './tenant-files.ts';
@@ -40,6 +40,8 @@ export interface RuntimeParts {
   concurrency: { engine: number; run: number };
   definitions: Definitions;
   pauseLinks: PauseLinker | undefined;
+  /** Calls the notification tools of pauses. Undefined: no executor can. */
+  notify: ExecutorServices['notify'];
   /** Returns the workflow that a block refers to and its live version; undefined if there is none. */
   resolveChild: (
     this: void,

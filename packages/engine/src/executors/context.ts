@@ -62,6 +62,8 @@ class BlockAttempt implements EngineContext {
   readonly attempt: number;
   readonly clock: Clock;
   readonly #parts: ContextParts;
+  /** Services of a pause, whose references to itself find its links. */
+  #pauseServices: ExecutorServices | undefined;
 
   constructor(parts: ContextParts) {
     this.runId = parts.runId;
@@ -82,7 +84,9 @@ class BlockAttempt implements EngineContext {
   }
 
   get services(): ExecutorServices {
-    return this.#parts.services;
+    const { services } = this.#parts;
+    if (this.block.type !== 'human_in_the_loop') return services;
+    return (this.#pauseServices ??= { ...services, lookup: withOwnLinks(this.block.id, services) });
   }
 
   get remainingMs(): number | undefined {
@@ -118,8 +122,13 @@ class BlockAttempt implements EngineContext {
     return () => {
       const { block } = this;
       const parts = this.#parts;
-      return ownCopy(sourceOutput(parts.liveSources ?? block.sources, block, lookupOf(parts)));
+      return ownCopy(sourceOutput(parts.liveSources ?? block.sources, block, this.#lookup));
     };
+  }
+
+  get #lookup(): Lookup {
+    if (this.block.type === 'human_in_the_loop') return this.services.lookup;
+    return this.#parts.lookup ?? this.services.lookup;
   }
 
   #read(name: string, mode: FieldMode): Json | undefined {
@@ -132,7 +141,7 @@ class BlockAttempt implements EngineContext {
   }
 
   #resolve(name: string, template: Template, mode: FieldMode): Json {
-    const lookup = lookupOf(this.#parts);
+    const lookup = this.#lookup;
     const reader = fieldReader(this.block.type, name);
     return reader ? reader(template, this.#fieldContext(lookup)) : resolved(template, lookup, mode);
   }
@@ -151,10 +160,6 @@ class BlockAttempt implements EngineContext {
 
 function resolved(template: Template, lookup: Lookup, mode: FieldMode): Json {
   return mode === 'json' ? resolveJson(template, lookup) : resolveTemplate(template, lookup, mode);
-}
-
-function lookupOf({ block, services, lookup }: ContextParts): Lookup {
-  return block.type === 'human_in_the_loop' ? withOwnLinks(block.id, services) : (lookup ?? services.lookup);
 }
 
 /** A copy: the run shares its values with all readers. */

@@ -93,7 +93,7 @@ describe('a human pause', () => {
   it('reports that notifications are not sent, and still pauses', () => {
     expect(pause({ params: { notification: [{ type: 'slack', title: 'Tell' }] } })).toMatchObject({
       response: {
-        data: { notifications: [{ type: 'slack', sent: false, error: expect.any(String) as string }] },
+        data: { notifications: [{ type: 'slack', status: 'failed', error: expect.any(String) as string }] },
       },
     });
   });

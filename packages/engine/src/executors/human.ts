@@ -1,22 +1,27 @@
 import { own } from '@heddle/core/blocks';
-import type { BlockResult, Json, JsonObject } from '@heddle/core/blocks';
+import type { BlockConfig, Json, JsonObject } from '@heddle/core/blocks';
 import { parsedText } from '@heddle/core/fields';
 import { authored } from './authored.ts';
 import { resumeOutput } from './human-resume.ts';
 import { inputFields } from '@heddle/core/fields';
 import { coerceField } from './input-format.ts';
-import type { EngineContext, EngineExecutor } from './services.ts';
+import type { EngineContext, EngineExecutor, NotificationOutcome } from './services.ts';
 import { asRows, asText } from './values.ts';
 
-/** Pauses the run until a person resumes it. */
+/** Pauses the run until a person resumes it. Its notification tools are called first, and never fail it. */
 export const humanExecutor: EngineExecutor = {
   types: ['human_in_the_loop'],
   class: 'pause',
-  execute: (context) => ({ pause: pauseOutput(context) }) satisfies BlockResult,
+  execute: (context) => {
+    const rows = notificationRows(context.block);
+    const { notify } = context.services;
+    if (rows.length === 0 || !notify) return { pause: pauseOutput(context, rows.map(unsent)) };
+    return notify(context).then((outcomes) => ({ pause: pauseOutput(context, outcomes) }));
+  },
   resume: (context) => resumeOutput(context),
 };
 
-function pauseOutput(context: EngineContext): JsonObject {
+function pauseOutput(context: EngineContext, notifications: readonly NotificationOutcome[]): JsonObject {
   const inputFormat = asRows(context.field('inputFormat')) ?? [];
   const output = new Map<string, Json>();
   for (const field of inputFields(inputFormat))
@@ -27,7 +32,7 @@ function pauseOutput(context: EngineContext): JsonObject {
       responseStructure: structureOf(context.field('builderData')),
       inputFormat,
       submission: null,
-      ...unsentNotifications(authored(context.block.params['notification'])),
+      ...(notifications.length > 0 && { notifications: notifications.map((outcome) => ({ ...outcome })) }),
     },
     status: 200,
     headers: { 'Content-Type': 'application/json' },
@@ -46,15 +51,19 @@ function structureOf(entries: Json | undefined): Json {
   }));
 }
 
-/** Records notifications as not sent: the engine cannot send them, which does not prevent the pause. */
-function unsentNotifications(tools: Json | undefined): JsonObject {
-  const rows = asRows(parsedText(tools ?? null)) ?? [];
-  if (rows.length === 0) return {};
+/** Returns the rows of a pause's notification tools as the author has written them. */
+function notificationRows({ type, params }: BlockConfig): JsonObject[] {
+  if (type !== 'human_in_the_loop') return [];
+  return asRows(parsedText(authored(params['notification']) ?? null)) ?? [];
+}
+
+/** An engine without blocks that reach outside sends nothing, which does not prevent the pause. */
+function unsent(row: JsonObject): NotificationOutcome {
+  const title = asText(own(row, 'title'));
   return {
-    notifications: rows.map((tool) => ({
-      type: asText(own(tool, 'type')),
-      sent: false,
-      error: 'This engine sends no notifications: send one from a block before the pause.',
-    })),
+    type: asText(own(row, 'type')),
+    ...(title !== '' && { title }),
+    status: 'failed',
+    error: 'This engine has no tools that send notifications.',
   };
 }

@@ -21,6 +21,9 @@ import type { Credential, CredentialQuery } from '../secrets/credentials.ts';
 import type { FileContent, FileStream } from '../files/storage.ts';
 import type { RateStore } from '../store/rates.ts';
 
+/** What became of a notification of a pause. */
+export type NotificationOutcome = Awaited<ReturnType<NonNullable<BlockExecutor['notify']>>>[number];
+
 /** What the engine's own executors get in addition to the fields of a block. One object per attempt. */
 export interface ExecutorServices {
   /** The sandbox for code; started at the first call. */
@@ -98,6 +101,11 @@ export interface ExecutorServices {
   ): Promise<JsonObject>;
   /** URLs at which a person can resume the pause; absent if the engine has none. */
   pauseLinks?(): PauseLinks;
+  /**
+   * Calls the notification tools of the pause that the block is about to open, with its final addresses. Absent if no block
+   * of the engine can.
+   */
+  notify?: (context: EngineContext) => Promise<NotificationOutcome[]>;
 }
 
 /** The exchanges of a conversation, oldest first. It keeps the newest 500. Throws an InfrastructureError if the store fails. */

@@ -9,7 +9,7 @@ import * as z from 'zod';
 import { assetResponse, pageResponse } from '../chats/assets.ts';
 import { expectSameSite } from '../chats/same-site.ts';
 import { shownFields } from '../workflows/input-fields.ts';
-import { closedPage, resumePage, valuesOf } from './html.ts';
+import { closedPage, notificationsOf, resumePage, valuesOf } from './html.ts';
 
 /** How long after the pause its address can be used. */
 const LINK_MS = 30 * 24 * 3_600_000;
@@ -112,6 +112,7 @@ function pageOf(found: PagePause): string {
     pausedAt: pause.pausedAt,
     endsAt: new Date(endOf(found)).toISOString(),
     values: valuesOf(pause.output),
+    notifications: notificationsOf(pause.output),
     // A file is not uploaded here: its record is JSON.
     fields: shownFields(pause.inputFormat).map((field) =>
       field.type === 'file[]' ? { ...field, type: 'array' } : field,

@@ -9,6 +9,12 @@ export interface ShownValue {
   value: Json;
 }
 
+/** A notification of a pause. Its reason is for the author: it can name addresses and accounts. */
+export interface ShownNotification {
+  name: string;
+  status: Json;
+}
+
 /** What the page of a pause shows, all of it as text. */
 export interface ShownPause {
   title: string;
@@ -17,14 +23,18 @@ export interface ShownPause {
   /** When the address ends. */
   endsAt: string;
   values: readonly ShownValue[];
+  notifications: readonly ShownNotification[];
   fields: readonly ShownInput[];
 }
 
 /** Longest text of one value. */
 const MAX_TEXT = 20_000;
+/** Longest name of a notification. */
+const MAX_NAME = 100;
 
 /** Returns the page on which a pause is answered. */
-export function resumePage({ title, workflowName, pausedAt, endsAt, values, fields }: ShownPause): string {
+export function resumePage(pause: ShownPause): string {
+  const { title, workflowName, pausedAt, endsAt, values, fields } = pause;
   const rows = values.map(({ name, value }) => `<dt>${escape(name)}</dt><dd>${valueHtml(value)}</dd>`);
   const context =
     rows.length === 0 ? '' : `<dl id="context" tabindex="0" aria-label="Context">${rows.join('')}</dl>\n`;
@@ -32,7 +42,7 @@ export function resumePage({ title, workflowName, pausedAt, endsAt, values, fiel
     'resume',
     { title, description: `${workflowName} waits for an answer.` },
     `${context}<p class="about">Waiting since ${timeHtml(pausedAt)}. This address ends on ${timeHtml(endsAt)}.</p>
-<form id="form">
+${notificationsHtml(pause)}<form id="form">
 ${fields.map((field, index) => fieldHtml(field, `field-${index}`)).join('\n')}
 <div class="buttons"><button type="submit">Answer</button><button type="button" id="stop" hidden>Stop</button></div>
 </form>
@@ -57,6 +67,32 @@ export function valuesOf(output: Json): ShownValue[] {
     const value = valueAtKeys(row, ['value']) ?? null;
     return typeof name === 'string' && name !== '' ? [{ name, value }] : [];
   });
+}
+
+/** The notifications in the output of a pause. */
+export function notificationsOf(output: Json): ShownNotification[] {
+  const rows = valueAtKeys(output, ['response', 'data', 'notifications']);
+  if (!Array.isArray(rows)) return [];
+  return rows.map((row) => {
+    const texts = [valueAtKeys(row, ['title']), valueAtKeys(row, ['type'])].filter(
+      (each) => typeof each === 'string' && each !== '',
+    );
+    const [name = 'notification'] = texts as string[];
+    return { name: name.slice(0, MAX_NAME), status: valueAtKeys(row, ['status']) ?? null };
+  });
+}
+
+const STATUSES: ReadonlyMap<Json, string> = new Map([
+  ['sent', 'sent'],
+  ['unknown', 'may not have been sent'],
+]);
+
+function notificationsHtml({ notifications }: ShownPause): string {
+  if (notifications.length === 0) return '';
+  const shown = notifications.map(
+    ({ name, status }) => `${escape(name)}: ${STATUSES.get(status) ?? 'not sent'}`,
+  );
+  return `<p class="about">Notifications: ${shown.join('; ')}.</p>\n`;
 }
 
 function valueHtml(value: Json): string {

@@ -1,0 +1,171 @@
+import { isBlockError, isJsonObject } from '@heddle/core/blocks';
+import type { BlockExecutor, Json, JsonObject } from '@heddle/core/blocks';
+import { presetOf } from '../agent/preset.ts';
+import { toolRows, withStructure } from '../agent/rows.ts';
+import type { ToolRow } from '../agent/rows.ts';
+import { offeredTools, usageOf, withSchema } from '../agent/tools.ts';
+import type { ReadyTool } from '../agent/ready-tool.ts';
+import { isWorkflowRow } from '../agent/workflow-rows.ts';
+import type { Context } from '../define.ts';
+import { invalid } from '../invalid.ts';
+import { isMcpRow, mcpTools } from '../mcp/agent-tools.ts';
+import type { BlocksOptions } from '../options.ts';
+
+/** More would delay the pause, and be no notification any more. */
+const MAX_NOTIFICATIONS = 20;
+/** A call without an answer must not keep the pause from opening. */
+const MAX_CALL_MS = 60_000;
+const MAX_ERROR_CHARS = 1000;
+
+type NotificationOutcome = Awaited<ReturnType<NonNullable<BlockExecutor['notify']>>>[number];
+
+/** What became of a call. */
+type Ended = Pick<NotificationOutcome, 'status' | 'error'>;
+
+/** A row of a notification, and its number from 1. */
+interface Notification extends ToolRow {
+  number: number;
+}
+
+/**
+ * Calls the notification tools of a pause, all at once, with the arguments that the author has set. Each is called once, also
+ * if the process is killed: an interrupted call is repeated only if the tool allows it, else its outcome is `unknown`.
+ */
+export async function notify(context: Context, options: BlocksOptions): Promise<NotificationOutcome[]> {
+  let rows: ToolRow[];
+  try {
+    rows = toolRows(context, 'notification').filter(({ row }) => row['usageControl'] !== 'none');
+  } catch (error) {
+    return [{ type: '', ...failed(context, error) }];
+  }
+  return Promise.all(rows.map((row, at) => outcomeOf(context, { ...row, number: at + 1 }, options)));
+}
+
+/** Returns what became of one notification. It is recorded, so that a later attempt neither repeats nor loses it. */
+async function outcomeOf(
+  context: Context,
+  each: Notification,
+  options: BlocksOptions,
+): Promise<NotificationOutcome> {
+  const { row, number } = each;
+  const { type, title } = row;
+  const named = {
+    type: typeof type === 'string' ? type : '',
+    ...(typeof title === 'string' && title !== '' && { title }),
+  };
+  const ended = await context.step(
+    `notification ${number}`,
+    async () => ({ ...(await sent(context, each, options)) }),
+    { idempotent: true },
+  );
+  return { ...named, ...(ended as unknown as Ended) };
+}
+
+/** Calls the tool of a notification as a step. Throws only if the block is stopped or the store fails. */
+async function sent(context: Context, each: Notification, options: BlocksOptions): Promise<Ended> {
+  const limit = new AbortController();
+  const limited = withSignal(context, AbortSignal.any([context.signal, limit.signal]));
+  const cancel = context.clock.at(context.clock.now() + MAX_CALL_MS, () =>
+    limit.abort(new Error('No answer in time.')),
+  );
+  try {
+    const call = await callOf(limited, each, options).catch((error: unknown) => {
+      // An earlier attempt may have made the call: the step knows.
+      return { isIdempotent: false, make: () => Promise.reject(error as Error) };
+    });
+    const step = `call ${each.number}`;
+    const work = async ({ idempotencyKey }: { idempotencyKey: string }): Promise<JsonObject> => {
+      const ended = await call.make({ idempotencyKey, step }).then(
+        (): Ended => ({ status: 'sent' }),
+        (error: unknown) => (limit.signal.aborted ? UNANSWERED : failed(context, error)),
+      );
+      return { ...ended };
+    };
+    return (await context.step(step, work, { idempotent: call.isIdempotent })) as unknown as Ended;
+  } catch (error) {
+    if (!isBlockError(error) || error.code !== 'STEP_OUTCOME_UNKNOWN') throw error;
+    return {
+      status: 'unknown',
+      error: 'The call was interrupted. It may have been sent, and is not repeated.',
+    };
+  } finally {
+    cancel();
+  }
+}
+
+const UNANSWERED: Ended = {
+  status: 'unknown',
+  error: `The service has not answered within ${MAX_CALL_MS / 1000} seconds. It may have been sent.`,
+};
+
+/** Returns the failure of a call, for the record. Throws if the block was stopped: its outcome is unknown then. */
+function failed({ signal }: Context, error: unknown): Ended {
+  signal.throwIfAborted();
+  const message = error instanceof Error ? error.message : String(error);
+  return { status: isUnanswered(error) ? 'unknown' : 'failed', error: message.slice(0, MAX_ERROR_CHARS) };
+}
+
+/** True if the request of a call has no answer: the service may have got it. */
+function isUnanswered(error: unknown): boolean {
+  if (!isBlockError(error) || error.code !== 'HTTP_FAILED' || !error.retryable) return false;
+  return !isJsonObject(error.details) || error.details['status'] === undefined;
+}
+
+interface Call {
+  isIdempotent: boolean;
+  make(call: { idempotencyKey: string; step: string }): Promise<Json>;
+}
+
+/** Returns the call that a row describes. Throws a BlockError for a row that cannot be called. */
+async function callOf(context: Context, each: Notification, options: BlocksOptions): Promise<Call> {
+  const { row, number } = each;
+  if (number > MAX_NOTIFICATIONS)
+    throw invalid(context, `has more than ${MAX_NOTIFICATIONS} notification tools: this one was not called`);
+  const tool = await toolOf(context, each, options);
+  const { name, inputSchema } = tool.definition;
+  if (tool.requiresApproval)
+    throw invalid(context, `has a notification "${name}" whose calls need the approval of a person`);
+  const params = isJsonObject(row['params']) ? row['params'] : {};
+  const { values: args } = presetOf(inputSchema as JsonObject, params);
+  const problems = tool.problemsOf(args);
+  if (problems !== undefined)
+    throw invalid(
+      context,
+      `has a notification "${name}" with arguments that do not match its schema: ${problems.replace(/\.$/, '')}`,
+    );
+  const { signal } = context;
+  return {
+    isIdempotent: tool.isIdempotent(args),
+    make: ({ idempotencyKey, step }) =>
+      tool.run(args, { idempotencyKey, step, signal, toolCallId: step, othersDone: Promise.resolve() }),
+  };
+}
+
+/** Returns the one tool that a row names. */
+async function toolOf(context: Context, each: Notification, options: BlocksOptions): Promise<ReadyTool> {
+  const { row } = each;
+  usageOf(context, row);
+  // The log of its run would show the address of the pause to everyone who may read it.
+  if (isWorkflowRow(row)) throw invalid(context, 'has a workflow as a notification, which cannot send one');
+  const found = isMcpRow(row)
+    ? await mcpTools(context, options, withStructure(context, each), new Set())
+    : await offeredTools(context, each, options);
+  const [tool] = found;
+  if (tool && found.length === 1) return withSchema(context, tool, row);
+  throw invalid(context, `has a notification that names ${found.length} tools: name one of them`);
+}
+
+/** Returns the context with another signal. */
+function withSignal(context: Context, signal: AbortSignal): Context {
+  const { runId, workflowId, block, scope, attempt, idempotencyKey, clock, services } = context;
+  return {
+    ...{ runId, workflowId, block, scope, attempt, idempotencyKey, signal, clock, services },
+    remainingMs: context.remainingMs,
+    field: (name, mode) => context.field(name, mode),
+    fields: () => context.fields(),
+    sourceOutput: () => context.sourceOutput(),
+    emit: (emission) => context.emit(emission),
+    step: (key, work, options) => context.step(key, work, options),
+    answers: () => context.answers(),
+  };
+}

@@ -1,0 +1,26 @@
+import { expect, it } from 'vitest';
+import { pauseLines } from './pauses.ts';
+import type { Style } from './style.ts';
+
+const same = (text: string): string => text;
+const PLAIN: Style = { bold: same, dim: same, red: same, green: same, yellow: same, cyan: same };
+
+it('shows why notifications of a pause are not known to be sent', () => {
+  const notifications = [
+    { type: 'slack', status: 'sent' },
+    { type: 'resend', title: 'Mail\u001B[2J', status: 'failed', error: 'No credential.' },
+    { type: 'slack', status: 'unknown', error: 'No answer.' },
+  ];
+  const pause = {
+    kind: 'human',
+    blockName: 'Ask',
+    token: 't',
+    output: { response: { data: { notifications } } },
+  };
+  const context = { runId: 'run-1', style: PLAIN };
+  const lines = pauseLines([pause as never], context as never);
+  expect(lines.filter((line) => line.includes('sent'))).toEqual([
+    '    ! Mail was not sent: No credential.',
+    '    ! slack may not have been sent: No answer.',
+  ]);
+});

@@ -1,0 +1,188 @@
+import { blocks } from '@heddle/blocks';
+import type { AgentTool, AgentToolCall } from '@heddle/blocks';
+import type { Json, JsonObject } from '@heddle/core';
+import type { Engine, EngineOptions } from '@heddle/engine';
+import { describe, expect, it, onTestFinished } from 'vitest';
+import { startServices } from '../integrations/services.ts';
+import { block, fn, workflow } from '../support/workflow.ts';
+import { onlyPause } from './approvals.ts';
+import type { OpenEngine } from './approvals.ts';
+
+/** Opens an engine whose pauses have addresses. */
+export type OpenNotifying = (
+  options: Parameters<OpenEngine>[0] & Pick<EngineOptions, 'credentials' | 'pauseLinks'>,
+) => ReturnType<OpenEngine>;
+
+const SECRET = 'token-of-slack';
+export const pauseLinks: NonNullable<EngineOptions['pauseLinks']> = ({ token }) => ({
+  url: `https://heddle.test/resume/${token}`,
+});
+
+/** A workflow that waits for a person, after these rows of tools. */
+export function asking(notification: Json, more: JsonObject = {}) {
+  return workflow(
+    [
+      block('Approve', 'human_in_the_loop', {
+        builderData: [{ name: 'go', type: 'string', value: '<approve.url>' }],
+        notification,
+        ...more,
+      }),
+      fn('Done', 'return <approve.submission>'),
+    ],
+    ['Start -> Approve', 'Approve -> Done'],
+  );
+}
+
+export const TELL: JsonObject = { type: 'tell', title: 'Tell', params: { text: 'Answer at <approve.url>' } };
+
+/** A tool that records what it tells. */
+export function teller(run: (args: JsonObject, call: AgentToolCall) => Promise<Json>): AgentTool {
+  const parameters = { type: 'object', properties: { text: { type: 'string' } }, required: ['text'] };
+  return { id: 'tell', description: 'Tells.', parameters, run };
+}
+
+interface Data {
+  notifications: Json;
+  responseStructure: { value: string }[];
+}
+
+export function dataOf(output: Json): Data {
+  return (output as unknown as { response: { data: Data } }).response.data;
+}
+
+/** Notification tools of pauses. */
+export function describeNotifications(where: string, open: OpenNotifying): void {
+  describe(`the notifications of a pause, ${where}`, () => {
+    it('are sent once with its address before it opens, and a failure of one is in its record', async () => {
+      const services = await startServices();
+      onTestFinished(() => services.close());
+      services.refuseNext('github', { status: 500, body: { message: `No, ${SECRET}!` } }, 9);
+      const told: JsonObject[] = [];
+      const tools = [
+        teller(async (args) => {
+          told.push(args);
+          return null;
+        }),
+        { ...teller(() => Promise.reject(new Error('never'))), id: 'guarded', requireApproval: true },
+      ];
+      const engine = await open({
+        ...{ blocks: blocks({ tools }), services: services.addresses, pauseLinks },
+        credentials: { slack: SECRET, github: 'token-of-github' },
+        env: { CHANNEL: { value: 'C0123456789', secret: false }, SECRET },
+      });
+      const slack = { channel: '{{CHANNEL}}', text: 'See <approve.url> {{SECRET}}' };
+      const issue = { owner: 'o', repo: 'r', title: 't' };
+      const rows = [
+        TELL,
+        { type: 'slack', operation: 'send', params: slack },
+        { type: 'slack', params: { ...slack, channel: 'C9' } },
+        { type: 'carrier_pigeon' },
+        { type: 'guarded', params: { text: 'x' } },
+        { type: 'tell', params: {} },
+        { type: 'workflow_input', params: { workflowId: 'w' } },
+        { type: 'github', operation: 'github_create_issue', params: issue },
+        { ...TELL, usageControl: 'none' },
+      ];
+      const { runId, result } = await engine.start({ workflow: asking(rows) });
+      expect(await result()).toMatchObject({ status: 'paused' });
+      const pause = await onlyPause(engine, runId);
+      const url = `https://heddle.test/resume/${pause.token}`;
+      const { notifications, responseStructure } = dataOf(pause.output);
+      expect(responseStructure).toMatchObject([{ value: url }]);
+      expect(told).toEqual([{ text: `Answer at ${url}` }]);
+      const sent = services.requests.filter(({ path }) => path === '/chat.postMessage');
+      const text = `See ${url} ${SECRET}`;
+      const bodies = ['C0123456789', 'C9'].map((channel) => ({ channel, text }));
+      expect(sent.map(({ body }) => body)).toEqual(expect.arrayContaining(bodies));
+      expect(sent).toHaveLength(2);
+      expect(notifications).toEqual([
+        { type: 'tell', title: 'Tell', status: 'sent' },
+        { type: 'slack', status: 'sent' },
+        { type: 'slack', status: 'failed', error: expect.stringContaining('channel_not_found') as string },
+        {
+          type: 'carrier_pigeon',
+          status: 'failed',
+          error: expect.stringContaining('"carrier_pigeon"') as string,
+        },
+        { type: 'guarded', status: 'failed', error: expect.stringContaining('approval') as string },
+        { type: 'tell', status: 'failed', error: expect.stringContaining('"text"') as string },
+        { type: 'workflow_input', status: 'failed', error: expect.stringContaining('workflow') as string },
+        { type: 'github', status: 'failed', error: expect.stringContaining('500') as string },
+      ]);
+      const { output, status } = await engine.resume(runId, { token: pause.token, input: { ok: true } });
+      expect([status, output]).toMatchObject(['completed', { result: { ok: true } }]);
+      expect(told).toHaveLength(1);
+      const logs = await engine.getLogs(runId);
+      expect(JSON.stringify([await engine.getRun(runId), logs])).not.toContain(SECRET);
+    });
+
+    it('that lose the answer of their service may have been sent, and are not sent again', async () => {
+      const services = await startServices();
+      onTestFinished(() => services.close());
+      services.loseNext('slack', 1);
+      const engine = await open({
+        ...{ blocks: blocks(), services: services.addresses, pauseLinks, credentials: { slack: SECRET } },
+      });
+      const params = { operation: 'send', channel: 'C0123456789', text: '<approve.url>' };
+      const { runId, result } = await engine.start({ workflow: asking([{ type: 'slack', params }]) });
+      await result();
+      const { output } = await onlyPause(engine, runId);
+      expect(dataOf(output).notifications).toMatchObject([{ type: 'slack', status: 'unknown' }]);
+      expect(services.requests).toHaveLength(1);
+    });
+  });
+}
+
+/** A process that runs the blocks of these options, over the same store as the one before it. */
+type Begin = (
+  options: Pick<EngineOptions, 'blocks' | 'pauseLinks'>,
+) => Promise<{ engine: Engine; stop(): Promise<void> }>;
+
+/** A pause whose process ends in a call, after another call has ended. */
+export function describeInterrupted(place: () => Promise<Begin>): void {
+  describe('a pause whose process ends before it opens', () => {
+    it.each([
+      ['an interrupted notification may have been sent, and is not repeated', false],
+      ['an interrupted notification is repeated if its tool allows it', true],
+    ])('opens at the address that was sent: %s', async (_, idempotent) => {
+      const told: JsonObject[] = [];
+      const keys: string[] = [];
+      const { promise: stuck, resolve: reached } = Promise.withResolvers<void>();
+      const tell = teller(async (args) => {
+        told.push(args);
+        return null;
+      });
+      const slow = teller(async (_args, { idempotencyKey, signal }) => {
+        keys.push(idempotencyKey);
+        if (keys.length > 1) return null;
+        reached();
+        return stopped(signal);
+      });
+      const tools = [tell, { ...slow, id: 'slow', idempotent }];
+      const options = { blocks: blocks({ tools }), pauseLinks };
+      const begin = await place();
+      const first = await begin(options);
+      const rows = [TELL, { ...TELL, type: 'slow', title: 'Slow' }];
+      const { runId } = await first.engine.start({ workflow: asking(rows) });
+      await stuck;
+      await expect.poll(() => told).toHaveLength(1);
+      await first.stop();
+      const { engine } = await begin(options);
+      expect(await (await engine.attach(runId)).result()).toMatchObject({ status: 'paused' });
+      const { token, output } = await onlyPause(engine, runId);
+      expect(told).toEqual([{ text: `Answer at https://heddle.test/resume/${token}` }]);
+      expect(keys).toEqual(idempotent ? [keys[0], keys[0]] : [keys[0]]);
+      expect(dataOf(output).notifications).toMatchObject([
+        { title: 'Tell', status: 'sent' },
+        { title: 'Slow', status: idempotent ? 'sent' : 'unknown' },
+      ]);
+    });
+  });
+}
+
+/** Rejects when the call is stopped. */
+export function stopped(signal: AbortSignal): Promise<never> {
+  return new Promise((_resolve, reject) => {
+    signal.addEventListener('abort', () => reject(signal.reason as Error));
+  });
+}
