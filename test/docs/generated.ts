@@ -19,6 +19,7 @@ import { readText } from '../repo/sources.ts';
 import { SERVED } from '../support/served.ts';
 import { unionIn } from '../repo/unions.ts';
 import { constantAt } from './constants.ts';
+import { knownModelRows, MODEL_HEAD } from './known-models.ts';
 import { cellsOf, codeIn } from './markdown.ts';
 
 /** The pages with parts that are written by `npm test -- test/docs/generated -u`. */
@@ -29,6 +30,7 @@ export const GENERATED: readonly string[] = [
   'docs/errors.md',
   'docs/events.md',
   'docs/limits.md',
+  'docs/models.md',
   'docs/sandbox-attacks.md',
   'docs/tools.md',
   'docs/triggers.md',
@@ -48,6 +50,7 @@ const TABLES: { readonly [name: string]: () => string[] } = {
   areas,
   interface: interfaceTable,
   integrations: integrationsTable,
+  known_models: () => tableOf(MODEL_HEAD, knownModelRows()),
   ...blockTables(),
 };
 

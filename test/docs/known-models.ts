@@ -1,0 +1,27 @@
+import { knownModels } from '@heddle/blocks';
+
+/** The heading of the table of known models. */
+export const MODEL_HEAD = [
+  'provider',
+  'model',
+  'context, tokens',
+  'longest output, tokens',
+  'input, $',
+  'cached input, $',
+  'output, $',
+  'reasoning can be set',
+];
+
+/** The rows of the table of known models, by provider in their order. */
+export function knownModelRows(): string[][] {
+  return knownModels().map(({ provider, id, context, output, prices, reasoning }) => [
+    `\`${provider}\``,
+    `\`${id}\``,
+    context.toLocaleString('en'),
+    output.toLocaleString('en'),
+    String(prices.input),
+    prices.cachedInput === undefined ? '' : String(prices.cachedInput),
+    String(prices.output),
+    reasoning ? 'yes' : '',
+  ]);
+}
