@@ -53,7 +53,7 @@ export function formatOptions(
 ): Pick<LanguageModelV4CallOptions, 'responseFormat' | 'providerOptions'> {
   if (!format) return {};
   const { name, schema, strict } = format;
-  const providers = ['openai', 'azure', 'groq', 'mistral'];
+  const providers = ['openai', 'azure', 'mistral', 'openaiCompatible'];
   return {
     responseFormat: { type: 'json', name, schema: schema as never },
     // With a schema that is not strict, these providers would refuse the call.

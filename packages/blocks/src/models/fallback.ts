@@ -10,6 +10,7 @@ import { callModel } from './call.ts';
 import type { Answer } from './call.ts';
 import type { OpenModel, OpenModels } from './open.ts';
 import { markedForCache, promptCaching } from './prompt-cache.ts';
+import { schemaAsText } from './schema-as-text.ts';
 
 const MAX_DOLLARS = 1e9;
 
@@ -68,8 +69,8 @@ export class FallbackModels {
     );
     // Only a prompt that is sent again with more behind it is worth the price of writing it to the cache.
     const isRepeated = this.#conversation !== undefined || (asked.tools ?? []).length > 0;
-    const sent = (this.#caching ?? isRepeated) ? markedForCache(prompt, opened) : prompt;
-    return { ...settings, ...asked, prompt: sent, providerOptions };
+    const sent = schemaAsText(opened.provider, { ...settings, ...asked, prompt, providerOptions });
+    return (this.#caching ?? isRepeated) ? { ...sent, prompt: markedForCache(sent.prompt, opened) } : sent;
   }
 }
 
