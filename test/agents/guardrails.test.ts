@@ -2,7 +2,9 @@ import { blocks } from '@heddle/blocks';
 import type { JsonObject } from '@heddle/core';
 import { createEngine } from '@heddle/engine';
 import { describe, expect, it, onTestFinished } from 'vitest';
+import { MemoryKnowledge } from '../support/tenant-knowledge.ts';
 import { block, workflow } from '../support/workflow.ts';
+import { modelServer } from './metered.ts';
 
 /** Runs guardrails on `text`, which comes from the input. */
 async function check(fields: JsonObject, text: string | JsonObject) {
@@ -82,8 +84,61 @@ describe('guardrails for personal data', () => {
 });
 
 describe('guardrails for hallucination', () => {
-  it('fail: there is no knowledge base', async () => {
-    const result = await check({ validationType: 'hallucination' }, 'x');
-    expect(result.error?.message).toContain('needs a knowledge base');
+  /** Checks a text against a knowledge base of the tenant `mine`; the model gives this answer. */
+  async function grounded(fields: JsonObject, answer?: JsonObject) {
+    const knowledge = new MemoryKnowledge();
+    for (const tenant of ['mine', 'theirs']) {
+      knowledge.add(tenant, `kb of ${tenant}`);
+      const document = { name: 'a', content: `Looms of ${tenant} weave.`, mimeType: 'text/plain', tags: {} };
+      await knowledge.createDocument(tenant, `kb of ${tenant}`, { ...document, replaces: undefined }, 'k');
+    }
+    const server = await modelServer(() => ({ text: JSON.stringify({ answer: answer ?? {} }) }));
+    const engine = await createEngine({
+      ...{ blocks: blocks(), services: server.services, tenant: () => 'mine', tenantKnowledge: knowledge },
+    });
+    onTestFinished(() => engine.close({ graceMs: 0 }));
+    const base = { validationType: 'hallucination', knowledgeBaseId: 'kb of mine', model: 'local/scripted' };
+    const drawn = [block('G', 'guardrails', { input: 'Looms weave.', ...base, ...fields })];
+    const result = await engine.execute({ workflow: workflow(drawn, ['Start -> G']) });
+    return { result, knowledge, requests: server.requests };
+  }
+
+  it.each([
+    [3, 7, true],
+    [8, 7, false],
+    [10, 99, true],
+  ])('with the lowest score %d let a model score %d: %s', async (threshold, score, passed) => {
+    const { result, knowledge, requests } = await grounded(
+      { threshold, topK: 2 },
+      { score, reasoning: 'Yes.' },
+    );
+    const shown = { passed, score: Math.min(10, score), reasoning: 'Yes.', model: 'scripted' };
+    expect(result).toMatchObject({ status: 'completed', output: { ...shown, input: 'Looms weave.' } });
+    expect('error' in (result.output as object)).toBe(!passed);
+    expect(knowledge.searches).toMatchObject([{ query: 'Looms weave.', topK: 2 }]);
+    const asked = JSON.stringify(requests[0]?.body);
+    expect(asked).toContain('Looms of mine weave.');
+    expect(asked).not.toContain('theirs');
+  });
+
+  it('ask no model about a text of which the knowledge base has nothing', async () => {
+    const { result, requests } = await grounded({ input: 'Xylophone?' });
+    expect(result.output).toMatchObject({ passed: false, score: 0 });
+    expect(requests).toEqual([]);
+  });
+
+  it.each<[fields: JsonObject, code: string, message: RegExp]>([
+    [{ knowledgeBaseId: 'kb of theirs' }, 'KNOWLEDGE_UNKNOWN', /no knowledge base "kb of theirs"/],
+    [{ knowledgeBaseId: '' }, 'BLOCK_CONFIG_INVALID', /fill in "knowledgeBaseId"/],
+    [{ threshold: 11 }, 'BLOCK_CONFIG_INVALID', /threshold/],
+  ])('fail with %j: %s', async (fields, code, message) => {
+    const { result, requests } = await grounded(fields);
+    expect(result.error).toMatchObject({ code, message: expect.stringMatching(message) as string });
+    expect(requests).toEqual([]);
+  });
+
+  it('fail where knowledge bases are not stored', async () => {
+    const result = await check({ validationType: 'hallucination', knowledgeBaseId: 'kb' }, 'x');
+    expect(result.error).toMatchObject({ code: 'FEATURE_MISSING', details: { feature: 'knowledge' } });
   });
 });

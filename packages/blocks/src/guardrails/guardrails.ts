@@ -3,6 +3,8 @@ import * as z from 'zod';
 import { defineOutside } from '../define.ts';
 import { invalid } from '../invalid.ts';
 import type { Context } from '../define.ts';
+import { modelFields, modelOutputs } from '../models/fields.ts';
+import { groundingOf } from './grounding.ts';
 import { entityTypes, findPersonalData, masked } from './personal-data.ts';
 import type { Entity } from './personal-data.ts';
 
@@ -24,7 +26,7 @@ const fields = z.object({
   validationType: z
     .enum(['json', 'regex', 'pii', 'hallucination'])
     .default('json')
-    .describe('The check: json, regex or pii. Heddle cannot check for hallucination.'),
+    .describe('The check: json, regex, pii, or hallucination (whether a knowledge base supports the text).'),
   regex: z.string().optional().describe('For regex: the expression, in the syntax of JavaScript.'),
   piiEntityTypes: z
     .array(z.string())
@@ -34,13 +36,32 @@ const fields = z.object({
     .enum(['block', 'mask'])
     .default('block')
     .describe('For pii: block does not pass a text with personal data; mask passes and replaces the data.'),
+  knowledgeBaseId: z
+    .string()
+    .optional()
+    .describe('For hallucination: the id of the knowledge base, which the host stores.'),
+  threshold: z.coerce
+    .number()
+    .min(0)
+    .max(10)
+    .default(3)
+    .describe('For hallucination: the lowest score that passes, from 0 to 10. Default: 3.'),
+  topK: z.coerce
+    .number()
+    .int()
+    .min(1)
+    .max(20)
+    .default(5)
+    .describe('For hallucination: how many passages the model gets, at most 20. Default: 5.'),
+  ...modelFields,
 });
 
 type Fields = z.output<typeof fields>;
 
 /** A check of a text. */
 export const guardrails = defineOutside({
-  summary: 'Checks a text: whether it is JSON, matches a regular expression, or has personal data.',
+  summary:
+    'Checks a text: whether it is JSON, matches a regular expression, has personal data, or is supported by a knowledge base.',
   fields,
   outputs: z.object({
     passed: z.boolean().describe('Whether the text passes.'),
@@ -52,10 +73,20 @@ export const guardrails = defineOutside({
       .array(entity)
       .optional()
       .describe('Personal data that was found: type, and start and end in the text (pii).'),
+    score: z
+      .number()
+      .optional()
+      .describe('How far the knowledge base supports the text, from 0 to 10 (hallucination).'),
+    reasoning: z.string().optional().describe('Why (hallucination).'),
+    ...z.object(modelOutputs).partial().shape,
   }),
-  async run({ fields: given, context }) {
-    const { input, validationType } = given;
-    return { output: { ...(await verdictOf(given, context)), validationType, input } };
+  async run(call) {
+    const { input, validationType } = call.fields;
+    const verdict =
+      validationType === 'hallucination'
+        ? await groundingOf(call)
+        : await verdictOf(call.fields, call.context);
+    return { output: { ...verdict, validationType, input } };
   },
 });
 
@@ -63,8 +94,6 @@ async function verdictOf(given: Fields, context: Context): Promise<Verdict> {
   const { input, validationType, regex } = given;
   if (validationType === 'json') return jsonVerdict(input);
   if (validationType === 'pii') return personalVerdict(given, context);
-  if (validationType === 'hallucination')
-    throw invalid(context, 'checks for hallucination, which needs a knowledge base. Heddle has none');
   if (regex === undefined) throw invalid(context, 'has no regular expression: fill in "regex"');
   return patternVerdict(context, regex, input);
 }
