@@ -47,6 +47,8 @@ export interface DriverIntegration {
   /** The name for `--service` and `--credential`, and the provider of stored credentials; of data of the host, its name alone. */
   service: string;
   title: string;
+  /** What blocks do, in one sentence. Default: they use the service. */
+  summary?: string;
   /** The public documentation of the service. Absent: the tools use data of the host. */
   docs?: string;
   /** Where the service is and what authenticates, as Markdown, for its page. */

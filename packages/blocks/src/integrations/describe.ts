@@ -21,13 +21,13 @@ export async function describeIntegrations(): Promise<BlockDescription[]> {
 }
 
 function describeDriver(type: string, integration: DriverIntegration): BlockDescription {
-  const { title, docs, settings, tools, outputs } = integration;
+  const { title, summary = `Uses ${title}.`, docs, settings, tools, outputs } = integration;
   const fields = startingFields(operationsOf(integration, type));
   if (docs === undefined) fields.delete('credential');
   for (const all of [settings, ...Object.values(tools).map((tool) => tool.arguments)]) addFields(fields, all);
   return {
     type,
-    summary: `Uses ${title}.`,
+    summary,
     fields: { type: 'object', properties: Object.fromEntries(fields) },
     outputs: {
       type: 'object',

@@ -147,6 +147,7 @@ const OPERATION = /^knowledge_/;
 export const integration = defineDriver({
   service: 'knowledge',
   title: 'Knowledge',
+  summary: 'Searches and changes knowledge bases of the workspace.',
   access:
     'Knowledge bases are those that the host stores: an embedder passes them as [`tenantKnowledge`](../../packages/engine/README.md#files-and-knowledge-of-tenants). Without them a block fails with [FEATURE_MISSING](../errors.md#feature_missing), and `heddle check` and deployments warn of it. `heddle run` and `heddle serve` store none yet.\n\nA block uses only knowledge bases of the workspace of its workflow; others are answered like those that do not exist ([KNOWLEDGE_UNKNOWN](../errors.md#knowledge_unknown)). A model chooses a knowledge base only if the author of the agent has not. A change is made once, even if a crash or a retry repeats the call.',
   types: ['knowledge'],
