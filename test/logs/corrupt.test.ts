@@ -6,6 +6,7 @@ import type { EngineOptions, RunSummary } from '@heddle/engine';
 import { Client } from 'pg';
 import { describe, expect, it } from 'vitest';
 import { LogIndexer } from '../../packages/service/src/logs/indexer.ts';
+import { Triggers } from '../../packages/service/src/triggers/triggers.ts';
 import { dataFolder } from '../support/data-folder.ts';
 import { hasPostgres, postgresDatabase } from '../support/postgres.ts';
 import { block, workflow } from '../support/workflow.ts';
@@ -42,6 +43,7 @@ async function setUp(fault: () => unknown) {
     } as never,
     every: () => () => undefined,
     report: (error) => faults.push(String(error)),
+    ...{ now: Date.now, triggers: new Triggers() },
   });
   return { db, indexer, faults };
 }

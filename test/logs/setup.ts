@@ -6,6 +6,7 @@ import { sql } from 'kysely';
 import type { Kysely } from 'kysely';
 import { onTestFinished } from 'vitest';
 import { LogIndexer } from '../../packages/service/src/logs/indexer.ts';
+import { Triggers } from '../../packages/service/src/triggers/triggers.ts';
 import type { NewLog } from '../../packages/service/src/logs/store.ts';
 import type { LogRow, LogTables } from '../../packages/service/src/logs/tables.ts';
 
@@ -92,6 +93,7 @@ export function indexerOf({ db, engine, faults }: Omit<Indexed, 'indexer'>): Log
     db,
     every: () => () => undefined,
     report: (error) => faults.push(error),
+    ...{ now: Date.now, triggers: new Triggers() },
   });
 }
 

@@ -127,7 +127,7 @@ export function serviceAreas({
     resumePages(),
     transfers({ store }),
     skills({ store }),
-    logs(),
+    logs({ triggers: deployedTriggers }),
     ...(sealer
       ? [secrets({ store, sealer }), credentials({ store, sealer, providers: credentialProviders })]
       : []),
@@ -142,7 +142,7 @@ export function serviceAreas({
         ]
       : []),
     ...(sandboxes ? [sandboxes.area] : []),
-    retention({ store, limits }),
+    retention({ store, limits, triggers: deployedTriggers }),
   ] as const satisfies readonly Area[];
 }
 

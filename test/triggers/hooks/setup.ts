@@ -61,7 +61,7 @@ export interface Hooked extends Received {
   /** Ids of stored credentials, by name. */
   credentials: { readonly [name: string]: string };
   /** Deploys a workflow with a trigger; names of credentials stand for their ids. */
-  hooked(type: string, fields: JsonObject): Promise<string>;
+  hooked(type: string, fields: JsonObject, last?: { [name: string]: Json }): Promise<string>;
   /** Deploys another version of a workflow. */
   redeployed(id: string, type: string, fields: JsonObject): Promise<Deployment>;
   deployment(id: string): Promise<Deployment>;
@@ -78,7 +78,7 @@ export interface Hooked extends Received {
   /** Moves the clock, and has what is due done. */
   pass(ms: number): void;
   /** Sends a delivery as the provider of a hook. */
-  deliver(hook: SimulatedHook, id: string): Promise<Answered>;
+  deliver(hook: SimulatedHook, id: string, more?: JsonObject): Promise<Answered>;
 }
 
 /** An API whose webhooks are created at simulated providers. */
@@ -135,7 +135,7 @@ export async function hookedApi(
   return {
     ...api,
     ...{ providers, hookDb, credentials, deployment },
-    hooked: (type, fields) => api.deployed(webhookWorkflow(withIds(fields), { type })),
+    hooked: (type, fields, last = {}) => api.deployed(webhookWorkflow(withIds(fields), { type, last })),
     async redeployed(id, type, fields) {
       const draft = draftOf(webhookWorkflow(withIds(fields), { type }));
       const { block_id: blockId } = await api.db
@@ -180,9 +180,9 @@ export async function hookedApi(
       api.now.ms += ms;
       beat();
     },
-    deliver(hook, id) {
+    deliver(hook, id, more = {}) {
       const provider = PROVIDERS[hook.provider];
-      const event = { invoice: 1, type: 'invoice.paid', action: 'create', ref: 'refs/heads/main' };
+      const event = { invoice: 1, type: 'invoice.paid', action: 'create', ref: 'refs/heads/main', ...more };
       const body = hook.provider === 'linear' ? { ...event, type: 'Issue' } : event;
       const sent = provider!.request(body, { id, nowMs: api.now.ms, secret: hook.secret });
       return api.send(new URL(hook.url).pathname, sent);

@@ -1,3 +1,4 @@
+import { isJsonObject, own } from '@heddle/core/blocks';
 import type { JsonObject } from '@heddle/core/blocks';
 import { ApiClient, dataOf, textOf } from '../api-client.ts';
 import { readEnv } from '../env.ts';
@@ -18,12 +19,17 @@ export async function listTriggers(io: Io, options: TriggerOptions): Promise<num
   const found = await new ApiClient(options, readEnv()).all(TRIGGERS);
   if (options.json) writeJson(io, { data: found });
   else if (found.length === 0) io.stderr.write('No triggers.\n');
-  else writeTable(io, ['WORKFLOW', 'BLOCK', 'TYPE', 'STATE', 'ID'], found.map(row));
+  else writeTable(io, ['WORKFLOW', 'BLOCK', 'TYPE', 'STATE', 'ID', 'EXPIRES', 'ERROR'], found.map(row));
   return EXIT.completed;
 }
 
 function row(trigger: JsonObject): string[] {
-  return ['workflowName', 'name', 'type', 'state', 'id'].map((field) => safeLine(textOf(trigger, field)));
+  const fields = ['workflowName', 'name', 'type', 'state', 'id'].map((field) => textOf(trigger, field));
+  const health = own(trigger, 'health');
+  const { expires, error } = isJsonObject(health)
+    ? { expires: textOf(health, 'expiresAt'), error: textOf(health, 'lastError') }
+    : { expires: '', error: '' };
+  return [...fields, expires || '-', error].map(safeLine);
 }
 
 /** Lists the latest events about which flow control has decided, up to `limit`. */

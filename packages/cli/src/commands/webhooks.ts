@@ -19,7 +19,12 @@ export async function listWebhooks(io: Io, options: WebhookOptions): Promise<num
   const found = await new ApiClient(options, readEnv()).all(WEBHOOKS);
   if (options.json) writeJson(io, { data: found });
   else if (found.length === 0) io.stderr.write('No webhooks.\n');
-  else writeTable(io, ['WORKFLOW', 'BLOCK', 'STATE', 'SIGNED', 'LAST', 'URL', 'REFUSED'], found.map(row));
+  else
+    writeTable(
+      io,
+      ['WORKFLOW', 'BLOCK', 'STATE', 'SIGNED', 'HOOK', 'LAST', 'URL', 'REFUSED'],
+      found.map(row),
+    );
   return EXIT.completed;
 }
 
@@ -29,9 +34,22 @@ function row(webhook: JsonObject): string[] {
   const [latest] = Array.isArray(refusals) ? refusals.filter(isJsonObject) : [];
   const refused = latest ? `${textOf(latest, 'reason')} (${textOf(latest, 'lastAt')})` : '-';
   const names = [textOf(webhook, 'workflowName'), textOf(webhook, 'name'), textOf(webhook, 'state')];
-  return [...names, signed, textOf(webhook, 'lastDeliveryAt') || '-', textOf(webhook, 'url'), refused].map(
-    safeLine,
-  );
+  const hook = own(webhook, 'hook');
+  const state = isJsonObject(hook) ? hookText(hook) : '-';
+  return [
+    ...names,
+    signed,
+    state,
+    textOf(webhook, 'lastDeliveryAt') || '-',
+    textOf(webhook, 'url'),
+    refused,
+  ].map(safeLine);
+}
+
+/** Returns the state of the webhook at its provider, with what is wrong with it. */
+function hookText(hook: JsonObject): string {
+  const error = textOf(hook, 'error');
+  return error ? `${textOf(hook, 'state')} (${error})` : textOf(hook, 'state');
 }
 
 /** Lists the latest deliveries of a webhook, up to `limit`. */

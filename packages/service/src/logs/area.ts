@@ -16,6 +16,7 @@ import type { LogServices } from './logs.ts';
 import { LOG_MIGRATIONS } from './migrations.ts';
 import { getLog, getLogStats, listLogsOperation, searchLogsOperation } from './operations.ts';
 import type { LogTables } from './tables.ts';
+import { Triggers } from '../triggers/triggers.ts';
 
 export const LOGS = {
   listLogs: listLogsOperation,
@@ -35,20 +36,26 @@ export interface OpenedLogs extends LogServices {
   close(): Promise<void>;
 }
 
-/** Returns the area of the log of runs, with its index. */
-export function logs(): Area<OpenedLogs, typeof LOGS> {
+/** Returns the area of the log of runs, with its index. Give the areas of workflows and triggers the same `triggers`. */
+export function logs({ triggers = new Triggers() }: { triggers?: Triggers } = {}): Area<
+  OpenedLogs,
+  typeof LOGS
+> {
   return {
     name: 'logs',
     operations: LOGS,
     migrations: LOG_MIGRATIONS,
-    services: openLogs,
+    services: (context) => openLogs(context, triggers),
     close: (services) => services.close(),
   };
 }
 
-function openLogs({ engine, access, database, now, every, report }: AreaContext): OpenedLogs {
+function openLogs(
+  { engine, access, database, now, every, report }: AreaContext,
+  triggers: Triggers,
+): OpenedLogs {
   const db = database as Kysely<LogTables>;
-  const indexer = new LogIndexer({ engine, db, every, report });
+  const indexer = new LogIndexer({ engine, db, every, report, now, triggers });
   return {
     ...{ engine, access, db, indexer, now, report, traces: new TraceCache(engine, now) },
     withoutCredentials: (graph: JsonObject) => withoutCredentials(graph as never) as unknown as JsonObject,

@@ -3,6 +3,7 @@ import type { Engine, RunSummary } from '@heddle/engine';
 import type { Kysely } from 'kysely';
 import { recordEvents } from '../triggers/events/outbox.ts';
 import type { ServiceEvent } from '../triggers/events/outbox.ts';
+import type { Triggers } from '../triggers/triggers.ts';
 import { countRuns, removeLogs, saveLogs } from './store.ts';
 import type { EndedLog, NewLog } from './store.ts';
 import type { LogStatus, LogTables } from './tables.ts';
@@ -10,7 +11,7 @@ import { changeTotals, totalBatch, withdraw } from './totals.ts';
 import { callsModel, modelUsage } from './usage.ts';
 
 type Db = Kysely<LogTables>;
-type IndexedEngine = Pick<Engine, 'runChanges' | 'getTrace' | 'readValue'>;
+type IndexedEngine = Pick<Engine, 'runChanges' | 'getTrace' | 'readValue' | 'getRun' | 'getLogs'>;
 
 /** Changes of one batch. Each batch is one transaction. */
 const BATCH = 200;
@@ -26,6 +27,9 @@ interface IndexerOptions {
   db: Db;
   every: (ms: number, beat: () => void) => () => void;
   report: (error: unknown) => void;
+  now: () => number;
+  /** Counts failures of the runs of triggers. */
+  triggers: Pick<Triggers, 'endedRuns' | 'countEnded'>;
 }
 
 /**
@@ -103,18 +107,20 @@ export class LogIndexer {
   }
 
   async #indexBatch(): Promise<boolean> {
-    const { engine, db, report } = this.#options;
+    const { engine, db, report, now, triggers } = this.#options;
     const read = await engine.runChanges(BATCH);
     const { changes } = read;
     if (changes.length === 0) return false;
     const removed = changes.flatMap(({ runId, run }) => (run ? [] : [runId]));
     const present = new Map(changes.flatMap(({ runId, run }) => (run ? [[runId, run] as const] : [])));
     const logs = await newLogs({ engine, db, report }, present);
+    const endings = await triggers.endedRuns(db, engine, logs);
     await db.transaction().execute(async (transaction) => {
       const withdrawn = await withdraw(transaction, [...present.keys(), ...removed]);
       await saveLogs(transaction, logs);
       const ended = await countRuns(transaction, logs);
       await recordEvents(transaction, ended.flatMap(eventOf));
+      await triggers.countEnded(transaction, ended, { ended: endings, nowMs: now() });
       await removeLogs(transaction, removed);
       await changeTotals(transaction, withdrawn);
     });

@@ -2,6 +2,7 @@ import { setTimeout as sleep } from 'node:timers/promises';
 import type { Area, AreaContext } from '@heddle/api';
 import type { Kysely } from 'kysely';
 import { LogIndexer } from '../logs/indexer.ts';
+import { Triggers } from '../triggers/triggers.ts';
 import type { LogTables } from '../logs/tables.ts';
 import type { ServiceStore } from '../store/open.ts';
 import type { ReceiptTables } from '../transfer/tables.ts';
@@ -32,15 +33,18 @@ const PAUSE_MS = 5;
 export function retention({
   store,
   limits = {},
+  triggers = new Triggers(),
 }: {
   store: Pick<ServiceStore, 'database' | 'publicRuns'>;
   limits?: RetentionLimits | undefined;
+  /** Those of the areas of workflows and triggers. */
+  triggers?: Triggers;
 }): Area<RetentionSweep, Record<never, never>> {
   expectLimits(limits);
   return {
     name: 'retention',
     operations: {},
-    services: (context) => openSweep(context, store, limits),
+    services: (context) => openSweep(context, store, { limits, triggers }),
     close: (sweep) => sweep.close(),
   };
 }
@@ -55,12 +59,12 @@ function expectLimits({ maxBytes = Infinity, ...ages }: RetentionLimits): void {
 function openSweep(
   { engine, reservations, now, every, report }: AreaContext,
   { database, publicRuns }: Pick<ServiceStore, 'database' | 'publicRuns'>,
-  limits: RetentionLimits,
+  { limits, triggers }: { limits: RetentionLimits; triggers: Triggers },
 ): RetentionSweep {
   const { publicRunsMs = DEFAULT_RETENTION_MS, receiptsMs = DEFAULT_RETENTION_MS } = limits;
   const db = database as Kysely<LogTables>;
   // Reads the changes of deleted runs; the area of the log has an index that follows all changes.
-  const indexer = new LogIndexer({ engine, db, every: () => () => undefined, report });
+  const indexer = new LogIndexer({ engine, db, every: () => () => undefined, report, now, triggers });
   const index = () => indexer.updateAll();
   return new RetentionSweep({
     jobs: [

@@ -64,9 +64,17 @@ function updateAsRead(db: Db, { id, due_ms, fire_ms, version, config }: AsRead) 
     );
 }
 
-/** Records a suspension: as an event of the workspace, and for the audit. Returns true. */
-async function recorded(db: Db, { trigger, change }: Move): Promise<true> {
-  if (change.state !== 'suspended') return true;
+/** Records a suspension. Returns true. */
+async function recorded(db: Db, move: Move): Promise<true> {
+  if (move.change.state === 'suspended') await recordSuspension(db, move);
+  return true;
+}
+
+/** Records that a trigger was suspended: as an event of the workspace, and for the audit. */
+export async function recordSuspension(
+  db: Db,
+  { trigger, change }: { trigger: TriggerRow; change: Partial<TriggerRow> },
+): Promise<void> {
   const { id, workspace_id: workspaceId, workflow_id: workflowId, block_id: blockId } = trigger;
   const { failures, last_error: error = null, last_check_ms: checkedMs } = change;
   await recordEvents(db, [
@@ -76,5 +84,4 @@ async function recorded(db: Db, { trigger, change }: Move): Promise<true> {
     ...{ action: 'TRIGGER_SUSPENDED', workspaceId, resourceType: 'trigger', resourceId: id },
     details: { workflowId, blockId, failures, error },
   });
-  return true;
 }

@@ -1,5 +1,5 @@
 import type { JsonObject } from '@heddle/core';
-import type { WorkflowBlock } from '@heddle/engine';
+import type { Engine, WorkflowBlock } from '@heddle/engine';
 import {
   activateTriggers,
   deactivateTriggers,
@@ -11,6 +11,8 @@ import type { Activation, PlannedTrigger } from './activation.ts';
 import type { Kysely } from 'kysely';
 import type { Db } from './fire.ts';
 import { activateEvents, deactivateEvents, recordEvents } from './events/outbox.ts';
+import { countEnded, endedRuns } from './ended-runs.ts';
+import type { EndedRuns, LoggedRun } from './ended-runs.ts';
 import { forgetCursors } from './feeds/store.ts';
 import type { FeedDb } from './feeds/store.ts';
 import { hookStates } from './hooks/views.ts';
@@ -90,6 +92,26 @@ export class Triggers {
   /** Records which hooks at providers a workflow needs, in the transaction that changes its triggers. */
   wantHooks(transaction: unknown, changed: { workflowId: string; nowMs: number }): Promise<void> {
     return wantHooks(transaction as Kysely<HookTables>, this.hooks, changed);
+  }
+
+  /** Reads what ended runs say about the health of their triggers, before the transaction that records their end. */
+  endedRuns(
+    database: unknown,
+    engine: Pick<Engine, 'getRun' | 'getLogs'>,
+    logs: readonly LoggedRun[],
+  ): Promise<EndedRuns> {
+    return endedRuns(database as Db, engine, logs);
+  }
+
+  /** Counts the failures of ended runs in that transaction. Triggers that only fail are suspended. */
+  async countEnded(
+    transaction: unknown,
+    runs: readonly LoggedRun[],
+    counted: { ended: EndedRuns; nowMs: number },
+  ): Promise<void> {
+    if (counted.ended.size === 0) return;
+    for (const workflowId of await countEnded(transaction as Db, runs, counted))
+      await this.wantHooks(transaction, { workflowId, nowMs: counted.nowMs });
   }
 
   /** Returns which triggers the live version of a workflow has, and a warning for each that is suspended. */

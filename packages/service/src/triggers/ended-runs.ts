@@ -1,0 +1,128 @@
+import { isEngineError } from '@heddle/core';
+import type { Engine } from '@heddle/engine';
+import type { LogTables } from '../logs/tables.ts';
+import type { Db } from './fire.ts';
+import { failed, HEALTHY } from './health.ts';
+import { recordSuspension } from './move.ts';
+import { withNumbers } from './rows.ts';
+import type { TriggerRow } from './tables.ts';
+
+/** A run as the log has it. */
+export type LoggedRun = Pick<
+  LogTables['run_logs'],
+  'engine_id' | 'workflow_id' | 'status' | 'trigger' | 'is_child'
+>;
+
+/** What a run that has ended says about the trigger at which it began. */
+interface Ended {
+  /** Undefined: it has failed before its first block. */
+  blockId: string | undefined;
+  /** Why it has failed; undefined: it has completed. */
+  error: string | undefined;
+}
+
+/** By the engine's id of the run. */
+export type EndedRuns = ReadonlyMap<string, Ended>;
+
+/** What starts runs one by one, without looking at the run before. Schedules look at it themselves. */
+const STARTED_BY: ReadonlySet<string> = new Set(['webhook', 'event']);
+
+/**
+ * Reads what ended runs say about the health of webhooks and triggers of events: those that have failed, and those that have
+ * completed where runs have failed before.
+ */
+export async function endedRuns(
+  db: Db,
+  engine: Pick<Engine, 'getRun' | 'getLogs'>,
+  logs: readonly LoggedRun[],
+): Promise<EndedRuns> {
+  const own = logs.filter(({ trigger, is_child: isChild }) => STARTED_BY.has(trigger) && isChild === 0);
+  const failures = own.filter(({ status }) => status === 'failed');
+  const successes = own.filter(({ status }) => status === 'completed');
+  const failing = await failingWorkflows(db, successes);
+  const relevant = [...failures, ...successes.filter(({ workflow_id: id }) => failing.has(id))];
+  const found = new Map<string, Ended>();
+  for (const { engine_id: id, status } of relevant) {
+    const ended = await endedRun(engine, id, status === 'failed');
+    if (ended) found.set(id, ended);
+  }
+  return found;
+}
+
+async function failingWorkflows(db: Db, runs: readonly LoggedRun[]): Promise<ReadonlySet<string>> {
+  if (runs.length === 0) return new Set();
+  const rows = await db
+    .selectFrom('triggers')
+    .select('workflow_id')
+    .distinct()
+    .where('workflow_id', 'in', [...new Set(runs.map(({ workflow_id: id }) => id))])
+    .where('failures', '>', 0)
+    .execute();
+  return new Set(rows.map(({ workflow_id: id }) => id));
+}
+
+async function endedRun(
+  engine: Pick<Engine, 'getRun' | 'getLogs'>,
+  runId: string,
+  isFailed: boolean,
+): Promise<Ended | undefined> {
+  try {
+    // A run begins at its trigger.
+    const [first] = await engine.getLogs(runId);
+    const blockId = first?.blockId;
+    if (!isFailed) return { blockId, error: undefined };
+    const { error } = await engine.getRun(runId);
+    return { blockId, error: error?.message ?? 'The run has failed.' };
+  } catch (error) {
+    // It was deleted, or its record cannot be read: it says nothing.
+    if (isEngineError(error)) return undefined;
+    throw error;
+  }
+}
+
+/**
+ * Counts failures in a row, in the transaction that records the end of the runs, and suspends triggers that only fail. Returns
+ * the workflows of those.
+ */
+export async function countEnded(
+  db: Db,
+  runs: readonly LoggedRun[],
+  { ended, nowMs }: { ended: EndedRuns; nowMs: number },
+): Promise<string[]> {
+  const suspended: string[] = [];
+  const counted = runs.filter(({ engine_id: id }) => ended.has(id));
+  // In one order, so that transactions of several processes wait for each other and never block each other.
+  for (const run of counted.toSorted((a, b) => (a.workflow_id < b.workflow_id ? -1 : 1))) {
+    const { blockId, error } = ended.get(run.engine_id) as Ended;
+    const row = await activeTrigger(db, run.workflow_id, blockId);
+    if (!row || (error === undefined && row.failures === 0)) continue;
+    const health = error === undefined ? HEALTHY : failed(row, error, nowMs);
+    const change: Partial<TriggerRow> = { ...health, last_check_ms: nowMs };
+    await db.updateTable('triggers').set(change).where('id', '=', row.id).execute();
+    if (change.state !== 'suspended') continue;
+    await recordSuspension(db, { trigger: row, change });
+    suspended.push(row.workflow_id);
+  }
+  return [...new Set(suspended)];
+}
+
+/**
+ * Returns the active trigger of a live version; without a block, the only one of its workflow. No other process changes it until
+ * the transaction ends.
+ */
+async function activeTrigger(
+  db: Db,
+  workflowId: string,
+  blockId: string | undefined,
+): Promise<TriggerRow | undefined> {
+  const [row, ...others] = await db
+    .updateTable('triggers')
+    .set((eb) => ({ attempts: eb.ref('attempts') }))
+    .where('workflow_id', '=', workflowId)
+    .$if(blockId !== undefined, (some) => some.where('block_id', '=', blockId ?? ''))
+    .where('version', 'is not', null)
+    .where('state', '=', 'active')
+    .returningAll()
+    .execute();
+  return row && others.length === 0 ? withNumbers(row) : undefined;
+}

@@ -1,0 +1,147 @@
+import { triggerTypes } from '@heddle/blocks/triggers';
+import { createEgress } from '@heddle/sandbox/egress';
+import type { Egress } from '@heddle/sandbox/egress';
+import { storedCredentials } from '@heddle/service/credentials';
+import type { KyselyPlugin } from 'kysely';
+import { afterAll, beforeAll, describe, expect, it } from 'vitest';
+import { HookJob } from '../../../packages/service/src/triggers/hooks/job.ts';
+import { hookWithNumbers } from '../../../packages/service/src/triggers/hooks/tables.ts';
+import type { ProviderHookRow } from '../../../packages/service/src/triggers/hooks/tables.ts';
+import { hookProviders } from '../../support/hook-providers.ts';
+import type { HookProviders, SimulatedHook } from '../../support/hook-providers.ts';
+import { drawnSteps } from '../../support/scale.ts';
+import { HOOKED, hookedApi, sealer } from './setup.ts';
+import type { Hooked } from './setup.ts';
+
+/** The lease of a process that has died ends after this time. */
+const LEASE_MS = 120_000;
+
+/** A process that dies at a step. From then on, it sends no statement and no request. */
+class Mortal {
+  #steps: number;
+
+  /** `steps`: the step at which it dies, counted from 1. */
+  constructor(steps: number) {
+    this.#steps = steps;
+  }
+
+  get isDead(): boolean {
+    return this.#steps <= 0;
+  }
+
+  /** A step before something is done, or after it. */
+  step(): void {
+    this.#steps -= 1;
+    if (this.isDead) throw new Error('The process has died.');
+  }
+
+  /** Each statement, and each of its results, is a step. */
+  statements(): KyselyPlugin {
+    return {
+      transformQuery: ({ node }) => {
+        this.step();
+        return node;
+      },
+      transformResult: ({ result }) => {
+        this.step();
+        return Promise.resolve(result);
+      },
+    };
+  }
+
+  /** Each request, and each answer, is a step. */
+  requests(client: Egress): Egress {
+    return {
+      ...client,
+      fetch: async (request) => {
+        this.step();
+        const answer = await client.fetch(request);
+        this.step();
+        return answer;
+      },
+    };
+  }
+}
+
+describe.each(Object.entries(HOOKED))('a process that dies at a step has %s', (name, { type, fields }) => {
+  const steps = drawnSteps(4, 'steps of the creation and removal of a webhook at which the process dies');
+  let providers: HookProviders;
+  let client: Egress;
+  /** The process that continues. */
+  let api: Hooked;
+
+  beforeAll(async () => {
+    providers = await hookProviders();
+    client = createEgress({ allowPrivate: true, ports: 'any' });
+    api = await hookedApi('sqlite', providers);
+  });
+  afterAll(async () => {
+    await client.close();
+    await providers.close();
+  });
+
+  /** The process claims the hooks of a workflow, and works on them until it dies or is done. True: it has died. */
+  const dies = async (id: string, at: number, change: Partial<ProviderHookRow>): Promise<boolean> => {
+    const mortal = new Mortal(at);
+    const nowMs = api.now.ms;
+    const row = await api.hookDb
+      .updateTable('provider_hooks')
+      .set({ ...change, lease_id: 'mortal', lease_ms: nowMs + LEASE_MS, look_ms: nowMs, attempts: 0 })
+      .where('workflow_id', '=', id)
+      .returningAll()
+      .executeTakeFirstOrThrow();
+    const address = providers.services[name as keyof HookProviders['services']];
+    const job = new HookJob(
+      {
+        ...{ db: api.hookDb.withPlugin(mortal.statements()), sealer, report: () => undefined },
+        types: new Map(triggerTypes.map((each) => [each.type, each])),
+        credentials: storedCredentials(api.store.database, sealer),
+        service: () => Promise.resolve({ address, http: mortal.requests(client) }),
+        now: () => nowMs,
+      },
+      hookWithNumbers(row),
+      new AbortController().signal,
+    );
+    await job.run().catch((error: unknown) => {
+      if (!mortal.isDead) throw error;
+    });
+    return mortal.isDead;
+  };
+
+  /** Has the other process fail until `work` has changed what is wanted. */
+  const whileUnavailable = async <Value>(work: () => Promise<Value>): Promise<Value> => {
+    providers.before = () => ({ status: 503 });
+    const value = await work();
+    providers.before = () => undefined;
+    return value;
+  };
+
+  it('its webhook created once, and removed', { timeout: 60_000 }, async () => {
+    let died = 0;
+    for (let at = steps.first; ; at += steps.stride) {
+      const id = await whileUnavailable(async () => {
+        const made = await api.hooked(type, fields);
+        await api.settled(made, 'failed');
+        return made;
+      });
+      const fresh = { present: '[]', key_id: null, sealed: null, state: 'preparing' } as const;
+      const isDead = await dies(id, at, fresh);
+      api.pass(LEASE_MS + 1);
+      await api.settled(id, 'active');
+      const hooks = (await api.hooksOf(id)) as [SimulatedHook];
+      expect(hooks, `died at step ${at}`).toHaveLength(1);
+      expect(await api.deliver(hooks[0], 'one')).toMatchObject({ status: 200 });
+      await whileUnavailable(async () => {
+        await api.call('DELETE', `/api/v2/workflows/${id}/deploy`);
+        await expect.poll(async () => (await api.rowOf(id))?.attempts).toBe(1);
+      });
+      const isDeadAgain = await dies(id, at, {});
+      api.pass(LEASE_MS + 1);
+      await expect.poll(() => api.rowOf(id)).toBeUndefined();
+      expect(await api.hooksOf(id), `died at step ${at}`).toEqual([]);
+      if (!isDead && !isDeadAgain) break;
+      died += 1;
+    }
+    expect(died).toBeGreaterThan(0);
+  });
+});

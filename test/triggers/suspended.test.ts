@@ -1,0 +1,113 @@
+import { afterAll, beforeAll, describe, expect, it } from 'vitest';
+import { scheduledWorkflow } from '../support/triggered.ts';
+import { drawnStores } from '../support/postgres.ts';
+import { hookProviders } from '../support/hook-providers.ts';
+import type { HookProviders } from '../support/hook-providers.ts';
+import { HOOKED, hookedApi } from './hooks/setup.ts';
+import type { Hooked } from './hooks/setup.ts';
+import { JSON_TYPE, webhookWorkflow } from './webhook-setup.ts';
+
+const HOUR_MS = 3_600_000;
+/** A run that fails. */
+const FAILS = { type: 'api', subBlocks: { url: { id: 'url', type: 'short-input', value: 'no address' } } };
+
+describe.each(drawnStores('suspended'))('after ten failures in a row that last a day, on %s', (store) => {
+  let providers: HookProviders;
+  let api: Hooked;
+
+  beforeAll(async () => {
+    providers = await hookProviders();
+    api = await hookedApi(store, providers);
+  });
+  afterAll(() => providers.close());
+
+  const row = (id: string) =>
+    api.db.selectFrom('triggers').selectAll().where('workflow_id', '=', id).executeTakeFirstOrThrow();
+  const failures = async (id: string): Promise<number> => {
+    // The index of the log reads what the engine has recorded.
+    api.pass(0);
+    return (await row(id)).failures;
+  };
+  /** Sends a delivery whose run fails, and waits until the failure is counted. */
+  const fail = async (id: string, path: string, count: number): Promise<void> => {
+    const answer = await api.send(path, { headers: JSON_TYPE, body: JSON.stringify({ count }) });
+    expect(answer.status).toBe(200);
+    await expect.poll(() => failures(id)).toBe(count);
+  };
+
+  it('a webhook is suspended, says why, answers like an unknown path, and can be resumed', async () => {
+    const id = await api.deployed(webhookWorkflow({}, { last: FAILS }));
+    const path = await api.pathOf(id);
+    const event = { type: 'sim_workspace_event' };
+    const watcher = await api.deployed(scheduledWorkflow({ eventType: 'trigger_suspended' }, event));
+    for (let count = 1; count <= 9; count += 1) {
+      await fail(id, path, count);
+      api.pass(3 * HOUR_MS);
+    }
+    expect(await row(id)).toMatchObject({ state: 'active' });
+    await fail(id, path, 10);
+    expect(await row(id)).toMatchObject({
+      state: 'suspended',
+      last_error: expect.stringMatching(/no address/),
+    });
+    const unknown = await api.send('/api/webhooks/trigger/wh_unknown', { headers: JSON_TYPE, body: '{}' });
+    const suspended = await api.send(path, { headers: JSON_TYPE, body: '{}' });
+    expect(suspended.status).toBe(404);
+    expect(suspended.body).toEqual(unknown.body);
+    const { warnings } = await api.deployment(id);
+    expect(warnings).toEqual([expect.stringMatching(/^The trigger "Clock" is suspended/)]);
+    const { id: trigger } = await row(id);
+    expect(await api.store.audit.ofResource(trigger)).toMatchObject([
+      { action: 'TRIGGER_SUSPENDED', user_id: null },
+    ]);
+    // The event starts the run of the other workflow.
+    await expect
+      .poll(async () => {
+        api.pass(1000);
+        return (await row(watcher)).last_run_id;
+      })
+      .toEqual(expect.any(String));
+    expect((await api.call('POST', `/api/v2/triggers/${trigger}/resume`)).status).toBe(200);
+    expect((await api.send(path, { headers: JSON_TYPE, body: '{}' })).status).toBe(200);
+    await expect.poll(() => failures(id)).toBe(1);
+  });
+
+  it('a webhook of a provider is removed there, and created when it is resumed', async () => {
+    const { type, fields } = HOOKED.github;
+    const id = await api.hooked(type, fields, FAILS);
+    await api.settled(id, 'active');
+    const [hook] = await api.hooksOf(id);
+    const failing = { failures: 9, failing_since_ms: api.now.ms - 25 * HOUR_MS };
+    await api.db.updateTable('triggers').set(failing).where('workflow_id', '=', id).execute();
+    expect(await api.deliver(hook!, 'fails')).toMatchObject({ status: 200 });
+    await expect
+      .poll(async () => {
+        api.pass(1000);
+        return (await row(id)).state;
+      })
+      .toBe('suspended');
+    api.pass(6000);
+    await expect.poll(() => api.hooksOf(id)).toEqual([]);
+    const { id: trigger } = await row(id);
+    await api.call('POST', `/api/v2/triggers/${trigger}/resume`);
+    await api.settled(id, 'active');
+    expect(await api.hooksOf(id)).toHaveLength(1);
+  });
+
+  it('a trigger of events is suspended; one that completes a run begins anew', async () => {
+    const event = { type: 'sim_workspace_event', last: FAILS };
+    const id = await api.deployed(scheduledWorkflow({ eventType: 'workflow_deployed' }, event));
+    const healthy = await api.deployed(
+      scheduledWorkflow({ eventType: 'workflow_deployed' }, { type: 'sim_workspace_event' }),
+    );
+    const failing = { failures: 9, failing_since_ms: api.now.ms - 25 * HOUR_MS };
+    await api.db.updateTable('triggers').set(failing).where('workflow_id', 'in', [id, healthy]).execute();
+    await api.deployed(scheduledWorkflow({ scheduleType: 'minutes', minutesInterval: 60 }));
+    const after = async (): Promise<unknown[]> => {
+      api.pass(1000);
+      const [first, second] = [await row(id), await row(healthy)];
+      return [first.state, first.failures, second.state, second.failures];
+    };
+    await expect.poll(after).toEqual(['suspended', 10, 'active', 0]);
+  });
+});
