@@ -16,6 +16,7 @@ const GROUPS: readonly Group[] = [
       'test/temporal/cli-dev.test.ts',
       'test/temporal/cli-run.test.ts',
       'test/temporal/cli-serve.test.ts',
+      'test/temporal/cli-triggers.test.ts',
       'test/temporal/cli-worker.test.ts',
     ],
   },

@@ -34,6 +34,9 @@ function declareWorker(program: Command, io: Io, done: Done): void {
       '--health <host:port>',
       'serve /healthz and /metrics on this address; a port alone means 127.0.0.1',
     ).argParser(listenAt),
+    new Option('--origin <url>', 'base URL of heddle serve, for the addresses of pauses'),
+    new Option('--triggers', 'also start the runs of schedules, feeds and events').default(false),
+    new Option('--limits <file>', 'JSON file with limits of the runs of triggers'),
     graceOption(),
     new Option('--json', 'print one line of JSON when it is ready').default(false),
   ]).action(async (options) => {

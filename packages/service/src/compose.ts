@@ -153,6 +153,24 @@ function hookSettings({ origin }: HookOptions = {}, sealer: Sealer | undefined):
   return { missing: 'The server does not know its public address: start it with --origin.' };
 }
 
+/** The parts of the work of triggers, as `serviceAreas` has them. */
+export type TriggerWorkOptions = Pick<ServiceAreaOptions, 'triggers' | 'environments' | 'feeds'>;
+
+/**
+ * Returns the areas that start runs by themselves, for a process that serves no requests: schedules, feeds, events, and what flow
+ * control has let wait. They share claims with the processes that serve the store, so nothing starts twice.
+ */
+export function triggerWork({ triggers: types, environments, feeds: feedOptions = {} }: TriggerWorkOptions) {
+  const deployed = new Triggers(types);
+  return [
+    // Finds the ended runs of which there are events.
+    logs(),
+    triggers({ triggers: deployed }),
+    feeds({ triggers: deployed, options: feedOptions, ...(environments && { environments }) }),
+    events({ triggers: deployed }),
+  ] as const satisfies readonly Area[];
+}
+
 /** Returns the areas of triggers of all kinds. */
 function triggerAreas(
   deployed: Triggers,

@@ -1,6 +1,6 @@
 /** The areas of the v2 interface that have tables, and the ports of the interface over a database. */
-export { serviceAreas, servicePorts } from './compose.ts';
-export type { ServiceAreaOptions, ServiceAreas, ServicePortOptions } from './compose.ts';
+export { serviceAreas, servicePorts, triggerWork } from './compose.ts';
+export type { ServiceAreaOptions, ServiceAreas, ServicePortOptions, TriggerWorkOptions } from './compose.ts';
 export type { TriggerType } from './triggers/types.ts';
 export type { RetentionLimits } from './retention/area.ts';
 export { openSandboxes } from './sandboxes/area.ts';

@@ -1,7 +1,7 @@
 import type { Api } from '@heddle/api';
 import type { BlockDescription, ToolDescription } from '@heddle/blocks';
 import type { triggerTypes } from '@heddle/blocks/triggers';
-import type { Engine, EngineOptions } from '@heddle/engine';
+import type { Engine } from '@heddle/engine';
 import type { ImageSource } from '@heddle/sandbox';
 import type { RetentionLimits, Sandboxes, Sealer, ServiceStore } from '@heddle/service';
 import type { CredentialProviders, KeyProvider } from '@heddle/service/credentials';
@@ -21,6 +21,7 @@ import type { AccessOptions, ServedAccess } from '../serve/access.ts';
 import { openStore, ownershipOf, sealingOf } from '../serve/service-store.ts';
 import { refreshOptionsOf } from '../serve/oauth-clients.ts';
 import { listen } from '../serve/listen.ts';
+import { pauseLinksAt } from '../serve/pause-links.ts';
 import type { Listening } from '../serve/listen.ts';
 import type { TokenOptions } from '../serve/oauth.ts';
 import { openStudio } from '../serve/studio.ts';
@@ -125,12 +126,6 @@ export async function serve(io: Io, options: ServeOptions): Promise<number> {
     await access?.close();
     await store?.close();
   }
-}
-
-/** Returns what gives the addresses of pauses at this server. */
-async function pauseLinksAt(origin: string): Promise<NonNullable<EngineOptions['pauseLinks']>> {
-  const { pauseLinks } = await import('@heddle/api/pages');
-  return (pause) => pauseLinks(origin, pause);
 }
 
 /** Returns `fetch` with the MCP servers of the options. Throws usage errors. */

@@ -12,6 +12,9 @@ import { DEFAULTS, serverOf } from '../temporal/server-options.ts';
 import { lazyWorkflowOwnership, ownershipOf } from '../serve/service-store.ts';
 import { startWorker } from '../temporal/start-worker.ts';
 import { untilStopped } from '../temporal/until-stopped.ts';
+import { UsageError } from '../usage-error.ts';
+import type { OpenTriggerWork, TriggerWorkOptions } from '../serve/trigger-work.ts';
+import { pauseLinksAt } from '../serve/pause-links.ts';
 
 export type WorkerOptions = EnvOptions &
   RuntimeOptions &
@@ -22,44 +25,83 @@ export type WorkerOptions = EnvOptions &
     health?: { host: string; port: number };
     /** Seconds. */
     grace: number;
+    /** Base URL of `heddle serve`, for the addresses of pauses. */
+    origin?: string;
+    /** Starts the runs of triggers of the service. */
+    triggers: boolean;
+    /** A limits file, for the runs of triggers. */
+    limits?: string;
   };
 
 /** Executes runs on Temporal until a signal. */
 export async function worker(io: Io, options: WorkerOptions): Promise<number> {
-  const { queue = DEFAULTS.queue, build, grace } = options;
+  if (options.limits !== undefined && !options.triggers)
+    throw new UsageError('--limits is for runs of triggers.', 'Add --triggers.');
+  const { queue = DEFAULTS.queue, build, grace, origin } = options;
   const environment = readEnv();
   const server = serverOf(options, environment);
   const env = await envValues(options, environment);
   const version = build && { version: build };
   const report = reporter(io);
+  const onError = (error: unknown): void => report(error, undefined);
   // Workflows of different workspaces must not call each other or share processes. This worker runs their blocks, so it checks.
-  const workflowOwnership = lazyWorkflowOwnership(options, (error) => report(error, undefined));
+  const workflowOwnership = lazyWorkflowOwnership(options, onError);
+  let triggers: OpenTriggerWork | undefined;
   try {
     const ownership = ownershipOf(workflowOwnership, env);
     const imagesOf = (images: BlockImages) => workflowOwnership.sandboxImages(images);
+    const pauseLinks = origin === undefined ? undefined : await pauseLinksAt(origin);
     const started = await startWorker(io, {
       ...options,
-      server,
-      queue,
-      env,
-      ownership,
-      imagesOf,
+      ...{ server, queue, env, ownership, imagesOf, pauseLinks },
       ...version,
     });
-    return await untilStopped(io, started, {
+    if (options.triggers) triggers = await openTriggers(io, { ...options, env, ownership, onError }, started);
+    return await untilStopped(io, withTriggers(started, triggers), {
       ready: () => printReady(io, started, { ...options, ...server, queue }),
       drainMs: grace * 1000,
     });
   } finally {
+    await triggers?.close();
     await workflowOwnership.close();
   }
+}
+
+/** Starts the runs of triggers, on the server of the worker, which is stopped if that fails. */
+async function openTriggers(
+  io: Io,
+  options: Omit<WorkerOptions, 'env'> & Pick<TriggerWorkOptions, 'env' | 'ownership' | 'onError'>,
+  started: HeddleWorker,
+): Promise<OpenTriggerWork> {
+  try {
+    const { openTriggerWork } = await import('../serve/trigger-work.ts');
+    const { origin: _origin, triggers: _triggers, ...rest } = options;
+    return await openTriggerWork(io, { ...rest, runtime: 'temporal', worker: false });
+  } catch (error) {
+    await started.stop({ drainMs: 0 });
+    throw error;
+  }
+}
+
+/** The worker, which starts no more runs of triggers once it stops. */
+function withTriggers(
+  started: HeddleWorker,
+  triggers: OpenTriggerWork | undefined,
+): Pick<HeddleWorker, 'finished' | 'stop'> {
+  return {
+    finished: started.finished,
+    async stop(how) {
+      await triggers?.close();
+      await started.stop(how);
+    },
+  };
 }
 
 type ReadyOptions = WorkerOptions & { address: string; namespace: string; queue: string };
 
 function printReady(io: Io, started: HeddleWorker, options: ReadyOptions): void {
   const { address, namespace, queue, postgres, data } = options;
-  const { roles } = started.status();
+  const roles = [...started.status().roles, ...(options.triggers ? ['triggers'] : [])];
   const { url } = started;
   if (options.json) {
     const ready = { ready: true, address, namespace, queue, roles, pid: process.pid };

@@ -1,4 +1,5 @@
 import type { DeploymentOptions, HeddleWorker, Role, ServerOptions, WorkerTuning } from '@heddle/temporal';
+import type { EngineOptions } from '@heddle/engine';
 import type { ImageSource } from '@heddle/sandbox';
 import { blockImages } from '../block-images.ts';
 import type { BlockImages } from '../block-images.ts';
@@ -25,6 +26,8 @@ export interface StartOptions extends StoreOptions, BlockOptions {
   health?: { host: string; port: number } | undefined;
   /** Ownership and environments of workflows; default: no owners, and `env` for all. */
   ownership?: Ownership;
+  /** Returns the addresses at which people answer pauses. Default: there are none. */
+  pauseLinks?: NonNullable<EngineOptions['pauseLinks']> | undefined;
   /** Returns what blocks use in place of the images of the data folder. */
   imagesOf?: (images: BlockImages) => ImageSource;
 }
@@ -35,7 +38,7 @@ export interface StartOptions extends StoreOptions, BlockOptions {
  */
 export async function startWorker(
   io: Io,
-  { server, checkpoint, env, roles, version, health, ownership, imagesOf, ...rest }: StartOptions,
+  { server, checkpoint, env, roles, version, health, ownership, pauseLinks, imagesOf, ...rest }: StartOptions,
 ): Promise<HeddleWorker> {
   const blocks = await blockOptions(rest);
   const { createWorker } = await loadTemporal();
@@ -49,6 +52,7 @@ export async function startWorker(
     ...(checkpoint && { checkpoint }),
     tuning: { ...(roles && { roles }), ...(version && { version }) },
     ...ownership,
+    ...(pauseLinks && { pauseLinks }),
     ...(health && { http: health }),
     images: imagesOf?.(images) ?? images,
     onError: reporter(io),

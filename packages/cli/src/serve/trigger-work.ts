@@ -1,0 +1,62 @@
+import type { Authenticator } from '@heddle/api';
+import { openSession } from '../engine-session.ts';
+import type { SessionOptions } from '../engine-session.ts';
+import type { Io } from '../io.ts';
+import { openLimits } from './limits.ts';
+import { openStore } from './service-store.ts';
+import type { Ownership } from './service-store.ts';
+
+export type TriggerWorkOptions = Omit<SessionOptions, 'recover' | 'ownership'> & {
+  ownership: Ownership;
+  /** A limits file. */
+  limits?: string;
+  onError: (error: unknown) => void;
+};
+
+/** Starting runs by themselves: schedules, feeds and events of the service. */
+export interface OpenTriggerWork {
+  /** Stops starting runs. Another process starts the rest. */
+  close(): Promise<void>;
+}
+
+/** No request reaches the interface. */
+const nobody: Authenticator = { authenticate: () => Promise.resolve(undefined) };
+
+/**
+ * Starts the runs of triggers from this process, which serves no requests. The runs execute where the options say. Throws usage
+ * errors, and what `openSession` throws.
+ */
+export async function openTriggerWork(io: Io, options: TriggerWorkOptions): Promise<OpenTriggerWork> {
+  const { ownership, onError } = options;
+  const closing: (() => Promise<void>)[] = [];
+  const close = async (): Promise<void> => {
+    for (const step of closing.splice(0).reverse()) await step();
+  };
+  try {
+    const store = await openStore(options);
+    closing.push(() => store.close());
+    const session = await openSession(io, { ...options, recover: false });
+    closing.push(() => session.close());
+    const { createApi } = await import('@heddle/api');
+    const { servicePorts, triggerWork } = await import('@heddle/service');
+    const { triggerTypes } = await import('@heddle/blocks/triggers');
+    const areas = triggerWork({
+      triggers: triggerTypes,
+      environments: ownership.environments,
+      feeds: { ...session.reach, credentials: ownership.tenantCredentials },
+    });
+    const operationIds = areas.flatMap(({ operations }) => Object.values(operations).map(({ id }) => id));
+    // Only this process reaches it.
+    const limited = await openLimits({ ...options, host: 'localhost' }, { operationIds, report: onError });
+    closing.push(() => limited.close());
+    const api = await createApi({
+      ...{ engine: session.engine, database: store, areas, onError, authenticator: nobody },
+      ports: servicePorts(store, { limits: limited.limits }),
+    });
+    closing.push(() => api.close());
+    return { close };
+  } catch (error) {
+    await close();
+    throw error;
+  }
+}
