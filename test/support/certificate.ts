@@ -1,4 +1,5 @@
 import { generateKeyPairSync, randomBytes, sign } from 'node:crypto';
+import type { KeyObject, KeyPairKeyObjectResult } from 'node:crypto';
 
 /** A value in DER: its tag, its length, its bytes. */
 function der(tag: number, ...parts: readonly Uint8Array[]): Buffer {
@@ -15,29 +16,69 @@ const text = (value: string): Buffer => der(0x0c, Buffer.from(value));
 const ECDSA_SHA256 = sequence(oid('2a8648ce3d040302'));
 const COMMON_NAME = '550403';
 const ALTERNATIVE_NAMES = '551d11';
+const BASIC_CONSTRAINTS = '551d13';
 
-/** A certificate for 127.0.0.1 that vouches for itself, and its key, both in PEM (X.509, RFC 5280). */
-export function selfSigned(): { cert: string; key: string } {
-  const { publicKey, privateKey } = generateKeyPairSync('ec', { namedCurve: 'P-256' });
-  const name = sequence(der(0x31, sequence(oid(COMMON_NAME), text('heddle tests'))));
+/** A certificate and its key, both in PEM. */
+export interface Certificate {
+  cert: string;
+  key: string;
+}
+
+/** The name and the key with which certificates are signed. */
+interface Issuer {
+  name: string;
+  privateKey: KeyObject;
+}
+
+/** A certificate for 127.0.0.1 that vouches for itself (X.509, RFC 5280). */
+export function selfSigned(): Certificate {
+  return issued('heddle tests', FOR_THIS_MACHINE);
+}
+
+/** An authority: its certificate, and one that it has signed for 127.0.0.1. */
+export function authority(): { ca: string; signed: Certificate } {
+  const keys = generateKeyPairSync('ec', { namedCurve: 'P-256' });
+  const name = 'heddle test authority';
+  const isAuthority = sequence(oid(BASIC_CONSTRAINTS), der(0x04, sequence(der(0x01, Buffer.from([0xff])))));
+  const { cert: ca } = issued(name, isAuthority, { keys });
+  return { ca, signed: issued('heddle tests', FOR_THIS_MACHINE, { issuer: { name, ...keys } }) };
+}
+
+const FOR_THIS_MACHINE = sequence(
+  oid(ALTERNATIVE_NAMES),
+  der(0x04, sequence(der(0x87, Buffer.from([127, 0, 0, 1])))),
+);
+
+/** Returns a certificate with an extension. Default issuer: itself. */
+function issued(
+  name: string,
+  extension: Buffer,
+  {
+    keys = generateKeyPairSync('ec', { namedCurve: 'P-256' }),
+    issuer = { name, privateKey: keys.privateKey },
+  }: { keys?: KeyPairKeyObjectResult; issuer?: Issuer } = {},
+): Certificate {
+  const { publicKey, privateKey } = keys;
   const times = [der(0x18, Buffer.from('20200101000000Z')), der(0x18, Buffer.from('20991231235959Z'))];
-  const address = der(0x87, Buffer.from([127, 0, 0, 1]));
-  const extensions = sequence(sequence(oid(ALTERNATIVE_NAMES), der(0x04, sequence(address))));
   const body = sequence(
     der(0xa0, der(0x02, Buffer.from([2]))),
     der(0x02, Buffer.concat([Buffer.from([1]), randomBytes(8)])),
     ECDSA_SHA256,
-    name,
+    commonName(issuer.name),
     sequence(...times),
-    name,
+    commonName(name),
     publicKey.export({ type: 'spki', format: 'der' }),
-    der(0xa3, extensions),
+    der(0xa3, sequence(extension)),
   );
-  const signature = der(0x03, Buffer.from([0]), sign('sha256', body, privateKey));
+  const signature = der(0x03, Buffer.from([0]), sign('sha256', body, issuer.privateKey));
   const base64 = sequence(body, ECDSA_SHA256, signature).toString('base64');
   const lines = base64.match(/.{1,64}/g) ?? [];
   return {
     cert: ['-----BEGIN CERTIFICATE-----', ...lines, '-----END CERTIFICATE-----', ''].join('\n'),
     key: privateKey.export({ type: 'pkcs8', format: 'pem' }) as string,
   };
+}
+
+function commonName(name: string): Buffer {
+  return sequence(der(0x31, sequence(oid(COMMON_NAME), text(name))));
 }

@@ -1,7 +1,9 @@
 import { once } from 'node:events';
 import { createServer } from 'node:net';
 import type { AddressInfo, Socket } from 'node:net';
+import { createServer as createTlsServer, TLSSocket } from 'node:tls';
 import { onTestFinished } from 'vitest';
+import type { Certificate } from './certificate.ts';
 
 /** A message of a simulated mailbox. */
 export interface StoredMessage {
@@ -38,16 +40,25 @@ interface Mailbox {
   uidNext: number;
 }
 
-/** Starts a mail server. It ends with the test unless `isShared`. */
-export async function imapServer({ isShared = false } = {}): Promise<ImapServer> {
-  const state = new ServerState();
+/** How a mail server encrypts: from the first byte, or after STARTTLS, before which it accepts no LOGIN. */
+export interface ImapTls extends Certificate {
+  from: 'begin' | 'starttls';
+}
+
+/** Starts a mail server. It ends with the test unless `isShared`. Default: without TLS. */
+export async function imapServer({
+  isShared = false,
+  tls,
+}: { isShared?: boolean; tls?: ImapTls } = {}): Promise<ImapServer> {
+  const state = new ServerState(tls);
   const sockets = new Set<Socket>();
-  const server = createServer((socket) => {
+  const accept = (socket: Socket): void => {
     sockets.add(socket);
     socket.on('close', () => sockets.delete(socket)).on('error', () => undefined);
     state.sessions += 1;
     new Session(state, socket).begin();
-  });
+  };
+  const server = tls?.from === 'begin' ? createTlsServer(tls, accept) : createServer(accept);
   server.listen(0, '127.0.0.1');
   await once(server, 'listening');
   const close = async (): Promise<void> => {
@@ -74,11 +85,16 @@ export async function imapServer({ isShared = false } = {}): Promise<ImapServer>
 }
 
 class ServerState {
+  readonly tls: ImapTls | undefined;
   readonly commands: string[] = [];
   readonly behaviour = new Map<string, 'hang' | 'close' | 'huge' | 'no'>();
   sessions = 0;
   validity = 7;
   readonly #mailboxes = new Map<string, Mailbox>([['INBOX', { messages: [], uidNext: 1 }]]);
+
+  constructor(tls: ImapTls | undefined) {
+    this.tls = tls;
+  }
 
   mailbox(name: string): Mailbox | undefined {
     return this.#mailboxes.get(name.toUpperCase() === 'INBOX' ? 'INBOX' : name);
@@ -130,7 +146,7 @@ export function messageText({ subject, from, id }: { subject: string; from: stri
 
 class Session {
   readonly #state: ServerState;
-  readonly #socket: Socket;
+  #socket: Socket;
   #selected: Mailbox | undefined;
 
   constructor(state: ServerState, socket: Socket) {
@@ -139,7 +155,24 @@ class Session {
   }
 
   begin(): void {
-    this.#say('* OK [CAPABILITY IMAP4rev1] ready');
+    this.#say(`* OK [CAPABILITY ${this.#capabilities()}] ready`);
+    this.#listen();
+  }
+
+  #capabilities(): string {
+    const isPlain = this.#state.tls?.from === 'starttls' && !(this.#socket instanceof TLSSocket);
+    return isPlain ? 'IMAP4rev1 STARTTLS LOGINDISABLED' : 'IMAP4rev1';
+  }
+
+  /** Encrypts the rest of the session. */
+  #encrypt(tag: string, tls: ImapTls): void {
+    this.#say(`${tag} OK begin`);
+    this.#socket.removeAllListeners('data');
+    this.#socket = new TLSSocket(this.#socket, { ...tls, isServer: true }).on('error', () => undefined);
+    this.#listen();
+  }
+
+  #listen(): void {
     let rest = '';
     this.#socket.on('data', (chunk) => {
       rest += chunk.toString('latin1');
@@ -173,8 +206,11 @@ class Session {
     const ok = (about = 'done'): void => this.#say(`${tag} OK ${about}`);
     switch (command) {
       case 'CAPABILITY':
-        this.#say('* CAPABILITY IMAP4rev1');
+        this.#say(`* CAPABILITY ${this.#capabilities()}`);
         return ok();
+      case 'STARTTLS':
+        if (!this.#state.tls) return this.#say(`${tag} BAD no TLS`);
+        return this.#encrypt(tag, this.#state.tls);
       case 'LOGIN':
         return isLogin(args) ? ok() : this.#say(`${tag} NO [AUTHENTICATIONFAILED] wrong: ${args}`);
       case 'NAMESPACE':

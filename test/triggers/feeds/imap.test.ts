@@ -1,5 +1,7 @@
+import { getCACertificates, setDefaultCACertificates } from 'node:tls';
 import type { JsonObject } from '@heddle/core';
-import { describe, expect, it } from 'vitest';
+import { describe, expect, it, onTestFinished } from 'vitest';
+import { authority } from '../../support/certificate.ts';
 import { IMAP_PASSWORD, IMAP_USER, imapServer } from '../../support/imap-server.ts';
 import type { ImapServer } from '../../support/imap-server.ts';
 import { feedType, Source, subjects } from './source.ts';
@@ -8,6 +10,13 @@ import type { SourceOptions } from './source.ts';
 function account({ port }: ImapServer, fields: JsonObject = {}, options: SourceOptions = {}): Source {
   const own = { host: '127.0.0.1', port, secure: 'none', username: IMAP_USER, password: '{{PASSWORD}}' };
   return new Source('imap', { ...own, ...fields }, { env: { PASSWORD: IMAP_PASSWORD }, ...options });
+}
+
+/** Trusts an authority until the end of the test. */
+function trust(ca: string): void {
+  const before = getCACertificates('default');
+  setDefaultCACertificates([...before, ca]);
+  onTestFinished(() => setDefaultCACertificates(before));
 }
 
 const at = (hour: number) => Date.UTC(2026, 0, 1, hour);
@@ -183,6 +192,31 @@ describe('a mail account', () => {
       expect(failure).toMatchObject({ code: 'FEED_FAILED' });
     }
     expect(server.commands).not.toContain('LOGIN');
+  });
+
+  it.each([
+    ['from the first byte', true, 'begin'],
+    ['after STARTTLS', false, 'starttls'],
+  ] as const)('reads messages over TLS %s, with a certificate that is trusted', async (_, secure, from) => {
+    const { ca, signed } = authority();
+    const server = await imapServer({ tls: { ...signed, from } });
+    server.deliver({ subject: 'one' });
+    const source = account(server, { secure, backfill: 1 });
+    const refused = await source.poll().catch((error: Error) => error);
+    expect(refused).toMatchObject({
+      code: 'FEED_FAILED',
+      message: expect.stringContaining('no TLS that is accepted') as string,
+    });
+    expect(server.commands).not.toContain('LOGIN');
+    trust(ca);
+    expect(subjects(await source.poll())).toEqual(['one']);
+    expect(server.commands.filter((command) => /^(STARTTLS|LOGIN)$/.test(command))).toEqual(
+      secure ? ['LOGIN'] : ['STARTTLS', 'STARTTLS', 'LOGIN'],
+    );
+    const other = account(server, { secure, host: 'localhost' });
+    // The certificate is for 127.0.0.1.
+    await expect(other.poll()).rejects.toThrow('no TLS that is accepted');
+    expect(server.commands.filter((command) => command === 'LOGIN')).toHaveLength(1);
   });
 
   it('shows nothing of the text with which a server refuses the password', async () => {

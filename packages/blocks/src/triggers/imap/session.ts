@@ -120,6 +120,9 @@ function codeOf(error: unknown): string {
   return typeof code === 'string' && /^[\w-]{1,40}$/.test(code) ? code : 'unknown failure';
 }
 
+/** Codes of Node.js for certificates that are not valid, and for failed handshakes. */
+const TLS_CODES = /^(CERT_|DEPTH_ZERO_|ERR_SSL_|ERR_TLS_|SELF_SIGNED_|UNABLE_TO_)/;
+
 /** The texts of the server may repeat the password, and are not shown. */
 function sessionError(error: unknown, { host, port }: Account): BlockError {
   const about = error instanceof Error ? (error as Error & { [name: string]: unknown }) : undefined;
@@ -129,6 +132,8 @@ function sessionError(error: unknown, { host, port }: Account): BlockError {
   if (about?.['mailboxMissing'] === true || about?.['serverResponseCode'] === 'NONEXISTENT')
     return feedError(`${server} does not have the mailbox.`);
   if (about?.['tlsFailed'] === true) return feedError(`${server} offers no TLS that is accepted.`);
+  if (TLS_CODES.test(codeOf(error)))
+    return feedError(`${server} offers no TLS that is accepted (${codeOf(error)}).`);
   if (isUnreachable(error)) return feedError(`${server} is not reached (${codeOf(error)}).`);
   return feedError(`${server} has failed (${codeOf(error)}).`);
 }
