@@ -101,6 +101,39 @@ describe('a feed', () => {
     await startsFor(api, id, ['b']);
   });
 
+  it('remembers 10,000 items, of which those that the source still has are the last to go', async () => {
+    const api = await fedApi('sqlite');
+    const news = await newsFeed();
+    news.items = [{ id: 'kept' }, { id: 'kept too' }];
+    const id = await api.feed('rss', { feedUrl: news.url, pollMinutes: 1 });
+    await api.polled(id);
+    const items = () => api.feedDb.selectFrom('feed_items').where('workflow_id', '=', id);
+    const [known] = await items().selectAll().execute();
+    const { block_id = '' } = known ?? {};
+    await api.feedDb.updateTable('feed_items').set({ seen_ms: 0 }).execute();
+    const numbers = Array.from({ length: 10_000 }, (_, number) => number + 1);
+    while (numbers.length > 0)
+      await api.feedDb
+        .insertInto('feed_items')
+        .values(
+          numbers
+            .splice(0, 1000)
+            .map((seen_ms) => ({ workflow_id: id, block_id, item: `${seen_ms}`, run_id: null, seen_ms })),
+        )
+        .execute();
+    news.items.unshift({ id: 'new' });
+    api.moveTo('2026-01-01T00:10:00Z');
+    await startsFor(api, id, ['new']);
+    await api.polled(id);
+    const { count, oldest } = await items()
+      .select(({ fn }) => [fn.countAll().as('count'), fn.min('seen_ms').as('oldest')])
+      .executeTakeFirstOrThrow();
+    expect({ count, oldest }).toEqual({ count: 10_000, oldest: 4 });
+    api.moveTo('2026-01-01T00:11:00Z');
+    await api.polled(id);
+    await startsFor(api, id, ['new']);
+  });
+
   it('goes on where it was when it is paused and resumed', async () => {
     const api = await fedApi('sqlite');
     const news = await newsFeed();
