@@ -68,6 +68,7 @@ const GROUPS: readonly Group[] = [
       'test/temporal/killed-agent.test.ts',
       'test/temporal/killed-approval.test.ts',
       'test/temporal/triggers.test.ts',
+      'test/triggers/feeds/killed.test.ts',
       'test/triggers/flow-killed.test.ts',
       'test/triggers/killed.test.ts',
       'test/triggers/webhooks-killed.test.ts',
@@ -77,6 +78,7 @@ const GROUPS: readonly Group[] = [
     what: 'servers as processes',
     share: 1 / 4,
     files: [
+      'test/cli/feeds.test.ts',
       'test/cli/logs-export.test.ts',
       'test/cli/remote.test.ts',
       'test/cli/schedules.test.ts',

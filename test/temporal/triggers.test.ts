@@ -4,6 +4,7 @@ import { drawnSteps, drawnTests, scale } from '../support/scale.ts';
 import type { Steps } from '../support/scale.ts';
 import { describeTemporal } from '../support/temporal.ts';
 import { expectHeldOnceWhenKilled } from '../triggers/flow-killed-steps.ts';
+import { expectPolledOnceWhenKilled } from '../triggers/feeds/killed-steps.ts';
 import type { Place } from '../triggers/killed.ts';
 import { expectEventsOnceWhenKilled, expectOnceWhenKilled } from '../triggers/killed-steps.ts';
 
@@ -36,6 +37,11 @@ const KILLED: readonly Killed[] = [
     what: 'from the end of a run to the run of its event',
     stride: 6,
     expectOnce: (place, steps) => expectEventsOnceWhenKilled(place, steps),
+  },
+  {
+    what: 'from the poll of a feed to the run of its item',
+    stride: 9,
+    expectOnce: expectPolledOnceWhenKilled,
   },
 ];
 

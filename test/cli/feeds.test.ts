@@ -1,0 +1,47 @@
+import { expect, it } from 'vitest';
+import { dataFolder } from '../support/data-folder.ts';
+import { draftOf } from '../support/draft.ts';
+import { startServe } from '../support/heddle.ts';
+import { scheduledWorkflow } from '../support/triggered.ts';
+import { FAILS } from '../triggers/event-setup.ts';
+import { newsFeed } from '../triggers/feeds/setup.ts';
+
+const TIMEOUT = { timeout: 60_000, interval: 200 };
+
+interface Log {
+  status: string;
+}
+
+it('heddle serve polls feeds, and starts runs for events of the service', { timeout: 120_000 }, async () => {
+  const news = await newsFeed();
+  news.items.push({ id: 'second' }, { id: 'first' });
+  const reach = ['--allow-host', new URL(news.url).host];
+  const { url, key, workspaceId } = await startServe(['--grace', '1', ...reach], { cwd: dataFolder() });
+  const call = async <Data>(method: string, path: string, body?: unknown): Promise<Data> => {
+    const response = await fetch(`${url}/api/v2${path}`, {
+      method,
+      headers: { 'X-API-Key': key, 'Content-Type': 'application/json' },
+      ...(body !== undefined && { body: JSON.stringify(body) }),
+    });
+    const answer = (await response.json()) as { data: Data };
+    expect(response.ok, JSON.stringify(answer)).toBe(true);
+    return answer.data;
+  };
+  const deployed = async (workflow: Parameters<typeof draftOf>[0]): Promise<string> => {
+    const name = crypto.randomUUID();
+    const { id } = await call<{ id: string }>('POST', '/workflows', { workspaceId, name });
+    await call('PUT', `/workflows/${id}/state`, draftOf(workflow));
+    await call('POST', `/workflows/${id}/deploy`);
+    return id;
+  };
+  const logsOf = async (id: string) => {
+    const logs = await call<Log[]>('GET', `/logs?workspaceId=${workspaceId}&workflowIds=${id}`);
+    return logs.map(({ status }) => status);
+  };
+  const fields = { eventType: 'execution_error' };
+  const watcher = await deployed(scheduledWorkflow(fields, { type: 'sim_workspace_event' }));
+  const feed = { feedUrl: news.url, pollMinutes: 1, backfill: 2 };
+  const polling = await deployed(scheduledWorkflow(feed, { type: 'rss', last: FAILS as never }));
+  await expect.poll(() => logsOf(polling), TIMEOUT).toEqual(['failed', 'failed']);
+  await expect.poll(() => logsOf(watcher), TIMEOUT).toEqual(['completed', 'completed']);
+});

@@ -1,0 +1,101 @@
+import { expect } from 'vitest';
+import { draftOf } from '../../support/draft.ts';
+import type { Steps } from '../../support/scale.ts';
+import { scheduledWorkflow } from '../../support/triggered.ts';
+import { atMinute, startProcess } from '../killed.ts';
+import type { FiringProcess, Place } from '../killed.ts';
+import { newsFeed } from './setup.ts';
+import type { NewsFeed } from './setup.ts';
+
+/** Fewer steps than there are from a poll to its run: a lower bound that keeps the test honest. */
+const LEAST_STEPS = 8;
+/** Longer than the lease of the poll of a process that has died. */
+export const MINUTES = 6;
+const TIMEOUT = { timeout: 60_000, interval: 100 };
+
+interface Polled {
+  key: string;
+  id: string;
+}
+
+/** Deploys a workflow with a feed, and waits until its source was polled once. */
+export async function deployFeed(from: FiringProcess, news: NewsFeed): Promise<Polled> {
+  const { key, workspaceId } = await from.call<{ key: string; workspaceId: string }>('workspace');
+  const request = <Data>(...parts: [string, string, unknown?]) =>
+    from.call<Data>('request', { key, request: parts });
+  const { id } = await request<{ id: string }>('POST', '/workflows', { workspaceId, name: 'News' });
+  const workflow = scheduledWorkflow({ feedUrl: news.url, pollMinutes: 1 }, { type: 'rss' });
+  await request('PUT', `/workflows/${id}/state`, draftOf(workflow));
+  await request('POST', `/workflows/${id}/deploy`);
+  const isPolled = async (): Promise<unknown> => {
+    await from.call('now');
+    const [trigger] = await request<{ health: { lastCheckAt: string | null } }[]>(
+      'GET',
+      `/triggers?workspaceId=${workspaceId}`,
+    );
+    return trigger?.health.lastCheckAt;
+  };
+  await expect.poll(isPolled, TIMEOUT).not.toBeNull();
+  return { key, id };
+}
+
+/** Expects one completed run for each item, and no other run. */
+export async function expectOnceEach(
+  from: FiringProcess,
+  { id }: Polled,
+  titles: readonly string[],
+): Promise<void> {
+  const found = async () => {
+    await from.call('now');
+    const items = await from.call<{ status: string; title: string }[]>('items');
+    return new Set(items.map(({ status, title }) => `${title} ${status}`));
+  };
+  await expect.poll(found, TIMEOUT).toEqual(new Set(titles.map((title) => `${title} completed`)));
+  expect(await from.call<number>('runs', { workflowId: id })).toBe(titles.length);
+}
+
+/** Moves a process to a time and kills it at a step. False: the run of the item has completed before it reached the step. */
+async function dies(
+  from: FiringProcess,
+  at: { nowMs: number; dieAt: number; title: string },
+): Promise<boolean> {
+  const unlessDead = async <Value>(called: Promise<Value>): Promise<Value | undefined> =>
+    called.catch((error: unknown) => {
+      if (from.isDead()) return undefined;
+      throw error;
+    });
+  await unlessDead(from.call('now', { nowMs: at.nowMs, dieAt: at.dieAt }));
+  const hasEnded = async (): Promise<boolean> => {
+    const items = (await unlessDead(from.call<{ status: string; title: string }[]>('items'))) ?? [];
+    return from.isDead() || items.some(({ title, status }) => title === at.title && status === 'completed');
+  };
+  await expect.poll(hasEnded, TIMEOUT).toBe(true);
+  return from.isDead();
+}
+
+/**
+ * Kills a process at each step from a poll to the run of its item, from `first` on, and expects that another one loses nothing
+ * and starts nothing twice.
+ */
+export async function expectPolledOnceWhenKilled(place: Place, { first, stride }: Steps): Promise<void> {
+  const news = await newsFeed();
+  const begin = (nowMs: number) => startProcess({ ...place, nowMs, countsResults: true });
+  let process = await begin(atMinute(0));
+  const polled = await deployFeed(process, news);
+  const titles: string[] = [];
+  let [minute, step] = [0, first];
+  for (let isDead = true; isDead; step += stride) {
+    minute += MINUTES;
+    const title = `item ${step}`;
+    titles.push(title);
+    news.items.unshift({ id: title, title });
+    const nowMs = atMinute(minute);
+    isDead = await dies(process, { nowMs, dieAt: step, title });
+    if (!isDead) break;
+    minute += MINUTES;
+    process = await begin(atMinute(minute));
+    await expectOnceEach(process, polled, titles);
+  }
+  await expectOnceEach(process, polled, titles);
+  expect(step).toBeGreaterThan(LEAST_STEPS);
+}
