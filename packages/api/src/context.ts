@@ -7,7 +7,7 @@ import type { Concurrency, Usage } from './admission/usage.ts';
 import type { RunQueue } from './areas/runs/queue.ts';
 import type { Access, Audit, Definitions, ExecutionPolicy, PublicRuns, Reservations } from './ports.ts';
 
-/** What areas get. */
+/** The services and settings that areas get. */
 export interface AreaContext {
   engine: Engine;
   definitions: Definitions;

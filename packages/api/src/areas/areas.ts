@@ -1,6 +1,6 @@
 import type { Area } from '../area.ts';
-import type { AreaContext } from '../context.ts';
 import { only } from '../area.ts';
+import type { AreaContext } from '../context.ts';
 import {
   cancelExecution,
   executeLegacy,
@@ -57,7 +57,7 @@ export function execute(): Area<AreaContext, typeof EXECUTE> {
   return { name: 'execute', operations: EXECUTE, services: (context) => context };
 }
 
-/** Returns the area of runs: their states, results and files, and what continues or cancels them. `only`: these operations. */
+/** Returns the area of runs: their states, results and files, and the operations that continue or cancel them. `only`: these operations. */
 export function runs<Name extends keyof typeof RUNS = keyof typeof RUNS>(
   options: { only?: readonly Name[] } = {},
 ): Area<AreaContext, Pick<typeof RUNS, Name>> {
@@ -72,7 +72,7 @@ export function legacy({ hasResumePage = false }: { hasResumePage?: boolean } = 
   return { name: 'legacy', operations: LEGACY, services: (context) => ({ ...context, hasResumePage }) };
 }
 
-/** Returns the area with which callers read what their credential is. */
+/** Returns the area that describes the credential of the caller. */
 export function meta(): Area<AreaContext, typeof META> {
   return { name: 'meta', operations: META, services: (context) => context };
 }

@@ -40,17 +40,17 @@ function findDisjointCycles(graph: DirectedGraph): string[][] {
     [...nodes].filter((id) => remaining.ins.get(id) === 0 || remaining.outs.get(id) === 0),
   );
   const cycles: string[][] = [];
-  const ways = new Map<string, SortedTargets>();
-  for (const first of nodes) walk(remaining, { first, ways, cycles });
+  const known = new Map<string, SortedTargets>();
+  for (const first of nodes) walk(remaining, { first, known, cycles });
   return cycles.toSorted(([a = ''], [b = '']) => (a < b ? -1 : 1));
 }
 
 /** Removes nodes, and then every node without remaining in- or out-edges: it is on no cycle. */
 function removeNodes({ graph, nodes, ins, outs }: RemainingGraph, ids: readonly string[]): void {
   const queue = [...ids];
-  const decrement = (ways: Map<string, number>, id: string): void => {
-    const left = (ways.get(id) ?? 0) - 1;
-    ways.set(id, left);
+  const decrement = (degrees: Map<string, number>, id: string): void => {
+    const left = (degrees.get(id) ?? 0) - 1;
+    degrees.set(id, left);
     if (left === 0 && nodes.has(id)) queue.push(id);
   };
   for (const id of queue) {
@@ -72,12 +72,12 @@ interface SortedTargets {
  */
 function walk(
   remaining: RemainingGraph,
-  { first, ways, cycles }: { first: string; ways: Map<string, SortedTargets>; cycles: string[][] },
+  { first, known, cycles }: { first: string; known: Map<string, SortedTargets>; cycles: string[][] },
 ): void {
   const path = [first];
   const positions = new Map([[first, 0]]);
   for (let at = path.at(-1); at !== undefined; at = path.at(-1)) {
-    const next = remaining.nodes.has(at) ? firstTarget(remaining, at, ways) : undefined;
+    const next = remaining.nodes.has(at) ? firstTarget(remaining, at, known) : undefined;
     const from = next === undefined ? undefined : positions.get(next);
     if (next === undefined) {
       path.pop();
@@ -98,10 +98,10 @@ function firstTarget(
   id: string,
   known: Map<string, SortedTargets>,
 ): string | undefined {
-  const ways = known.get(id) ?? { targets: graph.outNeighbors(id).toSorted(), at: 0 };
-  known.set(id, ways);
-  while (ways.at < ways.targets.length && !nodes.has(ways.targets[ways.at] as string)) ways.at++;
-  return ways.targets[ways.at];
+  const sorted = known.get(id) ?? { targets: graph.outNeighbors(id).toSorted(), at: 0 };
+  known.set(id, sorted);
+  while (sorted.at < sorted.targets.length && !nodes.has(sorted.targets[sorted.at] as string)) sorted.at++;
+  return sorted.targets[sorted.at];
 }
 
 function rotateToFirst(cycle: readonly string[]): string[] {

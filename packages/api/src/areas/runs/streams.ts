@@ -56,7 +56,7 @@ export function resultLines(services: AreaContext, streamed: StreamedRun): Respo
 /** Returns server-sent events: selected outputs as blocks end, then `final` or `error`, then `"[DONE]"`. No heartbeats. */
 export function resultEvents(services: AreaContext, streamed: StreamedRun): Response {
   const { run, selected = [], agents } = streamed;
-  // Events cover this run only. What is selected of called workflows is part of the last frame.
+  // Events cover this run only. Selected outputs of called workflows are part of the last frame.
   const own = selected.filter(({ workflowId }) => workflowId === undefined);
   // Subscribes at once: events before the first read are kept.
   const events = own.length > 0 || agents ? run.events() : undefined;

@@ -45,7 +45,7 @@ function hash(id: string, key: string | null, data: Uint8Array): ArrayBuffer {
 function getRandomValues<T extends ArrayBufferView>(view: T): T {
   const bytes = bytesOf(view, 'The argument of getRandomValues()');
   if (bytes.length > 65_536)
-    throw new DOMException('getRandomValues() gives at most 65536 bytes', 'QuotaExceededError');
+    throw new DOMException('getRandomValues() returns at most 65536 bytes', 'QuotaExceededError');
   bytes.set(fromBinary(String(send('R' + bytes.length))));
   return view;
 }
@@ -136,9 +136,10 @@ const subtle = {
   async verify(algorithm: unknown, key: CryptoKey, signature: unknown, data: unknown): Promise<boolean> {
     requireHmac(algorithm);
     const given = bytesOf(signature, 'The signature');
-    const right = hmac(key, 'verify', data);
-    let difference = given.length ^ right.length;
-    for (let i = 0; i < right.length; i++) difference |= (right[i] as number) ^ (given[i] ?? 0);
+    const expected = hmac(key, 'verify', data);
+    let difference = given.length ^ expected.length;
+    // Takes the same time wherever the first difference is.
+    for (let i = 0; i < expected.length; i++) difference |= (expected[i] as number) ^ (given[i] ?? 0);
     return difference === 0;
   },
 };

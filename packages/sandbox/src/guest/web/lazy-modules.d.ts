@@ -1,5 +1,5 @@
 /**
- * A module that bundle.mjs compiles to one function: its code runs, and its objects exist, only in contexts that call
+ * A module that guest-bundle.mjs compiles to one function: its code runs, and its objects exist, only in contexts that call
  * it.
  */
 declare module 'lazy:*' {

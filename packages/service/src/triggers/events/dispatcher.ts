@@ -27,16 +27,16 @@ type Db = Kysely<EventTables>;
 
 /** Events, or triggers, that are read at once. */
 const BATCH = 100;
-/** Until an event that could not be handled is handled again: twice as long each time, up to a minute. */
+/** Milliseconds until an event that could not be handled is tried again. Doubled each time, up to a minute. */
 const RETRY_MS = 2000;
-/** Events that could not be handled for this long are dropped. */
+/** Events that could not be handled for this many milliseconds are dropped. */
 const DROP_MS = 24 * 3_600_000;
 const SWEEP_MS = 600_000;
 
 export interface DispatcherOptions extends Omit<FireServices, 'db'>, Pick<AreaContext, 'every'> {
   db: Db;
   types: ReadonlyMap<string, EventType>;
-  /** Says that events wait for flow control. */
+  /** Called when events wait for flow control. */
   held: () => void;
 }
 
@@ -55,8 +55,8 @@ interface Firing {
 }
 
 /**
- * Starts runs of triggers of events. What has happened is stored until its runs are, and removed in the transaction that stores
- * them: a crash loses and doubles nothing. Any number of processes may do so on one database.
+ * Starts runs of triggers of events. An event is stored until its runs are, and is removed in the transaction that stores them,
+ * so a crash neither loses nor doubles a run. Any number of processes can share a database.
  */
 export class EventDispatcher {
   readonly #options: DispatcherOptions;
@@ -70,7 +70,7 @@ export class EventDispatcher {
     this.#stopSweeping = every(SWEEP_MS, () => void this.#sweep().catch(report));
   }
 
-  /** Looks at the next beat: triggers have changed. */
+  /** Checks again at the next beat, because triggers have changed. */
   wake(): void {
     this.#loop.wake();
   }
@@ -128,7 +128,7 @@ export class EventDispatcher {
     return times.length === 0 ? undefined : Math.min(...times);
   }
 
-  /** Stores the runs that the event starts. False if another process has, or if it is handled later. */
+  /** Stores the runs that the event starts. Returns false if another process has stored them, or if the event is tried again later. */
   async #dispatch(event: ServiceEventRow): Promise<boolean> {
     try {
       const subject = await subjectOf(this.#options, event);
@@ -146,14 +146,15 @@ export class EventDispatcher {
     const firings: Firing[] = [];
     for (const watcher of await this.#watchersOf(event)) {
       const { trigger, rule } = watcher;
-      if (!watches(watcher, event) || (await isResting(db, trigger, sourceId, this.#options.now()))) continue;
+      if (!watches(watcher, event) || (await isCoolingDown(db, trigger, sourceId, this.#options.now())))
+        continue;
       if (run && !(await isMet(db, rule, run))) continue;
       firings.push(await this.#firing(watcher, sourceId, await subject()));
     }
     return firings;
   }
 
-  /** Returns the active triggers of events that were deployed when the event was recorded, in one order. */
+  /** Returns the active triggers of events that were deployed when the event was recorded, in a fixed order. */
   async #watchersOf({ workspace_id, recorded_ms }: ServiceEventRow): Promise<Watcher[]> {
     const rows = await liveRows(this.#options)
       .innerJoin('event_watchers', 'event_watchers.workflow_id', 'triggers.workflow_id')
@@ -221,7 +222,7 @@ export class EventDispatcher {
     return true;
   }
 
-  /** Stores the runs for the workflows that have had no run. False if another process has. */
+  /** Stores the runs for the workflows that have had no run. Returns false if another process has stored them. */
   async #check(trigger: DueTrigger): Promise<boolean> {
     const { now, report } = this.#options;
     const nowMs = now();
@@ -279,7 +280,7 @@ async function removeEvent(db: Db, { id }: ServiceEventRow): Promise<boolean> {
   return numDeletedRows > 0n;
 }
 
-async function isResting(
+async function isCoolingDown(
   db: Db,
   { workflow_id, block_id }: LiveTrigger,
   sourceId: string,
@@ -296,10 +297,10 @@ async function isResting(
   return found !== undefined;
 }
 
-/** Stores the run, unless the rule has fired for the source since it was looked at. */
+/** Stores the run, unless the rule has fired for the source since the check. */
 async function storeFiring(tx: Db, { watcher, sourceId, held }: Firing, nowMs: number): Promise<void> {
   const { trigger } = watcher;
-  if (!(await beginRest(tx, { watcher, sourceId, nowMs }))) return;
+  if (!(await beginCooldown(tx, { watcher, sourceId, nowMs }))) return;
   const placed = await placeEvent(tx as never, held);
   await tx
     .updateTable('triggers')
@@ -309,16 +310,16 @@ async function storeFiring(tx: Db, { watcher, sourceId, held }: Firing, nowMs: n
     .execute();
 }
 
-/** Begins the cooldown. False: it has begun before. No other process changes that until the transaction ends. */
-async function beginRest(
+/** Begins the cooldown. Returns false if one is running. No other process can begin one until the transaction ends. */
+async function beginCooldown(
   tx: Db,
   { watcher, sourceId, nowMs }: { watcher: Watcher; sourceId: string; nowMs: number },
 ): Promise<boolean> {
   const { trigger, rule } = watcher;
-  const restMs = rule.event === 'no_activity' ? Math.max(rule.cooldownMs, rule.ms) : rule.cooldownMs;
-  if (restMs === 0) return true;
+  const cooldownMs = rule.event === 'no_activity' ? Math.max(rule.cooldownMs, rule.ms) : rule.cooldownMs;
+  if (cooldownMs === 0) return true;
   const key = { workflow_id: trigger.workflow_id, block_id: trigger.block_id, source_id: sourceId };
-  const until_ms = nowMs + restMs;
+  const until_ms = nowMs + cooldownMs;
   const taken = await tx
     .insertInto('event_cooldowns')
     .values({ ...key, until_ms })
