@@ -1,6 +1,7 @@
 import type { BlockCall } from '../define.ts';
 import { missingFeature, refuse } from '../drivers/failures.ts';
 import { invalid } from '../invalid.ts';
+import { plainText } from '../openapi/wire.ts';
 import { askFor } from '../models/ask.ts';
 import type { ModelFacts } from '../models/ask.ts';
 
@@ -50,8 +51,9 @@ export async function groundingOf(call: BlockCall<GroundingFields>): Promise<Gro
       reasoning: { type: 'string', description: 'Why.' },
     },
   );
-  const score = Math.min(MAX_SCORE, Math.max(0, Number(value['score'])));
-  return { ...verdict({ score, reasoning: String(value['reasoning']), threshold }), ...facts };
+  const { score: given, reasoning } = value;
+  const score = Math.min(MAX_SCORE, Math.max(0, Number(given)));
+  return { ...verdict({ score, reasoning: plainText(reasoning ?? null), threshold }), ...facts };
 }
 
 function verdict(found: { score: number; reasoning: string; threshold: number }): Grounding {

@@ -12,7 +12,7 @@ const MAX_PATH_CHARS = 4096;
 export function folderIn(args: JsonObject, name: string): string | undefined {
   const value = own(args, name);
   if (value === undefined) return undefined;
-  const path = typeof value === 'string' ? value.trim().replace(/(?<=.)\/$/, '') : '';
+  const path = typeof value === 'string' ? value.trim().replace(/(?<=[^/])\/$/, '') : '';
   if (path === '/') return path;
   if (path.startsWith('/') && path.length <= MAX_PATH_CHARS && path.slice(1).split('/').every(isSegment))
     return path;

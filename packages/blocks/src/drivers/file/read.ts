@@ -11,6 +11,8 @@ import { contentOf, MAX_FILES, opened, sourcesOf, workspaceFiles } from './sourc
 import type { Content, Source } from './sources.ts';
 import { textOf } from './text.ts';
 
+/** Entries of a folder that is read as a whole, with its folders. */
+const MAX_ENTRIES = 1000;
 /** Characters of all texts of one result. */
 const MAX_TEXT_CHARS = 8 * 2 ** 20;
 const DIVIDER = `\n${'='.repeat(80)}\n\n`;
@@ -89,11 +91,13 @@ async function selected({ args, context }: DriverCall): Promise<Source[]> {
   const folderPath = folderIn(args, 'folderPath');
   if (folderPath === undefined) throw unusable('has neither a file nor a folder');
   const recursive = own(args, 'includeSubfolders') !== false;
-  const query = { folderPath, recursive, limit: 2 * MAX_FILES };
+  const query = { folderPath, recursive, limit: MAX_ENTRIES };
   const found = await workspaceFiles(context).list(query);
   if (!found) throw unknownFolder(folderPath);
   if (found.files.length > MAX_FILES || found.truncated)
-    throw unusable(`reads a folder with more than ${MAX_FILES} files: choose a smaller one, or files`);
+    throw unusable(
+      `reads a folder with more than ${MAX_FILES} files or ${MAX_ENTRIES} entries: choose a smaller one, or files`,
+    );
   return found.files.map(({ id }) => ({ kind: 'workspace', id }));
 }
 

@@ -25,7 +25,7 @@ export async function listChunks(call: DriverCall): Promise<JsonObject> {
 export async function addChunk(call: DriverCall): Promise<JsonObject> {
   const knowledge = knowledgeOf(call);
   const place = documentOf(call);
-  const content = plainText(own(call.args, 'content') ?? null);
+  const content = plainText(own(call.args, 'content') ?? null).toWellFormed();
   const chunk = found(await knowledge.addChunk(place, content, call.idempotencyKey), call);
   const document = await knowledge.document(place);
   const { id: chunkId, ...data } = chunk;
@@ -41,7 +41,7 @@ export async function updateChunk(call: DriverCall): Promise<JsonObject> {
   if (content === undefined && enabled === undefined)
     throw unusable('has neither a "content" nor "enabled" to change');
   const change = {
-    ...(content !== undefined && { content: plainText(content) }),
+    ...(content !== undefined && { content: plainText(content).toWellFormed() }),
     ...(typeof enabled === 'boolean' && { enabled }),
   };
   const place = { ...documentOf(call), chunkId: idIn(call, 'chunkId') };

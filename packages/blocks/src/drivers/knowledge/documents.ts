@@ -56,7 +56,7 @@ async function store(call: DriverCall, replaces: NewKnowledgeDocument['replaces'
   const knowledge = knowledgeOf(call);
   const { args, idempotencyKey } = call;
   const name = (textIn(args, 'name') ?? '').trim();
-  const content = plainText(own(args, 'content') ?? null);
+  const content = plainText(own(args, 'content') ?? null).toWellFormed();
   const tags = tagsIn(own(args, 'documentTags'));
   const document = { name, content, mimeType: textTypeOf(name), tags, replaces };
   return found(await knowledge.createDocument(idIn(call, 'knowledgeBaseId'), document, idempotencyKey), call);

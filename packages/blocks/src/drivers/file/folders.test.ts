@@ -1,0 +1,51 @@
+import { describe, expect, it } from 'vitest';
+import { folderIn, nameIn } from './folders.ts';
+
+describe('the path of a folder', () => {
+  it.each([
+    ['/', '/'],
+    ['/Reports', '/Reports'],
+    [' /Reports/Q3%20Results/ ', '/Reports/Q3%20Results'],
+    ['/R%C3%A9sum%C3%A9s/a.b', '/R%C3%A9sum%C3%A9s/a.b'],
+  ])('%j is %j', (given, path) => {
+    expect(folderIn({ folder: given }, 'folder')).toBe(path);
+  });
+
+  it('is absent without a value', () => {
+    expect(folderIn({}, 'folder')).toBeUndefined();
+  });
+
+  it.each([
+    'Reports',
+    '//',
+    '/a//b',
+    '/a/..',
+    '/a/%2e%2E/b',
+    '/./a',
+    '/a%2Fb',
+    '/a%5Cb',
+    '/a\\b',
+    '/a%00',
+    '/a%0Ab',
+    '/a%',
+    '/%20',
+    `/${'a'.repeat(4096)}`,
+    7,
+    ['/a'],
+  ])('is not %j', (given) => {
+    expect(() => folderIn({ folder: given }, 'folder')).toThrow(/which is no path/);
+  });
+});
+
+describe('the name of a file', () => {
+  it.each(['a.txt', ' notes ', 'Größe (1).csv', '.env'])('can be %j', (given) => {
+    expect(nameIn(given)).toBe(given.trim());
+  });
+
+  it.each(['', ' ', '.', '..', 'a/b', 'a\\b', '../a', 'a\nb', 'a\u202Eb', 'x'.repeat(256), 7, undefined])(
+    'cannot be %j',
+    (given) => {
+      expect(() => nameIn(given)).toThrow(/a name has 1 to 255 characters/);
+    },
+  );
+});
