@@ -116,153 +116,189 @@ function jsonOf(text: string): JsonObject {
 
 const tokenOf = ({ headers }: Asked): string => (headers.authorization ?? '').replace(/^(Bearer|token) /, '');
 
+type Wanted = Pick<SimulatedHook, 'url' | 'secret' | 'events'>;
+
+const textOf = (value: Json | undefined): string => (typeof value === 'string' ? value : '');
+const textsOf = (value: Json | undefined): string[] => (Array.isArray(value) ? value.map(textOf) : []);
+
+/** Removes a webhook. */
+function remove(hooks: SimulatedHook[], hook: SimulatedHook): void {
+  hooks.splice(hooks.indexOf(hook), 1);
+}
+
+const refused = (status: number, message: string): Answer => ({ status, body: { message } });
+
 /** docs.github.com/rest/repos/webhooks: a hook is unique by address and events; secrets are never shown. */
 function github(hooks: SimulatedHook[], nextId: () => string): (asked: Asked) => Answer {
-  const refuse = (status: number, message: string): Answer => ({ status, body: { message } });
-  const shown = ({ id, url, events }: SimulatedHook): JsonObject => ({
-    ...{ id: Number(id), name: 'web', active: true, events, type: 'Repository' },
-    config: { url, content_type: 'json', secret: '********', insecure_ssl: '0' },
-  });
-  const wantedOf = ({ text }: Asked): Pick<SimulatedHook, 'url' | 'secret' | 'events'> | undefined => {
-    const { config = null, events } = jsonOf(text);
-    if (!isJsonObject(config) || typeof config['url'] !== 'string' || !Array.isArray(events))
-      return undefined;
-    return { url: config['url'], secret: String(config['secret']), events: events.map(String) };
-  };
   return (asked) => {
-    if (!asked.headers['user-agent']) return refuse(403, 'Request forbidden by administrative rules.');
-    const token = tokenOf(asked);
-    if (!token.startsWith('ghp_')) return refuse(401, `Bad credentials: ${token}`);
     const [, place = '', id] = /^\/repos\/([\w.-]+\/[\w.-]+)\/hooks(?:\/(\w+))?$/.exec(asked.path) ?? [];
-    if (!REPOSITORIES.includes(place) || token.startsWith('ghp_weak')) return refuse(404, 'Not Found');
+    const denied = gitHubRefusal(asked, place);
+    if (denied) return denied;
     const own = hooks.filter((hook) => hook.provider === 'github' && hook.place === place);
-    const found = own.find((hook) => hook.id === id);
-    if (id !== undefined && !found) return refuse(404, 'Not Found');
-    if (asked.method === 'DELETE' && found) {
-      hooks.splice(hooks.indexOf(found), 1);
-      return { status: 204 };
-    }
+    if (id !== undefined)
+      return gitHubHook(
+        hooks,
+        own.find((hook) => hook.id === id),
+        asked,
+      );
     if (asked.method === 'GET') {
       const [size, page] = [Number(asked.query.get('per_page')), Number(asked.query.get('page') ?? 1)];
-      return { body: own.slice((page - 1) * size, page * size).map(shown) };
+      return { body: own.slice((page - 1) * size, page * size).map(gitHubShown) };
     }
-    const wanted = wantedOf(asked);
-    if (!wanted) return refuse(422, 'Validation Failed');
-    if (found) return { body: shown(Object.assign(found, wanted)) };
+    const wanted = gitHubWanted(asked);
     const isSame = (hook: SimulatedHook): boolean =>
-      hook.url === wanted.url && hook.events.join() === wanted.events.join();
-    if (own.some(isSame) || own.length >= MAX_GITHUB_HOOKS)
-      return refuse(422, `Validation Failed: Hook already exists on this repository ${token}`);
+      hook.url === wanted?.url && hook.events.join() === wanted.events.join();
+    if (!wanted || own.some(isSame) || own.length >= MAX_GITHUB_HOOKS)
+      return refused(422, `Validation Failed: Hook already exists on this repository ${tokenOf(asked)}`);
     const made: SimulatedHook = { provider: 'github', place, id: nextId(), ...wanted };
     hooks.push(made);
-    return { status: 201, body: shown(made) };
+    return { status: 201, body: gitHubShown(made) };
   };
 }
+
+function gitHubRefusal(asked: Asked, place: string): Answer | undefined {
+  const token = tokenOf(asked);
+  if (!asked.headers['user-agent']) return refused(403, 'Request forbidden by administrative rules.');
+  if (!token.startsWith('ghp_')) return refused(401, `Bad credentials: ${token}`);
+  if (!REPOSITORIES.includes(place) || token.startsWith('ghp_weak')) return refused(404, 'Not Found');
+  return undefined;
+}
+
+function gitHubHook(hooks: SimulatedHook[], found: SimulatedHook | undefined, asked: Asked): Answer {
+  if (!found) return refused(404, 'Not Found');
+  if (asked.method === 'DELETE') {
+    remove(hooks, found);
+    return { status: 204 };
+  }
+  const wanted = gitHubWanted(asked);
+  return wanted ? { body: gitHubShown(Object.assign(found, wanted)) } : refused(422, 'Validation Failed');
+}
+
+function gitHubShown({ id, url, events }: SimulatedHook): JsonObject {
+  const config = { url, content_type: 'json', secret: '********', insecure_ssl: '0' };
+  return { id: Number(id), name: 'web', active: true, events, type: 'Repository', config };
+}
+
+function gitHubWanted({ text }: Asked): Wanted | undefined {
+  const { config = null, events } = jsonOf(text);
+  if (!isJsonObject(config) || textOf(config['url']) === '') return undefined;
+  return { url: textOf(config['url']), secret: textOf(config['secret']), events: textsOf(events) };
+}
+
+const linearError = (code: string, message: string): Answer => ({
+  status: 400,
+  body: { errors: [{ message, extensions: { code, type: message } }] },
+});
+const linearData = (field: string, value: Json): Answer => ({ body: { data: { [field]: value } } });
 
 /** linear.app/developers/webhooks and its schema: failures have a code; several webhooks may have one address. */
 function linear(hooks: SimulatedHook[], nextId: () => string): (asked: Asked) => Answer {
-  const fail = (code: string, message: string): Answer => ({
-    status: 400,
-    body: { errors: [{ message, extensions: { code, type: message } }] },
-  });
   const own = (): SimulatedHook[] => hooks.filter(({ provider }) => provider === 'linear');
+  const created = ({ teamId = 'all public teams' }: JsonObject, wanted: Wanted): Answer => {
+    const made: SimulatedHook = { provider: 'linear', place: textOf(teamId), id: nextId(), ...wanted };
+    hooks.push(made);
+    return linearData('webhookCreate', { success: true, webhook: { id: made.id } });
+  };
+  const listed = ({ first = 50, after = null }: JsonObject): Answer => {
+    const from = Number(after);
+    const nodes = own().slice(from, from + Number(first));
+    const pageInfo = {
+      hasNextPage: own().length > from + nodes.length,
+      endCursor: String(from + nodes.length),
+    };
+    return linearData('webhooks', { nodes: nodes.map(({ id, url }) => ({ id, url })), pageInfo });
+  };
   return (asked) => {
     const key = asked.headers.authorization ?? '';
-    if (!key.startsWith('lin_api_')) return fail('AUTHENTICATION_ERROR', `Authentication required: ${key}`);
-    if (key.startsWith('lin_api_weak')) return fail('FORBIDDEN', 'Forbidden');
+    if (!key.startsWith('lin_api_'))
+      return linearError('AUTHENTICATION_ERROR', `Authentication required: ${key}`);
+    if (key.startsWith('lin_api_weak')) return linearError('FORBIDDEN', 'Forbidden');
     const { query = '', variables = {} } = jsonOf(asked.text);
-    const { id = '', input = {}, after = null, first = 50 } = variables as JsonObject;
+    const { id = '', input = {}, ...page } = variables as JsonObject;
+    const [mutation] = /webhook(Create|Update|Delete)/.exec(textOf(query)) ?? [];
+    const { url, secret, resourceTypes } = input as JsonObject;
+    const wanted = { url: textOf(url), secret: textOf(secret), events: textsOf(resourceTypes) };
+    if (mutation === undefined) return listed(page);
+    if (mutation === 'webhookCreate') return created(input as JsonObject, wanted);
     const found = own().find((hook) => hook.id === id);
-    const data = (field: string, value: Json): Answer => ({ body: { data: { [field]: value } } });
-    const { url, secret, resourceTypes, teamId = 'all public teams' } = input as JsonObject;
-    const wanted = { url: String(url), secret: String(secret), events: (resourceTypes ?? []) as string[] };
-    const text = String(query);
-    if (text.includes('webhookDelete')) {
-      if (!found) return fail('INPUT_ERROR', 'Entity not found: Webhook');
-      hooks.splice(hooks.indexOf(found), 1);
-      return data('webhookDelete', { success: true });
-    }
-    if (text.includes('webhookUpdate')) {
-      if (!found) return fail('INPUT_ERROR', 'Entity not found: Webhook');
-      Object.assign(found, wanted);
-      return data('webhookUpdate', { success: true, webhook: { id: found.id } });
-    }
-    if (text.includes('webhookCreate')) {
-      const made: SimulatedHook = { provider: 'linear', place: String(teamId), id: nextId(), ...wanted };
-      hooks.push(made);
-      return data('webhookCreate', { success: true, webhook: { id: made.id } });
-    }
-    const from = after === null ? 0 : Number(after);
-    const nodes = own().slice(from, from + Number(first));
-    const hasNextPage = own().length > from + nodes.length;
-    const pageInfo = { hasNextPage, endCursor: String(from + nodes.length) };
-    return data('webhooks', {
-      nodes: nodes.map(({ id: each, url: at }) => ({ id: each, url: at })),
-      pageInfo,
-    });
+    if (!found) return linearError('INPUT_ERROR', 'Entity not found: Webhook');
+    if (mutation === 'webhookDelete') remove(hooks, found);
+    else Object.assign(found, wanted);
+    return linearData(mutation, { success: true });
   };
 }
+
+const stripeError = (status: number, message: string): Answer => ({
+  ...{ status, body: { error: { message, type: 'invalid_request_error' } } },
+});
+const stripeShown = ({ id, url, events }: SimulatedHook): JsonObject => ({
+  ...{ id, object: 'webhook_endpoint', url, enabled_events: events, status: 'enabled' },
+});
 
 /** docs.stripe.com/api/webhook_endpoints: the secret is shown only when an endpoint is created; one address may have several. */
 function stripe(hooks: SimulatedHook[], nextId: () => string): (asked: Asked) => Answer {
-  const fail = (status: number, message: string): Answer => ({
-    ...{ status, body: { error: { message, type: 'invalid_request_error' } } },
-  });
-  const shown = ({ id, url, events }: SimulatedHook): JsonObject => ({
-    ...{ id, object: 'webhook_endpoint', url, enabled_events: events, status: 'enabled' },
-  });
+  const wantedOf = ({ text }: Asked): Pick<SimulatedHook, 'url' | 'events'> | undefined => {
+    const form = new URLSearchParams(text);
+    const wanted = { url: form.get('url') ?? '', events: form.getAll('enabled_events[]') };
+    return wanted.url.startsWith('https://') && wanted.events.length > 0 ? wanted : undefined;
+  };
+  const endpoint = (found: SimulatedHook | undefined, asked: Asked): Answer => {
+    if (!found) return stripeError(404, 'No such webhook endpoint');
+    if (asked.method !== 'DELETE') return { body: stripeShown(Object.assign(found, wantedOf(asked))) };
+    remove(hooks, found);
+    return { body: { id: found.id, deleted: true } };
+  };
+  const listed = (own: readonly SimulatedHook[], { query }: Asked): Answer => {
+    const from = own.findIndex((hook) => hook.id === query.get('starting_after')) + 1;
+    const page = own.slice(from, from + Number(query.get('limit') ?? 10));
+    const has_more = from + page.length < own.length;
+    return { body: { object: 'list', data: page.map(stripeShown), has_more } };
+  };
   return (asked) => {
     const key = tokenOf(asked);
-    if (!/^[rs]k_test_/.test(key)) return fail(401, `Invalid API Key provided: ${key}`);
-    if (key.startsWith('rk_test_weak')) return fail(403, 'The provided key does not have the permissions.');
+    if (!/^[rs]k_test_/.test(key)) return stripeError(401, `Invalid API Key provided: ${key}`);
+    if (key.startsWith('rk_test_weak'))
+      return stripeError(403, 'The provided key does not have the permissions.');
     const [, id] = /^\/v1\/webhook_endpoints(?:\/(\w+))?$/.exec(asked.path) ?? [];
     const own = hooks.filter(({ provider }) => provider === 'stripe');
-    const found = own.find((hook) => hook.id === id);
-    if (id !== undefined && !found) return fail(404, `No such webhook endpoint: ${id}`);
-    if (asked.method === 'DELETE' && found) {
-      hooks.splice(hooks.indexOf(found), 1);
-      return { body: { id: found.id, deleted: true } };
-    }
-    if (asked.method === 'GET') {
-      const after = asked.query.get('starting_after');
-      const from = after === null ? 0 : own.findIndex((hook) => hook.id === after) + 1;
-      const page = own.slice(from, from + Number(asked.query.get('limit') ?? 10));
-      return { body: { object: 'list', data: page.map(shown), has_more: from + page.length < own.length } };
-    }
-    const form = new URLSearchParams(asked.text);
-    const wanted = { url: form.get('url') ?? '', events: form.getAll('enabled_events[]') };
-    if (!wanted.url.startsWith('https://') || wanted.events.length === 0)
-      return fail(400, `Invalid URL ${key}`);
-    if (found) return { body: shown(Object.assign(found, wanted)) };
-    if (own.length >= MAX_STRIPE_ENDPOINTS) return fail(400, 'You have reached the maximum of endpoints.');
+    if (id !== undefined)
+      return endpoint(
+        own.find((hook) => hook.id === id),
+        asked,
+      );
+    if (asked.method === 'GET') return listed(own, asked);
+    const wanted = wantedOf(asked);
+    if (!wanted || own.length >= MAX_STRIPE_ENDPOINTS) return stripeError(400, `Invalid URL ${key}`);
     const secret = `whsec_${randomBytes(16).toString('hex')}`;
     const made: SimulatedHook = { provider: 'stripe', place: key, id: `we_${nextId()}`, secret, ...wanted };
     hooks.push(made);
-    return { body: { ...shown(made), secret } };
+    return { body: { ...stripeShown(made), secret } };
   };
 }
 
+const telegramError = (status: number, description: string): Answer => ({
+  ...{ status, body: { ok: false, error_code: status, description } },
+});
+
 /** core.telegram.org/bots/api: a bot has one webhook; a malformed token is an unknown path. */
 function telegram(hooks: SimulatedHook[]): (asked: Asked) => Answer {
-  const fail = (status: number, description: string): Answer => ({
-    ...{ status, body: { ok: false, error_code: status, description } },
-  });
-  return (asked) => {
-    const [, bot = '', token = '', method = ''] = /^\/bot(\d+):([\w-]+)\/(\w+)$/.exec(asked.path) ?? [];
-    if (bot === '') return fail(404, 'Not Found');
-    if (!token.startsWith('AA')) return fail(401, 'Unauthorized');
-    const found = hooks.find((hook) => hook.provider === 'telegram' && hook.id === bot);
-    if (method === 'getWebhookInfo') return { body: { ok: true, result: { url: found?.url ?? '' } } };
-    if (method === 'deleteWebhook') {
-      if (found) hooks.splice(hooks.indexOf(found), 1);
-      return { body: { ok: true, result: true } };
-    }
-    const { url, secret_token: secret } = jsonOf(asked.text);
-    const wanted = { url: String(url), secret: String(secret), events: [] };
+  const set = (bot: string, found: SimulatedHook | undefined, { text }: Asked): Answer => {
+    const { url, secret_token: secret } = jsonOf(text);
+    const wanted = { url: textOf(url), secret: textOf(secret), events: [] };
     if (!/^https:\/\/[^/:]+(:(443|80|88|8443))?\//.test(wanted.url))
-      return fail(400, 'Bad Request: bad webhook: HTTPS URL must be provided for webhook');
+      return telegramError(400, 'Bad Request: bad webhook: HTTPS URL must be provided for webhook');
     if (found) Object.assign(found, wanted);
     else hooks.push({ provider: 'telegram', place: bot, id: bot, ...wanted });
     return { body: { ok: true, result: true, description: 'Webhook was set' } };
+  };
+  return (asked) => {
+    const [, bot, token = '', method = ''] = /^\/bot(\d+):([\w-]+)\/(\w+)$/.exec(asked.path) ?? [];
+    if (bot === undefined) return telegramError(404, 'Not Found');
+    if (!token.startsWith('AA')) return telegramError(401, 'Unauthorized');
+    const found = hooks.find((hook) => hook.provider === 'telegram' && hook.id === bot);
+    if (method === 'getWebhookInfo') return { body: { ok: true, result: { url: found?.url ?? '' } } };
+    if (method === 'setWebhook') return set(bot, found, asked);
+    if (found) remove(hooks, found);
+    return { body: { ok: true, result: true } };
   };
 }

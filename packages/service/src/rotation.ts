@@ -2,7 +2,7 @@ import type { Kysely } from 'kysely';
 import { credentialKeyIds, resealCredentials } from './credentials/store.ts';
 import type { CredentialTables } from './credentials/tables.ts';
 import { hookKeyIds, resealHooks } from './triggers/hooks/secret.ts';
-import type { HookTables } from './triggers/hooks/tables.ts';
+import type { HookTables } from './triggers/hooks/database.ts';
 import type { RotatableKeys, Sealer } from './sealing.ts';
 import { keyIdsInUse, resealBatch } from './secrets/store.ts';
 import type { SecretTables } from './secrets/tables.ts';

@@ -116,7 +116,7 @@ describe.each(Object.entries(HOOKED))('a process that dies at a step has %s', (n
     return value;
   };
 
-  it('its webhook created once, and removed', { timeout: 60_000 }, async () => {
+  it('its webhook created once, and removed', { timeout: 120_000 }, async () => {
     let died = 0;
     for (let at = steps.first; ; at += steps.stride) {
       const id = await whileUnavailable(async () => {

@@ -3,7 +3,8 @@ import { keysInText, openServiceStore, Sealer } from '@heddle/service';
 import { storeCredential, storedCredentials } from '@heddle/service/credentials';
 import type { Kysely } from 'kysely';
 import { expect } from 'vitest';
-import type { HookTables, ProviderHookRow } from '../../../packages/service/src/triggers/hooks/tables.ts';
+import type { HookTables } from '../../../packages/service/src/triggers/hooks/database.ts';
+import type { ProviderHookRow } from '../../../packages/service/src/triggers/hooks/tables.ts';
 import type { TestApiOptions } from '../../support/api.ts';
 import { draftOf } from '../../support/draft.ts';
 import { HOOK_CREDENTIALS } from '../../support/hook-providers.ts';
@@ -111,7 +112,7 @@ export async function hookedApi(
   const withIds = (fields: JsonObject): { [name: string]: Json } =>
     Object.fromEntries(
       Object.entries(fields).map(([name, value]) => {
-        const id = /credential/i.test(name) ? credentials[String(value)] : undefined;
+        const id = /credential/i.test(name) ? credentials[value as string] : undefined;
         return [name, id ?? value];
       }),
     );

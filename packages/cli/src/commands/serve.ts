@@ -3,7 +3,7 @@ import type { BlockDescription, ToolDescription } from '@heddle/blocks';
 import type { triggerTypes } from '@heddle/blocks/triggers';
 import type { Engine } from '@heddle/engine';
 import type { ImageSource } from '@heddle/sandbox';
-import type { RetentionLimits, Sandboxes, Sealer, ServiceStore } from '@heddle/service';
+import type { RetentionLimits, Sandboxes, Sealer, ServiceAreaOptions, ServiceStore } from '@heddle/service';
 import type { CredentialProviders, KeyProvider } from '@heddle/service/credentials';
 import type { BlockImages } from '../block-images.ts';
 import { openSession, reporter, type Session } from '../engine-session.ts';
@@ -96,8 +96,7 @@ export async function serve(io: Io, options: ServeOptions): Promise<number> {
       ...{ store, sealer, sandboxes, describeBlocks, credentialProviders, triggers, tools: [] },
       describeTools: () => describeTools(options),
       ...{ environments: ownership.environments, retention: retentionOf(options) },
-      feeds: { ...session.reach, credentials: ownership.tenantCredentials },
-      hooks: { ...session.reach, ...(options.origin !== undefined && { origin }) },
+      ...reachOf(session, ownership, options),
     });
     const operationIds = areas.flatMap(({ operations }) => Object.values(operations).map(({ id }) => id));
     const first = await firstStart(store);
@@ -126,6 +125,18 @@ export async function serve(io: Io, options: ServeOptions): Promise<number> {
     await access?.close();
     await store?.close();
   }
+}
+
+/** Returns how sources of feeds and providers of webhooks are reached, and at which address they reach the server. */
+function reachOf(
+  { reach }: Session,
+  { tenantCredentials: credentials }: ReturnType<typeof ownershipOf>,
+  { origin }: ServeOptions,
+): Pick<ServiceAreaOptions, 'feeds' | 'hooks'> {
+  return {
+    feeds: { ...reach, ...(credentials && { credentials }) },
+    hooks: { ...reach, ...(origin !== undefined && { origin }) },
+  };
 }
 
 /** Returns `fetch` with the MCP servers of the options. Throws usage errors. */

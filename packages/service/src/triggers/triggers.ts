@@ -19,7 +19,7 @@ import { hookStates } from './hooks/views.ts';
 import type { HookState } from './hooks/views.ts';
 import { hookedArchived, wantHooks } from './hooks/wanted.ts';
 import type { HookRules, HookSettings } from './hooks/wanted.ts';
-import type { HookTables } from './hooks/tables.ts';
+import type { HookTables } from './hooks/database.ts';
 import type { TriggerType } from './types.ts';
 import { activatePaths, webhooksOf } from './webhooks/paths.ts';
 import type { WebhookTables } from './webhooks/tables.ts';

@@ -7,7 +7,8 @@ import { AuditStore } from '../../store/audit.ts';
 import { errorText } from '../health.ts';
 import type { ActiveHook, HookCall, ProviderHook, TriggerType } from '../types.ts';
 import { newHookSecret, openedSecret, sealedSecret } from './secret.ts';
-import type { HookTables, ProviderHookRow } from './tables.ts';
+import type { HookTables } from './database.ts';
+import type { ProviderHookRow } from './tables.ts';
 import type { PresentHook, WantedHook } from './wanted.ts';
 
 type Db = Kysely<HookTables>;
@@ -127,7 +128,7 @@ export class HookJob {
 
   /** Removes those of the hooks for which `isObsolete`. One that cannot be removed for good is left at the provider. */
   async #removeAll(isObsolete: (hook: PresentHook) => boolean): Promise<void> {
-    let failed: unknown;
+    let failed: Failure | undefined;
     for (const hook of this.#present.filter(isObsolete)) {
       try {
         if (!this.#isShared(hook)) {
@@ -136,15 +137,17 @@ export class HookJob {
         }
         this.#forget(hook);
       } catch (error) {
-        const { isRetryable, message } = this.#failureOf(error);
-        if (isRetryable && this.#row.attempts < MAX_REMOVALS) failed = error;
+        const failure = this.#failureOf(error);
+        if (failure.isRetryable && this.#row.attempts < MAX_REMOVALS) failed = failure;
         else {
-          this.#audit('TRIGGER_HOOK_LEFT', hook, { error: message });
+          this.#audit('TRIGGER_HOOK_LEFT', hook, { error: failure.message });
           this.#forget(hook);
         }
       }
     }
-    if (failed !== undefined) throw failed;
+    if (!failed) return;
+    const { message, retryAfterMs } = failed;
+    throw new BlockError('HOOK_FAILED', message, retryAfterMs === undefined ? {} : { retryAfterMs });
   }
 
   /** Two credentials can be for one account: then both name the same hook. */

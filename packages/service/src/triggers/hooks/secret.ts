@@ -1,7 +1,8 @@
 import { randomBytes } from 'node:crypto';
 import type { Kysely } from 'kysely';
 import type { Sealed, Sealer } from '../../sealing.ts';
-import type { HookTables, ProviderHookRow } from './tables.ts';
+import type { HookTables } from './database.ts';
+import type { ProviderHookRow } from './tables.ts';
 
 type Db = Kysely<HookTables>;
 type HookKey = Pick<ProviderHookRow, 'workflow_id' | 'block_id'>;

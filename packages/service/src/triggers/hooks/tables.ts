@@ -1,7 +1,3 @@
-import type { AuditRow, WorkflowRow } from '../../store/schema.ts';
-import type { TriggerRow } from '../tables.ts';
-import type { WebhookPathRow } from '../webhooks/tables.ts';
-
 // Times are milliseconds. PostgreSQL returns them as text: see `hookWithNumbers`.
 
 /** The hooks of a trigger at providers: the one that is wanted, those that may be there, and what was done last. */
@@ -38,14 +34,6 @@ export interface ProviderHookRow {
   checked_ms: number | null;
   /** When the wanted hook became active. */
   active_ms: number | null;
-}
-
-export interface HookTables {
-  provider_hooks: ProviderHookRow;
-  triggers: TriggerRow;
-  webhook_paths: WebhookPathRow;
-  workflows: WorkflowRow;
-  audit: AuditRow;
 }
 
 const TIMES = ['look_ms', 'lease_ms', 'expires_ms', 'checked_ms', 'active_ms'] as const;

@@ -1,5 +1,6 @@
 import type { Kysely } from 'kysely';
-import type { HookTables, ProviderHookRow } from './tables.ts';
+import type { HookTables } from './database.ts';
+import type { ProviderHookRow } from './tables.ts';
 import { hookWithNumbers } from './tables.ts';
 
 /** What has become of a wanted hook. */

@@ -2,7 +2,8 @@ import type { JsonObject } from '@heddle/core';
 import { WEBHOOK_PREFIX } from '@heddle/api/webhooks';
 import type { Kysely } from 'kysely';
 import type { TriggerType } from '../types.ts';
-import type { HookTables, ProviderHookRow } from './tables.ts';
+import type { HookTables } from './database.ts';
+import type { ProviderHookRow } from './tables.ts';
 
 type Db = Kysely<HookTables>;
 

@@ -8,7 +8,7 @@ import { serviceClients } from '../clients.ts';
 import type { ClientOptions } from '../clients.ts';
 import { HookReconciler } from '../hooks/reconciler.ts';
 import { wantHooksAt } from '../hooks/wanted.ts';
-import type { HookTables } from '../hooks/tables.ts';
+import type { HookTables } from '../hooks/database.ts';
 import type { Triggers } from '../triggers.ts';
 import { WEBHOOK_MIGRATIONS } from './migrations.ts';
 import { listWebhookDeliveries, listWebhooks, replayWebhookDelivery } from './operations.ts';
