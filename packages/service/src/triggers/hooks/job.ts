@@ -112,7 +112,8 @@ export class HookJob {
     const { sealer } = this.#services;
     this.#secret ??= newHookSecret();
     // Before the provider is asked: after a crash, the hook is found by its address, and signs with this secret.
-    if (entry.hookId === null) await this.#save(sealedSecret(sealer, this.#row, this.#secret));
+    const isOwn = entry.hookId !== null || (await this.#save(sealedSecret(sealer, this.#row, this.#secret)));
+    if (!isOwn) throw new BlockError('HOOK_FAILED', 'Another process works on the webhook.');
     const hook = this.#hookOf(entry);
     const isRenewed = this.#row.state === 'active' && entry.hookId !== null && hook.renew !== undefined;
     const call = this.#call(entry);
@@ -191,8 +192,8 @@ export class HookJob {
     this.#audits.push({ action, details: { place, host: new URL(url).host, ...more } });
   }
 
-  /** Writes what is there, while the lease is that of this process. */
-  async #save(more: Partial<ProviderHookRow>, db: Db = this.#services.db): Promise<void> {
+  /** Writes what is there. False: the lease has ended, and another process finds it at the provider. */
+  async #save(more: Partial<ProviderHookRow>, db: Db = this.#services.db): Promise<boolean> {
     const { workflow_id, block_id, lease_id } = this.#row;
     const { numUpdatedRows } = await db
       .updateTable('provider_hooks')
@@ -201,7 +202,7 @@ export class HookJob {
       .where('block_id', '=', block_id)
       .where('lease_id', '=', lease_id)
       .executeTakeFirst();
-    if (numUpdatedRows === 0n) throw new BlockError('HOOK_FAILED', 'Another process works on the webhook.');
+    return numUpdatedRows > 0n;
   }
 
   /** Records what is there and ends the lease, in one transaction. What is wanted may have changed meanwhile: then its state stays. */
@@ -210,7 +211,7 @@ export class HookJob {
     const { workflow_id, block_id, revision, workspace_id: workspaceId, trigger_id: resourceId } = this.#row;
     const secret = this.#secret === undefined ? {} : sealedSecret(sealer, this.#row, this.#secret);
     await db.transaction().execute(async (tx) => {
-      await this.#save({ ...secret, lease_id: null, lease_ms: null }, tx);
+      if (!(await this.#save({ ...secret, lease_id: null, lease_ms: null }, tx))) return;
       for (const audit of this.#audits)
         await new AuditStore(tx as never).record({
           ...audit,
