@@ -7,7 +7,7 @@ import type { Reply, Request } from './workload.ts';
 
 const MAIN = fileURLToPath(new URL('main.ts', import.meta.url));
 
-/** Time limits of a contender for its start and for one sample, in seconds. */
+/** Default time limit of a contender for its start and for one sample. */
 const TIMEOUT_MS = 60_000;
 
 /** One contender of one row, in its own process, so that no engine's heap or compiled code affects another. */
@@ -17,17 +17,22 @@ export class Entrant {
   /** Why the contender has no values. */
   missing: string | undefined;
   readonly #child: ChildProcess | undefined;
+  readonly #limitMs: number;
 
-  private constructor(name: string, child: ChildProcess | undefined, missing: string | undefined) {
+  private constructor(
+    name: string,
+    { child, missing, limitMs }: { child?: ChildProcess; missing?: string; limitMs: number },
+  ) {
     this.name = name;
     this.#child = child;
     this.missing = missing;
+    this.#limitMs = limitMs;
   }
 
   /** `name`: name in the table. `contender`: the contender to run, if it has another name. */
   static async start(
     name: string,
-    { workload, size }: Pick<Row, 'workload' | 'size'>,
+    { workload, size, limitMs = TIMEOUT_MS }: Pick<Row, 'workload' | 'size' | 'limitMs'>,
     contender = name,
   ): Promise<Entrant> {
     const child = fork(MAIN, ['serve', contender, workload, String(size)], {
@@ -36,17 +41,17 @@ export class Entrant {
       stdio: ['ignore', 'ignore', 'ignore', 'ipc'],
       env: PROCESS_ENV,
     });
-    const reply = await answer(child);
-    if ('ready' in reply) return new Entrant(name, child, undefined);
+    const reply = await answer(child, limitMs);
+    if ('ready' in reply) return new Entrant(name, { child, limitMs });
     child.kill('SIGKILL');
-    return new Entrant(name, undefined, 'failed' in reply ? reply.failed : 'never became ready');
+    return new Entrant(name, { missing: 'failed' in reply ? reply.failed : 'never became ready', limitMs });
   }
 
   /** Takes one sample and converts it with `inUnit`. A contender that fails is not measured further. */
   async sample(sampleMs: number, inUnit: (measured: number) => number): Promise<void> {
     if (!this.#child || this.missing !== undefined) return;
     this.#child.send({ sampleMs } satisfies Request);
-    const reply = await answer(this.#child);
+    const reply = await answer(this.#child, this.#limitMs);
     if ('value' in reply) this.values.push(inUnit(reply.value));
     else this.missing = 'failed' in reply ? reply.failed : 'gave no answer';
   }
@@ -62,7 +67,7 @@ export class Entrant {
   }
 }
 
-function answer(child: ChildProcess): Promise<Reply> {
+function answer(child: ChildProcess, limitMs: number): Promise<Reply> {
   return new Promise((resolve) => {
     const done = (reply: Reply): void => {
       clearTimeout(late);
@@ -72,7 +77,7 @@ function answer(child: ChildProcess): Promise<Reply> {
     };
     const onMessage = (reply: unknown): void => done(reply as Reply);
     const onExit = (code: number | null): void => done({ failed: `its process ended with ${code}` });
-    const late = setTimeout(() => done({ failed: `took longer than ${TIMEOUT_MS / 1000} s` }), TIMEOUT_MS);
+    const late = setTimeout(() => done({ failed: `took longer than ${limitMs / 1000} s` }), limitMs);
     child.on('message', onMessage);
     child.on('exit', onExit);
   });

@@ -1,0 +1,8 @@
+import { expect, it } from 'vitest';
+import { ROWS } from './rows.ts';
+
+it('shows seconds for milliseconds that were measured', () => {
+  const inSeconds = ROWS.filter(({ unit }) => unit === 's');
+  expect(inSeconds.length).toBeGreaterThan(0);
+  for (const { name, scale } of inSeconds) expect(1000 * scale, name).toBe(1);
+});
