@@ -1,5 +1,6 @@
 import { existsSync, realpathSync } from 'node:fs';
 import { fileURLToPath } from 'node:url';
+import { endProcess } from '../end-process.ts';
 import { confine, type Confinement } from './confine.ts';
 import type { Program } from './program.ts';
 import { spawnConfined } from './spawn.ts';
@@ -50,7 +51,7 @@ function listen(confinement: Confinement, execPath: string): Promise<Told> {
     let findings: Told['findings'];
     const timer = setTimeout(() => {
       said += `no answer within ${TIMEOUT_MS} ms`;
-      child.kill('SIGKILL');
+      endProcess(child);
     }, TIMEOUT_MS);
     const end = (why: string): void => {
       clearTimeout(timer);

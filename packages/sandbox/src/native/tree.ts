@@ -1,5 +1,6 @@
 import { spawn, type ChildProcess } from 'node:child_process';
 import type { Readable, Writable } from 'node:stream';
+import { endProcess } from '../end-process.ts';
 import { ByteBuffer } from '../byte-buffer.ts';
 import type { Confinement } from '../isolation/confine.ts';
 import { freeSlotUid, takeSlotUid } from '../isolation/slot-uid.ts';
@@ -209,7 +210,7 @@ class Tree {
   /** Ends the whole tree: killing bubblewrap ends the first process of the namespace, and with it all others. */
   #stop(reason: TreeStop): void {
     this.#stopped ??= reason;
-    this.#child.kill('SIGKILL');
+    endProcess(this.#child);
   }
 
   #end(): TreeEnd {

@@ -1,4 +1,5 @@
 import type { ChildProcess } from 'node:child_process';
+import { endProcess } from '../end-process.ts';
 import type { LoadedImage } from '../image.ts';
 import { warnHost } from '../host-fault.ts';
 import type { HostAnswer, HostCall, ChildRequest, ChildMessage } from '../protocol.ts';
@@ -98,7 +99,7 @@ export class Slot {
   expectReady(ms: number): void {
     this.#startTimer = setTimeout(() => {
       this.#startFault = `not ready within ${ms} ms`;
-      this.#child.kill('SIGKILL');
+      endProcess(this.#child);
     }, ms);
   }
 
@@ -208,7 +209,7 @@ export class Slot {
     this.#child.ref();
     this.#hold(true);
     (this.#child.stderr as { ref?: () => void } | null)?.ref?.();
-    this.#child.kill('SIGKILL');
+    endProcess(this.#child);
   }
 
   #send(order: ChildRequest): void {

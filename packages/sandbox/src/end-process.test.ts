@@ -1,0 +1,18 @@
+import { spawn } from 'node:child_process';
+import { once } from 'node:events';
+import { expect, it, vi } from 'vitest';
+import { endProcess } from './end-process.ts';
+
+it('kills a process', async () => {
+  const child = spawn('sleep', ['60']);
+  endProcess(child);
+  expect(await once(child, 'exit')).toEqual([null, 'SIGKILL']);
+});
+
+it('sends no signal where a process could not be started', async () => {
+  const child = spawn('/nonexistent/program');
+  const kill = vi.spyOn(child, 'kill').mockReturnValue(false);
+  endProcess(child);
+  expect(kill).not.toHaveBeenCalled();
+  expect(await once(child, 'error')).toMatchObject([{ code: 'ENOENT' }]);
+});
