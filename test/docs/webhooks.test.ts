@@ -59,6 +59,33 @@ describe.skipIf(!curl)(`${PAGE}`, () => {
     expect(senders).toEqual(new Set(Object.keys(SENDERS)));
   });
 
+  it(
+    'has commands that list the webhook and its deliveries, and replay one',
+    { timeout: 120_000 },
+    async () => {
+      const [commands = ''] = fencesOf(PAGE, readPage(PAGE)).flatMap(({ marks, text }) =>
+        marks.has('commands') ? [text] : [],
+      );
+      const lines = commands.trim().split('\n');
+      const env = { HEDDLE_URL: server.url, HEDDLE_API_KEY: api.key, HEDDLE_WORKSPACE: api.workspaceId };
+      const run = async (script: string) => {
+        const { exit, stdout, stderr } = await shell(script, folder, env);
+        expect(exit, `${stderr}\n${stdout}`).toBe(0);
+        return stdout;
+      };
+      const listed = await run(lines.slice(0, 2).join('\n'));
+      const [, path = ''] = /http\S+(\/api\/webhooks\/trigger\/[\w.-]+)/.exec(listed) ?? [];
+      const headers = { 'Content-Type': 'application/json', Authorization: 'Bearer open-sesame' };
+      const answer = await api.send(path, { headers, body: '{"order": 7}' });
+      expect(answer.status).toBe(200);
+      const deliveries = await run(lines[2] ?? '');
+      expect(deliveries).toContain(answer.body['runId']);
+      const [id = ''] = /[\da-f-]{36}(?=\s*$)/m.exec(deliveries) ?? [];
+      const runId = (await run((lines[3] ?? '').replace(/\S+$/, id))).trim();
+      expect(await api.inputOf(runId)).toMatchObject({ order: 7 });
+    },
+  );
+
   it.each(fences.map((fence) => [fence.at, fence] as const))(
     'has calls that start runs: %s',
     async (_at, { marks, text }) => {

@@ -64,6 +64,17 @@ describe.each(drawnStores('webhooks'))('webhooks on %s', (store) => {
     });
   });
 
+  it('answer tests of their address without a run, if they are to', async () => {
+    const hook = await api.webhook({ token: '{{TOKEN}}', verifyTestEvents: true });
+    for (const test of [{ method: 'GET' }, json({}), { body: '' }, { body: ' { } ' }])
+      expect(await api.send(hook.path, test)).toMatchObject({ status: 200, body: { success: true } });
+    expect(await runsOf(hook.id)).toEqual([]);
+    expect(await api.send(hook.path, json({ n: 1 }))).toMatchObject({ status: 401 });
+    expect(await api.send(hook.path, { body: '[]' })).toMatchObject({ status: 401 });
+    const without = await api.webhook({ token: '{{TOKEN}}' });
+    expect(await api.send(without.path, json({}))).toMatchObject({ status: 401 });
+  });
+
   it('are refused outside the window of time of their signature', async () => {
     for (const name of ['slack', 'stripe', 'linear', 'standard']) {
       const { type, fields, request } = PROVIDERS[name]!;

@@ -62,6 +62,8 @@ export interface WebhookType extends TriggerInfo {
   secretCredentialOf?(config: JsonObject): string | undefined;
   /** Returns whether requests with this method are deliveries. */
   accepts(config: JsonObject, method: string): boolean;
+  /** Returns whether a request only tests the address: it is answered with success before its signature is checked, and starts no run. Default: never. */
+  isTest?(config: JsonObject, body: Uint8Array): boolean;
   /** Returns the code of the problem if the request is not authentic. */
   problemOf(config: JsonObject, delivery: SignedDelivery): string | undefined;
   /** Returns what an authentic request means. */

@@ -28,6 +28,8 @@ export interface WebhookConfig {
   events?: string[];
   /** Path of the delivery's id in the payload. */
   idField?: string;
+  /** Requests without a payload start no run. */
+  answersTests?: true;
   reply: 'now' | 'json' | 'run';
   status?: number;
   body?: Json;
@@ -83,6 +85,11 @@ export const genericFields = z.object({
     .optional()
     .describe(
       'Path of the id of the delivery in the payload, such as event.id. A second delivery with this id starts no run.',
+    ),
+  verifyTestEvents: flag
+    .optional()
+    .describe(
+      'Whether requests without a payload, with which a sender tests the URL, are answered with success and start no run, also without a signature. Default: no.',
     ),
   responseMode: z
     .enum(['default', 'custom', 'wait'], { error: 'one of default, custom, wait' })
@@ -162,6 +169,7 @@ function readGeneric(block: JsonObject): ReadWebhook {
     check: isChecked ? signatureScheme : 'none',
     ...(isChecked && { ...secrets, ...(secretHeaderName !== undefined && { header: secretHeaderName }) }),
     ...(idempotencyField !== undefined && { idField: idempotencyField }),
+    ...(fields.verifyTestEvents === true && { answersTests: true as const }),
     ...pathOf(fields.triggerPath),
     ...replyOf(fields),
     fileFields: fileFieldsOf(fields.inputFormat),

@@ -31,6 +31,8 @@ export interface WebhookTrigger extends TriggerInfo {
   hook: ProviderHook;
   /** Returns whether requests with this method are deliveries. */
   accepts(config: JsonObject, method: string): boolean;
+  /** Returns whether a request only tests the address: it is answered with success, and starts no run. */
+  isTest(config: JsonObject, body: Uint8Array): boolean;
   /** Returns the code of the problem if the request is not authentic. */
   problemOf(config: JsonObject, delivery: SignedDelivery): string | undefined;
   /** Returns what an authentic request means. */
@@ -75,12 +77,22 @@ function webhook(type: string, providerFor: (fields: JsonObject) => ProviderName
     hook: providerHook,
     accepts: (config, method) =>
       method === 'POST' || (method === 'GET' && configOf(config).provider === 'generic'),
+    isTest: (config, body) => configOf(config).answersTests === true && isEmptyBody(body),
     problemOf(config, { secrets, ...request }) {
       const scheme = schemeOf(configOf(config));
       return scheme && signatureProblem(scheme, secrets, request);
     },
     meaningOf: (config, delivery) => meaningOf(configOf(config), delivery),
   };
+}
+
+/** Longest text of an empty body with spaces around it. */
+const MAX_EMPTY = 64;
+
+/** True for no body, and for an empty JSON object. */
+function isEmptyBody(body: Uint8Array): boolean {
+  if (body.byteLength > MAX_EMPTY) return false;
+  return /^\s*(?:\{\s*\})?\s*$/.test(new TextDecoder().decode(body));
 }
 
 /** Returns how requests are checked; undefined: they are not. */
