@@ -189,6 +189,13 @@ const linearError = (code: string, message: string): Answer => ({
   status: 400,
   body: { errors: [{ message, extensions: { code, type: message } }] },
 });
+function linearRefusal({ headers }: Asked): Answer | undefined {
+  const key = headers.authorization ?? '';
+  if (!key.startsWith('lin_api_'))
+    return linearError('AUTHENTICATION_ERROR', `Authentication required: ${key}`);
+  return key.startsWith('lin_api_weak') ? linearError('FORBIDDEN', 'Forbidden') : undefined;
+}
+
 const linearData = (field: string, value: Json): Answer => ({ body: { data: { [field]: value } } });
 
 /** linear.app/developers/webhooks and its schema: failures have a code; several webhooks may have one address. */
@@ -209,10 +216,8 @@ function linear(hooks: SimulatedHook[], nextId: () => string): (asked: Asked) =>
     return linearData('webhooks', { nodes: nodes.map(({ id, url }) => ({ id, url })), pageInfo });
   };
   return (asked) => {
-    const key = asked.headers.authorization ?? '';
-    if (!key.startsWith('lin_api_'))
-      return linearError('AUTHENTICATION_ERROR', `Authentication required: ${key}`);
-    if (key.startsWith('lin_api_weak')) return linearError('FORBIDDEN', 'Forbidden');
+    const denied = linearRefusal(asked);
+    if (denied) return denied;
     const { query = '', variables = {} } = jsonOf(asked.text);
     const { id = '', input = {}, ...page } = variables as JsonObject;
     const [mutation] = /webhook(Create|Update|Delete)/.exec(textOf(query)) ?? [];

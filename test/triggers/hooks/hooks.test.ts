@@ -244,6 +244,22 @@ describe.each(drawnStores('hooks'))('webhooks at providers on %s', (store) => {
     expect(await api.hooksOf(id)).toHaveLength(1);
   });
 
+  it.each([
+    ['redirects', { status: 302, headers: { location: 'http://127.0.0.1:1/taken' } }, /status 302/, false],
+    ['never ends', { body: 'x'.repeat(3 * 2 ** 20) }, /could not be reached/, true],
+    ['makes no sense', { body: { id: '../../user', hooks: 7 } }, /could not be read/, true],
+    ['repeats the credential', { status: 422, body: HOOK_CREDENTIALS.github }, /refuses the webhook/, false],
+  ])('are not created by a provider whose answer %s', async (_what, answer, message, retryable) => {
+    providers.before = (request) => (request.includes('github') ? answer : undefined);
+    const id = await api.hooked(GITHUB.type, GITHUB.fields);
+    const { latestDeploymentAttempt: attempt } = await api.settled(id, 'failed');
+    expect(attempt?.error).toMatchObject({ retryable, message: expect.stringMatching(message) });
+    expect(JSON.stringify(attempt)).not.toContain(HOOK_CREDENTIALS.github);
+    providers.before = () => undefined;
+    await api.call('DELETE', `/api/v2/workflows/${id}/deploy`);
+    await expect.poll(() => api.rowOf(id)).toBeUndefined();
+  });
+
   it('need a credential of their own workspace', async () => {
     const others = await api.store.workspaces.createWorkspace('Others', api.userId);
     await api.hookDb
@@ -333,6 +349,10 @@ describe('a hook', () => {
     expect(warnings).toEqual([expect.stringMatching(/public address: start it with --origin/)]);
     expect(attempt?.error).toMatchObject({ code: 'HOOK_FAILED', retryable: false });
     expect(providers.requests).toEqual([]);
+    const next = await hookedApi('sqlite', providers, { store: api.store });
+    next.pass(0);
+    await api.settled(id, 'active');
+    expect(await api.hooksOf(id)).toMatchObject([{ url: expect.stringContaining(ORIGIN) }]);
     await providers.close();
   });
 
