@@ -61,6 +61,7 @@ const GROUPS: readonly Group[] = [
       'test/agents/killed-approval.test.ts',
       'test/agents/killed-call.test.ts',
       'test/agents/killed-memory.test.ts',
+      'test/agents/killed-notification.test.ts',
       'test/agents/killed.test.ts',
       'test/cli/killed-runs.test.ts',
       'test/crash/processes.test.ts',

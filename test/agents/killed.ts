@@ -14,6 +14,7 @@ import { block, workflow } from '../support/workflow.ts';
 const PROGRAMS = {
   counting: fileURLToPath(new URL('agent-process.ts', import.meta.url)),
   paying: fileURLToPath(new URL('approved-process.ts', import.meta.url)),
+  notifying: fileURLToPath(new URL('notified-process.ts', import.meta.url)),
 };
 
 /** What a process does, and with which store or server. */
@@ -58,6 +59,25 @@ export const PAYING = workflow(
   ['Start -> A'],
   { id: 'paying' },
 );
+
+/** A pause that tells its address. */
+export const NOTIFYING = workflow(
+  [
+    block('Approve', 'human_in_the_loop', {
+      notification: [{ type: 'tell', title: 'Tell', params: { text: '<approve.url>' } }],
+    }),
+  ],
+  ['Start -> Approve'],
+  { id: 'notifying' },
+);
+
+/** The output of the pause has the address that was told, once. */
+export function expectOneNotification(output: unknown, effects: string): void {
+  expect(output).toMatchObject({
+    url: readFileSync(effects, 'utf8').trimEnd(),
+    response: { data: { notifications: [{ title: 'Tell', status: 'sent' }] } },
+  });
+}
 
 /** An agent that remembers its conversation. */
 export const REMEMBERING = workflow(

@@ -1,0 +1,20 @@
+import { existsSync } from 'node:fs';
+import { join } from 'node:path';
+import { describe, expect, it } from 'vitest';
+import { dataFolder } from '../support/data-folder.ts';
+import { drawnStores, postgresDatabase } from '../support/postgres.ts';
+import { expectOneNotification, play } from './killed.ts';
+
+describe.each(drawnStores('notifications with a kill'))('a pause on %s', (store) => {
+  it('that is killed after its notification opens at the address that was sent, and sends no other', async () => {
+    const folder = dataFolder();
+    const engine =
+      store === 'sqlite'
+        ? { data: join(folder, 'data') }
+        : { postgres: { url: await postgresDatabase(), leaseMs: 1000 } };
+    const options = { engine, url: '', effects: join(folder, 'effects') };
+    expect(await play({ ...options, stop: 'notified' }, 'notifying').last).toBe('');
+    expect(existsSync(options.effects)).toBe(true);
+    expectOneNotification(JSON.parse(await play(options, 'notifying').last), options.effects);
+  });
+});
