@@ -17,6 +17,8 @@ describe.skipIf(!chromiumTool)('the Studio for everybody', () => {
     const nested = await world.deployed('Nightly order prices', NESTED);
     const nestedRun = await world.run(nested);
     await world.redeployed(nested, draftOf(HOSTILE_OUTPUT));
+    const draft = await world.call<{ blocks: object }>('GET', `/api/v2/workflows/${nested}/state`);
+    const say = Object.keys(draft.blocks).find((id) => id.startsWith('Say')) ?? '';
     const failedRun = await world.run(await world.deployed(HOSTILE.slice(0, 80), HOSTILE_OUTPUT));
     await world.run(await world.deployed('Waits', RUNS_LONG), { async: true });
     const asking = await world.run(await world.deployed(LONG_NAME, ASKS));
@@ -28,7 +30,7 @@ describe.skipIf(!chromiumTool)('the Studio for everybody', () => {
       'a failed run': `/runs/${failedRun}?span=Fail&pane=details`,
       'a paused run': `/runs/${asking}`,
       workflows: '/workflows',
-      workflow: `/workflows/${nested}`,
+      workflow: `/workflows/${nested}?block=${say}`,
       'matches of a search': '/runs?text=a',
       dashboard: '/dashboard',
       settings: '/settings',

@@ -223,6 +223,31 @@ describe.skipIf(!chromiumTool)('the Studio in a browser', () => {
     await expect.poll(() => page.locator('.chart canvas').count()).toBe(1);
   });
 
+  it('shows the graphs of a draft and of its versions, with the fields of a block, also by keys', async () => {
+    const workflowId = await world.deployed('Orders', NESTED);
+    await world.call('PUT', `/api/v2/workflows/${workflowId}/state`, draftOf(ONE_STEP));
+    const page = await open(`/workflows/${workflowId}`);
+    const outline = page.getByRole('navigation', { name: 'Blocks' });
+    const fields = page.getByRole('complementary', { name: 'Fields' });
+    await page.getByLabel('Shown version').getByText('Version 1 (live)').waitFor({ state: 'attached' });
+    await outline.getByRole('button', { name: 'Start, start trigger' }).focus();
+    await page.keyboard.press('ArrowDown');
+    await page.keyboard.press('Enter');
+    await fields.getByRole('heading', { name: 'Load orders' }).waitFor();
+    await fields.getByRole('region', { name: 'code' }).getByText('console.log("loaded", 3)').waitFor();
+    const graph = page.getByRole('region', { name: 'Graph' });
+    expect(await graph.locator('.block-container').count()).toBe(2);
+    await graph.getByText('Orders', { exact: true }).click();
+    await fields.getByRole('region', { name: 'count' }).getByText('3', { exact: true }).waitFor();
+    expect(new URL(page.url()).searchParams.get('block')).toMatch(/^Orders/);
+    await page.getByLabel('Shown version').selectOption('Draft');
+    await outline.getByRole('button', { name: 'Step, function' }).click();
+    await fields.getByText('return 1').waitFor();
+    await page.reload();
+    await fields.getByText('return 1').waitFor();
+    expect(await outline.getByRole('button').count()).toBe(2);
+  });
+
   it('shows the difference of two versions, triggers with their next times, and the deployment', async () => {
     const draft = draftOf(scheduled('return "old"'));
     const changed = JSON.stringify(draft).replace('return', 'const text = \\"new\\";\\nreturn');

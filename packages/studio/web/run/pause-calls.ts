@@ -1,3 +1,4 @@
+import { isObject } from '../parts/json.ts';
 import { answerOf } from './pause-fields.ts';
 import type { PauseField } from './pause-fields.ts';
 
@@ -19,11 +20,6 @@ export interface CallDecision {
 }
 
 type Object = { readonly [key: string]: unknown };
-
-/** True for a JSON object. */
-export function isObject(value: unknown): value is { [key: string]: unknown } {
-  return typeof value === 'object' && value !== null && !Array.isArray(value);
-}
 
 /** Returns the calls in the output of a pause point. It is data of a run, so any part of it may have another type. */
 export function callsOf(output: unknown): PauseCall[] {

@@ -1,4 +1,4 @@
-import { isObject } from './pause-calls.ts';
+import { isObject } from '../parts/json.ts';
 
 interface Block {
   id: string;

@@ -4,8 +4,8 @@ import { overviewQuery, statesQuery } from '../api/queries.ts';
 import type { BlockState, Overview } from '../api/queries.ts';
 import { FailedPage, Loading } from '../parts/notice.tsx';
 import { Details } from './details.tsx';
-import { RunGraph } from './graph.tsx';
-import { Outline } from './outline.tsx';
+import { BlockGraph } from '../graph/graph.tsx';
+import { Outline } from '../graph/outline.tsx';
 import { Pauses } from './pauses.tsx';
 import { RunHeader } from './run-header.tsx';
 import { ScopeBar } from './scope-bar.tsx';
@@ -74,8 +74,8 @@ function ShownRun({ run, states }: { run: Overview; states: readonly BlockState[
           <Timeline run={run} selected={search.span} select={(span) => go({ span, block: undefined })} />
         ) : (
           <>
-            <Outline graph={run.graph} {...{ states, selection, selectBlock }} />
-            <RunGraph graph={run.graph} {...{ states, selection, selectBlock }} />
+            <Outline graph={run.graph} {...{ states, selectBlock }} selectedId={selection.block?.id} />
+            <BlockGraph graph={run.graph} {...{ states, selectBlock }} selectedId={selection.block?.id} />
           </>
         )}
         <Details {...{ run, selection, go }} pane={search.pane ?? 'output'} />

@@ -5,7 +5,7 @@ import { spansQuery } from '../api/queries.ts';
 import type { Overview, Span } from '../api/queries.ts';
 import { Empty, Failed, Loading } from '../parts/notice.tsx';
 import { durationText } from '../parts/time.tsx';
-import { STATUS_NAMES } from './block-status.ts';
+import { STATUS_NAMES } from '../graph/block-status.ts';
 import { timeScale } from './time-scale.ts';
 
 const ROW_PX = 26;

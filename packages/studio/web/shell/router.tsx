@@ -9,7 +9,7 @@ import { BASE } from '../api/client.ts';
 import { RunsPage } from '../runs/runs-page.tsx';
 import { Layout } from './layout.tsx';
 import { NotFound, PageFailed } from './page-errors.tsx';
-import { runSearch, runsSearch } from './search.ts';
+import { runSearch, runsSearch, workflowSearch } from './search.ts';
 
 const root = createRootRoute({ component: Layout, notFoundComponent: NotFound, errorComponent: PageFailed });
 
@@ -42,6 +42,7 @@ const workflows = createRoute({
 const workflow = createRoute({
   getParentRoute: () => root,
   path: '/workflows/$workflowId',
+  validateSearch: workflowSearch,
   component: lazyRouteComponent(() => import('../workflows/workflow-page.tsx'), 'WorkflowPage'),
 });
 

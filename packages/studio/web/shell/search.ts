@@ -26,6 +26,14 @@ export interface RunSearch {
   view?: 'timeline' | undefined;
 }
 
+/** What the page of a workflow shows of its graph. */
+export interface WorkflowSearch {
+  /** A version, or the draft; absent: the live version, of a workflow without one the draft. */
+  version?: number | 'draft' | undefined;
+  /** The selected block. */
+  block?: string | undefined;
+}
+
 export const TEXT_PLACES = ['input', 'output', 'error'] as const;
 export type TextPlace = (typeof TEXT_PLACES)[number];
 
@@ -72,5 +80,12 @@ export function runSearch(raw: Raw): RunSearch {
     scope: textIn(raw, 'scope'),
     pane: PANES.find((pane) => pane === raw['pane']),
     view: raw['view'] === 'timeline' ? 'timeline' : undefined,
+  });
+}
+
+export function workflowSearch(raw: Raw): WorkflowSearch {
+  return defined<WorkflowSearch>({
+    version: raw['version'] === 'draft' ? 'draft' : numberIn(raw, 'version'),
+    block: textIn(raw, 'block'),
   });
 }

@@ -70,6 +70,17 @@ export function comparisonQuery(workflowId: string, base: string, target: string
   });
 }
 
+/** The draft of a workflow. */
+export function draftQuery(workflowId: string) {
+  return queryOptions({
+    queryKey: ['workflow', workflowId, 'draft'],
+    queryFn: async () => {
+      const params = { path: { workflowId } };
+      return (await dataOf(client.GET('/api/v2/workflows/{workflowId}/state', { params }))).data;
+    },
+  });
+}
+
 /** A deployed version with its blocks. */
 export function versionQuery(workflowId: string, version: number) {
   return queryOptions({

@@ -1,12 +1,19 @@
 import { useInfiniteQuery, useQuery } from '@tanstack/react-query';
 import { Link, getRouteApi } from '@tanstack/react-router';
+import { Suspense, lazy } from 'react';
 import { AuditLog } from '../parts/audit.tsx';
 import { Empty, Failed, FailedPage, Loading } from '../parts/notice.tsx';
 import { PlainTable } from '../parts/plain-table.tsx';
 import { Time } from '../parts/time.tsx';
+import type { WorkflowSearch } from '../shell/search.ts';
 import { Compare } from './compare.tsx';
 import { deploymentQuery, versionsQuery, workflowQuery } from './queries.ts';
 import { Triggers } from './triggers.tsx';
+
+/** The graph is large, so the page is shown before it is loaded. */
+const WorkflowGraph = lazy(async () => ({
+  default: (await import('./workflow-graph.tsx')).WorkflowGraph,
+}));
 
 const route = getRouteApi('/workflows/$workflowId');
 
@@ -44,6 +51,7 @@ export function WorkflowPage() {
           Show its runs
         </Link>
       </p>
+      <GraphSection key={workflowId} workflowId={workflowId} />
       <h2>Deployment</h2>
       <Deployment workflowId={workflowId} />
       <h2>Triggers</h2>
@@ -52,6 +60,52 @@ export function WorkflowPage() {
       <Versions workflowId={workflowId} />
       <AuditLog workspaceId={workflow.data.workspaceId} resourceId={workflowId} />
     </div>
+  );
+}
+
+/** The graph of the live version, or of the version that the reader chooses. */
+function GraphSection({ workflowId }: { workflowId: string }) {
+  const { version, block } = route.useSearch();
+  const navigate = route.useNavigate();
+  const versions = useInfiniteQuery(versionsQuery(workflowId));
+  const deployment = useQuery(deploymentQuery(workflowId));
+  const failed = [versions, deployment].find(({ error }) => error !== null);
+  if (failed?.error) return <Failed error={failed.error} retry={failed.refetch} />;
+  if (!versions.data || !deployment.data) return <Loading what="the graph" />;
+  const live = deployment.data.activeDeployment?.version;
+  const shown = version ?? live ?? 'draft';
+  const listed = versions.data.pages.flatMap(({ data }) => data.map((each) => each.version));
+  const choices = typeof shown === 'number' && !listed.includes(shown) ? [...listed, shown] : listed;
+  const go = (change: WorkflowSearch) =>
+    void navigate({ search: (before) => ({ ...before, ...change }), resetScroll: false });
+  return (
+    <>
+      <h2>Graph</h2>
+      <div className="filters">
+        <label className="field">
+          <span>Shown version</span>
+          <select
+            value={shown}
+            onChange={({ target: { value } }) => go({ version: value === 'draft' ? value : Number(value) })}
+          >
+            <option value="draft">Draft</option>
+            {choices.map((each) => (
+              <option key={each} value={each}>
+                Version {each}
+                {each === live && ' (live)'}
+              </option>
+            ))}
+          </select>
+        </label>
+      </div>
+      <Suspense fallback={<Loading what="the graph" />}>
+        <WorkflowGraph
+          {...{ workflowId, go }}
+          version={shown === 'draft' ? undefined : shown}
+          blockId={block}
+        />
+      </Suspense>
+    </>
   );
 }
 

@@ -69,7 +69,7 @@ function WorkflowTable({ rows }: { rows: readonly Row[] }) {
       {rows.map(({ id, name, folderPath, isDeployed, runCount, lastRunAt, updatedAt }) => (
         <tr key={id}>
           <td>
-            <Link to="/workflows/$workflowId" params={{ workflowId: id }}>
+            <Link to="/workflows/$workflowId" params={{ workflowId: id }} search={{}}>
               <bdi>{name}</bdi>
             </Link>
           </td>

@@ -4,14 +4,14 @@ import type { KeyboardEvent } from 'react';
 import type { BlockState, Graph } from '../api/queries.ts';
 import { STATUS_NAMES, statusOf } from './block-status.ts';
 import { outlineRows, targetOf } from './outline-rows.ts';
-import type { Selection } from './selection.ts';
 
 const ROW_PX = 30;
 
 interface OutlineProps {
   graph: Graph;
-  states: readonly BlockState[];
-  selection: Pick<Selection, 'block'>;
+  /** Undefined: the graph is not of a run. */
+  states?: readonly BlockState[];
+  selectedId: string | undefined;
   selectBlock: (blockId: string) => void;
 }
 
@@ -19,8 +19,8 @@ interface OutlineProps {
  * The blocks as a list, for keyboards, screen readers and narrow screens. It takes one tab stop: arrow keys, Home and End move in
  * it. Only the rows in view are mounted.
  */
-export function Outline({ graph, states, selection, selectBlock }: OutlineProps) {
-  const byBlock = useMemo(() => new Map(states.map((state) => [state.blockId, state])), [states]);
+export function Outline({ graph, states, selectedId, selectBlock }: OutlineProps) {
+  const byBlock = useMemo(() => new Map(states?.map((state) => [state.blockId, state])), [states]);
   const rows = useMemo(() => outlineRows(graph.blocks), [graph]);
   const place = useRef<HTMLElement>(null);
   const virtual = useVirtualizer({
@@ -29,7 +29,7 @@ export function Outline({ graph, states, selection, selectBlock }: OutlineProps)
     estimateSize: () => ROW_PX,
     overscan: 8,
   });
-  const selectedIndex = rows.findIndex(({ block }) => block.id === selection.block?.id);
+  const selectedIndex = rows.findIndex(({ block }) => block.id === selectedId);
   const [active, setActive] = useState(0);
   const { move, rowRef } = useRowFocus(active, setActive, virtual);
   useEffect(() => {
@@ -49,8 +49,9 @@ export function Outline({ graph, states, selection, selectBlock }: OutlineProps)
         {virtual.getVirtualItems().map(({ index, start }) => {
           const row = rows[index];
           if (!row) return null;
-          const { id, name } = row.block;
+          const { id, name, type } = row.block;
           const status = statusOf(byBlock.get(id));
+          const note = states ? STATUS_NAMES[status] : type.replaceAll('_', ' ');
           return (
             <li
               key={id}
@@ -62,7 +63,7 @@ export function Outline({ graph, states, selection, selectBlock }: OutlineProps)
                 type="button"
                 ref={rowRef(index)}
                 tabIndex={index === active ? 0 : -1}
-                aria-label={`${name}, ${STATUS_NAMES[status]}`}
+                aria-label={`${name}, ${note}`}
                 aria-current={index === selectedIndex ? 'true' : undefined}
                 onClick={() => selectBlock(id)}
                 onFocus={() => setActive(index)}

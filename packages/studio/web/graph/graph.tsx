@@ -20,7 +20,6 @@ import type { BlockNodeData } from './block-node.tsx';
 import { FarBlocks } from './far-blocks.tsx';
 import { BLOCK_HEIGHT, BLOCK_WIDTH, absolutePlaces, boundsOf } from './layout.ts';
 import type { Box } from './layout.ts';
-import type { Selection } from './selection.ts';
 import { usePlaces } from './use-places.ts';
 
 const NODE_TYPES = { block: BlockNode };
@@ -30,16 +29,18 @@ const MIN_ZOOM = 0.02;
 const MOST_AT_ONCE = 300;
 const NO_NODES: Node<BlockNodeData>[] = [];
 const NO_EDGES: Edge[] = [];
+const NO_STATES: readonly BlockState[] = [];
 
-interface RunGraphProps {
+interface GraphProps {
   graph: Graph;
-  states: readonly BlockState[];
-  selection: Pick<Selection, 'block'>;
+  /** Undefined: the graph is not of a run. */
+  states?: readonly BlockState[];
+  selectedId: string | undefined;
   selectBlock: (blockId: string) => void;
 }
 
-/** The blocks with their states. Only blocks in view are mounted. The outline has the same blocks for keyboards and readers. */
-export function RunGraph(props: RunGraphProps) {
+/** The blocks, with their states in a run. Only blocks in view are mounted. The outline has the same blocks for keyboards and readers. */
+export function BlockGraph(props: GraphProps) {
   const places = usePlaces(props.graph);
   return (
     <div className="graph" role="region" aria-label="Graph">
@@ -56,14 +57,13 @@ export function RunGraph(props: RunGraphProps) {
 
 function DrawnGraph({
   graph,
-  states,
-  selection,
+  states = NO_STATES,
+  selectedId,
   selectBlock,
   places,
-}: RunGraphProps & { places: ReadonlyMap<string, Box> }) {
+}: GraphProps & { places: ReadonlyMap<string, Box> }) {
   const byBlock = useMemo(() => new Map(states.map((state) => [state.blockId, state])), [states]);
   const boxes = useMemo(() => absolutePlaces(graph.blocks, places), [graph, places]);
-  const selectedId = selection.block?.id;
   const isLarge = graph.blocks.length > MOST_AT_ONCE;
   const isSmallText = useStore(({ transform }) => transform[2] < READABLE_ZOOM);
   const isFar = isLarge && isSmallText;

@@ -1,0 +1,95 @@
+import type { Graph } from '../api/queries.ts';
+import { isObject } from '../parts/json.ts';
+
+interface Object {
+  readonly [key: string]: unknown;
+}
+
+/** A draft, or the state of a version. Its blocks are as their author wrote them, so any part may have another type. */
+export interface State {
+  blocks: Object;
+  edges: readonly Object[];
+}
+
+/** Returns the graph of a state. */
+export function graphOf({ blocks, edges }: State): Graph {
+  return {
+    blocks: Object.entries(blocks).map(([id, block]) => drawnBlock(id, objectOf(block))),
+    edges: edges.map(({ source, target, sourceHandle }) => ({
+      source: textOf(source, ''),
+      target: textOf(target, ''),
+      port: textOf(sourceHandle, 'source'),
+    })),
+  };
+}
+
+function drawnBlock(id: string, block: Object): Graph['blocks'][number] {
+  const { parentId } = objectOf(block['data']);
+  const { x, y } = objectOf(block['position']);
+  return {
+    id,
+    name: textOf(block['name'], id),
+    type: textOf(block['type'], ''),
+    enabled: block['enabled'] !== false,
+    position: typeof x === 'number' && typeof y === 'number' ? { x, y } : null,
+    parentId: typeof parentId === 'string' && parentId !== '' ? parentId : null,
+    width: null,
+    height: null,
+    ports: [...portsOf(block, 'conditions', 'condition-'), ...portsOf(block, 'routes', 'router-')],
+  };
+}
+
+/** Returns the ports that the rows of a field are: the field is a list, or the JSON text of one. */
+function portsOf(block: Object, field: string, prefix: string): Graph['blocks'][number]['ports'] {
+  const { value } = objectOf(objectOf(block['subBlocks'])[field]);
+  const rows = typeof value === 'string' ? parsed(value) : value;
+  return (Array.isArray(rows) ? rows : [])
+    .map(objectOf)
+    .map(({ id, title }) => ({ id: prefix + textOf(id, ''), title: textOf(title, '') }));
+}
+
+/** A field of a block with its value as text. */
+export interface ShownField {
+  name: string;
+  text: string;
+}
+
+/** What of `data` places a block, and is no setting of a loop or a parallel. */
+const PLACES = new Set(['parentId', 'extent', 'width', 'height']);
+/** What a block has besides its fields that changes how it runs. */
+const SETTINGS = ['retry', 'timeoutMs', 'errorEnabled', 'triggerMode'];
+
+/** Returns the fields of a block that have a value, and its settings. */
+export function fieldsOf({ blocks }: State, blockId: string): ShownField[] {
+  const block = objectOf(Object.hasOwn(blocks, blockId) ? blocks[blockId] : undefined);
+  const fields = Object.entries(objectOf(block['subBlocks'])).map(
+    ([name, field]) => [name, objectOf(field)['value']] as const,
+  );
+  const data = Object.entries(objectOf(block['data'])).filter(([name]) => !PLACES.has(name));
+  const settings = SETTINGS.map((name) => [name, block[name]] as const).filter(
+    ([, value]) => value !== false,
+  );
+  return [...data, ...fields, ...settings]
+    .filter(([, value]) => value !== undefined && value !== null && value !== '')
+    .map(([name, value]) => ({
+      name,
+      text: typeof value === 'string' ? value : JSON.stringify(value, null, 2),
+    }));
+}
+
+function parsed(text: string): unknown {
+  try {
+    return JSON.parse(text);
+  } catch {
+    // A draft may contain any text. A row that cannot be read has no port of its own.
+    return undefined;
+  }
+}
+
+function objectOf(value: unknown): Object {
+  return isObject(value) ? value : {};
+}
+
+function textOf(value: unknown, otherwise: string): string {
+  return typeof value === 'string' ? value : otherwise;
+}

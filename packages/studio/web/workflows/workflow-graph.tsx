@@ -1,0 +1,90 @@
+import { useQuery } from '@tanstack/react-query';
+import { useMemo } from 'react';
+import { BlockGraph } from '../graph/graph.tsx';
+import { Outline } from '../graph/outline.tsx';
+import { Empty, Failed, Loading } from '../parts/notice.tsx';
+import type { WorkflowSearch } from '../shell/search.ts';
+import { draftQuery, versionQuery } from './queries.ts';
+import { fieldsOf, graphOf } from './state-graph.ts';
+import type { State } from './state-graph.ts';
+
+interface GraphProps {
+  workflowId: string;
+  /** Undefined: the draft. */
+  version: number | undefined;
+  blockId: string | undefined;
+  go: (change: WorkflowSearch) => void;
+}
+
+/** The graph of the draft or of a version, with the fields of the selected block. */
+export function WorkflowGraph({ workflowId, version, blockId, go }: GraphProps) {
+  const draft = useQuery({ ...draftQuery(workflowId), enabled: version === undefined });
+  const deployed = useQuery({ ...versionQuery(workflowId, version ?? 0), enabled: version !== undefined });
+  const { error, refetch } = version === undefined ? draft : deployed;
+  const state = version === undefined ? draft.data : deployed.data?.state;
+  if (error) return <Failed error={error} retry={refetch} />;
+  if (!state) return <Loading what="the graph" />;
+  return <DrawnState {...{ state, blockId, go }} />;
+}
+
+interface DrawnProps extends Pick<GraphProps, 'blockId' | 'go'> {
+  state: State;
+}
+
+function DrawnState({ state, blockId, go }: DrawnProps) {
+  const graph = useMemo(() => graphOf(state), [state]);
+  const selected = graph.blocks.find(({ id }) => id === blockId);
+  const shared = { graph, selectedId: selected?.id, selectBlock: (id: string) => go({ block: id }) };
+  if (graph.blocks.length === 0) return <Empty title="There are no blocks" />;
+  return (
+    <div className="run-body workflow-graph">
+      <Outline {...shared} />
+      <BlockGraph {...shared} />
+      <aside className="details" aria-label="Fields">
+        {selected ? (
+          <>
+            <div className="details-title">
+              <h3 dir="auto">{selected.name}</h3>
+              <span className="value-note">
+                {selected.type.replaceAll('_', ' ')}
+                {!selected.enabled && ', not enabled'}
+              </span>
+            </div>
+            <Fields key={selected.id} fields={fieldsOf(state, selected.id)} />
+          </>
+        ) : (
+          <p className="value-note">Select a block to see its fields.</p>
+        )}
+      </aside>
+    </div>
+  );
+}
+
+/** Longest text of a field that is shown. */
+const MAX_SHOWN = 65_536;
+
+function Fields({ fields }: { fields: ReturnType<typeof fieldsOf> }) {
+  if (fields.length === 0) return <p className="value-note">No field has a value.</p>;
+  return (
+    <dl className="block-fields">
+      {fields.map(({ name, text }, index) => (
+        // A field and a setting may have the same name.
+        <div key={`${index} ${name}`}>
+          <dt>
+            <bdi>{name}</bdi>
+          </dt>
+          <dd>
+            <pre className="scalar" dir="auto" tabIndex={0} role="region" aria-label={name}>
+              {text.slice(0, MAX_SHOWN)}
+            </pre>
+            {text.length > MAX_SHOWN && (
+              <p className="value-note">
+                The first {MAX_SHOWN} characters of {text.length} are shown.
+              </p>
+            )}
+          </dd>
+        </div>
+      ))}
+    </dl>
+  );
+}

@@ -1,0 +1,83 @@
+import { describe, expect, it } from 'vitest';
+import { outlineRows } from '../../packages/studio/web/graph/outline-rows.ts';
+import { fieldsOf, graphOf } from '../../packages/studio/web/workflows/state-graph.ts';
+
+const STATE = {
+  blocks: {
+    which: {
+      name: 'Which',
+      type: 'condition',
+      position: { x: 1, y: 2 },
+      subBlocks: {
+        conditions: { value: '[{"id":"a","title":"if"},{"id":"b"}]' },
+        empty: { value: '' },
+        absent: { value: null },
+      },
+      timeoutMs: 500,
+      triggerMode: false,
+    },
+    repeat: { name: 'Repeat', type: 'loop', data: { loopType: 'for', count: 3, width: 500 } },
+    step: {
+      name: 'Step',
+      type: 'function',
+      enabled: false,
+      data: { parentId: 'repeat', extent: 'parent' },
+      subBlocks: { code: { value: 'return 1' }, timeout: { value: { ms: 5 } } },
+    },
+  },
+  edges: [
+    { source: 'which', target: 'repeat', sourceHandle: 'condition-a' },
+    { source: 'repeat', target: 'step', sourceHandle: 'loop-start-source' },
+    { source: 'which', target: 'repeat' },
+  ],
+};
+
+describe('the graph of a state', () => {
+  it('has the blocks in their containers, the ports with their titles, and the edges', () => {
+    const graph = graphOf(STATE);
+    expect(outlineRows(graph.blocks).map(({ block, depth }) => [block.name, depth])).toEqual([
+      ['Which', 0],
+      ['Repeat', 0],
+      ['Step', 1],
+    ]);
+    expect(graph.blocks[0]).toMatchObject({
+      position: { x: 1, y: 2 },
+      ports: [
+        { id: 'condition-a', title: 'if' },
+        { id: 'condition-b', title: '' },
+      ],
+    });
+    expect(graph.blocks.map(({ enabled }) => enabled)).toEqual([true, true, false]);
+    expect(graph.edges.map(({ port }) => port)).toEqual(['condition-a', 'loop-start-source', 'source']);
+  });
+
+  it('shows fields and settings that have a value, and nothing about places', () => {
+    expect(fieldsOf(STATE, 'which')).toEqual([
+      { name: 'conditions', text: '[{"id":"a","title":"if"},{"id":"b"}]' },
+      { name: 'timeoutMs', text: '500' },
+    ]);
+    expect(fieldsOf(STATE, 'repeat')).toEqual([
+      { name: 'loopType', text: 'for' },
+      { name: 'count', text: '3' },
+    ]);
+    expect(fieldsOf(STATE, 'step')).toEqual([
+      { name: 'code', text: 'return 1' },
+      { name: 'timeout', text: '{\n  "ms": 5\n}' },
+    ]);
+    expect(fieldsOf(STATE, 'constructor')).toEqual([]);
+  });
+
+  it('is read from drafts with parts of any type', () => {
+    const blocks = {
+      a: null,
+      b: { name: 7, type: {}, data: 'x', position: [], subBlocks: { conditions: { value: '{' } } },
+      c: { data: { parentId: 'c' } },
+    };
+    const graph = graphOf({ blocks, edges: [{ source: 1, target: null, sourceHandle: {} }] });
+    expect(graph.blocks.map(({ id, name, type, ports }) => ({ id, name, type, ports }))).toEqual(
+      ['a', 'b', 'c'].map((id) => ({ id, name: id, type: '', ports: [] })),
+    );
+    expect(graph.edges).toEqual([{ source: '', target: '', port: 'source' }]);
+    expect(outlineRows(graph.blocks).map(({ block }) => block.id)).toEqual(['a', 'b']);
+  });
+});
