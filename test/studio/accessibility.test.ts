@@ -17,6 +17,9 @@ describe.skipIf(!chromiumTool)('the Studio for everybody', () => {
     const nested = await world.deployed('Nightly order prices', NESTED);
     const nestedRun = await world.run(nested);
     await world.redeployed(nested, draftOf(HOSTILE_OUTPUT));
+    for (const path of ['/Team', `/Team/${LONG_NAME}`])
+      await world.call('POST', '/api/v2/workflows/folders', { workspaceId: world.workspaceId, path });
+    await world.call('PATCH', `/api/v2/workflows/${nested}`, { folderPath: '/Team' });
     const draft = await world.call<{ blocks: object }>('GET', `/api/v2/workflows/${nested}/state`);
     const say = Object.keys(draft.blocks).find((id) => id.startsWith('Say')) ?? '';
     const failedRun = await world.run(await world.deployed(HOSTILE.slice(0, 80), HOSTILE_OUTPUT));
@@ -29,7 +32,7 @@ describe.skipIf(!chromiumTool)('the Studio for everybody', () => {
       timeline: `/runs/${nestedRun}?view=timeline`,
       'a failed run': `/runs/${failedRun}?span=Fail&pane=details`,
       'a paused run': `/runs/${asking}`,
-      workflows: '/workflows',
+      workflows: '/workflows?folder=%2FTeam',
       workflow: `/workflows/${nested}?block=${say}`,
       'matches of a search': '/runs?text=a',
       dashboard: '/dashboard',

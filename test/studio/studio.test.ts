@@ -248,6 +248,61 @@ describe.skipIf(!chromiumTool)('the Studio in a browser', () => {
     expect(await outline.getByRole('button').count()).toBe(2);
   });
 
+  it('shows folders as a tree, filters by them, and creates, moves and deletes them, by keys', async () => {
+    const { workspaceId } = world;
+    const ops = await world.deployed('In a folder', ONE_STEP);
+    for (const path of ['/Ops', '/Ops/Nightly%20jobs'])
+      await world.call('POST', '/api/v2/workflows/folders', { workspaceId, path });
+    await world.call('PATCH', `/api/v2/workflows/${ops}`, { folderPath: '/Ops/Nightly%20jobs' });
+    const page = await open('/workflows');
+    const item = (name: string) =>
+      page.getByRole('tree', { name: 'Folders' }).getByRole('treeitem', { name });
+    const list = page.getByRole('region', { name: 'List of workflows' });
+    const press = async (...keys: string[]) => {
+      for (const key of keys) await page.keyboard.press(key);
+    };
+    await list.getByRole('link', { name: 'In a folder' }).waitFor();
+    await item('All workflows').focus();
+    await press('ArrowDown', 'ArrowDown');
+    expect(await item('Ops').getAttribute('aria-expanded')).toBe('false');
+    await press('ArrowRight', 'ArrowRight', 'Enter');
+    await page.getByRole('heading', { name: 'Ops / Nightly jobs' }).waitFor();
+    await expect.poll(() => list.getByRole('row').count()).toBe(2);
+    await list.getByRole('link', { name: 'In a folder' }).waitFor();
+    expect(await item('Nightly jobs').getAttribute('aria-selected')).toBe('true');
+
+    await page.getByRole('button', { name: 'New folder' }).click();
+    await page.getByRole('dialog').getByLabel('Name').fill('Ünder');
+    await press('Enter');
+    await page.getByRole('heading', { name: 'Ops / Nightly jobs / Ünder' }).waitFor();
+    await page.getByText('No workflow is in this folder').waitFor();
+    await page.getByRole('button', { name: 'Rename or move' }).click();
+    const dialog = page.getByRole('dialog');
+    await dialog.getByLabel('Name').fill('Moved');
+    await dialog.getByLabel('In').selectOption('No folder');
+    await dialog.getByRole('button', { name: 'Rename or move' }).click();
+    await page.getByRole('heading', { name: 'Moved', exact: true }).waitFor();
+
+    await item('All workflows').click();
+    await page.getByLabel('Select In a folder').check();
+    await page.getByRole('button', { name: 'Move workflows' }).click();
+    await dialog.getByLabel('Folder').selectOption('Moved');
+    await dialog.getByRole('button', { name: 'Move workflows' }).click();
+    await list.getByRole('row', { name: 'In a folder' }).getByRole('cell', { name: 'Moved' }).waitFor();
+    await item('Moved').click();
+    await page.getByRole('button', { name: 'Delete', exact: true }).click();
+    await dialog.getByRole('button', { name: 'Delete' }).click();
+    await dialog.getByRole('alert').getByText('not empty').waitFor();
+    await dialog.getByLabel('Also if it is not empty').check();
+    await dialog.getByRole('button', { name: 'Delete' }).click();
+    await expect.poll(() => item('Moved').count()).toBe(0);
+    expect(new URL(page.url()).search).toBe('');
+    await expect.poll(() => list.getByRole('link', { name: 'In a folder' }).count()).toBe(0);
+    await page.goto(`${world.url}/workflows?folder=%2FOps%2FNightly%2520jobs`);
+    await item('Nightly jobs').waitFor();
+    await page.getByText('No workflow is in this folder').waitFor();
+  });
+
   it('shows the difference of two versions, triggers with their next times, and the deployment', async () => {
     const draft = draftOf(scheduled('return "old"'));
     const changed = JSON.stringify(draft).replace('return', 'const text = \\"new\\";\\nreturn');

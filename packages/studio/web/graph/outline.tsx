@@ -2,6 +2,7 @@ import { useVirtualizer } from '@tanstack/react-virtual';
 import { useEffect, useMemo, useRef, useState } from 'react';
 import type { KeyboardEvent } from 'react';
 import type { BlockState, Graph } from '../api/queries.ts';
+import { useRowFocus } from '../parts/row-focus.ts';
 import { STATUS_NAMES, statusOf } from './block-status.ts';
 import { outlineRows, targetOf } from './outline-rows.ts';
 
@@ -77,24 +78,4 @@ export function Outline({ graph, states, selectedId, selectBlock }: OutlineProps
       </ul>
     </nav>
   );
-}
-
-/** Focuses a row that is possibly not mounted yet: it is scrolled into view, and focused once it is mounted. */
-function useRowFocus(
-  active: number,
-  setActive: (index: number) => void,
-  virtual: { scrollToIndex: (index: number) => void },
-) {
-  const wanted = useRef<number>(undefined);
-  const move = (target: number): void => {
-    wanted.current = target;
-    setActive(target);
-    virtual.scrollToIndex(target);
-  };
-  const rowRef = (index: number) => (element: HTMLButtonElement | null) => {
-    if (!element || index !== active || wanted.current !== index) return;
-    wanted.current = undefined;
-    element.focus({ preventScroll: true });
-  };
-  return { move, rowRef };
 }

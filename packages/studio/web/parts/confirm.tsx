@@ -41,23 +41,25 @@ export function Confirm({
         <Dialog.Overlay className="dialog-overlay" />
         <Dialog.Content className="dialog" aria-describedby={undefined}>
           <Dialog.Title className="dialog-title">{title}</Dialog.Title>
-          {children}
-          {action.error && (
-            <p role="alert" className="error-text">
-              {action.error.message}
-            </p>
-          )}
-          <div className="dialog-buttons">
-            <Dialog.Close className="button">Back</Dialog.Close>
-            <button
-              type="button"
-              className={`${kind} primary`}
-              disabled={action.isPending}
-              onClick={() => action.mutate()}
-            >
-              {label}
-            </button>
-          </div>
+          <form
+            onSubmit={(event) => {
+              event.preventDefault();
+              if (!action.isPending) action.mutate();
+            }}
+          >
+            {children}
+            {action.error && (
+              <p role="alert" className="error-text">
+                {action.error.message}
+              </p>
+            )}
+            <div className="dialog-buttons">
+              <Dialog.Close className="button">Back</Dialog.Close>
+              <button type="submit" className={`${kind} primary`} disabled={action.isPending}>
+                {label}
+              </button>
+            </div>
+          </form>
         </Dialog.Content>
       </Dialog.Portal>
     </Dialog.Root>

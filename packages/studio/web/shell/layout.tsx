@@ -25,7 +25,9 @@ export function Layout() {
           <Link to="/runs" search={{}}>
             Runs
           </Link>
-          <Link to="/workflows">Workflows</Link>
+          <Link to="/workflows" search={{}}>
+            Workflows
+          </Link>
           <Link to="/dashboard">Dashboard</Link>
           <Link to="/settings">Settings</Link>
         </nav>

@@ -9,7 +9,7 @@ import { BASE } from '../api/client.ts';
 import { RunsPage } from '../runs/runs-page.tsx';
 import { Layout } from './layout.tsx';
 import { NotFound, PageFailed } from './page-errors.tsx';
-import { runSearch, runsSearch, workflowSearch } from './search.ts';
+import { runSearch, runsSearch, workflowSearch, workflowsSearch } from './search.ts';
 
 const root = createRootRoute({ component: Layout, notFoundComponent: NotFound, errorComponent: PageFailed });
 
@@ -36,6 +36,7 @@ const run = createRoute({
 const workflows = createRoute({
   getParentRoute: () => root,
   path: '/workflows',
+  validateSearch: workflowsSearch,
   component: lazyRouteComponent(() => import('../workflows/workflows-page.tsx'), 'WorkflowsPage'),
 });
 

@@ -26,6 +26,12 @@ export interface RunSearch {
   view?: 'timeline' | undefined;
 }
 
+/** Which workflows the list shows. */
+export interface WorkflowsSearch {
+  /** The path of a folder; absent: all workflows. */
+  folder?: string | undefined;
+}
+
 /** What the page of a workflow shows of its graph. */
 export interface WorkflowSearch {
   /** A version, or the draft; absent: the live version, of a workflow without one the draft. */
@@ -81,6 +87,10 @@ export function runSearch(raw: Raw): RunSearch {
     pane: PANES.find((pane) => pane === raw['pane']),
     view: raw['view'] === 'timeline' ? 'timeline' : undefined,
   });
+}
+
+export function workflowsSearch(raw: Raw): WorkflowsSearch {
+  return defined<WorkflowsSearch>({ folder: textIn(raw, 'folder') });
 }
 
 export function workflowSearch(raw: Raw): WorkflowSearch {

@@ -1,17 +1,27 @@
 import { infiniteQueryOptions, queryOptions } from '@tanstack/react-query';
 import { client, dataOf } from '../api/client.ts';
 
-/** The workflows of a workspace by name. */
-export function workflowsQuery(workspaceId: string, search: string) {
+/** The workflows of a workspace by name. `folderPath`: only those directly in the folder; absent: all. */
+export function workflowsQuery(workspaceId: string, search: string, folderPath?: string) {
   return infiniteQueryOptions({
-    queryKey: ['workflows', workspaceId, search],
+    queryKey: ['workflows', workspaceId, search, folderPath],
     queryFn: ({ pageParam: cursor }) => {
       const page = { limit: 100, ...(cursor !== '' && { cursor }), ...(search !== '' && { search }) };
-      const query = { workspaceId, sortBy: 'name', sortOrder: 'asc', ...page } as const;
+      const folder = folderPath === undefined ? {} : { folderPath };
+      const query = { workspaceId, sortBy: 'name', sortOrder: 'asc', ...page, ...folder } as const;
       return dataOf(client.GET('/api/v2/workflows', { params: { query } }));
     },
     initialPageParam: '',
     getNextPageParam: ({ nextCursor }) => nextCursor,
+  });
+}
+
+/** All folders of a workspace by name. */
+export function foldersQuery(workspaceId: string) {
+  return queryOptions({
+    queryKey: ['folders', workspaceId],
+    queryFn: async () =>
+      (await dataOf(client.GET('/api/v2/workflows/folders', { params: { query: { workspaceId } } }))).data,
   });
 }
 

@@ -1,22 +1,58 @@
-import { useInfiniteQuery } from '@tanstack/react-query';
-import { Link } from '@tanstack/react-router';
+import { useInfiniteQuery, useQuery } from '@tanstack/react-query';
+import { Link, getRouteApi } from '@tanstack/react-router';
 import { useDeferredValue, useState } from 'react';
 import { Empty, Failed, Loading } from '../parts/notice.tsx';
 import { PlainTable } from '../parts/plain-table.tsx';
 import { Time } from '../parts/time.tsx';
 import { useWorkspaceId } from '../shell/workspace.ts';
-import { workflowsQuery } from './queries.ts';
+import { FolderForms, MoveWorkflows } from './folder-forms.tsx';
+import { ROOT, pathText } from './folder-rows.ts';
+import { FolderTree } from './folder-tree.tsx';
+import { foldersQuery, workflowsQuery } from './queries.ts';
 
-/** The workflows of the workspace. */
+const route = getRouteApi('/workflows');
+
+/** The workflows of the workspace, and its folders. */
 export function WorkflowsPage() {
   const workspaceId = useWorkspaceId();
-  const [text, setText] = useState('');
-  const search = useDeferredValue(text.trim());
-  const workflows = useInfiniteQuery(workflowsQuery(workspaceId, search));
-  const rows = workflows.data?.pages.flatMap(({ data }) => data) ?? [];
+  const { folder = '' } = route.useSearch();
+  const navigate = route.useNavigate();
+  const folders = useQuery(foldersQuery(workspaceId));
+  const select = (path: string) => void navigate({ search: path === '' ? {} : { folder: path } });
   return (
     <div className="page">
       <h1>Workflows</h1>
+      <div className="workflows-body">
+        <section className="folders" aria-label="Folders">
+          {folders.error && <Failed error={folders.error} retry={folders.refetch} />}
+          {folders.isPending && <Loading what="folders" />}
+          {folders.data && (
+            <>
+              <FolderTree key={workspaceId} folders={folders.data} selected={folder} select={select} />
+              <FolderForms {...{ workspaceId, select }} folders={folders.data} path={folder} />
+            </>
+          )}
+        </section>
+        <WorkflowList key={`${workspaceId} ${folder}`} folder={folder} folders={folders.data ?? []} />
+      </div>
+    </div>
+  );
+}
+
+interface ListProps {
+  folder: string;
+  folders: Parameters<typeof MoveWorkflows>[0]['folders'];
+}
+
+function WorkflowList({ folder, folders }: ListProps) {
+  const [text, setText] = useState('');
+  const search = useDeferredValue(text.trim());
+  return (
+    <section
+      className="workflow-list"
+      aria-label={folder === '' ? 'All workflows' : 'Workflows of the folder'}
+    >
+      {folder !== '' && <h2 dir="auto">{folder === ROOT ? 'Without a folder' : pathText(folder)}</h2>}
       <form
         className="filters"
         role="search"
@@ -33,20 +69,51 @@ export function WorkflowsPage() {
           />
         </label>
       </form>
-      {workflows.error && <Failed error={workflows.error} retry={workflows.refetch} />}
-      {workflows.isPending && <Loading what="workflows" />}
-      {workflows.data && rows.length === 0 && (
-        <Empty title={search === '' ? 'There is no workflow yet' : 'No workflow has this name'}>
-          {search === '' && <p>heddle deploy FILE deploys one.</p>}
-        </Empty>
-      )}
-      {rows.length > 0 && <WorkflowTable rows={rows} />}
+      <FoundWorkflows {...{ folder, folders, search }} />
+    </section>
+  );
+}
+
+function FoundWorkflows({ folder, folders, search }: ListProps & { search: string }) {
+  const workspaceId = useWorkspaceId();
+  const [selected, setSelected] = useState<ReadonlySet<string>>(new Set());
+  const workflows = useInfiniteQuery(workflowsQuery(workspaceId, search, folder === '' ? undefined : folder));
+  if (workflows.error) return <Failed error={workflows.error} retry={workflows.refetch} />;
+  if (workflows.isPending) return <Loading what="workflows" />;
+  const rows = workflows.data.pages.flatMap(({ data }) => data);
+  if (rows.length === 0) return <NoWorkflow isSearch={search !== ''} folder={folder} />;
+  const toggle = (id: string, isSelected: boolean): void => {
+    const next = new Set(selected);
+    if (isSelected) next.add(id);
+    else next.delete(id);
+    setSelected(next);
+  };
+  return (
+    <>
+      <div className="button-row">
+        <MoveWorkflows
+          {...{ workspaceId, folders }}
+          workflowIds={rows.flatMap(({ id }) => (selected.has(id) ? [id] : []))}
+          onMoved={() => setSelected(new Set())}
+        />
+      </div>
+      <WorkflowTable {...{ rows, selected, toggle }} />
       {workflows.hasNextPage && (
         <button type="button" className="button" onClick={() => void workflows.fetchNextPage()}>
           Show more
         </button>
       )}
-    </div>
+    </>
+  );
+}
+
+function NoWorkflow({ isSearch, folder }: { isSearch: boolean; folder: string }) {
+  if (isSearch) return <Empty title="No workflow has this name" />;
+  if (folder !== '') return <Empty title="No workflow is in this folder" />;
+  return (
+    <Empty title="There is no workflow yet">
+      <p>heddle deploy FILE deploys one.</p>
+    </Empty>
   );
 }
 
@@ -60,21 +127,35 @@ interface Row {
   updatedAt: string;
 }
 
-function WorkflowTable({ rows }: { rows: readonly Row[] }) {
+interface TableProps {
+  rows: readonly Row[];
+  selected: ReadonlySet<string>;
+  toggle: (id: string, isSelected: boolean) => void;
+}
+
+function WorkflowTable({ rows, selected, toggle }: TableProps) {
   return (
     <PlainTable
       label="List of workflows"
-      columns={['Name', 'Folder', 'Deployed', 'Runs', 'Last run', 'Changed']}
+      columns={['Selected', 'Name', 'Folder', 'Deployed', 'Runs', 'Last run', 'Changed']}
     >
       {rows.map(({ id, name, folderPath, isDeployed, runCount, lastRunAt, updatedAt }) => (
         <tr key={id}>
+          <td>
+            <input
+              type="checkbox"
+              aria-label={`Select ${name}`}
+              checked={selected.has(id)}
+              onChange={({ target }) => toggle(id, target.checked)}
+            />
+          </td>
           <td>
             <Link to="/workflows/$workflowId" params={{ workflowId: id }} search={{}}>
               <bdi>{name}</bdi>
             </Link>
           </td>
           <td>
-            <bdi>{folderPath}</bdi>
+            <bdi>{folderPath === ROOT ? '–' : pathText(folderPath)}</bdi>
           </td>
           <td>{isDeployed ? 'yes' : 'no'}</td>
           <td className="number">{runCount}</td>

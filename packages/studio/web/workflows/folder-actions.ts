@@ -1,0 +1,37 @@
+import { client, dataOf } from '../api/client.ts';
+
+/** A folder and its workspace. */
+interface FolderRef {
+  workspaceId: string;
+  path: string;
+}
+
+const FOLDERS = '/api/v2/workflows/folders';
+
+/** Creates a folder. The one around it must exist. */
+export async function createFolder(body: FolderRef): Promise<void> {
+  await dataOf(client.POST(FOLDERS, { body }));
+}
+
+/** Moves or renames a folder with all that is in it. */
+export async function relocateFolder(folder: FolderRef, destinationPath: string): Promise<void> {
+  await dataOf(client.PATCH(FOLDERS, { body: { ...folder, destinationPath } }));
+}
+
+/** Deletes a folder. With `recursive` also the folders in it, and its workflows are archived. */
+export async function deleteFolder(folder: FolderRef, recursive: boolean): Promise<void> {
+  const query = { ...folder, recursive: recursive ? 'true' : 'false' } as const;
+  await dataOf(client.DELETE(FOLDERS, { params: { query } }));
+}
+
+/** Moves workflows to a folder. Throws if one was not moved, with the reason of the server. */
+export async function moveWorkflows(
+  workspaceId: string,
+  workflowIds: string[],
+  folderPath: string,
+): Promise<void> {
+  const body = { workspaceId, workflowIds, folderPath };
+  const { data } = await dataOf(client.POST('/api/v2/workflows/move', { body }));
+  const [first] = data.failed;
+  if (first) throw new Error(`Not moved: ${data.failed.length} of ${workflowIds.length}. ${first.reason}`);
+}

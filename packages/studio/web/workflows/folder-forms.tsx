@@ -1,0 +1,168 @@
+import { useQueryClient } from '@tanstack/react-query';
+import { useState } from 'react';
+import { Confirm } from '../parts/confirm.tsx';
+import { createFolder, deleteFolder, moveWorkflows, relocateFolder } from './folder-actions.ts';
+import { ROOT, parentOf, pathIn, pathText } from './folder-rows.ts';
+import type { Folder } from './folder-rows.ts';
+
+interface FolderProps {
+  workspaceId: string;
+  /** The selected folder; empty: all workflows. */
+  path: string;
+  select: (path: string) => void;
+}
+
+/** Creates a folder in the selected one, and renames, moves or deletes that. */
+export function FolderForms(props: FolderProps & { folders: readonly Folder[] }) {
+  const { path, folders } = props;
+  const folder = folders.find((each) => each.path === path);
+  return (
+    <div className="button-row" role="group" aria-label="Folder">
+      <NewFolder key={`new ${path}`} {...props} />
+      {folder && <MoveFolder key={`move ${path}`} {...props} folder={folder} />}
+      {folder && <DeleteFolder key={`delete ${path}`} {...props} folder={folder} />}
+    </div>
+  );
+}
+
+/** Returns what reads folders and workflows again after a change. */
+function useChanged(): () => Promise<unknown> {
+  const queries = useQueryClient();
+  return () =>
+    Promise.all(
+      ['folders', 'workflows', 'workflow'].map((key) => queries.invalidateQueries({ queryKey: [key] })),
+    );
+}
+
+function NewFolder({ workspaceId, path, select }: FolderProps) {
+  const [name, setName] = useState('');
+  const changed = useChanged();
+  const parent = path === '' ? ROOT : path;
+  const create = async (): Promise<void> => {
+    const made = pathIn(parent, name.trim());
+    await createFolder({ workspaceId, path: made });
+    await changed();
+    select(made);
+  };
+  return (
+    <Confirm
+      label="New folder"
+      title={parent === ROOT ? 'Create a folder' : `Create a folder in ${pathText(parent)}`}
+      onConfirm={create}
+    >
+      <NameField name={name} setName={setName} />
+    </Confirm>
+  );
+}
+
+function NameField({ name, setName }: { name: string; setName: (name: string) => void }) {
+  return (
+    <label className="field">
+      <span>Name</span>
+      <input required maxLength={255} value={name} onChange={({ target }) => setName(target.value)} />
+    </label>
+  );
+}
+
+interface OwnProps extends FolderProps {
+  folder: Folder;
+  folders: readonly Folder[];
+}
+
+function MoveFolder({ workspaceId, path, select, folder, folders }: OwnProps) {
+  const [name, setName] = useState(folder.name);
+  const [parent, setParent] = useState(parentOf(path));
+  const changed = useChanged();
+  const relocate = async (): Promise<void> => {
+    const to = pathIn(parent, name.trim());
+    if (to === path) return;
+    await relocateFolder({ workspaceId, path }, to);
+    await changed();
+    select(to);
+  };
+  const others = folders.filter((each) => each.path !== path && !each.path.startsWith(`${path}/`));
+  return (
+    <Confirm label="Rename or move" title={`Rename or move ${folder.name}`} onConfirm={relocate}>
+      <NameField name={name} setName={setName} />
+      <FolderChoice label="In" folders={others} path={parent} setPath={setParent} />
+    </Confirm>
+  );
+}
+
+interface ChoiceProps {
+  label: string;
+  folders: readonly Folder[];
+  path: string;
+  setPath: (path: string) => void;
+}
+
+function FolderChoice({ label, folders, path, setPath }: ChoiceProps) {
+  return (
+    <label className="field">
+      <span>{label}</span>
+      <select value={path} onChange={({ target }) => setPath(target.value)}>
+        <option value={ROOT}>No folder</option>
+        {folders.map((each) => (
+          <option key={each.path} value={each.path}>
+            {pathText(each.path)}
+          </option>
+        ))}
+      </select>
+    </label>
+  );
+}
+
+function DeleteFolder({ workspaceId, path, select, folder }: OwnProps) {
+  const [isRecursive, setRecursive] = useState(false);
+  const changed = useChanged();
+  const remove = async (): Promise<void> => {
+    await deleteFolder({ workspaceId, path }, isRecursive);
+    await changed();
+    const parent = parentOf(path);
+    select(parent === ROOT ? '' : parent);
+  };
+  return (
+    <Confirm label="Delete" title={`Delete ${folder.name}?`} danger onConfirm={remove}>
+      <label className="check">
+        <input
+          type="checkbox"
+          checked={isRecursive}
+          onChange={({ target }) => setRecursive(target.checked)}
+        />{' '}
+        Also if it is not empty: its folders are deleted, and its workflows are archived
+      </label>
+    </Confirm>
+  );
+}
+
+interface MoveProps {
+  workspaceId: string;
+  workflowIds: readonly string[];
+  folders: readonly Folder[];
+  onMoved: () => void;
+}
+
+/** Moves the selected workflows to a folder. */
+export function MoveWorkflows({ workspaceId, workflowIds, folders, onMoved }: MoveProps) {
+  const [path, setPath] = useState(ROOT);
+  const changed = useChanged();
+  const move = async (): Promise<void> => {
+    try {
+      await moveWorkflows(workspaceId, [...workflowIds], path);
+      onMoved();
+    } finally {
+      // What was moved before a refusal is shown where it is now.
+      await changed();
+    }
+  };
+  return (
+    <Confirm
+      label="Move workflows"
+      title={`Move ${workflowIds.length === 1 ? 'a workflow' : `${workflowIds.length} workflows`} to a folder`}
+      disabled={workflowIds.length === 0}
+      onConfirm={move}
+    >
+      <FolderChoice label="Folder" folders={folders} path={path} setPath={setPath} />
+    </Confirm>
+  );
+}

@@ -1,0 +1,135 @@
+import { useVirtualizer } from '@tanstack/react-virtual';
+import { useMemo, useRef, useState } from 'react';
+import type { KeyboardEvent } from 'react';
+import { useRowFocus } from '../parts/row-focus.ts';
+import { folderRows, moveOf, parentOf } from './folder-rows.ts';
+import type { Folder, FolderRow } from './folder-rows.ts';
+
+const ROW_PX = 30;
+const INDENT_PX = 14;
+
+interface TreeProps {
+  folders: readonly Folder[];
+  /** The path of the selected folder; empty: all workflows. */
+  selected: string;
+  select: (path: string) => void;
+}
+
+/**
+ * The folders as a tree of one tab stop: arrow keys, Home and End move in it, right and left open and close a folder, Enter and
+ * Space select one. Only the rows in view are mounted.
+ */
+export function FolderTree({ folders, selected, select }: TreeProps) {
+  const [open, setOpen] = useState<ReadonlySet<string>>(() => foldersAround(selected));
+  const rows = useMemo(() => folderRows(folders, open), [folders, open]);
+  const place = useRef<HTMLDivElement>(null);
+  const virtual = useVirtualizer({
+    count: rows.length,
+    getScrollElement: () => place.current,
+    estimateSize: () => ROW_PX,
+    overscan: 8,
+  });
+  const [activePath, setActivePath] = useState(selected);
+  const active = Math.max(
+    rows.findIndex(({ path }) => path === activePath),
+    0,
+  );
+  const { move, rowRef } = useRowFocus(active, (index) => setActivePath(rows[index]?.path ?? ''), virtual);
+  const setFolderOpen = ({ path }: FolderRow, isOpen: boolean): void => {
+    const next = new Set(open);
+    if (isOpen) next.add(path);
+    else next.delete(path);
+    setOpen(next);
+  };
+  const onKeyDown = (event: KeyboardEvent): void => {
+    const row = rows[active];
+    if (!row || event.altKey || event.ctrlKey || event.metaKey) return;
+    const isChoice = event.key === 'Enter' || event.key === ' ';
+    const found = moveOf(event.key, active, rows);
+    if (!isChoice && !found) return;
+    event.preventDefault();
+    if (isChoice) select(row.path);
+    else if (found && 'to' in found) move(found.to);
+    else if (found) setFolderOpen(row, found.isOpen);
+  };
+  return (
+    <div className="folder-tree" ref={place}>
+      <ul role="tree" aria-label="Folders" style={{ height: virtual.getTotalSize() }} onKeyDown={onKeyDown}>
+        {virtual.getVirtualItems().map(({ index, start }) => {
+          const row = rows[index];
+          return (
+            row && (
+              <TreeItem
+                key={row.path}
+                row={row}
+                top={start}
+                isActive={index === active}
+                isSelected={row.path === selected}
+                itemRef={rowRef(index)}
+                choose={() => {
+                  setActivePath(row.path);
+                  select(row.path);
+                }}
+                setOpen={(isOpen) => setFolderOpen(row, isOpen)}
+              />
+            )
+          );
+        })}
+      </ul>
+    </div>
+  );
+}
+
+interface ItemProps {
+  row: FolderRow;
+  top: number;
+  isActive: boolean;
+  isSelected: boolean;
+  itemRef: (element: HTMLElement | null) => void;
+  choose: () => void;
+  setOpen: (isOpen: boolean) => void;
+}
+
+function TreeItem({ row, top, isActive, isSelected, itemRef, choose, setOpen }: ItemProps) {
+  const { name, level, isOpen, locked, size, position } = row;
+  return (
+    <li
+      role="treeitem"
+      ref={itemRef}
+      tabIndex={isActive ? 0 : -1}
+      aria-level={level}
+      aria-setsize={size}
+      aria-posinset={position}
+      aria-expanded={isOpen}
+      aria-selected={isSelected}
+      aria-label={locked ? `${name}, locked` : name}
+      style={{ transform: `translateY(${top}px)`, paddingInlineStart: (level - 1) * INDENT_PX }}
+      onClick={choose}
+    >
+      <span
+        className="folder-mark"
+        aria-hidden="true"
+        onClick={(event) => {
+          if (isOpen === undefined) return;
+          event.stopPropagation();
+          setOpen(!isOpen);
+        }}
+      >
+        {isOpen === undefined ? '' : isOpen ? '▾' : '▸'}
+      </span>
+      <bdi className="clip">{name}</bdi>
+      {locked && (
+        <span className="value-note" aria-hidden="true">
+          locked
+        </span>
+      )}
+    </li>
+  );
+}
+
+/** Returns the folders around a folder, which are open at first so that it is visible. */
+function foldersAround(path: string): Set<string> {
+  const found = new Set<string>();
+  for (let up = parentOf(path); up !== parentOf(up); up = parentOf(up)) found.add(up);
+  return found;
+}
