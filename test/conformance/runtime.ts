@@ -1,5 +1,6 @@
 import { describe } from 'vitest';
 import { describeAgain } from './runtime/again.ts';
+import { describeAgainInside } from './runtime/again-inside.ts';
 import { describeApi } from './runtime/api.ts';
 import { describeBodies } from './runtime/bodies.ts';
 import { describeContinued } from './runtime/continued.ts';
@@ -59,6 +60,7 @@ const GRAPHS = {
   loops: describeLoops,
   parallels: describeParallels,
   again: describeAgain,
+  'again inside': describeAgainInside,
   failures: describeFailures,
   time: describeTime,
   pauses: describePauses,

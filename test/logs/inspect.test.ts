@@ -234,6 +234,43 @@ describe('a rerun', () => {
     }
   });
 
+  it('inside an iteration keeps the iterations before it, and needs their numbers', async () => {
+    const api = await world();
+    const body = [fn('Cost', 'return <loop.index>'), fn('Double', 'return <cost.result> * 2')];
+    const each = loop('Each', { loopType: 'for', count: 3 }, ...body);
+    const { path, runId, get } = await started(api, workflow([each], ['Start -> Each -> Cost -> Double']));
+    const spans = (await get<Span[]>('spans?limit=1000')).data;
+    const blockId = spans.findLast((span) => span.blockId !== null)?.blockId ?? '';
+    const rerun = (body: object) =>
+      api.call<{ runId: string }>('POST', `${path}/runs/${runId}/rerun`, { body });
+    const again = await rerun({ blockId, iterations: [1] });
+    expect(again.status).toBe(202);
+    await api.engine.attach(again.data.runId).then(
+      (run) => run.result(),
+      () => undefined,
+    );
+    const ran = await api.call<Span[]>('GET', `/api/v2/logs/${again.data.runId}/spans?limit=1000`);
+    const iterations = ran.data.flatMap(({ index }) => index ?? []);
+    expect(iterations).toEqual([1, 2]);
+    const value = `/api/v2/logs/${again.data.runId}/value?part=output&path=/results`;
+    const results = JSON.parse((await api.call<{ text: string }>('GET', value)).data.text) as object[][];
+    expect(results).toMatchObject([0, 1, 2].map((n) => [{ result: n }, { result: n * 2 }]));
+    for (const [refused, message] of [
+      [{ blockId }, /Give the numbers of its iterations/],
+      [{ blockId, iterations: [7] }, /iteration 7 of "Each" did not run/],
+      [{ blockId, iterations: [1, 0] }, /give 1 number /],
+      [{ blockId, iterations: [-1] }, /iterations/],
+      [{ blockId, iterations: ['__proto__'] }, /iterations/],
+      [{ iterations: [1] }, /need a blockId/],
+    ] as const) {
+      const answered = await rerun(refused);
+      expect([answered.status, errorIn(answered.body).message]).toEqual([
+        400,
+        expect.stringMatching(message),
+      ]);
+    }
+  });
+
   it('is refused for an unknown block, a run that has not ended, and a version without a block', async () => {
     const api = await world();
     const { path, runId } = await started(api, NESTED);

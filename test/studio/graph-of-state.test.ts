@@ -1,5 +1,4 @@
 import { describe, expect, it } from 'vitest';
-import { outlineRows } from '../../packages/studio/web/graph/outline-rows.ts';
 import { fieldsOf, graphOf } from '../../packages/studio/web/workflows/state-graph.ts';
 
 const STATE = {
@@ -35,10 +34,10 @@ const STATE = {
 describe('the graph of a state', () => {
   it('has the blocks in their containers, the ports with their titles, and the edges', () => {
     const graph = graphOf(STATE);
-    expect(outlineRows(graph.blocks).map(({ block, depth }) => [block.name, depth])).toEqual([
-      ['Which', 0],
-      ['Repeat', 0],
-      ['Step', 1],
+    expect(graph.blocks.map(({ name, parentId }) => [name, parentId])).toEqual([
+      ['Which', null],
+      ['Repeat', null],
+      ['Step', 'repeat'],
     ]);
     expect(graph.blocks[0]).toMatchObject({
       position: { x: 1, y: 2 },
@@ -78,6 +77,6 @@ describe('the graph of a state', () => {
       ['a', 'b', 'c'].map((id) => ({ id, name: id, type: '', ports: [] })),
     );
     expect(graph.edges).toEqual([{ source: '', target: '', port: 'source' }]);
-    expect(outlineRows(graph.blocks).map(({ block }) => block.id)).toEqual(['a', 'b']);
+    expect(graph.blocks.map(({ parentId }) => parentId)).toEqual([null, null, 'c']);
   });
 });

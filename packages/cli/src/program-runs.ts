@@ -114,6 +114,10 @@ function declareRerun(runs: Command, io: Io, done: Done): void {
     .argument('[file]', 'changed workflow, - for standard input (default: the workflow of the earlier run)');
   withOptions(command, [
     new Option('--from <block>', 'name or id of the first block').makeOptionMandatory(),
+    new Option(
+      '--iteration <numbers>',
+      'inside loops and parallels: numbers of the iterations or branches around it, outermost first, such as 4,0',
+    ).argParser(parseIterations),
     ...runOptions(
       'input',
       'bindings',
@@ -155,4 +159,9 @@ function count(text: string): number {
   const number = Number(text);
   if (Number.isInteger(number) && number > 0) return number;
   throw new InvalidArgumentError('Use a whole number above 0.');
+}
+
+function parseIterations(text: string): number[] {
+  if (/^\d{1,9}(,\d{1,9})*$/.test(text)) return text.split(',').map(Number);
+  throw new InvalidArgumentError('Use whole numbers from 0, separated by commas.');
 }

@@ -2,23 +2,17 @@ import './node-version.ts';
 
 // API for drivers and for readers of journals
 export { isPending, pendingCommands, idleState } from './machine/index.ts';
-export type {
-  AbortReason,
-  Address,
-  Command,
-  EndStatus,
-  Event,
-  Notice,
-  IdleState,
-  State,
-  TimerName,
-} from './machine/index.ts';
+export type { Address, Command, Event, Notice, IdleState, State } from './machine/index.ts';
 export { indexPlan } from './plan/index-plan.ts';
 export type { PlanIndex } from './plan/index-plan.ts';
-export { eventAt, JOURNAL_FORMAT } from './record/entry.ts';
+export { eventAt, formatOf } from './record/entry.ts';
 export type { BlockFailure, Entry, EntryBody, Place } from './record/entry.ts';
+export { notRestartable } from './record/restart-path.ts';
+export { reuseInside } from './record/reuse-inside.ts';
+export type { ReusedInside } from './record/reuse-inside.ts';
+export { startedEventOf } from './record/started-event.ts';
 export { placeKey, Ledger } from './record/ledger.ts';
-export type { BlockLog, LogScope } from './record/block-log.ts';
+export type { BlockLog } from './record/block-log.ts';
 export { Replica } from './record/replica.ts';
 export type { Applied } from './record/replica.ts';
 export type { PausePoint, RunFailure, RunRecord, RunStatus } from './record/run-record.ts';

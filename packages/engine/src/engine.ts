@@ -319,7 +319,7 @@ export class HeddleEngine implements Engine {
     this.#expectOpen();
     const { found, source } = await this.#restart(runId, options);
     const { header, entries } = source;
-    const { start, reused } = reuse(found.plan, block, source, options.edits);
+    const { start, reused } = reuse(found.plan, block, source, options);
     const [first] = entries;
     const before = first?.type === 'started' ? await this.#parts.values.load(first.input) : {};
     const restarted = await this.#launch(found, {

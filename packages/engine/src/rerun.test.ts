@@ -56,7 +56,9 @@ describe('a run that starts at a block of an earlier run', () => {
   });
 
   it('names by id the blocks whose outputs are replaced', () => {
-    const { reused } = reuse(plan, 'B', journal(['Start', 'A']), { outputs: { a: { of: 'a caller' } } });
+    const { reused } = reuse(plan, 'B', journal(['Start', 'A']), {
+      edits: { outputs: { a: { of: 'a caller' } } },
+    });
     expect(reused.edits).toEqual({ fields: {}, outputs: { A: { of: 'a caller' } } });
   });
 
@@ -67,7 +69,7 @@ describe('a run that starts at a block of an earlier run', () => {
     ['the output of a block that has not run', { outputs: { D: {} } }, /"D" cannot be replaced/],
     ['the output of the block itself', { outputs: { B: {} } }, /"B" cannot be replaced/],
   ])('cannot replace %s', (_title, edits, message) => {
-    expect(() => reuse(plan, 'B', journal(['Start', 'A']), edits)).toThrow(
+    expect(() => reuse(plan, 'B', journal(['Start', 'A']), { edits })).toThrow(
       expect.objectContaining({
         code: 'OPTIONS_INVALID',
         message: expect.stringMatching(message) as string,
@@ -76,8 +78,8 @@ describe('a run that starts at a block of an earlier run', () => {
   });
 
   it('cannot replace fields of a trigger', () => {
-    expect(() => reuse(plan, 'Start', journal(['Start']), { fields: { inputFormat: [] } })).toThrow(
-      /is a trigger/,
-    );
+    expect(() =>
+      reuse(plan, 'Start', journal(['Start']), { edits: { fields: { inputFormat: [] } } }),
+    ).toThrow(/is a trigger/);
   });
 });

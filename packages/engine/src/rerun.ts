@@ -1,6 +1,7 @@
 import { EngineError, isEngineError } from '@heddle/core';
 import type { BlockConfig, Json, Plan } from '@heddle/core';
-import type { Entry, Stored } from '@heddle/core/run';
+import { notRestartable, reuseInside } from '@heddle/core/run';
+import type { Entry, ReusedInside, Stored } from '@heddle/core/run';
 import { findBlock } from './execution/plan-queries.ts';
 import { foldJournal } from './records/fold.ts';
 import type { RestartEdits, RestartPreview } from './types.ts';
@@ -10,6 +11,8 @@ export interface Reused {
   runId: string;
   outputs: { [blockId: string]: Stored };
   variables: { [id: string]: Json };
+  /** Of the containers around the start; absent: it is at the top level. */
+  inside?: ReusedInside;
   /** What replaces some of it; outputs by block id. */
   edits?: RestartEdits;
 }
@@ -21,22 +24,30 @@ interface SourceRun {
   entries: readonly Entry[];
 }
 
+/** How a run starts at a block. */
+export interface Restart {
+  edits?: RestartEdits | undefined;
+  /** Numbers of the iterations or branches around the block, outermost first; absent: it is at the top level. */
+  iterations?: readonly number[] | undefined;
+}
+
 /**
  * Returns what a run that starts at `reference` takes over from an earlier run: the outputs of the top-level blocks that are
- * not downstream of the start, and the variables.
+ * not downstream of the start, and the variables; and of the containers around the start what `reuseInside` returns.
  *
  * Throws RUN_NOT_SETTLED if the earlier run has not ended, BLOCK_NOT_FOUND, and BLOCK_NOT_RESTARTABLE for a block inside a
- * container or one with a source block that has not run; OPTIONS_INVALID for edits of what the block does not use.
+ * container without `iterations`, or one with a source block that has not run; OPTIONS_INVALID for edits of what the block does not
+ * use, and for iterations of another depth.
  */
 export function reuse(
   plan: Plan,
   reference: string,
   source: SourceRun,
-  edits: RestartEdits = {},
+  { edits = {}, iterations }: Restart = {},
 ): { start: string; reused: Reused } {
   const block = findBlock(plan, reference);
   const { outputs, variables } = settledLedger(source);
-  const index = restartIndex(plan, block);
+  const index = restartIndex(plan, block, iterations);
   if (!block.trigger)
     expectUpstream(plan, { block, index, runId: source.runId, ran: (id) => outputs.has(id) });
   const fresh = downstreamOf(plan, index);
@@ -45,13 +56,18 @@ export function reuse(
     return output && !fresh.has(at) ? [[node.id, output.value]] : [];
   });
   const outputsById = Object.fromEntries(kept);
+  const isInside = iterations !== undefined && iterations.length + block.containers.length > 0;
+  const inside = isInside ? reuseInside({ plan, block, iterations }, source) : undefined;
+  const isKept = (id: string): boolean => Object.hasOwn(outputsById, id) || inside?.blocks.has(id) === true;
+  const before = inside?.variables ?? variables;
   const reused = {
     runId: source.runId,
     outputs: outputsById,
     variables: Object.fromEntries(
-      plan.variables.map(({ id, value }): [string, Json] => [id, variables.get(id) ?? value]),
+      plan.variables.map(({ id, value }): [string, Json] => [id, before.get(id) ?? value]),
     ),
-    ...((edits.fields ?? edits.outputs) && { edits: checkedEdits(plan, block, { edits, outputsById }) }),
+    ...(inside && { inside }),
+    ...((edits.fields ?? edits.outputs) && { edits: checkedEdits(plan, block, { edits, isKept }) }),
   };
   return { start: block.id, reused };
 }
@@ -60,14 +76,14 @@ export function reuse(
 function checkedEdits(
   plan: Plan,
   block: BlockConfig,
-  { edits, outputsById }: { edits: RestartEdits; outputsById: Reused['outputs'] },
+  { edits, isKept }: { edits: RestartEdits; isKept: (id: string) => boolean },
 ): RestartEdits {
   const { fields = {}, outputs = {} } = edits;
   const unknown = Object.keys(fields).find((name) => block.trigger || !Object.hasOwn(block.params, name));
   if (unknown !== undefined) throw fieldRefused(block, unknown);
   const byId = Object.entries(outputs).map(([reference, value]): [string, Json] => {
     const { id, name } = findBlock(plan, reference);
-    if (Object.hasOwn(outputsById, id)) return [id, value];
+    if (isKept(id)) return [id, value];
     throw invalid(
       `The output of "${name}" cannot be replaced: a run from "${block.name}" does not take it over.`,
     );
@@ -130,17 +146,18 @@ function settledLedger({ runId, plan, entries }: SourceRun) {
   throw new EngineError('RUN_NOT_SETTLED', `Run ${runId} has not ended: wait for its end, or cancel it.`);
 }
 
-/** Returns the index of the block among the top-level nodes. */
-function restartIndex(plan: Plan, block: BlockConfig): number {
+/** Returns the index of the block, or of the outermost container around it, among the top-level nodes. */
+function restartIndex(plan: Plan, block: BlockConfig, iterations: readonly number[] | undefined): number {
   const [outermost] = block.containers;
-  if (outermost !== undefined) {
-    throw refused(
+  if (outermost !== undefined && !iterations) {
+    throw notRestartable(
       block.name,
-      `it is inside the container "${plan.blocks[outermost]?.name}". Start at the container instead.`,
+      `it is inside the container "${plan.blocks[outermost]?.name}". Give the numbers of its iterations, or start at the container.`,
     );
   }
-  const index = plan.skeleton.nodes.findIndex((node) => node.id === block.id);
-  if (index < 0) throw refused(block.name, 'it is disabled.');
+  const top = outermost ?? block.id;
+  const index = plan.skeleton.nodes.findIndex((node) => node.id === top);
+  if (index < 0) throw notRestartable(block.name, 'it is disabled.');
   return index;
 }
 
@@ -154,14 +171,8 @@ function expectUpstream(
     const config = plan.blocks[before];
     if (at.ran(before) || config?.trigger) continue;
     const why = `the block "${config?.name ?? before}", which leads to it, did not run in ${at.runId}. Start there, or further up.`;
-    throw refused(at.block.name, why);
+    throw notRestartable(at.block.name, why);
   }
-}
-
-function refused(name: string, why: string): EngineError {
-  return new EngineError('BLOCK_NOT_RESTARTABLE', `A run cannot start at "${name}": ${why}`, {
-    details: { block: name },
-  });
 }
 
 /** Returns the indexes of the top-level blocks that lead to the block at `index`. */

@@ -185,6 +185,11 @@ export interface FromBlockOptions extends ExecuteOptions {
   /** Default: the input of the earlier run. */
   input?: Json;
   edits?: RestartEdits;
+  /**
+   * For a block inside loops or parallels: the numbers of the iterations or branches around it, outermost first. The iterations
+   * before, and the other branches that have ended, keep their results. Variables have the values that they had there.
+   */
+  iterations?: readonly number[];
 }
 
 /** What a run from a block replaces of what it takes over. */

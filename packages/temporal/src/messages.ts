@@ -2,8 +2,8 @@ import type { Address, Command, Event, Region, StartedEvent, State } from '@hedd
 import type { Stored } from '@heddle/core/run';
 import type { PendingCommand, Position } from '@heddle/engine/runtime';
 
-/** Version of workflow inputs. A worker rejects newer versions than its own. */
-export const INPUT_FORMAT = 1;
+/** Newest version of workflow inputs. A worker rejects newer versions than its own. 2: the run starts inside a container. */
+export const INPUT_FORMAT = 2;
 
 /** Workflow type of every run. */
 export const RUN_WORKFLOW = 'heddle.run';

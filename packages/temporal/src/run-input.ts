@@ -1,6 +1,6 @@
 import { EngineError } from '@heddle/core';
 import type { NewRun, Plan } from '@heddle/core';
-import { indexPlan } from '@heddle/core/run';
+import { indexPlan, startedEventOf } from '@heddle/core/run';
 import type { Region } from '@heddle/core/machine';
 import type { Entry } from '@heddle/core/run';
 import { INPUT_FORMAT } from './messages.ts';
@@ -32,25 +32,17 @@ export function expectFit(plan: Plan): void {
 /** The workflow input of a recorded run. Throws OPTIONS_INVALID for a plan that is too large for a history. */
 export function runInputOf(plan: Plan, header: NewRun, first: Started, profile: Profile): RunInput {
   expectFit(plan);
-  const index = indexPlan(plan);
+  const { atMs, graceMs } = first;
+  // A run whose start the plan does not have starts nowhere.
+  const started = startedEventOf(indexPlan(plan), first) ?? { type: 'started', atMs, start: -1, graceMs };
   return {
-    format: INPUT_FORMAT,
+    format: started.inside ? INPUT_FORMAT : 1,
     runId: header.runId,
     planHash: plan.hash,
     skeleton: plan.skeleton,
     profile,
     effects: effectsOf(plan, plan.skeleton, {}),
-    begin: {
-      started: {
-        type: 'started',
-        atMs: first.atMs,
-        start: index.topIndex(first.start) ?? -1,
-        graceMs: first.graceMs,
-        ...(first.until !== undefined && { until: index.topIndex(first.until) ?? -1 }),
-        ...(first.timeoutMs !== undefined && { timeoutMs: first.timeoutMs }),
-        ...(first.activeOnly && { activeOnly: true }),
-      },
-    },
+    begin: { started },
     labels: {
       workflowId: plan.workflow.id.slice(0, MAX_NAME_LENGTH),
       ...(!profile.sealed && { workflowName: plan.workflow.name.slice(0, MAX_NAME_LENGTH) }),

@@ -14,7 +14,7 @@ import type { RunOptions } from '../run-options.ts';
 import { UsageError } from '../usage-error.ts';
 import { blockArgs, executeOptions, expectOneStdin, isRemoteOnly, envAndMocks } from './run.ts';
 
-export type RerunOptions = RunOptions & { from: string };
+export type RerunOptions = RunOptions & { from: string; iteration?: number[] };
 
 /** Starts a new run at a block, with the outputs of an earlier run, in its own workflow or a changed one. */
 export async function rerun(
@@ -42,6 +42,7 @@ export async function rerun(
       ...executeOptions(options, mocks),
       ...(read && { workflow: { plan } }),
       ...(input !== undefined && { input }),
+      ...(options.iteration && { iterations: options.iteration }),
     });
     return followRun(io, engine, handle, {
       ...options,

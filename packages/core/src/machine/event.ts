@@ -66,6 +66,11 @@ export interface StartedEvent {
    * run-from-block).
    */
   start: number;
+  /**
+   * Frames of containers in which the run starts, outermost first: `start` is the outermost container. Absent: the run starts at
+   * `start` itself.
+   */
+  inside?: FrameStart[];
   /** Run-until: nothing new starts once this top-level node is settled. */
   until?: number;
   /** Maximum duration of the run in milliseconds. */
@@ -74,6 +79,20 @@ export interface StartedEvent {
   activeOnly?: boolean;
   /** Grace period in milliseconds: how long running blocks may finish after the run has failed or answered. */
   graceMs: number;
+}
+
+/** The frame of a container in which a run starts. What is outside it, and not downstream, has run. */
+export interface FrameStart {
+  /** Number of the iteration or branch. */
+  iteration: number;
+  /** Index of the node in the body at which it starts: for all frames but the last one a container. */
+  node: number;
+  /** Iterations or branches in all; -1 for a container that asks before every iteration. */
+  count: number;
+  /** Number of the iteration or branch that opens next. */
+  next: number;
+  /** Branches below `next` that have not run; absent: none. */
+  missing?: number[];
 }
 
 /** The purpose of a timer. `grace` and `deadline` belong to a run, container or branch, the others to one block. */

@@ -78,6 +78,8 @@ export interface OpenContainer {
   count: number;
   /** An `expand` command is pending. */
   asking: boolean;
+  /** Branches below `next` that open before it, the next one last, after a start inside the container; absent: none. */
+  missing?: number[];
   /** Number of open frames. */
   live: number;
   open: { [turn: number]: Frame };

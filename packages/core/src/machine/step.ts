@@ -8,7 +8,7 @@ import type { Region } from './skeleton.ts';
 import { cloneState, isOpenContainer, isWork, nodeAt } from './state.ts';
 import type { Level, State } from './state.ts';
 import type { StepContext, StepResult, Task } from './step-context.ts';
-import { closeFrame, enterContainer } from './subflow.ts';
+import { closeFrame, enterContainer, enterInside } from './subflow.ts';
 import { updateContainer, updateWork } from './work.ts';
 
 /** Returns the state before the first event. */
@@ -66,7 +66,8 @@ function begin(context: StepContext, event: StartedEvent): boolean {
   state.graceMs = event.graceMs;
   if (event.until !== undefined) state.until = event.until;
   setDeadline(context, event);
-  context.tasks.push({ do: 'start', level: root, index: event.start });
+  if (event.inside) enterInside(context, root, event.start, event.inside);
+  else context.tasks.push({ do: 'start', level: root, index: event.start });
   return true;
 }
 

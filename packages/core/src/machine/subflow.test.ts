@@ -52,6 +52,56 @@ describe('a loop', () => {
   });
 });
 
+describe('a start inside containers', () => {
+  const frame = { iteration: 1, node: 0, count: 3, next: 2 };
+
+  it('R1 R8 runs a loop from one block of one iteration on, and the iterations after it', () => {
+    const body = region('a -> b -> d', 'a -> c -> d');
+    const L = region('L -> after', { L: loop(body, { count: 3 }) });
+    const { run, first } = play(L, { inside: [{ ...frame, node: 1 }] });
+    expect(first).toEqual(['run L/1/b']);
+    expect(run.notices).toEqual(['entered L', 'opened L 1']);
+    expect(run.pending()).toEqual(['run L/1/b']);
+    expect(run.complete('L/1/b')).toEqual(['run L/1/d']);
+    expect(run.complete('L/1/d')).toEqual(['run L/2/a']);
+  });
+
+  it('R1 R10 asks a while loop before the next iteration', () => {
+    const { run, first } = play(region('L -> after', { L: loop(x, { perTurn: true }) }), {
+      inside: [{ ...frame, count: -1 }],
+    });
+    expect(first).toEqual(['run L/1/x']);
+    expect(run.complete('L/1/x')).toEqual(['expand L 2']);
+    expect(run.expand('L', 0, 2)).toEqual(['run after']);
+  });
+
+  it('R1 R9 opens missing branches before the next ones, within the window', () => {
+    const P = region('P -> after', { P: parallel(x, { count: 6, window: 2 }) });
+    const { run, first } = play(P, {
+      inside: [{ iteration: 1, node: 0, count: 6, next: 5, missing: [2, 4] }],
+    });
+    expect(first).toEqual(['run P/1/x', 'run P/2/x']);
+    expect(run.complete('P/1/x')).toEqual(['run P/4/x']);
+    expect(run.complete('P/2/x')).toEqual(['run P/5/x']);
+    expect(run.complete('P/4/x')).toEqual([]);
+    expect(run.complete('P/5/x')).toEqual(['run after']);
+    expect(run.notices).toEqual(['closed P 5', 'exited P 6']);
+  });
+
+  it('R1 is in the innermost frame of nested containers', () => {
+    const inner = region('P -> y', { P: parallel(x, { count: 3 }) });
+    const { run, first } = play(region('L -> after', { L: loop(inner, { count: 2 }) }), {
+      inside: [
+        { iteration: 0, node: 0, count: 2, next: 1 },
+        { iteration: 2, node: 0, count: 3, next: 3 },
+      ],
+    });
+    expect(first).toEqual(['run L/0/P/2/x']);
+    expect(run.complete('L/0/P/2/x')).toEqual(['run L/0/y']);
+    expect(run.complete('L/0/y')).toEqual(['run L/1/P/0/x', 'run L/1/P/1/x', 'run L/1/P/2/x']);
+  });
+});
+
 describe('a parallel', () => {
   it('R9 opens all branches at once without a limit', () => {
     expect(play(region({ P: parallel(x, { count: 3 }) })).first).toEqual([

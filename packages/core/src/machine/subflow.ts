@@ -1,5 +1,6 @@
 import { failNode } from './failure.ts';
-import { prepare } from './prepare.ts';
+import type { FrameStart } from './event.ts';
+import { cellsFrom, prepare } from './prepare.ts';
 import { addressOf, isOpenContainer, nodeAt } from './state.ts';
 import type { Frame, Level, OpenContainer } from './state.ts';
 import type { Subflow } from './skeleton.ts';
@@ -14,6 +15,31 @@ export function enterContainer(context: StepContext, level: Level, index: number
   level.frame.cells[index] = { next: 0, count: subflow.count ?? -1, asking: false, live: 0, open: {} };
   context.notices.push({ type: 'entered', at: addressOf(level, index) });
   proceed(context, level, index);
+}
+
+/**
+ * Opens the container at `index` in the middle: the frame that a run starts in, and the containers in it likewise. The other
+ * iterations before it, and the other branches, have run, except for those that are missing.
+ */
+export function enterInside(
+  context: StepContext,
+  level: Level,
+  index: number,
+  [first, ...inner]: readonly FrameStart[],
+): void {
+  const { body } = subflowAt(level, index);
+  const { iteration, node, count, next, missing } = first as FrameStart;
+  const frame: Frame = cellsFrom(body, node);
+  level.frame.cells[index] = {
+    ...{ next, count, asking: false, live: 1, open: { [iteration]: frame } },
+    ...(missing && missing.length > 0 && { missing: missing.toReversed() }),
+  };
+  const at = addressOf(level, index);
+  context.notices.push({ type: 'entered', at }, { type: 'opened', at, iteration });
+  const inside: Level = { region: body, frame, parent: level, node: index, iteration };
+  if (inner.length > 0) enterInside(context, inside, node, inner);
+  else context.tasks.push({ do: 'start', level: inside, index: node });
+  openWindow(context, level, index);
 }
 
 /** Applies the answer to `expand`: the number of iterations or branches, or whether another iteration follows. */
@@ -57,7 +83,8 @@ function openWindow(context: StepContext, level: Level, index: number): void {
   const container = containerAt(level, index);
   const window =
     subflowAt(level, index).window ?? (nodeAt(level.region, index).kind === 'loop' ? 1 : Infinity);
-  while (container.live < window && container.next < container.count) openNext(context, level, index);
+  const hasNext = (): boolean => container.missing !== undefined || container.next < container.count;
+  while (container.live < window && hasNext()) openNext(context, level, index);
   if (container.live === 0) exit(context, level, index);
 }
 
@@ -71,11 +98,12 @@ function requestExpansion(context: StepContext, level: Level, index: number): vo
 function openNext(context: StepContext, level: Level, index: number): void {
   const container = containerAt(level, index);
   const { body, limit } = subflowAt(level, index);
-  if (container.next >= limit) {
+  const missing = takeMissing(container);
+  if (missing === undefined && container.next >= limit) {
     fail(context, level, index, limit);
     return;
   }
-  const number = container.next++;
+  const number = missing ?? container.next++;
   const frame: Frame = { left: body.nodes.length, cells: prepare(body).cells.slice() };
   container.open[number] = frame;
   container.live++;
@@ -83,6 +111,13 @@ function openNext(context: StepContext, level: Level, index: number): void {
   const inner: Level = { region: body, frame, parent: level, node: index, iteration: number };
   for (const entry of body.entries) context.tasks.push({ do: 'start', level: inner, index: entry });
   if (frame.left === 0) context.tasks.push({ do: 'close', level: inner });
+}
+
+/** Removes and returns the next missing branch; undefined if there is none. */
+function takeMissing(container: OpenContainer): number | undefined {
+  const number = container.missing?.pop();
+  if (container.missing?.length === 0) delete container.missing;
+  return number;
 }
 
 function exit(context: StepContext, level: Level, index: number): void {

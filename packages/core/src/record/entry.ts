@@ -1,9 +1,14 @@
 import type { Json } from '../json.ts';
-import type { Address, Event, TimerName } from '../machine/event.ts';
+import type { Address, Event, FrameStart, TimerName } from '../machine/event.ts';
 import type { Stored } from './stored.ts';
 
-/** Version of the journal's entries. Readers accept every earlier version. */
-export const JOURNAL_FORMAT = 1;
+/** Newest version of the journal's entries. Readers accept every earlier version. */
+export const JOURNAL_FORMAT = 2;
+
+/** Returns the format of a journal that begins with this entry: the oldest one whose readers understand it. */
+export function formatOf(reused: Extract<EntryBody, { type: 'started' }>['reused']): number {
+  return reused?.inside ? JOURNAL_FORMAT : 1;
+}
 
 /**
  * One entry of a run's journal: what happened, with its data. The run's state is a fold over its entries. Journals are
@@ -28,9 +33,15 @@ export type EntryBody =
       until?: string;
       /**
        * Run-from-block: outputs reused from an earlier run, by block id (top level), and the id of that run. `fields`: an object
-       * with values that replace resolved fields of the start block; absent: none.
+       * with values that replace resolved fields of the start block; absent: none. `inside`: the frames around the start block, and
+       * what its run has in them (format 2); absent: the start block is at the top level.
        */
-      reused?: { runId: string; outputs: { [blockId: string]: Stored }; fields?: Stored };
+      reused?: {
+        runId: string;
+        outputs: { [blockId: string]: Stored };
+        fields?: Stored;
+        inside?: { frames: StartedFrame[]; scope: SavedScope };
+      };
       /** Values of the workflow variables at the start, by id. */
       variables: { [id: string]: Json };
     }
@@ -91,6 +102,24 @@ export type EntryBody =
       scope?: number[];
     })
   | { type: 'cancelled'; reason?: string };
+
+/** A frame in which a run starts: that of a container around its start block. */
+export type StartedFrame = Omit<FrameStart, 'node'>;
+
+/** A scope as JSON, with which a run starts inside a container. Ids are values, not keys, because they can be any text. */
+export interface SavedScope {
+  outputs: { block: string; value: Stored; order: number; failed?: true }[];
+  loops: { block: string; index: number; items?: Stored; current: string[]; results: Stored[][] }[];
+  parallels: {
+    block: string;
+    items?: Stored;
+    /** By number of the branch. */
+    results: { branch: number; outputs: Stored[] }[];
+    branches: { branch: number; scope: SavedScope }[];
+  }[];
+  /** Branches: ids of the blocks directly in the branch that have run, in order of completion. The same in loops. */
+  current: string[];
+}
 
 /** One execution of a block: its id and the iteration and branch numbers around it, outermost first. */
 export interface Place {

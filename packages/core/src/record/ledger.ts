@@ -4,6 +4,7 @@ import type { Address } from '../machine/event.ts';
 import type { PlanIndex, IndexedNode } from '../plan/index-plan.ts';
 import type { Plan } from '../plan/plan.ts';
 import type { BlockFailure, Entry, Place } from './entry.ts';
+import { restoreScope } from './saved-scope.ts';
 import { newBranch, scopeOf } from './scope.ts';
 import type { BranchScope } from './scope.ts';
 import type { Stored } from './stored.ts';
@@ -23,7 +24,8 @@ export class Ledger {
   input: Stored = { v: null };
   /** R37: the output of the first Response, else of the last finished terminal block. */
   output: Stored | undefined;
-  #fields: { block: string; values: Stored } | undefined;
+  /** `place`: a `placeKey`. */
+  #fields: { place: string; values: Stored } | undefined;
   #answered = false;
   #until: string | undefined;
   #order = 0;
@@ -32,6 +34,8 @@ export class Ledger {
   readonly #lastError = new Map<string, BlockFailure>();
   /** Outputs that wait blocks will have once their timers fire. */
   readonly #waiting = new Map<string, Stored>();
+  /** Containers that the run starts in, by `placeKey`, with the iteration or branch: what they have is restored, not made. */
+  readonly #restored = new Map<string, number>();
   /** Answers of people to blocks that have not ended, by `placeKey`. A pause that continues its block adds the list. */
   readonly #answers = new Map<string, Stored[]>();
 
@@ -71,8 +75,20 @@ export class Ledger {
     for (const [id, value] of Object.entries(entry.variables)) this.variables.set(id, value);
     for (const [block, value] of Object.entries(entry.reused?.outputs ?? {}))
       this.#write(this.root, block, value);
-    const fields = entry.reused?.fields;
-    if (fields) this.#fields = { block: entry.start, values: fields };
+    if (entry.reused) this.#reuse(entry.start, entry.reused);
+  }
+
+  #reuse(
+    start: string,
+    { fields, inside }: NonNullable<Extract<Entry, { type: 'started' }>['reused']>,
+  ): void {
+    const scope = inside?.frames.map(({ iteration }) => iteration) ?? [];
+    if (fields) this.#fields = { place: placeKey({ block: start, scope }), values: fields };
+    if (!inside) return;
+    this.#order = restoreScope(this.root, inside.scope, this.#order);
+    const containers = this.#index.byId(start)?.containerIds ?? [];
+    for (const [depth, block] of containers.entries())
+      this.#restored.set(placeKey({ block, scope: scope.slice(0, depth) }), scope[depth] ?? 0);
   }
 
   #complete(entry: Extract<Entry, { type: 'completed' | 'resumed' }>): void {
@@ -90,8 +106,8 @@ export class Ledger {
   }
 
   /** Returns the object whose values replace resolved fields of the block at `place`; undefined if none are replaced. */
-  fieldsAt({ block, scope }: Place): Stored | undefined {
-    return this.#fields?.block === block && scope.length === 0 ? this.#fields.values : undefined;
+  fieldsAt(place: Place): Stored | undefined {
+    return this.#fields && this.#fields.place === placeKey(place) ? this.#fields.values : undefined;
   }
 
   /** Returns the answers of people to the pauses of the block at `place`, which has not ended, oldest first (R46). */
@@ -148,6 +164,7 @@ export class Ledger {
   }
 
   #enter(place: Place): void {
+    if (this.#restored.size > 0 && this.#restored.has(placeKey(place))) return;
     const scope = this.scopeAt(place);
     const config = this.#plan.blocks[place.block]?.container;
     const fixed =
@@ -168,10 +185,17 @@ export class Ledger {
   }
 
   #open(place: Place, iteration: number): void {
+    if (this.#isRestored(place, iteration)) return;
     const scope = this.scopeAt(place);
     const loop = scope?.loops.get(place.block);
     if (loop) loop.index = iteration;
     else scope?.parallels.get(place.block)?.branches.set(iteration, newBranch(scope));
+  }
+
+  /** True for the frame that the run starts in, once. */
+  #isRestored(place: Place, iteration: number): boolean {
+    if (this.#restored.size === 0 || this.#restored.get(placeKey(place)) !== iteration) return false;
+    return this.#restored.delete(placeKey(place));
   }
 
   /** R36: an iteration without outputs adds nothing to the results. A branch always has its entry. */

@@ -5,6 +5,7 @@ import type { Plan } from '../plan/plan.ts';
 import { compile } from '../plan/compile.ts';
 import { parseWorkflow } from '../schema/parse.ts';
 import { block, condition, fn, loop, parallel, workflow } from '../../../../test/support/workflow.ts';
+import { JOURNAL_FORMAT } from './entry.ts';
 import type { Entry, EntryBody } from './entry.ts';
 import { Replica } from './replica.ts';
 import { materialize } from './stored.ts';
@@ -259,7 +260,7 @@ describe('a run as a fold over its journal', () => {
     const { plan } = new Play(workflow([fn('A', '')], ['Start -> A']));
     const first = {
       type: 'started',
-      format: 2,
+      format: JOURNAL_FORMAT + 1,
       start: plan.start,
       input: { v: {} },
       graceMs: 0,

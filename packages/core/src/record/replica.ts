@@ -10,6 +10,7 @@ import type { PlanIndex } from '../plan/index-plan.ts';
 import type { Plan } from '../plan/plan.ts';
 import { EngineError } from '../errors.ts';
 import { eventAt, JOURNAL_FORMAT } from './entry.ts';
+import { startedEventOf } from './started-event.ts';
 import type { Entry, Place } from './entry.ts';
 import { placeKey, Ledger } from './ledger.ts';
 import type { BlockLog } from './block-log.ts';
@@ -125,18 +126,7 @@ export class Replica {
         `The journal of run ${this.runId} has format ${entry.format}; this Heddle reads formats up to ${JOURNAL_FORMAT}. Use a newer Heddle.`,
       );
     this.startedMs = entry.atMs;
-    const start = this.index.topIndex(entry.start);
-    const until = entry.until === undefined ? undefined : this.index.topIndex(entry.until);
-    if (start === undefined) return undefined;
-    return {
-      type: 'started',
-      atMs: entry.atMs,
-      start,
-      graceMs: entry.graceMs,
-      ...(until !== undefined && { until }),
-      ...(entry.timeoutMs !== undefined && { timeoutMs: entry.timeoutMs }),
-      ...(entry.activeOnly && { activeOnly: true }),
-    };
+    return startedEventOf(this.index, entry);
   }
 
   #updatePauses(entry: Entry): void {

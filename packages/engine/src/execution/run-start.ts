@@ -1,6 +1,6 @@
 import { EngineError, isBlockError } from '@heddle/core';
 import type { Json, NewRun, Plan, RunRecord } from '@heddle/core';
-import { JOURNAL_FORMAT } from '@heddle/core/run';
+import { formatOf } from '@heddle/core/run';
 import type { Entry, Stored } from '@heddle/core/run';
 import { startOutput } from '../executors/start.ts';
 import { parseMocks } from '../mocks/mocks.ts';
@@ -72,20 +72,31 @@ function reuseOf(
   reused: Reused | undefined,
 ): StoredReuse | undefined | Promise<StoredReuse> {
   if (!reused) return undefined;
-  const { runId, outputs, edits } = reused;
-  return edits ? withEdits(sanitizer, { runId, outputs }, edits) : { runId, outputs };
+  return reused.edits ? withEdits(sanitizer, reused, reused.edits) : storedReuse(reused, {});
+}
+
+/** Returns what is taken over. `replaced`: other outputs, by block id. */
+function storedReuse({ runId, outputs, inside }: Reused, replaced: StoredReuse['outputs']): StoredReuse {
+  const own = Object.entries(replaced).filter(([id]) => Object.hasOwn(outputs, id));
+  const inner = Object.entries(replaced).filter(([id]) => !Object.hasOwn(outputs, id));
+  return {
+    runId,
+    outputs: { ...outputs, ...Object.fromEntries(own) },
+    ...(inside && {
+      inside: { frames: inside.frames, scope: inside.scopeWith(Object.fromEntries(inner)) },
+    }),
+  };
 }
 
 /** Stores the replaced values, without secrets. */
 async function withEdits(
   sanitizer: RunEnvironment['sanitizer'],
-  { runId, outputs }: StoredReuse,
+  reused: Reused,
   { fields = {}, outputs: replaced = {} }: RestartEdits,
 ): Promise<StoredReuse> {
   const stored = await sanitizer.storeAllForCaller(replaced, 'A replaced output');
   return {
-    runId,
-    outputs: { ...outputs, ...stored },
+    ...storedReuse(reused, stored),
     ...(Object.keys(fields).length > 0 && {
       fields: await sanitizer.storeForCaller(fields, 'The replaced fields'),
     }),
@@ -124,7 +135,7 @@ function startWith(
     seq: 1,
     atMs: createdMs,
     type: 'started',
-    format: JOURNAL_FORMAT,
+    format: formatOf(reused),
     start: request.start,
     input,
     graceMs: plan.limits.graceMs,

@@ -16,8 +16,10 @@ export async function cancelRun(path: RunRef): Promise<void> {
     throw new RequestError(409, `The run was not cancelled: ${data.reason.replace('_', ' ')}.`);
 }
 
-interface RerunBody {
+/** Where a run starts again, and what is changed before. */
+export interface RerunBody {
   blockId?: string;
+  iterations?: number[];
   version?: 'run' | 'live';
   input?: { [name: string]: unknown };
   fields?: { [name: string]: unknown };

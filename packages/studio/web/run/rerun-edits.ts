@@ -47,25 +47,47 @@ export function startOf(graph: Graph, block: Block): Block {
 }
 
 /**
- * Returns what can be changed before a run starts at a block of the top level: of the first block the input of the run, else its
- * own fields and the outputs of the blocks that lead to it.
+ * Returns what can be changed before a run starts at a block: of the first block the input of the run, else its own fields and the
+ * outputs of the blocks that lead to it, the nearest first. `parts`: the iterations in which it starts, outermost first.
  */
-export function targetsOf(graph: Graph, start: Block): EditTarget[] {
-  const before = blocksBefore(graph, start);
-  if (before.length === 0) return [RUN_INPUT];
+export function targetsOf(graph: Graph, start: Block, parts: readonly Part[] = []): EditTarget[] {
+  const prefix = prefixOf(parts);
+  const before = parts.reduceRight(
+    (found, { blockId }, depth) => {
+      const container = graph.blocks.find(({ id }) => id === blockId);
+      return container ? [...found, ...placedBefore(graph, container, parts.slice(0, depth))] : found;
+    },
+    placedBefore(graph, start, parts),
+  );
+  if (before.length === 0 && parts.length === 0) return [RUN_INPUT];
   const isContainer = graph.blocks.some(({ parentId }) => parentId === start.id);
   const own: EditTarget = {
     kind: 'fields',
     title: `The fields of ${start.name}`,
-    address: { spanId: start.id, part: 'input', path: '' },
+    address: { spanId: prefix + start.id, part: 'input', path: '' },
   };
-  const outputs = before.map(({ id, name }): EditTarget => ({
+  const outputs = before.map(({ block: { id, name }, spanId }): EditTarget => ({
     kind: 'output',
     title: `The output of ${name}`,
-    address: { spanId: id, part: 'output', path: '' },
+    address: { spanId, part: 'output', path: '' },
     blockId: id,
   }));
   return isContainer ? outputs : [own, ...outputs];
+}
+
+/** An iteration in which a run starts. */
+interface Part {
+  blockId: string;
+  spanId: string;
+}
+
+function prefixOf(parts: readonly Part[]): string {
+  const last = parts.at(-1);
+  return last ? `${last.spanId}/` : '';
+}
+
+function placedBefore(graph: Graph, start: Block, parts: readonly Part[]) {
+  return blocksBefore(graph, start).map((block) => ({ block, spanId: prefixOf(parts) + block.id }));
 }
 
 /** Returns the blocks that lead to a block, the nearest first. Takes O(blocks + edges). */

@@ -2,12 +2,14 @@ import { useQuery } from '@tanstack/react-query';
 import { useNavigate } from '@tanstack/react-router';
 import { useId, useState } from 'react';
 import { rerun } from '../api/actions.ts';
+import type { RerunBody } from '../api/actions.ts';
 import { isOpen, valueQuery } from '../api/queries.ts';
 import type { Graph, Overview } from '../api/queries.ts';
 import { Confirm } from '../parts/confirm.tsx';
 import { Failed, Loading } from '../parts/notice.tsx';
 import { RUN_INPUT, editsOf, startOf, targetsOf } from './rerun-edits.ts';
 import type { EditTarget, RerunEdits } from './rerun-edits.ts';
+import { partsAround } from './selection.ts';
 
 /** Starts the run again from its beginning, possibly with another input. */
 export function RunAgain({ run }: { run: Overview }) {
@@ -21,25 +23,44 @@ export function RunAgain({ run }: { run: Overview }) {
 }
 
 /** Starts a run at a block: with what the blocks before it have returned, possibly changed. */
-export function RunFrom({ run, block }: { run: Overview; block: Graph['blocks'][number] }) {
-  const first = startOf(run.graph, block);
+export function RunFrom({ run, block, spanId }: RunFromProps) {
+  const around = partsAround(run.graph, block, spanId);
+  const [isInside, setInside] = useState(around.length > 0);
   const [version, setVersion] = useState<'run' | 'live'>('run');
-  const { start, editor } = useRerun(run, targetsOf(run.graph, first));
+  const outermost = startOf(run.graph, block);
+  const first = isInside ? block : outermost;
+  const parts = isInside ? around : [];
+  const iterations = parts.map(({ index }) => index);
+  const { start, editor, reset } = useRerun(run, targetsOf(run.graph, first, parts));
   if (!run.mayResume || run.workflow.id === null || isOpen(run.status)) return null;
   return (
     <div className="button-row">
       <Confirm
         label="Run from here"
         title={`Start a run at ${first.name}?`}
-        onConfirm={() => start({ blockId: first.id, version })}
+        onConfirm={() => start({ blockId: first.id, version, ...(isInside && { iterations }) })}
       >
-        {first !== block && (
-          <p>
-            A run cannot start inside an iteration. It starts at <bdi>{first.name}</bdi>, which runs all its
-            iterations again.
-          </p>
+        {around.length > 0 && (
+          <label className="field">
+            <span>Start</span>
+            <select
+              value={isInside ? 'inside' : 'outermost'}
+              onChange={({ target }) => {
+                setInside(target.value === 'inside');
+                reset();
+              }}
+            >
+              <option value="inside">
+                In {around.map(({ name, index }) => `${name} #${index}`).join(', ')}
+              </option>
+              <option value="outermost">At {outermost.name}, with all its iterations</option>
+            </select>
+          </label>
         )}
-        <p>It takes over the outputs of the blocks before it.</p>
+        <p>
+          It takes over the outputs of the blocks before it
+          {isInside && ', of the iterations before it, and of other branches that have ended'}.
+        </p>
         <label className="field">
           <span>Version</span>
           <select value={version} onChange={({ target }) => setVersion(target.value as 'run' | 'live')}>
@@ -53,6 +74,13 @@ export function RunFrom({ run, block }: { run: Overview; block: Graph['blocks'][
   );
 }
 
+interface RunFromProps {
+  run: Overview;
+  block: Graph['blocks'][number];
+  /** The execution of the block, which says in which iterations it starts. */
+  spanId: string;
+}
+
 /** Returns what starts the run and opens the new one, and the form for what is changed before. */
 function useRerun(run: Overview, targets: readonly EditTarget[]) {
   const navigate = useNavigate();
@@ -61,7 +89,7 @@ function useRerun(run: Overview, targets: readonly EditTarget[]) {
   const target = targets[Number(chosen)];
   const changes = (): RerunEdits =>
     chosen === '' || !target || !edited ? {} : editsOf(target, edited.before, edited.text);
-  const start = async (body: { blockId?: string; version?: 'run' | 'live' }): Promise<void> => {
+  const start = async (body: Pick<RerunBody, 'blockId' | 'iterations' | 'version'>): Promise<void> => {
     const { id: workflowId } = run.workflow;
     if (workflowId === null) return;
     const runId = await rerun({ runId: run.runId, workflowId }, { ...body, ...changes() });
@@ -97,7 +125,11 @@ function useRerun(run: Overview, targets: readonly EditTarget[]) {
       )}
     </>
   );
-  return { start, editor };
+  const reset = (): void => {
+    choose('');
+    setEdited(undefined);
+  };
+  return { start, editor, reset };
 }
 
 interface EditedProps {

@@ -61,6 +61,13 @@ export function scopeParts(graph: Graph, scope: string): ScopePart[] {
   return parts;
 }
 
+/** Returns the iterations around a block, of which a span is given, outermost first. */
+export function partsAround(graph: Graph, block: Graph['blocks'][number], spanId: string): ScopePart[] {
+  const parts = scopeParts(graph, spanId);
+  // The span of an iteration is itself in the list.
+  return parts.at(-1)?.blockId === block.id ? parts.slice(0, -1) : parts;
+}
+
 /** Returns the span of the iteration around a span; empty at the top level. */
 export function scopeOf(graph: Graph, spanId: string): string {
   return scopeParts(graph, spanId).at(-1)?.spanId ?? '';

@@ -42,7 +42,7 @@ export function SpanFacts({ run, selection }: { run: Overview; selection: Select
           </ul>
         </section>
       )}
-      {block && spanId !== '' && <RunFrom key={block.id} run={run} block={block} />}
+      {block && spanId !== '' && <RunFrom key={spanId} {...{ run, block, spanId }} />}
     </div>
   );
 }

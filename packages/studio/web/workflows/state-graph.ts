@@ -1,4 +1,3 @@
-import type { Graph } from '../api/queries.ts';
 import { isObject } from '../parts/json.ts';
 
 interface Object {
@@ -9,6 +8,24 @@ interface Object {
 export interface State {
   blocks: Object;
   edges: readonly Object[];
+}
+
+/** A block as the graph draws it. */
+interface DrawnBlock {
+  id: string;
+  name: string;
+  type: string;
+  enabled: boolean;
+  position: { x: number; y: number } | null;
+  parentId: string | null;
+  width: number | null;
+  height: number | null;
+  ports: { id: string; title: string }[];
+}
+
+interface Graph {
+  blocks: DrawnBlock[];
+  edges: { source: string; target: string; port: string }[];
 }
 
 /** Returns the graph of a state. */
@@ -23,7 +40,7 @@ export function graphOf({ blocks, edges }: State): Graph {
   };
 }
 
-function drawnBlock(id: string, block: Object): Graph['blocks'][number] {
+function drawnBlock(id: string, block: Object): DrawnBlock {
   const { parentId } = objectOf(block['data']);
   const { x, y } = objectOf(block['position']);
   return {
@@ -40,7 +57,7 @@ function drawnBlock(id: string, block: Object): Graph['blocks'][number] {
 }
 
 /** Returns the ports that the rows of a field are: the field is a list, or the JSON text of one. */
-function portsOf(block: Object, field: string, prefix: string): Graph['blocks'][number]['ports'] {
+function portsOf(block: Object, field: string, prefix: string): DrawnBlock['ports'] {
   const { value } = objectOf(objectOf(block['subBlocks'])[field]);
   const rows = typeof value === 'string' ? parsed(value) : value;
   return (Array.isArray(rows) ? rows : [])

@@ -39,6 +39,7 @@ export const rerunWorkflowRun = operationsOf<AreaContext>()({
     if (body === undefined || body.blockId !== undefined) return;
     if (body.version === 'run')
       throw badRequest('version "run" needs a blockId: a run from its beginning uses the live version');
+    if (body.iterations) throw badRequest('iterations need a blockId: they are those around the block');
     if (body.fields ?? body.outputs)
       throw badRequest('fields and outputs need a blockId: a run from its beginning takes over nothing');
   },
@@ -90,7 +91,7 @@ interface Again {
 async function startAgain(services: AreaContext, workflow: Definition, again: Again): Promise<RunHandle> {
   const { engine, policy } = services;
   const { body = {}, ids, source } = again;
-  const { blockId, version, fields, outputs } = body;
+  const { blockId, iterations, version, fields, outputs } = body;
   const { asyncSeconds } = policy;
   const options: ExecuteOptions = {
     ...engineIds(ids),
@@ -102,6 +103,7 @@ async function startAgain(services: AreaContext, workflow: Definition, again: Ag
     ...options,
     ...(version === 'live' && { workflow: workflow.id, version: liveVersion(workflow) }),
     ...(input !== undefined && { input }),
+    ...(iterations && { iterations }),
     edits: { fields, outputs } as { [edited in 'fields' | 'outputs']?: JsonObject },
   };
   return withCallerId(source, () => engine.runFromBlock(source.engineId, blockId, from));

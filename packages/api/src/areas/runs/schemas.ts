@@ -174,6 +174,10 @@ export const resumeBody = z.strictObject({ contextId: z.string().min(1), input: 
 
 export const rerunBody = z.strictObject({
   blockId: blockId.optional().meta({ description: 'Where to start; default: at the beginning' }),
+  iterations: z.array(z.int().min(0).max(2_147_483_647)).min(1).max(100).optional().meta({
+    description:
+      'For a block inside loops or parallels: the numbers of the iterations or branches around it, outermost first',
+  }),
   version: z
     .enum(['run', 'live'])
     .optional()

@@ -1,0 +1,243 @@
+import { EngineError } from '../errors.ts';
+import type { Notice } from '../machine/command.ts';
+import type { Node, Region } from '../machine/skeleton.ts';
+import { indexPlan } from '../plan/index-plan.ts';
+import type { PlanIndex } from '../plan/index-plan.ts';
+import type { BlockConfig, Plan } from '../plan/plan.ts';
+import type { Entry, Place, StartedFrame } from './entry.ts';
+
+/** Where a run starts inside containers. */
+export interface RestartPoint {
+  plan: Plan;
+  block: BlockConfig;
+  /** Numbers of the iterations or branches around the block, outermost first. */
+  iterations: readonly number[];
+}
+
+/** The earlier run, which has ended. */
+export interface SourceRun {
+  runId: string;
+  plan: Plan;
+  entries: readonly Entry[];
+}
+
+/** A container around the start, and what the earlier run has of it. */
+export interface PathFrame {
+  container: Node;
+  iteration: number;
+  /** Index in the body of the node that leads to the start, or is it. */
+  node: number;
+  /** Ids of the nodes of the body that run again: that node, and those downstream. */
+  fresh: ReadonlySet<string>;
+  /** Numbers of the iterations or branches that the earlier run has opened, and of those that it has closed. */
+  opened: Set<number>;
+  closed: Set<number>;
+  /** Iterations or branches in all; undefined while unknown. */
+  count: number | undefined;
+}
+
+/** The containers around the start of a run, and what of an earlier run is kept outside them and in them. */
+export class RestartPath {
+  readonly frames: PathFrame[];
+  /** Of the earlier run. */
+  readonly index: PlanIndex;
+  readonly #fresh: ReadonlySet<string>;
+  readonly #point: RestartPoint;
+
+  /** Throws OPTIONS_INVALID for too few or too many numbers, BLOCK_NOT_RESTARTABLE for containers that the earlier run does not have. */
+  constructor(point: RestartPoint, source: SourceRun) {
+    const { plan, block, iterations } = point;
+    const indexed = indexPlan(plan).byId(block.id);
+    if (!indexed) throw notRestartable(block.name, 'it is disabled.');
+    const { containers, path } = indexed;
+    if (iterations.length !== containers.length) throw wrongNumbers(block, containers.length);
+    this.#point = point;
+    this.index = indexPlan(source.plan);
+    this.#fresh = downstream(plan.skeleton, path[0] ?? 0);
+    this.frames = containers.map((container, depth) => {
+      this.#expectSame(container, containers.slice(0, depth), source.runId);
+      const body = container.subflow?.body as Region;
+      const node = path[depth + 1] ?? 0;
+      return {
+        ...{ container, iteration: iterations[depth] ?? 0, node, fresh: downstream(body, node) },
+        ...{ opened: new Set(), closed: new Set() },
+        count: this.index.byId(container.id)?.node.subflow?.count,
+      };
+    });
+  }
+
+  #expectSame({ id, kind }: Node, around: readonly Node[], runId: string): void {
+    const before = this.index.byId(id);
+    const isSame =
+      before?.node.kind === kind &&
+      before.containerIds.join('\n') === around.map((each) => each.id).join('\n');
+    if (!isSame) throw this.#refused(`run ${runId} does not have the container "${this.nameOf(id)}" there.`);
+  }
+
+  nameOf(id: string): string {
+    return this.#point.plan.blocks[id]?.name ?? id;
+  }
+
+  #refused(why: string): EngineError {
+    return notRestartable(this.#point.block.name, why);
+  }
+
+  /** Returns the depth of the container at a place, if it is one around the start in the same iterations; else -1. */
+  depthOf({ block, scope }: Place): number {
+    const depth = scope.length;
+    const frame = this.frames[depth];
+    return frame?.container.id === block && this.#isAround(scope) ? depth : -1;
+  }
+
+  #isAround(scope: readonly number[]): boolean {
+    return scope.every((number, depth) => this.frames[depth]?.iteration === number);
+  }
+
+  /** Returns the depth of the frame in which a place directly is, if the start is in it too; else -1. */
+  frameOf({ block, scope }: Place): number {
+    const depth = scope.length - 1;
+    const around = this.index.byId(block)?.containerIds.at(-1);
+    return around !== undefined && this.frames[depth]?.container.id === around && this.#isAround(scope)
+      ? depth
+      : -1;
+  }
+
+  /** Records what an entry of the earlier run, with its notices, did to the containers around the start. */
+  observe(entry: Entry, notices: readonly Notice[]): void {
+    if (entry.type === 'started' && entry.reused?.inside)
+      this.#observeRestored(entry.start, entry.reused.inside.frames);
+    if (entry.type === 'expanded') {
+      const frame = this.frames[this.depthOf(entry)];
+      if (frame && !frame.container.subflow?.perTurn) frame.count = entry.count;
+    }
+    for (const notice of notices) {
+      if (notice.type !== 'opened' && notice.type !== 'closed') continue;
+      this.frames[this.depthOf(this.index.placeOf(notice.at))]?.[notice.type].add(notice.iteration);
+    }
+  }
+
+  /** Records what the earlier run has taken over itself: it started inside these containers. Throws BLOCK_NOT_RESTARTABLE. */
+  #observeRestored(start: string, restored: readonly StartedFrame[]): void {
+    const { containerIds = [], path = [] } = this.index.byId(start) ?? {};
+    for (const [depth, each] of restored.entries()) {
+      const frame = this.frames[depth];
+      if (!frame || frame.container.id !== containerIds[depth]) return;
+      addRestored(frame, each);
+      if (frame.closed.has(frame.iteration)) throw this.#notRun();
+      if (frame.iteration !== each.iteration) return;
+      if (!this.#hasRun(frame, path[depth + 1] ?? 0)) throw this.#notRun();
+    }
+  }
+
+  /** True if the node that leads to the start was not before the node at which the earlier run started in the frame. */
+  #hasRun({ container, node }: PathFrame, start: number): boolean {
+    const { body } = this.index.byId(container.id)?.node.subflow ?? {};
+    const id = container.subflow?.body.nodes[node]?.id ?? '';
+    return body !== undefined && downstream(body, start).has(id);
+  }
+
+  #notRun(): EngineError {
+    return this.#refused(
+      'the earlier run did not run it either, but took it over. Start from the run before it.',
+    );
+  }
+
+  /** True for an execution of a block whose result the new run takes over. */
+  isKept({ block, scope }: Place): boolean {
+    const around = this.index.byId(block)?.containerIds ?? [];
+    let fresh = this.#fresh;
+    for (const [depth, frame] of this.frames.entries()) {
+      const node = around[depth] ?? block;
+      if (node !== frame.container.id) return !fresh.has(node);
+      const number = scope[depth];
+      if (number === undefined) return false;
+      if (number !== frame.iteration) return isDone(frame, number);
+      fresh = frame.fresh;
+    }
+    return !fresh.has(around[this.frames.length] ?? block);
+  }
+
+  /** True for a change of containers that the new run takes over. */
+  isKeptNotice(notice: Notice, place: Place): boolean {
+    const frame = this.frames[this.depthOf(place)];
+    if (!frame) return this.isKept(place);
+    if (notice.type === 'entered') return true;
+    if (notice.type !== 'opened' && notice.type !== 'closed') return false;
+    if (notice.iteration === frame.iteration) return notice.type === 'opened';
+    return isDone(frame, notice.iteration);
+  }
+
+  /**
+   * Returns the frames in which the new run starts. Throws BLOCK_NOT_RESTARTABLE if the earlier run has not opened one, or if the
+   * container has fewer in the new plan.
+   */
+  startedFrames(runId: string): StartedFrame[] {
+    return this.frames.map((frame) => {
+      const { container, iteration, opened } = frame;
+      const { subflow, kind } = container;
+      const what = `${kind === 'loop' ? 'iteration' : 'branch'} ${iteration} of "${this.nameOf(container.id)}"`;
+      if (!opened.has(iteration)) throw this.#refused(`${what} did not run in ${runId}.`);
+      const count = subflow?.perTurn ? -1 : (subflow?.count ?? frame.count);
+      if (count === undefined || (count >= 0 && iteration >= count))
+        throw this.#refused(`${what} does not exist in the workflow that would run.`);
+      if (kind === 'loop') return { iteration, count, next: iteration + 1 };
+      const numbers = [...opened].filter((number) => number < count);
+      const next = numbers.reduce((most, number) => Math.max(most, number + 1), 0);
+      const missing = numbers
+        .filter((number) => number !== iteration && !frame.closed.has(number))
+        .toSorted((a, b) => a - b);
+      return { iteration, count, next, ...(missing.length > 0 && { missing }) };
+    });
+  }
+
+  /** Throws BLOCK_NOT_RESTARTABLE unless all source blocks of the start, and of the containers around it, have run in their frames. */
+  expectSources(ran: readonly ReadonlySet<string>[], runId: string): void {
+    for (const [depth, { container, node }] of this.frames.entries()) {
+      const nodes = container.subflow?.body.nodes ?? [];
+      const missing = nodes[node]?.ins.find(({ from }) => !ran[depth]?.has(nodes[from]?.id ?? ''));
+      if (!missing) continue;
+      const before = this.nameOf(nodes[missing.from]?.id ?? '');
+      throw this.#refused(
+        `the block "${before}", which leads to it, did not run there in ${runId}. Start there, or further up.`,
+      );
+    }
+  }
+}
+
+/** Records the iterations or branches that the earlier run has not opened, but taken over. */
+function addRestored(frame: PathFrame, { iteration, next, missing, count }: StartedFrame): void {
+  const unknown = new Set(missing);
+  for (let number = 0; number < next; number += 1) {
+    if (unknown.has(number)) continue;
+    frame.opened.add(number);
+    if (number !== iteration) frame.closed.add(number);
+  }
+  if (count >= 0) frame.count = count;
+}
+
+/** True for an iteration before the start, and for another branch that has ended. */
+function isDone({ container, iteration, closed }: PathFrame, number: number): boolean {
+  return container.kind === 'loop' ? number < iteration : number !== iteration && closed.has(number);
+}
+
+/** Returns the ids of the node at `index` and of those downstream. */
+function downstream({ nodes }: Region, index: number): ReadonlySet<string> {
+  const reached = new Set([index]);
+  for (const at of reached) for (const out of nodes[at]?.outs ?? []) reached.add(out);
+  return new Set([...reached].flatMap((at) => nodes[at]?.id ?? []));
+}
+
+function wrongNumbers({ name }: BlockConfig, expected: number): EngineError {
+  const message =
+    expected === 0
+      ? `"${name}" is in no loop or parallel: give no numbers of iterations.`
+      : `"${name}" is in ${expected} ${expected === 1 ? 'loop or parallel' : 'loops or parallels'}: give ${expected} ${expected === 1 ? 'number' : 'numbers'} of iterations or branches, outermost first.`;
+  return new EngineError('OPTIONS_INVALID', message);
+}
+
+/** Returns the refusal of a start at a block. `why` is a sentence. */
+export function notRestartable(name: string, why: string): EngineError {
+  return new EngineError('BLOCK_NOT_RESTARTABLE', `A run cannot start at "${name}": ${why}`, {
+    details: { block: name },
+  });
+}

@@ -1,0 +1,176 @@
+import type { Json } from '../json.ts';
+import type { Notice } from '../machine/command.ts';
+import type { Node } from '../machine/skeleton.ts';
+import { indexPlan } from '../plan/index-plan.ts';
+import type { Plan } from '../plan/plan.ts';
+import type { Entry, Place, SavedScope, StartedFrame } from './entry.ts';
+import { Ledger } from './ledger.ts';
+import { Replica } from './replica.ts';
+import { RestartPath } from './restart-path.ts';
+import type { RestartPoint, SourceRun } from './restart-path.ts';
+import { savedScope } from './saved-scope.ts';
+import { scopeOf } from './scope.ts';
+import type { BranchScope } from './scope.ts';
+import type { Stored } from './stored.ts';
+
+/** What a run that starts inside containers takes over of them from an earlier run. */
+export interface ReusedInside {
+  frames: StartedFrame[];
+  /** Blocks in these frames whose outputs are taken over. */
+  blocks: ReadonlySet<string>;
+  /** Returns the outputs and containers, with other outputs of some of these blocks. */
+  scopeWith(replaced: { readonly [blockId: string]: Stored }): SavedScope;
+  /** As they were at the start, with what the kept blocks have set. */
+  variables: ReadonlyMap<string, Json>;
+}
+
+/**
+ * Returns what a run takes over that starts inside containers: the iterations before, the other branches that have ended, and the
+ * blocks of the same iteration that are not downstream. It is the data of the earlier run's journal without all that runs again.
+ *
+ * Throws OPTIONS_INVALID for too few or too many numbers of iterations, BLOCK_NOT_RESTARTABLE if the earlier run has no such
+ * iteration, or not all source blocks have run in it. Takes O(entries).
+ */
+export function reuseInside(point: RestartPoint, source: SourceRun): ReusedInside {
+  const path = new RestartPath(point, source);
+  const replica = new Replica(source.runId, source.plan);
+  const applied = source.entries.map((entry) => ({ entry, notices: replica.apply(entry).notices }));
+  for (const { entry, notices } of applied) path.observe(entry, notices);
+  const frames = path.startedFrames(source.runId);
+  const kept = new KeptData(path, source.plan);
+  for (const { entry, notices } of applied) kept.add(entry, notices);
+  path.expectSources(kept.ran, source.runId);
+  const { ledger } = kept;
+  setItems(ledger, path, point);
+  return {
+    frames,
+    blocks: new Set(kept.ran.flatMap((each) => [...each])),
+    variables: ledger.variables,
+    scopeWith: (replaced) => {
+      for (const [id, value] of Object.entries(replaced)) replaceOutput(ledger, point, { id, value });
+      return withoutTopLevel(savedScope(ledger.root), point);
+    },
+  };
+}
+
+/** The data of the entries that are kept. */
+class KeptData {
+  readonly ledger: Ledger;
+  /** By depth: the blocks directly in the frame that have ended in it, or were taken over. */
+  readonly ran: Set<string>[];
+  readonly #path: RestartPath;
+
+  constructor(path: RestartPath, plan: Plan) {
+    this.#path = path;
+    this.ledger = new Ledger(plan, path.index);
+    this.ran = path.frames.map(() => new Set());
+  }
+
+  add(entry: Entry, notices: readonly Notice[]): void {
+    if (this.#isKept(entry)) {
+      this.ledger.record(entry);
+      if (entry.type === 'started') this.#addRestored(entry);
+      else if (endsBlock(entry)) this.#end(entry);
+    }
+    for (const notice of notices) {
+      const place = this.#path.index.placeOf(notice.at);
+      if (!this.#path.isKeptNotice(notice, place)) continue;
+      this.ledger.note(notice, place);
+      if (notice.type === 'exited' || notice.type === 'failed') this.#end(place);
+    }
+  }
+
+  #isKept(entry: Entry): boolean {
+    if (entry.type === 'started') return true;
+    if (entry.type === 'cancelled' || entry.block === undefined) return false;
+    const place = entry as Place;
+    return this.#path.isKept(place) || (entry.type === 'expanded' && this.#path.depthOf(place) >= 0);
+  }
+
+  #end(place: Place): void {
+    this.ran[this.#path.frameOf(place)]?.add(place.block);
+  }
+
+  /** Blocks of the same frames that the earlier run took over itself. */
+  #addRestored({ start, reused }: Extract<Entry, { type: 'started' }>): void {
+    const { frames = [], scope: saved } = reused?.inside ?? {};
+    const numbers = frames.map(({ iteration }) => iteration);
+    let around = saved;
+    for (const [depth, container] of (this.#path.index.byId(start)?.containers ?? []).entries()) {
+      const { current, scope } = restoredFrame(around, container, numbers[depth]);
+      around = scope;
+      for (const block of current) {
+        const place = { block, scope: numbers.slice(0, depth + 1) };
+        if (this.#path.isKept(place)) this.#end(place);
+      }
+    }
+  }
+}
+
+/** Returns the scope of an iteration or branch of a container, and the blocks that have run in it. */
+function restoredFrame(around: SavedScope | undefined, { id, kind }: Node, iteration: number | undefined) {
+  if (kind === 'loop') {
+    const loop = around?.loops.find(({ block }) => block === id);
+    return { current: loop?.current ?? [], scope: around };
+  }
+  const parallel = around?.parallels.find(({ block }) => block === id);
+  const scope = parallel?.branches.find(({ branch }) => branch === iteration)?.scope;
+  return { current: scope?.current ?? [], scope };
+}
+
+/** True for an entry with which a block ends. A pause whose answer continues the block has its attempt. */
+function endsBlock(entry: Entry): entry is Entry & Place {
+  if (entry.type === 'resumed') return entry.try === undefined;
+  return entry.type === 'completed' || (entry.type === 'fired' && entry.timer === 'wait');
+}
+
+/** Containers with a fixed list have that of the new plan. */
+function setItems(
+  { root }: Ledger,
+  { frames, index }: RestartPath,
+  { plan, iterations }: RestartPoint,
+): void {
+  for (const [depth, { container }] of frames.entries()) {
+    const config = plan.blocks[container.id]?.container;
+    const indexed = index.byId(container.id);
+    if (!indexed || !config || !('collection' in config) || !('static' in config.collection)) continue;
+    const scope = scopeOf(root, indexed, iterations.slice(0, depth));
+    const state = scope?.loops.get(container.id) ?? scope?.parallels.get(container.id);
+    if (state) state.items = { v: config.collection.static };
+  }
+}
+
+/** Replaces the output of a block in a frame around the start, also in the results of its container. */
+function replaceOutput(
+  { root }: Ledger,
+  { plan, iterations }: RestartPoint,
+  { id, value }: { id: string; value: Stored },
+): void {
+  const indexed = indexPlan(plan).byId(id);
+  const scope = indexed && scopeOf(root, indexed, iterations.slice(0, indexed.containers.length));
+  const output = scope?.outputs.get(id);
+  if (!output) return;
+  const current = currentOf(scope, indexed?.containers.at(-1));
+  const at = current.indexOf(output.value);
+  if (at >= 0) current[at] = value;
+  scope?.outputs.set(id, { ...output, value });
+}
+
+/** Returns the outputs of the blocks that have run in the open iteration or branch of a container. */
+function currentOf(scope: BranchScope | undefined, container: Node | undefined): Stored[] {
+  const loop = container?.kind === 'loop' ? scope?.loops.get(container.id) : undefined;
+  return (container?.kind === 'loop' ? loop : scope)?.current ?? [];
+}
+
+/** Top-level outputs are taken over beside it, and other containers of the top level are never entered again. */
+function withoutTopLevel(saved: SavedScope, { plan, block }: RestartPoint): SavedScope {
+  const index = indexPlan(plan);
+  const isInner = (id: string): boolean =>
+    (index.byId(id)?.containers.length ?? 0) > 0 || id === block.containers[0];
+  return {
+    ...saved,
+    outputs: saved.outputs.filter((each) => isInner(each.block) && each.block !== block.containers[0]),
+    loops: saved.loops.filter((each) => isInner(each.block)),
+    parallels: saved.parallels.filter((each) => isInner(each.block)),
+  };
+}

@@ -1,0 +1,68 @@
+import type { SavedScope } from './entry.ts';
+import { newBranch } from './scope.ts';
+import type { BranchScope, LoopScope, ParallelScope } from './scope.ts';
+import type { Stored } from './stored.ts';
+
+/** Returns a scope as JSON. */
+export function savedScope({ outputs, loops, parallels, current }: BranchScope): SavedScope {
+  const ids = new Map([...outputs].map(([block, { value }]) => [value, block]));
+  const idsOf = (values: readonly Stored[]): string[] => values.flatMap((value) => ids.get(value) ?? []);
+  return {
+    outputs: [...outputs].map(([block, { value, order, failed }]) => ({
+      ...{ block, value, order },
+      ...(failed && { failed }),
+    })),
+    loops: [...loops].map(([block, { items, ...loop }]) => ({
+      ...{ block, ...loop, current: idsOf(loop.current) },
+      ...(items && { items }),
+    })),
+    parallels: [...parallels].map(([block, parallel]) => savedParallel(block, parallel)),
+    current: idsOf(current),
+  };
+}
+
+function savedParallel(
+  block: string,
+  { items, results, branches }: ParallelScope,
+): SavedScope['parallels'][number] {
+  return {
+    block,
+    ...(items && { items }),
+    // Branches that have not run are holes in the list.
+    results: Object.entries(results).map(([branch, outputs]) => ({ branch: Number(branch), outputs })),
+    branches: [...branches].map(([branch, scope]) => ({ branch, scope: savedScope(scope) })),
+  };
+}
+
+/** Adds a saved scope to a scope. `order`: position after which its outputs come. Returns the position of the last one. */
+export function restoreScope(into: BranchScope, saved: SavedScope, order: number): number {
+  let last = order;
+  for (const { block, value, failed = false, order: own } of saved.outputs) {
+    into.outputs.set(block, { value, failed, order: order + own });
+    last = Math.max(last, order + own);
+  }
+  for (const loop of saved.loops) into.loops.set(loop.block, restoredLoop(into, loop));
+  for (const { block, items, results, branches } of saved.parallels) {
+    const parallel: ParallelScope = { items, branches: new Map(), results: [] };
+    for (const { branch, outputs } of results) parallel.results[branch] = [...outputs];
+    for (const { branch, scope } of branches) {
+      const inner = newBranch(into);
+      parallel.branches.set(branch, inner);
+      last = Math.max(last, restoreScope(inner, scope, order));
+    }
+    into.parallels.set(block, parallel);
+  }
+  into.current = valuesOf(into, saved.current);
+  return last;
+}
+
+function restoredLoop(
+  scope: BranchScope,
+  { index, items, current, results }: SavedScope['loops'][number],
+): LoopScope {
+  return { index, items, current: valuesOf(scope, current), results: [...results] };
+}
+
+function valuesOf({ outputs }: BranchScope, blocks: readonly string[]): Stored[] {
+  return blocks.flatMap((block) => outputs.get(block)?.value ?? []);
+}

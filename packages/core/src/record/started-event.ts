@@ -1,0 +1,31 @@
+import type { FrameStart, StartedEvent } from '../machine/event.ts';
+import type { PlanIndex } from '../plan/index-plan.ts';
+import type { Entry } from './entry.ts';
+
+type Started = Extract<Entry, { type: 'started' }>;
+
+/** Returns the first event of a run for the first entry of its journal; undefined if the plan has no place to start like this. */
+export function startedEventOf(index: PlanIndex, entry: Started): StartedEvent | undefined {
+  const { atMs, graceMs, timeoutMs, activeOnly, reused } = entry;
+  const start = index.topIndex(entry.start);
+  const until = entry.until === undefined ? undefined : index.topIndex(entry.until);
+  const inside = reused?.inside && framesOf(index, entry.start, reused.inside.frames);
+  if (start === undefined || (reused?.inside && !inside)) return undefined;
+  return {
+    ...{ type: 'started', atMs, start, graceMs },
+    ...(inside && { inside }),
+    ...(until !== undefined && { until }),
+    ...(timeoutMs !== undefined && { timeoutMs }),
+    ...(activeOnly && { activeOnly: true }),
+  };
+}
+
+function framesOf(
+  index: PlanIndex,
+  block: string,
+  frames: NonNullable<NonNullable<Started['reused']>['inside']>['frames'],
+): FrameStart[] | undefined {
+  const path = index.byId(block)?.path.slice(1) ?? [];
+  if (frames.length === 0 || frames.length !== path.length) return undefined;
+  return frames.map((frame, depth) => ({ ...frame, node: path[depth] ?? 0 }));
+}

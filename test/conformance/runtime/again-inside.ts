@@ -1,0 +1,248 @@
+import { BlockError } from '@heddle/core';
+import type { Json } from '@heddle/core';
+import type { Engine, RunResource } from '@heddle/engine';
+import { describe, expect, it } from 'vitest';
+import { block, condition, fn, loop, parallel, workflow } from '../../support/workflow.ts';
+import type { Drawn } from '../../support/workflow.ts';
+import { Script, work } from '../../support/scripted.ts';
+import type { MakeRuntime } from './suite.ts';
+
+const set = (name: string, variableName: string, value: Json): Drawn =>
+  block(name, 'variables', { variables: [{ variableName, type: 'string', value }] });
+
+/** A loop with a parallel in it. Each iteration adds its item to a variable, so one that runs twice shows. */
+function nested(items = '["x", "y", "z"]') {
+  const blocks = [
+    work('A'),
+    loop(
+      'L',
+      { loopType: 'forEach', collection: items },
+      set('V', 'text', '<variable.text><loop.currentItem>'),
+      work('I'),
+      parallel(
+        'P',
+        { parallelType: 'collection', collection: '[1, 2, 3]', batchSize: 2 },
+        work('K'),
+        work('M'),
+      ),
+      set('S', 'seen', '<i.at>'),
+      work('J'),
+    ),
+    fn('Z', 'return [<variable.text>, <variable.seen>]'),
+  ];
+  const edges = ['Start -> A -> L -> V -> I -> P -> K -> M', 'P -> S -> J', 'L -> Z'];
+  const variables = { text: { type: 'string', value: '' }, seen: { type: 'string', value: '' } };
+  return { workflow: workflow(blocks, edges, { variables }) };
+}
+
+const ITERATION = (n: number): string[] => [
+  `I.${n}`,
+  `J.${n}`,
+  ...[0, 1, 2].flatMap((branch) => [`K.${n}.${branch}`, `M.${n}.${branch}`]),
+];
+
+/** The block and the iterations around it, and what runs in the same iteration. */
+const FROM: [title: string, block: string, iterations: number[], ran: string[]][] = [
+  ['the first block of an iteration', 'V', [1], [...ITERATION(1), ...ITERATION(2)]],
+  ['a block in a branch', 'K', [1, 2], ['K.1.2', 'M.1.2', 'J.1', ...ITERATION(2)]],
+  ['the last block in a branch', 'M', [2, 0], ['M.2.0', 'J.2']],
+  ['a container in an iteration', 'P', [2], ITERATION(2).filter((at) => !at.startsWith('I'))],
+  ['the last block of the first iteration', 'J', [0], ['J.0', ...ITERATION(1), ...ITERATION(2)]],
+];
+
+const REFUSED: [title: string, block: string, iterations: number[] | undefined, code: string, why: RegExp][] =
+  [
+    ['without iterations', 'K', undefined, 'BLOCK_NOT_RESTARTABLE', /inside the container "L"/],
+    ['with too few iterations', 'K', [0], 'OPTIONS_INVALID', /give 2 numbers/],
+    ['with iterations around a block that has none', 'A', [0], 'OPTIONS_INVALID', /give no numbers/],
+    ['in an iteration that did not run', 'I', [3], 'BLOCK_NOT_RESTARTABLE', /iteration 3 of "L" did not run/],
+    ['in a branch that did not run', 'K', [0, 9], 'BLOCK_NOT_RESTARTABLE', /branch 9 of "P" did not run/],
+    ['in an iteration below the first', 'I', [-1], 'BLOCK_NOT_RESTARTABLE', /iteration -1/],
+  ];
+
+/** What ran, and by place in which call: results that are taken over have the number of the earlier call. */
+interface Ran {
+  calls: string[];
+  nth: Map<string, number>;
+  result: RunResource;
+}
+
+/** Runs that start inside an iteration or a branch. */
+export function describeAgainInside(make: MakeRuntime): void {
+  const opened = async () => {
+    const fails = new Set<string>();
+    let calls = 0;
+    const script = new Script({}, ({ block: { name }, scope }) => {
+      const at = [name, ...scope].join('.');
+      calls += 1;
+      if (fails.has(at)) throw new BlockError('BLOCK_FAILED', `${at} fails`);
+      return { output: { at, nth: calls } };
+    });
+    const engine = await make().open({ blocks: [script.executor] });
+    const ranOf = async (run: () => Promise<RunResource>): Promise<Ran> => {
+      script.calls.length = 0;
+      const result = await run();
+      const found = JSON.stringify(result.blockOutputs ?? {}).matchAll(/"at":"([^"]+)","nth":(\d+)/g);
+      return {
+        ...{ result, calls: [...script.calls].toSorted() },
+        nth: new Map([...found].map(([, at = '', nth]) => [at, Number(nth)])),
+      };
+    };
+    return { engine, fails, ranOf };
+  };
+  const select = ['L.results'];
+  const again =
+    (engine: Engine, runId: string, from: string, options: Parameters<Engine['runFromBlock']>[2]) =>
+    async () =>
+      (await engine.runFromBlock(runId, from, { select, ...options })).result();
+  const Z = (result: Json) => ({ status: 'completed', output: { result } });
+
+  describe('a run from inside', () => {
+    it.each(FROM)('%s: what was before keeps its results', async (_title, from, iterations, ran) => {
+      const { engine, ranOf } = await opened();
+      const before = await ranOf(() => engine.execute(nested(), {}, { select }));
+      expect(before.result).toMatchObject(Z(['xyz', 'I.2']));
+      const after = await ranOf(again(engine, before.result.runId, from, { iterations }));
+      expect(after.result).toMatchObject(Z(['xyz', 'I.2']));
+      expect(after.calls).toEqual(ran.toSorted());
+      expect([...after.nth.keys()].toSorted()).toEqual([...before.nth.keys()].toSorted());
+      const kept = [...before.nth].filter(([at]) => !ran.includes(at));
+      expect(kept.map(([at]) => [at, after.nth.get(at)])).toEqual(kept);
+      expect(ran.filter((at) => after.nth.get(at) === before.nth.get(at))).toEqual([]);
+    });
+
+    it.each(REFUSED)('%s is refused', async (_title, ...[from, iterations, code, why]) => {
+      const { engine } = await opened();
+      const before = await engine.execute(nested());
+      await expect(
+        engine.runFromBlock(before.runId, from, { ...(iterations && { iterations }) }),
+      ).rejects.toMatchObject({ code, message: expect.stringMatching(why) as string });
+    });
+
+    it('a failed branch: branches that have not ended run too, the others keep their results', async () => {
+      const { engine, fails, ranOf } = await opened();
+      const source = {
+        workflow: workflow(
+          [parallel('L', { parallelType: 'count', count: 5, batchSize: 2 }, work('K'), work('M')), work('Z')],
+          ['Start -> L -> K -> M', 'L -> Z'],
+        ),
+      };
+      fails.add('M.1');
+      const before = await ranOf(() => engine.execute(source, {}, { select }));
+      expect(before.result.status).toBe('failed');
+      fails.clear();
+      const { runId } = before.result;
+      const logs = await engine.getLogs(runId);
+      const done = logs.filter(({ blockName, status }) => blockName === 'M' && status === 'completed');
+      const ended = new Set(done.map(({ container }) => container?.index));
+      const after = await ranOf(again(engine, runId, 'M', { iterations: [1] }));
+      expect(after.result.status).toBe('completed');
+      const others = [0, 2, 3, 4].filter((branch) => after.calls.includes(`K.${branch}`));
+      expect(after.calls).toEqual(
+        ['M.1', 'Z', ...others.flatMap((branch) => [`K.${branch}`, `M.${branch}`])].toSorted(),
+      );
+      expect([0, 2, 3, 4].filter((branch) => !others.includes(branch) && !ended.has(branch))).toEqual([]);
+      expect([...after.nth.keys()]).toEqual(
+        [0, 1, 2, 3, 4].flatMap((branch) => [`K.${branch}`, `M.${branch}`]),
+      );
+    });
+
+    it('a while loop: it is asked again before the next iteration', async () => {
+      const { engine, ranOf } = await opened();
+      const source = {
+        workflow: workflow(
+          [loop('L', { loopType: 'while', whileCondition: '<loop.index> < 3' }, work('B'), work('C'))],
+          ['Start -> L -> B -> C'],
+        ),
+      };
+      const before = await ranOf(() => engine.execute(source, {}, { select }));
+      const after = await ranOf(again(engine, before.result.runId, 'C', { iterations: [1] }));
+      expect(after.calls).toEqual(['B.2', 'C.1', 'C.2']);
+      expect([...after.nth.keys()]).toEqual(['B.0', 'C.0', 'B.1', 'C.1', 'B.2', 'C.2']);
+    });
+
+    it('a block behind a condition: only in an iteration that has taken its way', async () => {
+      const { engine, ranOf } = await opened();
+      const source = {
+        workflow: workflow(
+          [
+            loop(
+              'L',
+              { loopType: 'for', count: 2 },
+              condition('C', { first: '<loop.index> === 0', other: '' }),
+              work('B'),
+              work('D'),
+            ),
+          ],
+          ['Start -> L -> C', 'C:first -> B -> D'],
+        ),
+      };
+      const { runId } = await engine.execute(source);
+      await expect(engine.runFromBlock(runId, 'D', { iterations: [1] })).rejects.toMatchObject({
+        code: 'BLOCK_NOT_RESTARTABLE',
+        message: expect.stringContaining('"B", which leads to it, did not run there') as string,
+      });
+      const after = await ranOf(again(engine, runId, 'D', { iterations: [0] }));
+      expect(after).toMatchObject({ calls: ['D.0'], result: { status: 'completed' } });
+    });
+
+    it('a block with edits: of its fields in that iteration alone, and of an output before it', async () => {
+      const { engine, ranOf } = await opened();
+      const { runId } = await engine.execute(nested());
+      const variables = [{ variableName: 'text', type: 'string', value: '!' }];
+      const fields = await ranOf(
+        again(engine, runId, 'V', { iterations: [1], edits: { fields: { variables } } }),
+      );
+      expect(fields.result).toMatchObject(Z(['!z', 'I.2']));
+      const large = 'I'.repeat(20_000);
+      const outputs = { I: { at: large, nth: 99 } };
+      const edited = await ranOf(again(engine, runId, 'P', { iterations: [2], edits: { outputs } }));
+      expect(edited.result).toMatchObject(Z(['xyz', large]));
+      expect([edited.nth.get(large), edited.nth.has('I.2'), edited.nth.has('I.1')]).toEqual([
+        99,
+        false,
+        true,
+      ]);
+      for (const id of ['J', 'K'])
+        await expect(
+          engine.runFromBlock(runId, 'P', { iterations: [2], edits: { outputs: { [id]: {} } } }),
+        ).rejects.toMatchObject({ code: 'OPTIONS_INVALID' });
+    });
+
+    it('a run that started inside itself: only what it has run', async () => {
+      const { engine, ranOf } = await opened();
+      const first = await ranOf(() => engine.execute(nested(), {}, { select }));
+      const second = await ranOf(again(engine, first.result.runId, 'M', { iterations: [1, 1] }));
+      const { runId } = second.result;
+      const third = await ranOf(again(engine, runId, 'J', { iterations: [1] }));
+      expect(third.calls).toEqual(['J.1', ...ITERATION(2)].toSorted());
+      expect(third.result).toMatchObject(Z(['xyz', 'I.2']));
+      const kept = [...second.nth].filter(([at]) => !third.calls.includes(at));
+      expect(kept.map(([at]) => [at, third.nth.get(at)])).toEqual(kept);
+      for (const [from, iterations] of [
+        ['K', [1, 1]],
+        ['K', [1, 0]],
+        ['I', [1]],
+        ['I', [0]],
+      ] as const)
+        await expect(engine.runFromBlock(runId, from, { iterations })).rejects.toMatchObject({
+          code: 'BLOCK_NOT_RESTARTABLE',
+          message: expect.stringContaining('Start from the run before it') as string,
+        });
+      const last = await ranOf(again(engine, runId, 'L', {}));
+      expect(last.calls).toEqual([0, 1, 2].flatMap(ITERATION).toSorted());
+    });
+
+    it('a changed workflow: its collection decides about later iterations', async () => {
+      const { engine, ranOf } = await opened();
+      const { runId } = await engine.execute(nested());
+      const changed = { workflow: nested('["x", "y", "z", "w"]'), iterations: [2] };
+      const after = await ranOf(again(engine, runId, 'J', changed));
+      expect(after.calls).toEqual(['J.2', ...ITERATION(3)].toSorted());
+      expect(after.result).toMatchObject(Z(['xyzw', 'I.3']));
+      await expect(
+        engine.runFromBlock(runId, 'J', { workflow: nested('["x"]'), iterations: [1] }),
+      ).rejects.toMatchObject({ code: 'BLOCK_NOT_RESTARTABLE' });
+    });
+  });
+}
