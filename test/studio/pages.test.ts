@@ -1,9 +1,9 @@
 import type { Page } from 'playwright-core';
 import { describe, expect, it, onTestFinished } from 'vitest';
 import { draftOf } from '../support/draft.ts';
-import { fn, loop, workflow } from '../support/workflow.ts';
-import { chromiumTool, studio } from './setup.ts';
-import { NESTED, ONE_STEP } from './workflows.ts';
+import { block, fn, loop, workflow } from '../support/workflow.ts';
+import { chromiumTool, studio, styleOf } from './setup.ts';
+import { HOSTILE, NESTED, ONE_STEP } from './workflows.ts';
 
 describe.skipIf(!chromiumTool)('pages of the Studio', () => {
   const world = studio();
@@ -130,5 +130,80 @@ describe.skipIf(!chromiumTool)('pages of the Studio', () => {
     const iterations = page.getByRole('region', { name: 'Iterations' });
     await iterations.getByRole('button', { name: '#2' }).waitFor();
     expect(await iterations.getByRole('button', { name: '#0' }).count()).toBe(0);
+  });
+
+  it('shows the runs that a block has called, and the way back', async () => {
+    const child = await world.deployed('Prices of a shop', ONE_STEP);
+    const call = block('Call', 'workflow', { workflowId: child });
+    const runId = await world.run(await world.deployed('All shops', workflow([call], ['Start -> Call'])));
+    const page = await open(`/runs/${runId}?pane=details`);
+    await page.getByRole('button', { name: 'Call, completed' }).click();
+    const details = page.getByRole('complementary', { name: 'Details' });
+    await details.getByRole('heading', { name: 'Called runs' }).waitFor();
+    await details.getByRole('listitem').getByText('Completed').waitFor();
+    await details.getByRole('listitem').getByRole('link').click();
+    await page.getByRole('heading', { name: 'Prices of a shop' }).waitFor();
+    const [link] = await page.locator('.run-header .facts').getByRole('link').all();
+    expect(await link?.getAttribute('title')).toBe(runId);
+    await link?.click();
+    await page.getByRole('heading', { name: 'All shops' }).waitFor();
+  });
+
+  it('shows credentials without their keys, and sandboxes with the states of their builds', async () => {
+    const { workspaceId } = world;
+    const key = 'key-of-the-shop-in-a-test';
+    await world.call('POST', '/api/v2/credentials', {
+      ...{ workspaceId, type: 'service_account', providerId: 'shop', displayName: 'Shop of Ada' },
+      credentials: JSON.stringify({ apiToken: key }),
+    });
+    const sandbox = { workspaceId, language: 'javascript' };
+    await world.call('POST', '/api/v2/sandboxes', { ...sandbox, name: 'Plain' });
+    const page = await open('/settings');
+    const credentials = page.getByRole('region', { name: 'List of credentials' });
+    await credentials
+      .getByRole('row', { name: 'Shop of Ada' })
+      .getByRole('cell', { name: 'shop', exact: true })
+      .waitFor();
+    expect(await page.content()).not.toContain(key);
+    const sandboxes = page.getByRole('region', { name: 'List of sandboxes' });
+    await sandboxes.getByRole('row', { name: 'Plain javascript' }).waitFor();
+    // Builds take minutes, so the page gets their states from a changed answer.
+    await page.route('**/api/v2/sandboxes?*', async (route) => {
+      const response = await route.fetch();
+      const body = (await response.json()) as { data: object[] };
+      const [first] = body.data;
+      const shown = [
+        { name: 'Building', buildStatus: 'building', dependencies: ['left-pad@1.3.0'], builtAt: null },
+        { name: 'Broken', buildStatus: 'failed', errorMessage: `No package "${HOSTILE}"`, builtAt: null },
+        { name: 'Ready', buildStatus: 'ready', builtAt: '2026-03-01T10:00:00.000Z', cliTools: ['jq'] },
+      ];
+      await route.fulfill({
+        response,
+        json: { ...body, data: shown.map((each) => ({ ...first, ...each })) },
+      });
+    });
+    await page.reload();
+    await sandboxes.getByRole('row', { name: 'Building javascript left-pad@1.3.0 building' }).waitFor();
+    await sandboxes.getByRole('row', { name: 'Ready javascript jq ready Mar 1, 10:00:00' }).waitFor();
+    const failed = sandboxes.getByRole('row', { name: 'Broken' }).locator('.error-text');
+    expect(await failed.textContent()).toBe(`No package "${HOSTILE}"`);
+    expect(await page.title()).toBe('Heddle');
+  });
+
+  it('fits a window of 390 pixels in dark colours', { timeout: 60_000 }, async () => {
+    const runId = await world.run(await world.deployed('Small window', NESTED));
+    const page = await open('/runs');
+    await page.emulateMedia({ colorScheme: 'dark' });
+    await page.setViewportSize({ width: 390, height: 844 });
+    const wide: string[] = [];
+    for (const path of ['/runs', `/runs/${runId}?span=Summary`, '/workflows', '/dashboard', '/settings']) {
+      await page.goto(world.url + path);
+      await page.locator('h1').waitFor();
+      await expect.poll(() => page.locator('.loading').count()).toBe(0);
+      const needed = await page.evaluate<number>('document.documentElement.scrollWidth');
+      if (needed > 390) wide.push(`${path}: ${needed}`);
+      expect(await styleOf(page.locator('body'), 'background-color')).toBe('rgb(20, 22, 26)');
+    }
+    expect(wide).toEqual([]);
   });
 });

@@ -69,6 +69,12 @@ export const TOOLS: Readonly<Record<string, Tool>> = {
       },
     ],
   },
+  nginx: {
+    command: 'nginx',
+    check: ['-v'],
+    folders: ['usr/sbin'],
+    routes: [{ apt: ['nginx', 'nginx-common'], dependencies: true }],
+  },
   // With all that it needs of its system; where it does not stand, the page of its calls is not run.
   curl: { command: 'curl', check: ['--version'], routes: [] },
   schemathesis: {

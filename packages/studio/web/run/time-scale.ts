@@ -1,6 +1,10 @@
-import type { Span } from '../api/queries.ts';
-
-type Times = Pick<Span, 'relativeStartMs' | 'durationMs' | 'childCount'>;
+/** What of a span decides its place. */
+interface Times {
+  relativeStartMs: number;
+  /** null while it is open. */
+  durationMs: number | null;
+  childCount: number;
+}
 
 /** Places of times on a line from 0 to 1. */
 export interface TimeScale {

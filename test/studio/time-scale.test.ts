@@ -1,0 +1,63 @@
+import { describe, expect, it } from 'vitest';
+import { timeScale } from '../../packages/studio/web/run/time-scale.ts';
+
+const span = (relativeStartMs: number, durationMs: number | null, childCount = 0) => ({
+  ...{ relativeStartMs, durationMs, childCount },
+});
+
+describe('the scale of a timeline', () => {
+  it('collapses idle time to a small part of the time with work', () => {
+    const hour = 3_600_000;
+    const scale = timeScale([span(0, 1000), span(hour, 1000)], hour + 1000);
+    // Of 2,000 ms of work, a gap may take 4 %: 80 ms.
+    expect(scale.collapsedMs).toBe(hour - 1000 - 80);
+    expect(scale.at(0)).toBe(0);
+    expect(scale.at(1000)).toBeCloseTo(1000 / 2080);
+    expect(scale.at(hour)).toBeCloseTo(1080 / 2080);
+    expect(scale.at(hour + 1000)).toBe(1);
+    expect(scale.width(span(0, 1000))).toBeCloseTo(scale.width(span(hour, 1000)));
+  });
+
+  it('keeps short gaps, and gaps that a container covers are still idle', () => {
+    const scale = timeScale([span(0, 10_000, 2), span(0, 1000), span(1020, 980), span(9000, 1000)], 10_000);
+    expect(scale.at(1020) - scale.at(1000)).toBeCloseTo(20 / (2980 + 20 + scale.at(0) + 2980 * 0.04));
+    expect(scale.collapsedMs).toBeCloseTo(7000 - 2980 * 0.04);
+    expect(scale.width(span(0, 10_000, 2))).toBe(1);
+  });
+
+  it('collapses nothing when blocks ran all the time, side by side or one in another', () => {
+    const scale = timeScale([span(0, 600), span(100, 100), span(500, 500)], 1000);
+    expect(scale.collapsedMs).toBe(0);
+    expect([0, 250, 1000].map((ms) => scale.at(ms))).toEqual([0, 0.25, 1]);
+  });
+
+  it('puts a time inside a collapsed gap between the work around it', () => {
+    const scale = timeScale([span(0, 100), span(100_000, 100)], 100_100);
+    const places = [100, 5000, 50_000, 99_999, 100_000].map((ms) => scale.at(ms));
+    expect(places).toEqual(places.toSorted((a, b) => a - b));
+    expect(scale.at(50_000)).toBe(scale.at(100_000));
+  });
+
+  it('gives an open span the time until now, and every span a width that can be seen', () => {
+    const open = timeScale([span(0, 100), span(100, null)], 400);
+    expect(open.width(span(100, null))).toBeCloseTo(0.75);
+    expect(open.width(span(50, 0))).toBe(0.002);
+    expect(timeScale([], 0).at(0)).toBe(0);
+  });
+
+  it('stays within the line, in order, for any spans', () => {
+    let seed = 7;
+    const draw = (most: number): number => (seed = (seed * 48_271) % 2_147_483_647) % most;
+    for (let round = 0; round < 50; round += 1) {
+      const spans = Array.from({ length: 1 + draw(40) }, () =>
+        span(draw(1_000_000), draw(5) === 0 ? null : draw(20_000), draw(3)),
+      );
+      const scale = timeScale(spans, 1_020_000);
+      const times = spans.map(({ relativeStartMs }) => relativeStartMs).toSorted((a, b) => a - b);
+      const places = times.map((ms) => scale.at(ms));
+      expect(places).toEqual(places.toSorted((a, b) => a - b));
+      expect(Math.min(...places)).toBeGreaterThanOrEqual(0);
+      expect(Math.max(...places)).toBeLessThanOrEqual(1);
+    }
+  });
+});
