@@ -8,7 +8,7 @@ import {
   useReactFlow,
   useStore,
 } from '@xyflow/react';
-import type { Edge, Node, NodeHandle } from '@xyflow/react';
+import type { Edge, Node, NodeHandle, Viewport } from '@xyflow/react';
 import '@xyflow/react/dist/base.css';
 import '../styles/graph.css';
 import { useCallback, useEffect, useMemo, useRef } from 'react';
@@ -27,6 +27,9 @@ const PADDING = 0.05;
 const MIN_ZOOM = 0.02;
 /** In larger graphs, blocks that are too small to read are drawn as a few paths, not as thousands of elements. */
 const MOST_AT_ONCE = 300;
+/** Windows up to this width show the beginning of a graph whose names could not be read as a whole. */
+const NARROW_PX = 600;
+const NARROW_ZOOM = 0.7;
 const NO_NODES: Node<BlockNodeData>[] = [];
 const NO_EDGES: Edge[] = [];
 const NO_STATES: readonly BlockState[] = [];
@@ -112,7 +115,7 @@ function useFit(boxes: ReadonlyMap<string, Box>): { fit: () => void; onMoved: (e
   const fit = useCallback((): void => {
     if (width === 0 || height === 0) return;
     isMoved.current = false;
-    void setViewport(getViewportForBounds(boundsOf(boxes.values()), width, height, MIN_ZOOM, 1, PADDING));
+    void setViewport(viewportOf(boxes, width, height));
   }, [boxes, width, height, setViewport]);
   useEffect(() => {
     if (!isMoved.current) fit();
@@ -120,6 +123,19 @@ function useFit(boxes: ReadonlyMap<string, Box>): { fit: () => void; onMoved: (e
   // Moves by the program have no event.
   const onMoved = (event: unknown): void => void (isMoved.current ||= event !== null);
   return { fit, onMoved };
+}
+
+/** Returns the view of the whole graph; in a narrow window, of the beginning of a small one, so that its names can be read. */
+function viewportOf(boxes: ReadonlyMap<string, Box>, width: number, height: number): Viewport {
+  const bounds = boundsOf(boxes.values());
+  const whole = getViewportForBounds(bounds, width, height, MIN_ZOOM, 1, PADDING);
+  if (width > NARROW_PX || boxes.size > MOST_AT_ONCE || whole.zoom >= READABLE_ZOOM) return whole;
+  const zoom = NARROW_ZOOM;
+  return {
+    zoom,
+    x: width * PADDING - bounds.x * zoom,
+    y: height / 2 - (bounds.y + bounds.height / 2) * zoom,
+  };
 }
 
 /** Returns the innermost block at a place. */
