@@ -120,6 +120,7 @@ type Wanted = Pick<SimulatedHook, 'url' | 'secret' | 'events'>;
 
 const textOf = (value: Json | undefined): string => (typeof value === 'string' ? value : '');
 const textsOf = (value: Json | undefined): string[] => (Array.isArray(value) ? value.map(textOf) : []);
+const objectOf = (value: Json | undefined): JsonObject => (isJsonObject(value) ? value : {});
 
 /** Removes a webhook. */
 function remove(hooks: SimulatedHook[], hook: SimulatedHook): void {
@@ -218,13 +219,13 @@ function linear(hooks: SimulatedHook[], nextId: () => string): (asked: Asked) =>
   return (asked) => {
     const denied = linearRefusal(asked);
     if (denied) return denied;
-    const { query = '', variables = {} } = jsonOf(asked.text);
-    const { id = '', input = {}, ...page } = variables as JsonObject;
+    const { query, variables } = jsonOf(asked.text);
+    const { id, input, ...page } = objectOf(variables);
     const [mutation] = /webhook(Create|Update|Delete)/.exec(textOf(query)) ?? [];
-    const { url, secret, resourceTypes } = input as JsonObject;
+    const { url, secret, resourceTypes } = objectOf(input);
     const wanted = { url: textOf(url), secret: textOf(secret), events: textsOf(resourceTypes) };
     if (mutation === undefined) return listed(page);
-    if (mutation === 'webhookCreate') return created(input as JsonObject, wanted);
+    if (mutation === 'webhookCreate') return created(objectOf(input), wanted);
     const found = own().find((hook) => hook.id === id);
     if (!found) return linearError('INPUT_ERROR', 'Entity not found: Webhook');
     if (mutation === 'webhookDelete') remove(hooks, found);

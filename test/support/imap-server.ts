@@ -164,8 +164,10 @@ class Session {
     return isPlain ? 'IMAP4rev1 STARTTLS LOGINDISABLED' : 'IMAP4rev1';
   }
 
-  /** Encrypts the rest of the session. */
-  #encrypt(tag: string, tls: ImapTls): void {
+  /** Encrypts the rest of the session, if the server can. */
+  #encrypt(tag: string): void {
+    const { tls } = this.#state;
+    if (!tls) return this.#say(`${tag} BAD no TLS`);
     this.#say(`${tag} OK begin`);
     this.#socket.removeAllListeners('data');
     this.#socket = new TLSSocket(this.#socket, { ...tls, isServer: true }).on('error', () => undefined);
@@ -209,10 +211,9 @@ class Session {
         this.#say(`* CAPABILITY ${this.#capabilities()}`);
         return ok();
       case 'STARTTLS':
-        if (!this.#state.tls) return this.#say(`${tag} BAD no TLS`);
-        return this.#encrypt(tag, this.#state.tls);
+        return this.#encrypt(tag);
       case 'LOGIN':
-        return isLogin(args) ? ok() : this.#say(`${tag} NO [AUTHENTICATIONFAILED] wrong: ${args}`);
+        return this.#login(tag, args);
       case 'NAMESPACE':
         this.#say('* NAMESPACE (("" "/")) NIL NIL');
         return ok();
@@ -235,6 +236,10 @@ class Session {
       default:
         return ok();
     }
+  }
+
+  #login(tag: string, args: string): void {
+    this.#say(isLogin(args) ? `${tag} OK done` : `${tag} NO [AUTHENTICATIONFAILED] wrong: ${args}`);
   }
 
   #list(args: string): void {
