@@ -101,6 +101,7 @@ const GROUPS: readonly Group[] = [
       'test/studio/accessibility.test.ts',
       'test/studio/keyboard.test.ts',
       'test/studio/many.test.ts',
+      'test/studio/nginx.test.ts',
       'test/studio/pages.test.ts',
       'test/studio/run.test.ts',
       'test/studio/studio.test.ts',

@@ -99,7 +99,8 @@ export function studio({ store = inFolder, more = () => Promise.resolve([]) }: S
 
 const inFolder: ServeArgs = (whenDone) => Promise.resolve(['--data', dataFolder(whenDone)]);
 
-function cleaned(env: Readonly<Record<string, string | undefined>>): { [name: string]: string } {
+/** Returns the environment without names that have no value. */
+export function cleaned(env: Readonly<Record<string, string | undefined>>): { [name: string]: string } {
   return Object.fromEntries(
     Object.entries(env).filter((pair): pair is [string, string] => pair[1] !== undefined),
   );

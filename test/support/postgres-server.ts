@@ -164,7 +164,7 @@ function programFor(
   return { bin: join(copy, relative(root, bin)), env: { ...env, LD_LIBRARY_PATH: libraries } };
 }
 
-async function freePort(): Promise<number> {
+export async function freePort(): Promise<number> {
   const server = createServer().listen(0, '127.0.0.1');
   await new Promise((resolve) => server.once('listening', resolve));
   const { port } = server.address() as AddressInfo;
