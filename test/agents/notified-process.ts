@@ -23,7 +23,7 @@ const options = {
   blocks: blocks({
     tools: [
       teller(({ text }) => {
-        appendFileSync(effects, `${String(text)}\n`);
+        appendFileSync(effects, `${text as string}\n`);
         return Promise.resolve(null);
       }),
     ],

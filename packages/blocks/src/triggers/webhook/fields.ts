@@ -159,10 +159,8 @@ function readGeneric(block: JsonObject): ReadWebhook {
   if (!read.success) return { problems: problemsOf(read.error) };
   const { requireAuth, secretHeaderName, signatureScheme, idempotencyField, ...fields } = read.data;
   const secrets = secretsOf(fields.token, fields.secretCredential);
-  if (requireAuth === true && !secrets)
-    return { problems: [{ field: 'token', message: 'is empty, and requireAuth needs it' }] };
-  if (signatureScheme === 'hmac' && secretHeaderName === undefined)
-    return { problems: [{ field: 'secretHeaderName', message: 'is empty, and hmac needs it' }] };
+  const problems = genericProblems(read.data, secrets !== undefined);
+  if (problems.length > 0) return { problems };
   const isChecked = requireAuth !== false && secrets !== undefined;
   const config: WebhookConfig = {
     provider: 'generic',
@@ -175,6 +173,18 @@ function readGeneric(block: JsonObject): ReadWebhook {
     fileFields: fileFieldsOf(fields.inputFormat),
   };
   return isChecked ? { config } : { config, warnings: [{ field: 'token', message: UNSIGNED }] };
+}
+
+function genericProblems(
+  { requireAuth, signatureScheme, secretHeaderName }: z.output<typeof genericFields>,
+  hasSecrets: boolean,
+): TriggerProblem[] {
+  const problems: TriggerProblem[] = [];
+  if (requireAuth === true && !hasSecrets)
+    problems.push({ field: 'token', message: 'is empty, and requireAuth needs it' });
+  if (signatureScheme === 'hmac' && secretHeaderName === undefined)
+    problems.push({ field: 'secretHeaderName', message: 'is empty, and hmac needs it' });
+  return problems;
 }
 
 function readProvider(provider: Exclude<ProviderName, 'generic'>, block: JsonObject): ReadWebhook {
