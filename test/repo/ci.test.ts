@@ -43,7 +43,7 @@ describe('.ci/run', () => {
   }
 
   it.each([
-    [{}, 'bubblewrap,chromium,schemathesis,openapi-documents,versitygw 1'],
+    [{}, 'bubblewrap,chromium,nginx,schemathesis,openapi-documents,versitygw 1'],
     [{ HEDDLE_REQUIRE: '', HEDDLE_REQUIRE_TEMPORAL: '0' }, ' 0'],
   ])(
     'makes missing tools and servers a failure of the tests, unless told otherwise: %o',

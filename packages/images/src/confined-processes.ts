@@ -1,5 +1,5 @@
 import type { IsolationOptions } from '@heddle/sandbox';
-import { type Confinement, endProcess, Isolation, launch, type Program } from '@heddle/sandbox/build';
+import { type Confinement, Isolation, launch, type Program } from '@heddle/sandbox/build';
 import { ImageError } from './error.ts';
 
 export interface ProcessOptions {
@@ -43,7 +43,8 @@ export class ConfinedProcesses {
     const { confinement } = this.#isolation;
     const child = launch({ execPath: process.execPath, confinement: () => confinement }, program);
     return new Promise((resolve, reject) => {
-      const kill = (): void => endProcess(child);
+      // A process that could not be started has no id, and Node.js would signal an arbitrary one.
+      const kill = (): void => void (child.pid !== undefined && child.kill('SIGKILL'));
       const timer = setTimeout(() => {
         onTimeout();
         kill();

@@ -18,7 +18,6 @@ export type { NativeJob } from './guest/native/job.ts';
 export { readObject } from './failure.ts';
 export { PYTHON_LIMITS, resolveLimits } from './limits.ts';
 export { launch } from './pool/launch.ts';
-export { endProcess } from './end-process.ts';
 export {
   JAVASCRIPT_IMAGE_FILE,
   javascriptImageProgram,
