@@ -19,7 +19,7 @@ describe('heddle webhooks', { timeout: 120_000 }, () => {
 
     const { stdout } = await call('webhooks', 'list');
     expect(stdout).toMatch(
-      /^WORKFLOW +BLOCK +STATE +SIGNED +LAST +URL +REFUSED\nhook +Clock +active +no +- +http/,
+      /^WORKFLOW +BLOCK +STATE +SIGNED +HOOK +LAST +URL +REFUSED\nhook +Clock +active +no +- +- +http/,
     );
     const at = /http\S+/.exec(stdout)?.[0] ?? '';
     expect(await call('webhooks', 'deliveries', 'hook')).toMatchObject({
@@ -54,7 +54,7 @@ describe('heddle webhooks', { timeout: 120_000 }, () => {
     expect(await call('triggers', 'list')).toMatchObject({ exit: 0, stderr: 'No triggers.\n' });
     expect(await call('deploy', 'hook.json', '--name', 'hook')).toMatchObject({ exit: 0 });
     expect((await call('triggers', 'list')).stdout).toMatch(
-      /^WORKFLOW +BLOCK +TYPE +STATE +ID\nhook +Clock +generic_webhook +active +\S+\n$/,
+      /^WORKFLOW +BLOCK +TYPE +STATE +ID +EXPIRES +ERROR\nhook +Clock +generic_webhook +active +\S+ +- *\n$/,
     );
     expect(await call('triggers', 'events', 'hook')).toMatchObject({ exit: 0, stderr: 'No events.\n' });
     const at = /http\S+/.exec((await call('webhooks', 'list')).stdout)?.[0] ?? '';
