@@ -21,6 +21,10 @@ describe('heddle webhooks', { timeout: 120_000 }, () => {
     expect(stdout).toMatch(
       /^WORKFLOW +BLOCK +STATE +SIGNED +HOOK +LAST +URL +REFUSED\nhook +Clock +active +no +- +- +http/,
     );
+    const hooked = { triggerCredentials: 'c', owner: 'ada', repo: 'loom' };
+    writeFileSync(join(cwd, 'hooked.json'), JSON.stringify(webhookWorkflow(hooked, { type: 'github' })));
+    const deployed = await call('deploy', 'hooked.json', '--name', 'hooked');
+    expect(deployed.stderr).toMatch(/^! The webhook of "Clock" could not be created .*--origin/m);
     const at = /http\S+/.exec(stdout)?.[0] ?? '';
     expect(await call('webhooks', 'deliveries', 'hook')).toMatchObject({
       exit: 0,

@@ -47,8 +47,19 @@ export async function deploy(io: Io, file: string, options: DeployOptions): Prom
   const url = `${remote.url}${path}/execute`;
   const warnings = own(deployed, 'warnings') ?? [];
   if (options.json) writeJson(io, { data: { workflowId, name, version, url, warnings } });
-  else report(io, { name, version, url });
+  else {
+    warn(io, warnings, new Set(read.diagnostics.map(({ message }) => message)));
+    report(io, { name, version, url });
+  }
   return EXIT.completed;
+}
+
+/** Prints the warnings of the server, without those that were `shown`. */
+function warn(io: Io, warnings: Json, shown: ReadonlySet<string>): void {
+  const style = styleFor(io.stderr);
+  for (const warning of Array.isArray(warnings) ? warnings : [])
+    if (typeof warning === 'string' && !shown.has(warning))
+      io.stderr.write(`${style.yellow('!')} ${safeLine(warning)}\n`);
 }
 
 async function createWorkflow(remote: ApiClient, name: string): Promise<string> {
