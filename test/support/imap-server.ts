@@ -201,6 +201,7 @@ class Session {
     if (instead === 'close') return void this.#socket.destroy();
     if (instead === 'huge') return this.#say(`* 1 FETCH (BODY[] {999999999}`);
     if (instead === 'no') return this.#say(`${tag} NO [SERVERBUG] not now, ${IMAP_PASSWORD}`);
+    if (command === 'STARTTLS' && this.#state.tls) return this.#encrypt(tag, this.#state.tls);
     this.#answer(tag, command, args);
   }
 
@@ -210,8 +211,6 @@ class Session {
       case 'CAPABILITY':
         this.#say(`* CAPABILITY ${this.#capabilities()}`);
         return ok();
-      case 'STARTTLS':
-        return this.#encrypt(tag);
       case 'LOGIN':
         return this.#login(tag, args);
       case 'NAMESPACE':
