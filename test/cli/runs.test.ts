@@ -331,6 +331,31 @@ describe('heddle runs rerun', () => {
     expect((await heddle(['runs', 'rerun', runId, '--from', 'Second'], { cwd })).exit).toBe(1);
   });
 
+  it('starts in an iteration, whose number must have run', async () => {
+    const { cwd, runId } = await copyWithRun({
+      blocks: {
+        s: start(),
+        each: { type: 'loop', name: 'Each', data: { loopType: 'for', count: 3 } },
+        work: code('return <loop.index>', { name: 'Work', parentId: 'each' }),
+        end: code('return <each.results>.length', { name: 'End' }),
+      },
+      edges: ['s > each', 'each:loop-start-source > work', 'each > end'],
+    });
+    const rerun = (iteration: string) =>
+      heddle(['runs', 'rerun', runId, '--from', 'Work', '--iteration', iteration], { cwd });
+    const { exit, stdout, stderr } = await rerun('2');
+    expect([exit, JSON.parse(stdout)]).toMatchObject([0, { result: 3 }]);
+    // One execution of Work, its loop, and End.
+    expect(stderr).toMatch(/Each 3\/3[^]*, 3 blocks/);
+    const unknown = await rerun('3');
+    expect([unknown.exit, unknown.stderr]).toEqual([
+      2,
+      expect.stringContaining('iteration 3 of "Each" did not'),
+    ]);
+    const wrong = await rerun('1,x');
+    expect([wrong.exit, wrong.stderr]).toEqual([2, expect.stringContaining('whole numbers from 0')]);
+  });
+
   it('from an unknown block exits with 2', async () => {
     const { cwd, runId } = await copyWithRun(BROKEN);
     const { exit, stderr } = await heddle(['runs', 'rerun', runId, '--from', 'Third'], { cwd });

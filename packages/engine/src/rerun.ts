@@ -1,7 +1,7 @@
 import { EngineError, isEngineError } from '@heddle/core';
 import type { BlockConfig, Json, Plan } from '@heddle/core';
 import { notRestartable, reuseInside } from '@heddle/core/run';
-import type { Entry, ReusedInside, Stored } from '@heddle/core/run';
+import type { Entry, Stored } from '@heddle/core/run';
 import { findBlock } from './execution/plan-queries.ts';
 import { foldJournal } from './records/fold.ts';
 import type { RestartEdits, RestartPreview } from './types.ts';
@@ -12,7 +12,7 @@ export interface Reused {
   outputs: { [blockId: string]: Stored };
   variables: { [id: string]: Json };
   /** Of the containers around the start; absent: it is at the top level. */
-  inside?: ReusedInside;
+  inside?: ReturnType<typeof reuseInside>;
   /** What replaces some of it; outputs by block id. */
   edits?: RestartEdits;
 }
