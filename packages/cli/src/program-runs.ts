@@ -116,7 +116,7 @@ function declareRerun(runs: Command, io: Io, done: Done): void {
     new Option('--from <block>', 'name or id of the first block').makeOptionMandatory(),
     new Option(
       '--iteration <numbers>',
-      'inside loops and parallels: numbers of the iterations or branches around it, outermost first, such as 4,0',
+      'numbers of the iterations around it, outermost first: 4,0',
     ).argParser(parseIterations),
     ...runOptions(
       'input',
@@ -163,5 +163,5 @@ function count(text: string): number {
 
 function parseIterations(text: string): number[] {
   if (/^\d{1,9}(,\d{1,9})*$/.test(text)) return text.split(',').map(Number);
-  throw new InvalidArgumentError('Use whole numbers from 0, separated by commas.');
+  throw new InvalidArgumentError('Use whole numbers from 0: 4,0.');
 }
