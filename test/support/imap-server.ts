@@ -201,7 +201,7 @@ class Session {
     if (instead === 'close') return void this.#socket.destroy();
     if (instead === 'huge') return this.#say(`* 1 FETCH (BODY[] {999999999}`);
     if (instead === 'no') return this.#say(`${tag} NO [SERVERBUG] not now, ${IMAP_PASSWORD}`);
-    if (command === 'STARTTLS' && this.#state.tls) return this.#encrypt(tag, this.#state.tls);
+    if (command === 'STARTTLS') return this.#encrypt(tag);
     this.#answer(tag, command, args);
   }
 
