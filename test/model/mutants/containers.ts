@@ -22,9 +22,19 @@ export const containers: readonly Mutant[] = [
       why: 'two iterations of a loop run concurrently',
     },
     {
-      from: 'container.next < container.count) openNext',
-      to: 'container.next < container.count - 1) openNext',
+      from: '|| container.next < container.count',
+      to: '|| container.next < container.count - 1',
       why: 'the last branch never opens',
+    },
+    {
+      from: 'container.missing !== undefined || ',
+      to: '',
+      why: 'branches that a start inside has left out do not open when all later ones have',
+    },
+    {
+      from: 'missing ?? container.next++',
+      to: 'container.next++',
+      why: 'a branch that a start inside has left out gets the number of a later one',
     },
     {
       from: 'if (container.live === 0) exit',
@@ -32,8 +42,8 @@ export const containers: readonly Mutant[] = [
       why: 'a container is done when its last branch opens',
     },
     {
-      from: 'if (container.next >= limit)',
-      to: 'if (container.next > limit)',
+      from: 'container.next >= limit)',
+      to: 'container.next > limit)',
       why: 'a while loop gets an iteration beyond its limit',
     },
     {

@@ -88,6 +88,14 @@ describe('a start inside containers', () => {
     expect(run.notices).toEqual(['closed P 5', 'exited P 6']);
   });
 
+  it('R1 R9 opens missing branches when all later ones have run', () => {
+    const P = region('P -> after', { P: parallel(x, { count: 3 }) });
+    const { run, first } = play(P, { inside: [{ iteration: 0, node: 0, count: 3, next: 3, missing: [1] }] });
+    expect(first).toEqual(['run P/0/x', 'run P/1/x']);
+    expect(run.complete('P/0/x')).toEqual([]);
+    expect(run.complete('P/1/x')).toEqual(['run after']);
+  });
+
   it('R1 is in the innermost frame of nested containers', () => {
     const inner = region('P -> y', { P: parallel(x, { count: 3 }) });
     const { run, first } = play(region('L -> after', { L: loop(inner, { count: 2 }) }), {

@@ -5,6 +5,7 @@ import { sql } from 'kysely';
 import { afterAll, describe, expect, it } from 'vitest';
 import { draftOf, testApi } from '../../../../test/support/api.ts';
 import { hasPostgres, postgresDatabase } from '../../../../test/support/postgres.ts';
+import { sample } from '../../../../test/support/scale.ts';
 import { block, workflow } from '../../../../test/support/workflow.ts';
 import { openDatabase } from './database.ts';
 import type { DatabaseLocation } from './database.ts';
@@ -239,7 +240,11 @@ describe.each(FORMATS)('a store of format %s', (format) => {
     await expectRowsOfOlder(store);
     await expectOlderReservations(store);
   });
+});
 
+const DRAWN = sample(FORMATS, 2, 'older formats of the store on PostgreSQL');
+
+describe.each(DRAWN)('a store of format %s', (format) => {
   it.skipIf(!hasPostgres)('keeps its rows in PostgreSQL', async () => {
     const url = await postgresDatabase();
     await createOlder({ url }, format);
