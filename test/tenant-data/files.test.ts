@@ -283,6 +283,20 @@ describe('files of the workspace', () => {
     expect(files.changes).toBe(1);
   });
 
+  it('are changed and read with many lines, up to the characters of one result', async () => {
+    const files = new MemoryFiles();
+    const lines = (count: number): string => 'a b\n'.repeat(count);
+    for (const name of ['a.txt', 'b.txt']) await files.put('mine', name, lines(1000) + 'x'.repeat(4_500_000));
+    const engine = await engineWith({ tenantFiles: files });
+    const change = { editFileName: 'a.txt', insertContent: lines(150_000), oldString: 'a', newString: '' };
+    const inserted = await run(engine, 'file_v5', { ...change, operation: 'file_insert', afterLine: 1 });
+    expect(inserted.output).toMatchObject({ lineCount: 151_001 });
+    const edited = await run(engine, 'file_v5', { ...change, operation: 'file_edit' });
+    expect(edited.error?.message).toMatch(/more than 20 times, in the lines 1, 2, 3/);
+    const read = { operation: 'file_get_content', folderSelection: '/', contentOffset: 1 };
+    expect((await run(engine, 'file_v5', read)).error).toMatchObject({ code: 'FILE_TOO_LARGE' });
+  });
+
   it('fail with a code that can be retried if the host fails, and its error is reported', async () => {
     const reported: unknown[] = [];
     const broken = new MemoryFiles().with({

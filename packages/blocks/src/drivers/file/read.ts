@@ -33,15 +33,14 @@ export async function parsedFiles(
   const parsed: Parsed[] = [];
   for (const source of sourcesOf(value)) {
     const content = await contentOf(context, source, headers);
-    const text = limitedText(content, left);
+    const text = limitedText(textOf(content), left);
     parsed.push({ content: text, file: await recordOf(context, source, content) });
   }
   return parsed;
 }
 
-/** Returns the text of a file. Throws FILE_TOO_LARGE if all texts together have too many characters. */
-function limitedText(content: Content, left: { chars: number }): string {
-  const text = textOf(content);
+/** Returns the text of a file, or a part of it. Throws FILE_TOO_LARGE if all texts together have too many characters. */
+function limitedText(text: string, left: { chars: number }): string {
   left.chars -= text.length;
   if (left.chars >= 0) return text;
   throw refuse(
@@ -133,13 +132,13 @@ export async function textsOf(call: DriverCall): Promise<JsonObject> {
   const lineRanges: JsonObject[] = [];
   for (const source of await selected(call)) {
     const content = await contentOf(context, source);
-    if (first === undefined && count === undefined) contents.push(limitedText(content, left));
+    if (first === undefined && count === undefined) contents.push(limitedText(textOf(content), left));
     else {
       const lines = textOf(content).split('\n');
       const start = typeof first === 'number' ? first : 1;
       const end = typeof count === 'number' ? start - 1 + count : lines.length;
       const range = lines.slice(start - 1, end);
-      contents.push(range.join('\n'));
+      contents.push(limitedText(range.join('\n'), left));
       lineRanges.push({ offset: start, lineCount: range.length, totalLines: lines.length });
     }
   }

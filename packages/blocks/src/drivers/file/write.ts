@@ -6,12 +6,15 @@ import { plainText } from '../../openapi/wire.ts';
 import type { DriverCall } from '../driver.ts';
 import { unusable } from '../failures.ts';
 import { folderIn, nameIn } from './folders.ts';
+import { lineCountOf, occurrencesOf } from './occurrences.ts';
 import { contentOf, readWhole, opened, sourcesOf, unknownFile, workspaceFiles } from './sources.ts';
 import { textOf, textTypeOf } from './text.ts';
 import { unknownFolder } from './read.ts';
 
 /** Attempts at a change of a file that others change at the same time. */
 const MAX_ATTEMPTS = 5;
+/** Lines that an error names. */
+const MAX_SHOWN_PLACES = 20;
 
 type Chunks = AsyncIterable<Uint8Array>;
 
@@ -69,22 +72,23 @@ export async function appendToFile(call: DriverCall): Promise<JsonObject> {
 
 /** Replaces a text that is in the file once. */
 export async function editFile(call: DriverCall): Promise<JsonObject> {
-  const [from, to] = ['oldString', 'newString'].map((name) => plainText(own(call.args, name) ?? null));
+  const [from = '', to = ''] = ['oldString', 'newString'].map((name) =>
+    plainText(own(call.args, name) ?? null),
+  );
+  if (from === '') throw unusable('has no text to replace');
   return editedText(call, (text) => {
-    const parts = text.split(from as string);
-    if (parts.length === 2) return parts.join(to);
-    if (parts.length === 1) throw unusable('replaces a text that is not in the file');
-    const lines = parts.slice(0, -1).map(
-      (_, at) =>
-        parts
-          .slice(0, at + 1)
-          .join(from)
-          .split('\n').length,
-    );
-    throw unusable(
-      `replaces a text that is in the file ${parts.length - 1} times, in the lines ${lines.slice(0, 20).join(', ')}: add more of the text around it`,
-    );
+    const places = [...occurrencesOf(from, text).take(MAX_SHOWN_PLACES + 1)];
+    const [place] = places;
+    if (place === undefined) throw unusable('replaces a text that is not in the file');
+    if (places.length > 1) throw unusable(severalTimes(text, places));
+    return text.slice(0, place) + to + text.slice(place + from.length);
   });
+}
+
+function severalTimes(text: string, places: readonly number[]): string {
+  const lines = places.slice(0, MAX_SHOWN_PLACES).map((place) => lineCountOf(text, place));
+  const times = places.length > MAX_SHOWN_PLACES ? `more than ${MAX_SHOWN_PLACES}` : places.length;
+  return `replaces a text that is in the file ${times} times, in the lines ${lines.join(', ')}: add more of the text around it`;
 }
 
 /** Inserts lines behind a line; 0 is the beginning. */
@@ -95,8 +99,7 @@ export async function insertIntoFile(call: DriverCall): Promise<JsonObject> {
     const lines = text === '' ? [] : text.split('\n');
     if (after > lines.length)
       throw unusable(`inserts behind line ${after} of a file with ${lines.length} lines`);
-    lines.splice(after, 0, ...content.replace(/\n$/, '').split('\n'));
-    return lines.join('\n');
+    return [...lines.slice(0, after), content.replace(/\n$/, ''), ...lines.slice(after)].join('\n');
   });
 }
 
@@ -104,7 +107,7 @@ async function editedText(call: DriverCall, edit: (text: string) => string): Pro
   let lineCount: number | undefined;
   const changed = await change(call, async ({ name, type }, chunks) => {
     const text = edit(textOf({ name, type, bytes: await readWhole(name, chunks) }));
-    lineCount = text.split('\n').length;
+    lineCount = lineCountOf(text);
     return bytesOf(text);
   });
   lineCount ??= await linesOf(call.context, changed);
@@ -113,7 +116,7 @@ async function editedText(call: DriverCall, edit: (text: string) => string): Pro
 
 /** The number of lines of a file that an earlier call with the same key has changed. */
 async function linesOf(context: Context, { id }: TenantFile): Promise<number> {
-  return textOf(await contentOf(context, { kind: 'workspace', id })).split('\n').length;
+  return lineCountOf(textOf(await contentOf(context, { kind: 'workspace', id })));
 }
 
 /**

@@ -1,0 +1,32 @@
+import { describe, expect, it } from 'vitest';
+import { lineCountOf, occurrencesOf } from './occurrences.ts';
+
+describe('the places of a text in another one', () => {
+  it.each([
+    ['a', 'banana', [1, 3, 5]],
+    ['ana', 'banana', [1]],
+    ['aa', 'aaaaa', [0, 2]],
+    ['abab', 'abacababab', [4]],
+    ['\n\n', 'a\n\n\n\nb', [1, 3]],
+    ['x', '', []],
+    ['longer', 'long', []],
+    ['é', 'café é', [3, 5]],
+  ])('%j in %j are %j', (part, text, places) => {
+    expect([...occurrencesOf(part, text)]).toEqual(places);
+  });
+
+  it('are found in the time of one pass over texts that repeat themselves', () => {
+    const half = 'a'.repeat(1_000_000);
+    const began = performance.now();
+    expect([...occurrencesOf(`b${half}`, half + half)]).toEqual([]);
+    expect([...occurrencesOf(`${half}b`, `${half}${half}b`)]).toEqual([1_000_000]);
+    // A search that compares from each place anew takes hours.
+    expect(performance.now() - began).toBeLessThan(5000);
+  });
+});
+
+it('counts the lines of a text, or of its beginning', () => {
+  expect(lineCountOf('')).toBe(1);
+  expect(lineCountOf('a\nb\n')).toBe(3);
+  expect(lineCountOf('a\nb\nc', 3)).toBe(2);
+});

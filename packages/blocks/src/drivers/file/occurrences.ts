@@ -1,0 +1,36 @@
+/** Returns how many lines a text has up to `end`. */
+export function lineCountOf(text: string, end = text.length): number {
+  let lines = 1;
+  for (let at = text.indexOf('\n'); at >= 0 && at < end; at = text.indexOf('\n', at + 1)) lines += 1;
+  return lines;
+}
+
+/**
+ * Returns where `part`, which is not empty, begins in a text, without overlaps. Takes O(text + part): `indexOf` and `split` take
+ * O(text × part) for texts that repeat themselves.
+ */
+export function* occurrencesOf(part: string, text: string): Generator<number> {
+  const borders = bordersOf(part);
+  let matched = 0;
+  for (let at = 0; at < text.length; at += 1) {
+    const code = text.charCodeAt(at);
+    while (matched > 0 && code !== part.charCodeAt(matched)) matched = borders[matched - 1] as number;
+    if (code === part.charCodeAt(matched)) matched += 1;
+    if (matched < part.length) continue;
+    yield at + 1 - matched;
+    matched = 0;
+  }
+}
+
+/** For each beginning of a text, returns the length of its longest proper beginning that is also its end (Knuth, Morris, Pratt). */
+function bordersOf(text: string): Uint32Array {
+  const borders = new Uint32Array(text.length);
+  let length = 0;
+  for (let at = 1; at < text.length; at += 1) {
+    const code = text.charCodeAt(at);
+    while (length > 0 && code !== text.charCodeAt(length)) length = borders[length - 1] as number;
+    if (code === text.charCodeAt(length)) length += 1;
+    borders[at] = length;
+  }
+  return borders;
+}
