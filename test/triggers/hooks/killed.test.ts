@@ -4,6 +4,7 @@ import type { Egress } from '@heddle/sandbox/egress';
 import { storedCredentials } from '@heddle/service/credentials';
 import type { KyselyPlugin } from 'kysely';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
+import { serviceClients } from '../../../packages/service/src/triggers/clients.ts';
 import { HookJob } from '../../../packages/service/src/triggers/hooks/job.ts';
 import { hookWithNumbers } from '../../../packages/service/src/triggers/hooks/tables.ts';
 import type { ProviderHookRow } from '../../../packages/service/src/triggers/hooks/tables.ts';
@@ -143,5 +144,53 @@ describe.each(Object.entries(HOOKED))('a process that dies at a step has %s', (n
       died += 1;
     }
     expect(died).toBeGreaterThan(0);
+  });
+});
+
+describe('a process that stops', () => {
+  it('keeps the secret of a webhook that it has created, which the provider shows only then', async () => {
+    const providers = await hookProviders();
+    const api = await hookedApi('sqlite', providers);
+    const { type, fields } = HOOKED.stripe;
+    providers.before = () => ({ status: 503 });
+    const id = await api.hooked(type, fields);
+    await api.settled(id, 'failed');
+    const { wanted } = (await api.rowOf(id)) as ProviderHookRow;
+    const former = { ...(JSON.parse(wanted ?? '') as object), place: 'stripe former', hookId: 'we_1' };
+    const row = await api.hookDb
+      .updateTable('provider_hooks')
+      .set({ present: JSON.stringify([former]), lease_id: 'stopping', lease_ms: api.now.ms + LEASE_MS })
+      .where('workflow_id', '=', id)
+      .returningAll()
+      .executeTakeFirstOrThrow();
+    const stopping = new AbortController();
+    const never = Promise.withResolvers<undefined>();
+    providers.before = (request) => {
+      if (!request.startsWith('DELETE stripe')) return undefined;
+      stopping.abort();
+      return never.promise;
+    };
+    const clients = serviceClients({ services: providers.services });
+    const job = new HookJob(
+      {
+        ...{ db: api.hookDb, sealer, report: () => undefined, now: () => api.now.ms },
+        types: new Map(triggerTypes.map((each) => [each.type, each])),
+        credentials: storedCredentials(api.store.database, sealer),
+        service: clients.service,
+      },
+      hookWithNumbers(row),
+      stopping.signal,
+    );
+    await job.run();
+    providers.before = () => undefined;
+    never.resolve(undefined);
+    expect(await api.rowOf(id)).toMatchObject({ lease_id: null });
+    api.pass(LEASE_MS);
+    await api.settled(id, 'active');
+    const [hook, ...more] = (await api.hooksOf(id)) as [SimulatedHook];
+    expect(more).toEqual([]);
+    expect(await api.deliver(hook, 'one')).toMatchObject({ status: 200 });
+    await clients.close();
+    await providers.close();
   });
 });

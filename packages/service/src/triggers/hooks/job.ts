@@ -86,10 +86,7 @@ export class HookJob {
     } catch (error) {
       failure ??= this.#failureOf(error);
     }
-    // The process stops: another one continues.
-    const isStopped = failure !== undefined && this.#signal.aborted && !isTimeout(this.#signal.reason);
-    if (isStopped) await this.#save({ lease_id: null, lease_ms: null });
-    else await this.#record(active, failure);
+    await this.#record(active, failure);
   }
 
   /** Returns the entry of the wanted hook among those that may be there, and adds it if there is none. */
@@ -153,8 +150,9 @@ export class HookJob {
 
   /** Two credentials can be for one account: then both name the same hook. */
   #isShared(hook: PresentHook): boolean {
+    if (hook.hookId === null) return false;
     return this.#present.some(
-      (other) => other !== hook && other.hookId === hook.hookId && hook.hookId !== null,
+      (other) => other !== hook && isOfOneProvider(other, hook) && other.hookId === hook.hookId,
     );
   }
 
@@ -219,6 +217,8 @@ export class HookJob {
           resourceType: 'trigger',
           resourceId,
         });
+      // The process stops: another one continues.
+      if (failure && this.#signal.aborted && !isTimeout(this.#signal.reason)) return;
       const isDone = this.#row.wanted === null && this.#present.length === 0;
       if (isDone)
         await tx
@@ -266,6 +266,11 @@ export class HookJob {
       look_ms: nowMs + waitMs,
     };
   }
+}
+
+/** Ids of different providers can be equal. */
+function isOfOneProvider(one: PresentHook, other: PresentHook): boolean {
+  return one.config['provider'] === other.config['provider'];
 }
 
 function isTimeout(reason: unknown): boolean {
