@@ -62,10 +62,19 @@ export async function wantHooks(
   for (const trigger of needed) {
     const row = rows.get(trigger.blockId);
     rows.delete(trigger.blockId);
-    if (row?.wanted === trigger.wanted && (row.state === 'active' || row.state === 'preparing')) continue;
+    if (row && isKept(row, trigger, rules.settings)) continue;
     await want(db, rules.settings, { trigger, nowMs });
   }
   for (const row of rows.values()) if (row.wanted !== null) await removeHook(db, row, nowMs);
+}
+
+/** True for a hook that stays as it is. A process that creates none leaves those for which another process has an address. */
+function isKept(row: ProviderHookRow, trigger: HookedTrigger, settings: HookSettings): boolean {
+  if ('origin' in settings)
+    return row.wanted === trigger.wanted && (row.state === 'active' || row.state === 'preparing');
+  if (row.wanted === null) return false;
+  const known = JSON.parse(row.wanted) as WantedHook;
+  return known.url !== '' && JSON.stringify({ ...known, url: '' }) === trigger.wanted;
 }
 
 /** Records the hooks that are needed at another address than before: that of the server has changed. */

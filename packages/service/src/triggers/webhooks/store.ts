@@ -119,8 +119,10 @@ export class ServiceWebhooks implements WebhookStore {
     const id = type.secretCredentialOf?.(config);
     const stored = id === undefined ? undefined : await credentials?.find(workspaceId, { id });
     // With an unknown name in it, the rest of the secret could be guessed.
-    const texts = [filled?.text ?? '', stored?.secret ?? '', (await this.#hookSecret(found)) ?? ''];
-    return texts.flatMap((text) => text.split(/\r?\n/)).filter((text) => text !== '');
+    const lines = filled?.text.split(/\r?\n/) ?? [];
+    // A credential is one secret: the lines of a key file, such as "{", can be guessed.
+    const texts = [...lines, stored?.secret.trim() ?? '', (await this.#hookSecret(found)) ?? ''];
+    return texts.filter((text) => text !== '');
   }
 
   /** Returns the secret that was made for the hook of a trigger; undefined if there is none. */

@@ -18,6 +18,7 @@ import type { HookAnswer, HookCall, HookConfig, HookService, ProviderHooks } fro
 const SERVICE: HookService = { name: 'linear', title: 'Linear', address: 'https://api.linear.app' };
 /** Personal keys are sent as they are, access tokens with `Bearer`. */
 const KEY_PREFIX = 'lin_api_';
+const REFUSED = 'Linear refuses the webhook: its address, or the team.';
 
 const LIST = `query($first: Int!, $after: String) {
   webhooks(first: $first, after: $after) { nodes { id url } pageInfo { hasNextPage endCursor } }
@@ -41,8 +42,9 @@ export const linearHooks: ProviderHooks = {
     const found = await findHook(ask, call);
     if (found !== undefined && (await ask(UPDATE, { id: found, input: wanted }))) return { id: found };
     const input = { ...wanted, label: 'Heddle', ...teamOf(hook) };
-    const created = memberOf((await ask(CREATE, { input })) ?? {}, 'webhookCreate', 'webhook');
-    return { id: hookIdOf(SERVICE, created['id']) };
+    const created = await ask(CREATE, { input });
+    if (!created) throw refusedHook(REFUSED);
+    return { id: hookIdOf(SERVICE, memberOf(created, 'webhookCreate', 'webhook')['id']) };
   },
   async deactivate(hook, call) {
     const ask = asker(call, await call.credential(hook.credential));
@@ -91,7 +93,7 @@ function errorOf(code: string) {
   if (code === 'FORBIDDEN')
     return refusedHook('Linear does not let the credential manage webhooks: give it the scope admin.');
   if (code === 'INTERNAL_SERVER_ERROR') return failedHook('Linear has failed.');
-  return refusedHook('Linear refuses the webhook: its address, or the team.');
+  return refusedHook(REFUSED);
 }
 
 async function findHook(ask: Ask, { url }: HookCall): Promise<string | undefined> {
