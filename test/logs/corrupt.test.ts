@@ -3,6 +3,7 @@ import { DatabaseSync } from 'node:sqlite';
 import type { BlockExecutor } from '@heddle/core';
 import { createEngine } from '@heddle/engine';
 import type { EngineOptions, RunSummary } from '@heddle/engine';
+import { sql } from 'kysely';
 import { Client } from 'pg';
 import { describe, expect, it } from 'vitest';
 import { LogIndexer } from '../../packages/service/src/logs/indexer.ts';
@@ -26,10 +27,10 @@ const RUN: RunSummary = {
   seq: 1,
 } as unknown as RunSummary;
 
-async function setUp(fault: () => unknown) {
+async function setUp(fault: () => unknown, run: RunSummary = RUN) {
   const db = await logDatabase();
   await addWorkflow(db, 'w');
-  let changes = ['bad', 'good'].map((runId) => ({ runId, run: RUN }));
+  let changes = ['bad', 'good'].map((runId) => ({ runId, run }));
   const faults: string[] = [];
   const indexer = new LogIndexer({
     db,
@@ -51,6 +52,18 @@ async function setUp(fault: () => unknown) {
 it('indexes the other runs when a stored record is corrupt, and reports it once without its content', async () => {
   const { db, indexer, faults } = await setUp(() => new SyntaxError('Unexpected token in "hunter2"'));
   await indexer.updateAll();
+  await indexer.updateAll();
+  expect((await rowsOf(db)).map(({ run_id: id }) => id)).toEqual(['bad', 'good']);
+  expect(faults).toEqual([expect.stringContaining('record of run bad is corrupt')]);
+  expect(faults.join()).not.toContain('hunter2');
+});
+
+it('indexes failed runs of a webhook when one of them is corrupt, which says nothing about its trigger', async () => {
+  const failed = { ...RUN, status: 'failed', blockTypes: [] } as RunSummary;
+  const { db, indexer, faults } = await setUp(() => new TypeError('"hunter2" is no list'), failed);
+  for (const id of ['bad', 'good'])
+    await sql`insert into claims (engine_id, run_id, workflow_id, workspace_id, trigger, mode, created_at)
+      values (${id}, ${id}, 'w', 'looms', 'webhook', 'async', '2026-01-01T00:00:00.000Z')`.execute(db);
   await indexer.updateAll();
   expect((await rowsOf(db)).map(({ run_id: id }) => id)).toEqual(['bad', 'good']);
   expect(faults).toEqual([expect.stringContaining('record of run bad is corrupt')]);

@@ -4,6 +4,7 @@ import type { Kysely } from 'kysely';
 import { recordEvents } from '../triggers/events/outbox.ts';
 import type { ServiceEvent } from '../triggers/events/outbox.ts';
 import type { Triggers } from '../triggers/triggers.ts';
+import { isDamage } from './damage.ts';
 import { countRuns, removeLogs, saveLogs } from './store.ts';
 import type { EndedLog, NewLog } from './store.ts';
 import type { LogStatus, LogTables } from './tables.ts';
@@ -11,7 +12,7 @@ import { changeTotals, totalBatch, withdraw } from './totals.ts';
 import { callsModel, modelUsage } from './usage.ts';
 
 type Db = Kysely<LogTables>;
-type IndexedEngine = Pick<Engine, 'runChanges' | 'getTrace' | 'readValue' | 'getRun' | 'getLogs'>;
+type IndexedEngine = Pick<Engine, 'runChanges' | 'getTrace' | 'readValue'>;
 
 /** Changes of one batch. Each batch is one transaction. */
 const BATCH = 200;
@@ -114,7 +115,7 @@ export class LogIndexer {
     const removed = changes.flatMap(({ runId, run }) => (run ? [] : [runId]));
     const present = new Map(changes.flatMap(({ runId, run }) => (run ? [[runId, run] as const] : [])));
     const logs = await newLogs({ engine, db, report }, present);
-    const endings = await triggers.endedRuns(db, engine, logs);
+    const endings = await triggers.endedRuns(db, { engine, report }, logs);
     await db.transaction().execute(async (transaction) => {
       const withdrawn = await withdraw(transaction, [...present.keys(), ...removed]);
       await saveLogs(transaction, logs);
@@ -225,11 +226,6 @@ async function usageOfRun(
     report(new Error(`A stored record of run ${engineId} is corrupt: the log has no cost or models of it`));
     return unknown;
   }
-}
-
-/** True for the errors of reading a record that is not JSON, or has values of other types. */
-function isDamage(error: unknown): boolean {
-  return error instanceof SyntaxError || error instanceof TypeError || error instanceof RangeError;
 }
 
 async function claimsOf(db: Db, engineIds: readonly string[]): Promise<Map<string, LogTables['claims']>> {

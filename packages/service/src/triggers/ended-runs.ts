@@ -1,5 +1,6 @@
 import { isEngineError } from '@heddle/core';
 import type { Engine } from '@heddle/engine';
+import { isDamage } from '../logs/damage.ts';
 import type { LogTables } from '../logs/tables.ts';
 import type { Db } from './fire.ts';
 import { failed, HEALTHY } from './health.ts';
@@ -24,6 +25,12 @@ interface Ended {
 /** By the engine's id of the run. */
 export type EndedRuns = ReadonlyMap<string, Ended>;
 
+/** Where the ends of runs are read. */
+export interface RunReader {
+  engine: Pick<Engine, 'getTrace'>;
+  report: (error: unknown) => void;
+}
+
 /** What starts runs one by one, without looking at the run before. Schedules look at it themselves. */
 const STARTED_BY: ReadonlySet<string> = new Set(['webhook', 'event']);
 
@@ -31,11 +38,7 @@ const STARTED_BY: ReadonlySet<string> = new Set(['webhook', 'event']);
  * Reads what ended runs say about the health of webhooks and triggers of events: those that have failed, and those that have
  * completed where runs have failed before.
  */
-export async function endedRuns(
-  db: Db,
-  engine: Pick<Engine, 'getRun' | 'getLogs'>,
-  logs: readonly LoggedRun[],
-): Promise<EndedRuns> {
+export async function endedRuns(db: Db, reader: RunReader, logs: readonly LoggedRun[]): Promise<EndedRuns> {
   const own = logs.filter(({ trigger, is_child: isChild }) => STARTED_BY.has(trigger) && isChild === 0);
   const failures = own.filter(({ status }) => status === 'failed');
   const successes = own.filter(({ status }) => status === 'completed');
@@ -43,7 +46,7 @@ export async function endedRuns(
   const relevant = [...failures, ...successes.filter(({ workflow_id: id }) => failing.has(id))];
   const found = new Map<string, Ended>();
   for (const { engine_id: id, status } of relevant) {
-    const ended = await endedRun(engine, id, status === 'failed');
+    const ended = await endedRun(reader, id, status === 'failed');
     if (ended) found.set(id, ended);
   }
   return found;
@@ -62,21 +65,23 @@ async function failingWorkflows(db: Db, runs: readonly LoggedRun[]): Promise<Rea
 }
 
 async function endedRun(
-  engine: Pick<Engine, 'getRun' | 'getLogs'>,
+  { engine, report }: RunReader,
   runId: string,
   isFailed: boolean,
 ): Promise<Ended | undefined> {
   try {
+    const { children, error } = await engine.getTrace(runId);
     // A run begins at its trigger.
-    const [first] = await engine.getLogs(runId);
-    const blockId = first?.blockId;
-    if (!isFailed) return { blockId, error: undefined };
-    const { error } = await engine.getRun(runId);
-    return { blockId, error: error?.message ?? 'The run has failed.' };
+    const blockId = children[0]?.blockId;
+    return { blockId, error: isFailed ? (error?.message ?? 'The run has failed.') : undefined };
   } catch (error) {
-    // It was deleted, or its record cannot be read: it says nothing.
+    // It was deleted meanwhile: it says nothing.
     if (isEngineError(error)) return undefined;
-    throw error;
+    if (!isDamage(error)) throw error;
+    report(
+      new Error(`A stored record of run ${runId} is corrupt: the health of its trigger does not count it`),
+    );
+    return undefined;
   }
 }
 

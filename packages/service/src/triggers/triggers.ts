@@ -1,5 +1,5 @@
 import type { JsonObject } from '@heddle/core';
-import type { Engine, WorkflowBlock } from '@heddle/engine';
+import type { WorkflowBlock } from '@heddle/engine';
 import {
   activateTriggers,
   deactivateTriggers,
@@ -12,7 +12,7 @@ import type { Kysely } from 'kysely';
 import type { Db } from './fire.ts';
 import { activateEvents, deactivateEvents, recordEvents } from './events/outbox.ts';
 import { countEnded, endedRuns } from './ended-runs.ts';
-import type { EndedRuns, LoggedRun } from './ended-runs.ts';
+import type { EndedRuns, LoggedRun, RunReader } from './ended-runs.ts';
 import { forgetCursors } from './feeds/store.ts';
 import type { FeedDb } from './feeds/store.ts';
 import { hookStates } from './hooks/views.ts';
@@ -95,12 +95,8 @@ export class Triggers {
   }
 
   /** Reads what ended runs say about the health of their triggers, before the transaction that records their end. */
-  endedRuns(
-    database: unknown,
-    engine: Pick<Engine, 'getRun' | 'getLogs'>,
-    logs: readonly LoggedRun[],
-  ): Promise<EndedRuns> {
-    return endedRuns(database as Db, engine, logs);
+  endedRuns(database: unknown, reader: RunReader, logs: readonly LoggedRun[]): Promise<EndedRuns> {
+    return endedRuns(database as Db, reader, logs);
   }
 
   /** Counts the failures of ended runs in that transaction. Triggers that only fail are suspended. */
