@@ -6,20 +6,22 @@ export function lineCountOf(text: string, end = text.length): number {
 }
 
 /**
- * Returns where `part`, which is not empty, begins in a text, without overlaps. Takes O(text + part): `indexOf` and `split` take
- * O(text × part) for texts that repeat themselves.
+ * Returns where `part`, which is not empty, begins in a text, without overlaps: the first `most` places. Takes O(text + part):
+ * `indexOf` and `split` take O(text × part) for texts that repeat themselves.
  */
-export function* occurrencesOf(part: string, text: string): Generator<number> {
+export function occurrencesOf(part: string, text: string, most: number): number[] {
   const borders = bordersOf(part);
+  const places: number[] = [];
   let matched = 0;
-  for (let at = 0; at < text.length; at += 1) {
+  for (let at = 0; at < text.length && places.length < most; at += 1) {
     const code = text.charCodeAt(at);
     while (matched > 0 && code !== part.charCodeAt(matched)) matched = borders[matched - 1] as number;
     if (code === part.charCodeAt(matched)) matched += 1;
     if (matched < part.length) continue;
-    yield at + 1 - matched;
+    places.push(at + 1 - matched);
     matched = 0;
   }
+  return places;
 }
 
 /** For each beginning of a text, returns the length of its longest proper beginning that is also its end (Knuth, Morris, Pratt). */

@@ -77,7 +77,7 @@ export async function editFile(call: DriverCall): Promise<JsonObject> {
   );
   if (from === '') throw unusable('has no text to replace');
   return editedText(call, (text) => {
-    const places = [...occurrencesOf(from, text).take(MAX_SHOWN_PLACES + 1)];
+    const places = occurrencesOf(from, text, MAX_SHOWN_PLACES + 1);
     const [place] = places;
     if (place === undefined) throw unusable('replaces a text that is not in the file');
     if (places.length > 1) throw unusable(severalTimes(text, places));
