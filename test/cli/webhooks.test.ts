@@ -1,9 +1,12 @@
 import { writeFileSync } from 'node:fs';
 import { join } from 'node:path';
-import { describe, expect, it } from 'vitest';
+import { describe, expect, it, onTestFinished } from 'vitest';
 import { dataFolder } from '../support/data-folder.ts';
 import { heddle, startServe } from '../support/heddle.ts';
+import { HOOK_CREDENTIALS, hookProviders } from '../support/hook-providers.ts';
 import { webhookWorkflow } from '../triggers/webhook-setup.ts';
+
+const ORIGIN = 'https://flows.heddle.test';
 
 describe('heddle webhooks', { timeout: 120_000 }, () => {
   it('lists webhooks and deliveries, and replays one', async () => {
@@ -48,11 +51,14 @@ describe('heddle webhooks', { timeout: 120_000 }, () => {
     });
   });
 
-  it('shows what flow control has decided, and pauses triggers of all types', async () => {
+  it('shows what flow control has decided, pauses triggers of all types, and creates webhooks at its origin', async () => {
     const cwd = dataFolder();
+    const providers = await hookProviders();
+    onTestFinished(() => providers.close());
     const flowControl = { throttle: { limit: 1, seconds: 3600, excess: 'drop' }, key: 'k' };
     writeFileSync(join(cwd, 'hook.json'), JSON.stringify(webhookWorkflow({ flowControl })));
-    const { url, workspaceId, key } = await startServe(['--grace', '1'], { cwd });
+    const reach = ['--origin', ORIGIN, '--service', `github=${providers.services.github}`];
+    const { url, workspaceId, key } = await startServe(['--grace', '1', ...reach], { cwd });
     const env = { HEDDLE_URL: url, HEDDLE_WORKSPACE: workspaceId, HEDDLE_API_KEY: key };
     const call = (...args: string[]) => heddle(args, { cwd, env });
     expect(await call('triggers', 'list')).toMatchObject({ exit: 0, stderr: 'No triggers.\n' });
@@ -61,7 +67,10 @@ describe('heddle webhooks', { timeout: 120_000 }, () => {
       /^WORKFLOW +BLOCK +TYPE +STATE +ID +EXPIRES +ERROR\nhook +Clock +generic_webhook +active +\S+ +- *\n$/,
     );
     expect(await call('triggers', 'events', 'hook')).toMatchObject({ exit: 0, stderr: 'No events.\n' });
-    const at = /http\S+/.exec((await call('webhooks', 'list')).stdout)?.[0] ?? '';
+    const shown = /http\S+/.exec((await call('webhooks', 'list')).stdout)?.[0] ?? '';
+    const prefix = `${ORIGIN}/api/webhooks/trigger/`;
+    expect(shown).toContain(prefix);
+    const at = shown.replace(ORIGIN, url);
     const sent = { method: 'POST', headers: { 'Content-Type': 'application/json' }, body: '{"k":"a"}' };
     for (let n = 0; n < 2; n += 1) expect((await fetch(at, sent)).status).toBe(200);
     const events = await call('triggers', 'events', 'hook');
@@ -72,5 +81,14 @@ describe('heddle webhooks', { timeout: 120_000 }, () => {
     });
     expect((await fetch(at, sent)).status).toBe(404);
     expect((await call('triggers', 'resume', 'hook')).stderr).toContain('is active');
+
+    const add = ['credentials', 'add', 'Hub', '--provider', 'github'];
+    const added = await heddle(add, { cwd, env, input: HOOK_CREDENTIALS.github });
+    const hooked = { triggerCredentials: added.stdout.trim(), owner: 'ada', repo: 'loom' };
+    writeFileSync(join(cwd, 'hooked.json'), JSON.stringify(webhookWorkflow(hooked, { type: 'github' })));
+    expect(await call('deploy', 'hooked.json', '--name', 'hooked')).toMatchObject({ exit: 0 });
+    await expect
+      .poll(() => providers.hooks, { timeout: 20_000 })
+      .toMatchObject([{ place: 'ada/loom', url: expect.stringContaining(prefix) }]);
   });
 });
