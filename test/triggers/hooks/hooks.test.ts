@@ -1,17 +1,9 @@
 import { triggerTypes } from '@heddle/blocks/triggers';
-import { keysInText, rotateStoredSecrets, Sealer } from '@heddle/service';
-import { storeCredential, storedCredentials } from '@heddle/service/credentials';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
-import { serviceClients } from '../../../packages/service/src/triggers/clients.ts';
-import { HookReconciler } from '../../../packages/service/src/triggers/hooks/reconciler.ts';
-import { hookSecret } from '../../../packages/service/src/triggers/hooks/secret.ts';
-import type { ProviderHookRow } from '../../../packages/service/src/triggers/hooks/tables.ts';
-import { Triggers } from '../../../packages/service/src/triggers/triggers.ts';
 import { HOOK_CREDENTIALS, hookProviders } from '../../support/hook-providers.ts';
 import type { HookProviders, SimulatedHook } from '../../support/hook-providers.ts';
 import { drawnStores } from '../../support/postgres.ts';
-import { JSON_TYPE, PROVIDERS, SECRETS } from '../webhook-setup.ts';
-import { HOOKED, hookedApi, ORIGIN, sealer } from './setup.ts';
+import { HOOKED, hookedApi, ORIGIN } from './setup.ts';
 import type { Hooked } from './setup.ts';
 
 const DAY_MS = 24 * 3_600_000;
@@ -251,44 +243,6 @@ describe.each(drawnStores('hooks'))('webhooks at providers on %s', (store) => {
     expect(await api.hooksOf(id)).toHaveLength(1);
   });
 
-  it('are worked on by one process at a time; another one continues if that stops before the provider has answered', async () => {
-    const never = Promise.withResolvers<undefined>();
-    const asked = (method: string): number =>
-      providers.requests.filter((request) => request.startsWith(`${method} github`)).length;
-    providers.before = () => ({ status: 503 });
-    const id = await api.hooked(GITHUB.type, GITHUB.fields);
-    await api.settled(id, 'failed');
-    providers.before = (request) => (request.startsWith('POST github') ? never.promise : undefined);
-    const before = { GET: asked('GET'), POST: asked('POST') };
-    await api.hookDb
-      .updateTable('provider_hooks')
-      .set({ look_ms: api.now.ms })
-      .where('workflow_id', '=', id)
-      .execute();
-    const others = [otherProcess(api, providers), otherProcess(api, providers)];
-    for (const { reconciler } of others) reconciler.wake();
-    await expect.poll(() => asked('POST')).toBe(before.POST + 1);
-    for (const { close } of others) await close();
-    expect({ GET: asked('GET'), POST: asked('POST') }).toEqual({
-      GET: before.GET + 1,
-      POST: before.POST + 1,
-    });
-    providers.before = () => undefined;
-    expect(await api.rowOf(id)).toMatchObject({ lease_id: null, state: 'failed' });
-    never.resolve(undefined);
-    api.pass(5000);
-    await api.settled(id, 'active');
-    expect(await api.hooksOf(id)).toHaveLength(1);
-  });
-
-  it('stay as they are when a process that creates none changes the triggers', async () => {
-    const id = await api.hooked(GITHUB.type, GITHUB.fields);
-    await api.settled(id, 'active');
-    const before = await api.rowOf(id);
-    await new Triggers(triggerTypes).wantHooks(api.hookDb, { workflowId: id, nowMs: api.now.ms });
-    expect(await api.rowOf(id)).toEqual(before);
-  });
-
   it('of a team that does not exist are refused', async () => {
     const { type, fields } = HOOKED.linear;
     const errors = [{ message: 'Entity not found: Team', extensions: { code: 'INPUT_ERROR' } }];
@@ -356,96 +310,7 @@ describe.each(drawnStores('hooks'))('webhooks at providers on %s', (store) => {
   });
 });
 
-/** The work on hooks of another process, with the same database. */
-function otherProcess(api: Hooked, { services }: HookProviders) {
-  const clients = serviceClients({ services });
-  const reconciler = new HookReconciler({
-    ...{ db: api.hookDb, sealer, service: clients.service, report: (error) => api.faults.push(error) },
-    types: new Map(triggerTypes.map((each) => [each.type, each])),
-    credentials: storedCredentials(api.store.database, sealer),
-    now: () => api.now.ms,
-    every: () => () => undefined,
-  });
-  return {
-    reconciler,
-    async close() {
-      await reconciler.close();
-      await clients.close();
-    },
-  };
-}
-
-describe('a stored credential', () => {
-  it('is the secret of a webhook, for any sender and for a provider; one of another workspace is none', async () => {
-    const providers = await hookProviders();
-    const api = await hookedApi('sqlite', providers);
-    const json = { 'Content-Type': 'application/json' };
-    const send = async (id: string, token: string) =>
-      api.send(await api.pathOf(id), { headers: { ...json, Authorization: `Bearer ${token}` }, body: '{}' });
-    const generic = await api.hooked('generic_webhook', { secretCredential: 'stripe' });
-    expect(await send(generic, HOOK_CREDENTIALS.stripe)).toMatchObject({ status: 200 });
-    expect(await send(generic, 'another')).toMatchObject({ status: 401 });
-    const slack = await api.hooked('slack', { secretCredential: 'linear' });
-    const sent = PROVIDERS['slack']!.request(
-      {},
-      { id: 'e1', nowMs: api.now.ms, secret: HOOK_CREDENTIALS.linear },
-    );
-    expect(await api.send(await api.pathOf(slack), sent)).toMatchObject({ status: 200 });
-    const others = await api.store.workspaces.createWorkspace('Others', api.userId);
-    await api.hookDb
-      .updateTable('credentials' as never)
-      .set({ workspace_id: others } as never)
-      .where('id' as never, '=', api.credentials['stripe'] as never)
-      .execute();
-    const [foreign, unknown] = [
-      await send(generic, HOOK_CREDENTIALS.stripe),
-      await send(await api.hooked('generic_webhook', { secretCredential: crypto.randomUUID() }), 'x'),
-    ];
-    expect(foreign).toMatchObject({ status: 401 });
-    expect(foreign.body).toEqual(unknown.body);
-    // It is the secret besides one that the block names.
-    const both = await api.hooked('generic_webhook', { secretCredential: 'github', token: '{{TOKEN}}' });
-    expect(await send(both, HOOK_CREDENTIALS.github)).toMatchObject({ status: 200 });
-    expect(await send(both, SECRETS['TOKEN'] ?? '')).toMatchObject({ status: 200 });
-    const { body } = await api.call('GET', `/api/v2/triggers?workspaceId=${api.workspaceId}`);
-    for (const secret of Object.values(HOOK_CREDENTIALS)) expect(JSON.stringify(body)).not.toContain(secret);
-    await providers.close();
-  });
-
-  it('with several lines is one secret: a line of a key file opens no webhook', async () => {
-    const providers = await hookProviders();
-    const api = await hookedApi('sqlite', providers);
-    const key = JSON.stringify({ type: 'service_account', private_key: 'k' }, undefined, 2);
-    const { credential } = await storeCredential(api.store.database, sealer, {
-      ...{ workspaceId: api.workspaceId, name: 'file', provider: 'shop' },
-      material: { type: 'service_account', key },
-    });
-    const id = await api.hooked('generic_webhook', { secretCredential: credential.id });
-    for (const line of key.split('\n')) {
-      const headers = { ...JSON_TYPE, Authorization: `Bearer ${line.trim()}` };
-      expect(await api.send(await api.pathOf(id), { headers, body: '{}' })).toMatchObject({ status: 401 });
-    }
-    await providers.close();
-  });
-});
-
 describe('a hook', () => {
-  it('keeps its secret when the keys are rotated: the provider signs with it, and the old key opens nothing more', async () => {
-    const providers = await hookProviders();
-    const api = await hookedApi('sqlite', providers);
-    const id = await api.hooked(GITHUB.type, GITHUB.fields);
-    await api.settled(id, 'active');
-    const [{ secret }] = (await api.hooksOf(id)) as [SimulatedHook];
-    const [old, fresh] = [7, 8].map((byte) => Buffer.alloc(32, byte).toString('base64')) as [string, string];
-    const both = new Sealer(keysInText(`${fresh},${old}`));
-    expect((await rotateStoredSecrets(api.store.database, both, undefined)).resealed).toBeGreaterThan(0);
-    const key = (await api.rowOf(id)) as ProviderHookRow;
-    expect(await hookSecret(api.hookDb, new Sealer(keysInText(fresh)), key)).toBe(secret);
-    await expect(hookSecret(api.hookDb, sealer, key)).rejects.toMatchObject({ code: 'UNKNOWN_KEY' });
-    expect(await rotateStoredSecrets(api.store.database, both, undefined)).toMatchObject({ resealed: 0 });
-    await providers.close();
-  });
-
   it('needs a public address of the server, which the deployment says; with one, it is created at the next start', async () => {
     const providers = await hookProviders();
     const egress = { allowPrivate: true, ports: 'any' as const };

@@ -1,0 +1,81 @@
+import { keysInText, rotateStoredSecrets, Sealer } from '@heddle/service';
+import { storeCredential } from '@heddle/service/credentials';
+import { describe, expect, it } from 'vitest';
+import { hookSecret } from '../../../packages/service/src/triggers/hooks/secret.ts';
+import type { ProviderHookRow } from '../../../packages/service/src/triggers/hooks/tables.ts';
+import { HOOK_CREDENTIALS, hookProviders } from '../../support/hook-providers.ts';
+import type { SimulatedHook } from '../../support/hook-providers.ts';
+import { JSON_TYPE, PROVIDERS, SECRETS } from '../webhook-setup.ts';
+import { HOOKED, hookedApi, sealer } from './setup.ts';
+
+describe('a stored credential', () => {
+  it('is the secret of a webhook, for any sender and for a provider; one of another workspace is none', async () => {
+    const providers = await hookProviders();
+    const api = await hookedApi('sqlite', providers);
+    const json = { 'Content-Type': 'application/json' };
+    const send = async (id: string, token: string) =>
+      api.send(await api.pathOf(id), { headers: { ...json, Authorization: `Bearer ${token}` }, body: '{}' });
+    const generic = await api.hooked('generic_webhook', { secretCredential: 'stripe' });
+    expect(await send(generic, HOOK_CREDENTIALS.stripe)).toMatchObject({ status: 200 });
+    expect(await send(generic, 'another')).toMatchObject({ status: 401 });
+    const slack = await api.hooked('slack', { secretCredential: 'linear' });
+    const sent = PROVIDERS['slack']!.request(
+      {},
+      { id: 'e1', nowMs: api.now.ms, secret: HOOK_CREDENTIALS.linear },
+    );
+    expect(await api.send(await api.pathOf(slack), sent)).toMatchObject({ status: 200 });
+    const others = await api.store.workspaces.createWorkspace('Others', api.userId);
+    await api.hookDb
+      .updateTable('credentials' as never)
+      .set({ workspace_id: others } as never)
+      .where('id' as never, '=', api.credentials['stripe'] as never)
+      .execute();
+    const [foreign, unknown] = [
+      await send(generic, HOOK_CREDENTIALS.stripe),
+      await send(await api.hooked('generic_webhook', { secretCredential: crypto.randomUUID() }), 'x'),
+    ];
+    expect(foreign).toMatchObject({ status: 401 });
+    expect(foreign.body).toEqual(unknown.body);
+    // It is the secret besides one that the block names.
+    const both = await api.hooked('generic_webhook', { secretCredential: 'github', token: '{{TOKEN}}' });
+    expect(await send(both, HOOK_CREDENTIALS.github)).toMatchObject({ status: 200 });
+    expect(await send(both, SECRETS['TOKEN'] ?? '')).toMatchObject({ status: 200 });
+    const { body } = await api.call('GET', `/api/v2/triggers?workspaceId=${api.workspaceId}`);
+    for (const secret of Object.values(HOOK_CREDENTIALS)) expect(JSON.stringify(body)).not.toContain(secret);
+    await providers.close();
+  });
+
+  it('with several lines is one secret: a line of a key file opens no webhook', async () => {
+    const providers = await hookProviders();
+    const api = await hookedApi('sqlite', providers);
+    const key = JSON.stringify({ type: 'service_account', private_key: 'k' }, undefined, 2);
+    const { credential } = await storeCredential(api.store.database, sealer, {
+      ...{ workspaceId: api.workspaceId, name: 'file', provider: 'shop' },
+      material: { type: 'service_account', key },
+    });
+    const id = await api.hooked('generic_webhook', { secretCredential: credential.id });
+    for (const line of key.split('\n')) {
+      const headers = { ...JSON_TYPE, Authorization: `Bearer ${line.trim()}` };
+      expect(await api.send(await api.pathOf(id), { headers, body: '{}' })).toMatchObject({ status: 401 });
+    }
+    await providers.close();
+  });
+});
+
+describe('a webhook at a provider', () => {
+  it('keeps its secret when the keys are rotated: the provider signs with it, and the old key opens nothing more', async () => {
+    const providers = await hookProviders();
+    const api = await hookedApi('sqlite', providers);
+    const id = await api.hooked(HOOKED.github.type, HOOKED.github.fields);
+    await api.settled(id, 'active');
+    const [{ secret }] = (await api.hooksOf(id)) as [SimulatedHook];
+    const [old, fresh] = [7, 8].map((byte) => Buffer.alloc(32, byte).toString('base64')) as [string, string];
+    const both = new Sealer(keysInText(`${fresh},${old}`));
+    expect((await rotateStoredSecrets(api.store.database, both, undefined)).resealed).toBeGreaterThan(0);
+    const key = (await api.rowOf(id)) as ProviderHookRow;
+    expect(await hookSecret(api.hookDb, new Sealer(keysInText(fresh)), key)).toBe(secret);
+    await expect(hookSecret(api.hookDb, sealer, key)).rejects.toMatchObject({ code: 'UNKNOWN_KEY' });
+    expect(await rotateStoredSecrets(api.store.database, both, undefined)).toMatchObject({ resealed: 0 });
+    await providers.close();
+  });
+});
