@@ -139,9 +139,9 @@ describe.each(INTERFACES)('an answer with the interface of %s', (_, model) => {
     [
       'another JSON document',
       { body: '{"detail":"secret-key"}' },
-      /no answer of this interface.*\[key\]|no text, no call/,
+      /not an answer of this interface.*\[key\]|no text, no call/,
     ],
-    ['a JSON list', { body: '[1]' }, /no answer of this interface/],
+    ['a JSON list', { body: '[1]' }, /not an answer of this interface/],
   ])('that is %s is a clear error after one call', async (_name, answer, message) => {
     const fields = model === 'local/scripted' ? { apiKey: 'secret-key' } : {};
     const { server, result, message: text } = await ask([answer], { model, ...fields });
@@ -191,7 +191,7 @@ describe.each(INTERFACES)('an answer with the interface of %s', (_, model) => {
     const empty = { whole: true, input: 0, output: 0 } as const;
     const { server, result, message } = await ask([empty], { model });
     expect(result).toMatchObject({ status: 'failed', error: { code: 'MODEL_FAILED' } });
-    expect(message).toMatch(/no text, no call of a tool and no tokens\. Check that the address/);
+    expect(message).toMatch(/no text, no call of a tool and no tokens\. Check that the server/);
     expect(server.requests).toHaveLength(1);
   });
 });

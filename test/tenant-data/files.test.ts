@@ -85,9 +85,9 @@ describe('a block that reads files without a store of the host', () => {
 
   it.each<[what: string, content: string | Uint8Array, name: string, message: RegExp]>([
     ['a PDF', PDF, 'order.pdf', /"order\.pdf" is a PDF.*mistral_parse/],
-    ['Word', Buffer.from('PK\x03\x04 \0', 'latin1'), 'a.docx', /"a\.docx" is a document of Word/],
-    ['bytes', Buffer.from([1, 0, 2]), 'x.txt', /"x\.txt" is no text/],
-    ['another character set', Buffer.from('Gr\xfc\xdfe', 'latin1'), 'x.txt', /is no text in UTF-8/],
+    ['Word', Buffer.from('PK\x03\x04 \0', 'latin1'), 'a.docx', /"a\.docx" is a Word document/],
+    ['bytes', Buffer.from([1, 0, 2]), 'x.txt', /"x\.txt" is not text/],
+    ['another character set', Buffer.from('Gr\xfc\xdfe', 'latin1'), 'x.txt', /is not UTF-8 text/],
   ])('names the type of a file that it cannot read: %s', async (_what, content, name, message) => {
     const engine = await engineWith();
     const result = await run(engine, 'file_v2', { file: '<start.docs>' }, [fileOf(name, content)]);
@@ -128,7 +128,7 @@ describe('a block that reads files without a store of the host', () => {
     const deployed = await engine.deploy(file);
     const warned = deployed.diagnostics.filter(({ code }) => code === 'FEATURE_MISSING');
     expect(warned.map(({ message }) => message)).toEqual([
-      '"A" uses files of the workspace in its operation "file_write", which are not stored here; it fails when it is reached.',
+      '"A" uses files of the workspace in its operation "file_write", which this host does not store; it fails when it is reached.',
     ]);
     const stores = await engineWith({ tenantFiles: new MemoryFiles() });
     expect(stores.check(file).map(({ code }) => code)).not.toContain('FEATURE_MISSING');

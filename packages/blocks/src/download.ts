@@ -7,7 +7,7 @@ const DOWNLOAD_MS = 60_000;
 /** What to download. */
 interface Wanted {
   url: URL;
-  /** What it is, for messages: `The image at https://…`. */
+  /** Subject of error messages: `The image at https://…`. */
   what: string;
   maxBytes: number;
   headers?: readonly [name: string, value: string][];

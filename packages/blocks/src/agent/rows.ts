@@ -4,7 +4,7 @@ import { jsonStructure, resolveJson, templateFields, templateItems } from '@hedd
 import type { Context } from '../define.ts';
 import { invalid } from '../invalid.ts';
 
-/** Most tools of a block. */
+/** Maximum number of tools of a block. */
 export const MAX_TOOLS = 100;
 
 /** A row of an agent's tools. */

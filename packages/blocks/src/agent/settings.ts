@@ -38,7 +38,7 @@ function reasoningOptions(
 ): Partial<LanguageModelV4CallOptions> {
   if (reasoning === undefined) return {};
   if (provider !== 'google' || reasoning === 'none') return { reasoning };
-  // Google sends the thoughts only to those who ask for them.
+  // Google sends its reasoning only if the request asks for it.
   return { reasoning, providerOptions: { google: { thinkingConfig: { includeThoughts: true } } } };
 }
 

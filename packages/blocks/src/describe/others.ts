@@ -9,14 +9,14 @@ const note = {
   outputs: z.object({}),
 };
 
-/** Triggers of systems that Heddle does not wait for. */
+/** Triggers of systems whose events Heddle does not receive. */
 const event = {
-  summary: 'Starts a run with an event. Your program waits for the event and starts the run.',
+  summary: 'Starts a run with an event. Your program receives the event and starts the run.',
   fields: z.object({}),
   outputs: z.looseObject({}),
 };
 
-/** Returns the descriptions of comments, of older types of webhooks, and of triggers of systems that Heddle does not wait for. */
+/** Returns the descriptions of comments, of older types of webhooks, and of triggers of systems whose events Heddle does not receive. */
 export function describeOthers(): BlockDescription[] {
   return [
     describeBlock('note', note),

@@ -10,8 +10,8 @@ export interface DriverArgument extends Argument {
   /** Only blocks have it: the argument is not offered to models. */
   blocksOnly?: true;
   /**
-   * Models do not have it, and a row of an agent sets it only together with this argument: a model must not choose where it is
-   * sent.
+   * Not offered to models. A row of an agent can set it only together with this other argument, the destination of the call:
+   * otherwise a model could choose who receives it.
    */
   onlyWith?: string;
 }
@@ -22,7 +22,7 @@ export interface DriverTool {
   arguments: { readonly [name: string]: DriverArgument };
   /** A call may be repeated. */
   idempotent: boolean;
-  /** What a call needs of the host in any case. */
+  /** The data of the host without which no call works. Absent: some calls work without any. */
   uses?: HostFeature;
   /** Returns the result. Throws a BlockError. */
   run(call: DriverCall): Promise<Json>;
@@ -37,14 +37,14 @@ export interface DriverCall {
   settings: JsonObject;
   /** Id of the stored credential that the author has named. */
   credentialId: string | undefined;
-  /** Equal whenever the call is repeated. */
+  /** The same for all repetitions of the call. */
   idempotencyKey: string;
   context: Context;
 }
 
 /** A service, or data of the host, with its tools. */
 export interface DriverIntegration {
-  /** The name for `--service` and `--credential`, and the provider of stored credentials; of data of the host, its name alone. */
+  /** Name of the service: for `--service`, for `--credential`, and as provider of stored credentials. For data of the host, only a name. */
   service: string;
   title: string;
   /** What blocks do, in one sentence. Default: they use the service. */
@@ -59,7 +59,7 @@ export interface DriverIntegration {
   settings: { readonly [name: string]: Argument };
   /** The tools by operations of blocks and of agents' tools. The first is that of blocks without an operation. */
   operations: { readonly [operation: string]: string };
-  /** The operation of blocks without one, of types for which it is not the first. */
+  /** By type of block: the operation of blocks that name none, where it is not the first one. */
   defaults?: { readonly [type: string]: string };
   tools: { readonly [id: string]: DriverTool };
   /** The keys of results, each with a description. */
@@ -71,7 +71,7 @@ export function defineDriver(integration: DriverIntegration): DriverIntegration 
   return integration;
 }
 
-/** Returns the tools by operations, with that of blocks of this type without an operation first. */
+/** Returns the tools by operation. The first is the default for blocks of this type. */
 export function operationsOf(
   { operations, defaults = {} }: Pick<DriverIntegration, 'operations' | 'defaults'>,
   type: string,

@@ -10,11 +10,11 @@ const FEATURES: { readonly [feature in HostFeature]: string } = {
   knowledge: 'knowledge bases of its workspace',
 };
 
-/** Returns FEATURE_MISSING for a block that uses what the host does not store. */
+/** Returns FEATURE_MISSING for a block that uses data that the host does not store. */
 export function missingFeature({ name }: Pick<BlockConfig, 'name'>, feature: HostFeature): BlockError {
   return new BlockError(
     'FEATURE_MISSING',
-    `The block "${name}" uses ${FEATURES[feature]}, which are not stored here. Run it in an engine whose host stores them, or mock the block.`,
+    `The block "${name}" uses ${FEATURES[feature]}, which this host does not store. Run it in an engine whose host stores them, or mock the block.`,
     { retryable: false, details: { feature } },
   );
 }

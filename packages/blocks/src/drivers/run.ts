@@ -131,7 +131,7 @@ export function driverRow(
   };
 }
 
-/** Throws what `refuse` returns for an argument that a row sets without the one that says where it is sent. */
+/** Throws the error of `refuse` if a row sets an argument without the argument that names its destination. */
 function expectTogether(
   { arguments: all }: DriverTool,
   fixed: JsonObject,

@@ -11,11 +11,11 @@ export interface GroundingFields {
   knowledgeBaseId?: string | undefined;
   /** The lowest score that passes. */
   threshold: number;
-  /** Passages that the model gets. */
+  /** Number of passages that the model gets. */
   topK: number;
 }
 
-/** What a check against a knowledge base found. */
+/** The result of a check against a knowledge base. */
 export interface Grounding extends Partial<ModelFacts> {
   passed: boolean;
   error?: string;
@@ -24,7 +24,7 @@ export interface Grounding extends Partial<ModelFacts> {
 }
 
 const MAX_SCORE = 10;
-/** Characters of a text that a knowledge base is searched with. */
+/** Maximum number of characters of the search query. */
 const MAX_QUERY_CHARS = 32_768;
 const NOTHING_FOUND = 'The knowledge base has nothing about the text.';
 
@@ -63,7 +63,7 @@ function verdict(found: { score: number; reasoning: string; threshold: number })
   return { passed: false, error, score, reasoning };
 }
 
-/** Returns the passages that fit the text best. They are read in a step, so that another attempt has the same ones. */
+/** Returns the passages that fit the text best. They are read in a step, so that a retry gets the same passages. */
 async function passagesFor({ fields, context }: BlockCall<GroundingFields>): Promise<string[]> {
   const { knowledgeBaseId, input, topK } = fields;
   if (knowledgeBaseId === undefined)

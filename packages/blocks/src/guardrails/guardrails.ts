@@ -39,7 +39,7 @@ const fields = z.object({
   knowledgeBaseId: z
     .string()
     .optional()
-    .describe('For hallucination: the id of the knowledge base, which the host stores.'),
+    .describe('For hallucination: the id of a knowledge base that the host stores.'),
   threshold: z.coerce
     .number()
     .min(0)
@@ -61,7 +61,7 @@ type Fields = z.output<typeof fields>;
 /** A check of a text. */
 export const guardrails = defineOutside({
   summary:
-    'Checks a text: whether it is JSON, matches a regular expression, has personal data, or is supported by a knowledge base.',
+    'Checks a text: whether it is JSON, matches a regular expression, contains personal data, or is supported by a knowledge base.',
   fields,
   outputs: z.object({
     passed: z.boolean().describe('Whether the text passes.'),

@@ -2,7 +2,7 @@ import type { BlockTypeInfo } from '@heddle/core/blocks';
 import type { HostFeature } from '@heddle/core/drafts';
 import { NEEDED_FIELDS } from './needed-fields.ts';
 
-/** Operations of files that cannot do without those of the workspace. Others also read files of the run, or addresses. */
+/** Operations of file blocks that need files of the workspace. Others can also read files of the run or at addresses. */
 const WORKSPACE_FILES: ReadonlySet<string> = new Set([
   'file_list',
   'file_write',

@@ -114,7 +114,7 @@ async function partsOfAnswer(
   }
 }
 
-/** Why an answer without content, and without tokens, can be one. */
+/** Finish reasons with which an answer without content and tokens is complete. */
 const EMPTY_FOR_A_REASON: ReadonlySet<string> = new Set(['content-filter', 'length']);
 
 type Texts = Extract<LanguageModelV4Content, { type: 'text' | 'reasoning' }>;
@@ -155,7 +155,7 @@ class AnswerReader {
     if (isEmpty && tokens.total === 0 && !EMPTY_FOR_A_REASON.has(finishReason))
       throw new BlockError(
         'MODEL_FAILED',
-        `${name} answered with no text, no call of a tool and no tokens. Check that the address of the provider has its interface.`,
+        `${name} answered with no text, no call of a tool and no tokens. Check that the server at the address of the provider has the interface of the provider.`,
         { retryable: false },
       );
     return { content: this.#content, finishReason, tokens };

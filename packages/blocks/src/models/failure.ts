@@ -16,10 +16,10 @@ const ADVICE: { readonly [status: number]: string } = {
   429: 'The rate limit or the quota of the key is reached.',
 };
 
-/** What the SDK of Anthropic says of a stream whose first event it cannot read, and what is said in its place. */
+/** The message of Anthropic's SDK for a stream whose first event it cannot read, and the message that replaces it. */
 const UNREADABLE = {
   sdk: 'Expected a normalized Anthropic stream error',
-  text: 'The first event of its stream is malformed JSON, or no event of this interface.',
+  text: 'The first event of its stream is malformed JSON, or not an event of this interface.',
 };
 
 /** Failures of the guarded client that another attempt does not change. */
@@ -97,7 +97,7 @@ export function withoutSecret(text: string, secret: string | undefined): string 
   return secret === undefined || secret === '' ? text : text.replaceAll(secret, '[key]');
 }
 
-/** SDKs wrap errors of the connection, also of one that breaks during the response; the one of our client says what to do. */
+/** Finds the error of our client, which has the advice, inside the error in which an SDK wraps it. */
 function unwrapped(error: unknown): unknown {
   const { cause } = (error ?? {}) as { cause?: unknown };
   return APICallError.isInstance(error) && (error.statusCode ?? 0) < 400 && cause !== undefined

@@ -1,13 +1,13 @@
 import type { LanguageModelV4CallOptions } from '@ai-sdk/provider';
 
-/** Providers that refuse a call with a JSON Schema: DeepSeek any call, Groq a stream and a call with tools. */
+/** Providers that refuse a JSON Schema: DeepSeek in every call, Groq in streamed calls and in calls with tools. */
 const REFUSING: ReadonlySet<string> = new Set(['deepseek', 'groq']);
 
 type Asked = Pick<LanguageModelV4CallOptions, 'prompt' | 'responseFormat'>;
 
 /**
- * Returns the call with the schema of its answer as an instruction, if the provider refuses schemas. Such a provider
- * guarantees nothing; the caller checks the answer in any case.
+ * Returns the call with its response schema as an instruction if the provider refuses schemas. The provider does not enforce
+ * an instruction; the caller checks each answer.
  */
 export function schemaAsText<T extends Asked>(provider: string, asked: T): T {
   const { responseFormat, prompt } = asked;

@@ -16,8 +16,8 @@ export class WholeAnswer extends Error {
 }
 
 /**
- * Returns a `fetch` for requests that ask for a stream. It throws a WholeAnswer for a successful response that is no stream,
- * whatever type the server declares: SDKs would find no events in it, and take it for an empty answer.
+ * Returns a `fetch` for requests that ask for a stream. It throws a WholeAnswer for a successful response that is not a
+ * stream, whatever type the server declares: SDKs would find no events in it and return an empty answer.
  */
 export function streamed(send: typeof fetch): typeof fetch {
   return async (input, init) => {

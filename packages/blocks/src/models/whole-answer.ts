@@ -12,7 +12,7 @@ const MAX_SHOWN_CHARS = 200;
  * Returns the parts of a whole answer as a stream would have them: each text in one piece. The provider's SDK reads the
  * document that was received; the model is not called again.
  *
- * Throws a BlockError for a document that is no answer, and what the SDK throws for an error in it.
+ * Throws a BlockError for a document that is not an answer, and what the SDK throws for an error in it.
  */
 export async function partsOfWhole(
   opened: OpenModel,
@@ -36,7 +36,7 @@ export async function partsOfWhole(
   } catch (error) {
     options.abortSignal?.throwIfAborted();
     if (status !== 200 || requests > 1) throw error;
-    throw unreadable(opened, 'JSON that is no answer of this interface', text);
+    throw unreadable(opened, 'JSON that is not an answer of this interface', text);
   }
 }
 

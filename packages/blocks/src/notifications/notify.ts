@@ -11,7 +11,7 @@ import { invalid } from '../invalid.ts';
 import { isMcpRow, mcpTools } from '../mcp/agent-tools.ts';
 import type { BlocksOptions } from '../options.ts';
 
-/** More would delay the pause, and be no notification any more. */
+/** Limits how long notifications delay the pause. */
 const MAX_NOTIFICATIONS = 20;
 /** A call without an answer must not keep the pause from opening. */
 const MAX_CALL_MS = 60_000;
@@ -19,10 +19,10 @@ const MAX_ERROR_CHARS = 1000;
 
 type NotificationOutcome = Awaited<ReturnType<NonNullable<BlockExecutor['notify']>>>[number];
 
-/** What became of a call. */
+/** The outcome of a call. */
 type Ended = Pick<NotificationOutcome, 'status' | 'error'>;
 
-/** A row of a notification, and its number from 1. */
+/** A row of the field `notification`, and its number from 1. */
 interface Notification extends ToolRow {
   number: number;
 }
@@ -41,7 +41,7 @@ export async function notify(context: Context, options: BlocksOptions): Promise<
   return Promise.all(rows.map((row, at) => outcomeOf(context, { ...row, number: at + 1 }, options)));
 }
 
-/** Returns what became of one notification. It is recorded, so that a later attempt neither repeats nor loses it. */
+/** Returns the outcome of one notification. It is recorded, so that a later attempt neither repeats nor loses the call. */
 async function outcomeOf(
   context: Context,
   each: Notification,
@@ -70,7 +70,7 @@ async function sent(context: Context, each: Notification, options: BlocksOptions
   );
   try {
     const call = await callOf(limited, each, options).catch((error: unknown) => {
-      // An earlier attempt may have made the call: the step knows.
+      // The call may have been made by an earlier attempt, as the step has recorded.
       return { isIdempotent: false, make: () => Promise.reject(error as Error) };
     });
     const step = `call ${each.number}`;
@@ -86,7 +86,7 @@ async function sent(context: Context, each: Notification, options: BlocksOptions
     if (!isBlockError(error) || error.code !== 'STEP_OUTCOME_UNKNOWN') throw error;
     return {
       status: 'unknown',
-      error: 'The call was interrupted. It may have been sent, and is not repeated.',
+      error: 'The call was interrupted and is not repeated. The notification may have been sent.',
     };
   } finally {
     cancel();
@@ -95,7 +95,7 @@ async function sent(context: Context, each: Notification, options: BlocksOptions
 
 const UNANSWERED: Ended = {
   status: 'unknown',
-  error: `The service has not answered within ${MAX_CALL_MS / 1000} seconds. It may have been sent.`,
+  error: `The service did not answer within ${MAX_CALL_MS / 1000} seconds. The notification may have been sent.`,
 };
 
 /** Returns the failure of a call, for the record. Throws if the block was stopped: its outcome is unknown then. */
@@ -105,7 +105,7 @@ function failed({ signal }: Context, error: unknown): Ended {
   return { status: isUnanswered(error) ? 'unknown' : 'failed', error: message.slice(0, MAX_ERROR_CHARS) };
 }
 
-/** True if the request of a call has no answer: the service may have got it. */
+/** True if the request got no answer: the service may have received it. */
 function isUnanswered(error: unknown): boolean {
   if (!isBlockError(error) || error.code !== 'HTTP_FAILED' || !error.retryable) return false;
   return !isJsonObject(error.details) || error.details['status'] === undefined;
@@ -145,8 +145,8 @@ async function callOf(context: Context, each: Notification, options: BlocksOptio
 async function toolOf(context: Context, each: Notification, options: BlocksOptions): Promise<ReadyTool> {
   const { row } = each;
   usageOf(context, row);
-  // The log of its run would show the address of the pause to everyone who may read it.
-  if (isWorkflowRow(row)) throw invalid(context, 'has a workflow as a notification, which cannot send one');
+  // The log of its run would show the address of the pause to everyone who may read the log.
+  if (isWorkflowRow(row)) throw invalid(context, 'has a workflow as a notification tool: workflows cannot send notifications');
   const found = isMcpRow(row)
     ? await mcpTools(context, options, withStructure(context, each), new Set())
     : await offeredTools(context, each, options);

@@ -75,7 +75,7 @@ function checkEmpty(compilation: Compilation, block: Block): void {
   checkOperation(compilation, block);
 }
 
-/** Reports what the operation of a block needs and does not have: fields, and data of the host. */
+/** Reports what the operation of a block lacks: fields, and data of the host. */
 function checkOperation(compilation: Compilation, block: Block): void {
   const { needs, uses } = compilation.types.get(block.type) ?? {};
   if (!needs) return;
@@ -108,7 +108,7 @@ function checkFeature(
     diagnostic('FEATURE_MISSING', {
       blockId: block.id,
       path: ['blocks', block.id, 'type'],
-      message: `"${block.name}" uses ${FEATURES[feature]} in its operation "${operation}", which are not stored here; it fails when it is reached.`,
+      message: `"${block.name}" uses ${FEATURES[feature]} in its operation "${operation}", which this host does not store; it fails when it is reached.`,
       hint: 'Run the workflow in an engine whose host stores them, or add a mock.',
     }),
   );

@@ -45,7 +45,7 @@ export const DIAGNOSTIC_CODES = {
   START_FIELD_RESERVED: error('A field of the input format has a reserved name.'),
   BLOCK_TYPE_UNKNOWN: warning('No executor is registered for blocks of this type.'),
   FEATURE_MISSING: warning(
-    'A block uses files or knowledge bases of the workspace, which are not stored here.',
+    'A block uses files or knowledge bases of the workspace, which this host does not store.',
   ),
   TRIGGER_NOT_FIRED: warning('Nothing fires a trigger.'),
   TRIGGER_UNSAFE: warning('Others could fire a trigger.'),

@@ -124,7 +124,7 @@ export type RunTenantFiles = ForTenant<TenantFiles>;
 
 const UNAVAILABLE = {
   code: 'FILES_UNAVAILABLE',
-  message: 'The files of the workspace cannot be used now.',
+  message: 'The files of the workspace are unavailable.',
 } as const;
 
 /** Returns the files of the run's tenant; undefined if the host stores none. */

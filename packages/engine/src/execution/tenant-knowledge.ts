@@ -237,7 +237,7 @@ export function tenantKnowledgeOf(
   if (!knowledge) return undefined;
   const access = tenantAccess(knowledge, parts, {
     code: 'KNOWLEDGE_UNAVAILABLE',
-    message: 'The knowledge bases of the workspace cannot be used now.',
+    message: 'The knowledge bases of the workspace are unavailable.',
   });
   return {
     search: (search) => access((from, owner) => from.search(owner, search)),

@@ -21,7 +21,7 @@ const content = (description: string, fields?: readonly string[]): DriverArgumen
 const SELECTED = 'Id of a file of the workspace, a file of the run, or a list of them';
 const scope = {
   folderPath: folder('Folder, such as /Reports/Q3%20Results', ['folderSelection', 'manualFolderSelection']),
-  includeSubfolders: flag('Also the folders in it; default true', { fields: ['folderIncludeSubfolders'] }),
+  includeSubfolders: flag('Whether to include subfolders; default true', { fields: ['folderIncludeSubfolders'] }),
 };
 const changed = (fields: readonly string[]) => ({
   file: { ...files('Id or name of the file', fields), required: true as const },
@@ -44,7 +44,7 @@ const read: { readonly [id: string]: DriverTool } = {
   file_parser: {
     description: 'Returns the texts of files, each with its name.',
     arguments: {
-      inputMethod: text('url: filePath counts; upload: file counts', { schema: { enum: ['url', 'upload'] } }),
+      inputMethod: text('Which argument is used: filePath for url, file for upload', { schema: { enum: ['url', 'upload'] } }),
       file: files(URL_OR_FILE, ['file']),
       filePath: files(URL_OR_FILE, ['filePath']),
     },
@@ -97,13 +97,13 @@ const read: { readonly [id: string]: DriverTool } = {
     run: textsOf,
   },
   file_list: {
-    description: 'Lists what a folder of the workspace holds.',
+    description: 'Lists the files and folders in a folder of the workspace.',
     arguments: {
       folderPath: folder('Folder; default /', ['folderPath', 'manualFolderPath']),
-      recursive: flag('Also what its folders hold', { fields: ['folderRecursive'] }),
-      depth: integer('Most levels', [1, 100], { fields: ['folderDepth'] }),
-      search: text('Part of the names', { fields: ['folderSearch'], schema: { maxLength: 200 } }),
-      limit: integer('Most entries; default 200', [1, MAX_ENTRIES], { fields: ['folderLimit'] }),
+      recursive: flag('Whether to include the content of subfolders', { fields: ['folderRecursive'] }),
+      depth: integer('Maximum number of levels', [1, 100], { fields: ['folderDepth'] }),
+      search: text('Text that the names contain', { fields: ['folderSearch'], schema: { maxLength: 200 } }),
+      limit: integer('Maximum number of entries; default 200', [1, MAX_ENTRIES], { fields: ['folderLimit'] }),
     },
     idempotent: true,
     uses: 'files',
@@ -111,7 +111,7 @@ const read: { readonly [id: string]: DriverTool } = {
   },
 };
 
-/** They carry a key, with which the host makes a change once. */
+/** Tools that change files. They are idempotent, because the host makes each change once for its key. */
 const write: { readonly [id: string]: DriverTool } = {
   file_write: {
     description: 'Stores a text or a file as a file of the workspace.',
@@ -122,12 +122,12 @@ const write: { readonly [id: string]: DriverTool } = {
         'writeFile',
         'writeFileId',
       ]),
-      contentType: text('Media type; default: that of the file, or of the ending of the name', {
+      contentType: text('Media type; default: that of the file, or by the extension of the name', {
         schema: { maxLength: 127 },
       }),
       folderPath: folder('Folder; default /', ['writeFolderPath', 'manualWriteFolderPath']),
       overwrite: flag(
-        'Replaces a file with the same name in the folder; default: the new file gets another name',
+        'Whether to replace a file with the same name in the folder; by default the new file gets another name',
       ),
     },
     idempotent: true,
@@ -145,7 +145,7 @@ const write: { readonly [id: string]: DriverTool } = {
     run: appendToFile,
   },
   file_edit: {
-    description: 'Replaces a text that a file of the workspace has exactly once.',
+    description: 'Replaces a text that occurs exactly once in a file of the workspace.',
     arguments: {
       ...changed(['editFile', 'editFileName']),
       oldString: { ...content('The text to replace'), required: true },
@@ -159,8 +159,8 @@ const write: { readonly [id: string]: DriverTool } = {
     description: 'Inserts lines into a file of the workspace.',
     arguments: {
       ...changed(['editFile', 'editFileName']),
-      afterLine: integer('The line before them; 0 is the beginning', [0, LAST_LINE], { required: true }),
-      content: { ...content('The lines', ['insertContent']), required: true },
+      afterLine: integer('Number of the line after which to insert; 0 for the beginning', [0, LAST_LINE], { required: true }),
+      content: { ...content('The lines to insert', ['insertContent']), required: true },
     },
     idempotent: true,
     uses: 'files',
@@ -181,29 +181,29 @@ const write: { readonly [id: string]: DriverTool } = {
 export const integration = defineDriver({
   service: 'file',
   title: 'Files',
-  summary: 'Reads files of the run and of addresses, and reads and changes files of the workspace.',
+  summary: 'Reads files of the run and at addresses, and reads and changes files of the workspace.',
   access:
-    'Texts of [files of the run](../format.md#files) and of addresses are read by every engine. Files of the workspace are those that the host stores: an embedder passes them as [`tenantFiles`](../../packages/engine/README.md#files-and-knowledge-of-tenants); without them a block fails with [FEATURE_MISSING](../errors.md#feature_missing), and `heddle check` and deployments warn of operations that need them. `heddle run` and `heddle serve` store none yet.\n\nA block reads and changes only files of the workspace of its workflow; others are answered like files that do not exist ([FILE_UNKNOWN](../errors.md#file_unknown)). A file that is read from the workspace or an address becomes a file of the run, which agents and integrations take; `workspaceFileId` of it is its id in the workspace. Addresses are subject to the [egress rules](../security.md). Headers that an author has set for a tool of an agent are sent only to an address that the author has set too.\n\nTexts are UTF-8, UTF-16 with a byte order mark, or in the character set that the server names, with up to 20 MiB for a file and 8 Mi characters together. Other files, such as PDF, fail with [FILE_TYPE_UNSUPPORTED](../errors.md#file_type_unsupported). A change of a file is made once, even if a crash or a retry repeats the call.',
+    'Every engine can read texts of [files of the run](../format.md#files) and of files at an address. The host stores files of the workspace: an embedder passes the option [`tenantFiles`](../../packages/engine/README.md#files-and-knowledge-of-tenants) to the engine. Without it, blocks that need these files fail with [FEATURE_MISSING](../errors.md#feature_missing), and `heddle check` and deployments warn of them. `heddle run` and `heddle serve` store no files of workspaces yet.\n\nA block can access only files of the workspace of its workflow; others are treated as unknown ([FILE_UNKNOWN](../errors.md#file_unknown)). A file that is read from the workspace or an address becomes a file of the run, which agents and integrations accept; its `workspaceFileId` is the id in the workspace. Addresses are subject to the [egress rules](../security.md). If the author of an agent sets headers for a tool, they are sent only to an address that the author sets too.\n\nTexts are in UTF-8, UTF-16 with a byte order mark, or the character set that the server names. A file may have up to 20 MiB, and all texts of a call up to 8 Mi characters. Other files, such as PDF, fail with [FILE_TYPE_UNSUPPORTED](../errors.md#file_type_unsupported). A change of a file is made once, even if a crash or a retry repeats the call.',
   types: ['file', 'file_v2', 'file_v3', 'file_v4', 'file_v5'],
   settings: {},
   operations: Object.fromEntries([...Object.keys(read), ...Object.keys(write)].map((id) => [id, id])),
   defaults: { file_v3: 'file_parser_v3', file_v4: 'file_read', file_v5: 'file_read' },
   outputs: {
-    files: 'The files; in older versions each with its text.',
+    files: 'The files; in older versions of the block each with its text.',
     file: 'The first file.',
-    combinedContent: 'The texts of all files, with a line of = between them.',
+    combinedContent: 'The texts of all files, separated by lines of equals signs.',
     processedFiles: 'The files as files of the run (older versions).',
     contents: 'The text of each file.',
-    lineRanges: 'For each file offset, lineCount and totalLines, if lines were asked for.',
-    entries: 'What the folder holds: kind, name, depth, and id, size, type of files.',
+    lineRanges: 'If offset or limit is set: offset, lineCount and totalLines of each file.',
+    entries: 'The files and folders in the folder: kind, name and depth; of files also id, size and type.',
     path: 'The folder that was listed.',
-    truncated: 'Whether the folder holds more.',
+    truncated: 'Whether the folder has more entries.',
     id: 'Id of the file that was stored or changed.',
     name: 'Its name.',
     size: 'Its size in bytes.',
-    url: 'Where people open it, if the host says it.',
+    url: 'Address at which people open it, if the host provides one.',
     folderPath: 'Its folder.',
-    lineCount: 'Its lines after the change.',
+    lineCount: 'Number of its lines after the change.',
     fileId: 'Id of the file that was moved.',
   },
   tools: { ...read, ...write },

@@ -7,7 +7,7 @@ const MAX_PATH_CHARS = 4096;
 
 /**
  * Returns the folder that an argument names, such as `/Reports/Q3%20Results`; undefined without one. Throws
- * TOOL_ARGUMENTS_INVALID for a path that a host could read as another one.
+ * TOOL_ARGUMENTS_INVALID for a path that a host could interpret as another path.
  */
 export function folderIn(args: JsonObject, name: string): string | undefined {
   const value = own(args, name);
@@ -17,11 +17,11 @@ export function folderIn(args: JsonObject, name: string): string | undefined {
   if (path.startsWith('/') && path.length <= MAX_PATH_CHARS && path.slice(1).split('/').every(isSegment))
     return path;
   throw unusable(
-    `has a folder ${JSON.stringify(plain(value).slice(0, 200))}, which is no path such as /Reports/Q3%20Results: names of folders are percent-encoded behind slashes`,
+    `has a folder ${JSON.stringify(plain(value).slice(0, 200))}, which is not a path such as /Reports/Q3%20Results: write a slash before each name, and percent-encode the names`,
   );
 }
 
-/** A name that is encoded in one way only, and is no step to another folder. */
+/** Returns whether a part of a path is a percent-encoded name: no slash or control character, and not only dots. */
 function isSegment(segment: string): boolean {
   try {
     const name = decodeURIComponent(segment);
@@ -36,7 +36,7 @@ export function nameIn(value: Json | undefined): string {
   const name = plain(value).trim();
   if (name !== '' && fileName(name) === name) return name;
   throw unusable(
-    `has a file name ${JSON.stringify(name.slice(0, 100))}, which is none: a name has 1 to 255 characters, without slashes and control characters`,
+    `has an invalid file name ${JSON.stringify(name.slice(0, 100))}: a name has 1 to 255 characters, without slashes and control characters`,
   );
 }
 

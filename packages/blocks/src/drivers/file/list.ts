@@ -6,11 +6,11 @@ import { folderIn } from './folders.ts';
 import { unknownFolder } from './read.ts';
 import { workspaceFiles } from './sources.ts';
 
-/** Most entries of one list. */
+/** Maximum number of entries of a list. */
 export const MAX_ENTRIES = 1000;
 const DEFAULT_ENTRIES = 200;
 
-/** Returns what a folder holds. */
+/** Returns the files and folders in a folder. */
 export async function listFolder({ args, context }: DriverCall): Promise<JsonObject> {
   const path = folderIn(args, 'folderPath') ?? '/';
   const [search, limit, depth] = ['search', 'limit', 'depth'].map((name) => own(args, name));

@@ -11,9 +11,9 @@ import { contentOf, MAX_FILES, opened, sourcesOf, workspaceFiles } from './sourc
 import type { Content, Source } from './sources.ts';
 import { textOf } from './text.ts';
 
-/** Entries of a folder that is read as a whole, with its folders. */
+/** Maximum number of entries of a folder whose files are all read, including subfolders. */
 const MAX_ENTRIES = 1000;
-/** Characters of all texts of one result. */
+/** Maximum number of characters of all texts of a result. */
 const MAX_TEXT_CHARS = 8 * 2 ** 20;
 const DIVIDER = `\n${'='.repeat(80)}\n\n`;
 
@@ -23,7 +23,7 @@ interface Parsed {
   file: FileRecord;
 }
 
-/** Returns the files with their texts. Files from elsewhere become files of the run. Throws a BlockError. */
+/** Returns the files with their texts. Files of the workspace and at addresses become files of the run. Throws a BlockError. */
 export async function parsedFiles(
   { context }: DriverCall,
   value: Json,
@@ -49,7 +49,7 @@ function limitedText(text: string, left: { chars: number }): string {
   );
 }
 
-/** Returns the record of a file of the run, which is stored unless it is one. */
+/** Returns the file record of a file. Stores the file as a file of the run unless it is one already. */
 async function recordOf(
   { services }: Context,
   source: Source,
@@ -77,13 +77,13 @@ export function withTexts(parsed: readonly Parsed[]): JsonObject {
   return { files, combinedContent: combined(parsed), processedFiles: files.map(({ file }) => file) };
 }
 
-/** The output of the newer versions: the files, and their texts in one. */
+/** The output of the newer versions: the files, and one text for all of them. */
 export function withRecords(parsed: readonly Parsed[]): JsonObject {
   const files = parsed.map(({ file }) => ({ ...file }) as unknown as JsonObject);
   return { files, combinedContent: combined(parsed) };
 }
 
-/** Returns the files that a call selects: those of its argument, else all of its folder. */
+/** Returns the files of a call: those in its argument, else all files of its folder. */
 async function selected({ args, context }: DriverCall): Promise<Source[]> {
   const file = own(args, 'file');
   if (file !== undefined) return sourcesOf(file);
@@ -105,7 +105,7 @@ export function unknownFolder(path: string): ReturnType<typeof refuse> {
   return refuse('FILE_UNKNOWN', `The workspace has no folder ${JSON.stringify(path.slice(0, 200))}.`);
 }
 
-/** Returns the files as files of the run, without their texts: their contents are not in memory as a whole. */
+/** Returns the files as files of the run, without their texts. Contents are streamed, not held in memory. */
 export async function readFiles(call: DriverCall): Promise<JsonObject> {
   const files: JsonObject[] = [];
   for (const source of await selected(call)) files.push(await readFile(call.context, source));

@@ -7,9 +7,9 @@ import type { Context } from '../../define.ts';
 import { download } from '../../download.ts';
 import { missingFeature, refuse, unusable } from '../failures.ts';
 
-/** Files of one call. */
+/** Maximum number of files of a call. */
 export const MAX_FILES = 50;
-/** Largest file that is read into memory. */
+/** Maximum size of a file that is read into memory. */
 export const MAX_FILE_BYTES = 20 * 2 ** 20;
 const MAX_ID_CHARS = 256;
 
@@ -33,7 +33,7 @@ export function workspaceFiles({ services, block }: Context): RunTenantFiles {
   throw missingFeature(block, 'files');
 }
 
-/** Returns FILE_UNKNOWN. A file of another workspace is answered like one that does not exist. */
+/** Returns FILE_UNKNOWN, which is the same for a file of another workspace. */
 export function unknownFile(named: string): ReturnType<typeof refuse> {
   return refuse(
     'FILE_UNKNOWN',
@@ -71,7 +71,7 @@ function namedSource(text: string): Source {
   throw unusable('has an address that does not begin with http:// or https://');
 }
 
-/** An id is no path: the host could take it for one of its own. */
+/** Refuses ids with slashes, which a host could interpret as paths. */
 function checkedId(text: string): string {
   if (text !== '' && text.length <= MAX_ID_CHARS && text.isWellFormed() && !/[/\\\p{Cc}]/u.test(text))
     return text;
@@ -143,7 +143,7 @@ export async function readWhole(name: string, chunks: AsyncIterable<Uint8Array>)
     if (bytes > MAX_FILE_BYTES)
       throw refuse(
         'FILE_TOO_LARGE',
-        `The file "${name}" has more than ${MAX_FILE_BYTES / 2 ** 20} MiB, the most that is read as one text. Pass it on as a file.`,
+        `The file "${name}" has more than ${MAX_FILE_BYTES / 2 ** 20} MiB, the maximum for reading its text. Use the file itself instead.`,
       );
     parts.push(chunk);
   }

@@ -2,24 +2,24 @@ import { isUtf8 } from 'node:buffer';
 import { refuse } from '../failures.ts';
 import type { Content } from './sources.ts';
 
-/** Formats that are no text, by their first bytes. */
+/** Formats that are not text, by their first bytes. */
 const FORMATS: readonly (readonly [what: string, head: RegExp])[] = [
   ['a PDF', /^%PDF-/],
   ['an image', /^(?:\x89PNG|\xFF\xD8\xFF|GIF8|RIFF....WEBP)/s],
-  ['an old document of Microsoft Office', /^\xD0\xCF\x11\xE0/],
+  ['a Microsoft Office document in the old format', /^\xD0\xCF\x11\xE0/],
   ['a compressed file', /^\x1F\x8B/],
 ];
 const ZIPPED: { readonly [ending: string]: string } = {
-  docx: 'a document of Word',
-  xlsx: 'a table of Excel',
-  pptx: 'a presentation of PowerPoint',
+  docx: 'a Word document',
+  xlsx: 'an Excel workbook',
+  pptx: 'a PowerPoint presentation',
   odt: 'an OpenDocument text',
   ods: 'an OpenDocument table',
 };
 
 /**
  * Returns the text of a file: UTF-8, UTF-16 with a byte order mark, or the character set that its media type names.
- * Throws FILE_TYPE_UNSUPPORTED for a file that is no text.
+ * Throws FILE_TYPE_UNSUPPORTED for a file that is not text.
  */
 export function textOf({ name, type = '', bytes }: Content): string {
   const marked = markedEncoding(bytes);
@@ -34,7 +34,7 @@ export function textOf({ name, type = '', bytes }: Content): string {
   }
   throw refuse(
     'FILE_TYPE_UNSUPPORTED',
-    `The file "${name}" is ${format ?? (isBinary ? 'no text' : 'no text in UTF-8')}, from which this block reads nothing. Give it to an agent or a block that reads such files, such as mistral_parse, or convert it to text first.`,
+    `The file "${name}" is ${format ?? (isBinary ? 'not text' : 'not UTF-8 text')}, so this block cannot read it. Give it to an agent or a block that reads such files, such as mistral_parse, or convert it to text first.`,
   );
 }
 

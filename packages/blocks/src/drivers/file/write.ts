@@ -11,7 +11,7 @@ import { contentOf, readWhole, opened, sourcesOf, unknownFile, workspaceFiles } 
 import { textOf, textTypeOf } from './text.ts';
 import { unknownFolder } from './read.ts';
 
-/** Attempts at a change of a file that others change at the same time. */
+/** Maximum number of attempts to change a file that others change at the same time. */
 const MAX_ATTEMPTS = 5;
 /** Lines that an error names. */
 const MAX_SHOWN_PLACES = 20;
@@ -58,7 +58,7 @@ async function newContent(
   return { type, chunks };
 }
 
-/** Adds a text to the end of a file, whose content is not in memory as a whole. */
+/** Adds a text to the end of a file. The content is streamed, not held in memory. */
 export async function appendToFile(call: DriverCall): Promise<JsonObject> {
   const text = plainText(own(call.args, 'content') ?? null);
   const changed = await change(call, async (_file, chunks) =>
@@ -70,7 +70,7 @@ export async function appendToFile(call: DriverCall): Promise<JsonObject> {
   return shown(changed);
 }
 
-/** Replaces a text that is in the file once. */
+/** Replaces a text that occurs exactly once in the file. */
 export async function editFile(call: DriverCall): Promise<JsonObject> {
   const [from = '', to = ''] = ['oldString', 'newString'].map((name) =>
     plainText(own(call.args, name) ?? null),
@@ -91,14 +91,14 @@ function severalTimes(text: string, places: readonly number[]): string {
   return `replaces a text that is in the file ${times} times, in the lines ${lines.join(', ')}: add more of the text around it`;
 }
 
-/** Inserts lines behind a line; 0 is the beginning. */
+/** Inserts lines after a line; 0 is the beginning. */
 export async function insertIntoFile(call: DriverCall): Promise<JsonObject> {
   const after = Number(own(call.args, 'afterLine') ?? 0);
   const content = plainText(own(call.args, 'content') ?? null);
   return editedText(call, (text) => {
     const lines = text === '' ? [] : text.split('\n');
     if (after > lines.length)
-      throw unusable(`inserts behind line ${after} of a file with ${lines.length} lines`);
+      throw unusable(`inserts lines after line ${after} of a file with ${lines.length} lines`);
     return [...lines.slice(0, after), content.replace(/\n$/, ''), ...lines.slice(after)].join('\n');
   });
 }
@@ -120,8 +120,8 @@ async function linesOf(context: Context, { id }: TenantFile): Promise<number> {
 }
 
 /**
- * Replaces the content of the file that a call names, and does it again if another change came first. A repeated call changes
- * nothing.
+ * Replaces the content of the file that a call names, and tries again if another change came first. A repeated call
+ * changes nothing.
  */
 async function change(
   { args, context, idempotencyKey }: DriverCall,
@@ -141,7 +141,7 @@ async function change(
   }
   throw new BlockError(
     'FILE_CHANGED',
-    `The file ${JSON.stringify(id)} was changed by others at each of ${MAX_ATTEMPTS} attempts.`,
+    `The file ${JSON.stringify(id)} was changed by others during each of ${MAX_ATTEMPTS} attempts.`,
     { retryable: true },
   );
 }
@@ -170,7 +170,7 @@ function idOf(value: Json): string {
   const ids = isJsonObject(value) ? ['workspaceFileId', 'id'].map((name) => own(value, name)) : [];
   const id = ids.find((each) => typeof each === 'string');
   if (typeof id === 'string') return id;
-  throw unusable('changes a file that is named by neither its id nor its name');
+  throw unusable('does not name the file to change by its id or its name');
 }
 
 /** Moves a file to another folder. */
@@ -182,7 +182,7 @@ export async function moveFile({ args, context, idempotencyKey }: DriverCall): P
   return { fileId: moved.id, folderPath: moved.folderPath };
 }
 
-/** What blocks show of a file that they have stored. */
+/** The output for a file that was stored. */
 function shown({ id, name, size, folderPath, url }: TenantFile): JsonObject {
   return { id, name, size, folderPath, ...(url !== undefined && { url }) };
 }

@@ -4,7 +4,7 @@ import type { RunTenantKnowledge } from '@heddle/engine/tenant-data';
 import type { DriverCall } from '../driver.ts';
 import { missingFeature, refuse } from '../failures.ts';
 
-/** Items of a list without a limit. */
+/** Number of items of a list if the call has no limit. */
 const DEFAULT_ITEMS = 50;
 
 /** Returns the knowledge bases of the workspace. Throws FEATURE_MISSING if the host stores none. */

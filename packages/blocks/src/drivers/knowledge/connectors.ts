@@ -2,7 +2,7 @@ import type { JsonObject } from '@heddle/core/blocks';
 import type { DriverCall } from '../driver.ts';
 import { found, idIn, knowledgeOf } from './base.ts';
 
-/** Lists what fills a knowledge base. */
+/** Lists the connectors of a knowledge base. */
 export async function listConnectors(call: DriverCall): Promise<JsonObject> {
   const knowledgeBaseId = idIn(call, 'knowledgeBaseId');
   const connectors = found(await knowledgeOf(call).connectors(knowledgeBaseId), call);

@@ -62,7 +62,7 @@ async function store(call: DriverCall, replaces: NewKnowledgeDocument['replaces'
   return found(await knowledge.createDocument(idIn(call, 'knowledgeBaseId'), document, idempotencyKey), call);
 }
 
-/** Returns the tags of an object, or of a list `{tagName, value}` such as editors write it. */
+/** Returns the tags of an object, or of a list of `{tagName, value}` as editors write it. */
 function tagsIn(value: Json | undefined): NewKnowledgeDocument['tags'] {
   if (value === undefined) return {};
   if (isJsonObject(value)) return value;

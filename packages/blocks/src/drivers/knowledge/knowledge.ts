@@ -20,8 +20,8 @@ const inDocument = { ...base, documentId: id('Id of the document', ['documentSel
 const inChunk = { ...inDocument, chunkId: id('Id of the chunk', ['chunkId']) };
 const inConnector = { ...base, connectorId: id('Id of the connector', ['connectorId']) };
 const page = {
-  limit: integer('Most items; default 50', [1, 100]),
-  offset: integer('Number of items before them', [0, 1_000_000]),
+  limit: integer('Maximum number of items; default 50', [1, 100]),
+  offset: integer('Number of items to skip', [0, 1_000_000]),
 };
 const content = (description: string) => text(description, { schema: { maxLength: MAX_CONTENT_CHARS } });
 const newDocument = {
@@ -36,21 +36,21 @@ const newDocument = {
 
 const tools: { readonly [tool: string]: Omit<DriverTool, 'idempotent' | 'uses'> } = {
   knowledge_search: {
-    description: 'Returns the parts of documents that fit a question or tags best.',
+    description: 'Returns the parts of documents that best match a query or tags.',
     arguments: {
       ...base,
-      query: text('What to search for; may be empty with tagFilters', { schema: { maxLength: 32_768 } }),
-      topK: integer('Most results; default 10', [1, 100]),
+      query: text('Text to search for; may be empty if tagFilters are set', { schema: { maxLength: 32_768 } }),
+      topK: integer('Maximum number of results; default 10', [1, 100]),
       tagFilters: data(
         { type: 'array', maxItems: 10 },
         'Conditions on tags, all of which must match: {tagName, operator, tagValue, valueTo}',
       ),
-      searchMode: text('vector, or hybrid to search for the words too', {
+      searchMode: text('vector, or hybrid to match words too', {
         schema: { enum: ['vector', 'hybrid'] },
       }),
-      rerankerEnabled: flag('Lets another model order the results'),
-      rerankerModel: text('That model', { schema: { maxLength: 100 } }),
-      rerankerInputCount: integer('Results that it gets', [1, 100]),
+      rerankerEnabled: flag('Whether a reranking model orders the results'),
+      rerankerModel: text('Name of the reranking model', { schema: { maxLength: 100 } }),
+      rerankerInputCount: integer('Number of results that the reranking model gets', [1, 100]),
     },
     run: searchKnowledge,
   },
@@ -58,7 +58,7 @@ const tools: { readonly [tool: string]: Omit<DriverTool, 'idempotent' | 'uses'> 
     description: 'Lists the documents of a knowledge base.',
     arguments: {
       ...base,
-      search: text('Part of the name', { schema: { maxLength: 200 } }),
+      search: text('Text that the name contains', { schema: { maxLength: 200 } }),
       enabledFilter: text('all (default), enabled or disabled', {
         schema: { enum: ['all', 'enabled', 'disabled'] },
       }),
@@ -67,7 +67,7 @@ const tools: { readonly [tool: string]: Omit<DriverTool, 'idempotent' | 'uses'> 
     run: listDocuments,
   },
   knowledge_get_document: {
-    description: 'Returns what a knowledge base knows about a document.',
+    description: 'Returns a document of a knowledge base, without its content.',
     arguments: inDocument,
     run: showDocument,
   },
@@ -77,10 +77,10 @@ const tools: { readonly [tool: string]: Omit<DriverTool, 'idempotent' | 'uses'> 
     run: createDocument,
   },
   knowledge_upsert_document: {
-    description: 'Adds a text as a document to a knowledge base, in place of an earlier one.',
+    description: 'Adds a text as a document to a knowledge base and replaces an earlier document.',
     arguments: {
       ...newDocument,
-      documentId: text('Id of the earlier document; default: those with the same name', {
+      documentId: text('Id of the document to replace; default: all documents with the same name', {
         fields: ['upsertDocumentId'],
         schema: { maxLength: 256 },
       }),
@@ -93,10 +93,10 @@ const tools: { readonly [tool: string]: Omit<DriverTool, 'idempotent' | 'uses'> 
     run: deleteDocument,
   },
   knowledge_list_chunks: {
-    description: 'Lists the chunks of a document, which are the parts that are searched.',
+    description: 'Lists the chunks of a document: the parts that searches return.',
     arguments: {
       ...inDocument,
-      search: text('Part of the content', { fields: ['chunkSearch'], schema: { maxLength: 200 } }),
+      search: text('Text that the content contains', { fields: ['chunkSearch'], schema: { maxLength: 200 } }),
       enabled: text('all (default), true or false', {
         fields: ['chunkEnabledFilter'],
         schema: { enum: ['all', 'true', 'false'] },
@@ -111,7 +111,7 @@ const tools: { readonly [tool: string]: Omit<DriverTool, 'idempotent' | 'uses'> 
     run: addChunk,
   },
   knowledge_update_chunk: {
-    description: 'Changes a chunk, or whether it is found.',
+    description: 'Changes the content of a chunk, or whether searches find it.',
     arguments: { ...inChunk, content: content('The new text'), enabled: flag('Whether searches find it') },
     run: updateChunk,
   },
@@ -126,12 +126,12 @@ const tools: { readonly [tool: string]: Omit<DriverTool, 'idempotent' | 'uses'> 
     run: listTags,
   },
   knowledge_list_connectors: {
-    description: 'Lists what fills a knowledge base from other systems.',
+    description: 'Lists the connectors that fill a knowledge base from other systems.',
     arguments: base,
     run: listConnectors,
   },
   knowledge_get_connector: {
-    description: 'Returns a connector of a knowledge base with its latest syncs.',
+    description: 'Returns a connector of a knowledge base and its latest syncs.',
     arguments: inConnector,
     run: showConnector,
   },
@@ -149,33 +149,33 @@ export const integration = defineDriver({
   title: 'Knowledge',
   summary: 'Searches and changes knowledge bases of the workspace.',
   access:
-    'Knowledge bases are those that the host stores: an embedder passes them as [`tenantKnowledge`](../../packages/engine/README.md#files-and-knowledge-of-tenants). Without them a block fails with [FEATURE_MISSING](../errors.md#feature_missing), and `heddle check` and deployments warn of it. `heddle run` and `heddle serve` store none yet.\n\nA block uses only knowledge bases of the workspace of its workflow; others are answered like those that do not exist ([KNOWLEDGE_UNKNOWN](../errors.md#knowledge_unknown)). A model chooses a knowledge base only if the author of the agent has not. A change is made once, even if a crash or a retry repeats the call.',
+    'The host stores knowledge bases: an embedder passes the option [`tenantKnowledge`](../../packages/engine/README.md#files-and-knowledge-of-tenants) to the engine. Without it, the block fails with [FEATURE_MISSING](../errors.md#feature_missing), and `heddle check` and deployments warn of it. `heddle run` and `heddle serve` store no knowledge bases yet.\n\nA block can access only knowledge bases of the workspace of its workflow; others are treated as unknown ([KNOWLEDGE_UNKNOWN](../errors.md#knowledge_unknown)). A model chooses the knowledge base only if the author of the agent has not set it. A change is made once, even if a crash or a retry repeats the call.',
   types: ['knowledge'],
   settings: {},
   operations: Object.fromEntries(Object.keys(tools).map((tool) => [tool.replace(OPERATION, ''), tool])),
   outputs: {
     results:
-      'What a search has found, the best first: documentId, documentName, sourceUrl, content, chunkIndex, similarity, metadata.',
+      'The results of a search, best first: documentId, documentName, sourceUrl, content, chunkIndex, similarity, metadata.',
     query: 'The text that was searched for.',
     totalResults: 'The number of results.',
     knowledgeBaseId: 'Id of the knowledge base.',
-    documents: 'The documents of a list.',
-    totalDocuments: 'How many documents match.',
+    documents: 'The listed documents.',
+    totalDocuments: 'Number of documents that match.',
     documentId: 'Id of the document.',
     data: 'The document or the chunk that was stored.',
-    chunks: 'The chunks of a list.',
-    totalChunks: 'How many chunks match.',
+    chunks: 'The listed chunks.',
+    totalChunks: 'Number of chunks that match.',
     chunkId: 'Id of the chunk that was deleted.',
     tags: 'The tags of a knowledge base, or of a document.',
-    totalTags: 'How many tags there are.',
-    connectors: 'The connectors of a list.',
-    totalConnectors: 'How many connectors there are.',
+    totalTags: 'Number of tags.',
+    connectors: 'The listed connectors.',
+    totalConnectors: 'Number of connectors.',
     connector: 'The connector.',
-    syncLogs: 'Its latest syncs.',
-    connectorId: 'Id of the connector that syncs.',
-    message: 'What was done.',
+    syncLogs: 'The latest syncs of the connector.',
+    connectorId: 'Id of the connector whose sync was started.',
+    message: 'The change, in words.',
   },
-  // All changes carry a key, with which the host makes them once.
+  // All tools are idempotent, because the host makes each change once for its key.
   tools: Object.fromEntries(
     Object.entries(tools).map(([name, tool]): [string, DriverTool] => [
       name,

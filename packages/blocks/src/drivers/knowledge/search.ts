@@ -49,12 +49,12 @@ export async function searchKnowledge(call: DriverCall): Promise<JsonObject> {
   return { results: all, query: query ?? '', totalResults: all.length };
 }
 
-/** Returns the filters of a list such as editors write it: rows without a name or a value are left out. */
+/** Returns the filters of a list as editors write it, without rows that have no name or no value. */
 function filtersIn(value: Json | undefined): KnowledgeTagFilter[] {
   if (value === undefined) return [];
   if (!Array.isArray(value)) throw unusable('has "tagFilters" that are not a list');
   return value.flatMap((row) => {
-    if (!isJsonObject(row)) throw unusable('has a filter of tags that is not an object');
+    if (!isJsonObject(row)) throw unusable('has a tag filter that is not an object');
     const tagName = own(row, 'tagName');
     const tagValue = own(row, 'tagValue') ?? own(row, 'value') ?? '';
     return typeof tagName !== 'string' || tagName.trim() === '' || tagValue === ''
@@ -68,16 +68,16 @@ function filterOf(tagName: string, value: Json, row: JsonObject): KnowledgeTagFi
   const to = own(row, 'valueTo');
   if (typeof operator !== 'string' || !OPERATORS.has(operator))
     throw unusable(
-      `has a filter of the tag ${JSON.stringify(tagName.slice(0, 100))} whose operator is none of ${[...OPERATORS].join(', ')}`,
+      `has a filter for the tag ${JSON.stringify(tagName.slice(0, 100))} whose operator is not one of ${[...OPERATORS].join(', ')}`,
     );
   if (typeof value === 'object')
     throw unusable(
-      `compares the tag ${JSON.stringify(tagName.slice(0, 100))} with a value that is no text, number or boolean`,
+      `compares the tag ${JSON.stringify(tagName.slice(0, 100))} with a value that is not a text, number or boolean`,
     );
   const hasEnd = typeof to === 'number' || (typeof to === 'string' && to !== '');
   if (operator === 'between' && !hasEnd)
     throw unusable(
-      `has a range of the tag ${JSON.stringify(tagName.slice(0, 100))} without an end in "valueTo"`,
+      `has a range filter for the tag ${JSON.stringify(tagName.slice(0, 100))} without an end in "valueTo"`,
     );
   return { tagName, operator: operator as TagOperator, value, ...(hasEnd && { valueTo: to }) };
 }
