@@ -182,6 +182,14 @@ describe('a signature over the body', () => {
     ).toBeUndefined();
   });
 
+  it.each(['whsec_', '{', '!'])('cannot be made with the empty key of the secret %j', (secret) => {
+    const vector = VECTORS['standard']!;
+    const { 'Webhook-Id': id, 'Webhook-Timestamp': at } = vector.headers;
+    const signature = createHmac('sha256', '').update(`${id}.${at}.${vector.body}`).digest('base64');
+    const headers = { ...vector.headers, 'Webhook-Signature': `v1,${signature}` };
+    expect(problem({ ...vector, secret, headers })).toBe('SECRET_MISSING');
+  });
+
   it('with a time that is no time is not authentic', () => {
     const body = '{"webhookTimestamp":"now"}';
     const headers = { 'Linear-Signature': hex('lin_wh_test', body) };

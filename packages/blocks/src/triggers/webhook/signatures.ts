@@ -152,7 +152,7 @@ export function signatureProblem(
   secrets: readonly string[],
   request: SignedRequest,
 ): SignatureProblem | undefined {
-  const usable = secrets.filter((secret) => secret.trim() !== '');
+  const usable = secrets.filter((secret) => isUsable(scheme, secret.trim()));
   if (usable.length === 0) return 'SECRET_MISSING';
   const header = request.headers.get(scheme.header);
   if (header === null) return 'SIGNATURE_MISSING';
@@ -163,6 +163,12 @@ export function signatureProblem(
   // No early end: the time must not tell which secret was close.
   const matches = usable.map((secret) => equalTexts(given, secret.trim()));
   return matches.includes(true) ? undefined : 'SIGNATURE_INVALID';
+}
+
+/** False for an empty secret, and for one that is no Base64 where that is the key: anyone can sign with an empty key. */
+function isUsable(scheme: SignatureScheme, secret: string): boolean {
+  const key = scheme.kind === 'hmac' && scheme.keyOf ? scheme.keyOf(secret) : secret;
+  return key.length > 0;
 }
 
 function hmacProblem(
