@@ -101,6 +101,7 @@ const GROUPS: readonly Group[] = [
       'test/api/reference.test.ts',
       'test/chats/browser.test.ts',
       'test/studio/accessibility.test.ts',
+      'test/studio/baselines.test.ts',
       'test/studio/keyboard.test.ts',
       'test/studio/many.test.ts',
       'test/studio/nginx.test.ts',

@@ -4,7 +4,7 @@ import type { Reporter, TestModule, Vitest } from 'vitest/node';
 
 declare module 'vitest' {
   interface TaskMeta {
-    /** What a file leaves out of a quick run (`leftOut` of test/support/scale.ts). */
+    /** What a file leaves out of a quick run, or on this system (`leftOut` of test/support/scale.ts). */
     leftOut?: readonly string[];
   }
 }
@@ -13,8 +13,8 @@ declare module 'vitest' {
 type Excluded = Readonly<Record<string, string>>;
 
 /**
- * Prints the minutes of tests by folder, the tests that passed only at their second attempt, and, in a quick run, what only
- * `npm run test:full` runs; at the exit the processor time.
+ * Prints the minutes of tests by folder, the tests that passed only at their second attempt, what was left out on this system, and,
+ * in a quick run, what only `npm run test:full` runs; at the exit the processor time.
  */
 export class FolderReporter implements Reporter {
   readonly #seed: string;
@@ -43,7 +43,9 @@ export class FolderReporter implements Reporter {
     const lines = ['', 'Minutes of tests, by folder:', ...minutesByFolder(files)];
     const repeated = files.flatMap(repeatedTests);
     if (repeated.length > 0) lines.push('', 'Passed only at the second attempt:', ...repeated);
-    if (this.#excluded) lines.push('', ...leftOut(files, this.#excluded));
+    const left = leftOut(files);
+    if (this.#excluded) lines.push('', ...ofQuickRun(left, this.#excluded));
+    else if (left.length > 0) lines.push('', 'Left out on this system:', ...left);
     lines.push('', `Samples were drawn with HEDDLE_SAMPLE_SEED=${this.#seed}.`, '');
     process.stdout.write(lines.join('\n'));
   }
@@ -90,14 +92,17 @@ function repeatedTests({ module, path }: File): string[] {
     .map((test) => `  ${path}: ${test.fullName}`);
 }
 
-function leftOut(files: readonly File[], excluded: Excluded): string[] {
-  const lines = files.flatMap(({ module, path }) =>
+function leftOut(files: readonly File[]): string[] {
+  return files.flatMap(({ module, path }) =>
     (module.meta().leftOut ?? []).map((what) => `  ${path}: ${what}`),
   );
+}
+
+function ofQuickRun(left: readonly string[], excluded: Excluded): string[] {
   return [
     'Left out of this quick run; `npm run test:full` runs it (`npm run test:full -- <path>` a part of it):',
     ...Object.entries(excluded).map(([path, why]) => `  ${path}: ${why}`),
-    ...lines,
+    ...left,
     '  property tests draw fewer cases, soaks are shorter',
   ];
 }

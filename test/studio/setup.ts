@@ -76,10 +76,7 @@ export function studio({ store = inFolder, more = () => Promise.resolve([]) }: S
     };
     shared.run = async (workflowId, body = {}) =>
       (await shared.call<{ runId: string }>('POST', `/api/v2/workflows/${workflowId}/execute`, body)).runId;
-    shared.browser = await chromium.launch({
-      ...(chromiumTool && { executablePath: chromiumTool.path, env: cleaned(chromiumTool.env) }),
-      args: ['--no-sandbox'],
-    });
+    shared.browser = await startBrowser();
     stops.push(() => shared.browser.close());
     shared.context = await shared.browser.newContext({
       viewport: { width: 1440, height: 900 },
@@ -95,6 +92,14 @@ export function studio({ store = inFolder, more = () => Promise.resolve([]) }: S
     for (const stop of stops.toReversed()) await stop();
   });
   return shared;
+}
+
+/** Starts the browser that the tests use. */
+export function startBrowser(): Promise<Browser> {
+  return chromium.launch({
+    ...(chromiumTool && { executablePath: chromiumTool.path, env: cleaned(chromiumTool.env) }),
+    args: ['--no-sandbox'],
+  });
 }
 
 const inFolder: ServeArgs = (whenDone) => Promise.resolve(['--data', dataFolder(whenDone)]);

@@ -57,7 +57,7 @@ export function drawnSteps(stride: number, what: string): Steps {
   return { first: 1 + Math.floor(drawing(what)() * stride), stride };
 }
 
-/** Has the reporter list `what` as left out of a quick run, if it is not undefined once the file is collected. */
+/** Has the reporter list `what` as left out of a quick run or on this system, if it is not undefined once the file is collected. */
 export function leftOut(what: string | (() => string | undefined)): void {
   beforeAll(({}, { file }) => {
     const left = typeof what === 'string' ? what : what();

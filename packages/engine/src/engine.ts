@@ -334,11 +334,11 @@ export class HeddleEngine implements Engine {
   async previewFromBlock(
     runId: string,
     block: string,
-    options: { workflow?: WorkflowSource } = {},
+    { iterations, ...options }: Pick<FromBlockOptions, 'workflow' | 'iterations'> = {},
   ): Promise<RestartPreview> {
     this.#expectOpen();
     const { found, source } = await this.#restart(runId, options);
-    return previewReuse(found.plan, block, source);
+    return previewReuse(found.plan, block, { source, iterations });
   }
 
   /** Returns the definition and the earlier run of a run from a block. */

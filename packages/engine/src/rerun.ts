@@ -104,10 +104,16 @@ function invalid(message: string): EngineError {
 }
 
 /** Returns what `reuse` would do, without its refusals. Throws RUN_NOT_SETTLED, BLOCK_NOT_FOUND. */
-export function previewReuse(plan: Plan, reference: string, source: SourceRun): RestartPreview {
+export function previewReuse(
+  plan: Plan,
+  reference: string,
+  { source, iterations }: { source: SourceRun; iterations?: readonly number[] | undefined },
+): RestartPreview {
   const block = findBlock(plan, reference);
   const { outputs } = settledLedger(source);
-  const index = plan.skeleton.nodes.findIndex((node) => node.id === block.id);
+  const outermost = iterations && plan.blocks[block.containers[0] ?? ''];
+  const top = outermost?.id ?? block.id;
+  const index = plan.skeleton.nodes.findIndex((node) => node.id === top);
   const fresh = index < 0 ? new Set<number>() : downstreamOf(plan, index);
   const blocks = plan.skeleton.nodes.map((node, at) => ({
     at,
@@ -117,7 +123,8 @@ export function previewReuse(plan: Plan, reference: string, source: SourceRun): 
   const shown = ({ at: _at, ...rest }: (typeof blocks)[number]): RestartPreview['rerun'][number] => rest;
   return {
     blockId: block.id,
-    refusal: refusalOf(() => reuse(plan, reference, source)),
+    refusal: refusalOf(() => reuse(plan, reference, source, { iterations })),
+    continued: outermost ? { blockId: outermost.id, name: outermost.name } : null,
     rerun: blocks.filter(({ at }) => fresh.has(at)).map(shown),
     upstream: blocks.filter(({ at }) => upstream.has(at)).map(shown),
   };

@@ -173,9 +173,11 @@ export interface RestartPreview {
   blockId: string;
   /** Why a run cannot start there; null if it can. */
   refusal: string | null;
-  /** The blocks that could run again, the start among them. `ran`: they ran in the earlier run. */
+  /** Of a start inside containers, the outermost of them, which continues; else null. */
+  continued: { blockId: string; name: string } | null;
+  /** The blocks that could run again, among them the start or the container that continues. `ran`: they ran in the earlier run. */
   rerun: { blockId: string; name: string; type: string; ran: boolean }[];
-  /** The blocks that lead to the start. `ran`: their outputs are taken over. */
+  /** The blocks that lead to the start, or to the container that continues. `ran`: their outputs are taken over. */
   upstream: { blockId: string; name: string; type: string; ran: boolean }[];
 }
 
@@ -371,7 +373,7 @@ export interface Engine {
   previewFromBlock(
     runId: string,
     block: string,
-    options?: { workflow?: WorkflowSource },
+    options?: Pick<FromBlockOptions, 'workflow' | 'iterations'>,
   ): Promise<RestartPreview>;
   /**
    * Deletes a run that has ended: its record, journal and logs, those of its children, and the values that no other run

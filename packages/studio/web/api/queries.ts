@@ -2,7 +2,8 @@ import { infiniteQueryOptions, keepPreviousData, queryOptions } from '@tanstack/
 import { client, dataOf } from './client.ts';
 import type { paths } from './schema.ts';
 
-type Success<Path extends keyof paths> = paths[Path] extends {
+/** The body of a response with which a GET of this path succeeds. */
+export type Success<Path extends keyof paths> = paths[Path] extends {
   get: { responses: { 200: { content: { 'application/json': infer Body } } } };
 }
   ? Body

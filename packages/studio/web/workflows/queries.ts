@@ -1,5 +1,9 @@
 import { infiniteQueryOptions, queryOptions } from '@tanstack/react-query';
 import { client, dataOf } from '../api/client.ts';
+import type { Success } from '../api/queries.ts';
+
+export type Trigger = Success<'/api/v2/triggers'>['data'][number];
+export type Webhook = Success<'/api/v2/webhooks'>['data'][number];
 
 /** The workflows of a workspace by name. `folderPath`: only those directly in the folder; absent: all. */
 export function workflowsQuery(workspaceId: string, search: string, folderPath?: string) {
@@ -64,6 +68,18 @@ export function triggersQuery(workspaceId: string, workflowId: string) {
     queryFn: async () => {
       const query = { workspaceId, workflowId, limit: 100 };
       return (await dataOf(client.GET('/api/v2/triggers', { params: { query } }))).data;
+    },
+    refetchInterval: 10_000,
+  });
+}
+
+/** The webhooks among the triggers of a workflow: the first hundred. */
+export function webhooksQuery(workspaceId: string, workflowId: string) {
+  return queryOptions({
+    queryKey: ['webhooks', workspaceId, workflowId],
+    queryFn: async () => {
+      const query = { workspaceId, workflowId, limit: 100 };
+      return (await dataOf(client.GET('/api/v2/webhooks', { params: { query } }))).data;
     },
     refetchInterval: 10_000,
   });

@@ -4,40 +4,89 @@ import { PlainTable } from '../parts/plain-table.tsx';
 import { Time } from '../parts/time.tsx';
 import { RunLink } from '../run/run-link.tsx';
 import { useWorkspaceId } from '../shell/workspace.ts';
-import { triggersQuery } from './queries.ts';
+import { triggersQuery, webhooksQuery } from './queries.ts';
+import type { Trigger, Webhook } from './queries.ts';
 
-/** What starts runs of the workflow by itself: its health, and when it fires next. */
+const COLUMNS = ['Trigger', 'Type', 'State', 'Next', 'Last', 'Last run', 'Health'];
+
+/** What starts runs of the workflow by itself: its health, when it fires next, and its webhook at the provider. */
 export function Triggers({ workflowId }: { workflowId: string }) {
-  const triggers = useQuery(triggersQuery(useWorkspaceId(), workflowId));
-  if (triggers.error) return <Failed error={triggers.error} retry={triggers.refetch} />;
-  if (triggers.isPending) return <Loading what="triggers" />;
+  const workspaceId = useWorkspaceId();
+  const triggers = useQuery(triggersQuery(workspaceId, workflowId));
+  const webhooks = useQuery(webhooksQuery(workspaceId, workflowId));
+  const failed = [triggers, webhooks].find(({ error }) => error !== null);
+  if (failed?.error) return <Failed error={failed.error} retry={failed.refetch} />;
+  if (!triggers.data || !webhooks.data) return <Loading what="triggers" />;
   if (triggers.data.length === 0) return <p>The live version has no trigger.</p>;
+  const hooks = new Map(webhooks.data.flatMap(({ id, hook }) => (hook ? [[id, hook] as const] : [])));
   return (
     <PlainTable
       label="List of triggers"
-      columns={['Trigger', 'Type', 'State', 'Next', 'Last', 'Last run', 'Health']}
+      columns={hooks.size > 0 ? [...COLUMNS, 'Webhook at the provider'] : COLUMNS}
     >
-      {triggers.data.map(({ id, name, type, state, nextDueAt, lastDueAt, lastRunId, health, waitsFor }) => (
-        <tr key={id}>
+      {triggers.data.map((trigger) => (
+        <tr key={trigger.id}>
           <td>
-            <bdi>{name}</bdi>
+            <bdi>{trigger.name}</bdi>
           </td>
-          <td>{type.replaceAll('_', ' ')}</td>
-          <td>{waitsFor === null ? state : `${state}, waits (${waitsFor})`}</td>
-          <td>{nextDueAt === null ? '–' : <Time iso={nextDueAt} />}</td>
-          <td>{lastDueAt === null ? '–' : <Time iso={lastDueAt} />}</td>
-          <td>{lastRunId === null ? '–' : <RunLink runId={lastRunId} />}</td>
+          <td>{trigger.type.replaceAll('_', ' ')}</td>
           <td>
-            {health.lastError === null ? (
-              'no failure'
-            ) : (
-              <span className="error-text">
-                {health.failures} failed: <bdi>{health.lastError}</bdi>
-              </span>
-            )}
+            {trigger.waitsFor === null ? trigger.state : `${trigger.state}, waits (${trigger.waitsFor})`}
           </td>
+          <td>{trigger.nextDueAt === null ? '–' : <Time iso={trigger.nextDueAt} />}</td>
+          <td>{trigger.lastDueAt === null ? '–' : <Time iso={trigger.lastDueAt} />}</td>
+          <td>{trigger.lastRunId === null ? '–' : <RunLink runId={trigger.lastRunId} />}</td>
+          <td>
+            <Health health={trigger.health} hookError={hooks.get(trigger.id)?.error ?? null} />
+          </td>
+          {hooks.size > 0 && (
+            <td>
+              <Hook hook={hooks.get(trigger.id)} />
+            </td>
+          )}
         </tr>
       ))}
     </PlainTable>
+  );
+}
+
+/** Failures in a row with the last error, unless it is that of the webhook at the provider, which is shown there. */
+function Health({ health, hookError }: Pick<Trigger, 'health'> & { hookError: string | null }) {
+  const { failures, lastError } = health;
+  const shown = lastError === hookError ? null : lastError;
+  if (failures === 0 && shown === null) return 'no failure';
+  return (
+    <span className="error-text">
+      {failures > 0 && `${failures} failed`}
+      {failures > 0 && shown !== null && ': '}
+      <bdi>{shown}</bdi>
+    </span>
+  );
+}
+
+const HOOK_STATES: { readonly [state in NonNullable<Webhook['hook']>['state']]: string } = {
+  preparing: 'being created',
+  active: 'active',
+  failed: 'failed',
+};
+
+/** The state of the webhook that Heddle has created at the provider, until when it lasts, and why it could not be created. */
+function Hook({ hook }: { hook: Webhook['hook'] | undefined }) {
+  if (!hook) return '–';
+  const { state, error, expiresAt } = hook;
+  return (
+    <>
+      {HOOK_STATES[state]}
+      {expiresAt !== null && (
+        <>
+          , until <Time iso={expiresAt} />
+        </>
+      )}
+      {error !== null && (
+        <span className="error-text">
+          : <bdi>{error}</bdi>
+        </span>
+      )}
+    </>
   );
 }

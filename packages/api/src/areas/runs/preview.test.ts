@@ -2,13 +2,24 @@ import { describe, expect, it } from 'vitest';
 import { testApi } from '../../../../../test/support/api.ts';
 import { APPROVAL, GREETING, greetingOf } from '../../../../../test/support/api-workflows.ts';
 import type { ShownRun } from '../../../../../test/support/api-workflows.ts';
+import { block, loop, workflow } from '../../../../../test/support/workflow.ts';
 
 const api = await testApi();
 const { call, store } = api;
 
+/** A loop with two iterations between two blocks. */
+const LOOPED = workflow(
+  [
+    block('A', 'variables'),
+    loop('L', { loopType: 'for', count: 2 }, block('I', 'variables')),
+    block('Z', 'response', { dataMode: 'json', data: '{"ends": true}' }),
+  ],
+  ['Start -> A -> L -> Z', 'L -> I'],
+);
+
 /** A deployed workflow that has run once. */
-async function ran() {
-  const path = `/api/v2/workflows/${await api.deployed(GREETING)}`;
+async function ran(exported = GREETING) {
+  const path = `/api/v2/workflows/${await api.deployed(exported)}`;
   const { data } = await call<ShownRun>('POST', `${path}/execute`, { body: {} });
   const state = await call<{ blocks: { [id: string]: { name: string } } }>('GET', `${path}/state`);
   const ids = Object.fromEntries(Object.entries(state.data.blocks).map(([id, { name }]) => [name, id]));
@@ -65,6 +76,45 @@ describe('the preview of a run from a block', () => {
         notes: [expect.stringContaining('"New"')],
       },
     });
+  });
+
+  it('knows starts inside containers, whose other iterations keep their results', async () => {
+    const { path, ids, runId } = await ran(LOOPED);
+    const preview = (more: string) =>
+      call('GET', `${path}/runs/preview?blockId=${ids['I']}&sourceRunId=${runId}${more}`);
+    expect(await preview('&iterations=1')).toMatchObject({
+      status: 200,
+      data: {
+        startBlockId: ids['I'],
+        validation: { valid: true },
+        rerunBlocks: [
+          { blockId: ids['L'], executedInSource: true },
+          { blockId: ids['Z'], executedInSource: true },
+        ],
+        upstreamBlocks: [
+          { name: 'Start', hasCachedOutput: true },
+          { name: 'A', hasCachedOutput: true },
+        ],
+        notes: [
+          '"L" continues: the iterations before, and the other branches that have ended, keep their results.',
+        ],
+      },
+    });
+    const refusals: [string, string][] = [
+      ['', 'Give the numbers of its iterations'],
+      ['&iterations=0,1', 'give 1 number'],
+      ['&iterations=9999999999', 'did not run'],
+    ];
+    for (const [more, error] of refusals)
+      expect(await preview(more)).toMatchObject({
+        status: 200,
+        data: { validation: { valid: false, error: expect.stringContaining(error) }, notes: [] },
+      });
+    for (const more of ['&iterations=', '&iterations=-1', '&iterations=1.5', '&iterations=x'])
+      expect(await preview(more)).toMatchObject({ status: 400 });
+    const entry = { type: 'block', blockId: ids['I'], sourceRunId: runId, iterations: [1] };
+    const again = await call('POST', `${path}/execute`, { body: { run: { source: 'manual', entry } } });
+    expect(again).toMatchObject({ status: 200, data: { status: 'completed' } });
   });
 
   it('refuses an unknown block, and a run that is unknown, open or of another workflow', async () => {

@@ -22,15 +22,18 @@ export const previewRunFromBlock = operationsOf<AreaContext>()({
   resource: workflowResource,
   params: workflowPath,
   query: schemas.previewQuery,
+  repeatable: ['iterations'],
   success: [{ status: 200, schema: schemas.runPreview, description: 'What would run again, and what not' }],
   errors: [400, 401, 403, 404, 409, 429],
   async handle(services, { query }, row) {
     const { blockId, sourceRunId } = query;
+    const iterations = query.iterations?.map(Number);
     const source = await sourceRun(services, row, sourceRunId);
     const draft = await draftOf(services, row);
     const preview = await withCallerId(source, async () => {
       try {
-        return await services.engine.previewFromBlock(source.engineId, blockId, { workflow: draft });
+        const options = { workflow: draft, ...(iterations && { iterations }) };
+        return await services.engine.previewFromBlock(source.engineId, blockId, options);
       } catch (error) {
         if (isEngineError(error) && error.code === 'BLOCK_NOT_FOUND') throw badRequest(error.message);
         throw error;
@@ -40,7 +43,7 @@ export const previewRunFromBlock = operationsOf<AreaContext>()({
   },
 });
 
-function shown({ blockId, refusal, rerun, upstream }: RestartPreview) {
+function shown({ blockId, refusal, continued, rerun, upstream }: RestartPreview) {
   return {
     startBlockId: blockId,
     validation: refusal === null ? { valid: true } : { valid: false, error: refusal },
@@ -50,8 +53,15 @@ function shown({ blockId, refusal, rerun, upstream }: RestartPreview) {
       executedInSource: ran,
       hasCachedOutput: ran,
     })),
-    notes: notesOf(upstream),
+    notes: [...(refusal === null ? continuedNotes(continued) : []), ...notesOf(upstream)],
   };
+}
+
+function continuedNotes(continued: RestartPreview['continued']): string[] {
+  if (!continued) return [];
+  return [
+    `"${continued.name}" continues: the iterations before, and the other branches that have ended, keep their results.`,
+  ];
 }
 
 function notesOf(upstream: RestartPreview['upstream']): string[] {

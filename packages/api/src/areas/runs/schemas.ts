@@ -29,6 +29,10 @@ export type RunErrorCode = (typeof RUN_ERRORS)[number];
 export const RUN_ID = /^[A-Za-z0-9._:-]{1,128}$/;
 
 const blockId = z.string().min(1).max(128);
+const iterations = z.array(z.int().min(0).max(2_147_483_647)).min(1).max(100).optional().meta({
+  description:
+    'For a block inside loops or parallels: the numbers of the iterations or branches around it, outermost first',
+});
 const trigger = z.strictObject({
   type: z.literal('trigger'),
   blockId: blockId.optional(),
@@ -38,6 +42,7 @@ const fromBlock = z.strictObject({
   type: z.literal('block'),
   blockId: z.string().min(1),
   sourceRunId: z.string().min(1),
+  iterations,
 });
 
 /** Most bytes of a file that are shown as Base64. It can only lower the server's limit. */
@@ -174,10 +179,7 @@ export const resumeBody = z.strictObject({ contextId: z.string().min(1), input: 
 
 export const rerunBody = z.strictObject({
   blockId: blockId.optional().meta({ description: 'Where to start; default: at the beginning' }),
-  iterations: z.array(z.int().min(0).max(2_147_483_647)).min(1).max(100).optional().meta({
-    description:
-      'For a block inside loops or parallels: the numbers of the iterations or branches around it, outermost first',
-  }),
+  iterations,
   version: z
     .enum(['run', 'live'])
     .optional()
@@ -207,6 +209,14 @@ export const cancelResult = z.object({
 export const previewQuery = z.strictObject({
   blockId: z.string().min(1).max(128),
   sourceRunId: z.string().min(1).max(128),
+  iterations: z
+    .array(z.string().regex(/^\d{1,10}$/))
+    .max(100)
+    .optional()
+    .meta({
+      description:
+        'For a block inside loops or parallels: the numbers of the iterations or branches around it, outermost first, separated by commas',
+    }),
 });
 
 const previewedBlock = z.object({ blockId: z.string(), name: z.string(), type: z.string() });

@@ -121,7 +121,13 @@ async function startDraft(
   const input = body.input as Json | undefined;
   if (entry?.type === 'block') {
     const from = await sourceRun(services, workflow, entry.sourceRunId);
-    const given = { ...options, ...(input !== undefined && { input }), workflow: draft };
+    const { iterations } = entry;
+    const given = {
+      ...options,
+      ...(input !== undefined && { input }),
+      ...(iterations && { iterations }),
+      workflow: draft,
+    };
     return withCallerId(from, () => engine.runFromBlock(from.engineId, entry.blockId, given));
   }
   // Without input, a run begins with the example values of its trigger, which are the defaults of its fields.

@@ -1,0 +1,286 @@
+import type { paths } from '../../client/fixtures/api.d.ts';
+
+/** The body with which a GET of this path succeeds. */
+type Answer<Path extends keyof paths> = paths[Path] extends {
+  get: { responses: { 200: { content: { 'application/json': infer Body } } } };
+}
+  ? Body
+  : never;
+
+type Overview = Answer<'/api/v2/logs/{runId}/overview'>['data'];
+type Span = Answer<'/api/v2/logs/{runId}/spans'>['data'][number];
+type State = Answer<'/api/v2/logs/{runId}/states'>['data']['blocks'][number];
+type Run = Answer<'/api/v2/logs'>['data'][number];
+type Trigger = Answer<'/api/v2/triggers'>['data'][number];
+type Webhook = Answer<'/api/v2/webhooks'>['data'][number];
+
+/** The time at which the pages are drawn. */
+export const NOW = '2026-03-02T09:30:00.000Z';
+
+/** Returns the time so many milliseconds before `NOW`. */
+const before = (ms: number): string => new Date(Date.parse(NOW) - ms).toISOString();
+
+const MINUTE = 60_000;
+const HOUR = 60 * MINUTE;
+const WORKSPACE = 'workspace-1';
+const WORKFLOW = 'workflow-1';
+/** A run in which blocks are in all states. */
+export const RUN = 'run-1';
+
+const page = <Item>(data: Item[]) => ({ data, nextCursor: null });
+
+const workspaces: Answer<'/api/v2/workspaces'> = page([
+  {
+    ...{ id: WORKSPACE, name: 'Shop', color: '#2457c5', logoUrl: null, memberCount: 1 },
+    ...{ createdAt: NOW, updatedAt: NOW },
+  },
+]);
+
+const runs: Answer<'/api/v2/logs'> = page(
+  (
+    [
+      ['running', 'Nightly order prices', null, null],
+      ['paused', 'Refunds', null, null],
+      ['pending', 'Customer import', null, null],
+      ['completed', 'Nightly order prices', 83_000, 0.0213],
+      ['failed', 'Customer import', 240, null],
+      ['cancelled', 'طلبات & <b>orders</b>', 3_900_000, 1.5],
+    ] as const
+  ).map(([status, name, totalDurationMs, cost], index): Run => {
+    const startedAt = before((index + 1) * 7 * MINUTE);
+    const total = cost === null ? null : { total: cost, totalMicros: cost * 1_000_000 };
+    const workflow = { id: WORKFLOW, name, description: null, deleted: false };
+    return {
+      ...{ runId: `run-${index + 1}`, workflowId: WORKFLOW, deploymentVersionId: null, status, workflow },
+      ...{ level: status === 'failed' ? 'error' : 'info', trigger: 'api', startedAt, totalDurationMs },
+      ...{ endedAt: totalDurationMs === null ? null : startedAt, cost: total, files: null, kind: 'workflow' },
+    };
+  }),
+);
+
+/** The blocks of the run, in a row; those with a fourth value are in the container of this id. */
+const BLOCKS: readonly (readonly [string, string, string, string?])[] = [
+  ['start', 'Start', 'start_trigger'],
+  ['load', 'Load orders', 'function'],
+  ['regions', 'Regions', 'parallel'],
+  ['price', 'Price', 'function', 'regions'],
+  ['approve', 'Approve refund', 'human_in_the_loop'],
+  ['report', 'Report', 'agent'],
+  ['send', 'Send', 'api'],
+  ['store', 'Store', 'function'],
+];
+
+const EDGES = [
+  ['start', 'load'],
+  ['load', 'regions'],
+  ['regions', 'price'],
+  ['regions', 'approve'],
+  ['regions', 'report'],
+  ['load', 'send'],
+  ['approve', 'store'],
+] as const;
+
+const run: Overview = {
+  ...{ runId: RUN, workspaceId: WORKSPACE, version: 3, trigger: 'api', status: 'paused' },
+  workflow: { id: WORKFLOW, name: 'Nightly order prices', description: null, deleted: false },
+  ...{ createdAt: before(2 * HOUR), startedAt: before(2 * HOUR), endedAt: null, durationMs: null },
+  ...{ cost: 0.0213, error: null, files: null, parent: null, mayResume: true, children: [], childCount: 0 },
+  pauses: [
+    {
+      ...{
+        blockId: 'approve',
+        blockName: 'Approve refund',
+        scope: [],
+        kind: 'human',
+        contextId: 'context-1',
+      },
+      ...{ pausedAt: before(HOUR), resumesAt: null, output: {} },
+      inputFormat: [
+        { name: 'approved', type: 'boolean', description: 'May the refund be paid?' },
+        { name: 'amount', type: 'number', value: 25 },
+        { name: 'comment', type: 'string' },
+        { name: 'lines', type: 'array', value: ['one', 'two'] },
+      ],
+    },
+  ],
+  graph: {
+    blocks: BLOCKS.map(([id, name, type, parentId = null]) => ({
+      ...{ id, name, type, parentId, enabled: id !== 'store', position: null, width: null, height: null },
+      ports: [],
+    })),
+    edges: EDGES.map(([source, target]) => ({ source, target, port: 'source' })),
+  },
+};
+
+/** Returns the executions of a block by their state. */
+const counted = (counts: Partial<Omit<State, 'blockId' | 'spanId' | 'status'>>) => ({
+  ...{ total: 1, running: 0, paused: 0, completed: 0, failed: 0, cancelled: 0, handled: 0 },
+  ...{ durationMs: null, iterations: null },
+  ...counts,
+});
+
+const BRANCHES = { total: 4, running: 0, paused: 0, completed: 3, failed: 1, cancelled: 0 };
+
+const states: Answer<'/api/v2/logs/{runId}/states'> = {
+  data: {
+    blocks: (
+      [
+        ['start', 'completed', counted({ completed: 1, durationMs: 1 })],
+        ['load', 'completed', counted({ completed: 1, durationMs: 1240 })],
+        ['regions', 'completed', counted({ completed: 1, durationMs: 2600, iterations: BRANCHES })],
+        ['price', 'failed', counted({ total: 4, completed: 3, failed: 1, handled: 1 })],
+        ['approve', 'paused', counted({ paused: 1 })],
+        ['report', 'running', counted({ running: 1 })],
+        ['send', 'failed', counted({ failed: 1, durationMs: 310 })],
+      ] as const
+    ).map(([blockId, status, counts]): State => ({ blockId, spanId: blockId, status, ...counts })),
+  },
+};
+
+interface Times {
+  /** Milliseconds after the start of the run. */
+  at: number;
+  /** null while it is open. */
+  for: number | null;
+}
+
+function span(id: string, times: Times, more: Partial<Span> = {}): Span {
+  const blockId = id.replace(/\/\d+/g, '').split('/').at(-1) ?? id;
+  const [, name = id, type = ''] = BLOCKS.find(([each]) => each === blockId) ?? [];
+  const startTime = before(2 * HOUR - times.at);
+  return {
+    ...{ id, parentId: '', depth: 0, name, type, status: 'completed', startTime, blockId, index: null },
+    endTime: times.for === null ? null : before(2 * HOUR - times.at - times.for),
+    ...{ durationMs: times.for, relativeStartMs: times.at, executionOrder: null, attempts: 1 },
+    ...{ errorHandled: false, error: null, inputBytes: null, outputBytes: null, childCount: 0 },
+    ...more,
+  };
+}
+
+const branch = (index: number, more: Partial<Span> = {}): Span =>
+  span(
+    `regions/${index}/price`,
+    { at: 1300 + index * 500, for: 900 },
+    { depth: 1, parentId: 'regions', name: `Price ${index}`, ...more },
+  );
+
+/** Blocks that ran for seconds, an hour without work, and one that still runs. */
+const spans: Answer<'/api/v2/logs/{runId}/spans'> = page([
+  span('start', { at: 0, for: 1 }),
+  span('load', { at: 10, for: 1240 }),
+  span('regions', { at: 1260, for: 2600 }, { childCount: 3 }),
+  branch(0),
+  branch(1),
+  branch(2, { status: 'failed', errorHandled: true }),
+  span('send', { at: HOUR, for: 310 }, { status: 'failed' }),
+  span('approve', { at: HOUR + 400, for: 1800 }, { status: 'cancelled' }),
+  span('report', { at: 2 * HOUR - 2500, for: null }, { status: 'running' }),
+]);
+
+const value: Answer<'/api/v2/logs/{runId}/value'> = {
+  data: {
+    ...{ kind: 'object', bytes: 81_920, size: 7, nextEntry: null, text: '{}', nextOffset: null },
+    entries: [
+      { key: 'total', kind: 'number', preview: '483.5' },
+      { key: 'currency', kind: 'string', preview: '"EUR"' },
+      { key: 'isFinal', kind: 'boolean', preview: 'true' },
+      { key: 'discount', kind: 'null', preview: 'null' },
+      { key: 'orders', kind: 'array', preview: '[{"id":1,"price":40},{"id":2,"price":15},{"id":3,…' },
+      { key: 'customer', kind: 'object', preview: '{"name":"<script>alert(1)</script>","city":"Köln"}' },
+      { key: 'ملاحظة', kind: 'string', preview: '"مرحبا"' },
+    ],
+  },
+};
+
+const folder = (path: string, locked = false) => {
+  const segments = path.split('/');
+  const name = decodeURIComponent(segments.at(-1) ?? '');
+  const parentPath = segments.slice(0, -1).join('/') || '/';
+  return { name, path, parentPath, locked, createdAt: NOW, updatedAt: NOW };
+};
+
+/** The folder that the page of workflows shows. */
+export const FOLDER = '/Orders/Prices/Nightly';
+
+const folders: Answer<'/api/v2/workflows/folders'> = page([
+  folder('/Imports'),
+  folder('/Imports/Old', true),
+  folder('/Orders'),
+  folder('/Orders/Prices', true),
+  folder(FOLDER),
+  folder('/Orders/Refunds%20of%20customers%20with%20a%20long%20name'),
+  folder('/%D8%B7%D9%84%D8%A8%D8%A7%D8%AA'),
+]);
+
+const HOOK_ERROR = 'The provider has refused to create the webhook: it answered 403.';
+
+function trigger(id: string, type: string, more: Partial<Trigger> = {}): Trigger {
+  return {
+    ...{ id, workflowId: WORKFLOW, workflowName: 'Orders', blockId: id, name: id, type, version: 3 },
+    ...{ state: 'active', configuration: {}, nextDueAt: null, waitsFor: null, lastDueAt: null },
+    lastRunId: null,
+    health: {
+      ...{ lastCheckAt: NOW, lastEventAt: null, expiresAt: null, lastError: null, failures: 0 },
+      failingSince: null,
+    },
+    ...more,
+  };
+}
+
+const failing = (lastError: string, failures: number): Trigger['health'] => ({
+  ...{ lastCheckAt: NOW, lastEventAt: null, expiresAt: null, lastError, failures, failingSince: null },
+});
+
+const triggers: Answer<'/api/v2/triggers'> = page([
+  trigger('Every hour', 'schedule', { nextDueAt: before(-30 * MINUTE), lastDueAt: before(30 * MINUTE) }),
+  trigger('Issue', 'linear_webhook', { lastRunId: 'run-4' }),
+  trigger('Push', 'github_webhook', { health: failing(HOOK_ERROR, 0) }),
+  trigger('Payment', 'stripe_webhook', { state: 'suspended', health: failing('The run has failed.', 5) }),
+]);
+
+const webhook = (id: string, hook: Webhook['hook']): Webhook => ({
+  ...{ id, workflowId: WORKFLOW, workflowName: 'Orders', blockId: id, name: id, type: 'webhook' },
+  ...{ provider: 'generic', version: 3, state: 'active', url: 'http://localhost/x', isSigned: true },
+  ...{ lastDeliveryAt: null, lastRunId: null, hook, refusals: [] },
+});
+
+const webhooks: Answer<'/api/v2/webhooks'> = page([
+  webhook('Issue', { state: 'active', error: null, checkedAt: NOW, expiresAt: before(-72 * HOUR) }),
+  webhook('Push', { state: 'failed', error: HOOK_ERROR, checkedAt: NOW, expiresAt: null }),
+  webhook('Payment', { state: 'preparing', error: null, checkedAt: null, expiresAt: null }),
+]);
+
+const workflow: Answer<'/api/v2/workflows/{workflowId}'>['data'] = {
+  ...{ id: WORKFLOW, name: 'Orders', description: null, folderPath: '/', workspaceId: WORKSPACE },
+  ...{ isDeployed: false, deployedAt: null, runCount: 0, lastRunAt: null, createdAt: NOW, updatedAt: NOW },
+  ...{ variables: {}, inputs: [] },
+};
+
+const deployment: Answer<'/api/v2/workflows/{workflowId}/deployment'> = {
+  data: {
+    ...{ id: WORKFLOW, isDeployed: false, deployedAt: null, warnings: [], activeDeployment: null },
+    ...{ latestDeploymentAttempt: null, needsRedeployment: false, isPublicApi: false, webhooks: [] },
+  },
+};
+
+const DRAFT = { blocks: {}, edges: [] };
+
+/** What the pages get for the paths that they read. */
+export const ANSWERS: { readonly [path: string]: unknown } = {
+  '/api/studio/session': { data: { signedIn: true } },
+  '/api/v2/workspaces': workspaces,
+  [`/api/v2/workspaces/${WORKSPACE}/audit-logs`]: page([]),
+  '/api/v2/logs': runs,
+  [`/api/v2/logs/${RUN}/overview`]: { data: run },
+  [`/api/v2/logs/${RUN}/states`]: states,
+  [`/api/v2/logs/${RUN}/spans`]: spans,
+  [`/api/v2/logs/${RUN}/value`]: value,
+  '/api/v2/workflows/folders': folders,
+  '/api/v2/workflows': page([]),
+  '/api/v2/triggers': triggers,
+  '/api/v2/webhooks': webhooks,
+  [`/api/v2/workflows/${WORKFLOW}`]: { data: workflow },
+  [`/api/v2/workflows/${WORKFLOW}/versions`]: page([]),
+  [`/api/v2/workflows/${WORKFLOW}/deployment`]: deployment,
+  [`/api/v2/workflows/${WORKFLOW}/state`]: { data: DRAFT },
+};

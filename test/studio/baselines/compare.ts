@@ -1,0 +1,69 @@
+import { readFileSync } from 'node:fs';
+import { join } from 'node:path';
+import pixelmatch from 'pixelmatch';
+import type { Browser, Page } from 'playwright-core';
+import { PNG } from 'pngjs';
+
+/** The folder of the images, and of the file that names the system on which they were made. */
+export const FOLDER = import.meta.dirname;
+export const SYSTEM_FILE = join(FOLDER, 'system.json');
+
+/** What decides how a browser draws text. */
+export interface System {
+  platform: string;
+  chromium: string;
+  /** Fonts that the pages are drawn with. */
+  fonts: string[];
+}
+
+/** Returns what draws the page. */
+export async function systemOf(browser: Browser, page: Page): Promise<System> {
+  const session = await page.context().newCDPSession(page);
+  await session.send('DOM.enable');
+  await session.send('CSS.enable');
+  const { root } = await session.send('DOM.getDocument');
+  const texts = await session.send('DOM.querySelectorAll', { nodeId: root.nodeId, selector: 'bdi, time' });
+  const fonts: string[] = [];
+  for (const nodeId of texts.nodeIds) {
+    const used = await session.send('CSS.getPlatformFontsForNode', { nodeId });
+    fonts.push(...used.fonts.map(({ familyName }) => familyName));
+  }
+  await session.detach();
+  return {
+    platform: `${process.platform}-${process.arch}`,
+    chromium: browser.version(),
+    fonts: [...new Set(fonts)].toSorted(),
+  };
+}
+
+/** Returns why images that were made on one system cannot be compared on another; undefined if they can. */
+export function otherSystem(here: System): string | undefined {
+  const made = readFileSync(SYSTEM_FILE, 'utf8');
+  const known = JSON.parse(made) as System;
+  if (JSON.stringify(known) === JSON.stringify(here)) return undefined;
+  return `the images of components were made on another system (${textOf(known)}) than this one (${textOf(here)})`;
+}
+
+function textOf({ platform, chromium, fonts }: System): string {
+  return `${platform}, Chromium ${chromium}, ${fonts.join(', ')}`;
+}
+
+/** Returns how many pixels of two PNG images differ, apart from smoothed edges; undefined for images of different sizes. */
+export function differingPixels(one: Buffer, other: Buffer): number | undefined {
+  const [a, b] = [PNG.sync.read(one), PNG.sync.read(other)];
+  if (a.width !== b.width || a.height !== b.height) return undefined;
+  return pixelmatch(rounded(a.data), rounded(b.data), undefined, a.width, a.height, { threshold: 0.05 });
+}
+
+/** Returns the image as a small PNG: without transparency, and with fewer colours on the edges of letters. */
+export function compressed(png: Buffer): Buffer {
+  const image = PNG.sync.read(png);
+  rounded(image.data);
+  return PNG.sync.write(image, { colorType: 2, deflateLevel: 9, deflateStrategy: 0, filterType: 0 });
+}
+
+/** Rounds the channels of an image to multiples of 8, a difference that is not visible, and returns it. */
+function rounded(channels: Uint8Array): Uint8Array {
+  for (const [at, value] of channels.entries()) channels[at] = Math.min(Math.round(value / 8) * 8, 255);
+  return channels;
+}
